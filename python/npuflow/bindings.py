@@ -1,0 +1,82 @@
+"""The only module that imports MLIR: `torch_mlir` first, else a plain `mlir` package of the same layout.
+
+Everything else says `from npuflow.bindings import ir, scf, ...`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from types import ModuleType
+
+PROVIDERS = ("torch_mlir", "mlir")
+
+
+def _find_provider() -> str:
+    for name in PROVIDERS:
+        if importlib.util.find_spec(name) is None:
+            continue
+        if importlib.util.find_spec(f"{name}.ir") is not None:
+            return name
+    raise ImportError(
+        "npuflow needs MLIR's Python bindings, and neither 'torch_mlir' nor 'mlir' is importable; "
+        "hint: pip install torch-mlir"
+    )
+
+
+PROVIDER = _find_provider()
+
+
+def _load(path: str) -> ModuleType:
+    try:
+        return importlib.import_module(f"{PROVIDER}.{path}")
+    except ImportError as error:
+        raise ImportError(
+            f"'{PROVIDER}.{path}' cannot be imported ({error}), so this MLIR build lacks what npuflow needs; "
+            "hint: pip install --upgrade torch-mlir"
+        ) from error
+
+
+ir = _load("ir")
+passmanager = _load("passmanager")
+rewrite = _load("rewrite")
+ext = _load("dialects.ext")
+irdl = _load("dialects.irdl")
+affine = _load("dialects.affine")
+arith = _load("dialects.arith")
+bufferization = _load("dialects.bufferization")
+func = _load("dialects.func")
+linalg = _load("dialects.linalg")
+memref = _load("dialects.memref")
+scf = _load("dialects.scf")
+tensor = _load("dialects.tensor")
+transform = _load("dialects.transform")
+interpreter = _load("dialects.transform.interpreter")
+_register = _load("_mlir_libs._mlirRegisterEverything")
+
+
+def load_execution_engine() -> ModuleType:
+    """The JIT; loaded on demand since few commands need it."""
+    return _load("execution_engine")
+
+
+def load_runtime() -> ModuleType:
+    """numpy <-> memref descriptors; loaded on demand with the JIT."""
+    return _load("runtime")
+
+
+def library_directory() -> str:
+    """Where the provider keeps its shared libraries."""
+    return str(_load("_mlir_libs").get_lib_dirs()[0])
+
+
+def new_context() -> ir.Context:
+    """A context that knows every upstream dialect and LLVM translation."""
+    context = ir.Context()
+    if not context.is_dialect_loaded("linalg"):
+        registry = ir.DialectRegistry()
+        _register.register_dialects(registry)
+        context.append_dialect_registry(registry)
+        context.load_all_available_dialects()
+        _register.register_llvm_translations(context)
+    return context

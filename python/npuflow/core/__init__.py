@@ -1,0 +1,1 @@
+"""Passes: registry, options, pipeline text, running, printing, reproducers."""

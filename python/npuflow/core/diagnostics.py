@@ -1,0 +1,70 @@
+"""Diagnostics of one run: MLIR's own and ours in one list, in order."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Union
+
+from npuflow.bindings import ir
+from npuflow.errors import Diagnostic, Severity, SourceLocation
+
+Place = Union["ir.Location", "ir.Operation", "ir.OpView", "ir.Value"]
+
+_POSITION = re.compile(r'"((?:[^"\\]|\\.)*)":(\d+):(\d+)')
+
+
+def location_of(place: Place) -> SourceLocation | None:
+    """The first file position in an op's, value's or plain location; None if it has none."""
+    location = place
+    if isinstance(place, ir.Value):
+        location = place.location if hasattr(place, "location") else place.owner.location
+    elif not isinstance(place, ir.Location):
+        location = place.operation.location
+    if isinstance(location, ir.FileLineColLoc):
+        return SourceLocation(location.filename.value, location.start_line, location.start_col)
+    match = _POSITION.search(str(location))
+    return SourceLocation(match[1], int(match[2]), int(match[3])) if match else None
+
+
+@dataclass
+class DiagnosticSink:
+    """Collects diagnostics; `on_add` lets a tool print them as they come."""
+
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+
+    def add(self, diagnostic: Diagnostic) -> None:
+        self.diagnostics.append(diagnostic)
+
+    @property
+    def errors(self) -> list[Diagnostic]:
+        return [d for d in self.diagnostics if d.severity is Severity.ERROR]
+
+    @contextmanager
+    def capture(self, context: ir.Context) -> Iterator[DiagnosticSink]:
+        """Redirects what MLIR reports in `context` into this sink."""
+
+        def handle(diagnostic: ir.Diagnostic) -> bool:
+            self.add(from_mlir(diagnostic))
+            return True
+
+        before = context.emit_error_diagnostics
+        context.emit_error_diagnostics = True
+        handler = context.attach_diagnostic_handler(handle)
+        try:
+            yield self
+        finally:
+            handler.detach()
+            context.emit_error_diagnostics = before
+
+
+_SEVERITIES = {"ERROR": Severity.ERROR, "WARNING": Severity.WARNING, "REMARK": Severity.REMARK, "NOTE": Severity.NOTE}
+
+
+def from_mlir(diagnostic: ir.Diagnostic) -> Diagnostic:
+    """MLIR's diagnostic as ours."""
+    severity = _SEVERITIES[str(diagnostic.severity).rsplit(".", 1)[-1]]
+    notes = tuple(from_mlir(note) for note in diagnostic.notes)
+    return Diagnostic(severity, diagnostic.message.rstrip(), location_of(diagnostic.location), notes)

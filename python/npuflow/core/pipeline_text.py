@@ -1,0 +1,199 @@
+"""Pipeline text: `builtin.module(npuflow-x{a=1 b=2},func.func(canonicalize),cse)` to a tree and back.
+
+Names we know become our passes and named pipelines; all others are MLIR's and keep their option text as written.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Union
+
+from npuflow.core.options import from_assignments, split_assignments
+from npuflow.core.passes import Pass
+from npuflow.core.registry import PASSES, PIPELINES, NamedPipeline, Stage
+from npuflow.errors import UsageError, unknown_name, with_hint
+
+
+@dataclass(frozen=True)
+class PassNode:
+    """One of our passes; `text` is how the user wrote it."""
+
+    instance: Pass
+    text: str
+
+    @property
+    def name(self) -> str:
+        return self.instance.name
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class UpstreamNode:
+    """One of MLIR's passes, handed to MLIR as text."""
+
+    name: str
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class NamedNode:
+    """A named pipeline, not expanded."""
+
+    instance: NamedPipeline
+    text: str
+
+    @property
+    def name(self) -> str:
+        return self.instance.name
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class Nest:
+    """Elements that run on each `anchor` op."""
+
+    anchor: str
+    elements: tuple[Node, ...]
+
+    def __str__(self) -> str:
+        return f"{self.anchor}({','.join(str(e) for e in self.elements)})"
+
+
+Node = Union[PassNode, UpstreamNode, NamedNode, Nest]
+
+_NAME = re.compile(r"[A-Za-z_][\w.\-]*")
+
+
+class _Parser:
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.position = 0
+
+    def fail(self, what: str, hint: str | None = None) -> UsageError:
+        lines = f"pipeline text:1:{self.position + 1}: {what}"
+        return UsageError(with_hint(lines, hint) + f"\n{self.text}\n{' ' * self.position}^")
+
+    def skip_blanks(self) -> None:
+        while self.position < len(self.text) and self.text[self.position].isspace():
+            self.position += 1
+
+    def peek(self) -> str:
+        self.skip_blanks()
+        return self.text[self.position : self.position + 1]
+
+    def take_braced(self) -> str:
+        """The text between balanced braces, which start here."""
+        start, depth, quote = self.position, 0, ""
+        while self.position < len(self.text):
+            c = self.text[self.position]
+            self.position += 1
+            if quote:
+                quote = "" if c == quote else quote
+            elif c in "'\"":
+                quote = c
+            else:
+                depth += (c == "{") - (c == "}")
+            if depth == 0:
+                return self.text[start + 1 : self.position - 1]
+        self.position = start
+        raise self.fail("missing closing '}'")
+
+    def elements(self, close: str) -> tuple[Node, ...]:
+        nodes: list[Node] = []
+        while self.peek() != close:
+            if nodes:
+                if self.peek() != ",":
+                    raise self.fail(f"expected ',' or '{close or 'end'}'")
+                self.position += 1
+            nodes.append(self.element())
+        return tuple(nodes)
+
+    def element(self) -> Node:
+        self.skip_blanks()
+        match = _NAME.match(self.text, self.position)
+        if match is None:
+            raise self.fail("expected a pass name", "separate passes by ','")
+        name, start = match[0], self.position
+        self.position = match.end()
+        if self.peek() == "(":
+            self.position += 1
+            inner = self.elements(")")
+            self.position += 1
+            return Nest(name, inner)
+        options = self.take_braced() if self.peek() == "{" else ""
+        try:
+            return make_node(name, options)
+        except UsageError as error:
+            self.position = start
+            raise self.fail(error.diagnostics[0].message) from None
+
+
+def make_node(name: str, options: str = "") -> Node:
+    """A pass or named pipeline by name, with its options as text."""
+    text = f"{name}{{{' '.join(options.split())}}}" if options.strip() else name
+    if name in PASSES:
+        return PassNode(PASSES[name](**from_assignments(PASSES[name], name, split_assignments(options))), text)
+    if name in PIPELINES:
+        return NamedNode(PIPELINES[name](**from_assignments(PIPELINES[name], name, split_assignments(options))), text)
+    if name.startswith("npuflow-"):
+        raise UsageError(unknown_name("pass", name, [*PASSES, *PIPELINES]))
+    return UpstreamNode(name, text)
+
+
+def parse_pipeline(text: str) -> Nest:
+    """Reads pipeline text; without an outer `anchor(...)` the elements run on the module."""
+    parser = _Parser(text)
+    nodes = parser.elements("")
+    if len(nodes) == 1 and isinstance(nodes[0], Nest) and nodes[0].anchor in ("builtin.module", "any"):
+        return nodes[0]
+    return Nest("builtin.module", nodes)
+
+
+def expand_stage(stage: Stage) -> tuple[Node, ...]:
+    """A stage's passes as nodes."""
+    nodes: list[Node] = []
+    for element in stage.elements:
+        if isinstance(element, Pass):
+            nodes.append(PassNode(element, str(element)))
+        else:
+            nodes += _Parser(element).elements("")
+    return tuple(nodes)
+
+
+def expand(nest: Nest, stop_after: str | None = None) -> Nest:
+    """Named pipelines replaced by their passes, cut after the stage `stop_after` where one is given."""
+    seen: list[str] = []
+    stopped = False
+
+    def walk(node: Nest) -> Nest:
+        nonlocal stopped
+        elements: list[Node] = []
+        for element in node.elements:
+            if stopped:
+                break
+            if isinstance(element, Nest):
+                elements.append(walk(element))
+            elif isinstance(element, NamedNode):
+                for stage in element.instance.stages():
+                    if stopped:
+                        break
+                    seen.append(stage.name)
+                    elements += expand_stage(stage)
+                    stopped = stage.name == stop_after
+            else:
+                elements.append(element)
+        return Nest(node.anchor, tuple(elements))
+
+    expanded = walk(nest)
+    if stop_after is not None and not stopped:
+        hint = None if seen else "--stop-after needs a named pipeline, such as --npuflow-stream-k"
+        raise UsageError(with_hint(unknown_name("stage", stop_after, seen), hint))
+    return expanded

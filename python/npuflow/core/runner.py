@@ -1,0 +1,146 @@
+"""Runs a pipeline over a module: our passes directly, MLIR's through its pass manager, one leaf at a time.
+
+Running leaf by leaf lets printing, timing, statistics and failure reports treat both kinds alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Union
+
+from npuflow.bindings import ir, passmanager
+from npuflow.core.diagnostics import DiagnosticSink, location_of
+from npuflow.core.passes import PassContext
+from npuflow.core.pipeline_text import Nest, PassNode, UpstreamNode, expand, parse_pipeline
+from npuflow.errors import Diagnostic, InputError, InternalError, NpuflowError, Severity, UsageError
+
+Leaf = Union[PassNode, UpstreamNode]
+
+
+class Instrumentation:
+    """Called around every pass; override what is needed."""
+
+    def before_pass(self, leaf: Leaf, op: ir.Operation) -> None: ...
+
+    def after_pass(self, leaf: Leaf, op: ir.Operation, statistics: dict[str, int]) -> None: ...
+
+    def after_pass_failed(self, leaf: Leaf, op: ir.Operation) -> None: ...
+
+    def configure_upstream(self, manager: passmanager.PassManager) -> None:
+        """Called with the pass manager of each upstream pass before it runs."""
+
+
+@dataclass
+class Runner:
+    """How to run: `Runner(parse_pipeline(text)).run(module)`."""
+
+    pipeline: Nest
+    verify_each: bool = True
+    stop_after: str | None = None
+    instrumentations: Sequence[Instrumentation] = ()
+    sink: DiagnosticSink = field(default_factory=DiagnosticSink)
+
+    def run(self, module: ir.Module | ir.Operation) -> DiagnosticSink:
+        """Runs every pass; raises InputError, UsageError or InternalError at the first that fails."""
+        op = module.operation
+        pipeline = expand(self.pipeline, self.stop_after)
+        with op.context, self.sink.capture(op.context):
+            self._run_nest(pipeline, op)
+        return self.sink
+
+    def _run_nest(self, nest: Nest, op: ir.Operation) -> None:
+        for element in nest.elements:
+            if not isinstance(element, Nest):
+                self._run_leaf(element, op)
+                continue
+            for child in _children(op, element.anchor):
+                self._run_nest(element, child)
+
+    def _run_leaf(self, leaf: Leaf, op: ir.Operation) -> None:
+        for watcher in self.instrumentations:
+            watcher.before_pass(leaf, op)
+        try:
+            statistics = self._execute(leaf, op)
+        except BaseException:
+            for watcher in self.instrumentations:
+                watcher.after_pass_failed(leaf, op)
+            raise
+        for watcher in self.instrumentations:
+            watcher.after_pass(leaf, op, statistics)
+
+    def _execute(self, leaf: Leaf, op: ir.Operation) -> dict[str, int]:
+        first = len(self.sink.errors)
+        if isinstance(leaf, UpstreamNode):
+            self._run_upstream(leaf, op, first)
+            statistics: dict[str, int] = {}
+        else:
+            statistics = self._run_ours(leaf, op, first)
+        if self.verify_each:
+            self._verify(leaf, op)
+        return statistics
+
+    def _run_ours(self, leaf: PassNode, op: ir.Operation, first: int) -> dict[str, int]:
+        context = PassContext(leaf.name, self.sink)
+        try:
+            leaf.instance.run(op, context)
+        except NpuflowError as error:
+            self.sink.diagnostics += error.diagnostics
+            raise
+        except ir.MLIRError as error:
+            raise self._crash(leaf, op, str(error)) from error
+        except Exception as error:
+            raise self._crash(leaf, op, f"{type(error).__name__}: {error}") from error
+        if context.failed:
+            raise InputError(self.sink.errors[first:])
+        return context.statistics
+
+    def _run_upstream(self, leaf: UpstreamNode, op: ir.Operation, first: int) -> None:
+        manager = passmanager.PassManager(op.name)
+        try:
+            manager.add(leaf.text)
+        except ValueError as error:
+            raise UsageError(_explain(leaf, str(error))) from None
+        manager.enable_verifier(False)
+        for watcher in self.instrumentations:
+            watcher.configure_upstream(manager)
+        try:
+            manager.run(op)
+        except ir.MLIRError:
+            errors = self.sink.errors[first:]
+            text = f"pass '{leaf.name}' failed"
+            raise InputError(errors or Diagnostic(Severity.ERROR, text, location_of(op))) from None
+
+    def _verify(self, leaf: Leaf, op: ir.Operation) -> None:
+        first = len(self.sink.errors)
+        try:
+            valid = op.verify()
+        except ir.MLIRError:
+            valid = False
+        if valid:
+            return
+        place = location_of(op)
+        text = f"pass '{leaf.name}' left invalid IR"
+        raise InternalError([*self.sink.errors[first:], Diagnostic(Severity.ERROR, text, place)])
+
+    def _crash(self, leaf: PassNode, op: ir.Operation, what: str) -> InternalError:
+        return InternalError(Diagnostic(Severity.ERROR, f"pass '{leaf.name}' crashed: {what}", location_of(op)))
+
+
+def _children(op: ir.Operation, anchor: str) -> Iterator[ir.Operation]:
+    for region in op.regions:
+        for block in region.blocks:
+            for child in list(block.operations):
+                if anchor in (child.operation.name, "any"):
+                    yield child.operation
+
+
+def _explain(leaf: UpstreamNode, message: str) -> str:
+    text = " ".join(line.strip() for line in message.splitlines() if line.strip() not in ("", "^"))
+    return f"pass '{leaf.name}' is not accepted: {text}"
+
+
+def run_pipeline(module: ir.Module, pipeline: str | Nest, *, verify_each: bool = True) -> DiagnosticSink:
+    """Runs pipeline text on a module: `run_pipeline(module, "npuflow-stream-k{grid=2,2},cse")`."""
+    nest = parse_pipeline(pipeline) if isinstance(pipeline, str) else pipeline
+    return Runner(nest, verify_each=verify_each).run(module)

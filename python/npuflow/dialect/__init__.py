@@ -1,0 +1,1 @@
+"""The `npu` dialect: attributes, types, ops and their verifiers, and contexts that know them."""

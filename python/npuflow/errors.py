@@ -1,0 +1,114 @@
+"""Error types and how they print.
+
+Every message a user sees is one `Diagnostic`: a severity, a text (`<what, with numbers>; hint: <what to change>`),
+and where it is. `render` quotes the source line with a caret under the column.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from enum import Enum, IntEnum
+
+
+class ExitCode(IntEnum):
+    OK = 0
+    INPUT = 1
+    USAGE = 2
+    BUG = 3
+
+
+class Severity(Enum):
+    ERROR = "error"
+    WARNING = "warning"
+    REMARK = "remark"
+    NOTE = "note"
+
+
+@dataclass(frozen=True)
+class SourceLocation:
+    """A place in a file; line and column count from 1, column 0 means the whole line."""
+
+    file: str
+    line: int
+    column: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}" if self.column else f"{self.file}:{self.line}"
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    severity: Severity
+    message: str
+    location: SourceLocation | None = None
+    notes: tuple[Diagnostic, ...] = field(default=())
+
+    def __str__(self) -> str:
+        place = f"{self.location}: " if self.location else ""
+        return f"{place}{self.severity.value}: {self.message}"
+
+
+SourceReader = Callable[[str], "Sequence[str] | None"]
+
+
+def render(diagnostic: Diagnostic, read_source: SourceReader | None = None) -> str:
+    """The diagnostic as text, with its source line and a caret where `read_source` knows the file."""
+    lines = [str(diagnostic)]
+    place = diagnostic.location
+    source = read_source(place.file) if place and read_source else None
+    if place and source and 1 <= place.line <= len(source):
+        text = source[place.line - 1].rstrip("\n")
+        lines.append(text)
+        if place.column:
+            indent = "".join("\t" if c == "\t" else " " for c in text[: place.column - 1])
+            lines.append(indent + "^")
+    lines += [render(note, read_source) for note in diagnostic.notes]
+    return "\n".join(lines)
+
+
+def with_hint(message: str, hint: str | None) -> str:
+    return f"{message}; hint: {hint}" if hint else message
+
+
+def nearest(name: str, known: Iterable[str], count: int = 3) -> list[str]:
+    """The `count` known names most like `name`, best first."""
+    return difflib.get_close_matches(name, sorted(set(known)), n=count, cutoff=0.0)
+
+
+def unknown_name(kind: str, name: str, known: Iterable[str]) -> str:
+    """`unknown pass 'canonicalise'; hint: did you mean canonicalize, ...?`"""
+    candidates = nearest(name, known)
+    hint = f"did you mean {', '.join(candidates)}?" if candidates else None
+    return with_hint(f"unknown {kind} '{name}'", hint)
+
+
+class NpuflowError(Exception):
+    """Base of every error the project raises on purpose; carries its diagnostics and the process's exit code."""
+
+    exit_code: ExitCode = ExitCode.INPUT
+
+    def __init__(self, diagnostics: Diagnostic | Sequence[Diagnostic] | str) -> None:
+        if isinstance(diagnostics, str):
+            diagnostics = Diagnostic(Severity.ERROR, diagnostics)
+        if isinstance(diagnostics, Diagnostic):
+            diagnostics = (diagnostics,)
+        self.diagnostics: tuple[Diagnostic, ...] = tuple(diagnostics)
+        super().__init__("\n".join(render(d) for d in self.diagnostics))
+
+
+class InputError(NpuflowError):
+    """The input's fault: IR, shapes, tiles or files that cannot be compiled."""
+
+
+class UsageError(NpuflowError):
+    """The command line's or the API call's fault."""
+
+    exit_code = ExitCode.USAGE
+
+
+class InternalError(NpuflowError):
+    """Our own bug."""
+
+    exit_code = ExitCode.BUG
