@@ -6,9 +6,7 @@
 IRDL checks the kinds of the parameters; `attributes.py` checks what is inside.
 """
 
-from __future__ import annotations
-
-import threading
+import threading  # annotations below are read by `ext` as objects, so they must not be postponed
 
 from npuflow.bindings import ext, ir
 
