@@ -24,7 +24,7 @@ def location_of(place: Place) -> SourceLocation | None:
     elif not isinstance(place, ir.Location):
         location = place.operation.location
     if isinstance(location, ir.FileLineColLoc):
-        return SourceLocation(location.filename.value, location.start_line, location.start_col)
+        return SourceLocation(str(location.filename), location.start_line, location.start_col)
     match = _POSITION.search(str(location))
     return SourceLocation(match[1], int(match[2]), int(match[3])) if match else None
 
