@@ -1,0 +1,162 @@
+"""Small builders shared by the passes: slices with mixed offsets, affine arithmetic, allocations, transform steps.
+
+Sizes and offsets are `Mixed`: an int where static, a Value where not. All builders use the ambient insertion point and
+location; `at(op)` sets both to an op.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Union
+
+from npuflow.bindings import affine, arith, bufferization, interpreter, ir, linalg, tensor
+
+Mixed = Union[int, "ir.Value"]
+
+
+@contextmanager
+def at(op: ir.Operation, *, after: bool = False) -> Iterator[None]:
+    """Builds before (or after) `op`, at its location."""
+    point = ir.InsertionPoint.after(op) if after else ir.InsertionPoint(op)
+    with point, op.location:
+        yield
+
+
+def dynamic_marker() -> int:
+    return int(ir.ShapedType.get_dynamic_size())
+
+
+def mixed(static: Sequence[int], dynamic: Sequence[ir.Value]) -> list[Mixed]:
+    """Static and dynamic parts, as an op stores them, in one list."""
+    rest = iter(dynamic)
+    marker = dynamic_marker()
+    return [next(rest) if s == marker else s for s in static]
+
+
+def split_mixed(values: Sequence[Mixed]) -> tuple[list[int], list[ir.Value]]:
+    static = [v if isinstance(v, int) else dynamic_marker() for v in values]
+    return static, [v for v in values if not isinstance(v, int)]
+
+
+def offsets_of(slice_op: ir.Operation) -> list[Mixed]:
+    """Offsets of an extract_slice."""
+    op = slice_op.opview
+    return mixed(list(ir.DenseI64ArrayAttr(op.static_offsets)), list(op.offsets))
+
+
+def sizes_of(slice_op: ir.Operation) -> list[Mixed]:
+    """Sizes of an extract_slice."""
+    op = slice_op.opview
+    return mixed(list(ir.DenseI64ArrayAttr(op.static_sizes)), list(op.sizes))
+
+
+def shape_of(value: ir.Value) -> list[int]:
+    """The shape of a shaped value; dynamic sizes as MLIR's marker."""
+    return list(ir.ShapedType(value.type).shape)
+
+
+def element_type_of(value: ir.Value) -> ir.Type:
+    kind = value.type
+    return ir.ShapedType(kind).element_type if isinstance(kind, ir.ShapedType) else kind
+
+
+def extract_slice(source: ir.Value, offsets: Sequence[Mixed], sizes: Sequence[Mixed], *, drop: int = 0) -> ir.Value:
+    """`tensor.extract_slice` with unit strides; `drop` leading unit dims are left out of the result."""
+    static_offsets, dynamic_offsets = split_mixed(offsets)
+    static_sizes, dynamic_sizes = split_mixed(sizes)
+    result = ir.RankedTensorType.get(static_sizes[drop:], element_type_of(source))
+    ones = [1] * len(offsets)
+    return tensor.ExtractSliceOp(
+        result, source, dynamic_offsets, dynamic_sizes, [], static_offsets, static_sizes, ones
+    ).result
+
+
+def insert_slice(source: ir.Value, into: ir.Value, offsets: Sequence[Mixed], sizes: Sequence[Mixed]) -> ir.Value:
+    """`tensor.insert_slice` with unit strides."""
+    static_offsets, dynamic_offsets = split_mixed(offsets)
+    static_sizes, dynamic_sizes = split_mixed(sizes)
+    ones = [1] * len(offsets)
+    return tensor.InsertSliceOp(
+        source, into, dynamic_offsets, dynamic_sizes, [], static_offsets, static_sizes, ones
+    ).result
+
+
+def _expression(value: Mixed, operands: list[ir.Value]) -> ir.AffineExpr:
+    if isinstance(value, int):
+        return ir.AffineExpr.get_constant(value)
+    operands.append(value)
+    return ir.AffineExpr.get_symbol(len(operands) - 1)
+
+
+def minimum(left: Mixed, right: Mixed) -> Mixed:
+    """min(left, right), folded where both are static."""
+    if isinstance(left, int) and isinstance(right, int):
+        return min(left, right)
+    operands: list[ir.Value] = []
+    results = [_expression(left, operands), _expression(right, operands)]
+    return affine.AffineMinOp(ir.AffineMap.get(0, len(operands), results), operands).result
+
+
+def difference(left: Mixed, right: Mixed) -> Mixed:
+    """left - right, folded where both are static."""
+    if isinstance(left, int) and isinstance(right, int):
+        return left - right
+    operands: list[ir.Value] = []
+    expression = _expression(left, operands) - _expression(right, operands)
+    return _apply(expression, operands)
+
+
+def quotient(left: Mixed, divisor: int) -> Mixed:
+    """left / divisor for a `left` that `divisor` divides."""
+    if isinstance(left, int):
+        return left // divisor
+    operands: list[ir.Value] = []
+    return _apply(ir.AffineExpr.get_floor_div(_expression(left, operands), divisor), operands)
+
+
+def _apply(expression: ir.AffineExpr, operands: list[ir.Value]) -> ir.Value:
+    return affine.AffineApplyOp(ir.AffineMap.get(0, len(operands), [expression]), operands).result
+
+
+def allocate(shape: Sequence[int], element_type: ir.Type, memory_space: int) -> ir.Value:
+    """An uninitialised tensor that will be a buffer in a memory space (1 = L2, 2 = L1)."""
+    kind = ir.RankedTensorType.get(shape, element_type)
+    space = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), memory_space)
+    return bufferization.AllocTensorOp(kind, [], memory_space=space).result
+
+
+def copy_into(source: ir.Value, target: ir.Value) -> ir.Value:
+    """A movement: `linalg.copy`, without the cast attribute that its builder adds."""
+    result = linalg.copy(source, outs=[target])
+    del result.owner.attributes["cast"]
+    return result
+
+
+def zero(element_type: ir.Type) -> ir.Value:
+    """The constant zero of an element type."""
+    if isinstance(element_type, ir.FloatType):
+        return arith.ConstantOp(element_type, ir.FloatAttr.get(element_type, 0.0)).result
+    return arith.ConstantOp(element_type, ir.IntegerAttr.get(element_type, 0)).result
+
+
+def fill(value: ir.Value, target: ir.Value) -> ir.Value:
+    return linalg.fill(value, outs=[target])
+
+
+def empty(shape: Sequence[Mixed], element_type: ir.Type) -> ir.Value:
+    return tensor.EmptyOp(list(shape), element_type).result
+
+
+def apply_steps(op: ir.Operation, steps: str) -> None:
+    """Runs transform-dialect `steps` on `op`, which they call `%op`; handles are `!transform.any_op`.
+
+    The op may be gone afterwards, so callers must not touch it again.
+    """
+    text = (
+        "module attributes {transform.with_named_sequence} {\n"
+        f"transform.named_sequence @steps(%op: !transform.any_op) {{\n{steps}\ntransform.yield\n}}\n}}"
+    )
+    schedule = ir.Module.parse(text, op.context)
+    sequence = schedule.body.operations[0].operation
+    interpreter.apply_named_sequence(op, sequence, schedule.operation)

@@ -1,0 +1,1 @@
+"""Input in, normalised linalg on tensors out: what a contraction and its surroundings are, and what is refused."""

@@ -1,0 +1,154 @@
+"""What a contraction is: its loops by role, its operands, what initialises it and what consumes it.
+
+A *group* is what is compiled as one: the contraction, the fill in front of it and the elementwise tail behind it.
+Everything here reads IR and changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from npuflow.bindings import ir, linalg
+from npuflow.core.build import dynamic_marker, shape_of
+from npuflow.core.passes import ops_of
+
+LHS, RHS, INIT = 0, 1, 2
+STRATEGY = "npu.strategy"
+
+
+@dataclass(frozen=True)
+class Contraction:
+    """A linalg op that sums products; loops are positions in its iteration space."""
+
+    op: ir.Operation
+    batch: tuple[int, ...]
+    m: tuple[int, ...]
+    n: tuple[int, ...]
+    k: tuple[int, ...]
+
+    @property
+    def rank(self) -> int:
+        return len(self.batch) + len(self.m) + len(self.n) + len(self.k)
+
+    @property
+    def lhs(self) -> ir.Value:
+        return self.op.operands[LHS]
+
+    @property
+    def rhs(self) -> ir.Value:
+        return self.op.operands[RHS]
+
+    @property
+    def init(self) -> ir.Value:
+        return self.op.operands[INIT]
+
+    @property
+    def result(self) -> ir.Value:
+        return self.op.results[0]
+
+    @property
+    def is_packed(self) -> bool:
+        """Packing splits m, n and k into an outer and an inner loop each."""
+        return len(self.m) == 2
+
+    def loop_sizes(self) -> tuple[int, ...]:
+        return loop_sizes(self.op)
+
+    def by_role(self, m: int, n: int, k: int, batch: int = 0) -> list[int]:
+        """One number per loop: the same for all loops of a role."""
+        values = [batch] * self.rank
+        for loops, value in ((self.m, m), (self.n, n), (self.k, k)):
+            for loop in loops:
+                values[loop] = value
+        return values
+
+
+def operand_loops(op: ir.Operation) -> list[list[int]]:
+    """For each operand, the loop that each of its dimensions follows; -1 where it is no plain loop."""
+    maps = [ir.AffineMapAttr(m).value for m in linalg.get_indexing_maps(op)]
+    return [[_loop_of(result) for result in map_.results] for map_ in maps]
+
+
+def _loop_of(expression: ir.AffineExpr) -> int:
+    return ir.AffineDimExpr(expression).position if ir.AffineDimExpr.isinstance(expression) else -1
+
+
+def loop_sizes(op: ir.Operation) -> tuple[int, ...]:
+    """The extent of each loop, read off the operands; MLIR's dynamic marker where it is not static."""
+    sizes: dict[int, int] = {}
+    for value, loops in zip(op.operands, operand_loops(op)):
+        if not isinstance(value.type, ir.ShapedType):
+            continue
+        for size, loop in zip(shape_of(value), loops):
+            if loop >= 0 and sizes.get(loop, dynamic_marker()) == dynamic_marker():
+                sizes[loop] = size
+    return tuple(sizes[i] for i in range(len(sizes)))
+
+
+def match_contraction(op: ir.Operation) -> Contraction | None:
+    """The contraction that `op` is, or None."""
+    if not op.name.startswith("linalg.") or len(op.operands) != 3 or not linalg.isa_contraction_op(op):
+        return None
+    roles = linalg.infer_contraction_dimensions(op)
+    batch, m, n, k = (tuple(int(i) for i in part) for part in (roles.batch, roles.m, roles.n, roles.k))
+    return Contraction(op, batch, m, n, k)
+
+
+def contractions(root: ir.Operation) -> list[Contraction]:
+    """Every contraction below `root`, in program order."""
+    found = (match_contraction(op) for op in ops_of(root))
+    return [c for c in found if c is not None]
+
+
+def producer(value: ir.Value, *names: str) -> ir.Operation | None:
+    """The op that defines `value`, if it has one of `names`."""
+    owner = value.owner
+    if isinstance(owner, ir.Block):
+        return None
+    op = owner.operation
+    return op if not names or op.name in names else None
+
+
+def users(value: ir.Value) -> list[ir.Operation]:
+    return [use.owner.operation for use in value.uses]
+
+
+def only_user(value: ir.Value) -> ir.Operation | None:
+    found = users(value)
+    return found[0] if len(found) == 1 else None
+
+
+def is_elementwise(op: ir.Operation) -> bool:
+    """A linalg op with parallel loops only whose first result is indexed by the loops in order."""
+    if op.name != "linalg.generic" or len(op.results) != 1:
+        return False
+    kinds = [str(kind) for kind in ir.ArrayAttr(op.attributes["iterator_types"])]
+    if any("parallel" not in kind for kind in kinds):
+        return False
+    return operand_loops(op)[-1] == list(range(len(kinds)))
+
+
+def fill_of(contraction: Contraction) -> ir.Operation | None:
+    """The fill that initialises the accumulator."""
+    return producer(contraction.init, "linalg.fill")
+
+
+def tail_of(contraction: Contraction) -> ir.Operation | None:
+    """The elementwise op that alone consumes the result, element by element."""
+    user = only_user(contraction.result)
+    if user is None or not is_elementwise(user):
+        return None
+    position = list(user.operands).index(contraction.result)
+    loops = operand_loops(user)
+    outs = len(user.operands) - 1
+    return user if position < outs and loops[position] == loops[outs] else None
+
+
+def root_of(contraction: Contraction) -> ir.Operation:
+    """The op whose result leaves the group: the tail if there is one."""
+    return tail_of(contraction) or contraction.op
+
+
+def is_dynamic(sizes: Sequence[int]) -> bool:
+    return dynamic_marker() in sizes
