@@ -28,11 +28,15 @@ class Severity(Enum):
 
 @dataclass(frozen=True)
 class SourceLocation:
-    """A place in a file; line and column count from 1, column 0 means the whole line."""
+    """A place in a file; line and column count from 1, column 0 means the whole line.
+
+    `text` is the line itself, where no file holds it (pipeline text, for one).
+    """
 
     file: str
     line: int
     column: int = 0
+    text: str | None = field(default=None, compare=False)
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}:{self.column}" if self.column else f"{self.file}:{self.line}"
@@ -57,15 +61,23 @@ def render(diagnostic: Diagnostic, read_source: SourceReader | None = None) -> s
     """The diagnostic as text, with its source line and a caret where `read_source` knows the file."""
     lines = [str(diagnostic)]
     place = diagnostic.location
-    source = read_source(place.file) if place and read_source else None
-    if place and source and 1 <= place.line <= len(source):
-        text = source[place.line - 1].rstrip("\n")
+    text = _line_at(place, read_source) if place else None
+    if place and text is not None:
         lines.append(text)
-        if place.column:
-            indent = "".join("\t" if c == "\t" else " " for c in text[: place.column - 1])
-            lines.append(indent + "^")
+    if place and text is not None and place.column:
+        indent = "".join("\t" if c == "\t" else " " for c in text[: place.column - 1])
+        lines.append(indent + "^")
     lines += [render(note, read_source) for note in diagnostic.notes]
     return "\n".join(lines)
+
+
+def _line_at(place: SourceLocation, read_source: SourceReader | None) -> str | None:
+    if place.text is not None:
+        return place.text
+    source = read_source(place.file) if read_source else None
+    if source is None or not 1 <= place.line <= len(source):
+        return None
+    return source[place.line - 1].rstrip("\r\n")
 
 
 def with_hint(message: str, hint: str | None) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Union
@@ -31,12 +31,29 @@ def location_of(place: Place) -> SourceLocation | None:
 
 @dataclass
 class DiagnosticSink:
-    """Collects diagnostics; `on_add` lets a tool print them as they come."""
+    """Collects diagnostics; `on_add` lets a tool print them as they come.
+
+    `remarks_of` names the passes whose remarks are wanted (None: all of them).
+    """
 
     diagnostics: list[Diagnostic] = field(default_factory=list)
+    on_add: Callable[[Diagnostic], None] | None = None
+    remarks_of: Collection[str] | None = None
 
     def add(self, diagnostic: Diagnostic) -> None:
         self.diagnostics.append(diagnostic)
+        if self.on_add is not None:
+            self.on_add(diagnostic)
+
+    def add_new(self, diagnostics: Iterable[Diagnostic]) -> None:
+        """Adds those that aren't here yet, as when an error carries what was reported before it was raised."""
+        known = {id(d) for d in self.diagnostics}
+        for diagnostic in diagnostics:
+            if id(diagnostic) not in known:
+                self.add(diagnostic)
+
+    def wants_remarks_of(self, pass_name: str) -> bool:
+        return self.remarks_of is None or pass_name in self.remarks_of
 
     @property
     def errors(self) -> list[Diagnostic]:

@@ -47,7 +47,8 @@ class PassContext:
 
     def remark(self, place: Place, message: str) -> None:
         """Reports a decision, with the number that decided it; shown with `--remarks`."""
-        self.sink.add(Diagnostic(Severity.REMARK, f"[{self.pass_name}] {message}", location_of(place)))
+        if self.sink.wants_remarks_of(self.pass_name):
+            self.sink.add(Diagnostic(Severity.REMARK, f"[{self.pass_name}] {message}", location_of(place)))
 
     def count(self, statistic: str, amount: int = 1) -> None:
         """Adds to a statistic, shown with `--mlir-pass-statistics`."""

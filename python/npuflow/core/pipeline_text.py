@@ -12,7 +12,8 @@ from typing import Union
 from npuflow.core.options import from_assignments, split_assignments
 from npuflow.core.passes import Pass
 from npuflow.core.registry import PASSES, PIPELINES, NamedPipeline, Stage
-from npuflow.errors import UsageError, unknown_name, with_hint
+from npuflow.core.upstream import is_upstream_pass, upstream_pass_names
+from npuflow.errors import Diagnostic, Severity, SourceLocation, UsageError, unknown_name, with_hint
 
 
 @dataclass(frozen=True)
@@ -78,8 +79,8 @@ class _Parser:
         self.position = 0
 
     def fail(self, what: str, hint: str | None = None) -> UsageError:
-        lines = f"pipeline text:1:{self.position + 1}: {what}"
-        return UsageError(with_hint(lines, hint) + f"\n{self.text}\n{' ' * self.position}^")
+        place = SourceLocation("<pass-pipeline>", 1, self.position + 1, self.text.replace("\n", " "))
+        return UsageError(Diagnostic(Severity.ERROR, with_hint(what, hint), place))
 
     def skip_blanks(self) -> None:
         while self.position < len(self.text) and self.text[self.position].isspace():
@@ -143,8 +144,8 @@ def make_node(name: str, options: str = "") -> Node:
         return PassNode(PASSES[name](**from_assignments(PASSES[name], name, split_assignments(options))), text)
     if name in PIPELINES:
         return NamedNode(PIPELINES[name](**from_assignments(PIPELINES[name], name, split_assignments(options))), text)
-    if name.startswith("npuflow-"):
-        raise UsageError(unknown_name("pass", name, [*PASSES, *PIPELINES]))
+    if not is_upstream_pass(name):
+        raise UsageError(unknown_name("pass", name, [*PASSES, *PIPELINES, *upstream_pass_names()]))
     return UpstreamNode(name, text)
 
 

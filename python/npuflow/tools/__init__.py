@@ -1,0 +1,1 @@
+"""Command lines, thin: what they do lives in the other rooms."""

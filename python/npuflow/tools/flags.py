@@ -1,0 +1,158 @@
+"""Command lines as LLVM's tools read them, declared as a dataclass of flags.
+
+`--x=y`, `--x y` and `-x y` all work; a flag whose value may be left out takes it only as `--x=y`; `--` ends the flags.
+The name and kind of a flag come from its field: `split_input_file: str` is `--split-input-file`, a bool needs no value,
+a tuple may be repeated and takes comma lists.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+import typing
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from npuflow.errors import UsageError, with_hint
+
+FlagValue = typing.Union[None, bool, int, str, tuple[str, ...]]
+Owner = TypeVar("Owner")
+
+
+@dataclass(frozen=True)
+class Flag:
+    """One flag: `bare` is its value when it is written without one (None: the value is required)."""
+
+    name: str
+    attribute: str
+    kind: type
+    help: str
+    group: str
+    metavar: str
+    bare: FlagValue
+
+    @property
+    def spelling(self) -> str:
+        dashes = "-" if len(self.name) == 1 else "--"
+        if self.kind is bool or not self.metavar:
+            return f"{dashes}{self.name}"
+        if self.bare is not None:
+            return f"{dashes}{self.name}[=<{self.metavar}>]"
+        return f"{dashes}{self.name}{' ' if len(self.name) == 1 else '='}<{self.metavar}>"
+
+    def read(self, text: str) -> FlagValue:
+        """The value of `text`; raises UsageError."""
+        if self.kind is bool:
+            return self._read_bool(text)
+        if self.kind is int:
+            return self._read_count(text)
+        if self.kind is tuple:
+            return tuple(part.strip() for part in text.split(",") if part.strip())
+        return text
+
+    def _read_bool(self, text: str) -> bool:
+        if text.lower() in ("true", "1", "false", "0"):
+            return text.lower() in ("true", "1")
+        raise UsageError(
+            with_hint(f"flag '--{self.name}' cannot be '{text}'", f"--{self.name}=true or --{self.name}=false")
+        )
+
+    def _read_count(self, text: str) -> int:
+        if text.isdecimal():
+            return int(text)
+        raise UsageError(with_hint(f"flag '--{self.name}' cannot be '{text}'", "give a number, 0 or larger"))
+
+
+@dataclass(frozen=True)
+class OtherFlag:
+    """A flag the table doesn't have, as written: `--canonicalize`, `--my-pass=option=1`."""
+
+    name: str
+    value: str | None
+
+
+@dataclass(frozen=True)
+class ParsedFlags:
+    """Values by attribute for the flags that were given; the rest in the order it was written."""
+
+    values: dict[str, FlagValue]
+    others: tuple[OtherFlag, ...]
+    positional: tuple[str, ...]
+
+
+def flag(
+    default: FlagValue,
+    help: str,
+    *,
+    group: str,
+    metavar: str = "",
+    bare: FlagValue = None,
+    name: str = "",
+) -> Any:
+    """Declares a flag as a dataclass field."""
+    metadata = {"help": help, "group": group, "metavar": metavar, "bare": bare, "name": name}
+    return dataclasses.field(default=default, metadata=metadata)
+
+
+def flags_of(owner: type) -> tuple[Flag, ...]:
+    """The flags that a dataclass declares, in order."""
+    hints = typing.get_type_hints(owner)
+    return tuple(_flag_of(f, hints[f.name]) for f in dataclasses.fields(owner) if "group" in f.metadata)
+
+
+def _flag_of(declared: dataclasses.Field[Any], annotation: object) -> Flag:
+    if typing.get_origin(annotation) in (typing.Union, types.UnionType):
+        annotation = next(a for a in typing.get_args(annotation) if a is not type(None))
+    kind = typing.get_origin(annotation) or annotation
+    assert isinstance(kind, type)
+    data = declared.metadata
+    name = data["name"] or declared.name.replace("_", "-")
+    bare = True if kind is bool else data["bare"]
+    return Flag(name, declared.name, kind, data["help"], data["group"], data["metavar"], bare)
+
+
+def parse_flags(arguments: Sequence[str], flags: Sequence[Flag]) -> ParsedFlags:
+    """Reads a command line; flags that aren't in the table are kept for the caller to judge."""
+    by_name = {f.name: f for f in flags}
+    values: dict[str, FlagValue] = {}
+    others: list[OtherFlag] = []
+    positional: list[str] = []
+    rest = iter(arguments)
+    for argument in rest:
+        if argument == "--":
+            positional += rest
+        elif argument == "-" or not argument.startswith("-"):
+            positional.append(argument)
+        else:
+            _take(argument, rest, by_name, values, others)
+    return ParsedFlags(values, tuple(others), tuple(positional))
+
+
+def _take(
+    argument: str,
+    rest: Iterator[str],
+    by_name: dict[str, Flag],
+    values: dict[str, FlagValue],
+    others: list[OtherFlag],
+) -> None:
+    name, equals, text = argument.removeprefix("-").removeprefix("-").partition("=")
+    known = by_name.get(name)
+    if known is None:
+        others.append(OtherFlag(name, text if equals else None))
+        return
+    value = known.read(text) if equals else _unwritten(known, rest)
+    before = values.get(known.attribute)
+    if isinstance(before, tuple) and isinstance(value, tuple):
+        value = before + value
+    values[known.attribute] = value
+
+
+def _unwritten(known: Flag, rest: Iterator[str]) -> FlagValue:
+    """The value of a flag written without `=`: implied, or the next argument."""
+    if known.bare is not None:
+        return known.bare
+    following = next(rest, None)
+    if following is None:
+        raise UsageError(with_hint(f"flag '--{known.name}' needs a value", known.spelling))
+    return known.read(following)
