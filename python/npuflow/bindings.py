@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 PROVIDERS = ("torch_mlir", "mlir")
 
@@ -37,21 +38,38 @@ def _load(path: str) -> ModuleType:
         ) from error
 
 
-ir = _load("ir")
-passmanager = _load("passmanager")
-rewrite = _load("rewrite")
-ext = _load("dialects.ext")
-irdl = _load("dialects.irdl")
-affine = _load("dialects.affine")
-arith = _load("dialects.arith")
-bufferization = _load("dialects.bufferization")
-func = _load("dialects.func")
-linalg = _load("dialects.linalg")
-memref = _load("dialects.memref")
-scf = _load("dialects.scf")
-tensor = _load("dialects.tensor")
-transform = _load("dialects.transform")
-interpreter = _load("dialects.transform.interpreter")
+if TYPE_CHECKING:  # the bindings ship no types; a type checker sees modules full of Any
+    from torch_mlir import ir as ir
+    from torch_mlir import passmanager as passmanager
+    from torch_mlir import rewrite as rewrite
+    from torch_mlir.dialects import affine as affine
+    from torch_mlir.dialects import arith as arith
+    from torch_mlir.dialects import bufferization as bufferization
+    from torch_mlir.dialects import ext as ext
+    from torch_mlir.dialects import func as func
+    from torch_mlir.dialects import irdl as irdl
+    from torch_mlir.dialects import linalg as linalg
+    from torch_mlir.dialects import memref as memref
+    from torch_mlir.dialects import scf as scf
+    from torch_mlir.dialects import tensor as tensor
+    from torch_mlir.dialects import transform as transform
+    from torch_mlir.dialects.transform import interpreter as interpreter
+else:
+    ir = _load("ir")
+    passmanager = _load("passmanager")
+    rewrite = _load("rewrite")
+    ext = _load("dialects.ext")
+    irdl = _load("dialects.irdl")
+    affine = _load("dialects.affine")
+    arith = _load("dialects.arith")
+    bufferization = _load("dialects.bufferization")
+    func = _load("dialects.func")
+    linalg = _load("dialects.linalg")
+    memref = _load("dialects.memref")
+    scf = _load("dialects.scf")
+    tensor = _load("dialects.tensor")
+    transform = _load("dialects.transform")
+    interpreter = _load("dialects.transform.interpreter")
 _register = _load("_mlir_libs._mlirRegisterEverything")
 
 

@@ -11,18 +11,18 @@ import threading  # annotations below are read by `ext` as objects, so they must
 from npuflow.bindings import ext, ir
 
 
-class Npu(ext.Dialect, name="npu"):  # type: ignore[misc, call-arg]
+class Npu(ext.Dialect, name="npu"):  # type: ignore[call-arg]
     """What a spatial NPU does, explicitly."""
 
 
-class DeviceAttr(Npu.Attribute, name="device"):  # type: ignore[misc, name-defined, call-arg]
+class DeviceAttr(Npu.Attribute, name="device"):  # type: ignore[name-defined, call-arg]
     """The device a module is compiled for: its name and, where the program uses only part of it, how much."""
 
     device: ir.StringAttr
     fields: ir.DictAttr
 
 
-class StrategyAttr(Npu.Attribute, name="strategy"):  # type: ignore[misc, name-defined, call-arg]
+class StrategyAttr(Npu.Attribute, name="strategy"):  # type: ignore[name-defined, call-arg]
     """How one op is to be mapped: core grid, tiles per level, packed inner shape, buffer depths."""
 
     fields: ir.DictAttr

@@ -1,0 +1,124 @@
+"""Imports go down the list of rooms, only `bindings` imports MLIR, and importing runs nothing but definitions."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parents[2] / "python" / "npuflow"
+
+ROOMS = (
+    "_native",
+    "bindings",
+    "errors",
+    "target",
+    "dialect",
+    "core",
+    "frontend",
+    "strategy",
+    "network",
+    "tiling",
+    "promotion",
+    "bufferize",
+    "execute",
+    "schedule",
+    "simulate",
+    "report",
+    "pipelines",
+    "tools",
+)
+
+# The oracle's and the numerics' packages, each in the one room that is about them.
+OTHER_PACKAGES = {"iree": {"execute"}, "ml_dtypes": {"execute"}, "torch": {"frontend"}, "torch_mlir": {"bindings"}}
+OTHER_PACKAGES |= {"mlir": {"bindings"}, "numpy": {"execute", "schedule", "simulate", "report", "tools"}}
+OTHER_PACKAGES |= {"tomli": {"target"}}
+
+
+@dataclass(frozen=True)
+class Import:
+    """An import of `target` (a dotted name), at a line of a file."""
+
+    file: Path
+    line: int
+    target: str
+
+    def __str__(self) -> str:
+        return f"{self.file.relative_to(PACKAGE.parent)}:{self.line} imports {self.target}"
+
+
+def imports_in(source: str, file: Path, package: str) -> Iterator[Import]:
+    """Every import in `source`, those inside functions included; `from x import y` counts as `x.y`."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from (Import(file, node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            parents = package.split(".")
+            base = ".".join(parents[: len(parents) - node.level + 1]) if node.level else ""
+            origin = ".".join(part for part in (base, node.module or "") if part)
+            yield from (Import(file, node.lineno, f"{origin}.{alias.name}") for alias in node.names)
+
+
+def package_of(file: Path) -> str:
+    return ".".join(file.relative_to(PACKAGE.parent).parent.parts)
+
+
+def room_of(file: Path) -> str:
+    """`npuflow/core/passes.py` is in `core`, `npuflow/errors.py` in `errors`, the facade in ``."""
+    first = file.relative_to(PACKAGE).parts[0]
+    return first.removesuffix(".py").removesuffix("__init__")
+
+
+def problem_with(found: Import) -> str | None:
+    """Why an import is not allowed; None if it is."""
+    room, parts = room_of(found.file), found.target.split(".")
+    if parts[0] != "npuflow":
+        allowed = OTHER_PACKAGES.get(parts[0], set())
+        known = parts[0] in sys.stdlib_module_names or room in allowed
+        return None if known else f"{found}, which only {sorted(allowed) or 'no room'} may"
+    if not room or parts[1] not in ROOMS:
+        return None
+    below = ROOMS.index(parts[1]) <= ROOMS.index(room)
+    return None if below else f"{found}, but {parts[1]} comes after {room}"
+
+
+def source_files() -> list[Path]:
+    return sorted(PACKAGE.rglob("*.py"))
+
+
+@pytest.mark.parametrize("file", source_files(), ids=lambda file: str(file.relative_to(PACKAGE)))
+def test_imports_go_down_the_list(file: Path) -> None:
+    found = imports_in(file.read_text(), file, package_of(file))
+    assert [p for p in map(problem_with, found) if p] == []
+
+
+def test_every_room_is_in_the_list() -> None:
+    rooms = {room_of(file) for file in source_files()} - {""}
+    assert rooms <= set(ROOMS)
+
+
+@pytest.mark.parametrize(
+    ("file", "source", "names"),
+    [
+        ("core/x.py", "import torch_mlir.ir", "torch_mlir.ir"),
+        ("core/x.py", "def f():\n    from mlir import ir", "mlir.ir"),
+        ("dialect/x.py", "from npuflow.core.passes import Pass", "core comes after dialect"),
+        ("core/x.py", "from npuflow import pipelines", "pipelines comes after core"),
+        ("tiling/x.py", "from ..schedule import y", "schedule comes after tiling"),
+        ("target/x.py", "import requests", "no room"),
+    ],
+)
+def test_a_wrong_import_is_seen(file: str, source: str, names: str) -> None:
+    path = PACKAGE / file
+    problems = [problem_with(found) for found in imports_in(source, path, package_of(path))]
+    assert names in str(problems[0])
+
+
+def test_a_right_import_is_let_through() -> None:
+    path = PACKAGE / "tools" / "x.py"
+    source = "import re\nfrom npuflow import errors\nfrom npuflow.core import passes\nfrom . import opt"
+    assert [problem_with(found) for found in imports_in(source, path, package_of(path))] == [None] * 4
