@@ -1,0 +1,31 @@
+"""Device models: what an array can hold, compute and move, as data that a user can extend."""
+
+from npuflow.target.load import DEFAULT_DEVICE, device_names, load_device
+from npuflow.target.model import (
+    ComputeEngine,
+    Control,
+    Device,
+    DmaEngine,
+    Dram,
+    Link,
+    MatmulShape,
+    MemoryLevel,
+    PatternLimits,
+    SharedBy,
+)
+
+__all__ = [
+    "DEFAULT_DEVICE",
+    "ComputeEngine",
+    "Control",
+    "Device",
+    "DmaEngine",
+    "Dram",
+    "Link",
+    "MatmulShape",
+    "MemoryLevel",
+    "PatternLimits",
+    "SharedBy",
+    "device_names",
+    "load_device",
+]

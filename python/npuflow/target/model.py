@@ -1,0 +1,249 @@
+"""What a device is: memory levels, engines, links, DRAM and control, for any grid of cores with scratchpads.
+
+The classes mirror the tables of a device file one to one; `read` fills them. A field's bounds stand in its
+declaration, so that the reader, the documentation and the type agree. Nothing here knows a vendor: an array with
+memory tiles has levels 1, 2 and 3; a cluster machine whose cores share nothing but DRAM has levels 1 and 3.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from enum import Enum
+
+from npuflow.errors import InputError, nearest, with_hint
+from npuflow.target.fields import above, at_least
+
+
+class SharedBy(Enum):
+    """One instance of a memory or an engine exists for each of these."""
+
+    CORE = "core"
+    COLUMN = "column"
+    ARRAY = "array"
+
+    def instances(self, rows: int, columns: int) -> int:
+        """How many there are under a grid of `rows` x `columns` cores."""
+        return {SharedBy.CORE: rows * columns, SharedBy.COLUMN: columns, SharedBy.ARRAY: 1}[self]
+
+
+@dataclass(frozen=True, kw_only=True)
+class MemoryLevel:
+    """A kind of memory; number 1 is the cores' own, a larger number is further from them, the largest is DRAM."""
+
+    name: str
+    number: int = at_least(1)
+    bytes: int = at_least(1)
+    shared_by: SharedBy
+    reserved_bytes: int = at_least(0, default=0)
+    banks: int = at_least(1, default=1)
+    alignment_bytes: int = at_least(1, default=1)
+
+    @property
+    def usable_bytes(self) -> int:
+        return self.bytes - self.reserved_bytes
+
+
+@dataclass(frozen=True, kw_only=True)
+class PatternLimits:
+    """What one descriptor of a DMA engine can address.
+
+    A pattern has up to `dims` dimensions, innermost contiguous or strided, and an outer iteration that steps its
+    base address; sizes and strides count granules, the unit an engine moves.
+    """
+
+    dims: int = at_least(1)
+    granule_bytes: int = at_least(1)
+    size_max: int = at_least(1)
+    stride_max: int = at_least(1)
+    length_max: int = at_least(1)
+    iteration_max: int = at_least(0, default=0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DmaEngine:
+    """The DMA engine beside each memory of a level: channels into that memory and channels out of it."""
+
+    name: str
+    level: int = at_least(1)
+    channels_in: int = at_least(0)
+    channels_out: int = at_least(0)
+    bytes_per_cycle: float = above(0)
+    descriptors: int = at_least(1)
+    locks: int = at_least(0)
+    lock_max: int = at_least(0)
+    queue_depth: int = at_least(1)
+    start_cycles: int = at_least(0)
+    pattern: PatternLimits
+    descriptor_groups: int = at_least(1, default=1)
+    neighbour_channels: int = at_least(0, default=0)
+    pads_with_zeros: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComputeEngine:
+    """An engine that runs kernels; rates of matrix work stand in the `matmul` tables."""
+
+    name: str
+    shared_by: SharedBy
+    count: int = at_least(1)
+    vector_bytes: int = at_least(1)
+    call_cycles: int = at_least(0)
+    program_bytes: int = at_least(0, default=0)
+    clock_hz: float = at_least(0, default=0.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MatmulShape:
+    """One matrix instruction (or scalar loop nest, `any_shape`) and its rate: D[m,n] += L[m,k] R[k,n]."""
+
+    lhs: str
+    rhs: str
+    acc: str
+    m: int = at_least(1)
+    n: int = at_least(1)
+    k: int = at_least(1)
+    macs_per_cycle: float = above(0)
+    any_shape: bool = False
+    note: str = ""
+
+    @property
+    def types(self) -> tuple[str, str, str]:
+        return (self.lhs, self.rhs, self.acc)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Link:
+    """Wires between the memories of two levels; `lanes` of them per `shared_by`, each way."""
+
+    name: str
+    outer_level: int = at_least(1)
+    inner_level: int = at_least(1)
+    shared_by: SharedBy
+    lanes: int = at_least(1)
+    bytes_per_cycle: float = above(0)
+    latency_cycles: int = at_least(0)
+    multicast: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dram:
+    """The outermost memory's rates; a contiguous run of r bytes costs the time of r + run_overhead_bytes."""
+
+    read_bytes_per_second: float = above(0)
+    write_bytes_per_second: float = above(0)
+    total_bytes_per_second: float = above(0)
+    latency_seconds: float = at_least(0)
+    read_run_overhead_bytes: float = at_least(0)
+    write_run_overhead_bytes: float = at_least(0)
+
+    def efficiency(self, run_bytes: int, *, write: bool) -> float:
+        """The share of the rate that contiguous runs of `run_bytes` reach."""
+        overhead = self.write_run_overhead_bytes if write else self.read_run_overhead_bytes
+        return run_bytes / (run_bytes + overhead)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Control:
+    """The processor that sets up the outermost DMA engines' descriptors and waits for their tasks."""
+
+    descriptor_seconds: float = at_least(0)
+    wait_seconds: float = at_least(0)
+    launch_seconds: float = at_least(0)
+    reconfigure_seconds: float = at_least(0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Device:
+    """One device; a partial array's name says how much of it there is (`npu2:4x2`), as `load_device` reads it."""
+
+    name: str
+    description: str
+    rows: int = at_least(1)
+    columns: int = at_least(1)
+    clock_hz: float = above(0)
+    dram: Dram
+    control: Control
+    levels: tuple[MemoryLevel, ...]
+    engines: tuple[ComputeEngine, ...]
+    dmas: tuple[DmaEngine, ...]
+    links: tuple[Link, ...]
+    matmuls: tuple[MatmulShape, ...]
+
+    @property
+    def cores(self) -> int:
+        return self.rows * self.columns
+
+    def has_level(self, number: int) -> bool:
+        return any(level.number == number for level in self.levels)
+
+    def level(self, number: int) -> MemoryLevel:
+        for level in self.levels:
+            if level.number == number:
+                return level
+        known = ", ".join(f"{level.number} ({level.name})" for level in self.levels)
+        raise InputError(with_hint(f"device '{self.name}' has no memory level {number}", f"it has {known}"))
+
+    def dma(self, level: int) -> DmaEngine:
+        """The DMA engine that serves the memories of `level`."""
+        for engine in self.dmas:
+            if engine.level == level:
+                return engine
+        known = ", ".join(str(engine.level) for engine in self.dmas)
+        raise InputError(
+            with_hint(f"device '{self.name}' has no DMA engine at level {level}", f"levels with one: {known}")
+        )
+
+    def link(self, outer_level: int, inner_level: int) -> Link:
+        for link in self.links:
+            if (link.outer_level, link.inner_level) == (outer_level, inner_level):
+                return link
+        known = ", ".join(f"{link.outer_level} to {link.inner_level}" for link in self.links)
+        what = f"device '{self.name}' has no link between levels {outer_level} and {inner_level}"
+        raise InputError(with_hint(what, f"it has {known}"))
+
+    def capacity_bytes(self, level: int, rows: int, columns: int) -> int:
+        """What a grid of `rows` x `columns` cores may use of a level: per core of the cores' own, else in all."""
+        self.check_grid(rows, columns)
+        memory = self.level(level)
+        if memory.shared_by is SharedBy.CORE:
+            return memory.usable_bytes
+        return memory.usable_bytes * memory.shared_by.instances(rows, columns)
+
+    def check_grid(self, rows: int, columns: int) -> None:
+        """Raises if the array cannot hold a grid of `rows` x `columns` cores."""
+        if 1 <= rows <= self.rows and 1 <= columns <= self.columns:
+            return
+        what = f"a grid of {rows}x{columns} cores doesn't fit the {self.rows}x{self.columns} of device '{self.name}'"
+        raise InputError(with_hint(what, f"at least 1x1, at most {self.rows}x{self.columns}"))
+
+    def matmul_shapes(self, lhs: str, rhs: str, acc: str) -> tuple[MatmulShape, ...]:
+        """The instructions for these element types, the preferred one first; raises if there are none."""
+        shapes = tuple(shape for shape in self.matmuls if shape.types == (lhs, rhs, acc))
+        if shapes:
+            return shapes
+        known = {_types_text(types): types for types in self.supported_types()}
+        wanted = _types_text((lhs, rhs, acc))
+        what = f"device '{self.name}' cannot multiply {wanted}"
+        raise InputError(with_hint(what, f"it can multiply {'; '.join(nearest(wanted, known, len(known)))}"))
+
+    def accepts_any_shape(self, lhs: str, rhs: str, acc: str) -> bool:
+        """True where no matrix instruction constrains the inner shape; raises for types the device cannot multiply."""
+        return any(shape.any_shape for shape in self.matmul_shapes(lhs, rhs, acc))
+
+    def supported_types(self) -> tuple[tuple[str, str, str], ...]:
+        """The (lhs, rhs, acc) element types that the device can multiply, in the file's order."""
+        return tuple(dict.fromkeys(shape.types for shape in self.matmuls))
+
+    def partial(self, columns: int | None = None, rows: int | None = None) -> Device:
+        """The same device with fewer columns, or rows; its name says so (`npu2:4x2`)."""
+        rows, columns = rows or self.rows, columns or self.columns
+        self.check_grid(rows, columns)
+        if (rows, columns) == (self.rows, self.columns):
+            return self
+        whole = self.name.partition(":")[0]
+        return dataclasses.replace(self, name=f"{whole}:{rows}x{columns}", rows=rows, columns=columns)
+
+
+def _types_text(types: tuple[str, str, str]) -> str:
+    return f"{types[0]} x {types[1]} -> {types[2]}"

@@ -1,0 +1,177 @@
+"""Device files: what the shipped ones say, how partial arrays are named, and what a wrong file is told."""
+
+from importlib import resources
+from pathlib import Path
+
+import pytest
+
+from npuflow.errors import InputError
+from npuflow.target import device_names, load_device
+from npuflow.target.lines import key_lines
+from npuflow.target.load import parse_device
+
+TOY = (resources.files("npuflow.target") / "devices" / "toy.toml").read_text()
+
+
+def error_of(text: str) -> str:
+    with pytest.raises(InputError) as caught:
+        parse_device(text, "my.toml")
+    return str(caught.value)
+
+
+def toy_with(old: str, new: str) -> str:
+    assert TOY.count(old) == 1, old
+    return TOY.replace(old, new)
+
+
+@pytest.mark.parametrize("name", ["npu1", "npu1-hawk", "npu2", "toy"])
+def test_shipped_devices_load(name: str) -> None:
+    device = load_device(name)
+    assert name in device_names()
+    assert device.name == name
+    assert device.level(1).number == 1
+    assert device.accepts_any_shape("i32", "i32", "i32")
+
+
+def test_facts_of_npu1_and_npu2() -> None:
+    npu1, npu2 = load_device("npu1"), load_device("npu2")
+    assert (npu1.rows, npu1.columns, npu2.rows, npu2.columns) == (4, 4, 4, 8)
+    assert npu1.level(1).usable_bytes == 64 * 1024 - 1024
+    assert npu2.level(2).bytes == 512 * 1024
+    shapes = {types: npu1.matmul_shapes(*types)[0] for types in npu1.supported_types()}
+    as_numbers = {types[0]: (s.m, s.n, s.k, s.macs_per_cycle) for types, s in shapes.items()}
+    assert as_numbers["i8"] == (4, 8, 8, 256)
+    assert as_numbers["bf16"] == (4, 4, 8, 128)
+    assert as_numbers["i16"] == (4, 4, 4, 64)
+    bf16 = npu2.matmul_shapes("bf16", "bf16", "f32")
+    assert [(s.m, s.n, s.k) for s in bf16] == [(8, 8, 8), (4, 8, 8)]
+    assert npu2.dma(2).descriptors == 48
+    assert not npu2.accepts_any_shape("i8", "i8", "i32")
+
+
+def test_every_number_of_a_real_device_has_its_source() -> None:
+    for name in ("npu1", "npu1-hawk", "npu2"):
+        text = (resources.files("npuflow.target") / "devices" / f"{name}.toml").read_text()
+        for line in text.splitlines():
+            key, _, value = line.partition("=")
+            derived = key.strip() in ("number", "level", "outer_level", "inner_level", "count", "m", "n", "k")
+            if value.strip()[:1].isdigit() and not derived:
+                assert "#" in line, f"{name}: {line}"
+
+
+def test_capacity_is_per_core_in_l1_and_per_grid_in_l2() -> None:
+    npu1 = load_device("npu1")
+    assert npu1.capacity_bytes(1, rows=4, columns=4) == 64512
+    assert npu1.capacity_bytes(2, rows=4, columns=1) == 524288
+    assert npu1.capacity_bytes(2, rows=1, columns=3) == 3 * 524288
+
+
+def test_toy_holds_the_tiles_of_the_documentation() -> None:
+    toy = load_device("toy")
+    tile = 32 * 32 * 4
+    assert toy.capacity_bytes(1, 2, 2) >= 2 * tile + 2 * tile + 2 * tile
+    assert toy.capacity_bytes(2, 2, 2) >= 2 * (64 * 256 + 256 * 64) * 4 + 64 * 64 * 4
+
+
+def test_dram_efficiency_follows_the_run_length() -> None:
+    dram = load_device("npu1").dram
+    # npu1 loses 419 bytes' time with each run: 448 + 419 = 867, 112 + 419 = 531
+    assert dram.efficiency(448, write=False) == pytest.approx(448 / 867)
+    assert dram.efficiency(112, write=True) == pytest.approx(112 / 531)
+
+
+@pytest.mark.parametrize(
+    ("name", "rows", "columns", "full_name"),
+    [("npu2:2", 4, 2, "npu2:4x2"), ("npu2:1x3", 1, 3, "npu2:1x3"), ("npu2:4x8", 4, 8, "npu2"), ("toy", 2, 2, "toy")],
+)
+def test_partial_arrays(name: str, rows: int, columns: int, full_name: str) -> None:
+    device = load_device(name)
+    assert (device.rows, device.columns, device.name) == (rows, columns, full_name)
+    assert load_device(device.name) == device
+
+
+def test_partial_of_a_partial_names_the_whole() -> None:
+    assert load_device("npu2:4x4").partial(columns=2).name == "npu2:4x2"
+
+
+def test_a_users_own_file(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(toy_with('name = "toy"', 'name = "mine"'))
+    assert load_device(str(path)).name == "mine"
+    assert load_device(f"{path}:1").columns == 1
+
+
+@pytest.mark.parametrize("name", ["npu2:9", "npu2:5x1", "npu2:0"])
+def test_a_grid_that_does_not_fit(name: str) -> None:
+    with pytest.raises(InputError, match=r"doesn't fit the 4x8 of device 'npu2'; hint: at least 1x1, at most 4x8"):
+        load_device(name)
+
+
+def test_unknown_names_get_the_nearest_three() -> None:
+    with pytest.raises(InputError, match="unknown device 'npu1hawk'; hint: did you mean npu1-hawk, npu1, npu2"):
+        load_device("npu1hawk")
+
+
+def test_unreadable_files(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="No such file"):
+        load_device("missing.toml")
+    binary = tmp_path / "binary.toml"
+    binary.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(InputError, match="isn't UTF-8"):
+        load_device(str(binary))
+
+
+def test_all_errors_of_a_file_at_their_lines() -> None:
+    text = toy_with("bytes = 32768", "bytes = -1").replace("rows = 2", "row = 2", 1).replace("count = 1", 'count = "a"')
+    row, size, count = (1 + text[: text.index(w)].count("\n") for w in ("row = 2", "bytes = -1", 'count = "a"'))
+    message = error_of(text)
+    assert f"my.toml:{row}:1: error: unknown key of a device 'row'; hint: did you mean rows" in message
+    assert "the device lacks rows" in message
+    assert f"my.toml:{size}:1: error: 'levels[0].bytes' is -1; hint: it must be at least 1" in message
+    assert f"my.toml:{count}:1: error: 'engines[0].count'" in message
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("clock_hz = 1e9", "clock_hz = inf", "'clock_hz' must be a number, is inf"),
+        ("clock_hz = 1e9", "clock_hz = true", "'clock_hz' must be a number, is True"),
+        ("clock_hz = 1e9", "clock_hz = 0", "'clock_hz' is 0; hint: it must be more than 0"),
+        ("clock_hz = 1e9", "clock_hz = ", "my.toml:9:12: error: Invalid value"),
+        ("\nlevel = 3\n", "\nlevel = 7\n", "'shim dma' serves level 7, which isn't there; hint: levels are 1, 2, 3"),
+        ("number = 2", "number = 1", "level number 1 appears twice"),
+        ("bytes = 32768 ", "reserved_bytes = 32768\nbytes = 32768 ", "'L1' reserves 32768 of its 32768 bytes"),
+        ('name = "toy"', 'name = "to:y"', "a ':' introduces a partial array"),
+        ("[control]", "[[control]]", "'control' must be a table"),
+        ("lanes = 4\nbytes_per_cycle = 4\nlatency_cycles = 0\nmulticast = true\n\n[[matmuls]]",
+         "lanes = 4\nbytes_per_cycle = 4\nlatency_cycles = 0\nmulticast = 1\n\n[[matmuls]]",
+         "'links[1].multicast' must be true or false, is 1"),
+    ],
+)  # fmt: skip
+def test_wrong_values(old: str, new: str, message: str) -> None:
+    assert message in error_of(toy_with(old, new))
+
+
+def test_a_file_that_ends_too_early() -> None:
+    assert "my.toml:2: error: Unclosed array" in error_of("x = [1,\n2")
+    assert "the device lacks name, description, rows" in error_of("")
+
+
+def test_unsupported_types_say_what_is_supported() -> None:
+    with pytest.raises(InputError, match=r"cannot multiply i8 x i8 -> i8; hint: it can multiply i8 x i8 -> i32"):
+        load_device("npu1").matmul_shapes("i8", "i8", "i8")
+
+
+def test_missing_levels_links_and_engines() -> None:
+    device = load_device("toy")
+    for ask in (lambda: device.level(4), lambda: device.dma(4), lambda: device.link(3, 1)):
+        with pytest.raises(InputError, match=r"device 'toy' has no .*; hint: "):
+            ask()
+
+
+def test_lines_of_nested_tables() -> None:
+    text = "a = 1\n[[t]]\nb = 2\n[t.p]\nc = 3\n[[t]]\nb = 4\n[t.p]\nc = 5\n"
+    assert key_lines(text) == {
+        ("a",): 1, ("t", 0): 2, ("t", 0, "b"): 3, ("t", 0, "p"): 4, ("t", 0, "p", "c"): 5,
+        ("t", 1): 6, ("t", 1, "b"): 7, ("t", 1, "p"): 8, ("t", 1, "p", "c"): 9,
+    }  # fmt: skip
