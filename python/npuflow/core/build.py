@@ -61,11 +61,13 @@ def element_type_of(value: ir.Value) -> ir.Type:
     return ir.ShapedType(kind).element_type if isinstance(kind, ir.ShapedType) else kind
 
 
-def extract_slice(source: ir.Value, offsets: Sequence[Mixed], sizes: Sequence[Mixed], *, drop: int = 0) -> ir.Value:
-    """`tensor.extract_slice` with unit strides; `drop` leading unit dims are left out of the result."""
+def extract_slice(
+    source: ir.Value, offsets: Sequence[Mixed], sizes: Sequence[Mixed], shape: Sequence[int] | None = None
+) -> ir.Value:
+    """`tensor.extract_slice` with unit strides; `shape` is the result's where unit dims are left out of it."""
     static_offsets, dynamic_offsets = split_mixed(offsets)
     static_sizes, dynamic_sizes = split_mixed(sizes)
-    result = ir.RankedTensorType.get(static_sizes[drop:], element_type_of(source))
+    result = ir.RankedTensorType.get(static_sizes if shape is None else shape, element_type_of(source))
     ones = [1] * len(offsets)
     return tensor.ExtractSliceOp(
         result, source, dynamic_offsets, dynamic_sizes, [], static_offsets, static_sizes, ones
@@ -113,6 +115,14 @@ def quotient(left: Mixed, divisor: int) -> Mixed:
         return left // divisor
     operands: list[ir.Value] = []
     return _apply(ir.AffineExpr.get_floor_div(_expression(left, operands), divisor), operands)
+
+
+def quotient_up(left: Mixed, divisor: int) -> Mixed:
+    """left / divisor, rounded up."""
+    if isinstance(left, int):
+        return -(-left // divisor)
+    operands: list[ir.Value] = []
+    return _apply(ir.AffineExpr.get_ceil_div(_expression(left, operands), divisor), operands)
 
 
 def _apply(expression: ir.AffineExpr, operands: list[ir.Value]) -> ir.Value:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Union
 
 from npuflow.bindings import ir
 from npuflow.errors import Diagnostic, Severity, SourceLocation
 
 Place = Union["ir.Location", "ir.Operation", "ir.OpView", "ir.Value"]
+
+# What MLIR calls text that was parsed from memory.
+ANONYMOUS = "-"
 
 _POSITION = re.compile(r'"((?:[^"\\]|\\.)*)":(\d+):(\d+)')
 
@@ -33,12 +36,14 @@ def location_of(place: Place) -> SourceLocation | None:
 class DiagnosticSink:
     """Collects diagnostics; `on_add` lets a tool print them as they come.
 
-    `remarks_of` names the passes whose remarks are wanted (None: all of them).
+    `remarks_of` names the passes whose remarks are wanted (None: all of them). `source_name` is what text that came
+    without a file name is called.
     """
 
     diagnostics: list[Diagnostic] = field(default_factory=list)
     on_add: Callable[[Diagnostic], None] | None = None
     remarks_of: Collection[str] | None = None
+    source_name: str = ANONYMOUS
 
     def add(self, diagnostic: Diagnostic) -> None:
         self.diagnostics.append(diagnostic)
@@ -47,24 +52,36 @@ class DiagnosticSink:
 
     def add_new(self, diagnostics: Iterable[Diagnostic]) -> None:
         """Adds those that aren't here yet, as when an error carries what was reported before it was raised."""
-        known = {id(d) for d in self.diagnostics}
-        for diagnostic in diagnostics:
-            if id(diagnostic) not in known:
+        known = set(self.diagnostics)
+        for diagnostic in map(self.named, diagnostics):
+            if diagnostic not in known:
                 self.add(diagnostic)
 
     def wants_remarks_of(self, pass_name: str) -> bool:
         return self.remarks_of is None or pass_name in self.remarks_of
 
+    def named(self, diagnostic: Diagnostic) -> Diagnostic:
+        """The diagnostic with `source_name` where MLIR has no file name."""
+        place = diagnostic.location
+        if self.source_name == ANONYMOUS or place is None or place.file != ANONYMOUS:
+            return diagnostic
+        notes = tuple(self.named(note) for note in diagnostic.notes)
+        return replace(diagnostic, location=replace(place, file=self.source_name), notes=notes)
+
     @property
     def errors(self) -> list[Diagnostic]:
-        return [d for d in self.diagnostics if d.severity is Severity.ERROR]
+        return self.errors_from(0)
+
+    def errors_from(self, first: int) -> list[Diagnostic]:
+        """The errors among the diagnostics that came after the first `first` ones."""
+        return [d for d in self.diagnostics[first:] if d.severity is Severity.ERROR]
 
     @contextmanager
     def capture(self, context: ir.Context) -> Iterator[DiagnosticSink]:
         """Redirects what MLIR reports in `context` into this sink."""
 
         def handle(diagnostic: ir.Diagnostic) -> bool:
-            self.add(from_mlir(diagnostic))
+            self.add(self.named(from_mlir(diagnostic)))
             return True
 
         before = context.emit_error_diagnostics

@@ -2,38 +2,41 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
+from pathlib import Path
 
 from npuflow.bindings import ir
-from npuflow.core.diagnostics import DiagnosticSink
-from npuflow.errors import Diagnostic, InputError, Severity
-
-_ANONYMOUS = "-"
-
-
-def parse(source: str | bytes, context: ir.Context, source_name: str = _ANONYMOUS) -> ir.Module:
-    """Parses and verifies a module; raises InputError with everything MLIR reported."""
-    sink = DiagnosticSink()
-    with context, sink.capture(context):
-        try:
-            return ir.Module.parse(source)
-        except ir.MLIRError as error:
-            found = [_renamed(d, source_name) for d in sink.diagnostics]
-            raise InputError(found or Diagnostic(Severity.ERROR, str(error))) from None
+from npuflow.core.diagnostics import ANONYMOUS, DiagnosticSink
+from npuflow.core.dialects import explain_unknown_dialect
+from npuflow.errors import Diagnostic, InputError, Severity, with_hint
 
 
-def parse_file(path: str, context: ir.Context) -> ir.Module:
+def parse(
+    source: str | bytes, context: ir.Context, source_name: str = ANONYMOUS, sink: DiagnosticSink | None = None
+) -> ir.Module:
+    """Parses and verifies a module; raises InputError with everything MLIR reported.
+
+    `source_name` is what messages call the text. A `sink` also receives warnings and the like.
+    """
+    sink = sink or DiagnosticSink(source_name=source_name)
+    return _parse(lambda: ir.Module.parse(source), context, sink)
+
+
+def parse_file(path: str, context: ir.Context, sink: DiagnosticSink | None = None) -> ir.Module:
     """Parses and verifies a file; locations carry its path."""
-    sink = DiagnosticSink()
-    with context, sink.capture(context):
+    if not Path(path).exists():
+        raise InputError(with_hint(f"cannot open input file '{path}': no such file", "check the path"))
+    return _parse(lambda: ir.Module.parseFile(path), context, sink or DiagnosticSink())
+
+
+def _parse(read: Callable[[], ir.Module], context: ir.Context, sink: DiagnosticSink) -> ir.Module:
+    first = len(sink.diagnostics)
+    inner = DiagnosticSink(source_name=sink.source_name)
+    with context, inner.capture(context):
         try:
-            return ir.Module.parseFile(path)
+            return read()
         except ir.MLIRError as error:
-            raise InputError(sink.diagnostics or Diagnostic(Severity.ERROR, str(error))) from None
-
-
-def _renamed(diagnostic: Diagnostic, source_name: str) -> Diagnostic:
-    place = diagnostic.location
-    if place is not None and place.file == _ANONYMOUS:
-        place = replace(place, file=source_name)
-    return replace(diagnostic, location=place, notes=tuple(_renamed(n, source_name) for n in diagnostic.notes))
+            fallback = Diagnostic(Severity.ERROR, str(error))
+        finally:
+            sink.add_new(explain_unknown_dialect(d) for d in inner.diagnostics)
+    raise InputError(sink.errors_from(first) or fallback)

@@ -40,15 +40,18 @@ class PassContext:
     def error(self, place: Place, message: str, hint: str | None = None) -> None:
         """Reports an error and goes on, so that all independent ones are seen; the pass then fails."""
         self.failed = True
-        self.sink.add(Diagnostic(Severity.ERROR, with_hint(message, hint), location_of(place)))
+        self._report(Diagnostic(Severity.ERROR, with_hint(message, hint), location_of(place)))
 
     def warning(self, place: Place, message: str, hint: str | None = None) -> None:
-        self.sink.add(Diagnostic(Severity.WARNING, with_hint(message, hint), location_of(place)))
+        self._report(Diagnostic(Severity.WARNING, with_hint(message, hint), location_of(place)))
 
     def remark(self, place: Place, message: str) -> None:
         """Reports a decision, with the number that decided it; shown with `--remarks`."""
         if self.sink.wants_remarks_of(self.pass_name):
-            self.sink.add(Diagnostic(Severity.REMARK, f"[{self.pass_name}] {message}", location_of(place)))
+            self._report(Diagnostic(Severity.REMARK, f"[{self.pass_name}] {message}", location_of(place)))
+
+    def _report(self, diagnostic: Diagnostic) -> None:
+        self.sink.add(self.sink.named(diagnostic))
 
     def count(self, statistic: str, amount: int = 1) -> None:
         """Adds to a statistic, shown with `--mlir-pass-statistics`."""

@@ -11,7 +11,7 @@ from typing import Union
 
 from npuflow.core.options import from_assignments, split_assignments
 from npuflow.core.passes import Pass
-from npuflow.core.registry import PASSES, PIPELINES, NamedPipeline, Stage
+from npuflow.core.registry import PASSES, PIPELINES, NamedPipeline
 from npuflow.core.upstream import is_upstream_pass, upstream_pass_names
 from npuflow.errors import Diagnostic, Severity, SourceLocation, UsageError, unknown_name, with_hint
 
@@ -158,43 +158,6 @@ def parse_pipeline(text: str) -> Nest:
     return Nest("builtin.module", nodes)
 
 
-def expand_stage(stage: Stage) -> tuple[Node, ...]:
-    """A stage's passes as nodes."""
-    nodes: list[Node] = []
-    for element in stage.elements:
-        if isinstance(element, Pass):
-            nodes.append(PassNode(element, str(element)))
-        else:
-            nodes += _Parser(element).elements("")
-    return tuple(nodes)
-
-
-def expand(nest: Nest, stop_after: str | None = None) -> Nest:
-    """Named pipelines replaced by their passes, cut after the stage `stop_after` where one is given."""
-    seen: list[str] = []
-    stopped = False
-
-    def walk(node: Nest) -> Nest:
-        nonlocal stopped
-        elements: list[Node] = []
-        for element in node.elements:
-            if stopped:
-                break
-            if isinstance(element, Nest):
-                elements.append(walk(element))
-            elif isinstance(element, NamedNode):
-                for stage in element.instance.stages():
-                    if stopped:
-                        break
-                    seen.append(stage.name)
-                    elements += expand_stage(stage)
-                    stopped = stage.name == stop_after
-            else:
-                elements.append(element)
-        return Nest(node.anchor, tuple(elements))
-
-    expanded = walk(nest)
-    if stop_after is not None and not stopped:
-        hint = None if seen else "--stop-after needs a named pipeline, such as --npuflow-stream-k"
-        raise UsageError(with_hint(unknown_name("stage", stop_after, seen), hint))
-    return expanded
+def parse_elements(text: str) -> tuple[Node, ...]:
+    """Reads a comma list of passes without an anchor around them."""
+    return _Parser(text).elements("")

@@ -30,6 +30,9 @@ class NamedPipeline:
     """Base of all named pipelines; subclasses are frozen dataclasses whose `stages` is a readable list of passes."""
 
     name: ClassVar[str] = ""
+    # What a user's transform schedule leaves alone: stages that run before it, and the first stage after it.
+    kept_stages: ClassVar[tuple[str, ...]] = ()
+    default_resume: ClassVar[str] = ""
 
     def stages(self) -> tuple[Stage, ...]:
         raise NotImplementedError

@@ -7,15 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Union
 
 from npuflow.bindings import ir, passmanager
 from npuflow.core.diagnostics import DiagnosticSink, location_of
+from npuflow.core.expansion import Expansion, Leaf, expand, leaves_of
 from npuflow.core.passes import PassContext
-from npuflow.core.pipeline_text import Nest, PassNode, UpstreamNode, expand, parse_pipeline
+from npuflow.core.pipeline_text import NamedNode, Nest, PassNode, UpstreamNode, parse_pipeline
 from npuflow.errors import Diagnostic, InputError, InternalError, NpuflowError, Severity, UsageError
-
-Leaf = Union[PassNode, UpstreamNode]
 
 
 class Instrumentation:
@@ -28,7 +26,7 @@ class Instrumentation:
     def after_pass_failed(self, leaf: Leaf, op: ir.Operation) -> None: ...
 
     def configure_upstream(self, manager: passmanager.PassManager) -> None:
-        """Called with the pass manager of each upstream pass before it runs."""
+        """Called once with the pass manager of each upstream pass before anything runs."""
 
 
 @dataclass
@@ -40,17 +38,38 @@ class Runner:
     stop_after: str | None = None
     instrumentations: Sequence[Instrumentation] = ()
     sink: DiagnosticSink = field(default_factory=DiagnosticSink)
+    _managers: dict[int, passmanager.PassManager] = field(default_factory=dict, init=False, repr=False)
 
     def run(self, module: ir.Module | ir.Operation) -> DiagnosticSink:
-        """Runs every pass; raises InputError, UsageError or InternalError at the first that fails."""
+        """Runs every pass; raises InputError, UsageError or InternalError at the first that fails.
+
+        Whatever is raised for the input's or our fault is in the sink as well.
+        """
         op = module.operation
-        pipeline = expand(self.pipeline, self.stop_after)
+        pipeline = expand(self.pipeline, Expansion(self.stop_after))
         with op.context, self.sink.capture(op.context):
-            self._run_nest(pipeline, op)
+            self._managers = self._prepare(pipeline)
+            try:
+                self._run_nest(pipeline, op)
+            except NpuflowError as error:
+                self.sink.add_new(error.diagnostics)
+                raise
         return self.sink
+
+    def _prepare(self, pipeline: Nest) -> dict[int, passmanager.PassManager]:
+        """A pass manager per upstream pass, by the node's identity; a bad option is refused before anything runs."""
+        managers: dict[int, passmanager.PassManager] = {}
+        for anchor, leaf in leaves_of(pipeline):
+            if isinstance(leaf, UpstreamNode):
+                managers[id(leaf)] = upstream_manager(anchor, leaf)
+                for watcher in self.instrumentations:
+                    watcher.configure_upstream(managers[id(leaf)])
+        return managers
 
     def _run_nest(self, nest: Nest, op: ir.Operation) -> None:
         for element in nest.elements:
+            if isinstance(element, NamedNode):
+                raise AssertionError(f"pipeline '{element.name}' was not expanded")
             if not isinstance(element, Nest):
                 self._run_leaf(element, op)
                 continue
@@ -70,7 +89,7 @@ class Runner:
             watcher.after_pass(leaf, op, statistics)
 
     def _execute(self, leaf: Leaf, op: ir.Operation) -> dict[str, int]:
-        first = len(self.sink.errors)
+        first = len(self.sink.diagnostics)
         if isinstance(leaf, UpstreamNode):
             self._run_upstream(leaf, op, first)
             statistics: dict[str, int] = {}
@@ -85,34 +104,26 @@ class Runner:
         try:
             leaf.instance.run(op, context)
         except NpuflowError as error:
-            self.sink.diagnostics += error.diagnostics
+            self.sink.add_new(error.diagnostics)
             raise
         except ir.MLIRError as error:
             raise self._crash(leaf, op, str(error)) from error
         except Exception as error:
             raise self._crash(leaf, op, f"{type(error).__name__}: {error}") from error
         if context.failed:
-            raise InputError(self.sink.errors[first:])
+            raise InputError(self.sink.errors_from(first))
         return context.statistics
 
     def _run_upstream(self, leaf: UpstreamNode, op: ir.Operation, first: int) -> None:
-        manager = passmanager.PassManager(op.name)
         try:
-            manager.add(leaf.text)
-        except ValueError as error:
-            raise UsageError(_explain(leaf, str(error))) from None
-        manager.enable_verifier(False)
-        for watcher in self.instrumentations:
-            watcher.configure_upstream(manager)
-        try:
-            manager.run(op)
+            self._managers[id(leaf)].run(op)
         except ir.MLIRError:
-            errors = self.sink.errors[first:]
+            errors = self.sink.errors_from(first)
             text = f"pass '{leaf.name}' failed"
             raise InputError(errors or Diagnostic(Severity.ERROR, text, location_of(op))) from None
 
     def _verify(self, leaf: Leaf, op: ir.Operation) -> None:
-        first = len(self.sink.errors)
+        first = len(self.sink.diagnostics)
         try:
             valid = op.verify()
         except ir.MLIRError:
@@ -121,7 +132,7 @@ class Runner:
             return
         place = location_of(op)
         text = f"pass '{leaf.name}' left invalid IR"
-        raise InternalError([*self.sink.errors[first:], Diagnostic(Severity.ERROR, text, place)])
+        raise InternalError([*self.sink.errors_from(first), Diagnostic(Severity.ERROR, text, place)])
 
     def _crash(self, leaf: PassNode, op: ir.Operation, what: str) -> InternalError:
         return InternalError(Diagnostic(Severity.ERROR, f"pass '{leaf.name}' crashed: {what}", location_of(op)))
@@ -135,9 +146,17 @@ def _children(op: ir.Operation, anchor: str) -> Iterator[ir.Operation]:
                     yield child.operation
 
 
-def _explain(leaf: UpstreamNode, message: str) -> str:
-    text = " ".join(line.strip() for line in message.splitlines() if line.strip() not in ("", "^"))
-    return f"pass '{leaf.name}' is not accepted: {text}"
+def upstream_manager(anchor: str, leaf: UpstreamNode) -> passmanager.PassManager:
+    """MLIR's pass manager for one of its passes; raises UsageError where MLIR refuses its options or its anchor."""
+    manager = passmanager.PassManager(anchor)
+    try:
+        manager.add(leaf.text)
+    except ValueError as error:
+        lines = (line.strip() for line in str(error).splitlines())
+        text = " ".join(line for line in lines if line not in ("", "^", leaf.text))
+        raise UsageError(f"pass '{leaf.name}' is not accepted on '{anchor}': {text}") from None
+    manager.enable_verifier(False)
+    return manager
 
 
 def run_pipeline(module: ir.Module, pipeline: str | Nest, *, verify_each: bool = True) -> DiagnosticSink:

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from npuflow.errors import UsageError, with_hint
+from npuflow.errors import UsageError, unknown_name, with_hint
 
 FlagValue = typing.Union[None, bool, int, str, tuple[str, ...]]
 Owner = TypeVar("Owner")
@@ -31,6 +31,7 @@ class Flag:
     group: str
     metavar: str
     bare: FlagValue
+    choices: tuple[str, ...] = ()
 
     @property
     def spelling(self) -> str:
@@ -49,6 +50,8 @@ class Flag:
             return self._read_count(text)
         if self.kind is tuple:
             return tuple(part.strip() for part in text.split(",") if part.strip())
+        if self.choices and text not in self.choices:
+            raise UsageError(unknown_name(f"value of flag '--{self.name}'", text, self.choices))
         return text
 
     def _read_bool(self, text: str) -> bool:
@@ -89,9 +92,11 @@ def flag(
     metavar: str = "",
     bare: FlagValue = None,
     name: str = "",
+    choices: tuple[str, ...] = (),
 ) -> Any:
     """Declares a flag as a dataclass field."""
-    metadata = {"help": help, "group": group, "metavar": metavar, "bare": bare, "name": name}
+    metavar = metavar or "|".join(choices)
+    metadata = {"help": help, "group": group, "metavar": metavar, "bare": bare, "name": name, "choices": choices}
     return dataclasses.field(default=default, metadata=metadata)
 
 
@@ -109,7 +114,7 @@ def _flag_of(declared: dataclasses.Field[Any], annotation: object) -> Flag:
     data = declared.metadata
     name = data["name"] or declared.name.replace("_", "-")
     bare = True if kind is bool else data["bare"]
-    return Flag(name, declared.name, kind, data["help"], data["group"], data["metavar"], bare)
+    return Flag(name, declared.name, kind, data["help"], data["group"], data["metavar"], bare, data["choices"])
 
 
 def parse_flags(arguments: Sequence[str], flags: Sequence[Flag]) -> ParsedFlags:

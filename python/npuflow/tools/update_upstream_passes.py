@@ -1,6 +1,6 @@
 """Regenerates core/upstream_passes.txt: tries every plausible string in MLIR's shared library as a pass name.
 
-    python -m npuflow.tools.update_upstream_passes [--check]
+`python -m npuflow.tools.update_upstream_passes` rewrites it, `--check` says whether it is fresh.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ import re
 import sys
 from pathlib import Path
 
-import npuflow.core.upstream as upstream
 from npuflow.bindings import ir, library_directory
+from npuflow.core import upstream
 
 # Pass names are kebab-case C strings; the linker merges a string with one that ends in it, hence the suffixes.
 _CANDIDATE = re.compile(rb"([a-z][a-z0-9]*(?:[-_][a-z0-9]+)*)\0")

@@ -1,0 +1,158 @@
+"""Named pipelines to the passes that run: stages listed, cut, or replaced by a transform schedule; defaults filled in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+
+from npuflow.core.options import option_specs, print_value, split_assignments
+from npuflow.core.passes import Pass
+from npuflow.core.pipeline_text import NamedNode, Nest, Node, PassNode, UpstreamNode, make_node, parse_elements
+from npuflow.core.registry import NamedPipeline, Stage
+from npuflow.errors import UsageError, unknown_name, with_hint
+
+Leaf = PassNode | UpstreamNode
+
+APPLY_SCHEDULE = "npuflow-apply-schedule"
+DEVICE_KEY = "device"
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """A user's transform schedule: its file ("" for the module's own) and the stage after which the pipeline goes on."""
+
+    file: str
+    resume_after: str | None = None
+
+
+@dataclass(frozen=True)
+class Expansion:
+    """How named pipelines become passes."""
+
+    stop_after: str | None = None
+    schedule: Schedule | None = None
+    device: str | None = None
+
+
+def expand(nest: Nest, how: Expansion | None = None) -> Nest:
+    """Replaces named pipelines by their passes; what is expanded already stays as it is."""
+    expander = _Expander(how or Expansion())
+    expanded = expander.nest(nest)
+    expander.check()
+    return expanded
+
+
+def expand_stage(stage: Stage) -> tuple[Node, ...]:
+    """A stage's passes as nodes."""
+    nodes: list[Node] = []
+    for element in stage.elements:
+        if isinstance(element, Pass):
+            nodes.append(PassNode(element, str(element)))
+        else:
+            nodes += parse_elements(element)
+    return tuple(nodes)
+
+
+def leaves_of(nest: Nest) -> Iterator[tuple[str, Leaf]]:
+    """The passes of an expanded pipeline in order, each with the anchor it runs on."""
+    for element in nest.elements:
+        if isinstance(element, Nest):
+            yield from leaves_of(element)
+        elif not isinstance(element, NamedNode):
+            yield nest.anchor, element
+
+
+def stages_of(nest: Nest) -> list[Stage]:
+    """The stages of every named pipeline in a pipeline."""
+    stages: list[Stage] = []
+    for element in nest.elements:
+        if isinstance(element, Nest):
+            stages += stages_of(element)
+        elif isinstance(element, NamedNode):
+            stages += element.instance.stages()
+    return stages
+
+
+def _with_device(node: Node, device: str | None) -> Node:
+    """The node with its `device` option set, if it has one that wasn't given."""
+    if device is None or not isinstance(node, (PassNode, NamedNode)):
+        return node
+    options = node.text.partition("{")[2].removesuffix("}")
+    given = {key for key, _ in split_assignments(options)}
+    known = {spec.key for spec in option_specs(type(node.instance))}
+    if DEVICE_KEY in given or DEVICE_KEY not in known:
+        return node
+    return make_node(node.name, f"{options} {DEVICE_KEY}={print_value(device)}")
+
+
+@dataclass
+class _Expander:
+    how: Expansion
+    stages_seen: list[str] = field(default_factory=list)
+    stopped: bool = False
+    schedule_placed: bool = False
+
+    def nest(self, nest: Nest) -> Nest:
+        elements: list[Node] = []
+        for element in nest.elements:
+            if self.stopped:
+                break
+            elements += self.element(element)
+        return replace(nest, elements=tuple(elements))
+
+    def element(self, element: Node) -> tuple[Node, ...]:
+        if isinstance(element, Nest):
+            return (self.nest(element),)
+        element = _with_device(element, self.how.device)
+        if isinstance(element, NamedNode):
+            return self.named(element.instance)
+        return (element,)
+
+    def named(self, pipeline: NamedPipeline) -> tuple[Node, ...]:
+        nodes: list[Node] = []
+        stages = pipeline.stages()
+        self.stages_seen += [stage.name for stage in stages]
+        for stage in self.scheduled(pipeline, stages):
+            nodes += [_with_device(node, self.how.device) for node in expand_stage(stage)]
+            if stage.name == self.how.stop_after:
+                self.stopped = True
+                break
+        return tuple(nodes)
+
+    def scheduled(self, pipeline: NamedPipeline, stages: tuple[Stage, ...]) -> tuple[Stage, ...]:
+        """The stages with their prefix replaced by the user's schedule, where there is one."""
+        schedule = self.how.schedule
+        if schedule is None or self.schedule_placed:
+            return stages
+        self.schedule_placed = True
+        cut = _resume_index(pipeline, stages, schedule.resume_after)
+        kept = tuple(stage for stage in stages[:cut] if stage.name in pipeline.kept_stages)
+        options = f"file={{{schedule.file}}}" if schedule.file else ""
+        applied = Stage("apply-schedule", (f"{APPLY_SCHEDULE}{{{options}}}" if options else APPLY_SCHEDULE,))
+        return (*kept, applied, *stages[cut:])
+
+    def check(self) -> None:
+        """Everything that was asked for must have found its place."""
+        if self.how.schedule is not None and not self.schedule_placed:
+            hint = f"name one, or run the pass {APPLY_SCHEDULE} itself"
+            raise UsageError(with_hint("a transform schedule replaces stages of a named pipeline, but none runs", hint))
+        if self.how.stop_after is None or self.stopped:
+            return
+        if not self.stages_seen:
+            hint = "--list-passes shows the named pipelines and their stages"
+            raise UsageError(with_hint(f"no named pipeline runs that could stop after '{self.how.stop_after}'", hint))
+        raise UsageError(unknown_name("stage", self.how.stop_after, self.stages_seen))
+
+
+def _resume_index(pipeline: NamedPipeline, stages: tuple[Stage, ...], resume_after: str | None) -> int:
+    """How many leading stages a schedule replaces."""
+    names = [stage.name for stage in stages]
+    if resume_after is not None:
+        if resume_after not in names:
+            raise UsageError(unknown_name("stage", resume_after, names))
+        return names.index(resume_after) + 1
+    if not pipeline.default_resume:
+        hint = f"give --resume-after=STAGE, one of {', '.join(names)}"
+        raise UsageError(with_hint(f"{pipeline.name} does not say where a transform schedule hands over", hint))
+    return names.index(pipeline.default_resume)

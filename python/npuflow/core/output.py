@@ -1,0 +1,43 @@
+"""Output files that appear whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+from npuflow.errors import InputError, with_hint
+
+
+def write_atomically(path: str, data: bytes) -> None:
+    """Replaces the file in one step; devices and pipes, which cannot be replaced, are written in place."""
+    target = Path(path)
+    try:
+        if target.exists() and not target.is_file():
+            target.write_bytes(data)
+        else:
+            _replace(target.resolve(), data)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise InputError(with_hint(f"cannot open output file '{path}': {reason}", "check the directory")) from error
+
+
+def _replace(target: Path, data: bytes) -> None:
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        Path(temporary).chmod(_mode_of(target))
+        Path(temporary).replace(target)
+    except BaseException:
+        Path(temporary).unlink()
+        raise
+
+
+def _mode_of(target: Path) -> int:
+    """The mode an ordinary `open` would give the file."""
+    if target.exists():
+        return target.stat().st_mode & 0o7777
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask

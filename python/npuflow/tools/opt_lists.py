@@ -1,0 +1,141 @@
+"""What `npuflow-opt` tells about itself: help, versions, passes, dialects."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterator, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import npuflow
+from npuflow.bindings import PROVIDER, library_directory
+from npuflow.core.options import OptionSpec, option_specs, print_value
+from npuflow.core.registry import PASSES, PIPELINES
+from npuflow.core.upstream import upstream_pass_names
+from npuflow.tools.flags import Flag, flags_of
+from npuflow.tools.opt_flags import OptFlags
+
+_COLUMN = 44
+_WIDTH = 120
+_EXIT_CODES = "Exit codes: 0 ok, 1 the input's fault, 2 usage, 3 a bug of npuflow."
+_LLVM_VERSION = re.compile(rb"LLVM(\d+\.\d+\.\d+[\w.]*)\0")
+_REVISION = re.compile(rb"(?<![0-9a-f])([0-9a-f]{40})\0")
+_DISTRIBUTIONS = {"torch_mlir": "torch-mlir", "mlir": "mlir-python-bindings"}
+
+
+def help_text() -> str:
+    """Every flag, and every pass and pipeline with its options."""
+    lines = ["npuflow-opt: runs passes over MLIR", "", "usage: npuflow-opt [flags] [input file, or - for stdin]"]
+    group = ""
+    for flag in flags_of(OptFlags):
+        if flag.group != group:
+            group = flag.group
+            lines += ["", f"{group}:"]
+        lines += _entry(f"  {flag.spelling}", _flag_help(flag))
+    lines += ["", "Passes and named pipelines, run in the order they are given (--NAME or --NAME='option=value ...'):"]
+    for name in sorted([*PASSES, *PIPELINES]):
+        owner: type = PASSES.get(name) or PIPELINES[name]
+        lines += _entry(f"  --{name}", _summary(owner))
+        lines += _option_lines(owner)
+    lines += ["", f"and MLIR's {len(upstream_pass_names())}, which --list-passes=upstream lists.", "", _EXIT_CODES]
+    return "\n".join(lines)
+
+
+def passes_text() -> str:
+    """One line per pass by group, then the named pipelines with their stages and options."""
+    groups: dict[str, list[str]] = {}
+    for name in sorted(PASSES):
+        groups.setdefault(PASSES[name].group, []).append(name)
+    lines: list[str] = []
+    for group, names in groups.items():
+        lines.append(f"{group}:")
+        lines += [f"  {name:<{_COLUMN - 4}}  {_summary(PASSES[name])}" for name in names]
+        lines.append("")
+    lines.append("named pipelines:")
+    for name in sorted(PIPELINES):
+        lines += _pipeline_lines(name)
+    lines += ["", f"MLIR's own passes ({len(upstream_pass_names())}): --list-passes=upstream"]
+    return "\n".join(lines)
+
+
+def upstream_text() -> str:
+    return "\n".join(sorted(upstream_pass_names()))
+
+
+def version_text() -> str:
+    """Our version, that of the package MLIR comes from, and LLVM's version and revision."""
+    distribution = _DISTRIBUTIONS.get(PROVIDER, PROVIDER)
+    try:
+        provider = f"{distribution} {version(distribution)}"
+    except PackageNotFoundError:
+        provider = f"{PROVIDER} of unknown version"
+    number, revision = _llvm_build()
+    return f"npuflow {npuflow.__version__}\nMLIR from {provider}\nLLVM {number}, revision {revision}"
+
+
+def dialects_text(irdl_files: Sequence[str]) -> str:
+    from npuflow.core.dialects import available_dialects
+    from npuflow.dialect.context import new_context
+    from npuflow.tools.opt_session import load_irdl
+
+    context = new_context()
+    load_irdl(irdl_files, context)
+    return "Available Dialects: " + ",".join(available_dialects(context))
+
+
+def _llvm_build() -> tuple[str, str]:
+    """LLVM's version and revision, which are strings in the provider's library."""
+    number, revision = "of unknown version", "unknown"
+    for library in sorted(Path(library_directory()).glob("lib*CAPI*.so*")):
+        data = library.read_bytes()
+        found = _LLVM_VERSION.search(data)
+        revisions = _REVISION.findall(data)
+        number = found[1].decode() if found else number
+        revision = _most_frequent(revisions) or revision
+    return number, revision
+
+
+def _most_frequent(found: Sequence[bytes]) -> str:
+    """Tables of digits look like revisions as well; the real one occurs wherever a version is printed."""
+    mixed = [text for text in found if not text.isdigit()]
+    return max(mixed, key=mixed.count).decode() if mixed else ""
+
+
+def _summary(owner: type) -> str:
+    return str(owner.summary())  # type: ignore[attr-defined]
+
+
+def _flag_help(flag: Flag) -> str:
+    return flag.help + ("; may be repeated" if flag.kind is tuple and flag.bare is None else "")
+
+
+def _entry(left: str, text: str) -> Iterator[str]:
+    """`left   text`, the text wrapped in its own column; below `left` where that is too long."""
+    rows = textwrap.wrap(text, _WIDTH - _COLUMN) or [""]
+    if len(left) >= _COLUMN:
+        yield left
+        left = ""
+    for row in rows:
+        yield f"{left:<{_COLUMN}}{row}".rstrip()
+        left = ""
+
+
+def _option_lines(owner: type) -> Iterator[str]:
+    for spec in option_specs(owner):
+        yield from _entry(f"      {spec.key}=<{spec.type_text}>", spec.help + _default_text(spec))
+
+
+def _default_text(spec: OptionSpec) -> str:
+    if spec.default is None or spec.default == () or spec.default == "":
+        return ""
+    return f" (default: {print_value(spec.default)})"
+
+
+def _pipeline_lines(name: str) -> Iterator[str]:
+    owner = PIPELINES[name]
+    yield f"  {name:<{_COLUMN - 4}}  {owner.summary()}"
+    stages = [stage.name for stage in owner().stages()]
+    yield from textwrap.wrap("stages: " + ", ".join(stages), _WIDTH, initial_indent="    ", subsequent_indent="      ")
+    for spec in option_specs(owner):
+        yield from _entry(f"    {spec.key}=<{spec.type_text}>", spec.help + _default_text(spec))

@@ -1,0 +1,86 @@
+"""Which pipeline a command line of `npuflow-opt` asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from npuflow.bindings import ir
+from npuflow.core.expansion import Leaf, leaves_of
+from npuflow.core.pipeline_text import Nest, Node, UpstreamNode, make_node, parse_pipeline
+from npuflow.core.registry import PASSES, PIPELINES
+from npuflow.core.runner import upstream_manager
+from npuflow.core.upstream import is_upstream_pass, upstream_pass_names
+from npuflow.errors import UsageError, unknown_name, with_hint
+from npuflow.tools.flags import OtherFlag, flags_of
+from npuflow.tools.opt_flags import OptFlags
+
+MODULE = "builtin.module"
+FUNCTION = "func.func"
+
+
+def requested_pipeline(flags: OptFlags, others: Sequence[OtherFlag]) -> Nest:
+    """`--pass-pipeline`, or the passes that were given as flags, in order."""
+    for other in others:
+        _check_known(other)
+    if flags.pass_pipeline is None:
+        return Nest(MODULE, tuple(_node(other) for other in others))
+    if others:
+        what = f"--pass-pipeline and the pass flag --{others[0].name} are both given"
+        raise UsageError(with_hint(what, "put the pass into the pipeline text"))
+    return parse_pipeline(flags.pass_pipeline)
+
+
+def check_pass_names(names: Sequence[str]) -> None:
+    """Refuses names that are no pass, as in `--mlir-print-ir-after=canonicalise`."""
+    for name in names:
+        if name not in PASSES and not is_upstream_pass(name):
+            raise UsageError(unknown_name("pass", name, [*PASSES, *upstream_pass_names()]))
+
+
+def pipeline_text(nest: Nest) -> str:
+    """An expanded pipeline as text that parses back, with what MLIR's own pipelines and defaults stand for."""
+    parts = []
+    for element in nest.elements:
+        if isinstance(element, Nest):
+            parts.append(pipeline_text(element))
+        elif isinstance(element, UpstreamNode):
+            parts.append(_spelled_out(nest.anchor, element))
+        else:
+            parts.append(str(element))
+    return f"{nest.anchor}({','.join(parts)})"
+
+
+def pass_count(nest: Nest) -> int:
+    return sum(1 for _ in leaves_of(nest))
+
+
+def _spelled_out(anchor: str, leaf: Leaf) -> str:
+    assert isinstance(leaf, UpstreamNode)
+    with ir.Context():
+        text = str(upstream_manager(anchor, leaf))
+    return " ".join(text.removeprefix(f"{anchor}(").removesuffix(")").split())
+
+
+def _check_known(other: OtherFlag) -> None:
+    if other.name in PASSES or other.name in PIPELINES or is_upstream_pass(other.name):
+        return
+    flags = [flag.name for flag in flags_of(OptFlags) if len(flag.name) > 1]
+    known = [*flags, *PASSES, *PIPELINES, *upstream_pass_names()]
+    raise UsageError(unknown_name("flag", f"--{other.name}", [f"--{name}" for name in known]))
+
+
+def _node(other: OtherFlag) -> Node:
+    """A pass flag's node; MLIR's function passes are nested as `mlir-opt` does for flags."""
+    node = make_node(other.name, other.value or "")
+    if isinstance(node, UpstreamNode) and _runs_only_on_functions(node):
+        return Nest(FUNCTION, (node,))
+    return node
+
+
+def _runs_only_on_functions(node: UpstreamNode) -> bool:
+    try:
+        with ir.Context():
+            upstream_manager(MODULE, node)
+    except UsageError as error:
+        return f"restricted to '{FUNCTION}'" in str(error)
+    return False
