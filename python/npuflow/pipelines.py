@@ -1,3 +1,134 @@
 """Named pipelines: lists of passes, nothing else. Importing this registers every pass of ours."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from npuflow.bufferize.check_memory import CheckMemory
+from npuflow.bufferize.protect_inputs import ProtectInputs
+from npuflow.bufferize.unify_copies import UnifyCopies
+from npuflow.core.options import option
+from npuflow.core.registry import NamedPipeline, Stage, StageElement, register_pipeline
+from npuflow.frontend.check_input import CheckInput
+from npuflow.frontend.normalize_linalg import NormalizeLinalg
+from npuflow.promotion.hoist_accumulator import HoistAccumulator
+from npuflow.promotion.pack_blocks import PackBlocks
+from npuflow.promotion.pack_operands import PackOperands
+from npuflow.promotion.peel_k import PeelK
+from npuflow.promotion.promote_accumulator import PromoteAccumulator
+from npuflow.promotion.promote_operands import PromoteOperands
+from npuflow.promotion.sink_fill import SinkFill
+from npuflow.strategy.assign_strategy import AssignStrategy, KInL2
+from npuflow.target import DEFAULT_DEVICE
+from npuflow.tiling.pad_blocks import PadBlocks
+from npuflow.tiling.tile_blocks import TileBlocks
+from npuflow.tiling.tile_cores import TileCores
+from npuflow.tiling.tile_k import Level, TileK
+
+CLEAN = "canonicalize,cse"
+BUFFERIZE = (
+    "one-shot-bufferize{bufferize-function-boundaries=true"
+    " function-boundary-type-conversion=identity-layout-map unknown-type-conversion=identity-layout-map}"
+)
+
+
+def stage(name: str, *elements: StageElement) -> Stage:
+    return Stage(name, elements)
+
+
+@dataclass(frozen=True)
+class MatmulPipeline(NamedPipeline):
+    """What the three matmul pipelines share: their options, how they begin and how they end."""
+
+    kept_stages: ClassVar[tuple[str, ...]] = ("normalize-linalg", "check-input", "assign-strategy")
+    default_resume: ClassVar[str] = "bufferize"
+    k_in_l2: ClassVar[KInL2] = KInL2.TILE
+
+    device: str = option(DEFAULT_DEVICE, "device name or TOML file")
+    grid: tuple[int, int] | None = option(None, "rows,columns of cores (along m, along n); default: what the shape can use")
+    tile_l2: tuple[int, int, int] | None = option(None, "m,n,k of a block in L2; default: fitted to the device")
+    tile_l1: tuple[int, int, int] | None = option(None, "m,n,k of a core's tile in L1; default: fitted to the device")
+    pack: tuple[int, int, int] | None = option(None, "m,n,k of the matmul instruction; default: the type's first")
+
+    def begin(self) -> tuple[Stage, ...]:
+        assign = AssignStrategy(self.device, self.grid, self.tile_l2, self.tile_l1, self.pack, self.k_in_l2)
+        return (
+            stage("normalize-linalg", NormalizeLinalg()),
+            stage("check-input", CheckInput()),
+            stage("assign-strategy", assign),
+            stage("tile-blocks", TileBlocks(), CLEAN),
+            stage("pad-blocks", PadBlocks(), CLEAN),
+        )
+
+    def end(self) -> tuple[Stage, ...]:
+        return (
+            stage("bufferize", ProtectInputs(), BUFFERIZE, CLEAN, UnifyCopies(), CLEAN),
+            stage("check-memory", CheckMemory(self.device)),
+        )
+
+
+@register_pipeline
+@dataclass(frozen=True)
+class StreamK(MatmulPipeline):
+    """K streamed through L2 and L1: operands padded into L2 and packed into L1 step by step."""
+
+    name = "npuflow-stream-k"
+
+    def stages(self) -> tuple[Stage, ...]:
+        return (
+            *self.begin(),
+            stage("tile-cores", TileCores(), CLEAN),
+            stage("promote-accumulator", PromoteAccumulator()),
+            stage("tile-k-l2", TileK(Level.L2)),
+            stage("promote-operands", PromoteOperands()),
+            stage("tile-k-l1", TileK(Level.L1)),
+            stage("pack-operands", PackOperands()),
+            stage("hoist-accumulator", HoistAccumulator(), CLEAN),
+            *self.end(),
+        )
+
+
+@register_pipeline
+@dataclass(frozen=True)
+class PadPack(MatmulPipeline):
+    """Whole-K operands padded into L2 once per block by tiled copies, K streamed from L2 to L1 only."""
+
+    name = "npuflow-pad-pack"
+    k_in_l2 = KInL2.WHOLE
+
+    def stages(self) -> tuple[Stage, ...]:
+        return (
+            *self.begin(),
+            stage("promote-operands", PromoteOperands(tile_copies=True)),
+            stage("tile-cores", TileCores(), CLEAN),
+            stage("promote-accumulator", PromoteAccumulator()),
+            stage("tile-k-l1", TileK(Level.L1)),
+            stage("pack-operands", PackOperands()),
+            stage("hoist-accumulator", HoistAccumulator(), CLEAN),
+            *self.end(),
+        )
+
+
+@register_pipeline
+@dataclass(frozen=True)
+class PackPeel(MatmulPipeline):
+    """Packed in L2 and in L1, K streamed, its first and last step peeled: fill in the first, write-back in the last."""
+
+    name = "npuflow-pack-peel"
+
+    def stages(self) -> tuple[Stage, ...]:
+        return (
+            *self.begin(),
+            stage("tile-cores", TileCores(), CLEAN),
+            stage("promote-accumulator", PromoteAccumulator()),
+            stage("tile-k-l2", TileK(Level.L2)),
+            stage("promote-operands", PromoteOperands()),
+            stage("tile-k-l1", TileK(Level.L1)),
+            stage("pack-blocks", PackBlocks()),
+            stage("pack-operands", PackOperands()),
+            stage("hoist-accumulator", HoistAccumulator(), CLEAN),
+            stage("peel-k", PeelK(), CLEAN),
+            stage("sink-fill", SinkFill()),
+            *self.end(),
+        )

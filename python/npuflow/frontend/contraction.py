@@ -71,7 +71,7 @@ def operand_loops(op: ir.Operation) -> list[list[int]]:
 
 
 def _loop_of(expression: ir.AffineExpr) -> int:
-    return ir.AffineDimExpr(expression).position if ir.AffineDimExpr.isinstance(expression) else -1
+    return expression.position if isinstance(expression, ir.AffineDimExpr) else -1
 
 
 def loop_sizes(op: ir.Operation) -> tuple[int, ...]:
@@ -134,17 +134,6 @@ def fill_of(contraction: Contraction) -> ir.Operation | None:
     return producer(contraction.init, "linalg.fill")
 
 
-def tail_of(contraction: Contraction) -> ir.Operation | None:
-    """The elementwise op that alone consumes the result, element by element."""
-    user = only_user(contraction.result)
-    if user is None or not is_elementwise(user):
-        return None
-    position = list(user.operands).index(contraction.result)
-    loops = operand_loops(user)
-    outs = len(user.operands) - 1
-    return user if position < outs and loops[position] == loops[outs] else None
-
-
 def root_of(contraction: Contraction) -> ir.Operation:
     """The op whose result leaves the group: the tail if there is one."""
     return tail_of(contraction) or contraction.op
@@ -152,3 +141,45 @@ def root_of(contraction: Contraction) -> ir.Operation:
 
 def is_dynamic(sizes: Sequence[int]) -> bool:
     return dynamic_marker() in sizes
+
+
+def k_loops(contraction: Contraction) -> list[ir.Operation]:
+    """The `scf.for` loops that carry the accumulator, innermost first."""
+    loops = []
+    value = contraction.init
+    packed = producer(value, "linalg.pack")
+    if packed is not None:
+        value = packed.operands[0]
+    while isinstance(value, ir.BlockArgument):
+        loop = value.owner.owner.operation
+        if loop.name != "scf.for" or value.arg_number == 0:
+            break
+        loops.append(loop)
+        value = loop.operands[2 + value.arg_number]
+    return loops
+
+
+def enclosing(op: ir.Operation, name: str) -> ir.Operation | None:
+    """The innermost op called `name` around `op`."""
+    parent = op.parent
+    while parent is not None and parent.operation.name != name:
+        parent = parent.operation.parent
+    return None if parent is None else parent.operation
+
+
+def final_result(contraction: Contraction) -> ir.Value:
+    """The contraction's sum after all of its K loops."""
+    loops = k_loops(contraction)
+    return loops[-1].results[0] if loops else contraction.result
+
+
+def tail_of(contraction: Contraction) -> ir.Operation | None:
+    """The elementwise op that alone consumes the sum (after its K loops), element by element."""
+    value = final_result(contraction)
+    user = only_user(value)
+    if user is None or not is_elementwise(user):
+        return None
+    position = list(user.operands).index(value)
+    loops = operand_loops(user)
+    outs = len(user.operands) - 1
+    return user if position < outs and loops[position] == loops[outs] else None

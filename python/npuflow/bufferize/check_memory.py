@@ -1,0 +1,106 @@
+"""npuflow-check-memory: what was allocated fits the device."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from npuflow.bindings import ir
+from npuflow.core.options import option
+from npuflow.core.passes import Pass, PassContext, ops_of
+from npuflow.core.registry import register_pass
+from npuflow.target import DEFAULT_DEVICE, Device, load_device
+
+_LEVELS = {1: "L2", 2: "L1"}
+
+
+@register_pass
+@dataclass(frozen=True)
+class CheckMemory(Pass):
+    """Refuses programs whose buffers of one block don't fit L1 or L2 together; changes nothing.
+
+    A buffer in L2 counts once for the array, one in L1 once for each core. Buffers of loops that follow each other
+    don't live at the same time, so of those only the largest sum counts.
+
+        %a = memref.alloc() : memref<1024x1024xi32, 2>
+
+    is refused by
+
+        error: L1 of a core needs 4194304 bytes, has 64512 (4194304: memref<1024x1024xi32, 2>); hint: smaller tiles
+    """
+
+    name = "npuflow-check-memory"
+    group = "bufferize"
+    device: str = option(DEFAULT_DEVICE, "device name or TOML file")
+
+    def run(self, op: ir.Operation, context: PassContext) -> None:
+        device = load_device(self.device)
+        for function in ops_of(op, "func.func"):
+            for space, level in _LEVELS.items():
+                _check(function, space, level, device, context)
+
+
+def _check(function: ir.Operation, space: int, level: str, device: Device, context: PassContext) -> None:
+    number = 3 - space
+    have = device.capacity_bytes(number, device.rows, device.columns)
+    need, buffers = _peak(function, space)
+    if need <= have:
+        return
+    largest = sorted(buffers, key=_bytes, reverse=True)
+    listed = ", ".join(f"{_bytes(b)}: {b.results[0].type}" for b in largest[:3]) + (", ..." if largest[3:] else "")
+    where = "L1 of a core" if number == 1 else f"L2 of {device.columns} columns"
+    context.error(largest[0], f"{where} needs {need} bytes, has {have} ({listed})", f"choose smaller tiles for {level}")
+
+
+def _peak(op: ir.Operation, space: int) -> tuple[int, list[ir.Operation]]:
+    """The most bytes of `space` alive at once below `op`, and whose they are."""
+    peaks = [_block_peak(block, space) for region in op.regions for block in region.blocks]
+    return max(peaks, key=lambda peak: peak[0], default=(0, []))
+
+
+def _block_peak(block: ir.Block, space: int) -> tuple[int, list[ir.Operation]]:
+    """A buffer lives from its allocation to the last op of the block that uses it, itself or inside."""
+    ops = [child.operation for child in block.operations]
+    last_use: dict[int, list[ir.Operation]] = {}
+    alive: list[ir.Operation] = []
+    best: tuple[int, list[ir.Operation]] = (0, [])
+    positions = {op: index for index, op in enumerate(ops)}
+    for index, op in enumerate(ops):
+        if _is_alloc(op, space):
+            alive.append(op)
+            last_use.setdefault(_last_use(op.results[0], positions, index), []).append(op)
+        inside = _peak(op, space) if op.regions and not op.name.startswith("linalg.") else (0, [])
+        now = sum(map(_bytes, alive)) + inside[0]
+        if now > best[0]:
+            best = (now, [*alive, *inside[1]])
+        for ended in last_use.pop(index, []):
+            alive.remove(ended)
+    return best
+
+
+def _last_use(buffer: ir.Value, positions: dict[ir.Operation, int], start: int) -> int:
+    """The last op of the block that reads or writes the buffer, through views too."""
+    last = start
+    for use in buffer.uses:
+        user = use.owner.operation
+        for result in user.results:
+            if isinstance(result.type, ir.MemRefType):
+                last = max(last, _last_use(result, positions, start))
+        while user not in positions:
+            user = user.parent.operation
+        last = max(last, positions[user])
+    return last
+
+
+def _is_alloc(op: ir.Operation, space: int) -> bool:
+    if op.name != "memref.alloc":
+        return False
+    attribute = ir.MemRefType(op.results[0].type).memory_space
+    return attribute is not None and int(ir.IntegerAttr(attribute).value) == space
+
+
+def _bytes(op: ir.Operation) -> int:
+    kind = ir.MemRefType(op.results[0].type)
+    size = max(1, int(kind.element_type.width) // 8)
+    for extent in kind.shape:
+        size *= extent
+    return size

@@ -1,0 +1,84 @@
+"""npuflow-normalize-linalg: one spelling for every matmul group."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from npuflow.bindings import ir, linalg, passmanager
+from npuflow.core.build import apply_steps
+from npuflow.core.passes import Pass, PassContext, ops_of
+from npuflow.core.registry import register_pass
+from npuflow.frontend.contraction import LHS, RHS, Contraction, contractions, match_contraction, producer
+
+
+@register_pass
+@dataclass(frozen=True)
+class NormalizeLinalg(Pass):
+    """Folds transposes into matmuls and makes everything elementwise behind a matmul one linalg.generic.
+
+        %bt = linalg.transpose ins(%b : tensor<64x32xf32>) outs(...) permutation = [1, 0]
+        %r = linalg.matmul ins(%a, %bt : ...) outs(%f : ...)
+        %s = linalg.add ins(%r, %c : ...) outs(...)
+        %t = linalg.max ins(%s, %zeros : ...) outs(...)
+
+    becomes
+
+        %r = linalg.matmul indexing_maps = [...] ins(%a, %b : ...) outs(%f : ...)
+        %t = linalg.generic ... ins(%r, %c : ...) { arith.addf ... arith.maximumf ... }
+    """
+
+    name = "npuflow-normalize-linalg"
+    group = "frontend"
+
+    def run(self, op: ir.Operation, context: PassContext) -> None:
+        _run_upstream(op, "convert-elementwise-to-linalg")
+        for contraction in contractions(op):
+            for index in (LHS, RHS):
+                if _fold_transpose(contraction, index):
+                    context.count("transposes folded")
+        for named in ops_of(op):
+            if _is_named_elementwise(named):
+                apply_steps(named, "%g = transform.structured.generalize %op : (!transform.any_op) -> !transform.any_op")
+        _run_upstream(op, "linalg-fuse-elementwise-ops,canonicalize,cse")
+
+
+def _run_upstream(op: ir.Operation, passes: str) -> None:
+    manager = passmanager.PassManager("any")
+    manager.add(passes)
+    manager.run(op)
+
+
+def _is_named_elementwise(op: ir.Operation) -> bool:
+    """A named linalg op with parallel loops only, fills excepted."""
+    if not op.name.startswith("linalg.") or op.name in ("linalg.generic", "linalg.fill", "linalg.copy"):
+        return False
+    if not op.regions or not op.results or match_contraction(op) is not None:
+        return False
+    return op.name in _ELEMENTWISE
+
+
+_ELEMENTWISE = frozenset(
+    f"linalg.{name}"
+    for name in (
+        "abs add broadcast ceil div div_unsigned elementwise elemwise_binary elemwise_unary erf exp floor log map max min "
+        "mul negf powf reciprocal round rsqrt select sqrt square sub tanh transpose"
+    ).split()
+)
+
+
+def _fold_transpose(contraction: Contraction, index: int) -> bool:
+    """Reads a transposed operand as it lies, by changing the operand's indexing map."""
+    op = contraction.op
+    transpose = producer(op.operands[index], "linalg.transpose")
+    if transpose is None or "indexing_maps" not in op.attributes:
+        return False
+    permutation = list(ir.DenseI64ArrayAttr(transpose.attributes["permutation"]))
+    maps = [ir.AffineMapAttr(m).value for m in linalg.get_indexing_maps(op)]
+    results = list(maps[index].results)
+    source: list[ir.AffineExpr] = [results[0]] * len(results)
+    for position, dimension in enumerate(permutation):
+        source[dimension] = results[position]
+    maps[index] = ir.AffineMap.get(maps[index].n_dims, 0, source)
+    op.attributes["indexing_maps"] = ir.ArrayAttr.get([ir.AffineMapAttr.get(m) for m in maps])
+    op.operands[index] = transpose.operands[0]
+    return True

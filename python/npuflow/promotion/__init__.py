@@ -1,0 +1,1 @@
+"""Operands into L2 and L1: pads, packs, hoisting, fill peeling."""

@@ -1,0 +1,145 @@
+"""Which part of a block's operand a group of cores reads at a time: the *shared* slice that belongs in L2.
+
+A core's operand is a chain of slices of its block's operand: some offsets follow the core's place in the grid, others
+the K loops. The shared slice keeps the K part and widens the core part to the whole block, so it doesn't depend on the
+core: it is moved into L2 once for all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from npuflow.bindings import ir
+from npuflow.core.build import (
+    Mixed,
+    allocate,
+    copy_into,
+    difference,
+    element_type_of,
+    extract_slice,
+    fill,
+    insert_slice,
+    minimum,
+    offsets_of,
+    shape_of,
+    sizes_of,
+    zero,
+)
+from npuflow.frontend.contraction import enclosing, producer
+
+L2, L1 = 1, 2
+
+
+@dataclass(frozen=True)
+class SharedSlice:
+    """A slice of the block's operand `source`, and where in it this core's part lies."""
+
+    source: ir.Value
+    offsets: tuple[Mixed, ...]
+    sizes: tuple[int, ...]
+    core_offsets: tuple[Mixed, ...]
+    core_sizes: tuple[int, ...]
+    follows_k: bool
+
+
+def shared_slice(operand: ir.Value, scope: ir.Operation | None) -> SharedSlice | None:
+    """The shared slice behind `operand`; `scope` is the outermost op around the cores' work (None: `operand` itself).
+
+    None if offsets of both kinds meet in one dimension or a shape is dynamic.
+    """
+    chain: list[ir.Operation] = []
+    value = operand
+    while scope is not None and _is_inside(value, scope):
+        slice_op = producer(value, "tensor.extract_slice")
+        if slice_op is None:
+            return None
+        chain.append(slice_op)
+        value = slice_op.operands[0]
+    grid = enclosing_grid(chain)
+    whole, part = shape_of(value), shape_of(operand)
+    offsets: list[Mixed] = [0] * len(whole)
+    core: list[Mixed] = [0] * len(whole)
+    for slice_op in chain:
+        for d, offset in enumerate(offsets_of(slice_op)):
+            if offset == 0:
+                continue
+            place = core if grid is not None and depends_on(offset, grid) else offsets
+            if place[d] != 0:
+                return None
+            place[d] = offset
+    widened = [whole[d] if core[d] != 0 else part[d] for d in range(len(whole))]
+    if any(core[d] != 0 and offsets[d] != 0 for d in range(len(whole))):
+        return None
+    follows_k = any(not isinstance(o, int) for o in offsets)
+    return SharedSlice(value, tuple(offsets), tuple(widened), tuple(core), tuple(part), follows_k)
+
+
+def enclosing_grid(chain: Sequence[ir.Operation]) -> ir.Operation | None:
+    return enclosing(chain[0], "scf.forall") if chain else None
+
+
+def _is_inside(value: ir.Value, scope: ir.Operation) -> bool:
+    owner = value.owner
+    op = owner.owner.operation if isinstance(owner, ir.Block) else owner.operation
+    if isinstance(owner, ir.Block) and op == scope:
+        return True
+    parent = op if isinstance(owner, ir.Block) else op.parent
+    while parent is not None:
+        if parent.operation == scope:
+            return True
+        parent = parent.operation.parent
+    return False
+
+
+def depends_on(value: Mixed, grid: ir.Operation) -> bool:
+    """Whether an index is computed from the grid's coordinates."""
+    if isinstance(value, int):
+        return False
+    if isinstance(value, ir.BlockArgument):
+        return value.owner.owner.operation == grid
+    return any(depends_on(operand, grid) for operand in value.owner.operation.operands)
+
+
+@dataclass(frozen=True)
+class Movement:
+    """What is moved from L3 and how much of it exists; the rest of the shared slice is zero."""
+
+    moved: ir.Value
+    valid: tuple[Mixed, ...]
+
+    def fills(self, sizes: Sequence[int]) -> bool:
+        return list(self.valid) == list(sizes)
+
+
+def movement_of(shared: SharedSlice) -> Movement:
+    """The valid part of the shared slice, as a slice of the unpadded tensor in L3."""
+    pad = producer(shared.source, "tensor.pad")
+    source = shared.source if pad is None else pad.operands[0]
+    valid = list(shared.sizes) if pad is None else _valid_part(shared, source)
+    return Movement(extract_slice(source, shared.offsets, valid), tuple(valid))
+
+
+def promote_to_l2(shared: SharedSlice) -> tuple[ir.Value, ir.Operation]:
+    """Moves the shared slice into an L2 buffer of its full size; returns the tensor and the copy."""
+    movement = movement_of(shared)
+    element = element_type_of(shared.source)
+    buffer = allocate(shared.sizes, element, L2)
+    if movement.fills(shared.sizes):
+        value = copy_into(movement.moved, buffer)
+        return value, value.owner.operation
+    filled = fill(zero(element), buffer)
+    start = [0] * len(movement.valid)
+    part = copy_into(movement.moved, extract_slice(filled, start, movement.valid))
+    return insert_slice(part, filled, start, movement.valid), part.owner.operation
+
+
+def _valid_part(shared: SharedSlice, source: ir.Value) -> list[Mixed]:
+    """How much of the slice exists in the unpadded tensor."""
+    slice_op = producer(source, "tensor.extract_slice")
+    have: list[Mixed] = list(shape_of(source)) if slice_op is None else sizes_of(slice_op)
+    padded = shape_of(shared.source)
+    valid: list[Mixed] = []
+    for size, offset, limit, full in zip(shared.sizes, shared.offsets, have, padded):
+        valid.append(size if limit == full else minimum(size, difference(limit, offset)))
+    return valid

@@ -1,0 +1,162 @@
+"""npuflow-assign-strategy: every matmul says how it will be mapped."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from npuflow.bindings import ir
+from npuflow.core.build import element_type_of
+from npuflow.core.options import option
+from npuflow.core.passes import Pass, PassContext
+from npuflow.core.registry import register_pass
+from npuflow.errors import InputError, with_hint
+from npuflow.frontend.contraction import INIT, STRATEGY, Contraction, contractions, operand_loops, root_of, tail_of
+from npuflow.strategy.choose import Given, complete
+from npuflow.strategy.feasibility import violations
+from npuflow.strategy.footprint import Problem, TailOperand, l1_buffers, l2_buffers, total_bytes
+from npuflow.strategy.strategy import Strategy, strategy_fields
+from npuflow.target import DEFAULT_DEVICE, Device, load_device
+
+
+class KInL2(Enum):
+    """How much of K the pipeline keeps in L2 at a time."""
+
+    TILE = "tile"
+    WHOLE = "whole"
+
+
+@register_pass
+@dataclass(frozen=True)
+class AssignStrategy(Pass):
+    """Completes each matmul's strategy and refuses what doesn't fit the device, before anything is rewritten.
+
+    What a `#npu.strategy` on the op says comes first, then this pass's options, then the choice for the device.
+
+        %r = linalg.matmul ins(...) outs(...)
+
+    becomes
+
+        %r = linalg.matmul {npu.strategy = #npu.strategy<{depth_l1 = 2 : i64, depth_l2 = 2 : i64, grid = [4, 4],
+          pack = [4, 8, 8], tile_l1 = [64, 64, 64], tile_l2 = [256, 256, 256]}>} ins(...) outs(...)
+    """
+
+    name = "npuflow-assign-strategy"
+    group = "strategy"
+    device: str = option(DEFAULT_DEVICE, "device name or TOML file")
+    grid: tuple[int, int] | None = option(None, "rows,columns of cores (along m, along n)")
+    tile_l2: tuple[int, int, int] | None = option(None, "m,n,k of a block in L2")
+    tile_l1: tuple[int, int, int] | None = option(None, "m,n,k of a core's tile in L1")
+    pack: tuple[int, int, int] | None = option(None, "m,n,k of the matmul instruction")
+    k_in_l2: KInL2 = option(KInL2.TILE, "how much of K is in L2 at a time")
+
+    def run(self, op: ir.Operation, context: PassContext) -> None:
+        device = load_device(self.device)
+        chosen: list[tuple[Contraction, Strategy]] = []
+        for contraction in contractions(op):
+            strategy = self._choose(contraction, device, context)
+            if strategy is not None:
+                chosen.append((contraction, strategy))
+        if context.failed:
+            return
+        for contraction, strategy in chosen:
+            contraction.op.attributes[STRATEGY] = strategy.to_attribute()
+
+    def _choose(self, contraction: Contraction, device: Device, context: PassContext) -> Strategy | None:
+        """The strategy of one matmul; None after reporting why there is none."""
+        problem = problem_of(contraction)
+        try:
+            device.matmul_shapes(*problem.types)
+        except InputError as error:
+            context.error(contraction.op, error.diagnostics[0].message)
+            return None
+        given = self._given(contraction, context)
+        if given is None:
+            return None
+        whole_k = self.k_in_l2 is KInL2.WHOLE
+        strategy = complete(problem, given, device, whole_k)
+        found = violations(problem, strategy, device, whole_k)
+        for violation in found:
+            context.error(contraction.op, violation.message, violation.hint)
+        if found:
+            return None
+        _remark(contraction, problem, strategy, device, whole_k, context)
+        return strategy
+
+    def _given(self, contraction: Contraction, context: PassContext) -> Given | None:
+        options = {"grid": self.grid, "tile_l2": self.tile_l2, "tile_l1": self.tile_l1, "pack": self.pack}
+        said = {key: value for key, value in options.items() if value is not None}
+        wrong = [key for key, value in said.items() if min(value) < 1]
+        for key in wrong:
+            context.error(contraction.op, f"option {key.replace('_', '-')}={said[key]} is not positive", "sizes start at 1")
+        if wrong:
+            return None
+        if STRATEGY in contraction.op.attributes:
+            try:
+                said.update(strategy_fields(contraction.op.attributes[STRATEGY]))  # type: ignore[arg-type]
+            except ValueError as error:
+                context.error(contraction.op, with_hint(f"npu.strategy is malformed: {error}", _EXAMPLE))
+                return None
+        return Given(**said)  # type: ignore[arg-type]
+
+
+_EXAMPLE = "for example #npu.strategy<{grid = [2, 2], tile_l2 = [64, 64, 256], tile_l1 = [32, 32, 32], pack = [4, 8, 8]}>"
+
+
+def problem_of(contraction: Contraction) -> Problem:
+    """The group's sizes and types, as the strategy sees them."""
+    sizes = contraction.loop_sizes()
+    batch = 1
+    for loop in contraction.batch:
+        batch *= sizes[loop]
+    lhs, rhs, acc = (element_type_of(v) for v in (contraction.lhs, contraction.rhs, contraction.init))
+    tail = tail_of(contraction)
+    return Problem(
+        m=sizes[contraction.m[0]],
+        n=sizes[contraction.n[0]],
+        k=sizes[contraction.k[0]],
+        batch=batch,
+        types=(str(lhs), str(rhs), str(acc)),
+        lhs_bytes=element_bytes(lhs),
+        rhs_bytes=element_bytes(rhs),
+        acc_bytes=element_bytes(acc),
+        result_bytes=element_bytes(element_type_of(root_of(contraction).results[0])),
+        has_tail=tail is not None,
+        tail_operands=_tail_operands(contraction, tail),
+    )
+
+
+def element_bytes(kind: ir.Type) -> int:
+    """Bytes of one element in memory."""
+    return max(1, int(kind.width) // 8)
+
+
+def _tail_operands(contraction: Contraction, tail: ir.Operation | None) -> tuple[TailOperand, ...]:
+    if tail is None:
+        return ()
+    result_loops = operand_loops(contraction.op)[INIT]
+    found = []
+    for value, loops in list(zip(tail.operands, operand_loops(tail)))[:-1]:
+        if value == contraction.result or not isinstance(value.type, ir.ShapedType):
+            continue
+        along = {result_loops[loop] for loop in loops if loop >= 0}
+        element = element_bytes(element_type_of(value))
+        found.append(TailOperand(contraction.m[0] in along, contraction.n[0] in along, element))
+    return tuple(found)
+
+
+def _remark(
+    contraction: Contraction, problem: Problem, strategy: Strategy, device: Device, whole_k: bool, context: PassContext
+) -> None:
+    l1, l2 = l1_buffers(problem, strategy), l2_buffers(problem, strategy, whole_k)
+    have_l1, have_l2 = (device.capacity_bytes(level, *strategy.grid) for level in (1, 2))
+    context.remark(
+        contraction.op,
+        f"grid {strategy.grid[0]}x{strategy.grid[1]}, tile-l2 {strategy.tile_l2}, tile-l1 {strategy.tile_l1}, pack"
+        f" {strategy.pack}: L1 {total_bytes(l1)} of {have_l1} bytes, L2 {total_bytes(l2)} of {have_l2} bytes",
+    )
+    for level, depth, buffers, have in (("L1", strategy.depth_l1, l1, have_l1), ("L2", strategy.depth_l2, l2, have_l2)):
+        if depth > 1:
+            continue
+        need = total_bytes(buffers) + sum(b.slot_bytes for b in buffers if b.name in ("lhs", "rhs"))
+        context.remark(contraction.op, f"{level} is single-buffered: two slots each would need {need} of {have} bytes")

@@ -1,0 +1,156 @@
+"""Completes what a user left open of a strategy: grid, tiles, packed shape, depths. Pure.
+
+What is left open is enumerated over multiples of the packed shape, and the candidate with the lowest estimate is
+taken: the larger of compute time on the padded shape and L3 traffic time, plus a small share of both so that ties go
+to less work. The estimate only ranks candidates; it is not shown to anyone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from npuflow.strategy.footprint import Problem, l1_buffers, l2_buffers, l3_traffic_bytes, padded, padded_macs, total_bytes
+from npuflow.strategy.strategy import Strategy, Tile
+from npuflow.target import Device
+
+ANY_SHAPE_PACK: Tile = (4, 8, 8)
+_STEPS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
+_BOTH_SHARE = 0.05
+
+
+@dataclass(frozen=True)
+class Given:
+    """What is said of a strategy; None where nothing is."""
+
+    grid: tuple[int, int] | None = None
+    tile_l2: Tile | None = None
+    tile_l1: Tile | None = None
+    pack: Tile | None = None
+    depth_l2: int | None = None
+    depth_l1: int | None = None
+
+
+@lru_cache(maxsize=256)
+def complete(problem: Problem, given: Given, device: Device, whole_k: bool) -> Strategy:
+    """The best strategy that keeps to what is given; what is given is not questioned (see feasibility)."""
+    pack = given.pack or _default_pack(problem, device)
+    candidates = [
+        fitted
+        for base in _candidates(problem, given, device, pack)
+        if (fitted := _with_l2_k(problem, given, device, base, whole_k)) is not None
+    ]
+    if not candidates:
+        return _fallback(problem, given, device, pack)
+    return min(candidates, key=lambda s: _estimate(problem, s, device))
+
+
+def _default_pack(problem: Problem, device: Device) -> Tile:
+    if device.accepts_any_shape(*problem.types):
+        return ANY_SHAPE_PACK
+    shape = device.matmul_shapes(*problem.types)[0]
+    return (shape.m, shape.n, shape.k)
+
+
+def _default_grid(problem: Problem, device: Device, pack: Tile) -> tuple[int, int]:
+    """As many rows and columns as have work."""
+    return min(device.rows, -(-problem.m // pack[0])), min(device.columns, -(-problem.n // pack[1]))
+
+
+def _grid(problem: Problem, given: Given, device: Device, pack: Tile) -> tuple[int, int]:
+    if given.grid is not None:
+        return given.grid
+    if given.tile_l2 is not None and given.tile_l1 is not None:
+        return max(1, given.tile_l2[0] // given.tile_l1[0]), max(1, given.tile_l2[1] // given.tile_l1[1])
+    rows, columns = _default_grid(problem, device, given.tile_l1 or pack)
+    if given.tile_l2 is None:
+        return rows, columns
+    return _divisor(given.tile_l2[0] // pack[0], rows), _divisor(given.tile_l2[1] // pack[1], columns)
+
+
+def _divisor(number: int, at_most: int) -> int:
+    """The largest divisor of `number` up to `at_most`."""
+    return next((d for d in range(at_most, 0, -1) if number % d == 0), 1)
+
+
+def _candidates(problem: Problem, given: Given, device: Device, pack: Tile) -> Iterator[Strategy]:
+    """Strategies without a final L2 k: every L1 tile that fits with double buffering, or failing that without."""
+    grid = _grid(problem, given, device, pack)
+    have = device.capacity_bytes(1, 1, 1)
+    for depth in (2, 1) if given.depth_l1 is None else (given.depth_l1,):
+        found = False
+        for tile in _l1_tiles(problem, given, grid, pack):
+            l2 = (tile[0] * grid[0], tile[1] * grid[1], tile[2])
+            strategy = Strategy(grid, given.tile_l2 or l2, tile, pack, given.depth_l2 or 2, depth)
+            if total_bytes(l1_buffers(problem, strategy)) <= have:
+                found = True
+                yield strategy
+        if found:
+            return
+
+
+def _l1_tiles(problem: Problem, given: Given, grid: tuple[int, int], pack: Tile) -> Iterator[Tile]:
+    if given.tile_l1 is not None:
+        yield given.tile_l1
+        return
+    per_core = (-(-problem.m // grid[0]), -(-problem.n // grid[1]), problem.k)
+    sizes = [
+        [p * s for s in _STEPS if p * s < padded(extent, p) + p and p * s <= padded(extent, p)]
+        for p, extent in zip(pack, per_core)
+    ]
+    if given.tile_l2 is not None:
+        fixed = (given.tile_l2[0] // grid[0], given.tile_l2[1] // grid[1])
+        sizes[0], sizes[1] = [fixed[0]], [fixed[1]]
+        sizes[2] = [k for k in sizes[2] if given.tile_l2[2] % k == 0] or [pack[2]]
+    for m in sizes[0]:
+        for n in sizes[1]:
+            for k in sizes[2]:
+                yield (m, n, k)
+
+
+def _with_l2_k(problem: Problem, given: Given, device: Device, base: Strategy, whole_k: bool) -> Strategy | None:
+    """The strategy with the largest k of its L2 tile that fits, double-buffered if possible; None if nothing fits."""
+    have = _l2_capacity(device, base.grid)
+    m, n, _ = base.tile_l2
+    for depth in (2, 1) if given.depth_l2 is None else (given.depth_l2,):
+        for k in [given.tile_l2[2]] if given.tile_l2 else _l2_ks(problem, base.tile_l1[2]):
+            strategy = replace(base, tile_l2=(m, n, k), depth_l2=depth)
+            if total_bytes(l2_buffers(problem, strategy, whole_k)) <= have:
+                return strategy
+    return None
+
+
+def _l2_ks(problem: Problem, tile_k: int) -> list[int]:
+    """Multiples of the L1 tile's k that cut K into equal parts, the largest first, so that little is padded."""
+    steps = -(-problem.k // tile_k)
+    parts = sorted({-(-steps // count) for count in range(1, min(steps, 64) + 1)} | {1}, reverse=True)
+    return [tile_k * part for part in parts]
+
+
+def _l2_capacity(device: Device, grid: tuple[int, int]) -> int:
+    rows, columns = min(grid[0], device.rows), min(grid[1], device.columns)
+    return device.capacity_bytes(2, rows, columns)
+
+
+def _estimate(problem: Problem, strategy: Strategy, device: Device) -> tuple[float, int]:
+    """Seconds, roughly; then fewer kernel calls."""
+    shapes = device.matmul_shapes(*problem.types)
+    rate = shapes[0].macs_per_cycle * strategy.grid[0] * strategy.grid[1] * device.clock_hz
+    # Each piece of the accumulator is loaded and stored once per kernel call, beside k / pack k multiplications.
+    compute = padded_macs(problem, strategy) / rate * (1 + 2 * strategy.pack[2] / strategy.tile_l1[2])
+    traffic = l3_traffic_bytes(problem, strategy) / device.dram.total_bytes_per_second
+    slower, faster = max(compute, traffic), min(compute, traffic)
+    single = (strategy.depth_l1 == 1) + (strategy.depth_l2 == 1)
+    return slower + _BOTH_SHARE * faster + single * faster, -strategy.tile_l1[2]
+
+
+def _fallback(problem: Problem, given: Given, device: Device, pack: Tile) -> Strategy:
+    """Where nothing fits: the smallest tiles around what is given, for feasibility to say what is wrong with it."""
+    grid = _grid(problem, given, device, pack)
+    l1 = given.tile_l1
+    if l1 is None and given.tile_l2 is not None:
+        l1 = (given.tile_l2[0] // grid[0], given.tile_l2[1] // grid[1], pack[2])
+    l1 = l1 or pack
+    l2 = given.tile_l2 or (l1[0] * grid[0], l1[1] * grid[1], l1[2])
+    return Strategy(grid, l2, l1, pack, given.depth_l2 or 1, given.depth_l1 or 1)

@@ -1,0 +1,106 @@
+"""How much of L1 and L2 a strategy needs, buffer by buffer. Pure arithmetic.
+
+The names and sizes are those of the buffers that the pipelines really allocate; `test/strategy` holds them together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from npuflow.strategy.strategy import Strategy
+
+
+@dataclass(frozen=True)
+class TailOperand:
+    """A tensor that the tail reads beside the sum, and whether it varies along m and n."""
+
+    along_m: bool
+    along_n: bool
+    element_bytes: int
+
+    def bytes(self, m: int, n: int) -> int:
+        return (m if self.along_m else 1) * (n if self.along_n else 1) * self.element_bytes
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One matmul group: sizes in elements, element sizes in bytes, types by MLIR name."""
+
+    m: int
+    n: int
+    k: int
+    batch: int
+    types: tuple[str, str, str]
+    lhs_bytes: int
+    rhs_bytes: int
+    acc_bytes: int
+    result_bytes: int
+    has_tail: bool = False
+    tail_operands: tuple[TailOperand, ...] = ()
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """A buffer of `depth` slots."""
+
+    name: str
+    slot_bytes: int
+    depth: int = 1
+
+    @property
+    def bytes(self) -> int:
+        return self.slot_bytes * self.depth
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.depth}x{self.slot_bytes}" if self.depth > 1 else f"{self.name} {self.slot_bytes}"
+
+
+def l1_buffers(problem: Problem, strategy: Strategy) -> tuple[Buffer, ...]:
+    """The buffers in one core's L1."""
+    m, n, k = strategy.tile_l1
+    buffers = [
+        Buffer("lhs", m * k * problem.lhs_bytes, strategy.depth_l1),
+        Buffer("rhs", k * n * problem.rhs_bytes, strategy.depth_l1),
+        Buffer("acc", m * n * problem.acc_bytes),
+    ]
+    if problem.has_tail:
+        buffers.append(Buffer("result", m * n * problem.result_bytes))
+    buffers += [Buffer(f"tail{i}", operand.bytes(m, n)) for i, operand in enumerate(problem.tail_operands)]
+    return tuple(buffers)
+
+
+def l2_buffers(problem: Problem, strategy: Strategy, whole_k: bool) -> tuple[Buffer, ...]:
+    """The buffers in the L2 that the grid shares; `whole_k` keeps all of K there instead of one tile of it."""
+    m, n, tile_k = strategy.tile_l2
+    k = padded(problem.k, tile_k) if whole_k else tile_k
+    buffers = [
+        Buffer("lhs", m * k * problem.lhs_bytes, strategy.depth_l2),
+        Buffer("rhs", k * n * problem.rhs_bytes, strategy.depth_l2),
+        Buffer("result", m * n * problem.result_bytes),
+    ]
+    buffers += [Buffer(f"tail{i}", operand.bytes(m, n)) for i, operand in enumerate(problem.tail_operands)]
+    return tuple(buffers)
+
+
+def total_bytes(buffers: tuple[Buffer, ...]) -> int:
+    return sum(buffer.bytes for buffer in buffers)
+
+
+def padded(size: int, tile: int) -> int:
+    """`size` rounded up to a multiple of `tile`."""
+    return -(-size // tile) * tile
+
+
+def l3_traffic_bytes(problem: Problem, strategy: Strategy) -> int:
+    """What crosses between L3 and L2: each operand once per block that needs it, the result once."""
+    m, n, k = problem.m, problem.n, problem.k
+    blocks_m, blocks_n = -(-m // strategy.tile_l2[0]), -(-n // strategy.tile_l2[1])
+    moved = m * k * problem.lhs_bytes * blocks_n + k * n * problem.rhs_bytes * blocks_m + m * n * problem.result_bytes
+    return problem.batch * moved
+
+
+def padded_macs(problem: Problem, strategy: Strategy) -> int:
+    """Multiply-accumulates including those on padding."""
+    sizes = (problem.m, problem.n, problem.k)
+    return problem.batch * prod(padded(size, tile) for size, tile in zip(sizes, strategy.tile_l2))

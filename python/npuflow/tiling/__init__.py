@@ -1,0 +1,1 @@
+"""Strategy applied: loops over blocks, cores and K."""

@@ -1,0 +1,55 @@
+"""npuflow-tile-cores: one tile of each block per core of the grid."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from npuflow.bindings import ir
+from npuflow.core.options import option
+from npuflow.core.passes import Pass, PassContext
+from npuflow.core.registry import register_pass
+from npuflow.frontend.contraction import contractions
+from npuflow.strategy.strategy import required_strategy
+from npuflow.tiling.tile_group import GroupTile, tile_groups
+
+
+@register_pass
+@dataclass(frozen=True)
+class TileCores(Pass):
+    """Spreads each block over the core grid with `scf.forall`: rows along m, columns along n.
+
+        %r = linalg.matmul ins(%a, %b : tensor<64x2048xf32>, tensor<2048x64xf32>) outs(%c : tensor<64x64xf32>)
+
+    becomes
+
+        %r = scf.forall (%y, %x) in (2, 2) shared_outs(%out = %c) -> (tensor<64x64xf32>) {
+          ...
+          %t = linalg.matmul ins(%a_row, %b_column : tensor<32x2048xf32>, tensor<2048x32xf32>) outs(...)
+          scf.forall.in_parallel { tensor.parallel_insert_slice %t into %out[...] [32, 32] [1, 1] }
+        } {mapping = [#gpu.thread<y>, #gpu.thread<x>]}
+    """
+
+    name = "npuflow-tile-cores"
+    group = "tiling"
+    tile: tuple[int, ...] = option((), "m,n of a core's tile; default: the strategy's tile-l1")
+
+    def run(self, op: ir.Operation, context: PassContext) -> None:
+        tiles: list[GroupTile] = []
+        for contraction in contractions(op):
+            strategy = None if self.tile else required_strategy(self, contraction, context)
+            if strategy is None and not self.tile:
+                continue
+            m, n = (strategy.tile_l1 if strategy else self.tile)[:2]
+            tiles.append(GroupTile(contraction, m, n))
+        if not context.failed:
+            tile_groups(op, tiles, _forall)
+            context.count("matmuls spread over cores", len(tiles))
+
+
+def _forall(handle: str, sizes: Sequence[int]) -> str:
+    return (
+        f"%tiled, %loop = transform.structured.tile_using_forall {handle} tile_sizes {list(sizes)}"
+        " (mapping = [#gpu.thread<y>, #gpu.thread<x>])"
+        " : (!transform.any_op) -> (!transform.any_op, !transform.any_op)"
+    )

@@ -1,0 +1,63 @@
+"""npuflow-tile-k: K in time, at one memory level."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from npuflow.bindings import ir
+from npuflow.core.build import apply_steps
+from npuflow.core.options import option
+from npuflow.core.passes import Pass, PassContext
+from npuflow.core.registry import register_pass
+from npuflow.frontend.contraction import contractions
+from npuflow.strategy.strategy import required_strategy
+
+
+class Level(Enum):
+    L2 = "l2"
+    L1 = "l1"
+
+
+@register_pass
+@dataclass(frozen=True)
+class TileK(Pass):
+    """Streams K: a loop over pieces of K that carries the accumulator.
+
+        %r = linalg.matmul ins(%a, %b : tensor<32x2048xf32>, tensor<2048x32xf32>) outs(%c : tensor<32x32xf32>)
+
+    becomes
+
+        %r = scf.for %k = %c0 to %c2048 step %c256 iter_args(%acc = %c) -> (tensor<32x32xf32>) {
+          %a_k = tensor.extract_slice %a[0, %k] [32, 256] [1, 1]
+          %b_k = tensor.extract_slice %b[%k, 0] [256, 32] [1, 1]
+          %t = linalg.matmul ins(%a_k, %b_k : ...) outs(%acc : tensor<32x32xf32>)
+          scf.yield %t
+    """
+
+    name = "npuflow-tile-k"
+    group = "tiling"
+    level: Level = option(Level.L2, "whose tile of the strategy to use")
+    tile: int = option(0, "size of a piece of K; default: the strategy's")
+
+    def run(self, op: ir.Operation, context: PassContext) -> None:
+        todo = []
+        for contraction in contractions(op):
+            strategy = None if self.tile else required_strategy(self, contraction, context)
+            if strategy is None and not self.tile:
+                continue
+            tile = self.tile
+            if strategy is not None:
+                tile = (strategy.tile_l2 if self.level is Level.L2 else strategy.tile_l1)[2]
+            todo.append((contraction, tile))
+        if context.failed:
+            return
+        for contraction, tile in todo:
+            sizes = contraction.by_role(0, 0, tile)
+            apply_steps(
+                contraction.op,
+                f"%tiled, %loop = transform.structured.tile_using_for %op tile_sizes {sizes}"
+                " : (!transform.any_op) -> (!transform.any_op, !transform.any_op)\n"
+                "transform.apply_patterns to %loop { transform.apply_patterns.canonicalization } : !transform.any_op",
+            )
+            context.count("K loops made")
