@@ -27,9 +27,14 @@ def location_of(place: Place) -> SourceLocation | None:
     elif not isinstance(place, ir.Location):
         location = place.operation.location
     if isinstance(location, ir.FileLineColLoc):
-        return SourceLocation(str(location.filename), location.start_line, location.start_col)
+        return _position(str(location.filename), location.start_line, location.start_col)
     match = _POSITION.search(str(location))
-    return SourceLocation(match[1], int(match[2]), int(match[3])) if match else None
+    return _position(match[1], int(match[2]), int(match[3])) if match else None
+
+
+def _position(file: str, line: int, column: int) -> SourceLocation:
+    """MLIR says line 0 for a module that no text spells out; that is where its file begins."""
+    return SourceLocation(file, max(line, 1), max(column, 1))
 
 
 @dataclass
@@ -37,13 +42,14 @@ class DiagnosticSink:
     """Collects diagnostics; `on_add` lets a tool print them as they come.
 
     `remarks_of` names the passes whose remarks are wanted (None: all of them). `source_name` is what text that came
-    without a file name is called.
+    without a file name is called, and `first_line` where it begins in its file.
     """
 
     diagnostics: list[Diagnostic] = field(default_factory=list)
     on_add: Callable[[Diagnostic], None] | None = None
     remarks_of: Collection[str] | None = None
     source_name: str = ANONYMOUS
+    first_line: int = 1
 
     def add(self, diagnostic: Diagnostic) -> None:
         self.diagnostics.append(diagnostic)
@@ -61,10 +67,12 @@ class DiagnosticSink:
         return self.remarks_of is None or pass_name in self.remarks_of
 
     def named(self, diagnostic: Diagnostic) -> Diagnostic:
-        """The diagnostic with `source_name` where MLIR has no file name."""
+        """The diagnostic with its place in the source where MLIR has no file name."""
         place = diagnostic.location
-        if self.source_name == ANONYMOUS or place is None or place.file != ANONYMOUS:
+        if place is None or place.file != ANONYMOUS:
             return diagnostic
+        if place.line < self.first_line:
+            place = replace(place, line=self.first_line, column=1)
         notes = tuple(self.named(note) for note in diagnostic.notes)
         return replace(diagnostic, location=replace(place, file=self.source_name), notes=notes)
 

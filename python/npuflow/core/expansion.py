@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 
+from npuflow.core.apply_schedule import ApplySchedule
 from npuflow.core.options import option_specs, print_value, split_assignments
 from npuflow.core.passes import Pass
 from npuflow.core.pipeline_text import NamedNode, Nest, Node, PassNode, UpstreamNode, make_node, parse_elements
@@ -14,7 +15,6 @@ from npuflow.errors import UsageError, unknown_name, with_hint
 
 Leaf = PassNode | UpstreamNode
 
-APPLY_SCHEDULE = "npuflow-apply-schedule"
 DEVICE_KEY = "device"
 
 
@@ -128,14 +128,12 @@ class _Expander:
         self.schedule_placed = True
         cut = _resume_index(pipeline, stages, schedule.resume_after)
         kept = tuple(stage for stage in stages[:cut] if stage.name in pipeline.kept_stages)
-        options = f"file={{{schedule.file}}}" if schedule.file else ""
-        applied = Stage("apply-schedule", (f"{APPLY_SCHEDULE}{{{options}}}" if options else APPLY_SCHEDULE,))
-        return (*kept, applied, *stages[cut:])
+        return (*kept, Stage("apply-schedule", (ApplySchedule(schedule.file),)), *stages[cut:])
 
     def check(self) -> None:
         """Everything that was asked for must have found its place."""
         if self.how.schedule is not None and not self.schedule_placed:
-            hint = f"name one, or run the pass {APPLY_SCHEDULE} itself"
+            hint = f"name one, or run the pass {ApplySchedule.name} itself"
             raise UsageError(with_hint("a transform schedule replaces stages of a named pipeline, but none runs", hint))
         if self.how.stop_after is None or self.stopped:
             return

@@ -31,7 +31,7 @@ def parse_file(path: str, context: ir.Context, sink: DiagnosticSink | None = Non
 
 def _parse(read: Callable[[], ir.Module], context: ir.Context, sink: DiagnosticSink) -> ir.Module:
     first = len(sink.diagnostics)
-    inner = DiagnosticSink(source_name=sink.source_name)
+    inner = DiagnosticSink()
     with context, inner.capture(context):
         try:
             return read()

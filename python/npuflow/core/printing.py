@@ -79,24 +79,24 @@ class IrDumper(Instrumentation):
         if self.selection.after_change and self.selection.wants_after(leaf.name):
             self._before = str(op)
         if self.selection.wants_before(leaf.name):
-            self._dump(f"IR Dump Before {leaf.name}", leaf, op)
+            self._dump("IR Dump Before", leaf, op)
 
     def after_pass(self, leaf: Leaf, op: ir.Operation, statistics: dict[str, int]) -> None:
         if not self.selection.wants_after(leaf.name) or self.selection.after_failure:
             return
         if self.selection.after_change and str(op) == self._before:
             return
-        self._dump(f"IR Dump After {leaf.name}", leaf, op)
+        self._dump("IR Dump After", leaf, op)
 
     def after_pass_failed(self, leaf: Leaf, op: ir.Operation) -> None:
         if self.selection.after_failure or self.selection.wants_after(leaf.name):
-            self._dump(f"IR Dump After {leaf.name} Failed", leaf, op, verified=False)
+            self._dump("IR Dump After Failed", leaf, op, verified=False)
 
     def _dump(self, title: str, leaf: Leaf, op: ir.Operation, *, verified: bool = True) -> None:
-        header = f"// -----// {title}: {leaf} //----- //"
+        header = f"// -----// {title} {leaf} //----- //"
         shown = op
         if self.module_scope and op.parent is not None:
-            header = f"// -----// {title}: {leaf} ('{op.name}' operation{_symbol(op, ': @')}) //----- //"
+            header = f"// -----// {title} {leaf} ('{op.name}' operation{_symbol(op, ': @')}) //----- //"
             shown = _outermost(op)
         text = f"{header}\n{self.style.text(shown, verified=verified)}\n"
         if self.tree_directory is None:

@@ -17,7 +17,7 @@ from npuflow.errors import Diagnostic, InputError, InternalError, NpuflowError, 
 
 
 class Instrumentation:
-    """Called around every pass; override what is needed."""
+    """Called around every pass, the first of several outermost; override what is needed."""
 
     def before_pass(self, leaf: Leaf, op: ir.Operation) -> None: ...
 
@@ -82,10 +82,10 @@ class Runner:
         try:
             statistics = self._execute(leaf, op)
         except BaseException:
-            for watcher in self.instrumentations:
+            for watcher in reversed(self.instrumentations):
                 watcher.after_pass_failed(leaf, op)
             raise
-        for watcher in self.instrumentations:
+        for watcher in reversed(self.instrumentations):
             watcher.after_pass(leaf, op, statistics)
 
     def _execute(self, leaf: Leaf, op: ir.Operation) -> dict[str, int]:

@@ -77,7 +77,7 @@ def version_text() -> str:
 def dialects_text(irdl_files: Sequence[str]) -> str:
     from npuflow.core.dialects import available_dialects
     from npuflow.dialect.context import new_context
-    from npuflow.tools.opt_session import load_irdl
+    from npuflow.tools.opt_chunk import load_irdl
 
     context = new_context()
     load_irdl(irdl_files, context)

@@ -1,0 +1,109 @@
+"""`--mlir-pass-statistics`: what passes counted, ours and MLIR's in one report."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import BinaryIO
+
+from npuflow.bindings import ir, passmanager
+from npuflow.core.expansion import Leaf
+from npuflow.core.pipeline_text import NamedNode, Nest, UpstreamNode
+from npuflow.core.runner import Instrumentation
+from npuflow.core.timing import report_header
+
+_STDERR = 2
+_COUNTED = re.compile(r"\(S\)\s+(\d+)\s+(\S+)")
+
+
+class StderrCapture:
+    """Takes what C code writes to stderr, where MLIR prints its statistics; what is no statistic is passed on."""
+
+    def __init__(self) -> None:
+        sys.stderr.flush()
+        self._saved = os.dup(_STDERR)
+        self._file: BinaryIO = tempfile.TemporaryFile()  # noqa: SIM115  (closed by `stop`)
+        os.dup2(self._file.fileno(), _STDERR)
+
+    def stop(self) -> str:
+        os.dup2(self._saved, _STDERR)
+        os.close(self._saved)
+        with self._file as file:
+            file.seek(0)
+            return file.read().decode(errors="replace")
+
+
+@dataclass
+class StatisticsCollector(Instrumentation):
+    """Adds up statistics by pass; MLIR's passes only count in builds of MLIR that have counters."""
+
+    write: Callable[[str], object]
+    _counts: dict[int, dict[str, int]] = field(default_factory=dict, init=False)
+    _capture: StderrCapture | None = field(default=None, init=False)
+
+    def configure_upstream(self, manager: passmanager.PassManager) -> None:
+        manager.enable_statistics()
+
+    def before_pass(self, leaf: Leaf, op: ir.Operation) -> None:
+        if isinstance(leaf, UpstreamNode):
+            self._capture = StderrCapture()
+
+    def after_pass(self, leaf: Leaf, op: ir.Operation, statistics: dict[str, int]) -> None:
+        for name, amount in {**statistics, **self._captured()}.items():
+            counts = self._counts.setdefault(id(leaf), {})
+            counts[name] = counts.get(name, 0) + amount
+
+    def after_pass_failed(self, leaf: Leaf, op: ir.Operation) -> None:
+        self._captured()
+
+    def _captured(self) -> dict[str, int]:
+        """Statistics that MLIR printed; anything else that it wrote goes to stderr after all."""
+        if self._capture is None:
+            return {}
+        text = self._capture.stop()
+        self._capture = None
+        other, report, counted = text.rpartition(report_header("Pass statistics report"))
+        if not report:
+            other, counted = text, ""
+        self.write(other)
+        return {name: int(amount) for amount, name in _COUNTED.findall(counted)}
+
+    def report(self, pipeline: Nest, *, as_list: bool = False) -> str:
+        """The report; as a list the counts are summed by pass and sorted by name."""
+        lines = self._list_lines(pipeline) if as_list else self._nest_lines(pipeline, 0)
+        return "\n".join([report_header("Pass statistics report"), *lines]) + "\n"
+
+    def _nest_lines(self, nest: Nest, depth: int) -> list[str]:
+        lines: list[str] = []
+        indent = "  " * depth
+        for element in nest.elements:
+            if isinstance(element, Nest):
+                lines += [f"{indent}'{element.anchor}' Pipeline", *self._nest_lines(element, depth + 1)]
+            elif not isinstance(element, NamedNode):
+                lines += _pass_lines(element.name, self._counts.get(id(element), {}), indent)
+        return lines
+
+    def _list_lines(self, nest: Nest) -> list[str]:
+        summed: dict[str, dict[str, int]] = {}
+        self._sum_into(summed, nest)
+        return [line for name in sorted(summed) for line in _pass_lines(name, summed[name], "")]
+
+    def _sum_into(self, summed: dict[str, dict[str, int]], nest: Nest) -> None:
+        for element in nest.elements:
+            if isinstance(element, Nest):
+                self._sum_into(summed, element)
+                continue
+            if isinstance(element, NamedNode):
+                continue
+            counts = summed.setdefault(element.name, {})
+            for name, amount in self._counts.get(id(element), {}).items():
+                counts[name] = counts.get(name, 0) + amount
+
+
+def _pass_lines(name: str, counts: dict[str, int], indent: str) -> list[str]:
+    width = max((len(str(amount)) for amount in counts.values()), default=0)
+    return [f"{indent}{name}", *(f"{indent}  (S) {amount:>{width}} {key}" for key, amount in counts.items())]
