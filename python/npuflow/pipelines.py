@@ -20,7 +20,6 @@ from npuflow.promotion.promote_accumulator import PromoteAccumulator
 from npuflow.promotion.promote_operands import PromoteOperands
 from npuflow.promotion.sink_fill import SinkFill
 from npuflow.strategy.assign_strategy import AssignStrategy, KInL2
-from npuflow.target import DEFAULT_DEVICE
 from npuflow.tiling.pad_blocks import PadBlocks
 from npuflow.tiling.tile_blocks import TileBlocks
 from npuflow.tiling.tile_cores import TileCores
@@ -45,7 +44,7 @@ class MatmulPipeline(NamedPipeline):
     default_resume: ClassVar[str] = "bufferize"
     k_in_l2: ClassVar[KInL2] = KInL2.TILE
 
-    device: str = option(DEFAULT_DEVICE, "device name or TOML file")
+    device: str = option("", "device name or TOML file; default: the module's npu.device, else npu1")
     grid: tuple[int, int] | None = option(None, "rows,columns of cores (along m, along n); default: what the shape can use")
     tile_l2: tuple[int, int, int] | None = option(None, "m,n,k of a block in L2; default: fitted to the device")
     tile_l1: tuple[int, int, int] | None = option(None, "m,n,k of a core's tile in L1; default: fitted to the device")

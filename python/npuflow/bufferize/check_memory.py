@@ -8,7 +8,8 @@ from npuflow.bindings import ir
 from npuflow.core.options import option
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
-from npuflow.target import DEFAULT_DEVICE, Device, load_device
+from npuflow.dialect.device import chosen_device
+from npuflow.target import Device
 
 _LEVELS = {1: "L2", 2: "L1"}
 
@@ -30,10 +31,10 @@ class CheckMemory(Pass):
 
     name = "npuflow-check-memory"
     group = "bufferize"
-    device: str = option(DEFAULT_DEVICE, "device name or TOML file")
+    device: str = option("", "device name or TOML file; default: the module's npu.device, else npu1")
 
     def run(self, op: ir.Operation, context: PassContext) -> None:
-        device = load_device(self.device)
+        device = chosen_device(op, self.device)
         for function in ops_of(op, "func.func"):
             for space, level in _LEVELS.items():
                 _check(function, space, level, device, context)

@@ -10,13 +10,14 @@ from npuflow.core.build import element_type_of
 from npuflow.core.options import option
 from npuflow.core.passes import Pass, PassContext
 from npuflow.core.registry import register_pass
+from npuflow.dialect.device import chosen_device, record_device
 from npuflow.errors import InputError, with_hint
 from npuflow.frontend.contraction import INIT, STRATEGY, Contraction, contractions, operand_loops, root_of, tail_of
 from npuflow.strategy.choose import Given, complete
 from npuflow.strategy.feasibility import violations
 from npuflow.strategy.footprint import Problem, TailOperand, l1_buffers, l2_buffers, total_bytes
 from npuflow.strategy.strategy import Strategy, strategy_fields
-from npuflow.target import DEFAULT_DEVICE, Device, load_device
+from npuflow.target import Device
 
 
 class KInL2(Enum):
@@ -31,6 +32,8 @@ class KInL2(Enum):
 class AssignStrategy(Pass):
     """Completes each matmul's strategy and refuses what doesn't fit the device, before anything is rewritten.
 
+    The device is noted on the module as `npu.device`, where later passes find it.
+
     What a `#npu.strategy` on the op says comes first, then this pass's options, then the choice for the device.
 
         %r = linalg.matmul ins(...) outs(...)
@@ -43,7 +46,7 @@ class AssignStrategy(Pass):
 
     name = "npuflow-assign-strategy"
     group = "strategy"
-    device: str = option(DEFAULT_DEVICE, "device name or TOML file")
+    device: str = option("", "device name or TOML file; default: the module's npu.device, else npu1")
     grid: tuple[int, int] | None = option(None, "rows,columns of cores (along m, along n)")
     tile_l2: tuple[int, int, int] | None = option(None, "m,n,k of a block in L2")
     tile_l1: tuple[int, int, int] | None = option(None, "m,n,k of a core's tile in L1")
@@ -51,7 +54,7 @@ class AssignStrategy(Pass):
     k_in_l2: KInL2 = option(KInL2.TILE, "how much of K is in L2 at a time")
 
     def run(self, op: ir.Operation, context: PassContext) -> None:
-        device = load_device(self.device)
+        device = chosen_device(op, self.device)
         chosen: list[tuple[Contraction, Strategy]] = []
         for contraction in contractions(op):
             strategy = self._choose(contraction, device, context)
@@ -61,6 +64,7 @@ class AssignStrategy(Pass):
             return
         for contraction, strategy in chosen:
             contraction.op.attributes[STRATEGY] = strategy.to_attribute()
+        record_device(op, device, self.device)
 
     def _choose(self, contraction: Contraction, device: Device, context: PassContext) -> Strategy | None:
         """The strategy of one matmul; None after reporting why there is none."""

@@ -1,8 +1,8 @@
 """Completes what a user left open of a strategy: grid, tiles, packed shape, depths. Pure.
 
 What is left open is enumerated over multiples of the packed shape, and the candidate with the lowest estimate is
-taken: the larger of compute time on the padded shape and L3 traffic time, plus a small share of both so that ties go
-to less work. The estimate only ranks candidates; it is not shown to anyone.
+taken: the larger of the cores' time on the padded shape and L3 traffic time, plus a share of the smaller one, for
+what doesn't overlap. The estimate only ranks candidates; it is not shown to anyone.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from npuflow.target import Device
 
 ANY_SHAPE_PACK: Tile = (4, 8, 8)
 _STEPS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
-_BOTH_SHARE = 0.05
+_BOTH_SHARE = 0.2
 
 
 @dataclass(frozen=True)
@@ -110,22 +110,28 @@ def _l1_tiles(problem: Problem, given: Given, grid: tuple[int, int], pack: Tile)
 
 
 def _with_l2_k(problem: Problem, given: Given, device: Device, base: Strategy, whole_k: bool) -> Strategy | None:
-    """The strategy with the largest k of its L2 tile that fits, double-buffered if possible; None if nothing fits."""
+    """The strategy with the best k of its L2 tile that fits, double-buffered if possible; None if nothing fits."""
     have = _l2_capacity(device, base.grid)
     m, n, _ = base.tile_l2
+    ks = [given.tile_l2[2]] if given.tile_l2 else _l2_ks(problem, device, base.tile_l1[2])
     for depth in (2, 1) if given.depth_l2 is None else (given.depth_l2,):
-        for k in [given.tile_l2[2]] if given.tile_l2 else _l2_ks(problem, base.tile_l1[2]):
+        for k in ks:
             strategy = replace(base, tile_l2=(m, n, k), depth_l2=depth)
             if total_bytes(l2_buffers(problem, strategy, whole_k)) <= have:
                 return strategy
     return None
 
 
-def _l2_ks(problem: Problem, tile_k: int) -> list[int]:
-    """Multiples of the L1 tile's k that cut K into equal parts, the largest first, so that little is padded."""
+@lru_cache(maxsize=1024)
+def _l2_ks(problem: Problem, device: Device, tile_k: int) -> tuple[int, ...]:
+    """Multiples of the L1 tile's k that cut K into nearly equal parts: little padding and long runs in DRAM first."""
     steps = -(-problem.k // tile_k)
-    parts = sorted({-(-steps // count) for count in range(1, min(steps, 64) + 1)} | {1}, reverse=True)
-    return [tile_k * part for part in parts]
+    parts = {-(-steps // count) for count in range(1, min(steps, 64) + 1)} | {1}
+
+    def cost(k: int) -> float:
+        return padded(problem.k, k) / device.dram.efficiency(k * problem.lhs_bytes, write=False)
+
+    return tuple(sorted((tile_k * part for part in parts), key=lambda k: (cost(k), k)))
 
 
 def _l2_capacity(device: Device, grid: tuple[int, int]) -> int:
@@ -135,14 +141,26 @@ def _l2_capacity(device: Device, grid: tuple[int, int]) -> int:
 
 def _estimate(problem: Problem, strategy: Strategy, device: Device) -> tuple[float, int]:
     """Seconds, roughly; then fewer kernel calls."""
-    shapes = device.matmul_shapes(*problem.types)
-    rate = shapes[0].macs_per_cycle * strategy.grid[0] * strategy.grid[1] * device.clock_hz
-    # Each piece of the accumulator is loaded and stored once per kernel call, beside k / pack k multiplications.
-    compute = padded_macs(problem, strategy) / rate * (1 + 2 * strategy.pack[2] / strategy.tile_l1[2])
+    m, n, k = strategy.tile_l1
+    cores = strategy.grid[0] * strategy.grid[1]
+    calls = padded_macs(problem, strategy) / (m * n * k * cores)
+    work = calls * _call_cycles(problem, strategy, device) / device.clock_hz
     traffic = l3_traffic_bytes(problem, strategy) / device.dram.total_bytes_per_second
-    slower, faster = max(compute, traffic), min(compute, traffic)
+    slower, faster = max(work, traffic), min(work, traffic)
     single = (strategy.depth_l1 == 1) + (strategy.depth_l2 == 1)
-    return slower + _BOTH_SHARE * faster + single * faster, -strategy.tile_l1[2]
+    return slower + _BOTH_SHARE * faster + single * faster, -k
+
+
+def _call_cycles(problem: Problem, strategy: Strategy, device: Device) -> float:
+    """One kernel call: its multiplications, or the arrival of its operands where that takes longer.
+
+    Each piece of the accumulator is loaded and stored once per call, beside k / pack k multiplications.
+    """
+    m, n, k = strategy.tile_l1
+    rate = device.matmul_shapes(*problem.types)[0].macs_per_cycle
+    compute = m * n * k / rate * (1 + 2 * strategy.pack[2] / k)
+    arrival = max(m * k * problem.lhs_bytes, k * n * problem.rhs_bytes) / device.dma(1).bytes_per_cycle
+    return max(compute, arrival) + _BOTH_SHARE * min(compute, arrival) + device.engines[0].call_cycles
 
 
 def _fallback(problem: Problem, given: Given, device: Device, pack: Tile) -> Strategy:
