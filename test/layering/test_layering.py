@@ -80,6 +80,8 @@ def problem_with(found: Import) -> str | None:
         allowed = OTHER_PACKAGES.get(parts[0], set())
         known = parts[0] in sys.stdlib_module_names or room in allowed
         return None if known else f"{found}, which only {sorted(allowed) or 'no room'} may"
+    if len(parts) == 1:
+        return None if room == "tools" else f"{found}, the whole package, which only tools may"
     if not room or parts[1] not in ROOMS:
         return None
     below = ROOMS.index(parts[1]) <= ROOMS.index(room)
@@ -110,6 +112,7 @@ def test_every_room_is_in_the_list() -> None:
         ("core/x.py", "from npuflow import pipelines", "pipelines comes after core"),
         ("tiling/x.py", "from ..schedule import y", "schedule comes after tiling"),
         ("target/x.py", "import requests", "no room"),
+        ("core/x.py", "import npuflow", "the whole package"),
     ],
 )
 def test_a_wrong_import_is_seen(file: str, source: str, names: str) -> None:
@@ -120,5 +123,5 @@ def test_a_wrong_import_is_seen(file: str, source: str, names: str) -> None:
 
 def test_a_right_import_is_let_through() -> None:
     path = PACKAGE / "tools" / "x.py"
-    source = "import re\nfrom npuflow import errors\nfrom npuflow.core import passes\nfrom . import opt"
+    source = "import npuflow\nfrom npuflow import errors\nfrom npuflow.core import passes\nfrom . import opt"
     assert [problem_with(found) for found in imports_in(source, path, package_of(path))] == [None] * 4
