@@ -1,10 +1,9 @@
-"""Named pipelines to the passes that run: stages listed, cut, or replaced by a transform schedule; defaults filled in."""
+"""Named pipelines to passes: stages listed, cut, or replaced by a transform schedule; defaults filled in."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-
 
 from npuflow.core.apply_schedule import ApplySchedule
 from npuflow.core.options import option_specs, print_value, split_assignments
@@ -20,7 +19,7 @@ DEVICE_KEY = "device"
 
 @dataclass(frozen=True)
 class Schedule:
-    """A user's transform schedule: its file ("" for the module's own) and the stage after which the pipeline goes on."""
+    """A user's transform schedule: its file ("" for the module's own) and the last stage that it replaces."""
 
     file: str
     resume_after: str | None = None
@@ -80,7 +79,8 @@ def _with_device(node: Node, device: str | None) -> Node:
         return node
     options = node.text.partition("{")[2].removesuffix("}")
     given = {key for key, _ in split_assignments(options)}
-    known = {spec.key for spec in option_specs(type(node.instance))}
+    owner: type = type(node.instance)
+    known = {spec.key for spec in option_specs(owner)}
     if DEVICE_KEY in given or DEVICE_KEY not in known:
         return node
     return make_node(node.name, f"{options} {DEVICE_KEY}={print_value(device)}")

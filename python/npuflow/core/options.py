@@ -9,13 +9,15 @@ from __future__ import annotations
 import dataclasses
 import types
 import typing
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 
 from npuflow.errors import UsageError, unknown_name, with_hint
 
-OptionValue = typing.Union[None, bool, int, float, str, Enum, tuple["OptionValue", ...]]
+# A union by name, as it names itself.
+OptionValue = typing.Union[None, bool, int, float, str, Enum, tuple["OptionValue", ...]]  # noqa: UP007
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,7 @@ class OptionSpec:
         return _type_text(self.type)
 
 
-def option(default: OptionValue, help: str) -> typing.Any:
+def option(default: OptionValue, help: str) -> typing.Any:  # noqa: ANN401  (a field of any type)
     """Declares a documented option: `tile: tuple[int, ...] = option((), "sizes of m, n, k")`."""
     return dataclasses.field(default=default, metadata={"help": help})
 
@@ -69,31 +71,43 @@ def parse_value(annotation: object, text: str) -> OptionValue:
     """Reads one value; raises ValueError with what was expected."""
     annotation = _strip_optional(annotation)
     if typing.get_origin(annotation) is tuple:
-        args = typing.get_args(annotation)
-        parts = [p for p in text.replace("x", ",").split(",") if p] if args[0] is int else text.split(",")
-        if Ellipsis not in args and len(parts) != len(args):
-            raise ValueError(f"expected {len(args)} values, got {len(parts)}")
-        return tuple(parse_value(args[0], p.strip()) for p in parts)
+        return _parse_list(typing.get_args(annotation), text)
     if annotation is bool:
-        if text in ("true", "1", "false", "0"):
-            return text in ("true", "1")
-        raise ValueError("expected true or false")
-    if annotation is int:
-        try:
-            return int(text)
-        except ValueError:
-            raise ValueError("expected an integer") from None
-    if annotation is float:
-        try:
-            return float(text)
-        except ValueError:
-            raise ValueError("expected a number") from None
+        return _parse_bool(text)
     if isinstance(annotation, type) and issubclass(annotation, Enum):
-        for member in annotation:
-            if str(member.value) == text:
-                return member
-        raise ValueError(f"expected one of {', '.join(str(m.value) for m in annotation)}")
+        return _parse_choice(annotation, text)
+    if annotation is int:
+        return int(_number(int, text, "an integer"))
+    if annotation is float:
+        return _number(float, text, "a number")
     return text
+
+
+def _parse_list(kinds: tuple[object, ...], text: str) -> tuple[OptionValue, ...]:
+    parts = [p for p in text.replace("x", ",").split(",") if p] if kinds[0] is int else text.split(",")
+    if Ellipsis not in kinds and len(parts) != len(kinds):
+        raise ValueError(f"expected {len(kinds)} values, got {len(parts)}")
+    return tuple(parse_value(kinds[0], part.strip()) for part in parts)
+
+
+def _parse_bool(text: str) -> bool:
+    if text not in ("true", "1", "false", "0"):
+        raise ValueError("expected true or false")
+    return text in ("true", "1")
+
+
+def _parse_choice(kind: type[Enum], text: str) -> Enum:
+    for member in kind:
+        if str(member.value) == text:
+            return member
+    raise ValueError(f"expected one of {', '.join(str(m.value) for m in kind)}")
+
+
+def _number(read: Callable[[str], float], text: str, expected: str) -> float:
+    try:
+        return read(text)
+    except ValueError:
+        raise ValueError(f"expected {expected}") from None
 
 
 def print_value(value: OptionValue) -> str:
@@ -158,6 +172,7 @@ def from_assignments(owner: type, kind: str, pairs: tuple[tuple[str, str], ...])
 
 def print_options(owner: object) -> str:
     """The options that differ from their defaults, as text."""
-    specs = option_specs(type(owner))
+    kind: type = type(owner)
+    specs = option_specs(kind)
     changed = [(s.key, getattr(owner, s.attribute)) for s in specs if getattr(owner, s.attribute) != s.default]
     return " ".join(f"{key}={print_value(value)}" for key, value in changed)

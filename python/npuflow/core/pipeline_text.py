@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Union
 
 from npuflow.core.options import from_assignments, split_assignments
 from npuflow.core.passes import Pass
@@ -68,7 +67,7 @@ class Nest:
         return f"{self.anchor}({','.join(str(e) for e in self.elements)})"
 
 
-Node = Union[PassNode, UpstreamNode, NamedNode, Nest]
+Node = PassNode | UpstreamNode | NamedNode | Nest
 
 _NAME = re.compile(r"[A-Za-z_][\w.\-]*")
 

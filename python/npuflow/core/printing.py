@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from npuflow.bindings import ir
-from npuflow.core.expansion import Leaf
-from npuflow.core.runner import Instrumentation
+from npuflow.core.runner import Instrumentation, PassRun
 
 
 @dataclass(frozen=True)
@@ -69,46 +68,49 @@ class IrDumper(Instrumentation):
 
     selection: DumpSelection
     style: PrintStyle
-    write: Callable[[str], None]
+    write: Callable[[str], object]
     module_scope: bool = False
     tree_directory: str | None = None
     _before: str = field(default="", init=False)
     _counters: dict[str, int] = field(default_factory=dict, init=False)
 
-    def before_pass(self, leaf: Leaf, op: ir.Operation) -> None:
-        if self.selection.after_change and self.selection.wants_after(leaf.name):
-            self._before = str(op)
-        if self.selection.wants_before(leaf.name):
-            self._dump("IR Dump Before", leaf, op)
+    def before_pass(self, run: PassRun) -> None:
+        """Dumps, or keeps what a change is measured against."""
+        if self.selection.after_change and self.selection.wants_after(run.name):
+            self._before = str(run.op)
+        if self.selection.wants_before(run.name):
+            self._dump("IR Dump Before", run)
 
-    def after_pass(self, leaf: Leaf, op: ir.Operation, statistics: dict[str, int]) -> None:
-        if not self.selection.wants_after(leaf.name) or self.selection.after_failure:
+    def after_pass(self, run: PassRun) -> None:
+        """Dumps, unless only changes or failures are wanted."""
+        if not self.selection.wants_after(run.name) or self.selection.after_failure:
             return
-        if self.selection.after_change and str(op) == self._before:
+        if self.selection.after_change and str(run.op) == self._before:
             return
-        self._dump("IR Dump After", leaf, op)
+        self._dump("IR Dump After", run)
 
-    def after_pass_failed(self, leaf: Leaf, op: ir.Operation) -> None:
-        if self.selection.after_failure or self.selection.wants_after(leaf.name):
-            self._dump("IR Dump After Failed", leaf, op, verified=False)
+    def after_pass_failed(self, run: PassRun) -> None:
+        """Dumps what a failed pass left behind."""
+        if self.selection.after_failure or self.selection.wants_after(run.name):
+            self._dump("IR Dump After Failed", run, verified=False)
 
-    def _dump(self, title: str, leaf: Leaf, op: ir.Operation, *, verified: bool = True) -> None:
-        header = f"// -----// {title} {leaf} //----- //"
-        shown = op
-        if self.module_scope and op.parent is not None:
-            header = f"// -----// {title} {leaf} ('{op.name}' operation{_symbol(op, ': @')}) //----- //"
-            shown = _outermost(op)
+    def _dump(self, title: str, run: PassRun, *, verified: bool = True) -> None:
+        header = f"// -----// {title} {run.leaf} //----- //"
+        shown = run.op
+        if self.module_scope and run.op.parent is not None:
+            header = f"// -----// {title} {run.leaf} ('{run.op.name}' operation{_symbol(run.op, ': @')}) //----- //"
+            shown = _outermost(run.op)
         text = f"{header}\n{self.style.text(shown, verified=verified)}\n"
         if self.tree_directory is None:
             self.write(text + "\n")
             return
-        file = self._next_file(leaf, op)
+        file = self._next_file(self.tree_directory, run)
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
 
-    def _next_file(self, leaf: Leaf, op: ir.Operation) -> Path:
+    def _next_file(self, root: str, run: PassRun) -> Path:
         """`builtin_module_no-symbol-name/func_func_f/1_0_cse.mlir`: a counter per op, after those of its parents."""
-        chain = [op]
+        chain = [run.op]
         while chain[0].parent is not None:
             chain.insert(0, chain[0].parent.operation)
         directories = [f"{o.name.replace('.', '_')}_{_symbol(o) or 'no-symbol-name'}" for o in chain]
@@ -117,7 +119,7 @@ class IrDumper(Instrumentation):
             self._counters.setdefault(parent, 0)
         self._counters[paths[-1]] = self._counters.get(paths[-1], -1) + 1
         number = "_".join(str(self._counters[path]) for path in paths)
-        return Path(self.tree_directory or ".", *directories, f"{number}_{leaf.name}.mlir")
+        return Path(root, *directories, f"{number}_{run.name}.mlir")
 
 
 def _symbol(op: ir.Operation, prefix: str = "") -> str:

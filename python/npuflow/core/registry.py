@@ -8,14 +8,14 @@ import sys
 from dataclasses import dataclass, is_dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import ClassVar, TypeVar, Union
+from typing import ClassVar, TypeVar
 
 from npuflow.core.passes import Pass
 from npuflow.errors import UsageError, with_hint
 
 ENTRY_POINT_GROUP = "npuflow.passes"
 
-StageElement = Union[Pass, str]
+StageElement = Pass | str
 
 
 @dataclass(frozen=True)

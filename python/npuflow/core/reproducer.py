@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from npuflow.bindings import ir
 from npuflow.core.expansion import Leaf, leaves_of
 from npuflow.core.pipeline_text import NamedNode, Nest, Node
-from npuflow.core.runner import Instrumentation, Runner
+from npuflow.core.runner import Instrumentation, PassRun, Runner
 from npuflow.errors import InputError, NpuflowError, with_hint
 
 DEFAULT_FILE = "npuflow-reproducer.mlir"
@@ -78,9 +78,9 @@ class FailureWatch(Instrumentation):
 
     failed: Leaf | None = None
 
-    def after_pass_failed(self, leaf: Leaf, op: ir.Operation) -> None:
+    def after_pass_failed(self, run: PassRun) -> None:
         """Keeps the pass."""
-        self.failed = leaf
+        self.failed = run.leaf
 
 
 def make_reproducer(

@@ -35,7 +35,8 @@ def _compare(before: str, after: str, form: str, op: ir.Operation) -> None:
     if before == after:
         return
     old, new = before.splitlines(), after.splitlines()
-    line = next((i for i, pair in enumerate(zip(old, new)) if pair[0] != pair[1]), min(len(old), len(new)))
+    same = min(len(old), len(new))
+    line = next((i for i in range(same) if old[i] != new[i]), same)
     was, became = ("\n".join(text[line : line + 1]).strip() or "(nothing)" for text in (old, new))
     raise _failure(form, f"changes it: first difference '{was}' became '{became}'", op)
 

@@ -16,14 +16,27 @@ from npuflow.core.pipeline_text import NamedNode, Nest, PassNode, UpstreamNode, 
 from npuflow.errors import Diagnostic, InputError, InternalError, NpuflowError, Severity, UsageError
 
 
+@dataclass
+class PassRun:
+    """One pass at work on one op, and what it counted."""
+
+    leaf: Leaf
+    op: ir.Operation
+    statistics: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        return self.leaf.name
+
+
 class Instrumentation:
     """Called around every pass, the first of several outermost; override what is needed."""
 
-    def before_pass(self, leaf: Leaf, op: ir.Operation) -> None: ...
+    def before_pass(self, run: PassRun) -> None: ...
 
-    def after_pass(self, leaf: Leaf, op: ir.Operation, statistics: dict[str, int]) -> None: ...
+    def after_pass(self, run: PassRun) -> None: ...
 
-    def after_pass_failed(self, leaf: Leaf, op: ir.Operation) -> None: ...
+    def after_pass_failed(self, run: PassRun) -> None: ...
 
     def configure_upstream(self, manager: passmanager.PassManager) -> None:
         """Called once with the pass manager of each upstream pass before anything runs."""
@@ -77,16 +90,17 @@ class Runner:
                 self._run_nest(element, child)
 
     def _run_leaf(self, leaf: Leaf, op: ir.Operation) -> None:
+        run = PassRun(leaf, op)
         for watcher in self.instrumentations:
-            watcher.before_pass(leaf, op)
+            watcher.before_pass(run)
         try:
-            statistics = self._execute(leaf, op)
+            run.statistics = self._execute(leaf, op)
         except BaseException:
             for watcher in reversed(self.instrumentations):
-                watcher.after_pass_failed(leaf, op)
+                watcher.after_pass_failed(run)
             raise
         for watcher in reversed(self.instrumentations):
-            watcher.after_pass(leaf, op, statistics)
+            watcher.after_pass(run)
 
     def _execute(self, leaf: Leaf, op: ir.Operation) -> dict[str, int]:
         first = len(self.sink.diagnostics)

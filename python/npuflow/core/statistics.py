@@ -10,10 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
-from npuflow.bindings import ir, passmanager
-from npuflow.core.expansion import Leaf
+from npuflow.bindings import passmanager
 from npuflow.core.pipeline_text import NamedNode, Nest, UpstreamNode
-from npuflow.core.runner import Instrumentation
+from npuflow.core.runner import Instrumentation, PassRun
 from npuflow.core.timing import report_header
 
 _STDERR = 2
@@ -46,18 +45,22 @@ class StatisticsCollector(Instrumentation):
     _capture: StderrCapture | None = field(default=None, init=False)
 
     def configure_upstream(self, manager: passmanager.PassManager) -> None:
+        """Asks MLIR to count."""
         manager.enable_statistics()
 
-    def before_pass(self, leaf: Leaf, op: ir.Operation) -> None:
-        if isinstance(leaf, UpstreamNode):
+    def before_pass(self, run: PassRun) -> None:
+        """MLIR's passes print what they count."""
+        if isinstance(run.leaf, UpstreamNode):
             self._capture = StderrCapture()
 
-    def after_pass(self, leaf: Leaf, op: ir.Operation, statistics: dict[str, int]) -> None:
-        for name, amount in {**statistics, **self._captured()}.items():
-            counts = self._counts.setdefault(id(leaf), {})
+    def after_pass(self, run: PassRun) -> None:
+        """Adds what the pass counted."""
+        for name, amount in {**run.statistics, **self._captured()}.items():
+            counts = self._counts.setdefault(id(run.leaf), {})
             counts[name] = counts.get(name, 0) + amount
 
-    def after_pass_failed(self, leaf: Leaf, op: ir.Operation) -> None:
+    def after_pass_failed(self, _: PassRun) -> None:
+        """Leaves stderr as it was."""
         self._captured()
 
     def _captured(self) -> dict[str, int]:

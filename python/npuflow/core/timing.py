@@ -7,10 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import perf_counter
 
-from npuflow.bindings import ir
-from npuflow.core.expansion import Leaf
 from npuflow.core.pipeline_text import NamedNode, Nest
-from npuflow.core.runner import Instrumentation
+from npuflow.core.runner import Instrumentation, PassRun
 
 _RULE = f"==={'-' * 73}==="
 _TITLE = "... {} ..."
@@ -53,14 +51,17 @@ class Timer(Instrumentation):
         finally:
             self.phases[name] = self.phases.get(name, 0.0) + self.now() - since
 
-    def before_pass(self, leaf: Leaf, op: ir.Operation) -> None:
+    def before_pass(self, _: PassRun) -> None:
+        """Starts the clock."""
         self._since = self.now()
 
-    def after_pass(self, leaf: Leaf, op: ir.Operation, statistics: dict[str, int]) -> None:
-        self.after_pass_failed(leaf, op)
+    def after_pass(self, run: PassRun) -> None:
+        """Adds the pass's time."""
+        self._passes[id(run.leaf)] = self._passes.get(id(run.leaf), 0.0) + self.now() - self._since
 
-    def after_pass_failed(self, leaf: Leaf, op: ir.Operation) -> None:
-        self._passes[id(leaf)] = self._passes.get(id(leaf), 0.0) + self.now() - self._since
+    def after_pass_failed(self, run: PassRun) -> None:
+        """A failed pass took its time as well."""
+        self.after_pass(run)
 
     def report(self, pipeline: Nest, *, as_list: bool = False) -> str:
         """The table; as a list the rows are summed by name and sorted by time."""

@@ -10,13 +10,13 @@ from __future__ import annotations
 import dataclasses
 import types
 import typing
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from npuflow.errors import UsageError, unknown_name, with_hint
 
-FlagValue = typing.Union[None, bool, int, str, tuple[str, ...]]
+FlagValue = bool | int | str | tuple[str, ...] | None
 Owner = TypeVar("Owner")
 
 
@@ -84,7 +84,7 @@ class ParsedFlags:
     positional: tuple[str, ...]
 
 
-def flag(
+def flag(  # noqa: PLR0913  (all but two are rarely given)
     default: FlagValue,
     help: str,
     *,
@@ -93,11 +93,16 @@ def flag(
     bare: FlagValue = None,
     name: str = "",
     choices: tuple[str, ...] = (),
-) -> Any:
+) -> Any:  # noqa: ANN401  (a field of any type)
     """Declares a flag as a dataclass field."""
     metavar = metavar or "|".join(choices)
     metadata = {"help": help, "group": group, "metavar": metavar, "bare": bare, "name": name, "choices": choices}
     return dataclasses.field(default=default, metadata=metadata)
+
+
+def build(owner: Callable[..., Owner], parsed: ParsedFlags) -> Owner:
+    """The dataclass with the values that were given."""
+    return owner(**parsed.values)
 
 
 def flags_of(owner: type) -> tuple[Flag, ...]:

@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Sequence
 
 from npuflow.errors import Diagnostic, ExitCode, NpuflowError, Severity, UsageError, render, with_hint
-from npuflow.tools.flags import ParsedFlags, flags_of, parse_flags
+from npuflow.tools.flags import ParsedFlags, build, flags_of, parse_flags
 from npuflow.tools.opt_flags import OptFlags
 
 _FRAMES_SHOWN = 5
@@ -29,7 +29,7 @@ def main(argv: list[str] | None = None) -> int:
     except BrokenPipeError:
         _discard_stdout()
         return int(ExitCode.INPUT)
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001  (whatever it is, it is our bug and must say so)
         traceback.print_exc(limit=-_FRAMES_SHOWN, file=sys.stderr)
         text = with_hint(f"npuflow-opt itself failed: {type(error).__name__}: {error}", "please report this")
         print(Diagnostic(Severity.ERROR, text), file=sys.stderr)
@@ -39,7 +39,7 @@ def main(argv: list[str] | None = None) -> int:
 def _run(arguments: Sequence[str]) -> ExitCode:
     table = flags_of(OptFlags)
     parsed = parse_flags(arguments, table)
-    flags = OptFlags(**parsed.values)
+    flags = build(OptFlags, parsed)
     _load_passes(flags)
     listing = _listing(flags)
     if listing is not None:

@@ -44,8 +44,8 @@ class Plan:
         """The statistics and times that were asked for, as text."""
         text = ""
         if self.flags.mlir_pass_statistics:
-            as_list = self.flags.mlir_pass_statistics_display == "list"
-            text += self.statistics.report(self.pipeline, as_list=as_list)
+            display = self.flags.mlir_pass_statistics_display
+            text += self.statistics.report(self.pipeline, as_list=display == "list")
         if self.flags.mlir_timing:
             text += self.timer.report(self.pipeline, as_list=self.flags.mlir_timing_display == "list")
         return text

@@ -16,6 +16,7 @@ from npuflow.core.upstream import upstream_pass_names
 from npuflow.tools.flags import Flag, flags_of
 from npuflow.tools.opt_flags import OptFlags
 
+_ROOMS = ("core", "frontend", "strategy", "tiling", "promotion", "bufferize", "execute", "schedule", "simulate")
 _COLUMN = 44
 _WIDTH = 120
 _EXIT_CODES = "Exit codes: 0 ok, 1 the input's fault, 2 usage, 3 a bug of npuflow."
@@ -48,7 +49,7 @@ def passes_text() -> str:
     for name in sorted(PASSES):
         groups.setdefault(PASSES[name].group, []).append(name)
     lines: list[str] = []
-    for group, names in groups.items():
+    for group, names in sorted(groups.items(), key=_group_order):
         lines.append(f"{group}:")
         lines += [f"  {name:<{_COLUMN - 4}}  {_summary(PASSES[name])}" for name in names]
         lines.append("")
@@ -57,6 +58,12 @@ def passes_text() -> str:
         lines += _pipeline_lines(name)
     lines += ["", f"MLIR's own passes ({len(upstream_pass_names())}): --list-passes=upstream"]
     return "\n".join(lines)
+
+
+def _group_order(group: tuple[str, list[str]]) -> tuple[int, str]:
+    """The order in which data flows through the rooms; what plugins bring comes last."""
+    name = group[0]
+    return (_ROOMS.index(name) if name in _ROOMS else len(_ROOMS), name)
 
 
 def upstream_text() -> str:
@@ -127,15 +134,18 @@ def _option_lines(owner: type) -> Iterator[str]:
 
 
 def _default_text(spec: OptionSpec) -> str:
-    if spec.default is None or spec.default == () or spec.default == "":
+    if isinstance(spec.default, (str, tuple)) and not spec.default:
+        return ""
+    if spec.default is None:
         return ""
     return f" (default: {print_value(spec.default)})"
 
 
 def _pipeline_lines(name: str) -> Iterator[str]:
-    owner = PIPELINES[name]
-    yield f"  {name:<{_COLUMN - 4}}  {owner.summary()}"
-    stages = [stage.name for stage in owner().stages()]
+    pipeline = PIPELINES[name]
+    owner: type = pipeline
+    yield f"  {name:<{_COLUMN - 4}}  {pipeline.summary()}"
+    stages = [stage.name for stage in pipeline().stages()]
     yield from textwrap.wrap("stages: " + ", ".join(stages), _WIDTH, initial_indent="    ", subsequent_indent="      ")
     for spec in option_specs(owner):
         yield from _entry(f"    {spec.key}=<{spec.type_text}>", spec.help + _default_text(spec))
