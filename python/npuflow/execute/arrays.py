@@ -1,0 +1,120 @@
+"""Element types as numpy knows them, and what a function takes and returns as arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+import numpy.typing as npt
+
+from npuflow.bindings import ir
+from npuflow.core.passes import fail
+
+Array = npt.NDArray[np.generic]
+
+_PLAIN = {
+    "i1": np.bool_,
+    "i8": np.int8,
+    "i16": np.int16,
+    "i32": np.int32,
+    "i64": np.int64,
+    "f16": np.float16,
+    "f32": np.float32,
+    "f64": np.float64,
+}
+ELEMENT_TYPES = (*_PLAIN, "bf16")
+
+
+@dataclass(frozen=True)
+class FloatFormat:
+    """`unit_roundoff`: the largest relative error of one rounding; `smallest`: the spacing of subnormals."""
+
+    unit_roundoff: float
+    smallest: float
+
+
+FLOAT_FORMATS = {
+    "f16": FloatFormat(2.0**-11, 2.0**-24),
+    "bf16": FloatFormat(2.0**-8, 2.0**-133),
+    "f32": FloatFormat(2.0**-24, 2.0**-149),
+    "f64": FloatFormat(2.0**-53, 2.0**-1074),
+}
+
+
+@cache
+def dtype_of(element: str) -> np.dtype[np.generic]:
+    """The numpy type of an MLIR element type's name."""
+    if element == "bf16":
+        import ml_dtypes
+
+        return np.dtype(ml_dtypes.bfloat16)
+    return np.dtype(_PLAIN[element])
+
+
+def is_float(element: str) -> bool:
+    return element in FLOAT_FORMATS
+
+
+@dataclass(frozen=True)
+class ArraySpec:
+    """One argument or result; a scalar is an array of rank 0."""
+
+    element: str
+    shape: tuple[int, ...] = ()
+
+    @property
+    def dtype(self) -> np.dtype[np.generic]:
+        return dtype_of(self.element)
+
+    def __str__(self) -> str:
+        return "x".join([*map(str, self.shape), self.element])
+
+
+@dataclass(frozen=True)
+class Signature:
+    """A function as arrays; `is_buffer[i]` says that input i is a memref, which the function may write."""
+
+    name: str
+    inputs: tuple[ArraySpec, ...]
+    outputs: tuple[ArraySpec, ...]
+    is_buffer: tuple[bool, ...]
+
+    def __str__(self) -> str:
+        ins, outs = (", ".join(map(str, side)) for side in (self.inputs, self.outputs))
+        return f"@{self.name}({ins}) -> ({outs})"
+
+
+def signature_of(function: ir.Operation) -> Signature:
+    """A `func.func` as arrays; raises InputError where a type is none of static arrays of known elements."""
+    view = function.opview
+    kinds = ir.FunctionType(view.type)
+    name = str(view.name.value)
+    inputs = tuple(_spec(kind, function, f"argument {i}") for i, kind in enumerate(kinds.inputs))
+    outputs = tuple(_spec(kind, function, f"result {i}") for i, kind in enumerate(kinds.results))
+    return Signature(name, inputs, outputs, tuple(isinstance(kind, ir.MemRefType) for kind in kinds.inputs))
+
+
+def _spec(kind: ir.Type, function: ir.Operation, what: str) -> ArraySpec:
+    shape: tuple[int, ...] = ()
+    element = kind
+    if isinstance(kind, (ir.RankedTensorType, ir.MemRefType)):
+        if not kind.has_static_shape:
+            raise fail(function, f"{what} of type {kind} has a dynamic shape", "only static shapes can be executed")
+        shape, element = tuple(int(size) for size in kind.shape), kind.element_type
+    if str(element) not in ELEMENT_TYPES:
+        known = f"arrays and scalars of {', '.join(ELEMENT_TYPES)} can be executed"
+        raise fail(function, f"{what} of type {kind} is not supported", known)
+    return ArraySpec(str(element), shape)
+
+
+def functions_of(module: ir.Operation) -> Iterator[ir.Operation]:
+    """The functions a caller of the module may run: public, with a body."""
+    for child in module.regions[0].blocks[0].operations:
+        op = child.operation
+        if op.name != "func.func" or op.opview.is_external:
+            continue
+        private = "sym_visibility" in op.attributes and op.opview.visibility.value == "private"
+        if not private:
+            yield op

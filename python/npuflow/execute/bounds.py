@@ -1,0 +1,109 @@
+"""How far apart two correct executions of a function may be, for each element of its results.
+
+Both compute sums of products, in orders of their own. With g the accumulated roundoff (`rounding`) and S the sum of the
+absolute values of all terms (`majorant`), each lies within (exp(g) - 1) S of the exact value, as (1 + u)^n <= exp(n u): two
+lie within twice that of each other. For one matmul g is (k + 2) u, and S is |A| |B|. S itself is computed with
+rounding, so it is taken exp(1.01 g) larger. Results that may underflow get the spacing of subnormals per rounding on top.
+
+Integers must agree bit by bit, but for those that a float was converted to, which may fall to the next one.
+
+A function with other operations than sums, products by values, divisions by constants, maxima and minima gets the *normwise*
+bound instead: `NORMWISE_FACTOR` (exp(g) - 1) times the largest absolute value of the result. That is a rule of thumb,
+not a theorem, and is reported as such.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+import numpy.typing as npt
+
+from npuflow.bindings import ir
+from npuflow.core.passes import ops_of
+from npuflow.execute.arrays import FLOAT_FORMATS, Array, Signature, is_float, signature_of
+from npuflow.execute.jit import compile_function
+from npuflow.execute.lowering import refusing
+from npuflow.execute.majorant import flatten, make_majorant
+from npuflow.execute.rounding import result_roundoffs
+
+NORMWISE_FACTOR = 64.0
+_CONTROL_FLOW = ("scf.", "cf.", "affine.", "func.call")
+_TO_INTEGER = ("arith.fptosi", "arith.fptoui")
+
+
+class BoundKind(Enum):
+    """Where an allowed difference comes from."""
+
+    EXACT = "exact"
+    DERIVED = "derived"
+    NORMWISE = "normwise"
+
+
+@dataclass(frozen=True)
+class Bound:
+    """What one result may differ by: absolutely per element, or `relative` to the result's largest value."""
+
+    kind: BoundKind
+    absolute: npt.NDArray[np.float64] | None = None
+    relative: float = 0.0
+    reason: str = ""
+
+    def allowed(self, expected: Array) -> npt.NDArray[np.float64]:
+        """The allowed difference per element."""
+        if self.absolute is not None:
+            return self.absolute
+        if not self.relative:
+            return np.zeros(expected.shape)
+        finite = np.abs(expected.astype(np.float64))
+        largest = float(np.max(finite, initial=0.0, where=np.isfinite(finite)))
+        return np.full(expected.shape, self.relative * largest)
+
+
+EXACT = Bound(BoundKind.EXACT)
+NEXT_INTEGER = Bound(BoundKind.DERIVED, reason="floats converted to integers")
+
+
+def bounds_of(module: ir.Operation, function: str, inputs: Sequence[Array]) -> list[Bound]:
+    """One bound per result of `function` in `module`, for these inputs."""
+    with refusing(module, function):
+        copy, flat = flatten(module, function)
+        signature = signature_of(flat)
+        if not any(is_float(spec.element) for spec in (*signature.inputs, *signature.outputs)):
+            return [EXACT] * len(signature.outputs)
+        roundoffs = result_roundoffs(flat)
+        to_integer = bool(ops_of(flat, *_TO_INTEGER))
+        problem = _control_flow(flat) or make_majorant(flat)
+    if problem is not None:
+        return [_normwise(spec.element, g, to_integer, problem) for spec, g in zip(signature.outputs, roundoffs)]
+    sums = compile_function(copy.operation, function).run([_magnitude(array) for array in inputs]).results
+    return [_derived(signature, i, g, sums[i]) for i, g in enumerate(roundoffs)]
+
+
+def _control_flow(function: ir.Operation) -> str | None:
+    return next((op.name for op in ops_of(function) if op.name.startswith(_CONTROL_FLOW)), None)
+
+
+def _magnitude(array: Array) -> Array:
+    return array if array.dtype.kind in "bi" else np.abs(array)
+
+
+def _normwise(element: str, roundoff: float, to_integer: bool, reason: str) -> Bound:
+    if not is_float(element):
+        return Bound(BoundKind.NORMWISE, np.ones(()), reason=reason) if to_integer else EXACT
+    at_least = 4 * FLOAT_FORMATS[element].unit_roundoff
+    return Bound(BoundKind.NORMWISE, relative=NORMWISE_FACTOR * math.expm1(max(roundoff, at_least)), reason=reason)
+
+
+def _derived(signature: Signature, position: int, roundoff: float, sums: Array) -> Bound:
+    element = signature.outputs[position].element
+    if not is_float(element):
+        return EXACT
+    known = FLOAT_FORMATS[element]
+    roundings = roundoff / known.unit_roundoff
+    scale = 2.0 * math.expm1(roundoff) * math.exp(1.01 * roundoff)
+    absolute = scale * sums.astype(np.float64) + 2.0 * roundings * known.smallest
+    return Bound(BoundKind.DERIVED, absolute)

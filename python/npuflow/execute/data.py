@@ -1,0 +1,31 @@
+"""Random inputs: every argument seeded on its own, so that adding one leaves the others as they are.
+
+Integers take their type's full range: two's complement wraps on both sides alike, so that overflow in an accumulator is
+compared as well. Floats are uniform in [-1, 1): sums of products then stay far from overflow, and their rounding errors
+are of the size that the bounds of `compare` state. Functions that divide by an argument or index with one need data of
+their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from npuflow.execute.arrays import Array, ArraySpec, is_float
+
+
+def random_array(spec: ArraySpec, seed: int, position: int = 0) -> Array:
+    """The array that `seed` gives argument number `position`."""
+    generator = np.random.default_rng([seed, position])
+    if spec.element == "i1":
+        return generator.integers(0, 2, spec.shape).astype(np.bool_)
+    if is_float(spec.element):
+        return np.asarray(generator.uniform(-1.0, 1.0, spec.shape)).astype(spec.dtype)
+    bytes_needed = int(np.prod(spec.shape, dtype=np.int64)) * spec.dtype.itemsize
+    return np.frombuffer(generator.bytes(bytes_needed), spec.dtype).reshape(spec.shape).copy()
+
+
+def random_arrays(specs: Sequence[ArraySpec], seed: int) -> list[Array]:
+    """One array per spec."""
+    return [random_array(spec, seed, position) for position, spec in enumerate(specs)]

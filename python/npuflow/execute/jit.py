@@ -1,0 +1,93 @@
+"""Compiles one function of a module at any stage for this CPU, and calls it with numpy arrays."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from npuflow.bindings import ir, load_execution_engine, load_runtime
+from npuflow.core.diagnostics import DiagnosticSink
+from npuflow.execute.arrays import Array, ArraySpec, Signature
+from npuflow.execute.lowering import ENTRY, NotExecutableError, lower_to_llvm
+from npuflow.execute.sandbox import Arena, ProgramFailedError, run_in_child
+
+DEFAULT_TIME_LIMIT_SECONDS = 120.0
+
+# Below this many multiply-adds LLVM's optimiser takes longer than it saves (it halves 0.9 ns each, and takes 20 to 40 ms).
+_WORTH_OPTIMISING = 2**25
+
+
+@dataclass(frozen=True)
+class Execution:
+    """What a call left behind: the function's results, and its arguments (of which buffers may have been written)."""
+
+    results: list[Array]
+    arguments: list[Array]
+
+
+@dataclass(frozen=True)
+class Executable:
+    """A compiled function."""
+
+    signature: Signature
+    engine: object
+    address: int
+
+    def run(self, inputs: Sequence[Array], time_limit_seconds: float = DEFAULT_TIME_LIMIT_SECONDS) -> Execution:
+        """Calls the function on copies of `inputs`; raises ProgramFailedError where it misbehaves."""
+        count = len(self.signature.inputs)
+        assert len(inputs) == count, f"{self.signature} got {len(inputs)} arrays"
+        arena = Arena((*self.signature.inputs, *self.signature.outputs))
+        for place, given in zip(arena.arrays, inputs):
+            place[...] = given
+        run_in_child(lambda: self._call(arena), time_limit_seconds)
+        overrun = arena.overrun()
+        if overrun is not None:
+            raise ProgramFailedError(f"@{self.signature.name} wrote {overrun}")
+        return Execution(arena.arrays[count:], arena.arrays[:count])
+
+    def _call(self, arena: Arena) -> None:
+        runtime = load_runtime()
+        descriptors = [runtime.get_ranked_memref_descriptor(array) for array in arena.arrays]
+        pointers = [ctypes.pointer(ctypes.pointer(descriptor)) for descriptor in descriptors]
+        packed = (ctypes.c_void_p * len(pointers))(*[ctypes.cast(p, ctypes.c_void_p) for p in pointers])
+        ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self.address)(packed)
+
+
+def compile_function(module: ir.Operation, function: str, *, poison: bool = True) -> Executable:
+    """Compiles a copy of what `function` needs; raises NotExecutableError where the IR cannot be run.
+
+    With `poison`, buffers hold garbage until they are written, so that reading them too early shows.
+    """
+    lowered = lower_to_llvm(module, function, poison=poison)
+    optimise = _multiply_adds(lowered.signature) > _WORTH_OPTIMISING
+    if optimise:
+        _prefer_size(lowered.module)
+    with DiagnosticSink().capture(module.context) as sink:
+        try:
+            engine = load_execution_engine().ExecutionEngine(
+                lowered.module, opt_level=2 if optimise else 0, enable_object_dump=False
+            )
+            address = int(engine.raw_lookup(f"_mlir_ciface_{ENTRY}"))
+        except RuntimeError as error:
+            raise NotExecutableError(sink.errors or f"@{function} cannot be compiled: {error}") from error
+    return Executable(lowered.signature, engine, address)
+
+
+def _multiply_adds(signature: Signature) -> float:
+    """An estimate from the arrays alone: for a matmul, the product of its three sizes is (m * n * k) squared."""
+    sizes = sorted((math.prod(spec.shape) for spec in (*signature.inputs, *signature.outputs)), reverse=True)
+    return math.sqrt(math.prod(sizes[:3]))
+
+
+def _prefer_size(module: ir.Module) -> None:
+    """Keeps LLVM from unrolling, which takes most of its time and wins little here."""
+    with module.context:
+        attribute = ir.ArrayAttr.get([ir.StringAttr.get("optsize")])
+        for op in module.body.operations:
+            if op.operation.name == "llvm.func" and op.operation.regions[0].blocks:
+                op.operation.attributes["passthrough"] = attribute

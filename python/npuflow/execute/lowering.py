@@ -1,0 +1,164 @@
+"""A module at any stage of a pipeline to LLVM, with an entry that takes and returns plain arrays.
+
+The entry has one memref per argument and, behind them, one per result of the function, scalars as memrefs of rank 0:
+whatever the function returns (a new buffer, an argument, a view of one) is copied into memory that the caller owns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from npuflow.bindings import func, ir, memref, passmanager
+from npuflow.core.build import at
+from npuflow.core.diagnostics import DiagnosticSink, location_of
+from npuflow.core.passes import fail, ops_of
+from npuflow.errors import Diagnostic, InputError, Severity
+from npuflow.execute.arrays import Signature, signature_of
+from npuflow.execute.lower_movements import lower_movements
+from npuflow.execute.poison import drop_deallocations, poison_buffers
+from npuflow.execute.strip_npu import clone_module, strip_npu
+
+ENTRY = "npuflow_entry"
+
+_BUFFERIZE = (
+    "one-shot-bufferize{bufferize-function-boundaries=true allow-return-allocs-from-loops=true"
+    " function-boundary-type-conversion=identity-layout-map unknown-type-conversion=identity-layout-map}"
+)
+# Inlining first: a buffer that no function returns is freed where its last loop ends.
+_OWN = (
+    "inline,symbol-dce,ownership-based-buffer-deallocation,canonicalize,buffer-deallocation-simplification,"
+    "bufferization-lower-deallocations"
+)
+_TO_LOOPS = "convert-linalg-to-loops,scf-forall-to-for"
+_TO_LLVM = (
+    "expand-strided-metadata,lower-affine,math-expand-ops,arith-expand{include-bf16=true},"
+    "arith-emulate-unsupported-floats{source-types=bf16 target-type=f32},arith-expand{include-bf16=true},"
+    "canonicalize,cse,convert-math-to-libm,convert-scf-to-cf,convert-to-llvm,reconcile-unrealized-casts"
+)
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """An LLVM-dialect module whose `ENTRY` runs one function."""
+
+    module: ir.Module
+    signature: Signature
+
+
+class NotExecutableError(InputError):
+    """The IR is valid, but cannot be run on the CPU."""
+
+
+def lower_to_llvm(module: ir.Operation, function: str, *, poison: bool) -> Lowered:
+    """Lowers a copy of `module`; raises NotExecutableError where that isn't possible."""
+    copy = clone_module(module)
+    with copy.context, refusing(module, function):
+        strip_npu(copy)
+        if _has_tensors(copy):
+            _run(copy, _BUFFERIZE)
+        signature = signature_of(_find(copy, function))
+        _add_entry(copy, function)
+        lower_movements(copy)
+        if poison:
+            poison_buffers(copy)
+        drop_deallocations(copy)
+        _run(copy, _OWN)
+        # Deallocation clones buffers where it cannot see who owns them, which are copies again.
+        lower_movements(copy)
+        _run(copy, _TO_LOOPS)
+        _run(copy, _TO_LLVM)
+        _check_llvm(copy)
+    return Lowered(copy, signature)
+
+
+@contextmanager
+def refusing(module: ir.Operation, function: str) -> Iterator[None]:
+    """Turns what MLIR refuses into a NotExecutableError that carries MLIR's messages."""
+    sink = DiagnosticSink()
+    try:
+        with sink.capture(module.context):
+            yield
+    except (ir.MLIRError, InputError) as error:
+        found = [*error.diagnostics] if isinstance(error, InputError) else sink.errors
+        text = f"@{function} cannot be executed on the CPU"
+        raise NotExecutableError([Diagnostic(Severity.ERROR, text, location_of(module)), *found]) from error
+
+
+def _run(module: ir.Module, passes: str) -> None:
+    manager = passmanager.PassManager.parse(f"builtin.module({passes})")
+    manager.enable_verifier(False)
+    manager.run(module.operation)
+
+
+def _has_tensors(module: ir.Module) -> bool:
+    def is_tensor(value: ir.Value) -> bool:
+        return isinstance(value.type, (ir.RankedTensorType, ir.UnrankedTensorType))
+
+    ops = ops_of(module.operation)
+    return any(is_tensor(value) for op in ops for value in (*op.results, *op.operands)) or any(
+        "tensor<" in str(op.attributes["function_type"]) for op in ops if op.name == "func.func"
+    )
+
+
+def _find(module: ir.Module, function: str) -> ir.Operation:
+    found: ir.Operation | None = None
+    for op in ops_of(module.operation, "func.func"):
+        if op.opview.is_external and _is_called(module, op):
+            raise fail(op, f"@{op.opview.name.value} is called but has no body")
+        if op.opview.name.value == function and not op.opview.is_external:
+            found = op
+    if found is None:
+        raise fail(module.operation, f"there is no function @{function} with a body")
+    return found
+
+
+def _is_called(module: ir.Module, function: ir.Operation) -> bool:
+    name = f"@{function.opview.name.value}"
+    return any(str(call.attributes["callee"]) == name for call in ops_of(module.operation, "func.call"))
+
+
+def _add_entry(module: ir.Module, function: str) -> None:
+    """Makes every function private and adds the entry, which calls `function`."""
+    target = _find(module, function)
+    kinds = ir.FunctionType(target.opview.type)
+    for op in ops_of(module.operation, "func.func"):
+        op.attributes["sym_visibility"] = ir.StringAttr.get("private")
+    with at(target, after=True):
+        entry = func.FuncOp(ENTRY, ([_plain(kind) for kind in (*kinds.inputs, *kinds.results)], []))
+        entry.attributes["llvm.emit_c_interface"] = ir.UnitAttr.get()
+        block = entry.add_entry_block()
+        with ir.InsertionPoint(block):
+            given = [_load(value, kind) for value, kind in zip(block.arguments, kinds.inputs)]
+            call = func.CallOp(list(kinds.results), function, given)
+            for result, out in zip(call.operation.results, list(block.arguments)[len(given) :]):
+                _store(result, out)
+            func.ReturnOp([])
+
+
+def _plain(kind: ir.Type) -> ir.Type:
+    """The memref, contiguous and row-major, that holds a value of this type."""
+    if isinstance(kind, ir.MemRefType):
+        return ir.MemRefType.get(kind.shape, kind.element_type)
+    return ir.MemRefType.get([], kind)
+
+
+def _load(value: ir.Value, kind: ir.Type) -> ir.Value:
+    if not isinstance(kind, ir.MemRefType):
+        return memref.LoadOp(value, []).result
+    return value if value.type == kind else memref.CastOp(kind, value).result
+
+
+def _store(value: ir.Value, out: ir.Value) -> None:
+    if isinstance(value.type, ir.MemRefType):
+        memref.CopyOp(value, out)
+    else:
+        memref.StoreOp(value, out, [])
+
+
+def _check_llvm(module: ir.Module) -> None:
+    left = [op for op in ops_of(module.operation) if not op.name.startswith("llvm.")]
+    if left:
+        names = ", ".join(sorted({op.name for op in left}))
+        raise fail(left[0], f"{names} cannot be lowered for the CPU")

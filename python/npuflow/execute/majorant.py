@@ -1,0 +1,130 @@
+"""A function's majorant: the same sums of products with every term made positive.
+
+    %p = arith.mulf %a, %b         %p = arith.mulf %a, %b
+    %d = arith.subf %p, %bias      %d = arith.addf %p, %bias
+    %r = arith.maximumf %d, %c0    %r = arith.maximumf %d, %c0
+
+Run on the absolute values of the inputs it gives, for each element, the sum of the absolute values of all terms: what
+relative errors of the terms must be multiplied with. Functions of other operations than sums, products, maxima and
+minima have no majorant here.
+"""
+
+from __future__ import annotations
+
+from npuflow.bindings import arith, ir, linalg, passmanager
+from npuflow.core.build import at, element_type_of, empty, shape_of
+from npuflow.core.passes import ops_of
+from npuflow.execute.strip_npu import clone_module, strip_npu
+
+_UNCHANGED = {"arith.addf", "arith.mulf", "arith.extf", "arith.truncf", "arith.maximumf"}
+_TO_ADD = {"arith.subf"}
+_TO_OPERAND = {"arith.negf", "math.absf"}
+_TO_MAXIMUM = {"arith.maxnumf", "arith.minimumf", "arith.minnumf"}
+_FROM_INTEGER = {"arith.sitofp", "arith.uitofp"}
+_MOVING = {"linalg", "tensor", "func", "bufferization"}
+
+
+def flatten(module: ir.Operation, function: str) -> tuple[ir.Module, ir.Operation]:
+    """A copy whose `function` calls nothing and holds no linalg op but generics (and movements)."""
+    copy = clone_module(module)
+    strip_npu(copy)
+    with copy.context:
+        for op in ops_of(copy.operation, "func.func"):
+            private = op.opview.name.value != function
+            op.attributes["sym_visibility"] = ir.StringAttr.get("private" if private else "public")
+        passes = "inline,symbol-dce,func.func(linalg-generalize-named-ops),canonicalize"
+        passmanager.PassManager.parse(f"builtin.module({passes})").run(copy.operation)
+    (found,) = [op for op in ops_of(copy.operation, "func.func") if op.opview.name.value == function]
+    return copy, found
+
+
+def make_majorant(function: ir.Operation) -> str | None:
+    """Rewrites a flat function in place; returns what has no majorant, None where all went well."""
+    with function.context, function.location:
+        _selects_to_maxima(function)
+        for op in ops_of(function):
+            problem = _rewrite(op)
+            if problem is not None:
+                return problem
+    return None
+
+
+def _rewrite(op: ir.Operation) -> str | None:
+    if op.name == "arith.constant":
+        _make_constant_positive(op)
+        return None
+    if not _is_about_floats(op) or op.name in _UNCHANGED:
+        return None
+    if op.name.partition(".")[0] in _MOVING:
+        return None
+    if op.name == "arith.divf":
+        return None if _is_constant(op.operands[1]) else "a division by a value that is no constant"
+    if op.name in _FROM_INTEGER:
+        _make_positive(op.results[0], op)
+        return None
+    with at(op):
+        if op.name in _TO_ADD:
+            replacement = arith.AddFOp(*op.operands).result
+        elif op.name in _TO_MAXIMUM:
+            replacement = arith.MaximumFOp(*op.operands).result
+        elif op.name in _TO_OPERAND:
+            replacement = op.operands[0]
+        else:
+            return op.name
+    op.results[0].replace_all_uses_with(replacement)
+    op.erase()
+    return None
+
+
+def _selects_to_maxima(function: ir.Operation) -> None:
+    """`select(a > b, a, b)`, with any comparison and either order, is a maximum or minimum."""
+    for select in ops_of(function, "arith.select"):
+        condition, *chosen = select.operands
+        compare = condition.owner
+        if isinstance(compare, ir.Block) or compare.operation.name != "arith.cmpf":
+            continue
+        if set(compare.operation.operands) != set(chosen):
+            continue
+        with at(select):
+            select.results[0].replace_all_uses_with(arith.MaximumFOp(*chosen).result)
+        select.erase()
+        if not list(condition.uses):
+            compare.operation.erase()
+
+
+def _is_about_floats(op: ir.Operation) -> bool:
+    return any(isinstance(element_type_of(value), ir.FloatType) for value in (*op.results, *op.operands))
+
+
+def _is_constant(value: ir.Value) -> bool:
+    return not isinstance(value.owner, ir.Block) and value.owner.operation.name == "arith.constant"
+
+
+def _make_positive(value: ir.Value, op: ir.Operation) -> None:
+    """Lets every user of a float scalar see its absolute value."""
+    users = [use.owner.operation for use in value.uses]
+    with at(op, after=True):
+        zero = arith.ConstantOp(value.type, ir.FloatAttr.get(value.type, 0.0)).result
+        positive = arith.MaximumFOp(value, arith.SubFOp(zero, value).result).result
+    for user in users:
+        for position, operand in enumerate(user.operands):
+            if operand == value:
+                user.operands[position] = positive
+
+
+def _make_constant_positive(op: ir.Operation) -> None:
+    result = op.results[0]
+    element = element_type_of(result)
+    if not isinstance(element, ir.FloatType):
+        return
+    if not isinstance(result.type, ir.RankedTensorType):
+        value = ir.FloatAttr(op.attributes["value"]).value
+        op.attributes["value"] = ir.FloatAttr.get(element, abs(value))
+        return
+    users = [use.owner.operation for use in result.uses]
+    with at(op, after=True):
+        positive = linalg.abs(result, outs=[empty(shape_of(result), element)])
+    for user in users:
+        for position, operand in enumerate(user.operands):
+            if operand == result:
+                user.operands[position] = positive

@@ -1,0 +1,75 @@
+"""What only matters on the device leaves the IR: memory spaces and `npu.*` attributes."""
+
+from __future__ import annotations
+
+from npuflow.bindings import ir
+from npuflow.core.passes import ops_of
+
+_PREFIX = "npu."
+_TYPE_ATTRIBUTES = ("function_type", "type")
+_ARGUMENT_ATTRIBUTES = ("arg_attrs", "res_attrs")
+
+
+def clone_module(module: ir.Operation) -> ir.Module:
+    """A copy of what is in a module, in the same context; the module's own attributes stay behind."""
+    with module.context, module.location:
+        copy = ir.Module.create()
+        for op in module.regions[0].blocks[0].operations:
+            op.operation.clone(ir.InsertionPoint(copy.body))
+    return copy
+
+
+def strip_npu(module: ir.Module) -> None:
+    """Drops memory spaces from every type and `npu.*` attributes from every op, argument and result."""
+    with module.context, module.operation.location:
+        for op in ops_of(module.operation):
+            _strip_types(op)
+            _strip_attributes(op)
+        _drop_space_casts(module)
+
+
+def without_space(kind: ir.Type) -> ir.Type:
+    """The type as it is in ordinary memory; function types are converted inside."""
+    if isinstance(kind, ir.MemRefType) and kind.memory_space is not None:
+        return ir.MemRefType.get(kind.shape, kind.element_type, kind.layout)
+    if isinstance(kind, ir.UnrankedMemRefType) and kind.memory_space is not None:
+        return ir.UnrankedMemRefType.get(kind.element_type, None)
+    if isinstance(kind, ir.FunctionType):
+        return ir.FunctionType.get([without_space(t) for t in kind.inputs], [without_space(t) for t in kind.results])
+    return kind
+
+
+def _strip_types(op: ir.Operation) -> None:
+    values = [*op.results]
+    for region in op.regions:
+        for block in region.blocks:
+            values += block.arguments
+    for value in values:
+        kind = without_space(value.type)
+        if kind != value.type:
+            value.set_type(kind)
+    for name in _TYPE_ATTRIBUTES:
+        attribute = op.attributes[name] if name in op.attributes else None
+        if isinstance(attribute, ir.TypeAttr):
+            op.attributes[name] = ir.TypeAttr.get(without_space(attribute.value))
+    if op.name == "bufferization.alloc_tensor" and "memory_space" in op.attributes:
+        del op.attributes["memory_space"]
+
+
+def _strip_attributes(op: ir.Operation) -> None:
+    for name in [name for name in op.attributes if name.startswith(_PREFIX)]:
+        del op.attributes[name]
+    for name in _ARGUMENT_ATTRIBUTES:
+        if name in op.attributes:
+            op.attributes[name] = ir.ArrayAttr.get([_without_npu(ir.DictAttr(d)) for d in op.attributes[name]])
+
+
+def _without_npu(attributes: ir.DictAttr) -> ir.DictAttr:
+    return ir.DictAttr.get({a.name: a.attr for a in attributes if not a.name.startswith(_PREFIX)})
+
+
+def _drop_space_casts(module: ir.Module) -> None:
+    for cast in ops_of(module.operation, "memref.memory_space_cast"):
+        if cast.operands[0].type == cast.results[0].type:
+            cast.results[0].replace_all_uses_with(cast.operands[0])
+            cast.erase()
