@@ -31,9 +31,9 @@ def command(name, module):
     installed = beside_python(name)
     if installed is not None:
         return installed
+    # Not through config.environment: lit's own `cat` takes PYTHONPATH away from what it is piped into.
     source_path = os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), str(ROOT / "python")]))
-    config.environment["PYTHONPATH"] = source_path
-    return f"{sys.executable} -m {module}"
+    return f"env PYTHONPATH={source_path} {sys.executable} -m {module}"
 
 
 # A tool's name stands for its path where a command line starts or goes on, not inside of file names.

@@ -1,0 +1,193 @@
+"""`npuflow-opt` as a process: exit codes, files, start-up. What it prints is checked by the .mlir files next to this."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PLUGIN = f"--load={ROOT / 'test' / 'core' / 'plugins' / 'passes.py'}"
+FOLDABLE = """func.func @sum() -> index {
+  %one = arith.constant 1 : index
+  %again = arith.constant 1 : index
+  %sum = arith.addi %one, %again : index
+  return %sum : index
+}
+"""
+
+
+def opt(*arguments: str, text: str | bytes = FOLDABLE, cwd: Path | None = None) -> subprocess.CompletedProcess[bytes]:
+    paths = [str(ROOT / "python"), os.environ.get("PYTHONPATH", "")]
+    return subprocess.run(
+        [sys.executable, "-m", "npuflow.tools.opt", *arguments],
+        input=text.encode() if isinstance(text, str) else text,
+        capture_output=True,
+        cwd=cwd,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))},
+        timeout=60,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["--cse"], 0),
+        (["--test-refuse"], 1),
+        (["--test-count-constants=at-most=1"], 1),
+        (["missing.mlir"], 1),
+        (["--irdl-file=missing.mlir"], 1),
+        (["--run-reproducer"], 1),
+        (["--no-such-flag"], 2),
+        (["--pass-pipeline=builtin.module(no-such-pass)"], 2),
+        (["--pass-pipeline=builtin.module(cse"], 2),
+        (["--canonicalize=no-such-option=1"], 2),
+        (["--test-three-stages", "--stop-after=no-such-stage"], 2),
+        (["--test-three-stages", "--transform-schedule", "--resume-after=no-such-stage"], 2),
+        (["--transform-schedule"], 2),
+        (["--load=missing.py"], 2),
+        (["--verify-diagnostics=no-such-mode"], 2),
+        (["--verify-each=perhaps"], 2),
+        (["--mlir-elide-elementsattrs-if-larger=-1"], 2),
+        (["--pass-pipeline"], 2),
+        (["--split-input-file", "--emit-bytecode"], 2),
+        (["a.mlir", "b.mlir"], 2),
+        (["--test-crash"], 3),
+        (["--test-leave-invalid"], 3),
+    ],
+)
+def test_exit_code(arguments: list[str], expected: int, tmp_path: Path) -> None:
+    done = opt(PLUGIN, *arguments, cwd=tmp_path)
+    assert done.returncode == expected, done.stderr.decode()
+    assert bool(done.stderr) == bool(expected)
+    assert bool(done.stdout) == (not expected)
+
+
+@pytest.mark.parametrize("data", [b"", b"\n\n", b"\xff\xfe\x00", b"ML\xefR", b"ML\xefR" + bytes(200), b"module {" * 50])
+def test_odd_input_ends_cleanly(data: bytes, tmp_path: Path) -> None:
+    done = opt("--cse", text=data, cwd=tmp_path)
+    assert done.returncode == (0 if not data.strip() else 1)
+    assert b"Traceback" not in done.stderr
+
+
+def test_a_directory_is_no_input(tmp_path: Path) -> None:
+    done = opt(str(tmp_path))
+    assert done.returncode == 1
+    assert b"cannot open input file" in done.stderr
+
+
+def test_a_failing_expectation_of_a_crash_is_still_a_crash(tmp_path: Path) -> None:
+    text = "// expected-error @unknown {{crashed}}\n" + FOLDABLE
+    done = opt(PLUGIN, "--test-crash", "--verify-diagnostics", text=text, cwd=tmp_path)
+    assert done.returncode == 3
+    assert b"pass 'test-crash' crashed" in done.stderr
+    assert (tmp_path / "npuflow-reproducer.mlir").is_file()
+
+
+def test_a_usage_error_is_told_under_verify_diagnostics() -> None:
+    done = opt("--canonicalize=no-such-option=1", "--verify-diagnostics")
+    assert done.returncode == 2
+    assert b"no such option" in done.stderr
+
+
+def test_output_replaces_a_file_and_keeps_its_mode(tmp_path: Path) -> None:
+    target = tmp_path / "out.mlir"
+    target.write_text("before")
+    target.chmod(0o640)
+    assert opt("-o", str(target)).returncode == 0
+    assert "func.func @sum" in target.read_text()
+    assert stat.S_IMODE(target.stat().st_mode) == 0o640
+    assert [p.name for p in tmp_path.iterdir()] == ["out.mlir"]
+
+
+def test_output_goes_through_a_symbolic_link(tmp_path: Path) -> None:
+    (tmp_path / "link.mlir").symlink_to(tmp_path / "target.mlir")
+    assert opt("-o", str(tmp_path / "link.mlir")).returncode == 0
+    assert (tmp_path / "link.mlir").is_symlink()
+    assert "func.func @sum" in (tmp_path / "target.mlir").read_text()
+
+
+def test_output_to_a_device() -> None:
+    assert opt("-o", os.devnull).returncode == 0
+    assert not Path(os.devnull).is_file()
+
+
+def test_output_into_a_missing_directory(tmp_path: Path) -> None:
+    done = opt("-o", str(tmp_path / "none" / "out.mlir"))
+    assert done.returncode == 1
+    assert b"cannot open output file" in done.stderr
+
+
+def test_input_may_be_the_output(tmp_path: Path) -> None:
+    file = tmp_path / "in.mlir"
+    file.write_text(FOLDABLE)
+    assert opt(str(file), "--canonicalize", "-o", str(file)).returncode == 0
+    assert "arith.addi" not in file.read_text()
+
+
+def test_one_bad_part_of_many_withholds_the_output(tmp_path: Path) -> None:
+    target = tmp_path / "out.mlir"
+    done = opt("--split-input-file", "-o", str(target), text=f"{FOLDABLE}// -----\nnonsense\n// -----\n{FOLDABLE}")
+    assert done.returncode == 1
+    assert b"<stdin>:8:1: error:" in done.stderr
+    assert not target.exists()
+
+
+@pytest.mark.parametrize("passes", ["--npuflow-stream-k", "--canonicalize", "--test-three-stages", "--sparsifier"])
+def test_the_dumped_pipeline_parses_back_to_itself(passes: str) -> None:
+    first = opt(PLUGIN, passes, "--dump-pass-pipeline", text="")
+    header, pipeline = first.stderr.decode().strip().split("\n", 1)
+    assert re.fullmatch(r"Pass Manager with \d+ passes:", header)
+    again = opt(PLUGIN, f"--pass-pipeline={pipeline}", "--dump-pass-pipeline", text="")
+    assert again.stderr.decode().strip().split("\n", 1)[1] == pipeline
+
+
+def test_a_crash_that_depends_on_nothing_else_is_replayed_from_stdin(tmp_path: Path) -> None:
+    assert opt(PLUGIN, "--cse", "--test-crash", cwd=tmp_path).returncode == 3
+    reproducer = (tmp_path / "npuflow-reproducer.mlir").read_text()
+    (tmp_path / "npuflow-reproducer.mlir").unlink()
+    done = opt(PLUGIN, "--run-reproducer", text=reproducer, cwd=tmp_path)
+    assert done.returncode == 3
+    assert b"pass 'test-crash' crashed" in done.stderr
+    assert not (tmp_path / "npuflow-reproducer.mlir").exists()
+
+
+def test_a_pass_that_fails_inside_a_nest_is_reproduced_from_the_nest(tmp_path: Path) -> None:
+    pipeline = "--pass-pipeline=builtin.module(canonicalize,func.func(cse,test-crash),cse)"
+    assert opt(PLUGIN, pipeline, cwd=tmp_path).returncode == 3
+    text = (tmp_path / "npuflow-reproducer.mlir").read_text()
+    assert 'pipeline: "builtin.module(func.func(cse,test-crash),cse)"' in text
+    assert "arith.addi" not in text
+
+
+def test_a_reader_that_goes_away_is_no_crash() -> None:
+    command = f"{sys.executable} -m npuflow.tools.opt --list-passes=upstream | head -c 1"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "python")}
+    done = subprocess.run(command, shell=True, capture_output=True, env=environment, check=False)  # noqa: S602
+    assert b"Traceback" not in done.stderr
+
+
+def test_help_answers_at_once() -> None:
+    """The best of three, since other processes may hold the machine up."""
+    times = []
+    for _ in range(3):
+        since = time.perf_counter()
+        assert opt("--help").returncode == 0
+        times.append(time.perf_counter() - since)
+    assert min(times) < 0.5
+
+
+def test_start_up_imports_nothing_that_it_does_not_need() -> None:
+    code = "import sys, npuflow.tools.opt as o; o.main(['--help']); print(sorted(sys.modules), file=sys.stderr)"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "python")}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, env=environment, check=True)
+    imported = set(re.findall(r"'([\w.]+)'", done.stderr.decode()))
+    assert "npuflow.core.runner" in imported
+    assert not imported & {"iree", "hypothesis", "asyncio", "torch", "npuflow.execute"}
