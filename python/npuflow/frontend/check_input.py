@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from npuflow.bindings import ir
-from npuflow.core.passes import Pass, PassContext, ops_of
+from npuflow.core.passes import Pass, PassContext
 from npuflow.core.registry import register_pass
-from npuflow.frontend.contraction import Contraction, contractions, is_elementwise, match_contraction, root_of, tail_of
+from npuflow.frontend.check_tail import alone_problem, tail_problem
+from npuflow.frontend.contraction import Contraction, is_parallel, match_contraction, tail_of
 
+_CONTAINERS = ("builtin.module", "func.func")
 # Ops that surround a matmul and are folded, fused or kept as they are.
 _AROUND = (
-    "func.func",
+    *_CONTAINERS,
     "func.return",
-    "builtin.module",
     "arith.constant",
     "tensor.empty",
     "linalg.fill",
-    "linalg.yield",
-    "linalg.index",
+    "transform.named_sequence",
 )
 _SUPPORTED = (
-    "linalg.matmul, linalg.batch_matmul (also with transposed operands) and other contractions with one m, n and k loop, "
-    "linalg.fill before and elementwise ops behind them"
+    "supported are linalg.matmul, linalg.batch_matmul (also with transposed operands) and other contractions with one "
+    "m, n and k loop, linalg.fill before and elementwise ops behind them"
 )
+_HINTS = {"func.call": "inline the function first (--inline)"}
 
 
 @register_pass
@@ -44,61 +46,76 @@ class CheckInput(Pass):
     group = "frontend"
 
     def run(self, op: ir.Operation, context: PassContext) -> None:
-        groups = contractions(op)
-        in_group = {c.op for c in groups} | {tail for c in groups if (tail := tail_of(c)) is not None}
-        for candidate in _compute_ops(op):
-            if _check_shapes(candidate, context):
-                _check_kind(candidate, candidate in in_group, context)
-        for contraction in groups:
-            _check_loops(contraction, context)
+        candidates = [o for o in _program_ops(op) if _check_types(o, context)]
+        groups = {o: found for o in candidates if (found := match_contraction(o)) is not None}
+        tails = {tail: c for c in groups.values() if (tail := tail_of(c)) is not None}
+        for candidate in candidates:
+            if candidate in groups:
+                _check_contraction(groups[candidate], context)
+            elif candidate in tails:
+                _report(candidate, tail_problem(candidate), context)
+            elif is_parallel(candidate):
+                _report(candidate, alone_problem(candidate), context)
+            elif candidate.name not in _AROUND:
+                hint = _HINTS.get(candidate.name, _SUPPORTED)
+                context.error(candidate, f"unsupported op {candidate.name}", hint)
 
 
-def _compute_ops(op: ir.Operation) -> list[ir.Operation]:
-    """Ops outside of linalg bodies."""
-    return [o for o in ops_of(op) if not _inside_linalg(o)]
+def _program_ops(op: ir.Operation) -> Iterator[ir.Operation]:
+    """The ops of modules and functions; what lies inside of other ops is theirs."""
+    for region in op.regions:
+        for block in region.blocks:
+            for child in block.operations:
+                yield child.operation
+                if child.operation.name in _CONTAINERS:
+                    yield from _program_ops(child.operation)
 
 
-def _inside_linalg(op: ir.Operation) -> bool:
-    parent = op.parent
-    return parent is not None and parent.operation.name.startswith("linalg.")
+def _report(op: ir.Operation, problem: tuple[str, str] | None, context: PassContext) -> None:
+    if problem is not None:
+        context.error(op, *problem)
 
 
-def _check_shapes(op: ir.Operation, context: PassContext) -> bool:
-    values = [*op.operands, *op.results]
-    for value in values:
-        if isinstance(value.type, ir.RankedTensorType) and ir.ShapedType(value.type).has_static_shape:
-            continue
-        if isinstance(value.type, (ir.RankedTensorType, ir.UnrankedTensorType)):
-            context.error(op, f"{op.name} has a dynamic shape ({value.type})", "make every size static")
-            return False
-        if isinstance(value.type, (ir.MemRefType, ir.UnrankedMemRefType)):
-            context.error(op, f"{op.name} works on memrefs ({value.type})", "give the program on tensors")
-            return False
-    return True
+def _check_types(op: ir.Operation, context: PassContext) -> bool:
+    """Reports the first type of an op that cannot be compiled; what surrounds it would only say the same again."""
+    if op.name in _AROUND:
+        return True
+    problems = (_type_problem(value.type) for value in (*op.operands, *op.results))
+    found = next((problem for problem in problems if problem is not None), None)
+    if found is not None:
+        context.error(op, f"{op.name} {found[0]}", found[1])
+    return found is None
 
 
-def _check_kind(op: ir.Operation, in_group: bool, context: PassContext) -> None:
-    if in_group or op.name in _AROUND:
-        return
-    if is_elementwise(op):
-        context.error(
-            op,
-            "elementwise op is not the only consumer of a matmul's result, element by element",
-            "let it consume one matmul's result that nothing else uses, in the same order of dimensions",
-        )
-        return
-    if op.name in ("linalg.matmul", "linalg.batch_matmul", "linalg.generic") and match_contraction(op) is not None:
-        return
-    context.error(op, f"unsupported op {op.name}", f"supported are {_SUPPORTED}")
+def _type_problem(kind: ir.Type) -> tuple[str, str] | None:
+    if isinstance(kind, (ir.MemRefType, ir.UnrankedMemRefType)):
+        return f"works on memrefs ({kind})", "give the program on tensors"
+    if isinstance(kind, ir.UnrankedTensorType) or (_is_tensor(kind) and not kind.has_static_shape):
+        return f"has a dynamic shape ({kind})", "make every size static"
+    return _tensor_problem(kind) if _is_tensor(kind) else None
 
 
-def _check_loops(contraction: Contraction, context: PassContext) -> None:
+def _is_tensor(kind: ir.Type) -> bool:
+    return isinstance(kind, ir.RankedTensorType)
+
+
+def _tensor_problem(kind: ir.RankedTensorType) -> tuple[str, str] | None:
+    if 0 in kind.shape:
+        return f"has a size of 0 ({kind})", "leave it out: there is nothing to compute"
+    if kind.encoding is not None:
+        return f"works on tensors with an encoding ({kind})", "give dense tensors without one"
+    if not isinstance(kind.element_type, (ir.IntegerType, ir.FloatType)):
+        return f"works on elements of type {kind.element_type}", "use integers or floats"
+    return None
+
+
+def _check_contraction(contraction: Contraction, context: PassContext) -> None:
+    op = contraction.op
     counts = {"m": len(contraction.m), "n": len(contraction.n), "k": len(contraction.k)}
     wrong = [f"{count} {role} loops" for role, count in counts.items() if count != 1]
     if wrong:
-        what = f"{contraction.op.name} has {' and '.join(wrong)}"
-        context.error(contraction.op, what, "reshape it to a matmul with one m, n and k loop, and batch loops")
-    if not root_of(contraction).results:
-        context.error(contraction.op, f"{contraction.op.name} has no tensor result", "give the program on tensors")
-
-
+        hint = "reshape it to a matmul with one m, n and k loop, and batch loops"
+        context.error(op, f"{op.name} has {' and '.join(wrong)}", hint)
+    body = {inner.operation.name for inner in op.regions[0].blocks[0].operations}
+    if not body & {"arith.muli", "arith.mulf"}:
+        context.error(op, f"{op.name} does not multiply and add", "use arith.muli and arith.addi, or mulf and addf")

@@ -119,14 +119,19 @@ def only_user(value: ir.Value) -> ir.Operation | None:
     return found[0] if len(found) == 1 else None
 
 
+def is_parallel(op: ir.Operation) -> bool:
+    """A linalg.generic with parallel loops only."""
+    if op.name != "linalg.generic":
+        return False
+    return all("parallel" in str(kind) for kind in ir.ArrayAttr(op.attributes["iterator_types"]))
+
+
 def is_elementwise(op: ir.Operation) -> bool:
-    """A linalg op with parallel loops only whose first result is indexed by the loops in order."""
-    if op.name != "linalg.generic" or len(op.results) != 1:
+    """A linalg.generic with parallel loops only whose one result is indexed by the loops in order."""
+    if not is_parallel(op) or len(op.results) != 1:
         return False
-    kinds = [str(kind) for kind in ir.ArrayAttr(op.attributes["iterator_types"])]
-    if any("parallel" not in kind for kind in kinds):
-        return False
-    return operand_loops(op)[-1] == list(range(len(kinds)))
+    written = operand_loops(op)[-1]
+    return written == list(range(len(ir.ArrayAttr(op.attributes["iterator_types"]))))
 
 
 def fill_of(contraction: Contraction) -> ir.Operation | None:

@@ -34,11 +34,12 @@ class NormalizeLinalg(Pass):
         _run_upstream(op, "convert-elementwise-to-linalg")
         for contraction in contractions(op):
             for index in (LHS, RHS):
-                if _fold_transpose(contraction, index):
-                    context.count("transposes folded")
+                context.count("transposes folded", _fold_transposes(contraction, index))
         for named in ops_of(op):
             if _is_named_elementwise(named):
-                apply_steps(named, "%g = transform.structured.generalize %op : (!transform.any_op) -> !transform.any_op")
+                apply_steps(
+                    named, "%g = transform.structured.generalize %op : (!transform.any_op) -> !transform.any_op"
+                )
         _run_upstream(op, "linalg-fuse-elementwise-ops,canonicalize,cse")
 
 
@@ -60,25 +61,38 @@ def _is_named_elementwise(op: ir.Operation) -> bool:
 _ELEMENTWISE = frozenset(
     f"linalg.{name}"
     for name in (
-        "abs add broadcast ceil div div_unsigned elementwise elemwise_binary elemwise_unary erf exp floor log map max min "
-        "mul negf powf reciprocal round rsqrt select sqrt square sub tanh transpose"
+        "abs add broadcast ceil div div_unsigned elementwise elemwise_binary elemwise_unary erf exp floor log map max "
+        "min mul negf powf reciprocal round rsqrt select sqrt square sub tanh transpose"
     ).split()
 )
 
 
-def _fold_transpose(contraction: Contraction, index: int) -> bool:
-    """Reads a transposed operand as it lies, by changing the operand's indexing map."""
+def _fold_transposes(contraction: Contraction, index: int) -> int:
+    """Reads a transposed operand as it lies, by changing the operand's indexing map; returns how many were folded."""
     op = contraction.op
-    transpose = producer(op.operands[index], "linalg.transpose")
-    if transpose is None or "indexing_maps" not in op.attributes:
+    count = 0
+    while (transpose := producer(op.operands[index], "linalg.transpose")) is not None:
+        permutation = list(ir.DenseI64ArrayAttr(transpose.attributes["permutation"]))
+        if not _can_index(op, permutation):
+            break
+        op.attributes["indexing_maps"] = _composed_maps(op, index, permutation)
+        op.operands[index] = transpose.operands[0]
+        count += 1
+    return count
+
+
+def _can_index(op: ir.Operation, permutation: list[int]) -> bool:
+    """Whether an op may read an operand that way: a named batch_matmul keeps its batch loop in front."""
+    if "indexing_maps" not in op.attributes:
         return False
-    permutation = list(ir.DenseI64ArrayAttr(transpose.attributes["permutation"]))
+    return op.name != "linalg.batch_matmul" or permutation[0] == 0
+
+
+def _composed_maps(op: ir.Operation, index: int, permutation: list[int]) -> ir.ArrayAttr:
     maps = [ir.AffineMapAttr(m).value for m in linalg.get_indexing_maps(op)]
     results = list(maps[index].results)
     source: list[ir.AffineExpr] = [results[0]] * len(results)
     for position, dimension in enumerate(permutation):
         source[dimension] = results[position]
     maps[index] = ir.AffineMap.get(maps[index].n_dims, 0, source)
-    op.attributes["indexing_maps"] = ir.ArrayAttr.get([ir.AffineMapAttr.get(m) for m in maps])
-    op.operands[index] = transpose.operands[0]
-    return True
+    return ir.ArrayAttr.get([ir.AffineMapAttr.get(m) for m in maps])
