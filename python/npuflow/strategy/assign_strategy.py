@@ -68,15 +68,15 @@ class AssignStrategy(Pass):
 
     def _choose(self, contraction: Contraction, device: Device, context: PassContext) -> Strategy | None:
         """The strategy of one matmul; None after reporting why there is none."""
-        problem = problem_of(contraction)
         try:
-            device.matmul_shapes(*problem.types)
+            device.matmul_shapes(*_types_of(contraction))
         except InputError as error:
             context.error(contraction.op, error.diagnostics[0].message)
             return None
         given = self._given(contraction, context)
         if given is None:
             return None
+        problem = problem_of(contraction)
         whole_k = self.k_in_l2 is KInL2.WHOLE
         strategy = complete(problem, given, device, whole_k)
         found = violations(problem, strategy, device, whole_k)
@@ -92,7 +92,9 @@ class AssignStrategy(Pass):
         said = {key: value for key, value in options.items() if value is not None}
         wrong = [key for key, value in said.items() if min(value) < 1]
         for key in wrong:
-            context.error(contraction.op, f"option {key.replace('_', '-')}={said[key]} is not positive", "sizes start at 1")
+            context.error(
+                contraction.op, f"option {key.replace('_', '-')}={said[key]} is not positive", "sizes start at 1"
+            )
         if wrong:
             return None
         if STRATEGY in contraction.op.attributes:
@@ -104,7 +106,14 @@ class AssignStrategy(Pass):
         return Given(**said)  # type: ignore[arg-type]
 
 
-_EXAMPLE = "for example #npu.strategy<{grid = [2, 2], tile_l2 = [64, 64, 256], tile_l1 = [32, 32, 32], pack = [4, 8, 8]}>"
+_EXAMPLE = (
+    "for example #npu.strategy<{grid = [2, 2], tile_l2 = [64, 64, 256], tile_l1 = [32, 32, 32], pack = [4, 8, 8]}>"
+)
+
+
+def _types_of(contraction: Contraction) -> tuple[str, str, str]:
+    lhs, rhs, acc = (str(element_type_of(v)) for v in (contraction.lhs, contraction.rhs, contraction.init))
+    return lhs, rhs, acc
 
 
 def problem_of(contraction: Contraction) -> Problem:
@@ -120,7 +129,7 @@ def problem_of(contraction: Contraction) -> Problem:
         n=sizes[contraction.n[0]],
         k=sizes[contraction.k[0]],
         batch=batch,
-        types=(str(lhs), str(rhs), str(acc)),
+        types=_types_of(contraction),
         lhs_bytes=element_bytes(lhs),
         rhs_bytes=element_bytes(rhs),
         acc_bytes=element_bytes(acc),

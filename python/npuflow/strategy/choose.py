@@ -11,7 +11,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from npuflow.strategy.footprint import Problem, l1_buffers, l2_buffers, l3_traffic_bytes, padded, padded_macs, total_bytes
+from npuflow.strategy.footprint import (
+    Problem,
+    l1_buffers,
+    l2_buffers,
+    l3_traffic_bytes,
+    padded,
+    padded_macs,
+    total_bytes,
+)
 from npuflow.strategy.strategy import Strategy, Tile
 from npuflow.target import Device
 
@@ -100,13 +108,17 @@ def _l1_tiles(problem: Problem, given: Given, grid: tuple[int, int], pack: Tile)
         for p, extent in zip(pack, per_core)
     ]
     if given.tile_l2 is not None:
-        fixed = (given.tile_l2[0] // grid[0], given.tile_l2[1] // grid[1])
-        sizes[0], sizes[1] = [fixed[0]], [fixed[1]]
+        sizes[0], sizes[1] = ([size] for size in _core_share(given.tile_l2, grid, pack))
         sizes[2] = [k for k in sizes[2] if given.tile_l2[2] % k == 0] or [pack[2]]
     for m in sizes[0]:
         for n in sizes[1]:
             for k in sizes[2]:
                 yield (m, n, k)
+
+
+def _core_share(tile_l2: Tile, grid: tuple[int, int], pack: Tile) -> tuple[int, int]:
+    """A core's part of a given block, at least one instruction's shape."""
+    return max(pack[0], tile_l2[0] // grid[0]), max(pack[1], tile_l2[1] // grid[1])
 
 
 def _with_l2_k(problem: Problem, given: Given, device: Device, base: Strategy, whole_k: bool) -> Strategy | None:
@@ -168,7 +180,7 @@ def _fallback(problem: Problem, given: Given, device: Device, pack: Tile) -> Str
     grid = _grid(problem, given, device, pack)
     l1 = given.tile_l1
     if l1 is None and given.tile_l2 is not None:
-        l1 = (given.tile_l2[0] // grid[0], given.tile_l2[1] // grid[1], pack[2])
+        l1 = (*_core_share(given.tile_l2, grid, pack), pack[2])
     l1 = l1 or pack
     l2 = given.tile_l2 or (l1[0] * grid[0], l1[1] * grid[1], l1[2])
     return Strategy(grid, l2, l1, pack, given.depth_l2 or 1, given.depth_l1 or 1)

@@ -12,6 +12,8 @@ from npuflow.target import Device
 
 @dataclass(frozen=True)
 class Violation:
+    """What is wrong, with numbers, and what to change."""
+
     message: str
     hint: str
 
@@ -78,51 +80,88 @@ def _nesting(strategy: Strategy) -> list[Violation]:
 
 
 def _l1(problem: Problem, strategy: Strategy, device: Device) -> list[Violation]:
-    have = device.capacity_bytes(1, *strategy.grid)
+    def need(changed: Strategy) -> tuple[Buffer, ...]:
+        return l1_buffers(problem, changed)
 
-    def need(tile: Tile) -> tuple[Buffer, ...]:
-        return l1_buffers(problem, replace(strategy, tile_l1=tile))
-
-    return _overflow("L1 of a core", need, strategy.tile_l1, strategy.pack, have, "tile-l1", "")
+    level = _Level("L1 of a core", "l1", strategy.pack, device.capacity_bytes(1, *strategy.grid), need)
+    return _overflow(level, strategy, "not even one instruction's operands fit")
 
 
 def _l2(problem: Problem, strategy: Strategy, device: Device, whole_k: bool) -> list[Violation]:
-    have = device.capacity_bytes(2, *strategy.grid)
     step = (strategy.grid[0] * strategy.pack[0], strategy.grid[1] * strategy.pack[1], strategy.tile_l1[2])
-    also = f" (all of K={problem.k} stays in L2 here), or use npuflow-stream-k" if whole_k else ""
+    also = f"all of K={problem.k} stays in L2 here: use npuflow-stream-k" if whole_k else "use more columns"
 
-    def need(tile: Tile) -> tuple[Buffer, ...]:
-        return l2_buffers(problem, replace(strategy, tile_l2=tile), whole_k)
+    def need(changed: Strategy) -> tuple[Buffer, ...]:
+        return l2_buffers(problem, changed, whole_k)
 
-    return _overflow(f"L2 of {strategy.grid[1]} columns", need, strategy.tile_l2, step, have, "tile-l2", also)
+    where = f"L2 of {strategy.grid[1]} columns"
+    return _overflow(_Level(where, "l2", step, device.capacity_bytes(2, *strategy.grid), need), strategy, also)
 
 
-def _overflow(
-    where: str, need: Callable[[Tile], tuple[Buffer, ...]], tile: Tile, step: Tile, have: int, option: str, also: str
-) -> list[Violation]:
-    buffers = need(tile)
-    total = total_bytes(buffers)
-    if total <= have:
+@dataclass(frozen=True)
+class _Level:
+    """A memory: what it has, what a strategy needs of it, and the steps in which its tile can shrink."""
+
+    where: str
+    field: str
+    step: Tile
+    have_bytes: int
+    need: Callable[[Strategy], tuple[Buffer, ...]]
+
+    def fits(self, strategy: Strategy) -> bool:
+        return total_bytes(self.need(strategy)) <= self.have_bytes
+
+    def with_tile(self, strategy: Strategy, tile: Tile) -> Strategy:
+        return replace(strategy, tile_l1=tile) if self.field == "l1" else replace(strategy, tile_l2=tile)
+
+    def with_single_buffers(self, strategy: Strategy) -> Strategy:
+        return replace(strategy, depth_l1=1) if self.field == "l1" else replace(strategy, depth_l2=1)
+
+
+def _overflow(level: _Level, strategy: Strategy, last_resort: str) -> list[Violation]:
+    if level.fits(strategy):
         return []
-    largest = sorted(buffers, key=lambda b: -b.bytes)
-    listed = ", ".join(str(b) for b in largest[:4]) + (", ..." if len(largest) > 4 else "")
-    return [Violation(f"{where} needs {total} bytes, has {have} ({listed})", _lever(need, tile, step, have, option) + also)]
+    buffers = sorted(level.need(strategy), key=lambda b: -b.bytes)
+    listed = ", ".join(str(b) for b in buffers[:4]) + (", ..." if len(buffers) > 4 else "")
+    what = f"{level.where} needs {total_bytes(tuple(buffers))} bytes, has {level.have_bytes} ({listed})"
+    return [Violation(what, _lever(level, strategy) or last_resort)]
 
 
-def _lever(need: Callable[[Tile], tuple[Buffer, ...]], tile: Tile, step: Tile, have: int, option: str) -> str:
-    """What makes it fit: a smaller k if that is enough, else smaller m and n."""
-    m, n, k = tile
-    for smaller in range(k // step[2] - 1, 0, -1):
-        if total_bytes(need((m, n, smaller * step[2]))) <= have:
-            return f"lower {option} k from {k} to {smaller * step[2]}"
-    while m > step[0] or n > step[1]:
-        if m >= n and m > step[0] or n <= step[1]:
-            m = max(step[0], m // 2 // step[0] * step[0])
+def _lever(level: _Level, strategy: Strategy) -> str | None:
+    """What makes it fit: a smaller k if that is enough, else smaller m and n, else fewer slots."""
+    m, n, k = strategy.tile_l1 if level.field == "l1" else strategy.tile_l2
+    smaller = _largest_k(level, strategy, (m, n, k))
+    if smaller:
+        return f"lower tile-{level.field} k from {k} to {smaller}"
+    a, b = m, n
+    while a > level.step[0] or b > level.step[1]:
+        a, b = _halved(a, b, level.step)
+        if level.fits(level.with_tile(strategy, (a, b, k))):
+            return f"lower tile-{level.field} m,n from {m},{n} to {a},{b}"
+    depth = strategy.depth_l1 if level.field == "l1" else strategy.depth_l2
+    if level.fits(level.with_single_buffers(strategy)):
+        return f"lower depth_{level.field} from {depth} to 1"
+    smallest = level.with_single_buffers(level.with_tile(strategy, level.step))
+    return f"lower tile-{level.field} from {_text((m, n, k))} to {_text(level.step)}" if level.fits(smallest) else None
+
+
+def _largest_k(level: _Level, strategy: Strategy, tile: Tile) -> int:
+    """The largest k below the tile's that fits, by bisection; 0 if none does."""
+    low, high = 0, (tile[2] - 1) // level.step[2]
+    while low < high:
+        middle = (low + high + 1) // 2
+        if level.fits(level.with_tile(strategy, (tile[0], tile[1], middle * level.step[2]))):
+            low = middle
         else:
-            n = max(step[1], n // 2 // step[1] * step[1])
-        if total_bytes(need((m, n, k))) <= have:
-            return f"lower {option} m,n from {tile[0]},{tile[1]} to {m},{n}"
-    return f"lower {option} from {_text(tile)} to {_text(step)} or use more columns"
+            high = middle - 1
+    return low * level.step[2]
+
+
+def _halved(m: int, n: int, step: Tile) -> tuple[int, int]:
+    """The larger of m and n halved, in steps."""
+    if (m >= n and m > step[0]) or n <= step[1]:
+        return max(step[0], m // 2 // step[0] * step[0]), n
+    return m, max(step[1], n // 2 // step[1] * step[1])
 
 
 def _text(tile: tuple[int, int, int]) -> str:

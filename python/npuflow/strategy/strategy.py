@@ -24,7 +24,9 @@ class Strategy:
 
     def to_attribute(self) -> ir.Attribute:
         """`#npu.strategy<{...}>` in the current context."""
-        text = ", ".join(f"{f.name} = {_print(getattr(self, f.name))}" for f in sorted(fields(self), key=lambda f: f.name))
+        text = ", ".join(
+            f"{f.name} = {_print(getattr(self, f.name))}" for f in sorted(fields(self), key=lambda f: f.name)
+        )
         return ir.Attribute.parse(f"#npu.strategy<{{{text}}}>")
 
 
