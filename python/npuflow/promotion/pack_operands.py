@@ -77,7 +77,7 @@ def _pack_matmul(contraction: Contraction, m: int, n: int, k: int) -> None:
         contraction.op,
         f"%packed = transform.structured.pack %op packed_sizes = {sizes}"
         ' : (!transform.any_op) -> !transform.op<"linalg.generic">\n'
-        '%rhs = transform.get_producer_of_operand %packed[1]'
+        "%rhs = transform.get_producer_of_operand %packed[1]"
         ' : (!transform.op<"linalg.generic">) -> !transform.op<"linalg.pack">\n'
         "%matmul, %new, %none = transform.structured.pack_transpose %rhs with_compute_op(%packed) inner_perm = [1, 0]"
         ' : (!transform.op<"linalg.pack">, !transform.op<"linalg.generic">)'

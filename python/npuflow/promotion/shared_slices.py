@@ -46,11 +46,16 @@ class SharedSlice:
 def shared_slice(operand: ir.Value, scope: ir.Operation | None) -> SharedSlice | None:
     """The shared slice behind `operand`; `scope` is the outermost op around the cores' work (None: `operand` itself).
 
-    None if offsets of both kinds meet in one dimension or a shape is dynamic.
+    None if offsets of both kinds meet in one dimension or a shape is dynamic. A constant of one value, whose slices
+    were folded into smaller constants inside of `scope`, is moved out of it: all cores read the same.
     """
     chain: list[ir.Operation] = []
     value = operand
     while scope is not None and _is_inside(value, scope):
+        constant = producer(value, "arith.constant")
+        if constant is not None:
+            constant.move_before(scope)
+            break
         slice_op = producer(value, "tensor.extract_slice")
         if slice_op is None:
             return None

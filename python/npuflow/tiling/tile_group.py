@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from npuflow.bindings import ir
-from npuflow.core.build import apply_steps, at, empty, element_type_of, fill, sizes_of
+from npuflow.core.build import apply_steps, at, element_type_of, empty, fill, sizes_of
 from npuflow.frontend.contraction import INIT, Contraction, contractions, fill_of, operand_loops, producer, tail_of
 
 TileStep = Callable[[str, Sequence[int]], str]
@@ -31,12 +31,13 @@ def tile_groups(root: ir.Operation, tiles: Sequence[GroupTile], step: TileStep) 
     `step(handle, sizes)` gives the transform op that tiles `handle`; it must name its innermost loop `%loop`.
     """
     fills = [_detach_fill(tile.contraction) for tile in tiles]
-    marked = {_mark(tile.contraction, index): index for index, tile in enumerate(tiles)}
+    for index, tile in enumerate(tiles):
+        _mark(tile.contraction, index)
     for tile in tiles:
         _tile(tile, step)
     tiled: dict[int, Contraction] = {}
     for contraction in contractions(root):
-        index = marked.get(_marker(contraction))
+        index = _marker(contraction)
         if index is None:
             continue
         if not any(True for _ in contraction.result.uses):
@@ -52,9 +53,9 @@ def tile_groups(root: ir.Operation, tiles: Sequence[GroupTile], step: TileStep) 
 _MARK = "npu.tiling"
 
 
-def _mark(contraction: Contraction, index: int) -> int:
-    contraction.op.attributes[_MARK] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64, contraction.op.context), index)
-    return index
+def _mark(contraction: Contraction, index: int) -> None:
+    kind = ir.IntegerType.get_signless(64, contraction.op.context)
+    contraction.op.attributes[_MARK] = ir.IntegerAttr.get(kind, index)
 
 
 def _marker(contraction: Contraction) -> int | None:

@@ -15,6 +15,8 @@ from npuflow.strategy.strategy import required_strategy
 
 
 class Level(Enum):
+    """A memory that holds a piece of K at a time."""
+
     L2 = "l2"
     L1 = "l1"
 
