@@ -69,9 +69,7 @@ class StatisticsCollector(Instrumentation):
             return {}
         text = self._capture.stop()
         self._capture = None
-        other, report, counted = text.rpartition(report_header("Pass statistics report"))
-        if not report:
-            other, counted = text, ""
+        other, _, counted = text.partition(report_header("Pass statistics report"))
         self.write(other)
         return {name: int(amount) for amount, name in _COUNTED.findall(counted)}
 

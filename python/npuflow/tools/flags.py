@@ -84,7 +84,7 @@ class ParsedFlags:
     positional: tuple[str, ...]
 
 
-def flag(  # noqa: PLR0913  (all but two are rarely given)
+def flag(
     default: FlagValue,
     help: str,
     *,
