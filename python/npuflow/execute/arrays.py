@@ -59,10 +59,11 @@ def is_float(element: str) -> bool:
 
 @dataclass(frozen=True)
 class ArraySpec:
-    """One argument or result; a scalar is an array of rank 0."""
+    """One argument or result; a scalar is handed over as an array of rank 0."""
 
     element: str
     shape: tuple[int, ...] = ()
+    is_scalar: bool = False
 
     @property
     def dtype(self) -> np.dtype[np.generic]:
@@ -106,7 +107,7 @@ def _spec(kind: ir.Type, function: ir.Operation, what: str) -> ArraySpec:
     if str(element) not in ELEMENT_TYPES:
         known = f"arrays and scalars of {', '.join(ELEMENT_TYPES)} can be executed"
         raise fail(function, f"{what} of type {kind} is not supported", known)
-    return ArraySpec(str(element), shape)
+    return ArraySpec(str(element), shape, is_scalar=element == kind)
 
 
 def functions_of(module: ir.Operation) -> Iterator[ir.Operation]:

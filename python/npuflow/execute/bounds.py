@@ -1,13 +1,15 @@
 """How far apart two correct executions of a function may be, for each element of its results.
 
-Both compute sums of products, in orders of their own. With g the accumulated roundoff (`rounding`) and S the sum of the
-absolute values of all terms (`majorant`), each lies within (exp(g) - 1) S of the exact value, as (1 + u)^n <= exp(n u): two
-lie within twice that of each other. For one matmul g is (k + 2) u, and S is |A| |B|. S itself is computed with
-rounding, so it is taken exp(1.01 g) larger. Results that may underflow get the spacing of subnormals per rounding on top.
+Both compute sums of products, in orders of their own. With g the accumulated roundoff (`rounding`) and S the sum of
+the absolute values of all terms (`majorant`), each lies within (exp(g) - 1) S of the exact value, as (1 + u)^n <=
+exp(n u): two lie within D = 2 (exp(g) - 1) S of each other. For one matmul g is (k + 2) u, and S is |A| |B|. S itself
+is computed with rounding, so it is taken exp(1.01 g) larger. A conversion to a type with unit roundoff v at the very
+end is relative to the result rather than to S: it makes D + 2 v |result| of D, with a hundredth and v D for the second
+order. Results that may underflow get the spacing of subnormals per rounding on top.
 
 Integers must agree bit by bit, but for those that a float was converted to, which may fall to the next one.
 
-A function with other operations than sums, products by values, divisions by constants, maxima and minima gets the *normwise*
+A function with other operations than sums, products, divisions by constants, maxima and minima gets the *normwise*
 bound instead: `NORMWISE_FACTOR` (exp(g) - 1) times the largest absolute value of the result. That is a rule of thumb,
 not a theorem, and is reported as such.
 """
@@ -28,7 +30,7 @@ from npuflow.execute.arrays import FLOAT_FORMATS, Array, Signature, is_float, si
 from npuflow.execute.jit import compile_function
 from npuflow.execute.lowering import refusing
 from npuflow.execute.majorant import flatten, make_majorant
-from npuflow.execute.rounding import result_roundoffs
+from npuflow.execute.rounding import Roundoff, result_roundoffs
 
 NORMWISE_FACTOR = 64.0
 _CONTROL_FLOW = ("scf.", "cf.", "affine.", "func.call")
@@ -45,26 +47,28 @@ class BoundKind(Enum):
 
 @dataclass(frozen=True)
 class Bound:
-    """What one result may differ by: absolutely per element, or `relative` to the result's largest value."""
+    """What one result may differ by: absolutely per element, or `relative` to the result's largest value.
+
+    `last_rounding` is the unit roundoff of a conversion that ends the computation.
+    """
 
     kind: BoundKind
     absolute: npt.NDArray[np.float64] | None = None
     relative: float = 0.0
+    last_rounding: float = 0.0
     reason: str = ""
 
     def allowed(self, expected: Array) -> npt.NDArray[np.float64]:
         """The allowed difference per element."""
         if self.absolute is not None:
-            return self.absolute
+            at_the_end = 2.02 * self.last_rounding * _finite_magnitude(expected)
+            return self.absolute * (1.0 + self.last_rounding) + at_the_end
         if not self.relative:
             return np.zeros(expected.shape)
-        finite = np.abs(expected.astype(np.float64))
-        largest = float(np.max(finite, initial=0.0, where=np.isfinite(finite)))
-        return np.full(expected.shape, self.relative * largest)
+        return np.full(expected.shape, self.relative * np.max(_finite_magnitude(expected), initial=0.0))
 
 
 EXACT = Bound(BoundKind.EXACT)
-NEXT_INTEGER = Bound(BoundKind.DERIVED, reason="floats converted to integers")
 
 
 def bounds_of(module: ir.Operation, function: str, inputs: Sequence[Array]) -> list[Bound]:
@@ -78,9 +82,17 @@ def bounds_of(module: ir.Operation, function: str, inputs: Sequence[Array]) -> l
         to_integer = bool(ops_of(flat, *_TO_INTEGER))
         problem = _control_flow(flat) or make_majorant(flat)
     if problem is not None:
-        return [_normwise(spec.element, g, to_integer, problem) for spec, g in zip(signature.outputs, roundoffs)]
+        return [
+            _normwise(spec.element, g, to_integer, problem)
+            for spec, g in zip(signature.outputs, roundoffs, strict=True)
+        ]
     sums = compile_function(copy.operation, function).run([_magnitude(array) for array in inputs]).results
     return [_derived(signature, i, g, sums[i]) for i, g in enumerate(roundoffs)]
+
+
+def _finite_magnitude(values: Array) -> npt.NDArray[np.float64]:
+    magnitude = np.abs(values.astype(np.float64))
+    return np.where(np.isfinite(magnitude), magnitude, 0.0)
 
 
 def _control_flow(function: ir.Operation) -> str | None:
@@ -91,19 +103,21 @@ def _magnitude(array: Array) -> Array:
     return array if array.dtype.kind in "bi" else np.abs(array)
 
 
-def _normwise(element: str, roundoff: float, to_integer: bool, reason: str) -> Bound:
+def _normwise(element: str, roundoff: Roundoff, to_integer: bool, reason: str) -> Bound:
     if not is_float(element):
         return Bound(BoundKind.NORMWISE, np.ones(()), reason=reason) if to_integer else EXACT
     at_least = 4 * FLOAT_FORMATS[element].unit_roundoff
-    return Bound(BoundKind.NORMWISE, relative=NORMWISE_FACTOR * math.expm1(max(roundoff, at_least)), reason=reason)
+    return Bound(
+        BoundKind.NORMWISE, relative=NORMWISE_FACTOR * math.expm1(max(roundoff.total, at_least)), reason=reason
+    )
 
 
-def _derived(signature: Signature, position: int, roundoff: float, sums: Array) -> Bound:
+def _derived(signature: Signature, position: int, roundoff: Roundoff, sums: Array) -> Bound:
     element = signature.outputs[position].element
     if not is_float(element):
         return EXACT
     known = FLOAT_FORMATS[element]
-    roundings = roundoff / known.unit_roundoff
-    scale = 2.0 * math.expm1(roundoff) * math.exp(1.01 * roundoff)
+    roundings = 1.0 + roundoff.total / known.unit_roundoff
+    scale = 2.0 * math.expm1(roundoff.from_inputs) * math.exp(1.01 * roundoff.total)
     absolute = scale * sums.astype(np.float64) + 2.0 * roundings * known.smallest
-    return Bound(BoundKind.DERIVED, absolute)
+    return Bound(BoundKind.DERIVED, absolute, last_rounding=roundoff.last)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from npuflow.execute.arrays import Array
 from npuflow.execute.bounds import Bound, BoundKind
@@ -57,13 +58,12 @@ def compare(got: Array, expected: Array, bound: Bound) -> Comparison:
     first = _first_mismatch(got, expected, allowed, wrong)
     if not error.size:
         return Comparison(bound.kind, 0.0, 0.0, 0, 0)
-    # Of equally large errors, one that isn't allowed says more.
     worst = np.unravel_index(int(np.argmax(np.where(np.isnan(error), np.inf, error))), error.shape)
     count = int(np.count_nonzero(wrong))
     return Comparison(bound.kind, float(error[worst]), float(allowed[worst]), count, error.size, first)
 
 
-def _errors(got: Array, expected: Array) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+def _errors(got: Array, expected: Array) -> npt.NDArray[np.float64]:
     """Absolute differences; NaN where only one of the two is a NaN."""
     if got.dtype.kind in "bi":
         # Differences of 64-bit integers need 65 bits; where they round in float64 they are far from 0.
@@ -76,7 +76,9 @@ def _errors(got: Array, expected: Array) -> np.ndarray[tuple[int, ...], np.dtype
         return np.where(same, 0.0, np.abs(left - right))
 
 
-def _first_mismatch(got: Array, expected: Array, allowed: np.ndarray, wrong: np.ndarray) -> Mismatch | None:  # type: ignore[type-arg]
+def _first_mismatch(
+    got: Array, expected: Array, allowed: npt.NDArray[np.float64], wrong: npt.NDArray[np.bool_]
+) -> Mismatch | None:
     places = np.argwhere(wrong)
     if not len(places):
         return None

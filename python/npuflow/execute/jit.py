@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import ctypes
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-
-import numpy as np
 
 from npuflow.bindings import ir, load_execution_engine, load_runtime
 from npuflow.core.diagnostics import DiagnosticSink
-from npuflow.execute.arrays import Array, ArraySpec, Signature
+from npuflow.execute.arrays import Array, Signature
 from npuflow.execute.lowering import ENTRY, NotExecutableError, lower_to_llvm
 from npuflow.execute.sandbox import Arena, ProgramFailedError, run_in_child
 
 DEFAULT_TIME_LIMIT_SECONDS = 120.0
 
-# Below this many multiply-adds LLVM's optimiser takes longer than it saves (it halves 0.9 ns each, and takes 20 to 40 ms).
+# Below this many multiply-adds LLVM's optimiser takes longer (20 to 40 ms) than it saves (half of 0.9 ns each).
 _WORTH_OPTIMISING = 2**25
 
 
@@ -42,20 +40,28 @@ class Executable:
         count = len(self.signature.inputs)
         assert len(inputs) == count, f"{self.signature} got {len(inputs)} arrays"
         arena = Arena((*self.signature.inputs, *self.signature.outputs))
-        for place, given in zip(arena.arrays, inputs):
+        for place, given in zip(arena.arrays, inputs, strict=False):
             place[...] = given
-        run_in_child(lambda: self._call(arena), time_limit_seconds)
+        run_in_child(_call_on(self.address, arena.arrays), time_limit_seconds)
         overrun = arena.overrun()
         if overrun is not None:
             raise ProgramFailedError(f"@{self.signature.name} wrote {overrun}")
         return Execution(arena.arrays[count:], arena.arrays[:count])
 
-    def _call(self, arena: Arena) -> None:
-        runtime = load_runtime()
-        descriptors = [runtime.get_ranked_memref_descriptor(array) for array in arena.arrays]
-        pointers = [ctypes.pointer(ctypes.pointer(descriptor)) for descriptor in descriptors]
-        packed = (ctypes.c_void_p * len(pointers))(*[ctypes.cast(p, ctypes.c_void_p) for p in pointers])
-        ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self.address)(packed)
+
+def _call_on(address: int, arrays: Sequence[Array]) -> Callable[[], None]:
+    """A call of the function at `address` by MLIR's packed convention: an array of pointers to descriptors' pointers."""
+    runtime = load_runtime()
+    descriptors = [runtime.get_ranked_memref_descriptor(array) for array in arrays]
+    pointers = [ctypes.pointer(ctypes.pointer(descriptor)) for descriptor in descriptors]
+    packed = (ctypes.c_void_p * len(pointers))(*[ctypes.cast(p, ctypes.c_void_p) for p in pointers])
+    function = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(address)
+
+    def call() -> None:
+        function(packed)
+        pointers.clear()  # they own what `packed` points to, and must live until here
+
+    return call
 
 
 def compile_function(module: ir.Operation, function: str, *, poison: bool = True) -> Executable:

@@ -39,7 +39,7 @@ def _lower_copy(copy: ir.Operation) -> None:
 
 
 def _lower_pack(pack: ir.Operation) -> None:
-    """Element (outer..., inner...) of the packed array is source[outer * tile + inner], or the padding beyond its end."""
+    """Element (outer..., inner...) of the packed array is source[outer * tile + inner], or padding beyond its end."""
     view = pack.opview
     positions, tiles = list(view.inner_dims_pos), _static_tiles(pack)
     rank = ir.MemRefType(view.source.type).rank
@@ -47,7 +47,7 @@ def _lower_pack(pack: ir.Operation) -> None:
 
     def element(indices: Sequence[ir.Value]) -> ir.Value:
         places = [indices[outer[dim]] for dim in range(rank)]
-        for number, (dim, tile) in enumerate(zip(positions, tiles)):
+        for number, (dim, tile) in enumerate(zip(positions, tiles, strict=True)):
             places[dim] = _apply(lambda o, i, tile=tile: o * tile + i, places[dim], indices[rank + number])
         if view.padding_value is None:
             return memref.LoadOp(view.source, places).result
@@ -66,7 +66,7 @@ def _lower_unpack(unpack: ir.Operation) -> None:
     def element(indices: Sequence[ir.Value]) -> ir.Value:
         quotients = list(indices)
         inner = []
-        for dim, tile in zip(positions, tiles):
+        for dim, tile in zip(positions, tiles, strict=True):
             quotients[dim] = _apply(lambda d, tile=tile: ir.AffineExpr.get_floor_div(d, tile), indices[dim])
             inner.append(_apply(lambda d, tile=tile: ir.AffineExpr.get_mod(d, tile), indices[dim]))
         places = [quotients[0]] * rank

@@ -130,9 +130,9 @@ def _add_entry(module: ir.Module, function: str) -> None:
         entry.attributes["llvm.emit_c_interface"] = ir.UnitAttr.get()
         block = entry.add_entry_block()
         with ir.InsertionPoint(block):
-            given = [_load(value, kind) for value, kind in zip(block.arguments, kinds.inputs)]
+            given = [_load(value, kind) for value, kind in zip(block.arguments, kinds.inputs, strict=False)]
             call = func.CallOp(list(kinds.results), function, given)
-            for result, out in zip(call.operation.results, list(block.arguments)[len(given) :]):
+            for result, out in zip(call.operation.results, list(block.arguments)[len(given) :], strict=True):
                 _store(result, out)
             func.ReturnOp([])
 

@@ -20,6 +20,7 @@ _UNCHANGED = {"arith.addf", "arith.mulf", "arith.extf", "arith.truncf", "arith.m
 _TO_ADD = {"arith.subf"}
 _TO_OPERAND = {"arith.negf", "math.absf"}
 _TO_MAXIMUM = {"arith.maxnumf", "arith.minimumf", "arith.minnumf"}
+_REPLACED = _TO_ADD | _TO_OPERAND | _TO_MAXIMUM
 _FROM_INTEGER = {"arith.sitofp", "arith.uitofp"}
 _MOVING = {"linalg", "tensor", "func", "bufferization"}
 
@@ -50,30 +51,28 @@ def make_majorant(function: ir.Operation) -> str | None:
 
 
 def _rewrite(op: ir.Operation) -> str | None:
+    """Makes one op's results positive; returns why that cannot be done."""
     if op.name == "arith.constant":
         _make_constant_positive(op)
-        return None
-    if not _is_about_floats(op) or op.name in _UNCHANGED:
-        return None
-    if op.name.partition(".")[0] in _MOVING:
-        return None
-    if op.name == "arith.divf":
-        return None if _is_constant(op.operands[1]) else "a division by a value that is no constant"
-    if op.name in _FROM_INTEGER:
+    elif op.name in _FROM_INTEGER:
         _make_positive(op.results[0], op)
-        return None
-    with at(op):
-        if op.name in _TO_ADD:
-            replacement = arith.AddFOp(*op.operands).result
-        elif op.name in _TO_MAXIMUM:
-            replacement = arith.MaximumFOp(*op.operands).result
-        elif op.name in _TO_OPERAND:
-            replacement = op.operands[0]
-        else:
-            return op.name
-    op.results[0].replace_all_uses_with(replacement)
-    op.erase()
+    elif op.name in _REPLACED:
+        with at(op):
+            op.results[0].replace_all_uses_with(_replacement(op))
+        op.erase()
+    elif op.name == "arith.divf":
+        return None if _is_constant(op.operands[1]) else "a division by a value that is no constant"
+    elif _is_about_floats(op) and op.name not in _UNCHANGED and op.name.partition(".")[0] not in _MOVING:
+        return op.name
     return None
+
+
+def _replacement(op: ir.Operation) -> ir.Value:
+    if op.name in _TO_ADD:
+        return arith.AddFOp(*op.operands).result
+    if op.name in _TO_MAXIMUM:
+        return arith.MaximumFOp(*op.operands).result
+    return op.operands[0]
 
 
 def _selects_to_maxima(function: ir.Operation) -> None:

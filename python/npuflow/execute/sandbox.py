@@ -44,7 +44,7 @@ class Arena:
         self._bytes[:] = _GUARD
         self._places = places
         self.arrays: list[Array] = []
-        for spec, (start, size) in zip(specs, places):
+        for spec, (start, size) in zip(specs, places, strict=True):
             part = self._bytes[start : start + size]
             part[:] = _NAN_BYTES if is_float(spec.element) else _GUARD
             self.arrays.append(part.view(spec.dtype).reshape(spec.shape))

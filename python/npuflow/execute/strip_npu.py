@@ -49,7 +49,7 @@ def _strip_types(op: ir.Operation) -> None:
         if kind != value.type:
             value.set_type(kind)
     for name in _TYPE_ATTRIBUTES:
-        attribute = op.attributes[name] if name in op.attributes else None
+        attribute = op.attributes.get(name)
         if isinstance(attribute, ir.TypeAttr):
             op.attributes[name] = ir.TypeAttr.get(without_space(attribute.value))
     if op.name == "bufferization.alloc_tensor" and "memory_space" in op.attributes:
