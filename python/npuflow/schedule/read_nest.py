@@ -1,0 +1,425 @@
+"""Bufferized IR to a `Nest`: buffers, loops, transfers and kernels, with every address affine in the loop counters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Union
+
+from npuflow.bindings import ir
+from npuflow.core.build import dynamic_marker
+from npuflow.core.diagnostics import location_of
+from npuflow.core.passes import fail
+from npuflow.frontend.contraction import match_contraction
+from npuflow.schedule.affine import Affine
+from npuflow.schedule.nest import (
+    COLUMN,
+    ROW,
+    Allocate,
+    BufferInfo,
+    Dimension,
+    End,
+    Factor,
+    Kernel,
+    Loop,
+    Nest,
+    Statement,
+    Transfer,
+)
+
+L3, L2, L1 = 0, 1, 2
+
+
+@dataclass(frozen=True)
+class Extent:
+    """min(full, limit): how many indices of a dimension exist."""
+
+    full: int
+    limit: Affine | None = None
+
+
+@dataclass(frozen=True)
+class View:
+    """A memref: part of a buffer, with an extent and a stride per dimension.
+
+    `room` is how many indices the whole buffer still has from where a dimension starts.
+    """
+
+    buffer: BufferInfo
+    offset: Affine
+    extents: tuple[Extent, ...]
+    strides: tuple[int, ...]
+    room: tuple[Affine, ...]
+
+
+Number = Union[Affine, Extent]
+
+
+@dataclass
+class NestReader:
+    """Reads one function; `kernels` keeps the ops that kernels stand for."""
+
+    nest: Nest
+    kernels: list[ir.Operation] = field(default_factory=list)
+    _numbers: dict[ir.Value, Number] = field(default_factory=dict)
+    _views: dict[ir.Value, View] = field(default_factory=dict)
+    _zeroed: set[str] = field(default_factory=set)
+    _names: dict[str, int] = field(default_factory=dict)
+
+    def read(self, function: ir.Operation) -> Nest:
+        block = function.regions[0].blocks[0]
+        for index, argument in enumerate(block.arguments):
+            buffer = self._buffer(argument, f"arg{index}", function)
+            self.nest.arguments.append(buffer)
+        self._block(block, self.nest.body)
+        return self.nest
+
+    def _block(self, block: ir.Block, body: list[Statement]) -> None:
+        for child in block.operations:
+            self._op(child.operation, body)
+
+    def _op(self, op: ir.Operation, body: list[Statement]) -> None:
+        handler = _HANDLERS.get(op.name)
+        if handler is None:
+            raise fail(op, f"{op.name} cannot be scheduled", f"supported are {', '.join(sorted(_HANDLERS))}")
+        handler(self, op, body)
+
+    # Numbers
+
+    def _constant(self, op: ir.Operation, body: list[Statement]) -> None:
+        if isinstance(op.results[0].type, ir.IndexType):
+            self._numbers[op.results[0]] = Affine(int(ir.IntegerAttr(op.attributes["value"]).value))
+
+    def _apply(self, op: ir.Operation, body: list[Statement]) -> None:
+        self._numbers[op.results[0]] = self._expression(op, op.opview.map.value.results[0])
+
+    def _min(self, op: ir.Operation, body: list[Statement]) -> None:
+        found = [self._expression(op, result) for result in op.opview.map.value.results]
+        constants = [n.constant for n in found if isinstance(n, Affine) and n.is_constant]
+        others = [n for n in found if isinstance(n, Affine) and not n.is_constant]
+        if len(constants) != 1 or len(others) != 1 or len(found) != 2:
+            raise fail(op, "a minimum of other than a constant and an affine expression cannot be scheduled")
+        self._numbers[op.results[0]] = Extent(constants[0], others[0])
+
+    def _expression(self, op: ir.Operation, expression: ir.AffineExpr) -> Number:
+        dims = op.opview.map.value.n_dims
+        values = [self._number(value) for value in op.operands]
+        return _evaluate(op, expression, values, dims)
+
+    def _number(self, value: ir.Value) -> Number:
+        return self._numbers[value]
+
+    def _affine(self, op: ir.Operation, value: int | ir.Value) -> Affine:
+        number = Affine(value) if isinstance(value, int) else self._number(value)
+        if isinstance(number, Extent):
+            raise fail(op, f"an offset of {op.name} is a minimum, which cannot be scheduled")
+        return number
+
+    def _extent(self, value: int | ir.Value) -> Extent:
+        if isinstance(value, int):
+            return Extent(value)
+        number = self._number(value)
+        if isinstance(number, Extent):
+            return number
+        return Extent(number.constant)
+
+    # Structure
+
+    def _for(self, op: ir.Operation, body: list[Statement]) -> None:
+        lower, upper, step = (self._affine(op, value) for value in list(op.operands)[:3])
+        if not (lower.is_constant and upper.is_constant and step.is_constant):
+            raise fail(op, "the bounds of a loop are not constant", "make all shapes static")
+        trips = max(0, -(-(upper.constant - lower.constant) // step.constant))
+        loop = Loop(self._name("i"), trips)
+        block = op.regions[0].blocks[0]
+        self._numbers[block.arguments[0]] = Affine.counter(loop.counter, step.constant, lower.constant)
+        self._block(block, loop.body)
+        body.append(loop)
+
+    def _forall(self, op: ir.Operation, body: list[Statement]) -> None:
+        sizes = list(ir.DenseI64ArrayAttr(op.attributes["staticUpperBound"]))
+        names = _grid_counters(op, len(sizes))
+        rows, columns = (dict(zip(names, sizes)).get(name, 1) for name in (ROW, COLUMN))
+        if self.nest.grid not in ((1, 1), (rows, columns)):
+            raise fail(op, f"grids of {self.nest.grid[0]}x{self.nest.grid[1]} and {rows}x{columns} cores in one function")
+        self.nest.grid = (rows, columns)
+        block = op.regions[0].blocks[0]
+        for argument, name in zip(block.arguments, names):
+            self._numbers[argument] = Affine.counter(name)
+        outer = Loop(ROW, rows, grid=True)
+        inner = Loop(COLUMN, columns, grid=True)
+        outer.body.append(inner)
+        self._block(block, inner.body)
+        body.append(outer)
+
+    def _skip(self, op: ir.Operation, body: list[Statement]) -> None:
+        """Terminators and ops without an effect on the schedule."""
+
+    def _return(self, op: ir.Operation, body: list[Statement]) -> None:
+        for value in op.operands:
+            buffer = self._view(value).buffer
+            self.nest.results.append(buffer)
+            if buffer in self.nest.intermediates:
+                self.nest.intermediates.remove(buffer)
+
+    # Memory
+
+    def _name(self, prefix: str) -> str:
+        number = self._names.get(prefix, 0)
+        self._names[prefix] = number + 1
+        return f"{prefix}{number}"
+
+    def _buffer(self, value: ir.Value, name: str, op: ir.Operation) -> BufferInfo:
+        kind = ir.MemRefType(value.type)
+        if not kind.has_static_shape:
+            raise fail(op, f"buffer of dynamic shape {kind}", "make every size static")
+        space = kind.memory_space
+        number = 0 if space is None else int(ir.IntegerAttr(space).value)
+        width = max(1, int(kind.element_type.width) // 8)
+        buffer = BufferInfo(name, number, tuple(kind.shape), str(kind.element_type), width, location_of(op))
+        extents = tuple(Extent(size) for size in kind.shape)
+        room = tuple(Affine(size) for size in kind.shape)
+        self._views[value] = View(buffer, Affine(), extents, row_major(kind.shape), room)
+        return buffer
+
+    def _alloc(self, op: ir.Operation, body: list[Statement]) -> None:
+        value = op.results[0]
+        space = ir.MemRefType(value.type).memory_space
+        prefix = "l3_" if space is None else f"l{3 - int(ir.IntegerAttr(space).value)}_"
+        buffer = self._buffer(value, self._name(prefix), op)
+        if buffer.space == L3:
+            self.nest.intermediates.append(buffer)
+        else:
+            body.append(Allocate(buffer))
+
+    def _subview(self, op: ir.Operation, body: list[Statement]) -> None:
+        view = op.opview
+        source = self._view(op.operands[0])
+        offsets = _mixed(view.static_offsets, view.offsets)
+        sizes = _mixed(view.static_sizes, view.sizes)
+        steps = _mixed(view.static_strides, view.strides)
+        offset = source.offset
+        starts = [self._affine(op, value) for value in offsets]
+        for start, stride in zip(starts, source.strides):
+            offset = offset + start * stride
+        extents = [self._extent(size) for size in sizes]
+        room = [left - start for left, start in zip(source.room, starts)]
+        strides = [stride * int(step) for stride, step in zip(source.strides, steps)]
+        kept = _kept_dims([e.full if e.limit is None else None for e in extents], op.results[0])
+        parts = [tuple(part[d] for d in kept) for part in (extents, strides, room)]
+        self._views[op.results[0]] = View(source.buffer, offset, *parts)
+
+    def _view(self, value: ir.Value) -> View:
+        return self._views[value]
+
+    # Movements
+
+    def _copy(self, op: ir.Operation, body: list[Statement]) -> None:
+        source, target = self._view(op.operands[0]), self._view(op.operands[1])
+        pads = target.buffer.name in self._zeroed
+        outer = source if source.buffer.space == L3 else target
+        dimensions = []
+        for d in range(len(source.extents)):
+            size = _padded_size(source.extents[d].full, target, d) if pads else source.extents[d].full
+            factor = Factor(size, 1, source.strides[d], target.strides[d])
+            dimensions.append(Dimension((factor,), _limit(outer, d, size)))
+        self._transfer(op, source, target, dimensions, pads, body)
+
+    def _pack(self, op: ir.Operation, body: list[Statement]) -> None:
+        plain, packed = self._view(op.operands[0]), self._view(op.operands[1])
+        pads = packed.buffer.name in self._zeroed or len(op.operands) > 2
+        if pads:
+            packed = _whole_outer(packed, len(plain.extents))
+        dimensions = [_tiled(d, plain, packed, op) for d in range(len(plain.extents))]
+        self._transfer(op, plain, packed, dimensions, pads, body)
+
+    def _unpack(self, op: ir.Operation, body: list[Statement]) -> None:
+        packed, plain = self._view(op.operands[0]), self._view(op.operands[1])
+        dimensions = [_swapped(_tiled(d, plain, packed, op)) for d in range(len(plain.extents))]
+        self._transfer(op, packed, plain, dimensions, False, body)
+
+    def _transfer(
+        self,
+        op: ir.Operation,
+        source: View,
+        target: View,
+        dimensions: Sequence[Dimension],
+        pads: bool,
+        body: list[Statement],
+    ) -> None:
+        kept = tuple(d for d in dimensions if d.extent != 1 or d.limit is not None)
+        ends = End(source.buffer, source.offset), End(target.buffer, target.offset)
+        body.append(Transfer(*ends, kept, pads, location_of(op)))
+
+    # Kernels
+
+    def _fill(self, op: ir.Operation, body: list[Statement]) -> None:
+        target = self._view(op.operands[1])
+        if target.buffer.space == L2:
+            self._zeroed.add(target.buffer.name)
+            return
+        self._kernel(op, "fill", body)
+
+    def _generic(self, op: ir.Operation, body: list[Statement]) -> None:
+        self._kernel(op, "elementwise" if match_contraction(op) is None else "matmul", body)
+
+    def _kernel(self, op: ir.Operation, kind: str, body: list[Statement]) -> None:
+        shaped = [value for value in op.operands if isinstance(value.type, ir.MemRefType)]
+        buffers = [self._view(value).buffer for value in shaped]
+        outside = [b for b in buffers if b.space != L1]
+        if outside:
+            raise fail(op, f"{op.name} works on {outside[0].name}, which is not in L1", "promote its operands to L1")
+        reads = tuple(buffers) if kind == "matmul" else tuple(buffers[:-1])
+        body.append(Kernel(len(self.kernels), kind, reads, (buffers[-1],), location_of(op)))
+        self.kernels.append(op)
+
+
+_HANDLERS = {
+    "arith.constant": NestReader._constant,
+    "affine.apply": NestReader._apply,
+    "affine.min": NestReader._min,
+    "scf.for": NestReader._for,
+    "scf.forall": NestReader._forall,
+    "scf.yield": NestReader._skip,
+    "scf.forall.in_parallel": NestReader._skip,
+    "func.return": NestReader._return,
+    "memref.alloc": NestReader._alloc,
+    "memref.dealloc": NestReader._skip,
+    "memref.subview": NestReader._subview,
+    "memref.copy": NestReader._copy,
+    "linalg.pack": NestReader._pack,
+    "linalg.unpack": NestReader._unpack,
+    "linalg.fill": NestReader._fill,
+    "linalg.generic": NestReader._generic,
+}
+
+
+def read_nest(function: ir.Operation) -> tuple[Nest, list[ir.Operation]]:
+    """The function's nest, and the op of each kernel."""
+    reader = NestReader(Nest(str(ir.StringAttr(function.attributes["sym_name"]).value)))
+    return reader.read(function), reader.kernels
+
+
+def row_major(shape: Sequence[int]) -> tuple[int, ...]:
+    strides = [1] * len(shape)
+    for d in range(len(shape) - 2, -1, -1):
+        strides[d] = strides[d + 1] * shape[d + 1]
+    return tuple(strides)
+
+
+def _grid_counters(op: ir.Operation, rank: int) -> list[str]:
+    """Which coordinate each dimension of a forall is: thread<y> is the row, thread<x> the column."""
+    mapping = [str(m) for m in ir.ArrayAttr(op.attributes["mapping"])] if "mapping" in op.attributes else []
+    names = {"#gpu.thread<y>": ROW, "#gpu.thread<x>": COLUMN}
+    if len(mapping) != rank or any(m not in names for m in mapping):
+        raise fail(op, "scf.forall is not mapped to cores", "map its dimensions to #gpu.thread<y> and #gpu.thread<x>")
+    return [names[m] for m in mapping]
+
+
+def _mixed(static: Sequence[int], dynamic: Sequence[ir.Value]) -> list[int | ir.Value]:
+    rest = iter(dynamic)
+    return [next(rest) if s == dynamic_marker() else int(s) for s in ir.DenseI64ArrayAttr(static)]
+
+
+def _kept_dims(sizes: Sequence[int | None], result: ir.Value) -> list[int]:
+    """Which dimensions a rank-reducing subview keeps: unit dimensions go, from the front, until the rank fits."""
+    drop = len(sizes) - ir.MemRefType(result.type).rank
+    kept = []
+    for d, size in enumerate(sizes):
+        if drop and size == 1:
+            drop -= 1
+            continue
+        kept.append(d)
+    return kept
+
+
+def _evaluate(op: ir.Operation, expression: ir.AffineExpr, values: Sequence[Number], dims: int) -> Number:
+    """An affine expression over known numbers."""
+    if isinstance(expression, ir.AffineConstantExpr):
+        return Affine(expression.value)
+    if isinstance(expression, ir.AffineDimExpr):
+        return values[expression.position]
+    if isinstance(expression, ir.AffineSymbolExpr):
+        return values[dims + expression.position]
+    left = _evaluate(op, expression.lhs, values, dims)
+    right = _evaluate(op, expression.rhs, values, dims)
+    result = _combine(expression, left, right)
+    if result is None:
+        raise fail(op, f"the index expression {expression} cannot be scheduled", "use sums of constant multiples")
+    return result
+
+
+def _combine(expression: ir.AffineExpr, left: Number, right: Number) -> Number | None:
+    if isinstance(left, Extent) or isinstance(right, Extent):
+        return _combine_extents(expression, left, right)
+    if isinstance(expression, ir.AffineAddExpr):
+        return left + right
+    if isinstance(expression, ir.AffineMulExpr) and (left.is_constant or right.is_constant):
+        return left * right.constant if right.is_constant else right * left.constant
+    if isinstance(expression, ir.AffineFloorDivExpr) and right.is_constant:
+        return left.exact_quotient(right.constant)
+    return None
+
+
+def _combine_extents(expression: ir.AffineExpr, left: Number, right: Number) -> Number | None:
+    """ceildiv of an extent by a tile: as many tiles as it takes, of which the last may be partial."""
+    if isinstance(left, Extent) and isinstance(right, Affine) and isinstance(expression, ir.AffineCeilDivExpr):
+        return Extent(-(-left.full // right.constant), None)
+    return None
+
+
+def _limit(view: View, d: int, size: int) -> Affine | None:
+    """Where the indices of a dimension end that runs through `size`; None where all of them exist by themselves.
+
+    The end of the L3 buffer is preferred to the view's own, being the same in every step of a loop: a limit that no
+    step reaches is dropped later.
+    """
+    extent = view.extents[d]
+    if view.buffer.space != L3:
+        return extent.limit
+    if extent.limit is not None or extent.full == size or view.room[d] == Affine(extent.full):
+        return view.room[d]
+    return Affine(extent.full)
+
+
+def _padded_size(size: int, target: View, d: int) -> int:
+    """How far a padding copy fills: to the end of the buffer, or of its piece where a loop goes through it."""
+    stride, whole = target.strides[d], target.buffer.shape[d]
+    steps = [c // stride for _, c in target.offset.terms if stride <= c < whole * stride]
+    return min([step for step in steps if step >= size], default=whole)
+
+
+def _whole_outer(packed: View, rank: int) -> View:
+    """A packed view over its whole buffer: what a partial pack leaves out is padding."""
+    shape = packed.buffer.shape
+    extents = tuple(Extent(size) for size in shape[:rank]) + packed.extents[rank:]
+    return View(packed.buffer, packed.offset, extents, packed.strides, packed.room)
+
+
+def _tiled(d: int, plain: View, packed: View, op: ir.Operation) -> Dimension:
+    """Dimension `d` of the plain side of a pack, split into tiles where it is packed."""
+    view = op.opview
+    positions = [int(p) for p in ir.DenseI64ArrayAttr(view.inner_dims_pos)]
+    tiles = [int(t) for t in ir.DenseI64ArrayAttr(view.static_inner_tiles)]
+    order = [int(p) for p in ir.DenseI64ArrayAttr(view.outer_dims_perm)] if view.outer_dims_perm else []
+    outer = order.index(d) if order else d
+    extent = plain.extents[d]
+    if d not in positions:
+        factor = Factor(extent.full, 1, plain.strides[d], packed.strides[outer])
+        return Dimension((factor,), _limit(plain, d, extent.full))
+    inner = positions.index(d)
+    tile, inner_stride = tiles[inner], packed.strides[len(plain.extents) + inner]
+    count = packed.extents[outer].full
+    factors = (
+        Factor(count, tile, plain.strides[d] * tile, packed.strides[outer]),
+        Factor(tile, 1, plain.strides[d], inner_stride),
+    )
+    limit = _limit(plain, d, count * tile)
+    if limit is None and extent.full < count * tile:
+        limit = Affine(extent.full)
+    return Dimension(factors, limit)
+
+
+def _swapped(dimension: Dimension) -> Dimension:
+    factors = tuple(Factor(f.size, f.weight, f.target_stride, f.source_stride) for f in dimension.factors)
+    return Dimension(factors, dimension.limit)
