@@ -5,10 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from npuflow.bindings import ir, linalg, passmanager
-from npuflow.core.build import apply_steps
+from npuflow.core.build import apply_steps, at, element_type_of, empty, shape_of
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
-from npuflow.frontend.contraction import LHS, RHS, Contraction, contractions, match_contraction, producer
+from npuflow.frontend.contraction import (
+    LHS,
+    RHS,
+    Contraction,
+    contractions,
+    is_elementwise,
+    match_contraction,
+    producer,
+)
 
 
 @register_pass
@@ -40,6 +48,10 @@ class NormalizeLinalg(Pass):
                 apply_steps(
                     named, "%g = transform.structured.generalize %op : (!transform.any_op) -> !transform.any_op"
                 )
+        for generic in ops_of(op, "linalg.generic"):
+            if _reads_output(generic):
+                _make_output_input(generic)
+                context.count("outputs made inputs")
         _run_upstream(op, "linalg-fuse-elementwise-ops,canonicalize,cse")
 
 
@@ -65,6 +77,32 @@ _ELEMENTWISE = frozenset(
         "min mul negf powf reciprocal round rsqrt select sqrt square sub tanh transpose"
     ).split()
 )
+
+
+def _reads_output(op: ir.Operation) -> bool:
+    """Whether an elementwise op uses what its output held before."""
+    if not is_elementwise(op) or not isinstance(op.results[0].type, ir.RankedTensorType):
+        return False
+    before = op.regions[0].blocks[0].arguments[-1]
+    return any(True for _ in before.uses)
+
+
+def _make_output_input(op: ir.Operation) -> None:
+    """Lets the op read its output as one more input and write an empty tensor: there is one way to read, then."""
+    output = op.operands[len(op.operands) - 1]
+    maps = list(ir.ArrayAttr(op.attributes["indexing_maps"]))
+    block = op.regions[0].blocks[0]
+    with at(op):
+        target = empty(shape_of(output), element_type_of(output))
+        attributes = dict(op.attributes.items())
+        attributes["indexing_maps"] = ir.ArrayAttr.get([*maps, maps[-1]])
+        attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get([len(op.operands), 1])
+        operands = [*op.operands, target]
+        replacement = ir.Operation.create(op.name, [output.type], operands, attributes, regions=1)
+        block.add_argument(element_type_of(output), op.location)
+    block.append_to(replacement.regions[0])
+    op.results[0].replace_all_uses_with(replacement.results[0])
+    op.erase()
 
 
 def _fold_transposes(contraction: Contraction, index: int) -> int:
