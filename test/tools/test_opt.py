@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import stat
 import subprocess
 import sys
@@ -49,6 +50,9 @@ def opt(*arguments: str, text: str | bytes = FOLDABLE, cwd: Path | None = None) 
         (["--pass-pipeline=builtin.module(no-such-pass)"], 2),
         (["--pass-pipeline=builtin.module(cse"], 2),
         (["--canonicalize=no-such-option=1"], 2),
+        (["--canonicalize={"], 2),
+        (["--test-count-constants=at-most=1 at-most=2"], 2),
+        (["--pass-pipeline=" + "func.func(" * 1000 + "cse" + ")" * 1000], 2),
         (["--test-three-stages", "--stop-after=no-such-stage"], 2),
         (["--test-three-stages", "--transform-schedule", "--resume-after=no-such-stage"], 2),
         (["--transform-schedule"], 2),
@@ -165,6 +169,29 @@ def test_a_pass_that_fails_inside_a_nest_is_reproduced_from_the_nest(tmp_path: P
     text = (tmp_path / "npuflow-reproducer.mlir").read_text()
     assert 'pipeline: "builtin.module(func.func(cse,test-crash),cse)"' in text
     assert "arith.addi" not in text
+
+
+def test_a_named_reproducer_outlives_the_process(tmp_path: Path) -> None:
+    named = "--mlir-pass-pipeline-crash-reproducer=r.mlir"
+    assert opt(PLUGIN, "--test-vanish", named, cwd=tmp_path).returncode == -signal.SIGKILL
+    assert 'pipeline: "builtin.module(test-vanish)"' in (tmp_path / "r.mlir").read_text()
+
+
+@pytest.mark.parametrize(
+    ("plugin", "message"),
+    [
+        ("x = (", "plugin.py:1:5: error: plugin '{}' failed: SyntaxError"),
+        ("\nimport no_such_module", "plugin.py:2: error: plugin '{}' failed: ModuleNotFoundError"),
+        ("import npuflow\nnpuflow.register_pass(npuflow.Pass)", "error: Pass has no name; hint: set a class attribute"),
+        ("import sys; sys.exit(7)", "error: plugin '{}' failed: SystemExit: 7"),
+    ],
+)
+def test_a_plugin_that_fails_is_named_with_its_line(plugin: str, message: str, tmp_path: Path) -> None:
+    file = tmp_path / "plugin.py"
+    file.write_text(plugin)
+    done = opt(f"--load={file}")
+    assert done.returncode == 2
+    assert message.format(file) in done.stderr.decode()
 
 
 def test_a_reader_that_goes_away_is_no_crash() -> None:

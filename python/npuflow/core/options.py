@@ -155,6 +155,9 @@ def from_assignments(owner: type, kind: str, pairs: tuple[tuple[str, str], ...])
     problems: list[str] = []
     for key, text in pairs:
         spec = specs.get(key)
+        if spec is not None and spec.attribute in values:
+            problems.append(with_hint(f"option '{key}' of {kind} is given twice", "give it once"))
+            continue
         if spec is None:
             what = unknown_name(f"option of {kind}", key, specs) if specs else f"{kind} has no option '{key}'"
             problems.append(what)

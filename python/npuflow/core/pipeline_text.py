@@ -69,6 +69,7 @@ class Nest:
 
 Node = PassNode | UpstreamNode | NamedNode | Nest
 
+_DEEPEST = 64
 _NAME = re.compile(r"[A-Za-z_][\w.\-]*")
 
 
@@ -76,6 +77,7 @@ class _Parser:
     def __init__(self, text: str) -> None:
         self.text = text
         self.position = 0
+        self.depth = 0
 
     def fail(self, what: str, hint: str | None = None) -> UsageError:
         place = SourceLocation("<pass-pipeline>", 1, self.position + 1, self.text.replace("\n", " "))
@@ -124,16 +126,24 @@ class _Parser:
         name, start = match[0], self.position
         self.position = match.end()
         if self.peek() == "(":
-            self.position += 1
-            inner = self.elements(")")
-            self.position += 1
-            return Nest(name, inner)
+            return self.nest(name)
         options = self.take_braced() if self.peek() == "{" else ""
         try:
             return make_node(name, options)
         except UsageError as error:
             self.position = start
             raise self.fail(error.diagnostics[0].message) from None
+
+    def nest(self, anchor: str) -> Nest:
+        """The elements in parentheses, which start here."""
+        if self.depth == _DEEPEST:
+            raise self.fail(f"more than {_DEEPEST} levels of nesting", "no op nests as deep")
+        self.depth += 1
+        self.position += 1
+        inner = self.elements(")")
+        self.position += 1
+        self.depth -= 1
+        return Nest(anchor, inner)
 
 
 def make_node(name: str, options: str = "") -> Node:

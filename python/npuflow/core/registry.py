@@ -5,13 +5,14 @@ from __future__ import annotations
 import importlib.util
 import inspect
 import sys
+import traceback
 from dataclasses import dataclass, is_dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import ClassVar, TypeVar
 
 from npuflow.core.passes import Pass
-from npuflow.errors import UsageError, with_hint
+from npuflow.errors import Diagnostic, Severity, SourceLocation, UsageError, with_hint
 
 ENTRY_POINT_GROUP = "npuflow.passes"
 
@@ -89,8 +90,18 @@ def load_plugin(path: str) -> None:
         spec.loader.exec_module(module)
     except UsageError:
         raise
-    except Exception as error:
-        raise UsageError(f"plugin '{path}' failed: {type(error).__name__}: {error}") from error
+    except (Exception, SystemExit) as error:
+        raise UsageError(_plugin_failure(file, error)) from error
+
+
+def _plugin_failure(file: Path, error: BaseException) -> Diagnostic:
+    """What went wrong, at the plugin's own line."""
+    text = f"plugin '{file}' failed: {type(error).__name__}: {error}"
+    if isinstance(error, SyntaxError):
+        return Diagnostic(Severity.ERROR, text, SourceLocation(str(file), error.lineno or 1, error.offset or 0))
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if Path(f.filename) == file]
+    place = SourceLocation(str(file), frames[-1].lineno or 1, text=frames[-1].line) if frames else None
+    return Diagnostic(Severity.ERROR, text, place)
 
 
 def load_entry_points() -> None:

@@ -11,6 +11,7 @@ from npuflow.tools.flags import ParsedFlags, build, flags_of, parse_flags
 from npuflow.tools.opt_flags import OptFlags
 
 _FRAMES_SHOWN = 5
+_INTERRUPTED = 130  # what shells expect of a command that Ctrl-C ended
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -26,6 +27,8 @@ def main(argv: list[str] | None = None) -> int:
     except NpuflowError as error:
         print("\n".join(render(d) for d in error.diagnostics), file=sys.stderr)
         return int(error.exit_code)
+    except KeyboardInterrupt:
+        return _INTERRUPTED
     except BrokenPipeError:
         _discard_stdout()
         return int(ExitCode.INPUT)
@@ -38,7 +41,7 @@ def main(argv: list[str] | None = None) -> int:
 
 def _run(arguments: Sequence[str]) -> ExitCode:
     table = flags_of(OptFlags)
-    parsed = parse_flags(arguments, table)
+    parsed = parse_flags(["--help" if argument == "-h" else argument for argument in arguments], table)
     flags = build(OptFlags, parsed)
     _load_passes(flags)
     listing = _listing(flags)

@@ -1,5 +1,7 @@
 """Passes that tests of the machinery need: each shows one thing a pass may do."""
 
+import os
+import signal
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -87,3 +89,14 @@ class ThreeStages(NamedPipeline):
             Stage("fold", ("canonicalize",)),
             Stage("merge", ("func.func(cse)",)),
         )
+
+
+@register_pass
+@dataclass(frozen=True)
+class Vanish(Pass):
+    """Takes the process down, as a fault in C++ would."""
+
+    name: ClassVar[str] = "test-vanish"
+
+    def run(self, op: ir.Operation, context: PassContext) -> None:
+        os.kill(os.getpid(), signal.SIGKILL)
