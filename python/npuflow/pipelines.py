@@ -10,6 +10,7 @@ from npuflow.bufferize.protect_inputs import ProtectInputs
 from npuflow.bufferize.unify_copies import UnifyCopies
 from npuflow.core.options import option
 from npuflow.core.registry import NamedPipeline, Stage, StageElement, register_pipeline
+from npuflow.execute import verify_results as _verify_results  # noqa: F401  (registers npuflow-verify)
 from npuflow.frontend.check_input import CheckInput
 from npuflow.frontend.normalize_linalg import NormalizeLinalg
 from npuflow.promotion.hoist_accumulator import HoistAccumulator

@@ -30,12 +30,16 @@ from npuflow.errors import Diagnostic, InputError, Severity, with_hint
 
 @dataclass
 class PassContext:
-    """What a running pass may talk to: diagnostics, remarks and statistics. One per pass and op it runs on."""
+    """What a running pass may talk to: diagnostics, remarks and statistics. One per pass and op it runs on.
+
+    `input` is a copy of what the pipeline was given, for passes that declare `needs_input`.
+    """
 
     pass_name: str
     sink: DiagnosticSink
     statistics: dict[str, int] = field(default_factory=dict)
     failed: bool = False
+    input: ir.Operation | None = None
 
     def error(self, place: Place, message: str, hint: str | None = None) -> None:
         """Reports an error and goes on, so that all independent ones are seen; the pass then fails."""
@@ -63,6 +67,7 @@ class Pass:
 
     name: ClassVar[str] = ""
     group: ClassVar[str] = "plugin"
+    needs_input: ClassVar[bool] = False
 
     def run(self, op: ir.Operation, context: PassContext) -> None:
         """Edits `op` in place; reports through `context`, or raises InputError."""

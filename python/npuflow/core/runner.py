@@ -52,6 +52,7 @@ class Runner:
     instrumentations: Sequence[Instrumentation] = ()
     sink: DiagnosticSink = field(default_factory=DiagnosticSink)
     _managers: dict[int, passmanager.PassManager] = field(default_factory=dict, init=False, repr=False)
+    _input: ir.Operation | None = field(default=None, init=False, repr=False)
 
     def run(self, module: ir.Module | ir.Operation) -> DiagnosticSink:
         """Runs every pass; raises InputError, UsageError or InternalError at the first that fails.
@@ -62,6 +63,7 @@ class Runner:
         pipeline = expand(self.pipeline, Expansion(self.stop_after))
         with op.context, self.sink.capture(op.context):
             self._managers = self._prepare(pipeline)
+            self._input = op.clone() if _needs_input(pipeline) else None
             try:
                 self._run_nest(pipeline, op)
             except NpuflowError as error:
@@ -114,7 +116,7 @@ class Runner:
         return statistics
 
     def _run_ours(self, leaf: PassNode, op: ir.Operation, first: int) -> dict[str, int]:
-        context = PassContext(leaf.name, self.sink)
+        context = PassContext(leaf.name, self.sink, input=self._input)
         try:
             leaf.instance.run(op, context)
         except NpuflowError as error:
@@ -158,6 +160,10 @@ def _children(op: ir.Operation, anchor: str) -> Iterator[ir.Operation]:
             for child in list(block.operations):
                 if anchor in (child.operation.name, "any"):
                     yield child.operation
+
+
+def _needs_input(pipeline: Nest) -> bool:
+    return any(isinstance(leaf, PassNode) and leaf.instance.needs_input for _, leaf in leaves_of(pipeline))
 
 
 def upstream_manager(anchor: str, leaf: UpstreamNode) -> passmanager.PassManager:

@@ -82,6 +82,11 @@ class Signature:
     outputs: tuple[ArraySpec, ...]
     is_buffer: tuple[bool, ...]
 
+    @property
+    def observed(self) -> tuple[ArraySpec, ...]:
+        """What a call leaves behind: results, and memref arguments."""
+        return (*self.outputs, *(spec for spec, buffer in zip(self.inputs, self.is_buffer, strict=True) if buffer))
+
     def __str__(self) -> str:
         ins, outs = (", ".join(map(str, side)) for side in (self.inputs, self.outputs))
         return f"@{self.name}({ins}) -> ({outs})"

@@ -30,7 +30,7 @@ from npuflow.execute.arrays import FLOAT_FORMATS, Array, Signature, is_float, si
 from npuflow.execute.jit import compile_function
 from npuflow.execute.lowering import refusing
 from npuflow.execute.majorant import flatten, make_majorant
-from npuflow.execute.rounding import Roundoff, result_roundoffs
+from npuflow.execute.rounding import ASSUMED_STEPS, Roundoff, result_roundoffs
 
 NORMWISE_FACTOR = 64.0
 _CONTROL_FLOW = ("scf.", "cf.", "affine.", "func.call")
@@ -72,20 +72,20 @@ EXACT = Bound(BoundKind.EXACT)
 
 
 def bounds_of(module: ir.Operation, function: str, inputs: Sequence[Array]) -> list[Bound]:
-    """One bound per result of `function` in `module`, for these inputs."""
+    """One bound per result of `function` in `module`, and per memref argument behind them, for these inputs."""
     with refusing(module, function):
         copy, flat = flatten(module, function)
         signature = signature_of(flat)
         if not any(is_float(spec.element) for spec in (*signature.inputs, *signature.outputs)):
-            return [EXACT] * len(signature.outputs)
-        roundoffs = result_roundoffs(flat)
+            return [EXACT] * len(signature.observed)
         to_integer = bool(ops_of(flat, *_TO_INTEGER))
-        problem = _control_flow(flat) or make_majorant(flat)
+        problem = "memrefs" if any(signature.is_buffer) else _control_flow(flat)
+        roundoffs = [] if problem else result_roundoffs(flat)
+        problem = problem or make_majorant(flat)
     if problem is not None:
-        return [
-            _normwise(spec.element, g, to_integer, problem)
-            for spec, g in zip(signature.outputs, roundoffs, strict=True)
-        ]
+        roundoffs = roundoffs or [_assumed_roundoff(spec.element) for spec in signature.observed]
+        kinds = zip(signature.observed, roundoffs, strict=True)
+        return [_normwise(spec.element, roundoff, to_integer, problem) for spec, roundoff in kinds]
     sums = compile_function(copy.operation, function).run([_magnitude(array) for array in inputs]).results
     return [_derived(signature, i, g, sums[i]) for i, g in enumerate(roundoffs)]
 
@@ -97,6 +97,10 @@ def _finite_magnitude(values: Array) -> npt.NDArray[np.float64]:
 
 def _control_flow(function: ir.Operation) -> str | None:
     return next((op.name for op in ops_of(function) if op.name.startswith(_CONTROL_FLOW)), None)
+
+
+def _assumed_roundoff(element: str) -> Roundoff:
+    return Roundoff(ASSUMED_STEPS * FLOAT_FORMATS[element].unit_roundoff if is_float(element) else 0.0)
 
 
 def _magnitude(array: Array) -> Array:

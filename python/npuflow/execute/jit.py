@@ -36,9 +36,12 @@ class Executable:
     address: int
 
     def run(self, inputs: Sequence[Array], time_limit_seconds: float = DEFAULT_TIME_LIMIT_SECONDS) -> Execution:
-        """Calls the function on copies of `inputs`; raises ProgramFailedError where it misbehaves."""
+        """Calls the function on copies of `inputs`; raises ProgramFailedError where it misbehaves.
+
+        Arguments behind the given ones are there to be written, and hold garbage.
+        """
         count = len(self.signature.inputs)
-        assert len(inputs) == count, f"{self.signature} got {len(inputs)} arrays"
+        assert len(inputs) <= count, f"{self.signature} got {len(inputs)} arrays"
         arena = Arena((*self.signature.inputs, *self.signature.outputs))
         for place, given in zip(arena.arrays, inputs, strict=False):
             place[...] = given
@@ -50,7 +53,7 @@ class Executable:
 
 
 def _call_on(address: int, arrays: Sequence[Array]) -> Callable[[], None]:
-    """A call of the function at `address` by MLIR's packed convention: an array of pointers to descriptors' pointers."""
+    """A call of the function at `address` as MLIR packs it: an array of pointers to pointers to descriptors."""
     runtime = load_runtime()
     descriptors = [runtime.get_ranked_memref_descriptor(array) for array in arrays]
     pointers = [ctypes.pointer(ctypes.pointer(descriptor)) for descriptor in descriptors]

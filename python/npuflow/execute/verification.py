@@ -1,0 +1,143 @@
+"""Does a function still compute what it computed? References of the input, and checks of what became of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from npuflow.bindings import ir
+from npuflow.core.passes import fail
+from npuflow.errors import UsageError, unknown_name
+from npuflow.execute.arrays import Array, ArraySpec, Signature, functions_of, signature_of
+from npuflow.execute.bounds import Bound, bounds_of
+from npuflow.execute.compare import Comparison, compare
+from npuflow.execute.data import random_arrays
+from npuflow.execute.jit import DEFAULT_TIME_LIMIT_SECONDS, Execution, compile_function
+from npuflow.execute.lowering import NotExecutableError
+from npuflow.execute.oracle import run_iree
+from npuflow.execute.sandbox import ProgramFailedError
+
+
+class Judge(Enum):
+    """Who says what the input computes: IREE, or the JIT that runs everything else (for functions of memrefs)."""
+
+    IREE = "iree"
+    JIT = "jit"
+
+    def __str__(self) -> str:
+        return "IREE" if self is Judge.IREE else "the input's own execution"
+
+
+class Status(Enum):
+    """How a check ended."""
+
+    OK = "ok"
+    WRONG = "wrong"
+    SKIPPED = "skipped"
+
+
+@dataclass(frozen=True)
+class Reference:
+    """What one function of the input must compute on given inputs, and how far off its results may be.
+
+    The expected arrays are the function's results and, behind them, its memref arguments as it leaves them.
+    """
+
+    signature: Signature
+    inputs: tuple[Array, ...]
+    expected: tuple[Array, ...]
+    bounds: tuple[Bound, ...]
+    judge: Judge
+
+    @property
+    def name(self) -> str:
+        return self.signature.name
+
+
+@dataclass(frozen=True)
+class Check:
+    """A function compared with its reference; `message` says what is wrong, or why it cannot be run."""
+
+    function: str
+    status: Status
+    comparisons: tuple[Comparison, ...]
+    seconds: float
+    message: str = ""
+
+    @property
+    def worst(self) -> Comparison | None:
+        """The comparison to show: one that failed, else the one with the largest share of its bound."""
+        ranked = sorted(self.comparisons, key=lambda c: (c.ok, -c.max_error / c.allowed if c.allowed else 0.0))
+        return ranked[0] if ranked else None
+
+    def __str__(self) -> str:
+        return self.message or (str(self.worst) if self.worst else "no results")
+
+
+def make_references(module: ir.Operation, function: str, seed: int, judge: Judge) -> list[Reference]:
+    """References for one function of the input, or with "" for all of its public ones."""
+    functions = {str(op.opview.name.value): op for op in functions_of(module)}
+    if function and function not in functions:
+        raise UsageError(unknown_name("function", f"@{function}", [f"@{name}" for name in functions]))
+    if not functions:
+        raise fail(module, "there is no public function with a body to verify")
+    chosen = [functions[function]] if function else functions.values()
+    return [_reference(module, op, seed, judge) for op in chosen]
+
+
+def _reference(module: ir.Operation, function: ir.Operation, seed: int, judge: Judge) -> Reference:
+    signature = signature_of(function)
+    inputs = random_arrays(signature.inputs, seed)
+    if judge is Judge.IREE:
+        expected = run_iree(module, signature, inputs)
+    else:
+        expected = _observed(signature, compile_function(module, signature.name).run(inputs))
+    bounds = bounds_of(module, signature.name, inputs)
+    return Reference(signature, tuple(inputs), tuple(expected), tuple(bounds), judge)
+
+
+def check(module: ir.Operation, reference: Reference, time_limit_seconds: float = DEFAULT_TIME_LIMIT_SECONDS) -> Check:
+    """Runs what the module now computes and compares it with the reference."""
+    start = time.perf_counter()
+    comparisons: tuple[Comparison, ...] = ()
+    status, message = Status.OK, ""
+    try:
+        comparisons = _compared(module, reference, time_limit_seconds)
+        status = Status.OK if all(c.ok for c in comparisons) else Status.WRONG
+    except ProgramFailedError as error:
+        status, message = Status.WRONG, error.diagnostics[0].message
+    except NotExecutableError as error:
+        status, message = Status.SKIPPED, "; ".join(d.message for d in error.diagnostics)
+    return Check(reference.name, status, comparisons, time.perf_counter() - start, message)
+
+
+def _compared(module: ir.Operation, reference: Reference, time_limit_seconds: float) -> tuple[Comparison, ...]:
+    executable = compile_function(module, reference.name)
+    _check_signature(module, reference.signature, executable.signature)
+    execution = executable.run(reference.inputs, time_limit_seconds)
+    got = _observed(reference.signature, execution)
+    pairs = zip(got, reference.expected, reference.bounds, strict=True)
+    return tuple(compare(mine, expected, bound) for mine, expected, bound in pairs)
+
+
+def _observed(before: Signature, execution: Execution) -> list[Array]:
+    """Results, those that became arguments to write to included, and the memrefs that were arguments all along."""
+    count = len(before.inputs)
+    given = zip(execution.arguments[:count], before.is_buffer, strict=True)
+    buffers = [array for array, is_buffer in given if is_buffer]
+    return [*execution.results, *execution.arguments[count:], *buffers]
+
+
+def _check_signature(module: ir.Operation, before: Signature, now: Signature) -> None:
+    """Results may have become trailing arguments; all else must be as it was."""
+    count = len(before.inputs)
+    outputs = (*now.outputs, *now.inputs[count:])
+    if _kinds(now.inputs[:count]) != _kinds(before.inputs) or _kinds(outputs) != _kinds(before.outputs):
+        text = f"the function's type has changed from {before} to {now}, so that its results cannot be compared"
+        raise NotExecutableError(fail(module, text).diagnostics)
+
+
+def _kinds(specs: Sequence[ArraySpec]) -> list[tuple[str, tuple[int, ...]]]:
+    return [(spec.element, spec.shape) for spec in specs]

@@ -1,0 +1,63 @@
+"""npuflow-verify: what the module computes now is what it computed when the pipeline started."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from npuflow.bindings import ir
+from npuflow.core.options import option
+from npuflow.core.parsing import parse_file
+from npuflow.core.passes import Pass, PassContext, fail
+from npuflow.core.registry import register_pass
+
+
+class OracleName(Enum):
+    """Who computes what is expected: IREE, or the JIT that runs the module itself."""
+
+    IREE = "iree"
+    JIT = "jit"
+
+
+@register_pass
+@dataclass(frozen=True)
+class VerifyResults(Pass):
+    """Runs the module on random data and compares it with what the pipeline was given; changes nothing.
+
+    Integers must agree bit by bit, floats within a bound derived from the operations (docs/verify.md).
+
+        npuflow-opt matmul.mlir --pass-pipeline='npuflow-stream-k,npuflow-verify,npuflow-broken,npuflow-verify'
+
+    fails at the second npuflow-verify with
+
+        error: @matmul computes something else than the input: 12 of 64 elements are wrong, the first: [0, 1] is 7, ...
+    """
+
+    name = "npuflow-verify"
+    group = "execute"
+    needs_input = True
+
+    seed: int = option(0, "which random data")
+    function: str = option("", "the function to run; default: every public one")
+    against: str = option("", "a file whose functions of the same names compute what is expected; default: the input")
+    oracle: OracleName = option(OracleName.IREE, "what runs the expected computation; jit also takes memrefs")
+
+    def run(self, op: ir.Operation, context: PassContext) -> None:
+        from npuflow.execute.arrays import functions_of
+        from npuflow.execute.verification import Judge, Status, check, make_references
+
+        if op.name != "builtin.module":
+            raise fail(op, f"{self.name} runs on modules, not on {op.name}", "put it outside of nested pipelines")
+        assert context.input is not None
+        expected = parse_file(self.against, op.context).operation if self.against else context.input
+        against = f"'{self.against}'" if self.against else "the input"
+        for reference in make_references(expected, self.function, self.seed, Judge(self.oracle.value)):
+            outcome = check(op, reference)
+            place = next((f for f in functions_of(op) if f.opview.name.value == reference.name), op)
+            context.count(f"functions that are {outcome.status.value}")
+            if outcome.status is Status.OK:
+                context.remark(place, f"@{reference.name} computes what {against} computes: {outcome}")
+            elif outcome.status is Status.WRONG:
+                context.error(place, f"@{reference.name} computes something else than {against}: {outcome}")
+            else:
+                context.error(place, f"@{reference.name} cannot be verified: {outcome}")
