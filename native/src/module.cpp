@@ -2,10 +2,13 @@
 
 #include <nanobind/nanobind.h>
 
+#include "bind_simulator.h"
+
 namespace nb = nanobind;
 
 NB_MODULE(_native, m) {
   m.doc() = "The native core of npuflow.";
+  npuflow::bind_simulator(m);
   m.def(
       "version", [] { return NPUFLOW_VERSION; }, "The version of npuflow this module was built for.");
 }

@@ -1,0 +1,167 @@
+#include "bind_simulator.h"
+
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/array.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <memory>
+#include <optional>
+#include <tuple>
+
+#include "builder.h"
+#include "simulator.h"
+#include "validate.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace npuflow {
+
+namespace {
+
+using Bytes = nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using OperandParts = std::tuple<Index, bool, bool>;       // access, reads, writes
+using KernelParts = std::pair<std::uintptr_t, bool>;      // address, takes memrefs
+
+// What a functional run works on: an array per memory, whether it holds data from the start, a function per kernel.
+struct Data {
+  std::vector<Bytes> memories;
+  std::vector<bool> written;
+  std::vector<KernelFunction> kernels;
+};
+
+Data make_data(std::vector<Bytes> memories, std::vector<bool> written, const std::vector<KernelParts>& kernels) {
+  Data data{std::move(memories), std::move(written), {}};
+  for (const auto& [address, takes_memrefs] : kernels) {
+    if (address == 0) throw nb::value_error("a kernel's address is 0");
+    // The address of a compiled function arrives as a number, as every JIT hands it out.
+    data.kernels.push_back({reinterpret_cast<void (*)(void**)>(address),
+                            takes_memrefs ? KernelAbi::memrefs : KernelAbi::pointers});
+  }
+  return data;
+}
+
+DataPlane make_plane(const Program& program, const Data& data) {
+  const bool complete = data.memories.size() == program.memories.size() &&
+                        data.written.size() == program.memories.size() && data.kernels.size() == program.kernels.size();
+  if (!complete) throw nb::value_error("a functional run needs an array for each memory and a function for each kernel");
+  std::vector<Image> images;
+  for (std::size_t m = 0; m < data.memories.size(); ++m) {
+    if (static_cast<std::int64_t>(data.memories[m].size()) != program.memories[m].bytes) {
+      throw nb::value_error("an array differs in size from its memory");
+    }
+    images.push_back({data.memories[m].data(), data.written[m]});
+  }
+  return DataPlane(program, std::move(images), data.kernels);
+}
+
+// Lets Ctrl-C stop a long run.
+void poll_signals() {
+  const nb::gil_scoped_acquire acquired;
+  if (PyErr_CheckSignals() != 0) throw nb::python_error();
+}
+
+Results simulate(const ProgramBuilder& builder, std::int64_t most_steps, std::int64_t most_trace_events,
+                 const Data* data) {
+  const Program& program = builder.program();
+  const std::vector<std::string> problems = problems_of(program);
+  if (!problems.empty()) throw Fault(problems.front());
+  std::optional<DataPlane> plane;
+  if (data != nullptr) plane.emplace(make_plane(program, *data));
+  const RunOptions options{most_steps, most_trace_events, poll_signals};
+  const nb::gil_scoped_release released;
+  return Simulator(program, options, plane ? &*plane : nullptr).run();
+}
+
+// The trace as rows of (engine, op, begin, end).
+nb::ndarray<nb::numpy, std::int64_t> trace_rows(const Results& results) {
+  auto rows = std::make_unique<std::vector<std::int64_t>>();
+  rows->reserve(4 * results.trace.size());
+  for (const TraceEvent& event : results.trace) rows->insert(rows->end(), {event.engine, event.op, event.begin, event.end});
+  const std::size_t shape[2] = {results.trace.size(), 4};
+  std::int64_t* first = rows->data();
+  const nb::capsule owner(rows.release(), [](void* p) noexcept {
+    const std::unique_ptr<std::vector<std::int64_t>> gone(static_cast<std::vector<std::int64_t>*>(p));
+  });
+  return {first, 2, shape, owner};
+}
+
+void bind_program(nb::module_& m) {
+  nb::class_<ProgramBuilder>(m, "Program", "A program for the simulator, built piece by piece.")
+      .def(nb::init<>())
+      .def("add_memory", &ProgramBuilder::add_memory)
+      .def("add_buffer", &ProgramBuilder::add_buffer)
+      .def("add_semaphore",
+           [](ProgramBuilder& self, std::string name, std::int64_t initial, std::int64_t maximum, std::uint8_t cause) {
+             if (cause >= spent_kinds) throw nb::value_error("a semaphore's cause is out of range");
+             return self.add_semaphore(std::move(name), initial, maximum, static_cast<Spent>(cause));
+           })
+      .def("add_resource", &ProgramBuilder::add_resource)
+      .def("add_kernel", &ProgramBuilder::add_kernel)
+      .def("add_stream", &ProgramBuilder::add_stream)
+      .def("add_access", &ProgramBuilder::add_access)
+      .def("add_engine", &ProgramBuilder::add_engine)
+      .def("begin_loop", &ProgramBuilder::begin_loop)
+      .def("end_loop", &ProgramBuilder::end_loop)
+      .def("acquire", &ProgramBuilder::add_acquire)
+      .def("release", &ProgramBuilder::add_release)
+      .def("send", &ProgramBuilder::add_send)
+      .def("receive", &ProgramBuilder::add_receive)
+      .def("compute",
+           [](ProgramBuilder& self, std::string name, Index kernel, Cycles cycles,
+              const std::vector<OperandParts>& parts) {
+             std::vector<Operand> operands;
+             for (const auto& [access, reads, writes] : parts) operands.push_back({access, reads, writes});
+             self.add_compute(std::move(name), kernel, cycles, operands);
+           })
+      .def("control", &ProgramBuilder::add_control)
+      .def("problems", [](const ProgramBuilder& self) { return problems_of(self.program()); });
+}
+
+void bind_results(nb::module_& m) {
+  nb::class_<EngineTime>(m, "EngineTime").def_ro("spent", &EngineTime::spent).def_ro("finished", &EngineTime::finished);
+  nb::class_<Traffic>(m, "Traffic")
+      .def_ro("read_bytes", &Traffic::read_bytes)
+      .def_ro("written_bytes", &Traffic::written_bytes);
+  nb::class_<Hazard>(m, "Hazard")
+      .def_prop_ro("kind", [](const Hazard& self) { return static_cast<int>(self.kind); })
+      .def_ro("op", &Hazard::op)
+      .def_prop_ro("other", [](const Hazard& self) { return self.other == none ? std::int64_t{-1} : self.other; })
+      .def_ro("memory", &Hazard::memory)
+      .def_ro("low_byte", &Hazard::low_byte)
+      .def_ro("high_byte", &Hazard::high_byte)
+      .def_ro("cycle", &Hazard::cycle);
+  nb::class_<Results>(m, "Results")
+      .def_ro("cycles", &Results::cycles)
+      .def_ro("operations", &Results::operations)
+      .def_ro("engines", &Results::engines)
+      .def_ro("resource_bytes", &Results::resource_bytes)
+      .def_ro("stream_bytes", &Results::stream_bytes)
+      .def_ro("buffers", &Results::buffers)
+      .def_ro("semaphore_waits", &Results::semaphore_waits)
+      .def_ro("semaphore_values", &Results::semaphore_values)
+      .def_ro("trace_is_cut", &Results::trace_is_cut)
+      .def_ro("hazards", &Results::hazards)
+      .def("trace", &trace_rows);
+}
+
+}  // namespace
+
+void bind_simulator(nb::module_& m) {
+  const nb::exception<Fault> fault(m, "Fault");
+  const nb::exception<Deadlock> deadlock(m, "Deadlock", fault.ptr());
+  bind_program(m);
+  bind_results(m);
+  nb::class_<Data>(m, "Data", "The memories and kernels of a functional run.")
+      .def("__init__", [](Data* self, std::vector<Bytes> memories, std::vector<bool> written,
+                          const std::vector<KernelParts>& kernels) {
+        new (self) Data(make_data(std::move(memories), std::move(written), kernels));
+      });
+  m.def("simulate", &simulate, "program"_a, "most_steps"_a, "most_trace_events"_a, "data"_a.none(),
+        "Runs a program to its end; with data, its transfers and kernels really happen.");
+}
+
+}  // namespace npuflow

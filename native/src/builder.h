@@ -1,0 +1,142 @@
+// Builds a Program piece by piece, in the order the Python face walks its dataclasses.
+
+#pragma once
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include "program.h"
+
+namespace npuflow {
+
+using AffineParts = std::pair<std::int64_t, std::vector<std::int64_t>>;
+using LimitParts = std::pair<std::vector<std::int64_t>, AffineParts>;
+
+
+class ProgramBuilder {
+ public:
+  static constexpr std::size_t most_depth = 64;
+
+  Index add_memory(std::string name, std::int64_t bytes) {
+    return add(program_.memories, Memory{std::move(name), bytes});
+  }
+
+  Index add_buffer(std::string name, Index memory, std::int64_t address_bytes, std::int64_t slot_bytes,
+                   std::int64_t depth) {
+    return add(program_.buffers, Buffer{std::move(name), memory, address_bytes, slot_bytes, depth});
+  }
+
+  Index add_semaphore(std::string name, std::int64_t initial, std::int64_t maximum, Spent cause) {
+    return add(program_.semaphores, Semaphore{std::move(name), initial, maximum, cause});
+  }
+
+  Index add_resource(std::string name, double bytes_per_cycle, double run_overhead_bytes) {
+    return add(program_.resources, Resource{std::move(name), bytes_per_cycle, run_overhead_bytes});
+  }
+
+  Index add_kernel(std::string name) { return add(program_.kernels, std::move(name)); }
+
+  // Streams may name engines that are added later.
+  Index add_stream(std::string name, Index sender, std::vector<Index> receivers, std::vector<Index> links,
+                   Cycles latency_cycles) {
+    return add(program_.streams,
+               Stream{std::move(name), sender, std::move(receivers), std::move(links), latency_cycles});
+  }
+
+  Index add_access(Index buffer, std::int64_t element_bytes, AffineParts offset, AffineParts slot,
+                   std::vector<std::int64_t> sizes, std::vector<std::int64_t> strides,
+                   const std::vector<LimitParts>& limits, bool zero_outside) {
+    Access access{buffer, element_bytes, affine(std::move(offset)), affine(std::move(slot)), std::move(sizes),
+                  std::move(strides), {}, zero_outside ? Outside::zero : Outside::skip};
+    for (const LimitParts& limit : limits) access.limits.push_back({limit.first, affine(limit.second)});
+    return add(program_.accesses, std::move(access));
+  }
+
+  // The operations added next are this engine's.
+  Index add_engine(std::string name, double bytes_per_cycle, std::vector<Index> ports, Cycles start_cycles,
+                   Cycles latency_cycles) {
+    check_loops_closed();
+    const auto first = static_cast<Index>(program_.ops.size());
+    return add(program_.engines, Engine{std::move(name), bytes_per_cycle, std::move(ports), start_cycles,
+                                        latency_cycles, first, 0, 0});
+  }
+
+  void begin_loop(std::int64_t trips) {
+    if (open_.size() == most_depth) throw std::invalid_argument("loops are nested too deeply");
+    const auto depth = static_cast<Index>(open_.size());
+    add_op("loop", Op{OpKind::loop_begin, none, trips, depth, 0, 0});
+    open_.push_back(static_cast<Index>(program_.ops.size()) - 1);
+    Engine& engine = program_.engines.back();
+    engine.loop_depth = std::max(engine.loop_depth, depth + 1);
+  }
+
+  void end_loop() {
+    if (open_.empty()) throw std::invalid_argument("a loop ends that has not begun");
+    const Index begin = open_.back();
+    open_.pop_back();
+    program_.ops[begin].target = static_cast<Index>(program_.ops.size());
+    add_op("loop", Op{OpKind::loop_end, begin, program_.ops[begin].amount, program_.ops[begin].depth, 0, 0});
+  }
+
+  void add_acquire(std::string name, Index semaphore, std::int64_t count) {
+    add_op(std::move(name), Op{OpKind::acquire, semaphore, count, 0, 0, 0});
+  }
+
+  void add_release(std::string name, Index semaphore, std::int64_t count) {
+    add_op(std::move(name), Op{OpKind::release, semaphore, count, 0, 0, 0});
+  }
+
+  void add_send(std::string name, Index stream, Index access) {
+    add_with_operands(std::move(name), OpKind::send, stream, 0, {{access, true, false}});
+  }
+
+  void add_receive(std::string name, Index stream, Index access) {
+    add_with_operands(std::move(name), OpKind::receive, stream, 0, {{access, false, true}});
+  }
+
+  void add_compute(std::string name, Index kernel, Cycles cycles, const std::vector<Operand>& operands) {
+    add_with_operands(std::move(name), OpKind::compute, kernel, cycles, operands);
+  }
+
+  void add_control(std::string name, Cycles cycles) {
+    add_op(std::move(name), Op{OpKind::control, none, cycles, 0, 0, 0});
+  }
+
+  const Program& program() const {
+    check_loops_closed();
+    return program_;
+  }
+
+ private:
+  static Affine affine(AffineParts parts) { return {parts.first, std::move(parts.second)}; }
+
+  template <typename T>
+  static Index add(std::vector<T>& list, T item) {
+    list.push_back(std::move(item));
+    return static_cast<Index>(list.size() - 1);
+  }
+
+  void check_loops_closed() const {
+    if (!open_.empty()) throw std::invalid_argument("a loop has no end");
+  }
+
+  void add_op(std::string name, Op op) {
+    if (program_.engines.empty()) throw std::invalid_argument("an operation comes before the first engine");
+    program_.ops.push_back(op);
+    program_.op_names.push_back(std::move(name));
+    ++program_.engines.back().op_count;
+  }
+
+  void add_with_operands(std::string name, OpKind kind, Index target, std::int64_t amount,
+                         const std::vector<Operand>& operands) {
+    const auto first = static_cast<Index>(program_.operands.size());
+    add_op(std::move(name), Op{kind, target, amount, 0, first, static_cast<Index>(operands.size())});
+    program_.operands.insert(program_.operands.end(), operands.begin(), operands.end());
+  }
+
+  Program program_;
+  std::vector<Index> open_;  // loops that have begun
+};
+
+}  // namespace npuflow

@@ -1,0 +1,1 @@
+"""The simulator: a flat program of engines, and its times, its data and its faults."""

@@ -1,0 +1,225 @@
+"""A program's names to the native core's numbers; every wrong name is reported."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from npuflow import _native
+from npuflow.errors import Diagnostic, InputError, Severity, unknown_name, with_hint
+from npuflow.simulate.program import (
+    WAIT_CAUSES,
+    Access,
+    Acquire,
+    Affine,
+    Cause,
+    Compute,
+    Control,
+    Engine,
+    Loop,
+    Outside,
+    Program,
+    Receive,
+    Release,
+    Send,
+    Step,
+)
+
+_MOST_DEPTH = 32
+_CAUSES = tuple(Cause)
+
+
+class Named(Protocol):
+    """Anything with a name."""
+
+    @property
+    def name(self) -> str: ...
+
+
+@dataclass(frozen=True)
+class StepPlace:
+    """Which step of which engine an operation of the core is."""
+
+    engine: int
+    name: str
+    kind: str
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """The core's program, and what its numbers stand for."""
+
+    native: _native.Program
+    kernels: tuple[str, ...]
+    steps: tuple[StepPlace, ...]
+
+
+def encode(program: Program) -> Encoded:
+    """The core's form of a program; raises InputError with everything that is wrong with it."""
+    encoder = _Encoder(program)
+    try:
+        encoder.run()
+    except (TypeError, OverflowError) as error:
+        if encoder.problems:
+            raise _input_error(encoder.problems) from error
+        raise InputError(with_hint(f"{encoder.where} has a number the simulator cannot hold", str(error))) from error
+    problems = encoder.problems or encoder.native.problems()
+    if problems:
+        raise _input_error(problems)
+    return Encoded(encoder.native, tuple(encoder.kernels), tuple(encoder.steps))
+
+
+def _input_error(problems: Iterable[str]) -> InputError:
+    return InputError([Diagnostic(Severity.ERROR, problem) for problem in problems])
+
+
+@dataclass
+class _Encoder:
+    program: Program
+    native: _native.Program = field(default_factory=_native.Program)
+    problems: list[str] = field(default_factory=list)
+    kernels: dict[str, int] = field(default_factory=dict)
+    steps: list[StepPlace] = field(default_factory=list)
+    accesses: dict[Access, int] = field(default_factory=dict)
+    where: str = "the program"
+
+    def run(self) -> None:
+        program = self.program
+        self.memories = self._table("memory", program.memories)
+        self.buffers = self._table("buffer", program.buffers)
+        self.semaphores = self._table("semaphore", program.semaphores)
+        self.resources = self._table("resource", program.resources)
+        self.engines = self._table("engine", program.engines)
+        self.streams = self._table("stream", program.streams)
+        self._add_storage()
+        self._add_wires()
+        for number, engine in enumerate(program.engines):
+            self._add_engine(number, engine)
+
+    def _table(self, kind: str, things: Iterable[Named]) -> dict[str, int]:
+        table: dict[str, int] = {}
+        for number, thing in enumerate(things):
+            if thing.name in table:
+                self.problems.append(f"two things of kind {kind} are named '{thing.name}'; hint: rename one")
+            table[thing.name] = number
+        return table
+
+    def _find(self, kind: str, name: str, table: dict[str, int]) -> int:
+        if name not in table:
+            self.problems.append(f"{self.where}: {unknown_name(kind, name, table)}")
+            return 0
+        return table[name]
+
+    def _add_storage(self) -> None:
+        for memory in self.program.memories:
+            self.where = f"memory '{memory.name}'"
+            self.native.add_memory(memory.name, memory.bytes)
+        for b in self.program.buffers:
+            self.where = f"buffer '{b.name}'"
+            memory_number = self._find("memory", b.memory, self.memories)
+            self.native.add_buffer(b.name, memory_number, b.address_bytes, b.slot_bytes, b.depth)
+        for semaphore in self.program.semaphores:
+            self.where = f"semaphore '{semaphore.name}'"
+            if semaphore.cause not in WAIT_CAUSES:
+                hint = f"use one of {', '.join(c.value for c in WAIT_CAUSES)}"
+                self.problems.append(with_hint(f"{self.where} cannot have the cause {semaphore.cause.value}", hint))
+            cause = _CAUSES.index(semaphore.cause)
+            self.native.add_semaphore(semaphore.name, semaphore.initial, semaphore.maximum, cause)
+
+    def _add_wires(self) -> None:
+        for resource in self.program.resources:
+            self.where = f"resource '{resource.name}'"
+            self.native.add_resource(resource.name, resource.bytes_per_cycle, resource.run_overhead_bytes)
+        for stream in self.program.streams:
+            self.where = f"stream '{stream.name}'"
+            sender = self._find("engine", stream.sender, self.engines)
+            receivers = [self._find("engine", name, self.engines) for name in stream.receivers]
+            links = [self._find("resource", name, self.resources) for name in stream.links]
+            self.native.add_stream(stream.name, sender, receivers, links, stream.latency_cycles)
+
+    def _add_engine(self, number: int, engine: Engine) -> None:
+        self.where = f"engine '{engine.name}'"
+        ports = [self._find("resource", name, self.resources) for name in engine.ports]
+        rate, start, latency = engine.bytes_per_cycle, engine.start_cycles, engine.latency_cycles
+        self.native.add_engine(engine.name, rate, ports, start, latency)
+        for step in engine.body:
+            self._add_step(number, step, 0)
+
+    def _add_step(self, engine: int, step: Step, depth: int) -> None:
+        if isinstance(step, Loop):
+            self._add_loop(engine, step, depth)
+            return
+        name = step_name(step)
+        self.where = f"'{name}' of engine '{self.program.engines[engine].name}'"
+        self.steps.append(StepPlace(engine, name, type(step).__name__.lower()))
+        match step:
+            case Acquire(semaphore, count):
+                self.native.acquire(name, self._find("semaphore", semaphore, self.semaphores), count)
+            case Release(semaphore, count):
+                self.native.release(name, self._find("semaphore", semaphore, self.semaphores), count)
+            case Send(stream, access):
+                self.native.send(name, self._find("stream", stream, self.streams), self._access(access))
+            case Receive(stream, access):
+                self.native.receive(name, self._find("stream", stream, self.streams), self._access(access))
+            case Compute(kernel, cycles, operands):
+                parts = [(self._access(o.access), o.reads, o.writes) for o in operands]
+                self.native.compute(name, self._kernel(kernel), cycles, parts)
+            case Control(cycles):
+                self.native.control(name, cycles)
+
+    def _add_loop(self, engine: int, loop: Loop, depth: int) -> None:
+        if depth == _MOST_DEPTH:
+            where = f"engine '{self.program.engines[engine].name}'"
+            self.problems.append(f"{where} has loops more than {_MOST_DEPTH} deep; hint: merge some of them")
+            return
+        place = StepPlace(engine, "loop", "loop")
+        self.native.begin_loop(loop.count)
+        self.steps.append(place)
+        for step in loop.body:
+            self._add_step(engine, step, depth + 1)
+        self.native.end_loop()
+        self.steps.append(place)
+
+    def _kernel(self, name: str) -> int:
+        if name not in self.kernels:
+            self.kernels[name] = self.native.add_kernel(name)
+        return self.kernels[name]
+
+    def _access(self, access: Access) -> int:
+        number = self.accesses.get(access)
+        if number is not None:
+            return number
+        number = self.native.add_access(
+            self._find("buffer", access.buffer, self.buffers),
+            access.element_bytes,
+            _affine_parts(access.offset),
+            _affine_parts(access.slot),
+            access.sizes,
+            access.strides,
+            [(limit.coefficients, _affine_parts(limit.bound)) for limit in access.limits],
+            access.outside is Outside.ZERO,
+        )
+        self.accesses[access] = number
+        return number
+
+
+def _affine_parts(affine: Affine) -> tuple[int, tuple[int, ...]]:
+    return affine.constant, affine.coefficients
+
+
+def step_name(step: Acquire | Release | Send | Receive | Compute | Control) -> str:
+    """What messages and traces call a step: its own name, else what it does to what."""
+    match step:
+        case Acquire(semaphore):
+            return f"acquire {semaphore}"
+        case Release(semaphore):
+            return f"release {semaphore}"
+        case Send(stream):
+            return step.name or f"send {stream}"
+        case Receive(stream):
+            return step.name or f"receive {stream}"
+        case Compute(kernel):
+            return step.name or kernel
+        case Control():
+            return step.name

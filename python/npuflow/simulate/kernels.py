@@ -1,0 +1,77 @@
+"""The functions that stand behind a program's kernels in functional runs."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from npuflow.simulate.program import Access, Compute
+
+PythonKernel = Callable[..., None]
+
+_CALLBACK = ctypes.CFUNCTYPE(None, ctypes.POINTER(ctypes.c_void_p))
+
+
+class Abi(Enum):
+    """How a kernel is called: `void f(void **args)` either way.
+
+    `POINTERS`: args[i] is the address of operand i's first element. `MEMREFS`: args[i] points to a pointer to operand
+    i's strided memref descriptor, as MLIR's execution engine packs the arguments of `_mlir_ciface_f`.
+    """
+
+    POINTERS = "pointers"
+    MEMREFS = "memrefs"
+
+
+@dataclass(frozen=True)
+class KernelFunction:
+    """A compiled function by its address; `keep` holds whatever must stay alive as long as it may be called."""
+
+    address: int
+    abi: Abi = Abi.POINTERS
+    keep: object = None
+
+
+@dataclass
+class PythonKernels:
+    """Kernels written in Python: each is called with one numpy array per operand, to be read and written in place.
+
+    An exception in one is kept, later calls do nothing, and `raise_first` raises it after the run.
+    """
+
+    errors: list[BaseException] = field(default_factory=list)
+
+    def wrap(self, function: PythonKernel, call: Compute, dtypes: Sequence[np.dtype]) -> KernelFunction:
+        """`function` for calls whose operands have the shapes of `call`."""
+        accesses = [operand.access for operand in call.operands]
+
+        def callback(addresses: ctypes.Array[ctypes.c_void_p]) -> None:
+            if self.errors:
+                return
+            try:
+                function(*(_view(int(addresses[i] or 0), a, d) for i, (a, d) in enumerate(zip(accesses, dtypes))))
+            except BaseException as error:  # noqa: BLE001  (nothing may pass through the native caller)
+                self.errors.append(error)
+
+        wrapped = _CALLBACK(callback)
+        address = ctypes.cast(wrapped, ctypes.c_void_p).value
+        assert address is not None, "a callback has an address"
+        return KernelFunction(address, Abi.POINTERS, wrapped)
+
+    def raise_first(self) -> None:
+        if self.errors:
+            raise self.errors[0]
+
+
+def _view(address: int, access: Access, dtype: np.dtype) -> NDArray[np.generic]:
+    """The operand as an array over the simulated memory itself."""
+    low = sum(min(0, s * (n - 1)) for n, s in zip(access.sizes, access.strides))
+    high = sum(max(0, s * (n - 1)) for n, s in zip(access.sizes, access.strides)) + 1
+    raw = (ctypes.c_uint8 * ((high - low) * access.element_bytes)).from_address(address + low * access.element_bytes)
+    strides = tuple(s * access.element_bytes for s in access.strides)
+    return np.ndarray(access.sizes, dtype, memoryview(raw), offset=-low * access.element_bytes, strides=strides)

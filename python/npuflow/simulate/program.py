@@ -1,0 +1,253 @@
+"""The flat program that the simulator runs: who holds what, who moves what, and each engine's list of steps.
+
+Everything is referred to by name, so a program reads like what it describes:
+
+    Engine(
+        "core",
+        body=(
+            Loop(8, (
+                Acquire("a.full"),
+                Compute("matmul", cycles=64, operands=(read("a", (16, 16), slot=Affine(0, (1,))), ...)),
+                Release("a.empty"),
+            )),
+        ),
+    )
+
+Loops stay loops: offsets and slots are affine in the counters of the loops around a step, the outermost first. See
+docs/simulator.md for what each thing means and costs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from math import prod
+from typing import TypeAlias
+
+
+@dataclass(frozen=True)
+class Affine:
+    """`constant + sum(coefficients[d] * counter of the loop at depth d)`, the outermost loop being depth 0."""
+
+    constant: int = 0
+    coefficients: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Memory:
+    """A separate piece of storage: one core's L1, one memory tile, or one tensor in DRAM. Level 1 is the cores' own."""
+
+    name: str
+    level: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """`depth` slots in a memory, one after the other; `tensor` says whose data it holds, for reports."""
+
+    name: str
+    memory: str
+    slot_bytes: int
+    address_bytes: int = 0
+    depth: int = 1
+    tensor: str = ""
+
+
+class Cause(Enum):
+    """Where an engine's time goes. A semaphore has one of the last four: what a wait for it is a wait for."""
+
+    KERNEL = "kernel"
+    TRANSFER = "transfer"
+    CONTROL = "control"
+    START = "start"
+    CONTENTION = "contention"
+    PARTNER = "partner"
+    DATA = "data"
+    SPACE = "space"
+    TASK = "task"
+    OTHER = "other"
+
+
+WAIT_CAUSES = (Cause.DATA, Cause.SPACE, Cause.TASK, Cause.OTHER)
+
+
+@dataclass(frozen=True)
+class Semaphore:
+    """A counting lock: acquire waits until it can subtract, first come, first served; release adds."""
+
+    name: str
+    initial: int = 0
+    maximum: int = 63
+    cause: Cause = Cause.OTHER
+
+
+@dataclass(frozen=True)
+class Resource:
+    """A rate that transfers share fairly; a contiguous run of r bytes takes the time of r + run_overhead_bytes."""
+
+    name: str
+    bytes_per_cycle: float
+    run_overhead_bytes: float = 0.0
+
+
+@dataclass(frozen=True)
+class Stream:
+    """A wire from one engine to others (several: a multicast) that takes up `links` on its way."""
+
+    name: str
+    sender: str
+    receivers: tuple[str, ...]
+    links: tuple[str, ...] = ()
+    latency_cycles: int = 0
+
+
+@dataclass(frozen=True)
+class Limit:
+    """The element at index i exists where `sum(coefficients[d] * i[d]) < bound`."""
+
+    coefficients: tuple[int, ...]
+    bound: Affine
+
+
+class Outside(Enum):
+    """Elements outside the limits: not part of the transfer, or zeros when read and dropped when written."""
+
+    SKIP = "skip"
+    ZERO = "zero"
+
+
+@dataclass(frozen=True)
+class Access:
+    """Elements of one slot of a buffer in the order they travel; sizes and strides in elements, outermost first.
+
+    `slot` counts turns; the slot is its remainder by the buffer's depth.
+    """
+
+    buffer: str
+    sizes: tuple[int, ...]
+    strides: tuple[int, ...]
+    element_bytes: int
+    offset: Affine = Affine()
+    slot: Affine = Affine()
+    limits: tuple[Limit, ...] = ()
+    outside: Outside = Outside.SKIP
+
+    @property
+    def bytes(self) -> int:
+        """What travels if no limit cuts anything off."""
+        return prod(self.sizes) * self.element_bytes
+
+
+@dataclass(frozen=True)
+class Loop:
+    """Its body `count` times; 0 is never."""
+
+    count: int
+    body: tuple[Step, ...]
+
+
+@dataclass(frozen=True)
+class Acquire:
+    """Waits until the semaphore is at least `count`, then subtracts it."""
+
+    semaphore: str
+    count: int = 1
+
+
+@dataclass(frozen=True)
+class Release:
+    """Adds `count` to the semaphore, above whose maximum it must not come."""
+
+    semaphore: str
+    count: int = 1
+
+
+@dataclass(frozen=True)
+class Send:
+    """One end of a transfer: the engine reads `access` onto the stream."""
+
+    stream: str
+    access: Access
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class Receive:
+    """The other end: the engine writes what the stream brings to `access`."""
+
+    stream: str
+    access: Access
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class Operand:
+    """What a kernel does with one of its arguments."""
+
+    access: Access
+    reads: bool = True
+    writes: bool = False
+
+
+@dataclass(frozen=True)
+class Compute:
+    """One call of a kernel; in functional runs it sees its operands' bytes when it starts and writes when it ends."""
+
+    kernel: str
+    cycles: int
+    operands: tuple[Operand, ...] = ()
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class Control:
+    """Time that an engine spends on itself: setting up a descriptor, launching, being reconfigured."""
+
+    cycles: int
+    name: str = "control"
+
+
+Step: TypeAlias = Loop | Acquire | Release | Send | Receive | Compute | Control
+
+
+@dataclass(frozen=True)
+class Engine:
+    """Something that does one thing at a time: a core, a DMA channel, the control processor.
+
+    `kind` groups like engines in reports; `ports` are the resources each of its transfers uses at this end (its
+    memory's port, DRAM); `start_cycles` come before each transfer; `latency_cycles` pass from asking to the first
+    byte when a sender has been idle that long.
+    """
+
+    name: str
+    body: tuple[Step, ...]
+    kind: str = ""
+    tile: tuple[int, int] | None = None
+    bytes_per_cycle: float = 1.0
+    ports: tuple[str, ...] = ()
+    start_cycles: int = 0
+    latency_cycles: int = 0
+
+
+@dataclass(frozen=True)
+class Program:
+    """A whole schedule; names are unique among things of one kind."""
+
+    engines: tuple[Engine, ...]
+    memories: tuple[Memory, ...] = ()
+    buffers: tuple[Buffer, ...] = ()
+    semaphores: tuple[Semaphore, ...] = ()
+    resources: tuple[Resource, ...] = ()
+    streams: tuple[Stream, ...] = ()
+    clock_hz: float = 1e9
+
+
+def contiguous_strides(sizes: tuple[int, ...]) -> tuple[int, ...]:
+    """Row-major strides: `(2, 3, 4)` to `(12, 4, 1)`."""
+    return tuple(prod(sizes[d + 1 :]) for d in range(len(sizes)))
+
+
+def contiguous(buffer: str, sizes: tuple[int, ...], element_bytes: int, slot: Affine = Affine()) -> Access:
+    """The first elements of a buffer's slot, in row-major order."""
+    return Access(buffer, sizes, contiguous_strides(sizes), element_bytes, slot=slot)
