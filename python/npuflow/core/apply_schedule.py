@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import re
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
 from npuflow.bindings import interpreter, ir
-from npuflow.core.diagnostics import DiagnosticSink, location_of
+from npuflow.core.diagnostics import OP_NOTE, DiagnosticSink, location_of
 from npuflow.core.options import option
 from npuflow.core.parsing import parse_file
 from npuflow.core.passes import Pass, PassContext, fail
 from npuflow.core.registry import register_pass
+from npuflow.core.stderr_capture import StderrCapture
 from npuflow.errors import Diagnostic, InputError, Severity, SourceLocation, with_hint
 
 SEQUENCE = "transform.named_sequence"
+# What the bindings print where a sequence succeeds but has said something on its way.
+_SAID_ON_SUCCESS = "Diagnostic generated while applying transform.named_sequence:\n"
 MARKER = "transform.with_named_sequence"
-_PART = re.compile(r'(?:Diagnostic message )?at (?:loc\("(?P<file>[^"]*)":(?P<line>\d+):(?P<column>\d+)\)|[^:]*): ')
+_PART = re.compile(r'(?:Diagnostic message )?at loc\((?:"(?P<file>[^"]*)":(?P<line>\d+):(?P<column>\d+)|[^\n]*?)\): ')
 
 
 @register_pass
@@ -51,10 +55,13 @@ class ApplySchedule(Pass):
             hint = f"name the sequence @{self.entry}, or give entry=NAME"
             message = f"the transform schedule has no sequence @{self.entry}"
             raise fail(schedule, message, hint) if location_of(schedule) else fail(op, message, hint)
+        capture = StderrCapture()
         try:
             interpreter.apply_named_sequence(op, sequence, schedule)
         except ValueError as error:
             raise InputError(_explain(str(error))) from None
+        finally:
+            _pass_on(capture.stop(), context.sink)
 
     def _read(self, op: ir.Operation, sink: DiagnosticSink) -> ir.Operation:
         if not Path(self.file).is_file():
@@ -64,10 +71,10 @@ class ApplySchedule(Pass):
 
 def _take_from(op: ir.Operation) -> ir.Operation:
     """Moves the schedule out of the payload, from its top level or from a module of its own inside."""
-    for child in op.regions[0].blocks[0].operations:
-        if child.operation.name == "builtin.module" and MARKER in child.operation.attributes:
-            return child.operation.detach_from_parent()
-    sequences = [c.operation for c in op.regions[0].blocks[0].operations if c.operation.name == SEQUENCE]
+    for child in _children_of(op):
+        if child.name == "builtin.module" and MARKER in child.attributes:
+            return child.detach_from_parent()
+    sequences = [child for child in _children_of(op) if child.name == SEQUENCE]
     if not sequences:
         raise fail(op, "the module contains no transform schedule", "add one, or give its file")
     with op.location:
@@ -82,19 +89,36 @@ def _take_from(op: ir.Operation) -> ir.Operation:
 
 
 def _sequence_named(name: str, schedule: ir.Operation) -> ir.Operation | None:
-    for child in schedule.regions[0].blocks[0].operations:
-        found = child.operation
-        if found.name == SEQUENCE and ir.StringAttr(found.attributes["sym_name"]).value == name:
-            return found
+    for child in _children_of(schedule):
+        if child.name == SEQUENCE and ir.StringAttr(child.attributes["sym_name"]).value == name:
+            return child
     return None
 
 
-def _explain(text: str) -> Diagnostic:
-    """The interpreter's message, which holds locations as text, as an error with notes."""
+def _children_of(op: ir.Operation) -> list[ir.Operation]:
+    return [child.operation for region in op.regions for block in region.blocks for child in block.operations]
+
+
+def _pass_on(written: str, sink: DiagnosticSink) -> None:
+    """What a successful schedule had to say as remarks; whatever else was written goes to stderr after all."""
+    other, _, said = written.partition(_SAID_ON_SUCCESS)
+    sys.stderr.write(other)
+    for place, message in _messages(said):
+        sink.add(sink.named(Diagnostic(Severity.REMARK, message, place)))
+
+
+def _messages(text: str) -> list[tuple[SourceLocation | None, str]]:
+    """The interpreter's messages, which hold locations as text; without those that only print the op."""
     parts = list(_PART.finditer(text))
-    ends = [part.start() for part in parts[1:]] + [len(text)]
-    found = [(_place(part), text[part.end() : end].strip()) for part, end in zip(parts, ends, strict=True)]
+    ends = [*(part.start() for part in parts[1:]), len(text)]
+    found = [(_place(part), text[part.end() : end].strip()) for part, end in zip(parts, ends, strict=False)]
+    return [(place, message) for place, message in found if not message.startswith(OP_NOTE)]
+
+
+def _explain(text: str) -> Diagnostic:
+    """Why the interpreter failed, as an error with notes."""
     hint = "change the transform op, or the payload op that it was given"
+    found = _messages(text)
     if not found:
         return Diagnostic(Severity.ERROR, with_hint(f"the transform schedule failed: {text.strip()}", hint))
     notes = tuple(Diagnostic(Severity.NOTE, message, place) for place, message in found[1:])

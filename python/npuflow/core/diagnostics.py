@@ -16,6 +16,9 @@ Place = Union["ir.Location", "ir.Operation", "ir.OpView", "ir.Value"]
 # What MLIR calls text that was parsed from memory.
 ANONYMOUS = "-"
 
+# MLIR attaches a note with the op to what it reports; `mlir-opt` can turn that off, the bindings can't.
+OP_NOTE = "see current operation:"
+
 _POSITION = re.compile(r'"((?:[^"\\]|\\.)*)":(\d+):(\d+)')
 
 

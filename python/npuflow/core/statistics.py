@@ -2,38 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import re
-import sys
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import BinaryIO
 
 from npuflow.bindings import passmanager
 from npuflow.core.pipeline_text import NamedNode, Nest, UpstreamNode
 from npuflow.core.runner import Instrumentation, PassRun
+from npuflow.core.stderr_capture import StderrCapture
 from npuflow.core.timing import report_header
 
-_STDERR = 2
 _COUNTED = re.compile(r"\(S\)\s+(\d+)\s+(\S+)")
-
-
-class StderrCapture:
-    """Takes what C code writes to stderr, where MLIR prints its statistics; what is no statistic is passed on."""
-
-    def __init__(self) -> None:
-        sys.stderr.flush()
-        self._saved = os.dup(_STDERR)
-        self._file: BinaryIO = tempfile.TemporaryFile()  # noqa: SIM115  (closed by `stop`)
-        os.dup2(self._file.fileno(), _STDERR)
-
-    def stop(self) -> str:
-        os.dup2(self._saved, _STDERR)
-        os.close(self._saved)
-        with self._file as file:
-            file.seek(0)
-            return file.read().decode(errors="replace")
 
 
 @dataclass

@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from npuflow.core.diagnostics import OP_NOTE
 from npuflow.errors import Diagnostic, Severity, SourceLocation
 
 _COMMENT = re.compile(
@@ -20,8 +21,6 @@ _COMMENT = re.compile(
     r"(?P<place>@(?:[+-][0-9]+|above|below|unknown))? *\{\{(?P<text>.*)\}\}$"
 )
 _NESTED_REGEX = re.compile(r"\{\{(.*?)\}\}")
-# MLIR's verifier attaches this note; `mlir-opt` turns it off when it verifies diagnostics, which the bindings can't.
-_OP_NOTE = "see current operation:"
 UNKNOWN = 0
 NOWHERE = -1
 
@@ -136,7 +135,7 @@ def _pattern(text: str, has_regexes: bool) -> re.Pattern[str]:
 def _flattened(diagnostics: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
     """Every message with its notes, which are expected on their own; without those that only print the op."""
     for diagnostic in diagnostics:
-        if diagnostic.message.startswith(_OP_NOTE):
+        if diagnostic.message.startswith(OP_NOTE):
             continue
         yield diagnostic
         yield from _flattened(diagnostic.notes)
