@@ -2,27 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import sys
-from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import ModuleType
 
 import pytest
-
-BENCH = Path(__file__).resolve().parents[2] / "tools" / "bench"
-
-
-@pytest.fixture(scope="module")
-def bench() -> ModuleType:
-    loader = SourceFileLoader("npuflow_tools_bench", str(BENCH))
-    spec = importlib.util.spec_from_loader(loader.name, loader)
-    assert spec is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[loader.name] = module  # dataclasses look their module up
-    loader.exec_module(module)
-    return module
 
 
 @pytest.mark.parametrize("pipeline", ["npuflow-stream-k", "npuflow-pad-pack", "npuflow-pack-peel"])

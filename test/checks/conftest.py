@@ -1,0 +1,44 @@
+"""The scripts of tools/ as modules."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from importlib.machinery import SourceFileLoader
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+TOOLS = Path(__file__).resolve().parents[2] / "tools"
+
+
+def load(name: str) -> ModuleType:
+    loader = SourceFileLoader(f"npuflow_tools_{name.partition('.')[0].replace('-', '_')}", str(TOOLS / name))
+    spec = importlib.util.spec_from_loader(loader.name, loader)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[loader.name] = module  # dataclasses look their module up
+    loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="session")
+def bench() -> ModuleType:
+    return load("bench")
+
+
+@pytest.fixture(scope="session")
+def check() -> ModuleType:
+    return load("check")
+
+
+@pytest.fixture(scope="session")
+def console_blocks() -> ModuleType:
+    return load("console_blocks.py")
+
+
+@pytest.fixture
+def update_generated(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(TOOLS)  # as when it is run as a script
+    return load("update-generated")
