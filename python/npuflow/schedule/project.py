@@ -1,0 +1,278 @@
+"""Projection: the schedule is the program as each engine sees it. Pure.
+
+Every engine's program is the nest with only its statements left. A buffer is handed around a ring of engines, in the
+order in which they first touch it: each waits for the one before, the first for the last. An iteration of the body that
+allocates a buffer uses one slot of it, so double buffering is nothing but a depth of two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from npuflow.errors import Diagnostic, InputError, Severity
+from npuflow.schedule.accesses import accesses
+from npuflow.schedule.affine import Affine
+from npuflow.schedule.layout import L2, L3
+from npuflow.schedule.model import (
+    Access,
+    Acquire,
+    Buffer,
+    Compute,
+    Each,
+    Engine,
+    Operand,
+    Receive,
+    Ref,
+    Release,
+    Repeat,
+    Schedule,
+    Semaphore,
+    Send,
+    Stage,
+    Step,
+    Stream,
+    substitute_access,
+)
+from npuflow.schedule.nest import COLUMN, ROW, Allocate, BufferInfo, Kernel, Loop, Nest, Statement, Transfer, walk
+from npuflow.schedule.routes import EngineKey, Routes
+from npuflow.schedule.tasks import Tasks, control_program
+
+CORE = EngineKey(Stage.CORE)
+
+
+@dataclass(frozen=True)
+class _Scope:
+    """Where a buffer is allocated: the loops around it count its slots."""
+
+    loops: tuple[Loop, ...]
+
+    def slot(self) -> Affine:
+        total, scale = Affine(), 1
+        for loop in reversed(self.loops):
+            total = total + Affine.counter(loop.counter, scale)
+            scale *= loop.trips
+        return total
+
+
+@dataclass
+class _Projection:
+    nest: Nest
+    routes: Routes
+    tasks: Tasks
+    depths: Mapping[str, int]
+    schedule: Schedule
+    scopes: dict[int, _Scope] = field(default_factory=dict)
+    rings: dict[int, list[EngineKey]] = field(default_factory=dict)
+
+    def prepare(self) -> None:
+        """Scopes and rings of all buffers."""
+        for statement, around in walk(self.nest.body):
+            if isinstance(statement, Allocate):
+                self.scopes[id(statement.buffer)] = _Scope(tuple(loop for loop in around if not loop.grid))
+            for buffer, engine in self._touches(statement):
+                ring = self.rings.setdefault(id(buffer), [])
+                if ring and ring[-1] == engine:
+                    continue
+                if engine in ring:
+                    text = f"{engine.name} comes back to {buffer.name} after others used it; hint: use another buffer"
+                    raise InputError(Diagnostic(Severity.ERROR, text, buffer.location))
+                ring.append(engine)
+
+    def _touches(self, statement: Statement) -> list[tuple[BufferInfo, EngineKey]]:
+        """The on-chip buffers a statement works on, and the engine that does."""
+        if isinstance(statement, Kernel):
+            return [(buffer, CORE) for buffer in (*statement.reads, *statement.writes)]
+        if not isinstance(statement, Transfer):
+            return []
+        route = self.routes.of(statement)
+        ends = [(statement.source.buffer, route.sender), (statement.target.buffer, route.receiver)]
+        return [(buffer, engine) for buffer, engine in ends if buffer.space != L3]
+
+    # Things
+
+    def add_buffers(self) -> None:
+        for buffer in (*self.nest.arguments, *self.nest.results, *self.nest.intermediates):
+            self.schedule.add_buffer(self._buffer(buffer, 3, (), buffer.shape, 1))
+        for statement, _ in walk(self.nest.body):
+            if not isinstance(statement, Allocate):
+                continue
+            buffer = statement.buffer
+            depth = self.depths.get(buffer.name, 1)
+            if buffer.space == L2:
+                part = self.routes.part(buffer)
+                self.schedule.add_buffer(self._buffer(buffer, 2, (part.coordinate,), part.shape, depth))
+            else:
+                self.schedule.add_buffer(self._buffer(buffer, 1, (ROW, COLUMN), buffer.shape, depth))
+            self._add_ring(buffer, depth)
+
+    def _buffer(self, buffer: BufferInfo, level: int, span: tuple[str, ...], shape: tuple[int, ...], depth: int) -> Buffer:
+        return Buffer(
+            buffer.name, level, span, shape, buffer.element_type, buffer.element_bytes, depth, buffer.location
+        )
+
+    def _add_ring(self, buffer: BufferInfo, depth: int) -> None:
+        ring = self.rings.get(id(buffer), [])
+        if len(ring) < 2:
+            return
+        for index, engine in enumerate(ring):
+            last = index == len(ring) - 1
+            name = _semaphore_name(buffer, ring, index)
+            cause = "space" if last else "data"
+            self.schedule.semaphores[name] = Semaphore(
+                name, self._ring_span(buffer, engine, ring[(index + 1) % len(ring)]), depth if last else 0, depth, cause
+            )
+
+    def _ring_span(self, buffer: BufferInfo, giver: EngineKey, taker: EngineKey) -> tuple[str, ...]:
+        """A semaphore for every pair of engines that share a part of the buffer."""
+        own = set(self.schedule.buffers[buffer.name].span)
+        for engine in (giver, taker):
+            own |= {name for name in self.routes.span(engine) if name in (ROW, COLUMN)}
+        return tuple(name for name in (ROW, COLUMN) if name in own)
+
+    # Programs
+
+    def engine(self, key: EngineKey) -> Engine:
+        steps, _ = self._body(self.nest.body, key)
+        return Engine(key.name, key.stage, key.lane, self.routes.span(key), tuple(steps))
+
+    def _body(self, body: list[Statement], key: EngineKey) -> tuple[list[Step], set[int]]:
+        """An engine's share of a body, and the buffers it touches in it."""
+        pieces: list[list[Step]] = []
+        touched: list[set[int]] = []
+        allocated: list[BufferInfo] = []
+        for statement in body:
+            if isinstance(statement, Allocate):
+                allocated.append(statement.buffer)
+                continue
+            steps, used = self._statement(statement, key)
+            pieces.append(steps)
+            touched.append(used)
+        for buffer in allocated:
+            places = [i for i, used in enumerate(touched) if id(buffer) in used]
+            if places:
+                pieces[places[0]] = self._waits(buffer, key) + pieces[places[0]]
+                pieces[places[-1]] = pieces[places[-1]] + self._gives(buffer, key)
+        return [step for steps in pieces for step in steps], set().union(*touched) if touched else set()
+
+    def _statement(self, statement: Statement, key: EngineKey) -> tuple[list[Step], set[int]]:
+        if isinstance(statement, Loop):
+            steps, used = self._body(statement.body, key)
+            if not steps or statement.grid:
+                return steps, used
+            repeated: list[Step] = [Repeat(statement.counter, statement.trips, tuple(steps))]
+            return self.tasks.around_loop(statement, key, repeated), used
+        used = {id(buffer) for buffer, engine in self._touches(statement) if engine == key}
+        if isinstance(statement, Kernel):
+            return ([self._compute(statement)], used) if key == CORE else ([], set())
+        assert isinstance(statement, Transfer)
+        return self._transfer(statement, key), used
+
+    def _compute(self, kernel: Kernel) -> Step:
+        operands = []
+        buffers = [*kernel.reads, *(b for b in kernel.writes if b not in kernel.reads)]
+        for buffer in buffers:
+            elements = buffer.elements
+            access = Access(self._ref(CORE, buffer)[0], self._slot(buffer), Affine(), (elements,), (1,))
+            operands.append(Operand(access, buffer in kernel.reads, buffer in kernel.writes))
+        return Compute(kernel.key, kernel.kind, tuple(operands), kernel.location)
+
+    def _transfer(self, statement: Transfer, key: EngineKey) -> list[Step]:
+        route = self.routes.of(statement)
+        if key not in (route.sender, route.receiver):
+            return []
+        moved = route.transfer
+        sends = key == route.sender
+        own = moved.source if sends else moved.target
+        refs = [self._ref(key, end.buffer)[0] for end in (moved.source, moved.target)]
+        slots = [self._slot(end.buffer) for end in (moved.source, moved.target)]
+        read, written = accesses(moved, refs[0], slots[0], refs[1], slots[1])
+        stream = self.schedule.streams[route.stream]
+        at, each = self._at(key, stream.span)
+        each = (*each, *(name for name in self._ref(key, own.buffer)[1] if name not in each))
+        values = {ROW: self.routes.address(key, ROW)[0]} if key.stage in (Stage.SHIM_OUT, Stage.MEMORY_IN) else {}
+        step: Step
+        if sends:
+            step = Send(Ref(stream.name, at), _with(read, values), moved.location)
+        else:
+            step = Receive(Ref(stream.name, at), _with(written, values), moved.location)
+        steps = self._each([step], each)
+        return self.tasks.around_transfer(statement, key, steps)
+
+    # Names and places
+
+    def _slot(self, buffer: BufferInfo) -> Affine:
+        return self.scopes[id(buffer)].slot() if id(buffer) in self.scopes else Affine()
+
+    def _ref(self, key: EngineKey, buffer: BufferInfo) -> tuple[Ref, tuple[str, ...]]:
+        at, through = self._at(key, self.schedule.buffers[buffer.name].span)
+        return Ref(buffer.name, at), through
+
+    def _at(self, key: EngineKey, span: tuple[str, ...]) -> tuple[tuple[Affine, ...], tuple[str, ...]]:
+        addresses = [self.routes.address(key, name) if name != "tile" else (Affine.counter("tile"), ()) for name in span]
+        return tuple(a for a, _ in addresses), tuple(name for _, names in addresses for name in names)
+
+    def _waits(self, buffer: BufferInfo, key: EngineKey) -> list[Step]:
+        return self._handover(buffer, key, -1, Acquire)
+
+    def _gives(self, buffer: BufferInfo, key: EngineKey) -> list[Step]:
+        return self._handover(buffer, key, 0, Release)
+
+    def _handover(self, buffer: BufferInfo, key: EngineKey, before: int, kind: type[Acquire | Release]) -> list[Step]:
+        ring = self.rings[id(buffer)]
+        if len(ring) < 2:
+            return []
+        name = _semaphore_name(buffer, ring, (ring.index(key) + before) % len(ring))
+        at, through = self._at(key, self.schedule.semaphores[name].span)
+        return self._each([kind(Ref(name, at))], through)
+
+    def _each(self, steps: list[Step], names: tuple[str, ...]) -> list[Step]:
+        extents = self.routes.extents()
+        for name in reversed(names):
+            steps = [Each(name, extents[name], tuple(steps))]
+        return steps
+
+
+def _semaphore_name(buffer: BufferInfo, ring: list[EngineKey], index: int) -> str:
+    """Named by what it says: who hands the buffer to whom."""
+    return f"{buffer.name}:{ring[index].name}->{ring[(index + 1) % len(ring)].name}"
+
+
+def _with(access: Access, values: dict[str, Affine]) -> Access:
+    return substitute_access(access, values) if values else access
+
+
+_STREAM_SPANS = {
+    "l3_to_l2_lane0": ("tile",),
+    "l3_to_l2_lane1": (COLUMN,),
+    "l2_to_l1_lane0": (ROW,),
+    "l2_to_l1_lane1": (COLUMN,),
+    "l2_to_l1_lane1_each": (ROW, COLUMN),
+    "l1_to_l2": (ROW, COLUMN),
+    "l2_to_l3": (COLUMN,),
+}
+
+
+def project(nest: Nest, columns: int, tasks: Tasks, depths: Mapping[str, int]) -> Schedule:
+    """The schedule of a nest on a device with so many columns; `depths` gives buffers more than one slot."""
+    routes = Routes(nest, columns)
+    schedule = Schedule(nest.name, routes.extents())
+    projection = _Projection(nest, routes, tasks, depths, schedule)
+    projection.prepare()
+    transfers = [s for s, _ in walk(nest.body) if isinstance(s, Transfer)]
+    keys: list[EngineKey] = []
+    for route in map(routes.of, transfers):
+        keys += [key for key in (route.sender, route.receiver) if key not in keys]
+        span = _STREAM_SPANS[route.stream]
+        others = tuple(name for name in routes.span(route.receiver) if name not in span and name != "tile")
+        schedule.streams[route.stream] = Stream(route.stream, span, route.sender.name, route.receiver.name, others)
+    if any(isinstance(s, Kernel) for s, _ in walk(nest.body)):
+        keys.append(CORE)
+    projection.add_buffers()
+    tasks.plan(nest, routes, schedule)
+    for key in sorted(keys, key=lambda k: (list(Stage).index(k.stage), k.lane)):
+        schedule.engines[key.name] = projection.engine(key)
+    schedule.engines["control"] = control_program(nest, routes, tasks)
+    schedule.arguments = [buffer.name for buffer in nest.arguments]
+    schedule.results = [buffer.name for buffer in nest.results]
+    return schedule

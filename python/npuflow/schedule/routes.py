@@ -1,0 +1,126 @@
+"""Which engines carry a statement, and through which lane. Pure.
+
+Inward data has two lanes, one per input channel of a core: what is divided by rows takes lane 0, everything else lane 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from npuflow.errors import Diagnostic, InputError, Severity
+from npuflow.schedule.affine import Affine
+from npuflow.schedule.layout import L1, L2, L3, Part, divide, localise, part_of
+from npuflow.schedule.model import Stage
+from npuflow.schedule.nest import COLUMN, ROW, BufferInfo, Nest, Transfer, walk
+
+TILE, PART = "tile", "part"
+
+
+@dataclass(frozen=True)
+class EngineKey:
+    """A kind of engine: its stage and lane."""
+
+    stage: Stage
+    lane: int = 0
+
+    @property
+    def name(self) -> str:
+        return f"{self.stage.value}{self.lane}" if self.stage in _LANED else self.stage.value
+
+
+_LANED = (Stage.SHIM_OUT, Stage.MEMORY_IN, Stage.MEMORY_OUT, Stage.CORE_IN)
+
+
+@dataclass(frozen=True)
+class Route:
+    """How one transfer travels: from a sending to a receiving engine, over a stream."""
+
+    transfer: Transfer
+    sender: EngineKey
+    receiver: EngineKey
+    stream: str
+
+
+@dataclass
+class Routes:
+    """The routes of a nest, the parts of its L2 buffers, and how many memory tiles serve the rows."""
+
+    nest: Nest
+    columns: int
+    parts: dict[int, Part] = field(default_factory=dict)
+    _routes: dict[int, Route] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for statement, _ in walk(self.nest.body):
+            if not isinstance(statement, Transfer):
+                continue
+            for end in (statement.source, statement.target):
+                if end.buffer.space == L2 and id(end.buffer) not in self.parts:
+                    self.parts[id(end.buffer)] = part_of(end.buffer, self.nest)
+            self._routes[id(statement)] = self._route(statement)
+
+    @property
+    def row_tiles(self) -> int:
+        """Memory tiles that hold what is divided by rows: as many as divide the rows evenly."""
+        rows = self.nest.grid[0]
+        return max(tiles for tiles in range(1, self.columns + 1) if rows % tiles == 0)
+
+    def of(self, transfer: Transfer) -> Route:
+        return self._routes[id(transfer)]
+
+    def part(self, buffer: BufferInfo) -> Part:
+        return self.parts[id(buffer)]
+
+    def _route(self, transfer: Transfer) -> Route:
+        source, target = transfer.source.buffer, transfer.target.buffer
+        way = (source.space, target.space)
+        if way == (L3, L2):
+            lane = self._lane(target)
+            divided = divide(transfer, target, self.part(target))
+            return Route(divided, EngineKey(Stage.SHIM_OUT, lane), EngineKey(Stage.MEMORY_IN, lane), f"l3_to_l2_lane{lane}")
+        if way == (L2, L1):
+            lane = self._lane(source)
+            local = localise(transfer, source, self.part(source))
+            alone = lane == 1 and local.source.offset.coefficient(ROW) != 0
+            stream = f"l2_to_l1_lane{lane}" + ("_each" if alone else "")
+            return Route(local, EngineKey(Stage.MEMORY_OUT, lane), EngineKey(Stage.CORE_IN, lane), stream)
+        if way == (L1, L2):
+            local = localise(transfer, target, self.part(target))
+            return Route(local, EngineKey(Stage.CORE_OUT), EngineKey(Stage.RESULT_IN), "l1_to_l2")
+        if way == (L2, L3):
+            divided = divide(transfer, source, self.part(source))
+            return Route(divided, EngineKey(Stage.RESULT_OUT), EngineKey(Stage.SHIM_IN), "l2_to_l3")
+        text = f"no engine moves data from {_LEVELS[way[0]]} to {_LEVELS[way[1]]}; hint: move it level by level"
+        raise InputError(Diagnostic(Severity.ERROR, text, transfer.location))
+
+    def _lane(self, buffer: BufferInfo) -> int:
+        return 0 if self.part(buffer).coordinate == ROW else 1
+
+    def span(self, engine: EngineKey) -> tuple[str, ...]:
+        """The coordinates that tell like engines apart."""
+        if engine.stage in (Stage.CORE_IN, Stage.CORE, Stage.CORE_OUT, Stage.RESULT_IN):
+            return (ROW, COLUMN)
+        if engine.stage is Stage.CONTROL:
+            return ()
+        if engine.lane == 0 and engine.stage in (Stage.SHIM_OUT, Stage.MEMORY_IN):
+            return (TILE,)
+        if engine.lane == 0 and engine.stage is Stage.MEMORY_OUT:
+            return (ROW,)
+        return (COLUMN,)
+
+    def extents(self) -> dict[str, int]:
+        rows, columns = self.nest.grid
+        return {ROW: rows, COLUMN: columns, TILE: self.row_tiles, PART: rows // self.row_tiles}
+
+    def address(self, engine: EngineKey, coordinate: str) -> tuple[Affine, tuple[str, ...]]:
+        """A coordinate as an engine sees it, and the coordinates it must go through to reach all of them."""
+        span = self.span(engine)
+        if coordinate in span:
+            return Affine.counter(coordinate), ()
+        if coordinate == ROW and TILE in span:
+            each = (PART,) if self.extents()[PART] > 1 else ()
+            return Affine.counter(TILE) + Affine.counter(PART, self.row_tiles if each else 0), each
+        return Affine.counter(coordinate), (coordinate,)
+
+
+_LEVELS = {L3: "L3", L2: "L2", L1: "L1"}

@@ -1,0 +1,132 @@
+"""What the control processor hands to the shims: one task per transfer, loops that a descriptor absorbs included. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from npuflow.schedule.accesses import accesses
+from npuflow.schedule.affine import Affine
+from npuflow.schedule.model import Acquire, Configure, Each, Engine, Ref, Release, Repeat, Schedule, Semaphore, Stage, Step
+from npuflow.schedule.nest import Loop, Nest, Statement, Transfer, walk
+from npuflow.schedule.routes import EngineKey, Routes
+from npuflow.target.model import PatternLimits
+
+SHIM = (Stage.SHIM_OUT, Stage.SHIM_IN)
+CONTROL = EngineKey(Stage.CONTROL)
+
+
+@dataclass
+class Tasks:
+    """For each L3 transfer, the loop that its task covers (None: the transfer alone)."""
+
+    pattern: PatternLimits
+    queue_depth: int
+    outermost: dict[int, Loop | None] = field(default_factory=dict)
+    engines: dict[int, EngineKey] = field(default_factory=dict)
+
+    def plan(self, nest: Nest, routes: Routes, schedule: Schedule) -> None:
+        """Absorbs loops into tasks from the inside, as far as the pattern's dimensions go."""
+        for statement, around in walk(nest.body):
+            if not isinstance(statement, Transfer):
+                continue
+            route = routes.of(statement)
+            for key in (route.sender, route.receiver):
+                if key.stage in SHIM:
+                    self.engines[id(statement)] = key
+                    self.outermost[id(statement)] = self._absorbed(statement, routes, around)
+                    self._add_semaphores(key, routes, schedule)
+
+    def _absorbed(self, statement: Transfer, routes: Routes, around: tuple[Loop, ...]) -> Loop | None:
+        route = routes.of(statement)
+        end = route.transfer.source if route.sender.stage is Stage.SHIM_OUT else route.transfer.target
+        read, _ = accesses(route.transfer, Ref(""), Affine(), Ref(""), Affine())
+        free = self.pattern.dims + (1 if self.pattern.iteration_max else 0) - len(read.sizes)
+        bound = {name for d in route.transfer.dimensions if d.limit is not None for name in d.limit.counters}
+        outermost: Loop | None = None
+        for loop in reversed([loop for loop in around if not loop.grid]):
+            alone = sum(isinstance(s, Transfer) and self._same_engine(s, statement, routes) for s, _ in walk(loop.body)) == 1
+            needs = 0 if loop.trips == 1 else 1
+            if needs > free or not alone or loop.counter in bound or not end.offset.coefficient(loop.counter):
+                break
+            free -= needs
+            outermost = loop
+        return outermost
+
+    def _same_engine(self, one: Transfer, other: Transfer, routes: Routes) -> bool:
+        mine, its = routes.of(one), routes.of(other)
+        return mine.sender == its.sender or mine.receiver == its.receiver
+
+    def _add_semaphores(self, key: EngineKey, routes: Routes, schedule: Schedule) -> None:
+        span = routes.span(key)
+        depth = self.queue_depth
+        schedule.semaphores[_task(key)] = Semaphore(_task(key), span, 0, depth, "task")
+        schedule.semaphores[_room(key)] = Semaphore(_room(key), span, depth, depth, "task")
+
+    # What goes around an engine's steps
+
+    def around_transfer(self, statement: Transfer, key: EngineKey, steps: list[Step]) -> list[Step]:
+        if self.engines.get(id(statement)) != key or self.outermost[id(statement)] is not None:
+            return steps
+        return _as_task(key, steps)
+
+    def around_loop(self, loop: Loop, key: EngineKey, steps: list[Step]) -> list[Step]:
+        covers = [i for i, outermost in self.outermost.items() if outermost is loop and self.engines[i] == key]
+        return _as_task(key, steps) if covers else steps
+
+
+def _span_at(key: EngineKey) -> tuple[Affine, ...]:
+    if key.stage is Stage.SHIM_OUT and key.lane == 0:
+        return (Affine.counter("tile"),)
+    return (Affine.counter("column"),)
+
+
+def _as_task(key: EngineKey, steps: list[Step]) -> list[Step]:
+    at = _span_at(key)
+    return [Acquire(Ref(_task(key), at)), *steps, Release(Ref(_room(key), at))]
+
+
+def _task(key: EngineKey) -> str:
+    return f"{key.name}:task"
+
+
+def _room(key: EngineKey) -> str:
+    return f"{key.name}:room"
+
+
+def control_program(nest: Nest, routes: Routes, tasks: Tasks) -> Engine:
+    """Sets up every task in the order of the nest, and waits at the end until all results are written."""
+    steps = _control_body(nest.body, routes, tasks)
+    engines = {key.name: key for key in tasks.engines.values() if key.stage is Stage.SHIM_IN}
+    for key in engines.values():
+        wait: Step = Acquire(Ref(_room(key), _span_at(key)))
+        steps += _for_all(routes, key, [wait] * tasks.queue_depth)
+    return Engine("control", Stage.CONTROL, 0, (), tuple(steps))
+
+
+def _for_all(routes: Routes, key: EngineKey, steps: list[Step]) -> list[Step]:
+    name = routes.span(key)[0]
+    return [Each(name, routes.extents()[name], tuple(steps))]
+
+
+def _control_body(body: list[Statement], routes: Routes, tasks: Tasks) -> list[Step]:
+    steps: list[Step] = []
+    for statement in body:
+        if isinstance(statement, Transfer) and tasks.outermost.get(id(statement), statement) is None:
+            steps += _configure(statement, routes, tasks)
+        elif isinstance(statement, Loop):
+            covered = [s for s, _ in walk(statement.body) if tasks.outermost.get(id(s)) is statement]
+            for transfer in covered:
+                assert isinstance(transfer, Transfer)
+                steps += _configure(transfer, routes, tasks)
+            inner = _control_body(statement.body, routes, tasks)
+            if inner:
+                steps += inner if statement.grid else [Repeat(statement.counter, statement.trips, tuple(inner))]
+    return steps
+
+
+def _configure(transfer: Transfer, routes: Routes, tasks: Tasks) -> list[Step]:
+    key = tasks.engines[id(transfer)]
+    at = _span_at(key)
+    descriptors = routes.extents()["part"] if key.stage is Stage.SHIM_OUT and key.lane == 0 else 1
+    steps: list[Step] = [Acquire(Ref(_room(key), at)), Configure(descriptors), Release(Ref(_task(key), at))]
+    return _for_all(routes, key, steps)
