@@ -1,0 +1,47 @@
+"""How a command ends: messages on stderr and the exit code, whatever happened."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from npuflow.errors import Diagnostic, ExitCode, NpuflowError, Severity, UsageError, render, with_hint
+
+_FRAMES_SHOWN = 5
+
+
+def run_command(name: str, action: Callable[[Sequence[str]], ExitCode], arguments: Sequence[str]) -> int:
+    """Runs `action`; returns the exit code (0 ok, 1 the input's fault, 2 usage, 3 our bug)."""
+    try:
+        return int(action(arguments))
+    except UsageError as error:
+        for diagnostic in error.diagnostics:
+            prefix = "" if diagnostic.location else f"{name}: "
+            print(prefix + render(diagnostic), file=sys.stderr)
+        return int(error.exit_code)
+    except NpuflowError as error:
+        print("\n".join(render(d, source_lines) for d in error.diagnostics), file=sys.stderr)
+        return int(error.exit_code)
+    except BrokenPipeError:
+        # Keeps the interpreter from complaining about a reader that has gone away.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return int(ExitCode.INPUT)
+    except KeyboardInterrupt:
+        print(f"{name}: interrupted", file=sys.stderr)
+        return int(ExitCode.INPUT)
+    except Exception as error:  # noqa: BLE001  (whatever it is, it is our bug and must say so)
+        traceback.print_exc(limit=-_FRAMES_SHOWN, file=sys.stderr)
+        text = with_hint(f"{name} itself failed: {type(error).__name__}: {error}", "please report this")
+        print(Diagnostic(Severity.ERROR, text), file=sys.stderr)
+        return int(ExitCode.BUG)
+
+
+def source_lines(file: str) -> Sequence[str] | None:
+    """The lines of a text file that a message is about; None where there is none."""
+    try:
+        return Path(file).read_text(encoding="utf-8").split("\n")
+    except (OSError, UnicodeDecodeError):
+        return None

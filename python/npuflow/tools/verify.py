@@ -1,0 +1,186 @@
+"""`npuflow verify`: runs a pipeline and compares what its result computes with what the input computes."""
+
+from __future__ import annotations
+
+import json
+import sys
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from npuflow.errors import Diagnostic, ExitCode, InputError, Severity, UsageError, render, unknown_name, with_hint
+from npuflow.tools.entry import source_lines
+from npuflow.tools.flags import Flag, build, flag, flags_of, parse_flags
+
+if TYPE_CHECKING:
+    from npuflow.bindings import ir
+    from npuflow.core.diagnostics import DiagnosticSink
+    from npuflow.execute.verify_pipeline import PassCheck, Request, Verdict
+
+STDIN = "<stdin>"
+_COLUMN = 30
+_WIDTH = 120
+
+
+@dataclass(frozen=True)
+class VerifyFlags:
+    """Every flag with its default."""
+
+    pipeline: str = flag("", "what to run; without it the input itself is checked", group="", metavar="text")
+    each: bool = flag(False, "check after every pass that changes something, and name the first wrong one", group="")
+    function: str = flag("", "the function to run; default: every public one", group="", metavar="name")
+    seed: int = flag(0, "which random data (default: 0)", group="", metavar="n")
+    oracle: str = flag(
+        "iree",
+        "what computes the expected results (default: iree); jit takes functions of memrefs as well",
+        group="",
+        choices=("iree", "jit"),
+    )
+    device: str | None = flag(
+        None, "the 'device' option of every pass and pipeline that got none", group="", metavar="name|file"
+    )
+    stop_after: str | None = flag(None, "stop after this stage of a named pipeline", group="", metavar="stage")
+    load: tuple[str, ...] = flag((), "run a Python file that registers passes", group="", metavar="plugin.py")
+    json: str | None = flag(None, "write every check to a file as well", group="", metavar="file")
+    time_limit: int = flag(120, "stop an execution after so many seconds (default: 120)", group="", metavar="seconds")
+    help: bool = flag(False, "print this text", group="")
+
+
+def run(arguments: Sequence[str]) -> ExitCode:
+    """Runs the command; OK if the results are right."""
+    flags_known = flags_of(VerifyFlags)
+    parsed = parse_flags(arguments, flags_known)
+    if parsed.others:
+        names = [f"--{known.name}" for known in flags_known]
+        raise UsageError(unknown_name("flag of npuflow verify", f"--{parsed.others[0].name}", names))
+    flags = build(VerifyFlags, parsed)
+    if flags.help:
+        print(help_text(flags_known))
+        return ExitCode.OK
+    if len(parsed.positional) != 1:
+        what = f"expected one input file, got {len(parsed.positional)}"
+        raise UsageError(with_hint(what, "npuflow verify matmul.mlir --pipeline=npuflow-stream-k"))
+    return _verify(parsed.positional[0], flags)
+
+
+def help_text(flags: Sequence[Flag]) -> str:
+    lines = ["npuflow verify: runs a pipeline on random data and compares with what the input computes", ""]
+    lines += ["usage: npuflow verify <file.mlir, or - for stdin> [--pipeline=<text>] [flags]", ""]
+    for known in flags:
+        spelling = f"  {known.spelling}"
+        left = f"{spelling:<{_COLUMN}}"
+        lines += textwrap.wrap(known.help, _WIDTH, initial_indent=left, subsequent_indent=" " * _COLUMN)
+    lines += ["", "Exit codes: 0 right, 1 wrong or refused, 2 usage, 3 a bug of npuflow."]
+    return "\n".join(lines)
+
+
+def _verify(path: str, flags: VerifyFlags) -> ExitCode:
+    from npuflow.core.diagnostics import DiagnosticSink
+    from npuflow.execute.verify_pipeline import verify_pipeline
+
+    request = _request(flags)
+    sink = DiagnosticSink(source_name=STDIN)
+    module = _parse(path, sink)
+    name = STDIN if path == "-" else path
+    print(f"{name}: against {request.judge}, seed {request.seed}", flush=True)
+    verdict = verify_pipeline(module, request, _print_check, sink)
+    if flags.json is not None:
+        _write_json(flags.json, name, str(request.pipeline), flags, verdict)
+    if not verdict.ok:
+        print(render(_failure(module, verdict, flags), source_lines), file=sys.stderr)
+        return ExitCode.INPUT
+    print(f"right: {', '.join(str(reference.signature) for reference in verdict.references)}")
+    return ExitCode.OK
+
+
+def _request(flags: VerifyFlags) -> Request:
+    import npuflow.pipelines  # noqa: F401  (registers our passes and pipelines)
+    from npuflow.core.expansion import Expansion, expand
+    from npuflow.core.pipeline_text import parse_pipeline
+    from npuflow.core.registry import load_entry_points, load_plugin
+    from npuflow.execute.verification import Judge
+    from npuflow.execute.verify_pipeline import Request
+
+    load_entry_points()
+    for plugin in flags.load:
+        load_plugin(plugin)
+    pipeline = expand(parse_pipeline(flags.pipeline), Expansion(flags.stop_after, device=flags.device))
+    function = flags.function.removeprefix("@")
+    return Request(pipeline, flags.each, function, flags.seed, Judge(flags.oracle), float(flags.time_limit))
+
+
+def _parse(path: str, sink: DiagnosticSink) -> ir.Module:
+    from npuflow.core.parsing import parse, parse_file
+    from npuflow.dialect.context import new_context
+
+    if path == "-":
+        return parse(sys.stdin.buffer.read(), new_context(), STDIN, sink)
+    if Path(path).is_dir():
+        raise InputError(with_hint(f"'{path}' is a directory", "give the path of an .mlir file, or - for stdin"))
+    return parse_file(path, new_context(), sink)
+
+
+def _print_check(made: PassCheck) -> None:
+    for check in made.checks:
+        stage = f"{made.position:>4}  {made.name:<40}" + (f" @{check.function}" if len(made.checks) > 1 else "")
+        print(f"{stage}  {check.status.value:<8} {check}  {check.seconds:.2f} s", flush=True)
+
+
+def _failure(module: ir.Module, verdict: Verdict, flags: VerifyFlags) -> Diagnostic:
+    from npuflow.core.diagnostics import location_of
+
+    last = verdict.last
+    place = location_of(module.operation)
+    pass_name = f"pass '{last.name}' ({last.position} of {verdict.pass_count})"
+    if last.wrong is None:
+        text = f"what {pass_name} leaves cannot be executed, so it isn't verified: {last.skipped}"
+        return Diagnostic(
+            Severity.ERROR, with_hint(text, "--stop-after=STAGE verifies a prefix of the pipeline"), place
+        )
+    function = f"@{last.wrong.function}"
+    if last.position == 0:
+        text = f"{function} computes something else here than with the oracle, before any pass: {last.wrong}"
+        return Diagnostic(Severity.ERROR, text, place)
+    if not flags.each and verdict.pass_count > 1:
+        text = f"the pipeline makes {function} compute something else: {last.wrong}"
+        return Diagnostic(Severity.ERROR, with_hint(text, "--each names the pass that does"), place)
+    text = f"{pass_name} makes {function} compute something else: {last.wrong}"
+    hint = f"npuflow-opt --mlir-print-ir-before={last.name} --mlir-print-ir-after={last.name} shows what it does"
+    return Diagnostic(Severity.ERROR, with_hint(text, hint), place)
+
+
+def _write_json(path: str, name: str, pipeline: str, flags: VerifyFlags, verdict: Verdict) -> None:
+    from npuflow.core.output import write_atomically
+
+    wrong = verdict.last if verdict.last.wrong else None
+    report = {
+        "file": name,
+        "pipeline": pipeline,
+        "oracle": flags.oracle,
+        "seed": flags.seed,
+        "ok": verdict.ok,
+        "first_wrong": {"pass": wrong.name, "position": wrong.position} if wrong else None,
+        "functions": {r.name: str(r.signature) for r in verdict.references},
+        "checks": [entry for made in verdict.pass_checks for entry in _json_checks(made)],
+    }
+    write_atomically(path, (json.dumps(report, indent=2) + "\n").encode())
+
+
+def _json_checks(made: PassCheck) -> list[dict[str, object]]:
+    return [
+        {
+            "position": made.position,
+            "pass": made.text,
+            "function": check.function,
+            "status": check.status.value,
+            "message": str(check),
+            "max_error": check.worst.max_error if check.worst else None,
+            "allowed_error": check.worst.allowed if check.worst else None,
+            "bound": check.worst.kind.value if check.worst else None,
+            "wrong_elements": sum(c.wrong for c in check.comparisons),
+            "seconds": round(check.seconds, 6),
+        }
+        for check in made.checks
+    ]
