@@ -19,7 +19,10 @@ def parse(
     `source_name` is what messages call the text. A `sink` also receives warnings and the like.
     """
     sink = sink or DiagnosticSink(source_name=source_name)
-    return _parse(lambda: ir.Module.parse(source), context, sink)
+    module = _parse(lambda: ir.Module.parse(source), context, sink)
+    if isinstance(source, str) and sink.source_name != ANONYMOUS:
+        _relocate(module.operation, sink)
+    return module
 
 
 def parse_file(path: str, context: ir.Context, sink: DiagnosticSink | None = None) -> ir.Module:
@@ -40,3 +43,23 @@ def _parse(read: Callable[[], ir.Module], context: ir.Context, sink: DiagnosticS
         finally:
             sink.add_new(explain_unknown_dialect(d) for d in inner.diagnostics)
     raise InputError(sink.errors_from(first) or fallback)
+
+
+def _relocate(root: ir.Operation, sink: DiagnosticSink) -> None:
+    """Gives ops and block arguments, which the parser can't be told the source's name of, the sink's."""
+
+    def moved(location: ir.Location) -> ir.Location:
+        if not isinstance(location, ir.FileLineColLoc) or str(location.filename) != ANONYMOUS:
+            return location
+        line = max(location.start_line, sink.first_line)
+        return ir.Location.file(sink.source_name, line, max(location.start_col, 1), root.context)
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        op.location = moved(op.location)
+        for region in op.regions:
+            for block in region.blocks:
+                for argument in block.arguments:
+                    argument.set_location(moved(argument.location))
+        return ir.WalkResult.ADVANCE
+
+    root.walk(visit, ir.WalkOrder.PRE_ORDER)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from npuflow.bindings import ir
 from npuflow.core.runner import Instrumentation, PassRun
+from npuflow.errors import InputError, with_hint
 
 
 @dataclass(frozen=True)
@@ -105,8 +106,13 @@ class IrDumper(Instrumentation):
             self.write(text + "\n")
             return
         file = self._next_file(self.tree_directory, run)
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, encoding="utf-8")
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise InputError(
+                with_hint(f"cannot write '{file}': {error.strerror}", "choose another tree-dir")
+            ) from error
 
     def _next_file(self, root: str, run: PassRun) -> Path:
         """`builtin_module_no-symbol-name/func_func_f/1_0_cse.mlir`: a counter per op, after those of its parents."""

@@ -3,71 +3,23 @@
 from __future__ import annotations
 
 import sys
-import traceback
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
 
 from npuflow.bindings import ir, irdl
 from npuflow.core.diagnostics import DiagnosticSink
-from npuflow.core.output import write_atomically
 from npuflow.core.parsing import parse, parse_file
-from npuflow.core.pipeline_text import Nest
-from npuflow.core.printing import IrDumper
-from npuflow.core.reproducer import DEFAULT_FILE, RESOURCE, FailureWatch, Reproducer, located_text, make_reproducer
+from npuflow.core.reproducer import RESOURCE, FailureWatch
 from npuflow.core.roundtrip import verify_roundtrip
-from npuflow.core.runner import Instrumentation, Runner
-from npuflow.core.sources import Chunk, Source
-from npuflow.core.statistics import StatisticsCollector
-from npuflow.core.timing import Timer
+from npuflow.core.runner import Runner
+from npuflow.core.sources import Chunk
 from npuflow.core.verify_diagnostics import DiagnosticVerifier
 from npuflow.dialect.context import new_context
-from npuflow.errors import Diagnostic, ExitCode, InternalError, NpuflowError, Severity, render
-from npuflow.tools.opt_flags import OptFlags
-
-_FRAMES_SHOWN = 5
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What the parts of an input share."""
-
-    flags: OptFlags
-    pipeline: Nest
-    how: Reproducer
-    source: Source
-    timer: Timer = field(default_factory=Timer)
-    statistics: StatisticsCollector = field(default_factory=lambda: StatisticsCollector(sys.stderr.write))
-
-    def reports(self) -> str:
-        """The statistics and times that were asked for, as text."""
-        text = ""
-        if self.flags.mlir_pass_statistics:
-            display = self.flags.mlir_pass_statistics_display
-            text += self.statistics.report(self.pipeline, as_list=display == "list")
-        if self.flags.mlir_timing:
-            text += self.timer.report(self.pipeline, as_list=self.flags.mlir_timing_display == "list")
-        return text
-
-    def instrumentations(self) -> list[Instrumentation]:
-        """The watchers of a run, the outermost first; times are taken innermost."""
-        watchers: list[Instrumentation] = []
-        if not self.flags.dumps.is_empty:
-            watchers.append(
-                IrDumper(
-                    self.flags.dumps,
-                    self.flags.print_style,
-                    write=sys.stderr.write,
-                    module_scope=self.flags.mlir_print_ir_module_scope,
-                    tree_directory=self.flags.mlir_print_ir_tree_dir,
-                )
-            )
-        if self.flags.mlir_pass_statistics:
-            watchers.append(self.statistics)
-        if self.flags.mlir_timing:
-            watchers.append(self.timer)
-        return watchers
+from npuflow.errors import Diagnostic, ExitCode, NpuflowError, render
+from npuflow.tools.opt_crash import CrashReport
+from npuflow.tools.opt_plan import Plan
 
 
 @dataclass
@@ -78,8 +30,10 @@ class ChunkRun:
     chunk: Chunk
     sink: DiagnosticSink = field(init=False)
     watch: FailureWatch = field(default_factory=FailureWatch, init=False)
+    crash: CrashReport = field(init=False)
 
     def __post_init__(self) -> None:
+        self.crash = CrashReport(self.plan, self.report)
         on_add = self.report if self.plan.flags.verify_diagnostics is None else None
         self.sink = DiagnosticSink(
             on_add=on_add,
@@ -96,7 +50,7 @@ class ChunkRun:
         except NpuflowError as error:
             self.sink.add_new(error.diagnostics)
             code = error.exit_code
-            self._explain_crash(error)
+            self.crash.explain(error, self.watch.failed, lambda: self._parse(DiagnosticSink()))
         if self.plan.flags.verify_diagnostics is None:
             return code, output
         if code in (ExitCode.USAGE, ExitCode.BUG):
@@ -129,10 +83,10 @@ class ChunkRun:
             module = self._parse(self.sink)
         if plan.flags.verify_roundtrip:
             verify_roundtrip(module, self.sink)
-        self._write_reproducer_ahead(module)
+        self.crash.write_ahead(module)
         watchers = [self.watch, *plan.instrumentations()]
         Runner(plan.pipeline, plan.how.verify_each, instrumentations=watchers, sink=self.sink).run(module)
-        self._drop_reproducer()
+        self.crash.drop()
         with plan.timer.phase("Output"):
             return self._printed(module)
 
@@ -173,46 +127,6 @@ class ChunkRun:
         for problem in problems:
             self.report(problem)
         return ExitCode.INPUT if problems else ExitCode.OK
-
-    def _explain_crash(self, error: NpuflowError) -> None:
-        """Shows where a pass crashed; writes a reproducer for our bugs, and where a file was named for any failure."""
-        if error.__cause__ is not None and isinstance(error, InternalError):
-            traceback.print_exception(error.__cause__, limit=-_FRAMES_SHOWN, file=sys.stderr)
-        path = self._reproducer_path(error)
-        if path is None:
-            return
-        text, passes = make_reproducer(
-            self.plan.how, self.plan.pipeline, self.watch.failed, lambda: self._parse(DiagnosticSink())
-        )
-        write_atomically(path, text.encode())
-        count = f"{passes} pass{'' if passes == 1 else 'es'}"
-        self.report(Diagnostic(Severity.NOTE, f"{path} reproduces this with {count}; hint: {self._replay(path)}"))
-
-    def _reproducer_path(self, error: NpuflowError) -> str | None:
-        named = self.plan.flags.mlir_pass_pipeline_crash_reproducer
-        if self.watch.failed is None or named is not None:
-            return named if self.watch.failed is not None else None
-        is_new = isinstance(error, InternalError) and not self.plan.flags.run_reproducer
-        return DEFAULT_FILE if is_new else None
-
-    def _write_reproducer_ahead(self, module: ir.Module) -> None:
-        """Where a file was named, it is there even if MLIR takes the whole process down."""
-        named = self.plan.flags.mlir_pass_pipeline_crash_reproducer
-        if named is not None:
-            whole = replace(self.plan.how, pipeline=str(self.plan.pipeline))
-            write_atomically(named, whole.file_text(located_text(module)).encode())
-
-    def _drop_reproducer(self) -> None:
-        named = self.plan.flags.mlir_pass_pipeline_crash_reproducer
-        if named is not None and Path(named).is_file():
-            Path(named).unlink()
-
-    def _replay(self, path: str) -> str:
-        flags = self.plan.flags
-        extra = [f"--load={p}" for p in flags.load] + [f"--irdl-file={p}" for p in flags.irdl_file]
-        if flags.allow_unregistered_dialect:
-            extra.append("--allow-unregistered-dialect")
-        return " ".join(["npuflow-opt", "--run-reproducer", *extra, path])
 
 
 def load_irdl(paths: Sequence[str], context: ir.Context) -> None:

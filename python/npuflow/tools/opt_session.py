@@ -13,9 +13,10 @@ from npuflow.core.reproducer import Reproducer, read_reproducer
 from npuflow.core.sources import SPLIT_MARKER, Source
 from npuflow.errors import ExitCode, InputError, UsageError, with_hint
 from npuflow.tools.flags import OtherFlag
-from npuflow.tools.opt_chunk import ChunkRun, Plan
+from npuflow.tools.opt_chunk import ChunkRun
 from npuflow.tools.opt_flags import OptFlags
 from npuflow.tools.opt_pipeline import check_pass_names, pass_count, pipeline_text, requested_pipeline
+from npuflow.tools.opt_plan import Plan
 
 STDIN = "<stdin>"
 

@@ -1,0 +1,72 @@
+"""What `npuflow-opt` does when a pass fails: a short stack trace, a file that reproduces it, and how to replay that."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from npuflow.bindings import ir
+from npuflow.core.expansion import Leaf
+from npuflow.core.output import write_atomically
+from npuflow.core.reproducer import DEFAULT_FILE, located_text, make_reproducer
+from npuflow.errors import Diagnostic, InputError, InternalError, NpuflowError, Severity
+from npuflow.tools.opt_plan import Plan
+
+_FRAMES_SHOWN = 5
+
+
+@dataclass(frozen=True)
+class CrashReport:
+    """Writes reproducers for our bugs, and for every failing pass where a file for them was named."""
+
+    plan: Plan
+    report: Callable[[Diagnostic], None]
+
+    def write_ahead(self, module: ir.Module) -> None:
+        """Where a file was named, it is there even if MLIR takes the whole process down."""
+        if self._named is not None:
+            whole = replace(self.plan.how, pipeline=str(self.plan.pipeline))
+            write_atomically(self._named, whole.file_text(located_text(module)).encode())
+
+    def drop(self) -> None:
+        """Takes back what was written ahead."""
+        if self._named is not None and Path(self._named).is_file():
+            Path(self._named).unlink()
+
+    def explain(self, error: NpuflowError, failed: Leaf | None, parse_input: Callable[[], ir.Module]) -> None:
+        """Shows where a pass of ours crashed and, where there is to be one, writes the reproducer."""
+        if error.__cause__ is not None and isinstance(error, InternalError):
+            traceback.print_exception(error.__cause__, limit=-_FRAMES_SHOWN, file=sys.stderr)
+        path = self._path_for(error)
+        if failed is None or path is None:
+            return
+        text, passes = make_reproducer(self.plan.how, self.plan.pipeline, failed, parse_input)
+        try:
+            write_atomically(path, text.encode())
+        except InputError as failure:
+            self.report(failure.diagnostics[0])
+            return
+        count = f"{passes} pass{'' if passes == 1 else 'es'}"
+        self.report(Diagnostic(Severity.NOTE, f"{path} reproduces this with {count}; hint: {self._replay(path)}"))
+
+    @property
+    def _named(self) -> str | None:
+        return self.plan.flags.mlir_pass_pipeline_crash_reproducer
+
+    def _path_for(self, error: NpuflowError) -> str | None:
+        if self._named is not None:
+            return self._named
+        if self.plan.flags.run_reproducer:
+            return None  # the input is the reproducer
+        return DEFAULT_FILE if isinstance(error, InternalError) else None
+
+    def _replay(self, path: str) -> str:
+        flags = self.plan.flags
+        extra = [f"--load={p}" for p in flags.load] + [f"--irdl-file={p}" for p in flags.irdl_file]
+        if flags.allow_unregistered_dialect:
+            extra.append("--allow-unregistered-dialect")
+        return shlex.join(["npuflow-opt", "--run-reproducer", *extra, path])
