@@ -43,6 +43,7 @@ __all__ = sorted(_EXPORTS)
 
 if TYPE_CHECKING:
     from npuflow.core.options import option as option
+    from npuflow.core.parsing import parse as parse
     from npuflow.core.passes import Pass as Pass
     from npuflow.core.passes import PassContext as PassContext
     from npuflow.core.passes import fail as fail
@@ -57,7 +58,6 @@ if TYPE_CHECKING:
     from npuflow.core.runner import Runner as Runner
     from npuflow.core.runner import run_pipeline as run_pipeline
     from npuflow.dialect.context import new_context as new_context
-    from npuflow.core.parsing import parse as parse
     from npuflow.errors import InputError as InputError
     from npuflow.errors import InternalError as InternalError
     from npuflow.errors import NpuflowError as NpuflowError

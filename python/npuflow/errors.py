@@ -13,6 +13,8 @@ from enum import Enum, IntEnum
 
 
 class ExitCode(IntEnum):
+    """How a command ends: whose fault it was."""
+
     OK = 0
     INPUT = 1
     USAGE = 2
@@ -20,6 +22,8 @@ class ExitCode(IntEnum):
 
 
 class Severity(Enum):
+    """How bad a message is."""
+
     ERROR = "error"
     WARNING = "warning"
     REMARK = "remark"
@@ -44,6 +48,8 @@ class SourceLocation:
 
 @dataclass(frozen=True)
 class Diagnostic:
+    """A message, where it belongs, and notes on it."""
+
     severity: Severity
     message: str
     location: SourceLocation | None = None

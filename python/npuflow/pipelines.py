@@ -46,7 +46,9 @@ class MatmulPipeline(NamedPipeline):
     k_in_l2: ClassVar[KInL2] = KInL2.TILE
 
     device: str = option("", "device name or TOML file; default: the module's npu.device, else npu1")
-    grid: tuple[int, int] | None = option(None, "rows,columns of cores (along m, along n); default: what the shape can use")
+    grid: tuple[int, int] | None = option(
+        None, "rows,columns of cores (along m, along n); default: what the shape can use"
+    )
     tile_l2: tuple[int, int, int] | None = option(None, "m,n,k of a block in L2; default: fitted to the device")
     tile_l1: tuple[int, int, int] | None = option(None, "m,n,k of a core's tile in L1; default: fitted to the device")
     pack: tuple[int, int, int] | None = option(None, "m,n,k of the matmul instruction; default: the type's first")
