@@ -152,7 +152,8 @@ Placed place(const Program& program, Index index, std::span<const std::int64_t> 
   placed.memory = buffer.memory;
   placed.rank = access.sizes.size();
   const std::int64_t slot = buffer.depth == 1 ? 0 : evaluate(access.slot, counters) % buffer.depth;
-  if (slot < 0) throw Fault(quoted_name(program, op) + " uses slot " + std::to_string(slot) + " of '" + buffer.name + "'");
+  if (slot < 0)
+    throw Fault(quoted_name(program, op) + " uses slot " + std::to_string(slot) + " of '" + buffer.name + "'");
   const std::int64_t slot_byte = buffer.address_bytes + slot * buffer.slot_bytes;
   placed.first_byte = slot_byte + evaluate(access.offset, counters) * access.element_bytes;
   for (std::size_t d = 0; d < placed.rank; ++d) {

@@ -17,16 +17,16 @@ struct Placed {
   const Access* access = nullptr;
   Index memory = 0;
   std::size_t rank = 0;
-  std::int64_t first_byte = 0;                      // of index 0 in every dimension
-  std::int64_t low_byte = 0;                        // the lowest byte that can be touched
-  std::int64_t high_byte = 0;                       // one after the highest
-  std::int64_t elements = 0;                        // that travel
-  std::int64_t inside = 0;                          // of them, those that are in memory and not made up as zeros
-  std::int64_t run_bytes = 0;                       // of a contiguous run, as memory sees it
+  std::int64_t first_byte = 0;  // of index 0 in every dimension
+  std::int64_t low_byte = 0;    // the lowest byte that can be touched
+  std::int64_t high_byte = 0;   // one after the highest
+  std::int64_t elements = 0;    // that travel
+  std::int64_t inside = 0;      // of them, those that are in memory and not made up as zeros
+  std::int64_t run_bytes = 0;   // of a contiguous run, as memory sees it
   std::array<std::int64_t, max_dims> sizes{};
   std::array<std::int64_t, max_dims> strides{};
-  std::array<std::int64_t, max_limits> bounds{};    // of the limits that can cut something off; max_number otherwise
-  bool limited = false;                             // some element may be outside
+  std::array<std::int64_t, max_limits> bounds{};  // of the limits that can cut something off; max_number otherwise
+  bool limited = false;                           // some element may be outside
 };
 
 // Puts the counters in. Throws Fault, named after `op`, if the access leaves its slot. Counting what limits leave

@@ -23,8 +23,8 @@ namespace npuflow {
 namespace {
 
 using Bytes = nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using OperandParts = std::tuple<Index, bool, bool>;       // access, reads, writes
-using KernelParts = std::pair<std::uintptr_t, bool>;      // address, takes memrefs
+using OperandParts = std::tuple<Index, bool, bool>;   // access, reads, writes
+using KernelParts = std::pair<std::uintptr_t, bool>;  // address, takes memrefs
 
 // What a functional run works on: an array per memory, whether it holds data from the start, a function per kernel.
 struct Data {
@@ -38,8 +38,8 @@ Data make_data(std::vector<Bytes> memories, std::vector<bool> written, const std
   for (const auto& [address, takes_memrefs] : kernels) {
     if (address == 0) throw nb::value_error("a kernel's address is 0");
     // The address of a compiled function arrives as a number, as every JIT hands it out.
-    data.kernels.push_back({reinterpret_cast<void (*)(void**)>(address),
-                            takes_memrefs ? KernelAbi::memrefs : KernelAbi::pointers});
+    data.kernels.push_back(
+        {reinterpret_cast<void (*)(void**)>(address), takes_memrefs ? KernelAbi::memrefs : KernelAbi::pointers});
   }
   return data;
 }
@@ -47,7 +47,8 @@ Data make_data(std::vector<Bytes> memories, std::vector<bool> written, const std
 DataPlane make_plane(const Program& program, const Data& data) {
   const bool complete = data.memories.size() == program.memories.size() &&
                         data.written.size() == program.memories.size() && data.kernels.size() == program.kernels.size();
-  if (!complete) throw nb::value_error("a functional run needs an array for each memory and a function for each kernel");
+  if (!complete)
+    throw nb::value_error("a functional run needs an array for each memory and a function for each kernel");
   std::vector<Image> images;
   for (std::size_t m = 0; m < data.memories.size(); ++m) {
     if (static_cast<std::int64_t>(data.memories[m].size()) != program.memories[m].bytes) {
@@ -80,7 +81,8 @@ Results simulate(const ProgramBuilder& builder, std::int64_t most_steps, std::in
 nb::ndarray<nb::numpy, std::int64_t> trace_rows(const Results& results) {
   auto rows = std::make_unique<std::vector<std::int64_t>>();
   rows->reserve(4 * results.trace.size());
-  for (const TraceEvent& event : results.trace) rows->insert(rows->end(), {event.engine, event.op, event.begin, event.end});
+  for (const TraceEvent& event : results.trace)
+    rows->insert(rows->end(), {event.engine, event.op, event.begin, event.end});
   const std::size_t shape[2] = {results.trace.size(), 4};
   std::int64_t* first = rows->data();
   const nb::capsule owner(rows.release(), [](void* p) noexcept {

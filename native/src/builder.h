@@ -13,7 +13,6 @@ namespace npuflow {
 using AffineParts = std::pair<std::int64_t, std::vector<std::int64_t>>;
 using LimitParts = std::pair<std::vector<std::int64_t>, AffineParts>;
 
-
 class ProgramBuilder {
  public:
   static constexpr std::size_t most_depth = 64;
@@ -47,8 +46,14 @@ class ProgramBuilder {
   Index add_access(Index buffer, std::int64_t element_bytes, AffineParts offset, AffineParts slot,
                    std::vector<std::int64_t> sizes, std::vector<std::int64_t> strides,
                    const std::vector<LimitParts>& limits, bool zero_outside) {
-    Access access{buffer, element_bytes, affine(std::move(offset)), affine(std::move(slot)), std::move(sizes),
-                  std::move(strides), {}, zero_outside ? Outside::zero : Outside::skip};
+    Access access{buffer,
+                  element_bytes,
+                  affine(std::move(offset)),
+                  affine(std::move(slot)),
+                  std::move(sizes),
+                  std::move(strides),
+                  {},
+                  zero_outside ? Outside::zero : Outside::skip};
     for (const LimitParts& limit : limits) access.limits.push_back({limit.first, affine(limit.second)});
     return add(program_.accesses, std::move(access));
   }
@@ -58,8 +63,8 @@ class ProgramBuilder {
                    Cycles latency_cycles) {
     check_loops_closed();
     const auto first = static_cast<Index>(program_.ops.size());
-    return add(program_.engines, Engine{std::move(name), bytes_per_cycle, std::move(ports), start_cycles,
-                                        latency_cycles, first, 0, 0});
+    return add(program_.engines,
+               Engine{std::move(name), bytes_per_cycle, std::move(ports), start_cycles, latency_cycles, first, 0, 0});
   }
 
   void begin_loop(std::int64_t trips) {

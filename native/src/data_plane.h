@@ -70,11 +70,11 @@ class DataPlane {
   const Program& program_;
   std::vector<Image> images_;
   std::vector<KernelFunction> kernels_;
-  std::vector<std::vector<std::uint8_t>> states_;   // of each memory's bytes
-  std::vector<std::vector<Active>> active_;         // in each memory
-  std::vector<std::int64_t> overwritten_;           // by op: unread bytes that the write in progress has covered
-  std::vector<std::int64_t> covered_;               // by op: all bytes that it has covered
-  std::vector<std::uint8_t> staged_;                // a piece of a stream, and its bytes' states
+  std::vector<std::vector<std::uint8_t>> states_;  // of each memory's bytes
+  std::vector<std::vector<Active>> active_;        // in each memory
+  std::vector<std::int64_t> overwritten_;          // by op: unread bytes that the write in progress has covered
+  std::vector<std::int64_t> covered_;              // by op: all bytes that it has covered
+  std::vector<std::uint8_t> staged_;               // a piece of a stream, and its bytes' states
   std::vector<std::uint8_t> staged_states_;
   std::vector<Hazard> hazards_;
 };

@@ -93,8 +93,8 @@ class Explanation {
 
   std::string sentence(const Blocked& waiting) const {
     const Op& op = program_.ops[waiting.op];
-    const std::string who = "'" + program_.engines[waiting.engine].name + "' waits at '" +
-                            program_.op_names[waiting.op] + "' for ";
+    const std::string who =
+        "'" + program_.engines[waiting.engine].name + "' waits at '" + program_.op_names[waiting.op] + "' for ";
     return who + (op.kind == OpKind::acquire ? semaphore_text(waiting, op) : stream_text(waiting, op));
   }
 
@@ -104,12 +104,14 @@ class Explanation {
   }
 
   std::string stream_text(const Blocked& waiting, const Op& op) const {
-    return names(awaited(waiting), "an engine that has ended") + " at stream '" + program_.streams[op.target].name + "'";
+    return names(awaited(waiting), "an engine that has ended") + " at stream '" + program_.streams[op.target].name +
+           "'";
   }
 
   std::string names(const std::vector<std::size_t>& engines, const std::string& otherwise) const {
     std::string text;
-    for (const std::size_t b : engines) text += (text.empty() ? "'" : ", '") + program_.engines[blocked_[b].engine].name + "'";
+    for (const std::size_t b : engines)
+      text += (text.empty() ? "'" : ", '") + program_.engines[blocked_[b].engine].name + "'";
     return text.empty() ? otherwise : text;
   }
 

@@ -145,7 +145,8 @@ void FlowNetwork::apply(Index index, Cycles now, EventHeap& heap) {
   flow.since = now;
   flow.rate = flow.new_rate;
   const double duration = std::ceil(flow.left / flow.rate - rounding_slack_cycles);
-  if (!(duration < static_cast<double>(max_time - now))) throw Fault("a transfer never ends: its share of a resource is 0");
+  if (!(duration < static_cast<double>(max_time - now)))
+    throw Fault("a transfer never ends: its share of a resource is 0");
   heap.set(first_entity_ + index, now + std::max(Cycles{0}, static_cast<Cycles>(duration)));
 }
 

@@ -51,9 +51,9 @@ class FlowNetwork {
   struct Share {
     const Resource* resource = nullptr;
     std::vector<User> users;
-    double left = 0;      // what fixed flows leave over
-    double weight = 0;    // of the flows that aren't fixed yet
-    Index rising = 0;     // how many those are
+    double left = 0;    // what fixed flows leave over
+    double weight = 0;  // of the flows that aren't fixed yet
+    Index rising = 0;   // how many those are
     bool seen = false;
   };
 
@@ -67,9 +67,9 @@ class FlowNetwork {
   std::vector<Flow> flows_;
   std::vector<Share> shares_;
   std::vector<double> used_bytes_;
-  std::vector<Index> dirty_;         // resources whose flows changed
-  std::vector<Index> fresh_;         // flows that just started
-  std::vector<Index> touched_;       // scratch of `update`: the flows and contended resources of the affected part
+  std::vector<Index> dirty_;    // resources whose flows changed
+  std::vector<Index> fresh_;    // flows that just started
+  std::vector<Index> touched_;  // scratch of `update`: the flows and contended resources of the affected part
   std::vector<Index> contended_;
   Index first_entity_;
 };

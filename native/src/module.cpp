@@ -9,6 +9,5 @@ namespace nb = nanobind;
 NB_MODULE(_native, m) {
   m.doc() = "The native core of npuflow.";
   npuflow::bind_simulator(m);
-  m.def(
-      "version", [] { return NPUFLOW_VERSION; }, "The version of npuflow this module was built for.");
+  m.def("version", [] { return NPUFLOW_VERSION; }, "The version of npuflow this module was built for.");
 }

@@ -21,7 +21,6 @@ struct RunOptions {
   std::function<void()> poll;
 };
 
-
 class Simulator {
  public:
   // `data` is null for a timing run. The program has been validated.
@@ -36,12 +35,12 @@ class Simulator {
   struct EngineState {
     bool done = false;
     Index pc = 0;
-    Index next = none;             // in the list of ready engines, or of a semaphore's waiters
-    Cycles since = 0;              // of the present wait, kernel or transfer
-    Cycles arrived = 0;            // at the stream, ready to move data
-    Cycles last_sent = -1;         // when the last transfer ended; -1: none yet
+    Index next = none;      // in the list of ready engines, or of a semaphore's waiters
+    Cycles since = 0;       // of the present wait, kernel or transfer
+    Cycles arrived = 0;     // at the stream, ready to move data
+    Cycles last_sent = -1;  // when the last transfer ended; -1: none yet
     std::int64_t elements_left = 0;
-    bool moving = false;           // the present transfer has begun to move data
+    bool moving = false;  // the present transfer has begun to move data
     std::vector<std::int64_t> counters;
     Placed placed;
   };
@@ -60,7 +59,7 @@ class Simulator {
   struct StreamState {
     Phase phase = Phase::idle;
     Index arrived = 0;
-    std::int64_t elements = 0;     // of the piece in flight
+    std::int64_t elements = 0;  // of the piece in flight
     Cycles began = 0;
     double rate_alone = 0;
   };
@@ -111,10 +110,10 @@ class Simulator {
   std::vector<SemaphoreState> semaphores_;
   std::vector<StreamState> streams_;
   EngineList ready_;
-  std::vector<Use> uses_;                        // scratch of `start_moving`
-  std::vector<std::optional<TransferEnd>> ends_;         // by engine: its transfer in progress, in functional runs
-  std::vector<TransferEnd*> receiving_;                  // scratch of `copy_piece`
-  std::vector<std::vector<Placed>> kernel_operands_;     // by engine: of its running kernel, in functional runs
+  std::vector<Use> uses_;                             // scratch of `start_moving`
+  std::vector<std::optional<TransferEnd>> ends_;      // by engine: its transfer in progress, in functional runs
+  std::vector<TransferEnd*> receiving_;               // scratch of `copy_piece`
+  std::vector<std::vector<Placed>> kernel_operands_;  // by engine: of its running kernel, in functional runs
   Results results_;
 };
 

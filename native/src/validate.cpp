@@ -36,8 +36,8 @@ class Validator {
 
   // Whether `index` is one of `count` things; everything that looks a thing up asks first.
   bool known(Index index, std::size_t count, const std::string& who, const char* kind) {
-    require(index < count, who + " refers to " + kind + " number " + std::to_string(index) + " of " +
-                               std::to_string(count));
+    require(index < count,
+            who + " refers to " + kind + " number " + std::to_string(index) + " of " + std::to_string(count));
     return index < count;
   }
 
@@ -52,7 +52,9 @@ class Validator {
     require(holds, what + " moves " + std::to_string(value) + " bytes per cycle; hint: it must be more than 0");
   }
 
-  void check_memory(const Memory& memory) { in_range(memory.bytes, 1, max_number, "the size of '" + memory.name + "'"); }
+  void check_memory(const Memory& memory) {
+    in_range(memory.bytes, 1, max_number, "the size of '" + memory.name + "'");
+  }
 
   void check_buffer(const Buffer& buffer) {
     const std::string who = "buffer '" + buffer.name + "'";
@@ -144,16 +146,17 @@ class Validator {
     if (!known(op.target, program_.streams.size(), who, "stream")) return;
     const Stream& stream = program_.streams[op.target];
     const auto& receivers = stream.receivers;
-    const bool is_end = op.kind == OpKind::send ? stream.sender == engine
-                                                : std::find(receivers.begin(), receivers.end(), engine) != receivers.end();
+    const bool is_end = op.kind == OpKind::send
+                            ? stream.sender == engine
+                            : std::find(receivers.begin(), receivers.end(), engine) != receivers.end();
     require(is_end, who + (op.kind == OpKind::send ? " sends on" : " receives from") + " stream '" + stream.name +
                         "', which has its " + (op.kind == OpKind::send ? "sender" : "receivers") + " elsewhere");
     if (!check_operand(op.first_operand, who)) return;
     const Access& access = program_.accesses[program_.operands[op.first_operand].access];
     const auto [seen, added] = element_bytes_.try_emplace(op.target, access.element_bytes);
-    require(added || seen->second == access.element_bytes,
-            who + " moves elements of " + text(access.element_bytes) + " bytes on '" + stream.name +
-                "', where another transfer has " + text(seen->second));
+    require(added || seen->second == access.element_bytes, who + " moves elements of " + text(access.element_bytes) +
+                                                               " bytes on '" + stream.name +
+                                                               "', where another transfer has " + text(seen->second));
   }
 
   bool check_operand(Index operand, const std::string& who) {
@@ -168,8 +171,8 @@ class Validator {
     const std::size_t rank = access.sizes.size();
     require(rank <= max_dims, who + " has an access of " + std::to_string(rank) + " dimensions; hint: at most " +
                                   std::to_string(max_dims));
-    require(access.strides.size() == rank, who + " has " + std::to_string(rank) + " sizes and " +
-                                               std::to_string(access.strides.size()) + " strides");
+    require(access.strides.size() == rank,
+            who + " has " + std::to_string(rank) + " sizes and " + std::to_string(access.strides.size()) + " strides");
     if (rank > max_dims || access.strides.size() != rank) return false;
     in_range(access.element_bytes, 1, 64, "the element size of " + who);
     double span = 1;
@@ -178,8 +181,8 @@ class Validator {
       in_range(access.sizes[d], 1, max_number, "size " + std::to_string(d) + " of " + who);
       in_range(access.strides[d], -max_number, max_number, "stride " + std::to_string(d) + " of " + who);
       require(!writes || access.strides[d] != 0 || access.sizes[d] == 1,
-              who + " writes the same elements " + text(access.sizes[d]) + " times; hint: stride " +
-                  std::to_string(d) + " is 0");
+              who + " writes the same elements " + text(access.sizes[d]) + " times; hint: stride " + std::to_string(d) +
+                  " is 0");
       span += std::abs(static_cast<double>(access.strides[d])) * static_cast<double>(access.sizes[d]);
       elements *= static_cast<double>(access.sizes[d]);
     }

@@ -1,0 +1,209 @@
+"""A schedule to the flat program that the simulator runs: every engine of the array, with its channel and addresses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from npuflow.errors import Diagnostic, InputError, Severity
+from npuflow.schedule import model
+from npuflow.schedule.affine import Affine as Sum
+from npuflow.schedule.model import Schedule, Stage
+from npuflow.simulate import program as flat
+from npuflow.simulate.platform import Platform, Side
+from npuflow.target import Device
+
+_CAUSES = {"data": flat.Cause.DATA, "space": flat.Cause.SPACE, "task": flat.Cause.TASK}
+Place = Mapping[str, int]
+
+
+@dataclass
+class _Flattening:
+    schedule: Schedule
+    device: Device
+    cycles: Mapping[int, int]
+    platform: Platform = field(init=False)
+    used: dict[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.platform = Platform(self.device)
+
+    @property
+    def row_tiles(self) -> int:
+        return self.schedule.extents["tile"]
+
+    def program(self) -> flat.Program:
+        buffers = [self._buffer(b, place) for b in self.schedule.buffers.values() for place in self.schedule.places(b.span)]
+        engines = [self._engine(e, place) for e in self.schedule.engines.values() for place in self.schedule.places(e.span)]
+        streams = [self._stream(s, place) for s in self.schedule.streams.values() for place in self.schedule.places(s.span)]
+        semaphores = tuple(
+            flat.Semaphore(_name(s.name, place), s.initial, s.maximum, _CAUSES[s.cause])
+            for s in self.schedule.semaphores.values()
+            for place in self.schedule.places(s.span)
+        )
+        memories = [flat.Memory(b.name, 3, b.slot_bytes) for b in self.schedule.buffers.values() if b.level == 3]
+        memories += [flat.Memory(name, _level_of(name), size) for name, size in self.used.items()]
+        return flat.Program(
+            tuple(engines),
+            tuple(memories),
+            tuple(buffers),
+            semaphores,
+            self.platform.resources(),
+            tuple(streams),
+            self.device.clock_hz,
+        )
+
+    # Memory
+
+    def _buffer(self, buffer: model.Buffer, place: Place) -> flat.Buffer:
+        name = _name(buffer.name, place)
+        if buffer.level == 3:
+            return flat.Buffer(name, buffer.name, buffer.slot_bytes, tensor=buffer.name)
+        memory = self._memory(buffer, place)
+        alignment = self.device.level(buffer.level).alignment_bytes
+        slot = -(-buffer.slot_bytes // alignment) * alignment
+        address = self.used.get(memory, 0)
+        self.used[memory] = address + slot * buffer.depth
+        self._check_room(memory, buffer)
+        return flat.Buffer(name, memory, slot, address, buffer.depth, buffer.name)
+
+    def _memory(self, buffer: model.Buffer, place: Place) -> str:
+        if buffer.level == 1:
+            return f"L1 ({place['row']},{place['column']})"
+        return f"L2 {self._column(place)}"
+
+    def _check_room(self, memory: str, buffer: model.Buffer) -> None:
+        have = self.device.level(buffer.level).usable_bytes
+        if self.used[memory] <= have:
+            return
+        text = f"{memory} needs at least {self.used[memory]} bytes for {buffer.name} and what lies before it, has {have}"
+        raise InputError(Diagnostic(Severity.ERROR, f"{text}; hint: use smaller tiles or fewer slots", buffer.location))
+
+    def _column(self, place: Place) -> int:
+        """The memory tile that serves a place."""
+        if "tile" in place:
+            return place["tile"]
+        return place["column"] if "column" in place else place["row"] % self.row_tiles
+
+    # Engines
+
+    def _engine(self, engine: model.Engine, place: Place) -> flat.Engine:
+        body = self._steps(engine.program, place, ())
+        row, column = place.get("row", 0), self._column(place) if place else 0
+        if engine.stage is Stage.CONTROL:
+            launch = flat.Control(self.platform.cycles(self.device.control.launch_seconds), "launch")
+            return self.platform.control((launch, *body))
+        if engine.stage is Stage.CORE:
+            return self.platform.core((row, column), body)
+        level, side, number = self._channel(engine, place)
+        return self.platform.channel(level, side, (row, column), number, body)
+
+    def _channel(self, engine: model.Engine, place: Place) -> tuple[int, Side, int]:
+        """Level, side and number of the DMA channel; a memory tile's out channels begin with the rows it serves."""
+        parts = self.schedule.extents["part"]
+        row_part = place.get("row", 0) // self.row_tiles
+        return {
+            Stage.SHIM_OUT: (3, Side.OUT, engine.lane),
+            Stage.MEMORY_IN: (2, Side.IN, engine.lane),
+            Stage.MEMORY_OUT: (2, Side.OUT, row_part if engine.lane == 0 else parts),
+            Stage.CORE_IN: (1, Side.IN, engine.lane),
+            Stage.CORE_OUT: (1, Side.OUT, 0),
+            Stage.RESULT_IN: (2, Side.IN, 2 + place.get("row", 0)),
+            Stage.RESULT_OUT: (2, Side.OUT, parts + 1),
+            Stage.SHIM_IN: (3, Side.IN, 0),
+        }[engine.stage]
+
+    def _engine_name(self, name: str, place: Place) -> str:
+        engine = self.schedule.engines[name]
+        own = {coordinate: place[coordinate] for coordinate in engine.span}
+        level, side, number = self._channel(engine, own)
+        return self.platform.channel_name(level, side, (own.get("row", 0), self._column(own)), number)
+
+    def _stream(self, stream: model.Stream, place: Place) -> flat.Stream:
+        receivers = []
+        links: list[str] = []
+        level = self.schedule.engines[stream.receiver].stage in (Stage.CORE_IN, Stage.RESULT_IN)
+        outer, inner = (2, 1) if level else (3, 2)
+        for more in self.schedule.places(stream.multicast):
+            whole = {**place, **more}
+            receivers.append(self._engine_name(stream.receiver, whole))
+            link = self.platform.link(outer, inner, (whole.get("row", 0), self._column(whole)))
+            links += [link] if link not in links else []
+        sender = self._engine_name(stream.sender, place)
+        latency = self.device.link(outer, inner).latency_cycles
+        return flat.Stream(_name(stream.name, place), sender, tuple(receivers), tuple(links), latency)
+
+    # Steps
+
+    def _steps(self, steps: tuple[model.Step, ...], place: Place, loops: tuple[str, ...]) -> tuple[flat.Step, ...]:
+        return tuple(step for one in steps for step in self._step(one, place, loops))
+
+    def _step(self, step: model.Step, place: Place, loops: tuple[str, ...]) -> tuple[flat.Step, ...]:
+        if isinstance(step, model.Repeat):
+            return (flat.Loop(step.trips, self._steps(step.body, place, (*loops, step.counter))),)
+        if isinstance(step, model.Each):
+            places = [{**place, step.coordinate: value} for value in range(step.count)]
+            return tuple(s for each in places for s in self._steps(step.body, each, loops))
+        if isinstance(step, model.Acquire):
+            return (flat.Acquire(_at(step.semaphore, place)),)
+        if isinstance(step, model.Release):
+            return (flat.Release(_at(step.semaphore, place)),)
+        if isinstance(step, model.Send):
+            return (flat.Send(_at(step.stream, place), self._access(step.access, place, loops)),)
+        if isinstance(step, model.Receive):
+            return (flat.Receive(_at(step.stream, place), self._access(step.access, place, loops)),)
+        if isinstance(step, model.Configure):
+            cycles = self.platform.cycles(self.device.control.descriptor_seconds * step.descriptors)
+            return (flat.Control(cycles, "descriptor"),)
+        operands = tuple(
+            flat.Operand(self._access(operand.access, place, loops), operand.reads, operand.writes)
+            for operand in step.operands
+        )
+        return (flat.Compute(kernel_name(step.kernel), self.cycles[step.kernel], operands, step.kind),)
+
+    def _access(self, access: model.Access, place: Place, loops: tuple[str, ...]) -> flat.Access:
+        buffer = self.schedule.buffers[access.buffer.name]
+        limits = tuple(flat.Limit(limit.weights, _affine(limit.bound, place, loops)) for limit in access.limits)
+        return flat.Access(
+            _at(access.buffer, place),
+            access.sizes,
+            access.strides,
+            buffer.element_bytes,
+            _affine(access.offset, place, loops),
+            _affine(access.slot, place, loops),
+            limits,
+            flat.Outside.ZERO if access.zeros else flat.Outside.SKIP,
+        )
+
+
+def kernel_name(key: int) -> str:
+    return f"kernel{key}"
+
+
+def _level_of(memory: str) -> int:
+    return int(memory[1])
+
+
+def _name(name: str, place: Place) -> str:
+    return f"{name}[{','.join(str(value) for value in place.values())}]" if place else name
+
+
+def _at(ref: model.Ref, place: Place) -> str:
+    values = [_affine(index, place, ()).constant for index in ref.at]
+    return f"{ref.name}[{','.join(map(str, values))}]" if values else ref.name
+
+
+def _affine(total: Sum, place: Place, loops: tuple[str, ...]) -> flat.Affine:
+    """Coordinates become constants, counters positions in the loops around."""
+    constant, coefficients = total.constant, [0] * len(loops)
+    for name, coefficient in total.terms:
+        if name in loops:
+            coefficients[loops.index(name)] += coefficient
+        else:
+            constant += coefficient * place[name]
+    return flat.Affine(constant, tuple(coefficients))
+
+
+def flatten(schedule: Schedule, device: Device, cycles: Mapping[int, int]) -> flat.Program:
+    """The program; `cycles` gives each kernel's time per call."""
+    return _Flattening(schedule, device, cycles).program()

@@ -1,0 +1,102 @@
+"""A device's engines and shared rates as a program's: what turns a device file into cycles.
+
+Engines get their names here, so that everything that builds or reads programs agrees on them: `core (0,1)`,
+`core dma (0,1) in 0`, `memory tile dma 2 out 3`, `control`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import Enum
+
+from npuflow.simulate.program import Cause, Engine, Resource, Semaphore, Step
+from npuflow.target import Device, DmaEngine, Link, SharedBy
+
+DRAM_READ, DRAM_WRITE, DRAM_TOTAL = "dram read", "dram write", "dram"
+
+
+class Side(Enum):
+    """Which way a DMA channel moves data: into the memory it stands beside, or out of it."""
+
+    IN = "in"
+    OUT = "out"
+
+
+@dataclass(frozen=True)
+class Platform:
+    """The parts of a device, as programs name them."""
+
+    device: Device
+
+    def cycles(self, seconds: float) -> int:
+        """Whole device cycles; a cycle that has begun counts, up to rounding of the numbers in the file."""
+        return math.ceil(seconds * self.device.clock_hz - 1e-6)
+
+    def resources(self) -> tuple[Resource, ...]:
+        """Everything that transfers share: DRAM's rates and the lanes between levels."""
+        dram, clock = self.device.dram, self.device.clock_hz
+        rates = (
+            Resource(DRAM_READ, dram.read_bytes_per_second / clock, dram.read_run_overhead_bytes),
+            Resource(DRAM_WRITE, dram.write_bytes_per_second / clock, dram.write_run_overhead_bytes),
+            Resource(DRAM_TOTAL, dram.total_bytes_per_second / clock),
+        )
+        return rates + tuple(
+            Resource(self._link_name(link, instance), link.lanes * link.bytes_per_cycle)
+            for link in self.device.links
+            for instance in range(link.shared_by.instances(self.device.rows, self.device.columns))
+        )
+
+    def link(self, outer_level: int, inner_level: int, tile: tuple[int, int]) -> str:
+        """The name of the lanes that reach `tile` between two levels."""
+        link = self.device.link(outer_level, inner_level)
+        return self._link_name(link, self._instance(link.shared_by, tile))
+
+    def core(self, tile: tuple[int, int], body: tuple[Step, ...], number: int = 0) -> Engine:
+        """The compute engine of a tile, `number` counting the kinds in the device's file."""
+        engine = self.device.engines[number]
+        return Engine(f"{engine.name} ({tile[0]},{tile[1]})", body, kind=engine.name, tile=tile)
+
+    def control(self, body: tuple[Step, ...]) -> Engine:
+        """The processor that hands tasks to the outermost DMA engines."""
+        return Engine("control", body, kind="control")
+
+    def channel_name(self, level: int, side: Side, tile: tuple[int, int], number: int) -> str:
+        place = f"({tile[0]},{tile[1]})" if self._shared_by(level) is SharedBy.CORE else str(tile[1])
+        return f"{self.device.dma(level).name} {place} {side.value} {number}"
+
+    def channel(self, level: int, side: Side, tile: tuple[int, int], number: int, body: tuple[Step, ...]) -> Engine:
+        """One channel of the DMA engine beside the memory of `level` at `tile` (outside the cores: of its column)."""
+        dma = self.device.dma(level)
+        is_dram = level == max(lv.number for lv in self.device.levels)
+        latency = self.device.dram.latency_seconds if is_dram and side is Side.OUT else 0.0
+        return Engine(
+            self.channel_name(level, side, tile, number),
+            body,
+            kind=f"{dma.name} {side.value}",
+            tile=tile,
+            bytes_per_cycle=dma.bytes_per_cycle,
+            ports=_dram_ports(side) if is_dram else (),
+            start_cycles=dma.start_cycles,
+            latency_cycles=self.cycles(latency),
+        )
+
+    def semaphore(self, dma: DmaEngine, name: str, initial: int, cause: Cause) -> Semaphore:
+        """A lock of the memory that a DMA engine stands beside."""
+        return Semaphore(name, initial, max(dma.lock_max, 1), cause)
+
+    def _shared_by(self, level: int) -> SharedBy:
+        return self.device.level(level).shared_by
+
+    def _instance(self, shared_by: SharedBy, tile: tuple[int, int]) -> int:
+        row, column = tile
+        return {SharedBy.CORE: row * self.device.columns + column, SharedBy.COLUMN: column, SharedBy.ARRAY: 0}[
+            shared_by
+        ]
+
+    def _link_name(self, link: Link, instance: int) -> str:
+        return f"{link.name} {instance}"
+
+
+def _dram_ports(side: Side) -> tuple[str, ...]:
+    return (DRAM_READ if side is Side.OUT else DRAM_WRITE, DRAM_TOTAL)
