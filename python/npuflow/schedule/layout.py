@@ -157,5 +157,5 @@ def localise(transfer: Transfer, buffer: BufferInfo, part: Part) -> Transfer:
             target = layout.distance(f.target_stride) if outward else f.target_stride
             factors.append(Factor(f.size, f.weight, source, target))
         dimensions.append(replace(dimension, factors=tuple(factors)))
-    source, target = (transfer.source, end) if outward else (end, transfer.target)
-    return replace(transfer, source=source, target=target, dimensions=tuple(dimensions))
+    ends = (transfer.source, end) if outward else (end, transfer.target)
+    return replace(transfer, source=ends[0], target=ends[1], dimensions=tuple(dimensions))

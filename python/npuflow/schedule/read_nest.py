@@ -206,8 +206,13 @@ class NestReader:
         room = [left - start for left, start in zip(source.room, starts)]
         strides = [stride * int(step) for stride, step in zip(source.strides, steps)]
         kept = _kept_dims([e.full if e.limit is None else None for e in extents], op.results[0])
-        parts = [tuple(part[d] for d in kept) for part in (extents, strides, room)]
-        self._views[op.results[0]] = View(source.buffer, offset, *parts)
+        self._views[op.results[0]] = View(
+            source.buffer,
+            offset,
+            tuple(extents[d] for d in kept),
+            tuple(strides[d] for d in kept),
+            tuple(room[d] for d in kept),
+        )
 
     def _view(self, value: ir.Value) -> View:
         return self._views[value]

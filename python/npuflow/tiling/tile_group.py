@@ -31,8 +31,8 @@ def tile_groups(root: ir.Operation, tiles: Sequence[GroupTile], step: TileStep) 
     `step(handle, sizes)` gives the transform op that tiles `handle`; it must name its innermost loop `%loop`.
     """
     fills = [_detach_fill(tile.contraction) for tile in tiles]
-    for index, tile in enumerate(tiles):
-        _mark(tile.contraction, index)
+    for number, tile in enumerate(tiles):
+        _mark(tile.contraction, number)
     for tile in tiles:
         _tile(tile, step)
     tiled: dict[int, Contraction] = {}
