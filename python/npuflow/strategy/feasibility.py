@@ -142,7 +142,10 @@ def _lever(level: _Level, strategy: Strategy) -> str | None:
     if level.fits(level.with_single_buffers(strategy)):
         return f"lower depth_{level.field} from {depth} to 1"
     smallest = level.with_single_buffers(level.with_tile(strategy, level.step))
-    return f"lower tile-{level.field} from {_text((m, n, k))} to {_text(level.step)}" if level.fits(smallest) else None
+    if not level.fits(smallest):
+        return None
+    also = f" and depth_{level.field} from {depth} to 1" if depth > 1 else ""
+    return f"lower tile-{level.field} from {_text((m, n, k))} to {_text(level.step)}{also}"
 
 
 def _largest_k(level: _Level, strategy: Strategy, tile: Tile) -> int:
