@@ -8,6 +8,7 @@ from typing import ClassVar
 from npuflow.bufferize.check_memory import CheckMemory
 from npuflow.bufferize.protect_inputs import ProtectInputs
 from npuflow.bufferize.unify_copies import UnifyCopies
+from npuflow.core import apply_schedule as _apply_schedule  # noqa: F401  (registers npuflow-apply-schedule)
 from npuflow.core.options import option
 from npuflow.core.registry import NamedPipeline, Stage, StageElement, register_pipeline
 from npuflow.execute import verify_results as _verify_results  # noqa: F401  (registers npuflow-verify)
