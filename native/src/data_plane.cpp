@@ -161,12 +161,26 @@ void DataPlane::mark_written(Index op, const Placed& placed, bool also_read, Cyc
   finish_write(op, placed, now);
 }
 
-void DataPlane::call(Index op, const std::vector<Placed>& operands, Cycles now, Budget& budget) {
+void DataPlane::begin_kernel(Index op, const std::vector<Placed>& operands, Cycles now, Budget& budget) {
   const Op& step = program_.ops[op];
   for (std::size_t o = 0; o < operands.size(); ++o) {
     const Operand& operand = program_.operands[step.first_operand + o];
+    begin(op, operands[o], operand.writes, now);
     if (operand.reads) check_read(op, operands[o], now, budget);
   }
+}
+
+void DataPlane::end_kernel(Index op, const std::vector<Placed>& operands, Cycles now, Budget& budget) {
+  call(op, operands);
+  for (std::size_t o = 0; o < operands.size(); ++o) {
+    const Operand& operand = program_.operands[program_.ops[op].first_operand + o];
+    if (operand.writes) mark_written(op, operands[o], operand.reads, now, budget);
+    end(op, operands[o]);
+  }
+}
+
+void DataPlane::call(Index op, const std::vector<Placed>& operands) {
+  const Op& step = program_.ops[op];
   const KernelFunction& kernel = kernels_[step.target];
   std::vector<MemRef> memrefs;
   std::vector<void*> pointers;
@@ -178,11 +192,7 @@ void DataPlane::call(Index op, const std::vector<Placed>& operands, Cycles now, 
   for (std::size_t o = 0; kernel.abi == KernelAbi::memrefs && o < operands.size(); ++o) pointers[o] = memrefs[o].data();
   std::vector<void*> arguments;
   for (void*& pointer : pointers) arguments.push_back(kernel.abi == KernelAbi::memrefs ? &pointer : pointer);
-  if (kernel.call != nullptr) kernel.call(arguments.data());
-  for (std::size_t o = 0; o < operands.size(); ++o) {
-    const Operand& operand = program_.operands[step.first_operand + o];
-    if (operand.writes) mark_written(op, operands[o], operand.reads, now, budget);
-  }
+  kernel.call(arguments.data());
 }
 
 }  // namespace npuflow

@@ -44,7 +44,9 @@ class DataPlane {
   void move(TransferEnd& from, std::vector<TransferEnd*>& to, std::int64_t elements, Budget& budget);
   void finish_write(Index op, const Placed& placed, Cycles now);
 
-  void call(Index op, const std::vector<Placed>& operands, Cycles now, Budget& budget);
+  // A kernel has its operands to itself from begin to end, and really runs at its end.
+  void begin_kernel(Index op, const std::vector<Placed>& operands, Cycles now, Budget& budget);
+  void end_kernel(Index op, const std::vector<Placed>& operands, Cycles now, Budget& budget);
 
   std::vector<Hazard> take_hazards() { return std::move(hazards_); }
 
@@ -61,6 +63,7 @@ class DataPlane {
   };
 
   void report(const Hazard& hazard);
+  void call(Index op, const std::vector<Placed>& operands);
   void gather(TransferEnd& from, std::int64_t elements);
   void scatter(TransferEnd& to, std::int64_t elements);
   void check_run(Index op, const Placed& placed, const Run& run) const;

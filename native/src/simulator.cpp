@@ -158,17 +158,15 @@ void Simulator::place_operands(Index index, const Op& op) {
   for (Index o = 0; o < op.operand_count; ++o) {
     const Operand& operand = program_.operands[op.first_operand + o];
     const Placed here = place(program_, operand.access, engine.counters, engine.pc, budget_);
-    if (data_ == nullptr) continue;
-    placed.push_back(here);
-    data_->begin(engine.pc, here, operand.writes, now_);
+    if (data_ != nullptr) placed.push_back(here);
   }
+  if (data_ != nullptr) data_->begin_kernel(engine.pc, placed, now_, budget_);
 }
 
 void Simulator::end_timed(Index index) {
   EngineState& engine = engines_[index];
   if (data_ != nullptr && program_.ops[engine.pc].kind == OpKind::compute) {
-    data_->call(engine.pc, kernel_operands_[index], now_, budget_);
-    for (const Placed& placed : kernel_operands_[index]) data_->end(engine.pc, placed);
+    data_->end_kernel(engine.pc, kernel_operands_[index], now_, budget_);
   }
   if (now_ > engine.since) trace(index, engine.since);
   ++engine.pc;

@@ -192,7 +192,7 @@ class Operand:
 
 @dataclass(frozen=True)
 class Compute:
-    """One call of a kernel; in functional runs it sees its operands' bytes when it starts and writes when it ends."""
+    """One call of a kernel; its operands are its own from its begin to its end."""
 
     kernel: str
     cycles: int

@@ -1,0 +1,387 @@
+"""Functional runs: bytes go where the access patterns say, and what no right schedule does is reported."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from npuflow.errors import InputError
+from npuflow.simulate.kernels import Abi, KernelFunction, PythonKernels
+from npuflow.simulate.program import (
+    Access,
+    Acquire,
+    Affine,
+    Buffer,
+    Compute,
+    Control,
+    Engine,
+    Limit,
+    Loop,
+    Memory,
+    Operand,
+    Outside,
+    Program,
+    Receive,
+    Release,
+    Semaphore,
+    Send,
+    Stream,
+    contiguous,
+)
+from npuflow.simulate.results import HazardKind
+from npuflow.simulate.run import execute, simulate
+
+RANDOM = np.random.default_rng(7)
+
+
+def copy_program(source: Access, target: Access, source_bytes: int, target_bytes: int) -> Program:
+    return Program(
+        (Engine("out", (Send("s", source),)), Engine("in", (Receive("s", target),))),
+        memories=(Memory("x", 3, source_bytes), Memory("y", 3, target_bytes)),
+        buffers=(Buffer("x", "x", source_bytes), Buffer("y", "y", target_bytes)),
+        streams=(Stream("s", "out", ("in",)),),
+    )
+
+
+def test_a_transfer_transposes() -> None:
+    x = RANDOM.integers(0, 1 << 30, (6, 8), np.int32)
+    program = copy_program(Access("x", (8, 6), (1, 8), 4), contiguous("y", (8, 6), 4), x.nbytes, x.nbytes)
+    y = execute(program, {"x": x}, {}).memories["y"].view(np.int32).reshape(8, 6)
+    np.testing.assert_array_equal(y, x.T)
+
+
+def test_a_transfer_packs() -> None:
+    # 16 x 24 into 4 x 3 tiles of 4 x 8.
+    x = RANDOM.integers(-128, 127, (16, 24), np.int8)
+    source = Access("x", (4, 3, 4, 8), (4 * 24, 8, 24, 1), 1)
+    program = copy_program(source, contiguous("y", (4, 3, 4, 8), 1), x.nbytes, x.nbytes)
+    y = execute(program, {"x": x}, {}).memories["y"].view(np.int8).reshape(4, 3, 4, 8)
+    np.testing.assert_array_equal(y, x.reshape(4, 4, 3, 8).transpose(0, 2, 1, 3))
+
+
+def test_backward_strides_and_repeats() -> None:
+    x = np.arange(6, dtype=np.int16)
+    source = Access("x", (2, 6), (0, -1), 2, Affine(5))
+    y = execute(copy_program(source, contiguous("y", (12,), 2), 12, 24), {"x": x}, {}).memories["y"].view(np.int16)
+    np.testing.assert_array_equal(y, np.tile(x[::-1], 2))
+
+
+def test_long_streams_are_copied_whole() -> None:
+    # More than the core stages at once, and neither end contiguous.
+    x = RANDOM.integers(0, 255, (300, 700), np.uint8)
+    program = copy_program(Access("x", (700, 300), (1, 700), 1), contiguous("y", (700, 300), 1), x.nbytes, x.nbytes)
+    y = execute(program, {"x": x}, {}).memories["y"].reshape(700, 300)
+    np.testing.assert_array_equal(y, x.T)
+
+
+def test_zeros_outside_and_dropped_elements() -> None:
+    # A 5 x 6 matrix as one tile of 8 x 8 with zeros around, and from it the 3 x 3 at its start.
+    x = RANDOM.integers(1, 100, (5, 6), np.int32)
+    limits = (Limit((1, 0), Affine(5)), Limit((0, 1), Affine(6)))
+    padded = Access("x", (8, 8), (6, 1), 4, limits=limits, outside=Outside.ZERO)
+    result = execute(copy_program(padded, contiguous("y", (8, 8), 4), 120, 256), {"x": x}, {})
+    np.testing.assert_array_equal(result.memories["y"].view(np.int32).reshape(8, 8), np.pad(x, ((0, 3), (0, 2))))
+    assert result.results.traffic["x"].read_bytes == 120
+
+    dropped = Access(
+        "y", (5, 6), (3, 1), 4, limits=(Limit((1, 0), Affine(3)), Limit((0, 1), Affine(3))), outside=Outside.ZERO
+    )
+    result = execute(copy_program(contiguous("x", (5, 6), 4), dropped, 120, 36), {"x": x}, {})
+    np.testing.assert_array_equal(result.memories["y"].view(np.int32).reshape(3, 3), x[:3, :3])
+
+
+def test_a_window_that_begins_before_its_matrix() -> None:
+    # Rows -1 to 2 of 4: the first is cut off by a limit with a negative coefficient, or is zeros.
+    x = np.arange(8, dtype=np.int32).reshape(4, 2)
+    above = (Limit((-1, 0), Affine(0)),)  # index 0 is row -1
+    window = Access("x", (4, 2), (2, 1), 4, Affine(-2), limits=above, outside=Outside.ZERO)
+    y = execute(copy_program(window, contiguous("y", (4, 2), 4), 32, 32), {"x": x}, {}).memories["y"].view(np.int32)
+    np.testing.assert_array_equal(y.reshape(4, 2), np.pad(x[:3], ((1, 0), (0, 0))))
+    cut = dataclasses.replace(window, outside=Outside.SKIP)
+    y = execute(copy_program(cut, contiguous("y", (3, 2), 4), 32, 24), {"x": x}, {}).memories["y"].view(np.int32)
+    np.testing.assert_array_equal(y.reshape(3, 2), x[:3])
+
+
+# A product of 8 x 24 and 24 x 8 on one core, K in three tiles of 8, operands double-buffered.
+M = N = 8
+K, TILE = 24, 8
+TILE_BYTES = M * TILE * 4
+
+
+def matmul_program() -> Program:
+    turn = Affine(0, (1,))
+    a_send = Send("a", Access("a", (M, TILE), (K, 1), 4, Affine(0, (TILE,))), "read a")
+    b_send = Send("b", Access("b", (TILE, N), (N, 1), 4, Affine(0, (TILE * N,))), "read b")
+    a_slot, b_slot = contiguous("a l1", (M, TILE), 4, turn), contiguous("b l1", (TILE, N), 4, turn)
+    acc = contiguous("acc", (M, N), 4)
+    operands = (Operand(a_slot), Operand(b_slot), Operand(acc, reads=True, writes=True))
+    core = (
+        Compute("fill", 5, (Operand(acc, reads=False, writes=True),)),
+        Loop(
+            K // TILE,
+            (
+                Acquire("a full"),
+                Acquire("b full"),
+                Compute("matmul", 100, operands),
+                Release("a empty"),
+                Release("b empty"),
+            ),
+        ),
+        Release("c full"),
+    )
+    turns = K // TILE
+    a_fill = (Acquire("a empty"), Receive("a", a_slot), Release("a full"))
+    b_fill = (Acquire("b empty"), Receive("b", b_slot), Release("b full"))
+    return Program(
+        (
+            Engine("a out", (Loop(turns, (a_send,)),), bytes_per_cycle=4),
+            Engine("b out", (Loop(turns, (b_send,)),), bytes_per_cycle=4),
+            Engine("a in", (Loop(turns, a_fill),), bytes_per_cycle=4),
+            Engine("b in", (Loop(turns, b_fill),), bytes_per_cycle=4),
+            Engine("core", core),
+            Engine("c out", (Acquire("c full"), Send("c", acc)), bytes_per_cycle=4),
+            Engine("c in", (Receive("c", contiguous("c", (M, N), 4)),), bytes_per_cycle=4),
+        ),
+        memories=(
+            Memory("a", 3, M * K * 4),
+            Memory("b", 3, K * N * 4),
+            Memory("c", 3, M * N * 4),
+            Memory("l1", 1, 5 * TILE_BYTES),
+        ),
+        buffers=(
+            Buffer("a", "a", M * K * 4),
+            Buffer("b", "b", K * N * 4),
+            Buffer("c", "c", M * N * 4),
+            Buffer("a l1", "l1", TILE_BYTES, depth=2),
+            Buffer("b l1", "l1", TILE_BYTES, 2 * TILE_BYTES, depth=2),
+            Buffer("acc", "l1", TILE_BYTES, 4 * TILE_BYTES),
+        ),
+        semaphores=tuple(
+            Semaphore(f"{name} {state}", 2 * (state == "empty" and name != "c"))
+            for name in "abc"
+            for state in ("empty", "full")
+        ),
+        streams=(
+            Stream("a", "a out", ("a in",)),
+            Stream("b", "b out", ("b in",)),
+            Stream("c", "c out", ("c in",)),
+        ),
+    )
+
+
+def matmul(a: np.ndarray, b: np.ndarray, acc: np.ndarray) -> None:
+    acc += a @ b
+
+
+def fill(acc: np.ndarray) -> None:
+    acc[...] = 0
+
+
+def run_matmul(program: Program) -> tuple[np.ndarray, np.ndarray, tuple]:
+    a = RANDOM.integers(-9, 9, (M, K), np.int32)
+    b = RANDOM.integers(-9, 9, (K, N), np.int32)
+    kernels = PythonKernels()
+    steps = {step.kernel: step for step in all_computes(program)}
+    int32 = np.dtype(np.int32)
+    functions = {
+        "fill": kernels.wrap(fill, steps["fill"], [int32]),
+        "matmul": kernels.wrap(matmul, steps["matmul"], [int32] * 3),
+    }
+    executed = execute(program, {"a": a, "b": b}, functions)
+    kernels.raise_first()
+    c = executed.memories["c"].view(np.int32).reshape(M, N)
+    return c, a @ b, executed.results.hazards
+
+
+def all_computes(program: Program) -> list[Compute]:
+    found: list[Compute] = []
+
+    def visit(steps: tuple) -> None:
+        for step in steps:
+            if isinstance(step, Loop):
+                visit(step.body)
+            elif isinstance(step, Compute):
+                found.append(step)
+
+    for engine in program.engines:
+        visit(engine.body)
+    return found
+
+
+def with_engine(program: Program, name: str, body: tuple) -> Program:
+    engines = tuple(dataclasses.replace(e, body=body) if e.name == name else e for e in program.engines)
+    return dataclasses.replace(program, engines=engines)
+
+
+def test_a_matmul_computes_the_product() -> None:
+    program = matmul_program()
+    c, expected, hazards = run_matmul(program)
+    np.testing.assert_array_equal(c, expected)
+    assert hazards == ()
+
+
+def test_timing_and_functional_runs_take_the_same_time() -> None:
+    program = matmul_program()
+    nothing = KernelFunction(PythonKernels().wrap(lambda: None, Compute("k", 0), []).address)
+    x = np.zeros(M * K, np.int32)
+    executed = execute(program, {"a": x, "b": x}, {"fill": nothing, "matmul": nothing}, trace=True).results
+    timed = simulate(program, trace=True)
+    assert timed.cycles == executed.cycles
+    assert timed.trace is not None
+    assert executed.trace is not None
+    np.testing.assert_array_equal(timed.trace.rows, executed.trace.rows)
+
+
+def test_a_missing_wait_is_a_race() -> None:
+    # The core doesn't wait for its operands: it reads slot 0 while the first tile is on its way.
+    program = matmul_program()
+    core = next(e for e in program.engines if e.name == "core").body
+    loop = core[1]
+    assert isinstance(loop, Loop)
+    hasty = Loop(loop.count, loop.body[2:])
+    _, _, hazards = run_matmul(with_engine(program, "core", (core[0], hasty, core[2])))
+    races = [str(h) for h in hazards if h.kind is HazardKind.RACE]
+    assert any("'matmul' of 'core'" in race and "'receive a' of 'a in'" in race for race in races), races
+    assert any(h.kind is HazardKind.UNWRITTEN and "matmul" in h.step for h in hazards)
+
+
+def test_a_buffer_reused_early_is_a_race() -> None:
+    # The in-channel of `a` doesn't wait for an empty slot: it comes round to the slot that the core reads.
+    program = matmul_program()
+    receive = Receive("a", contiguous("a l1", (M, TILE), 4, Affine(0, (1,))))
+    program = with_engine(program, "a in", (Loop(K // TILE, (receive, Release("a full"))),))
+    _, _, hazards = run_matmul(program)
+    assert any(h.kind is HazardKind.RACE and {"a in", "core"} <= set(f"{h.step} {h.other}".split("'")) for h in hazards)
+
+
+def test_a_wrong_address_gives_a_wrong_result_or_a_race() -> None:
+    # `b`'s buffer overlaps the accumulator.
+    program = matmul_program()
+    moved = tuple(
+        dataclasses.replace(b, address_bytes=3 * TILE_BYTES) if b.name == "b l1" else b for b in program.buffers
+    )
+    c, expected, hazards = run_matmul(dataclasses.replace(program, buffers=moved))
+    assert (c != expected).any()
+    assert any(h.kind is HazardKind.RACE and h.memory == "l1" for h in hazards)
+
+
+def test_a_wrong_stride_leaves_its_slot() -> None:
+    program = matmul_program()
+    wide = Send("a", Access("a", (M, TILE), (K + 1, 1), 4, Affine(0, (TILE,))), "read a")
+    with pytest.raises(
+        InputError, match=r"'read a' of 'a out' touches bytes 64 to 795 of a slot of 'a', which has 768"
+    ):
+        run_matmul(with_engine(program, "a out", (Loop(K // TILE, (wide,)),)))
+
+
+def test_data_that_nobody_reads_is_reported() -> None:
+    # Two tiles to one slot with nothing in between.
+    x = np.zeros(16, np.int32)
+    y = contiguous("y", (16,), 4)
+    program = copy_program(contiguous("x", (16,), 4), y, 64, 64)
+    twice = with_engine(program, "out", (Loop(2, (Send("s", contiguous("x", (16,), 4)),)),))
+    twice = with_engine(twice, "in", (Loop(2, (Receive("s", y),)),))
+    hazards = execute(twice, {"x": x}, {}).results.hazards
+    assert [str(h) for h in hazards] == [
+        "'receive s' of 'in' overwrites bytes 0 to 63 of 'y' at cycle 128 before anything has read them"
+    ]
+
+
+def test_interleaved_writes_do_not_race() -> None:
+    # Two channels fill the even and the odd rows of one buffer at the same time; shifted by one row they would race.
+    def program(second_row: int) -> Program:
+        rows = [Access("y", (4, 8), (16, 1), 4, Affine(8 * row)) for row in (0, second_row)]
+        sends = tuple(Engine(f"out {i}", (Send(f"s{i}", contiguous("x", (4, 8), 4)),)) for i in range(2))
+        receives = tuple(Engine(f"in {i}", (Receive(f"s{i}", rows[i]),)) for i in range(2))
+        return Program(
+            sends + receives,
+            memories=(Memory("x", 3, 128), Memory("y", 2, 512)),
+            buffers=(Buffer("x", "x", 128), Buffer("y", "y", 512)),
+            streams=tuple(Stream(f"s{i}", f"out {i}", (f"in {i}",)) for i in range(2)),
+        )
+
+    x = np.zeros(32, np.int32)
+    assert execute(program(1), {"x": x}, {}).results.hazards == ()
+    (hazard,) = execute(program(2), {"x": x}, {}).results.hazards
+    assert hazard.kind is HazardKind.RACE
+    assert {hazard.step, hazard.other} == {"'receive s0' of 'in 0'", "'receive s1' of 'in 1'"}
+
+
+def test_unwritten_bytes_travel_silently_until_a_kernel_reads_them() -> None:
+    y = contiguous("y", (16,), 4)
+    program = copy_program(contiguous("x", (16,), 4), y, 64, 64)
+    program = with_engine(program, "in", (Receive("s", y), Compute("k", 1, (Operand(y),))))
+    kernel = PythonKernels().wrap(lambda _: None, Compute("k", 1, (Operand(y),)), [np.dtype(np.int32)])
+    executed = execute(program, {}, {"k": kernel})
+    assert [h.kind for h in executed.results.hazards] == [HazardKind.UNWRITTEN]
+    assert set(executed.memories["y"]) == {0xFF}
+    assert execute(program, {"x": np.zeros(16, np.int32)}, {"k": kernel}).results.hazards == ()
+
+
+def test_kernels_take_memref_descriptors() -> None:
+    # The descriptor of a 2 x 3 tile with row stride 5, offset 4 elements into its buffer.
+    seen: list[tuple[int, ...]] = []
+    operand = Access("y", (2, 3), (5, 1), 4, Affine(4))
+    import ctypes
+
+    @ctypes.CFUNCTYPE(None, ctypes.POINTER(ctypes.POINTER(ctypes.POINTER(ctypes.c_int64))))
+    def kernel(arguments):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+        seen.append(tuple(arguments[0][0][i] for i in range(7)))
+
+    function = KernelFunction(ctypes.cast(kernel, ctypes.c_void_p).value or 0, Abi.MEMREFS, kernel)
+    program = Program(
+        (Engine("core", (Compute("k", 1, (Operand(operand),)),)),),
+        memories=(Memory("y", 1, 64),),
+        buffers=(Buffer("y", "y", 64),),
+    )
+    executed = execute(program, {"y": np.zeros(16, np.int32)}, {"k": function})
+    first = executed.memories["y"].ctypes.data + 4 * 4
+    assert seen == [(first, first, 0, 2, 3, 5, 1)]
+
+
+def test_an_exception_in_a_kernel_is_raised() -> None:
+    program = Program((Engine("core", (Loop(3, (Compute("k", 1),)),)),))
+    kernels = PythonKernels()
+
+    def fails() -> None:
+        raise ZeroDivisionError
+
+    execute(program, {}, {"k": kernels.wrap(fails, Compute("k", 1), [])})
+    with pytest.raises(ZeroDivisionError):
+        kernels.raise_first()
+
+
+def test_a_step_that_takes_no_time_still_happens() -> None:
+    program = Program((Engine("core", (Loop(3, (Compute("k", 0),)),)),))
+    calls: list[int] = []
+    kernel = PythonKernels().wrap(lambda: calls.append(1), Compute("k", 0), [])
+    assert execute(program, {}, {"k": kernel}).results.cycles == 0
+    assert len(calls) == 3
+
+
+@pytest.mark.parametrize(
+    ("inputs", "kernels", "message"),
+    [
+        ({"z": np.zeros(4, np.uint8)}, {"k": KernelFunction(1)}, "unknown memory 'z'; hint: did you mean y"),
+        ({"y": np.zeros(4, np.uint8)}, {"k": KernelFunction(1)}, "memory 'y' has 64 bytes, its data 4"),
+        ({}, {}, "kernel 'k' has no function; hint: there are none"),
+    ],
+)
+def test_wrong_data(inputs: dict, kernels: dict, message: str) -> None:
+    program = Program((Engine("core", (Control(1), Compute("k", 1))),), memories=(Memory("y", 1, 64),))
+    with pytest.raises(InputError, match=message):
+        execute(program, inputs, kernels)
+
+
+def test_memories_too_large_for_a_functional_run() -> None:
+    program = Program((), memories=(Memory("y", 3, 1 << 40),))
+    with pytest.raises(InputError, match="the memories take 1099511627776 bytes"):
+        execute(program, {}, {})
+
+
+def test_inputs_are_not_changed() -> None:
+    x = np.arange(16, dtype=np.int32)
+    program = copy_program(contiguous("x", (16,), 4), contiguous("y", (16,), 4), 64, 64)
+    executed = execute(program, {"x": x}, {})
+    executed.memories["x"][:] = 0
+    np.testing.assert_array_equal(x, np.arange(16))

@@ -1,0 +1,212 @@
+"""Programs that are wrong: each gets a clear error, in bounded time and memory."""
+
+import dataclasses
+import time
+import tracemalloc
+
+import pytest
+
+from npuflow.errors import InputError
+from npuflow.simulate.program import (
+    Access,
+    Acquire,
+    Affine,
+    Buffer,
+    Cause,
+    Compute,
+    Control,
+    Engine,
+    Limit,
+    Loop,
+    Memory,
+    Operand,
+    Program,
+    Receive,
+    Release,
+    Resource,
+    Semaphore,
+    Send,
+    Step,
+    Stream,
+    contiguous,
+)
+from npuflow.simulate.run import DeadlockError, RunLimits, simulate
+
+
+def error_of(program: Program, limits: RunLimits | None = None) -> str:
+    with pytest.raises(InputError) as caught:
+        simulate(program, limits=limits or RunLimits())
+    return str(caught.value)
+
+
+def engines(*bodies: tuple[Step, ...], **rest: object) -> Program:
+    """Engines e0, e1, ... of these bodies."""
+    return Program(tuple(Engine(f"e{i}", body) for i, body in enumerate(bodies)), **rest)  # type: ignore[arg-type]
+
+
+ONE = contiguous("b", (4,), 4)
+STORAGE = {"memories": (Memory("m", 1, 64),), "buffers": (Buffer("b", "m", 64),)}
+WIRE = {**STORAGE, "streams": (Stream("s", "e0", ("e1",)),)}
+
+
+def transfer(access: Access) -> Program:
+    return engines((Send("s", ONE),), (Receive("s", access, "take"),), **WIRE)
+
+
+def test_a_circle_of_waits_is_named() -> None:
+    # Each takes its own and wants the other's.
+    program = engines(
+        (Control(7), Acquire("full"), Release("empty")),
+        (Acquire("empty"), Release("full")),
+        semaphores=(Semaphore("empty"), Semaphore("full")),
+    )
+    assert error_of(program) == (
+        "error: deadlock at cycle 7: a circle of 2: "
+        "'e0' waits at 'acquire full' for 1 of semaphore 'full' (has 0), which 'e1' can still release; "
+        "'e1' waits at 'acquire empty' for 1 of semaphore 'empty' (has 0), which 'e0' can still release; "
+        "hint: check that each acquire has its release, and the buffers' depths"
+    )
+
+
+def test_a_lock_that_is_never_released() -> None:
+    program = engines(
+        (Loop(3, (Acquire("s"), Control(5))),), (Loop(2, (Release("s"), Control(1))),), semaphores=(Semaphore("s"),)
+    )
+    message = "'e0' waits at 'acquire s' for 1 of semaphore 's' (has 0), which nobody can still release"
+    assert f"deadlock at cycle 10: {message}" in error_of(program)
+
+
+def test_a_receiver_without_its_sender() -> None:
+    program = engines((Send("s", ONE), Control(9)), (Loop(2, (Receive("s", ONE),)),), **WIRE)
+    message = "'e1' waits at 'receive s' for an engine that has ended at stream 's'"
+    assert message in error_of(program)
+
+
+def test_a_multicast_whose_receiver_waits_for_its_sender() -> None:
+    program = engines(
+        (Send("s", ONE), Release("go")),
+        (Receive("s", ONE),),
+        (Acquire("go"), Receive("s", ONE)),
+        **{**WIRE, "streams": (Stream("s", "e0", ("e1", "e2")),)},
+        semaphores=(Semaphore("go"),),
+    )
+    message = error_of(program)
+    assert "a circle of 2: 'e0' waits at 'send s' for 'e2' at stream 's'; 'e2' waits at 'acquire go'" in message
+    assert "'e1' waits at 'receive s' for 'e2' at stream 's'" in message
+
+
+def test_a_deadlock_of_many_engines_is_told_briefly() -> None:
+    program = engines(*((Acquire("s"),) for _ in range(100)), semaphores=(Semaphore("s"),))
+    message = error_of(program)
+    assert message.count("waits at") == 12
+    assert "and 88 more" in message
+
+
+def test_deadlocks_have_their_own_type() -> None:
+    with pytest.raises(DeadlockError):
+        simulate(engines((Acquire("s"),), semaphores=(Semaphore("s"),)))
+
+
+def test_a_semaphore_that_overflows() -> None:
+    program = engines((Loop(5, (Control(2), Release("s", 20))),), semaphores=(Semaphore("s", maximum=63),))
+    assert "'release s' of 'e0' raises semaphore 's' to 80 at cycle 8, above its maximum 63" in error_of(program)
+
+
+@pytest.mark.parametrize(
+    ("program", "message"),
+    [
+        (engines((Acquire("full"),), semaphores=(Semaphore("fill"),)), "unknown semaphore 'full'; hint: did you mean"),
+        (engines((Send("t", ONE),), (), **WIRE), "'send t' of engine 'e0': unknown stream 't'"),
+        (transfer(contiguous("c", (4,), 4)), "'take' of engine 'e1': unknown buffer 'c'"),
+        (Program((), buffers=(Buffer("b", "m", 4),)), "buffer 'b': unknown memory 'm'"),
+        (Program((), streams=(Stream("s", "x", ("y",)),)), "stream 's': unknown engine 'x'"),
+        (Program((Engine("e", (), ports=("p",)),)), "engine 'e': unknown resource 'p'"),
+        (Program((Engine("e", ()), Engine("e", ()))), "two things of kind engine are named 'e'"),
+        (Program((), semaphores=(Semaphore("s", cause=Cause.KERNEL),)), "the cause kernel; hint: use one of data"),
+        (engines((Receive("s", ONE),), (), **WIRE), "'receive s' of 'e0' receives from stream 's'"),
+        (engines((), (Send("s", ONE),), **WIRE), "'send s' of 'e1' sends on stream 's'"),
+        (Program((Engine("e", ()),), streams=(Stream("s", "e", ("e",)),)), "'s' has an engine at two of its ends"),
+        (Program((Engine("e", ()),), streams=(Stream("s", "e", ()),)), "stream 's' has no receiver"),
+        (transfer(Access("b", (4,), (0,), 4)), "'take' of 'e1' writes the same elements 4 times; hint: stride 0 is 0"),
+        (transfer(Access("b", (0,), (1,), 4)), "size 0 of 'take' of 'e1' is 0; hint: it must be 1 to"),
+        (transfer(Access("b", (-1,), (1,), 4)), "size 0 of 'take' of 'e1' is -1"),
+        (transfer(Access("b", (4,), (1, 1), 4)), "has 1 sizes and 2 strides"),
+        (transfer(Access("b", (1,) * 9, (1,) * 9, 4)), "an access of 9 dimensions; hint: at most 8"),
+        (transfer(contiguous("b", (16,), 1)), "moves elements of 1 bytes on 's', where another transfer has 4"),
+        (transfer(Access("b", (4,), (1,), 0)), "the element size of 'take' of 'e1' is 0"),
+        (transfer(Access("b", (4,), (1,), 4, Affine(0, (1,)))), "uses the counters of 1 loops in its offset"),
+        (transfer(Access("b", (4,), (1,), 4, limits=(Limit((1, 1), Affine(2)),))), "a limit of 2 coefficients for 1"),
+        (transfer(Access("b", (2, 2), (2, 1), 4, limits=(Limit((1, 1), Affine(2)),))), "skips by a limit over several"),
+        (transfer(Access("b", (4,), (1,), 4, Affine(1 << 60))), "has an offset that leaves every memory"),
+        (transfer(Access("b", (1 << 45,), (1,), 4)), "more elements, or a wider span, than any memory"),
+        (transfer(Access("b", (1 << 80,), (1,), 4)), "a number the simulator cannot hold"),
+        (transfer(Access("b", (4,), (5,), 4, Affine(3))), "touches bytes 12 to 75 of a slot of 'b', which has 64"),
+        (engines((Loop(-1, ()),)), "the trip count of a loop of 'e0' is -1"),
+        (engines((Control(-1),)), "the cycles of 'control' of 'e0' is -1"),
+        (engines((Acquire("s", 0),), semaphores=(Semaphore("s"),)), "the count of 'acquire s' of 'e0' on 's' is 0"),
+        (engines((Acquire("s", 64),), semaphores=(Semaphore("s"),)), "is 64; hint: it must be 1 to 63"),
+        (Program((), semaphores=(Semaphore("s", 64),)), "the initial value of semaphore 's' is 64"),
+        (Program((), resources=(Resource("r", 0.0),)), "resource 'r' moves 0.000000 bytes per cycle"),
+        (Program((), resources=(Resource("r", float("nan")),)), "resource 'r' moves nan bytes per cycle"),
+        (Program((), resources=(Resource("r", 1.0, -1.0),)), "resource 'r' loses -1.000000 bytes' time per run"),
+        (Program((), memories=(Memory("m", 1, 0),)), "the size of 'm' is 0"),
+        (
+            Program((), memories=(Memory("m", 1, 100),), buffers=(Buffer("b", "m", 40, 30, 2),)),
+            "buffer 'b' needs bytes 30 to 109 of 'm', which has 100",
+        ),
+        (Program((), memories=(Memory("m", 1, 8),), buffers=(Buffer("b", "m", 8, -8),)), "address of buffer 'b' is -8"),
+        (
+            engines((Loop(2, (Compute("k", 1, (Operand(Access("b", (4,), (1,), 4, slot=Affine(0, (-1,)))),)),)),),
+                    memories=(Memory("m", 1, 64),), buffers=(Buffer("b", "m", 32, depth=2),)),
+            "'k' of 'e0' uses slot -1 of 'b'",
+        ),
+    ],
+)  # fmt: skip
+def test_wrong_programs(program: Program, message: str) -> None:
+    assert message in error_of(program)
+
+
+def test_all_problems_are_told() -> None:
+    program = engines((Control(-1), Control(-2)), semaphores=(Semaphore("s", -1),))
+    assert error_of(program).count("error:") == 3
+
+
+def nested(depth: int, trips: int) -> tuple[Step, ...]:
+    return (Control(0),) if depth == 0 else (Loop(trips, nested(depth - 1, trips)),)
+
+
+def test_huge_loops_end_in_bounded_time_and_memory() -> None:
+    program = engines(nested(8, 1 << 40), nested(3, 1 << 40))
+    tracemalloc.start()
+    began = time.monotonic()
+    message = error_of(program, RunLimits(steps=20_000_000))
+    assert time.monotonic() - began < 10
+    assert tracemalloc.get_traced_memory()[1] < 10 << 20
+    tracemalloc.stop()
+    assert "takes more than 20000000 steps; hint: use larger tiles, or allow more steps" in message
+
+
+def test_loops_nested_too_deeply() -> None:
+    assert "loops more than 32 deep" in error_of(engines(nested(200, 2)))
+
+
+def test_time_does_not_overflow() -> None:
+    assert "more than 2^60 cycles" in error_of(engines((Loop(1 << 20, (Control(1 << 47),)),)))
+
+
+def test_long_traces_are_cut() -> None:
+    program = engines((Loop(1000, (Control(1),)),))
+    results = simulate(program, trace=True, limits=RunLimits(trace_events=10))
+    assert results.trace is not None
+    assert len(results.trace) == 10
+    assert results.trace.is_cut
+    assert results.cycles == 1000
+
+
+def test_counting_what_limits_leave_is_bounded() -> None:
+    # A limit over two long dimensions, of which only a sliver is inside.
+    from npuflow.simulate.program import Outside
+
+    wide = Access("b", (1 << 20, 1 << 20), (0, 0), 4, limits=(Limit((1, 1), Affine(3)),), outside=Outside.ZERO)
+    program = dataclasses.replace(transfer(ONE), engines=(Engine("e0", (Send("s", wide),)), Engine("e1", ())))
+    assert "takes more than 1000 steps" in error_of(program, RunLimits(steps=1000))
