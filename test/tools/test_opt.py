@@ -217,4 +217,11 @@ def test_start_up_imports_nothing_that_it_does_not_need() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, env=environment, check=True)
     imported = set(re.findall(r"'([\w.]+)'", done.stderr.decode()))
     assert "npuflow.core.runner" in imported
-    assert not imported & {"iree", "hypothesis", "asyncio", "torch", "npuflow.execute"}
+    assert not imported & {"iree", "hypothesis", "asyncio", "torch", "ml_dtypes", "npuflow.execute.jit"}
+
+
+def test_the_page_names_every_flag() -> None:
+    page = (ROOT / "docs" / "npuflow-opt.md").read_text()
+    flags = re.findall(r"^ +(-{1,2}[\w-]+)", opt("--help").stdout.decode().split("Passes and named")[0], re.MULTILINE)
+    assert len(flags) > 30
+    assert [flag for flag in flags if not re.search(rf"{re.escape(flag)}\b", page)] == []
