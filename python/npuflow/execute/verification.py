@@ -21,13 +21,15 @@ from npuflow.execute.sandbox import ProgramFailedError
 
 
 class Judge(Enum):
-    """Who says what the input computes: IREE, or the JIT that runs everything else (for functions of memrefs)."""
+    """Who says what the input computes: IREE, the JIT that runs everything else (for memrefs), numpy (in tests)."""
 
     IREE = "iree"
     JIT = "jit"
+    NUMPY = "numpy"
 
     def __str__(self) -> str:
-        return "IREE" if self is Judge.IREE else "the input's own execution"
+        names = {Judge.IREE: "IREE", Judge.JIT: "the input's own execution", Judge.NUMPY: "numpy"}
+        return names[self]
 
 
 class Status(Enum):

@@ -51,7 +51,8 @@ class VerifyResults(Pass):
         assert context.input is not None
         expected = parse_file(self.against, op.context).operation if self.against else context.input
         against = f"'{self.against}'" if self.against else "the input"
-        for reference in make_references(expected, self.function, self.seed, Judge(self.oracle.value)):
+        function, judge = self.function.removeprefix("@"), Judge(self.oracle.value)
+        for reference in make_references(expected, function, self.seed, judge):
             outcome = check(op, reference)
             place = next((f for f in functions_of(op) if f.opview.name.value == reference.name), op)
             context.count(f"functions that are {outcome.status.value}")

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 STDIN = "<stdin>"
 _COLUMN = 30
 _WIDTH = 120
+_STAGE_WIDTH = 40
 
 
 @dataclass(frozen=True)
@@ -123,9 +124,10 @@ def _parse(path: str, sink: DiagnosticSink) -> ir.Module:
 
 
 def _print_check(made: PassCheck) -> None:
+    stage = f"{made.position:>4}  {textwrap.shorten(made.text, _STAGE_WIDTH, placeholder=' ...'):<{_STAGE_WIDTH}}"
     for check in made.checks:
-        stage = f"{made.position:>4}  {made.name:<40}" + (f" @{check.function}" if len(made.checks) > 1 else "")
-        print(f"{stage}  {check.status.value:<8} {check}  {check.seconds:.2f} s", flush=True)
+        function = f"  @{check.function}" if len(made.checks) > 1 else ""
+        print(f"{stage}{function}  {check.status.value:<8} {check}  {check.seconds:.2f} s", flush=True)
 
 
 def _failure(module: ir.Module, verdict: Verdict, flags: VerifyFlags) -> Diagnostic:
