@@ -190,7 +190,10 @@ class _Projection:
         stream = self.schedule.streams[route.stream]
         at, each = self._at(key, stream.span)
         each = (*each, *(name for name in self._ref(key, own.buffer)[1] if name not in each))
-        values = {ROW: self.routes.address(key, ROW)[0]} if key.stage in (Stage.SHIM_OUT, Stage.MEMORY_IN) else {}
+        values = {}
+        if key.stage in (Stage.SHIM_OUT, Stage.MEMORY_IN) and key.lane == 0:
+            values[ROW], parts = self.routes.address(key, ROW)
+            each = (*each, *(name for name in parts if name not in each))
         step: Step
         if sends:
             step = Send(Ref(stream.name, at), _with(read, values), moved.location)

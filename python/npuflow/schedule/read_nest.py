@@ -222,10 +222,12 @@ class NestReader:
     def _copy(self, op: ir.Operation, body: list[Statement]) -> None:
         source, target = self._view(op.operands[0]), self._view(op.operands[1])
         pads = target.buffer.name in self._zeroed
-        outer = source if source.buffer.space == L3 else target
+        outer, inner = (source, target) if source.buffer.space == L3 else (target, source)
+        widens = pads or (source.buffer.space, target.buffer.space) == (L2, L3)
         dimensions = []
         for d in range(len(source.extents)):
-            size = _padded_size(source.extents[d].full, target, d) if pads else source.extents[d].full
+            size = source.extents[d].full
+            size = _padded_size(size, inner, d) if widens else size
             factor = Factor(size, 1, source.strides[d], target.strides[d])
             dimensions.append(Dimension((factor,), _limit(outer, d, size)))
         self._transfer(op, source, target, dimensions, pads, body)
@@ -387,10 +389,10 @@ def _limit(view: View, d: int, size: int) -> Affine | None:
     return Affine(extent.full)
 
 
-def _padded_size(size: int, target: View, d: int) -> int:
-    """How far a padding copy fills: to the end of the buffer, or of its piece where a loop goes through it."""
-    stride, whole = target.strides[d], target.buffer.shape[d]
-    steps = [c // stride for _, c in target.offset.terms if stride <= c < whole * stride]
+def _padded_size(size: int, inner: View, d: int) -> int:
+    """How far a copy of a partial tile goes in L2: to the end of the buffer, or of a loop's piece of it."""
+    stride, whole = inner.strides[d], inner.buffer.shape[d]
+    steps = [c // stride for _, c in inner.offset.terms if stride <= c < whole * stride]
     return min([step for step in steps if step >= size], default=whole)
 
 

@@ -1,0 +1,61 @@
+"""From a bufferized function to its schedule: read, reroll, project."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from npuflow.bindings import ir
+from npuflow.frontend.contraction import STRATEGY
+from npuflow.schedule.describe_kernels import describe_kernel
+from npuflow.schedule.kernel_cycles import KernelShape, kernel_cycles
+from npuflow.schedule.model import Schedule
+from npuflow.schedule.nest import Kernel, Nest, Transfer, walk
+from npuflow.schedule.project import project
+from npuflow.schedule.read_nest import read_nest
+from npuflow.schedule.reroll import reroll
+from npuflow.schedule.tasks import Tasks
+from npuflow.strategy.strategy import strategy_fields
+from npuflow.target import Device
+
+
+@dataclass(frozen=True)
+class Scheduled:
+    """A function's schedule; `kernels[key]` is the linalg op that a Compute step with that key stands for."""
+
+    schedule: Schedule
+    nest: Nest
+    kernels: tuple[ir.Operation, ...]
+    shapes: tuple[KernelShape, ...]
+    device: Device
+
+    def kernel_cycles(self) -> dict[int, int]:
+        """The predicted time of one call of each kernel."""
+        return {key: kernel_cycles(shape, self.device) for key, shape in enumerate(self.shapes)}
+
+
+def build_schedule(function: ir.Operation, device: Device) -> Scheduled:
+    """The schedule of a bufferized function; raises InputError, located, for what cannot be scheduled."""
+    nest, kernels = read_nest(function)
+    reroll(nest)
+    outer = device.dma(3)
+    schedule = project(nest, device.columns, Tasks(outer.pattern, outer.queue_depth), _depths(nest, kernels))
+    return Scheduled(schedule, nest, tuple(kernels), tuple(map(describe_kernel, kernels)), device)
+
+
+def _depths(nest: Nest, kernels: list[ir.Operation]) -> dict[str, int]:
+    """Slots of the operands' buffers in L1 and L2, as the strategy on each matmul says."""
+    depths: dict[str, int] = {}
+    for statement, _ in walk(nest.body):
+        if not isinstance(statement, Kernel) or statement.kind != "matmul":
+            continue
+        fields = _fields(kernels[statement.key])
+        for buffer in statement.reads[:2]:
+            depths[buffer.name] = int(fields.get("depth_l1", 1))  # type: ignore[arg-type]
+            for feeder, _ in walk(nest.body):
+                if isinstance(feeder, Transfer) and feeder.target.buffer is buffer:
+                    depths[feeder.source.buffer.name] = int(fields.get("depth_l2", 1))  # type: ignore[arg-type]
+    return depths
+
+
+def _fields(op: ir.Operation) -> dict[str, int | tuple[int, ...]]:
+    return strategy_fields(op.attributes[STRATEGY]) if STRATEGY in op.attributes else {}
