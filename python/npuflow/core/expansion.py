@@ -62,28 +62,20 @@ def leaves_of(nest: Nest) -> Iterator[tuple[str, Leaf]]:
             yield nest.anchor, element
 
 
-def stages_of(nest: Nest) -> list[Stage]:
-    """The stages of every named pipeline in a pipeline."""
-    stages: list[Stage] = []
-    for element in nest.elements:
-        if isinstance(element, Nest):
-            stages += stages_of(element)
-        elif isinstance(element, NamedNode):
-            stages += element.instance.stages()
-    return stages
-
-
 def _with_device(node: Node, device: str | None) -> Node:
     """The node with its `device` option set, if it has one that wasn't given."""
     if device is None or not isinstance(node, (PassNode, NamedNode)):
         return node
     options = node.text.partition("{")[2].removesuffix("}")
     given = {key for key, _ in split_assignments(options)}
-    owner: type = type(node.instance)
-    known = {spec.key for spec in option_specs(owner)}
-    if DEVICE_KEY in given or DEVICE_KEY not in known:
+    if DEVICE_KEY in given or not _has_device(node.instance):
         return node
     return make_node(node.name, f"{options} {DEVICE_KEY}={print_value(device)}")
+
+
+def _has_device(owner: object) -> bool:
+    kind: type = type(owner)
+    return any(spec.key == DEVICE_KEY for spec in option_specs(kind))
 
 
 @dataclass
@@ -113,8 +105,9 @@ class _Expander:
         nodes: list[Node] = []
         stages = pipeline.stages()
         self.stages_seen += [stage.name for stage in stages]
+        device = None if _has_device(pipeline) else self.how.device  # a pipeline that has one gives it to its passes
         for stage in self.scheduled(pipeline, stages):
-            nodes += [_with_device(node, self.how.device) for node in expand_stage(stage)]
+            nodes += [_with_device(node, device) for node in expand_stage(stage)]
             if stage.name == self.how.stop_after:
                 self.stopped = True
                 break
