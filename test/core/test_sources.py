@@ -28,7 +28,7 @@ def test_what_is_parsed_has_the_lines_of_the_input(lines: list[str]) -> None:
         text = chunk.parseable()
         assert isinstance(text, str)
         for number, line in enumerate(text.split("\n")):
-            assert line in ("", source.lines[number])
+            assert line in ("", [*source.lines, ""][number])
 
 
 def test_without_a_marker_the_input_is_one_part() -> None:
