@@ -6,12 +6,11 @@ Everything here reads IR and changes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from npuflow.bindings import ir, linalg
 from npuflow.core.build import dynamic_marker, shape_of
-from npuflow.core.passes import ops_of
+from npuflow.core.passes import PassContext, ops_of
 
 LHS, RHS, INIT = 0, 1, 2
 STRATEGY = "npu.strategy"
@@ -101,6 +100,27 @@ def contractions(root: ir.Operation) -> list[Contraction]:
     return [c for c in found if c is not None]
 
 
+def matmuls(root: ir.Operation, context: PassContext, *, dynamic: bool = False) -> list[Contraction]:
+    """Every matmul below `root` that a pass can work on; an error for each contraction that it cannot.
+
+    With `dynamic`, sizes may be those of slices, as of blocks at a boundary.
+    """
+    found = [c for c in contractions(root) if not c.is_packed]
+    for contraction in found:
+        if not _is_matmul(contraction, dynamic):
+            kind = "" if dynamic else "static "
+            what = f"{contraction.op.name} is no matmul on {kind}tensors with one m, n and k loop"
+            context.error(contraction.op, what, "npuflow-check-input says what can be compiled")
+    return [] if context.failed else found
+
+
+def _is_matmul(contraction: Contraction, dynamic: bool) -> bool:
+    if not contraction.op.results or {len(contraction.m), len(contraction.n), len(contraction.k)} != {1}:
+        return False
+    sizes = contraction.loop_sizes()
+    return 0 not in sizes and (dynamic or dynamic_marker() not in sizes)
+
+
 def producer(value: ir.Value, *names: str) -> ir.Operation | None:
     """The op that defines `value`, if it has one of `names`."""
     owner = value.owner
@@ -142,10 +162,6 @@ def fill_of(contraction: Contraction) -> ir.Operation | None:
 def root_of(contraction: Contraction) -> ir.Operation:
     """The op whose result leaves the group: the tail if there is one."""
     return tail_of(contraction) or contraction.op
-
-
-def is_dynamic(sizes: Sequence[int]) -> bool:
-    return dynamic_marker() in sizes
 
 
 def k_loops(contraction: Contraction) -> list[ir.Operation]:

@@ -13,13 +13,13 @@ from npuflow.frontend.contraction import (
     INIT,
     STRATEGY,
     Contraction,
-    contractions,
+    matmuls,
     operand_loops,
     producer,
     tail_of,
 )
 from npuflow.promotion.shared_slices import L1
-from npuflow.strategy.strategy import required_strategy
+from npuflow.strategy.strategy import required_sizes
 
 _MARK = "npu.packing"
 
@@ -44,16 +44,16 @@ class PackOperands(Pass):
 
     name = "npuflow-pack-operands"
     group = "promotion"
-    pack: tuple[int, ...] = option((), "m,n,k of the instruction; default: the strategy's pack")
+    pack: tuple[int, int, int] | None = option(None, "m,n,k of the instruction; default: the strategy's pack")
 
     def run(self, op: ir.Operation, context: PassContext) -> None:
         count = 0
-        for contraction in contractions(op):
-            strategy = None if self.pack else required_strategy(self, contraction, context)
-            if (strategy is None and not self.pack) or contraction.is_packed:
+        for contraction in matmuls(op, context):
+            sizes = required_sizes(self, contraction, context, self.pack, lambda strategy: strategy.pack)
+            if sizes is None:
                 continue
             count += 1
-            m, n, k = strategy.pack if strategy else self.pack
+            m, n, k = sizes
             tail = tail_of(contraction)
             if tail is not None:
                 _pack_tail(contraction, tail, m, n)

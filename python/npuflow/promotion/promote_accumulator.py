@@ -11,10 +11,10 @@ from npuflow.core.registry import register_pass
 from npuflow.frontend.contraction import (
     INIT,
     Contraction,
-    contractions,
     enclosing,
     fill_of,
     final_result,
+    matmuls,
     only_user,
     tail_of,
 )
@@ -49,7 +49,7 @@ class PromoteAccumulator(Pass):
     group = "promotion"
 
     def run(self, op: ir.Operation, context: PassContext) -> None:
-        for contraction in contractions(op):
+        for contraction in matmuls(op, context):
             _promote_result(contraction)
             _promote_sum(contraction)
             context.count("accumulators promoted to L1")
@@ -76,7 +76,7 @@ def _promote_result(contraction: Contraction) -> None:
     if grid is None or insert is None or insert.name != "tensor.parallel_insert_slice":
         with at(result.owner.operation, after=True):
             moved = copy_into(result, allocate(shape_of(result), element_type_of(result), L2))
-        result.replace_all_uses_except(moved, moved.owner)
+        result.replace_all_uses_except(moved, moved.owner.operation)
         return
     output = len(grid.operands) - 1
     block = grid.operands[output]

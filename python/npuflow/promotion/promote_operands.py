@@ -13,14 +13,14 @@ from npuflow.frontend.contraction import (
     LHS,
     RHS,
     Contraction,
-    contractions,
     enclosing,
     k_loops,
+    matmuls,
     operand_loops,
     tail_of,
 )
 from npuflow.promotion.shared_slices import promote_to_l2, shared_slice
-from npuflow.strategy.strategy import required_strategy
+from npuflow.strategy.strategy import required_sizes
 
 
 @register_pass
@@ -51,10 +51,10 @@ class PromoteOperands(Pass):
     name = "npuflow-promote-operands"
     group = "promotion"
     tile_copies: bool = option(False, "copy operands in pieces of the L2 tile's k (for whole-K operands)")
-    copy_k: int = option(0, "k of these pieces; default: the strategy's tile-l2")
+    copy_k: int | None = option(None, "with tile-copies, k of a piece; default: the strategy's tile-l2")
 
     def run(self, op: ir.Operation, context: PassContext) -> None:
-        for contraction in contractions(op):
+        for contraction in matmuls(op, context):
             tile = self._copy_tile(contraction, context)
             for index in (LHS, RHS):
                 copy = _promote(contraction, contraction.op, index, context)
@@ -66,10 +66,11 @@ class PromoteOperands(Pass):
                 _promote(contraction, tail, index, context)
 
     def _copy_tile(self, contraction: Contraction, context: PassContext) -> int:
-        if self.copy_k or not self.tile_copies:
-            return self.copy_k
-        strategy = required_strategy(self, contraction, context)
-        return strategy.tile_l2[2] if strategy else 0
+        if not self.tile_copies:
+            return 0
+        given = None if self.copy_k is None else (self.copy_k,)
+        sizes = required_sizes(self, contraction, context, given, lambda strategy: strategy.tile_l2[2:])
+        return sizes[0] if sizes else 0
 
 
 def _tail_operands(contraction: Contraction, tail: ir.Operation | None) -> list[int]:

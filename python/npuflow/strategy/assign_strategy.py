@@ -12,7 +12,15 @@ from npuflow.core.passes import Pass, PassContext
 from npuflow.core.registry import register_pass
 from npuflow.dialect.device import chosen_device, record_device
 from npuflow.errors import InputError, with_hint
-from npuflow.frontend.contraction import INIT, STRATEGY, Contraction, contractions, operand_loops, root_of, tail_of
+from npuflow.frontend.contraction import (
+    INIT,
+    STRATEGY,
+    Contraction,
+    matmuls,
+    operand_loops,
+    root_of,
+    tail_of,
+)
 from npuflow.strategy.choose import Given, complete
 from npuflow.strategy.feasibility import violations
 from npuflow.strategy.footprint import Problem, TailOperand, l1_buffers, l2_buffers, total_bytes
@@ -56,7 +64,7 @@ class AssignStrategy(Pass):
     def run(self, op: ir.Operation, context: PassContext) -> None:
         device = chosen_device(op, self.device)
         chosen: list[tuple[Contraction, Strategy]] = []
-        for contraction in contractions(op):
+        for contraction in matmuls(op, context):
             strategy = self._choose(contraction, device, context)
             if strategy is not None:
                 chosen.append((contraction, strategy))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 
 from npuflow.bindings import ir
@@ -79,6 +80,23 @@ def strategy_of(contraction: Contraction) -> Strategy | None:
         return None
     values = strategy_fields(contraction.op.attributes[STRATEGY])
     return Strategy(**values) if {"grid", "tile_l2", "tile_l1", "pack"} <= set(values) else None  # type: ignore[arg-type]
+
+
+def required_sizes(
+    pass_: Pass,
+    contraction: Contraction,
+    context: PassContext,
+    given: tuple[int, ...] | None,
+    of: Callable[[Strategy], tuple[int, ...]],
+) -> tuple[int, ...] | None:
+    """The sizes that a pass was given as an option, else those of the op's strategy; None after reporting an error."""
+    if given is None:
+        strategy = required_strategy(pass_, contraction, context)
+        return None if strategy is None else of(strategy)
+    if min(given) > 0:
+        return given
+    context.error(contraction.op, f"{pass_.name} was given sizes {','.join(map(str, given))}", "sizes start at 1")
+    return None
 
 
 def required_strategy(pass_: Pass, contraction: Contraction, context: PassContext) -> Strategy | None:

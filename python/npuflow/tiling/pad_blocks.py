@@ -22,8 +22,8 @@ from npuflow.core.build import (
 from npuflow.core.options import option
 from npuflow.core.passes import Pass, PassContext
 from npuflow.core.registry import register_pass
-from npuflow.frontend.contraction import INIT, Contraction, contractions, operand_loops, producer, tail_of
-from npuflow.strategy.strategy import required_strategy
+from npuflow.frontend.contraction import INIT, Contraction, matmuls, operand_loops, producer, tail_of
+from npuflow.strategy.strategy import required_sizes
 
 
 @register_pass
@@ -46,16 +46,31 @@ class PadBlocks(Pass):
 
     name = "npuflow-pad-blocks"
     group = "tiling"
-    tile: tuple[int, ...] = option((), "m,n,k that blocks are padded to multiples of; default: the strategy's tile-l2")
+    tile: tuple[int, int, int] | None = option(
+        None, "m,n,k that blocks are padded to multiples of; default: the strategy's tile-l2"
+    )
 
     def run(self, op: ir.Operation, context: PassContext) -> None:
-        for contraction in contractions(op):
-            strategy = None if self.tile else required_strategy(self, contraction, context)
-            if strategy is None and not self.tile:
+        for contraction in matmuls(op, context, dynamic=True):
+            sizes = required_sizes(self, contraction, context, self.tile, lambda strategy: strategy.tile_l2)
+            if sizes is None or _has_unknown_sizes(contraction, context):
                 continue
-            m, n, k = strategy.tile_l2 if strategy else self.tile
-            if _pad_group(contraction, m, n, k):
+            if _pad_group(contraction, *sizes):
                 context.count("blocks padded")
+
+
+def _has_unknown_sizes(contraction: Contraction, context: PassContext) -> bool:
+    """Reports an operand of dynamic shape that is no slice, whose sizes nothing tells."""
+    unknown = [
+        value
+        for value in contraction.op.operands
+        if dynamic_marker() in shape_of(value)
+        and producer(value, "tensor.extract_slice", "tensor.empty", "linalg.fill") is None
+    ]
+    if unknown:
+        what = f"{contraction.op.name} has a dynamic shape ({unknown[0].type}) that is no block of a static one"
+        context.error(contraction.op, what, "make every size static, and run npuflow-tile-blocks before")
+    return bool(unknown)
 
 
 def _pad_group(contraction: Contraction, m: int, n: int, k: int) -> bool:

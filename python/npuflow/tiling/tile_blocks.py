@@ -10,8 +10,8 @@ from npuflow.core.build import at, element_type_of, empty, shape_of
 from npuflow.core.options import option
 from npuflow.core.passes import Pass, PassContext
 from npuflow.core.registry import register_pass
-from npuflow.frontend.contraction import Contraction, contractions, fill_of, producer, tail_of
-from npuflow.strategy.strategy import required_strategy
+from npuflow.frontend.contraction import Contraction, fill_of, matmuls, producer, tail_of
+from npuflow.strategy.strategy import required_sizes
 from npuflow.tiling.tile_group import GroupTile, tile_groups
 
 
@@ -39,16 +39,14 @@ class TileBlocks(Pass):
 
     name = "npuflow-tile-blocks"
     group = "tiling"
-    tile: tuple[int, ...] = option((), "m,n of a block; default: the strategy's tile-l2")
+    tile: tuple[int, int] | None = option(None, "m,n of a block; default: the strategy's tile-l2")
 
     def run(self, op: ir.Operation, context: PassContext) -> None:
         tiles: list[GroupTile] = []
-        for contraction in contractions(op):
-            strategy = None if self.tile else required_strategy(self, contraction, context)
-            if strategy is None and not self.tile:
-                continue
-            m, n = (strategy.tile_l2 if strategy else self.tile)[:2]
-            tiles.append(GroupTile(contraction, m, n, batch=1))
+        for contraction in matmuls(op, context):
+            sizes = required_sizes(self, contraction, context, self.tile, lambda strategy: strategy.tile_l2)
+            if sizes is not None:
+                tiles.append(GroupTile(contraction, sizes[0], sizes[1], batch=1))
         if context.failed:
             return
         filled = [fill_of(tile.contraction) is not None for tile in tiles]

@@ -9,8 +9,8 @@ from npuflow.bindings import ir
 from npuflow.core.options import option
 from npuflow.core.passes import Pass, PassContext
 from npuflow.core.registry import register_pass
-from npuflow.frontend.contraction import contractions
-from npuflow.strategy.strategy import required_strategy
+from npuflow.frontend.contraction import matmuls
+from npuflow.strategy.strategy import required_sizes
 from npuflow.tiling.tile_group import GroupTile, tile_groups
 
 
@@ -32,16 +32,14 @@ class TileCores(Pass):
 
     name = "npuflow-tile-cores"
     group = "tiling"
-    tile: tuple[int, ...] = option((), "m,n of a core's tile; default: the strategy's tile-l1")
+    tile: tuple[int, int] | None = option(None, "m,n of a core's tile; default: the strategy's tile-l1")
 
     def run(self, op: ir.Operation, context: PassContext) -> None:
         tiles: list[GroupTile] = []
-        for contraction in contractions(op):
-            strategy = None if self.tile else required_strategy(self, contraction, context)
-            if strategy is None and not self.tile:
-                continue
-            m, n = (strategy.tile_l1 if strategy else self.tile)[:2]
-            tiles.append(GroupTile(contraction, m, n))
+        for contraction in matmuls(op, context):
+            sizes = required_sizes(self, contraction, context, self.tile, lambda strategy: strategy.tile_l1)
+            if sizes is not None:
+                tiles.append(GroupTile(contraction, sizes[0], sizes[1]))
         if not context.failed:
             tile_groups(op, tiles, _forall)
             context.count("matmuls spread over cores", len(tiles))

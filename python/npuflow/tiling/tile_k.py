@@ -10,8 +10,8 @@ from npuflow.core.build import apply_steps
 from npuflow.core.options import option
 from npuflow.core.passes import Pass, PassContext
 from npuflow.core.registry import register_pass
-from npuflow.frontend.contraction import contractions
-from npuflow.strategy.strategy import required_strategy
+from npuflow.frontend.contraction import matmuls
+from npuflow.strategy.strategy import Strategy, required_sizes
 
 
 class Level(Enum):
@@ -40,26 +40,26 @@ class TileK(Pass):
     name = "npuflow-tile-k"
     group = "tiling"
     level: Level = option(Level.L2, "whose tile of the strategy to use")
-    tile: int = option(0, "size of a piece of K; default: the strategy's")
+    tile: int | None = option(None, "size of a piece of K; default: the strategy's")
 
     def run(self, op: ir.Operation, context: PassContext) -> None:
         todo = []
-        for contraction in contractions(op):
-            strategy = None if self.tile else required_strategy(self, contraction, context)
-            if strategy is None and not self.tile:
-                continue
-            tile = self.tile
-            if strategy is not None:
-                tile = (strategy.tile_l2 if self.level is Level.L2 else strategy.tile_l1)[2]
-            todo.append((contraction, tile))
+        for contraction in matmuls(op, context):
+            given = None if self.tile is None else (self.tile,)
+            sizes = required_sizes(self, contraction, context, given, self._strategy_k)
+            if sizes is not None:
+                todo.append((contraction, sizes[0]))
         if context.failed:
             return
         for contraction, tile in todo:
-            sizes = contraction.by_role(0, 0, tile)
+            by_loop = contraction.by_role(0, 0, tile)
             apply_steps(
                 contraction.op,
-                f"%tiled, %loop = transform.structured.tile_using_for %op tile_sizes {sizes}"
+                f"%tiled, %loop = transform.structured.tile_using_for %op tile_sizes {by_loop}"
                 " : (!transform.any_op) -> (!transform.any_op, !transform.any_op)\n"
                 "transform.apply_patterns to %loop { transform.apply_patterns.canonicalization } : !transform.any_op",
             )
             context.count("K loops made")
+
+    def _strategy_k(self, strategy: Strategy) -> tuple[int]:
+        return (strategy.tile_l2[2] if self.level is Level.L2 else strategy.tile_l1[2],)
