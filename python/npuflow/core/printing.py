@@ -23,6 +23,7 @@ class PrintStyle:
     skip_regions: bool = False
     elide_elements_above: int | None = None
     elide_resources_above: int | None = None
+    assume_verified: bool = False
 
     def text(self, op: ir.Operation, *, verified: bool = True) -> str:
         """The op as text; ops that may be invalid print generically, as printers may rely on what verifiers check."""
@@ -35,7 +36,7 @@ class PrintStyle:
                 skip_regions=self.skip_regions,
                 large_elements_limit=self.elide_elements_above,
                 large_resource_limit=self.elide_resources_above,
-                assume_verified=verified and not self.generic,
+                assume_verified=self.assume_verified and verified,
             )
         )
 

@@ -50,7 +50,7 @@ class ChunkRun:
         except NpuflowError as error:
             self.sink.add_new(error.diagnostics)
             code = error.exit_code
-            self.crash.explain(error, self.watch.failed, lambda: self._parse(DiagnosticSink()))
+            self.crash.explain(error, self.watch.failed, lambda: self._parse(self._sink_like(self.sink)))
         if self.plan.flags.verify_diagnostics is None:
             return code, output
         if code in (ExitCode.USAGE, ExitCode.BUG):
@@ -96,13 +96,18 @@ class ChunkRun:
         if self.plan.how.disable_threading:
             context.enable_multithreading(False)
         load_irdl(flags.irdl_file, context)
-        reported = DiagnosticSink(source_name=sink.source_name, first_line=sink.first_line)
+        reported = self._sink_like(sink)
         try:
             if self.chunk.is_whole_file:
                 return parse_file(self.plan.source.name, context, reported)
             return parse(self.chunk.parseable(), context, reported.source_name, reported)
         finally:
             sink.add_new(d for d in reported.diagnostics if not self._is_expected(d))
+
+    @staticmethod
+    def _sink_like(sink: DiagnosticSink) -> DiagnosticSink:
+        """A silent one for the same text."""
+        return DiagnosticSink(source_name=sink.source_name, first_line=sink.first_line)
 
     def _is_expected(self, diagnostic: Diagnostic) -> bool:
         """A reproducer's pipeline is no resource that MLIR's parser knows."""

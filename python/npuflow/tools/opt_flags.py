@@ -134,6 +134,7 @@ class OptFlags:
             skip_regions=self.mlir_print_skip_regions,
             elide_elements_above=self.mlir_elide_elementsattrs_if_larger,
             elide_resources_above=self.mlir_elide_resource_strings_if_larger,
+            assume_verified=self.verify_each,
         )
 
     @property
