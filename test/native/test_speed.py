@@ -1,0 +1,102 @@
+"""How fast the core is, on a whole array's schedule, and that its memory doesn't grow with the problem."""
+
+import resource
+import time
+
+from npuflow.simulate.platform import Platform, Side
+from npuflow.simulate.program import (
+    Access,
+    Acquire,
+    Affine,
+    Buffer,
+    Cause,
+    Compute,
+    Engine,
+    Loop,
+    Memory,
+    Operand,
+    Program,
+    Receive,
+    Release,
+    Semaphore,
+    Send,
+    Stream,
+    contiguous,
+)
+from npuflow.simulate.run import simulate
+from npuflow.target import load_device
+
+TILE = 64
+TILE_BYTES = TILE * TILE
+
+
+def next_tile(buffer: str) -> Access:
+    return contiguous(buffer, (TILE, TILE), 1, Affine(0, (1,)))
+
+
+def matmul_program(size: int) -> Program:
+    """Square i8 matmul on all of npu2, operands from the memory tiles: rows of cores share A, columns share B."""
+    array = Platform(load_device("npu2"))
+    rows, columns = array.device.rows, array.device.columns
+    turns = (size // TILE) ** 3 // array.device.cores
+    engines: list[Engine] = []
+    memories: list[Memory] = []
+    buffers: list[Buffer] = []
+    semaphores: list[Semaphore] = []
+    streams: list[Stream] = []
+
+    def multicast(name: str, source: tuple[int, int], targets: list[tuple[int, int]], number: int) -> None:
+        memories.append(Memory(f"l2 {name}", 2, TILE_BYTES))
+        buffers.append(Buffer(f"l2 {name}", f"l2 {name}", TILE_BYTES))
+        send = Send(name, contiguous(f"l2 {name}", (TILE, TILE), 1))
+        out = array.channel(2, Side.OUT, source, number, (Loop(turns, (send,)),))
+        ends = []
+        for tile in targets:
+            slot = f"{name[0]} {tile}"
+            fill = (Acquire(f"{slot} empty"), Receive(name, next_tile(slot)), Release(f"{slot} full"))
+            ends.append(array.channel(1, Side.IN, tile, int(name[0] == "b"), (Loop(turns, fill),)))
+            buffers.append(Buffer(slot, f"l1 {tile}", TILE_BYTES, 2 * TILE_BYTES * (name[0] == "b"), depth=2))
+            semaphores.append(Semaphore(f"{slot} empty", 2, cause=Cause.SPACE))
+            semaphores.append(Semaphore(f"{slot} full", cause=Cause.DATA))
+        engines.extend((out, *ends))
+        streams.append(Stream(name, out.name, tuple(e.name for e in ends), (array.link(2, 1, source),), 8))
+
+    for row in range(rows):
+        multicast(f"a{row}", (0, row), [(row, c) for c in range(columns)], 0)
+    for column in range(columns):
+        multicast(f"b{column}", (0, column), [(r, column) for r in range(rows)], 1)
+    for tile in ((r, c) for r in range(rows) for c in range(columns)):
+        memories.append(Memory(f"l1 {tile}", 1, 4 * TILE_BYTES))
+        operands = (Operand(next_tile(f"a {tile}")), Operand(next_tile(f"b {tile}")))
+        work = (
+            Acquire(f"a {tile} full"),
+            Acquire(f"b {tile} full"),
+            Compute("matmul", TILE**3 // 512 + 100, operands),
+            Release(f"a {tile} empty"),
+            Release(f"b {tile} empty"),
+        )
+        engines.append(array.core(tile, (Loop(turns, work),)))
+    return Program(
+        tuple(engines), tuple(memories), tuple(buffers), tuple(semaphores), array.resources(), tuple(streams), 1.8e9
+    )
+
+
+def test_a_whole_array_at_five_million_operations_a_second() -> None:
+    program = matmul_program(4096)
+    seconds = []
+    for _ in range(3):
+        began = time.perf_counter()
+        results = simulate(program)
+        seconds.append(time.perf_counter() - began)
+    # 8192 turns of 32 cores with 5 steps, of 12 senders with 1 and of 64 receivers with 3.
+    assert results.operations == 8192 * (32 * 5 + 12 + 64 * 3)
+    assert results.operations / min(seconds) >= 5e6
+    assert min(seconds) <= 1
+
+
+def test_memory_does_not_grow_with_the_problem() -> None:
+    simulate(matmul_program(512))
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    simulate(matmul_program(4096))
+    # 512 times the turns; a single word per turn of an engine would be 7 MiB.
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 4096
