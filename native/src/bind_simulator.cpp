@@ -49,14 +49,14 @@ DataPlane make_plane(const Program& program, const Data& data) {
                         data.written.size() == program.memories.size() && data.kernels.size() == program.kernels.size();
   if (!complete)
     throw nb::value_error("a functional run needs an array for each memory and a function for each kernel");
-  std::vector<Image> images;
+  std::vector<std::uint8_t*> images;
   for (std::size_t m = 0; m < data.memories.size(); ++m) {
     if (static_cast<std::int64_t>(data.memories[m].size()) != program.memories[m].bytes) {
       throw nb::value_error("an array differs in size from its memory");
     }
-    images.push_back({data.memories[m].data(), data.written[m]});
+    images.push_back(data.memories[m].data());
   }
-  return DataPlane(program, std::move(images), data.kernels);
+  return DataPlane(program, std::move(images), data.written, data.kernels);
 }
 
 // Lets Ctrl-C stop a long run.

@@ -29,7 +29,7 @@ struct TraceEvent {
 };
 
 enum class HazardKind : std::uint8_t {
-  race,       // two operations touch the same bytes at the same time, one of them writes
+  race,       // two operations touch the same bytes, one of them writes, and nothing orders them
   unwritten,  // a kernel reads bytes that nothing has written
   lost,       // data is overwritten that nothing has read
 };
@@ -37,7 +37,7 @@ enum class HazardKind : std::uint8_t {
 struct Hazard {
   HazardKind kind = HazardKind::race;
   Index op = none;
-  Index other = none;  // race: the operation that was there first; lost: none
+  Index other = none;  // race: the operation that touched the bytes before
   Index memory = 0;
   std::int64_t low_byte = 0;
   std::int64_t high_byte = 0;

@@ -91,7 +91,7 @@ void Simulator::step(Index index) {
         if (!acquire(index, op)) return;
         break;
       case OpKind::release:
-        release(op, engine.pc);
+        release(index, op);
         break;
       case OpKind::send:
       case OpKind::receive:
@@ -114,16 +114,18 @@ bool Simulator::acquire(Index engine, const Op& op) {
   SemaphoreState& semaphore = semaphores_[op.target];
   if (semaphore.waiters.first == none && semaphore.value >= op.amount) {
     semaphore.value -= op.amount;
+    if (data_ != nullptr) data_->ordering().acquired(engine, op.target, op.amount);
     return true;
   }
   push(semaphore.waiters, engine);
   return false;
 }
 
-void Simulator::release(const Op& op, Index op_index) {
+void Simulator::release(Index releasing, const Op& op) {
   SemaphoreState& semaphore = semaphores_[op.target];
   const Semaphore& declared = program_.semaphores[op.target];
   semaphore.value += op.amount;
+  if (data_ != nullptr) data_->ordering().released(releasing, op.target, op.amount);
   while (semaphore.waiters.first != none) {
     const Index waiter = semaphore.waiters.first;
     EngineState& engine = engines_[waiter];
@@ -131,6 +133,7 @@ void Simulator::release(const Op& op, Index op_index) {
     if (semaphore.value < need) break;
     semaphore.value -= need;
     pop(semaphore.waiters);
+    if (data_ != nullptr) data_->ordering().acquired(waiter, op.target, need);
     results_.semaphore_waits[op.target] += now_ - engine.since;
     spend(waiter, declared.cause, now_ - engine.since);
     if (now_ > engine.since) trace(waiter, engine.since);
@@ -139,7 +142,7 @@ void Simulator::release(const Op& op, Index op_index) {
     make_ready(waiter);
   }
   if (semaphore.value <= declared.maximum) return;
-  throw Fault(quoted_name(program_, op_index) + " raises semaphore '" + declared.name + "' to " +
+  throw Fault(quoted_name(program_, engines_[releasing].pc) + " raises semaphore '" + declared.name + "' to " +
               std::to_string(semaphore.value) + " at cycle " + std::to_string(now_) + ", above its maximum " +
               std::to_string(declared.maximum) + "; hint: something releases more often than others acquire");
 }

@@ -77,7 +77,7 @@ class Simulator {
   void trace(Index engine, Cycles begin);
 
   bool acquire(Index engine, const Op& op);
-  void release(const Op& op, Index engine);
+  void release(Index engine, const Op& op);
   void begin_timed(Index engine, const Op& op);
   void end_timed(Index engine);
   void place_operands(Index engine, const Op& op);

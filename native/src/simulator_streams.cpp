@@ -59,7 +59,6 @@ void Simulator::start_moving(Index index) {
     EngineState& engine = engines_[e];
     limit = std::min(limit, program_.engines[e].bytes_per_cycle);
     if (data_ != nullptr && !engine.moving) {
-      data_->begin(engine.pc, engine.placed, e != stream.sender, now_);
       ends_[e].emplace(TransferEnd{engine.pc, &engine.placed, Walker(engine.placed)});
     }
     engine.moving = true;
@@ -127,10 +126,7 @@ void Simulator::leave_stream(Index index, Index stream) {
   Traffic& traffic = results_.buffers[placed.access->buffer];
   (sends ? traffic.read_bytes : traffic.written_bytes) += placed.inside * placed.access->element_bytes;
   if (sends) engine.last_sent = now_;
-  if (data_ != nullptr) {
-    data_->end(engine.pc, placed);
-    if (!sends) data_->finish_write(engine.pc, placed, now_);
-  }
+  if (data_ != nullptr && !sends) data_->finish_write(engine.pc, placed, now_);
   trace(index, engine.since);
   --streams_[stream].arrived;
   ++engine.pc;
@@ -142,7 +138,8 @@ void Simulator::copy_piece(Index index) {
   const Stream& stream = program_.streams[index];
   receiving_.clear();
   for (const Index e : stream.receivers) receiving_.push_back(&*ends_[e]);
-  data_->move(*ends_[stream.sender], receiving_, streams_[index].elements, budget_);
+  data_->move(*ends_[stream.sender], receiving_, streams_[index].elements, now_, budget_);
+  for (const Index e : stream.receivers) data_->ordering().received(e, stream.sender);
 }
 
 }  // namespace npuflow

@@ -29,7 +29,7 @@ from npuflow.simulate.program import (
     contiguous,
 )
 from npuflow.simulate.results import HazardKind
-from npuflow.simulate.run import execute, simulate
+from npuflow.simulate.run import DeadlockError, execute, simulate
 
 RANDOM = np.random.default_rng(7)
 
@@ -108,7 +108,7 @@ K, TILE = 24, 8
 TILE_BYTES = M * TILE * 4
 
 
-def matmul_program() -> Program:
+def matmul_program(kernel_cycles: int = 100) -> Program:
     turn = Affine(0, (1,))
     a_send = Send("a", Access("a", (M, TILE), (K, 1), 4, Affine(0, (TILE,))), "read a")
     b_send = Send("b", Access("b", (TILE, N), (N, 1), 4, Affine(0, (TILE * N,))), "read b")
@@ -122,7 +122,7 @@ def matmul_program() -> Program:
             (
                 Acquire("a full"),
                 Acquire("b full"),
-                Compute("matmul", 100, operands),
+                Compute("matmul", kernel_cycles, operands),
                 Release("a empty"),
                 Release("b empty"),
             ),
@@ -243,6 +243,43 @@ def test_a_missing_wait_is_a_race() -> None:
     races = [str(h) for h in hazards if h.kind is HazardKind.RACE]
     assert any("'matmul' of 'core'" in race and "'receive a' of 'a in'" in race for race in races), races
     assert any(h.kind is HazardKind.UNWRITTEN and "matmul" in h.step for h in hazards)
+
+
+def edits(body: tuple, kinds: tuple[type, ...]) -> list[tuple[str, tuple]]:
+    """Every body with one step of these kinds left out, and which."""
+    found: list[tuple[str, tuple]] = []
+    for i, step in enumerate(body):
+        if isinstance(step, kinds):
+            found.append((str(step), body[:i] + body[i + 1 :]))
+        if isinstance(step, Loop):
+            found += [
+                (what, (*body[:i], Loop(step.count, inner), *body[i + 1 :])) for what, inner in edits(step.body, kinds)
+            ]
+    return found
+
+
+FAULTS = [
+    pytest.param(engine.name, body, id=f"{engine.name} without {what}")
+    for engine in matmul_program().engines
+    for what, body in edits(engine.body, (Acquire, Release))
+]
+
+
+@pytest.mark.parametrize("kernel_cycles", [0, 1, 64, 1000])
+@pytest.mark.parametrize(("engine", "body"), FAULTS)
+def test_every_missing_step_of_synchronisation_is_caught(engine: str, body: tuple, kernel_cycles: int) -> None:
+    # Whatever the timing: a wait that happens to be needless at these speeds is missed all the same.
+    program = with_engine(matmul_program(kernel_cycles), engine, body)
+    try:
+        _, _, hazards = run_matmul(program)
+    except DeadlockError:
+        return
+    assert any(h.kind is HazardKind.RACE for h in hazards)
+
+
+def test_there_are_faults_to_catch() -> None:
+    # a, b: 2 in the channel, 2 in the core each; c: a release and an acquire.
+    assert len(FAULTS) == 10
 
 
 def test_a_buffer_reused_early_is_a_race() -> None:

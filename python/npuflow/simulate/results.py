@@ -75,7 +75,7 @@ class Trace:
 
 
 class HazardKind(Enum):
-    """A race: two steps touch the same bytes at the same time and one writes. The others: see `Hazard.__str__`."""
+    """A race: two steps touch the same bytes, one writes, and nothing orders them. The others: see `Hazard.__str__`."""
 
     RACE = "race"
     UNWRITTEN = "unwritten"
@@ -97,7 +97,7 @@ class Hazard:
     def __str__(self) -> str:
         where = f"bytes {self.low_byte} to {self.high_byte - 1} of '{self.memory}' at cycle {self.cycle}"
         if self.kind is HazardKind.RACE:
-            return f"race: {self.step} touches {where} while {self.other} is at them and one of them writes"
+            return f"race: {self.step} touches {where} without having waited for {self.other}"
         if self.kind is HazardKind.UNWRITTEN:
             return f"{self.step} reads {where}, which nothing has written"
         return f"{self.step} overwrites {where} before anything has read them"

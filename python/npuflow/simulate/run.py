@@ -18,7 +18,8 @@ from npuflow.simulate.results import Results, decode
 # All bits set: not a number in every float type, and unlikely as an integer.
 POISON = 0xFF
 
-_MOST_DATA_BYTES = 8 << 30
+# Watching who touched a byte takes up to 25 bytes more.
+_MOST_DATA_BYTES = 256 << 20
 
 
 class DeadlockError(InputError):
