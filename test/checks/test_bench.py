@@ -9,6 +9,7 @@ from types import ModuleType
 import pytest
 
 
+@pytest.mark.speed
 @pytest.mark.parametrize("pipeline", ["npuflow-stream-k", "npuflow-pad-pack", "npuflow-pack-peel"])
 def test_ten_times_the_matmuls_take_ten_times_as_long(bench: ModuleType, pipeline: str) -> None:
     # Other tests run beside this one and can only make a run slower, so that one good run of three is proof.

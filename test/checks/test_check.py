@@ -60,6 +60,19 @@ def test_an_unknown_step_is_a_usage_error(check: ModuleType, capsys: pytest.Capt
     assert "unknown step typos; hint: the steps are format, lint, types" in capsys.readouterr().err
 
 
+def test_pytests_closing_lines_are_those_of_all_its_runs(check: ModuleType) -> None:
+    lines = [
+        "..",
+        "2 passed, 9 deselected in 4.00s",
+        "....",
+        "FAILED test/x.py",
+        "1 failed, 8 passed in 75.85s (0:01:15)",
+    ]
+    assert check.pytest_summary(lines) == [lines[1], lines[4]]
+    assert check.pytest_summary(["no tests ran in 0.01s"]) == ["no tests ran in 0.01s"]
+    assert check.pytest_summary(["ImportError: no module"]) == ["ImportError: no module"]
+
+
 def test_lits_closing_lines_are_its_totals(check: ModuleType) -> None:
     lines = ["PASS: a", "Testing Time: 1s", "Total Discovered Tests: 2", "  Passed: 2 (100.00%)"]
     assert check.lit_summary(lines) == lines[2:]

@@ -3,6 +3,8 @@
 import resource
 import time
 
+import pytest
+
 from npuflow.simulate.platform import Platform, Side
 from npuflow.simulate.program import (
     Access,
@@ -25,6 +27,8 @@ from npuflow.simulate.program import (
 )
 from npuflow.simulate.run import simulate
 from npuflow.target import load_device
+
+pytestmark = pytest.mark.speed
 
 TILE = 64
 TILE_BYTES = TILE * TILE

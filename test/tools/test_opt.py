@@ -212,6 +212,7 @@ def seconds_of(*arguments: str) -> float:
     return time.perf_counter() - since
 
 
+@pytest.mark.speed
 def test_help_answers_at_once() -> None:
     """Half a second; where even importing MLIR takes a fifth of one, as on a busy machine, in proportion to that."""
     pairs = [
