@@ -1,0 +1,84 @@
+"""Running a pipeline step by step from Python: stages, what is called around passes, statistics, failures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import npuflow
+from npuflow.core.runner import PassRun
+
+MATMUL = (Path(__file__).resolve().parents[2] / "examples" / "matmul.mlir").read_text()
+STREAM_K = "npuflow-stream-k{grid=2,2 pack=4,8,8}"
+
+
+class Recorder(npuflow.Instrumentation):
+    """Notes what happens, in order."""
+
+    def __init__(self) -> None:
+        self.events: list[tuple[str, str]] = []
+        self.statistics: dict[str, int] = {}
+
+    def before_pass(self, run: PassRun) -> None:
+        self.events.append(("before", run.name))
+
+    def after_pass(self, run: PassRun) -> None:
+        self.events.append(("after", run.name))
+        self.statistics |= run.statistics
+
+    def after_pass_failed(self, run: PassRun) -> None:
+        self.events.append(("failed", run.name))
+
+
+def run(pipeline: str, source: str = MATMUL, stop_after: str | None = None) -> tuple[str, Recorder]:
+    recorder = Recorder()
+    module = npuflow.parse(source, npuflow.new_context())
+    runner = npuflow.Runner(npuflow.parse_pipeline(pipeline), stop_after=stop_after, instrumentations=(recorder,))
+    runner.run(module)
+    return str(module), recorder
+
+
+def test_every_pass_is_seen_before_and_after() -> None:
+    _, recorder = run("npuflow-normalize-linalg,canonicalize,func.func(cse)")
+    names = ["npuflow-normalize-linalg", "canonicalize", "cse"]
+    assert recorder.events == [(when, name) for name in names for when in ("before", "after")]
+
+
+def test_a_pipeline_stops_after_a_stage() -> None:
+    text, recorder = run(STREAM_K, stop_after="tile-cores")
+    ran = [name for _, name in recorder.events]
+    assert "scf.forall" in text
+    assert "npuflow-tile-cores" in ran
+    assert "npuflow-promote-accumulator" not in ran
+
+
+def test_stages_run_one_after_the_other_are_the_whole_pipeline() -> None:
+    pipeline = npuflow.parse_pipeline(STREAM_K).elements[0].instance
+    module = npuflow.parse(MATMUL, npuflow.new_context())
+    for stage in pipeline.stages():
+        for element in stage.elements:
+            npuflow.run_pipeline(module, str(element))
+    assert str(module) == run(STREAM_K)[0]
+
+
+def test_an_unknown_stage_is_refused_before_anything_runs() -> None:
+    with pytest.raises(npuflow.UsageError, match="unknown stage 'tile-core'; hint: did you mean tile-cores"):
+        run(STREAM_K, stop_after="tile-core")
+
+
+def test_a_failing_pass_is_seen_failing_and_nothing_runs_after_it() -> None:
+    recorder = Recorder()
+    module = npuflow.parse(MATMUL, npuflow.new_context())
+    runner = npuflow.Runner(
+        npuflow.parse_pipeline("npuflow-assign-strategy{grid=99,1},cse"), instrumentations=(recorder,)
+    )
+    with pytest.raises(npuflow.InputError, match="grid 99x1"):
+        runner.run(module)
+    assert recorder.events[-1] == ("failed", "npuflow-assign-strategy")
+    assert "npu.strategy" not in str(module)
+
+
+def test_statistics_count_what_passes_did() -> None:
+    _, recorder = run(STREAM_K)
+    assert recorder.statistics["matmuls tiled into blocks"] == 1
