@@ -101,15 +101,16 @@ def _pad_group(contraction: Contraction, m: int, n: int, k: int) -> bool:
 
 
 def _valid_sizes(op: ir.Operation) -> list[Mixed]:
-    """The sizes of an op's result, as its surroundings know them: an insert_slice's where it is dynamic."""
+    """The sizes of an op's result: where it is dynamic those of the slice it is inserted into, else of its output."""
     shape: list[Mixed] = list(shape_of(op.results[0]))
     if dynamic_marker() not in shape:
         return shape
     for use in op.results[0].uses:
         if use.owner.operation.name == "tensor.insert_slice":
             return sizes_of(use.owner.operation)
-    with at(op, after=True):
-        return [s if s != dynamic_marker() else _dimension(op.results[0], i) for i, s in enumerate(shape)]
+    output = op.operands[len(op.operands) - 1]
+    with at(op):
+        return [s if s != dynamic_marker() else _dimension(output, i) for i, s in enumerate(shape)]
 
 
 def _dimension(value: ir.Value, index: int) -> ir.Value:
@@ -127,7 +128,8 @@ def _pad_op(op: ir.Operation, wanted: list[int], keep: tuple[ir.Value, ir.Value]
             elif not isinstance(value.type, ir.ShapedType) or not dims:
                 operands.append(value)
             else:
-                operands.append(_padded(value, [wanted[d] for d in dims]))
+                have = shape_of(value)
+                operands.append(_padded(value, [wanted[d] if d >= 0 else size for d, size in zip(dims, have)]))
         clone = op.clone()
         for index, value in enumerate(operands):
             clone.operation.operands[index] = value
