@@ -7,8 +7,10 @@ IRDL checks the kinds of the parameters; `attributes.py` checks what is inside.
 """
 
 import threading  # annotations below are read by `ext` as objects, so they must not be postponed
+from collections.abc import Sequence
 
 from npuflow.bindings import ext, ir
+from npuflow.dialect import verify
 
 
 class Npu(ext.Dialect, name="npu"):  # type: ignore[call-arg]
@@ -26,6 +28,153 @@ class StrategyAttr(Npu.Attribute, name="strategy"):  # type: ignore[name-defined
     """How one op is to be mapped: core grid, tiles per level, packed inner shape, buffer depths."""
 
     fields: ir.DictAttr
+
+
+class EngineAttr(Npu.Attribute, name="engine"):  # type: ignore[misc, name-defined, call-arg]
+    """On a function: it is the program of all like engines; its arguments are their coordinates, named by `span`."""
+
+    fields: ir.DictAttr
+
+
+Coordinates = Sequence[ext.Operand[ir.IndexType]]
+
+
+class BufferOp(Npu.Operation, name="buffer"):  # type: ignore[misc, name-defined, call-arg]
+    """`depth` slots of a memref's size in a memory of `level`, for every combination of the coordinates in `span`.
+
+    `address` is the first slot's address in bytes, from the coordinates. `role` says whether the function's caller sees
+    it: `argument`, `result` or `internal`.
+    """
+
+    sym_name: ir.StringAttr
+    contents: ir.TypeAttr
+    level: ir.IntegerAttr
+    span: ir.ArrayAttr
+    depth: ir.IntegerAttr
+    address: ir.AffineMapAttr
+    role: ir.StringAttr
+
+    def verify_invariants(self) -> bool:
+        return report(self, verify.buffer_problems(self.attributes))
+
+
+class SemaphoreOp(Npu.Operation, name="semaphore"):  # type: ignore[misc, name-defined, call-arg]
+    """A counter that engines wait for and add to, for every combination of the coordinates in `span`."""
+
+    sym_name: ir.StringAttr
+    span: ir.ArrayAttr
+    initial: ir.IntegerAttr
+    maximum: ir.IntegerAttr
+    cause: ir.StringAttr
+
+    def verify_invariants(self) -> bool:
+        return report(self, verify.semaphore_problems(self.attributes))
+
+
+class StreamOp(Npu.Operation, name="stream"):  # type: ignore[misc, name-defined, call-arg]
+    """A path from the sender at the coordinates in `span` to its receivers: all that differ in `multicast` only."""
+
+    sym_name: ir.StringAttr
+    span: ir.ArrayAttr
+    sender: ir.FlatSymbolRefAttr
+    receiver: ir.FlatSymbolRefAttr
+    multicast: ir.ArrayAttr
+
+
+class AcquireOp(Npu.Operation, name="acquire"):  # type: ignore[misc, name-defined, call-arg]
+    """Waits until the semaphore at `at(indices)` is positive, and takes one."""
+
+    indices: Coordinates
+    semaphore: ir.FlatSymbolRefAttr
+    at: ir.AffineMapAttr
+
+    def verify_invariants(self) -> bool:
+        return report(self, verify.map_problems(self.attributes, ("at",), len(self.operation.operands)))
+
+
+class ReleaseOp(Npu.Operation, name="release"):  # type: ignore[misc, name-defined, call-arg]
+    """Adds one to the semaphore at `at(indices)`."""
+
+    indices: Coordinates
+    semaphore: ir.FlatSymbolRefAttr
+    at: ir.AffineMapAttr
+
+    def verify_invariants(self) -> bool:
+        return report(self, verify.map_problems(self.attributes, ("at",), len(self.operation.operands)))
+
+
+class SendOp(Npu.Operation, name="send"):  # type: ignore[misc, name-defined, call-arg]
+    """Reads a slot of a buffer through an access pattern onto a stream.
+
+    Sizes and strides are in elements, outermost first. `limits` is a list of [weights, bound]: an element exists where
+    the weighted sum of its position is below the bound; with `zeros`, zeros are sent for what doesn't exist.
+    """
+
+    indices: Coordinates
+    stream: ir.FlatSymbolRefAttr
+    stream_at: ir.AffineMapAttr
+    buffer: ir.FlatSymbolRefAttr
+    buffer_at: ir.AffineMapAttr
+    slot: ir.AffineMapAttr
+    offset: ir.AffineMapAttr
+    sizes: ir.ArrayAttr
+    strides: ir.ArrayAttr
+    limits: ir.ArrayAttr
+    zeros: ir.IntegerAttr
+
+    def verify_invariants(self) -> bool:
+        return report(self, verify.transfer_problems(self.attributes, len(self.operation.operands)))
+
+
+class ReceiveOp(Npu.Operation, name="receive"):  # type: ignore[misc, name-defined, call-arg]
+    """Writes what a stream brings to a slot of a buffer through an access pattern; see npu.send."""
+
+    indices: Coordinates
+    stream: ir.FlatSymbolRefAttr
+    stream_at: ir.AffineMapAttr
+    buffer: ir.FlatSymbolRefAttr
+    buffer_at: ir.AffineMapAttr
+    slot: ir.AffineMapAttr
+    offset: ir.AffineMapAttr
+    sizes: ir.ArrayAttr
+    strides: ir.ArrayAttr
+    limits: ir.ArrayAttr
+    zeros: ir.IntegerAttr
+
+    def verify_invariants(self) -> bool:
+        return report(self, verify.transfer_problems(self.attributes, len(self.operation.operands)))
+
+
+class ComputeOp(Npu.Operation, name="compute"):  # type: ignore[misc, name-defined, call-arg]
+    """Calls a kernel, a function of L1 buffers, with one slot of each of `buffers`; it takes `cycles`.
+
+    `slots` has a map per buffer; `effects` says of each buffer "r", "w" or "rw".
+    """
+
+    indices: Coordinates
+    kernel: ir.FlatSymbolRefAttr
+    kind: ir.StringAttr
+    cycles: ir.IntegerAttr
+    buffers: ir.ArrayAttr
+    at: ir.AffineMapAttr
+    slots: ir.ArrayAttr
+    effects: ir.ArrayAttr
+
+    def verify_invariants(self) -> bool:
+        return report(self, verify.compute_problems(self.attributes, len(self.operation.operands)))
+
+
+class ConfigureOp(Npu.Operation, name="configure"):  # type: ignore[misc, name-defined, call-arg]
+    """The control processor sets up so many descriptors of a shim's next task."""
+
+    descriptors: ir.IntegerAttr
+
+
+def report(op: ext.Operation, problems: list[str]) -> bool:
+    """Emits every problem at the op; true if there is none."""
+    for problem in problems:
+        op.location.emit_error(f"'{op.operation.name}' op {problem}")
+    return not problems
 
 
 _LOAD_LOCK = threading.Lock()

@@ -1,0 +1,107 @@
+"""What the ops of the dialect must satisfy: every problem as text, from the attributes alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from npuflow.bindings import ir
+
+COORDINATES = ("row", "column", "tile", "part")
+CAUSES = ("data", "space", "task", "other")
+ROLES = ("argument", "result", "internal")
+
+
+def integers(attribute: ir.Attribute) -> list[int]:
+    """An array attribute's integers."""
+    return [int(ir.IntegerAttr(item).value) for item in ir.ArrayAttr(attribute)]
+
+
+def strings(attribute: ir.Attribute) -> list[str]:
+    """An array attribute's strings."""
+    return [str(ir.StringAttr(item).value) for item in ir.ArrayAttr(attribute)]
+
+
+def buffer_problems(attributes: ir.OpAttributeMap) -> list[str]:
+    span = strings(attributes["span"])
+    problems = _span_problems(span)
+    problems += _at_least(attributes, "depth", 1) + _at_least(attributes, "level", 1)
+    problems += map_problems(attributes, ("address",), len(span), 1)
+    problems += _one_of(attributes, "role", ROLES)
+    kind = ir.TypeAttr(attributes["contents"]).value
+    if not isinstance(kind, ir.MemRefType) or not ir.ShapedType(kind).has_static_shape:
+        problems.append(f"holds {kind}, which is no memref of static shape")
+    return problems
+
+
+def semaphore_problems(attributes: ir.OpAttributeMap) -> list[str]:
+    problems = _span_problems(strings(attributes["span"]))
+    problems += _at_least(attributes, "initial", 0) + _at_least(attributes, "maximum", 1)
+    problems += _one_of(attributes, "cause", CAUSES)
+    initial, maximum = (int(ir.IntegerAttr(attributes[name]).value) for name in ("initial", "maximum"))
+    if initial > maximum:
+        problems.append(f"starts at {initial}, above its maximum of {maximum}")
+    return problems
+
+
+def map_problems(
+    attributes: ir.OpAttributeMap, names: Sequence[str], indices: int, results: int | None = None
+) -> list[str]:
+    """Maps must take as many dimensions as the op has indices."""
+    problems = []
+    for name in names:
+        value = ir.AffineMapAttr(attributes[name]).value
+        if value.n_dims != indices or value.n_symbols:
+            problems.append(f"map '{name}' takes {value.n_inputs} values, but there are {indices} indices")
+        if results is not None and len(value.results) != results:
+            problems.append(f"map '{name}' gives {len(value.results)} values instead of {results}")
+    return problems
+
+
+def transfer_problems(attributes: ir.OpAttributeMap, indices: int) -> list[str]:
+    problems = map_problems(attributes, ("stream_at", "buffer_at"), indices)
+    problems += map_problems(attributes, ("slot", "offset"), indices, 1)
+    sizes, strides = integers(attributes["sizes"]), integers(attributes["strides"])
+    if len(sizes) != len(strides) or not sizes:
+        problems.append(f"has {len(sizes)} sizes and {len(strides)} strides; one of each per dimension, at least one")
+    if any(size < 1 for size in sizes):
+        problems.append(f"has a size below 1 in {sizes}")
+    for limit in ir.ArrayAttr(attributes["limits"]):
+        problems += _limit_problems(limit, len(sizes), indices)
+    return problems
+
+
+def _limit_problems(limit: ir.Attribute, rank: int, indices: int) -> list[str]:
+    parts = list(ir.ArrayAttr(limit)) if isinstance(limit, ir.ArrayAttr) else []
+    if len(parts) != 2 or not isinstance(parts[0], ir.ArrayAttr) or not isinstance(parts[1], ir.AffineMapAttr):
+        return [f"has a limit {limit}, which is not [weights, bound]"]
+    problems = []
+    if len(integers(parts[0])) != rank:
+        problems.append(f"has a limit with {len(integers(parts[0]))} weights for {rank} dimensions")
+    if ir.AffineMapAttr(parts[1]).value.n_dims != indices:
+        problems.append(f"has a limit whose bound takes {ir.AffineMapAttr(parts[1]).value.n_dims} of {indices} indices")
+    return problems
+
+
+def compute_problems(attributes: ir.OpAttributeMap, indices: int) -> list[str]:
+    problems = map_problems(attributes, ("at",), indices) + _at_least(attributes, "cycles", 0)
+    counts = {name: len(ir.ArrayAttr(attributes[name])) for name in ("buffers", "slots", "effects")}
+    if len(set(counts.values())) != 1:
+        problems.append(f"has {counts['buffers']} buffers, {counts['slots']} slots and {counts['effects']} effects")
+    wrong = [effect for effect in strings(attributes["effects"]) if effect not in ("r", "w", "rw")]
+    if wrong:
+        problems.append(f"has effect '{wrong[0]}', which is none of r, w, rw")
+    return problems
+
+
+def _span_problems(span: Sequence[str]) -> list[str]:
+    return [f"spans '{name}', which is none of {', '.join(COORDINATES)}" for name in span if name not in COORDINATES]
+
+
+def _at_least(attributes: ir.OpAttributeMap, name: str, least: int) -> list[str]:
+    value = int(ir.IntegerAttr(attributes[name]).value)
+    return [f"has {name} {value}, below {least}"] if value < least else []
+
+
+def _one_of(attributes: ir.OpAttributeMap, name: str, known: Sequence[str]) -> list[str]:
+    value = str(ir.StringAttr(attributes[name]).value)
+    return [f"has {name} '{value}', which is none of {', '.join(known)}"] if value not in known else []
