@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 from npuflow.bindings import ir
 from npuflow.frontend.contraction import STRATEGY
+from npuflow.schedule.addresses import assign_addresses
 from npuflow.schedule.describe_kernels import describe_kernel
 from npuflow.schedule.kernel_cycles import KernelShape, kernel_cycles
 from npuflow.schedule.model import Schedule
 from npuflow.schedule.nest import Kernel, Nest, Transfer, walk
-from npuflow.schedule.project import project
+from npuflow.schedule.project import kernel_name, project
 from npuflow.schedule.read_nest import read_nest
 from npuflow.schedule.reroll import reroll
 from npuflow.schedule.tasks import Tasks
@@ -28,9 +29,9 @@ class Scheduled:
     shapes: tuple[KernelShape, ...]
     device: Device
 
-    def kernel_cycles(self) -> dict[int, int]:
+    def kernel_cycles(self) -> dict[str, int]:
         """The predicted time of one call of each kernel."""
-        return {key: kernel_cycles(shape, self.device) for key, shape in enumerate(self.shapes)}
+        return {kernel_name(key): kernel_cycles(shape, self.device) for key, shape in enumerate(self.shapes)}
 
 
 def build_schedule(function: ir.Operation, device: Device) -> Scheduled:
@@ -38,8 +39,12 @@ def build_schedule(function: ir.Operation, device: Device) -> Scheduled:
     nest, kernels = read_nest(function)
     reroll(nest)
     outer = device.dma(3)
-    schedule = project(nest, device.columns, Tasks(outer.pattern, outer.queue_depth), _depths(nest, kernels))
-    return Scheduled(schedule, nest, tuple(kernels), tuple(map(describe_kernel, kernels)), device)
+    tasks = Tasks(outer.pattern, outer.queue_depth)
+    shapes = tuple(map(describe_kernel, kernels))
+    cycles = {key: kernel_cycles(shape, device) for key, shape in enumerate(shapes)}
+    schedule = project(nest, device.columns, tasks, _depths(nest, kernels), cycles)
+    assign_addresses(schedule, device)
+    return Scheduled(schedule, nest, tuple(kernels), shapes, device)
 
 
 def _depths(nest: Nest, kernels: list[ir.Operation]) -> dict[str, int]:

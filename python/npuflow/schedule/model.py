@@ -41,6 +41,18 @@ class Ref:
 
 
 @dataclass(frozen=True)
+class Address:
+    """base + step * (coordinate floordiv divisor) bytes; the coordinate is the buffer's only one."""
+
+    base: int = 0
+    step: int = 0
+    divisor: int = 1
+
+    def at(self, value: int) -> int:
+        return self.base + self.step * (value // self.divisor)
+
+
+@dataclass(frozen=True)
 class Buffer:
     """`depth` slots of a shape, one such buffer for every combination of `span`; L3 buffers have none."""
 
@@ -51,6 +63,7 @@ class Buffer:
     element_type: str
     element_bytes: int
     depth: int = 1
+    address: Address = Address()
     location: SourceLocation | None = None
 
     @property
@@ -137,10 +150,11 @@ class Operand:
 
 @dataclass(frozen=True)
 class Compute:
-    """A call of a kernel; `kernel` finds its op."""
+    """A call of a kernel, by its name; operands in the order of its arguments."""
 
-    kernel: int
+    kernel: str
     kind: str
+    cycles: int
     operands: tuple[Operand, ...]
     location: SourceLocation | None = None
 
@@ -186,7 +200,7 @@ class Engine:
 
 @dataclass
 class Schedule:
-    """What the whole array does for one function."""
+    """What the whole array does for one function; arguments and results name L3 buffers."""
 
     name: str
     extents: dict[str, int]

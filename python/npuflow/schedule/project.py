@@ -61,6 +61,7 @@ class _Projection:
     routes: Routes
     tasks: Tasks
     depths: Mapping[str, int]
+    cycles: Mapping[int, int]
     schedule: Schedule
     scopes: dict[int, _Scope] = field(default_factory=dict)
     rings: dict[int, list[EngineKey]] = field(default_factory=dict)
@@ -108,7 +109,14 @@ class _Projection:
 
     def _buffer(self, buffer: BufferInfo, level: int, span: tuple[str, ...], shape: tuple[int, ...], depth: int) -> Buffer:
         return Buffer(
-            buffer.name, level, span, shape, buffer.element_type, buffer.element_bytes, depth, buffer.location
+            buffer.name,
+            level,
+            span,
+            shape,
+            buffer.element_type,
+            buffer.element_bytes,
+            depth,
+            location=buffer.location,
         )
 
     def _add_ring(self, buffer: BufferInfo, depth: int) -> None:
@@ -175,7 +183,8 @@ class _Projection:
             elements = buffer.elements
             access = Access(self._ref(CORE, buffer)[0], self._slot(buffer), Affine(), (elements,), (1,))
             operands.append(Operand(access, buffer in kernel.reads, buffer in kernel.writes))
-        return Compute(kernel.key, kernel.kind, tuple(operands), kernel.location)
+        name = kernel_name(kernel.key)
+        return Compute(name, kernel.kind, self.cycles[kernel.key], tuple(operands), kernel.location)
 
     def _transfer(self, statement: Transfer, key: EngineKey) -> list[Step]:
         route = self.routes.of(statement)
@@ -238,7 +247,11 @@ class _Projection:
 
 def _semaphore_name(buffer: BufferInfo, ring: list[EngineKey], index: int) -> str:
     """Named by what it says: who hands the buffer to whom."""
-    return f"{buffer.name}:{ring[index].name}->{ring[(index + 1) % len(ring)].name}"
+    return f"{buffer.name}_{ring[index].name}_to_{ring[(index + 1) % len(ring)].name}"
+
+
+def kernel_name(key: int) -> str:
+    return f"kernel{key}"
 
 
 def _with(access: Access, values: dict[str, Affine]) -> Access:
@@ -256,11 +269,14 @@ _STREAM_SPANS = {
 }
 
 
-def project(nest: Nest, columns: int, tasks: Tasks, depths: Mapping[str, int]) -> Schedule:
-    """The schedule of a nest on a device with so many columns; `depths` gives buffers more than one slot."""
+def project(nest: Nest, columns: int, tasks: Tasks, depths: Mapping[str, int], cycles: Mapping[int, int]) -> Schedule:
+    """The schedule of a nest on a device with so many columns.
+
+    `depths` gives buffers more than one slot, `cycles` each kernel's time per call.
+    """
     routes = Routes(nest, columns)
     schedule = Schedule(nest.name, routes.extents())
-    projection = _Projection(nest, routes, tasks, depths, schedule)
+    projection = _Projection(nest, routes, tasks, depths, cycles, schedule)
     projection.prepare()
     transfers = [s for s, _ in walk(nest.body) if isinstance(s, Transfer)]
     keys: list[EngineKey] = []

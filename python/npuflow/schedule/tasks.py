@@ -86,11 +86,11 @@ def _as_task(key: EngineKey, steps: list[Step]) -> list[Step]:
 
 
 def _task(key: EngineKey) -> str:
-    return f"{key.name}:task"
+    return f"{key.name}_task"
 
 
 def _room(key: EngineKey) -> str:
-    return f"{key.name}:room"
+    return f"{key.name}_room"
 
 
 def control_program(nest: Nest, routes: Routes, tasks: Tasks) -> Engine:

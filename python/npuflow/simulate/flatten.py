@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from npuflow.errors import Diagnostic, InputError, Severity
 from npuflow.schedule import model
+from npuflow.schedule.addresses import aligned_slot_bytes
 from npuflow.schedule.affine import Affine as Sum
 from npuflow.schedule.model import Schedule, Stage
 from npuflow.simulate import program as flat
@@ -21,7 +22,7 @@ Place = Mapping[str, int]
 class _Flattening:
     schedule: Schedule
     device: Device
-    cycles: Mapping[int, int]
+    cycles: Mapping[str, int]
     platform: Platform = field(init=False)
     used: dict[str, int] = field(default_factory=dict)
 
@@ -60,10 +61,9 @@ class _Flattening:
         if buffer.level == 3:
             return flat.Buffer(name, buffer.name, buffer.slot_bytes, tensor=buffer.name)
         memory = self._memory(buffer, place)
-        alignment = self.device.level(buffer.level).alignment_bytes
-        slot = -(-buffer.slot_bytes // alignment) * alignment
-        address = self.used.get(memory, 0)
-        self.used[memory] = address + slot * buffer.depth
+        slot = aligned_slot_bytes(buffer, self.device.level(buffer.level).alignment_bytes)
+        address = buffer.address.at(place.get(buffer.span[0], 0) if buffer.span else 0)
+        self.used[memory] = max(self.used.get(memory, 0), address + slot * buffer.depth)
         self._check_room(memory, buffer)
         return flat.Buffer(name, memory, slot, address, buffer.depth, buffer.name)
 
@@ -159,7 +159,8 @@ class _Flattening:
             flat.Operand(self._access(operand.access, place, loops), operand.reads, operand.writes)
             for operand in step.operands
         )
-        return (flat.Compute(kernel_name(step.kernel), self.cycles[step.kernel], operands, step.kind),)
+        cycles = self.cycles.get(step.kernel, step.cycles)
+        return (flat.Compute(step.kernel, cycles, operands, step.kind),)
 
     def _access(self, access: model.Access, place: Place, loops: tuple[str, ...]) -> flat.Access:
         buffer = self.schedule.buffers[access.buffer.name]
@@ -174,10 +175,6 @@ class _Flattening:
             limits,
             flat.Outside.ZERO if access.zeros else flat.Outside.SKIP,
         )
-
-
-def kernel_name(key: int) -> str:
-    return f"kernel{key}"
 
 
 def _level_of(memory: str) -> int:
@@ -204,6 +201,6 @@ def _affine(total: Sum, place: Place, loops: tuple[str, ...]) -> flat.Affine:
     return flat.Affine(constant, tuple(coefficients))
 
 
-def flatten(schedule: Schedule, device: Device, cycles: Mapping[int, int]) -> flat.Program:
-    """The program; `cycles` gives each kernel's time per call."""
-    return _Flattening(schedule, device, cycles).program()
+def flatten(schedule: Schedule, device: Device, cycles: Mapping[str, int] | None = None) -> flat.Program:
+    """The program; `cycles` overrides the times per call that the schedule gives its kernels, by their names."""
+    return _Flattening(schedule, device, cycles or {}).program()

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from npuflow.bindings import func, ir
 from npuflow.execute.jit import compile_function
-from npuflow.simulate.flatten import kernel_name
+from npuflow.schedule.project import kernel_name
 from npuflow.simulate.kernels import Abi, KernelFunction
 
 
