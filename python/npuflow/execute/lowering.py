@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from npuflow.bindings import func, ir, memref, passmanager
 from npuflow.core.build import at
@@ -27,8 +27,9 @@ _BUFFERIZE = (
     " function-boundary-type-conversion=identity-layout-map unknown-type-conversion=identity-layout-map}"
 )
 # Inlining first: a buffer that no function returns is freed where its last loop ends.
-_OWN = (
-    "inline,symbol-dce,ownership-based-buffer-deallocation,canonicalize,buffer-deallocation-simplification,"
+_INLINE = "inline,symbol-dce"
+_DEALLOCATE = (
+    "ownership-based-buffer-deallocation,canonicalize,buffer-deallocation-simplification,"
     "bufferization-lower-deallocations"
 )
 _TO_LOOPS = "convert-linalg-to-loops,scf-forall-to-for"
@@ -36,6 +37,11 @@ _TO_LLVM = (
     "expand-strided-metadata,lower-affine,math-expand-ops,arith-expand{include-bf16=true},"
     "arith-emulate-unsupported-floats{source-types=bf16 target-type=f32},arith-expand{include-bf16=true},"
     "canonicalize,cse,convert-math-to-libm,convert-scf-to-cf,convert-to-llvm,reconcile-unrealized-casts"
+)
+
+
+_DIALECTS = frozenset(
+    "affine arith bufferization builtin cf complex func index linalg llvm math memref scf tensor ub vector".split()
 )
 
 
@@ -56,6 +62,8 @@ def lower_to_llvm(module: ir.Operation, function: str, *, poison: bool) -> Lower
     copy = clone_module(module)
     with copy.context, refusing(module, function):
         strip_npu(copy)
+        _check_dialects(copy)
+        signature_of(_find(copy, function))
         if _has_tensors(copy):
             _run(copy, _BUFFERIZE)
         signature = signature_of(_find(copy, function))
@@ -64,7 +72,9 @@ def lower_to_llvm(module: ir.Operation, function: str, *, poison: bool) -> Lower
         if poison:
             poison_buffers(copy)
         drop_deallocations(copy)
-        _run(copy, _OWN)
+        _run(copy, _INLINE)
+        if not ops_of(copy.operation, "cf.br", "cf.cond_br"):  # whose loops MLIR's deallocation refuses
+            _run(copy, _DEALLOCATE)
         # Deallocation clones buffers where it cannot see who owns them, which are copies again.
         lower_movements(copy)
         _run(copy, _TO_LOOPS)
@@ -82,6 +92,7 @@ def refusing(module: ir.Operation, function: str) -> Iterator[None]:
             yield
     except (ir.MLIRError, InputError) as error:
         found = [*error.diagnostics] if isinstance(error, InputError) else sink.errors
+        found = [replace(d, notes=()) for d in found]  # which print whole functions
         text = f"@{function} cannot be executed on the CPU"
         raise NotExecutableError([Diagnostic(Severity.ERROR, text, location_of(module)), *found]) from error
 
@@ -90,6 +101,12 @@ def _run(module: ir.Module, passes: str) -> None:
     manager = passmanager.PassManager.parse(f"builtin.module({passes})")
     manager.enable_verifier(False)
     manager.run(module.operation)
+
+
+def _check_dialects(module: ir.Module) -> None:
+    for op in ops_of(module.operation):
+        if op.name.partition(".")[0] not in _DIALECTS:
+            raise fail(op, f"{op.name} cannot be lowered for the CPU", f"known are {', '.join(sorted(_DIALECTS))}")
 
 
 def _has_tensors(module: ir.Module) -> bool:

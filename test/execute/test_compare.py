@@ -1,0 +1,86 @@
+"""Comparison: exact where it must be, bounded elsewhere, and no value that slips through."""
+
+import numpy as np
+import pytest
+
+from npuflow.execute.bounds import EXACT, Bound, BoundKind
+from npuflow.execute.compare import compare
+
+WITHIN = Bound(BoundKind.DERIVED, np.full(3, 0.5))
+
+
+def test_equal_integers_are_bit_exact() -> None:
+    values = np.array([1, -2, 3], np.int8)
+    result = compare(values, values.copy(), EXACT)
+    assert result.ok
+    assert str(result) == "bit-exact"
+
+
+def test_the_first_wrong_integer_is_named() -> None:
+    got, expected = np.array([[1, 2], [3, 4]], np.int32), np.array([[1, 2], [9, 0]], np.int32)
+    result = compare(got, expected, EXACT)
+    assert (result.ok, result.wrong, result.size, result.max_error) == (False, 2, 4, 6.0)
+    assert str(result) == "2 of 4 elements are wrong, the first: [1, 0] is 3, expected 9"
+
+
+@pytest.mark.parametrize(("got", "expected"), [(2**63 - 1, 2**63 - 2), (-(2**63), 2**63 - 1)])
+def test_neighbours_among_large_integers_differ(got: int, expected: int) -> None:
+    result = compare(np.array([got], np.int64), np.array([expected], np.int64), EXACT)
+    assert result.wrong == 1
+    assert result.max_error >= 1.0
+
+
+def test_floats_may_differ_by_the_bound_and_no_more() -> None:
+    expected = np.array([1.0, 2.0, 3.0], np.float32)
+    assert compare(expected + np.float32(0.5), expected, WITHIN).ok
+    over = compare(expected + np.array([0.0, 0.0, 0.625], np.float32), expected, WITHIN)
+    assert (over.wrong, over.max_error, over.allowed) == (1, 0.625, 0.5)
+    assert over.first is not None
+    assert over.first.index == (2,)
+
+
+@pytest.mark.parametrize(
+    ("got", "expected", "ok"),
+    [
+        (np.nan, np.nan, True),
+        (np.nan, 1.0, False),
+        (1.0, np.nan, False),
+        (np.inf, np.inf, True),
+        (np.inf, -np.inf, False),
+        (np.inf, 1.0, False),
+        (0.0, -0.0, True),
+    ],
+)
+def test_special_values(got: float, expected: float, ok: bool) -> None:
+    bound = Bound(BoundKind.DERIVED, np.array([1.0]))
+    assert compare(np.array([got]), np.array([expected]), bound).ok is ok
+
+
+def test_a_bound_that_is_not_a_number_allows_nothing() -> None:
+    bound = Bound(BoundKind.DERIVED, np.array([np.nan]))
+    assert not compare(np.array([1.0]), np.array([2.0]), bound).ok
+
+
+def test_a_normwise_bound_is_relative_to_the_largest_finite_value() -> None:
+    bound = Bound(BoundKind.NORMWISE, relative=0.1)
+    expected = np.array([10.0, 0.0, np.inf])
+    assert compare(np.array([10.0, 1.0, np.inf]), expected, bound).ok
+    assert not compare(np.array([10.0, 1.1, np.inf]), expected, bound).ok
+
+
+def test_a_final_conversion_is_allowed_a_unit_in_the_last_place() -> None:
+    bound = Bound(BoundKind.DERIVED, np.zeros(1), last_rounding=2.0**-8)
+    assert compare(np.array([1.0 + 2.0**-7]), np.array([1.0]), bound).ok
+    assert not compare(np.array([1.0 + 2.0**-6]), np.array([1.0]), bound).ok
+
+
+def test_booleans_and_empty_arrays_compare() -> None:
+    assert compare(np.array([True]), np.array([False]), EXACT).wrong == 1
+    assert compare(np.zeros((0, 3)), np.zeros((0, 3)), EXACT).ok
+
+
+def test_shapes_and_types_must_agree() -> None:
+    with pytest.raises(ValueError, match="cannot be compared"):
+        compare(np.zeros(2), np.zeros(3), EXACT)
+    with pytest.raises(ValueError, match="cannot be compared"):
+        compare(np.zeros(2, np.int8), np.zeros(2, np.int16), EXACT)

@@ -1,0 +1,295 @@
+"""The JIT: every way a function takes and returns arrays, every op our pipelines leave, and programs that misbehave."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import npuflow
+from npuflow.execute.arrays import ELEMENT_TYPES, Array, dtype_of
+from npuflow.execute.data import random_arrays
+from npuflow.execute.jit import Execution, compile_function
+from npuflow.execute.lowering import NotExecutableError
+from npuflow.execute.sandbox import ProgramFailedError
+
+
+def execute(text: str, *inputs: Array, function: str = "f", poison: bool = True) -> Execution:
+    module = npuflow.parse(text, npuflow.new_context())
+    return compile_function(module.operation, function, poison=poison).run(inputs)
+
+
+def result_of(text: str, *inputs: Array, function: str = "f") -> Array:
+    (result,) = execute(text, *inputs, function=function).results
+    return result
+
+
+COUNT = np.arange(12, dtype=np.int32).reshape(3, 4)
+
+
+@pytest.mark.parametrize("element", ELEMENT_TYPES)
+def test_every_element_type_comes_back_as_it_went_in(element: str) -> None:
+    text = f"""
+      func.func @f(%t: tensor<3x4x{element}>, %s: {element}) -> (tensor<3x4x{element}>, {element}) {{
+        return %t, %s : tensor<3x4x{element}>, {element}
+      }}"""
+    module = npuflow.parse(text, npuflow.new_context())
+    program = compile_function(module.operation, "f")
+    inputs = random_arrays(program.signature.inputs, 0)
+    results = program.run(inputs).results
+    assert [r.dtype for r in results] == [dtype_of(element)] * 2
+    assert all(np.array_equal(a, b) for a, b in zip(inputs, results, strict=True))
+
+
+def test_no_arguments_and_no_results() -> None:
+    assert execute("func.func @f() { return }") == Execution([], [])
+
+
+def test_private_helpers_are_called() -> None:
+    text = """
+      func.func private @twice(%t: tensor<3x4xi32>) -> tensor<3x4xi32> {
+        %e = tensor.empty() : tensor<3x4xi32>
+        %r = linalg.add ins(%t, %t : tensor<3x4xi32>, tensor<3x4xi32>) outs(%e : tensor<3x4xi32>) -> tensor<3x4xi32>
+        return %r : tensor<3x4xi32>
+      }
+      func.func @f(%t: tensor<3x4xi32>) -> tensor<3x4xi32> {
+        %a = call @twice(%t) : (tensor<3x4xi32>) -> tensor<3x4xi32>
+        %b = call @twice(%a) : (tensor<3x4xi32>) -> tensor<3x4xi32>
+        return %b : tensor<3x4xi32>
+      }
+      func.func @other(%t: tensor<3x4xi32>) -> tensor<3x4xi32> { return %t : tensor<3x4xi32> }"""
+    assert np.array_equal(result_of(text, COUNT), 4 * COUNT)
+    assert np.array_equal(result_of(text, COUNT, function="other"), COUNT)
+
+
+def test_an_argument_of_tensors_is_not_changed() -> None:
+    text = """
+      func.func @f(%t: tensor<3x4xi32>) -> (tensor<3x4xi32>, tensor<3x4xi32>) {
+        %c = arith.constant 7 : i32
+        %r = linalg.fill ins(%c : i32) outs(%t : tensor<3x4xi32>) -> tensor<3x4xi32>
+        return %r, %t : tensor<3x4xi32>, tensor<3x4xi32>
+      }"""
+    filled, given = execute(text, COUNT).results
+    assert np.array_equal(filled, np.full((3, 4), 7))
+    assert np.array_equal(given, COUNT)
+
+
+def test_buffers_are_written_in_place_and_spaces_do_not_matter() -> None:
+    text = """
+      func.func @f(%t: memref<3x4xi32>, %out: memref<3x4xi32>) attributes {npu.mark = 1} {
+        %a = memref.alloc() : memref<3x4xi32, 2>
+        memref.copy %t, %a : memref<3x4xi32> to memref<3x4xi32, 2>
+        %c = memref.memory_space_cast %a : memref<3x4xi32, 2> to memref<3x4xi32>
+        memref.copy %c, %out : memref<3x4xi32> to memref<3x4xi32>
+        memref.dealloc %a : memref<3x4xi32, 2>
+        return
+      }"""
+    arguments = execute(text, COUNT, np.zeros_like(COUNT)).arguments
+    assert np.array_equal(arguments[1], COUNT)
+
+
+def test_a_strided_view_of_an_argument_can_be_returned() -> None:
+    text = """
+      func.func @f(%t: memref<3x4xi32>) -> memref<2x2xi32, strided<[4, 2], offset: 5>> {
+        %v = memref.subview %t[1, 1] [2, 2] [1, 2] : memref<3x4xi32> to memref<2x2xi32, strided<[4, 2], offset: 5>>
+        return %v : memref<2x2xi32, strided<[4, 2], offset: 5>>
+      }"""
+    assert np.array_equal(result_of(text, COUNT), COUNT[1:, 1::2])
+
+
+def test_an_argument_with_a_dynamic_layout() -> None:
+    kind = "memref<3x4xi32, strided<[?, ?], offset: ?>>"
+    text = f"func.func @f(%t: {kind}) -> {kind} {{ return %t : {kind} }}"
+    assert np.array_equal(result_of(text, COUNT), COUNT)
+
+
+PACK = """
+  func.func @f(%t: {kind}<5x7xi32>) -> {kind}<{outer}x4x2xi32> {{
+    %p = arith.constant -1 : i32
+    {destination}
+    {pack}
+    return %d : {kind}<{outer}x4x2xi32>
+  }}"""
+
+
+@pytest.mark.parametrize("kind", ["tensor", "memref"])
+@pytest.mark.parametrize("permutation", [(0, 1), (1, 0)])
+def test_pack_pads_and_permutes(kind: str, permutation: tuple[int, int]) -> None:
+    outer = [(3, 2)[dim] for dim in permutation]
+    packed = f"{kind}<{outer[0]}x{outer[1]}x4x2xi32>"
+    how = f"outer_dims_perm = [{permutation[0]}, {permutation[1]}] inner_dims_pos = [1, 0] inner_tiles = [4, 2]"
+    if kind == "tensor":
+        body = f"""%e = tensor.empty() : {packed}
+        %d = linalg.pack %t padding_value(%p : i32) {how} into %e : tensor<5x7xi32> -> {packed}"""
+    else:
+        body = f"""%d = memref.alloc() : {packed}
+        linalg.pack %t padding_value(%p : i32) {how} into %d : memref<5x7xi32> -> {packed}"""
+    text = f"""func.func @f(%t: {kind}<5x7xi32>) -> {packed} {{
+        %p = arith.constant -1 : i32
+        {body}
+        return %d : {packed}
+      }}"""
+    given = np.arange(35, dtype=np.int32).reshape(5, 7)
+    padded = np.full((6, 8), -1, np.int32)
+    padded[:5, :7] = given
+    expected = padded.reshape(3, 2, 2, 4).transpose(0, 2, 3, 1).transpose(*permutation, 2, 3)
+    assert np.array_equal(result_of(text, given), expected)
+
+
+@pytest.mark.parametrize("kind", ["tensor", "memref"])
+def test_unpack_leaves_the_padding_out(kind: str) -> None:
+    source, plain = f"{kind}<2x3x4x2xi32>", f"{kind}<5x7xi32>"
+    how = "outer_dims_perm = [1, 0] inner_dims_pos = [1, 0] inner_tiles = [4, 2]"
+    if kind == "tensor":
+        body = f"""%e = tensor.empty() : {plain}
+        %d = linalg.unpack %t {how} into %e : {source} -> {plain}"""
+    else:
+        body = f"""%d = memref.alloc() : {plain}
+        linalg.unpack %t {how} into %d : {source} -> {plain}"""
+    text = f"func.func @f(%t: {source}) -> {plain} {{ {body}\n return %d : {plain} }}"
+    given = np.arange(48, dtype=np.int32).reshape(2, 3, 4, 2)
+    expected = given.transpose(1, 0, 2, 3).transpose(0, 3, 1, 2).reshape(6, 8)[:5, :7]
+    assert np.array_equal(result_of(text, given), expected)
+
+
+def test_parallel_loops_and_control_flow() -> None:
+    text = """
+      func.func @f(%t: tensor<3x4xi32>) -> tensor<3x4xi32> {
+        %e = tensor.empty() : tensor<3x4xi32>
+        %r = scf.forall (%i, %j) in (3, 4) shared_outs(%o = %e) -> tensor<3x4xi32> {
+          %x = tensor.extract %t[%i, %j] : tensor<3x4xi32>
+          %c = arith.constant 5 : i32
+          %small = arith.cmpi slt, %x, %c : i32
+          %y = scf.if %small -> i32 {
+            scf.yield %c : i32
+          } else {
+            scf.yield %x : i32
+          }
+          %one = tensor.from_elements %y : tensor<1x1xi32>
+          scf.forall.in_parallel {
+            tensor.parallel_insert_slice %one into %o[%i, %j] [1, 1] [1, 1] : tensor<1x1xi32> into tensor<3x4xi32>
+          }
+        }
+        return %r : tensor<3x4xi32>
+      }"""
+    assert np.array_equal(result_of(text, COUNT), np.maximum(COUNT, 5))
+
+
+def test_bf16_rounds_to_nearest_even() -> None:
+    text = """
+      func.func @f(%t: tensor<4xf32>) -> tensor<4xbf16> {
+        %e = tensor.empty() : tensor<4xbf16>
+        %r = linalg.generic {indexing_maps = [affine_map<(d) -> (d)>, affine_map<(d) -> (d)>],
+            iterator_types = ["parallel"]} ins(%t : tensor<4xf32>) outs(%e : tensor<4xbf16>) {
+        ^bb0(%x: f32, %o: bf16):
+          %y = arith.truncf %x : f32 to bf16
+          %z = arith.addf %y, %y : bf16
+          linalg.yield %z : bf16
+        } -> tensor<4xbf16>
+        return %r : tensor<4xbf16>
+      }"""
+    given = np.array([1.0 + 2.0**-8, 1.0 + 3 * 2.0**-8, 3.14159, np.nan], np.float32)
+    rounded = given.astype(dtype_of("bf16"))
+    got = result_of(text, given).astype(np.float64)
+    assert np.array_equal(got, 2 * rounded.astype(np.float64), equal_nan=True)
+
+
+def test_unwritten_buffers_hold_garbage_that_shows() -> None:
+    text = """
+      func.func @f() -> (memref<4xf32>, memref<4xi8>, memref<2xf16>) {
+        %a = memref.alloc() : memref<4xf32>
+        %b = memref.alloc() : memref<4xi8>
+        %c = memref.alloca() : memref<2xf16>
+        return %a, %b, %c : memref<4xf32>, memref<4xi8>, memref<2xf16>
+      }"""
+    reals, integers, halves = execute(text).results
+    assert np.isnan(reals).all()
+    assert np.isnan(halves).all()
+    assert (integers.view(np.uint8) == 0xA5).all()
+
+
+def test_freed_buffers_hold_garbage_that_shows() -> None:
+    text = """
+      func.func @f(%t: memref<4xf32>) -> memref<4xf32> {
+        %a = memref.alloc() : memref<4xf32>
+        memref.copy %t, %a : memref<4xf32> to memref<4xf32>
+        memref.dealloc %a : memref<4xf32>
+        return %a : memref<4xf32>
+      }"""
+    assert np.isnan(result_of(text, np.ones(4, np.float32))).all()
+
+
+def test_a_loop_that_allocates_frees_what_it_allocates() -> None:
+    # 200000 buffers of 64 KiB each: 12 GiB if they stayed.
+    text = """
+      func.func @f(%t: memref<16384xi32>) {
+        %c0 = arith.constant 0 : index
+        %c1 = arith.constant 1 : index
+        %n = arith.constant 200000 : index
+        scf.for %i = %c0 to %n step %c1 {
+          %a = memref.alloc() : memref<16384xi32>
+          %x = memref.load %t[%c0] : memref<16384xi32>
+          memref.store %x, %a[%c0] : memref<16384xi32>
+          %y = memref.load %a[%c0] : memref<16384xi32>
+          memref.store %y, %t[%c1] : memref<16384xi32>
+        }
+        return
+      }"""
+    given = np.arange(16384, dtype=np.int32)
+    assert execute(text, given, poison=False).arguments[0][1] == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("func.func @f(%t: tensor<?xi32>) { return }", "argument 0 of type tensor<?xi32> has a dynamic shape"),
+        (
+            "func.func @f(%v: vector<4xi32>) -> vector<4xi32> { return %v : vector<4xi32> }",
+            "argument 0 of type vector<4xi32> is not supported",
+        ),
+        ("func.func @f(%t: tensor<2xcomplex<f32>>) { return }", "is not supported"),
+        ("func.func private @g()\nfunc.func @f() { call @g() : () -> () return }", "@g is called but has no body"),
+        ("func.func @g() { return }", "there is no function @f with a body"),
+        ("func.func @f() { gpu.barrier return }", "gpu.barrier cannot be lowered"),
+    ],
+)
+def test_what_cannot_be_executed_says_why(text: str, message: str) -> None:
+    with pytest.raises(NotExecutableError) as caught:
+        execute(text)
+    assert message in str(caught.value)
+
+
+STORE = """
+  func.func @f(%t: memref<4xi32>) {{
+    %c = arith.constant 1 : i32
+    %i = arith.constant {at} : index
+    %zero = arith.constant 0 : index
+    %wide = memref.reinterpret_cast %t to offset: [0], sizes: [{size}], strides: [1]
+      : memref<4xi32> to memref<{size}xi32>
+    memref.store %c, %wide[%i] : memref<{size}xi32>
+    return
+  }}"""
+
+
+def test_writing_behind_an_argument_is_seen() -> None:
+    with pytest.raises(ProgramFailedError, match="@f wrote 4 bytes behind array 0"):
+        execute(STORE.format(at=16, size=32), np.zeros(4, np.int32))
+
+
+def test_a_crash_is_an_error() -> None:
+    with pytest.raises(ProgramFailedError, match="crashed with SIGSEGV"):
+        execute(STORE.format(at=2**45, size=2**46), np.zeros(4, np.int32))
+
+
+def test_a_loop_without_end_is_stopped() -> None:
+    module = npuflow.parse("func.func @f() { cf.br ^a\n ^a: cf.br ^a }", npuflow.new_context())
+    with pytest.raises(ProgramFailedError, match=r"did not end within 0\.2 s"):
+        compile_function(module.operation, "f").run([], time_limit_seconds=0.2)
+
+
+def test_the_module_itself_is_left_alone() -> None:
+    text = """
+      func.func @f(%t: memref<4xi32, 1> {npu.x = 1}) -> memref<4xi32, 1> { return %t : memref<4xi32, 1> }"""
+    module = npuflow.parse(text, npuflow.new_context())
+    before = str(module)
+    compile_function(module.operation, "f")
+    assert str(module) == before

@@ -1,0 +1,89 @@
+"""IREE as the judge: all types pass through it, its refusals are clear, and its programs are compiled once."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import npuflow
+from npuflow.execute import oracle
+from npuflow.execute.arrays import ELEMENT_TYPES, Array, functions_of, signature_of
+from npuflow.execute.data import random_arrays
+from npuflow.execute.lowering import NotExecutableError
+from npuflow.execute.oracle import run_iree, text_for_iree
+
+
+def run(text: str, seed: int = 0) -> tuple[list[Array], list[Array]]:
+    """Inputs and results of a module's one public function."""
+    module = npuflow.parse(text, npuflow.new_context())
+    (function,) = functions_of(module.operation)
+    signature = signature_of(function)
+    inputs = random_arrays(signature.inputs, seed)
+    return inputs, run_iree(module.operation, signature, inputs)
+
+
+@pytest.mark.parametrize("element", ELEMENT_TYPES)
+def test_every_element_type_passes(element: str) -> None:
+    inputs, results = run(
+        f"func.func @f(%t: tensor<3x4x{element}>) -> tensor<3x4x{element}> {{ return %t : tensor<3x4x{element}> }}"
+    )
+    assert results[0].dtype == inputs[0].dtype
+    assert np.array_equal(results[0], inputs[0])
+
+
+def test_scalars_several_results_and_none() -> None:
+    inputs, results = run(
+        "func.func @f(%i: i8, %x: f32, %t: tensor<f64>) -> (tensor<f64>, f32, i8) {"
+        " return %t, %x, %i : tensor<f64>, f32, i8 }"
+    )
+    assert [r.item() for r in results] == [i.item() for i in reversed(inputs)]
+    assert run("func.func @f() { return }") == ([], [])
+
+
+def test_named_ops_that_iree_no_longer_has_are_generalised() -> None:
+    kind = "tensor<4xf32>"
+    inputs, results = run(
+        f"func.func @f(%a: {kind}, %b: {kind}) -> {kind} {{\n"
+        f"  %e = tensor.empty() : {kind}\n"
+        f"  %r = linalg.add ins(%a, %b : {kind}, {kind}) outs(%e : {kind}) -> {kind}\n"
+        f"  return %r : {kind}\n}}"
+    )
+    assert np.array_equal(results[0], inputs[0] + inputs[1])
+
+
+def test_what_only_we_know_stays_behind() -> None:
+    text = """
+      module attributes {npu.device = #npu.device<"npu1", {}>, transform.with_named_sequence} {
+        func.func @f(%t: tensor<4xi32> {npu.x = 1, bufferization.writable = false}) -> tensor<4xi32>
+            attributes {npu.y} { return %t : tensor<4xi32> }
+        transform.named_sequence @s(%op: !transform.any_op) { transform.yield }
+      }"""
+    module = npuflow.parse(text, npuflow.new_context())
+    assert "npu" not in text_for_iree(module.operation, generalise=False)
+    assert "transform" not in text_for_iree(module.operation, generalise=False)
+    assert np.array_equal(*(arrays[0] for arrays in run(text)))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("func.func @f(%m: memref<4xi32>) { return }", "takes memrefs"),
+        ("func.func @f(%x: bf16) -> bf16 { return %x : bf16 }", "scalars of 16-bit floats"),
+        ("func.func @f() { gpu.barrier return }", "IREE cannot run @f"),
+    ],
+)
+def test_refusals_say_why_and_what_to_do(text: str, message: str) -> None:
+    with pytest.raises(NotExecutableError) as caught:
+        run(text)
+    assert message in str(caught.value)
+    assert "hint: compare with the JIT-compiled input instead" in str(caught.value)
+
+
+def test_a_program_is_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    import iree.compiler
+
+    text = "func.func @once(%t: tensor<4xi32>) -> tensor<4xi32> { return %t : tensor<4xi32> }"
+    oracle._program.cache_clear()
+    run(text)
+    monkeypatch.setattr(iree.compiler, "compile_str", None)
+    run(text, seed=1)

@@ -1,0 +1,91 @@
+"""A pass with a bug is found by its name, whatever the bug does to the program."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import npuflow
+from npuflow.core.expansion import expand
+from npuflow.core.pipeline_text import parse_pipeline
+from npuflow.execute.programs import MatmulProgram, Types
+from npuflow.execute.verify_pipeline import PassCheck, Request, Verdict, verify_pipeline
+
+INPUTS = Path(__file__).parent / "Inputs"
+STREAM_K = "npuflow-stream-k{grid=2,2 tile-l2=16,16,32 tile-l1=8,8,16}"
+PROGRAM = MatmulProgram(33, 34, 70, Types("i8", "i32"))
+REAL_PROGRAM = MatmulProgram(33, 34, 70, Types("f32", "f32"))
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _wrong_passes() -> None:
+    npuflow.load_plugin(str(INPUTS / "wrong_passes.py"))
+
+
+def verdict_on(pipeline: str, program: MatmulProgram = PROGRAM, *, each: bool = True) -> Verdict:
+    module = npuflow.parse(program.text(), npuflow.new_context())
+    made: list[PassCheck] = []
+    request = Request(expand(parse_pipeline(pipeline)), each=each, time_limit_seconds=2)
+    verdict = verify_pipeline(module, request, made.append)
+    assert tuple(made) == verdict.pass_checks
+    return verdict
+
+
+@pytest.mark.parametrize("program", [PROGRAM, REAL_PROGRAM], ids=str)
+@pytest.mark.parametrize(
+    ("pipeline", "message"),
+    [
+        (f"{STREAM_K},wrong-drop-copy,canonicalize", "elements are wrong"),
+        (f"{STREAM_K},wrong-drop-fill,canonicalize", "elements are wrong"),
+        (f"wrong-drop-fill,{STREAM_K}", "elements are wrong"),
+        (f"{STREAM_K},wrong-shift-slice,canonicalize", "elements are wrong"),
+        (f"{STREAM_K},wrong-write-outside,canonicalize", "behind array 0"),
+        (f"{STREAM_K},wrong-read-nowhere,canonicalize", "crashed with SIGSEGV"),
+        (f"{STREAM_K},wrong-loop-forever,canonicalize", "did not end within 2 s"),
+    ],
+)
+def test_a_wrong_pass_is_named(pipeline: str, message: str, program: MatmulProgram) -> None:
+    verdict = verdict_on(pipeline, program)
+    assert not verdict.ok
+    assert verdict.last.name.startswith("wrong-")
+    assert verdict.last.name in pipeline
+    assert verdict.last.wrong is not None
+    assert message in str(verdict.last.wrong)
+    assert [made for made in verdict.pass_checks[:-1] if made.wrong] == []
+
+
+def test_positions_are_those_of_the_expanded_pipeline() -> None:
+    verdict = verdict_on("canonicalize,func.func(cse,canonicalize),wrong-drop-fill,cse")
+    assert (verdict.last.name, verdict.last.position, verdict.pass_count) == ("wrong-drop-fill", 4, 5)
+
+
+def test_without_each_only_the_end_is_checked() -> None:
+    verdict = verdict_on(f"{STREAM_K},wrong-drop-copy,cse", each=False)
+    assert [made.name for made in verdict.pass_checks] == ["cse"]
+    assert verdict.last.wrong is not None
+
+
+def test_a_changed_type_is_no_silent_success() -> None:
+    verdict = verdict_on(f"{STREAM_K},wrong-change-type")
+    assert not verdict.ok
+    assert verdict.last.skipped is not None
+    assert "the function's type has changed" in str(verdict.last.skipped)
+
+
+def test_a_stage_that_cannot_be_executed_is_passed_over_but_not_at_the_end() -> None:
+    verdict = verdict_on(f"{STREAM_K},gpu-add-barrier,gpu-drop-barrier")
+    assert verdict.ok
+    passed_over = [made.name for made in verdict.pass_checks if made.skipped]
+    assert passed_over == ["gpu-add-barrier"]
+    assert verdict.last.name == "gpu-drop-barrier"
+    at_the_end = verdict_on(f"{STREAM_K},gpu-add-barrier")
+    assert not at_the_end.ok
+    assert "gpu.barrier cannot be lowered" in str(at_the_end.last.skipped)
+
+
+def test_results_that_became_arguments_are_still_compared() -> None:
+    pipeline = f"{STREAM_K},buffer-results-to-out-params{{modify-public-functions=true}}"
+    assert verdict_on(pipeline).ok
+    wrong = verdict_on(f"{pipeline},wrong-drop-copy")
+    assert wrong.last.wrong is not None
