@@ -21,6 +21,7 @@ from npuflow.promotion.peel_k import PeelK
 from npuflow.promotion.promote_accumulator import PromoteAccumulator
 from npuflow.promotion.promote_operands import PromoteOperands
 from npuflow.promotion.sink_fill import SinkFill
+from npuflow.schedule.project_engines import ProjectEngines
 from npuflow.strategy.assign_strategy import AssignStrategy, KInL2
 from npuflow.tiling.pad_blocks import PadBlocks
 from npuflow.tiling.tile_blocks import TileBlocks
@@ -135,3 +136,16 @@ class PackPeel(MatmulPipeline):
             stage("sink-fill", SinkFill()),
             *self.end(),
         )
+
+
+@register_pipeline
+@dataclass(frozen=True)
+class SchedulePipeline(NamedPipeline):
+    """Bufferized functions to checked schedules: what each engine of the device does, in order."""
+
+    name = "npuflow-schedule"
+
+    device: str = option("", "device name or TOML file; default: the module's npu.device, else npu1")
+
+    def stages(self) -> tuple[Stage, ...]:
+        return (stage("project-engines", ProjectEngines(self.device)),)

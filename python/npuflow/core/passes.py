@@ -46,6 +46,12 @@ class PassContext:
         self.failed = True
         self._report(Diagnostic(Severity.ERROR, with_hint(message, hint), location_of(place)))
 
+    def report(self, error: InputError) -> None:
+        """Reports an error that was raised, and goes on."""
+        self.failed = True
+        for diagnostic in error.diagnostics:
+            self._report(diagnostic)
+
     def warning(self, place: Place, message: str, hint: str | None = None) -> None:
         self._report(Diagnostic(Severity.WARNING, with_hint(message, hint), location_of(place)))
 

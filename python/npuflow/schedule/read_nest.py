@@ -104,7 +104,7 @@ class NestReader:
     def _expression(self, op: ir.Operation, expression: ir.AffineExpr) -> Number:
         dims = op.opview.map.value.n_dims
         values = [self._number(value) for value in op.operands]
-        return _evaluate(op, expression, values, dims)
+        return evaluate_affine(op, expression, values, dims)
 
     def _number(self, value: ir.Value) -> Number:
         return self._numbers[value]
@@ -340,7 +340,7 @@ def _kept_dims(sizes: Sequence[int | None], result: ir.Value) -> list[int]:
     return kept
 
 
-def _evaluate(op: ir.Operation, expression: ir.AffineExpr, values: Sequence[Number], dims: int) -> Number:
+def evaluate_affine(op: ir.Operation, expression: ir.AffineExpr, values: Sequence[Number], dims: int) -> Number:
     """An affine expression over known numbers."""
     if isinstance(expression, ir.AffineConstantExpr):
         return Affine(expression.value)
@@ -348,8 +348,8 @@ def _evaluate(op: ir.Operation, expression: ir.AffineExpr, values: Sequence[Numb
         return values[expression.position]
     if isinstance(expression, ir.AffineSymbolExpr):
         return values[dims + expression.position]
-    left = _evaluate(op, expression.lhs, values, dims)
-    right = _evaluate(op, expression.rhs, values, dims)
+    left = evaluate_affine(op, expression.lhs, values, dims)
+    right = evaluate_affine(op, expression.rhs, values, dims)
     result = _combine(expression, left, right)
     if result is None:
         raise fail(op, f"the index expression {expression} cannot be scheduled", "use sums of constant multiples")

@@ -1,0 +1,61 @@
+"""npuflow-project-engines: bufferized functions to schedules."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from npuflow.bindings import ir
+from npuflow.core.options import option
+from npuflow.core.passes import Pass, PassContext, ops_of
+from npuflow.core.registry import register_pass
+from npuflow.dialect.device import chosen_device
+from npuflow.errors import InputError
+from npuflow.schedule.build import build_schedule
+from npuflow.schedule.emit import ENGINE, emit_schedule
+from npuflow.schedule.project import kernel_name
+from npuflow.schedule.read_schedule import schedules_of
+
+
+@register_pass
+@dataclass(frozen=True)
+class ProjectEngines(Pass):
+    """Replaces each bufferized function by its schedule: the program as each engine of the device sees it.
+
+    A schedule is a module of buffers, semaphores, streams and kernels, with one function per kind of engine; like
+    engines share a function that takes their coordinates. Its size depends on the number of distinct transfers and
+    kernels, not on sizes or the array.
+
+        scf.for %k ... {
+          memref.copy %a_l3, %a_l2 : memref<64x256xi32, ...> to memref<64x256xi32, 1>
+
+    becomes
+
+        func.func @shim_out0(%tile: index) attributes {npu.engine = #npu.engine<{lane = 0, span = ["tile"], ...}>} {
+          scf.for %k = ... {
+            "npu.send"(%k, %tile) {buffer = @arg0, sizes = [32, 256], strides = [2048, 1], stream = @l3_to_l2_lane0, ...}
+        func.func @memory_in0(%tile: index) ... {
+          scf.for %k = ... {
+            "npu.acquire"(%tile) {semaphore = @l2_1_memory_out0_to_memory_in0, ...}
+            "npu.receive"(%k, %tile) {buffer = @l2_1, sizes = [32, 256], strides = [256, 1], ...}
+            "npu.release"(%tile) {semaphore = @l2_1_memory_in0_to_memory_out0, ...}
+    """
+
+    name = "npuflow-project-engines"
+    group = "schedule"
+    device: str = option("", "device name or TOML file; default: the module's npu.device, else npu1")
+
+    def run(self, op: ir.Operation, context: PassContext) -> None:
+        device = chosen_device(op, self.device)
+        inside = {f for schedule in schedules_of(op) for f in ops_of(schedule, "func.func")}
+        for function in ops_of(op, "func.func"):
+            if function in inside or ENGINE in function.attributes or function.opview.is_external:
+                continue
+            try:
+                scheduled = build_schedule(function, device)
+            except InputError as error:
+                context.report(error)
+                continue
+            kernels = {kernel_name(key): kernel for key, kernel in enumerate(scheduled.kernels)}
+            emit_schedule(scheduled.schedule, kernels, function)
+            function.erase()
+            context.count("functions scheduled")

@@ -1,0 +1,239 @@
+"""IR to a schedule: the inverse of `emit`, for schedules of ours and hand-written ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from npuflow.bindings import ir
+from npuflow.core.diagnostics import location_of
+from npuflow.core.passes import fail, ops_of
+from npuflow.dialect.verify import integers, strings
+from npuflow.errors import unknown_name
+from npuflow.schedule import model
+from npuflow.schedule.affine import Affine
+from npuflow.schedule.emit import COORDINATE, ENGINE, EXTENTS
+from npuflow.schedule.model import Address, Ref, Schedule, Stage
+from npuflow.schedule.read_nest import evaluate_affine
+
+_SEMAPHORE, _STREAM, _BUFFER = "semaphore", "stream", "buffer"
+
+
+def schedules_of(root: ir.Operation) -> list[ir.Operation]:
+    """The modules below `root` (or `root` itself) that are schedules."""
+    return [op for op in [root.operation, *ops_of(root, "builtin.module")] if EXTENTS in op.attributes]
+
+
+def read_schedule(module: ir.Operation) -> Schedule:
+    """The schedule that a module holds; raises InputError, located, for what doesn't fit together."""
+    extents = {a.name: int(ir.IntegerAttr(a.attr).value) for a in ir.DictAttr(module.attributes[EXTENTS])}
+    name = str(ir.StringAttr(module.attributes["sym_name"]).value) if "sym_name" in module.attributes else "schedule"
+    schedule = Schedule(name, {"row": 1, "column": 1, "tile": 1, "part": 1, **extents})
+    functions = []
+    for child in module.regions[0].blocks[0].operations:
+        op = child.operation
+        if op.name == "func.func" and ENGINE in op.attributes:
+            functions.append(op)
+        elif op.name in _THINGS:
+            _THINGS[op.name](op, schedule)
+    for function in functions:
+        engine = _EngineReader(schedule).read(function)
+        schedule.engines[engine.name] = engine
+    return schedule
+
+
+def kernel_functions_of(module: ir.Operation) -> dict[str, ir.Operation]:
+    """The kernels of a schedule's module by name."""
+    children = [child.operation for child in module.regions[0].blocks[0].operations]
+    return {_string(op, "sym_name"): op for op in children if op.name == "func.func" and ENGINE not in op.attributes}
+
+
+def _read_buffer(op: ir.Operation, schedule: Schedule) -> None:
+    contents = ir.MemRefType(ir.TypeAttr(op.attributes["contents"]).value)
+    name, role = _string(op, "sym_name"), _string(op, "role")
+    span = tuple(strings(op.attributes["span"]))
+    schedule.buffers[name] = model.Buffer(
+        name,
+        _integer(op, "level"),
+        span,
+        tuple(contents.shape),
+        str(contents.element_type),
+        max(1, int(contents.element_type.width) // 8),
+        _integer(op, "depth"),
+        _address(op, schedule),
+        location_of(op),
+    )
+    if role != "internal":
+        (schedule.arguments if role == "argument" else schedule.results).append(name)
+
+
+def _address(op: ir.Operation, schedule: Schedule) -> Address:
+    """base + step * (coordinate floordiv divisor), from the map's values."""
+    expression = ir.AffineMapAttr(op.attributes["address"]).value.results[0]
+    span = strings(op.attributes["span"])
+    values = [_at(expression, value) for value in range(schedule.extents[span[0]] if span else 1)]
+    base = values[0]
+    changes = [index for index in range(1, len(values)) if values[index] != values[index - 1]]
+    if not changes:
+        return Address(base)
+    address = Address(base, values[changes[0]] - base, changes[0])
+    if any(address.at(index) != value for index, value in enumerate(values)):
+        raise fail(op, f"the addresses {values} are no steps of one size", "use base + step * (coordinate floordiv n)")
+    return address
+
+
+def _at(expression: ir.AffineExpr, value: int) -> int:
+    if isinstance(expression, ir.AffineConstantExpr):
+        return int(expression.value)
+    if isinstance(expression, ir.AffineDimExpr):
+        return value if expression.position == 0 else 0
+    left, right = _at(expression.lhs, value), _at(expression.rhs, value)
+    if isinstance(expression, ir.AffineAddExpr):
+        return left + right
+    return left * right if isinstance(expression, ir.AffineMulExpr) else left // max(right, 1)
+
+
+def _read_semaphore(op: ir.Operation, schedule: Schedule) -> None:
+    name, span = _string(op, "sym_name"), tuple(strings(op.attributes["span"]))
+    initial, maximum = _integer(op, "initial"), _integer(op, "maximum")
+    schedule.semaphores[name] = model.Semaphore(name, span, initial, maximum, _string(op, "cause"))
+
+
+def _read_stream(op: ir.Operation, schedule: Schedule) -> None:
+    name, span = _string(op, "sym_name"), tuple(strings(op.attributes["span"]))
+    ends = (_symbol(op, "sender"), _symbol(op, "receiver"))
+    schedule.streams[name] = model.Stream(name, span, *ends, tuple(strings(op.attributes["multicast"])))
+
+
+_THINGS = {"npu.buffer": _read_buffer, "npu.semaphore": _read_semaphore, "npu.stream": _read_stream}
+
+
+@dataclass
+class _EngineReader:
+    schedule: Schedule
+    loops: int = 0
+
+    def read(self, function: ir.Operation) -> model.Engine:
+        fields = {a.name: a.attr for a in ir.DictAttr(ir.DynamicAttr(function.attributes[ENGINE]).params[0])}
+        missing = [name for name in ("stage", "lane", "span") if name not in fields]
+        if missing:
+            raise fail(function, f"npu.engine lacks {', '.join(missing)}")
+        span = tuple(strings(fields["span"]))
+        block = function.regions[0].blocks[0]
+        if len(block.arguments) != len(span):
+            raise fail(function, f"has {len(block.arguments)} arguments for the {len(span)} coordinates it spans")
+        known = {stage.value: stage for stage in Stage}
+        stage = str(ir.StringAttr(fields["stage"]).value)
+        if stage not in known:
+            raise fail(function, unknown_name("stage", stage, known))
+        names = {value: Affine.counter(name) for value, name in zip(block.arguments, span)}
+        lane = int(ir.IntegerAttr(fields["lane"]).value)
+        return model.Engine(_string(function, "sym_name"), known[stage], lane, span, self._steps(block, names))
+
+    def _steps(self, block: ir.Block, names: dict[ir.Value, Affine]) -> tuple[model.Step, ...]:
+        steps: list[model.Step] = []
+        for child in block.operations:
+            op = child.operation
+            if op.name == "arith.constant":
+                names[op.results[0]] = Affine(int(ir.IntegerAttr(op.attributes["value"]).value))
+            elif op.name == "scf.for":
+                steps.append(self._loop(op, names))
+            elif op.name.startswith("npu."):
+                steps.append(self._step(op, names))
+            elif op.name not in ("func.return", "scf.yield"):
+                raise fail(op, f"{op.name} has no place in an engine's program", "use scf.for and the steps of npu")
+        return tuple(steps)
+
+    def _loop(self, op: ir.Operation, names: dict[ir.Value, Affine]) -> model.Step:
+        bounds = [names.get(value) for value in list(op.operands)[:3]]
+        if any(bound is None or not bound.is_constant for bound in bounds):
+            raise fail(op, "the bounds of a loop are not constant")
+        lower, upper, step = (bound.constant for bound in bounds if bound is not None)
+        if step < 1:
+            raise fail(op, f"a loop has step {step}", "steps are positive")
+        trips = max(0, -(-(upper - lower) // step))
+        block = op.regions[0].blocks[0]
+        if COORDINATE in op.attributes:
+            name = _string(op, COORDINATE)
+            body = self._steps(block, {**names, block.arguments[0]: Affine.counter(name)})
+            return model.Each(name, trips, body)
+        name = f"t{self.loops}"
+        self.loops += 1
+        body = self._steps(block, {**names, block.arguments[0]: Affine.counter(name, step, lower)})
+        return model.Repeat(name, trips, body)
+
+    def _step(self, op: ir.Operation, names: dict[ir.Value, Affine]) -> model.Step:
+        values = [names[value] for value in op.operands]
+        if op.name in ("npu.acquire", "npu.release"):
+            kind = model.Acquire if op.name == "npu.acquire" else model.Release
+            return kind(self._ref(op, _SEMAPHORE, "at", values))
+        if op.name in ("npu.send", "npu.receive"):
+            sends = op.name == "npu.send"
+            stream = self._ref(op, _STREAM, "stream_at", values)
+            access = self._access(op, values)
+            kind_of_end = model.Send if sends else model.Receive
+            return kind_of_end(stream, access, location_of(op))
+        if op.name == "npu.compute":
+            return self._compute(op, values)
+        if op.name == "npu.configure":
+            return model.Configure(_integer(op, "descriptors"))
+        raise fail(op, f"{op.name} has no place in an engine's program")
+
+    def _ref(self, op: ir.Operation, kind: str, at: str, values: list[Affine]) -> Ref:
+        name = _symbol(op, kind)
+        self._check_name(op, kind, name)
+        return Ref(name, self._sums(op, at, values))
+
+    def _check_name(self, op: ir.Operation, kind: str, name: str) -> None:
+        things = {_SEMAPHORE: self.schedule.semaphores, _STREAM: self.schedule.streams, _BUFFER: self.schedule.buffers}
+        if name not in things[kind]:
+            raise fail(op, unknown_name(kind, name, things[kind]))
+
+    def _sums(self, op: ir.Operation, attribute: str, values: list[Affine]) -> tuple[Affine, ...]:
+        return _evaluate(op, op.attributes[attribute], values)
+
+    def _access(self, op: ir.Operation, values: list[Affine]) -> model.Access:
+        limits = []
+        for limit in ir.ArrayAttr(op.attributes["limits"]):
+            weights, bound = ir.ArrayAttr(limit)
+            limits.append(model.Limit(tuple(integers(weights)), _evaluate(op, bound, values)[0]))
+        return model.Access(
+            self._ref(op, _BUFFER, "buffer_at", values),
+            self._sums(op, "slot", values)[0],
+            self._sums(op, "offset", values)[0],
+            tuple(integers(op.attributes["sizes"])),
+            tuple(integers(op.attributes["strides"])),
+            tuple(limits),
+            bool(_integer(op, "zeros")),
+        )
+
+    def _compute(self, op: ir.Operation, values: list[Affine]) -> model.Step:
+        at = self._sums(op, "at", values)
+        operands = []
+        lists = [list(ir.ArrayAttr(op.attributes[name])) for name in ("buffers", "slots")]
+        for symbol, slot, effect in zip(*lists, strings(op.attributes["effects"])):
+            name = str(ir.FlatSymbolRefAttr(symbol).value)
+            self._check_name(op, _BUFFER, name)
+            elements = prod(self.schedule.buffers[name].shape)
+            access = model.Access(Ref(name, at), _evaluate(op, slot, values)[0], Affine(), (elements,), (1,))
+            operands.append(model.Operand(access, "r" in effect, "w" in effect))
+        kernel, kind = _symbol(op, "kernel"), _string(op, "kind")
+        return model.Compute(kernel, kind, _integer(op, "cycles"), tuple(operands), location_of(op))
+
+
+def _evaluate(op: ir.Operation, attribute: ir.Attribute, values: list[Affine]) -> tuple[Affine, ...]:
+    value = ir.AffineMapAttr(attribute).value
+    found = [evaluate_affine(op, expression, values, value.n_dims) for expression in value.results]
+    return tuple(total for total in found if isinstance(total, Affine))
+
+
+def _string(op: ir.Operation, name: str) -> str:
+    return str(ir.StringAttr(op.attributes[name]).value)
+
+
+def _symbol(op: ir.Operation, name: str) -> str:
+    return str(ir.FlatSymbolRefAttr(op.attributes[name]).value)
+
+
+def _integer(op: ir.Operation, name: str) -> int:
+    return int(ir.IntegerAttr(op.attributes[name]).value)
