@@ -175,11 +175,22 @@ Placed place(const Program& program, Index index, std::span<const std::int64_t> 
   return placed;
 }
 
+Walker::Walker(const Placed& placed) : placed_(&placed), byte_(placed.first_byte) {
+  for (std::size_t d = 0; d < placed.rank; ++d) {
+    const std::int64_t size = placed.sizes[d];
+    const std::int64_t stride = placed.strides[d];
+    const bool merges = !placed.limited && rank_ > 0 && strides_[rank_ - 1] == size * stride;
+    if (!merges) ++rank_;
+    sizes_[rank_ - 1] = merges ? sizes_[rank_ - 1] * size : size;
+    strides_[rank_ - 1] = stride;
+  }
+}
+
 bool Walker::is_inside() const {
   const auto& limits = placed_->access->limits;
   for (std::size_t l = 0; l < limits.size(); ++l) {
     std::int64_t at = 0;
-    for (std::size_t d = 0; d < placed_->rank; ++d) at += limits[l].coefficients[d] * index_[d];
+    for (std::size_t d = 0; d < rank_; ++d) at += limits[l].coefficients[d] * index_[d];
     if (at >= placed_->bounds[l]) return false;
   }
   return true;
@@ -187,24 +198,23 @@ bool Walker::is_inside() const {
 
 Run Walker::next(std::int64_t most_elements) {
   Run run{byte_, 1, !placed_->limited || is_inside()};
-  const std::size_t inner = placed_->rank - 1;
-  const bool contiguous = placed_->rank > 0 && placed_->strides[inner] == placed_->access->element_bytes;
-  if (contiguous && !placed_->limited) run.elements = std::min(most_elements, placed_->sizes[inner] - index_[inner]);
+  const bool contiguous = rank_ > 0 && strides_[rank_ - 1] == placed_->access->element_bytes;
+  if (contiguous && !placed_->limited) run.elements = std::min(most_elements, sizes_[rank_ - 1] - index_[rank_ - 1]);
   advance(run.elements);
   return run;
 }
 
 void Walker::advance(std::int64_t elements) {
-  if (placed_->rank == 0) return;
-  std::size_t d = placed_->rank - 1;
+  if (rank_ == 0) return;
+  std::size_t d = rank_ - 1;
   index_[d] += elements;
-  byte_ += elements * placed_->strides[d];
-  while (index_[d] == placed_->sizes[d] && d > 0) {
-    byte_ -= index_[d] * placed_->strides[d];
+  byte_ += elements * strides_[d];
+  while (index_[d] == sizes_[d] && d > 0) {
+    byte_ -= index_[d] * strides_[d];
     index_[d] = 0;
     --d;
     ++index_[d];
-    byte_ += placed_->strides[d];
+    byte_ += strides_[d];
   }
 }
 

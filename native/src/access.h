@@ -42,7 +42,7 @@ struct Run {
 // Visits a placed access in travelling order, as runs of elements that are contiguous and all inside or all outside.
 class Walker {
  public:
-  explicit Walker(const Placed& placed) : placed_(&placed), byte_(placed.first_byte) {}
+  explicit Walker(const Placed& placed);
 
   Run next(std::int64_t most_elements);
 
@@ -52,6 +52,9 @@ class Walker {
 
   const Placed* placed_;
   std::int64_t byte_;
+  std::size_t rank_ = 0;  // of the pattern with contiguous dimensions merged, unless limits need them apart
+  std::array<std::int64_t, max_dims> sizes_{};
+  std::array<std::int64_t, max_dims> strides_{};
   std::array<std::int64_t, max_dims> index_{};
 };
 

@@ -30,8 +30,8 @@ class ProgramBuilder {
     return add(program_.semaphores, Semaphore{std::move(name), initial, maximum, cause});
   }
 
-  Index add_resource(std::string name, double bytes_per_cycle, double run_overhead_bytes) {
-    return add(program_.resources, Resource{std::move(name), bytes_per_cycle, run_overhead_bytes});
+  Index add_resource(std::string name, double bytes_per_cycle) {
+    return add(program_.resources, Resource{std::move(name), bytes_per_cycle});
   }
 
   Index add_kernel(std::string name) { return add(program_.kernels, std::move(name)); }
@@ -60,11 +60,11 @@ class ProgramBuilder {
 
   // The operations added next are this engine's.
   Index add_engine(std::string name, double bytes_per_cycle, std::vector<Index> ports, Cycles start_cycles,
-                   Cycles latency_cycles) {
+                   Cycles latency_cycles, double run_overhead_bytes) {
     check_loops_closed();
     const auto first = static_cast<Index>(program_.ops.size());
-    return add(program_.engines,
-               Engine{std::move(name), bytes_per_cycle, std::move(ports), start_cycles, latency_cycles, first, 0, 0});
+    return add(program_.engines, Engine{std::move(name), bytes_per_cycle, std::move(ports), start_cycles,
+                                        latency_cycles, run_overhead_bytes, first, 0, 0});
   }
 
   void begin_loop(std::int64_t trips) {

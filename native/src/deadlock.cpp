@@ -11,7 +11,10 @@ constexpr std::size_t most_engines = 12;  // that a message names
 class Explanation {
  public:
   Explanation(const Program& program, std::span<const Blocked> blocked, std::span<const std::int64_t> values)
-      : program_(program), blocked_(blocked), values_(values) {}
+      : program_(program), blocked_(blocked), values_(values), place_(program.engines.size(), blocked.size()) {
+    for (std::size_t b = 0; b < blocked.size(); ++b) place_[blocked[b].engine] = b;
+    find_releases();
+  }
 
   std::string operator()(Cycles now) {
     std::string text = "deadlock at cycle " + std::to_string(now) + ": ";
@@ -39,13 +42,12 @@ class Explanation {
     return false;
   }
 
-  bool can_release(const Blocked& from, Index semaphore) const {
-    const Engine& engine = program_.engines[from.engine];
-    for (Index op = engine.first_op; op < engine.first_op + engine.op_count; ++op) {
-      const Op& step = program_.ops[op];
-      if (step.kind == OpKind::release && step.target == semaphore && can_reach(from, op)) return true;
+  // Every release of a program, by semaphore: looked up for each waiting engine.
+  void find_releases() {
+    releases_.resize(program_.semaphores.size());
+    for (Index op = 0; op < program_.ops.size(); ++op) {
+      if (program_.ops[op].kind == OpKind::release) releases_[program_.ops[op].target].push_back(op);
     }
-    return false;
   }
 
   bool is_at_stream(const Blocked& other, Index stream) const {
@@ -53,23 +55,25 @@ class Explanation {
     return (op.kind == OpKind::send || op.kind == OpKind::receive) && op.target == stream;
   }
 
-  bool is_end(Index engine, const Stream& stream) const {
-    return stream.sender == engine ||
-           std::find(stream.receivers.begin(), stream.receivers.end(), engine) != stream.receivers.end();
-  }
-
-  // The blocked engines that could let this one go on.
+  // The blocked engines that could let this one go on, in order.
   std::vector<std::size_t> awaited(const Blocked& waiting) const {
     const Op& op = program_.ops[waiting.op];
     std::vector<std::size_t> result;
-    for (std::size_t b = 0; b < blocked_.size(); ++b) {
-      const Blocked& other = blocked_[b];
-      if (other.engine == waiting.engine) continue;
-      const bool can_help = op.kind == OpKind::acquire
-                                ? can_release(other, op.target)
-                                : is_end(other.engine, program_.streams[op.target]) && !is_at_stream(other, op.target);
-      if (can_help) result.push_back(b);
+    const auto add = [&](Index engine, const auto& can_help) {
+      const std::size_t b = place_[engine];
+      if (b == blocked_.size() || engine == waiting.engine || !can_help(blocked_[b])) return;
+      if (result.empty() || result.back() != b) result.push_back(b);
+    };
+    if (op.kind == OpKind::acquire) {
+      for (const Index release : releases_[op.target]) {
+        add(program_.engine_of(release), [&](const Blocked& other) { return can_reach(other, release); });
+      }
+      return result;
     }
+    const Stream& stream = program_.streams[op.target];
+    const auto is_away = [&](const Blocked& other) { return !is_at_stream(other, op.target); };
+    add(stream.sender, is_away);
+    for (const Index receiver : stream.receivers) add(receiver, is_away);
     return result;
   }
 
@@ -80,13 +84,14 @@ class Explanation {
       const std::vector<std::size_t> others = awaited(blocked_[b]);
       if (!others.empty()) next[b] = others.front();
     }
+    std::vector<std::size_t> seen_from(blocked_.size(), blocked_.size());
     for (std::size_t start = 0; start < blocked_.size(); ++start) {
-      std::vector<std::size_t> path;
-      for (std::size_t at = start; at != blocked_.size(); at = next[at]) {
-        const auto seen = std::find(path.begin(), path.end(), at);
-        if (seen != path.end()) return {seen, path.end()};
-        path.push_back(at);
-      }
+      std::size_t at = start;
+      for (; at != blocked_.size() && seen_from[at] == blocked_.size(); at = next[at]) seen_from[at] = start;
+      if (at == blocked_.size() || seen_from[at] != start) continue;
+      std::vector<std::size_t> found{at};
+      for (std::size_t b = next[at]; b != at; b = next[b]) found.push_back(b);
+      return found;
     }
     return {};
   }
@@ -118,6 +123,8 @@ class Explanation {
   const Program& program_;
   std::span<const Blocked> blocked_;
   std::span<const std::int64_t> values_;
+  std::vector<std::size_t> place_;            // by engine: where it is among the blocked, or past their end
+  std::vector<std::vector<Index>> releases_;  // by semaphore
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -73,11 +74,10 @@ struct Semaphore {
   Spent cause = Spent::other;
 };
 
-// A rate that transfers share; a contiguous run of r bytes takes the time of r + run_overhead_bytes.
+// A rate that transfers share.
 struct Resource {
   std::string name;
   double bytes_per_cycle = 0;
-  double run_overhead_bytes = 0;
 };
 
 // A wire from one engine to one or more others. Data moves while all ends are in a transfer.
@@ -114,10 +114,11 @@ struct Operand {
 
 struct Engine {
   std::string name;
-  double bytes_per_cycle = 0;  // of its transfers
-  std::vector<Index> ports;    // resources that its transfers use besides the stream's
-  Cycles start_cycles = 0;     // before each transfer
-  Cycles latency_cycles = 0;   // from asking for data to the first byte, when the engine has been idle
+  double bytes_per_cycle = 0;     // of its transfers
+  std::vector<Index> ports;       // resources that its transfers use besides the stream's
+  Cycles start_cycles = 0;        // before each transfer
+  Cycles latency_cycles = 0;      // from asking for data to the first byte, when the engine has been idle
+  double run_overhead_bytes = 0;  // a contiguous run of r bytes takes its ports' time of r + this
   Index first_op = 0;
   Index op_count = 0;
   Index loop_depth = 0;
@@ -137,9 +138,9 @@ struct Program {
   std::vector<std::string> op_names;  // beside ops, out of the hot path
 
   Index engine_of(Index op) const {
-    Index engine = 0;
-    while (op >= engines[engine].first_op + engines[engine].op_count) ++engine;
-    return engine;
+    const auto begins_later = [](Index at, const Engine& engine) { return at < engine.first_op; };
+    const auto next = std::upper_bound(engines.begin(), engines.end(), op, begins_later);
+    return static_cast<Index>(next - engines.begin()) - 1;
   }
 };
 

@@ -4,6 +4,22 @@
 
 namespace npuflow {
 
+namespace {
+
+// The largest unit such that an access, relative to its slot, begins and ends each of its runs at a multiple of it.
+std::int64_t run_granule(const Access& access) {
+  if (!access.limits.empty()) return access.element_bytes;
+  std::int64_t run = 1;
+  std::size_t d = access.sizes.size();
+  while (d > 0 && access.strides[d - 1] == run) run *= access.sizes[--d];
+  std::int64_t elements = std::gcd(run, access.offset.constant);
+  for (const std::int64_t coefficient : access.offset.coefficients) elements = std::gcd(elements, coefficient);
+  while (d > 0) elements = std::gcd(elements, access.strides[--d]);
+  return elements * access.element_bytes;
+}
+
+}  // namespace
+
 Shadow::Shadow(const Program& program, const std::vector<bool>& initialised)
     : ordering_(program), memories_(program.memories.size()) {
   const std::vector<std::int64_t> granule = granules(program);
@@ -26,21 +42,26 @@ std::vector<bool> Shadow::is_written(const Program& program) {
 
 std::vector<std::int64_t> Shadow::granules(const Program& program) {
   std::vector<std::int64_t> granule(program.memories.size(), 0);
-  const auto divide = [&](Index memory, std::int64_t bytes) { granule[memory] = std::gcd(granule[memory], bytes); };
   for (const Buffer& buffer : program.buffers) {
-    divide(buffer.memory, buffer.address_bytes);
-    if (buffer.depth > 1) divide(buffer.memory, buffer.slot_bytes);
+    std::int64_t& bytes = granule[buffer.memory];
+    bytes = std::gcd(bytes, buffer.address_bytes);
+    if (buffer.depth > 1) bytes = std::gcd(bytes, buffer.slot_bytes);
   }
-  for (const Access& access : program.accesses) divide(program.buffers[access.buffer].memory, access.element_bytes);
-  for (std::int64_t& bytes : granule) bytes = bytes == 0 ? 64 : bytes;
+  for (const Access& access : program.accesses) {
+    std::int64_t& bytes = granule[program.buffers[access.buffer].memory];
+    bytes = std::gcd(bytes, run_granule(access));
+  }
+  for (std::int64_t& bytes : granule) bytes = bytes == 0 ? 1 : bytes;
   return granule;
 }
 
 std::span<Shadow::Cell> Shadow::cells(Index memory, std::int64_t byte, std::int64_t bytes) {
   MemoryShadow& shadow = memories_[memory];
   if (shadow.cells.empty()) return {};
-  return {&shadow.cells[static_cast<std::size_t>(byte / shadow.granule)],
-          static_cast<std::size_t>(bytes / shadow.granule)};
+  // A run that was cut in two in the middle of a granule marks it twice, which does no harm.
+  const std::int64_t first = byte / shadow.granule;
+  const std::int64_t last = (byte + bytes - 1) / shadow.granule;
+  return {&shadow.cells[static_cast<std::size_t>(first)], static_cast<std::size_t>(last - first + 1)};
 }
 
 std::optional<Index> Shadow::read(Index op, Index memory, std::int64_t byte, std::int64_t bytes) {

@@ -34,7 +34,7 @@ class Shadow {
     std::array<Epoch, 2> reads;
   };
   struct MemoryShadow {
-    std::int64_t granule = 1;  // bytes that all accesses touch only together
+    std::int64_t granule = 1;  // bytes that every access touches only together
     std::vector<Cell> cells;   // none in a memory that no step writes, where nothing can race
     std::vector<std::uint8_t> states;
   };

@@ -84,9 +84,7 @@ void Simulator::add_uses(const Engine& engine, const Placed& placed) {
   if (placed.inside == 0) return;
   const double share = static_cast<double>(placed.inside) / static_cast<double>(placed.elements);
   const auto run = static_cast<double>(placed.run_bytes);
-  for (const Index port : engine.ports) {
-    uses_.push_back({port, share * (run + program_.resources[port].run_overhead_bytes) / run});
-  }
+  for (const Index port : engine.ports) uses_.push_back({port, share * (run + engine.run_overhead_bytes) / run});
 }
 
 void Simulator::end_piece(Index index) {

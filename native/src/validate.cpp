@@ -75,12 +75,7 @@ class Validator {
     in_range(semaphore.initial, 0, semaphore.maximum, "the initial value of " + who);
   }
 
-  void check_resource(const Resource& resource) {
-    const std::string who = "resource '" + resource.name + "'";
-    rate(resource.bytes_per_cycle, who);
-    const bool holds = resource.run_overhead_bytes >= 0 && resource.run_overhead_bytes <= most_bytes_per_cycle;
-    require(holds, who + " loses " + std::to_string(resource.run_overhead_bytes) + " bytes' time per run");
-  }
+  void check_resource(const Resource& resource) { rate(resource.bytes_per_cycle, "resource '" + resource.name + "'"); }
 
   void check_stream(const Stream& stream) {
     const std::string who = "stream '" + stream.name + "'";
@@ -101,6 +96,8 @@ class Validator {
     rate(engine.bytes_per_cycle, who);
     in_range(engine.start_cycles, 0, max_number, "the start-up of " + who);
     in_range(engine.latency_cycles, 0, max_number, "the latency of " + who);
+    const bool holds = engine.run_overhead_bytes >= 0 && engine.run_overhead_bytes <= most_bytes_per_cycle;
+    require(holds, who + " loses " + std::to_string(engine.run_overhead_bytes) + " bytes' time per run");
     for (const Index port : engine.ports) known(port, program_.resources.size(), who, "resource");
     trips_.assign(engine.loop_depth, 0);
     open_ = 0;

@@ -155,9 +155,8 @@ def test_short_runs_cost_the_time_of_their_overhead() -> None:
     # so 1024 bytes take 512 cycles instead of 256.
     program = loads((1024,))
     rows = Access("x", (64, 4), (100, 1), 4)
-    read = dataclasses.replace(program.engines[0], body=(Send("s0", rows),))
-    resources = tuple(dataclasses.replace(r, run_overhead_bytes=48.0 * (r.name == "dram")) for r in program.resources)
-    program = dataclasses.replace(program, engines=(read, program.engines[1]), resources=resources)
+    read = dataclasses.replace(program.engines[0], body=(Send("s0", rows),), run_overhead_bytes=48)
+    program = dataclasses.replace(program, engines=(read, program.engines[1]))
     assert simulate(program).cycles == 512
 
 

@@ -102,6 +102,18 @@ def test_a_deadlock_of_many_engines_is_told_briefly() -> None:
     assert "and 88 more" in message
 
 
+def test_a_deadlock_of_very_many_engines_is_told_soon() -> None:
+    # A chain of 3000 that each wait for the next, and the last for the first.
+    count = 3000
+    program = engines(
+        *((Acquire(f"s{i}"), Release(f"s{(i + 1) % count}")) for i in range(count)),
+        semaphores=tuple(Semaphore(f"s{i}") for i in range(count)),
+    )
+    began = time.monotonic()
+    assert "a circle of 3000: 'e0' waits" in error_of(program)
+    assert time.monotonic() - began < 5
+
+
 def test_deadlocks_have_their_own_type() -> None:
     with pytest.raises(DeadlockError):
         simulate(engines((Acquire("s"),), semaphores=(Semaphore("s"),)))
@@ -148,7 +160,7 @@ def test_a_semaphore_that_overflows() -> None:
         (Program((), semaphores=(Semaphore("s", 64),)), "the initial value of semaphore 's' is 64"),
         (Program((), resources=(Resource("r", 0.0),)), "resource 'r' moves 0.000000 bytes per cycle"),
         (Program((), resources=(Resource("r", float("nan")),)), "resource 'r' moves nan bytes per cycle"),
-        (Program((), resources=(Resource("r", 1.0, -1.0),)), "resource 'r' loses -1.000000 bytes' time per run"),
+        (Program((Engine("e", (), run_overhead_bytes=-1.0),)), "engine 'e' loses -1.000000 bytes' time per run"),
         (Program((), memories=(Memory("m", 1, 0),)), "the size of 'm' is 0"),
         (
             Program((), memories=(Memory("m", 1, 100),), buffers=(Buffer("b", "m", 40, 30, 2),)),

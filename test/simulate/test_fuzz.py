@@ -100,7 +100,7 @@ def programs(number: st.SearchStrategy[int], names: int) -> st.SearchStrategy[Pr
                 for i in count
             ),
             semaphores=tuple(Semaphore(f"s{i}", draw(number), cause=Cause.DATA) for i in count),
-            resources=tuple(Resource(f"r{i}", draw(rate), draw(st.sampled_from([0.0, 3.0]))) for i in count),
+            resources=tuple(Resource(f"r{i}", draw(rate)) for i in count),
             streams=tuple(
                 Stream(f"w{i}", draw(name("e")), draw(several(name("e"), 2)), draw(several(name("r"), 2)), draw(number))
                 for i in count
@@ -159,7 +159,7 @@ def moving_programs(draw: Draw) -> Program:
         ports = tuple(draw(st.sets(st.sampled_from(["r0", "r1", "r2"]))))
         engines += [
             Engine(f"out{w}", (Loop(turns, (Send(f"w{w}", source),)),), bytes_per_cycle=draw(rate),
-                   ports=ports, start_cycles=draw(small), latency_cycles=draw(small)),
+                   ports=ports, start_cycles=draw(small), latency_cycles=draw(small), run_overhead_bytes=draw(small)),
             Engine(f"in{w}", (Loop(turns * pieces, fill),), bytes_per_cycle=4.0, start_cycles=draw(small)),
             Engine(f"core{w}", (Loop(turns * pieces, drain),)),
         ]  # fmt: skip
@@ -173,7 +173,7 @@ def moving_programs(draw: Draw) -> Program:
         + tuple(Buffer(f"y{w}", "y", 64, 64 * depth * w, depth) for w in each),
         semaphores=tuple(Semaphore(f"empty{w}", depth, cause=Cause.SPACE) for w in each)
         + tuple(Semaphore(f"full{w}", cause=Cause.DATA) for w in each),
-        resources=tuple(Resource(f"r{i}", rate, float(i)) for i, rate in enumerate(rates)),
+        resources=tuple(Resource(f"r{i}", rate) for i, rate in enumerate(rates)),
         streams=tuple(streams),
     )
 

@@ -130,7 +130,7 @@ class _Encoder:
     def _add_wires(self) -> None:
         for resource in self.program.resources:
             self.where = f"resource '{resource.name}'"
-            self.native.add_resource(resource.name, resource.bytes_per_cycle, resource.run_overhead_bytes)
+            self.native.add_resource(resource.name, resource.bytes_per_cycle)
         for stream in self.program.streams:
             self.where = f"stream '{stream.name}'"
             sender = self._find("engine", stream.sender, self.engines)
@@ -142,7 +142,7 @@ class _Encoder:
         self.where = f"engine '{engine.name}'"
         ports = [self._find("resource", name, self.resources) for name in engine.ports]
         rate, start, latency = engine.bytes_per_cycle, engine.start_cycles, engine.latency_cycles
-        self.native.add_engine(engine.name, rate, ports, start, latency)
+        self.native.add_engine(engine.name, rate, ports, start, latency, engine.run_overhead_bytes)
         for step in engine.body:
             self._add_step(number, step, 0)
 

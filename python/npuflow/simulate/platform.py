@@ -37,8 +37,8 @@ class Platform:
         """Everything that transfers share: DRAM's rates and the lanes between levels."""
         dram, clock = self.device.dram, self.device.clock_hz
         rates = (
-            Resource(DRAM_READ, dram.read_bytes_per_second / clock, dram.read_run_overhead_bytes),
-            Resource(DRAM_WRITE, dram.write_bytes_per_second / clock, dram.write_run_overhead_bytes),
+            Resource(DRAM_READ, dram.read_bytes_per_second / clock),
+            Resource(DRAM_WRITE, dram.write_bytes_per_second / clock),
             Resource(DRAM_TOTAL, dram.total_bytes_per_second / clock),
         )
         return rates + tuple(
@@ -79,11 +79,16 @@ class Platform:
             ports=_dram_ports(side) if is_dram else (),
             start_cycles=dma.start_cycles,
             latency_cycles=self.cycles(latency),
+            run_overhead_bytes=self._run_overhead(side) if is_dram else 0.0,
         )
 
     def semaphore(self, dma: DmaEngine, name: str, initial: int, cause: Cause) -> Semaphore:
         """A lock of the memory that a DMA engine stands beside."""
         return Semaphore(name, initial, max(dma.lock_max, 1), cause)
+
+    def _run_overhead(self, side: Side) -> float:
+        dram = self.device.dram
+        return dram.read_run_overhead_bytes if side is Side.OUT else dram.write_run_overhead_bytes
 
     def _shared_by(self, level: int) -> SharedBy:
         return self.device.level(level).shared_by

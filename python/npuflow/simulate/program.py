@@ -84,11 +84,10 @@ class Semaphore:
 
 @dataclass(frozen=True)
 class Resource:
-    """A rate that transfers share fairly; a contiguous run of r bytes takes the time of r + run_overhead_bytes."""
+    """A rate that transfers share fairly."""
 
     name: str
     bytes_per_cycle: float
-    run_overhead_bytes: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -216,8 +215,8 @@ class Engine:
     """Something that does one thing at a time: a core, a DMA channel, the control processor.
 
     `kind` groups like engines in reports; `ports` are the resources each of its transfers uses at this end (its
-    memory's port, DRAM); `start_cycles` come before each transfer; `latency_cycles` pass from asking to the first
-    byte when a sender has been idle that long.
+    memory's port, DRAM), where a contiguous run of r bytes takes the time of r + `run_overhead_bytes`; `start_cycles`
+    come before each transfer; `latency_cycles` pass from asking to the first byte when a sender has been idle so long.
     """
 
     name: str
@@ -228,6 +227,7 @@ class Engine:
     ports: tuple[str, ...] = ()
     start_cycles: int = 0
     latency_cycles: int = 0
+    run_overhead_bytes: float = 0.0
 
 
 @dataclass(frozen=True)
