@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from math import prod
 
 import pytest
@@ -45,7 +46,8 @@ def test_traffic_and_work_by_hand() -> None:
 
 BIAS_TAIL = """
 #same = affine_map<(d0, d1) -> (d0, d1)>
-func.func @f(%a: tensor<100x300xi8>, %b: tensor<300x130xi8>, %bias: tensor<130xi32>) -> tensor<100x130xi8> {
+func.func @f(%a: tensor<100x300xi8>, %b: tensor<300x130xi8>, %bias: tensor<130xi32>,
+    %c: tensor<100x130xi32>) -> tensor<100x130xi8> {
   %zero = arith.constant 0 : i32
   %e = tensor.empty() : tensor<100x130xi32>
   %o = tensor.empty() : tensor<100x130xi8>
@@ -66,21 +68,22 @@ func.func @f(%a: tensor<100x300xi8>, %b: tensor<300x130xi8>, %bias: tensor<130xi
 ALLOCATED = re.compile(r"memref<([0-9x]+)x(i8|i32), ([12])>")
 
 
-def slot_bytes(pipeline: str, space: int) -> list[int]:
+def slot_bytes(source: str, pipeline: str, space: int) -> list[int]:
     """The sizes of all buffers in a memory space that a pipeline allocates."""
-    module = npuflow.parse(BIAS_TAIL, npuflow.new_context())
+    module = npuflow.parse(source, npuflow.new_context())
     npuflow.run_pipeline(module, f"{pipeline}{{{OPTIONS}}}")
     found = [ALLOCATED.fullmatch(str(op.results[0].type)) for op in ops_of(module.operation, "memref.alloc")]
     inner = [match for match in found if match is not None and int(match[3]) == space]
     return sorted(prod(map(int, match[1].split("x"))) * ELEMENT_BYTES[match[2]] for match in inner)
 
 
+@pytest.mark.parametrize("is_filled", [True, False])
 @pytest.mark.parametrize(("pipeline", "whole_k"), [("npuflow-stream-k", False), ("npuflow-pad-pack", True)])
-def test_the_pipelines_allocate_what_the_footprint_says(pipeline: str, whole_k: bool) -> None:
-    l1 = [b.slot_bytes for b in l1_buffers(BIASED, STRATEGY)]
-    l2 = [b.slot_bytes for b in l2_buffers(BIASED, STRATEGY, whole_k)]
-    assert slot_bytes(pipeline, space=2) == sorted(l1)
-    assert slot_bytes(pipeline, space=1) == sorted(l2)
+def test_the_pipelines_allocate_what_the_footprint_says(pipeline: str, whole_k: bool, is_filled: bool) -> None:
+    problem = replace(BIASED, is_filled=is_filled)
+    source = BIAS_TAIL if is_filled else BIAS_TAIL.replace("outs(%f", "outs(%c")
+    assert slot_bytes(source, pipeline, space=2) == sorted(b.slot_bytes for b in l1_buffers(problem, STRATEGY))
+    assert slot_bytes(source, pipeline, space=1) == sorted(b.slot_bytes for b in l2_buffers(problem, STRATEGY, whole_k))
 
 
 def test_total_is_over_all_slots() -> None:

@@ -16,6 +16,7 @@ from npuflow.frontend.contraction import (
     INIT,
     STRATEGY,
     Contraction,
+    fill_of,
     matmuls,
     operand_loops,
     root_of,
@@ -143,6 +144,7 @@ def problem_of(contraction: Contraction) -> Problem:
         acc_bytes=element_bytes(acc),
         result_bytes=element_bytes(element_type_of(root_of(contraction).results[0])),
         has_tail=tail is not None,
+        is_filled=fill_of(contraction) is not None,
         tail_operands=_tail_operands(contraction, tail),
     )
 
@@ -170,7 +172,7 @@ def _remark(
     contraction: Contraction, problem: Problem, strategy: Strategy, device: Device, whole_k: bool, context: PassContext
 ) -> None:
     l1, l2 = l1_buffers(problem, strategy), l2_buffers(problem, strategy, whole_k)
-    have_l1, have_l2 = (device.capacity_bytes(level, *strategy.grid) for level in (1, 2))
+    have_l1, have_l2 = (device.capacity_bytes(level, *strategy.array) for level in (1, 2))
     context.remark(
         contraction.op,
         f"grid {strategy.grid[0]}x{strategy.grid[1]}, tile-l2 {strategy.tile_l2}, tile-l1 {strategy.tile_l1}, pack"

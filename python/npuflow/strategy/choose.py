@@ -38,6 +38,7 @@ class Given:
     pack: Tile | None = None
     depth_l2: int | None = None
     depth_l1: int | None = None
+    turned: int = 0
 
 
 @lru_cache(maxsize=256)
@@ -90,7 +91,7 @@ def _candidates(problem: Problem, given: Given, device: Device, pack: Tile) -> I
         found = False
         for tile in _l1_tiles(problem, given, grid, pack):
             l2 = (tile[0] * grid[0], tile[1] * grid[1], tile[2])
-            strategy = Strategy(grid, given.tile_l2 or l2, tile, pack, given.depth_l2 or 2, depth)
+            strategy = Strategy(grid, given.tile_l2 or l2, tile, pack, given.depth_l2 or 2, depth, given.turned)
             if total_bytes(l1_buffers(problem, strategy)) <= have:
                 found = True
                 yield strategy
@@ -123,7 +124,7 @@ def _core_share(tile_l2: Tile, grid: tuple[int, int], pack: Tile) -> tuple[int, 
 
 def _with_l2_k(problem: Problem, given: Given, device: Device, base: Strategy, whole_k: bool) -> Strategy | None:
     """The strategy with the best k of its L2 tile that fits, double-buffered if possible; None if nothing fits."""
-    have = _l2_capacity(device, base.grid)
+    have = _l2_capacity(device, base.array)
     m, n, _ = base.tile_l2
     ks = [given.tile_l2[2]] if given.tile_l2 else _l2_ks(problem, device, base.tile_l1[2])
     for depth in (2, 1) if given.depth_l2 is None else (given.depth_l2,):
@@ -183,4 +184,4 @@ def _fallback(problem: Problem, given: Given, device: Device, pack: Tile) -> Str
         l1 = (*_core_share(given.tile_l2, grid, pack), pack[2])
     l1 = l1 or pack
     l2 = given.tile_l2 or (l1[0] * grid[0], l1[1] * grid[1], l1[2])
-    return Strategy(grid, l2, l1, pack, given.depth_l2 or 1, given.depth_l1 or 1)
+    return Strategy(grid, l2, l1, pack, given.depth_l2 or 1, given.depth_l1 or 1, given.turned)

@@ -27,7 +27,7 @@ def violations(problem: Problem, strategy: Strategy, device: Device, whole_k: bo
 
 
 def _grid(strategy: Strategy, device: Device) -> list[Violation]:
-    rows, columns = strategy.grid
+    rows, columns = strategy.array
     if 1 <= rows <= device.rows and 1 <= columns <= device.columns:
         return []
     return [
@@ -83,7 +83,7 @@ def _l1(problem: Problem, strategy: Strategy, device: Device) -> list[Violation]
     def need(changed: Strategy) -> tuple[Buffer, ...]:
         return l1_buffers(problem, changed)
 
-    level = _Level("L1 of a core", "l1", strategy.pack, device.capacity_bytes(1, *strategy.grid), need)
+    level = _Level("L1 of a core", "l1", strategy.pack, device.capacity_bytes(1, *strategy.array), need)
     return _overflow(level, strategy, "not even one instruction's operands fit")
 
 
@@ -94,8 +94,8 @@ def _l2(problem: Problem, strategy: Strategy, device: Device, whole_k: bool) -> 
     def need(changed: Strategy) -> tuple[Buffer, ...]:
         return l2_buffers(problem, changed, whole_k)
 
-    where = f"L2 of {strategy.grid[1]} columns"
-    return _overflow(_Level(where, "l2", step, device.capacity_bytes(2, *strategy.grid), need), strategy, also)
+    where = f"L2 of {strategy.array[1]} columns"
+    return _overflow(_Level(where, "l2", step, device.capacity_bytes(2, *strategy.array), need), strategy, also)
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,10 @@ class TailOperand:
 
 @dataclass(frozen=True)
 class Problem:
-    """One matmul group: sizes in elements, element sizes in bytes, types by MLIR name."""
+    """One matmul group: sizes in elements, element sizes in bytes, types by MLIR name.
+
+    A sum that is not filled continues a given one, which comes in through L2.
+    """
 
     m: int
     n: int
@@ -37,6 +40,7 @@ class Problem:
     acc_bytes: int
     result_bytes: int
     has_tail: bool = False
+    is_filled: bool = True
     tail_operands: tuple[TailOperand, ...] = ()
 
 
@@ -79,6 +83,8 @@ def l2_buffers(problem: Problem, strategy: Strategy, whole_k: bool) -> tuple[Buf
         Buffer("rhs", k * n * problem.rhs_bytes, strategy.depth_l2),
         Buffer("result", m * n * problem.result_bytes),
     ]
+    if problem.has_tail and not problem.is_filled:
+        buffers.append(Buffer("sum", m * n * problem.acc_bytes))
     buffers += [Buffer(f"tail{i}", operand.bytes(m, n)) for i, operand in enumerate(problem.tail_operands)]
     return tuple(buffers)
 

@@ -14,7 +14,10 @@ Tile = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class Strategy:
-    """Sizes are in elements, in the order m, n, k; the grid is rows (along m) by columns (along n)."""
+    """Sizes are in elements, in the order m, n, k; the grid is cores along m by cores along n.
+
+    The array's rows run along m and its columns along n; `turned = 1` says the other way round.
+    """
 
     grid: tuple[int, int]
     tile_l2: Tile
@@ -22,11 +25,17 @@ class Strategy:
     pack: Tile
     depth_l2: int = 2
     depth_l1: int = 2
+    turned: int = 0
+
+    @property
+    def array(self) -> tuple[int, int]:
+        """Rows and columns of the array that the grid takes."""
+        return (self.grid[1], self.grid[0]) if self.turned else self.grid
 
     def to_attribute(self) -> ir.Attribute:
         """`#npu.strategy<{...}>` in the current context."""
         text = ", ".join(
-            f"{f.name} = {_print(getattr(self, f.name))}" for f in sorted(fields(self), key=lambda f: f.name)
+            f"{f.name} = {_print(getattr(self, f.name))}" for f in sorted(fields(self), key=lambda f: f.name) if getattr(self, f.name)
         )
         return ir.Attribute.parse(f"#npu.strategy<{{{text}}}>")
 
