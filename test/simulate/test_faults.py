@@ -1,8 +1,10 @@
 """Programs that are wrong: each gets a clear error, in bounded time and memory."""
 
 import dataclasses
+import signal
 import time
 import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -222,3 +224,27 @@ def test_counting_what_limits_leave_is_bounded() -> None:
     wide = Access("b", (1 << 20, 1 << 20), (0, 0), 4, limits=(Limit((1, 1), Affine(3)),), outside=Outside.ZERO)
     program = dataclasses.replace(transfer(ONE), engines=(Engine("e0", (Send("s", wide),)), Engine("e1", ())))
     assert "takes more than 1000 steps" in error_of(program, RunLimits(steps=1000))
+
+
+def test_a_long_run_can_be_interrupted() -> None:
+    class StopRun(BaseException):
+        pass
+
+    def interrupt(*_: object) -> None:
+        raise StopRun
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, 0.05)
+    try:
+        with pytest.raises(StopRun):
+            simulate(engines(nested(6, 1 << 20)), limits=RunLimits(steps=1 << 40))
+    finally:
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_runs_in_threads_do_not_disturb_each_other() -> None:
+    programs = [engines((Loop(20_000 + i, (Control(3), Release("s"), Acquire("s"))),), semaphores=(Semaphore("s"),))
+                for i in range(8)]  # fmt: skip
+    with ThreadPoolExecutor(4) as pool:
+        cycles = list(pool.map(lambda program: simulate(program).cycles, programs))
+    assert cycles == [3 * (20_000 + i) for i in range(8)]
