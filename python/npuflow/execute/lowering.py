@@ -17,6 +17,7 @@ from npuflow.core.passes import fail, ops_of
 from npuflow.errors import Diagnostic, InputError, Severity
 from npuflow.execute.arrays import Signature, signature_of
 from npuflow.execute.lower_movements import lower_movements
+from npuflow.execute.order_loops import order_loops
 from npuflow.execute.poison import drop_deallocations, poison_buffers
 from npuflow.execute.strip_npu import clone_module, strip_npu
 
@@ -32,6 +33,7 @@ _DEALLOCATE = (
     "ownership-based-buffer-deallocation,canonicalize,buffer-deallocation-simplification,"
     "bufferization-lower-deallocations"
 )
+_TO_GENERICS = "func.func(linalg-generalize-named-ops)"
 _TO_LOOPS = "convert-linalg-to-loops,scf-forall-to-for"
 _TO_LLVM = (
     "expand-strided-metadata,lower-affine,math-expand-ops,arith-expand{include-bf16=true},"
@@ -77,6 +79,8 @@ def lower_to_llvm(module: ir.Operation, function: str, *, poison: bool) -> Lower
             _run(copy, _DEALLOCATE)
         # Deallocation clones buffers where it cannot see who owns them, which are copies again.
         lower_movements(copy)
+        _run(copy, _TO_GENERICS)
+        order_loops(copy)
         _run(copy, _TO_LOOPS)
         _run(copy, _TO_LLVM)
         _check_llvm(copy)

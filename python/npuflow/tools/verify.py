@@ -124,7 +124,8 @@ def _parse(path: str, sink: DiagnosticSink) -> ir.Module:
 
 
 def _print_check(made: PassCheck) -> None:
-    stage = f"{made.position:>4}  {textwrap.shorten(made.text, _STAGE_WIDTH, placeholder=' ...'):<{_STAGE_WIDTH}}"
+    text = made.text if len(made.text) <= _STAGE_WIDTH else made.name
+    stage = f"{made.position:>4}  {text:<{_STAGE_WIDTH}}"
     for check in made.checks:
         function = f"  @{check.function}" if len(made.checks) > 1 else ""
         print(f"{stage}{function}  {check.status.value:<8} {check}  {check.seconds:.2f} s", flush=True)
