@@ -63,7 +63,8 @@ class Validator {
     const bool sane = in_range(buffer.address_bytes, 0, max_number, "the address of " + who) &&
                       in_range(buffer.slot_bytes, 1, max_number, "the slot size of " + who) &&
                       in_range(buffer.depth, 1, 1 << 15, "the depth of " + who);
-    if (!sane || buffer.slot_bytes <= (memory.bytes - buffer.address_bytes) / buffer.depth) return;
+    if (!sane || memory.bytes < 1 || memory.bytes > max_number) return;  // a wrong memory is reported as such
+    if (buffer.slot_bytes <= (memory.bytes - buffer.address_bytes) / buffer.depth) return;
     require(false, who + " needs bytes " + text(buffer.address_bytes) + " to " +
                        text(buffer.address_bytes + buffer.depth * buffer.slot_bytes - 1) + " of '" + memory.name +
                        "', which has " + text(memory.bytes));
