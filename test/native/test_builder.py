@@ -1,0 +1,96 @@
+"""The core's own face, called with anything: errors, never a crash."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from npuflow import _native
+
+index = st.one_of(st.integers(0, 3), st.sampled_from([7, (1 << 32) - 1]))
+number = st.one_of(st.integers(-2, 8), st.sampled_from([1 << 20, 1 << 47, -(1 << 47), (1 << 63) - 1, -(1 << 63)]))
+rate = st.sampled_from([0.0, 1.0, 4.0, -1.0, float("inf"), float("nan")])
+numbers = st.lists(number, max_size=3)
+affine = st.tuples(number, numbers)
+operands = st.lists(st.tuples(index, st.booleans(), st.booleans()), max_size=2)
+
+CALLS = st.lists(
+    st.one_of(
+        st.tuples(st.just("add_memory"), st.just("m"), st.one_of(number, st.just(64))),
+        st.tuples(st.just("add_buffer"), st.just("b"), index, number, st.one_of(number, st.just(16)), number),
+        st.tuples(st.just("add_semaphore"), st.just("s"), number, number, st.integers(0, 12)),
+        st.tuples(st.just("add_resource"), st.just("r"), rate),
+        st.tuples(st.just("add_kernel"), st.just("k")),
+        st.tuples(st.just("add_stream"), st.just("w"), index, st.lists(index, max_size=2), st.lists(index), number),
+        st.tuples(
+            st.just("add_access"), index, number, affine, affine, numbers, numbers,
+            st.lists(st.tuples(numbers, affine), max_size=5), st.booleans(),
+        ),
+        st.tuples(st.just("add_engine"), st.just("e"), rate, st.lists(index, max_size=2), number, number, rate),
+        st.tuples(st.just("begin_loop"), number),
+        st.tuples(st.just("end_loop")),
+        st.tuples(st.sampled_from(["acquire", "release", "send", "receive"]), st.just("x"), index, index),
+        st.tuples(st.just("compute"), st.just("k"), index, number, operands),
+        st.tuples(st.just("control"), st.just("c"), number),
+    ),
+    max_size=40,
+)  # fmt: skip
+
+
+@settings(max_examples=500, deadline=None)
+@given(CALLS)
+def test_any_calls_end_in_a_result_or_an_error(calls: list[tuple]) -> None:
+    program = _native.Program()
+    for name, *arguments in calls:
+        with suppress(ValueError):
+            getattr(program, name)(*arguments)
+    with suppress(ValueError, _native.Fault):
+        _native.simulate(program, 2000, 10, None)
+
+
+def test_loops_and_engines_belong_together() -> None:
+    program = _native.Program()
+    with pytest.raises(ValueError, match="an operation comes before the first engine"):
+        program.control("c", 1)
+    with pytest.raises(ValueError, match="an operation comes before the first engine"):
+        program.begin_loop(2)
+    program.add_engine("e", 1.0, [], 0, 0, 0.0)
+    with pytest.raises(ValueError, match="a loop ends that has not begun"):
+        program.end_loop()
+    program.begin_loop(2)
+    with pytest.raises(ValueError, match="a loop has no end"):
+        program.problems()
+    with pytest.raises(ValueError, match="a loop has no end"):
+        program.add_engine("f", 1.0, [], 0, 0, 0.0)
+    program.end_loop()
+    assert program.problems() == []
+
+
+def test_an_invalid_program_does_not_run() -> None:
+    program = _native.Program()
+    program.add_engine("e", 1.0, [], 0, 0, 0.0)
+    program.acquire("a", 5, 1)
+    with pytest.raises(_native.Fault, match="'a' of 'e' refers to semaphore number 5 of 0"):
+        _native.simulate(program, 100, 0, None)
+
+
+def test_data_must_match_the_program() -> None:
+    program = _native.Program()
+    program.add_memory("m", 16)
+    with pytest.raises(ValueError, match="an array for each memory"):
+        _native.simulate(program, 100, 0, _native.Data([], [], []))
+    with pytest.raises(ValueError, match="an array differs in size from its memory"):
+        _native.simulate(program, 100, 0, _native.Data([np.zeros(15, np.uint8)], [True], []))
+    with pytest.raises(ValueError, match="a kernel's address is 0"):
+        _native.Data([], [], [(0, False)])
+
+
+def test_data_is_written_in_place_and_must_be_writable() -> None:
+    frozen = np.zeros(16, np.uint8)
+    frozen.flags.writeable = False
+    with pytest.raises(TypeError):
+        _native.Data([frozen], [True], [])
