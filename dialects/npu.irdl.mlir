@@ -11,5 +11,95 @@ module {
       %0 = irdl.base "#builtin.dictionary" 
       irdl.parameters(fields: %0)
     }
+    irdl.attribute @engine {
+      %0 = irdl.base "#builtin.dictionary" 
+      irdl.parameters(fields: %0)
+    }
+    irdl.operation @buffer {
+      %0 = irdl.base "#builtin.string" 
+      %1 = irdl.base "#builtin.type" 
+      %2 = irdl.base "#builtin.integer" 
+      %3 = irdl.base "#builtin.array" 
+      %4 = irdl.base "#builtin.integer" 
+      %5 = irdl.base "#builtin.affine_map" 
+      %6 = irdl.base "#builtin.string" 
+      irdl.attributes {"sym_name" = %0, "contents" = %1, "level" = %2, "span" = %3, "depth" = %4, "address" = %5, "role" = %6}
+    }
+    irdl.operation @semaphore {
+      %0 = irdl.base "#builtin.string" 
+      %1 = irdl.base "#builtin.array" 
+      %2 = irdl.base "#builtin.integer" 
+      %3 = irdl.base "#builtin.integer" 
+      %4 = irdl.base "#builtin.string" 
+      irdl.attributes {"sym_name" = %0, "span" = %1, "initial" = %2, "maximum" = %3, "cause" = %4}
+    }
+    irdl.operation @stream {
+      %0 = irdl.base "#builtin.string" 
+      %1 = irdl.base "#builtin.array" 
+      %2 = irdl.base "#builtin.symbol_ref" 
+      %3 = irdl.base "#builtin.symbol_ref" 
+      %4 = irdl.base "#builtin.array" 
+      irdl.attributes {"sym_name" = %0, "span" = %1, "sender" = %2, "receiver" = %3, "multicast" = %4}
+    }
+    irdl.operation @acquire {
+      %0 = irdl.base "!builtin.index" 
+      irdl.operands(indices: variadic %0)
+      %1 = irdl.base "#builtin.symbol_ref" 
+      %2 = irdl.base "#builtin.affine_map" 
+      irdl.attributes {"semaphore" = %1, "at" = %2}
+    }
+    irdl.operation @release {
+      %0 = irdl.base "!builtin.index" 
+      irdl.operands(indices: variadic %0)
+      %1 = irdl.base "#builtin.symbol_ref" 
+      %2 = irdl.base "#builtin.affine_map" 
+      irdl.attributes {"semaphore" = %1, "at" = %2}
+    }
+    irdl.operation @send {
+      %0 = irdl.base "!builtin.index" 
+      irdl.operands(indices: variadic %0)
+      %1 = irdl.base "#builtin.symbol_ref" 
+      %2 = irdl.base "#builtin.affine_map" 
+      %3 = irdl.base "#builtin.symbol_ref" 
+      %4 = irdl.base "#builtin.affine_map" 
+      %5 = irdl.base "#builtin.affine_map" 
+      %6 = irdl.base "#builtin.affine_map" 
+      %7 = irdl.base "#builtin.array" 
+      %8 = irdl.base "#builtin.array" 
+      %9 = irdl.base "#builtin.array" 
+      %10 = irdl.base "#builtin.integer" 
+      irdl.attributes {"stream" = %1, "stream_at" = %2, "buffer" = %3, "buffer_at" = %4, "slot" = %5, "offset" = %6, "sizes" = %7, "strides" = %8, "limits" = %9, "zeros" = %10}
+    }
+    irdl.operation @receive {
+      %0 = irdl.base "!builtin.index" 
+      irdl.operands(indices: variadic %0)
+      %1 = irdl.base "#builtin.symbol_ref" 
+      %2 = irdl.base "#builtin.affine_map" 
+      %3 = irdl.base "#builtin.symbol_ref" 
+      %4 = irdl.base "#builtin.affine_map" 
+      %5 = irdl.base "#builtin.affine_map" 
+      %6 = irdl.base "#builtin.affine_map" 
+      %7 = irdl.base "#builtin.array" 
+      %8 = irdl.base "#builtin.array" 
+      %9 = irdl.base "#builtin.array" 
+      %10 = irdl.base "#builtin.integer" 
+      irdl.attributes {"stream" = %1, "stream_at" = %2, "buffer" = %3, "buffer_at" = %4, "slot" = %5, "offset" = %6, "sizes" = %7, "strides" = %8, "limits" = %9, "zeros" = %10}
+    }
+    irdl.operation @compute {
+      %0 = irdl.base "!builtin.index" 
+      irdl.operands(indices: variadic %0)
+      %1 = irdl.base "#builtin.symbol_ref" 
+      %2 = irdl.base "#builtin.string" 
+      %3 = irdl.base "#builtin.integer" 
+      %4 = irdl.base "#builtin.array" 
+      %5 = irdl.base "#builtin.affine_map" 
+      %6 = irdl.base "#builtin.array" 
+      %7 = irdl.base "#builtin.array" 
+      irdl.attributes {"kernel" = %1, "kind" = %2, "cycles" = %3, "buffers" = %4, "at" = %5, "slots" = %6, "effects" = %7}
+    }
+    irdl.operation @configure {
+      %0 = irdl.base "#builtin.integer" 
+      irdl.attributes {"descriptors" = %0}
+    }
   }
 }

@@ -30,6 +30,7 @@ ROOMS = (
     "simulate",
     "report",
     "pipelines",
+    "compiler",
     "tools",
 )
 

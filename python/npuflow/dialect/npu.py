@@ -30,7 +30,7 @@ class StrategyAttr(Npu.Attribute, name="strategy"):  # type: ignore[name-defined
     fields: ir.DictAttr
 
 
-class EngineAttr(Npu.Attribute, name="engine"):  # type: ignore[misc, name-defined, call-arg]
+class EngineAttr(Npu.Attribute, name="engine"):  # type: ignore[name-defined, call-arg]
     """On a function: it is the program of all like engines; its arguments are their coordinates, named by `span`."""
 
     fields: ir.DictAttr
@@ -39,7 +39,7 @@ class EngineAttr(Npu.Attribute, name="engine"):  # type: ignore[misc, name-defin
 Coordinates = Sequence[ext.Operand[ir.IndexType]]
 
 
-class BufferOp(Npu.Operation, name="buffer"):  # type: ignore[misc, name-defined, call-arg]
+class BufferOp(Npu.Operation, name="buffer"):  # type: ignore[name-defined, call-arg]
     """`depth` slots of a memref's size in a memory of `level`, for every combination of the coordinates in `span`.
 
     `address` is the first slot's address in bytes, from the coordinates. `role` says whether the function's caller sees
@@ -58,7 +58,7 @@ class BufferOp(Npu.Operation, name="buffer"):  # type: ignore[misc, name-defined
         return report(self, verify.buffer_problems(self.attributes))
 
 
-class SemaphoreOp(Npu.Operation, name="semaphore"):  # type: ignore[misc, name-defined, call-arg]
+class SemaphoreOp(Npu.Operation, name="semaphore"):  # type: ignore[name-defined, call-arg]
     """A counter that engines wait for and add to, for every combination of the coordinates in `span`."""
 
     sym_name: ir.StringAttr
@@ -71,7 +71,7 @@ class SemaphoreOp(Npu.Operation, name="semaphore"):  # type: ignore[misc, name-d
         return report(self, verify.semaphore_problems(self.attributes))
 
 
-class StreamOp(Npu.Operation, name="stream"):  # type: ignore[misc, name-defined, call-arg]
+class StreamOp(Npu.Operation, name="stream"):  # type: ignore[name-defined, call-arg]
     """A path from the sender at the coordinates in `span` to its receivers: all that differ in `multicast` only."""
 
     sym_name: ir.StringAttr
@@ -81,7 +81,7 @@ class StreamOp(Npu.Operation, name="stream"):  # type: ignore[misc, name-defined
     multicast: ir.ArrayAttr
 
 
-class AcquireOp(Npu.Operation, name="acquire"):  # type: ignore[misc, name-defined, call-arg]
+class AcquireOp(Npu.Operation, name="acquire"):  # type: ignore[name-defined, call-arg]
     """Waits until the semaphore at `at(indices)` is positive, and takes one."""
 
     indices: Coordinates
@@ -92,7 +92,7 @@ class AcquireOp(Npu.Operation, name="acquire"):  # type: ignore[misc, name-defin
         return report(self, verify.map_problems(self.attributes, ("at",), len(self.operation.operands)))
 
 
-class ReleaseOp(Npu.Operation, name="release"):  # type: ignore[misc, name-defined, call-arg]
+class ReleaseOp(Npu.Operation, name="release"):  # type: ignore[name-defined, call-arg]
     """Adds one to the semaphore at `at(indices)`."""
 
     indices: Coordinates
@@ -103,7 +103,7 @@ class ReleaseOp(Npu.Operation, name="release"):  # type: ignore[misc, name-defin
         return report(self, verify.map_problems(self.attributes, ("at",), len(self.operation.operands)))
 
 
-class SendOp(Npu.Operation, name="send"):  # type: ignore[misc, name-defined, call-arg]
+class SendOp(Npu.Operation, name="send"):  # type: ignore[name-defined, call-arg]
     """Reads a slot of a buffer through an access pattern onto a stream.
 
     Sizes and strides are in elements, outermost first. `limits` is a list of [weights, bound]: an element exists where
@@ -126,7 +126,7 @@ class SendOp(Npu.Operation, name="send"):  # type: ignore[misc, name-defined, ca
         return report(self, verify.transfer_problems(self.attributes, len(self.operation.operands)))
 
 
-class ReceiveOp(Npu.Operation, name="receive"):  # type: ignore[misc, name-defined, call-arg]
+class ReceiveOp(Npu.Operation, name="receive"):  # type: ignore[name-defined, call-arg]
     """Writes what a stream brings to a slot of a buffer through an access pattern; see npu.send."""
 
     indices: Coordinates
@@ -145,7 +145,7 @@ class ReceiveOp(Npu.Operation, name="receive"):  # type: ignore[misc, name-defin
         return report(self, verify.transfer_problems(self.attributes, len(self.operation.operands)))
 
 
-class ComputeOp(Npu.Operation, name="compute"):  # type: ignore[misc, name-defined, call-arg]
+class ComputeOp(Npu.Operation, name="compute"):  # type: ignore[name-defined, call-arg]
     """Calls a kernel, a function of L1 buffers, with one slot of each of `buffers`; it takes `cycles`.
 
     `slots` has a map per buffer; `effects` says of each buffer "r", "w" or "rw".
@@ -164,7 +164,7 @@ class ComputeOp(Npu.Operation, name="compute"):  # type: ignore[misc, name-defin
         return report(self, verify.compute_problems(self.attributes, len(self.operation.operands)))
 
 
-class ConfigureOp(Npu.Operation, name="configure"):  # type: ignore[misc, name-defined, call-arg]
+class ConfigureOp(Npu.Operation, name="configure"):  # type: ignore[name-defined, call-arg]
     """The control processor sets up so many descriptors of a shim's next task."""
 
     descriptors: ir.IntegerAttr
