@@ -9,6 +9,7 @@ from npuflow.errors import Diagnostic, InputError, Severity
 from npuflow.schedule import model
 from npuflow.schedule.addresses import aligned_slot_bytes
 from npuflow.schedule.affine import Affine as Sum
+from npuflow.schedule.channels import channel_of, column_of
 from npuflow.schedule.model import Schedule, Stage
 from npuflow.simulate import program as flat
 from npuflow.simulate.platform import Platform, Side
@@ -29,14 +30,16 @@ class _Flattening:
     def __post_init__(self) -> None:
         self.platform = Platform(self.device)
 
-    @property
-    def row_tiles(self) -> int:
-        return self.schedule.extents["tile"]
-
     def program(self) -> flat.Program:
-        buffers = [self._buffer(b, place) for b in self.schedule.buffers.values() for place in self.schedule.places(b.span)]
-        engines = [self._engine(e, place) for e in self.schedule.engines.values() for place in self.schedule.places(e.span)]
-        streams = [self._stream(s, place) for s in self.schedule.streams.values() for place in self.schedule.places(s.span)]
+        buffers = [
+            self._buffer(b, place) for b in self.schedule.buffers.values() for place in self.schedule.places(b.span)
+        ]
+        engines = [
+            self._engine(e, place) for e in self.schedule.engines.values() for place in self.schedule.places(e.span)
+        ]
+        streams = [
+            self._stream(s, place) for s in self.schedule.streams.values() for place in self.schedule.places(s.span)
+        ]
         semaphores = tuple(
             flat.Semaphore(_name(s.name, place), s.initial, s.maximum, _CAUSES[s.cause])
             for s in self.schedule.semaphores.values()
@@ -76,14 +79,14 @@ class _Flattening:
         have = self.device.level(buffer.level).usable_bytes
         if self.used[memory] <= have:
             return
-        text = f"{memory} needs at least {self.used[memory]} bytes for {buffer.name} and what lies before it, has {have}"
+        text = (
+            f"{memory} needs at least {self.used[memory]} bytes for {buffer.name} and what lies before it, has {have}"
+        )
         raise InputError(Diagnostic(Severity.ERROR, f"{text}; hint: use smaller tiles or fewer slots", buffer.location))
 
     def _column(self, place: Place) -> int:
         """The memory tile that serves a place."""
-        if "tile" in place:
-            return place["tile"]
-        return place["column"] if "column" in place else place["row"] % self.row_tiles
+        return column_of(place, self.schedule)
 
     # Engines
 
@@ -99,19 +102,10 @@ class _Flattening:
         return self.platform.channel(level, side, (row, column), number, body)
 
     def _channel(self, engine: model.Engine, place: Place) -> tuple[int, Side, int]:
-        """Level, side and number of the DMA channel; a memory tile's out channels begin with the rows it serves."""
-        parts = self.schedule.extents["part"]
-        row_part = place.get("row", 0) // self.row_tiles
-        return {
-            Stage.SHIM_OUT: (3, Side.OUT, engine.lane),
-            Stage.MEMORY_IN: (2, Side.IN, engine.lane),
-            Stage.MEMORY_OUT: (2, Side.OUT, row_part if engine.lane == 0 else parts),
-            Stage.CORE_IN: (1, Side.IN, engine.lane),
-            Stage.CORE_OUT: (1, Side.OUT, 0),
-            Stage.RESULT_IN: (2, Side.IN, 2 + place.get("row", 0)),
-            Stage.RESULT_OUT: (2, Side.OUT, parts + 1),
-            Stage.SHIM_IN: (3, Side.IN, 0),
-        }[engine.stage]
+        """Level, side and number of a DMA channel."""
+        channel = channel_of(engine, place, self.schedule)
+        assert channel is not None, "cores and the control processor are no channels"
+        return channel.memory.level, Side.IN if channel.inward else Side.OUT, channel.number
 
     def _engine_name(self, name: str, place: Place) -> str:
         engine = self.schedule.engines[name]
