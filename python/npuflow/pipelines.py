@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from npuflow.bufferize.check_memory import CheckMemory
 from npuflow.bufferize.protect_inputs import ProtectInputs
+from npuflow.bufferize.separate_results import SeparateResults
 from npuflow.bufferize.unify_copies import UnifyCopies
 from npuflow.core import apply_schedule as _apply_schedule  # noqa: F401  (registers npuflow-apply-schedule)
 from npuflow.core.options import option
@@ -67,7 +68,7 @@ class MatmulPipeline(NamedPipeline):
 
     def end(self) -> tuple[Stage, ...]:
         return (
-            stage("bufferize", ProtectInputs(), BUFFERIZE, CLEAN, UnifyCopies(), CLEAN),
+            stage("bufferize", ProtectInputs(), SeparateResults(), BUFFERIZE, CLEAN, UnifyCopies(), CLEAN),
             stage("check-memory", CheckMemory(self.device)),
         )
 

@@ -113,10 +113,17 @@ def _promote_result(contraction: Contraction) -> None:
 
 def _write_back(value: ir.Value) -> None:
     """Copies a result in L2, or the valid part of it, to L3 where it isn't inserted into a larger tensor there."""
+    source = value.owner.operation
+    stays = []
     for use in list(value.uses):
         user = use.owner.operation
-        if user.name == "tensor.extract_slice":
+        if user.name == "tensor.extract_slice" and user.block == source.block:
             _write_back(user.results[0])
         elif user.name != "tensor.insert_slice" or use.operand_number != 0:
-            with at(value.owner.operation, after=True):
-                user.operands[use.operand_number] = copy_into(value, empty(shape_of(value), element_type_of(value)))
+            stays.append((user, use.operand_number))
+    if not stays:
+        return
+    with at(source, after=True):
+        copied = copy_into(value, empty(shape_of(value), element_type_of(value)))
+    for user, number in stays:
+        user.operands[number] = copied

@@ -1,8 +1,8 @@
 """How long a kernel takes on a core: a model of its inner loop. Pure.
 
-A matmul of packed tiles issues one matrix instruction per cycle as far as operands keep up: each instruction needs its
-two operand tiles from L1, over two load ports of a vector each per cycle, and each accumulator tile is loaded and
-stored once per call.
+A matmul of packed tiles issues matrix instructions at a share of the core's rate that depends on how the kernel was
+made (by hand, by a library, by direct code generation), and each accumulator tile is loaded and stored once per call,
+a vector per cycle, as far as that isn't hidden behind instructions. The device's file has the shares.
 """
 
 from __future__ import annotations
@@ -26,15 +26,21 @@ class KernelShape:
     operations: int = 1
 
 
-def kernel_cycles(shape: KernelShape, device: Device) -> int:
-    """Cycles of one call, entering and leaving included."""
+def kernel_cycles(shape: KernelShape, device: Device, kind: str = "") -> int:
+    """Cycles of one call, entering and leaving included; `kind` is one of the device's kernel kinds."""
     engine = device.engines[0]
     if shape.kind == "matmul":
-        lhs, rhs, acc = shape.types
-        rate = device.matmul_shapes(lhs, rhs, acc)[0].macs_per_cycle
-        moves = 2 * shape.acc_bytes / engine.vector_bytes
-        return engine.call_cycles + ceil(shape.macs / rate + moves)
+        return _matmul_cycles(shape, device, kind)
     lanes = max(1, engine.vector_bytes // shape.element_bytes)
     return engine.call_cycles + ceil(shape.elements / lanes) * max(1, shape.operations)
 
 
+def _matmul_cycles(shape: KernelShape, device: Device, kind: str) -> int:
+    lhs, rhs, acc = shape.types
+    engine, instruction = device.engines[0], device.matmul_shapes(lhs, rhs, acc)[0]
+    moves = 2 * shape.acc_bytes / engine.vector_bytes
+    known = None if instruction.any_shape else device.kernel_kind(kind, (lhs, rhs, acc))
+    if known is None:
+        return engine.call_cycles + ceil(shape.macs / instruction.macs_per_cycle + moves)
+    issue = shape.macs / (instruction.macs_per_cycle * known.issue_share)
+    return known.call_cycles + ceil(issue + moves * known.move_share)

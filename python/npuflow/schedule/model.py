@@ -83,6 +83,7 @@ class Semaphore:
     initial: int
     maximum: int
     cause: str
+    location: SourceLocation | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
@@ -94,6 +95,7 @@ class Stream:
     sender: str
     receiver: str
     multicast: Coordinates = ()
+    location: SourceLocation | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
@@ -120,11 +122,13 @@ class Access:
 @dataclass(frozen=True)
 class Acquire:
     semaphore: Ref
+    location: SourceLocation | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
 class Release:
     semaphore: Ref
+    location: SourceLocation | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
@@ -182,6 +186,7 @@ class Each:
     coordinate: str
     count: int
     body: tuple[Step, ...]
+    location: SourceLocation | None = field(default=None, compare=False)
 
 
 Step = Union[Acquire, Release, Send, Receive, Compute, Configure, Repeat, Each]
@@ -196,6 +201,7 @@ class Engine:
     lane: int
     span: Coordinates
     program: tuple[Step, ...]
+    location: SourceLocation | None = field(default=None, compare=False)
 
 
 @dataclass

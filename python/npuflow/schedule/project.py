@@ -282,7 +282,7 @@ def project(nest: Nest, columns: int, tasks: Tasks, depths: Mapping[str, int], c
     keys: list[EngineKey] = []
     for route in map(routes.of, transfers):
         keys += [key for key in (route.sender, route.receiver) if key not in keys]
-        span = _STREAM_SPANS[route.stream]
+        span = _STREAM_SPANS[route.kind]
         others = tuple(name for name in routes.span(route.receiver) if name not in span and name != "tile")
         schedule.streams[route.stream] = Stream(route.stream, span, route.sender.name, route.receiver.name, others)
     if any(isinstance(s, Kernel) for s, _ in walk(nest.body)):

@@ -96,13 +96,17 @@ def _at(expression: ir.AffineExpr, value: int) -> int:
 def _read_semaphore(op: ir.Operation, schedule: Schedule) -> None:
     name, span = _string(op, "sym_name"), tuple(strings(op.attributes["span"]))
     initial, maximum = _integer(op, "initial"), _integer(op, "maximum")
-    schedule.semaphores[name] = model.Semaphore(name, span, initial, maximum, _string(op, "cause"))
+    schedule.semaphores[name] = model.Semaphore(
+        name, span, initial, maximum, _string(op, "cause"), location_of(op)
+    )
 
 
 def _read_stream(op: ir.Operation, schedule: Schedule) -> None:
     name, span = _string(op, "sym_name"), tuple(strings(op.attributes["span"]))
     ends = (_symbol(op, "sender"), _symbol(op, "receiver"))
-    schedule.streams[name] = model.Stream(name, span, *ends, tuple(strings(op.attributes["multicast"])))
+    schedule.streams[name] = model.Stream(
+        name, span, *ends, tuple(strings(op.attributes["multicast"])), location_of(op)
+    )
 
 
 _THINGS = {"npu.buffer": _read_buffer, "npu.semaphore": _read_semaphore, "npu.stream": _read_stream}
@@ -128,7 +132,8 @@ class _EngineReader:
             raise fail(function, unknown_name("stage", stage, known))
         names = {value: Affine.counter(name) for value, name in zip(block.arguments, span)}
         lane = int(ir.IntegerAttr(fields["lane"]).value)
-        return model.Engine(_string(function, "sym_name"), known[stage], lane, span, self._steps(block, names))
+        steps = self._steps(block, names)
+        return model.Engine(_string(function, "sym_name"), known[stage], lane, span, steps, location_of(function))
 
     def _steps(self, block: ir.Block, names: dict[ir.Value, Affine]) -> tuple[model.Step, ...]:
         steps: list[model.Step] = []
@@ -156,7 +161,7 @@ class _EngineReader:
         if COORDINATE in op.attributes:
             name = _string(op, COORDINATE)
             body = self._steps(block, {**names, block.arguments[0]: Affine.counter(name)})
-            return model.Each(name, trips, body)
+            return model.Each(name, trips, body, location_of(op))
         name = f"t{self.loops}"
         self.loops += 1
         body = self._steps(block, {**names, block.arguments[0]: Affine.counter(name, step, lower)})
@@ -166,7 +171,7 @@ class _EngineReader:
         values = [names[value] for value in op.operands]
         if op.name in ("npu.acquire", "npu.release"):
             kind = model.Acquire if op.name == "npu.acquire" else model.Release
-            return kind(self._ref(op, _SEMAPHORE, "at", values))
+            return kind(self._ref(op, _SEMAPHORE, "at", values), location_of(op))
         if op.name in ("npu.send", "npu.receive"):
             sends = op.name == "npu.send"
             stream = self._ref(op, _STREAM, "stream_at", values)

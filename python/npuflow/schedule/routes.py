@@ -33,12 +33,17 @@ _LANED = (Stage.SHIM_OUT, Stage.MEMORY_IN, Stage.MEMORY_OUT, Stage.CORE_IN)
 
 @dataclass(frozen=True)
 class Route:
-    """How one transfer travels: from a sending to a receiving engine, over a stream."""
+    """How one transfer travels: from a sending to a receiving engine, over a stream of its kind and element type."""
 
     transfer: Transfer
     sender: EngineKey
     receiver: EngineKey
+    kind: str
     stream: str
+
+
+def _route(transfer: Transfer, sender: EngineKey, receiver: EngineKey, kind: str) -> Route:
+    return Route(transfer, sender, receiver, kind, f"{kind}_{transfer.source.buffer.element_type}")
 
 
 @dataclass
@@ -77,19 +82,19 @@ class Routes:
         if way == (L3, L2):
             lane = self._lane(target)
             divided = divide(transfer, target, self.part(target))
-            return Route(divided, EngineKey(Stage.SHIM_OUT, lane), EngineKey(Stage.MEMORY_IN, lane), f"l3_to_l2_lane{lane}")
+            return _route(divided, EngineKey(Stage.SHIM_OUT, lane), EngineKey(Stage.MEMORY_IN, lane), f"l3_to_l2_lane{lane}")
         if way == (L2, L1):
             lane = self._lane(source)
             local = localise(transfer, source, self.part(source))
             alone = lane == 1 and local.source.offset.coefficient(ROW) != 0
             stream = f"l2_to_l1_lane{lane}" + ("_each" if alone else "")
-            return Route(local, EngineKey(Stage.MEMORY_OUT, lane), EngineKey(Stage.CORE_IN, lane), stream)
+            return _route(local, EngineKey(Stage.MEMORY_OUT, lane), EngineKey(Stage.CORE_IN, lane), stream)
         if way == (L1, L2):
             local = localise(transfer, target, self.part(target))
-            return Route(local, EngineKey(Stage.CORE_OUT), EngineKey(Stage.RESULT_IN), "l1_to_l2")
+            return _route(local, EngineKey(Stage.CORE_OUT), EngineKey(Stage.RESULT_IN), "l1_to_l2")
         if way == (L2, L3):
             divided = divide(transfer, source, self.part(source))
-            return Route(divided, EngineKey(Stage.RESULT_OUT), EngineKey(Stage.SHIM_IN), "l2_to_l3")
+            return _route(divided, EngineKey(Stage.RESULT_OUT), EngineKey(Stage.SHIM_IN), "l2_to_l3")
         text = f"no engine moves data from {_LEVELS[way[0]]} to {_LEVELS[way[1]]}; hint: move it level by level"
         raise InputError(Diagnostic(Severity.ERROR, text, transfer.location))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from npuflow.schedule.accesses import accesses
+from npuflow.schedule.accesses import L3, accesses
 from npuflow.schedule.affine import Affine
 from npuflow.schedule.model import Acquire, Configure, Each, Engine, Ref, Release, Repeat, Schedule, Semaphore, Stage, Step
 from npuflow.schedule.nest import Loop, Nest, Statement, Transfer, walk
@@ -94,13 +94,37 @@ def _room(key: EngineKey) -> str:
 
 
 def control_program(nest: Nest, routes: Routes, tasks: Tasks) -> Engine:
-    """Sets up every task in the order of the nest, and waits at the end until all results are written."""
-    steps = _control_body(nest.body, routes, tasks)
+    """Sets up every task in the order of the nest; waits until results are written before they are read, and at the end."""
+    steps: list[Step] = []
+    pending: set[str] = set()
+    for statement in nest.body:
+        read, written = _l3_buffers(statement)
+        if read & pending:
+            steps += _wait_for_results(routes, tasks, give_back=True)
+            pending.clear()
+        pending |= written
+        steps += _control_body([statement], routes, tasks)
+    steps += _wait_for_results(routes, tasks, give_back=False)
+    return Engine("control", Stage.CONTROL, 0, (), tuple(steps))
+
+
+def _l3_buffers(statement: Statement) -> tuple[set[str], set[str]]:
+    """The L3 buffers that a statement reads and writes."""
+    transfers = [s for s, _ in walk([statement]) if isinstance(s, Transfer)]
+    read = {t.source.buffer.name for t in transfers if t.source.buffer.space == L3}
+    return read, {t.target.buffer.name for t in transfers if t.target.buffer.space == L3}
+
+
+def _wait_for_results(routes: Routes, tasks: Tasks, *, give_back: bool) -> list[Step]:
+    """Takes all room in the queues of what writes L3, which is free when everything is written."""
+    steps: list[Step] = []
     engines = {key.name: key for key in tasks.engines.values() if key.stage is Stage.SHIM_IN}
     for key in engines.values():
-        wait: Step = Acquire(Ref(_room(key), _span_at(key)))
-        steps += _for_all(routes, key, [wait] * tasks.queue_depth)
-    return Engine("control", Stage.CONTROL, 0, (), tuple(steps))
+        room = Ref(_room(key), _span_at(key))
+        taken: list[Step] = [Acquire(room)] * tasks.queue_depth
+        given: list[Step] = [Release(room)] * (tasks.queue_depth if give_back else 0)
+        steps += _for_all(routes, key, [*taken, *given])
+    return steps
 
 
 def _for_all(routes: Routes, key: EngineKey, steps: list[Step]) -> list[Step]:
