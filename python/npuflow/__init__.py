@@ -17,6 +17,9 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 _EXPORTS = {
+    "compile": "npuflow.compiler",
+    "Compiled": "npuflow.compiler",
+    "Report": "npuflow.report.model",
     "Pass": "npuflow.core.passes",
     "PassContext": "npuflow.core.passes",
     "ops_of": "npuflow.core.passes",
@@ -42,6 +45,8 @@ _EXPORTS = {
 __all__ = sorted(_EXPORTS)
 
 if TYPE_CHECKING:
+    from npuflow.compiler import Compiled as Compiled
+    from npuflow.compiler import compile as compile  # noqa: A004  (the package's name qualifies it)
     from npuflow.core.options import option as option
     from npuflow.core.parsing import parse as parse
     from npuflow.core.passes import Pass as Pass
@@ -62,6 +67,7 @@ if TYPE_CHECKING:
     from npuflow.errors import InternalError as InternalError
     from npuflow.errors import NpuflowError as NpuflowError
     from npuflow.errors import UsageError as UsageError
+    from npuflow.report.model import Report as Report
 
 
 def __getattr__(name: str) -> object:

@@ -21,7 +21,11 @@ class Command:
     summary: str
 
 
-COMMANDS = (Command("verify", "npuflow.tools.verify", "run a pipeline and compare its result with IREE's"),)
+COMMANDS = (
+    Command("run", "npuflow.tools.run", "time a program on a device, verify it, and say what limits it"),
+    Command("devices", "npuflow.tools.devices", "list the devices, or what one of them has"),
+    Command("verify", "npuflow.tools.verify", "run a pipeline and compare its result with IREE's"),
+)
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -1,0 +1,107 @@
+"""The report as JSON: everything the text has, and what it leaves out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from npuflow.report.model import EngineClass, FunctionReport, LevelTraffic, Report
+from npuflow.simulate.verify_function import Verified
+
+Json = Mapping[str, object]
+
+
+def json_of(report: Report) -> str:
+    """The report's text form; keys are documented in docs/run.md."""
+    return json.dumps(report_dict(report), indent=2) + "\n"
+
+
+def report_dict(report: Report) -> Json:
+    device = report.device
+    return {
+        "device": device.name,
+        "device_description": device.description,
+        "rows": device.rows,
+        "columns": device.columns,
+        "clock_hz": device.clock_hz,
+        "pipeline": report.pipeline,
+        "functions": [_function(function) for function in report.functions],
+    }
+
+
+def _function(function: FunctionReport) -> Json:
+    return {
+        "name": function.name,
+        "signature": function.signature,
+        "grid": list(function.grid),
+        "strategy": {k: list(v) if isinstance(v, tuple) else v for k, v in sorted(function.strategy.items())},
+        "time_us": function.time_us,
+        "cycles": function.cycles,
+        "macs": function.macs,
+        "executed_macs": function.executed_macs,
+        "ops_per_second": function.ops_per_second,
+        "peak_ops_per_second": function.peak_ops_per_second,
+        "types": function.types,
+        "efficiency": function.efficiency,
+        "bound_by": function.bound_by.value,
+        "bound_by_saved_share": function.bound_by_saved_share,
+        "traffic": {level.level: _level(level) for level in function.traffic},
+        "engines": [_engines(engines) for engines in function.engines],
+        "resources": [{"name": r.name, "share": r.share, "bytes": r.bytes} for r in function.resources],
+        "losses": [
+            {"name": loss.name, "what": loss.what, "saved_us": loss.saved_us, "saved_share": loss.saved_share}
+            for loss in function.losses
+        ],
+        "occupancy": [
+            {
+                "level": one.level,
+                "memory": one.memory,
+                "used_bytes": one.used_bytes,
+                "usable_bytes": one.usable_bytes,
+                "memories_used": one.memories_used,
+                "memories": one.memories,
+            }
+            for one in function.occupancy
+        ],
+        "verified": _verified(function.verified),
+        "simulated_operations": function.operations,
+    }
+
+
+def _level(level: LevelTraffic) -> Json:
+    return {
+        "read_bytes": level.read_bytes,
+        "write_bytes": level.write_bytes,
+        "compulsory_bytes": level.compulsory_bytes,
+        "lower_bound_bytes": level.lower_bound_bytes,
+        "tensors": {
+            tensor.tensor: {
+                "read_bytes": tensor.read_bytes,
+                "write_bytes": tensor.write_bytes,
+                "compulsory_bytes": tensor.compulsory_bytes,
+            }
+            for tensor in level.tensors
+        },
+    }
+
+
+def _engines(engines: EngineClass) -> Json:
+    return {
+        "kind": engines.kind,
+        "count": engines.count,
+        "busy_share": engines.busy_share,
+        "busiest": engines.busiest,
+        "busiest_share": engines.busiest_share,
+        "shares": dict(engines.shares),
+    }
+
+
+def _verified(verified: Verified) -> Json:
+    return {
+        "status": verified.status.value,
+        "against": verified.against or None,
+        "max_error": verified.max_error,
+        "allowed_error": verified.allowed_error,
+        "message": verified.message,
+        "hazards": list(verified.hazards),
+    }

@@ -1,0 +1,249 @@
+"""What a function's time goes into: each cost is measured by simulating the program again without it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from math import ceil
+
+from npuflow.report.model import Bottleneck, Loss
+from npuflow.simulate.compiled import CompiledFunction
+from npuflow.simulate.platform import DRAM_READ, DRAM_TOTAL, DRAM_WRITE
+from npuflow.simulate.program import Cause, Compute, Control, Engine, Program, Resource, Semaphore, Step
+from npuflow.simulate.results import Results
+from npuflow.simulate.run import simulate
+from npuflow.simulate.walk import computes, with_steps
+
+# The simulator's largest: any transfer that fits a memory takes a cycle or so.
+_UNLIMITED_BYTES_PER_CYCLE = float(1 << 20)
+_DRAM = (DRAM_READ, DRAM_WRITE, DRAM_TOTAL)
+_THREADS = 2
+
+
+@dataclass(frozen=True)
+class WhatIf:
+    """A cost: its name, the words for a run without it, and the program that hasn't got it."""
+
+    name: str
+    what: str
+    without: Callable[[CompiledFunction], Program]
+
+
+@dataclass(frozen=True)
+class Losses:
+    """What bounds a function, the share that its removal saves, and all costs, the largest first."""
+
+    bound_by: Bottleneck
+    bound_by_saved_share: float
+    losses: tuple[Loss, ...]
+
+
+def measure_losses(function: CompiledFunction, results: Results, useful_macs: int | None) -> Losses:
+    """Simulates the function once without each cost that it has."""
+    known: dict[Program, int] = {function.program: results.cycles}
+    what_ifs = (*COSTS, *_costs_of_shape(function, useful_macs))
+    programs = {what_if.name: what_if.without(function) for what_if in what_ifs}
+    bounds = {kind: without(function.program) for kind, without in _BOTTLENECKS.items()}
+    wanted = [p for p in dict.fromkeys((*programs.values(), *bounds.values())) if p != function.program]
+    with ThreadPoolExecutor(_THREADS) as pool:
+        known |= dict(zip(wanted, pool.map(lambda program: simulate(program).cycles, wanted)))
+    total = max(results.cycles, 1)
+    saved = {what_if.name: results.cycles - known[programs[what_if.name]] for what_if in what_ifs}
+    losses = [
+        Loss(w.name, w.what, saved[w.name] / function.program.clock_hz * 1e6, saved[w.name] / total)
+        for w in what_ifs
+        if saved[w.name] > 0
+    ]
+    gains = {kind: (results.cycles - known[program]) / total for kind, program in bounds.items()}
+    bound_by = max(gains, key=lambda kind: gains[kind])
+    return Losses(bound_by, gains[bound_by], tuple(sorted(losses, key=lambda loss: -loss.saved_us)))
+
+
+# Programs without a cost
+
+
+def _with_resources(program: Program, change: Callable[[Resource], Resource]) -> Program:
+    return replace(program, resources=tuple(map(change, program.resources)))
+
+
+def _with_engines(program: Program, change: Callable[[Engine], Engine]) -> Program:
+    return replace(program, engines=tuple(map(change, program.engines)))
+
+
+def without_dram(program: Program) -> Program:
+    """DRAM of unlimited bandwidth and no latency."""
+    fast = _with_resources(program, lambda r: _fast_resource(r) if r.name in _DRAM else r)
+    return _with_engines(fast, lambda engine: replace(engine, latency_cycles=0, run_overhead_bytes=0.0))
+
+
+def without_run_overhead(program: Program) -> Program:
+    """Short contiguous runs as fast as long ones."""
+    return _with_engines(program, lambda engine: replace(engine, run_overhead_bytes=0.0))
+
+
+def without_dma(program: Program) -> Program:
+    """DMA channels and links of unlimited rate that start at once; DRAM as it is."""
+    links = _with_resources(program, lambda r: r if r.name in _DRAM else _fast_resource(r))
+    streams = tuple(replace(stream, latency_cycles=0) for stream in links.streams)
+    return _with_engines(replace(links, streams=streams), _fast_channel)
+
+
+def _fast_resource(resource: Resource) -> Resource:
+    return replace(resource, bytes_per_cycle=_UNLIMITED_BYTES_PER_CYCLE)
+
+
+def _fast_channel(engine: Engine) -> Engine:
+    return replace(engine, bytes_per_cycle=_UNLIMITED_BYTES_PER_CYCLE, start_cycles=0)
+
+
+def without_transfer_starts(program: Program) -> Program:
+    """DMA transfers that start at once."""
+    return _with_engines(program, lambda engine: replace(engine, start_cycles=0))
+
+
+def without_control(program: Program, keep: Iterable[str] = ()) -> Program:
+    """A control processor that takes no time, but for steps named in `keep`."""
+    kept = frozenset(keep)
+
+    def change(step: Step) -> Step:
+        return replace(step, cycles=0) if isinstance(step, Control) and step.name not in kept else step
+
+    return with_steps(program, change)
+
+
+def without_launch(program: Program) -> Program:
+    """No launch."""
+
+    def change(step: Step) -> Step:
+        return replace(step, cycles=0) if isinstance(step, Control) and step.name == LAUNCH else step
+
+    return with_steps(program, change)
+
+
+def without_compute(program: Program) -> Program:
+    """Kernels that take no time."""
+    return with_steps(program, lambda step: replace(step, cycles=0) if isinstance(step, Compute) else step)
+
+
+def with_second_slots(program: Program) -> Program:
+    """Two slots for every buffer on chip that has one, whether they fit or not."""
+    on_chip = {memory.name for memory in program.memories if memory.level < max(m.level for m in program.memories)}
+    single = {b.tensor for b in program.buffers if b.depth == 1 and b.memory in on_chip}
+
+    def widened(semaphore: Semaphore) -> Semaphore:
+        if semaphore.name.partition(":")[0] not in single or semaphore.cause not in (Cause.DATA, Cause.SPACE):
+            return semaphore
+        initial = semaphore.initial + (semaphore.cause is Cause.SPACE)
+        return replace(semaphore, initial=initial, maximum=semaphore.maximum + 1)
+
+    buffers, ends = [], {memory.name: memory.bytes for memory in program.memories}
+    for buffer in program.buffers:
+        if buffer.tensor not in single:
+            buffers.append(buffer)
+            continue
+        # A second slot must lie behind the first: both move to the end of the memory, which grows.
+        buffers.append(replace(buffer, depth=2, address_bytes=ends[buffer.memory]))
+        ends[buffer.memory] += 2 * buffer.slot_bytes
+    memories = tuple(replace(memory, bytes=ends[memory.name]) for memory in program.memories)
+    return replace(
+        program, buffers=tuple(buffers), memories=memories, semaphores=tuple(map(widened, program.semaphores))
+    )
+
+
+# Kernels: their times by what they are made of
+
+KernelCycles = Callable[[str, int], int]
+
+
+def _with_kernels(function: CompiledFunction, cycles: KernelCycles) -> Program:
+    def change(step: Step) -> Step:
+        return replace(step, cycles=cycles(step.kernel, step.cycles)) if isinstance(step, Compute) else step
+
+    return with_steps(function.program, change)
+
+
+def _without_calls(function: CompiledFunction) -> Program:
+    call = function.device.engines[0].call_cycles
+
+    def shorter(kernel: str, cycles: int) -> int:
+        is_given = function.has_given_rate and bool(function.shapes[kernel].macs)
+        return cycles if is_given else max(0, cycles - call)
+
+    return _with_kernels(function, shorter)
+
+
+def _at_full_rate(function: CompiledFunction) -> Program:
+    """Matmul kernels that take their call and their instructions' own time, nothing else."""
+    call = function.device.engines[0].call_cycles
+
+    def fastest(kernel: str, cycles: int) -> int:
+        shape = function.shapes[kernel]
+        if not shape.macs:
+            return cycles
+        rate = function.device.matmul_shapes(*_three(shape.types))[0].macs_per_cycle
+        return min(cycles, call + ceil(shape.macs / rate))
+
+    return _with_kernels(function, fastest)
+
+
+def _three(types: tuple[str, ...]) -> tuple[str, str, str]:
+    lhs, rhs, acc = types
+    return lhs, rhs, acc
+
+
+def _without_other_kernels(function: CompiledFunction) -> Program:
+    return _with_kernels(function, lambda kernel, cycles: cycles if function.shapes[kernel].macs else 0)
+
+
+def _with_matmuls_times(function: CompiledFunction, factor: float) -> Program:
+    shapes = function.shapes
+    return _with_kernels(function, lambda kernel, cycles: ceil(cycles * factor) if shapes[kernel].macs else cycles)
+
+
+def executed_macs(function: CompiledFunction) -> int:
+    """Multiply-accumulates that the cores carry out, those on padding included."""
+    return sum(function.shapes[step.kernel].macs * times for step, times in computes(function.program))
+
+
+def _costs_of_shape(function: CompiledFunction, useful_macs: int | None) -> tuple[WhatIf, ...]:
+    """Costs that only some shapes have: padding, and cores without work."""
+    executed, found = executed_macs(function), []
+    if useful_macs is not None and useful_macs < executed:
+        what = f"no work on padding: {100 * (1 - useful_macs / executed):.0f} % of the multiplications"
+        found.append(WhatIf("padding", what, lambda f: _with_matmuls_times(f, useful_macs / executed)))
+    used, cores = function.grid[0] * function.grid[1], function.device.cores
+    if used < cores:
+        what = f"the same kernels shared by all {cores} cores instead of {used}"
+        found.append(WhatIf("idle-cores", what, lambda f: _with_matmuls_times(f, used / cores)))
+    return tuple(found)
+
+
+LAUNCH = "launch"
+
+COSTS = (
+    WhatIf("dram", "DRAM of unlimited bandwidth and no latency", lambda f: without_dram(f.program)),
+    WhatIf(
+        "dram-runs", "contiguous runs in DRAM so long that none costs extra", lambda f: without_run_overhead(f.program)
+    ),
+    WhatIf(
+        "descriptors",
+        "transfers set up by the control processor in no time",
+        lambda f: without_control(f.program, (LAUNCH,)),
+    ),
+    WhatIf("launch", "no launch", lambda f: without_launch(f.program)),
+    WhatIf("kernel-calls", "kernels called in no time", _without_calls),
+    WhatIf("kernel-rate", "matmul kernels at the instruction's full rate", _at_full_rate),
+    WhatIf("other-kernels", "fills and elementwise kernels in no time", _without_other_kernels),
+    WhatIf("single-buffers", "two slots for every buffer that has one", lambda f: with_second_slots(f.program)),
+    WhatIf("dma-rate", "DMA channels and links of unlimited rate", lambda f: without_dma(f.program)),
+    WhatIf("transfer-starts", "DMA transfers that start at once", lambda f: without_transfer_starts(f.program)),
+)
+
+_BOTTLENECKS: Mapping[Bottleneck, Callable[[Program], Program]] = {
+    Bottleneck.COMPUTE: without_compute,
+    Bottleneck.DRAM: without_dram,
+    Bottleneck.DMA: without_dma,
+    Bottleneck.CONTROL: lambda program: without_control(program, (LAUNCH,)),
+    Bottleneck.LAUNCH: without_launch,
+}

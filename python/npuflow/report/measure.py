@@ -1,0 +1,86 @@
+"""From a compiled function and its runs to the function's report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from npuflow.report.bounds import MatmulSizes
+from npuflow.report.losses import executed_macs, measure_losses
+from npuflow.report.model import EngineClass, FunctionReport, ResourceUse, StrategyFields
+from npuflow.report.traffic import levels_of_traffic, occupancies
+from npuflow.simulate.compiled import CompiledFunction
+from npuflow.simulate.program import Cause
+from npuflow.simulate.results import EngineTime, Results
+from npuflow.simulate.verify_function import Verified
+
+IDLE = "idle"
+
+
+def report_function(
+    function: CompiledFunction,
+    results: Results,
+    verified: Verified,
+    sizes: Sequence[MatmulSizes],
+    strategy: StrategyFields,
+) -> FunctionReport:
+    """Everything about one function; losses are measured by simulating it again."""
+    executed = executed_macs(function)
+    macs = sum(one.macs for one in sizes) if sizes else executed
+    losses = measure_losses(function, results, macs if sizes else None)
+    types = next((shape.types for shape in function.shapes.values() if shape.macs), ())
+    return FunctionReport(
+        name=function.name,
+        signature=str(function.signature),
+        grid=function.grid,
+        strategy=strategy,
+        cycles=results.cycles,
+        time_us=results.seconds * 1e6,
+        macs=macs,
+        executed_macs=executed,
+        ops_per_second=2 * macs / results.seconds if results.cycles else 0.0,
+        peak_ops_per_second=_peak(function, types),
+        types=" x ".join(types[:2]) + (f" -> {types[2]}" if types else ""),
+        bound_by=losses.bound_by,
+        bound_by_saved_share=losses.bound_by_saved_share,
+        traffic=levels_of_traffic(results, function.device, function.labels, sizes),
+        engines=engine_classes(results),
+        resources=_resources(results),
+        losses=losses.losses,
+        occupancy=occupancies(function.program, function.device),
+        verified=verified,
+        operations=results.operations,
+    )
+
+
+def _peak(function: CompiledFunction, types: tuple[str, ...]) -> float:
+    """Operations per second of all the device's cores, two per multiply-accumulate."""
+    if not types:
+        return 0.0
+    lhs, rhs, acc = types
+    device = function.device
+    return 2 * device.matmul_shapes(lhs, rhs, acc)[0].macs_per_cycle * device.cores * device.clock_hz
+
+
+def engine_classes(results: Results) -> tuple[EngineClass, ...]:
+    """Engines by kind, in the program's order."""
+    kinds: dict[str, list[EngineTime]] = {}
+    for engine in results.engines:
+        kinds.setdefault(engine.kind, []).append(engine)
+    return tuple(_engine_class(kind, engines, max(results.cycles, 1)) for kind, engines in kinds.items())
+
+
+def _engine_class(kind: str, engines: Sequence[EngineTime], cycles: int) -> EngineClass:
+    whole = cycles * len(engines)
+    shares = {cause.value: sum(engine.spent[cause] for engine in engines) / whole for cause in Cause}
+    shares[IDLE] = max(0.0, 1 - sum(shares.values()))
+    busiest = max(engines, key=lambda engine: engine.busy_cycles)
+    busy = sum(engine.busy_cycles for engine in engines) / whole
+    return EngineClass(kind, len(engines), shares, busy, busiest.name, busiest.busy_cycles / cycles)
+
+
+def _resources(results: Results) -> tuple[ResourceUse, ...]:
+    """Shared rates that anything used, the busiest first."""
+    rates = {resource.name: resource.bytes_per_cycle for resource in results.program.resources}
+    cycles = max(results.cycles, 1)
+    used = [ResourceUse(n, b / rates[n] / cycles, b) for n, b in results.resource_bytes.items() if b > 0]
+    return tuple(sorted(used, key=lambda use: -use.share))

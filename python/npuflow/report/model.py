@@ -1,0 +1,155 @@
+"""A report as plain data; every output format says what is here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from npuflow.simulate.verify_function import Verified
+
+StrategyFields = Mapping[str, "int | tuple[int, ...]"]
+
+
+class Bottleneck(Enum):
+    """What a function's time is bound by: what would save most if it cost nothing."""
+
+    COMPUTE = "compute"
+    DRAM = "dram"
+    DMA = "dma"
+    CONTROL = "control"
+    LAUNCH = "launch"
+
+
+@dataclass(frozen=True)
+class TensorTraffic:
+    """What crosses from a level inward, and back out to it, for one tensor."""
+
+    tensor: str
+    read_bytes: int
+    write_bytes: int
+    compulsory_bytes: int
+
+
+@dataclass(frozen=True)
+class LevelTraffic:
+    """Traffic between a memory level and the one inside of it.
+
+    Compulsory is each operand once inward and each result once outward; no order of the computation moves less than
+    the lower bound with the memory that lies inside. None where the function's matmuls are not known.
+    """
+
+    level: str
+    tensors: tuple[TensorTraffic, ...]
+    compulsory_bytes: int
+    lower_bound_bytes: int | None
+
+    @property
+    def read_bytes(self) -> int:
+        return sum(tensor.read_bytes for tensor in self.tensors)
+
+    @property
+    def write_bytes(self) -> int:
+        return sum(tensor.write_bytes for tensor in self.tensors)
+
+
+@dataclass(frozen=True)
+class EngineClass:
+    """Like engines: the mean share of the run that they spent on each cause, idleness after their end included."""
+
+    kind: str
+    count: int
+    shares: Mapping[str, float]
+    busy_share: float
+    busiest: str
+    busiest_share: float
+
+
+@dataclass(frozen=True)
+class ResourceUse:
+    """A shared rate: DRAM, or the lanes between two levels."""
+
+    name: str
+    share: float
+    bytes: float
+
+
+@dataclass(frozen=True)
+class Loss:
+    """A cost, and what a run without it saves. Savings overlap: they do not add up."""
+
+    name: str
+    what: str
+    saved_us: float
+    saved_share: float
+
+
+@dataclass(frozen=True)
+class Occupancy:
+    """The fullest memory of a level."""
+
+    level: str
+    memory: str
+    used_bytes: int
+    usable_bytes: int
+    memories_used: int
+    memories: int
+
+    @property
+    def share(self) -> float:
+        return self.used_bytes / self.usable_bytes
+
+
+@dataclass(frozen=True)
+class FunctionReport:
+    """Everything about one function; `peak_ops_per_second` is that of all cores of the device, for its types."""
+
+    name: str
+    signature: str
+    grid: tuple[int, int]
+    strategy: StrategyFields
+    cycles: int
+    time_us: float
+    macs: int
+    executed_macs: int
+    ops_per_second: float
+    peak_ops_per_second: float
+    types: str
+    bound_by: Bottleneck
+    bound_by_saved_share: float
+    traffic: tuple[LevelTraffic, ...]
+    engines: tuple[EngineClass, ...]
+    resources: tuple[ResourceUse, ...]
+    losses: tuple[Loss, ...]
+    occupancy: tuple[Occupancy, ...]
+    verified: Verified
+    operations: int
+
+    @property
+    def efficiency(self) -> float:
+        return self.ops_per_second / self.peak_ops_per_second if self.peak_ops_per_second else 0.0
+
+
+@dataclass(frozen=True)
+class DeviceSummary:
+    """What the numbers are about."""
+
+    name: str
+    description: str
+    rows: int
+    columns: int
+    clock_hz: float
+
+
+@dataclass(frozen=True)
+class Report:
+    """A module's report."""
+
+    device: DeviceSummary
+    pipeline: str
+    functions: tuple[FunctionReport, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Nothing that was compared is wrong."""
+        return all(function.verified.status.value != "wrong" for function in self.functions)

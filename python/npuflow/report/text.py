@@ -1,0 +1,179 @@
+"""The report on one screen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from npuflow.execute.verification import Status
+from npuflow.report.model import EngineClass, FunctionReport, LevelTraffic, Report, TensorTraffic
+
+LOSSES_SHOWN = 3
+
+_INDENT = "  "
+_LABEL = 12
+_CELL = 11
+_AGAINST = {"iree": "IREE", "jit": "the input's own execution", "numpy": "numpy"}
+# A cause that took less than this share is not worth a word.
+_SHARE_SHOWN = 0.005
+
+
+def text_of(report: Report) -> str:
+    """Every function of the report, as a person reads it."""
+    return "\n\n".join("\n".join(_function(report, function)) for function in report.functions)
+
+
+def _function(report: Report, function: FunctionReport) -> Iterator[str]:
+    device = report.device
+    array = f"{device.rows}x{device.columns} cores, {device.clock_hz / 1e9:g} GHz"
+    yield f"{function.signature} on {device.name} ({array})"
+    yield _line("mapping", _mapping(report, function))
+    yield _line("time", f"{quantity(function.time_us / 1e6, 's')}, {function.cycles} cycles")
+    yield _line("rate", _rate(function))
+    yield _line("bound by", _bound(function))
+    yield _line("verified", verified_text(function))
+    yield ""
+    yield from _traffic(function)
+    yield ""
+    yield from _engines(function)
+    yield ""
+    yield from _losses(function)
+    yield from (_line("memory" if i == 0 else "", text) for i, text in enumerate(_memory(function)))
+
+
+def _line(label: str, text: str) -> str:
+    return f"{_INDENT}{label:<{_LABEL}}{text}"
+
+
+def _mapping(report: Report, function: FunctionReport) -> str:
+    rows, columns = function.grid
+    tiles = (f"{key.replace('_', '-')} {_sizes(value)}" for key, value in strategy_items(function))
+    return ", ".join([report.pipeline.partition("{")[0], f"grid {rows}x{columns}", *tiles])
+
+
+def strategy_items(function: FunctionReport) -> list[tuple[str, int | tuple[int, ...]]]:
+    """The strategy's fields in the order a person asks for them; the grid stands elsewhere."""
+    order = ("tile_l2", "tile_l1", "pack", "depth_l2", "depth_l1")
+    return [(key, function.strategy[key]) for key in order if key in function.strategy]
+
+
+def _sizes(value: int | tuple[int, ...]) -> str:
+    return "x".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+def _rate(function: FunctionReport) -> str:
+    rate = quantity(function.ops_per_second, "ops/s")
+    if not function.peak_ops_per_second:
+        return rate
+    peak = quantity(function.peak_ops_per_second, "ops/s")
+    padding = function.executed_macs - function.macs
+    more = f"; {percent(padding / function.executed_macs)} of the work is padding" if padding > 0 else ""
+    return f"{rate}, {percent(function.efficiency)} of the array's {peak} ({function.types}){more}"
+
+
+def _bound(function: FunctionReport) -> str:
+    busiest = max(function.engines, key=lambda engines: engines.busiest_share)
+    shares = [f"{busiest.busiest} is {percent(busiest.busiest_share)} busy"]
+    if function.resources:
+        shares.append(f"{function.resources[0].name} {percent(function.resources[0].share)}")
+    saved = f"without it {percent(function.bound_by_saved_share)} less time"
+    return f"{function.bound_by.value}: {saved}; {', '.join(shares)}"
+
+
+def verified_text(function: FunctionReport) -> str:
+    """How the check ended, in words."""
+    verified = function.verified
+    if verified.status is Status.SKIPPED:
+        return f"no: {verified.message}"
+    against = f"against {_AGAINST.get(verified.against, verified.against)}"
+    text = f"{verified.message}, {against}"
+    if verified.status is Status.OK:
+        return text
+    return f"WRONG: {text}" + (f", {len(verified.hazards)} hazards" if verified.hazards else "")
+
+
+def _traffic(function: FunctionReport) -> Iterator[str]:
+    yield _row("traffic", ("read", "written", "compulsory", "lower bound"))
+    for level in function.traffic:
+        yield _row(level.level, _level_cells(level))
+        yield from (_row(f"  {tensor.tensor}", _tensor_cells(tensor)) for tensor in level.tensors)
+
+
+def _row(label: str, cells: Sequence[str]) -> str:
+    return f"{_INDENT}{label:<{_LABEL}}" + " ".join(f"{cell:>{_CELL}}" for cell in cells).rstrip()
+
+
+def _level_cells(level: LevelTraffic) -> Sequence[str]:
+    bound = "?" if level.lower_bound_bytes is None else byte_text(level.lower_bound_bytes)
+    return (byte_text(level.read_bytes), byte_text(level.write_bytes), byte_text(level.compulsory_bytes), bound)
+
+
+def _tensor_cells(tensor: TensorTraffic) -> Sequence[str]:
+    return tuple(map(byte_text, (tensor.read_bytes, tensor.write_bytes, tensor.compulsory_bytes)))
+
+
+def _engines(function: FunctionReport) -> Iterator[str]:
+    names = [f"{engines.count} {engines.kind}" for engines in function.engines]
+    width = max(map(len, ("engines", *names)))
+    yield f"{_INDENT}{'engines':<{width}} {'busy':>6}  what they do, on average"
+    for name, engines in zip(names, function.engines):
+        yield f"{_INDENT}{name:<{width}} {percent(engines.busy_share):>6}  {causes_text(engines)}"
+
+
+def causes_text(engines: EngineClass) -> str:
+    """The causes that took a share worth a word, the largest first."""
+    shown = sorted(engines.shares.items(), key=lambda item: -item[1])
+    return ", ".join(f"{CAUSE_WORDS[name]} {percent(share)}" for name, share in shown if share >= _SHARE_SHOWN)
+
+
+CAUSE_WORDS = {
+    "kernel": "computing",
+    "transfer": "moving",
+    "control": "controlling",
+    "start": "starting",
+    "contention": "sharing bandwidth",
+    "partner": "waiting for the other end",
+    "data": "waiting for data",
+    "space": "waiting for space",
+    "task": "waiting for a task",
+    "other": "waiting",
+    "idle": "done",
+}
+
+
+def _losses(function: FunctionReport) -> Iterator[str]:
+    if not function.losses:
+        yield _line("losses", "none that a run without it would show")
+        return
+    yield f"{_INDENT}the largest losses, each measured by a run without it (they overlap)"
+    for loss in function.losses[:LOSSES_SHOWN]:
+        yield f"{_INDENT}{percent(loss.saved_share):>6}  {quantity(loss.saved_us / 1e6, 's'):>9}  {loss.what}"
+
+
+def _memory(function: FunctionReport) -> Iterator[str]:
+    for one in function.occupancy:
+        many = f"{one.memories_used} of {one.memories} in use" if one.memories > 1 else "in use"
+        fill = f"{one.used_bytes} of {one.usable_bytes} bytes ({percent(one.share)})"
+        yield f"{one.level} {fill} at most, {many}"
+
+
+# Numbers as people read them
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:.1f} %" if abs(share) < 0.0995 else f"{100 * share:.0f} %"
+
+
+def quantity(value: float, unit: str) -> str:
+    """Four digits and a prefix: `142.3 us`, `58.98 Tops/s`."""
+    for scale, prefix in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "u")):
+        if abs(value) >= scale:
+            return f"{value / scale:.4g} {prefix}{unit}"
+    return f"{value / 1e-9:.4g} n{unit}" if value else f"0 {unit}"
+
+
+def byte_text(count: int) -> str:
+    """Exact below a KiB; else with a binary prefix, and without decimals where there are none."""
+    for scale, unit in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
+        if count >= scale:
+            return f"{count // scale} {unit}" if count % scale == 0 else f"{count / scale:.2f} {unit}"
+    return f"{count} B"

@@ -1,0 +1,76 @@
+"""Traffic per level and tensor, beside what cannot be avoided; and how full the memories on chip are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from npuflow.report.bounds import MatmulSizes, lower_bound_bytes
+from npuflow.report.flows import Flows, flows_of
+from npuflow.report.model import LevelTraffic, Occupancy, TensorTraffic
+from npuflow.simulate.program import Buffer, Program
+from npuflow.simulate.results import Results
+from npuflow.target import Device
+
+
+def levels_of_traffic(
+    results: Results, device: Device, labels: Mapping[str, str], sizes: Sequence[MatmulSizes]
+) -> tuple[LevelTraffic, ...]:
+    """What crosses from each level inward and back, the outermost level first.
+
+    `labels` are what tensors in DRAM are called, where that is not the name of their memory.
+    """
+    flows = flows_of(results.program)
+    outermost = max(level.number for level in device.levels)
+    whole = {memory.name: memory.bytes for memory in results.program.memories if memory.level == outermost}
+    levels = sorted((level for level in device.levels if level.number > 1), key=lambda level: -level.number)
+    found = []
+    for level in levels:
+        moved = _moved(results, level.number, level.number == outermost, flows)
+        tensors = tuple(
+            TensorTraffic(labels.get(name, name), *moved[name], whole.get(name, 0)) for name in sorted(moved)
+        )
+        compulsory = sum(tensor.compulsory_bytes for tensor in tensors)
+        inside = [inner for inner in device.levels if inner.number < level.number]
+        fast = sum(i.usable_bytes * i.shared_by.instances(device.rows, device.columns) for i in inside)
+        bound = sum(lower_bound_bytes(one, fast) for one in sizes) if sizes else None
+        found.append(LevelTraffic(level.name, tensors, compulsory, None if bound is None else max(bound, compulsory)))
+    return tuple(found)
+
+
+def _moved(results: Results, level: int, is_outermost: bool, flows: Flows) -> Mapping[str, tuple[int, int]]:
+    """Bytes inward and outward by tensor.
+
+    A buffer between two others is written from one side and read from the other: only the inner side counts.
+    """
+    moved: dict[str, tuple[int, int]] = {}
+    for buffer in buffers_at(results.program, level):
+        traffic = results.traffic[buffer.name]
+        inward = is_outermost or buffer.tensor in flows.inward
+        outward = is_outermost or not inward
+        read, written = moved.get(name := flows.tensor_of.get(buffer.tensor, buffer.tensor), (0, 0))
+        moved[name] = (read + inward * traffic.read_bytes, written + outward * traffic.written_bytes)
+    return moved
+
+
+def buffers_at(program: Program, level: int) -> Iterable[Buffer]:
+    """The buffers in memories of a level."""
+    levels = {memory.name: memory.level for memory in program.memories}
+    return (buffer for buffer in program.buffers if levels[buffer.memory] == level)
+
+
+def occupancies(program: Program, device: Device) -> tuple[Occupancy, ...]:
+    """The fullest memory of each level on chip, the innermost first."""
+    outermost = max(level.number for level in device.levels)
+    levels = sorted((level for level in device.levels if level.number != outermost), key=lambda level: level.number)
+    found = []
+    for level in levels:
+        used: dict[str, int] = {}
+        for buffer in buffers_at(program, level.number):
+            end = buffer.address_bytes + buffer.slot_bytes * buffer.depth
+            used[buffer.memory] = max(end, used.get(buffer.memory, 0))
+        if not used:
+            continue
+        fullest = max(used, key=lambda name: used[name])
+        instances = level.shared_by.instances(device.rows, device.columns)
+        found.append(Occupancy(level.name, fullest, used[fullest], level.usable_bytes, len(used), instances))
+    return tuple(found)

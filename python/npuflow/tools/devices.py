@@ -1,0 +1,55 @@
+"""`npuflow devices`: what there is to compile for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from npuflow.errors import ExitCode, UsageError, unknown_name
+from npuflow.target import DEFAULT_DEVICE, Device, load_device
+from npuflow.target.load import device_names
+
+_HELP = """npuflow devices: the devices that come with npuflow, or what a file or a partial array says
+
+usage: npuflow devices [<name or file.toml> ...]
+
+A name may be followed by a number of columns, or by rows x columns: npu2:2, npu2:2x4, my.toml:1."""
+
+
+def run(arguments: Sequence[str]) -> ExitCode:
+    """Prints one line per device, or everything about those that were named."""
+    if any(argument in ("--help", "-help", "-h") for argument in arguments):
+        print(_HELP)
+        return ExitCode.OK
+    for argument in arguments:
+        if argument.startswith("-"):
+            raise UsageError(unknown_name("flag of npuflow devices", argument, ["--help"]))
+    if arguments:
+        print("\n\n".join("\n".join(_details(load_device(name))) for name in arguments))
+        return ExitCode.OK
+    for name in device_names():
+        print(_summary(load_device(name)))
+    return ExitCode.OK
+
+
+def _summary(device: Device) -> str:
+    mark = " (default)" if device.name == DEFAULT_DEVICE else ""
+    return f"{device.name:<12} {device.description}{mark}"
+
+
+def _details(device: Device) -> list[str]:
+    lines = [f"{device.name}: {device.description}"]
+    lines.append(f"  array    {device.rows} rows x {device.columns} columns at {device.clock_hz / 1e9:g} GHz")
+    for level in sorted(device.levels, key=lambda level: level.number):
+        count = level.shared_by.instances(device.rows, device.columns)
+        lines.append(f"  {level.name:<8} {count} x {level.usable_bytes} bytes usable, one per {level.shared_by.value}")
+    for dma in device.dmas:
+        rate = f"{dma.bytes_per_cycle:g} bytes per cycle each"
+        lines.append(f"  {dma.name:<16} {dma.channels_in} channels in, {dma.channels_out} out, {rate}")
+    dram = device.dram
+    lines.append(f"  dram     {dram.total_bytes_per_second / 1e9:g} GB/s in all")
+    for shape in device.matmuls:
+        types = f"{shape.lhs} x {shape.rhs} -> {shape.acc}"
+        size = "any shape" if shape.any_shape else f"{shape.m}x{shape.n}x{shape.k}"
+        peak = 2 * shape.macs_per_cycle * device.cores * device.clock_hz / 1e12
+        lines.append(f"  matmul   {types:<20} {size:<10} {shape.macs_per_cycle:g} MAC/cycle, {peak:.4g} Tops/s in all")
+    return lines

@@ -1,0 +1,164 @@
+"""`npuflow run`: compiles, times and verifies a file's functions on a simulated device, and says what limits them."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from npuflow.errors import Diagnostic, ExitCode, InputError, Severity, UsageError, render, unknown_name, with_hint
+from npuflow.tools.entry import source_lines
+from npuflow.tools.flags import Flag, build, flag, flags_of, parse_flags
+from npuflow.tools.progress import Progress
+
+if TYPE_CHECKING:
+    from npuflow.compiler import Compiled
+    from npuflow.report.model import Report
+
+STDIN = "<stdin>"
+_COLUMN = 34
+_WIDTH = 120
+
+
+@dataclass(frozen=True)
+class RunFlags:
+    """Every flag with its default."""
+
+    device: str | None = flag(
+        None, "the device, or its file (default: the module's, else npu1)", group="", metavar="name|file"
+    )
+    columns: int | None = flag(None, "use only so many of the device's columns", group="", metavar="n")
+    pipeline: str = flag("npuflow-stream-k", "how to compile (default: npuflow-stream-k)", group="", metavar="text")
+    grid: str | None = flag(None, "rows,columns of cores", group="", metavar="r,c")
+    tile_l2: str | None = flag(None, "sizes of a block in L2", group="", metavar="m,n,k")
+    tile_l1: str | None = flag(None, "sizes of a core's tile in L1", group="", metavar="m,n,k")
+    pack: str | None = flag(None, "sizes of the matmul instruction", group="", metavar="m,n,k")
+    kernel_macs_per_cycle: str | None = flag(
+        None, "time matmul kernels by this rate instead of the model, calls included", group="", metavar="x"
+    )
+    verify: bool = flag(False, "compare with IREE on random data, however large the problem is", group="")
+    no_verify: bool = flag(False, "compare nothing (default: compare up to 2^28 multiply-accumulates)", group="")
+    seed: int = flag(0, "which random data (default: 0)", group="", metavar="n")
+    json: str | None = flag(None, "write the report as JSON", group="", metavar="file")
+    trace: str | None = flag(None, "write a timeline that ui.perfetto.dev loads", group="", metavar="file")
+    html: str | None = flag(
+        None, "write the report as a page with timeline, array and memories", group="", metavar="file"
+    )
+    load: tuple[str, ...] = flag((), "run a Python file that registers passes", group="", metavar="plugin.py")
+    help: bool = flag(False, "print this text", group="")
+
+
+def run(arguments: Sequence[str]) -> ExitCode:
+    """Runs the command; OK if everything that was compared is right."""
+    flags_known = flags_of(RunFlags)
+    parsed = parse_flags(arguments, flags_known)
+    if parsed.others:
+        names = [f"--{known.name}" for known in flags_known]
+        raise UsageError(unknown_name("flag of npuflow run", f"--{parsed.others[0].name}", names))
+    flags = build(RunFlags, parsed)
+    if flags.help:
+        print(help_text(flags_known))
+        return ExitCode.OK
+    if len(parsed.positional) != 1:
+        what = f"expected one input file, got {len(parsed.positional)}"
+        raise UsageError(with_hint(what, "npuflow run matmul.mlir --device=npu2"))
+    if flags.verify and flags.no_verify:
+        raise UsageError(with_hint("--verify and --no-verify exclude each other", "give one of them"))
+    return _run(parsed.positional[0], flags)
+
+
+def help_text(flags: Sequence[Flag]) -> str:
+    lines = ["npuflow run: how long a program takes on a device, whether it is right, and what limits it", ""]
+    lines += ["usage: npuflow run <file.mlir, or - for stdin> [--device=<name>] [flags]", ""]
+    for known in flags:
+        left = f"{f'  {known.spelling}':<{_COLUMN}}"
+        lines += textwrap.wrap(known.help, _WIDTH, initial_indent=left, subsequent_indent=" " * _COLUMN)
+    lines += ["", "Exit codes: 0 done, 1 refused or wrong results, 2 usage, 3 a bug of npuflow."]
+    return "\n".join(lines)
+
+
+def _run(path: str, flags: RunFlags) -> ExitCode:
+    from npuflow.report.text import text_of
+
+    with Progress() as progress:
+        progress.step("compiling")
+        compiled = _compile(path, flags)
+        verify = True if flags.verify else False if flags.no_verify else None
+        report = compiled.run(verify=verify, seed=flags.seed, on_step=progress.step)
+    print(text_of(report))
+    problems = _problems(report)
+    if problems:
+        print("\n".join(render(problem, source_lines) for problem in problems), file=sys.stderr)
+        return ExitCode.INPUT
+    _write_files(report, flags)
+    return ExitCode.OK
+
+
+def _compile(path: str, flags: RunFlags) -> Compiled:
+    from npuflow.compiler import compile as compile_source
+    from npuflow.core.diagnostics import DiagnosticSink
+    from npuflow.core.registry import load_entry_points, load_plugin
+
+    load_entry_points()
+    for plugin in flags.load:
+        load_plugin(plugin)
+    is_stdin = path == "-"
+    if not is_stdin and Path(path).is_dir():
+        raise InputError(with_hint(f"'{path}' is a directory", "give the path of an .mlir file, or - for stdin"))
+    return compile_source(
+        sys.stdin.buffer.read() if is_stdin else Path(path),
+        pipeline_text(flags),
+        device=flags.device,
+        columns=flags.columns,
+        kernel_macs_per_cycle=_rate(flags.kernel_macs_per_cycle),
+        sink=DiagnosticSink(source_name=STDIN) if is_stdin else None,
+    )
+
+
+def pipeline_text(flags: RunFlags) -> str:
+    """The pipeline with the options that have flags of their own."""
+    given = {"grid": flags.grid, "tile-l2": flags.tile_l2, "tile-l1": flags.tile_l1, "pack": flags.pack}
+    options = " ".join(f"{key}={value}" for key, value in given.items() if value is not None)
+    if not options:
+        return flags.pipeline
+    name, brace, rest = flags.pipeline.partition("{")
+    if not brace:
+        return f"{name}{{{options}}}"
+    return f"{name}{{{rest.removesuffix('}')} {options}}}"
+
+
+def _rate(text: str | None) -> float | None:
+    if text is None:
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        what = f"flag '--kernel-macs-per-cycle' cannot be '{text}'"
+        raise UsageError(with_hint(what, "give a number, as 180.5")) from None
+
+
+def _problems(report: Report) -> list[Diagnostic]:
+    """What is wrong with the results, function by function."""
+    problems = []
+    for function in report.functions:
+        verified = function.verified
+        if verified.status.value != "wrong":
+            continue
+        problems += [Diagnostic(Severity.ERROR, f"@{function.name}: {hazard}") for hazard in verified.hazards]
+        if verified.is_close:
+            continue
+        hint = "npuflow verify --each names the pass, if one of the pipeline's makes it wrong"
+        text = f"@{function.name}'s schedule computes something else: {verified.message}"
+        problems.append(Diagnostic(Severity.ERROR, with_hint(text, hint)))
+    return problems
+
+
+def _write_files(report: Report, flags: RunFlags) -> None:
+    from npuflow.core.output import write_atomically
+    from npuflow.report.json_report import json_of
+
+    if flags.json is not None:
+        write_atomically(flags.json, json_of(report).encode())
