@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
 import npuflow
@@ -96,6 +96,7 @@ def test_drawn_pipelines_compute_what_numpy_computes(pipeline: str, case: Case) 
         outcome = check(module.operation, numpy_reference(case.program))
         assert outcome.status is Status.OK, str(outcome)
         return
+    event("refused")
     numbers = CAPACITY.search(refusal)
     assert numbers is not None, refusal
     assert int(numbers[1]) > int(numbers[2]), refusal

@@ -67,7 +67,7 @@ def test_help_is_there_at_once() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["verfy"], "npuflow: error: unknown command 'verfy'; hint: did you mean verify?"),
+        (["verfy"], "npuflow: error: unknown command 'verfy'; hint: did you mean verify"),
         (["--pipeline=cse"], "npuflow: error: unknown flag '--pipeline=cse'"),
         (["verify"], "npuflow: error: expected one input file, got 0"),
         (["verify", ODD, ODD], "npuflow: error: expected one input file, got 2"),

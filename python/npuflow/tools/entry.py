@@ -11,6 +11,7 @@ from pathlib import Path
 from npuflow.errors import Diagnostic, ExitCode, NpuflowError, Severity, UsageError, render, with_hint
 
 _FRAMES_SHOWN = 5
+_INTERRUPTED = 130  # what shells expect of a command that Ctrl-C ended
 
 
 def run_command(name: str, action: Callable[[Sequence[str]], ExitCode], arguments: Sequence[str]) -> int:
@@ -30,8 +31,7 @@ def run_command(name: str, action: Callable[[Sequence[str]], ExitCode], argument
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return int(ExitCode.INPUT)
     except KeyboardInterrupt:
-        print(f"{name}: interrupted", file=sys.stderr)
-        return int(ExitCode.INPUT)
+        return _INTERRUPTED
     except Exception as error:  # noqa: BLE001  (whatever it is, it is our bug and must say so)
         traceback.print_exc(limit=-_FRAMES_SHOWN, file=sys.stderr)
         text = with_hint(f"{name} itself failed: {type(error).__name__}: {error}", "please report this")

@@ -3,40 +3,17 @@
 from __future__ import annotations
 
 import sys
-import traceback
 from collections.abc import Sequence
 
-from npuflow.errors import Diagnostic, ExitCode, NpuflowError, Severity, UsageError, render, with_hint
+from npuflow.errors import ExitCode, UsageError, with_hint
+from npuflow.tools.entry import run_command
 from npuflow.tools.flags import ParsedFlags, build, flags_of, parse_flags
 from npuflow.tools.opt_flags import OptFlags
-
-_FRAMES_SHOWN = 5
-_INTERRUPTED = 130  # what shells expect of a command that Ctrl-C ended
 
 
 def main(argv: list[str] | None = None) -> int:
     """Runs the command; returns the exit code (0 ok, 1 the input's fault, 2 usage, 3 our bug)."""
-    arguments = sys.argv[1:] if argv is None else argv
-    try:
-        return int(_run(arguments))
-    except UsageError as error:
-        for diagnostic in error.diagnostics:
-            prefix = "" if diagnostic.location else "npuflow-opt: "
-            print(prefix + render(diagnostic), file=sys.stderr)
-        return int(error.exit_code)
-    except NpuflowError as error:
-        print("\n".join(render(d) for d in error.diagnostics), file=sys.stderr)
-        return int(error.exit_code)
-    except KeyboardInterrupt:
-        return _INTERRUPTED
-    except BrokenPipeError:
-        _discard_stdout()
-        return int(ExitCode.INPUT)
-    except Exception as error:  # noqa: BLE001  (whatever it is, it is our bug and must say so)
-        traceback.print_exc(limit=-_FRAMES_SHOWN, file=sys.stderr)
-        text = with_hint(f"npuflow-opt itself failed: {type(error).__name__}: {error}", "please report this")
-        print(Diagnostic(Severity.ERROR, text), file=sys.stderr)
-        return int(ExitCode.BUG)
+    return run_command("npuflow-opt", _run, sys.argv[1:] if argv is None else argv)
 
 
 def _run(arguments: Sequence[str]) -> ExitCode:
@@ -84,13 +61,6 @@ def _input_of(parsed: ParsedFlags) -> str:
         what = f"{len(parsed.positional)} input files are given ({', '.join(parsed.positional)})"
         raise UsageError(with_hint(what, "give one, or - for stdin"))
     return parsed.positional[0] if parsed.positional else "-"
-
-
-def _discard_stdout() -> None:
-    """Keeps the interpreter from complaining about a reader that has gone away."""
-    import os
-
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 if __name__ == "__main__":
