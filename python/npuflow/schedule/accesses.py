@@ -22,12 +22,16 @@ class _Step:
     weight: int
 
 
-def accesses(transfer: Transfer, source: Ref, source_slot: Affine, target: Ref, target_slot: Affine) -> tuple[Access, Access]:
+def accesses(
+    transfer: Transfer, source: Ref, source_slot: Affine, target: Ref, target_slot: Affine
+) -> tuple[Access, Access]:
     """What is read and what is written, element by element in the same order.
 
     Data travels in the order in which the memory that matters most is contiguous: DRAM, else the core's L1.
     """
-    by_target = transfer.target.buffer.space == L3 or (transfer.source.buffer.space != L3 and transfer.target.buffer.space == L1)
+    by_target = transfer.target.buffer.space == L3 or (
+        transfer.source.buffer.space != L3 and transfer.target.buffer.space == L1
+    )
     steps = _merged(sorted(_steps(transfer), key=lambda s: -(s.target if by_target else s.source)))
     sizes = tuple(step.size for step in steps) or (1,)
     limits = []

@@ -18,7 +18,9 @@ Indices = Mapping[str, "ir.Value"]
 def emit_schedule(schedule: Schedule, kernels: Mapping[str, ir.Operation], at: ir.Operation) -> ir.Operation:
     """Builds the schedule's module in front of `at`, at its location."""
     with ir.InsertionPoint(at), at.location:
-        module = ir.Operation.create("builtin.module", regions=1, attributes={"sym_name": ir.StringAttr.get(schedule.name)})
+        module = ir.Operation.create(
+            "builtin.module", regions=1, attributes={"sym_name": ir.StringAttr.get(schedule.name)}
+        )
     module.attributes[EXTENTS] = ir.DictAttr.get({k: _integer(v) for k, v in schedule.extents.items()}, at.context)
     block = module.regions[0].blocks.append()
     with at.location, ir.InsertionPoint(block):
@@ -139,9 +141,7 @@ class _Emitter:
         else:
             _build("npu.configure", descriptors=_integer(step.descriptors))
 
-    def _loop(
-        self, name: str, trips: int, body: Sequence[model.Step], indices: Indices, *, coordinate: bool
-    ) -> None:
+    def _loop(self, name: str, trips: int, body: Sequence[model.Step], indices: Indices, *, coordinate: bool) -> None:
         loop = scf.ForOp(self._constant(0), self._constant(trips), self._constant(1))
         if coordinate:
             loop.operation.attributes[COORDINATE] = _text(name)
@@ -160,9 +160,7 @@ class _Emitter:
         bounds = [limit.bound for limit in access.limits]
         sums = (*step.stream.at, *access.buffer.at, access.slot, access.offset, *bounds)
         names, values = _used(indices, sums)
-        limits = [
-            ir.ArrayAttr.get([_integers(limit.weights), _map((limit.bound,), names)]) for limit in access.limits
-        ]
+        limits = [ir.ArrayAttr.get([_integers(limit.weights), _map((limit.bound,), names)]) for limit in access.limits]
         _build(
             "npu.send" if isinstance(step, model.Send) else "npu.receive",
             values,

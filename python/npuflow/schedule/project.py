@@ -107,7 +107,9 @@ class _Projection:
                 self.schedule.add_buffer(self._buffer(buffer, 1, (ROW, COLUMN), buffer.shape, depth))
             self._add_ring(buffer, depth)
 
-    def _buffer(self, buffer: BufferInfo, level: int, span: tuple[str, ...], shape: tuple[int, ...], depth: int) -> Buffer:
+    def _buffer(
+        self, buffer: BufferInfo, level: int, span: tuple[str, ...], shape: tuple[int, ...], depth: int
+    ) -> Buffer:
         return Buffer(
             buffer.name,
             level,
@@ -221,7 +223,9 @@ class _Projection:
         return Ref(buffer.name, at), through
 
     def _at(self, key: EngineKey, span: tuple[str, ...]) -> tuple[tuple[Affine, ...], tuple[str, ...]]:
-        addresses = [self.routes.address(key, name) if name != "tile" else (Affine.counter("tile"), ()) for name in span]
+        addresses = [
+            self.routes.address(key, name) if name != "tile" else (Affine.counter("tile"), ()) for name in span
+        ]
         return tuple(a for a, _ in addresses), tuple(name for _, names in addresses for name in names)
 
     def _waits(self, buffer: BufferInfo, key: EngineKey) -> list[Step]:

@@ -141,7 +141,9 @@ class NestReader:
         names = _grid_counters(op, len(sizes))
         rows, columns = (dict(zip(names, sizes)).get(name, 1) for name in (ROW, COLUMN))
         if self.nest.grid not in ((1, 1), (rows, columns)):
-            raise fail(op, f"grids of {self.nest.grid[0]}x{self.nest.grid[1]} and {rows}x{columns} cores in one function")
+            raise fail(
+                op, f"grids of {self.nest.grid[0]}x{self.nest.grid[1]} and {rows}x{columns} cores in one function"
+            )
         self.nest.grid = (rows, columns)
         block = op.regions[0].blocks[0]
         for argument, name in zip(block.arguments, names):

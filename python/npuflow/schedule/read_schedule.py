@@ -96,9 +96,7 @@ def _at(expression: ir.AffineExpr, value: int) -> int:
 def _read_semaphore(op: ir.Operation, schedule: Schedule) -> None:
     name, span = _string(op, "sym_name"), tuple(strings(op.attributes["span"]))
     initial, maximum = _integer(op, "initial"), _integer(op, "maximum")
-    schedule.semaphores[name] = model.Semaphore(
-        name, span, initial, maximum, _string(op, "cause"), location_of(op)
-    )
+    schedule.semaphores[name] = model.Semaphore(name, span, initial, maximum, _string(op, "cause"), location_of(op))
 
 
 def _read_stream(op: ir.Operation, schedule: Schedule) -> None:

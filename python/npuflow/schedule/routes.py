@@ -82,7 +82,9 @@ class Routes:
         if way == (L3, L2):
             lane = self._lane(target)
             divided = divide(transfer, target, self.part(target))
-            return _route(divided, EngineKey(Stage.SHIM_OUT, lane), EngineKey(Stage.MEMORY_IN, lane), f"l3_to_l2_lane{lane}")
+            return _route(
+                divided, EngineKey(Stage.SHIM_OUT, lane), EngineKey(Stage.MEMORY_IN, lane), f"l3_to_l2_lane{lane}"
+            )
         if way == (L2, L1):
             lane = self._lane(source)
             local = localise(transfer, source, self.part(source))

@@ -6,7 +6,19 @@ from dataclasses import dataclass, field
 
 from npuflow.schedule.accesses import L3, accesses
 from npuflow.schedule.affine import Affine
-from npuflow.schedule.model import Acquire, Configure, Each, Engine, Ref, Release, Repeat, Schedule, Semaphore, Stage, Step
+from npuflow.schedule.model import (
+    Acquire,
+    Configure,
+    Each,
+    Engine,
+    Ref,
+    Release,
+    Repeat,
+    Schedule,
+    Semaphore,
+    Stage,
+    Step,
+)
 from npuflow.schedule.nest import Loop, Nest, Statement, Transfer, walk
 from npuflow.schedule.routes import EngineKey, Routes
 from npuflow.target.model import PatternLimits
@@ -44,7 +56,10 @@ class Tasks:
         bound = {name for d in route.transfer.dimensions if d.limit is not None for name in d.limit.counters}
         outermost: Loop | None = None
         for loop in reversed([loop for loop in around if not loop.grid]):
-            alone = sum(isinstance(s, Transfer) and self._same_engine(s, statement, routes) for s, _ in walk(loop.body)) == 1
+            alone = (
+                sum(isinstance(s, Transfer) and self._same_engine(s, statement, routes) for s, _ in walk(loop.body))
+                == 1
+            )
             needs = 0 if loop.trips == 1 else 1
             if needs > free or not alone or loop.counter in bound or not end.offset.coefficient(loop.counter):
                 break
