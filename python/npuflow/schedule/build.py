@@ -33,7 +33,10 @@ class Scheduled:
 
     def kernel_cycles(self) -> dict[str, int]:
         """The predicted time of one call of each kernel."""
-        return {kernel_name(key): kernel_cycles(shape, self.device, self.kernel_kind) for key, shape in enumerate(self.shapes)}
+        return {
+            kernel_name(key): kernel_cycles(shape, self.device, self.kernel_kind)
+            for key, shape in enumerate(self.shapes)
+        }
 
 
 def build_schedule(function: ir.Operation, device: Device, kernel_kind: str = "") -> Scheduled:
@@ -65,7 +68,7 @@ def _depths(nest: Nest, kernels: list[ir.Operation]) -> dict[str, int]:
                 if isinstance(feeder, Transfer) and feeder.target.buffer is buffer:
                     depths[feeder.source.buffer.name] = int(fields.get("depth_l2", 1))  # type: ignore[arg-type]
         depth_result = int(fields.get("depth_result", 1))  # type: ignore[arg-type]
-        depths |= {name: depth_result for name in _result_buffers(nest, statement)}
+        depths |= dict.fromkeys(_result_buffers(nest, statement), depth_result)
     return depths
 
 
@@ -75,7 +78,11 @@ def _result_buffers(nest: Nest, kernel: Kernel) -> set[str]:
     for statement, _ in walk(nest.body):
         if isinstance(statement, Kernel) and found & {buffer.name for buffer in statement.reads}:
             found |= {buffer.name for buffer in statement.writes}
-        elif isinstance(statement, Transfer) and statement.source.buffer.name in found and statement.target.buffer.space != L3:
+        elif (
+            isinstance(statement, Transfer)
+            and statement.source.buffer.name in found
+            and statement.target.buffer.space != L3
+        ):
             found.add(statement.target.buffer.name)
     return found
 
