@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from npuflow.bindings import ir
@@ -16,6 +16,7 @@ from npuflow.frontend.contraction import (
     INIT,
     STRATEGY,
     Contraction,
+    enclosing,
     fill_of,
     matmuls,
     operand_loops,
@@ -64,19 +65,40 @@ class AssignStrategy(Pass):
 
     def run(self, op: ir.Operation, context: PassContext) -> None:
         device = chosen_device(op, self.device)
-        chosen: list[tuple[Contraction, Strategy]] = []
-        for contraction in matmuls(op, context):
-            strategy = self._choose(contraction, device, context)
-            if strategy is not None:
-                chosen.append((contraction, strategy))
+        chosen = [(c, strategy) for c in matmuls(op, context) if (strategy := self._choose(c, device, context))]
+        if not context.failed:
+            chosen = self._on_one_grid(chosen, device, context)
         if context.failed:
             return
         for contraction, strategy in chosen:
             contraction.op.attributes[STRATEGY] = strategy.to_attribute()
+            _remark(contraction, strategy, device, self._whole_k, context)
         record_device(op, device, self.device)
 
-    def _choose(self, contraction: Contraction, device: Device, context: PassContext) -> Strategy | None:
-        """The strategy of one matmul; None after reporting why there is none."""
+    @property
+    def _whole_k(self) -> bool:
+        return self.k_in_l2 is KInL2.WHOLE
+
+    def _on_one_grid(
+        self, chosen: list[tuple[Contraction, Strategy]], device: Device, context: PassContext
+    ) -> list[tuple[Contraction, Strategy]]:
+        """The matmuls of a function on one grid, the largest any of them wants: another would reconfigure the array."""
+        grids: dict[ir.Operation | None, tuple[int, int]] = {}
+        for contraction, strategy in chosen:
+            function = enclosing(contraction.op, "func.func")
+            rows, columns = grids.get(function, (1, 1))
+            grids[function] = (max(rows, strategy.grid[0]), max(columns, strategy.grid[1]))
+        result = []
+        for contraction, strategy in chosen:
+            grid = grids[enclosing(contraction.op, "func.func")]
+            again = strategy if strategy.grid == grid else self._choose(contraction, device, context, grid)
+            result.append((contraction, again or strategy))
+        return result
+
+    def _choose(
+        self, contraction: Contraction, device: Device, context: PassContext, grid: tuple[int, int] | None = None
+    ) -> Strategy | None:
+        """The strategy of one matmul, on `grid` unless it says otherwise; None after reporting why there is none."""
         try:
             device.matmul_shapes(*_types_of(contraction))
         except InputError as error:
@@ -85,16 +107,14 @@ class AssignStrategy(Pass):
         given = self._given(contraction, context)
         if given is None:
             return None
+        if grid is not None and given.grid is None and given.tile_l2 is None and given.tile_l1 is None:
+            given = replace(given, grid=grid)
         problem = problem_of(contraction)
-        whole_k = self.k_in_l2 is KInL2.WHOLE
-        strategy = complete(problem, given, device, whole_k)
-        found = violations(problem, strategy, device, whole_k)
+        strategy = complete(problem, given, device, self._whole_k)
+        found = violations(problem, strategy, device, self._whole_k)
         for violation in found:
             context.error(contraction.op, violation.message, violation.hint)
-        if found:
-            return None
-        _remark(contraction, problem, strategy, device, whole_k, context)
-        return strategy
+        return None if found else strategy
 
     def _given(self, contraction: Contraction, context: PassContext) -> Given | None:
         options = {"grid": self.grid, "tile_l2": self.tile_l2, "tile_l1": self.tile_l1, "pack": self.pack}
@@ -169,8 +189,9 @@ def _tail_operands(contraction: Contraction, tail: ir.Operation | None) -> tuple
 
 
 def _remark(
-    contraction: Contraction, problem: Problem, strategy: Strategy, device: Device, whole_k: bool, context: PassContext
+    contraction: Contraction, strategy: Strategy, device: Device, whole_k: bool, context: PassContext
 ) -> None:
+    problem = problem_of(contraction)
     l1, l2 = l1_buffers(problem, strategy), l2_buffers(problem, strategy, whole_k)
     have_l1, have_l2 = (device.capacity_bytes(level, *strategy.array) for level in (1, 2))
     context.remark(
