@@ -13,6 +13,24 @@ constexpr std::size_t most_hazards = 64;
 constexpr std::int64_t piece_bytes = 1 << 14;  // of a stream that is staged at once
 constexpr std::int64_t bytes_per_step = 64;    // what one step of the budget pays for
 
+// Loops over bytes' states. They are functions of plain pointers because a compiler cannot keep anything else in
+// registers, or use vectors, while bytes are written.
+
+std::int64_t count_unread(const std::uint8_t* states, std::size_t bytes) {
+  std::int64_t count = 0;
+  for (std::size_t b = 0; b < bytes; ++b) count += (states[b] & Shadow::unread) != 0;
+  return count;
+}
+
+void mark_read(std::uint8_t* states, std::size_t bytes) {
+  for (std::size_t b = 0; b < bytes; ++b) states[b] &= Shadow::written;
+}
+
+// Bytes that have arrived are as written as they were where they came from, and unread.
+void mark_arrived(std::uint8_t* states, const std::uint8_t* from, std::size_t bytes) {
+  for (std::size_t b = 0; b < bytes; ++b) states[b] = from[b] | Shadow::unread;
+}
+
 std::int64_t size_of(const Placed& placed, const Run& run) { return run.elements * placed.access->element_bytes; }
 
 }  // namespace
@@ -82,7 +100,8 @@ void DataPlane::gather(TransferEnd& from, std::int64_t elements, Cycles now) {
       note_read(from.op, placed, run, now);
       std::memcpy(staged_.data() + at, images_[placed.memory] + run.byte, bytes);
       std::uint8_t* state = shadow_.states(placed.memory, run.byte);
-      for (std::size_t b = 0; b < bytes; ++b) staged_states_[at + b] = state[b] &= Shadow::written;
+      mark_read(state, bytes);
+      std::memcpy(staged_states_.data() + at, state, bytes);
     }
     at += bytes;
     left -= run.elements;
@@ -99,10 +118,8 @@ void DataPlane::scatter(TransferEnd& to, std::int64_t elements, Cycles now) {
       note_write(to.op, placed, run, now);
       std::memcpy(images_[placed.memory] + run.byte, staged_.data() + at, bytes);
       std::uint8_t* state = shadow_.states(placed.memory, run.byte);
-      for (std::size_t b = 0; b < bytes; ++b) {
-        overwritten_[to.op] += (state[b] & Shadow::unread) != 0;
-        state[b] = staged_states_[at + b] | Shadow::unread;
-      }
+      overwritten_[to.op] += count_unread(state, bytes);
+      mark_arrived(state, staged_states_.data() + at, bytes);
     }
     at += bytes;
     left -= run.elements;
@@ -133,7 +150,7 @@ void DataPlane::read_operand(Index op, const Placed& placed, Cycles now, Budget&
     if (blank != state + bytes) {
       report({HazardKind::unwritten, op, none, placed.memory, run.byte + (blank - state), run.byte + bytes, now});
     }
-    for (std::int64_t b = 0; b < bytes; ++b) state[b] &= Shadow::written;
+    mark_read(state, static_cast<std::size_t>(bytes));
   }
 }
 
@@ -147,10 +164,8 @@ void DataPlane::write_operand(Index op, const Placed& placed, bool also_read, Cy
     if (!run.inside) continue;
     note_write(op, placed, run, now);
     std::uint8_t* state = shadow_.states(placed.memory, run.byte);
-    for (std::int64_t b = 0; b < bytes; ++b) {
-      overwritten_[op] += !also_read && (state[b] & Shadow::unread) != 0;
-      state[b] = Shadow::written | Shadow::unread;
-    }
+    if (!also_read) overwritten_[op] += count_unread(state, static_cast<std::size_t>(bytes));
+    std::memset(state, Shadow::written | Shadow::unread, static_cast<std::size_t>(bytes));
   }
   finish_write(op, placed, now);
 }

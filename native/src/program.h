@@ -118,7 +118,7 @@ struct Engine {
   std::vector<Index> ports;       // resources that its transfers use besides the stream's
   Cycles start_cycles = 0;        // before each transfer
   Cycles latency_cycles = 0;      // from asking for data to the first byte, when the engine has been idle
-  double run_overhead_bytes = 0;  // a contiguous run of r bytes takes its ports' time of r + this
+  double run_overhead_bytes = 0;  // a contiguous run of r bytes takes its first port's time of r + this
   Index first_op = 0;
   Index op_count = 0;
   Index loop_depth = 0;

@@ -20,7 +20,7 @@ struct Traffic {
   std::int64_t written_bytes = 0;
 };
 
-// One operation that took time; a wait has the acquire it waited at.
+// One operation that took time: a wait, at its acquire; a kernel; a transfer from its first byte on.
 struct TraceEvent {
   Index engine = 0;
   Index op = 0;

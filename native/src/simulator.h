@@ -36,7 +36,7 @@ class Simulator {
     bool done = false;
     Index pc = 0;
     Index next = none;      // in the list of ready engines, or of a semaphore's waiters
-    Cycles since = 0;       // of the present wait, kernel or transfer
+    Cycles since = 0;       // of the present wait or kernel, or of a transfer's first byte
     Cycles arrived = 0;     // at the stream, ready to move data
     Cycles last_sent = -1;  // when the last transfer ended; -1: none yet
     std::int64_t elements_left = 0;

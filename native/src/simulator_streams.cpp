@@ -61,6 +61,7 @@ void Simulator::start_moving(Index index) {
     if (data_ != nullptr && !engine.moving) {
       ends_[e].emplace(TransferEnd{engine.pc, &engine.placed, Walker(engine.placed)});
     }
+    if (!engine.moving) engine.since = now_;
     engine.moving = true;
   });
   collect_uses(index);
@@ -84,7 +85,11 @@ void Simulator::add_uses(const Engine& engine, const Placed& placed) {
   if (placed.inside == 0) return;
   const double share = static_cast<double>(placed.inside) / static_cast<double>(placed.elements);
   const auto run = static_cast<double>(placed.run_bytes);
-  for (const Index port : engine.ports) uses_.push_back({port, share * (run + engine.run_overhead_bytes) / run});
+  double overhead = engine.run_overhead_bytes;
+  for (const Index port : engine.ports) {
+    uses_.push_back({port, share * (run + overhead) / run});
+    overhead = 0;
+  }
 }
 
 void Simulator::end_piece(Index index) {

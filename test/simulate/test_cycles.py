@@ -439,7 +439,7 @@ def test_the_trace_tells_what_took_time() -> None:
     results = simulate(producer_consumer(2, 1, 100), trace=True)
     assert results.trace is not None
     events = [(e.engine, e.step, e.begin, e.end) for e in results.trace.events()]
-    core, into = results.engines[2].name, results.engines[1].name
+    out, into, core = (engine.name for engine in results.engines)
     # Tile 0: filled 0-64, worked on 64-164; tile 1: filled 164-228, worked on 228-328.
     assert [e for e in events if e[0] == core] == [
         (core, "acquire full", 0, 64),
@@ -452,6 +452,8 @@ def test_the_trace_tells_what_took_time() -> None:
         (into, "acquire empty", 64, 164),
         (into, "receive s", 164, 228),
     ]
+    # The sender is there at 64, but its second tile only moves from 164 on.
+    assert [e for e in events if e[0] == out] == [(out, "send s", 0, 64), (out, "send s", 164, 228)]
 
 
 def test_runs_are_identical() -> None:

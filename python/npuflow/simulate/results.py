@@ -44,7 +44,7 @@ class Traffic:
 
 @dataclass(frozen=True)
 class TraceEvent:
-    """One step that took time; of a step that waited, the wait."""
+    """One step that took time: a wait, at its acquire; a kernel; a transfer from its first byte on."""
 
     engine: str
     step: str
