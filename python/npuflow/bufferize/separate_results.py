@@ -13,7 +13,7 @@ from npuflow.core.registry import register_pass
 @register_pass
 @dataclass(frozen=True)
 class SeparateResults(Pass):
-    """Gives each use of a tensor.empty a buffer of its own, so that one op's result never lies where another's input is.
+    """Gives each use of a tensor.empty its own buffer, so that one op's result never lies where another's input is.
 
     In program order such sharing is right; engines that run side by side would have to wait for each other.
 

@@ -1,7 +1,7 @@
 """Where buffers lie in their memories: one after the other, aligned. Pure.
 
-All memories of a level are laid out alike, so an address is a number, or for what is divided by rows a step per row that
-the memory tile serves.
+All memories of a level are laid out alike, so an address is a number, or for what is divided by rows a step per row
+that the memory tile serves.
 """
 
 from __future__ import annotations

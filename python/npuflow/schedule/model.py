@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import Union
 
 from npuflow.errors import SourceLocation
 from npuflow.schedule.affine import Affine
@@ -121,18 +120,24 @@ class Access:
 
 @dataclass(frozen=True)
 class Acquire:
+    """Waits until the semaphore has a unit, and takes it."""
+
     semaphore: Ref
     location: SourceLocation | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
 class Release:
+    """Gives the semaphore a unit."""
+
     semaphore: Ref
     location: SourceLocation | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
 class Send:
+    """Reads what the access covers and puts it on the stream."""
+
     stream: Ref
     access: Access
     location: SourceLocation | None = None
@@ -140,6 +145,8 @@ class Send:
 
 @dataclass(frozen=True)
 class Receive:
+    """Takes from the stream what the access covers, and writes it."""
+
     stream: Ref
     access: Access
     location: SourceLocation | None = None
@@ -147,6 +154,8 @@ class Receive:
 
 @dataclass(frozen=True)
 class Operand:
+    """What a kernel does with one of its buffers."""
+
     access: Access
     reads: bool
     writes: bool
@@ -189,7 +198,7 @@ class Each:
     location: SourceLocation | None = field(default=None, compare=False)
 
 
-Step = Union[Acquire, Release, Send, Receive, Compute, Configure, Repeat, Each]
+Step = Acquire | Release | Send | Receive | Compute | Configure | Repeat | Each
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Union
 
 from npuflow.errors import SourceLocation
 from npuflow.schedule.affine import Affine
@@ -111,7 +110,7 @@ class Loop:
     grid: bool = False
 
 
-Statement = Union[Transfer, Kernel, Allocate, Loop]
+Statement = Transfer | Kernel | Allocate | Loop
 
 
 @dataclass

@@ -32,7 +32,7 @@ class ProjectEngines(Pass):
 
         func.func @shim_out0(%tile: index) attributes {npu.engine = #npu.engine<{lane = 0, span = ["tile"], ...}>} {
           scf.for %k = ... {
-            "npu.send"(%k, %tile) {buffer = @arg0, sizes = [32, 256], strides = [2048, 1], stream = @l3_to_l2_lane0, ...}
+            "npu.send"(%k, %tile) {buffer = @arg0, sizes = [32, 256], strides = [2048, 1], ...}
         func.func @memory_in0(%tile: index) ... {
           scf.for %k = ... {
             "npu.acquire"(%tile) {semaphore = @l2_1_memory_out0_to_memory_in0, ...}

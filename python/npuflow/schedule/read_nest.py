@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Union
 
 from npuflow.bindings import ir
 from npuflow.core.build import dynamic_marker
@@ -52,7 +51,7 @@ class View:
     room: tuple[Affine, ...]
 
 
-Number = Union[Affine, Extent]
+Number = Affine | Extent
 
 
 @dataclass

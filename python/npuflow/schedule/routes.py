@@ -1,6 +1,6 @@
 """Which engines carry a statement, and through which lane. Pure.
 
-Inward data has two lanes, one per input channel of a core: what is divided by rows takes lane 0, everything else lane 1.
+Inward data has two lanes, one per input channel of a core: what is divided by rows takes lane 0, all else lane 1.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the control processor hands to the shims: one task per transfer, loops that a descriptor absorbs included. Pure."""
+"""What the control processor hands to the shims: one task per transfer, with the loops a descriptor absorbs. Pure."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def _room(key: EngineKey) -> str:
 
 
 def control_program(nest: Nest, routes: Routes, tasks: Tasks) -> Engine:
-    """Sets up every task in the order of the nest; waits until results are written before they are read, and at the end."""
+    """Sets up every task in the nest's order; waits until results are written before they are read, and at the end."""
     steps: list[Step] = []
     pending: set[str] = set()
     for statement in nest.body:
