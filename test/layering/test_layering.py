@@ -29,6 +29,7 @@ ROOMS = (
     "schedule",
     "simulate",
     "report",
+    "validate",
     "pipelines",
     "compiler",
     "tools",

@@ -160,7 +160,7 @@ def test_a_file_that_ends_too_early() -> None:
 
 
 def test_unsupported_types_say_what_is_supported() -> None:
-    with pytest.raises(InputError, match=r"cannot multiply f64 x f64 -> f64; hint: it can multiply f32 x f32 -> f32"):
+    with pytest.raises(InputError, match=r"cannot multiply f64 x f64 -> f64; hint: it can multiply .*f32 x f32 -> f32"):
         load_device("npu1").matmul_shapes("f64", "f64", "f64")
 
 

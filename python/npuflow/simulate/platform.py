@@ -41,10 +41,21 @@ class Platform:
             Resource(DRAM_WRITE, dram.write_bytes_per_second / clock),
             Resource(DRAM_TOTAL, dram.total_bytes_per_second / clock),
         )
-        return rates + tuple(
-            Resource(self._link_name(link, instance), link.lanes * link.bytes_per_cycle)
-            for link in self.device.links
-            for instance in range(link.shared_by.instances(self.device.rows, self.device.columns))
+        ports = tuple(
+            Resource(self._port_name(dma, side, instance), dma.port_bytes_per_cycle)
+            for dma in self.device.dmas
+            if dma.port_bytes_per_cycle
+            for side in Side
+            for instance in range(self._beside(dma.level).instances(self.device.rows, self.device.columns))
+        )
+        return (
+            rates
+            + ports
+            + tuple(
+                Resource(self._link_name(link, instance), link.lanes * link.bytes_per_cycle)
+                for link in self.device.links
+                for instance in range(link.shared_by.instances(self.device.rows, self.device.columns))
+            )
         )
 
     def link(self, outer_level: int, inner_level: int, tile: tuple[int, int]) -> str:
@@ -76,11 +87,25 @@ class Platform:
             kind=f"{dma.name} {side.value}",
             tile=tile,
             bytes_per_cycle=dma.bytes_per_cycle,
-            ports=_dram_ports(side) if is_dram else (),
+            ports=self._ports(dma, side, tile) + (_dram_ports(side) if is_dram else ()),
             start_cycles=dma.start_cycles,
             latency_cycles=self.cycles(latency),
             run_overhead_bytes=self._run_overhead(side) if is_dram else 0.0,
         )
+
+    def _ports(self, dma: DmaEngine, side: Side, tile: tuple[int, int]) -> tuple[str, ...]:
+        """What a channel shares with the others of its engine and direction, where the device says that."""
+        if not dma.port_bytes_per_cycle:
+            return ()
+        return (self._port_name(dma, side, self._instance(self._beside(dma.level), tile)),)
+
+    def _port_name(self, dma: DmaEngine, side: Side, instance: int) -> str:
+        return f"{dma.name} port {instance} {side.value}"
+
+    def _beside(self, level: int) -> SharedBy:
+        """What has one DMA engine for a level; the outermost memory has one at the foot of each column."""
+        is_dram = level == max(lv.number for lv in self.device.levels)
+        return SharedBy.COLUMN if is_dram else self._shared_by(level)
 
     def semaphore(self, dma: DmaEngine, name: str, initial: int, cause: Cause) -> Semaphore:
         """A lock of the memory that a DMA engine stands beside."""

@@ -215,7 +215,7 @@ class Engine:
     """Something that does one thing at a time: a core, a DMA channel, the control processor.
 
     `kind` groups like engines in reports; `ports` are the resources each of its transfers uses at this end (its
-    memory's port, DRAM), where a contiguous run of r bytes takes the time of r + `run_overhead_bytes`; `start_cycles`
+    memory's port, DRAM), on the first of which a run of r contiguous bytes takes r + `run_overhead_bytes`; `start_cycles`
     come before each transfer; `latency_cycles` pass from asking to the first byte when a sender has been idle so long.
     """
 

@@ -38,6 +38,7 @@ class Given:
     pack: Tile | None = None
     depth_l2: int | None = None
     depth_l1: int | None = None
+    depth_result: int = 1
     turned: int = 0
 
 
@@ -91,7 +92,7 @@ def _candidates(problem: Problem, given: Given, device: Device, pack: Tile) -> I
         found = False
         for tile in _l1_tiles(problem, given, grid, pack):
             l2 = (tile[0] * grid[0], tile[1] * grid[1], tile[2])
-            strategy = Strategy(grid, given.tile_l2 or l2, tile, pack, given.depth_l2 or 2, depth, given.turned)
+            strategy = Strategy(grid, given.tile_l2 or l2, tile, pack, given.depth_l2 or 2, depth, given.depth_result, given.turned)
             if total_bytes(l1_buffers(problem, strategy)) <= have:
                 found = True
                 yield strategy
@@ -184,4 +185,4 @@ def _fallback(problem: Problem, given: Given, device: Device, pack: Tile) -> Str
         l1 = (*_core_share(given.tile_l2, grid, pack), pack[2])
     l1 = l1 or pack
     l2 = given.tile_l2 or (l1[0] * grid[0], l1[1] * grid[1], l1[2])
-    return Strategy(grid, l2, l1, pack, given.depth_l2 or 1, given.depth_l1 or 1, given.turned)
+    return Strategy(grid, l2, l1, pack, given.depth_l2 or 1, given.depth_l1 or 1, given.depth_result, given.turned)

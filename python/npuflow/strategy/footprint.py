@@ -66,10 +66,10 @@ def l1_buffers(problem: Problem, strategy: Strategy) -> tuple[Buffer, ...]:
     buffers = [
         Buffer("lhs", m * k * problem.lhs_bytes, strategy.depth_l1),
         Buffer("rhs", k * n * problem.rhs_bytes, strategy.depth_l1),
-        Buffer("acc", m * n * problem.acc_bytes),
+        Buffer("acc", m * n * problem.acc_bytes, strategy.depth_result),
     ]
     if problem.has_tail:
-        buffers.append(Buffer("result", m * n * problem.result_bytes))
+        buffers.append(Buffer("result", m * n * problem.result_bytes, strategy.depth_result))
     buffers += [Buffer(f"tail{i}", operand.bytes(m, n)) for i, operand in enumerate(problem.tail_operands)]
     return tuple(buffers)
 
@@ -81,7 +81,7 @@ def l2_buffers(problem: Problem, strategy: Strategy, whole_k: bool) -> tuple[Buf
     buffers = [
         Buffer("lhs", m * k * problem.lhs_bytes, strategy.depth_l2),
         Buffer("rhs", k * n * problem.rhs_bytes, strategy.depth_l2),
-        Buffer("result", m * n * problem.result_bytes),
+        Buffer("result", m * n * problem.result_bytes, strategy.depth_result),
     ]
     if problem.has_tail and not problem.is_filled:
         buffers.append(Buffer("sum", m * n * problem.acc_bytes))

@@ -11,6 +11,8 @@ from npuflow.frontend.contraction import STRATEGY, Contraction
 
 Tile = tuple[int, int, int]
 
+_SELDOM = ("depth_result", "turned")  # printed only where they differ from their defaults
+
 
 @dataclass(frozen=True)
 class Strategy:
@@ -25,6 +27,7 @@ class Strategy:
     pack: Tile
     depth_l2: int = 2
     depth_l1: int = 2
+    depth_result: int = 1
     turned: int = 0
 
     @property
@@ -34,9 +37,8 @@ class Strategy:
 
     def to_attribute(self) -> ir.Attribute:
         """`#npu.strategy<{...}>` in the current context."""
-        text = ", ".join(
-            f"{f.name} = {_print(getattr(self, f.name))}" for f in sorted(fields(self), key=lambda f: f.name) if getattr(self, f.name)
-        )
+        said = [f for f in fields(self) if f.name not in _SELDOM or getattr(self, f.name) != f.default]
+        text = ", ".join(f"{f.name} = {_print(getattr(self, f.name))}" for f in sorted(said, key=lambda f: f.name))
         return ir.Attribute.parse(f"#npu.strategy<{{{text}}}>")
 
 

@@ -11,7 +11,7 @@ import dataclasses
 from dataclasses import dataclass
 from enum import Enum
 
-from npuflow.errors import InputError, nearest, with_hint
+from npuflow.errors import InputError, nearest, unknown_name, with_hint
 from npuflow.target.fields import above, at_least
 
 
@@ -62,7 +62,10 @@ class PatternLimits:
 
 @dataclass(frozen=True, kw_only=True)
 class DmaEngine:
-    """The DMA engine beside each memory of a level: channels into that memory and channels out of it."""
+    """The DMA engine beside each memory of a level: channels into that memory and channels out of it.
+
+    All channels of an engine and direction together move `port_bytes_per_cycle`; 0 sets no limit beside their own.
+    """
 
     name: str
     level: int = at_least(1)
@@ -78,6 +81,7 @@ class DmaEngine:
     descriptor_groups: int = at_least(1, default=1)
     neighbour_channels: int = at_least(0, default=0)
     pads_with_zeros: bool = False
+    port_bytes_per_cycle: float = at_least(0, default=0.0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,6 +117,27 @@ class MatmulShape:
 
 
 @dataclass(frozen=True, kw_only=True)
+class KernelKind:
+    """How well a kind of matmul kernel uses the core; `lhs`, `rhs` and `acc` empty mean any types.
+
+    `issue_share` is matrix instructions per cycle in the inner loop, as a share of what the core could issue;
+    `move_share` is what of the accumulator's loads and stores isn't hidden behind them.
+    """
+
+    kind: str
+    lhs: str = ""
+    rhs: str = ""
+    acc: str = ""
+    issue_share: float = above(0)
+    move_share: float = at_least(0)
+    call_cycles: int = at_least(0)
+
+    def suits(self, kind: str, types: tuple[str, str, str]) -> bool:
+        named = (self.lhs, self.rhs, self.acc)
+        return kind in ("", self.kind) and all(own in ("", other) for own, other in zip(named, types))
+
+
+@dataclass(frozen=True, kw_only=True)
 class Link:
     """Wires between the memories of two levels; `lanes` of them per `shared_by`, each way."""
 
@@ -128,7 +153,10 @@ class Link:
 
 @dataclass(frozen=True, kw_only=True)
 class Dram:
-    """The outermost memory's rates; a contiguous run of r bytes costs the time of r + run_overhead_bytes."""
+    """The outermost memory's rates; a contiguous run of r bytes costs the time of r + run_overhead_bytes.
+
+    What pays for runs is the port of the DMA engine that asks for them; where it has none of its own, the rate here.
+    """
 
     read_bytes_per_second: float = above(0)
     write_bytes_per_second: float = above(0)
@@ -151,6 +179,7 @@ class Control:
     wait_seconds: float = at_least(0)
     launch_seconds: float = at_least(0)
     reconfigure_seconds: float = at_least(0)
+    relaunch_seconds: float = at_least(0, default=0.0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -169,6 +198,7 @@ class Device:
     dmas: tuple[DmaEngine, ...]
     links: tuple[Link, ...]
     matmuls: tuple[MatmulShape, ...]
+    kernels: tuple[KernelKind, ...] = ()
 
     @property
     def cores(self) -> int:
@@ -226,6 +256,13 @@ class Device:
         wanted = _types_text((lhs, rhs, acc))
         what = f"device '{self.name}' cannot multiply {wanted}"
         raise InputError(with_hint(what, f"it can multiply {'; '.join(nearest(wanted, known, len(known)))}"))
+
+    def kernel_kind(self, kind: str, types: tuple[str, str, str]) -> KernelKind | None:
+        """The first entry for a kind ("": any kind) and types; None where there is none for these types."""
+        if kind and kind not in {known.kind for known in self.kernels}:
+            what = unknown_name(f"kernel kind of device '{self.name}'", kind, [known.kind for known in self.kernels])
+            raise InputError(what)
+        return next((known for known in self.kernels if known.suits(kind, types)), None)
 
     def accepts_any_shape(self, lhs: str, rhs: str, acc: str) -> bool:
         """True where no matrix instruction constrains the inner shape; raises for types the device cannot multiply."""

@@ -10,7 +10,7 @@ from npuflow.core.options import option
 from npuflow.core.passes import Pass, PassContext
 from npuflow.core.registry import register_pass
 from npuflow.frontend.contraction import matmuls
-from npuflow.strategy.strategy import required_sizes
+from npuflow.strategy.strategy import required_sizes, strategy_of
 from npuflow.tiling.tile_group import GroupTile, tile_groups
 
 
@@ -18,6 +18,8 @@ from npuflow.tiling.tile_group import GroupTile, tile_groups
 @dataclass(frozen=True)
 class TileCores(Pass):
     """Spreads each block over the core grid with `scf.forall`: rows along m, columns along n.
+
+    A strategy with `turned = 1` puts the array's columns along m instead.
 
         %r = linalg.matmul ins(%a, %b : tensor<64x2048xf32>, tensor<2048x64xf32>) outs(%c : tensor<64x64xf32>)
 
@@ -35,19 +37,30 @@ class TileCores(Pass):
     tile: tuple[int, int] | None = option(None, "m,n of a core's tile; default: the strategy's tile-l1")
 
     def run(self, op: ir.Operation, context: PassContext) -> None:
-        tiles: list[GroupTile] = []
+        upright: list[GroupTile] = []
+        turned: list[GroupTile] = []
         for contraction in matmuls(op, context):
             sizes = required_sizes(self, contraction, context, self.tile, lambda strategy: strategy.tile_l1)
             if sizes is not None:
+                strategy = strategy_of(contraction)
+                tiles = turned if strategy is not None and strategy.turned else upright
                 tiles.append(GroupTile(contraction, sizes[0], sizes[1]))
         if not context.failed:
-            tile_groups(op, tiles, _forall)
-            context.count("matmuls spread over cores", len(tiles))
+            tile_groups(op, upright, _rows_along_m)
+            tile_groups(op, turned, _columns_along_m)
+            context.count("matmuls spread over cores", len(upright) + len(turned))
 
 
-def _forall(handle: str, sizes: Sequence[int]) -> str:
+def _rows_along_m(handle: str, sizes: Sequence[int]) -> str:
+    return _forall(handle, sizes, "#gpu.thread<y>, #gpu.thread<x>")
+
+
+def _columns_along_m(handle: str, sizes: Sequence[int]) -> str:
+    return _forall(handle, sizes, "#gpu.thread<x>, #gpu.thread<y>")
+
+
+def _forall(handle: str, sizes: Sequence[int], mapping: str) -> str:
     return (
         f"%tiled, %loop = transform.structured.tile_using_forall {handle} tile_sizes {list(sizes)}"
-        " (mapping = [#gpu.thread<y>, #gpu.thread<x>])"
-        " : (!transform.any_op) -> (!transform.any_op, !transform.any_op)"
+        f" (mapping = [{mapping}]) : (!transform.any_op) -> (!transform.any_op, !transform.any_op)"
     )

@@ -25,6 +25,7 @@ COMMANDS = (
     Command("run", "npuflow.tools.run", "time a program on a device, verify it, and say what limits it"),
     Command("devices", "npuflow.tools.devices", "list the devices, or what one of them has"),
     Command("verify", "npuflow.tools.verify", "run a pipeline and compare its result with IREE's"),
+    Command("validate", "npuflow.tools.validate", "predict published measurements, and say how far off"),
 )
 
 

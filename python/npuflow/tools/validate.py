@@ -1,0 +1,138 @@
+"""`npuflow validate`: predicts published measurements and says how far off it is."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+from npuflow.errors import ExitCode, InputError, UsageError, unknown_name, with_hint
+from npuflow.tools.flags import Flag, build, flag, flags_of, parse_flags
+
+if TYPE_CHECKING:
+    from npuflow.validate.predict import Skipped
+    from npuflow.validate.summary import ErrorSummary, Prediction
+
+_COLUMN = 30
+_WIDTH = 120
+_ID_WIDTH = 72
+
+
+@dataclass(frozen=True)
+class ValidateFlags:
+    """Every flag with its default."""
+
+    json: str | None = flag(None, "write predictions and summary to a file as well", group="", metavar="file")
+    help: bool = flag(False, "print this text", group="")
+
+
+def run(arguments: Sequence[str]) -> ExitCode:
+    """Runs the command; OK if at least one row could be predicted."""
+    flags_known = flags_of(ValidateFlags)
+    parsed = parse_flags(arguments, flags_known)
+    if parsed.others:
+        names = [f"--{known.name}" for known in flags_known]
+        raise UsageError(unknown_name("flag of npuflow validate", f"--{parsed.others[0].name}", names))
+    flags = build(ValidateFlags, parsed)
+    if flags.help:
+        print(help_text(flags_known))
+        return ExitCode.OK
+    if len(parsed.positional) != 1:
+        what = f"expected one CSV file, got {len(parsed.positional)}"
+        raise UsageError(with_hint(what, "npuflow validate benchmarks/measurements/npu_measurements.csv"))
+    return _validate(parsed.positional[0], flags)
+
+
+def help_text(flags: Sequence[Flag]) -> str:
+    lines = ["npuflow validate: builds the designs of published measurements, simulates them and compares", ""]
+    lines += ["usage: npuflow validate <file.csv> [flags]", ""]
+    for known in flags:
+        left = f"  {known.spelling}"
+        lines += textwrap.wrap(
+            known.help, _WIDTH, initial_indent=f"{left:<{_COLUMN}}", subsequent_indent=" " * _COLUMN
+        )
+    lines += ["", "The roofline beside it is max(compute, traffic / bandwidth) + launch, fitted to the same rows per kind"]
+    lines += ["of kernel. Exit codes: 0 done, 1 nothing to predict or a wrong file, 2 usage, 3 a bug of npuflow."]
+    return "\n".join(lines)
+
+
+def _validate(path: str, flags: ValidateFlags) -> ExitCode:
+    import npuflow
+    import npuflow.pipelines  # noqa: F401  (registers our passes and pipelines)
+    from npuflow.validate.measurements import read_measurements
+    from npuflow.validate.predict import Prepared, prepare, predict_us
+    from npuflow.validate.roofline import fit_rooflines
+    from npuflow.validate.summary import Prediction, summarise
+
+    rows = [prepare(row, npuflow.run_pipeline) for row in read_measurements(path)]
+    built = [row for row in rows if isinstance(row, Prepared)]
+    skipped = [row for row in rows if not isinstance(row, Prepared)]
+    rooflines = fit_rooflines([(one.row, one.device) for one in built if one.design is not None])
+    predictions = []
+    print(f"{'measurement':<{_ID_WIDTH}} {'predicted':>10} {'measured':>10} {'error':>7} {'roofline':>9}")
+    for one in built:
+        roofline = rooflines[(one.device.name, one.row.kernel)] if one.design is not None else None
+        bound = roofline.predict_us(one.row, one.device) if roofline is not None else None
+        predictions.append(Prediction(one.row, predict_us(one, one.device), bound))
+        print(_row_text(predictions[-1]), flush=True)
+    summaries = summarise(predictions)
+    print(_summary_text(summaries, skipped))
+    if flags.json is not None:
+        _write_json(flags.json, path, predictions, summaries, skipped)
+    if not predictions:
+        hint = "rows of op matmul or core_kernel, with shape, tile and grid, can be"
+        raise InputError(with_hint(f"none of the {len(rows)} rows of '{path}' can be predicted", hint))
+    return ExitCode.OK
+
+
+def _row_text(made: Prediction) -> str:
+    roofline = "" if made.roofline_error is None else f"{made.roofline_error:+9.1%}"
+    name = textwrap.shorten(made.row.id, _ID_WIDTH, placeholder="")
+    return f"{name:<{_ID_WIDTH}} {made.predicted_us:10.1f} {made.row.time_us:10.1f} {made.error:+7.1%} {roofline:>9}"
+
+
+def _summary_text(summaries: Sequence[ErrorSummary], skipped: Sequence[Skipped]) -> str:
+    lines = ["", f"{'absolute error':<44} {'rows':>5} {'median':>7} {'mean':>7} {'90th':>7} {'worst':>7} {'roofline':>9}"]
+    for one in summaries:
+        roofline = "" if one.roofline_mean is None else f"{one.roofline_mean:.1%}"
+        lines.append(
+            f"{one.group:<44} {one.rows:>5} {one.median:7.1%} {one.mean:7.1%} {one.percentile_90:7.1%} {one.worst:7.1%}"
+            f" {roofline:>9}"
+        )
+    counts = Counter(one.reason for one in skipped)
+    if counts:
+        lines += ["", f"not yet supported: {len(skipped)} rows"]
+        lines += [f"  {count:>4}  {reason}" for reason, count in counts.most_common()]
+    return "\n".join(lines)
+
+
+def _write_json(
+    path: str,
+    source: str,
+    predictions: Sequence[Prediction],
+    summaries: Sequence[ErrorSummary],
+    skipped: Sequence[Skipped],
+) -> None:
+    from npuflow.core.output import write_atomically
+
+    report = {
+        "file": source,
+        "rows": [
+            {
+                "id": made.row.id,
+                "source": made.row.source,
+                "op": made.row.op,
+                "predicted_us": round(made.predicted_us, 3),
+                "measured_us": made.row.time_us,
+                "error": round(made.error, 5),
+                "roofline_us": None if made.roofline_us is None else round(made.roofline_us, 3),
+            }
+            for made in predictions
+        ],
+        "summary": [asdict(summary) for summary in summaries],
+        "unsupported": [{"id": one.row.id, "reason": one.reason} for one in skipped],
+    }
+    write_atomically(path, (json.dumps(report, indent=2) + "\n").encode())

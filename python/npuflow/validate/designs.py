@@ -1,0 +1,150 @@
+"""What a measurement's design is to npuflow: a function, a strategy on its matmul, a pipeline and a device. Pure.
+
+A row's note says what its columns don't: how B lies in DRAM, whether C is double-buffered, which way the grid lies.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from npuflow.strategy.strategy import Tile
+from npuflow.target import Device
+from npuflow.validate.measurements import Measurement
+
+_SHARED_MEMORY_SHARE = 0.5
+CAST = "fused-cast"
+
+
+@dataclass(frozen=True)
+class Design:
+    """How one row is built. `cast_elements` are converted by a launch of their own, behind the matmul."""
+
+    types: tuple[str, str, str]
+    result_type: str
+    grid: tuple[int, int]
+    turned: bool
+    tile_l1: Tile
+    l2_k: int
+    whole_k: bool
+    columns_of_b: bool
+    depth_result: int
+    cast_elements: int = 0
+
+    @property
+    def tile_l2(self) -> Tile:
+        return (self.grid[0] * self.tile_l1[0], self.grid[1] * self.tile_l1[1], self.l2_k)
+
+    @property
+    def pipeline(self) -> str:
+        return "npuflow-pad-pack" if self.whole_k else "npuflow-stream-k"
+
+
+def device_of(row: Measurement) -> str:
+    """The device file that a row was measured on."""
+    return "npu1-hawk" if row.device == "npu1" and "Hawk Point" in row.note else row.device
+
+
+def why_unsupported(row: Measurement) -> str | None:
+    """Why a row's design cannot be built; None if it can."""
+    if row.op not in ("matmul", "core_kernel"):
+        return f"operator {row.op}"
+    if not (row.k and row.n and row.l1_m and row.l1_k and row.l1_n and row.rows and row.cols):
+        return f"{row.op} without a shape, tile or grid"
+    return None
+
+
+def design_of(row: Measurement, device: Device) -> Design:
+    """The design that a supported matmul row describes."""
+    turned = "M over cols" in row.note
+    grid = (row.cols, row.rows) if turned else (row.rows, row.cols)
+    tile_l1 = (row.l1_m, row.l1_n, row.l1_k)
+    whole_k = "whole K resident" in row.note
+    if whole_k:
+        block = _block(row.kernel)
+        tile_l1 = (block[0] // grid[0], block[1] // grid[1], row.l1_k) if block else tile_l1
+    cast = row.m * row.n if row.kernel == CAST else 0
+    result = "f32" if cast else row.out_type
+    return Design(
+        (row.in_type, row.in_type, _sum_type(row, result)),
+        result,
+        grid,
+        turned,
+        tile_l1,
+        row.l2_k or (row.l1_k if whole_k else _l2_k(row, grid, device)),
+        whole_k,
+        "B column-major" in row.note,
+        2 if "C double-buffered" in row.note else 1,
+        cast,
+    )
+
+
+def _block(kernel: str) -> tuple[int, int] | None:
+    """The block that a kernel's name ends with, as in `...-L2-256x256`."""
+    m, _, n = kernel.rpartition("-")[2].partition("x")
+    return (int(m), int(n)) if m.isdecimal() and n.isdecimal() else None
+
+
+def _sum_type(row: Measurement, result: str) -> str:
+    """What the sum is kept in between calls: kernels that drain keep 32 bits and convert on the way out."""
+    wide = "f32" if row.in_type in ("bf16", "f32") else "i32"
+    return wide if row.kernel == "drain" else result
+
+
+def _l2_k(row: Measurement, grid: tuple[int, int], device: Device) -> int:
+    """Where a row says nothing: as much of K as half of L2 holds, in whole tiles that divide K."""
+    width = 4 if row.in_type in ("i32", "f32") else 2 if row.in_type in ("bf16", "i16", "f16") else 1
+    per_k = (grid[0] * row.l1_m + grid[1] * row.l1_n) * width * 2
+    have = device.capacity_bytes(2, row.rows, row.cols) * _SHARED_MEMORY_SHARE
+    fitting = [k for k in range(row.l1_k, row.k + 1, row.l1_k) if row.k % k == 0 and k * per_k <= have]
+    return max(fitting, default=row.l1_k)
+
+
+def module_text(row: Measurement, design: Design, pack: Tile) -> str:
+    """A row's function as MLIR."""
+    m, k, n = row.m, row.k, row.n
+    lhs_type, rhs_type, sum_type = design.types
+    b_shape = f"{n}x{k}" if design.columns_of_b else f"{k}x{n}"
+    a, b, c = f"tensor<{m}x{k}x{lhs_type}>", f"tensor<{b_shape}x{rhs_type}>", f"tensor<{m}x{n}x{sum_type}>"
+    zero = "0.0" if sum_type[0] in "bf" else "0"
+    result = f"tensor<{m}x{n}x{design.result_type}>"
+    return f"""
+func.func @matmul(%a: {a}, %b: {b}) -> {result} {{
+  %zero = arith.constant {zero} : {sum_type}
+  %empty = tensor.empty() : {c}
+  %filled = linalg.fill ins(%zero : {sum_type}) outs(%empty : {c}) -> {c}
+  %sum = linalg.matmul {_maps(design)}{{npu.strategy = {_strategy(design, pack)}}}
+    ins(%a, %b : {a}, {b}) outs(%filled : {c}) -> {c}
+  {_conversion(design, c, result)}
+}}
+"""
+
+
+def _maps(design: Design) -> str:
+    if not design.columns_of_b:
+        return ""
+    reads = ("(m, k)", "(n, k)", "(m, n)")
+    return f"indexing_maps = [{', '.join(f'affine_map<(m, n, k) -> {read}>' for read in reads)}] "
+
+
+def _strategy(design: Design, pack: Tile) -> str:
+    fields = {"grid": list(design.grid), "tile_l2": list(design.tile_l2), "tile_l1": list(design.tile_l1)}
+    text = ", ".join(f"{name} = {value}" for name, value in (*fields.items(), ("pack", list(pack))))
+    turned = ", turned = 1" if design.turned else ""
+    return f"#npu.strategy<{{{text}, depth_result = {design.depth_result}{turned}}}>"
+
+
+def _conversion(design: Design, sum_tensor: str, result: str) -> str:
+    """The result from the sum: itself, or every element in a narrower type."""
+    wide, narrow = design.types[2], design.result_type
+    if wide == narrow:
+        return f"return %sum : {result}"
+    operation = "arith.truncf" if wide[0] == "f" else "arith.trunci"
+    same = "affine_map<(m, n) -> (m, n)>"
+    return f"""%out = tensor.empty() : {result}
+  %narrow = linalg.generic {{indexing_maps = [{same}, {same}], iterator_types = ["parallel", "parallel"]}}
+    ins(%sum : {sum_tensor}) outs(%out : {result}) {{
+  ^bb0(%x: {wide}, %_: {narrow}):
+    %y = {operation} %x : {wide} to {narrow}
+    linalg.yield %y : {narrow}
+  }} -> {result}
+  return %narrow : {result}"""

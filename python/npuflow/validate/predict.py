@@ -1,0 +1,109 @@
+"""A measurement's design through the real pipeline, schedule and simulator, to a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import ceil, prod
+
+from npuflow.bindings import ir
+from npuflow.core.parsing import parse
+from npuflow.core.passes import ops_of
+from npuflow.dialect.context import new_context
+from npuflow.errors import InputError
+from npuflow.schedule.build import Scheduled, build_schedule
+from npuflow.schedule.kernel_cycles import KernelShape, kernel_cycles
+from npuflow.schedule.project import kernel_name
+from npuflow.simulate.flatten import flatten
+from npuflow.simulate.run import simulate
+from npuflow.target import Device, load_device
+from npuflow.validate.designs import Design, design_of, device_of, module_text, why_unsupported
+from npuflow.validate.measurements import Measurement
+
+RunPipeline = Callable[[ir.Module, str], None]
+_CAST_BYTES = 4 + 2  # f32 read, bf16 written
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A row that can be timed again and again with other constants of its device; without a schedule, a kernel alone."""
+
+    row: Measurement
+    device: Device
+    design: Design | None = None
+    scheduled: Scheduled | None = None
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """A row that cannot be predicted, and why."""
+
+    row: Measurement
+    reason: str
+
+
+def prepare(row: Measurement, run_pipeline: RunPipeline) -> Prepared | Skipped:
+    """Compiles a row's design down to its schedule."""
+    reason = why_unsupported(row)
+    if reason is not None:
+        return Skipped(row, reason)
+    try:
+        device = load_device(device_of(row))
+        if row.op == "core_kernel":
+            device.kernel_kind(row.kernel, _kernel_types(row))
+            return Prepared(row, device)
+        return _schedule(row, device, run_pipeline)
+    except InputError as error:
+        return Skipped(row, str(error).splitlines()[0])
+
+
+def _schedule(row: Measurement, device: Device, run_pipeline: RunPipeline) -> Prepared:
+    device.kernel_kind(row.kernel, _kernel_types(row))
+    design = design_of(row, device)
+    shape = device.matmul_shapes(*design.types)[0]
+    module = parse(module_text(row, design, (shape.m, shape.n, shape.k)), new_context(), row.id)
+    run_pipeline(module, f"{design.pipeline}{{device={device.name}}}")
+    function = ops_of(module.operation, "func.func")[0]
+    with module.context:
+        scheduled = build_schedule(function, device, row.kernel)
+    return Prepared(row, device, design, scheduled)
+
+
+def predict_us(prepared: Prepared, device: Device) -> float:
+    """The time of a prepared row with a device's constants, in microseconds."""
+    if prepared.scheduled is None or prepared.design is None:
+        return _kernel_cycles(prepared.row, device) / device.clock_hz * 1e6
+    scheduled = prepared.scheduled
+    cycles = {
+        kernel_name(key): _call_cycles(shape, prepared.row, device) for key, shape in enumerate(scheduled.shapes)
+    }
+    seconds = simulate(flatten(scheduled.schedule, device, cycles)).seconds
+    return (seconds + _cast_seconds(prepared.design, device)) * 1e6
+
+
+def _call_cycles(shape: KernelShape, row: Measurement, device: Device) -> int:
+    """A matmul kernel's published rate where there is one, calls included; else the model's."""
+    if shape.macs and row.kernel_macs_per_cycle:
+        return ceil(shape.macs / row.kernel_macs_per_cycle)
+    return kernel_cycles(shape, device, row.kernel)
+
+
+def _cast_seconds(design: Design, device: Device) -> float:
+    """The launch behind the matmul: it streams every element through the array, as fast as DRAM goes."""
+    if not design.cast_elements:
+        return 0.0
+    streaming = design.cast_elements * _CAST_BYTES / device.dram.total_bytes_per_second
+    return device.control.relaunch_seconds + streaming
+
+
+def _kernel_types(row: Measurement) -> tuple[str, str, str]:
+    return (row.in_type, row.in_type, row.out_type)
+
+
+def _kernel_cycles(row: Measurement, device: Device) -> int:
+    """One call on one core with its data in L1."""
+    types = _kernel_types(row)
+    width = {"i8": 1, "i16": 2, "bf16": 2}.get(row.out_type, 4)
+    elements = row.l1_m * row.l1_n
+    macs = prod((row.l1_m, row.l1_k, row.l1_n))
+    return kernel_cycles(KernelShape("matmul", types, elements, width, macs, elements * width), device, row.kernel)

@@ -1,0 +1,70 @@
+"""How far predictions are from measurements. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import ceil
+from statistics import mean, median
+
+from npuflow.validate.measurements import Measurement
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """A predicted row, with what a roofline says of it where one was fitted."""
+
+    row: Measurement
+    predicted_us: float
+    roofline_us: float | None = None
+
+    @property
+    def error(self) -> float:
+        """Signed, as a share of the measured time."""
+        return self.predicted_us / self.row.time_us - 1
+
+    @property
+    def roofline_error(self) -> float | None:
+        return None if self.roofline_us is None else self.roofline_us / self.row.time_us - 1
+
+
+@dataclass(frozen=True)
+class ErrorSummary:
+    """Absolute errors of some rows, as shares."""
+
+    group: str
+    rows: int
+    median: float
+    mean: float
+    percentile_90: float
+    worst: float
+    worst_id: str
+    roofline_mean: float | None
+
+
+def summarise(predictions: Sequence[Prediction]) -> list[ErrorSummary]:
+    """One summary per source and op, and one of everything."""
+    groups = dict.fromkeys(f"{p.row.source}, {p.row.op}" for p in predictions)
+    found = [_summary(name, [p for p in predictions if f"{p.row.source}, {p.row.op}" == name]) for name in groups]
+    return [*found, _summary("all", predictions)] if predictions else []
+
+
+def _summary(group: str, predictions: Sequence[Prediction]) -> ErrorSummary:
+    ranked = sorted(predictions, key=lambda p: abs(p.error))
+    errors = [abs(p.error) for p in ranked]
+    roofline = _known(p.roofline_error for p in predictions)
+    worst = ranked[-1]
+    return ErrorSummary(
+        group,
+        len(errors),
+        median(errors),
+        mean(errors),
+        errors[ceil(len(errors) * 9 / 10) - 1],
+        errors[-1],
+        worst.row.id,
+        mean(abs(error) for error in roofline) if roofline else None,
+    )
+
+
+def _known(values: Iterable[float | None]) -> list[float]:
+    return [value for value in values if value is not None]
