@@ -1,0 +1,89 @@
+// What a user may bring that no pipeline can compile: each is refused where it is, with a hint, and nothing is written.
+// RUN: npuflow-opt %s --npuflow-stream-k=device=toy --verify-diagnostics --split-input-file
+// RUN: npuflow-opt %s --npuflow-pad-pack=device=toy --verify-diagnostics --split-input-file
+// RUN: npuflow-opt %s --npuflow-pack-peel=device=toy --verify-diagnostics --split-input-file
+// RUN: not npuflow-opt %t.missing --npuflow-stream-k 2>&1 | filecheck %s --check-prefix=MISSING
+// MISSING: error: cannot open input file '{{.*}}.missing': No such file or directory; hint: give the path of an .mlir file, or - for stdin
+
+func.func @dynamic(%a: tensor<?x64xf32>, %b: tensor<64x16xf32>, %c: tensor<?x16xf32>) -> tensor<?x16xf32> {
+  // expected-error @below {{linalg.matmul has a dynamic shape (tensor<?x64xf32>); hint: make every size static}}
+  %r = linalg.matmul ins(%a, %b : tensor<?x64xf32>, tensor<64x16xf32>) outs(%c : tensor<?x16xf32>) -> tensor<?x16xf32>
+  return %r : tensor<?x16xf32>
+}
+
+// -----
+
+// Each function is judged on its own; the good one in between says nothing.
+func.func @f64(%a: tensor<8x8xf64>) -> tensor<8x8xf64> {
+  // expected-error @below {{device 'toy' cannot multiply f64 x f64 -> f64; hint: it can multiply}}
+  %r = linalg.matmul ins(%a, %a : tensor<8x8xf64>, tensor<8x8xf64>) outs(%a : tensor<8x8xf64>) -> tensor<8x8xf64>
+  return %r : tensor<8x8xf64>
+}
+func.func @good(%a: tensor<8x8xf32>, %c: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  %r = linalg.matmul ins(%a, %a : tensor<8x8xf32>, tensor<8x8xf32>) outs(%c : tensor<8x8xf32>) -> tensor<8x8xf32>
+  return %r : tensor<8x8xf32>
+}
+func.func @f16(%a: tensor<8x8xf16>) -> tensor<8x8xf16> {
+  // expected-error @below {{device 'toy' cannot multiply f16 x f16 -> f16}}
+  %r = linalg.matmul ins(%a, %a : tensor<8x8xf16>, tensor<8x8xf16>) outs(%a : tensor<8x8xf16>) -> tensor<8x8xf16>
+  return %r : tensor<8x8xf16>
+}
+
+// -----
+
+func.func @softmax(%a: tensor<4x4xf32>, %e: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  // expected-error @below {{unsupported op linalg.softmax; hint: supported are linalg.matmul}}
+  %r = linalg.softmax dimension(1) ins(%a : tensor<4x4xf32>) outs(%e : tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %r : tensor<4x4xf32>
+}
+
+// -----
+
+func.func @quantized(%a: tensor<8x8xi8>, %z: i32, %c: tensor<8x8xi32>) -> tensor<8x8xi32> {
+  // expected-error @below {{unsupported op linalg.quantized_matmul}}
+  %r = linalg.quantized_matmul ins(%a, %a, %z, %z : tensor<8x8xi8>, tensor<8x8xi8>, i32, i32) outs(%c : tensor<8x8xi32>) -> tensor<8x8xi32>
+  return %r : tensor<8x8xi32>
+}
+
+// -----
+
+// In front of a matmul nothing elementwise is fused.
+func.func @relu_in_front(%a: tensor<8x8xf32>, %c: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<8x8xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<8x8xf32>) -> tensor<8x8xf32>
+  // expected-error @below {{elementwise linalg.generic reads no matmul's result; hint: put it behind a matmul}}
+  %p = linalg.max ins(%a, %f : tensor<8x8xf32>, tensor<8x8xf32>) outs(%e : tensor<8x8xf32>) -> tensor<8x8xf32>
+  %r = linalg.matmul ins(%p, %a : tensor<8x8xf32>, tensor<8x8xf32>) outs(%c : tensor<8x8xf32>) -> tensor<8x8xf32>
+  return %r : tensor<8x8xf32>
+}
+
+// -----
+
+func.func @memref(%a: memref<8x8xf32>) {
+  // expected-error @below {{linalg.matmul works on memrefs (memref<8x8xf32>); hint: give the program on tensors}}
+  linalg.matmul ins(%a, %a : memref<8x8xf32>, memref<8x8xf32>) outs(%a : memref<8x8xf32>)
+  return
+}
+
+// -----
+
+func.func @preset(%a: tensor<64x64xf32>, %c: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  // expected-error @below {{grid 9x9 is larger than the 2x2 cores of toy; hint: use at most 2 rows and 2 columns}}
+  %r = linalg.matmul {npu.strategy = #npu.strategy<{grid = [9, 9]}>} ins(%a, %a : tensor<64x64xf32>, tensor<64x64xf32>) outs(%c : tensor<64x64xf32>) -> tensor<64x64xf32>
+  return %r : tensor<64x64xf32>
+}
+
+// -----
+
+// expected-error @below {{unsupported op llvm.func}}
+llvm.func @not_ours() {
+  llvm.return
+}
+
+// -----
+
+func.func @syntax(%a: tensor<8x8xf32>) {
+  // expected-error @below {{use of undeclared SSA value name}}
+  return %b : tensor<8x8xf32>
+}
