@@ -33,15 +33,7 @@ Range range_below(std::int64_t coefficient, std::int64_t bound, std::int64_t siz
   return range;
 }
 
-// `skip`: the pattern is cut down to the box that is left. Each limit has one coefficient (validate.cpp).
-void cut(Placed& placed, const Limit& limit, std::int64_t bound) {
-  for (std::size_t d = 0; d < placed.rank; ++d) {
-    if (limit.coefficients[d] == 0) continue;
-    const Range range = range_below(limit.coefficients[d], bound, placed.sizes[d]);
-    placed.first_byte += range.first * placed.strides[d];
-    placed.sizes[d] = std::max(std::int64_t{0}, range.last - range.first);
-  }
-}
+Range common(const Range& a, const Range& b) { return {std::max(a.first, b.first), std::min(a.last, b.last)}; }
 
 // How many indices fulfil all limits: an odometer over the dimensions that limits mention, but for the last of them,
 // whose range has a closed form.
@@ -59,7 +51,8 @@ class InsideCount {
     }
   }
 
-  std::int64_t operator()() { return free_ == 0 ? 0 : free_ * count(0, placed_.bounds); }
+  // A limit that mentions no dimension and yet cuts something off leaves nothing.
+  std::int64_t operator()() { return count_ == 0 ? 0 : free_ * count(0, placed_.bounds); }
 
  private:
   std::int64_t count(std::size_t at, const std::array<std::int64_t, max_limits>& bounds) {
@@ -80,8 +73,7 @@ class InsideCount {
     const auto& limits = placed_.access->limits;
     Range range{0, placed_.sizes[d]};
     for (std::size_t l = 0; l < limits.size(); ++l) {
-      const Range below = range_below(limits[l].coefficients[d], bounds[l], placed_.sizes[d]);
-      range = {std::max(range.first, below.first), std::min(range.last, below.last)};
+      range = common(range, range_below(limits[l].coefficients[d], bounds[l], placed_.sizes[d]));
     }
     return std::max(std::int64_t{0}, range.last - range.first);
   }
@@ -93,23 +85,38 @@ class InsideCount {
   std::int64_t free_ = 1;
 };
 
-void apply_limits(Placed& placed, std::span<const std::int64_t> counters) {
-  const Access& access = *placed.access;
-  for (std::size_t l = 0; l < access.limits.size(); ++l) {
-    const Limit& limit = access.limits[l];
-    const std::int64_t bound = evaluate(limit.bound, counters);
-    placed.bounds[l] = bound;
-    std::int64_t largest = 0;
-    for (std::size_t d = 0; d < placed.rank; ++d) {
-      largest += std::max(std::int64_t{0}, limit.coefficients[d]) * std::max(std::int64_t{0}, placed.sizes[d] - 1);
-    }
-    if (largest < bound) continue;
-    if (access.outside == Outside::skip) {
-      cut(placed, limit, bound);
-    } else {
-      placed.limited = true;
-    }
+// The largest value of a limit's left side.
+std::int64_t largest(const Placed& placed, const Limit& limit) {
+  std::int64_t sum = 0;
+  for (std::size_t d = 0; d < placed.rank; ++d) {
+    if (limit.coefficients[d] > 0) sum += limit.coefficients[d] * (placed.sizes[d] - 1);
   }
+  return sum;
+}
+
+// `skip`: the pattern is cut down to the box that all limits leave. Each has one coefficient (validate.cpp).
+void cut(Placed& placed) {
+  const auto& limits = placed.access->limits;
+  for (std::size_t d = 0; d < placed.rank; ++d) {
+    Range range{0, placed.sizes[d]};
+    for (std::size_t l = 0; l < limits.size(); ++l) {
+      if (limits[l].coefficients[d] == 0) continue;
+      range = common(range, range_below(limits[l].coefficients[d], placed.bounds[l], placed.sizes[d]));
+    }
+    placed.first_byte += range.first * placed.strides[d];
+    placed.sizes[d] = std::max(std::int64_t{0}, range.last - range.first);
+  }
+}
+
+void apply_limits(Placed& placed, std::span<const std::int64_t> counters) {
+  bool cuts = false;
+  for (std::size_t l = 0; l < placed.access->limits.size(); ++l) {
+    const Limit& limit = placed.access->limits[l];
+    placed.bounds[l] = evaluate(limit.bound, counters);
+    cuts = cuts || largest(placed, limit) >= placed.bounds[l];
+  }
+  if (cuts && placed.access->outside == Outside::skip) return cut(placed);
+  placed.limited = cuts;
 }
 
 // Lowest and highest byte of the box of all indices.

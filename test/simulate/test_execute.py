@@ -102,6 +102,30 @@ def test_a_window_that_begins_before_its_matrix() -> None:
     np.testing.assert_array_equal(y.reshape(3, 2), x[:3])
 
 
+@pytest.mark.parametrize("outside", Outside)
+def test_a_window_wider_than_its_matrix(outside: Outside) -> None:
+    # Rows -1 to 4 of 4, columns -2 to 3 of 3: both ends of both dimensions are outside.
+    x = np.arange(1, 13, dtype=np.int32).reshape(4, 3)
+    limits = tuple(
+        Limit(coefficients, Affine(bound))
+        for coefficients, bound in [((-1, 0), 0), ((1, 0), 5), ((0, -1), -1), ((0, 1), 5)]
+    )
+    window = Access("x", (6, 6), (3, 1), 4, Affine(-3 - 2), limits=limits, outside=outside)
+    expected = np.pad(x, ((1, 1), (2, 1))) if outside is Outside.ZERO else x
+    y = contiguous("y", expected.shape, 4)
+    executed = execute(copy_program(window, y, x.nbytes, expected.nbytes), {"x": x}, {})
+    np.testing.assert_array_equal(executed.memories["y"].view(np.int32).reshape(expected.shape), expected)
+    assert executed.results.traffic["x"].read_bytes == x.nbytes
+
+
+def test_a_limit_that_leaves_nothing() -> None:
+    # It mentions no dimension; what travels is zeros only.
+    nothing = Access("x", (4,), (1,), 4, limits=(Limit((0,), Affine(0)),), outside=Outside.ZERO)
+    executed = execute(copy_program(nothing, contiguous("y", (4,), 4), 16, 16), {"x": np.ones(4, np.int32)}, {})
+    assert not executed.memories["y"].any()
+    assert executed.results.traffic["x"].read_bytes == 0
+
+
 # A product of 8 x 24 and 24 x 8 on one core, K in three tiles of 8, operands double-buffered.
 M = N = 8
 K, TILE = 24, 8
