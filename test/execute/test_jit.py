@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 
@@ -59,6 +61,24 @@ def test_private_helpers_are_called() -> None:
       func.func @other(%t: tensor<3x4xi32>) -> tensor<3x4xi32> { return %t : tensor<3x4xi32> }"""
     assert np.array_equal(result_of(text, COUNT), 4 * COUNT)
     assert np.array_equal(result_of(text, COUNT, function="other"), COUNT)
+
+
+def test_functions_beside_it_do_not_matter() -> None:
+    text = """
+      func.func @strange(%t: tensor<?xi32>) { gpu.barrier return }
+      func.func private @declared()
+      func.func @f(%t: tensor<3x4xi32>) -> tensor<3x4xi32> { return %t : tensor<3x4xi32> }"""
+    assert np.array_equal(result_of(text, COUNT), COUNT)
+
+
+def test_arithmetic_on_whole_tensors() -> None:
+    text = """
+      func.func @f(%t: tensor<3x4xi32>) -> tensor<3x4xi32> {
+        %c = arith.constant dense<3> : tensor<3x4xi32>
+        %r = arith.muli %t, %c : tensor<3x4xi32>
+        return %r : tensor<3x4xi32>
+      }"""
+    assert np.array_equal(result_of(text, COUNT), 3 * COUNT)
 
 
 def test_an_argument_of_tensors_is_not_changed() -> None:
@@ -191,6 +211,24 @@ def test_bf16_rounds_to_nearest_even() -> None:
     rounded = given.astype(dtype_of("bf16"))
     got = result_of(text, given).astype(np.float64)
     assert np.array_equal(got, 2 * rounded.astype(np.float64), equal_nan=True)
+
+
+@pytest.mark.parametrize("element", ["i32", "f32"])
+def test_a_large_matmul_takes_no_time_to_speak_of(element: str) -> None:
+    # Run in the order in which it is written, 2^28 multiply-adds take most of a second; reordered, 0.03 s.
+    lhs, rhs, sums = (f"tensor<{shape}x{element}>" for shape in ("512x1024", "1024x512", "512x512"))
+    text = f"""
+      func.func @f(%a: {lhs}, %b: {rhs}, %c: {sums}) -> {sums} {{
+        %r = linalg.matmul ins(%a, %b : {lhs}, {rhs}) outs(%c : {sums}) -> {sums}
+        return %r : {sums}
+      }}"""
+    program = compile_function(npuflow.parse(text, npuflow.new_context()).operation, "f")
+    a, b, c = random_arrays(program.signature.inputs, 0)
+    start = time.perf_counter()
+    (result,) = program.run([a, b, c]).results
+    seconds = time.perf_counter() - start
+    assert np.allclose(result, a @ b + c, rtol=1e-3, atol=1e-3)
+    assert seconds < 0.4
 
 
 def test_unwritten_buffers_hold_garbage_that_shows() -> None:

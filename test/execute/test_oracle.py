@@ -59,8 +59,8 @@ def test_what_only_we_know_stays_behind() -> None:
         transform.named_sequence @s(%op: !transform.any_op) { transform.yield }
       }"""
     module = npuflow.parse(text, npuflow.new_context())
-    assert "npu" not in text_for_iree(module.operation, generalise=False)
-    assert "transform" not in text_for_iree(module.operation, generalise=False)
+    assert "npu" not in text_for_iree(module.operation, "f", generalise=False)
+    assert "transform" not in text_for_iree(module.operation, "f", generalise=False)
     assert np.array_equal(*(arrays[0] for arrays in run(text)))
 
 

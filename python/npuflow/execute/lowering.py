@@ -10,20 +10,21 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from npuflow.bindings import func, ir, memref, passmanager
+from npuflow.bindings import func, ir, memref
 from npuflow.core.build import at
 from npuflow.core.diagnostics import DiagnosticSink, location_of
 from npuflow.core.passes import fail, ops_of
 from npuflow.errors import Diagnostic, InputError, Severity
 from npuflow.execute.arrays import Signature, signature_of
+from npuflow.execute.clone import clone_function, function_of, run_passes
 from npuflow.execute.lower_movements import lower_movements
 from npuflow.execute.order_loops import order_loops
 from npuflow.execute.poison import drop_deallocations, poison_buffers
-from npuflow.execute.strip_npu import clone_module, strip_npu
 
 ENTRY = "npuflow_entry"
 
 _BUFFERIZE = (
+    "func.func(convert-elementwise-to-linalg),"
     "one-shot-bufferize{bufferize-function-boundaries=true allow-return-allocs-from-loops=true"
     " function-boundary-type-conversion=identity-layout-map unknown-type-conversion=identity-layout-map}"
 )
@@ -40,8 +41,6 @@ _TO_LLVM = (
     "arith-emulate-unsupported-floats{source-types=bf16 target-type=f32},arith-expand{include-bf16=true},"
     "canonicalize,cse,convert-math-to-libm,convert-scf-to-cf,convert-to-llvm,reconcile-unrealized-casts"
 )
-
-
 _DIALECTS = frozenset(
     "affine arith bufferization builtin cf complex func index linalg llvm math memref scf tensor ub vector".split()
 )
@@ -61,28 +60,27 @@ class NotExecutableError(InputError):
 
 def lower_to_llvm(module: ir.Operation, function: str, *, poison: bool) -> Lowered:
     """Lowers a copy of `module`; raises NotExecutableError where that isn't possible."""
-    copy = clone_module(module)
-    with copy.context, refusing(module, function):
-        strip_npu(copy)
+    with module.context, refusing(module, function):
+        copy = clone_function(module, function)
         _check_dialects(copy)
-        signature_of(_find(copy, function))
+        signature_of(function_of(copy, function))
         if _has_tensors(copy):
-            _run(copy, _BUFFERIZE)
-        signature = signature_of(_find(copy, function))
+            run_passes(copy, _BUFFERIZE)
+        signature = signature_of(function_of(copy, function))
         _add_entry(copy, function)
         lower_movements(copy)
         if poison:
             poison_buffers(copy)
         drop_deallocations(copy)
-        _run(copy, _INLINE)
+        run_passes(copy, _INLINE)
         if not ops_of(copy.operation, "cf.br", "cf.cond_br"):  # whose loops MLIR's deallocation refuses
-            _run(copy, _DEALLOCATE)
+            run_passes(copy, _DEALLOCATE)
         # Deallocation clones buffers where it cannot see who owns them, which are copies again.
         lower_movements(copy)
-        _run(copy, _TO_GENERICS)
+        run_passes(copy, _TO_GENERICS)
         order_loops(copy)
-        _run(copy, _TO_LOOPS)
-        _run(copy, _TO_LLVM)
+        run_passes(copy, _TO_LOOPS)
+        run_passes(copy, _TO_LLVM)
         _check_llvm(copy)
     return Lowered(copy, signature)
 
@@ -101,12 +99,6 @@ def refusing(module: ir.Operation, function: str) -> Iterator[None]:
         raise NotExecutableError([Diagnostic(Severity.ERROR, text, location_of(module)), *found]) from error
 
 
-def _run(module: ir.Module, passes: str) -> None:
-    manager = passmanager.PassManager.parse(f"builtin.module({passes})")
-    manager.enable_verifier(False)
-    manager.run(module.operation)
-
-
 def _check_dialects(module: ir.Module) -> None:
     for op in ops_of(module.operation):
         if op.name.partition(".")[0] not in _DIALECTS:
@@ -123,29 +115,11 @@ def _has_tensors(module: ir.Module) -> bool:
     )
 
 
-def _find(module: ir.Module, function: str) -> ir.Operation:
-    found: ir.Operation | None = None
-    for op in ops_of(module.operation, "func.func"):
-        if op.opview.is_external and _is_called(module, op):
-            raise fail(op, f"@{op.opview.name.value} is called but has no body")
-        if op.opview.name.value == function and not op.opview.is_external:
-            found = op
-    if found is None:
-        raise fail(module.operation, f"there is no function @{function} with a body")
-    return found
-
-
-def _is_called(module: ir.Module, function: ir.Operation) -> bool:
-    name = f"@{function.opview.name.value}"
-    return any(str(call.attributes["callee"]) == name for call in ops_of(module.operation, "func.call"))
-
-
 def _add_entry(module: ir.Module, function: str) -> None:
-    """Makes every function private and adds the entry, which calls `function`."""
-    target = _find(module, function)
+    """Adds the entry, which calls `function`, to be all that is public."""
+    target = function_of(module, function)
     kinds = ir.FunctionType(target.opview.type)
-    for op in ops_of(module.operation, "func.func"):
-        op.attributes["sym_visibility"] = ir.StringAttr.get("private")
+    target.attributes["sym_visibility"] = ir.StringAttr.get("private")
     with at(target, after=True):
         entry = func.FuncOp(ENTRY, ([_plain(kind) for kind in (*kinds.inputs, *kinds.results)], []))
         entry.attributes["llvm.emit_c_interface"] = ir.UnitAttr.get()

@@ -11,11 +11,14 @@ minima have no majorant here.
 
 from __future__ import annotations
 
-from npuflow.bindings import arith, ir, linalg, passmanager
+from npuflow.bindings import arith, ir, linalg
 from npuflow.core.build import at, element_type_of, empty, shape_of
 from npuflow.core.passes import ops_of
-from npuflow.execute.strip_npu import clone_module, strip_npu
+from npuflow.execute.clone import clone_function, function_of, run_passes
 
+_FLATTEN = (
+    "inline,symbol-dce,func.func(convert-elementwise-to-linalg),func.func(linalg-generalize-named-ops),canonicalize"
+)
 _UNCHANGED = {"arith.addf", "arith.mulf", "arith.extf", "arith.truncf", "arith.maximumf"}
 _TO_ADD = {"arith.subf"}
 _TO_OPERAND = {"arith.negf", "math.absf"}
@@ -27,16 +30,9 @@ _MOVING = {"linalg", "tensor", "func", "bufferization"}
 
 def flatten(module: ir.Operation, function: str) -> tuple[ir.Module, ir.Operation]:
     """A copy whose `function` calls nothing and holds no linalg op but generics (and movements)."""
-    copy = clone_module(module)
-    strip_npu(copy)
-    with copy.context:
-        for op in ops_of(copy.operation, "func.func"):
-            private = op.opview.name.value != function
-            op.attributes["sym_visibility"] = ir.StringAttr.get("private" if private else "public")
-        passes = "inline,symbol-dce,func.func(linalg-generalize-named-ops),canonicalize"
-        passmanager.PassManager.parse(f"builtin.module({passes})").run(copy.operation)
-    (found,) = [op for op in ops_of(copy.operation, "func.func") if op.opview.name.value == function]
-    return copy, found
+    copy = clone_function(module, function)
+    run_passes(copy, _FLATTEN)
+    return copy, function_of(copy, function)
 
 
 def make_majorant(function: ir.Operation) -> str | None:

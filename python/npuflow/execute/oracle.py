@@ -8,13 +8,13 @@ from typing import Protocol
 
 import numpy as np
 
-from npuflow.bindings import ir, passmanager
+from npuflow.bindings import ir
 from npuflow.core.diagnostics import location_of
 from npuflow.core.passes import ops_of
 from npuflow.errors import Diagnostic, Severity, with_hint
 from npuflow.execute.arrays import Array, ArraySpec, Signature
+from npuflow.execute.clone import clone_function, run_passes
 from npuflow.execute.lowering import NotExecutableError
-from npuflow.execute.strip_npu import clone_module, strip_npu
 
 # A compiled program takes some 10 KiB.
 _PROGRAMS_KEPT = 256
@@ -33,7 +33,7 @@ def run_iree(module: ir.Operation, signature: Signature, inputs: Sequence[Array]
     """The results of a function of `module`; raises NotExecutableError where IREE cannot compile or run it."""
     _check(module, signature)
     try:
-        program = _compile(module)
+        program = _compile(module, signature.name)
         given = [_to_iree(array, spec) for array, spec in zip(inputs, signature.inputs, strict=True)]
         returned = program[signature.name](*given)
     except (RuntimeError, ValueError) as error:
@@ -43,31 +43,28 @@ def run_iree(module: ir.Operation, signature: Signature, inputs: Sequence[Array]
     return [_to_numpy(value, spec) for value, spec in zip(values, signature.outputs, strict=True)]
 
 
-def text_for_iree(module: ir.Operation, *, generalise: bool) -> str:
-    """The module without what only we know; named ops as `linalg.generic` where IREE's newer MLIR lacks them."""
-    copy = clone_module(module)
-    strip_npu(copy)
-    for function in ops_of(copy.operation, "func.func"):
+def text_for_iree(module: ir.Operation, function: str, *, generalise: bool) -> str:
+    """A function without what only we know; named ops as `linalg.generic` where IREE's newer MLIR lacks them."""
+    copy = clone_function(module, function)
+    for op in ops_of(copy.operation, "func.func"):
         for name in ("arg_attrs", "res_attrs"):
-            if name in function.attributes:
-                del function.attributes[name]
+            if name in op.attributes:
+                del op.attributes[name]
     if generalise:
-        with copy.context:
-            passes = "builtin.module(func.func(linalg-generalize-named-ops))"
-            passmanager.PassManager.parse(passes).run(copy.operation)
+        run_passes(copy, "func.func(linalg-generalize-named-ops)")
     return str(copy)
 
 
-def _compile(module: ir.Operation) -> Program:
+def _compile(module: ir.Operation, function: str) -> Program:
     try:
-        return _program(text_for_iree(module, generalise=False))
+        return _program(text_for_iree(module, function, generalise=False))
     except RuntimeError:
-        return _program(text_for_iree(module, generalise=True))
+        return _program(text_for_iree(module, function, generalise=True))
 
 
 @lru_cache(maxsize=_PROGRAMS_KEPT)
 def _program(text: str) -> Program:
-    """What IREE makes of a module's text; raises RuntimeError with IREE's messages."""
+    """What IREE makes of a program's text; raises RuntimeError with IREE's messages."""
     import iree.compiler
     import iree.runtime
 

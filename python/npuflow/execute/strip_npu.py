@@ -6,19 +6,8 @@ from npuflow.bindings import ir
 from npuflow.core.passes import ops_of
 
 _PREFIX = "npu."
-_NOT_PROGRAM = ("transform.", "builtin.module")
 _TYPE_ATTRIBUTES = ("function_type", "type")
 _ARGUMENT_ATTRIBUTES = ("arg_attrs", "res_attrs")
-
-
-def clone_module(module: ir.Operation) -> ir.Module:
-    """A copy of what a module computes, in the same context: its attributes and transform schedules stay behind."""
-    with module.context, module.location:
-        copy = ir.Module.create()
-        for op in module.regions[0].blocks[0].operations:
-            if not op.operation.name.startswith(_NOT_PROGRAM):
-                op.operation.clone(ir.InsertionPoint(copy.body))
-    return copy
 
 
 def strip_npu(module: ir.Module) -> None:
