@@ -440,6 +440,13 @@ def test_memories_too_large_for_a_functional_run() -> None:
         execute(program, {}, {})
 
 
+def test_more_engines_than_a_functional_run_takes() -> None:
+    program = Program(tuple(Engine(f"e{i}", ()) for i in range(5000)))
+    assert simulate(program).cycles == 0
+    with pytest.raises(InputError, match="the program has 5000 engines, a functional run at most 4096"):
+        execute(program, {}, {})
+
+
 def test_inputs_are_not_changed() -> None:
     x = np.arange(16, dtype=np.int32)
     program = copy_program(contiguous("x", (16,), 4), contiguous("y", (16,), 4), 64, 64)

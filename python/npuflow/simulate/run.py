@@ -21,6 +21,9 @@ POISON = 0xFF
 # Watching who touched a byte takes up to 25 bytes more.
 _MOST_DATA_BYTES = 256 << 20
 
+# Every engine keeps what it knows of every other.
+_MOST_ENGINES = 4096
+
 
 class DeadlockError(InputError):
     """Engines wait for each other; the message says who for whom."""
@@ -64,6 +67,9 @@ def execute(
     `inputs` are the memories that hold data from the start; all others begin poisoned. What looks wrong on the way is
     in `results.hazards`.
     """
+    if len(program.engines) > _MOST_ENGINES:
+        what = f"the program has {len(program.engines)} engines, a functional run at most {_MOST_ENGINES}"
+        raise InputError(with_hint(what, "use `simulate`, or a smaller part of the array"))
     encoded = encode(program)
     memories = _memories(program, inputs)
     written = [memory.name in inputs for memory in program.memories]
