@@ -1,6 +1,7 @@
 """Device files: what the shipped ones say, how partial arrays are named, and what a wrong file is told."""
 
 import dataclasses
+import re
 from importlib import resources
 from pathlib import Path
 
@@ -10,6 +11,18 @@ from npuflow.errors import InputError
 from npuflow.target import device_names, load_device
 from npuflow.target.lines import key_lines
 from npuflow.target.load import parse_device
+from npuflow.target.model import (
+    ComputeEngine,
+    Control,
+    Device,
+    DmaEngine,
+    Dram,
+    KernelKind,
+    Link,
+    MatmulShape,
+    MemoryLevel,
+    PatternLimits,
+)
 
 TOY = (resources.files("npuflow.target") / "devices" / "toy.toml").read_text()
 
@@ -177,6 +190,25 @@ def test_lines_of_nested_tables() -> None:
         ("a",): 1, ("t", 0): 2, ("t", 0, "b"): 3, ("t", 0, "p"): 4, ("t", 0, "p", "c"): 5,
         ("t", 1): 6, ("t", 1, "b"): 7, ("t", 1, "p"): 8, ("t", 1, "p", "c"): 9,
     }  # fmt: skip
+
+
+def test_every_key_is_documented() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "devices.md").read_text()
+    tables = [
+        Device,
+        Dram,
+        Control,
+        MemoryLevel,
+        ComputeEngine,
+        DmaEngine,
+        PatternLimits,
+        Link,
+        MatmulShape,
+        KernelKind,
+    ]
+    for table in tables:
+        for key in dataclasses.fields(table):
+            assert re.search(rf"[`\[.]{key.name}[`\]]", page), f"{table.__name__}.{key.name}"
 
 
 CLUSTERS = """
