@@ -15,6 +15,18 @@ func.func @both_levels(%a: memref<8192xi32>) {
 
 // -----
 
+// A buffer that is written through a view is alive until then.
+func.func @view(%a: memref<16xi32>) {
+  // expected-error @below {{L1 of a core needs 65536 bytes, has 32768 (32768: memref<8192xi32, 2>, 32768: memref<8192xi32, 2>)}}
+  %first = memref.alloc() : memref<8192xi32, 2>
+  %view = memref.subview %first[0] [16] [1] : memref<8192xi32, 2> to memref<16xi32, strided<[1]>, 2>
+  %second = memref.alloc() : memref<8192xi32, 2>
+  memref.copy %a, %view : memref<16xi32> to memref<16xi32, strided<[1]>, 2>
+  return
+}
+
+// -----
+
 // What a loop holds adds to what lives around it.
 func.func @nested(%a: memref<4096xi32>, %n: index) {
   %c0 = arith.constant 0 : index

@@ -42,10 +42,11 @@ func.func @accumulate(%c: tensor<64x64xi32>, %a: tensor<64x96xi32>, %b: tensor<9
 // CHECK-SAME:    %[[BIAS:[^:]*]]: tensor<64xf32>, %[[SCALE:[^:]*]]: tensor<f32>, %[[RESIDUAL:[^:]*]]: tensor<64x64xf32>
 // CHECK:         scf.for %[[M:.*]] = %c0 to
 // CHECK:           scf.for %[[N:.*]] = %c0 to
+// CHECK:             %[[EMPTY:.*]] = tensor.empty() : tensor<16x32xf32>
 // CHECK:             %[[R:.*]] = linalg.matmul indexing_maps
 // CHECK-DAG:         %[[BN:.*]] = tensor.extract_slice %[[BIAS]][%[[N]]] [32] [1]
 // CHECK-DAG:         %[[RMN:.*]] = tensor.extract_slice %[[RESIDUAL]][%[[M]], %[[N]]] [16, 32] [1, 1]
-// CHECK:             %[[T:.*]] = linalg.generic {{.*}} ins(%[[R]], %[[BN]], %[[SCALE]], %[[RMN]] :
+// CHECK:             %[[T:.*]] = linalg.generic {{.*}} ins(%[[R]], %[[BN]], %[[SCALE]], %[[RMN]] : {{.*}}) outs(%[[EMPTY]] :
 // CHECK:             tensor.insert_slice %[[T]]
 func.func @tail(%bias: tensor<64xf32>, %scale: tensor<f32>, %residual: tensor<64x64xf32>, %a: tensor<96x64xf32>, %b: tensor<64x96xf32>) -> tensor<64x64xf32> {
   %zero = arith.constant 0.0 : f32

@@ -105,19 +105,10 @@ def _fold_into_pack(pack: ir.Operation) -> None:
 
 
 def _fold_unpack(unpack: ir.Operation) -> None:
-    """Lets the tail's pack read the packed sum, and a copy of the unpacked result be the unpack itself."""
-    for user in users(unpack.results[0]):
-        if user.name == "linalg.pack" and _layout(user) == _layout(unpack):
-            user.results[0].replace_all_uses_with(unpack.operands[0])
+    """Lets a copy of the unpacked result be the unpack itself; canonicalize folds the unpack in front of a tail's pack."""
     copy = only_user(unpack.results[0])
     if copy is not None and copy.name == "linalg.copy":
         unpack.operands[1] = copy.operands[1]
         unpack.move_before(copy)
         copy.results[0].replace_all_uses_with(unpack.results[0])
         copy.erase()
-
-
-def _layout(op: ir.Operation) -> list[str]:
-    """A pack's or unpack's inner tiles and permutations, comparable between the two."""
-    view = op.opview
-    return [str(view.inner_dims_pos), str(view.static_inner_tiles), str(view.outer_dims_perm or "")]

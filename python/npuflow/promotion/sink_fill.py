@@ -32,6 +32,6 @@ class SinkFill(Pass):
     def run(self, op: ir.Operation, context: PassContext) -> None:
         for fill in ops_of(op, "linalg.fill"):
             user = only_user(fill.results[0]) if fill.results else None
-            if user is not None and user.parent == fill.parent and user.block == fill.block:
+            if user is not None and user.block == fill.block:
                 fill.move_before(user)
                 context.count("fills sunk")
