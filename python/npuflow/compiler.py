@@ -31,6 +31,7 @@ from npuflow.frontend.contraction import STRATEGY, contractions
 from npuflow.report.bounds import MatmulSizes
 from npuflow.report.measure import report_function
 from npuflow.report.model import DeviceSummary, FunctionReport, Report, StrategyFields
+from npuflow.report.timeline import Timeline, timeline_of
 from npuflow.simulate.compiled import (
     CompiledFunction,
     execute_function,
@@ -110,6 +111,14 @@ class Compiled:
         device = self.device
         summary = DeviceSummary(device.name, device.description, device.rows, device.columns, device.clock_hz)
         return Report(summary, self.pipeline, tuple(checked))
+
+    def timelines(self, most_events: int) -> list[tuple[str, Timeline]]:
+        """Every function's name and timeline, cut after `most_events` events each."""
+        return [(function.name, timeline_of(function.compiled, most_events)) for function in self.functions]
+
+    def timed_timelines(self, most_events: int) -> dict[str, tuple[Results, Timeline]]:
+        """What a page is drawn from, by function."""
+        return {f.name: (f.simulate(), timeline_of(f.compiled, most_events)) for f in self.functions}
 
     def _timed(self, function: Function, on_step: OnStep) -> FunctionReport:
         on_step(f"simulating @{function.name}")

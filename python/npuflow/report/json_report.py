@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import asdict
 
 from npuflow.report.model import EngineClass, FunctionReport, LevelTraffic, Report
 from npuflow.simulate.verify_function import Verified
@@ -47,22 +48,9 @@ def _function(function: FunctionReport) -> Json:
         "bound_by_saved_share": function.bound_by_saved_share,
         "traffic": {level.level: _level(level) for level in function.traffic},
         "engines": [_engines(engines) for engines in function.engines],
-        "resources": [{"name": r.name, "share": r.share, "bytes": r.bytes} for r in function.resources],
-        "losses": [
-            {"name": loss.name, "what": loss.what, "saved_us": loss.saved_us, "saved_share": loss.saved_share}
-            for loss in function.losses
-        ],
-        "occupancy": [
-            {
-                "level": one.level,
-                "memory": one.memory,
-                "used_bytes": one.used_bytes,
-                "usable_bytes": one.usable_bytes,
-                "memories_used": one.memories_used,
-                "memories": one.memories,
-            }
-            for one in function.occupancy
-        ],
+        "resources": [asdict(resource) for resource in function.resources],
+        "losses": [asdict(loss) for loss in function.losses],
+        "occupancy": [asdict(one) for one in function.occupancy],
         "verified": _verified(function.verified),
         "simulated_operations": function.operations,
     }

@@ -19,15 +19,21 @@ from npuflow.simulate.walk import computes, with_steps
 _UNLIMITED_BYTES_PER_CYCLE = float(1 << 20)
 _DRAM = (DRAM_READ, DRAM_WRITE, DRAM_TOTAL)
 _THREADS = 2
+# A part that saves so much of what the whole saves is what there is to fix.
+_EXPLAINED_SHARE = 0.9
 
 
 @dataclass(frozen=True)
 class WhatIf:
-    """A cost: its name, the words for a run without it, and the program that hasn't got it."""
+    """A cost: its name, the words for a run without it, and the program that hasn't got it.
+
+    `parts` are the narrower costs that it contains.
+    """
 
     name: str
     what: str
     without: Callable[[CompiledFunction], Program]
+    parts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -48,16 +54,21 @@ def measure_losses(function: CompiledFunction, results: Results, useful_macs: in
     wanted = [p for p in dict.fromkeys((*programs.values(), *bounds.values())) if p != function.program]
     with ThreadPoolExecutor(_THREADS) as pool:
         known |= dict(zip(wanted, pool.map(lambda program: simulate(program).cycles, wanted)))
-    total = max(results.cycles, 1)
+    total, clock = max(results.cycles, 1), function.program.clock_hz
     saved = {what_if.name: results.cycles - known[programs[what_if.name]] for what_if in what_ifs}
     losses = [
-        Loss(w.name, w.what, saved[w.name] / function.program.clock_hz * 1e6, saved[w.name] / total)
+        Loss(w.name, w.what, saved[w.name] / clock * 1e6, saved[w.name] / total, _explanation(w, saved))
         for w in what_ifs
         if saved[w.name] > 0
     ]
     gains = {kind: (results.cycles - known[program]) / total for kind, program in bounds.items()}
     bound_by = max(gains, key=lambda kind: gains[kind])
     return Losses(bound_by, gains[bound_by], tuple(sorted(losses, key=lambda loss: -loss.saved_us)))
+
+
+def _explanation(what_if: WhatIf, saved: Mapping[str, int]) -> str | None:
+    best = max(what_if.parts, key=lambda part: saved[part], default=None)
+    return best if best is not None and saved[best] >= _EXPLAINED_SHARE * saved[what_if.name] else None
 
 
 # Programs without a cost
@@ -130,9 +141,10 @@ def with_second_slots(program: Program) -> Program:
     """Two slots for every buffer on chip that has one, whether they fit or not."""
     on_chip = {memory.name for memory in program.memories if memory.level < max(m.level for m in program.memories)}
     single = {b.tensor for b in program.buffers if b.depth == 1 and b.memory in on_chip}
+    guards = tuple(f"{tensor}_" for tensor in single)  # a buffer's semaphores begin with its name
 
     def widened(semaphore: Semaphore) -> Semaphore:
-        if semaphore.name.partition(":")[0] not in single or semaphore.cause not in (Cause.DATA, Cause.SPACE):
+        if not semaphore.name.startswith(guards) or semaphore.cause not in (Cause.DATA, Cause.SPACE):
             return semaphore
         initial = semaphore.initial + (semaphore.cause is Cause.SPACE)
         return replace(semaphore, initial=initial, maximum=semaphore.maximum + 1)
@@ -163,26 +175,32 @@ def _with_kernels(function: CompiledFunction, cycles: KernelCycles) -> Program:
     return with_steps(function.program, change)
 
 
+def _call_cycles(function: CompiledFunction) -> Mapping[str, int]:
+    """What of a call's time goes into entering and leaving the kernel."""
+    device = function.device
+    engines = tuple(replace(engine, call_cycles=0) for engine in device.engines)
+    kinds = tuple(replace(kind, call_cycles=0) for kind in device.kernels)
+    free = replace(function.scheduled, device=replace(device, engines=engines, kernels=kinds)).kernel_cycles()
+    given = {name for name, shape in function.shapes.items() if shape.macs and function.has_given_rate}
+    modelled = function.scheduled.kernel_cycles()
+    return {name: 0 if name in given else cycles - free[name] for name, cycles in modelled.items()}
+
+
 def _without_calls(function: CompiledFunction) -> Program:
-    call = function.device.engines[0].call_cycles
-
-    def shorter(kernel: str, cycles: int) -> int:
-        is_given = function.has_given_rate and bool(function.shapes[kernel].macs)
-        return cycles if is_given else max(0, cycles - call)
-
-    return _with_kernels(function, shorter)
+    calls = _call_cycles(function)
+    return _with_kernels(function, lambda kernel, cycles: cycles - calls[kernel])
 
 
 def _at_full_rate(function: CompiledFunction) -> Program:
     """Matmul kernels that take their call and their instructions' own time, nothing else."""
-    call = function.device.engines[0].call_cycles
+    calls = _call_cycles(function)
 
     def fastest(kernel: str, cycles: int) -> int:
         shape = function.shapes[kernel]
         if not shape.macs:
             return cycles
         rate = function.device.matmul_shapes(*_three(shape.types))[0].macs_per_cycle
-        return min(cycles, call + ceil(shape.macs / rate))
+        return min(cycles, calls[kernel] + ceil(shape.macs / rate))
 
     return _with_kernels(function, fastest)
 
@@ -222,7 +240,7 @@ def _costs_of_shape(function: CompiledFunction, useful_macs: int | None) -> tupl
 LAUNCH = "launch"
 
 COSTS = (
-    WhatIf("dram", "DRAM of unlimited bandwidth and no latency", lambda f: without_dram(f.program)),
+    WhatIf("dram", "DRAM of unlimited bandwidth and no latency", lambda f: without_dram(f.program), ("dram-runs",)),
     WhatIf(
         "dram-runs", "contiguous runs in DRAM so long that none costs extra", lambda f: without_run_overhead(f.program)
     ),
@@ -236,7 +254,12 @@ COSTS = (
     WhatIf("kernel-rate", "matmul kernels at the instruction's full rate", _at_full_rate),
     WhatIf("other-kernels", "fills and elementwise kernels in no time", _without_other_kernels),
     WhatIf("single-buffers", "two slots for every buffer that has one", lambda f: with_second_slots(f.program)),
-    WhatIf("dma-rate", "DMA channels and links of unlimited rate", lambda f: without_dma(f.program)),
+    WhatIf(
+        "dma-rate",
+        "DMA channels and links of unlimited rate",
+        lambda f: without_dma(f.program),
+        ("dram-runs", "transfer-starts"),
+    ),
     WhatIf("transfer-starts", "DMA transfers that start at once", lambda f: without_transfer_starts(f.program)),
 )
 

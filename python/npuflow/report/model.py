@@ -76,12 +76,16 @@ class ResourceUse:
 
 @dataclass(frozen=True)
 class Loss:
-    """A cost, and what a run without it saves. Savings overlap: they do not add up."""
+    """A cost, and what a run without it saves. Savings overlap: they do not add up.
+
+    `explained_by` names a narrower cost that alone accounts for nearly all of a broader one.
+    """
 
     name: str
     what: str
     saved_us: float
     saved_share: float
+    explained_by: str | None = None
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from npuflow.execute.verification import Status
-from npuflow.report.model import EngineClass, FunctionReport, LevelTraffic, Report, TensorTraffic
+from npuflow.report.model import EngineClass, FunctionReport, LevelTraffic, Loss, Report, TensorTraffic
 
 LOSSES_SHOWN = 3
 
@@ -145,8 +145,13 @@ def _losses(function: FunctionReport) -> Iterator[str]:
         yield _line("losses", "none that a run without it would show")
         return
     yield f"{_INDENT}the largest losses, each measured by a run without it (they overlap)"
-    for loss in function.losses[:LOSSES_SHOWN]:
+    for loss in largest_losses(function):
         yield f"{_INDENT}{percent(loss.saved_share):>6}  {quantity(loss.saved_us / 1e6, 's'):>9}  {loss.what}"
+
+
+def largest_losses(function: FunctionReport) -> list[Loss]:
+    """The losses to show: a broad one gives way to a narrower one that explains it."""
+    return [loss for loss in function.losses if loss.explained_by is None][:LOSSES_SHOWN]
 
 
 def _memory(function: FunctionReport) -> Iterator[str]:

@@ -21,16 +21,17 @@ class Progress:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._cancel()
+        self.done()
 
     def step(self, what: str) -> None:
         """Says `what` begins; the step before is over."""
-        self._cancel()
+        self.done()
         self._timer = threading.Timer(_PATIENCE_SECONDS, self._say, (what,))
         self._timer.daemon = True
         self._timer.start()
 
-    def _cancel(self) -> None:
+    def done(self) -> None:
+        """Nothing is under way."""
         if self._timer is not None:
             self._timer.cancel()
 

@@ -88,13 +88,14 @@ def _run(path: str, flags: RunFlags) -> ExitCode:
         compiled = _compile(path, flags)
         verify = True if flags.verify else False if flags.no_verify else None
         report = compiled.run(verify=verify, seed=flags.seed, on_step=progress.step)
-    print(text_of(report))
-    problems = _problems(report)
-    if problems:
-        print("\n".join(render(problem, source_lines) for problem in problems), file=sys.stderr)
-        return ExitCode.INPUT
-    _write_files(report, flags)
-    return ExitCode.OK
+        progress.done()
+        print(text_of(report), flush=True)
+        problems = _problems(report)
+        if not problems:
+            _write_files(compiled, report, flags, progress)
+            return ExitCode.OK
+    print("\n".join(render(problem, source_lines) for problem in problems), file=sys.stderr)
+    return ExitCode.INPUT
 
 
 def _compile(path: str, flags: RunFlags) -> Compiled:
@@ -156,9 +157,24 @@ def _problems(report: Report) -> list[Diagnostic]:
     return problems
 
 
-def _write_files(report: Report, flags: RunFlags) -> None:
+def _write_files(compiled: Compiled, report: Report, flags: RunFlags, progress: Progress) -> None:
+    """Makes every file before the first is written, so that a fault leaves none behind."""
     from npuflow.core.output import write_atomically
     from npuflow.report.json_report import json_of
 
+    made: list[tuple[str, str]] = []
     if flags.json is not None:
-        write_atomically(flags.json, json_of(report).encode())
+        made.append((flags.json, json_of(report)))
+    if flags.trace is not None:
+        from npuflow.report.trace import MOST_EVENTS, trace_json
+
+        progress.step("tracing")
+        made.append((flags.trace, trace_json(compiled.timelines(MOST_EVENTS))))
+    if flags.html is not None:
+        from npuflow.report.html import MOST_EVENTS as MOST_DRAWN
+        from npuflow.report.html import html_of
+
+        progress.step("drawing")
+        made.append((flags.html, html_of(report, compiled.timed_timelines(MOST_DRAWN))))
+    for path, text in made:
+        write_atomically(path, text.encode())

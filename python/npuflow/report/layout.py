@@ -1,0 +1,110 @@
+"""Where things are: tiles of the array and what travels between them, buffers in their memories."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from npuflow.report.model import Occupancy
+from npuflow.report.text import byte_text, percent
+from npuflow.report.timeline import tile_name, touched_memories
+from npuflow.simulate.program import Buffer, Engine, Program
+from npuflow.simulate.results import EngineTime, Results
+
+Json = Mapping[str, object]
+
+
+def array_layout(results: Results) -> Json:
+    """Tiles with their place (row, column) and how busy they are, and links with the bytes that crossed them.
+
+    Rows count from the cores outward: cores first, then what stands by column, then what the array has once.
+    """
+    program, cycles = results.program, max(results.cycles, 1)
+    busiest: dict[str, EngineTime] = {}
+    columns: dict[str, int] = {}
+    for engine, time in zip(program.engines, results.engines):
+        if engine.tile is None:
+            continue
+        tile = tile_name(engine)
+        columns[tile] = engine.tile[1]
+        if tile not in busiest or time.busy_cycles > busiest[tile].busy_cycles:
+            busiest[tile] = time
+    rows = _rows(program)
+    tiles = [
+        [tile, rows[tile], columns[tile], round(time.busy_cycles / cycles, 4), time.name]
+        for tile, time in busiest.items()
+    ]
+    return {"tiles": tiles, "links": _links(results)}
+
+
+def _rows(program: Program) -> dict[str, int]:
+    """The row in which each tile is drawn."""
+    cores = {tile_name(e): e.tile[0] for e in program.engines if e.tile and _is_of_core(e)}
+    below = max(cores.values(), default=-1) + 1
+    outer = {tile_name(e): _band(e) for e in program.engines if e.tile and not _is_of_core(e)}
+    order = _outward(program, list(dict.fromkeys(outer.values())))
+    return cores | {tile: below + order.index(band) for tile, band in outer.items()}
+
+
+def _is_of_core(engine: Engine) -> bool:
+    return "(" in engine.name
+
+
+def _band(engine: Engine) -> str:
+    """What is beside each other under the cores: memory tiles, shims."""
+    return tile_name(engine).rstrip("0123456789 ")
+
+
+def _outward(program: Program, bands: Sequence[str]) -> list[str]:
+    """Bands by the level that their engines' memories have, the innermost first."""
+    level_of = {memory.name: memory.level for memory in program.memories}
+    memory_of = {buffer.name: buffer.memory for buffer in program.buffers}
+    levels: dict[str, int] = {}
+    for engine in program.engines:
+        band = _band(engine)
+        touched = [level_of[memory] for memory in touched_memories(engine, memory_of)]
+        levels[band] = max([levels.get(band, 0), *touched])
+    return sorted(bands, key=lambda band: levels[band])
+
+
+def _links(results: Results) -> list[Sequence[object]]:
+    """`[from, to, bytes]` between tiles; a multicast counts on the way to each of its receivers."""
+    tile_of = {engine.name: tile_name(engine) for engine in results.program.engines}
+    total: dict[tuple[str, str], int] = {}
+    for stream in results.program.streams:
+        for receiver in stream.receivers:
+            ends = (tile_of[stream.sender], tile_of[receiver])
+            total[ends] = total.get(ends, 0) + results.stream_bytes[stream.name]
+    return [[source, target, moved, byte_text(moved)] for (source, target), moved in total.items() if moved]
+
+
+def memory_maps(program: Program, occupancy: Sequence[Occupancy], tensors: Mapping[str, str]) -> list[Json]:
+    """One map per way in which memories on chip are laid out, with the memories that are laid out so.
+
+    `tensors` says whose data a kind of buffer holds.
+    """
+    usable = {one.level: one.usable_bytes for one in occupancy}
+    level_of = {memory.name: memory.level for memory in program.memories}
+    outermost = max(level_of.values())
+    inside: dict[str, list[Buffer]] = {}
+    for buffer in program.buffers:
+        if level_of[buffer.memory] < outermost:
+            inside.setdefault(buffer.memory, []).append(buffer)
+    alike: dict[tuple[tuple[str, int, int, int], ...], list[str]] = {}
+    for memory, buffers in inside.items():
+        layout = tuple((f"{tensors[b.tensor]} {b.tensor}", b.address_bytes, b.slot_bytes, b.depth) for b in buffers)
+        alike.setdefault(layout, []).append(memory)
+    return [_map(layout, memories, usable) for layout, memories in alike.items()]
+
+
+def _map(layout: Sequence[tuple[str, int, int, int]], memories: Sequence[str], usable: Mapping[str, int]) -> Json:
+    level = memories[0].partition(" ")[0]
+    size = usable[level]
+    blocks = [
+        [tensor, address + slot * turn, slot, f"slot {turn + 1} of {depth}"]
+        for tensor, address, slot, depth in layout
+        for turn in range(depth)
+    ]
+    end = max(address + slot * depth for _, address, slot, depth in layout)
+    more = f" and {len(memories) - 1} more like it" if len(memories) > 1 else ""
+    title = f"{memories[0]}{more}: {end} of {size} bytes ({percent(end / size)})"
+    return {"title": title, "size": size, "blocks": blocks}
