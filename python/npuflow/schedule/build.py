@@ -39,15 +39,17 @@ class Scheduled:
         }
 
 
-def build_schedule(function: ir.Operation, device: Device, kernel_kind: str = "") -> Scheduled:
+def build_schedule(
+    function: ir.Operation, device: Device, kernel_kind: str = "", *, overlapped: bool = True
+) -> Scheduled:
     """The schedule of a bufferized function; raises InputError, located, for what cannot be scheduled.
 
-    `kernel_kind` is one of the device's, and says how well its matmul kernels do; default: the device's first.
+    `kernel_kind` is one of the device's, and says how well its matmul kernels do; default: the device's first. Without
+    `overlapped`, a block's descriptors are set up only when the block before is written.
     """
     nest, kernels = read_nest(function)
     reroll(nest)
-    outer = device.dma(3)
-    tasks = Tasks(outer.pattern, outer.queue_depth)
+    tasks = Tasks(device.dma(3), overlapped)
     shapes = tuple(map(describe_kernel, kernels))
     cycles = {key: kernel_cycles(shape, device, kernel_kind) for key, shape in enumerate(shapes)}
     schedule = project(nest, device.columns, tasks, _depths(nest, kernels), cycles)

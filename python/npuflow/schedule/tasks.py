@@ -20,8 +20,9 @@ from npuflow.schedule.model import (
     Step,
 )
 from npuflow.schedule.nest import Loop, Nest, Statement, Transfer, walk
+from npuflow.schedule.patterns import fit
 from npuflow.schedule.routes import EngineKey, Routes
-from npuflow.target.model import PatternLimits
+from npuflow.target.model import DmaEngine
 
 SHIM = (Stage.SHIM_OUT, Stage.SHIM_IN)
 CONTROL = EngineKey(Stage.CONTROL)
@@ -29,12 +30,22 @@ CONTROL = EngineKey(Stage.CONTROL)
 
 @dataclass
 class Tasks:
-    """For each L3 transfer, the loop that its task covers (None: the transfer alone)."""
+    """For each L3 transfer, the loop that its task covers (None: the transfer alone).
 
-    pattern: PatternLimits
-    queue_depth: int
+    Where tasks are not `overlapped`, the control processor sets up a block's only when the one before is written.
+    """
+
+    dma: DmaEngine
+    overlapped: bool = True
     outermost: dict[int, Loop | None] = field(default_factory=dict)
     engines: dict[int, EngineKey] = field(default_factory=dict)
+    descriptors: dict[int, int] = field(default_factory=dict)
+
+    def queue_depth(self, key: EngineKey) -> int:
+        """Tasks that may wait for a channel: as many as its share of the descriptors holds, one at least."""
+        share = self.dma.descriptors // max(1, self.dma.channels_in + self.dma.channels_out)
+        largest = max(self.descriptors[i] for i, engine in self.engines.items() if engine == key)
+        return max(1, min(self.dma.queue_depth, share // largest))
 
     def plan(self, nest: Nest, routes: Routes, schedule: Schedule) -> None:
         """Absorbs loops into tasks from the inside, as far as the pattern's dimensions go."""
@@ -45,27 +56,37 @@ class Tasks:
             for key in (route.sender, route.receiver):
                 if key.stage in SHIM:
                     self.engines[id(statement)] = key
-                    self.outermost[id(statement)] = self._absorbed(statement, routes, around)
-                    self._add_semaphores(key, routes, schedule)
+                    self._absorb(statement, routes, around)
+        for key in dict.fromkeys(self.engines.values()):
+            self._add_semaphores(key, routes, schedule)
 
-    def _absorbed(self, statement: Transfer, routes: Routes, around: tuple[Loop, ...]) -> Loop | None:
+    def _absorb(self, statement: Transfer, routes: Routes, around: tuple[Loop, ...]) -> None:
+        """Decides which loops the transfer's task covers, and how many descriptors it takes."""
         route = routes.of(statement)
-        end = route.transfer.source if route.sender.stage is Stage.SHIM_OUT else route.transfer.target
-        read, _ = accesses(route.transfer, Ref(""), Affine(), Ref(""), Affine())
-        free = self.pattern.dims + (1 if self.pattern.iteration_max else 0) - len(read.sizes)
+        read, written = accesses(route.transfer, Ref(""), Affine(), Ref(""), Affine())
+        is_sent = route.sender.stage is Stage.SHIM_OUT
+        own, end = (read, route.transfer.source) if is_sent else (written, route.transfer.target)
+        element_bytes = end.buffer.element_bytes
+        dims = list(zip(own.sizes, own.strides))
         bound = {name for d in route.transfer.dimensions if d.limit is not None for name in d.limit.counters}
+        alone = fit(dims, element_bytes, self.dma.pattern).descriptors
         outermost: Loop | None = None
         for loop in reversed([loop for loop in around if not loop.grid]):
-            alone = (
-                sum(isinstance(s, Transfer) and self._same_engine(s, statement, routes) for s, _ in walk(loop.body))
-                == 1
-            )
-            needs = 0 if loop.trips == 1 else 1
-            if needs > free or not alone or loop.counter in bound or not end.offset.coefficient(loop.counter):
+            step = end.offset.coefficient(loop.counter)
+            if not self._is_alone(statement, loop, routes) or loop.counter in bound or step <= 0:
                 break
-            free -= needs
+            dims = [(loop.trips, step), *dims]
+            if fit(dims, element_bytes, self.dma.pattern).descriptors > alone:
+                break
             outermost = loop
-        return outermost
+        parts = routes.extents()["part"] if is_sent and route.sender.lane == 0 else 1
+        self.outermost[id(statement)] = outermost
+        self.descriptors[id(statement)] = alone * parts
+
+    def _is_alone(self, statement: Transfer, loop: Loop, routes: Routes) -> bool:
+        """Whether nothing else in the loop needs the statement's engines."""
+        transfers = [s for s, _ in walk(loop.body) if isinstance(s, Transfer)]
+        return sum(self._same_engine(s, statement, routes) for s in transfers) == 1
 
     def _same_engine(self, one: Transfer, other: Transfer, routes: Routes) -> bool:
         mine, its = routes.of(one), routes.of(other)
@@ -73,7 +94,7 @@ class Tasks:
 
     def _add_semaphores(self, key: EngineKey, routes: Routes, schedule: Schedule) -> None:
         span = routes.span(key)
-        depth = self.queue_depth
+        depth = self.queue_depth(key)
         schedule.semaphores[_task(key)] = Semaphore(_task(key), span, 0, depth, "task")
         schedule.semaphores[_room(key)] = Semaphore(_room(key), span, depth, depth, "task")
 
@@ -136,8 +157,8 @@ def _wait_for_results(routes: Routes, tasks: Tasks, *, give_back: bool) -> list[
     engines = {key.name: key for key in tasks.engines.values() if key.stage is Stage.SHIM_IN}
     for key in engines.values():
         room = Ref(_room(key), _span_at(key))
-        taken: list[Step] = [Acquire(room)] * tasks.queue_depth
-        given: list[Step] = [Release(room)] * (tasks.queue_depth if give_back else 0)
+        taken: list[Step] = [Acquire(room)] * tasks.queue_depth(key)
+        given: list[Step] = [Release(room)] * (tasks.queue_depth(key) if give_back else 0)
         steps += _for_all(routes, key, [*taken, *given])
     return steps
 
@@ -158,14 +179,23 @@ def _control_body(body: list[Statement], routes: Routes, tasks: Tasks) -> list[S
                 assert isinstance(transfer, Transfer)
                 steps += _configure(transfer, routes, tasks)
             inner = _control_body(statement.body, routes, tasks)
+            if not tasks.overlapped and _is_block_loop(statement):
+                inner += _wait_for_results(routes, tasks, give_back=True)
             if inner:
                 steps += inner if statement.grid else [Repeat(statement.counter, statement.trips, tuple(inner))]
     return steps
 
 
+def _is_block_loop(loop: Loop) -> bool:
+    """Whether every iteration writes a result of its own to L3: no other loop in time is around that."""
+    return not loop.grid and any(
+        isinstance(s, Transfer) and s.target.buffer.space == L3 and all(inner.grid for inner in around)
+        for s, around in walk(loop.body)
+    )
+
+
 def _configure(transfer: Transfer, routes: Routes, tasks: Tasks) -> list[Step]:
     key = tasks.engines[id(transfer)]
     at = _span_at(key)
-    descriptors = routes.extents()["part"] if key.stage is Stage.SHIM_OUT and key.lane == 0 else 1
-    steps: list[Step] = [Acquire(Ref(_room(key), at)), Configure(descriptors), Release(Ref(_task(key), at))]
+    steps: list[Step] = [Acquire(Ref(_room(key), at)), Configure(tasks.descriptors[id(transfer)]), Release(Ref(_task(key), at))]
     return _for_all(routes, key, steps)
