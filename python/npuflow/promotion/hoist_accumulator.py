@@ -105,7 +105,7 @@ def _fold_into_pack(pack: ir.Operation) -> None:
 
 
 def _fold_unpack(unpack: ir.Operation) -> None:
-    """Lets a copy of the unpacked result be the unpack itself; canonicalize folds the unpack in front of a tail's pack."""
+    """Lets a copy of the unpacked result be the unpack itself; canonicalize folds what a tail packs again."""
     copy = only_user(unpack.results[0])
     if copy is not None and copy.name == "linalg.copy":
         unpack.operands[1] = copy.operands[1]
