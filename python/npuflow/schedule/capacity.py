@@ -1,0 +1,147 @@
+"""What a schedule keeps in memories: buffers, locks and the cores' programs, against what a device has. Pure.
+
+A lock lies in the memory beside which the engines stand that use it; a task's semaphores are places in a queue, not
+locks. A core's program is estimated from its steps, since its kernels are compiled by others.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+from npuflow.schedule import model
+from npuflow.schedule.addresses import aligned_slot_bytes
+from npuflow.schedule.affine import Affine
+from npuflow.schedule.channels import Memory, column_of, memory_of
+from npuflow.schedule.model import Schedule, Stage
+from npuflow.schedule.violations import Need, Violation, keep_worst, placed_steps
+from npuflow.target import Device
+
+# Estimates in bytes; instructions are 16 bytes long, and nobody has published the sizes of such programs.
+_START_BYTES, _STEP_BYTES = 512, 64
+_KERNEL_BYTES = {"matmul": 3072, "fill": 256}
+_OTHER_KERNEL_BYTES = 1024
+
+
+def capacity_violations(schedule: Schedule, device: Device) -> list[Violation]:
+    """Every memory, set of locks and program that is too small for the schedule."""
+    return [*_memories(schedule, device), *_locks(schedule, device), *_programs(schedule, device)]
+
+
+@dataclass(frozen=True)
+class _Range:
+    """The bytes of a buffer in one memory."""
+
+    start: int
+    end: int
+    buffer: model.Buffer
+
+
+def _memories(schedule: Schedule, device: Device) -> Iterator[Violation]:
+    for buffer in schedule.buffers.values():
+        yield from _alignment(buffer, device)
+    needs: dict[tuple[int, int], Need] = {}
+    overlaps: dict[tuple[str, str], Violation] = {}
+    for memory, ranges in _ranges(schedule, device).items():
+        ordered = sorted(ranges, key=lambda r: (r.start, r.end))
+        users = tuple((r.buffer.name, r.end - r.start) for r in ordered)
+        last = max(ordered, key=lambda r: r.end)
+        keep_worst(needs, (memory.level, 0), Need(memory, last.end, users, last.buffer.location))
+        for one, other in pairwise(ordered):
+            if memory.level < 3 and one.end > other.start:
+                overlaps.setdefault((one.buffer.name, other.buffer.name), _overlap(memory, one, other))
+    yield from overlaps.values()
+    for (level, _), need in needs.items():
+        have = device.level(level).usable_bytes
+        if need.need > have:
+            place = device.level(level).name + ("" if level == 3 else f" of {need.memory}")
+            what = f"{place} needs {need.need} bytes, has {have} ({need.largest()})"
+            yield Violation(what, "use smaller tiles or fewer slots", need.location)
+
+
+def _alignment(buffer: model.Buffer, device: Device) -> Iterator[Violation]:
+    alignment = device.level(buffer.level).alignment_bytes
+    for number in (buffer.address.base, buffer.address.step):
+        if number % alignment:
+            what = f"buffer '{buffer.name}' lies at a multiple of {number} bytes, level {buffer.level} needs {alignment}"
+            yield Violation(what, f"round its address up to a multiple of {alignment}", buffer.location)
+
+
+def _overlap(memory: Memory, one: _Range, other: _Range) -> Violation:
+    what = f"'{one.buffer.name}' up to byte {one.end} and '{other.buffer.name}' from byte {other.start} overlap in {memory}"
+    return Violation(what, "move one of them, or give it fewer slots", other.buffer.location)
+
+
+def _ranges(schedule: Schedule, device: Device) -> dict[Memory, list[_Range]]:
+    """Who lies where; DRAM is one memory, in which every tensor follows the one before."""
+    found: dict[Memory, list[_Range]] = defaultdict(list)
+    dram = 0
+    for buffer in schedule.buffers.values():
+        if buffer.level == 3:
+            found[Memory(3, 0, 0)].append(_Range(dram, dram + buffer.slot_bytes, buffer))
+            dram += buffer.slot_bytes
+            continue
+        size = aligned_slot_bytes(buffer, device.level(buffer.level).alignment_bytes) * buffer.depth
+        for place in schedule.places(buffer.span):
+            row = place["row"] if buffer.level == 1 else 0
+            start = buffer.address.at(place[buffer.span[0]])
+            found[Memory(buffer.level, row, column_of(place, schedule))].append(_Range(start, start + size, buffer))
+    return found
+
+
+def _locks(schedule: Schedule, device: Device) -> Iterator[Violation]:
+    used: dict[Memory, dict[str, set[tuple[int, ...]]]] = defaultdict(lambda: defaultdict(set))
+    for memory, name, at in _locks_in_use(schedule):
+        used[memory][name].add(at)
+    needs: dict[tuple[int, int], Need] = {}
+    for memory, locks in used.items():
+        counts = tuple((name, len(places)) for name, places in locks.items())
+        location = schedule.semaphores[max(counts, key=lambda user: user[1])[0]].location
+        keep_worst(needs, (memory.level, 0), Need(memory, sum(n for _, n in counts), counts, location))
+    for (level, _), need in needs.items():
+        have = device.dma(level).locks
+        if need.need > have:
+            what = f"{need.memory} needs {need.need} locks, has {have} ({need.largest()})"
+            yield Violation(what, "let fewer engines share it, or use fewer buffers", need.location)
+    levels = {name: memory.level for memory, locks in used.items() for name in locks}
+    for name, level in levels.items():
+        semaphore, most = schedule.semaphores[name], device.dma(level).lock_max
+        if semaphore.maximum > most:
+            what = f"semaphore '{name}' counts to {semaphore.maximum}, a lock of level {level} to {most}"
+            yield Violation(what, "use fewer slots", semaphore.location)
+
+
+def _locks_in_use(schedule: Schedule) -> Iterator[tuple[Memory, str, tuple[int, ...]]]:
+    """Memories and the locks in them, by name and coordinates."""
+    for engine in schedule.engines.values():
+        for placed in placed_steps(engine, schedule.extents):
+            step = placed.step
+            if not isinstance(step, (model.Acquire, model.Release)):
+                continue
+            if schedule.semaphores[step.semaphore.name].cause == "task":
+                continue
+            for place in schedule.places(tuple(placed.coordinates)):
+                memory = memory_of(engine, {name: place[name] for name in engine.span}, schedule)
+                values = {name: Affine(value) for name, value in place.items()}
+                at = tuple(index.substitute(values).constant for index in step.semaphore.at)
+                if memory is not None:
+                    yield memory, step.semaphore.name, at
+
+
+def _programs(schedule: Schedule, device: Device) -> Iterator[Violation]:
+    have = device.engines[0].program_bytes
+    for engine in schedule.engines.values():
+        need = _program_bytes(engine, schedule)
+        if engine.stage is Stage.CORE and have and need > have:
+            what = f"the program of '{engine.name}' needs about {need} bytes, a core has {have}"
+            yield Violation(what, "split the function, so that each part has fewer kernels", engine.location)
+
+
+def _program_bytes(engine: model.Engine, schedule: Schedule) -> int:
+    """Start-up, every step once (loops stay loops), and every distinct kernel once."""
+    steps = [placed.step for placed in placed_steps(engine, schedule.extents)]
+    kinds = {step.kernel: step.kind for step in steps if isinstance(step, model.Compute)}
+    kernels = sum(_KERNEL_BYTES.get(kind, _OTHER_KERNEL_BYTES) for kind in kinds.values())
+    return _START_BYTES + _STEP_BYTES * len(steps) + kernels

@@ -1,0 +1,55 @@
+"""npuflow-check-schedule: what a schedule needs, the device has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from npuflow.bindings import ir
+from npuflow.core.diagnostics import location_of
+from npuflow.core.options import option
+from npuflow.core.passes import Pass, PassContext
+from npuflow.core.registry import register_pass
+from npuflow.dialect.device import chosen_device
+from npuflow.errors import Diagnostic, InputError, Severity
+from npuflow.schedule.legality import violations
+from npuflow.schedule.read_schedule import kernel_functions_of, read_schedule, schedules_of
+from npuflow.target import Device
+
+
+@register_pass
+@dataclass(frozen=True)
+class CheckSchedule(Pass):
+    """Refuses schedules that the device cannot carry out, with every need above its limit; changes nothing.
+
+    It looks at the grid, DMA channels, descriptors with their patterns, locks, memories and the cores' programs, and
+    before all that at names, coordinates and what accesses reach.
+
+        "npu.buffer"() {contents = memref<256x256xi32, 2>, level = 1 : i64, sym_name = "acc", ...}
+
+    is refused by
+
+        error: L1 of core (0,0) needs 262144 bytes, has 64512 (acc 262144); hint: use smaller tiles or fewer slots
+    """
+
+    name = "npuflow-check-schedule"
+    group = "schedule"
+    device: str = option("", "device name or TOML file; default: the module's npu.device, else npu1")
+
+    def run(self, op: ir.Operation, context: PassContext) -> None:
+        device = chosen_device(op, self.device)
+        for module in schedules_of(op):
+            try:
+                _check(module, device, context)
+            except InputError as error:
+                context.report(error)
+
+
+def _check(module: ir.Operation, device: Device, context: PassContext) -> None:
+    schedule = read_schedule(module)
+    kernels = {name: len(op.regions[0].blocks[0].arguments) for name, op in kernel_functions_of(module).items()}
+    for violation in violations(schedule, device, kernels):
+        place = violation.location or location_of(module)
+        if violation.is_warning and place is not None:
+            context.remark(ir.Location.file(place.file, place.line, place.column, module.context), str(violation))
+        else:
+            context.report(InputError(Diagnostic(Severity.ERROR, str(violation), place)))
