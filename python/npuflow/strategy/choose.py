@@ -13,6 +13,7 @@ from functools import lru_cache
 
 from npuflow.strategy.footprint import (
     Problem,
+    fullest_l2_bytes,
     l1_buffers,
     l2_buffers,
     l3_traffic_bytes,
@@ -131,7 +132,8 @@ def _with_l2_k(problem: Problem, given: Given, device: Device, base: Strategy, w
     for depth in (2, 1) if given.depth_l2 is None else (given.depth_l2,):
         for k in ks:
             strategy = replace(base, tile_l2=(m, n, k), depth_l2=depth)
-            if total_bytes(l2_buffers(problem, strategy, whole_k)) <= have:
+            buffers = l2_buffers(problem, strategy, whole_k)
+            if fullest_l2_bytes(buffers, strategy, device.columns) <= have:
                 return strategy
     return None
 

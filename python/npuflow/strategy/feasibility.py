@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from npuflow.strategy.footprint import Buffer, Problem, l1_buffers, l2_buffers, total_bytes
+from npuflow.strategy.footprint import Buffer, Problem, fullest_l2_bytes, l1_buffers, l2_buffers, total_bytes
 from npuflow.strategy.strategy import Strategy, Tile
 from npuflow.target import Device
 
@@ -83,7 +83,7 @@ def _l1(problem: Problem, strategy: Strategy, device: Device) -> list[Violation]
     def need(changed: Strategy) -> tuple[Buffer, ...]:
         return l1_buffers(problem, changed)
 
-    level = _Level("L1 of a core", "l1", strategy.pack, device.capacity_bytes(1, *strategy.array), need)
+    level = _Level("L1 of a core", "l1", strategy.pack, device.capacity_bytes(1, *strategy.array), need, _total)
     return _overflow(level, strategy, "not even one instruction's operands fit")
 
 
@@ -94,8 +94,15 @@ def _l2(problem: Problem, strategy: Strategy, device: Device, whole_k: bool) -> 
     def need(changed: Strategy) -> tuple[Buffer, ...]:
         return l2_buffers(problem, changed, whole_k)
 
+    def total(buffers: tuple[Buffer, ...], changed: Strategy) -> int:
+        return fullest_l2_bytes(buffers, changed, device.columns)
+
     where = f"L2 of {strategy.array[1]} columns"
-    return _overflow(_Level(where, "l2", step, device.capacity_bytes(2, *strategy.array), need), strategy, also)
+    return _overflow(_Level(where, "l2", step, device.capacity_bytes(2, *strategy.array), need, total), strategy, also)
+
+
+def _total(buffers: tuple[Buffer, ...], _strategy: Strategy) -> int:
+    return total_bytes(buffers)
 
 
 @dataclass(frozen=True)
@@ -107,9 +114,13 @@ class _Level:
     step: Tile
     have_bytes: int
     need: Callable[[Strategy], tuple[Buffer, ...]]
+    total: Callable[[tuple[Buffer, ...], Strategy], int]
+
+    def need_bytes(self, strategy: Strategy) -> int:
+        return self.total(self.need(strategy), strategy)
 
     def fits(self, strategy: Strategy) -> bool:
-        return total_bytes(self.need(strategy)) <= self.have_bytes
+        return self.need_bytes(strategy) <= self.have_bytes
 
     def with_tile(self, strategy: Strategy, tile: Tile) -> Strategy:
         return replace(strategy, tile_l1=tile) if self.field == "l1" else replace(strategy, tile_l2=tile)
@@ -123,7 +134,7 @@ def _overflow(level: _Level, strategy: Strategy, last_resort: str) -> list[Viola
         return []
     buffers = sorted(level.need(strategy), key=lambda b: -b.bytes)
     listed = ", ".join(str(b) for b in buffers[:4]) + (", ..." if len(buffers) > 4 else "")
-    what = f"{level.where} needs {total_bytes(tuple(buffers))} bytes, has {level.have_bytes} ({listed})"
+    what = f"{level.where} needs {level.need_bytes(strategy)} bytes, has {level.have_bytes} ({listed})"
     return [Violation(what, _lever(level, strategy) or last_resort)]
 
 

@@ -89,6 +89,18 @@ def l2_buffers(problem: Problem, strategy: Strategy, whole_k: bool) -> tuple[Buf
     return tuple(buffers)
 
 
+def fullest_l2_bytes(buffers: tuple[Buffer, ...], strategy: Strategy, device_columns: int) -> int:
+    """What the buffers take of the L2 of the grid's columns, as if every memory tile were as full as the fullest.
+
+    What is divided by the array's rows lies in as many memory tiles as divide them evenly, all else in every column's.
+    """
+    rows, columns = strategy.array
+    by_rows = "rhs" if strategy.turned else "lhs"
+    tiles = max(tiles for tiles in range(1, device_columns + 1) if rows % tiles == 0)
+    divided = sum(buffer.bytes for buffer in buffers if buffer.name == by_rows)
+    return total_bytes(buffers) - divided + -(-divided * columns // tiles)
+
+
 def total_bytes(buffers: tuple[Buffer, ...]) -> int:
     return sum(buffer.bytes for buffer in buffers)
 
