@@ -17,8 +17,8 @@
 // WHOLE: remark: [npuflow-assign-strategy] L2 is single-buffered: two slots each would need {{[0-9]+}} of 4194304 bytes
 // WHOLE: func.func @large
 // WHOLE: depth_l2 = 1 : i64
-func.func @large(%a: tensor<1024x32768xi8>, %b: tensor<32768x1024xi8>, %c: tensor<1024x1024xi32>) -> tensor<1024x1024xi32> {
-  %r = linalg.matmul ins(%a, %b : tensor<1024x32768xi8>, tensor<32768x1024xi8>) outs(%c : tensor<1024x1024xi32>) -> tensor<1024x1024xi32>
+func.func @large(%a: tensor<1024x24576xi8>, %b: tensor<24576x1024xi8>, %c: tensor<1024x1024xi32>) -> tensor<1024x1024xi32> {
+  %r = linalg.matmul ins(%a, %b : tensor<1024x24576xi8>, tensor<24576x1024xi8>) outs(%c : tensor<1024x1024xi32>) -> tensor<1024x1024xi32>
   return %r : tensor<1024x1024xi32>
 }
 
