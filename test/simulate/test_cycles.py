@@ -186,7 +186,8 @@ def test_waits_are_attributed_to_what_is_missing() -> None:
     results = simulate(producer_consumer(8, 2, 100))
     core, into = results.engines[2], results.engines[1]
     assert core.spent[Cause.DATA] == 64
-    assert core.spent[Cause.KERNEL] == 800
+    assert core.spent[Cause.KERNEL] == core.busy_cycles == 800
+    assert core.stall_cycles == 64
     assert into.spent[Cause.SPACE] == 36 * 6
     assert into.spent[Cause.TRANSFER] == 8 * 64
     assert results.engines[0].spent[Cause.PARTNER] == 36 * 6

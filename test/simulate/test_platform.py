@@ -39,5 +39,17 @@ def test_the_shims_pay_for_dram() -> None:
     assert (reads.run_overhead_bytes, writes.run_overhead_bytes) == (64, 32)
 
 
+def test_channels_of_a_port_share_it() -> None:
+    dmas = tuple(dataclasses.replace(dma, port_bytes_per_cycle=6.0 * (dma.level == 3)) for dma in ARRAY.device.dmas)
+    array = Platform(dataclasses.replace(ARRAY.device, dmas=dmas))
+    first, second = (array.channel(3, Side.OUT, (0, 1), number, ()) for number in range(2))
+    rates = {resource.name: resource.bytes_per_cycle for resource in array.resources()}
+    # The port comes before DRAM: it is what pays for short runs.
+    assert first.ports == second.ports
+    assert [rates[port] for port in first.ports] == [6, 4, 4]
+    other_side, other_column = array.channel(3, Side.IN, (0, 1), 0, ()), array.channel(3, Side.OUT, (0, 0), 0, ())
+    assert first.ports[0] not in (*other_side.ports, *other_column.ports)
+
+
 def test_seconds_round_up_to_whole_cycles() -> None:
     assert [ARRAY.cycles(seconds) for seconds in (0, 0.1e-9, 0.5e-9, 0.6e-9, 5e-9)] == [0, 1, 1, 2, 10]

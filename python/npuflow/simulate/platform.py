@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 from enum import Enum
 
-from npuflow.simulate.program import Cause, Engine, Resource, Semaphore, Step
+from npuflow.simulate.program import Engine, Resource, Step
 from npuflow.target import Device, DmaEngine, Link, SharedBy
 
 DRAM_READ, DRAM_WRITE, DRAM_TOTAL = "dram read", "dram write", "dram"
@@ -34,7 +34,7 @@ class Platform:
         return math.ceil(seconds * self.device.clock_hz - 1e-6)
 
     def resources(self) -> tuple[Resource, ...]:
-        """Everything that transfers share: DRAM's rates and the lanes between levels."""
+        """Everything that transfers share: DRAM's rates, DMA engines' ports and the lanes between levels."""
         dram, clock = self.device.dram, self.device.clock_hz
         rates = (
             Resource(DRAM_READ, dram.read_bytes_per_second / clock),
@@ -48,15 +48,12 @@ class Platform:
             for side in Side
             for instance in range(self._beside(dma.level).instances(self.device.rows, self.device.columns))
         )
-        return (
-            rates
-            + ports
-            + tuple(
-                Resource(self._link_name(link, instance), link.lanes * link.bytes_per_cycle)
-                for link in self.device.links
-                for instance in range(link.shared_by.instances(self.device.rows, self.device.columns))
-            )
+        links = tuple(
+            Resource(self._link_name(link, instance), link.lanes * link.bytes_per_cycle)
+            for link in self.device.links
+            for instance in range(link.shared_by.instances(self.device.rows, self.device.columns))
         )
+        return rates + ports + links
 
     def link(self, outer_level: int, inner_level: int, tile: tuple[int, int]) -> str:
         """The name of the lanes that reach `tile` between two levels."""
@@ -107,10 +104,6 @@ class Platform:
         is_dram = level == max(lv.number for lv in self.device.levels)
         return SharedBy.COLUMN if is_dram else self._shared_by(level)
 
-    def semaphore(self, dma: DmaEngine, name: str, initial: int, cause: Cause) -> Semaphore:
-        """A lock of the memory that a DMA engine stands beside."""
-        return Semaphore(name, initial, max(dma.lock_max, 1), cause)
-
     def _run_overhead(self, side: Side) -> float:
         dram = self.device.dram
         return dram.read_run_overhead_bytes if side is Side.OUT else dram.write_run_overhead_bytes
@@ -120,9 +113,8 @@ class Platform:
 
     def _instance(self, shared_by: SharedBy, tile: tuple[int, int]) -> int:
         row, column = tile
-        return {SharedBy.CORE: row * self.device.columns + column, SharedBy.COLUMN: column, SharedBy.ARRAY: 0}[
-            shared_by
-        ]
+        core = row * self.device.columns + column
+        return {SharedBy.CORE: core, SharedBy.COLUMN: column, SharedBy.ARRAY: 0}[shared_by]
 
     def _link_name(self, link: Link, instance: int) -> str:
         return f"{link.name} {instance}"
