@@ -128,6 +128,15 @@ def test_other_functions_get_the_normwise_bound_and_say_why(body: str, reason: s
     assert allowed.min() == allowed.max()
 
 
+def test_sums_that_overflow_have_no_derived_bound() -> None:
+    body = """%c = arith.constant 6.0e+4 : f16
+      %s = arith.mulf %x, %c : f16
+      %t = arith.mulf %s, %c : f16
+      %r = arith.maximumf %t, %y : f16"""
+    _, (bound,) = bounds_for(elementwise(body, "f16", "f16"))
+    assert (bound.kind, bound.reason) == (BoundKind.NORMWISE, "sums that overflow")
+
+
 def test_integers_are_exact_whatever_they_are_scaled_with() -> None:
     body = """%f = arith.sitofp %x : i32 to f32
       %c = arith.constant 0.1 : f32

@@ -26,7 +26,7 @@ import numpy.typing as npt
 
 from npuflow.bindings import ir
 from npuflow.core.passes import ops_of
-from npuflow.execute.arrays import FLOAT_FORMATS, Array, Signature, is_float, signature_of
+from npuflow.execute.arrays import FLOAT_FORMATS, Array, is_float, signature_of
 from npuflow.execute.jit import compile_function
 from npuflow.execute.lowering import refusing
 from npuflow.execute.majorant import flatten, make_majorant
@@ -87,7 +87,8 @@ def bounds_of(module: ir.Operation, function: str, inputs: Sequence[Array]) -> l
         kinds = zip(signature.observed, roundoffs, strict=True)
         return [_normwise(spec.element, roundoff, to_integer, problem) for spec, roundoff in kinds]
     sums = compile_function(copy.operation, function).run([_magnitude(array) for array in inputs]).results
-    return [_derived(signature, i, g, sums[i]) for i, g in enumerate(roundoffs)]
+    terms = zip(signature.outputs, roundoffs, sums, strict=True)
+    return [_derived(spec.element, roundoff, total) for spec, roundoff, total in terms]
 
 
 def _finite_magnitude(values: Array) -> npt.NDArray[np.float64]:
@@ -116,10 +117,11 @@ def _normwise(element: str, roundoff: Roundoff, to_integer: bool, reason: str) -
     )
 
 
-def _derived(signature: Signature, position: int, roundoff: Roundoff, sums: Array) -> Bound:
-    element = signature.outputs[position].element
+def _derived(element: str, roundoff: Roundoff, sums: Array) -> Bound:
     if not is_float(element):
         return EXACT
+    if not np.isfinite(sums.astype(np.float64)).all():
+        return _normwise(element, roundoff, to_integer=False, reason="sums that overflow")
     known = FLOAT_FORMATS[element]
     roundings = 1.0 + roundoff.total / known.unit_roundoff
     scale = 2.0 * math.expm1(roundoff.from_inputs) * math.exp(1.01 * roundoff.total)

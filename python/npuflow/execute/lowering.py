@@ -32,7 +32,7 @@ _BUFFERIZE = (
 _INLINE = "inline,symbol-dce"
 _DEALLOCATE = (
     "ownership-based-buffer-deallocation,canonicalize,buffer-deallocation-simplification,"
-    "bufferization-lower-deallocations"
+    "bufferization-lower-deallocations,convert-bufferization-to-memref"
 )
 _TO_GENERICS = "func.func(linalg-generalize-named-ops)"
 _TO_LOOPS = "convert-linalg-to-loops,scf-forall-to-for"
