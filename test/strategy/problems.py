@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import strategies as st
 
 from npuflow.strategy.choose import Given
@@ -28,7 +30,9 @@ def problems(draw: st.DrawFn, device: Device) -> Problem:
     tail = draw(st.lists(st.builds(TailOperand, st.booleans(), st.booleans(), st.sampled_from([1, 4])), max_size=2))
     has_tail = bool(tail) or draw(st.booleans())
     result = draw(st.sampled_from([1, acc])) if has_tail else acc
-    return Problem(m, n, k, draw(st.integers(1, 3)), types, lhs, rhs, acc, result, has_tail, tuple(tail))
+    batch, is_filled = draw(st.integers(1, 3)), draw(st.booleans())
+    sizes = Problem(m, n, k, batch, types, lhs, rhs, acc, result)
+    return replace(sizes, has_tail=has_tail, is_filled=is_filled, tail_operands=tuple(tail))
 
 
 def tiles() -> st.SearchStrategy[tuple[int, int, int]]:
