@@ -22,7 +22,9 @@ from npuflow.promotion.peel_k import PeelK
 from npuflow.promotion.promote_accumulator import PromoteAccumulator
 from npuflow.promotion.promote_operands import PromoteOperands
 from npuflow.promotion.sink_fill import SinkFill
+from npuflow.schedule.check_schedule import CheckSchedule
 from npuflow.schedule.project_engines import ProjectEngines
+from npuflow.simulate.check_handover import CheckHandover
 from npuflow.strategy.assign_strategy import AssignStrategy, KInL2
 from npuflow.tiling.pad_blocks import PadBlocks
 from npuflow.tiling.tile_blocks import TileBlocks
@@ -149,4 +151,8 @@ class SchedulePipeline(NamedPipeline):
     device: str = option("", "device name or TOML file; default: the module's npu.device, else npu1")
 
     def stages(self) -> tuple[Stage, ...]:
-        return (stage("project-engines", ProjectEngines(self.device)),)
+        return (
+            stage("project-engines", ProjectEngines(self.device)),
+            stage("check-schedule", CheckSchedule(self.device)),
+            stage("check-handover", CheckHandover(self.device)),
+        )

@@ -107,11 +107,16 @@ class _Flattening:
         assert channel is not None, "cores and the control processor are no channels"
         return channel.memory.level, Side.IN if channel.inward else Side.OUT, channel.number
 
-    def _engine_name(self, name: str, place: Place) -> str:
-        engine = self.schedule.engines[name]
+    def engine_name(self, engine: model.Engine, place: Place) -> str:
+        """What an engine is called in the program, in which `place` may say more than the engine's coordinates."""
         own = {coordinate: place[coordinate] for coordinate in engine.span}
+        tile = own.get("row", 0), self._column(own)
+        if engine.stage is Stage.CONTROL:
+            return self.platform.control(()).name
+        if engine.stage is Stage.CORE:
+            return self.platform.core(tile, ()).name
         level, side, number = self._channel(engine, own)
-        return self.platform.channel_name(level, side, (own.get("row", 0), self._column(own)), number)
+        return self.platform.channel_name(level, side, tile, number)
 
     def _stream(self, stream: model.Stream, place: Place) -> flat.Stream:
         receivers = []
@@ -120,10 +125,10 @@ class _Flattening:
         outer, inner = (2, 1) if level else (3, 2)
         for more in self.schedule.places(stream.multicast):
             whole = {**place, **more}
-            receivers.append(self._engine_name(stream.receiver, whole))
+            receivers.append(self.engine_name(self.schedule.engines[stream.receiver], whole))
             link = self.platform.link(outer, inner, (whole.get("row", 0), self._column(whole)))
             links += [link] if link not in links else []
-        sender = self._engine_name(stream.sender, place)
+        sender = self.engine_name(self.schedule.engines[stream.sender], place)
         latency = self.device.link(outer, inner).latency_cycles
         return flat.Stream(_name(stream.name, place), sender, tuple(receivers), tuple(links), latency)
 
@@ -198,3 +203,10 @@ def _affine(total: Sum, place: Place, loops: tuple[str, ...]) -> flat.Affine:
 def flatten(schedule: Schedule, device: Device, cycles: Mapping[str, int] | None = None) -> flat.Program:
     """The program; `cycles` overrides the times per call that the schedule gives its kernels, by their names."""
     return _Flattening(schedule, device, cycles or {}).program()
+
+
+def engine_names(schedule: Schedule, device: Device) -> dict[str, tuple[str, Place]]:
+    """The program's engines by name: which engine of the schedule each is, and where."""
+    flattening = _Flattening(schedule, device, {})
+    engines = [(e, place) for e in schedule.engines.values() for place in schedule.places(e.span)]
+    return {flattening.engine_name(engine, place): (engine.name, place) for engine, place in engines}

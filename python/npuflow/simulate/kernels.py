@@ -37,6 +37,14 @@ class KernelFunction:
     keep: object = None
 
 
+def idle_kernel() -> KernelFunction:
+    """A kernel that does nothing: for runs that are about who touches what, not about values."""
+    wrapped = _CALLBACK(lambda _: None)
+    address = ctypes.cast(wrapped, ctypes.c_void_p).value
+    assert address is not None, "a callback has an address"
+    return KernelFunction(address, Abi.POINTERS, wrapped)
+
+
 @dataclass
 class PythonKernels:
     """Kernels written in Python: each is called with one numpy array per operand, to be read and written in place.

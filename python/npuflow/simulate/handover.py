@@ -1,0 +1,241 @@
+"""Whether the engines of a program hand their buffers over as they must: who waits gets what he waits for, in order.
+
+Three questions, each decided from the program alone:
+
+- *Counts.* Over a whole run, what is acquired of a semaphore must be released; trip counts multiply, so this is exact for any
+  size.
+- *Maxima.* Where one engine releases a semaphore, its releases never outnumber what it has acquired of others by more than
+  some slack, those in turn what their engine has acquired, and so on back to the semaphore itself. The slacks and
+  initial values on the shortest such way bound its value in every order of events.
+- *Progress and order.* Every semaphore has one engine that acquires it and every stream fixed ends, so an engine's next step,
+  once possible, stays possible: all orders of events end in the same state, and one run decides for all of them whether
+  there is a deadlock. The simulator's hazards follow the order that the program enforces, not its clock, so one
+  functional run with kernels that do nothing decides about races. A semaphore with several acquirers is refused, as it
+  would break this argument.
+
+A long program of rounds that are balanced is run for one and for two of them, with and without what follows: if a second
+round can be completed from where the first ends, so can every later one, since it begins with the same counts. (The run
+with two rounds contains the one with one, so in some order, and hence in every, the first round is completed first.)
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from heapq import heappop, heappush
+
+from npuflow.simulate.program import (
+    Access,
+    Acquire,
+    Cause,
+    Engine,
+    Loop,
+    Program,
+    Receive,
+    Release,
+    Semaphore,
+    Send,
+    Step,
+)
+from npuflow.simulate.walk import counted
+
+_RETURNED = (Cause.DATA, Cause.SPACE)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something wrong with a semaphore."""
+
+    semaphore: str
+    what: str
+    hint: str
+
+
+def semaphore_problems(program: Program) -> list[Problem]:
+    """Counts that don't come out even, several acquirers, and maxima that nothing guards."""
+    tally = _Tally.of(program)
+    found = []
+    for semaphore in program.semaphores:
+        problems = list(_count_problems(semaphore, tally))
+        found += problems or _overflow_problems(semaphore, program, tally)
+    return found
+
+
+@dataclass(frozen=True)
+class _Tally:
+    """How often each engine acquires and releases each semaphore in a whole run."""
+
+    acquired: dict[str, dict[str, int]]
+    released: dict[str, dict[str, int]]
+
+    @staticmethod
+    def of(program: Program) -> _Tally:
+        tally = _Tally(defaultdict(lambda: defaultdict(int)), defaultdict(lambda: defaultdict(int)))
+        for engine in program.engines:
+            for step, times in counted(engine.body):
+                if isinstance(step, Acquire) and times:
+                    tally.acquired[step.semaphore][engine.name] += times * step.count
+                elif isinstance(step, Release) and times:
+                    tally.released[step.semaphore][engine.name] += times * step.count
+        return tally
+
+
+def _count_problems(semaphore: Semaphore, tally: _Tally) -> Iterator[Problem]:
+    name = semaphore.name
+    acquirers, releasers = tally.acquired[name], tally.released[name]
+    if len(acquirers) > 1:
+        who = " and ".join(f"'{engine}'" for engine in list(acquirers)[:2])
+        what = f"semaphore '{name}' is acquired by {who}; who comes first depends on their speed"
+        yield Problem(name, what, "give each engine a semaphore of its own")
+    taken, given = sum(acquirers.values()), sum(releasers.values())
+    last = semaphore.initial + given - taken
+    uneven = last != semaphore.initial if semaphore.cause in _RETURNED else not 0 <= last <= semaphore.maximum
+    if uneven:
+        who = [f"{verb} by {_names(users)}" for verb, users in (("acquired", acquirers), ("released", releasers))]
+        what = f"semaphore '{name}' is acquired {taken} times and released {given} times ({', '.join(who)})"
+        yield Problem(name, what, "each acquire needs its release, in loops of as many trips")
+
+
+def _names(users: dict[str, int]) -> str:
+    return ", ".join(f"'{name}'" for name in list(users)[:3]) or "nobody"
+
+
+# Maxima
+
+
+def _overflow_problems(semaphore: Semaphore, program: Program, tally: _Tally) -> list[Problem]:
+    releasers = list(tally.released[semaphore.name])
+    if len(releasers) != 1 or semaphore.initial + sum(tally.released[semaphore.name].values()) <= semaphore.maximum:
+        return []
+    most = _Bound(program, tally).most(semaphore)
+    if most is not None and most <= semaphore.maximum:
+        return []
+    reach = f"can reach {most}" if most is not None else "can grow without a bound"
+    takers = _names(tally.acquired[semaphore.name])
+    what = f"semaphore '{semaphore.name}' {reach}, above its maximum of {semaphore.maximum}"
+    hint = f"let '{releasers[0]}' wait for room before it releases once more than {takers} took"
+    return [Problem(semaphore.name, what, hint)]
+
+
+@dataclass
+class _Bound:
+    program: Program
+    tally: _Tally
+
+    def most(self, semaphore: Semaphore) -> int | None:
+        """The shortest way from the semaphore's releases back to its acquires, as a bound on its value."""
+        initial = {s.name: s.initial for s in self.program.semaphores}
+        queue: list[tuple[int, str]] = [(initial[semaphore.name], semaphore.name)]
+        seen: set[str] = set()
+        while queue:
+            value, name = heappop(queue)
+            if name == semaphore.name and seen:
+                return value
+            if name in seen:
+                continue
+            seen.add(name)
+            for other, slack in self._slacks(name).items():
+                step = value + slack + (initial[other] if other != semaphore.name else 0)
+                heappush(queue, (step, other))
+        return None
+
+    def _slacks(self, released: str) -> dict[str, int]:
+        """For what the only releaser of a semaphore acquires: by how much its releases can be ahead of that."""
+        releasers = list(self.tally.released[released])
+        if len(releasers) != 1:
+            return {}
+        engine = next(e for e in self.program.engines if e.name == releasers[0])
+        acquired = [name for name, users in self.tally.acquired.items() if engine.name in users]
+        ahead = {name: _ahead(engine.body, released, name) for name in acquired}
+        return {name: most for name, (net, most) in ahead.items() if net <= 0}
+
+
+def _ahead(body: tuple[Step, ...], released: str, acquired: str) -> tuple[int, int]:
+    """Releases of one semaphore minus acquires of another: at the end, and at most on the way."""
+    net = most = 0
+    for step in body:
+        if isinstance(step, Loop):
+            inner, peak = _ahead(step.body, released, acquired)
+            if step.count:
+                most = max(most, net + peak, net + (step.count - 1) * inner + peak)
+            net += inner * step.count
+        elif isinstance(step, Release) and step.semaphore == released:
+            net += step.count
+        elif isinstance(step, Acquire) and step.semaphore == acquired:
+            net -= step.count
+        most = max(most, net)
+    return net, most
+
+
+# Rounds
+
+
+def few_rounds(program: Program) -> tuple[Program, ...]:
+    """The program with one and with two rounds of its outermost loops alone, and with two and what follows them.
+
+    Empty where that says nothing about all rounds: the engines' outermost loops differ in their trips, a round gives
+    back other counts than it takes, or what it moves depends on which round it is.
+    """
+    rounds = [_Rounds.of(engine) for engine in program.engines]
+    looping = [one for one in rounds if one.count is not None]
+    counts = {one.count for one in looping}
+    if any(one.is_mixed for one in rounds) or len(counts) != 1 or not counts.isdisjoint({0, 1, 2}):
+        return ()
+    balance: dict[str, int] = defaultdict(int)
+    for step, times in (pair for one in looping for pair in counted(one.body)):
+        if isinstance(step, (Acquire, Release)):
+            balance[step.semaphore] += times * (step.count if isinstance(step, Release) else -step.count)
+        elif isinstance(step, (Send, Receive)) and _depends_on_round(step.access):
+            return ()
+    if any(balance.values()):
+        return ()
+    wanted = ((1, False), (2, False), (2, True))
+    return tuple(replace(program, engines=_shortened(program, rounds, *how)) for how in wanted)
+
+
+def _depends_on_round(access: Access) -> bool:
+    """Whether the outermost counter moves a limit."""
+    return any(limit.bound.coefficients[:1] not in ((), (0,)) for limit in access.limits)
+
+
+def _shortened(program: Program, rounds: list[_Rounds], count: int, with_rest: bool) -> tuple[Engine, ...]:
+    bodies = [one.shortened(count, with_rest=with_rest) for one in rounds]
+    return tuple(replace(engine, body=body) for engine, body in zip(program.engines, bodies))
+
+
+@dataclass(frozen=True)
+class _Rounds:
+    """An engine's program: what comes before its one outermost loop, the loop, what comes after it."""
+
+    before: tuple[Step, ...]
+    count: int | None
+    body: tuple[Step, ...]
+    after: tuple[Step, ...]
+    is_mixed: bool = False
+
+    @staticmethod
+    def of(engine: Engine) -> _Rounds:
+        places = [index for index, step in enumerate(engine.body) if isinstance(step, Loop)]
+        if not places:
+            return _Rounds(engine.body, None, (), ())
+        at = places[0]
+        loop = engine.body[at]
+        assert isinstance(loop, Loop)
+        return _Rounds(engine.body[:at], loop.count, loop.body, engine.body[at + 1 :], len(places) > 1)
+
+    def shortened(self, count: int, *, with_rest: bool) -> tuple[Step, ...]:
+        if self.count is None:
+            return self.before
+        return (*self.before, Loop(count, self.body), *(self.after if with_rest else ()))
+
+
+def step_count(program: Program) -> int:
+    """How many steps a run takes."""
+    return sum(times for engine in program.engines for _, times in counted(engine.body))
+
+
+def moved_bytes(program: Program) -> int:
+    """How much data a run moves, counted where it is received."""
+    steps = (pair for engine in program.engines for pair in counted(engine.body))
+    return sum(times * step.access.bytes for step, times in steps if isinstance(step, Receive))
