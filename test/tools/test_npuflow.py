@@ -86,8 +86,9 @@ def test_wrong_usage_is_exit_code_2(arguments: list[str], message: str, capsys: 
     assert message in capsys.readouterr().err
 
 
-def test_verify_help_lists_the_flags(capsys: Capture) -> None:
-    assert main(["verify", "--help"]) == 0
+@pytest.mark.parametrize("asking", ["--help", "-h"])
+def test_verify_help_lists_the_flags(asking: str, capsys: Capture) -> None:
+    assert main(["verify", asking]) == 0
     out = capsys.readouterr().out
     for flag in (
         "--pipeline=<text>",
@@ -148,6 +149,18 @@ def test_a_wrong_pass_is_named_and_reported_as_json(tmp_path: Path, capsys: Capt
     assert (last["pass"], last["status"], last["bound"]) == ("wrong-drop-copy", "wrong", "exact")
     assert last["wrong_elements"] > 0
     assert {check["status"] for check in found["checks"][:-1]} == {"ok"}
+
+
+def test_errors_that_are_no_numbers_are_valid_json(tmp_path: Path) -> None:
+    report = tmp_path / "report.json"
+    pipeline = "npuflow-stream-k,wrong-drop-fill"
+    assert main(["verify", LINEAR, f"--pipeline={pipeline}", f"--load={WRONG}", f"--json={report}"]) == 1
+
+    def refuse(constant: str) -> None:
+        raise AssertionError(constant)
+
+    found = json.loads(report.read_text(), parse_constant=refuse)
+    assert found["checks"][0]["max_error"] == "nan"
 
 
 def test_a_wrong_end_asks_for_each(capsys: Capture) -> None:

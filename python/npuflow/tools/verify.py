@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 import textwrap
 from collections.abc import Sequence
@@ -52,7 +53,7 @@ class VerifyFlags:
 def run(arguments: Sequence[str]) -> ExitCode:
     """Runs the command; OK if the results are right."""
     flags_known = flags_of(VerifyFlags)
-    parsed = parse_flags(arguments, flags_known)
+    parsed = parse_flags(["--help" if argument == "-h" else argument for argument in arguments], flags_known)
     if parsed.others:
         names = [f"--{known.name}" for known in flags_known]
         raise UsageError(unknown_name("flag of npuflow verify", f"--{parsed.others[0].name}", names))
@@ -179,11 +180,16 @@ def _json_checks(made: PassCheck) -> list[dict[str, object]]:
             "function": check.function,
             "status": check.status.value,
             "message": str(check),
-            "max_error": check.worst.max_error if check.worst else None,
-            "allowed_error": check.worst.allowed if check.worst else None,
+            "max_error": _number(check.worst.max_error) if check.worst else None,
+            "allowed_error": _number(check.worst.allowed) if check.worst else None,
             "bound": check.worst.kind.value if check.worst else None,
             "wrong_elements": sum(c.wrong for c in check.comparisons),
             "seconds": round(check.seconds, 6),
         }
         for check in made.checks
     ]
+
+
+def _number(value: float) -> float | str:
+    """JSON has no word for NaN and infinity."""
+    return value if math.isfinite(value) else str(value)
