@@ -7,7 +7,7 @@ IRDL checks the kinds of the parameters; `attributes.py` checks what is inside.
 """
 
 import threading  # annotations below are read by `ext` as objects, so they must not be postponed
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from npuflow.bindings import ext, ir
 from npuflow.dialect import verify
@@ -55,7 +55,7 @@ class BufferOp(Npu.Operation, name="buffer"):  # type: ignore[name-defined, call
     role: ir.StringAttr
 
     def verify_invariants(self) -> bool:
-        return report(self, verify.buffer_problems(self.attributes))
+        return holds(self, lambda: verify.buffer_problems(self.attributes))
 
 
 class SemaphoreOp(Npu.Operation, name="semaphore"):  # type: ignore[name-defined, call-arg]
@@ -68,7 +68,7 @@ class SemaphoreOp(Npu.Operation, name="semaphore"):  # type: ignore[name-defined
     cause: ir.StringAttr
 
     def verify_invariants(self) -> bool:
-        return report(self, verify.semaphore_problems(self.attributes))
+        return holds(self, lambda: verify.semaphore_problems(self.attributes))
 
 
 class StreamOp(Npu.Operation, name="stream"):  # type: ignore[name-defined, call-arg]
@@ -89,7 +89,7 @@ class AcquireOp(Npu.Operation, name="acquire"):  # type: ignore[name-defined, ca
     at: ir.AffineMapAttr
 
     def verify_invariants(self) -> bool:
-        return report(self, verify.map_problems(self.attributes, ("at",), len(self.operation.operands)))
+        return holds(self, lambda: verify.map_problems(self.attributes, ("at",), len(self.operation.operands)))
 
 
 class ReleaseOp(Npu.Operation, name="release"):  # type: ignore[name-defined, call-arg]
@@ -100,7 +100,7 @@ class ReleaseOp(Npu.Operation, name="release"):  # type: ignore[name-defined, ca
     at: ir.AffineMapAttr
 
     def verify_invariants(self) -> bool:
-        return report(self, verify.map_problems(self.attributes, ("at",), len(self.operation.operands)))
+        return holds(self, lambda: verify.map_problems(self.attributes, ("at",), len(self.operation.operands)))
 
 
 class SendOp(Npu.Operation, name="send"):  # type: ignore[name-defined, call-arg]
@@ -123,7 +123,7 @@ class SendOp(Npu.Operation, name="send"):  # type: ignore[name-defined, call-arg
     zeros: ir.IntegerAttr
 
     def verify_invariants(self) -> bool:
-        return report(self, verify.transfer_problems(self.attributes, len(self.operation.operands)))
+        return holds(self, lambda: verify.transfer_problems(self.attributes, len(self.operation.operands)))
 
 
 class ReceiveOp(Npu.Operation, name="receive"):  # type: ignore[name-defined, call-arg]
@@ -142,7 +142,7 @@ class ReceiveOp(Npu.Operation, name="receive"):  # type: ignore[name-defined, ca
     zeros: ir.IntegerAttr
 
     def verify_invariants(self) -> bool:
-        return report(self, verify.transfer_problems(self.attributes, len(self.operation.operands)))
+        return holds(self, lambda: verify.transfer_problems(self.attributes, len(self.operation.operands)))
 
 
 class ComputeOp(Npu.Operation, name="compute"):  # type: ignore[name-defined, call-arg]
@@ -161,7 +161,7 @@ class ComputeOp(Npu.Operation, name="compute"):  # type: ignore[name-defined, ca
     effects: ir.ArrayAttr
 
     def verify_invariants(self) -> bool:
-        return report(self, verify.compute_problems(self.attributes, len(self.operation.operands)))
+        return holds(self, lambda: verify.compute_problems(self.attributes, len(self.operation.operands)))
 
 
 class ConfigureOp(Npu.Operation, name="configure"):  # type: ignore[name-defined, call-arg]
@@ -170,8 +170,15 @@ class ConfigureOp(Npu.Operation, name="configure"):  # type: ignore[name-defined
     descriptors: ir.IntegerAttr
 
 
-def report(op: ext.Operation, problems: list[str]) -> bool:
-    """Emits every problem at the op; true if there is none."""
+def holds(op: ext.Operation, find_problems: Callable[[], list[str]]) -> bool:
+    """Emits every problem at the op; true if there is none.
+
+    This runs before IRDL's own checks, which say what is missing or of the wrong kind: then there is nothing to add.
+    """
+    try:
+        problems = find_problems()
+    except (KeyError, ValueError, IndexError):
+        return True
     for problem in problems:
         op.location.emit_error(f"'{op.operation.name}' op {problem}")
     return not problems
