@@ -121,7 +121,8 @@ class KernelKind:
     """How well a kind of matmul kernel uses the core; `lhs`, `rhs` and `acc` empty mean any types.
 
     `issue_share` is matrix instructions per cycle in the inner loop, as a share of what the core could issue;
-    `move_share` is what of the accumulator's loads and stores isn't hidden behind them.
+    `move_share` is what of the accumulator's loads and stores isn't hidden behind them; `restart_cycles` are lost at
+    each new L2 tile by generated code that lets its L1 buffers run empty there (npuflow's own schedules don't).
     """
 
     kind: str
@@ -131,6 +132,7 @@ class KernelKind:
     issue_share: float = above(0)
     move_share: float = at_least(0)
     call_cycles: int = at_least(0)
+    restart_cycles: int = at_least(0, default=0)
 
     def suits(self, kind: str, types: tuple[str, str, str]) -> bool:
         named = (self.lhs, self.rhs, self.acc)

@@ -44,6 +44,11 @@ def device_of(row: Measurement) -> str:
     return "npu1-hawk" if row.device == "npu1" and "Hawk Point" in row.note else row.device
 
 
+def kind_of(row: Measurement) -> str:
+    """The kind of kernel, by the name that device files have for it: without the block behind `-L2-`."""
+    return row.kernel.partition("-L2-")[0]
+
+
 def why_unsupported(row: Measurement) -> str | None:
     """Why a row's design cannot be built; None if it can."""
     if row.op not in ("matmul", "core_kernel"):

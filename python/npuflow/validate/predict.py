@@ -17,7 +17,7 @@ from npuflow.schedule.project import kernel_name
 from npuflow.simulate.flatten import flatten
 from npuflow.simulate.run import simulate
 from npuflow.target import Device, load_device
-from npuflow.validate.designs import Design, design_of, device_of, module_text, why_unsupported
+from npuflow.validate.designs import Design, design_of, device_of, kind_of, module_text, why_unsupported
 from npuflow.validate.measurements import Measurement
 
 RunPipeline = Callable[[ir.Module, str], None]
@@ -42,30 +42,30 @@ class Skipped:
     reason: str
 
 
-def prepare(row: Measurement, run_pipeline: RunPipeline) -> Prepared | Skipped:
-    """Compiles a row's design down to its schedule."""
+def prepare(row: Measurement, run_pipeline: RunPipeline, *, overlapped: bool = True) -> Prepared | Skipped:
+    """Compiles a row's design down to its schedule; `overlapped` as in `build_schedule`."""
     reason = why_unsupported(row)
     if reason is not None:
         return Skipped(row, reason)
     try:
         device = load_device(device_of(row))
         if row.op == "core_kernel":
-            device.kernel_kind(row.kernel, _kernel_types(row))
+            device.kernel_kind(kind_of(row), _kernel_types(row))
             return Prepared(row, device)
-        return _schedule(row, device, run_pipeline)
+        return _schedule(row, device, run_pipeline, overlapped)
     except InputError as error:
         return Skipped(row, str(error).splitlines()[0])
 
 
-def _schedule(row: Measurement, device: Device, run_pipeline: RunPipeline) -> Prepared:
-    device.kernel_kind(row.kernel, _kernel_types(row))
+def _schedule(row: Measurement, device: Device, run_pipeline: RunPipeline, overlapped: bool) -> Prepared:
+    device.kernel_kind(kind_of(row), _kernel_types(row))
     design = design_of(row, device)
     shape = device.matmul_shapes(*design.types)[0]
     module = parse(module_text(row, design, (shape.m, shape.n, shape.k)), new_context(), row.id)
     run_pipeline(module, f"{design.pipeline}{{device={device.name}}}")
     function = ops_of(module.operation, "func.func")[0]
     with module.context:
-        scheduled = build_schedule(function, device, row.kernel)
+        scheduled = build_schedule(function, device, kind_of(row), overlapped=overlapped)
     return Prepared(row, device, design, scheduled)
 
 
@@ -75,17 +75,23 @@ def predict_us(prepared: Prepared, device: Device) -> float:
         return _kernel_cycles(prepared.row, device) / device.clock_hz * 1e6
     scheduled = prepared.scheduled
     cycles = {
-        kernel_name(key): _call_cycles(shape, prepared.row, device) for key, shape in enumerate(scheduled.shapes)
+        kernel_name(key): _call_cycles(shape, prepared.row, prepared.design, device)
+        for key, shape in enumerate(scheduled.shapes)
     }
     seconds = simulate(flatten(scheduled.schedule, device, cycles)).seconds
     return (seconds + _cast_seconds(prepared.design, device)) * 1e6
 
 
-def _call_cycles(shape: KernelShape, row: Measurement, device: Device) -> int:
-    """A matmul kernel's published rate where there is one, calls included; else the model's."""
+def _call_cycles(shape: KernelShape, row: Measurement, design: Design, device: Device) -> int:
+    """A matmul kernel's published rate where there is one, calls included; else the model's.
+
+    What a kind of kernel loses at each L2 tile is spread over the calls of that tile.
+    """
     if shape.macs and row.kernel_macs_per_cycle:
         return ceil(shape.macs / row.kernel_macs_per_cycle)
-    return kernel_cycles(shape, device, row.kernel)
+    cycles = kernel_cycles(shape, device, kind_of(row))
+    known = device.kernel_kind(kind_of(row), design.types) if shape.macs else None
+    return cycles + (ceil(known.restart_cycles * design.tile_l1[2] / design.l2_k) if known is not None else 0)
 
 
 def _cast_seconds(design: Design, device: Device) -> float:
@@ -106,4 +112,4 @@ def _kernel_cycles(row: Measurement, device: Device) -> int:
     width = {"i8": 1, "i16": 2, "bf16": 2}.get(row.out_type, 4)
     elements = row.l1_m * row.l1_n
     macs = prod((row.l1_m, row.l1_k, row.l1_n))
-    return kernel_cycles(KernelShape("matmul", types, elements, width, macs, elements * width), device, row.kernel)
+    return kernel_cycles(KernelShape("matmul", types, elements, width, macs, elements * width), device, kind_of(row))

@@ -1,0 +1,69 @@
+"""A device's constants by name, as a fit changes them. Pure.
+
+`dram.read_run_overhead_bytes`, `control.launch_seconds`, `dmas.bytes_per_cycle` (every channel), and for kernels
+`kernels.direct.issue_share`, or `kernels.direct/bf16.issue_share` for one accumulator type alone.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+
+from npuflow.errors import UsageError, with_hint
+from npuflow.target import Device
+from npuflow.target.model import KernelKind
+
+_DRAM_RATES = ("read_bytes_per_second", "write_bytes_per_second", "total_bytes_per_second")
+
+
+def constant(device: Device, name: str) -> float:
+    """The value of one constant."""
+    table, _, rest = name.partition(".")
+    if table == "kernels":
+        kind, _, field = rest.rpartition(".")
+        return float(getattr(next(known for known in device.kernels if _is(known, kind)), field))
+    if name == "dmas.bytes_per_cycle":
+        return device.dmas[0].bytes_per_cycle
+    if name == "dram.bytes_per_second":
+        return device.dram.total_bytes_per_second
+    return float(getattr(getattr(device, table), rest))
+
+
+def with_constants(device: Device, values: Mapping[str, float]) -> Device:
+    """The device with some constants changed."""
+    for name, value in values.items():
+        device = _with(device, name, value)
+    return device
+
+
+def _with(device: Device, name: str, value: float) -> Device:
+    table, _, field = name.partition(".")
+    if table == "kernels":
+        return _with_kernel(device, field, value)
+    if name == "dmas.bytes_per_cycle":
+        dmas = tuple(dataclasses.replace(dma, bytes_per_cycle=value) for dma in device.dmas)
+        links = tuple(dataclasses.replace(link, bytes_per_cycle=value) for link in device.links)
+        return dataclasses.replace(device, dmas=dmas, links=links)
+    if name == "dram.bytes_per_second":
+        return dataclasses.replace(device, dram=dataclasses.replace(device.dram, **dict.fromkeys(_DRAM_RATES, value)))
+    if table == "dram":
+        return dataclasses.replace(device, dram=dataclasses.replace(device.dram, **{field: value}))
+    if table == "control":
+        return dataclasses.replace(device, control=dataclasses.replace(device.control, **{field: value}))
+    raise UsageError(with_hint(f"no constant is called '{name}'", "see npuflow.validate.constants"))
+
+
+def _with_kernel(device: Device, rest: str, value: float) -> Device:
+    kind, _, field = rest.rpartition(".")
+    whole = field.endswith("cycles")
+    changed: Mapping[str, float] = {field: round(value) if whole else value}
+    kernels = tuple(
+        dataclasses.replace(known, **changed) if _is(known, kind) else known  # type: ignore[arg-type]
+        for known in device.kernels
+    )
+    return dataclasses.replace(device, kernels=kernels)
+
+
+def _is(known: KernelKind, kind: str) -> bool:
+    name, _, acc = kind.partition("/")
+    return known.kind == name and acc in ("", known.acc)

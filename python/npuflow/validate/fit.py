@@ -1,0 +1,87 @@
+"""Constants of a device from measurements: damped Gauss-Newton on relative errors, robust against single rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import exp, log
+
+import numpy as np
+from numpy.typing import NDArray
+
+from npuflow.target import Device
+from npuflow.validate.constants import constant, with_constants
+from npuflow.validate.predict import Prepared, predict_us
+
+Progress = Callable[[int, float], None]
+_STEP = 0.04
+_SMALL_ERROR = 0.03  # errors below this count by their square, larger ones by their size
+_PRIOR = 0.05  # how much a row-sized error a change by a factor of e costs: keeps what the rows don't tell
+_MOST_CHANGE = 0.5
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Fitted values by name, and the mean absolute relative error they leave."""
+
+    values: dict[str, float]
+    mean_error: float
+
+
+def errors(rows: Sequence[Prepared], device: Device) -> NDArray[np.float64]:
+    """log(predicted / measured) of every row."""
+    return np.array([log(predict_us(row, device) / row.row.time_us) for row in rows])
+
+
+def fit(
+    rows: Sequence[Prepared], device: Device, names: Sequence[str], rounds: int = 5, progress: Progress | None = None
+) -> Fit:
+    """Changes the named constants, in proportion, to where the rows' errors are least."""
+    start = np.array([log(constant(device, name)) for name in names])
+    point = start.copy()
+
+    def at(values: NDArray[np.float64]) -> NDArray[np.float64]:
+        return errors(rows, with_constants(device, {n: exp(v) for n, v in zip(names, values)}))
+
+    residual = at(point)
+    for round_ in range(rounds):
+        slopes = np.column_stack([(at(point + _STEP * unit) - residual) / _STEP for unit in np.eye(len(names))])
+        change = _step(slopes, residual, point - start)
+        point, residual, moved = _search(at, point, residual, change)
+        if progress is not None:
+            progress(round_, _loss(residual))
+        if not moved:
+            break
+    return Fit({name: exp(value) for name, value in zip(names, point)}, float(np.mean(np.abs(np.expm1(residual)))))
+
+
+def _step(
+    slopes: NDArray[np.float64], residual: NDArray[np.float64], away: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """The weighted least-squares step, with a pull towards where the fit began."""
+    weights = 1 / np.sqrt(np.maximum(np.abs(residual), _SMALL_ERROR))
+    pull = np.eye(slopes.shape[1]) * _PRIOR * float(np.mean(weights))
+    matrix = np.vstack([slopes * weights[:, None], pull])
+    target = np.concatenate([-residual * weights, -pull @ away])
+    change, *_ = np.linalg.lstsq(matrix, target, rcond=None)
+    return np.clip(change, -_MOST_CHANGE, _MOST_CHANGE)
+
+
+def _search(
+    at: Callable[[NDArray[np.float64]], NDArray[np.float64]],
+    point: NDArray[np.float64],
+    residual: NDArray[np.float64],
+    change: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64], bool]:
+    """The first of ever shorter steps that helps; where none does, where it was."""
+    for share in (1.0, 0.5, 0.25, 0.1):
+        candidate = point + share * change
+        found = at(candidate)
+        if _loss(found) < _loss(residual):
+            return candidate, found, True
+    return point, residual, False
+
+
+def _loss(residual: NDArray[np.float64]) -> float:
+    size = np.abs(residual)
+    return float(np.mean(np.where(size < _SMALL_ERROR, size**2 / (2 * _SMALL_ERROR), size - _SMALL_ERROR / 2)))

@@ -1,0 +1,95 @@
+"""Rows to designs: layouts, types and grids as the columns and the note say."""
+
+import dataclasses
+
+import pytest
+
+import npuflow
+import npuflow.pipelines  # noqa: F401  (registers our passes and pipelines)
+from npuflow.schedule.kernel_cycles import KernelShape, kernel_cycles
+from npuflow.target import load_device
+from npuflow.validate.designs import design_of, device_of, kind_of, module_text, why_unsupported
+from npuflow.validate.measurements import Measurement
+from npuflow.validate.predict import Prepared, Skipped, predict_us, prepare
+
+ROW = Measurement(
+    "r", "npu2", "test", "matmul", "bf16", "f32", m=512, k=256, n=512, l1_m=64, l1_k=32, l1_n=128, l2_k=128, rows=4,
+    cols=8, kernel="external", kernel_macs_per_cycle=0, time_us=100, note="herd is M over cols, N over rows",
+)  # fmt: skip
+NPU2 = load_device("npu2")
+
+
+def test_a_turned_grid() -> None:
+    design = design_of(ROW, NPU2)
+    assert (design.grid, design.tile_l2, design.turned) == ((8, 4), (512, 512, 128), True)
+    upright = design_of(dataclasses.replace(ROW, note=""), NPU2)
+    assert (upright.grid, upright.tile_l2) == ((4, 8), (256, 1024, 128))
+
+
+def test_types_of_sums() -> None:
+    def types(kernel: str, out_type: str) -> tuple[str, str, int]:
+        design = design_of(dataclasses.replace(ROW, kernel=kernel, out_type=out_type), NPU2)
+        return design.types[2], design.result_type, design.cast_elements
+
+    assert types("external", "f32") == ("f32", "f32", 0)
+    assert types("direct", "bf16") == ("bf16", "bf16", 0)
+    assert types("drain", "bf16") == ("f32", "bf16", 0)
+    assert types("fused-cast", "bf16") == ("f32", "f32", 512 * 512)
+
+
+def test_layouts_and_conversions_in_the_module() -> None:
+    row = dataclasses.replace(ROW, note="B column-major", kernel="drain", out_type="bf16")
+    text = module_text(row, design_of(row, NPU2), (8, 8, 8))
+    assert "tensor<512x256xbf16>, %b: tensor<512x256xbf16>" in text
+    assert "affine_map<(m, n, k) -> (n, k)>" in text
+    assert "arith.truncf %x : f32 to bf16" in text
+
+
+def test_l2_k_where_nothing_is_said_divides_k_and_fits() -> None:
+    row = dataclasses.replace(ROW, l2_k=0, k=96 * 32)
+    k = design_of(row, NPU2).l2_k
+    assert k % 32 == 0
+    assert row.k % k == 0
+    assert k * (512 + 512) * 2 * 2 <= NPU2.capacity_bytes(2, 4, 8)
+
+
+def test_hawk_point_parts_have_a_device_of_their_own() -> None:
+    assert device_of(dataclasses.replace(ROW, device="npu1", note="a Hawk Point part")) == "npu1-hawk"
+    assert kind_of(dataclasses.replace(ROW, kernel="O3-vectorised-L2-256x256")) == "O3-vectorised"
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"op": "rmsnorm"}, "operator rmsnorm"),
+        ({"rows": 0}, "without a shape, tile or grid"),
+        ({"device": "npu9"}, "npu9"),
+        ({"kernel": "nobody's"}, "unknown kernel kind"),
+        ({"l1_m": 512}, "L1 of a core needs"),
+    ],
+)
+def test_what_cannot_be_built_says_why(changes: dict[str, object], reason: str) -> None:
+    row = dataclasses.replace(ROW, **changes)  # type: ignore[arg-type]
+    skipped = prepare(row, npuflow.run_pipeline)
+    assert isinstance(skipped, Skipped)
+    assert reason in skipped.reason
+    assert (why_unsupported(row) is not None) == (reason in ("operator rmsnorm", "without a shape, tile or grid"))
+
+
+def test_a_kernel_alone_takes_what_the_model_says() -> None:
+    row = dataclasses.replace(
+        ROW, op="core_kernel", kernel="hand-tuned", in_type="i8", out_type="i16", l1_m=64, l1_k=216, l1_n=64
+    )
+    prepared = prepare(row, npuflow.run_pipeline)
+    assert isinstance(prepared, Prepared)
+    shape = KernelShape("matmul", ("i8", "i8", "i16"), 64 * 64, 2, 64 * 216 * 64, 64 * 64 * 2)
+    cycles = kernel_cycles(shape, NPU2, "hand-tuned")
+    assert predict_us(prepared, NPU2) == pytest.approx(cycles / 1800)
+    assert cycles >= 64 * 216 * 64 / 512
+
+
+def test_published_rates_are_used_where_there_are_any() -> None:
+    slow = prepare(dataclasses.replace(ROW, kernel_macs_per_cycle=10), npuflow.run_pipeline)
+    assert isinstance(slow, Prepared)
+    # Each core multiplies 64 x 128 tiles over k = 256, at 10 per cycle and 1800 cycles per microsecond.
+    assert predict_us(slow, NPU2) > 64 * 128 * 256 / 10 / 1800

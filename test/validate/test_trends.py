@@ -1,0 +1,69 @@
+"""What hardware.md and publications say of designs comes out of the mechanism: the same design, with one thing changed."""
+
+import dataclasses
+
+import pytest
+
+import npuflow
+import npuflow.pipelines  # noqa: F401  (registers our passes and pipelines)
+from npuflow.validate.measurements import Measurement
+from npuflow.validate.predict import Prepared, predict_us, prepare
+
+COLUMNS_OF_B = "B column-major; C single-buffered"
+
+# Three GEMMs of arXiv 2512.13282, with the published rates of their kernels.
+NPU1_BF16 = Measurement(
+    "npu1", "npu1", "test", "matmul", "bf16", "bf16", m=4224, k=4032, n=4224, l1_m=96, l1_k=56, l1_n=96, l2_k=224,
+    rows=4, cols=4, kernel="hand-tuned", kernel_macs_per_cycle=99.8, time_us=46115.2, note=COLUMNS_OF_B,
+)  # fmt: skip
+NPU1_I8 = dataclasses.replace(
+    NPU1_BF16, in_type="i8", out_type="i8", m=4032, n=4032, l1_m=112, l1_k=112, l1_n=112, l2_k=448,
+    kernel_macs_per_cycle=212.5, time_us=20106.8,
+)  # fmt: skip
+NPU2_I16 = Measurement(
+    "npu2", "npu2", "test", "matmul", "i8", "i16", m=4096, k=4320, n=4480, l1_m=128, l1_k=72, l1_n=112, l2_k=432,
+    rows=4, cols=8, kernel="hand-tuned", kernel_macs_per_cycle=307.2, time_us=5152.6, note=COLUMNS_OF_B,
+)  # fmt: skip
+
+
+def time_us(row: Measurement, *, overlapped: bool = True) -> float:
+    prepared = prepare(row, npuflow.run_pipeline, overlapped=overlapped)
+    assert isinstance(prepared, Prepared), prepared.reason
+    return predict_us(prepared, prepared.device)
+
+
+@pytest.mark.parametrize("row", [NPU1_I8, NPU2_I16], ids=["npu1", "npu2"])
+def test_set_up_that_is_not_overlapped_costs_about_a_quarter(row: Measurement) -> None:
+    # Published: 27 to 28 % on such designs, which is all that the array idles between two blocks.
+    assert 1.15 < time_us(row, overlapped=False) / time_us(row) < 1.35
+
+
+def test_short_contiguous_runs_collapse_the_bandwidth() -> None:
+    # Published: 3.12 TOPS with runs of 224 elements, 1.27 with 56; a factor of 2.46.
+    times = [time_us(dataclasses.replace(NPU1_BF16, l2_k=k)) for k in (224, 112, 56)]
+    assert times == sorted(times)
+    assert times[2] / times[0] == pytest.approx(3.12 / 1.27, rel=0.15)
+
+
+def test_rows_of_b_cost_more_than_columns() -> None:
+    # Published for npu2: 9 to 25 %. Runs are l1_n = 112 bytes long instead of l2_k = 432.
+    rows = dataclasses.replace(NPU2_I16, note="C single-buffered")
+    assert 1.09 < time_us(rows) / time_us(NPU2_I16) < 1.35
+
+
+def test_room_for_a_second_c_costs_more_than_it_gives() -> None:
+    # Published: 26.1 TOPS with C double-buffered, for which tiles shrink to 112x48x96, against 30.8; a factor of 0.85.
+    model = dataclasses.replace(NPU2_I16, kernel_macs_per_cycle=0)
+    smaller = dataclasses.replace(model, m=4032, n=4608, l1_m=112, l1_k=48, l1_n=96, note="B column-major; C double-buffered")
+    speeds = [row.macs / time_us(row) for row in (smaller, model)]
+    assert speeds[0] / speeds[1] == pytest.approx(26.1 / 30.8, rel=0.1)
+
+
+def test_a_single_c_costs_little_where_k_is_long() -> None:
+    # Published: less than 5 % while K / k > 20. With K / k = 4 the way out of the core, 64 * 64 * 2 bytes, shows.
+    single = dataclasses.replace(NPU2_I16, l1_m=64, l1_n=64, m=1024, n=1024, kernel_macs_per_cycle=40)
+    double = dataclasses.replace(single, note="B column-major; C double-buffered")
+    long = time_us(single) / time_us(double)
+    assert 1 <= long < 1.05
+    short = [time_us(dataclasses.replace(row, k=288, l2_k=288)) for row in (single, double)]
+    assert short[0] / short[1] > max(long, 1.02)
