@@ -85,7 +85,7 @@ class Compiled:
     device: Device
     pipeline: str
     functions: tuple[Function, ...]
-    given: str
+    given: str = field(repr=False)
     module: ir.Module = field(repr=False, compare=False)
 
     def __getitem__(self, name: str) -> Function:
@@ -215,7 +215,7 @@ def _schedule_all(
     for function in functions_of(module.operation):
         signature = signatures[str(function.opview.name.value)]
         try:
-            compiled.append(schedule_function(function, signature, device, kernel_macs_per_cycle))
+            compiled.append(schedule_function(module, function, signature, device, kernel_macs_per_cycle))
         except InputError as error:
             problems += error.diagnostics
     if problems:
@@ -242,8 +242,8 @@ def _verified(
     function: Function, references: dict[str, Future[Reference]], verify: bool | None, on_step: OnStep
 ) -> Verified:
     if function.name not in references:
-        reason = "not asked for" if verify is False else f"more than {VERIFIED_MACS} multiply-accumulates"
-        return Verified.skipped(reason)
+        too_many = f"more than {VERIFIED_MACS} multiply-accumulates, and not asked for"
+        return Verified.skipped("switched off" if verify is False else too_many)
     on_step(f"computing @{function.name} with IREE")
     try:
         reference = references[function.name].result()

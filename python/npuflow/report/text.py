@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from npuflow.execute.verification import Status
 from npuflow.report.model import EngineClass, FunctionReport, LevelTraffic, Loss, Report, TensorTraffic
@@ -15,6 +16,7 @@ _CELL = 11
 _AGAINST = {"iree": "IREE", "jit": "the input's own execution", "numpy": "numpy"}
 # A cause that took less than this share is not worth a word.
 _SHARE_SHOWN = 0.005
+_LOSS_SHOWN = 0.0005
 
 
 def text_of(report: Report) -> str:
@@ -141,17 +143,19 @@ CAUSE_WORDS = {
 
 
 def _losses(function: FunctionReport) -> Iterator[str]:
-    if not function.losses:
+    shown = largest_losses(function)
+    if not shown:
         yield _line("losses", "none that a run without it would show")
         return
     yield f"{_INDENT}the largest losses, each measured by a run without it (they overlap)"
-    for loss in largest_losses(function):
+    for loss in shown:
         yield f"{_INDENT}{percent(loss.saved_share):>6}  {quantity(loss.saved_us / 1e6, 's'):>9}  {loss.what}"
 
 
 def largest_losses(function: FunctionReport) -> list[Loss]:
     """The losses to show: a broad one gives way to a narrower one that explains it."""
-    return [loss for loss in function.losses if loss.explained_by is None][:LOSSES_SHOWN]
+    found = (loss for loss in function.losses if loss.explained_by is None and loss.saved_share >= _LOSS_SHOWN)
+    return list(islice(found, LOSSES_SHOWN))
 
 
 def _memory(function: FunctionReport) -> Iterator[str]:

@@ -7,12 +7,13 @@ The one place that knows the way there: everything behind it (reports, the comma
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import ceil
 
 import numpy as np
 
 from npuflow.bindings import ir
+from npuflow.core.passes import fail, ops_of
 from npuflow.errors import UsageError, with_hint
 from npuflow.execute.arrays import Array, ArraySpec, Signature
 from npuflow.schedule.build import Scheduled, build_schedule
@@ -30,7 +31,8 @@ from npuflow.target import Device
 class CompiledFunction:
     """A function's program for a device. `shapes` are those of its kernels, by the kernels' names.
 
-    `has_given_rate` says that the matmul kernels' times are the user's, calls included.
+    `has_given_rate` says that the matmul kernels' times are the user's, calls included. `module` keeps alive what the
+    schedule's kernels are ops of.
     """
 
     signature: Signature
@@ -38,6 +40,7 @@ class CompiledFunction:
     program: Program
     scheduled: Scheduled
     shapes: Mapping[str, KernelShape]
+    module: ir.Module = field(repr=False, compare=False)
     has_given_rate: bool = False
 
     @property
@@ -75,9 +78,14 @@ class Execution:
 
 
 def schedule_function(
-    function: ir.Operation, signature: Signature, device: Device, kernel_macs_per_cycle: float | None = None
+    module: ir.Module,
+    function: ir.Operation,
+    signature: Signature,
+    device: Device,
+    kernel_macs_per_cycle: float | None = None,
 ) -> CompiledFunction:
-    """The program of a bufferized function; `signature` is that of the function as it was given."""
+    """The program of a bufferized function of `module`; `signature` is that of the function as it was given."""
+    _check_bufferized(function)
     with function.context:
         scheduled = build_schedule(function, device)
     shapes = {kernel_name(key): shape for key, shape in enumerate(scheduled.shapes)}
@@ -85,7 +93,24 @@ def schedule_function(
     if kernel_macs_per_cycle is not None:
         cycles |= {name: ceil(shape.macs / kernel_macs_per_cycle) for name, shape in shapes.items() if shape.macs}
     program = flatten(scheduled.schedule, device, cycles)
-    return CompiledFunction(signature, device, program, scheduled, shapes, kernel_macs_per_cycle is not None)
+    is_given = kernel_macs_per_cycle is not None
+    return CompiledFunction(signature, device, program, scheduled, shapes, module, is_given)
+
+
+def _check_bufferized(function: ir.Operation) -> None:
+    """Only what has reached memrefs, on chip ones among them, can be scheduled."""
+    kinds = {str(result.type) for op in ops_of(function) for result in op.results}
+    tensors = sorted(kind for kind in kinds if kind.startswith("tensor<"))
+    if tensors:
+        what = f"@{function.opview.name.value} still works on {tensors[0]} where the pipeline ends"
+        raise fail(function, what, "use a pipeline that ends in memrefs, as npuflow-stream-k")
+    if not any(op.name == "memref.alloc" and _is_on_chip(op) for op in ops_of(function)):
+        what = f"@{function.opview.name.value} has no buffer in L1 or L2 where the pipeline ends"
+        raise fail(function, what, "use a pipeline that moves data into the array, as npuflow-stream-k")
+
+
+def _is_on_chip(allocation: ir.Operation) -> bool:
+    return ir.MemRefType(allocation.results[0].type).memory_space is not None
 
 
 def simulate_function(

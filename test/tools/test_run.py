@@ -1,0 +1,161 @@
+"""`npuflow run` as a process: exit codes, files, what it says about wrong schedules."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import npuflow
+from npuflow.compiler import Function
+from npuflow.execute.verification import Judge, Status, make_references
+from npuflow.simulate.program import Cause
+from npuflow.simulate.verify_function import verify_function
+
+ROOT = Path(__file__).resolve().parents[2]
+SMALL = """func.func @matmul(%a: tensor<33x40xi8>, %b: tensor<40x50xi8>) -> tensor<33x50xi32> {
+  %zero = arith.constant 0 : i32
+  %empty = tensor.empty() : tensor<33x50xi32>
+  %fill = linalg.fill ins(%zero : i32) outs(%empty : tensor<33x50xi32>) -> tensor<33x50xi32>
+  %sum = linalg.matmul
+    ins(%a, %b : tensor<33x40xi8>, tensor<40x50xi8>) outs(%fill : tensor<33x50xi32>) -> tensor<33x50xi32>
+  return %sum : tensor<33x50xi32>
+}
+"""
+
+
+def run(*arguments: str, text: str = SMALL, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    paths = [os.environ.get("PYTHONPATH", ""), str(ROOT / "python")]
+    return subprocess.run(
+        [sys.executable, "-m", "npuflow.tools.npuflow", *arguments],
+        input=text,
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))},
+        timeout=120,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["run"], 2, "expected one input file, got 0"),
+        (["run", "-", "--no-such-flag"], 2, "unknown flag of npuflow run '--no-such-flag'"),
+        (["run", "-", "--verify", "--no-verify"], 2, "exclude each other"),
+        (["run", "-", "--kernel-macs-per-cycle=fast"], 2, "cannot be 'fast'"),
+        (["run", "-", "--kernel-macs-per-cycle=0"], 2, "give a positive number"),
+        (["run", "-", "--pipeline=npuflow-strem-k"], 2, "did you mean npuflow-stream-k"),
+        (["run", "-", "--tile-l2=a,b,c"], 2, "expected an integer"),
+        (["run", "missing.mlir"], 1, "no such file"),
+        (["run", "-", "--device=npu9"], 1, "did you mean npu2"),
+        (["run", "-", "--device=npu2", "--columns=9"], 1, "a grid of 1x9 cores doesn't fit"),
+        (["run", "-", "--grid=9,9"], 1, "<stdin>:5:10: error: grid 9x9"),
+        (["run", "-", "--pipeline=canonicalize"], 1, "still works on tensor<"),
+        (["devices", "nothing"], 1, "unknown device 'nothing'"),
+        (["devices", "--all"], 2, "unknown flag of npuflow devices"),
+    ],
+)
+def test_what_cannot_be_run_is_refused(arguments: list[str], code: int, said: str) -> None:
+    result = run(*arguments)
+    assert (result.returncode, said in result.stderr) == (code, True), result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_files_are_written_and_agree_with_each_other(tmp_path: Path) -> None:
+    files = ["--json=r.json", "--trace=t.json", "--html=p.html"]
+    result = run("run", "-", "--device=toy", *files, cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    report = json.loads((tmp_path / "r.json").read_text())
+    assert f"{report['functions'][0]['cycles']} cycles" in result.stdout
+    assert "verified    bit-exact, against IREE" in result.stdout
+    assert json.loads((tmp_path / "t.json").read_text())["traceEvents"]
+    assert str(report["functions"][0]["cycles"]) in (tmp_path / "p.html").read_text()
+
+
+def test_nothing_is_written_when_the_input_is_refused(tmp_path: Path) -> None:
+    result = run("run", "-", "--grid=9,9", "--json=r.json", "--html=p.html", cwd=tmp_path)
+    assert result.returncode == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_runs_are_alike_to_the_byte(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        assert run("run", "-", f"--json={name}.json", f"--trace={name}.trace", cwd=tmp_path).returncode == 0
+    for kind in ("json", "trace"):
+        assert (tmp_path / f"a.{kind}").read_bytes() == (tmp_path / f"b.{kind}").read_bytes()
+
+
+def test_devices_lists_what_there_is() -> None:
+    assert [line.split()[0] for line in run("devices").stdout.splitlines()] == ["npu1", "npu1-hawk", "npu2", "toy"]
+    details = run("devices", "toy:1").stdout
+    assert "2 rows x 1 columns at 1 GHz" in details
+    # 64 MAC/cycle on two cores
+    assert "0.256 Tops/s in all" in details
+
+
+# The same from Python
+
+
+def function() -> Function:
+    return npuflow.compile(SMALL, "npuflow-stream-k{grid=2,2 tile-l2=32,32,32 tile-l1=16,16,16}", device="toy")[
+        "matmul"
+    ]
+
+
+def test_arrays_go_through_the_array() -> None:
+    random = np.random.default_rng(1)
+    a = random.integers(-128, 128, (33, 40)).astype(np.int8)
+    b = random.integers(-128, 128, (40, 50)).astype(np.int8)
+    (result,) = function().execute(a, b)
+    assert np.array_equal(result, a.astype(np.int32) @ b.astype(np.int32))
+
+
+@pytest.mark.parametrize(
+    ("inputs", "said"),
+    [
+        ((np.zeros((33, 40), np.int8),), "takes 2 arrays, got 1"),
+        ((np.zeros((33, 40), np.int8), np.zeros((40, 51), np.int8)), "argument 1 of @matmul is int8[40, 51]"),
+        ((np.zeros((33, 40), np.int32), np.zeros((40, 50), np.int8)), "argument 0 of @matmul is int32[33, 40]"),
+    ],
+)
+def test_wrong_arrays_are_refused(inputs: tuple[np.ndarray, ...], said: str) -> None:
+    with pytest.raises(npuflow.UsageError) as refused:
+        function().execute(*inputs)
+    assert said in str(refused.value)
+
+
+def test_an_unknown_function_gets_the_nearest_names() -> None:
+    with pytest.raises(npuflow.UsageError, match="did you mean matmul"):
+        npuflow.compile(SMALL)["matmull"]
+
+
+def test_a_module_is_compiled_as_it_stays() -> None:
+    module = npuflow.parse(SMALL, npuflow.new_context())
+    before = str(module)
+    assert npuflow.compile(module, device="toy").run().ok
+    assert str(module) == before
+
+
+def test_a_schedule_that_does_not_wait_is_found_out_and_both_steps_are_named() -> None:
+    good = function().compiled
+    semaphores = tuple(
+        replace(s, initial=1, maximum=s.maximum + 1) if s.cause is Cause.DATA and s.name.startswith("l1_") else s
+        for s in good.program.semaphores
+    )
+    bad = replace(good, program=replace(good.program, semaphores=semaphores))
+    module = npuflow.parse(SMALL, npuflow.new_context())
+    (reference,) = make_references(module.operation, "matmul", 0, Judge.IREE)
+    assert verify_function(good, reference).status is Status.OK
+    wrong = verify_function(bad, reference)
+    assert wrong.status is Status.WRONG
+    assert any("'matmul' of 'core (0,0)'" in hazard for hazard in wrong.hazards)
+    races = [hazard for hazard in wrong.hazards if hazard.startswith("race")]
+    assert all(hazard.count("' of '") == 2 for hazard in races)
