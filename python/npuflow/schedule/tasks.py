@@ -84,8 +84,10 @@ class Tasks:
         self.descriptors[id(statement)] = alone * parts
 
     def _is_alone(self, statement: Transfer, loop: Loop, routes: Routes) -> bool:
-        """Whether nothing else in the loop needs the statement's engines."""
+        """Whether nothing else in the loop needs the statement's engines, nor a wait for a block's result."""
         transfers = [s for s, _ in walk(loop.body) if isinstance(s, Transfer)]
+        if not self.overlapped and any(s.target.buffer.space == L3 for s in transfers):
+            return False
         return sum(self._same_engine(s, statement, routes) for s in transfers) == 1
 
     def _same_engine(self, one: Transfer, other: Transfer, routes: Routes) -> bool:

@@ -33,6 +33,11 @@ class Prepared:
     design: Design | None = None
     scheduled: Scheduled | None = None
 
+    @property
+    def kind(self) -> str:
+        """The kind of its kernel, as device files name it."""
+        return kind_of(self.row)
+
 
 @dataclass(frozen=True)
 class Skipped:
