@@ -50,7 +50,7 @@ def test_second_slots_make_a_single_buffered_program_the_double_buffered_one(dep
 
 def test_without_control_dram_and_compute_the_dma_channels_are_left() -> None:
     program = without_control(without_dram(without_compute(small().compiled.program)))
-    # A is read for both columns of blocks, 16 KiB, by rows: a memory tile's channel of 4 bytes a cycle takes half of it.
+    # A is read for both columns of blocks, 16 KiB; each of two shim channels of 4 bytes a cycle brings half of it.
     assert simulate(program).cycles >= 16 * 1024 // 2 // 4
     assert simulate(program).cycles < simulate(small().compiled.program).cycles
 

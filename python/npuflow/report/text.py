@@ -17,6 +17,7 @@ _AGAINST = {"iree": "IREE", "jit": "the input's own execution", "numpy": "numpy"
 # A cause that took less than this share is not worth a word.
 _SHARE_SHOWN = 0.005
 _LOSS_SHOWN = 0.0005
+_CAUSES_SHOWN = 4
 
 
 def text_of(report: Report) -> str:
@@ -122,8 +123,8 @@ def _engines(function: FunctionReport) -> Iterator[str]:
 
 
 def causes_text(engines: EngineClass) -> str:
-    """The causes that took a share worth a word, the largest first."""
-    shown = sorted(engines.shares.items(), key=lambda item: -item[1])
+    """The largest causes that took a share worth a word."""
+    shown = sorted(engines.shares.items(), key=lambda item: -item[1])[:_CAUSES_SHOWN]
     return ", ".join(f"{CAUSE_WORDS[name]} {percent(share)}" for name, share in shown if share >= _SHARE_SHOWN)
 
 
