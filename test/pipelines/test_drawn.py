@@ -69,7 +69,7 @@ def cases(draw: st.DrawFn) -> Case:
         shape = draw(st.sampled_from(device.matmul_shapes(operand, operand, accumulator)))
         pack = (shape.m, shape.n, shape.k)
     grid = (draw(st.integers(1, device.rows)), draw(st.integers(1, device.columns)))
-    l1 = tuple(p * draw(st.sampled_from([1, 2, 3, 16])) for p in pack)
+    l1 = tuple(p * draw(st.sampled_from([1, 2, 3, 40])) for p in pack)
     l2 = (grid[0] * l1[0], grid[1] * l1[1], l1[2] * draw(st.integers(1, 3)))
     options = {"grid": grid, "tile-l2": l2, "tile-l1": l1, "pack": pack}
     said = draw(st.sampled_from([tuple(options), ("grid", "pack"), ("tile-l1", "pack"), ("grid",), ()]))
