@@ -8,6 +8,7 @@ from npuflow.bindings import ir
 from npuflow.execute.jit import compile_function
 from npuflow.schedule.outline_kernel import outline_kernel
 from npuflow.schedule.project import kernel_name
+from npuflow.schedule.read_schedule import kernel_functions_of
 from npuflow.simulate.kernels import Abi, KernelFunction
 
 
@@ -28,3 +29,16 @@ def compile_kernel_function(module: ir.Operation, name: str) -> KernelFunction:
     """A kernel that is a function already, as in a schedule's module."""
     executable = compile_function(module, name, poison=False)
     return KernelFunction(executable.address, Abi.MEMREFS, executable)
+
+
+def compile_schedule_kernels(schedule: ir.Operation) -> Mapping[str, KernelFunction]:
+    """The kernels that a schedule's module holds, by name."""
+    return {name: _compile_outlined(op, name) for name, op in kernel_functions_of(schedule).items()}
+
+
+def _compile_outlined(function: ir.Operation, name: str) -> KernelFunction:
+    with function.context, function.location:
+        module = ir.Module.create()
+        copy = function.clone(ir.InsertionPoint(module.body)).operation
+        copy.attributes["sym_visibility"] = ir.StringAttr.get("public")
+    return compile_kernel_function(module.operation, name)
