@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 import npuflow
-import npuflow.pipelines  # noqa: F401  (registers our passes and pipelines)
+import npuflow.pipelines
 from npuflow.schedule.kernel_cycles import KernelShape, kernel_cycles
 from npuflow.target import load_device
 from npuflow.validate.designs import design_of, device_of, kind_of, module_text, why_unsupported

@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 import npuflow
-import npuflow.pipelines  # noqa: F401  (registers our passes and pipelines)
+import npuflow.pipelines
 from npuflow.errors import UsageError
 from npuflow.target import load_device
 from npuflow.validate.constants import constant, with_constants
@@ -48,7 +48,9 @@ def test_a_roofline_finds_the_numbers_that_made_its_rows() -> None:
         for n in (512, 2048, 8192):
             row = dataclasses.replace(ROW, k=k, n=n)
             compute = row.macs / (64 * 32 * 1.8e9)
-            rows.append((dataclasses.replace(row, time_us=max(compute, traffic_bytes(row, NPU2) / 40e9) * 1e6 + 90), NPU2))
+            rows.append(
+                (dataclasses.replace(row, time_us=max(compute, traffic_bytes(row, NPU2) / 40e9) * 1e6 + 90), NPU2)
+            )
     (fitted,) = fit_rooflines(rows).values()
     errors = [abs(fitted.predict_us(row, device) / row.time_us - 1) for row, device in rows]
     assert max(errors) < 0.02
@@ -60,7 +62,9 @@ def test_a_fit_finds_the_constants_that_made_its_rows() -> None:
     for k in (256, 2048):
         prepared = prepare(dataclasses.replace(ROW, k=k), npuflow.run_pipeline)
         assert isinstance(prepared, Prepared)
-        rows.append(dataclasses.replace(prepared, row=dataclasses.replace(prepared.row, time_us=predict_us(prepared, truth))))
+        rows.append(
+            dataclasses.replace(prepared, row=dataclasses.replace(prepared.row, time_us=predict_us(prepared, truth)))
+        )
     found = fit(rows, NPU2, ("control.launch_seconds", "kernels.external.issue_share"), rounds=8)
     assert found.mean_error < 0.02
     assert found.values["control.launch_seconds"] == pytest.approx(60e-6, rel=0.1)
@@ -68,7 +72,9 @@ def test_a_fit_finds_the_constants_that_made_its_rows() -> None:
 
 
 def test_constants_by_name() -> None:
-    changed = with_constants(NPU2, {"dmas.bytes_per_cycle": 5.0, "dram.bytes_per_second": 1e9, "kernels.direct/f32.call_cycles": 7})
+    changed = with_constants(
+        NPU2, {"dmas.bytes_per_cycle": 5.0, "dram.bytes_per_second": 1e9, "kernels.direct/f32.call_cycles": 7}
+    )
     assert {dma.bytes_per_cycle for dma in changed.dmas} == {link.bytes_per_cycle for link in changed.links} == {5.0}
     assert constant(changed, "dram.bytes_per_second") == changed.dram.read_bytes_per_second == 1e9
     assert {known.acc for known in changed.kernels if known.call_cycles == 7} == {"f32"}

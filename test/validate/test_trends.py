@@ -1,11 +1,11 @@
-"""What hardware.md and publications say of designs comes out of the mechanism: the same design, with one thing changed."""
+"""What publications say of designs comes out of the mechanism: the same design, with one thing changed."""
 
 import dataclasses
 
 import pytest
 
 import npuflow
-import npuflow.pipelines  # noqa: F401  (registers our passes and pipelines)
+import npuflow.pipelines
 from npuflow.validate.measurements import Measurement
 from npuflow.validate.predict import Prepared, predict_us, prepare
 
@@ -54,7 +54,9 @@ def test_rows_of_b_cost_more_than_columns() -> None:
 def test_room_for_a_second_c_costs_more_than_it_gives() -> None:
     # Published: 26.1 TOPS with C double-buffered, for which tiles shrink to 112x48x96, against 30.8; a factor of 0.85.
     model = dataclasses.replace(NPU2_I16, kernel_macs_per_cycle=0)
-    smaller = dataclasses.replace(model, m=4032, n=4608, l1_m=112, l1_k=48, l1_n=96, note="B column-major; C double-buffered")
+    smaller = dataclasses.replace(
+        model, m=4032, n=4608, l1_m=112, l1_k=48, l1_n=96, note="B column-major; C double-buffered"
+    )
     speeds = [row.macs / time_us(row) for row in (smaller, model)]
     assert speeds[0] / speeds[1] == pytest.approx(26.1 / 30.8, rel=0.1)
 

@@ -1,1 +1,1 @@
-"""Agreement with hardware: published measurements, the designs behind them, predictions, errors, and fitted constants."""
+"""Agreement with hardware: published measurements, the designs behind them, errors, and fitted constants."""

@@ -1,7 +1,8 @@
 """A device's constants by name, as a fit changes them. Pure.
 
 `dram.read_run_overhead_bytes`, `control.launch_seconds`, `dmas.bytes_per_cycle` (every channel), and for kernels
-`kernels.direct.issue_share`, or `kernels.direct/bf16.issue_share` for one accumulator type alone.
+`kernels.direct.issue_share`, or `kernels.direct/bf16.issue_share` for one accumulator type alone;
+`kernels.*.restart_cycles` is of all kinds that restart.
 """
 
 from __future__ import annotations
@@ -66,4 +67,6 @@ def _with_kernel(device: Device, rest: str, value: float) -> Device:
 
 def _is(known: KernelKind, kind: str) -> bool:
     name, _, acc = kind.partition("/")
+    if name == "*":
+        return known.restart_cycles > 0
     return known.kind == name and acc in ("", known.acc)

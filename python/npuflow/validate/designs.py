@@ -13,11 +13,18 @@ from npuflow.validate.measurements import Measurement
 
 _SHARED_MEMORY_SHARE = 0.5
 CAST = "fused-cast"
+# Whose control code waits for a block's results before it sets up the next block. Not published: inferred, because
+# their times say so (docs/simulator.md).
+WAITING_SOURCES = ("mlir-air",)
 
 
 @dataclass(frozen=True)
 class Design:
-    """How one row is built. `cast_elements` are converted by a launch of their own, behind the matmul."""
+    """How one row is built.
+
+    `overlapped` is whether a block's descriptors are set up while the block before is worked on; `cast_elements` are
+    converted by a launch of their own, behind the matmul.
+    """
 
     types: tuple[str, str, str]
     result_type: str
@@ -28,6 +35,7 @@ class Design:
     whole_k: bool
     columns_of_b: bool
     depth_result: int
+    overlapped: bool = True
     cast_elements: int = 0
 
     @property
@@ -45,8 +53,11 @@ def device_of(row: Measurement) -> str:
 
 
 def kind_of(row: Measurement) -> str:
-    """The kind of kernel, by the name that device files have for it: without the block behind `-L2-`."""
-    return row.kernel.partition("-L2-")[0]
+    """The kind of kernel, by the name that device files have for it.
+
+    That is without the block behind `-L2-`; a GEMM in front of a cast is an external kernel like others.
+    """
+    return "external" if row.kernel == CAST else row.kernel.partition("-L2-")[0]
 
 
 def why_unsupported(row: Measurement) -> str | None:
@@ -79,6 +90,7 @@ def design_of(row: Measurement, device: Device) -> Design:
         whole_k,
         "B column-major" in row.note,
         2 if "C double-buffered" in row.note else 1,
+        row.source.partition(" ")[0] not in WAITING_SOURCES,
         cast,
     )
 

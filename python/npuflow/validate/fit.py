@@ -55,16 +55,15 @@ def fit(
     return Fit({name: exp(value) for name, value in zip(names, point)}, float(np.mean(np.abs(np.expm1(residual)))))
 
 
-def _step(
-    slopes: NDArray[np.float64], residual: NDArray[np.float64], away: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _step(slopes: NDArray[np.float64], residual: NDArray[np.float64], away: NDArray[np.float64]) -> NDArray[np.float64]:
     """The weighted least-squares step, with a pull towards where the fit began."""
     weights = 1 / np.sqrt(np.maximum(np.abs(residual), _SMALL_ERROR))
     pull = np.eye(slopes.shape[1]) * _PRIOR * float(np.mean(weights))
     matrix = np.vstack([slopes * weights[:, None], pull])
     target = np.concatenate([-residual * weights, -pull @ away])
     change, *_ = np.linalg.lstsq(matrix, target, rcond=None)
-    return np.clip(change, -_MOST_CHANGE, _MOST_CHANGE)
+    clipped: NDArray[np.float64] = np.clip(change, -_MOST_CHANGE, _MOST_CHANGE)
+    return clipped
 
 
 def _search(

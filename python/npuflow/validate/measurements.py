@@ -100,6 +100,8 @@ def _measurement(row: Mapping[str, str | None], place: SourceLocation) -> Measur
         return row.get(column) or ""
 
     counts = {column.lower(): int(text(column) or 0) for column in _COUNTS}
-    words = {column: text(column) for column in ("id", "device", "source", "op", "in_type", "out_type", "kernel", "note")}
+    words = {
+        column: text(column) for column in ("id", "device", "source", "op", "in_type", "out_type", "kernel", "note")
+    }
     rate = float(text("kernel_macs_per_cycle") or 0)
     return Measurement(**counts, **words, kernel_macs_per_cycle=rate, time_us=float(text("time_us")), location=place)

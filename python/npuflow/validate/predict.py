@@ -20,13 +20,13 @@ from npuflow.target import Device, load_device
 from npuflow.validate.designs import Design, design_of, device_of, kind_of, module_text, why_unsupported
 from npuflow.validate.measurements import Measurement
 
-RunPipeline = Callable[[ir.Module, str], None]
+RunPipeline = Callable[[ir.Module, str], object]
 _CAST_BYTES = 4 + 2  # f32 read, bf16 written
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """A row that can be timed again and again with other constants of its device; without a schedule, a kernel alone."""
+    """A row that can be timed with any constants of its device; without a schedule, a kernel alone."""
 
     row: Measurement
     device: Device
@@ -47,8 +47,8 @@ class Skipped:
     reason: str
 
 
-def prepare(row: Measurement, run_pipeline: RunPipeline, *, overlapped: bool = True) -> Prepared | Skipped:
-    """Compiles a row's design down to its schedule; `overlapped` as in `build_schedule`."""
+def prepare(row: Measurement, run_pipeline: RunPipeline, *, overlapped: bool | None = None) -> Prepared | Skipped:
+    """Compiles a row's design down to its schedule; `overlapped` overrides what the design does."""
     reason = why_unsupported(row)
     if reason is not None:
         return Skipped(row, reason)
@@ -62,15 +62,16 @@ def prepare(row: Measurement, run_pipeline: RunPipeline, *, overlapped: bool = T
         return Skipped(row, str(error).splitlines()[0])
 
 
-def _schedule(row: Measurement, device: Device, run_pipeline: RunPipeline, overlapped: bool) -> Prepared:
+def _schedule(row: Measurement, device: Device, run_pipeline: RunPipeline, overlapped: bool | None) -> Prepared:
     device.kernel_kind(kind_of(row), _kernel_types(row))
     design = design_of(row, device)
     shape = device.matmul_shapes(*design.types)[0]
     module = parse(module_text(row, design, (shape.m, shape.n, shape.k)), new_context(), row.id)
     run_pipeline(module, f"{design.pipeline}{{device={device.name}}}")
+    waits_not = design.overlapped if overlapped is None else overlapped
     function = ops_of(module.operation, "func.func")[0]
     with module.context:
-        scheduled = build_schedule(function, device, kind_of(row), overlapped=overlapped)
+        scheduled = build_schedule(function, device, kind_of(row), overlapped=waits_not)
     return Prepared(row, device, design, scheduled)
 
 
