@@ -128,6 +128,18 @@ def test_other_functions_get_the_normwise_bound_and_say_why(body: str, reason: s
     assert allowed.min() == allowed.max()
 
 
+def test_an_op_without_a_body_is_not_taken_for_a_movement() -> None:
+    kind = "tensor<4x8xf32>"
+    text = f"""
+      func.func @f(%x: {kind}) -> {kind} {{
+        %e = tensor.empty() : {kind}
+        %r = linalg.softmax dimension(1) ins(%x : {kind}) outs(%e : {kind}) -> {kind}
+        return %r : {kind}
+      }}"""
+    _, (bound,) = bounds_for(text)
+    assert (bound.kind, bound.reason) == (BoundKind.NORMWISE, "linalg.softmax")
+
+
 def test_sums_that_overflow_have_no_derived_bound() -> None:
     body = """%c = arith.constant 6.0e+4 : f16
       %s = arith.mulf %x, %c : f16

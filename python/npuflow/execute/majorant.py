@@ -25,7 +25,8 @@ _TO_OPERAND = {"arith.negf", "math.absf"}
 _TO_MAXIMUM = {"arith.maxnumf", "arith.minimumf", "arith.minnumf"}
 _REPLACED = _TO_ADD | _TO_OPERAND | _TO_MAXIMUM
 _FROM_INTEGER = {"arith.sitofp", "arith.uitofp"}
-_MOVING = {"linalg", "tensor", "func", "bufferization"}
+_MOVING = {"tensor", "func", "bufferization"}
+_MOVING_LINALG = {f"linalg.{name}" for name in ("generic", "yield", "index", "fill", "copy", "pack", "unpack")}
 
 
 def flatten(module: ir.Operation, function: str) -> tuple[ir.Module, ir.Operation]:
@@ -58,9 +59,14 @@ def _rewrite(op: ir.Operation) -> str | None:
         op.erase()
     elif op.name == "arith.divf":
         return None if _is_constant(op.operands[1]) else "a division by a value that is no constant"
-    elif _is_about_floats(op) and op.name not in _UNCHANGED and op.name.partition(".")[0] not in _MOVING:
+    elif _is_about_floats(op) and not _keeps_signs(op):
         return op.name
     return None
+
+
+def _keeps_signs(op: ir.Operation) -> bool:
+    """Whether positive operands give positive results by themselves; a generic's body is judged op by op."""
+    return op.name in _UNCHANGED or op.name in _MOVING_LINALG or op.name.partition(".")[0] in _MOVING
 
 
 def _replacement(op: ir.Operation) -> ir.Value:
