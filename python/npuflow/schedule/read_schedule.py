@@ -16,6 +16,8 @@ from npuflow.schedule.emit import COORDINATE, ENGINE, EXTENTS
 from npuflow.schedule.model import Address, Ref, Schedule, Stage
 from npuflow.schedule.read_nest import evaluate_affine
 
+_MOST_PLACES = 1024
+
 _SEMAPHORE, _STREAM, _BUFFER = "semaphore", "stream", "buffer"
 
 
@@ -26,7 +28,7 @@ def schedules_of(root: ir.Operation) -> list[ir.Operation]:
 
 def read_schedule(module: ir.Operation) -> Schedule:
     """The schedule that a module holds; raises InputError, located, for what doesn't fit together."""
-    extents = {a.name: int(ir.IntegerAttr(a.attr).value) for a in ir.DictAttr(module.attributes[EXTENTS])}
+    extents = _extents(module)
     name = str(ir.StringAttr(module.attributes["sym_name"]).value) if "sym_name" in module.attributes else "schedule"
     schedule = Schedule(name, {"row": 1, "column": 1, "tile": 1, "part": 1, **extents})
     functions = []
@@ -40,6 +42,20 @@ def read_schedule(module: ir.Operation) -> Schedule:
         engine = _EngineReader(schedule).read(function)
         schedule.engines[engine.name] = engine
     return schedule
+
+
+def _extents(module: ir.Operation) -> dict[str, int]:
+    """How many there are of each coordinate; no array is so large that more than _MOST_PLACES makes sense."""
+    extents: dict[str, int] = {}
+    if not isinstance(module.attributes[EXTENTS], ir.DictAttr):
+        raise fail(module, f"{EXTENTS} is {module.attributes[EXTENTS]}", "write {row = 4 : i64, column = 4 : i64}")
+    for named in ir.DictAttr(module.attributes[EXTENTS]):
+        value = int(ir.IntegerAttr(named.attr).value) if isinstance(named.attr, ir.IntegerAttr) else 0
+        if not 1 <= value <= _MOST_PLACES:
+            what = f"{EXTENTS} has {named.name} = {named.attr}"
+            raise fail(module, what, f"give how many there are, from 1 to {_MOST_PLACES}")
+        extents[named.name] = value
+    return extents
 
 
 def kernel_functions_of(module: ir.Operation) -> dict[str, ir.Operation]:
@@ -129,6 +145,8 @@ class _EngineReader:
         if stage not in known:
             raise fail(function, unknown_name("stage", stage, known))
         names = {value: Affine.counter(name) for value, name in zip(block.arguments, span)}
+        if not isinstance(fields["lane"], ir.IntegerAttr) or int(ir.IntegerAttr(fields["lane"]).value) < 0:
+            raise fail(function, f"npu.engine has lane {fields['lane']}", "lanes are 0 and 1")
         lane = int(ir.IntegerAttr(fields["lane"]).value)
         steps = self._steps(block, names)
         return model.Engine(_string(function, "sym_name"), known[stage], lane, span, steps, location_of(function))
@@ -138,7 +156,7 @@ class _EngineReader:
         for child in block.operations:
             op = child.operation
             if op.name == "arith.constant":
-                names[op.results[0]] = Affine(int(ir.IntegerAttr(op.attributes["value"]).value))
+                names[op.results[0]] = _constant(op)
             elif op.name == "scf.for":
                 steps.append(self._loop(op, names))
             elif op.name.startswith("npu."):
@@ -157,6 +175,8 @@ class _EngineReader:
         trips = max(0, -(-(upper - lower) // step))
         block = op.regions[0].blocks[0]
         if COORDINATE in op.attributes:
+            if (lower, step) != (0, 1):
+                raise fail(op, f"a loop over coordinates goes from {lower} in steps of {step}", "go from 0 in steps of 1")
             name = _string(op, COORDINATE)
             body = self._steps(block, {**names, block.arguments[0]: Affine.counter(name)})
             return model.Each(name, trips, body, location_of(op))
@@ -222,6 +242,13 @@ class _EngineReader:
             operands.append(model.Operand(access, "r" in effect, "w" in effect))
         kernel, kind = _symbol(op, "kernel"), _string(op, "kind")
         return model.Compute(kernel, kind, _integer(op, "cycles"), tuple(operands), location_of(op))
+
+
+def _constant(op: ir.Operation) -> Affine:
+    value = op.attributes["value"]
+    if not isinstance(value, ir.IntegerAttr):
+        raise fail(op, f"arith.constant {value} is no index", "engines compute with indices only")
+    return Affine(int(ir.IntegerAttr(value).value))
 
 
 def _evaluate(op: ir.Operation, attribute: ir.Attribute, values: list[Affine]) -> tuple[Affine, ...]:

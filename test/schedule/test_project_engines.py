@@ -1,0 +1,101 @@
+"""Schedules of the pipelines: compact, the same read back, as many channels either way, and traffic on the byte."""
+
+from __future__ import annotations
+
+import pytest
+
+import npuflow
+from npuflow.bindings import ir
+from npuflow.core.passes import ops_of
+from npuflow.execute.programs import MatmulProgram, Tail, Types
+from npuflow.schedule.build import build_schedule
+from npuflow.schedule.legality import violations
+from npuflow.schedule.read_schedule import kernel_functions_of, read_schedule, schedules_of
+from npuflow.simulate.flatten import flatten
+from npuflow.simulate.run import simulate
+from npuflow.target import load_device
+
+PIPELINES = ("npuflow-stream-k", "npuflow-pad-pack", "npuflow-pack-peel")
+I32 = Types("i32", "i32")
+LARGE = MatmulProgram(1024, 512, 2048, I32)
+TILES = "grid=2,2 tile-l2=64,64,256 tile-l1=32,32,32 pack=4,8,8"
+MIB = 1 << 20
+
+
+def bufferized(program: MatmulProgram, pipeline: str) -> ir.Module:
+    module = npuflow.parse(program.text(), npuflow.new_context())
+    npuflow.run_pipeline(module, pipeline)
+    return module
+
+
+def scheduled(program: MatmulProgram, pipeline: str, device: str) -> ir.Module:
+    module = bufferized(program, pipeline)
+    npuflow.run_pipeline(module, f"npuflow-schedule{{device={device}}}")
+    return module
+
+
+@pytest.mark.parametrize("pipeline", PIPELINES)
+@pytest.mark.parametrize("program", [MatmulProgram(37, 41, 43, I32), MatmulProgram(64, 64, 64, I32, tails=(Tail.BIAS,))], ids=str)
+def test_ir_says_all_that_the_schedule_says(pipeline: str, program: MatmulProgram) -> None:
+    device = load_device("toy")
+    module = bufferized(program, f"{pipeline}{{device=toy grid=2,2 tile-l2=16,16,32 tile-l1=8,8,16}}")
+    with module.context:
+        built = build_schedule(ops_of(module.operation, "func.func")[0], device)
+    npuflow.run_pipeline(module, "npuflow-project-engines{device=toy}")
+    printed = npuflow.parse(str(module), npuflow.new_context())
+    (op,) = schedules_of(printed.operation)
+    read = read_schedule(op)
+    assert flatten(read, device) == flatten(built.schedule, device)
+    assert (read.arguments, read.results, read.extents) == (built.schedule.arguments, built.schedule.results, built.schedule.extents)
+
+
+def op_count(program: MatmulProgram, pipeline: str, device: str) -> int:
+    return len(ops_of(scheduled(program, pipeline, device).operation))
+
+
+@pytest.mark.parametrize("pipeline", PIPELINES)
+def test_the_ir_does_not_grow_with_sizes(pipeline: str) -> None:
+    tiles = "grid=4,4 tile-l2=64,64,128 tile-l1=16,16,32"
+    sizes = [(256, 256, 512), (512, 256, 512), (256, 1024, 512), (512, 512, 1024)]
+    counts = {op_count(MatmulProgram(*size, I32), f"{pipeline}{{device=npu2 {tiles}}}", "npu2") for size in sizes}
+    assert len(counts) == 1
+
+
+def test_the_ir_does_not_grow_with_the_array() -> None:
+    small = op_count(MatmulProgram(512, 512, 512, I32), "npuflow-stream-k{device=npu1 grid=4,4 tile-l2=64,64,64 tile-l1=16,16,32}", "npu1")
+    large = op_count(MatmulProgram(512, 512, 512, I32), "npuflow-stream-k{device=npu2 grid=4,8 tile-l2=64,128,64 tile-l1=16,16,32}", "npu2")
+    assert small == large
+
+
+@pytest.mark.parametrize("pipeline", ["npuflow-stream-k", "npuflow-pack-peel"])
+def test_traffic_is_what_the_tiles_ask_for(pipeline: str) -> None:
+    # A is read once for each of 512 / 64 columns of blocks, B once for each of 1024 / 64 rows; C is written once.
+    (op,) = schedules_of(scheduled(LARGE, f"{pipeline}{{device=npu1 {TILES}}}", "npu1").operation)
+    results = simulate(flatten(read_schedule(op), load_device("npu1")))
+    a, b = (results.traffic[name].read_bytes for name in ("arg0", "arg1"))
+    assert (a, b) == (1024 * 2048 * 4 * 8, 2048 * 512 * 4 * 16) == (64 * MIB, 64 * MIB)
+    assert results.level_traffic(3).written_bytes == 1024 * 512 * 4 == 2 * MIB
+
+
+def test_peeling_takes_no_more_channels() -> None:
+    engines = []
+    for pipeline in ("npuflow-stream-k", "npuflow-pack-peel"):
+        (op,) = schedules_of(scheduled(LARGE, f"{pipeline}{{device=npu1 {TILES}}}", "npu1").operation)
+        engines.append([engine.name for engine in flatten(read_schedule(op), load_device("npu1")).engines])
+    assert engines[0] == engines[1]
+
+
+@pytest.mark.parametrize("device", ["toy", "npu1", "npu2", "npu2:4x1", "npu2:4x3"])
+@pytest.mark.parametrize("types", [Types("i8", "i32"), Types("bf16", "f32"), I32], ids=str)
+def test_what_the_pipelines_choose_fits_the_device(device: str, types: Types) -> None:
+    target = load_device(device)
+    found = []
+    for pipeline in PIPELINES:
+        for size in ((4096, 4096, 4096), (1000, 1000, 1000), (256, 8192, 2048), (37, 41, 43)):
+            module = bufferized(MatmulProgram(*size, types), f"{pipeline}{{device={device}}}")
+            npuflow.run_pipeline(module, f"npuflow-project-engines{{device={device}}}")
+            (op,) = schedules_of(module.operation)
+            kernels = {name: len(f.regions[0].blocks[0].arguments) for name, f in kernel_functions_of(op).items()}
+            wrong = violations(read_schedule(op), target, kernels)
+            found += [f"{pipeline} {size}: {v}" for v in wrong if not v.is_warning]
+    assert found == []
