@@ -8,7 +8,7 @@ outputs = compiled["matmul"].execute(a, b)      # numpy arrays through the simul
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -23,8 +23,9 @@ from npuflow.core.pipeline_text import Nest, parse_pipeline
 from npuflow.core.runner import Instrumentation, PassRun, Runner
 from npuflow.dialect.context import new_context
 from npuflow.dialect.device import recorded_device
-from npuflow.errors import Diagnostic, InputError, UsageError, unknown_name, with_hint
+from npuflow.errors import Diagnostic, InputError, Severity, UsageError, unknown_name, with_hint
 from npuflow.execute.arrays import Array, Signature, functions_of, signature_of
+from npuflow.execute.data import random_arrays
 from npuflow.execute.lowering import NotExecutableError
 from npuflow.execute.verification import Judge, Reference, make_references
 from npuflow.frontend.contraction import STRATEGY, contractions
@@ -39,7 +40,7 @@ from npuflow.simulate.compiled import (
     simulate_function,
 )
 from npuflow.simulate.results import Results
-from npuflow.simulate.verify_function import Verified, verify_function
+from npuflow.simulate.verify_function import Verified, judge
 from npuflow.strategy.assign_strategy import AssignStrategy, problem_of
 from npuflow.strategy.strategy import strategy_fields
 from npuflow.target import DEFAULT_DEVICE, Device, load_device
@@ -107,7 +108,8 @@ class Compiled:
             }
             reports = [self._timed(function, on_step) for function in self.functions]
             pairs = zip(self.functions, reports)
-            checked = [replace(r, verified=_verified(f, references, verify, on_step)) for f, r in pairs]
+            checks = _Checks(references, verify, seed, on_step)
+            checked = [replace(report, verified=checks.verified(function)) for function, report in pairs]
         device = self.device
         summary = DeviceSummary(device.name, device.description, device.rows, device.columns, device.clock_hz)
         return Report(summary, self.pipeline, tuple(checked))
@@ -234,22 +236,36 @@ def _is_verified(function: Function, verify: bool | None) -> bool:
 
 def _reference(given: str, function: str, seed: int) -> Reference:
     """What IREE computes; in a context of its own, since it runs beside other work."""
-    (reference,) = make_references(parse(given, new_context()).operation, function, seed, Judge.IREE)
+    try:
+        (reference,) = make_references(parse(given, new_context()).operation, function, seed, Judge.IREE)
+    except ImportError as error:
+        hint = "pip install iree-base-compiler iree-base-runtime"
+        message = with_hint(f"@{function} cannot be compared with IREE: {error}", hint)
+        raise NotExecutableError(Diagnostic(Severity.ERROR, message)) from error
     return reference
 
 
-def _verified(
-    function: Function, references: dict[str, Future[Reference]], verify: bool | None, on_step: OnStep
-) -> Verified:
-    if function.name not in references:
-        too_many = f"more than {VERIFIED_MACS} multiply-accumulates, and not asked for"
-        return Verified.skipped("switched off" if verify is False else too_many)
-    on_step(f"computing @{function.name} with IREE")
-    try:
-        reference = references[function.name].result()
-    except (NotExecutableError, ImportError) as error:
-        if verify:
-            raise
-        return Verified.skipped(str(error))
-    on_step(f"executing @{function.name}")
-    return verify_function(function.compiled, reference)
+@dataclass(frozen=True)
+class _Checks:
+    """How functions are compared; `references` are being computed meanwhile, by function."""
+
+    references: Mapping[str, Future[Reference]]
+    verify: bool | None
+    seed: int
+    on_step: OnStep
+
+    def verified(self, function: Function) -> Verified:
+        """Executes the function while its reference may still be under way, and compares."""
+        if function.name not in self.references:
+            too_many = f"more than {VERIFIED_MACS} multiply-accumulates, and not asked for"
+            return Verified.skipped("switched off" if self.verify is False else too_many)
+        self.on_step(f"executing @{function.name}")
+        inputs = random_arrays(function.compiled.signature.inputs, self.seed)
+        execution = execute_function(function.compiled, inputs)
+        self.on_step(f"computing @{function.name} with IREE")
+        try:
+            return judge(execution, self.references[function.name].result())
+        except NotExecutableError as error:
+            if self.verify:
+                raise
+            return Verified.skipped("; ".join(diagnostic.message for diagnostic in error.diagnostics))

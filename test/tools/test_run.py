@@ -14,6 +14,7 @@ import pytest
 
 import npuflow
 from npuflow.compiler import Function
+from npuflow.execute.oracle import _program
 from npuflow.execute.verification import Judge, Status, make_references
 from npuflow.simulate.program import Cause
 from npuflow.simulate.verify_function import verify_function
@@ -159,3 +160,15 @@ def test_a_schedule_that_does_not_wait_is_found_out_and_both_steps_are_named() -
     assert any("'matmul' of 'core (0,0)'" in hazard for hazard in wrong.hazards)
     races = [hazard for hazard in wrong.hazards if hazard.startswith("race")]
     assert all(hazard.count("' of '") == 2 for hazard in races)
+
+
+def test_without_iree_nothing_is_compared_unless_that_was_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("iree", "iree.compiler", "iree.runtime"):
+        monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.setattr("npuflow.execute.oracle._program", _program.__wrapped__)
+    compiled = npuflow.compile(SMALL, device="toy")
+    verified = compiled.run().functions[0].verified
+    assert verified.status is Status.SKIPPED
+    assert "pip install iree-base-compiler" in verified.message
+    with pytest.raises(npuflow.InputError, match="cannot be compared with IREE"):
+        compiled.run(verify=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from npuflow.execute.compare import Comparison, compare
 from npuflow.execute.verification import Reference, Status
-from npuflow.simulate.compiled import CompiledFunction, execute_function
+from npuflow.simulate.compiled import CompiledFunction, Execution, execute_function
 from npuflow.simulate.program import Program
 from npuflow.simulate.results import Hazard, HazardKind, Results
 from npuflow.simulate.walk import sends
@@ -34,7 +34,11 @@ class Verified:
 
 def verify_function(function: CompiledFunction, reference: Reference) -> Verified:
     """Executes the function on the reference's inputs; wrong results and races are data, not exceptions."""
-    execution = execute_function(function, reference.inputs)
+    return judge(execute_function(function, reference.inputs), reference)
+
+
+def judge(execution: Execution, reference: Reference) -> Verified:
+    """An execution on the reference's inputs, compared with what the reference says."""
     pairs = zip(execution.outputs, reference.expected, reference.bounds, strict=True)
     comparisons = [compare(got, expected, bound) for got, expected, bound in pairs]
     hazards = tuple(str(hazard) for hazard in faults(execution.results))
