@@ -68,4 +68,4 @@ def test_a_single_c_costs_little_where_k_is_long() -> None:
     long = time_us(single) / time_us(double)
     assert 1 <= long < 1.05
     short = [time_us(dataclasses.replace(row, k=288, l2_k=288)) for row in (single, double)]
-    assert short[0] / short[1] > max(long, 1.02)
+    assert short[0] / short[1] > long + 0.01

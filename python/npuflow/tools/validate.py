@@ -51,19 +51,20 @@ def help_text(flags: Sequence[Flag]) -> str:
     lines += ["usage: npuflow validate <file.csv> [flags]", ""]
     for known in flags:
         left = f"  {known.spelling}"
-        lines += textwrap.wrap(
-            known.help, _WIDTH, initial_indent=f"{left:<{_COLUMN}}", subsequent_indent=" " * _COLUMN
-        )
-    lines += ["", "The roofline beside it is max(compute, traffic / bandwidth) + launch, fitted to the same rows per kind"]
+        lines += textwrap.wrap(known.help, _WIDTH, initial_indent=f"{left:<{_COLUMN}}", subsequent_indent=" " * _COLUMN)
+    lines += [
+        "",
+        "The roofline beside it is max(compute, traffic / bandwidth) + launch, fitted to the same rows per kind",
+    ]
     lines += ["of kernel. Exit codes: 0 done, 1 nothing to predict or a wrong file, 2 usage, 3 a bug of npuflow."]
     return "\n".join(lines)
 
 
 def _validate(path: str, flags: ValidateFlags) -> ExitCode:
     import npuflow
-    import npuflow.pipelines  # noqa: F401  (registers our passes and pipelines)
+    import npuflow.pipelines
     from npuflow.validate.measurements import read_measurements
-    from npuflow.validate.predict import Prepared, prepare, predict_us
+    from npuflow.validate.predict import Prepared, predict_us, prepare
     from npuflow.validate.roofline import fit_rooflines
     from npuflow.validate.summary import Prediction, summarise
 
@@ -95,7 +96,10 @@ def _row_text(made: Prediction) -> str:
 
 
 def _summary_text(summaries: Sequence[ErrorSummary], skipped: Sequence[Skipped]) -> str:
-    lines = ["", f"{'absolute error':<44} {'rows':>5} {'median':>7} {'mean':>7} {'90th':>7} {'worst':>7} {'roofline':>9}"]
+    lines = [
+        "",
+        f"{'absolute error':<44} {'rows':>5} {'median':>7} {'mean':>7} {'90th':>7} {'worst':>7} {'roofline':>9}",
+    ]
     for one in summaries:
         roofline = "" if one.roofline_mean is None else f"{one.roofline_mean:.1%}"
         lines.append(

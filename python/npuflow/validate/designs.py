@@ -13,9 +13,9 @@ from npuflow.validate.measurements import Measurement
 
 _SHARED_MEMORY_SHARE = 0.5
 CAST = "fused-cast"
-# Whose control code waits for a block's results before it sets up the next block. Not published: inferred, because
-# their times say so (docs/simulator.md).
-WAITING_SOURCES = ("mlir-air",)
+# Kernels that convert their sum in a phase of its own; a block's descriptors are set up when the block before is
+# written. Not published: inferred, because their times say so (docs/simulator.md).
+DRAIN = "drain"
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def design_of(row: Measurement, device: Device) -> Design:
         whole_k,
         "B column-major" in row.note,
         2 if "C double-buffered" in row.note else 1,
-        row.source.partition(" ")[0] not in WAITING_SOURCES,
+        row.kernel != DRAIN,
         cast,
     )
 
@@ -104,7 +104,7 @@ def _block(kernel: str) -> tuple[int, int] | None:
 def _sum_type(row: Measurement, result: str) -> str:
     """What the sum is kept in between calls: kernels that drain keep 32 bits and convert on the way out."""
     wide = "f32" if row.in_type in ("bf16", "f32") else "i32"
-    return wide if row.kernel == "drain" else result
+    return wide if row.kernel == DRAIN else result
 
 
 def _l2_k(row: Measurement, grid: tuple[int, int], device: Device) -> int:
