@@ -11,6 +11,7 @@ from npuflow.schedule.addresses import aligned_slot_bytes
 from npuflow.schedule.affine import Affine as Sum
 from npuflow.schedule.channels import channel_of, column_of
 from npuflow.schedule.model import Schedule, Stage
+from npuflow.schedule.neighbours import adjoining
 from npuflow.simulate import program as flat
 from npuflow.simulate.platform import Platform, Side
 from npuflow.target import Device
@@ -99,7 +100,8 @@ class _Flattening:
         if engine.stage is Stage.CORE:
             return self.platform.core((row, column), body)
         level, side, number = self._channel(engine, place)
-        return self.platform.channel(level, side, (row, column), number, body)
+        joined = adjoining(engine, self.schedule) if self.device.dram.joins_runs else 1
+        return self.platform.channel(level, side, (row, column), number, body, joined)
 
     def _channel(self, engine: model.Engine, place: Place) -> tuple[int, Side, int]:
         """Level, side and number of a DMA channel."""

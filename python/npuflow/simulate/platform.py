@@ -73,8 +73,13 @@ class Platform:
         place = f"({tile[0]},{tile[1]})" if self._shared_by(level) is SharedBy.CORE else str(tile[1])
         return f"{self.device.dma(level).name} {place} {side.value} {number}"
 
-    def channel(self, level: int, side: Side, tile: tuple[int, int], number: int, body: tuple[Step, ...]) -> Engine:
-        """One channel of the DMA engine beside the memory of `level` at `tile` (outside the cores: of its column)."""
+    def channel(
+        self, level: int, side: Side, tile: tuple[int, int], number: int, body: tuple[Step, ...], joined: int = 1
+    ) -> Engine:
+        """One channel of the DMA engine beside the memory of `level` at `tile` (outside the cores: of its column).
+
+        The runs of `joined` such channels adjoin each other in DRAM.
+        """
         dma = self.device.dma(level)
         is_dram = level == max(lv.number for lv in self.device.levels)
         latency = self.device.dram.latency_seconds if is_dram and side is Side.OUT else 0.0
@@ -87,7 +92,7 @@ class Platform:
             ports=self._ports(dma, side, tile) + (_dram_ports(side) if is_dram else ()),
             start_cycles=dma.start_cycles,
             latency_cycles=self.cycles(latency),
-            run_overhead_bytes=self._run_overhead(side) if is_dram else 0.0,
+            run_overhead_bytes=self._run_overhead(side) / joined if is_dram else 0.0,
         )
 
     def _ports(self, dma: DmaEngine, side: Side, tile: tuple[int, int]) -> tuple[str, ...]:

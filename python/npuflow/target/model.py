@@ -157,6 +157,8 @@ class Link:
 class Dram:
     """The outermost memory's rates; a contiguous run of r bytes costs the time of r + run_overhead_bytes.
 
+    With `joins_runs`, runs of neighbouring channels that adjoin, as columns' parts of a row do, share one overhead.
+
     What pays for runs is the port of the DMA engine that asks for them; where it has none of its own, the rate here.
     """
 
@@ -166,6 +168,7 @@ class Dram:
     latency_seconds: float = at_least(0)
     read_run_overhead_bytes: float = at_least(0)
     write_run_overhead_bytes: float = at_least(0)
+    joins_runs: bool = False
 
     def efficiency(self, run_bytes: int, *, write: bool) -> float:
         """The share of the rate that contiguous runs of `run_bytes` reach."""
