@@ -1,0 +1,67 @@
+"""Every pipeline on types, awkward shapes, layouts and tails, through the functional simulator, compared with IREE."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+import npuflow
+from npuflow.core.passes import ops_of
+from npuflow.execute.programs import TYPES, MatmulProgram, Tail, Transposed, Types
+from npuflow.execute.verification import Judge, Reference, Status, make_references
+from npuflow.simulate.compiled import schedule_function
+from npuflow.simulate.verify_function import verify_function
+from npuflow.target import load_device
+
+PIPELINES = ("npuflow-stream-k", "npuflow-pad-pack", "npuflow-pack-peel")
+# Many blocks, cores and steps along K on the small device; what npuflow chooses on the others.
+OPTIONS = {
+    "toy": "{device=toy grid=2,2 tile-l2=16,16,32 tile-l1=8,8,16}",
+    "npu1": "{device=npu1}",
+    "npu2": "{device=npu2}",
+}
+EVERYTHING = (Tail.BIAS, Tail.SCALE, Tail.RELU, Tail.TRUNCATE)
+
+
+def programs_of(types: Types) -> list[MatmulProgram]:
+    return [
+        MatmulProgram(1, 1, 1, types),
+        MatmulProgram(1, 40, 56, types),
+        MatmulProgram(40, 1, 1, types),
+        MatmulProgram(37, 41, 43, types),
+        MatmulProgram(33, 65, 65, types, tails=(Tail.BIAS,)),
+        MatmulProgram(24, 40, 56, types, batch=3),
+        MatmulProgram(23, 39, 51, types, transposed=Transposed.LHS_BY_OP),
+        MatmulProgram(23, 39, 51, types, batch=2, transposed=Transposed.RHS_BY_MAP),
+        MatmulProgram(23, 39, 51, types, tails=EVERYTHING, one_op_per_tail=True),
+        MatmulProgram(23, 39, 51, types, accumulate=True, tails=EVERYTHING),
+    ]
+
+
+PROGRAMS = [program for types in TYPES for program in programs_of(types)]
+
+
+@cache
+def reference_of(program: MatmulProgram) -> Reference:
+    module = npuflow.parse(program.text(), npuflow.new_context())
+    (reference,) = make_references(module.operation, "", 0, Judge.IREE)
+    return reference
+
+
+def wrong(program: MatmulProgram, pipeline: str, device: str) -> str | None:
+    """What is wrong with the functional run; None if nothing is."""
+    module = npuflow.parse(program.text(), npuflow.new_context())
+    npuflow.run_pipeline(module, pipeline + OPTIONS[device])
+    (bufferized,) = ops_of(module.operation, "func.func")
+    function = schedule_function(module, bufferized, program.signature, load_device(device))
+    verified = verify_function(function, reference_of(program))
+    return (
+        None if verified.status is Status.OK else f"{pipeline} on {device}: {verified.message} {verified.hazards[:1]}"
+    )
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=str)
+def test_the_array_computes_what_iree_computes(program: MatmulProgram) -> None:
+    found = [wrong(program, pipeline, device) for pipeline in PIPELINES for device in OPTIONS]
+    assert [text for text in found if text] == []
