@@ -18,9 +18,7 @@ from npuflow.target.model import PatternLimits
 
 L3, L2, L1 = 0, 1, 2
 NAMES = ("i", "j", "k")
-LIMITS = PatternLimits(
-    dims=3, granule_bytes=4, size_max=16, stride_max=1024, length_max=4096, iteration_max=8
-)
+LIMITS = PatternLimits(dims=3, granule_bytes=4, size_max=16, stride_max=1024, length_max=4096, iteration_max=8)
 
 affines = st.builds(
     lambda constant, terms: Affine(constant) + sum((Affine.counter(n, c) for n, c in terms.items()), Affine()),
@@ -70,7 +68,12 @@ def packings(draw: st.DrawFn) -> Transfer:
     tile_strides = (packed[1], packed[0]) if turned else packed[:2]
     rows = row_major(tuple(outer))
     dimensions = tuple(
-        Dimension((Factor(tiles[d], inner[d], inner[d] * rows[d], tile_strides[d]), Factor(inner[d], 1, rows[d], packed[2 + d])))
+        Dimension(
+            (
+                Factor(tiles[d], inner[d], inner[d] * rows[d], tile_strides[d]),
+                Factor(inner[d], 1, rows[d], packed[2 + d]),
+            )
+        )
         for d in range(2)
     )
     source, target = buffer("a", L2, tuple(outer)), buffer("b", L1, (*order, *inner))
@@ -84,8 +87,9 @@ def test_both_ends_go_through_the_same_elements_in_one_order(transfer: Transfer)
     for point in product(*(range(d.extent) for d in transfer.dimensions)):
         ends = [0, 0]
         for index, dimension in zip(point, transfer.dimensions):
+            rest = index
             for factor in dimension.factors:
-                step, index = divmod(index, factor.weight)
+                step, rest = divmod(rest, factor.weight)
                 ends[0] += step * factor.source_stride
                 ends[1] += step * factor.target_stride
         wanted.add(tuple(ends))
@@ -99,7 +103,9 @@ def test_parts_of_a_buffer_cover_it(count: int, rows: int, columns: int, axis: i
     strides, whole = row_major(shape), buffer("a", L2, shape)
     part = Part("row", axis, (rows, columns), count)
     dimensions = tuple(Dimension((Factor(n, 1, s, s),)) for n, s in zip(shape, strides))
-    transfer = Transfer(End(buffer("x", L3, shape), Affine()), End(whole, Affine()), dimensions, pads=False, location=None)
+    transfer = Transfer(
+        End(buffer("x", L3, shape), Affine()), End(whole, Affine()), dimensions, pads=False, location=None
+    )
     divided = divide(transfer, whole, part)
     read, written = accesses(divided, Ref("x"), Affine(), Ref("a"), Affine())
     step = divided.source.offset.coefficient("row")

@@ -43,7 +43,9 @@ def flat_program(pipeline: str) -> Program:
 
 
 @pytest.mark.parametrize("pipeline", PIPELINES)
-@pytest.mark.parametrize("program", [MatmulProgram(37, 41, 43, I32), MatmulProgram(64, 64, 64, I32, tails=(Tail.BIAS,))], ids=str)
+@pytest.mark.parametrize(
+    "program", [MatmulProgram(37, 41, 43, I32), MatmulProgram(64, 64, 64, I32, tails=(Tail.BIAS,))], ids=str
+)
 def test_ir_says_all_that_the_schedule_says(pipeline: str, program: MatmulProgram) -> None:
     device = load_device("toy")
     module = bufferized(program, f"{pipeline}{{device=toy grid=2,2 tile-l2=16,16,32 tile-l1=8,8,16}}")
@@ -54,7 +56,11 @@ def test_ir_says_all_that_the_schedule_says(pipeline: str, program: MatmulProgra
     (op,) = schedules_of(printed.operation)
     read = read_schedule(op)
     assert flatten(read, device) == flatten(built.schedule, device)
-    assert (read.arguments, read.results, read.extents) == (built.schedule.arguments, built.schedule.results, built.schedule.extents)
+    assert (read.arguments, read.results, read.extents) == (
+        built.schedule.arguments,
+        built.schedule.results,
+        built.schedule.extents,
+    )
 
 
 def op_count(program: MatmulProgram, pipeline: str, device: str) -> int:
@@ -72,8 +78,16 @@ def test_the_ir_does_not_grow_with_sizes(pipeline: str) -> None:
 
 
 def test_the_ir_does_not_grow_with_the_array() -> None:
-    small = op_count(MatmulProgram(512, 512, 512, I32), "npuflow-stream-k{device=npu1 grid=4,4 tile-l2=64,64,64 tile-l1=16,16,32}", "npu1")
-    large = op_count(MatmulProgram(512, 512, 512, I32), "npuflow-stream-k{device=npu2 grid=4,8 tile-l2=64,128,64 tile-l1=16,16,32}", "npu2")
+    small = op_count(
+        MatmulProgram(512, 512, 512, I32),
+        "npuflow-stream-k{device=npu1 grid=4,4 tile-l2=64,64,64 tile-l1=16,16,32}",
+        "npu1",
+    )
+    large = op_count(
+        MatmulProgram(512, 512, 512, I32),
+        "npuflow-stream-k{device=npu2 grid=4,8 tile-l2=64,128,64 tile-l1=16,16,32}",
+        "npu2",
+    )
     assert small == large
 
 
@@ -87,7 +101,9 @@ def test_traffic_is_what_the_tiles_ask_for(pipeline: str) -> None:
 
 
 def test_peeling_takes_no_more_channels() -> None:
-    engines = [[e.name for e in flat_program(pipeline).engines] for pipeline in ("npuflow-stream-k", "npuflow-pack-peel")]
+    engines = [
+        [e.name for e in flat_program(pipeline).engines] for pipeline in ("npuflow-stream-k", "npuflow-pack-peel")
+    ]
     assert engines[0] == engines[1]
 
 

@@ -65,12 +65,15 @@ def _alignment(buffer: model.Buffer, device: Device) -> Iterator[Violation]:
     alignment = device.level(buffer.level).alignment_bytes
     for number in (buffer.address.base, buffer.address.step):
         if number % alignment:
-            what = f"buffer '{buffer.name}' lies at a multiple of {number} bytes, level {buffer.level} needs {alignment}"
+            what = (
+                f"buffer '{buffer.name}' lies at a multiple of {number} bytes, level {buffer.level} needs {alignment}"
+            )
             yield Violation(what, f"round its address up to a multiple of {alignment}", buffer.location)
 
 
 def _overlap(memory: Memory, one: _Range, other: _Range) -> Violation:
-    what = f"'{one.buffer.name}' up to byte {one.end} and '{other.buffer.name}' from byte {other.start} overlap in {memory}"
+    ends = f"'{one.buffer.name}' up to byte {one.end} and '{other.buffer.name}' from byte {other.start}"
+    what = f"{ends} overlap in {memory}"
     return Violation(what, "move one of them, or give it fewer slots", other.buffer.location)
 
 

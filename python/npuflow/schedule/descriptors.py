@@ -35,7 +35,7 @@ class Use:
 
 def channel_uses(engine: model.Engine, schedule: Schedule, device: Device) -> list[Use]:
     """The descriptors of one engine of this kind, per transfer; none for cores and the control processor."""
-    channel = channel_of(engine, {name: 0 for name in engine.span}, schedule)
+    channel = channel_of(engine, dict.fromkeys(engine.span, 0), schedule)
     return _Counter(schedule, device, channel).uses(engine) if channel else []
 
 
@@ -47,7 +47,7 @@ class _Counter:
 
     def uses(self, engine: model.Engine) -> list[Use]:
         found: list[Use] = []
-        own = {name: 1 for name in engine.span}
+        own = dict.fromkeys(engine.span, 1)
         self._collect(engine.program, PlacedStep(model.Configure(0), {}, own), 1, found)
         return found
 

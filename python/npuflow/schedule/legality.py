@@ -1,4 +1,4 @@
-"""Whether a device can carry out a schedule: its parts fit together, and channels, descriptors and memories suffice. Pure.
+"""Whether a device can carry out a schedule: its parts fit, and channels, descriptors and memories suffice. Pure.
 
 Like places are told once, for the worst of them. `descriptors`, `channels` and `capacity` say how needs are counted.
 """
@@ -85,7 +85,9 @@ class _Legality:
             if need.need > have:
                 which = f" for its {('even', 'odd')[group]} channels" if dma.descriptor_groups == 2 else ""
                 what = f"{need.memory} needs {need.need} descriptors{which}, has {have} ({need.largest()})"
-                yield Violation(what, "use fewer slots, larger tiles, or tiles whose patterns need no split", need.location)
+                yield Violation(
+                    what, "use fewer slots, larger tiles, or tiles whose patterns need no split", need.location
+                )
 
     def _count(self, engine: model.Engine, channel: Channel) -> int:
         """A shim's tasks follow each other through one queue, so its largest counts; elsewhere all stand in a list."""
@@ -101,7 +103,7 @@ class _Legality:
             odd = [use for use in self.uses[engine.name] if use.is_sub_granule]
             if not odd:
                 continue
-            level = channel_of(engine, {name: 0 for name in engine.span}, self.schedule)
+            level = channel_of(engine, dict.fromkeys(engine.span, 0), self.schedule)
             granule = self.device.dma(level.memory.level).pattern.granule_bytes if level else 0
             access = odd[0].transfer.access
             size = self.schedule.buffers[access.buffer.name].element_bytes
@@ -109,5 +111,5 @@ class _Legality:
                 f"'{engine.name}' moves runs of '{access.buffer.name}' that are no multiple of {granule} bytes"
                 f" ({size}-byte elements, sizes {list(access.sizes)}, strides {list(access.strides)})"
             )
-            hint = f"choose tiles and shapes whose innermost runs are; the simulator takes them as if {size} byte moved alone"
+            hint = "choose tiles and shapes whose innermost runs are; the simulator moves single elements as well"
             yield Violation(what, hint, odd[0].transfer.location or engine.location, is_warning=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from math import prod
 
@@ -176,7 +177,9 @@ class _EngineReader:
         block = op.regions[0].blocks[0]
         if COORDINATE in op.attributes:
             if (lower, step) != (0, 1):
-                raise fail(op, f"a loop over coordinates goes from {lower} in steps of {step}", "go from 0 in steps of 1")
+                raise fail(
+                    op, f"a loop over coordinates goes from {lower} in steps of {step}", "go from 0 in steps of 1"
+                )
             name = _string(op, COORDINATE)
             body = self._steps(block, {**names, block.arguments[0]: Affine.counter(name)})
             return model.Each(name, trips, body, location_of(op))
@@ -208,9 +211,13 @@ class _EngineReader:
         return Ref(name, self._sums(op, at, values))
 
     def _check_name(self, op: ir.Operation, kind: str, name: str) -> None:
-        things = {_SEMAPHORE: self.schedule.semaphores, _STREAM: self.schedule.streams, _BUFFER: self.schedule.buffers}
-        if name not in things[kind]:
-            raise fail(op, unknown_name(kind, name, things[kind]))
+        known: dict[str, Collection[str]] = {
+            _SEMAPHORE: self.schedule.semaphores,
+            _STREAM: self.schedule.streams,
+            _BUFFER: self.schedule.buffers,
+        }
+        if name not in known[kind]:
+            raise fail(op, unknown_name(kind, name, known[kind]))
 
     def _sums(self, op: ir.Operation, attribute: str, values: list[Affine]) -> tuple[Affine, ...]:
         return _evaluate(op, op.attributes[attribute], values)

@@ -199,5 +199,9 @@ def _is_block_loop(loop: Loop) -> bool:
 def _configure(transfer: Transfer, routes: Routes, tasks: Tasks) -> list[Step]:
     key = tasks.engines[id(transfer)]
     at = _span_at(key)
-    steps: list[Step] = [Acquire(Ref(_room(key), at)), Configure(tasks.descriptors[id(transfer)]), Release(Ref(_task(key), at))]
+    steps: list[Step] = [
+        Acquire(Ref(_room(key), at)),
+        Configure(tasks.descriptors[id(transfer)]),
+        Release(Ref(_task(key), at)),
+    ]
     return _for_all(routes, key, steps)

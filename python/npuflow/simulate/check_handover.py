@@ -51,15 +51,15 @@ _HINTS = {
 class CheckHandover(Pass):
     """Refuses schedules whose engines don't hand over their buffers in order; changes nothing.
 
-    Every acquire must have its release, no semaphore may exceed its maximum, nobody may wait for ever, and what is read must
-    have been written and must not be overwritten too early. The run that shows it holds for every order of events.
+    Every acquire must have its release, no semaphore may exceed its maximum, nobody may wait for ever, and what is read
+    must have been written and must not be overwritten too early. The run that shows it holds for every order of events.
 
         "npu.acquire"(%row) {semaphore = @a_full, ...}
         "npu.acquire"(%row) {semaphore = @a_full, ...}
 
     is refused by
 
-        error: semaphore 'a_full[0]' is acquired 16 times and released 8 times (...); hint: each acquire needs its release, ...
+        error: semaphore 'a_full[0]' is acquired 16 times and released 8 times (...); hint: each acquire needs ...
     """
 
     name = "npuflow-check-handover"
@@ -129,7 +129,7 @@ class _Checker:
         return re.sub(r"'([^']+)'", name, text)
 
     def problems(self, program: Program) -> list[Diagnostic]:
-        runs = (program,)
+        runs: tuple[Program, ...] = (program,)
         if step_count(program) > _MOST_STEPS:
             runs = few_rounds(program) or runs
         for run in runs:

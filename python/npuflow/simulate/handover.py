@@ -2,20 +2,21 @@
 
 Three questions, each decided from the program alone:
 
-- *Counts.* Over a whole run, what is acquired of a semaphore must be released; trip counts multiply, so this is exact for any
-  size.
-- *Maxima.* Where one engine releases a semaphore, its releases never outnumber what it has acquired of others by more than
-  some slack, those in turn what their engine has acquired, and so on back to the semaphore itself. The slacks and
-  initial values on the shortest such way bound its value in every order of events.
-- *Progress and order.* Every semaphore has one engine that acquires it and every stream fixed ends, so an engine's next step,
-  once possible, stays possible: all orders of events end in the same state, and one run decides for all of them whether
-  there is a deadlock. The simulator's hazards follow the order that the program enforces, not its clock, so one
-  functional run with kernels that do nothing decides about races. A semaphore with several acquirers is refused, as it
-  would break this argument.
+- *Counts.* Over a whole run, what is acquired of a semaphore must be released; trip counts multiply, so this is exact
+  for any size.
+- *Maxima.* Where one engine releases a semaphore, its releases never outnumber what it has acquired of others by more
+  than some slack, those in turn what their engine has acquired, and so on back to the semaphore itself. The slacks and
+  initial values on the shortest such way bound its value in every order of events. Where several engines release
+  it, the run below is what is known.
+- *Progress and order.* Every semaphore has one engine that acquires it and every stream fixed ends, so an engine's next
+  step, once possible, stays possible: all orders of events end in the same state, and one run decides for all of
+  them whether there is a deadlock. The simulator's hazards follow the order that the program enforces, not its clock,
+  so one functional run with kernels that do nothing decides about races. A semaphore with several acquirers is
+  refused, as it would break this argument.
 
-A long program of rounds that are balanced is run for one and for two of them, with and without what follows: if a second
-round can be completed from where the first ends, so can every later one, since it begins with the same counts. (The run
-with two rounds contains the one with one, so in some order, and hence in every, the first round is completed first.)
+A long program of rounds that are balanced is run for one and for two of them, with and without what follows: if a
+second round can be completed from where the first ends, so can every later one, since it begins with the same counts.
+(The run with two rounds contains the one with one, so in some order, and hence in every, the first is completed first.)
 """
 
 from __future__ import annotations
@@ -92,8 +93,8 @@ def _count_problems(semaphore: Semaphore, tally: _Tally) -> Iterator[Problem]:
     last = semaphore.initial + given - taken
     uneven = last != semaphore.initial if semaphore.cause in _RETURNED else not 0 <= last <= semaphore.maximum
     if uneven:
-        who = [f"{verb} by {_names(users)}" for verb, users in (("acquired", acquirers), ("released", releasers))]
-        what = f"semaphore '{name}' is acquired {taken} times and released {given} times ({', '.join(who)})"
+        whose = f"acquired by {_names(acquirers)}, released by {_names(releasers)}"
+        what = f"semaphore '{name}' is acquired {taken} times and released {given} times ({whose})"
         yield Problem(name, what, "each acquire needs its release, in loops of as many trips")
 
 
