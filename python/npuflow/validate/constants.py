@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
+from typing import TypeVar
 
 from npuflow.errors import UsageError, with_hint
 from npuflow.target import Device
-from npuflow.target.model import KernelKind
+from npuflow.target.model import Control, Dram, KernelKind
 
+Table = TypeVar("Table", Dram, Control, KernelKind)
 _DRAM_RATES = ("read_bytes_per_second", "write_bytes_per_second", "total_bytes_per_second")
 
 
@@ -46,22 +48,23 @@ def _with(device: Device, name: str, value: float) -> Device:
         links = tuple(dataclasses.replace(link, bytes_per_cycle=value) for link in device.links)
         return dataclasses.replace(device, dmas=dmas, links=links)
     if name == "dram.bytes_per_second":
-        return dataclasses.replace(device, dram=dataclasses.replace(device.dram, **dict.fromkeys(_DRAM_RATES, value)))
+        return dataclasses.replace(device, dram=_replaced(device.dram, dict.fromkeys(_DRAM_RATES, value)))
     if table == "dram":
-        return dataclasses.replace(device, dram=dataclasses.replace(device.dram, **{field: value}))
+        return dataclasses.replace(device, dram=_replaced(device.dram, {field: value}))
     if table == "control":
-        return dataclasses.replace(device, control=dataclasses.replace(device.control, **{field: value}))
+        return dataclasses.replace(device, control=_replaced(device.control, {field: value}))
     raise UsageError(with_hint(f"no constant is called '{name}'", "see npuflow.validate.constants"))
+
+
+def _replaced(table: Table, values: Mapping[str, float]) -> Table:
+    return dataclasses.replace(table, **values)  # type: ignore[arg-type]
 
 
 def _with_kernel(device: Device, rest: str, value: float) -> Device:
     kind, _, field = rest.rpartition(".")
     whole = field.endswith("cycles")
     changed: Mapping[str, float] = {field: round(value) if whole else value}
-    kernels = tuple(
-        dataclasses.replace(known, **changed) if _is(known, kind) else known  # type: ignore[arg-type]
-        for known in device.kernels
-    )
+    kernels = tuple(_replaced(known, changed) if _is(known, kind) else known for known in device.kernels)
     return dataclasses.replace(device, kernels=kernels)
 
 

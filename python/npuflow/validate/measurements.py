@@ -104,4 +104,10 @@ def _measurement(row: Mapping[str, str | None], place: SourceLocation) -> Measur
         column: text(column) for column in ("id", "device", "source", "op", "in_type", "out_type", "kernel", "note")
     }
     rate = float(text("kernel_macs_per_cycle") or 0)
-    return Measurement(**counts, **words, kernel_macs_per_cycle=rate, time_us=float(text("time_us")), location=place)
+    return Measurement(
+        **counts,  # type: ignore[arg-type]
+        **words,  # type: ignore[arg-type]
+        kernel_macs_per_cycle=rate,
+        time_us=float(text("time_us")),
+        location=place,
+    )
