@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from npuflow.strategy.strategy import Tile
-from npuflow.target import Device
+from npuflow.target import Device, load_device
 from npuflow.validate.measurements import Measurement
 
 _SHARED_MEMORY_SHARE = 0.5
@@ -55,9 +55,11 @@ def device_of(row: Measurement) -> str:
 def kind_of(row: Measurement) -> str:
     """The kind of kernel, by the name that device files have for it.
 
-    That is without the block behind `-L2-`; a GEMM in front of a cast is an external kernel like others.
+    That is without the block behind `-L2-`; a GEMM in front of a cast is an external kernel like others. A kind that the
+    device's file doesn't know is empty: it is timed as the first that the file has for its types.
     """
-    return "external" if row.kernel == CAST else row.kernel.partition("-L2-")[0]
+    kind = "external" if row.kernel == CAST else row.kernel.partition("-L2-")[0]
+    return kind if kind in {known.kind for known in load_device(device_of(row)).kernels} else ""
 
 
 def why_unsupported(row: Measurement) -> str | None:
