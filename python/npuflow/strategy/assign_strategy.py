@@ -188,9 +188,7 @@ def _tail_operands(contraction: Contraction, tail: ir.Operation | None) -> tuple
     return tuple(found)
 
 
-def _remark(
-    contraction: Contraction, strategy: Strategy, device: Device, whole_k: bool, context: PassContext
-) -> None:
+def _remark(contraction: Contraction, strategy: Strategy, device: Device, whole_k: bool, context: PassContext) -> None:
     problem = problem_of(contraction)
     l1, l2 = l1_buffers(problem, strategy), l2_buffers(problem, strategy, whole_k)
     have_l1, have_l2 = (device.capacity_bytes(level, *strategy.array) for level in (1, 2))

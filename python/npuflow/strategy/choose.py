@@ -93,7 +93,9 @@ def _candidates(problem: Problem, given: Given, device: Device, pack: Tile) -> I
         found = False
         for tile in _l1_tiles(problem, given, grid, pack):
             l2 = (tile[0] * grid[0], tile[1] * grid[1], tile[2])
-            strategy = Strategy(grid, given.tile_l2 or l2, tile, pack, given.depth_l2 or 2, depth, given.depth_result, given.turned)
+            strategy = Strategy(
+                grid, given.tile_l2 or l2, tile, pack, given.depth_l2 or 2, depth, given.depth_result, given.turned
+            )
             if total_bytes(l1_buffers(problem, strategy)) <= have:
                 found = True
                 yield strategy

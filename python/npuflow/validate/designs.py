@@ -55,8 +55,8 @@ def device_of(row: Measurement) -> str:
 def kind_of(row: Measurement) -> str:
     """The kind of kernel, by the name that device files have for it.
 
-    That is without the block behind `-L2-`; a GEMM in front of a cast is an external kernel like others. A kind that the
-    device's file doesn't know is empty: it is timed as the first that the file has for its types.
+    That is without the block behind `-L2-`; a GEMM in front of a cast is an external kernel like others. A kind that
+    the device's file doesn't know is empty: it is timed as the first that the file has for its types.
     """
     kind = "external" if row.kernel == CAST else row.kernel.partition("-L2-")[0]
     return kind if kind in {known.kind for known in load_device(device_of(row)).kernels} else ""
