@@ -81,8 +81,8 @@ class StreamOp(Npu.Operation, name="stream"):  # type: ignore[name-defined, call
     multicast: ir.ArrayAttr
 
 
-class AcquireOp(Npu.Operation, name="acquire"):  # type: ignore[name-defined, call-arg]
-    """Waits until the semaphore at `at(indices)` is positive, and takes one."""
+class Synchronisation(Npu.Operation):  # type: ignore[name-defined]
+    """What acquire and release share: the semaphore at `at(indices)`."""
 
     indices: Coordinates
     semaphore: ir.FlatSymbolRefAttr
@@ -92,19 +92,16 @@ class AcquireOp(Npu.Operation, name="acquire"):  # type: ignore[name-defined, ca
         return holds(self, lambda: verify.map_problems(self.attributes, ("at",), len(self.operation.operands)))
 
 
-class ReleaseOp(Npu.Operation, name="release"):  # type: ignore[name-defined, call-arg]
-    """Adds one to the semaphore at `at(indices)`."""
-
-    indices: Coordinates
-    semaphore: ir.FlatSymbolRefAttr
-    at: ir.AffineMapAttr
-
-    def verify_invariants(self) -> bool:
-        return holds(self, lambda: verify.map_problems(self.attributes, ("at",), len(self.operation.operands)))
+class AcquireOp(Synchronisation, name="acquire"):  # type: ignore[call-arg]
+    """Waits until the semaphore is positive, and takes one."""
 
 
-class SendOp(Npu.Operation, name="send"):  # type: ignore[name-defined, call-arg]
-    """Reads a slot of a buffer through an access pattern onto a stream.
+class ReleaseOp(Synchronisation, name="release"):  # type: ignore[call-arg]
+    """Adds one to the semaphore."""
+
+
+class Transfer(Npu.Operation):  # type: ignore[name-defined]
+    """One end of a transfer: a slot of a buffer, gone through by an access pattern.
 
     Sizes and strides are in elements, outermost first. `limits` is a list of [weights, bound]: an element exists where
     the weighted sum of its position is below the bound; with `zeros`, zeros are sent for what doesn't exist.
@@ -126,23 +123,12 @@ class SendOp(Npu.Operation, name="send"):  # type: ignore[name-defined, call-arg
         return holds(self, lambda: verify.transfer_problems(self.attributes, len(self.operation.operands)))
 
 
-class ReceiveOp(Npu.Operation, name="receive"):  # type: ignore[name-defined, call-arg]
-    """Writes what a stream brings to a slot of a buffer through an access pattern; see npu.send."""
+class SendOp(Transfer, name="send"):  # type: ignore[call-arg]
+    """Reads what it goes through onto the stream."""
 
-    indices: Coordinates
-    stream: ir.FlatSymbolRefAttr
-    stream_at: ir.AffineMapAttr
-    buffer: ir.FlatSymbolRefAttr
-    buffer_at: ir.AffineMapAttr
-    slot: ir.AffineMapAttr
-    offset: ir.AffineMapAttr
-    sizes: ir.ArrayAttr
-    strides: ir.ArrayAttr
-    limits: ir.ArrayAttr
-    zeros: ir.IntegerAttr
 
-    def verify_invariants(self) -> bool:
-        return holds(self, lambda: verify.transfer_problems(self.attributes, len(self.operation.operands)))
+class ReceiveOp(Transfer, name="receive"):  # type: ignore[call-arg]
+    """Writes what the stream brings where it goes through."""
 
 
 class ComputeOp(Npu.Operation, name="compute"):  # type: ignore[name-defined, call-arg]

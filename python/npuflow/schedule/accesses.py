@@ -6,9 +6,7 @@ from dataclasses import dataclass
 
 from npuflow.schedule.affine import Affine
 from npuflow.schedule.model import Access, Limit, Ref
-from npuflow.schedule.nest import Transfer
-
-L3, L1 = 0, 2
+from npuflow.schedule.nest import L1, L3, Transfer
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,8 @@ from npuflow.frontend.contraction import STRATEGY
 from npuflow.schedule.addresses import assign_addresses
 from npuflow.schedule.describe_kernels import describe_kernel
 from npuflow.schedule.kernel_cycles import KernelShape, kernel_cycles
-from npuflow.schedule.layout import L3
 from npuflow.schedule.model import Schedule
-from npuflow.schedule.nest import Kernel, Nest, Transfer, walk
+from npuflow.schedule.nest import L3, Kernel, Nest, Transfer, walk
 from npuflow.schedule.project import kernel_name, project
 from npuflow.schedule.read_nest import read_nest
 from npuflow.schedule.reroll import reroll

@@ -7,9 +7,7 @@ from math import prod
 
 from npuflow.errors import Diagnostic, InputError, Severity
 from npuflow.schedule.affine import Affine
-from npuflow.schedule.nest import COLUMN, ROW, BufferInfo, Dimension, Factor, Nest, Transfer, walk
-
-L3, L2, L1 = 0, 1, 2
+from npuflow.schedule.nest import COLUMN, L1, ROW, BufferInfo, Dimension, Factor, Nest, Transfer, walk
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,9 @@ from npuflow.schedule.affine import Affine
 
 ROW, COLUMN = "row", "column"
 
+# Memory spaces of buffers, as memrefs have them.
+L3, L2, L1 = 0, 1, 2
+
 
 @dataclass(frozen=True)
 class Factor:

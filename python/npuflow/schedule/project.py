@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from npuflow.errors import Diagnostic, InputError, Severity
 from npuflow.schedule.accesses import accesses
 from npuflow.schedule.affine import Affine
-from npuflow.schedule.layout import L2, L3
 from npuflow.schedule.model import (
     Access,
     Acquire,
@@ -34,7 +33,20 @@ from npuflow.schedule.model import (
     Stream,
     substitute_access,
 )
-from npuflow.schedule.nest import COLUMN, ROW, Allocate, BufferInfo, Kernel, Loop, Nest, Statement, Transfer, walk
+from npuflow.schedule.nest import (
+    COLUMN,
+    L2,
+    L3,
+    ROW,
+    Allocate,
+    BufferInfo,
+    Kernel,
+    Loop,
+    Nest,
+    Statement,
+    Transfer,
+    walk,
+)
 from npuflow.schedule.routes import EngineKey, Routes
 from npuflow.schedule.tasks import Tasks, control_program
 

@@ -11,8 +11,13 @@ from npuflow.core.diagnostics import location_of
 from npuflow.core.passes import fail
 from npuflow.frontend.contraction import match_contraction
 from npuflow.schedule.affine import Affine
+from npuflow.schedule.indices import Extent, Number, evaluate_affine
+from npuflow.schedule.layout import row_major
 from npuflow.schedule.nest import (
     COLUMN,
+    L1,
+    L2,
+    L3,
     ROW,
     Allocate,
     BufferInfo,
@@ -25,33 +30,7 @@ from npuflow.schedule.nest import (
     Statement,
     Transfer,
 )
-
-L3, L2, L1 = 0, 1, 2
-
-
-@dataclass(frozen=True)
-class Extent:
-    """min(full, limit): how many indices of a dimension exist."""
-
-    full: int
-    limit: Affine | None = None
-
-
-@dataclass(frozen=True)
-class View:
-    """A memref: part of a buffer, with an extent and a stride per dimension.
-
-    `room` is how many indices the whole buffer still has from where a dimension starts.
-    """
-
-    buffer: BufferInfo
-    offset: Affine
-    extents: tuple[Extent, ...]
-    strides: tuple[int, ...]
-    room: tuple[Affine, ...]
-
-
-Number = Affine | Extent
+from npuflow.schedule.views import View, kept_dims, limit_of, padded_size, swapped, tiled, whole_outer
 
 
 @dataclass
@@ -206,7 +185,7 @@ class NestReader:
         extents = [self._extent(size) for size in sizes]
         room = [left - start for left, start in zip(source.room, starts)]
         strides = [stride * int(step) for stride, step in zip(source.strides, steps)]
-        kept = _kept_dims([e.full if e.limit is None else None for e in extents], op.results[0])
+        kept = kept_dims([e.full if e.limit is None else None for e in extents], op.results[0])
         self._views[op.results[0]] = View(
             source.buffer,
             offset,
@@ -228,22 +207,22 @@ class NestReader:
         dimensions = []
         for d in range(len(source.extents)):
             size = source.extents[d].full
-            size = _padded_size(size, inner, d) if widens else size
+            size = padded_size(size, inner, d) if widens else size
             factor = Factor(size, 1, source.strides[d], target.strides[d])
-            dimensions.append(Dimension((factor,), _limit(outer, d, size)))
+            dimensions.append(Dimension((factor,), limit_of(outer, d, size)))
         self._transfer(op, source, target, dimensions, pads, body)
 
     def _pack(self, op: ir.Operation, body: list[Statement]) -> None:
         plain, packed = self._view(op.operands[0]), self._view(op.operands[1])
         pads = packed.buffer.name in self._zeroed or len(op.operands) > 2
         if pads:
-            packed = _whole_outer(packed, len(plain.extents))
-        dimensions = [_tiled(d, plain, packed, op) for d in range(len(plain.extents))]
+            packed = whole_outer(packed, len(plain.extents))
+        dimensions = [tiled(d, plain, packed, op) for d in range(len(plain.extents))]
         self._transfer(op, plain, packed, dimensions, pads, body)
 
     def _unpack(self, op: ir.Operation, body: list[Statement]) -> None:
         packed, plain = self._view(op.operands[0]), self._view(op.operands[1])
-        dimensions = [_swapped(_tiled(d, plain, packed, op)) for d in range(len(plain.extents))]
+        dimensions = [swapped(tiled(d, plain, packed, op)) for d in range(len(plain.extents))]
         self._transfer(op, packed, plain, dimensions, False, body)
 
     def _transfer(
@@ -308,13 +287,6 @@ def read_nest(function: ir.Operation) -> tuple[Nest, list[ir.Operation]]:
     return reader.read(function), reader.kernels
 
 
-def row_major(shape: Sequence[int]) -> tuple[int, ...]:
-    strides = [1] * len(shape)
-    for d in range(len(shape) - 2, -1, -1):
-        strides[d] = strides[d + 1] * shape[d + 1]
-    return tuple(strides)
-
-
 def _grid_counters(op: ir.Operation, rank: int) -> list[str]:
     """Which coordinate each dimension of a forall is: thread<y> is the row, thread<x> the column."""
     mapping = [str(m) for m in ir.ArrayAttr(op.attributes["mapping"])] if "mapping" in op.attributes else []
@@ -327,107 +299,3 @@ def _grid_counters(op: ir.Operation, rank: int) -> list[str]:
 def _mixed(static: Sequence[int], dynamic: Sequence[ir.Value]) -> list[int | ir.Value]:
     rest = iter(dynamic)
     return [next(rest) if s == dynamic_marker() else int(s) for s in ir.DenseI64ArrayAttr(static)]
-
-
-def _kept_dims(sizes: Sequence[int | None], result: ir.Value) -> list[int]:
-    """Which dimensions a rank-reducing subview keeps: unit dimensions go, from the front, until the rank fits."""
-    drop = len(sizes) - ir.MemRefType(result.type).rank
-    kept = []
-    for d, size in enumerate(sizes):
-        if drop and size == 1:
-            drop -= 1
-            continue
-        kept.append(d)
-    return kept
-
-
-def evaluate_affine(op: ir.Operation, expression: ir.AffineExpr, values: Sequence[Number], dims: int) -> Number:
-    """An affine expression over known numbers."""
-    if isinstance(expression, ir.AffineConstantExpr):
-        return Affine(expression.value)
-    if isinstance(expression, ir.AffineDimExpr):
-        return values[expression.position]
-    if isinstance(expression, ir.AffineSymbolExpr):
-        return values[dims + expression.position]
-    left = evaluate_affine(op, expression.lhs, values, dims)
-    right = evaluate_affine(op, expression.rhs, values, dims)
-    result = _combine(expression, left, right)
-    if result is None:
-        raise fail(op, f"the index expression {expression} cannot be scheduled", "use sums of constant multiples")
-    return result
-
-
-def _combine(expression: ir.AffineExpr, left: Number, right: Number) -> Number | None:
-    if isinstance(left, Extent) or isinstance(right, Extent):
-        return _combine_extents(expression, left, right)
-    if isinstance(expression, ir.AffineAddExpr):
-        return left + right
-    if isinstance(expression, ir.AffineMulExpr) and (left.is_constant or right.is_constant):
-        return left * right.constant if right.is_constant else right * left.constant
-    if isinstance(expression, ir.AffineFloorDivExpr) and right.is_constant:
-        return left.exact_quotient(right.constant)
-    return None
-
-
-def _combine_extents(expression: ir.AffineExpr, left: Number, right: Number) -> Number | None:
-    """ceildiv of an extent by a tile: as many tiles as it takes, of which the last may be partial."""
-    if isinstance(left, Extent) and isinstance(right, Affine) and isinstance(expression, ir.AffineCeilDivExpr):
-        return Extent(-(-left.full // right.constant), None)
-    return None
-
-
-def _limit(view: View, d: int, size: int) -> Affine | None:
-    """Where the indices of a dimension end that runs through `size`; None where all of them exist by themselves.
-
-    The end of the L3 buffer is preferred to the view's own, being the same in every step of a loop: a limit that no
-    step reaches is dropped later.
-    """
-    extent = view.extents[d]
-    if view.buffer.space != L3:
-        return extent.limit
-    if extent.limit is not None or extent.full == size or view.room[d] == Affine(extent.full):
-        return view.room[d]
-    return Affine(extent.full)
-
-
-def _padded_size(size: int, inner: View, d: int) -> int:
-    """How far a copy of a partial tile goes in L2: to the end of the buffer, or of a loop's piece of it."""
-    stride, whole = inner.strides[d], inner.buffer.shape[d]
-    steps = [c // stride for _, c in inner.offset.terms if stride <= c < whole * stride]
-    return min([step for step in steps if step >= size], default=whole)
-
-
-def _whole_outer(packed: View, rank: int) -> View:
-    """A packed view over its whole buffer: what a partial pack leaves out is padding."""
-    shape = packed.buffer.shape
-    extents = tuple(Extent(size) for size in shape[:rank]) + packed.extents[rank:]
-    return View(packed.buffer, packed.offset, extents, packed.strides, packed.room)
-
-
-def _tiled(d: int, plain: View, packed: View, op: ir.Operation) -> Dimension:
-    """Dimension `d` of the plain side of a pack, split into tiles where it is packed."""
-    view = op.opview
-    positions = [int(p) for p in ir.DenseI64ArrayAttr(view.inner_dims_pos)]
-    tiles = [int(t) for t in ir.DenseI64ArrayAttr(view.static_inner_tiles)]
-    order = [int(p) for p in ir.DenseI64ArrayAttr(view.outer_dims_perm)] if view.outer_dims_perm else []
-    outer = order.index(d) if order else d
-    extent = plain.extents[d]
-    if d not in positions:
-        factor = Factor(extent.full, 1, plain.strides[d], packed.strides[outer])
-        return Dimension((factor,), _limit(plain, d, extent.full))
-    inner = positions.index(d)
-    tile, inner_stride = tiles[inner], packed.strides[len(plain.extents) + inner]
-    count = packed.extents[outer].full
-    factors = (
-        Factor(count, tile, plain.strides[d] * tile, packed.strides[outer]),
-        Factor(tile, 1, plain.strides[d], inner_stride),
-    )
-    limit = _limit(plain, d, count * tile)
-    if limit is None and extent.full < count * tile:
-        limit = Affine(extent.full)
-    return Dimension(factors, limit)
-
-
-def _swapped(dimension: Dimension) -> Dimension:
-    factors = tuple(Factor(f.size, f.weight, f.target_stride, f.source_stride) for f in dimension.factors)
-    return Dimension(factors, dimension.limit)

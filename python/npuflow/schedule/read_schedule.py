@@ -14,8 +14,8 @@ from npuflow.errors import unknown_name
 from npuflow.schedule import model
 from npuflow.schedule.affine import Affine
 from npuflow.schedule.emit import COORDINATE, ENGINE, EXTENTS
+from npuflow.schedule.indices import evaluate_affine
 from npuflow.schedule.model import Address, Ref, Schedule, Stage
-from npuflow.schedule.read_nest import evaluate_affine
 
 _MOST_PLACES = 1024
 

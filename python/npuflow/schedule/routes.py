@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 
 from npuflow.errors import Diagnostic, InputError, Severity
 from npuflow.schedule.affine import Affine
-from npuflow.schedule.layout import L1, L2, L3, Part, divide, localise, part_of
+from npuflow.schedule.layout import Part, divide, localise, part_of
 from npuflow.schedule.model import Stage
-from npuflow.schedule.nest import COLUMN, ROW, BufferInfo, Nest, Transfer, walk
+from npuflow.schedule.nest import COLUMN, L1, L2, L3, ROW, BufferInfo, Nest, Transfer, walk
 
 TILE, PART = "tile", "part"
 

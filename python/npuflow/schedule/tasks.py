@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from npuflow.schedule.accesses import L3, accesses
+from npuflow.schedule.accesses import accesses
 from npuflow.schedule.affine import Affine
 from npuflow.schedule.model import (
     Acquire,
@@ -19,7 +19,7 @@ from npuflow.schedule.model import (
     Stage,
     Step,
 )
-from npuflow.schedule.nest import Loop, Nest, Statement, Transfer, walk
+from npuflow.schedule.nest import L3, Loop, Nest, Statement, Transfer, walk
 from npuflow.schedule.patterns import fit
 from npuflow.schedule.routes import EngineKey, Routes
 from npuflow.target.model import DmaEngine

@@ -215,8 +215,9 @@ class Engine:
     """Something that does one thing at a time: a core, a DMA channel, the control processor.
 
     `kind` groups like engines in reports; `ports` are the resources each of its transfers uses at this end (its
-    memory's port, DRAM), on the first of which a run of r contiguous bytes takes r + `run_overhead_bytes`; `start_cycles`
-    come before each transfer; `latency_cycles` pass from asking to the first byte when a sender was idle so long.
+    memory's port, DRAM), on the first of which a run of r contiguous bytes takes r + `run_overhead_bytes`;
+    `start_cycles` come before each transfer; `latency_cycles` pass from asking to the first
+    byte when a sender was idle so long.
     """
 
     name: str
