@@ -15,6 +15,8 @@ import npuflow
 from npuflow.tools.npuflow import main
 
 ROOT = Path(__file__).resolve().parents[2]
+# Where the package that is tested lies: the sources, or an installed copy.
+PACKAGE = str(Path(npuflow.__file__).parents[1])
 ODD = str(ROOT / "examples" / "odd_shapes.mlir")
 LINEAR = str(ROOT / "examples" / "linear_relu.mlir")
 WRONG = str(ROOT / "test" / "execute" / "Inputs" / "wrong_passes.py")
@@ -52,7 +54,7 @@ def test_version_is_that_of_npuflow_opt(capsys: Capture) -> None:
 
 
 def test_help_is_there_at_once() -> None:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "python")}
+    environment = {**os.environ, "PYTHONPATH": PACKAGE}
     command = [sys.executable, "-m", "npuflow.tools.npuflow", "--help"]
     seconds = []
     for _ in range(3):
@@ -220,7 +222,7 @@ def test_a_refusal_of_the_pipeline_is_passed_on(capsys: Capture) -> None:
 
 
 def test_input_from_stdin() -> None:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "python")}
+    environment = {**os.environ, "PYTHONPATH": PACKAGE}
     command = [sys.executable, "-m", "npuflow.tools.npuflow", "verify", "-", "--pipeline=cse"]
     done = subprocess.run(command, env=environment, input=TWO, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")

@@ -13,7 +13,11 @@ from pathlib import Path
 
 import pytest
 
+import npuflow
+
 ROOT = Path(__file__).resolve().parents[2]
+# Where the package that is tested lies: the sources, or an installed copy.
+PACKAGE = str(Path(npuflow.__file__).parents[1])
 PLUGIN = f"--load={ROOT / 'test' / 'core' / 'plugins' / 'passes.py'}"
 FOLDABLE = """func.func @sum() -> index {
   %one = arith.constant 1 : index
@@ -25,7 +29,7 @@ FOLDABLE = """func.func @sum() -> index {
 
 
 def opt(*arguments: str, text: str | bytes = FOLDABLE, cwd: Path | None = None) -> subprocess.CompletedProcess[bytes]:
-    paths = [str(ROOT / "python"), os.environ.get("PYTHONPATH", "")]
+    paths = [PACKAGE, os.environ.get("PYTHONPATH", "")]
     return subprocess.run(
         [sys.executable, "-m", "npuflow.tools.opt", *arguments],
         input=text.encode() if isinstance(text, str) else text,
@@ -196,7 +200,7 @@ def test_a_plugin_that_fails_is_named_with_its_line(plugin: str, message: str, t
 
 def test_a_reader_that_goes_away_is_no_crash() -> None:
     command = f"{sys.executable} -m npuflow.tools.opt --list-passes=upstream | head -c 1"
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "python")}
+    environment = {**os.environ, "PYTHONPATH": PACKAGE}
     done = subprocess.run(command, shell=True, capture_output=True, env=environment, check=False)
     assert b"Traceback" not in done.stderr
 
@@ -206,7 +210,7 @@ def seconds_of(*arguments: str) -> float:
     subprocess.run(
         [sys.executable, *arguments],
         stdout=subprocess.DEVNULL,
-        env={**os.environ, "PYTHONPATH": str(ROOT / "python")},
+        env={**os.environ, "PYTHONPATH": PACKAGE},
         check=True,
     )
     return time.perf_counter() - since
@@ -224,7 +228,7 @@ def test_help_answers_at_once() -> None:
 
 def test_start_up_imports_nothing_that_it_does_not_need() -> None:
     code = "import sys, npuflow.tools.opt as o; o.main(['--help']); print(sorted(sys.modules), file=sys.stderr)"
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "python")}
+    environment = {**os.environ, "PYTHONPATH": PACKAGE}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, env=environment, check=True)
     imported = set(re.findall(r"'([\w.]+)'", done.stderr.decode()))
     assert "npuflow.core.runner" in imported

@@ -20,6 +20,8 @@ from npuflow.simulate.program import Cause
 from npuflow.simulate.verify_function import verify_function
 
 ROOT = Path(__file__).resolve().parents[2]
+# Where the package that is tested lies: the sources, or an installed copy.
+PACKAGE = str(Path(npuflow.__file__).parents[1])
 SMALL = """func.func @matmul(%a: tensor<33x40xi8>, %b: tensor<40x50xi8>) -> tensor<33x50xi32> {
   %zero = arith.constant 0 : i32
   %empty = tensor.empty() : tensor<33x50xi32>
@@ -32,7 +34,7 @@ SMALL = """func.func @matmul(%a: tensor<33x40xi8>, %b: tensor<40x50xi8>) -> tens
 
 
 def run(*arguments: str, text: str = SMALL, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    paths = [os.environ.get("PYTHONPATH", ""), str(ROOT / "python")]
+    paths = [os.environ.get("PYTHONPATH", ""), PACKAGE]
     return subprocess.run(
         [sys.executable, "-m", "npuflow.tools.npuflow", *arguments],
         input=text,
