@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
 from npuflow.bindings import ir
+from npuflow.core.build import element_bytes, memory_space_of
 from npuflow.core.options import option
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
@@ -95,13 +97,9 @@ def _last_use(buffer: ir.Value, positions: dict[ir.Operation, int], start: int) 
 def _is_alloc(op: ir.Operation, space: int) -> bool:
     if op.name != "memref.alloc":
         return False
-    attribute = ir.MemRefType(op.results[0].type).memory_space
-    return attribute is not None and int(ir.IntegerAttr(attribute).value) == space
+    return memory_space_of(ir.MemRefType(op.results[0].type)) == space
 
 
 def _bytes(op: ir.Operation) -> int:
     kind = ir.MemRefType(op.results[0].type)
-    size = max(1, int(kind.element_type.width) // 8)
-    for extent in kind.shape:
-        size *= extent
-    return size
+    return element_bytes(kind.element_type) * prod(kind.shape)

@@ -61,6 +61,16 @@ def element_type_of(value: ir.Value) -> ir.Type:
     return ir.ShapedType(kind).element_type if isinstance(kind, ir.ShapedType) else kind
 
 
+def element_bytes(kind: ir.Type) -> int:
+    """Bytes of one element in memory."""
+    return max(1, int(kind.width) // 8)
+
+
+def memory_space_of(kind: ir.MemRefType) -> int:
+    """The number of a memref's memory space; 0 where it has none."""
+    return 0 if kind.memory_space is None else int(ir.IntegerAttr(kind.memory_space).value)
+
+
 def extract_slice(
     source: ir.Value, offsets: Sequence[Mixed], sizes: Sequence[Mixed], shape: Sequence[int] | None = None
 ) -> ir.Value:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from npuflow.bindings import ir, linalg
 from npuflow.core.build import dynamic_marker, shape_of
-from npuflow.core.passes import PassContext, ops_of
+from npuflow.core.passes import PassContext, ops_of, parents_of
 
 LHS, RHS, INIT = 0, 1, 2
 STRATEGY = "npu.strategy"
@@ -182,10 +182,7 @@ def k_loops(contraction: Contraction) -> list[ir.Operation]:
 
 def enclosing(op: ir.Operation, name: str) -> ir.Operation | None:
     """The innermost op called `name` around `op`."""
-    parent = op.parent
-    while parent is not None and parent.operation.name != name:
-        parent = parent.operation.parent
-    return None if parent is None else parent.operation
+    return next((parent for parent in parents_of(op) if parent.name == name), None)
 
 
 def final_result(contraction: Contraction) -> ir.Value:

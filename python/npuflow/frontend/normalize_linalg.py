@@ -14,7 +14,6 @@ from npuflow.frontend.contraction import (
     Contraction,
     contractions,
     is_elementwise,
-    match_contraction,
     producer,
 )
 
@@ -62,12 +61,8 @@ def _run_upstream(op: ir.Operation, passes: str) -> None:
 
 
 def _is_named_elementwise(op: ir.Operation) -> bool:
-    """A named linalg op with parallel loops only, fills excepted."""
-    if not op.name.startswith("linalg.") or op.name in ("linalg.generic", "linalg.fill", "linalg.copy"):
-        return False
-    if not op.regions or not op.results or match_contraction(op) is not None:
-        return False
-    return op.name in _ELEMENTWISE
+    """A named linalg op on tensors with parallel loops only, fills and copies excepted."""
+    return op.name in _ELEMENTWISE and bool(op.results)
 
 
 _ELEMENTWISE = frozenset(

@@ -26,6 +26,7 @@ from npuflow.core.build import (
     sizes_of,
     zero,
 )
+from npuflow.core.passes import parents_of
 from npuflow.frontend.contraction import enclosing, producer
 
 L2, L1 = 1, 2
@@ -86,15 +87,10 @@ def enclosing_grid(chain: Sequence[ir.Operation]) -> ir.Operation | None:
 
 def _is_inside(value: ir.Value, scope: ir.Operation) -> bool:
     owner = value.owner
-    op = owner.owner.operation if isinstance(owner, ir.Block) else owner.operation
-    if isinstance(owner, ir.Block) and op == scope:
-        return True
-    parent = op if isinstance(owner, ir.Block) else op.parent
-    while parent is not None:
-        if parent.operation == scope:
-            return True
-        parent = parent.operation.parent
-    return False
+    if not isinstance(owner, ir.Block):
+        return scope in parents_of(owner.operation)
+    around = owner.owner.operation
+    return around == scope or scope in parents_of(around)
 
 
 def depends_on(value: Mixed, grid: ir.Operation) -> bool:

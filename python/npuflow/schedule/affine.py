@@ -6,7 +6,7 @@ of the sums that use it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 
@@ -51,11 +51,6 @@ class Affine:
 
     def coefficient(self, counter: str) -> int:
         return dict(self.terms).get(counter, 0)
-
-    def only(self, counters: Iterable[str]) -> Affine:
-        """The part that depends on `counters`, without the constant."""
-        wanted = set(counters)
-        return Affine(0, tuple(term for term in self.terms if term[0] in wanted))
 
     def substitute(self, values: Mapping[str, Affine]) -> Affine:
         """The sum with some counters replaced."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from npuflow.bindings import ir
-from npuflow.core.build import element_type_of, shape_of
+from npuflow.core.build import element_bytes, element_type_of, shape_of
 from npuflow.frontend.contraction import loop_sizes, match_contraction
 from npuflow.schedule.kernel_cycles import KernelShape
 
@@ -14,7 +14,7 @@ def describe_kernel(op: ir.Operation) -> KernelShape:
     """The shape of a fill, an elementwise op or a packed matmul on memrefs."""
     result = op.operands[len(op.operands) - 1]
     element = element_type_of(result)
-    width = max(1, int(element.width) // 8)
+    width = element_bytes(element)
     elements = prod(shape_of(result))
     contraction = match_contraction(op) if op.name != "linalg.fill" else None
     if contraction is None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from npuflow.bindings import ir
-from npuflow.core.build import dynamic_marker
+from npuflow.core.build import dynamic_marker, element_bytes, memory_space_of
 from npuflow.core.diagnostics import location_of
 from npuflow.core.passes import fail
 from npuflow.frontend.contraction import match_contraction
@@ -153,10 +153,9 @@ class NestReader:
         kind = ir.MemRefType(value.type)
         if not kind.has_static_shape:
             raise fail(op, f"buffer of dynamic shape {kind}", "make every size static")
-        space = kind.memory_space
-        number = 0 if space is None else int(ir.IntegerAttr(space).value)
-        width = max(1, int(kind.element_type.width) // 8)
-        buffer = BufferInfo(name, number, tuple(kind.shape), str(kind.element_type), width, location_of(op))
+        element = kind.element_type
+        space, width = memory_space_of(kind), element_bytes(element)
+        buffer = BufferInfo(name, space, tuple(kind.shape), str(element), width, location_of(op))
         extents = tuple(Extent(size) for size in kind.shape)
         room = tuple(Affine(size) for size in kind.shape)
         self._views[value] = View(buffer, Affine(), extents, row_major(kind.shape), room)
@@ -164,9 +163,8 @@ class NestReader:
 
     def _alloc(self, op: ir.Operation, body: list[Statement]) -> None:
         value = op.results[0]
-        space = ir.MemRefType(value.type).memory_space
-        prefix = "l3_" if space is None else f"l{3 - int(ir.IntegerAttr(space).value)}_"
-        buffer = self._buffer(value, self._name(prefix), op)
+        level = 3 - memory_space_of(ir.MemRefType(value.type))
+        buffer = self._buffer(value, self._name(f"l{level}_"), op)
         if buffer.space == L3:
             self.nest.intermediates.append(buffer)
         else:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from math import prod
 
 from npuflow.bindings import ir
+from npuflow.core.build import element_bytes
 from npuflow.core.diagnostics import location_of
 from npuflow.core.passes import fail, ops_of
 from npuflow.dialect.verify import integers, strings
@@ -75,7 +76,7 @@ def _read_buffer(op: ir.Operation, schedule: Schedule) -> None:
         span,
         tuple(contents.shape),
         str(contents.element_type),
-        max(1, int(contents.element_type.width) // 8),
+        element_bytes(contents.element_type),
         _integer(op, "depth"),
         _address(op, schedule),
         location_of(op),

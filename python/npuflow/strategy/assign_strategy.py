@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from npuflow.bindings import ir
-from npuflow.core.build import element_type_of
+from npuflow.core.build import element_bytes, element_type_of
 from npuflow.core.options import option
 from npuflow.core.passes import Pass, PassContext
 from npuflow.core.registry import register_pass
@@ -167,11 +167,6 @@ def problem_of(contraction: Contraction) -> Problem:
         is_filled=fill_of(contraction) is not None,
         tail_operands=_tail_operands(contraction, tail),
     )
-
-
-def element_bytes(kind: ir.Type) -> int:
-    """Bytes of one element in memory."""
-    return max(1, int(kind.width) // 8)
 
 
 def _tail_operands(contraction: Contraction, tail: ir.Operation | None) -> tuple[TailOperand, ...]:
