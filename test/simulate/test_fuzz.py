@@ -227,8 +227,8 @@ def test_pipelines_agree_with_their_recurrence(stages: list[tuple[int, int]], tu
 def fair_ends(flows: list[tuple[int, float, frozenset[int]]], rates: list[float]) -> list[float]:
     """When flows of (bytes, limit, resources) end that all start at 0: fair shares, ends in whole cycles.
 
-    A flow keeps its share until the cycle in which it ends is over, as in the simulator: that can make one flow later and
-    another, which shares something else with the one made later, earlier than in exact time.
+    A flow keeps its share until the cycle in which it ends is over, as in the simulator: that can make one flow later
+    and another, which shares something else with the one made later, earlier than in exact time.
     """
     left = {f: float(size) for f, (size, _, _) in enumerate(flows)}
     ends, now = [0.0] * len(flows), 0.0
