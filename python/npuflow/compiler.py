@@ -4,12 +4,13 @@ compiled = npuflow.compile(Path("matmul.mlir"), "npuflow-stream-k{grid=2,2}", de
 report = compiled.run()                         # times it, verifies it, says what limits it
 print(report.functions[0].time_us)
 outputs = compiled["matmul"].execute(a, b)      # numpy arrays through the simulated array
+
+A schedule, by hand or from npuflow-opt, is taken as it is; for a function to be compiled, its schedule is made first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -23,43 +24,48 @@ from npuflow.core.pipeline_text import Nest, parse_pipeline
 from npuflow.core.runner import Instrumentation, PassRun, Runner
 from npuflow.dialect.context import new_context
 from npuflow.dialect.device import recorded_device
-from npuflow.errors import Diagnostic, InputError, Severity, UsageError, unknown_name, with_hint
+from npuflow.errors import Diagnostic, InputError, UsageError, unknown_name, with_hint
 from npuflow.execute.arrays import Array, Signature, functions_of, signature_of
-from npuflow.execute.data import random_arrays
-from npuflow.execute.lowering import NotExecutableError
-from npuflow.execute.verification import Judge, Reference, make_references
 from npuflow.frontend.contraction import STRATEGY, contractions
 from npuflow.report.bounds import MatmulSizes
+from npuflow.report.losses import executed_macs
 from npuflow.report.measure import report_function
 from npuflow.report.model import DeviceSummary, FunctionReport, Report, StrategyFields
 from npuflow.report.timeline import Timeline, timeline_of
+from npuflow.simulate.checks import Checks, OnStep, Subject, reference_text
 from npuflow.simulate.compiled import (
     CompiledFunction,
+    compile_schedule,
     execute_function,
     schedule_function,
     simulate_function,
 )
+from npuflow.simulate.given import (
+    check_given,
+    check_made,
+    device_of,
+    move,
+    schedule_name,
+    schedules_in,
+    take_apart,
+)
 from npuflow.simulate.results import Results
-from npuflow.simulate.verify_function import Verified, judge
+from npuflow.simulate.verify_function import Verified
 from npuflow.strategy.assign_strategy import AssignStrategy, problem_of
 from npuflow.strategy.strategy import strategy_fields
 from npuflow.target import DEFAULT_DEVICE, Device, load_device
 
 DEFAULT_PIPELINE = "npuflow-stream-k"
 
-# A functional run takes about two seconds per 2^30 multiply-accumulates.
-VERIFIED_MACS = 1 << 28
-
-OnStep = Callable[[str], None]
-
 
 @dataclass(frozen=True)
 class Function:
-    """One compiled function, to be timed or executed."""
+    """One compiled function, to be timed or executed; `is_given` says that it came as a schedule."""
 
     compiled: CompiledFunction
     sizes: tuple[MatmulSizes, ...]
     strategy: StrategyFields
+    is_given: bool = False
 
     @property
     def name(self) -> str:
@@ -81,7 +87,10 @@ class Function:
 
 @dataclass(frozen=True)
 class Compiled:
-    """A module compiled for a device; `given` is its text as it came, `module` what the pipeline made of it."""
+    """A module compiled for a device: `given` is the text of its functions as they came, `module` has all schedules.
+
+    `pipeline` is empty where there was nothing to compile.
+    """
 
     device: Device
     pipeline: str
@@ -95,24 +104,39 @@ class Compiled:
                 return function
         raise UsageError(unknown_name("function", name, [function.name for function in self.functions]))
 
-    def run(self, *, verify: bool | None = None, seed: int = 0, on_step: OnStep = lambda _: None) -> Report:
+    def run(
+        self,
+        *,
+        verify: bool | None = None,
+        seed: int = 0,
+        reference: Path | None = None,
+        on_step: OnStep = lambda _: None,
+    ) -> Report:
         """Times every function, finds what limits it, and compares its functional run with IREE's on random data.
 
-        `verify` left out: only functions of at most VERIFIED_MACS are verified. `on_step` is told what begins.
+        `verify` left out: only what is small is executed. `reference` is a file with functions that say what those
+        that came as schedules must compute; without it they are executed and looked at for races and the like.
+        `on_step` is told what begins.
         """
         with ThreadPoolExecutor(1) as pool:
-            references = {
-                f.name: pool.submit(_reference, self.given, f.name, seed)
-                for f in self.functions
-                if _is_verified(f, verify)
-            }
+            subjects = self._subjects(reference)
+            checks = Checks(subjects, verify, seed, pool, on_step)
             reports = [self._timed(function, on_step) for function in self.functions]
-            pairs = zip(self.functions, reports)
-            checks = _Checks(references, verify, seed, on_step)
-            checked = [replace(report, verified=checks.verified(function)) for function, report in pairs]
+            checked = [replace(r, verified=checks.of(subject)) for r, subject in zip(reports, subjects)]
         device = self.device
         summary = DeviceSummary(device.name, device.description, device.rows, device.columns, device.clock_hz)
         return Report(summary, self.pipeline, tuple(checked))
+
+    def _subjects(self, reference: Path | None) -> list[Subject]:
+        given = [function.compiled.signature for function in self.functions if function.is_given]
+        if reference is not None and not given:
+            what = "a reference is for schedules, and there is none in the input"
+            raise UsageError(with_hint(what, "leave it out: what is compiled is compared with what it was"))
+        text = reference_text(reference, given) if reference is not None else None
+        return [
+            Subject(f.compiled, f.macs or executed_macs(f.compiled), text if f.is_given else self.given)
+            for f in self.functions
+        ]
 
     def timelines(self, most_events: int) -> list[tuple[str, Timeline]]:
         """Every function's name and timeline, cut after `most_events` events each."""
@@ -127,7 +151,8 @@ class Compiled:
         results = function.simulate()
         on_step(f"simulating @{function.name} without each of its costs")
         unknown = Verified.skipped("not run yet")
-        return report_function(function.compiled, results, unknown, function.sizes, function.strategy)
+        report = report_function(function.compiled, results, unknown, function.sizes, function.strategy)
+        return replace(report, is_given=function.is_given)
 
 
 def compile(  # noqa: A001  (the package's name qualifies it)
@@ -139,27 +164,52 @@ def compile(  # noqa: A001  (the package's name qualifies it)
     kernel_macs_per_cycle: float | None = None,
     sink: DiagnosticSink | None = None,
 ) -> Compiled:
-    """Compiles MLIR text, bytecode, a file (a Path) or a module, which stays as it is.
+    """Compiles MLIR text, bytecode, a file (a Path) or a module, which stays as it is; schedules are only checked.
 
     `device` is a name or a TOML file, `columns` how many of its columns to use. `kernel_macs_per_cycle` replaces the
-    model of the matmul kernels by a rate that was measured, calls included. `sink` receives remarks and warnings.
+    times of the matmul kernels by a rate that was measured, calls included. `sink` receives remarks and warnings.
     """
-    if kernel_macs_per_cycle is not None and not 0 < kernel_macs_per_cycle < float("inf"):
-        raise UsageError(with_hint(f"a kernel of {kernel_macs_per_cycle} MAC/cycle", "give a positive number"))
+    rate = kernel_macs_per_cycle
+    if rate is not None and not 0 < rate < float("inf"):
+        raise UsageError(with_hint(f"a kernel of {rate} MAC/cycle", "give a positive number"))
     sink = sink or DiagnosticSink()
     module = _parsed(source, sink)
-    given = module.operation.get_asm(enable_debug_info=True)
+    root = module.operation
+    found = take_apart(module)
+    if not found.names:
+        raise fail(root, "there is no public function with a body", "add one, or make one public")
+    schedules = schedules_in(found.schedules.operation) if found.schedules is not None else []
+    asked = device or recorded_device(root) if columns is not None else device
+    chosen = device_of(schedules, _with_columns(asked, columns)) or recorded_device(root)
+    functions: list[Function] = []
+    if found.schedules is not None:
+        check_given(found.schedules, chosen, sink)
+        target = load_device(chosen or DEFAULT_DEVICE)
+        compiled = [compile_schedule(module, op, target, kernel_macs_per_cycle=rate) for op in schedules]
+        functions += [Function(c, (), {}, is_given=True) for c in compiled]
+    text, given = "", root.get_asm(enable_debug_info=True)
+    if found.functions is not None:
+        text, made = _compile_functions(module, pipeline, chosen, rate, sink)
+        functions += made
+        if found.schedules is not None:
+            move(schedules, module)
+    functions.sort(key=lambda function: found.names.index(function.name))
+    return Compiled(functions[0].compiled.device, text, tuple(functions), given, module)
+
+
+def _compile_functions(
+    module: ir.Module, pipeline: str, device: str | None, kernel_macs_per_cycle: float | None, sink: DiagnosticSink
+) -> tuple[str, list[Function]]:
+    """What a pipeline makes of a module's functions, and the text of that pipeline."""
     signatures = {s.name: s for s in map(signature_of, functions_of(module.operation))}
-    if not signatures:
-        raise fail(module.operation, "there is no public function with a body", "add one, or make one public")
-    chosen = _with_columns(device or recorded_device(module.operation), columns)
-    nest = expand(parse_pipeline(pipeline), Expansion(device=chosen))
+    nest = expand(parse_pipeline(pipeline), Expansion(device=device))
     watch = _Watch()
     Runner(nest, instrumentations=(watch,), sink=sink).run(module)
-    target = load_device(recorded_device(module.operation) or chosen or DEFAULT_DEVICE)
-    scheduled = _schedule_all(module, signatures, target, kernel_macs_per_cycle)
-    functions = (Function(c, watch.sizes.get(c.name, ()), watch.strategies.get(c.name, {})) for c in scheduled)
-    return Compiled(target, _text(pipeline, nest), tuple(functions), given, module)
+    chosen = recorded_device(module.operation) or device
+    scheduled = _schedule_all(module, signatures, load_device(chosen or DEFAULT_DEVICE), kernel_macs_per_cycle)
+    check_made(module, chosen, sink)
+    functions = [Function(c, watch.sizes.get(c.name, ()), watch.strategies.get(c.name, {})) for c in scheduled]
+    return _text(pipeline, nest), functions
 
 
 def _text(pipeline: str, expanded: Nest) -> str:
@@ -214,7 +264,9 @@ def _schedule_all(
     """Every public function's program; raises all functions' errors at once."""
     compiled: list[CompiledFunction] = []
     problems: list[Diagnostic] = []
-    for function in functions_of(module.operation):
+    for op in schedules_in(module.operation):  # of a pipeline that went all the way
+        compiled.append(compile_schedule(module, op, device, signatures.get(schedule_name(op)), kernel_macs_per_cycle))
+    for function in list(functions_of(module.operation)):
         signature = signatures[str(function.opview.name.value)]
         try:
             compiled.append(schedule_function(module, function, signature, device, kernel_macs_per_cycle))
@@ -223,49 +275,3 @@ def _schedule_all(
     if problems:
         raise InputError(problems)
     return compiled
-
-
-# Verification
-
-
-def _is_verified(function: Function, verify: bool | None) -> bool:
-    if verify is not None:
-        return verify
-    return (function.macs or 0) <= VERIFIED_MACS
-
-
-def _reference(given: str, function: str, seed: int) -> Reference:
-    """What IREE computes; in a context of its own, since it runs beside other work."""
-    try:
-        (reference,) = make_references(parse(given, new_context()).operation, function, seed, Judge.IREE)
-    except ImportError as error:
-        hint = "pip install iree-base-compiler iree-base-runtime"
-        message = with_hint(f"@{function} cannot be compared with IREE: {error}", hint)
-        raise NotExecutableError(Diagnostic(Severity.ERROR, message)) from error
-    return reference
-
-
-@dataclass(frozen=True)
-class _Checks:
-    """How functions are compared; `references` are being computed meanwhile, by function."""
-
-    references: Mapping[str, Future[Reference]]
-    verify: bool | None
-    seed: int
-    on_step: OnStep
-
-    def verified(self, function: Function) -> Verified:
-        """Executes the function while its reference may still be under way, and compares."""
-        if function.name not in self.references:
-            too_many = f"more than {VERIFIED_MACS} multiply-accumulates, and not asked for"
-            return Verified.skipped("switched off" if self.verify is False else too_many)
-        self.on_step(f"executing @{function.name}")
-        inputs = random_arrays(function.compiled.signature.inputs, self.seed)
-        execution = execute_function(function.compiled, inputs)
-        self.on_step(f"computing @{function.name} with IREE")
-        try:
-            return judge(execution, self.references[function.name].result())
-        except NotExecutableError as error:
-            if self.verify:
-                raise
-            return Verified.skipped("; ".join(diagnostic.message for diagnostic in error.diagnostics))

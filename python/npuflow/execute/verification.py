@@ -33,9 +33,10 @@ class Judge(Enum):
 
 
 class Status(Enum):
-    """How a check ended."""
+    """How a check ended; executed is what there was nothing to compare with."""
 
     OK = "ok"
+    EXECUTED = "executed"
     WRONG = "wrong"
     SKIPPED = "skipped"
 

@@ -35,6 +35,7 @@ def _function(function: FunctionReport) -> Json:
         "name": function.name,
         "signature": function.signature,
         "grid": list(function.grid),
+        "is_schedule": function.is_given,
         "strategy": {k: list(v) if isinstance(v, tuple) else v for k, v in sorted(function.strategy.items())},
         "time_us": function.time_us,
         "cycles": function.cycles,

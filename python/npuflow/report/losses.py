@@ -180,10 +180,9 @@ def _call_cycles(function: CompiledFunction) -> Mapping[str, int]:
     device = function.device
     engines = tuple(replace(engine, call_cycles=0) for engine in device.engines)
     kinds = tuple(replace(kind, call_cycles=0) for kind in device.kernels)
-    free = replace(function.scheduled, device=replace(device, engines=engines, kernels=kinds)).kernel_cycles()
-    given = {name for name, shape in function.shapes.items() if shape.macs and function.has_given_rate}
-    modelled = function.scheduled.kernel_cycles()
-    return {name: 0 if name in given else cycles - free[name] for name, cycles in modelled.items()}
+    free = function.modelled_cycles(replace(device, engines=engines, kernels=kinds))
+    modelled = function.modelled_cycles(device)
+    return {name: modelled[name] - free[name] if name in modelled else 0 for name in function.shapes}
 
 
 def _without_calls(function: CompiledFunction) -> Program:

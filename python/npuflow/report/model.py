@@ -106,7 +106,10 @@ class Occupancy:
 
 @dataclass(frozen=True)
 class FunctionReport:
-    """Everything about one function; `peak_ops_per_second` is that of all cores of the device, for its types."""
+    """Everything about one function; `peak_ops_per_second` is that of all cores of the device, for its types.
+
+    `is_given` says that it came as a schedule and was not compiled.
+    """
 
     name: str
     signature: str
@@ -128,6 +131,7 @@ class FunctionReport:
     occupancy: tuple[Occupancy, ...]
     verified: Verified
     operations: int
+    is_given: bool = False
 
     @property
     def efficiency(self) -> float:

@@ -50,7 +50,8 @@ def _line(label: str, text: str) -> str:
 def _mapping(report: Report, function: FunctionReport) -> str:
     rows, columns = function.grid
     tiles = (f"{key.replace('_', '-')} {_sizes(value)}" for key, value in strategy_items(function))
-    return ", ".join([report.pipeline.partition("{")[0], f"grid {rows}x{columns}", *tiles])
+    origin = "given as a schedule" if function.is_given else report.pipeline.partition("{")[0]
+    return ", ".join([origin, f"grid {rows}x{columns}", *tiles])
 
 
 def strategy_items(function: FunctionReport) -> list[tuple[str, int | tuple[int, ...]]]:
@@ -64,6 +65,8 @@ def _sizes(value: int | tuple[int, ...]) -> str:
 
 
 def _rate(function: FunctionReport) -> str:
+    if not function.executed_macs:
+        return "no kernel multiplies and accumulates"
     rate = quantity(function.ops_per_second, "ops/s")
     if not function.peak_ops_per_second:
         return rate
@@ -87,6 +90,10 @@ def verified_text(function: FunctionReport) -> str:
     verified = function.verified
     if verified.status is Status.SKIPPED:
         return f"no: {verified.message}"
+    if verified.status is Status.EXECUTED:
+        return f"executed: {verified.message}"
+    if not verified.against:
+        return f"WRONG: {len(verified.hazards)} hazards, {verified.message}"
     against = f"against {_AGAINST.get(verified.against, verified.against)}"
     text = f"{verified.message}, {against}"
     if verified.status is Status.OK:

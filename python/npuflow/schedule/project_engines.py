@@ -14,6 +14,7 @@ from npuflow.schedule.build import build_schedule
 from npuflow.schedule.emit import ENGINE, emit_schedule
 from npuflow.schedule.project import kernel_name
 from npuflow.schedule.read_schedule import schedules_of
+from npuflow.target import Device
 
 
 @register_pass
@@ -51,11 +52,17 @@ class ProjectEngines(Pass):
             if function in inside or ENGINE in function.attributes or function.opview.is_external:
                 continue
             try:
-                scheduled = build_schedule(function, device)
+                replace_by_schedule(function, device)
             except InputError as error:
                 context.report(error)
                 continue
-            kernels = {kernel_name(key): kernel for key, kernel in enumerate(scheduled.kernels)}
-            emit_schedule(scheduled.schedule, kernels, function)
-            function.erase()
             context.count("functions scheduled")
+
+
+def replace_by_schedule(function: ir.Operation, device: Device) -> ir.Operation:
+    """A bufferized function's schedule, in its place; raises InputError, located, and leaves it if it has none."""
+    scheduled = build_schedule(function, device)
+    kernels = {kernel_name(key): kernel for key, kernel in enumerate(scheduled.kernels)}
+    module = emit_schedule(scheduled.schedule, kernels, function)
+    function.erase()
+    return module

@@ -1,7 +1,7 @@
-"""A function from its bufferized form to a program that can be timed and executed.
+"""A function's schedule, in IR, to a program that can be timed and executed.
 
 The one place that knows the way there: everything behind it (reports, the command line, the Python API) sees a
-`CompiledFunction`.
+`CompiledFunction`. What is timed and executed is what the schedule's IR says, whoever wrote it.
 """
 
 from __future__ import annotations
@@ -13,35 +13,46 @@ from math import ceil
 import numpy as np
 
 from npuflow.bindings import ir
+from npuflow.core.diagnostics import location_of
 from npuflow.core.passes import fail, ops_of
-from npuflow.errors import UsageError, with_hint
-from npuflow.execute.arrays import Array, ArraySpec, Signature
-from npuflow.schedule.build import Scheduled, build_schedule
-from npuflow.schedule.kernel_cycles import KernelShape
-from npuflow.schedule.project import kernel_name
+from npuflow.errors import Diagnostic, InputError, Severity, UsageError, with_hint
+from npuflow.execute.arrays import ELEMENT_TYPES, Array, ArraySpec, Signature
+from npuflow.schedule.describe_kernels import describe_kernel
+from npuflow.schedule.emit import computes
+from npuflow.schedule.kernel_cycles import KernelShape, kernel_cycles
+from npuflow.schedule.model import Schedule
+from npuflow.schedule.project_engines import replace_by_schedule
+from npuflow.schedule.read_schedule import kernel_functions_of, read_schedule
 from npuflow.simulate.flatten import flatten
-from npuflow.simulate.kernel_functions import compile_kernels
+from npuflow.simulate.kernel_functions import compile_schedule_kernels
 from npuflow.simulate.program import Program
 from npuflow.simulate.results import Results
 from npuflow.simulate.run import DEFAULT_LIMITS, RunLimits, execute, simulate
 from npuflow.target import Device
+
+_OTHER = "other"
+# Ops that say what an op of linalg does.
+_PARTS = ("linalg.yield", "linalg.index")
 
 
 @dataclass(frozen=True)
 class CompiledFunction:
     """A function's program for a device. `shapes` are those of its kernels, by the kernels' names.
 
-    `has_given_rate` says that the matmul kernels' times are the user's, calls included. `module` keeps alive what the
-    schedule's kernels are ops of.
+    `modelled` names the kernels whose times are the model's; those of others are the user's, calls included. `op` is
+    the schedule's module, which holds the kernels; `module` keeps it alive. `keeps_names` says that results are called
+    what the schedule calls them.
     """
 
     signature: Signature
     device: Device
     program: Program
-    scheduled: Scheduled
+    schedule: Schedule
     shapes: Mapping[str, KernelShape]
+    op: ir.Operation = field(repr=False, compare=False)
     module: ir.Module = field(repr=False, compare=False)
-    has_given_rate: bool = False
+    modelled: frozenset[str] = frozenset()
+    keeps_names: bool = False
 
     @property
     def name(self) -> str:
@@ -50,23 +61,28 @@ class CompiledFunction:
     @property
     def arguments(self) -> Sequence[str]:
         """The memories that hold the arguments, in order."""
-        return self.scheduled.schedule.arguments
+        return self.schedule.arguments
 
     @property
     def results(self) -> Sequence[str]:
         """The memories that hold the results, in order."""
-        return self.scheduled.schedule.results
+        return self.schedule.results
 
     @property
     def labels(self) -> Mapping[str, str]:
         """What reports call the memories of tensors in DRAM, where that isn't their own name."""
+        if self.keeps_names:
+            return {}
         return {name: f"result{position}" for position, name in enumerate(self.results)}
 
     @property
     def grid(self) -> tuple[int, int]:
         """Rows and columns of cores in use."""
-        rows, columns = self.scheduled.nest.grid
-        return rows, columns
+        return self.schedule.extents["row"], self.schedule.extents["column"]
+
+    def modelled_cycles(self, device: Device) -> Mapping[str, int]:
+        """What a call of each kernel that is timed by the model would take on a device."""
+        return {name: kernel_cycles(self.shapes[name], device) for name in sorted(self.modelled)}
 
 
 @dataclass(frozen=True)
@@ -77,6 +93,31 @@ class Execution:
     results: Results
 
 
+def compile_schedule(
+    module: ir.Module,
+    op: ir.Operation,
+    device: Device,
+    signature: Signature | None = None,
+    kernel_macs_per_cycle: float | None = None,
+) -> CompiledFunction:
+    """The program of a schedule in `module`; `signature` is that of the function it was made of, if it was."""
+    schedule = read_schedule(op)
+    functions = kernel_functions_of(op)
+    said = {call.kernel: call.cycles for engine in schedule.engines.values() for call in computes(engine.program)}
+    shapes = {name: _shape(functions[name], device) for name in said}
+    rate = kernel_macs_per_cycle
+    given = {name: ceil(shape.macs / rate) for name, shape in shapes.items() if shape.macs and rate is not None}
+    modelled = (n for n, c in said.items() if n not in given and _is_modelled(shapes[n], c, device))
+    program = flatten(schedule, device, given)
+    is_own = signature is None
+    signature = signature or _signature(schedule, op)
+    return CompiledFunction(signature, device, program, schedule, shapes, op, module, frozenset(modelled), is_own)
+
+
+def _is_modelled(shape: KernelShape, cycles: int, device: Device) -> bool:
+    return shape.kind != _OTHER and kernel_cycles(shape, device) == cycles
+
+
 def schedule_function(
     module: ir.Module,
     function: ir.Operation,
@@ -84,17 +125,11 @@ def schedule_function(
     device: Device,
     kernel_macs_per_cycle: float | None = None,
 ) -> CompiledFunction:
-    """The program of a bufferized function of `module`; `signature` is that of the function as it was given."""
+    """The program of a bufferized function of `module`, which its schedule replaces there."""
     _check_bufferized(function)
     with function.context:
-        scheduled = build_schedule(function, device)
-    shapes = {kernel_name(key): shape for key, shape in enumerate(scheduled.shapes)}
-    cycles = scheduled.kernel_cycles()
-    if kernel_macs_per_cycle is not None:
-        cycles |= {name: ceil(shape.macs / kernel_macs_per_cycle) for name, shape in shapes.items() if shape.macs}
-    program = flatten(scheduled.schedule, device, cycles)
-    is_given = kernel_macs_per_cycle is not None
-    return CompiledFunction(signature, device, program, scheduled, shapes, module, is_given)
+        op = replace_by_schedule(function, device)
+    return compile_schedule(module, op, device, signature, kernel_macs_per_cycle)
 
 
 def _check_bufferized(function: ir.Operation) -> None:
@@ -113,6 +148,38 @@ def _is_on_chip(allocation: ir.Operation) -> bool:
     return ir.MemRefType(allocation.results[0].type).memory_space is not None
 
 
+def _signature(schedule: Schedule, op: ir.Operation) -> Signature:
+    """A schedule's arguments and results as arrays."""
+    sides = []
+    for names in (schedule.arguments, schedule.results):
+        buffers = [schedule.buffers[name] for name in names]
+        for buffer in buffers:
+            if buffer.element_type not in ELEMENT_TYPES:
+                what = f"'{buffer.name}' of {buffer.element_type} is not supported"
+                hint = f"arrays of {', '.join(ELEMENT_TYPES)} can be executed"
+                raise InputError(Diagnostic(Severity.ERROR, with_hint(what, hint), buffer.location))
+        sides.append(tuple(ArraySpec(buffer.element_type, buffer.shape) for buffer in buffers))
+    if not schedule.results:
+        raise fail(op, f"schedule @{schedule.name} has no result", 'give a buffer in L3 the role "result"')
+    return Signature(schedule.name, sides[0], sides[1], (False,) * len(sides[0]))
+
+
+def _shape(function: ir.Operation, device: Device) -> KernelShape:
+    """What a kernel works on; one of several ops, or of none of linalg, has no model, and takes what its call says."""
+    work = [op for op in ops_of(function) if op.name.startswith("linalg.") and op.name not in _PARTS]
+    if len(work) != 1:
+        return KernelShape(_OTHER, (), 0, 1)
+    shape = describe_kernel(work[0])
+    if shape.kind == "matmul":
+        lhs, rhs, acc = shape.types
+        try:
+            device.matmul_shapes(lhs, rhs, acc)
+        except InputError as error:
+            place = location_of(work[0])
+            raise InputError([Diagnostic(Severity.ERROR, d.message, place) for d in error.diagnostics]) from error
+    return shape
+
+
 def simulate_function(
     function: CompiledFunction, *, trace: bool = False, limits: RunLimits = DEFAULT_LIMITS
 ) -> Results:
@@ -125,7 +192,7 @@ def execute_function(
 ) -> Execution:
     """Runs the function on arrays, through the array's memories, DMA engines and kernels."""
     _check_inputs(function.signature, inputs)
-    kernels = compile_kernels(function.scheduled.kernels)
+    kernels = compile_schedule_kernels(function.op)
     executed = execute(function.program, dict(zip(function.arguments, inputs)), kernels, limits=limits)
     specs = function.signature.outputs
     outputs = [_typed(executed.memories[name], spec) for name, spec in zip(function.results, specs, strict=True)]

@@ -1,28 +1,13 @@
-"""Kernels as machine code: each linalg op of a schedule, compiled as a function of its L1 buffers."""
+"""Kernels as machine code: each kernel of a schedule, compiled as a function of its L1 buffers."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from npuflow.bindings import ir
 from npuflow.execute.jit import compile_function
-from npuflow.schedule.outline_kernel import outline_kernel
-from npuflow.schedule.project import kernel_name
 from npuflow.schedule.read_schedule import kernel_functions_of
 from npuflow.simulate.kernels import Abi, KernelFunction
-
-
-def compile_kernels(ops: Sequence[ir.Operation]) -> Mapping[str, KernelFunction]:
-    """A function per kernel, called with its buffers in the order of the op's operands."""
-    return {kernel_name(key): _compile(op, kernel_name(key)) for key, op in enumerate(ops)}
-
-
-def _compile(op: ir.Operation, name: str) -> KernelFunction:
-    with op.context, op.location:
-        module = ir.Module.create()
-        with ir.InsertionPoint(module.body):
-            outline_kernel(op, name)
-    return compile_kernel_function(module.operation, name)
 
 
 def compile_kernel_function(module: ir.Operation, name: str) -> KernelFunction:

@@ -55,6 +55,15 @@ def judge(execution: Execution, reference: Reference) -> Verified:
     )
 
 
+def judge_alone(execution: Execution) -> Verified:
+    """An execution that there is nothing to compare with: its hazards decide."""
+    hazards = tuple(str(hazard) for hazard in faults(execution.results))
+    if hazards:
+        return Verified(Status.WRONG, message="compared with nothing", hazards=hazards)
+    checked = "no deadlock, no race, nothing read unwritten, nothing lost"
+    return Verified(Status.EXECUTED, message=f"{checked}; its results are compared with nothing")
+
+
 def _goodness(comparison: Comparison) -> tuple[bool, float]:
     share = comparison.max_error / comparison.allowed if comparison.allowed else comparison.max_error
     return comparison.ok, -share

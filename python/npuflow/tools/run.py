@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from npuflow.report.model import Report
 
 STDIN = "<stdin>"
+_PIPELINE = "npuflow-stream-k"
 _COLUMN = 34
 _WIDTH = 120
 
@@ -31,7 +32,7 @@ class RunFlags:
         None, "the device, or its file (default: the module's, else npu1)", group="", metavar="name|file"
     )
     columns: int | None = flag(None, "use only so many of the device's columns", group="", metavar="n")
-    pipeline: str = flag("npuflow-stream-k", "how to compile (default: npuflow-stream-k)", group="", metavar="text")
+    pipeline: str | None = flag(None, "how to compile (default: npuflow-stream-k)", group="", metavar="text")
     grid: str | None = flag(None, "rows,columns of cores", group="", metavar="r,c")
     tile_l2: str | None = flag(None, "sizes of a block in L2", group="", metavar="m,n,k")
     tile_l1: str | None = flag(None, "sizes of a core's tile in L1", group="", metavar="m,n,k")
@@ -41,6 +42,9 @@ class RunFlags:
     )
     verify: bool = flag(False, "compare with IREE on random data, however large the problem is", group="")
     no_verify: bool = flag(False, "compare nothing (default: compare up to 2^28 multiply-accumulates)", group="")
+    reference: str | None = flag(
+        None, "for a schedule: the program that it must agree with, by its function's name", group="", metavar="file"
+    )
     seed: int = flag(0, "which random data (default: 0)", group="", metavar="n")
     json: str | None = flag(None, "write the report as JSON", group="", metavar="file")
     trace: str | None = flag(None, "write a timeline that ui.perfetto.dev loads", group="", metavar="file")
@@ -71,7 +75,10 @@ def run(arguments: Sequence[str]) -> ExitCode:
 
 
 def help_text(flags: Sequence[Flag]) -> str:
-    lines = ["npuflow run: how long a program takes on a device, whether it is right, and what limits it", ""]
+    lines = [
+        "npuflow run: how long a program or schedule takes on a device, whether it is right, and what limits it",
+        "",
+    ]
     lines += ["usage: npuflow run <file.mlir, or - for stdin> [--device=<name>] [flags]", ""]
     for known in flags:
         left = f"{f'  {known.spelling}':<{_COLUMN}}"
@@ -87,7 +94,8 @@ def _run(path: str, flags: RunFlags) -> ExitCode:
         progress.step("compiling")
         compiled = _compile(path, flags)
         verify = True if flags.verify else False if flags.no_verify else None
-        report = compiled.run(verify=verify, seed=flags.seed, on_step=progress.step)
+        reference = Path(flags.reference) if flags.reference is not None else None
+        report = compiled.run(verify=verify, seed=flags.seed, reference=reference, on_step=progress.step)
         progress.done()
         print(text_of(report), flush=True)
         problems = _problems(report)
@@ -109,7 +117,7 @@ def _compile(path: str, flags: RunFlags) -> Compiled:
     is_stdin = path == "-"
     if not is_stdin and Path(path).is_dir():
         raise InputError(with_hint(f"'{path}' is a directory", "give the path of an .mlir file, or - for stdin"))
-    return compile_source(
+    compiled = compile_source(
         sys.stdin.buffer.read() if is_stdin else Path(path),
         pipeline_text(flags),
         device=flags.device,
@@ -117,15 +125,24 @@ def _compile(path: str, flags: RunFlags) -> Compiled:
         kernel_macs_per_cycle=_rate(flags.kernel_macs_per_cycle),
         sink=DiagnosticSink(source_name=STDIN) if is_stdin else None,
     )
+    unused = [f"--{name.replace('_', '-')}" for name in _OF_PIPELINES if getattr(flags, name) is not None]
+    if unused and not compiled.pipeline:
+        what = f"{', '.join(unused)} would change nothing: '{path}' holds schedules, which are run as they are"
+        raise UsageError(with_hint(what, "leave them out, or give the program that the schedule was made of"))
+    return compiled
+
+
+_OF_PIPELINES = ("pipeline", "grid", "tile_l2", "tile_l1", "pack")
 
 
 def pipeline_text(flags: RunFlags) -> str:
     """The pipeline with the options that have flags of their own."""
     given = {"grid": flags.grid, "tile-l2": flags.tile_l2, "tile-l1": flags.tile_l1, "pack": flags.pack}
     options = " ".join(f"{key}={value}" for key, value in given.items() if value is not None)
+    pipeline = flags.pipeline if flags.pipeline is not None else _PIPELINE
     if not options:
-        return flags.pipeline
-    name, brace, rest = flags.pipeline.partition("{")
+        return pipeline
+    name, brace, rest = pipeline.partition("{")
     if not brace:
         return f"{name}{{{options}}}"
     return f"{name}{{{rest.removesuffix('}')} {options}}}"
@@ -152,6 +169,8 @@ def _problems(report: Report) -> list[Diagnostic]:
         if verified.is_close:
             continue
         hint = "npuflow verify --each names the pass, if one of the pipeline's makes it wrong"
+        if function.is_given:
+            hint = "look at kernels, offsets, sizes and slots, and with --trace at the order of steps"
         text = f"@{function.name}'s schedule computes something else: {verified.message}"
         problems.append(Diagnostic(Severity.ERROR, with_hint(text, hint)))
     return problems

@@ -1,0 +1,127 @@
+"""How the functions of a module are checked: executed on random data, and compared with what IREE computes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor, Future
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from npuflow.core.parsing import parse, parse_file
+from npuflow.core.passes import fail
+from npuflow.dialect.context import new_context
+from npuflow.errors import Diagnostic, Severity, nearest, with_hint
+from npuflow.execute.arrays import ArraySpec, Signature, functions_of, signature_of
+from npuflow.execute.data import random_arrays
+from npuflow.execute.lowering import NotExecutableError
+from npuflow.execute.verification import Judge, Reference, make_references
+from npuflow.simulate.compiled import CompiledFunction, execute_function
+from npuflow.simulate.handover import moved_bytes
+from npuflow.simulate.verify_function import Verified, judge, judge_alone
+
+# A functional run takes about two seconds per 2^30 multiply-accumulates.
+VERIFIED_MACS = 1 << 28
+
+# What a schedule that came as such may move; one that computes little takes about a second for it.
+EXECUTED_BYTES = 1 << 28
+
+OnStep = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A function to be checked; `text` is the program that says what it must compute, if there is one."""
+
+    compiled: CompiledFunction
+    macs: int
+    text: str | None
+
+    @property
+    def name(self) -> str:
+        return self.compiled.name
+
+    def too_large(self) -> str | None:
+        """Why the function is not executed unless that is asked for."""
+        if self.macs > VERIFIED_MACS:
+            return f"more than {VERIFIED_MACS} multiply-accumulates, and not asked for"
+        if self.text is None and moved_bytes(self.compiled.program) > EXECUTED_BYTES:
+            return f"more than {EXECUTED_BYTES} bytes to be moved, and not asked for"
+        return None
+
+
+@dataclass
+class Checks:
+    """Checks of several functions; references are computed on `pool` from the first moment on.
+
+    `verify` left out: only what is small enough is executed. `on_step` is told what begins.
+    """
+
+    subjects: Sequence[Subject]
+    verify: bool | None
+    seed: int
+    pool: Executor
+    on_step: OnStep
+    _references: Mapping[str, Future[Reference]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._references = {
+            s.name: self.pool.submit(_reference, s.text, s.name, self.seed)
+            for s in self.subjects
+            if s.text is not None and self._skipped(s) is None
+        }
+
+    def _skipped(self, subject: Subject) -> str | None:
+        if self.verify is not None:
+            return None if self.verify else "switched off"
+        return subject.too_large()
+
+    def of(self, subject: Subject) -> Verified:
+        """Executes a function while its reference may still be under way, and compares."""
+        skipped = self._skipped(subject)
+        if skipped is not None:
+            return Verified.skipped(skipped)
+        self.on_step(f"executing @{subject.name}")
+        execution = execute_function(subject.compiled, random_arrays(subject.compiled.signature.inputs, self.seed))
+        if subject.text is None:
+            return judge_alone(execution)
+        self.on_step(f"computing @{subject.name} with IREE")
+        try:
+            return judge(execution, self._references[subject.name].result())
+        except NotExecutableError as error:
+            if self.verify:
+                raise
+            return Verified.skipped("; ".join(diagnostic.message for diagnostic in error.diagnostics))
+
+
+def _reference(text: str, function: str, seed: int) -> Reference:
+    """What IREE computes; in a context of its own, since it runs beside other work."""
+    try:
+        (reference,) = make_references(parse(text, new_context()).operation, function, seed, Judge.IREE)
+    except ImportError as error:
+        hint = "pip install iree-base-compiler iree-base-runtime"
+        message = with_hint(f"@{function} cannot be compared with IREE: {error}", hint)
+        raise NotExecutableError(Diagnostic(Severity.ERROR, message)) from error
+    return reference
+
+
+def reference_text(path: Path, schedules: Sequence[Signature]) -> str:
+    """The text of a file with a function for each schedule; raises where there is none, or one of another type."""
+    module = parse_file(str(path), new_context())
+    found = {s.name: (s, op) for s, op in ((signature_of(op), op) for op in functions_of(module.operation))}
+    for schedule in schedules:
+        if schedule.name not in found:
+            near = ", ".join(f"@{name}" for name in nearest(schedule.name, found))
+            hint = f"it has {near}: name one of them so" if found else "give the program that the schedule was made of"
+            raise fail(module.operation, f"the reference has no function @{schedule.name}", hint)
+        signature, op = found[schedule.name]
+        if _kinds(signature) != _kinds(schedule):
+            hint = "give the program that the schedule was made of"
+            raise fail(op, f"the reference is {signature}, the schedule {schedule}", hint)
+    return module.operation.get_asm(enable_debug_info=True)
+
+
+def _kinds(signature: Signature) -> Sequence[Sequence[tuple[str, tuple[int, ...]]]]:
+    def side(specs: Sequence[ArraySpec]) -> Sequence[tuple[str, tuple[int, ...]]]:
+        return [(spec.element, spec.shape) for spec in specs]
+
+    return side(signature.inputs), side(signature.outputs)
