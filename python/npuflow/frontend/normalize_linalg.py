@@ -1,27 +1,30 @@
-"""npuflow-normalize-linalg: one spelling for every matmul group."""
+"""npuflow-normalize-linalg: one spelling for every operator."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from npuflow.bindings import ir, linalg, passmanager
-from npuflow.core.build import apply_steps, at, element_type_of, empty, shape_of
-from npuflow.core.passes import Pass, PassContext, ops_of
+from npuflow.bindings import ir, linalg
+from npuflow.core.passes import Pass, PassContext
 from npuflow.core.registry import register_pass
 from npuflow.frontend.contraction import (
     LHS,
     RHS,
     Contraction,
     contractions,
-    is_elementwise,
     producer,
 )
+from npuflow.frontend.fuse_elementwise import FuseElementwise
+from npuflow.frontend.generalize_operators import GeneralizeOperators
+from npuflow.frontend.sink_constants import SinkConstants
 
 
 @register_pass
 @dataclass(frozen=True)
 class NormalizeLinalg(Pass):
-    """Folds transposes into matmuls and makes everything elementwise behind a matmul one linalg.generic.
+    """One spelling for every operator: runs the passes that make it, in order.
+
+    They are npuflow-generalize-operators, npuflow-fuse-elementwise and npuflow-sink-constants.
 
         %bt = linalg.transpose ins(%b : tensor<64x32xf32>) outs(...) permutation = [1, 0]
         %r = linalg.matmul ins(%a, %bt : ...) outs(%f : ...)
@@ -38,66 +41,11 @@ class NormalizeLinalg(Pass):
     group = "frontend"
 
     def run(self, op: ir.Operation, context: PassContext) -> None:
-        _run_upstream(op, "convert-elementwise-to-linalg")
         for contraction in contractions(op):
             for index in (LHS, RHS):
                 context.count("transposes folded", _fold_transposes(contraction, index))
-        for named in ops_of(op):
-            if _is_named_elementwise(named):
-                apply_steps(
-                    named, "%g = transform.structured.generalize %op : (!transform.any_op) -> !transform.any_op"
-                )
-        for generic in ops_of(op, "linalg.generic"):
-            if _reads_output(generic):
-                _make_output_input(generic)
-                context.count("outputs made inputs")
-        _run_upstream(op, "linalg-fuse-elementwise-ops,canonicalize,cse")
-
-
-def _run_upstream(op: ir.Operation, passes: str) -> None:
-    manager = passmanager.PassManager("any")
-    manager.add(passes)
-    manager.run(op)
-
-
-def _is_named_elementwise(op: ir.Operation) -> bool:
-    """A named linalg op on tensors with parallel loops only, fills and copies excepted."""
-    return op.name in _ELEMENTWISE and bool(op.results)
-
-
-_ELEMENTWISE = frozenset(
-    f"linalg.{name}"
-    for name in (
-        "abs add broadcast ceil div div_unsigned elementwise elemwise_binary elemwise_unary erf exp floor log map max "
-        "min mul negf powf reciprocal round rsqrt select sqrt square sub tanh transpose"
-    ).split()
-)
-
-
-def _reads_output(op: ir.Operation) -> bool:
-    """Whether an elementwise op uses what its output held before."""
-    if not is_elementwise(op) or not isinstance(op.results[0].type, ir.RankedTensorType):
-        return False
-    before = op.regions[0].blocks[0].arguments[-1]
-    return any(True for _ in before.uses)
-
-
-def _make_output_input(op: ir.Operation) -> None:
-    """Lets the op read its output as one more input and write an empty tensor: there is one way to read, then."""
-    output = op.operands[len(op.operands) - 1]
-    maps = list(ir.ArrayAttr(op.attributes["indexing_maps"]))
-    block = op.regions[0].blocks[0]
-    with at(op):
-        target = empty(shape_of(output), element_type_of(output))
-        attributes = dict(op.attributes.items())
-        attributes["indexing_maps"] = ir.ArrayAttr.get([*maps, maps[-1]])
-        attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get([len(op.operands), 1])
-        operands = [*op.operands, target]
-        replacement = ir.Operation.create(op.name, [output.type], operands, attributes, regions=1)
-        block.add_argument(element_type_of(output), op.location)
-    block.append_to(replacement.regions[0])
-    op.results[0].replace_all_uses_with(replacement.results[0])
-    op.erase()
+        for step in (GeneralizeOperators(), FuseElementwise(), SinkConstants()):
+            step.run(op, context)
 
 
 def _fold_transposes(contraction: Contraction, index: int) -> int:

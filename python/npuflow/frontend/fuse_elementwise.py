@@ -1,0 +1,113 @@
+"""npuflow-fuse-elementwise: everything elementwise that follows each other in one linalg.generic."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from npuflow.bindings import bufferization, ir, linalg
+from npuflow.core.build import at, element_type_of, empty, shape_of
+from npuflow.core.passes import Pass, PassContext, ops_of
+from npuflow.core.registry import register_pass
+from npuflow.frontend.contraction import is_elementwise, is_parallel, match_contraction, producer
+from npuflow.frontend.upstream import run_upstream
+
+_COSTLY = ("math.", "arith.div", "arith.rem")
+
+
+@register_pass
+@dataclass(frozen=True)
+class FuseElementwise(Pass):
+    """Makes elementwise ops that follow each other one linalg.generic; what would be computed again stays apart.
+
+        %s = linalg.generic ... ins(%r, %c : ...) { arith.addf }
+        %t = linalg.generic ... ins(%s : ...) { arith.maximumf }
+
+    becomes
+
+        %t = linalg.generic ... ins(%r, %c : ...) { arith.addf ... arith.maximumf }
+
+    An elementwise op in front of a reduction joins it where the reduction reads each of its elements once: a sum of
+    squares is one op. A window or a matmul reads elements again and again, so what is in front of it stays an op, and
+    so does a root or an exponential per row that is used in every column.
+
+    What an elementwise op reads from its output becomes an input, inputs that nothing needs are dropped, and constant
+    scalars are read directly.
+    """
+
+    name = "npuflow-fuse-elementwise"
+    group = "frontend"
+
+    def run(self, op: ir.Operation, context: PassContext) -> None:
+        for generic in ops_of(op, "linalg.generic"):
+            if _reads_output(generic):
+                _make_output_input(generic)
+                context.count("outputs made inputs")
+        pins = list(_pin_repeated(op))
+        context.count("ops kept apart", len(pins))
+        run_upstream(op, "linalg-fuse-elementwise-ops")
+        for pin in ops_of(op, _PIN):
+            if _PINNED in pin.attributes:
+                pin.erase()
+        run_upstream(op, "canonicalize,cse")
+
+
+# MLIR fuses what has one use. Another use keeps it apart; this op takes a tensor, has no result and is never folded.
+_PIN = "bufferization.dealloc_tensor"
+_PINNED = "npu.kept_apart"
+
+
+def _pin_repeated(op: ir.Operation) -> Iterator[ir.Operation]:
+    """Gives every value that a fused consumer would compute more than once another use."""
+    for consumer in ops_of(op, "linalg.generic"):
+        inputs = list(consumer.operands)[: -len(consumer.results) or None]
+        maps = [ir.AffineMapAttr(m).value for m in linalg.get_indexing_maps(consumer)]
+        for value, map_ in zip(inputs, maps):
+            source = producer(value, "linalg.generic")
+            if source is not None and is_parallel(source) and _is_repeated(source, consumer, map_):
+                with at(source, after=True):
+                    pin = bufferization.DeallocTensorOp(value).operation
+                pin.attributes[_PINNED] = ir.UnitAttr.get()
+                yield pin
+
+
+def _is_repeated(source: ir.Operation, consumer: ir.Operation, read: ir.AffineMap) -> bool:
+    """Whether fusing computes an element of `source` more than once, and whether that matters."""
+    if read.is_permutation:
+        return False
+    if not is_parallel(consumer):
+        return True
+    costly = any(inner.name.startswith(_COSTLY) for inner in ops_of(source))
+    return costly and not _is_tail(consumer)
+
+
+def _is_tail(op: ir.Operation) -> bool:
+    """Whether an op reads a matmul's sum: all of what is behind a matmul has to be one op."""
+    sources = (producer(value) for value in op.operands)
+    return any(source is not None and match_contraction(source) is not None for source in sources)
+
+
+def _reads_output(op: ir.Operation) -> bool:
+    """Whether an elementwise op uses what its output held before."""
+    if not is_elementwise(op) or not isinstance(op.results[0].type, ir.RankedTensorType):
+        return False
+    before = op.regions[0].blocks[0].arguments[-1]
+    return any(True for _ in before.uses)
+
+
+def _make_output_input(op: ir.Operation) -> None:
+    """Lets the op read its output as one more input and write an empty tensor: there is one way to read, then."""
+    output = op.operands[len(op.operands) - 1]
+    maps = list(ir.ArrayAttr(op.attributes["indexing_maps"]))
+    block = op.regions[0].blocks[0]
+    with at(op):
+        target = empty(shape_of(output), element_type_of(output))
+        attributes = dict(op.attributes.items())
+        attributes["indexing_maps"] = ir.ArrayAttr.get([*maps, maps[-1]])
+        attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get([len(op.operands), 1])
+        operands = [*op.operands, target]
+        replacement = ir.Operation.create(op.name, [output.type], operands, attributes, regions=1)
+        block.add_argument(element_type_of(output), op.location)
+    block.append_to(replacement.regions[0])
+    op.results[0].replace_all_uses_with(replacement.results[0])
+    op.erase()

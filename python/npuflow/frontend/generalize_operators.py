@@ -1,0 +1,84 @@
+"""npuflow-generalize-operators: named linalg ops become linalg.generic."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from npuflow.bindings import ir
+from npuflow.core.build import apply_steps
+from npuflow.core.passes import Pass, PassContext, ops_of
+from npuflow.core.registry import register_pass
+from npuflow.frontend.contraction import match_contraction
+from npuflow.frontend.upstream import run_upstream
+
+SOFTMAX = "linalg.softmax"
+# What has a meaning of its own for the passes that follow, or isn't a computation in the sense of linalg.generic.
+_KEPT = frozenset(
+    f"linalg.{name}"
+    for name in (
+        "copy fill fill_rng_2d generic index mmt4d batch_mmt4d pack softmax unpack "
+        "winograd_filter_transform winograd_input_transform winograd_output_transform yield"
+    ).split()
+)
+_MARK = "npu.generalize"
+_MEMOIZED_MAPS = "linalg.memoized_indexing_maps"
+_ANY = "!transform.any_op"
+
+
+@register_pass
+@dataclass(frozen=True)
+class GeneralizeOperators(Pass):
+    """Spells every linalg op on tensors as linalg.generic, except matmuls, fills and copies; decomposes linalg.softmax.
+
+        %r = linalg.pooling_nhwc_max {strides = dense<2> : tensor<2xi64>} ins(%x, %window : ...) outs(%f : ...)
+
+    becomes
+
+        %r = linalg.generic {indexing_maps = [(d0, d1, d2, d3, d4, d5) -> (d0, d1 * 2 + d4, d2 * 2 + d5, d3), ...]}
+          ins(%x, %window : ...) outs(%f : ...) { arith.maximumf }
+
+    Elementwise ops on whole tensors (`arith.addf %a, %b : tensor<8xf32>`) become linalg.generic as well.
+    """
+
+    name = "npuflow-generalize-operators"
+    group = "frontend"
+
+    def run(self, op: ir.Operation, context: PassContext) -> None:
+        run_upstream(op, "convert-elementwise-to-linalg")
+        _decompose_softmax(op, context)
+        named = [candidate for candidate in ops_of(op) if _is_to_be_generalized(candidate)]
+        if not named:
+            return
+        for candidate in named:
+            candidate.attributes[_MARK] = ir.UnitAttr.get(op.context)
+        apply_steps(
+            op,
+            f"%named = transform.structured.match attributes{{{_MARK}}} in %op : ({_ANY}) -> {_ANY}\n"
+            f"%generic = transform.structured.generalize %named : ({_ANY}) -> {_ANY}",
+        )
+        for generic in ops_of(op, "linalg.generic"):
+            for attribute in (_MARK, _MEMOIZED_MAPS):
+                if attribute in generic.attributes:
+                    del generic.attributes[attribute]
+        context.count("ops generalized", len(named))
+
+
+def _decompose_softmax(op: ir.Operation, context: PassContext) -> None:
+    """A softmax as a maximum, exponentials, a sum and quotients, each a linalg.generic."""
+    found = [softmax for softmax in ops_of(op, SOFTMAX) if softmax.results]
+    if not found:
+        return
+    apply_steps(
+        op,
+        f'%softmax = transform.structured.match ops{{["{SOFTMAX}"]}} in %op : ({_ANY}) -> {_ANY}\n'
+        f"%parts = transform.structured.decompose_interface %softmax : ({_ANY}) -> {_ANY}",
+    )
+    context.count("softmaxes decomposed", len(found))
+
+
+def _is_to_be_generalized(op: ir.Operation) -> bool:
+    """A named linalg op on tensors; a contraction only where it is no matmul."""
+    if not op.name.startswith("linalg.") or op.name in _KEPT or not op.results:
+        return False
+    contraction = match_contraction(op)
+    return contraction is None or not (contraction.m and contraction.n and contraction.k)

@@ -1,0 +1,80 @@
+// Elementwise ops that follow each other become one; what would be computed again stays an op.
+// RUN: npuflow-opt %s --npuflow-generalize-operators --npuflow-fuse-elementwise | filecheck %s
+
+// CHECK-LABEL: func.func @chain
+// CHECK:         linalg.generic
+// CHECK:           arith.addf
+// CHECK:           math.tanh
+// CHECK-NOT:     linalg.generic
+func.func @chain(%a: tensor<4x8xf32>, %b: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %s = arith.addf %a, %b : tensor<4x8xf32>
+  %t = math.tanh %s : tensor<4x8xf32>
+  return %t : tensor<4x8xf32>
+}
+
+// A sum reads each square once.
+// CHECK-LABEL: func.func @sum_of_squares
+// CHECK:         linalg.generic
+// CHECK:           arith.mulf
+// CHECK-NEXT:      arith.addf
+// CHECK-NOT:     linalg.generic
+func.func @sum_of_squares(%a: tensor<4x8xf32>, %acc: tensor<4xf32>) -> tensor<4xf32> {
+  %s = arith.mulf %a, %a : tensor<4x8xf32>
+  %r = linalg.reduce {arith.addf} ins(%s : tensor<4x8xf32>) outs(%acc : tensor<4xf32>) dimensions = [1]
+  return %r : tensor<4xf32>
+}
+
+// A window reads what is in front of it three times.
+// CHECK-LABEL: func.func @window
+// CHECK:         linalg.generic
+// CHECK:           math.absf
+// CHECK-NEXT:      linalg.yield
+// CHECK:         linalg.generic
+// CHECK:           arith.mulf
+// CHECK-NOT:     dealloc_tensor
+func.func @window(%x: tensor<9xf32>, %w: tensor<3xf32>, %y: tensor<7xf32>) -> tensor<7xf32> {
+  %s = math.absf %x : tensor<9xf32>
+  %r = linalg.conv_1d ins(%s, %w : tensor<9xf32>, tensor<3xf32>) outs(%y : tensor<7xf32>) -> tensor<7xf32>
+  return %r : tensor<7xf32>
+}
+
+// A root per row, used in every column, is computed once; an addition is cheaper than its transfer.
+// CHECK-LABEL: func.func @rows
+// CHECK:         linalg.generic
+// CHECK:           arith.addf
+// CHECK:           math.rsqrt
+// CHECK-NEXT:      linalg.yield
+// CHECK:         linalg.generic
+// CHECK:           arith.mulf
+// CHECK-NEXT:      arith.addf
+// CHECK-NEXT:      arith.addf
+func.func @rows(%x: tensor<4x8xf32>, %v: tensor<4xf32>, %e: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %twice = arith.addf %v, %v : tensor<4xf32>
+  %root = math.rsqrt %twice : tensor<4xf32>
+  %wide = linalg.broadcast ins(%root : tensor<4xf32>) outs(%e : tensor<4x8xf32>) dimensions = [1]
+  %s = arith.mulf %x, %wide : tensor<4x8xf32>
+  %sum = arith.addf %v, %v : tensor<4xf32>
+  %w = linalg.broadcast ins(%sum : tensor<4xf32>) outs(%e : tensor<4x8xf32>) dimensions = [1]
+  %t = arith.addf %s, %w : tensor<4x8xf32>
+  return %t : tensor<4x8xf32>
+}
+
+// Behind a matmul all of it has to be one op.
+// CHECK-LABEL: func.func @tail
+// CHECK:         linalg.matmul
+// CHECK:         linalg.generic
+// CHECK-NEXT:    ^bb0
+// CHECK-NEXT:      math.exp
+// CHECK-NEXT:      arith.addf
+// CHECK-NOT:     linalg.generic
+func.func @tail(%a: tensor<4x8xf32>, %b: tensor<8x8xf32>, %c: tensor<4x8xf32>, %v: tensor<8xf32>) -> tensor<4x8xf32> {
+  %bias = math.exp %v : tensor<8xf32>
+  %r = linalg.matmul ins(%a, %b : tensor<4x8xf32>, tensor<8x8xf32>) outs(%c : tensor<4x8xf32>) -> tensor<4x8xf32>
+  %s = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]}
+      ins(%r, %bias : tensor<4x8xf32>, tensor<8xf32>) outs(%c : tensor<4x8xf32>) {
+  ^bb0(%x: f32, %y: f32, %out: f32):
+    %z = arith.addf %x, %y : f32
+    linalg.yield %z : f32
+  } -> tensor<4x8xf32>
+  return %s : tensor<4x8xf32>
+}
