@@ -174,6 +174,15 @@ def compile(  # noqa: A001  (the package's name qualifies it)
         raise UsageError(with_hint(f"a kernel of {rate} MAC/cycle", "give a positive number"))
     sink = sink or DiagnosticSink()
     module = _parsed(source, sink)
+    try:
+        return _compiled(module, pipeline, device, columns, rate, sink)
+    except InputError as error:
+        raise InputError([sink.named(diagnostic) for diagnostic in error.diagnostics]) from error
+
+
+def _compiled(
+    module: ir.Module, pipeline: str, device: str | None, columns: int | None, rate: float | None, sink: DiagnosticSink
+) -> Compiled:
     root = module.operation
     found = take_apart(module)
     if not found.names:
@@ -185,12 +194,12 @@ def compile(  # noqa: A001  (the package's name qualifies it)
     if found.schedules is not None:
         check_given(found.schedules, chosen, sink)
         target = load_device(chosen or DEFAULT_DEVICE)
-        compiled = [compile_schedule(module, op, target, kernel_macs_per_cycle=rate) for op in schedules]
-        functions += [Function(c, (), {}, is_given=True) for c in compiled]
+        made = [compile_schedule(module, op, target, kernel_macs_per_cycle=rate) for op in schedules]
+        functions += [Function(one, (), {}, is_given=True) for one in made]
     text, given = "", root.get_asm(enable_debug_info=True)
     if found.functions is not None:
-        text, made = _compile_functions(module, pipeline, chosen, rate, sink)
-        functions += made
+        text, compiled = _compile_functions(module, pipeline, chosen, rate, sink)
+        functions += compiled
         if found.schedules is not None:
             move(schedules, module)
     functions.sort(key=lambda function: found.names.index(function.name))
@@ -262,14 +271,14 @@ def _schedule_all(
     module: ir.Module, signatures: dict[str, Signature], device: Device, kernel_macs_per_cycle: float | None
 ) -> list[CompiledFunction]:
     """Every public function's program; raises all functions' errors at once."""
-    compiled: list[CompiledFunction] = []
+    rate = kernel_macs_per_cycle
+    there = schedules_in(module.operation)  # of a pipeline that went all the way
+    compiled = [compile_schedule(module, op, device, signatures.get(schedule_name(op)), rate) for op in there]
     problems: list[Diagnostic] = []
-    for op in schedules_in(module.operation):  # of a pipeline that went all the way
-        compiled.append(compile_schedule(module, op, device, signatures.get(schedule_name(op)), kernel_macs_per_cycle))
     for function in list(functions_of(module.operation)):
         signature = signatures[str(function.opview.name.value)]
         try:
-            compiled.append(schedule_function(module, function, signature, device, kernel_macs_per_cycle))
+            compiled.append(schedule_function(module, function, signature, device, rate))
         except InputError as error:
             problems += error.diagnostics
     if problems:
