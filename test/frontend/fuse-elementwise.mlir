@@ -38,16 +38,17 @@ func.func @window(%x: tensor<9xf32>, %w: tensor<3xf32>, %y: tensor<7xf32>) -> te
   return %r : tensor<7xf32>
 }
 
-// A root per row, used in every column, is computed once; an addition is cheaper than its transfer.
+// A root per row, used in every column, is computed once; an addition is repeated instead of being an op of its own.
 // CHECK-LABEL: func.func @rows
 // CHECK:         linalg.generic
 // CHECK:           arith.addf
 // CHECK:           math.rsqrt
 // CHECK-NEXT:      linalg.yield
 // CHECK:         linalg.generic
-// CHECK:           arith.mulf
-// CHECK-NEXT:      arith.addf
-// CHECK-NEXT:      arith.addf
+// CHECK-DAG:       arith.mulf %{{.*}}, %[[ROOT:.*]] : f32
+// CHECK-DAG:       %[[TWICE:.*]] = arith.addf %[[V:.*]], %[[V]] : f32
+// CHECK:           arith.addf %{{.*}}, %[[TWICE]]
+// CHECK-NOT:     math.rsqrt
 func.func @rows(%x: tensor<4x8xf32>, %v: tensor<4xf32>, %e: tensor<4x8xf32>) -> tensor<4x8xf32> {
   %twice = arith.addf %v, %v : tensor<4xf32>
   %root = math.rsqrt %twice : tensor<4xf32>

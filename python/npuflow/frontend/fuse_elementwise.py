@@ -89,7 +89,7 @@ def _is_tail(op: ir.Operation) -> bool:
 
 def _reads_output(op: ir.Operation) -> bool:
     """Whether an elementwise op uses what its output held before."""
-    if not is_elementwise(op) or not isinstance(op.results[0].type, ir.RankedTensorType):
+    if not is_elementwise(op) or not op.results[0].type.has_static_shape:
         return False
     before = op.regions[0].blocks[0].arguments[-1]
     return any(True for _ in before.uses)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from npuflow.bindings import ir
-from npuflow.core.build import apply_steps
+from npuflow.core.build import apply_steps, at, element_type_of, empty, shape_of
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
-from npuflow.frontend.contraction import match_contraction
+from npuflow.frontend.contraction import is_elementwise, match_contraction, producer
 from npuflow.frontend.upstream import run_upstream
 
 SOFTMAX = "linalg.softmax"
@@ -37,7 +37,8 @@ class GeneralizeOperators(Pass):
         %r = linalg.generic {indexing_maps = [(d0, d1, d2, d3, d4, d5) -> (d0, d1 * 2 + d4, d2 * 2 + d5, d3), ...]}
           ins(%x, %window : ...) outs(%f : ...) { arith.maximumf }
 
-    Elementwise ops on whole tensors (`arith.addf %a, %b : tensor<8xf32>`) become linalg.generic as well.
+    Elementwise ops on whole tensors (`arith.addf %a, %b : tensor<8xf32>`) become linalg.generic as well, and what an
+    elementwise op writes to without reading it is an empty tensor.
     """
 
     name = "npuflow-generalize-operators"
@@ -46,21 +47,12 @@ class GeneralizeOperators(Pass):
     def run(self, op: ir.Operation, context: PassContext) -> None:
         run_upstream(op, "convert-elementwise-to-linalg")
         _decompose_softmax(op, context)
-        named = [candidate for candidate in ops_of(op) if _is_to_be_generalized(candidate)]
-        if not named:
-            return
-        for candidate in named:
-            candidate.attributes[_MARK] = ir.UnitAttr.get(op.context)
-        apply_steps(
-            op,
-            f"%named = transform.structured.match attributes{{{_MARK}}} in %op : ({_ANY}) -> {_ANY}\n"
-            f"%generic = transform.structured.generalize %named : ({_ANY}) -> {_ANY}",
-        )
+        _generalize_named(op, context)
         for generic in ops_of(op, "linalg.generic"):
             for attribute in (_MARK, _MEMOIZED_MAPS):
                 if attribute in generic.attributes:
                     del generic.attributes[attribute]
-        context.count("ops generalized", len(named))
+            _free_output(generic)
 
 
 def _decompose_softmax(op: ir.Operation, context: PassContext) -> None:
@@ -74,6 +66,33 @@ def _decompose_softmax(op: ir.Operation, context: PassContext) -> None:
         f"%parts = transform.structured.decompose_interface %softmax : ({_ANY}) -> {_ANY}",
     )
     context.count("softmaxes decomposed", len(found))
+
+
+def _generalize_named(op: ir.Operation, context: PassContext) -> None:
+    named = [candidate for candidate in ops_of(op) if _is_to_be_generalized(candidate)]
+    if not named:
+        return
+    for candidate in named:
+        candidate.attributes[_MARK] = ir.UnitAttr.get(op.context)
+    apply_steps(
+        op,
+        f"%named = transform.structured.match attributes{{{_MARK}}} in %op : ({_ANY}) -> {_ANY}\n"
+        f"%generic = transform.structured.generalize %named : ({_ANY}) -> {_ANY}",
+    )
+    context.count("ops generalized", len(named))
+
+
+def _free_output(op: ir.Operation) -> None:
+    """Lets an elementwise op write to an empty tensor instead of one whose elements it doesn't read."""
+    if not is_elementwise(op) or not op.results[0].type.has_static_shape:
+        return
+    last = len(op.operands) - 1
+    output = op.operands[last]
+    is_read = any(True for _ in op.regions[0].blocks[0].arguments[last].uses)
+    if is_read or producer(output, "tensor.empty") is not None:
+        return
+    with at(op):
+        op.operands[last] = empty(shape_of(output), element_type_of(output))
 
 
 def _is_to_be_generalized(op: ir.Operation) -> bool:
