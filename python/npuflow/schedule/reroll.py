@@ -26,14 +26,17 @@ def _drop_idle_limits(body: list[Statement], trips: dict[str, int]) -> None:
         if isinstance(statement, Loop):
             _drop_idle_limits(statement.body, trips)
         elif isinstance(statement, Transfer):
-            dimensions = tuple(_without_idle_limit(dimension, trips) for dimension in statement.dimensions)
-            body[index] = replace(statement, dimensions=tuple(d for d in dimensions if d.extent != 1 or d.limit))
+            dimensions = tuple(_without_idle_bounds(dimension, trips) for dimension in statement.dimensions)
+            body[index] = replace(statement, dimensions=tuple(d for d in dimensions if d.extent != 1 or d.is_limited))
 
 
-def _without_idle_limit(dimension: Dimension, trips: dict[str, int]) -> Dimension:
-    limit = dimension.limit
-    reached = limit is not None and limit.minimum(trips) < dimension.extent
-    return dimension if reached or limit is None else replace(dimension, limit=None)
+def _without_idle_bounds(dimension: Dimension, trips: dict[str, int]) -> Dimension:
+    limit, lower = dimension.limit, dimension.lower
+    if limit is not None and limit.minimum(trips) >= dimension.extent:
+        limit = None
+    if lower is not None and lower.maximum(trips) <= 0:
+        lower = None
+    return replace(dimension, limit=limit, lower=lower)
 
 
 def _reroll_body(body: list[Statement], fresh_counters: Iterator[str]) -> None:
@@ -96,9 +99,15 @@ def _same_transfer(left: Transfer, right: Transfer, names: _Renaming, fresh: set
 
 
 def _same_dimension(left: Dimension, right: Dimension, names: _Renaming) -> bool:
-    if left.factors != right.factors or (left.limit is None) != (right.limit is None):
+    if left.factors != right.factors:
         return False
-    return left.limit is None or right.limit is None or names.equal(left.limit, right.limit)
+    return _same_bound(left.limit, right.limit, names) and _same_bound(left.lower, right.lower, names)
+
+
+def _same_bound(left: Affine | None, right: Affine | None, names: _Renaming) -> bool:
+    if left is None or right is None:
+        return left is right
+    return names.equal(left, right)
 
 
 def _is_fill(statement: Statement) -> bool:
@@ -112,7 +121,7 @@ def _absorb_neighbours(body: list[Statement]) -> bool:
             continue
         size = len(loop.body)
         before = [i for i in range(index) if not _is_fill(body[i])][-size:]
-        if len(before) == size and _is_step(loop, [body[i] for i in before], -1):
+        if len(before) == size and _is_step_of(loop, [body[i] for i in before], -1, body):
             shifted = _shift(loop.body, loop.counter, -1)
             loop.body[:] = shifted
             loop.trips += 1
@@ -120,11 +129,30 @@ def _absorb_neighbours(body: list[Statement]) -> bool:
                 del body[i]
             return True
         behind = body[index + 1 : index + 1 + size]
-        if len(behind) == size and _is_step(loop, behind, loop.trips):
+        if len(behind) == size and _is_step_of(loop, behind, loop.trips, body):
             loop.trips += 1
             del body[index + 1 : index + 1 + size]
             return True
     return False
+
+
+def _is_step_of(loop: Loop, statements: list[Statement], value: int, body: list[Statement]) -> bool:
+    return _is_step(loop, statements, value) and _is_closed(statements, body)
+
+
+def _is_closed(statements: list[Statement], body: list[Statement]) -> bool:
+    """Nothing else in the body they stand in uses what the statements allocate."""
+    own = {s.buffer for s, _ in walk(statements) if isinstance(s, Allocate)}
+    inside = set(map(id, statements))
+    return own.isdisjoint(_used_in([statement for statement in body if id(statement) not in inside]))
+
+
+def _used_in(statements: list[Statement]) -> Iterator[BufferInfo]:
+    for statement, _ in walk(statements):
+        if isinstance(statement, Kernel):
+            yield from (*statement.reads, *statement.writes)
+        elif isinstance(statement, Transfer):
+            yield from (statement.source.buffer, statement.target.buffer)
 
 
 def _is_step(loop: Loop, statements: list[Statement], value: int) -> bool:
@@ -152,10 +180,7 @@ def _map(body: list[Statement], values: dict[str, Affine]) -> list[Statement]:
 
 def _map_transfer(transfer: Transfer, values: dict[str, Affine]) -> Transfer:
     ends = [End(end.buffer, end.offset.substitute(values)) for end in (transfer.source, transfer.target)]
-    dimensions = tuple(
-        dimension if dimension.limit is None else replace(dimension, limit=dimension.limit.substitute(values))
-        for dimension in transfer.dimensions
-    )
+    dimensions = tuple(dimension.substitute(values) for dimension in transfer.dimensions)
     return replace(transfer, source=ends[0], target=ends[1], dimensions=dimensions)
 
 
@@ -170,6 +195,8 @@ def _roll_pair(body: list[Statement], fresh_counters: Iterator[str]) -> bool:
             steps = _interpolate_all(first, second, _UNNAMED)
             loop = Loop(_UNNAMED, 2, steps or [])
             if steps is None or not _is_step(loop, first, 0) or not _is_step(loop, second, 1):
+                continue
+            if not _is_closed([*first, *second], body):
                 continue
             counter = next(fresh_counters)
             named = Loop(counter, 2, _map(steps, {_UNNAMED: Affine.counter(counter)}))
@@ -207,8 +234,12 @@ def _interpolate(first: Transfer, second: Transfer, counter: str) -> Transfer:
         ends.append(End(a.buffer, a.offset + Affine.counter(counter, step)))
     dimensions = []
     for c, d in zip(first.dimensions, second.dimensions):
-        limit = c.limit
-        if c.limit is not None and d.limit is not None:
-            limit = c.limit + Affine.counter(counter, d.limit.constant - c.limit.constant)
-        dimensions.append(replace(c, limit=limit))
+        limit, lower = (_between(x, y, counter) for x, y in ((c.limit, d.limit), (c.lower, d.lower)))
+        dimensions.append(replace(c, limit=limit, lower=lower))
     return replace(first, source=ends[0], target=ends[1], dimensions=tuple(dimensions))
+
+
+def _between(first: Affine | None, second: Affine | None, counter: str) -> Affine | None:
+    if first is None or second is None:
+        return first
+    return first + Affine.counter(counter, second.constant - first.constant)
