@@ -26,7 +26,7 @@ from npuflow.dialect.context import new_context
 from npuflow.dialect.device import recorded_device
 from npuflow.errors import Diagnostic, InputError, UsageError, unknown_name, with_hint
 from npuflow.execute.arrays import Array, Signature, functions_of, signature_of
-from npuflow.frontend.contraction import STRATEGY, contractions
+from npuflow.frontend.contraction import STRATEGY, static_matmuls
 from npuflow.report.bounds import MatmulSizes
 from npuflow.report.losses import executed_macs
 from npuflow.report.measure import report_function
@@ -256,7 +256,7 @@ class _Watch(Instrumentation):
         if run.name != AssignStrategy.name:
             return
         for function in functions_of(run.op):
-            found = contractions(function)
+            found = static_matmuls(function)
             name = str(function.opview.name.value)
             problems = map(problem_of, found)
             self.sizes[name] = tuple(

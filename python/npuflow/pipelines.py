@@ -20,14 +20,17 @@ from npuflow.promotion.pack_blocks import PackBlocks
 from npuflow.promotion.pack_operands import PackOperands
 from npuflow.promotion.peel_k import PeelK
 from npuflow.promotion.promote_accumulator import PromoteAccumulator
+from npuflow.promotion.promote_bundles import PromoteBundles
 from npuflow.promotion.promote_operands import PromoteOperands
 from npuflow.promotion.sink_fill import SinkFill
 from npuflow.schedule.check_schedule import CheckSchedule
 from npuflow.schedule.project_engines import ProjectEngines
 from npuflow.simulate.check_handover import CheckHandover
+from npuflow.strategy.assign_bundles import AssignBundles
 from npuflow.strategy.assign_strategy import AssignStrategy, KInL2
 from npuflow.tiling.pad_blocks import PadBlocks
 from npuflow.tiling.tile_blocks import TileBlocks
+from npuflow.tiling.tile_bundles import TileBundles
 from npuflow.tiling.tile_cores import TileCores
 from npuflow.tiling.tile_k import Level, TileK
 
@@ -63,13 +66,15 @@ class MatmulPipeline(NamedPipeline):
         return (
             stage("normalize-linalg", NormalizeLinalg()),
             stage("check-input", CheckInput()),
-            stage("assign-strategy", assign),
+            stage("assign-strategy", assign, AssignBundles(self.device, self.grid)),
             stage("tile-blocks", TileBlocks(), CLEAN),
             stage("pad-blocks", PadBlocks(), CLEAN),
         )
 
     def end(self) -> tuple[Stage, ...]:
         return (
+            stage("tile-bundles", TileBundles(), CLEAN),
+            stage("promote-bundles", PromoteBundles(), CLEAN),
             stage("bufferize", ProtectInputs(), SeparateResults(), BUFFERIZE, CLEAN, UnifyCopies(), CLEAN),
             stage("check-memory", CheckMemory(self.device)),
         )

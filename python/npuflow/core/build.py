@@ -119,6 +119,24 @@ def difference(left: Mixed, right: Mixed) -> Mixed:
     return _apply(expression, operands)
 
 
+def weighted_sum(terms: Sequence[tuple[int, Mixed]], constant: int = 0) -> Mixed:
+    """sum(factor * value) + constant, folded where everything is static."""
+    operands: list[ir.Value] = []
+    expression = ir.AffineExpr.get_constant(constant)
+    for factor, value in terms:
+        expression = expression + _expression(value, operands) * factor
+    return _apply(expression, operands) if operands else ir.AffineConstantExpr(expression).value
+
+
+def maximum(left: Mixed, right: Mixed) -> Mixed:
+    """max(left, right), folded where both are static."""
+    if isinstance(left, int) and isinstance(right, int):
+        return max(left, right)
+    operands: list[ir.Value] = []
+    results = [_expression(left, operands), _expression(right, operands)]
+    return affine.AffineMaxOp(ir.AffineMap.get(0, len(operands), results), operands).result
+
+
 def quotient(left: Mixed, divisor: int) -> Mixed:
     """left / divisor for a `left` that `divisor` divides."""
     if isinstance(left, int):

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from npuflow.bindings import ir
 from npuflow.core.passes import Pass, PassContext
 from npuflow.core.registry import register_pass
-from npuflow.frontend.check_tail import alone_problem, tail_problem
-from npuflow.frontend.contraction import Contraction, is_parallel, match_contraction, tail_of
+from npuflow.frontend.bundle import op_problem, pad_problem
+from npuflow.frontend.check_tail import tail_problem
+from npuflow.frontend.contraction import Contraction, is_matmul, match_contraction, tail_of
 
 _CONTAINERS = ("builtin.module", "func.func")
 # Ops that surround a matmul and are folded, fused or kept as they are.
@@ -47,15 +48,18 @@ class CheckInput(Pass):
 
     def run(self, op: ir.Operation, context: PassContext) -> None:
         candidates = [o for o in _program_ops(op) if _check_types(o, context)]
-        groups = {o: found for o in candidates if (found := match_contraction(o)) is not None}
+        found = {o: c for o in candidates if (c := match_contraction(o)) is not None}
+        groups = {o: c for o, c in found.items() if is_matmul(c) or o.name != "linalg.generic"}
         tails = {tail: c for c in groups.values() if (tail := tail_of(c)) is not None}
         for candidate in candidates:
             if candidate in groups:
                 _check_contraction(groups[candidate], context)
             elif candidate in tails:
                 _report(candidate, tail_problem(candidate), context)
-            elif is_parallel(candidate):
-                _report(candidate, alone_problem(candidate), context)
+            elif candidate.name == "linalg.generic":
+                _report(candidate, op_problem(candidate), context)
+            elif candidate.name == "tensor.pad":
+                _report(candidate, pad_problem(candidate), context)
             elif candidate.name not in _AROUND:
                 hint = _HINTS.get(candidate.name, _SUPPORTED)
                 context.error(candidate, f"unsupported op {candidate.name}", hint)

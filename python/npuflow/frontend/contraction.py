@@ -14,6 +14,8 @@ from npuflow.core.passes import PassContext, ops_of, parents_of
 
 LHS, RHS, INIT = 0, 1, 2
 STRATEGY = "npu.strategy"
+_GENERIC = "linalg.generic"
+BUNDLE = "npu.bundle"
 
 
 @dataclass(frozen=True)
@@ -95,26 +97,32 @@ def match_contraction(op: ir.Operation) -> Contraction | None:
 
 
 def contractions(root: ir.Operation) -> list[Contraction]:
-    """Every contraction below `root`, in program order."""
-    found = (match_contraction(op) for op in ops_of(root))
+    """Every contraction below `root` that is not part of a bundle, in program order."""
+    found = (match_contraction(op) for op in ops_of(root) if BUNDLE not in op.attributes)
     return [c for c in found if c is not None]
 
 
-def matmuls(root: ir.Operation, context: PassContext, *, dynamic: bool = False) -> list[Contraction]:
-    """Every matmul below `root` that a pass can work on; an error for each contraction that it cannot.
+def static_matmuls(root: ir.Operation) -> list[Contraction]:
+    """The contractions below `root` that are matmuls on static tensors; says nothing about others."""
+    return [c for c in contractions(root) if not c.is_packed and is_matmul(c)]
 
-    With `dynamic`, sizes may be those of slices, as of blocks at a boundary.
+
+def matmuls(root: ir.Operation, context: PassContext, *, dynamic: bool = False) -> list[Contraction]:
+    """Every matmul below `root` that a pass can work on; an error for each named contraction that it cannot.
+
+    Others are parts of bundles. With `dynamic`, sizes may be those of slices, as of blocks at a boundary.
     """
-    found = [c for c in contractions(root) if not c.is_packed]
+    found = [c for c in contractions(root) if not c.is_packed and (is_matmul(c, dynamic) or c.op.name != _GENERIC)]
     for contraction in found:
-        if not _is_matmul(contraction, dynamic):
+        if not is_matmul(contraction, dynamic):
             kind = "" if dynamic else "static "
             what = f"{contraction.op.name} is no matmul on {kind}tensors with one m, n and k loop"
             context.error(contraction.op, what, "npuflow-check-input says what can be compiled")
     return [] if context.failed else found
 
 
-def _is_matmul(contraction: Contraction, dynamic: bool) -> bool:
+def is_matmul(contraction: Contraction, dynamic: bool = False) -> bool:
+    """Whether a contraction has one m, n and k loop; sizes may be `dynamic`."""
     if not contraction.op.results or {len(contraction.m), len(contraction.n), len(contraction.k)} != {1}:
         return False
     sizes = contraction.loop_sizes()
@@ -141,7 +149,7 @@ def only_user(value: ir.Value) -> ir.Operation | None:
 
 def is_parallel(op: ir.Operation) -> bool:
     """A linalg.generic with parallel loops only."""
-    if op.name != "linalg.generic":
+    if op.name != _GENERIC:
         return False
     return all("parallel" in str(kind) for kind in ir.ArrayAttr(op.attributes["iterator_types"]))
 

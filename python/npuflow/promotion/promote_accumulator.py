@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from npuflow.bindings import ir
-from npuflow.core.build import allocate, at, copy_into, element_type_of, empty, extract_slice, mixed, shape_of
+from npuflow.core.build import allocate, at, copy_into, element_type_of, extract_slice, shape_of
 from npuflow.core.passes import Pass, PassContext
 from npuflow.core.registry import register_pass
 from npuflow.frontend.contraction import (
@@ -15,10 +15,10 @@ from npuflow.frontend.contraction import (
     fill_of,
     final_result,
     matmuls,
-    only_user,
     tail_of,
 )
-from npuflow.promotion.shared_slices import L1, L2, promote_to_l2, shared_slice
+from npuflow.promotion.promote_result import promote_result
+from npuflow.promotion.shared_slices import L1, promote_to_l2, shared_slice
 
 
 @register_pass
@@ -51,7 +51,7 @@ class PromoteAccumulator(Pass):
 
     def run(self, op: ir.Operation, context: PassContext) -> None:
         for contraction in matmuls(op, context):
-            _promote_result(contraction)
+            promote_result(_root_value(contraction), reads=_continues_result(contraction))
             _promote_sum(contraction)
             context.count("accumulators promoted to L1")
 
@@ -82,48 +82,12 @@ def _given_sum(contraction: Contraction) -> ir.Value:
         return extract_slice(value, shared.core_offsets, shared.core_sizes)
 
 
-def _promote_result(contraction: Contraction) -> None:
-    """The block's result, in L2."""
+def _root_value(contraction: Contraction) -> ir.Value:
+    """What leaves the group."""
     tail = tail_of(contraction)
-    result = tail.results[0] if tail else final_result(contraction)
-    grid = enclosing(contraction.op, "scf.forall")
-    insert = only_user(result)
-    if grid is None or insert is None or insert.name != "tensor.parallel_insert_slice":
-        with at(result.owner.operation, after=True):
-            moved = copy_into(result, allocate(shape_of(result), element_type_of(result), L2))
-        result.replace_all_uses_except(moved, moved.owner.operation)
-        _write_back(moved)
-        return
-    output = len(grid.operands) - 1
-    block = grid.operands[output]
-    with at(grid):
-        reads = fill_of(contraction) is None and tail is None
-        shared = shared_slice(block, None)
-        assert shared is not None
-        buffer = promote_to_l2(shared)[0] if reads else allocate(shape_of(block), element_type_of(block), L2)
-        grid.operands[output] = buffer
-    view = insert.opview
-    offsets = mixed(list(ir.DenseI64ArrayAttr(view.static_offsets)), list(view.offsets))
-    with at(result.owner.operation, after=True):
-        part = extract_slice(insert.operands[1], offsets, shape_of(result))
-        moved = copy_into(result, part)
-    insert.operands[0] = moved
-    _write_back(grid.results[0])
+    return tail.results[0] if tail else final_result(contraction)
 
 
-def _write_back(value: ir.Value) -> None:
-    """Copies a result in L2, or the valid part of it, to L3 where it isn't inserted into a larger tensor there."""
-    source = value.owner.operation
-    stays = []
-    for use in list(value.uses):
-        user = use.owner.operation
-        if user.name == "tensor.extract_slice" and user.block == source.block:
-            _write_back(user.results[0])
-        elif user.name != "tensor.insert_slice" or use.operand_number != 0:
-            stays.append((user, use.operand_number))
-    if not stays:
-        return
-    with at(source, after=True):
-        copied = copy_into(value, empty(shape_of(value), element_type_of(value)))
-    for user, number in stays:
-        user.operands[number] = copied
+def _continues_result(contraction: Contraction) -> bool:
+    """Whether the block's result in L2 starts as a given sum."""
+    return fill_of(contraction) is None and tail_of(contraction) is None

@@ -21,6 +21,7 @@ from npuflow.core.build import (
     fill,
     insert_slice,
     minimum,
+    mixed,
     offsets_of,
     shape_of,
     sizes_of,
@@ -104,9 +105,10 @@ def depends_on(value: Mixed, grid: ir.Operation) -> bool:
 
 @dataclass(frozen=True)
 class Movement:
-    """What is moved from L3 and how much of it exists; the rest of the shared slice is zero."""
+    """What is moved from L3, where in the shared slice it begins and how much it is; the rest is zero."""
 
     moved: ir.Value
+    start: tuple[Mixed, ...]
     valid: tuple[Mixed, ...]
 
     def fills(self, sizes: Sequence[int]) -> bool:
@@ -117,8 +119,15 @@ def movement_of(shared: SharedSlice) -> Movement:
     """The valid part of the shared slice, as a slice of the unpadded tensor in L3."""
     pad = producer(shared.source, "tensor.pad")
     source = shared.source if pad is None else pad.operands[0]
-    valid = list(shared.sizes) if pad is None else _valid_part(shared, source)
-    return Movement(extract_slice(source, shared.offsets, valid), tuple(valid))
+    start: list[Mixed] = [0] * len(shared.sizes) if pad is None else low_of(pad)
+    valid = list(shared.sizes) if pad is None else _valid_part(shared, source, start)
+    return Movement(extract_slice(source, shared.offsets, valid), tuple(start), tuple(valid))
+
+
+def low_of(pad: ir.Operation) -> list[Mixed]:
+    """How much a `tensor.pad` puts in front of each dimension."""
+    view = pad.opview
+    return mixed(list(ir.DenseI64ArrayAttr(view.static_low)), list(view.low))
 
 
 def promote_to_l2(shared: SharedSlice) -> tuple[ir.Value, ir.Operation]:
@@ -130,17 +139,21 @@ def promote_to_l2(shared: SharedSlice) -> tuple[ir.Value, ir.Operation]:
         value = copy_into(movement.moved, buffer)
         return value, value.owner.operation
     filled = fill(zero(element), buffer)
-    start = [0] * len(movement.valid)
-    part = copy_into(movement.moved, extract_slice(filled, start, movement.valid))
-    return insert_slice(part, filled, start, movement.valid), part.owner.operation
+    part = copy_into(movement.moved, extract_slice(filled, movement.start, movement.valid))
+    return insert_slice(part, filled, movement.start, movement.valid), part.owner.operation
 
 
-def _valid_part(shared: SharedSlice, source: ir.Value) -> list[Mixed]:
-    """How much of the slice exists in the unpadded tensor."""
+def _valid_part(shared: SharedSlice, source: ir.Value, start: Sequence[Mixed]) -> list[Mixed]:
+    """How much of the slice exists in the unpadded tensor; what has zeros in front of it is taken whole."""
     slice_op = producer(source, "tensor.extract_slice")
     have: list[Mixed] = list(shape_of(source)) if slice_op is None else sizes_of(slice_op)
     padded = shape_of(shared.source)
     valid: list[Mixed] = []
-    for size, offset, limit, full in zip(shared.sizes, shared.offsets, have, padded):
-        valid.append(size if limit == full else minimum(size, difference(limit, offset)))
+    for size, offset, limit, full, low in zip(shared.sizes, shared.offsets, have, padded, start):
+        if limit == full:
+            valid.append(size)
+        elif low != 0 and offset == 0 and size == full:
+            valid.append(limit)
+        else:
+            valid.append(minimum(size, difference(limit, offset)))
     return valid

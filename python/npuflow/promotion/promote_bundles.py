@@ -1,0 +1,144 @@
+"""npuflow-promote-bundles: what a bundle reads into L2 and L1, what it makes into L1, its results back through L2."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+
+from npuflow.bindings import ir
+from npuflow.core.build import allocate, at, copy_into, element_type_of, extract_slice, fill, shape_of
+from npuflow.core.passes import Pass, PassContext, ops_of, parents_of
+from npuflow.core.registry import register_pass
+from npuflow.frontend.bundle import input_count
+from npuflow.frontend.contraction import BUNDLE, producer
+from npuflow.promotion.promote_result import promote_result
+from npuflow.promotion.shared_slices import L1, SharedSlice, promote_to_l2, shared_slice
+
+
+@register_pass
+@dataclass(frozen=True)
+class PromoteBundles(Pass):
+    """Gives every operand of a bundle's ops a buffer in L1, filled from one in L2 where it comes from L3.
+
+    What the cores of a block share goes into L2 once, in the outermost loop that it depends on; zeros at its edges are
+    filled in first. What one op of the bundle makes for another stays in L1.
+
+        scf.forall (%y, %x) in (4, 4) shared_outs(%out = %empty) {
+          %tile = tensor.extract_slice %block[%place, 0] [16, 64]
+          %u = linalg.generic ins(%tile) outs(%tile_empty)
+
+    becomes
+
+        %l2 = linalg.copy ins(%block) outs(%buffer : 256x64, memory space 1)
+        scf.forall (%y, %x) in (4, 4) shared_outs(%out = %l2_out) {
+          %part = tensor.extract_slice %l2[%place, 0] [16, 64]
+          %tile = linalg.copy ins(%part) outs(%buffer : 16x64, memory space 2)
+          %u = linalg.generic ins(%tile) outs(%buffer : 16x64, memory space 2)
+          %r = linalg.copy ins(%u) outs(%out[%place, 0] [16, 64])
+    """
+
+    name = "npuflow-promote-bundles"
+    group = "promotion"
+
+    def run(self, op: ir.Operation, context: PassContext) -> None:
+        for grid in ops_of(op, "scf.forall"):
+            members = [inner for inner in ops_of(grid, "linalg.generic") if BUNDLE in inner.attributes]
+            if members:
+                _Promoter(grid, members, context).run()
+
+
+@dataclass
+class _Promoter:
+    """Promotes what happens inside one grid."""
+
+    grid: ir.Operation
+    members: list[ir.Operation]
+    context: PassContext
+    in_l2: dict[tuple[object, ...], ir.Value] = field(default_factory=dict)
+    in_l1: dict[ir.Value, ir.Value] = field(default_factory=dict)
+
+    def run(self) -> None:
+        for op in self.members:
+            arguments = op.regions[0].blocks[0].arguments
+            for number, value in enumerate(list(op.operands)[: input_count(op)]):
+                if not isinstance(value.type, ir.ShapedType) or self._is_made_here(value):
+                    continue
+                used = any(True for _ in arguments[number].uses)
+                op.operands[number] = self._moved_in(value) if used else self._fresh(value, op)
+        for op in self.members:
+            for number in range(input_count(op), len(op.operands)):
+                self._start(op, number)
+        for insert in ops_of(self.grid, "tensor.parallel_insert_slice"):
+            promote_result(insert.operands[0], reads=False)
+
+    def _is_made_here(self, value: ir.Value) -> bool:
+        """Whether an op of the bundle makes the value, perhaps piece by piece."""
+        owner = value.owner
+        return not isinstance(owner, ir.Block) and (owner.operation in self.members or owner.operation.name == "scf.for")
+
+    def _fresh(self, value: ir.Value, before: ir.Operation) -> ir.Value:
+        with at(before):
+            return allocate(shape_of(value), element_type_of(value), L1)
+
+    def _start(self, op: ir.Operation, number: int) -> None:
+        """What an op writes over: filled in L1, nothing at all, or moved in; before the loops that carry it."""
+        value = op.operands[number]
+        while isinstance(value, ir.BlockArgument) and value.owner.owner.operation.name == "scf.for":
+            op = value.owner.owner.operation
+            number = 2 + value.arg_number
+            value = op.operands[number]
+        filled = producer(value, "linalg.fill")
+        if filled is not None:
+            buffer = self._fresh(value, op)
+            with at(op):
+                op.operands[number] = fill(filled.operands[0], buffer)
+        elif producer(value, "tensor.empty") is not None:
+            op.operands[number] = self._fresh(value, op)
+        else:
+            op.operands[number] = self._moved_in(value)
+
+    def _moved_in(self, value: ir.Value) -> ir.Value:
+        """The value in L1, by way of L2."""
+        if value in self.in_l1:
+            return self.in_l1[value]
+        shared = shared_slice(value, self.grid)
+        if shared is None:
+            owner = self.grid if isinstance(value.owner, ir.Block) else value.owner.operation
+            self.context.error(owner, "an operand is no slice of its block that all cores could share in L2")
+            return value
+        block = self._in_l2(value, shared)
+        with self._at_value(value):
+            whole = shared.core_sizes == shared.sizes
+            part = block if whole else extract_slice(block, shared.core_offsets, shared.core_sizes)
+            self.in_l1[value] = copy_into(part, allocate(shape_of(value), element_type_of(value), L1))
+        self.context.count("operands promoted")
+        return self.in_l1[value]
+
+    def _in_l2(self, value: ir.Value, shared: SharedSlice) -> ir.Value:
+        key = (shared.source, shared.offsets, shared.sizes)
+        if key not in self.in_l2:
+            with at(value.owner.operation) if shared.follows_k else at(_outermost(self.grid, shared.source)):
+                self.in_l2[key] = promote_to_l2(shared)[0]
+        return self.in_l2[key]
+
+    def _at_value(self, value: ir.Value) -> AbstractContextManager[None]:
+        """Where the value is, if that is inside of the grid; else where the grid's body begins."""
+        inside = not isinstance(value.owner, ir.Block) and self.grid in parents_of(value.owner.operation)
+        first = list(self.grid.regions[0].blocks[0].operations)[0].operation
+        return at(value.owner.operation) if inside else at(first)
+
+
+def _outermost(grid: ir.Operation, source: ir.Value) -> ir.Operation:
+    """The outermost loop around the grid that doesn't change the source; the grid itself if all do."""
+    place = grid
+    for loop in parents_of(grid):
+        if loop.name != "scf.for" or _is_inside(source, loop):
+            break
+        place = loop
+    return place
+
+
+def _is_inside(value: ir.Value, loop: ir.Operation) -> bool:
+    owner = value.owner
+    around = owner.owner.operation if isinstance(owner, ir.Block) else owner.operation
+    return around == loop or loop in parents_of(around)

@@ -1,0 +1,222 @@
+"""npuflow-assign-bundles: what is no matmul is bundled, and every bundle says how it will be mapped."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from npuflow.bindings import ir
+from npuflow.core.build import element_bytes, element_type_of, shape_of
+from npuflow.core.options import option
+from npuflow.core.passes import Pass, PassContext, ops_of
+from npuflow.core.registry import register_pass
+from npuflow.dialect.device import chosen_device, record_device
+from npuflow.errors import with_hint
+from npuflow.frontend.bundle import (
+    Bundle,
+    find_bundles,
+    input_count,
+    is_reduction,
+    iterators,
+    linear_maps,
+)
+from npuflow.frontend.contraction import BUNDLE, STRATEGY, producer, static_matmuls, users
+from npuflow.strategy.bundle_choose import GivenBundle, complete_bundle, smallest_tile_fits
+from npuflow.strategy.bundle_shape import BundleShape, BundleTensor, Depths, Role, Work, l1_bytes
+from npuflow.strategy.bundle_strategy import BundleStrategy, said_of
+from npuflow.strategy.strategy import strategy_of
+from npuflow.target import Device
+
+
+@register_pass
+@dataclass(frozen=True)
+class AssignBundles(Pass):
+    """Bundles the ops that are no matmuls, and completes each bundle's strategy for the device.
+
+    A bundle is as many ops as can share a tile in L1: a softmax is one, read once and written once, if a row fits. Loops
+    are numbered as the bundle's last op has them, those of its space first. What a `#npu.strategy` on that op says comes
+    first, then the grid of the function's matmuls, then the choice for the device.
+
+        %s = linalg.generic ... iterator_types = ["parallel", "reduction"] ins(%x : tensor<256x512xf32>) ...
+        %r = linalg.generic ... iterator_types = ["parallel", "parallel"] ins(%x, %s : ...) ...
+
+    becomes
+
+        %s = linalg.generic ... attrs = {npu.bundle = 0, npu.strategy = #npu.strategy<{grid = [4, 4], spread = [0, 0],
+          tile_l1 = [4], ...}>}
+        %r = linalg.generic ... attrs = {npu.bundle = 0, npu.strategy = #npu.strategy<{...}>}
+    """
+
+    name = "npuflow-assign-bundles"
+    group = "strategy"
+    device: str = option("", "device name or TOML file; default: the module's npu.device, else npu1")
+    grid: tuple[int, int] | None = option(None, "rows,columns of cores; default: those of the matmuls, else all")
+
+    def run(self, op: ir.Operation, context: PassContext) -> None:
+        device = chosen_device(op, self.device)
+        number = 0
+        for function in ops_of(op, "func.func"):
+            grid = self.grid or _grid_of_matmuls(function)
+            bundles = find_bundles(function, lambda bundle: smallest_tile_fits(shape_of_bundle(bundle), device))
+            for bundle in bundles:
+                strategy = _choose(bundle, grid, device, context)
+                if strategy is None:
+                    continue
+                grid = grid or (strategy.grid[0], strategy.grid[1])
+                _mark(bundle, number, strategy)
+                number += 1
+        if number and not context.failed:
+            context.count("bundles", number)
+            record_device(op, device, self.device)
+
+
+def _grid_of_matmuls(function: ir.Operation) -> tuple[int, int] | None:
+    """The array that the matmuls of a function take: all of its ops share one."""
+    found = (strategy_of(contraction) for contraction in static_matmuls(function))
+    return next((strategy.array for strategy in found if strategy is not None), None)
+
+
+def _mark(bundle: Bundle, number: int, strategy: BundleStrategy) -> None:
+    for op in bundle.ops:
+        kind = ir.IntegerType.get_signless(64, op.context)
+        op.attributes[BUNDLE] = ir.IntegerAttr.get(kind, number)
+        op.attributes[STRATEGY] = strategy.to_attribute()
+
+
+def _choose(
+    bundle: Bundle, grid: tuple[int, int] | None, device: Device, context: PassContext
+) -> BundleStrategy | None:
+    """The bundle's strategy; None after reporting why there is none."""
+    root = bundle.root
+    try:
+        given = GivenBundle(**said_of(root))  # type: ignore[arg-type]
+    except ValueError as error:
+        context.error(root, with_hint(f"npu.strategy is malformed: {error}", "see npuflow-assign-bundles in the docs"))
+        return None
+    if given.grid is None:
+        given = replace(given, grid=grid)
+    problems = _problems(bundle, given, device)
+    for what, hint in problems:
+        context.error(root, what, hint)
+    if problems:
+        return None
+    shape = shape_of_bundle(bundle)
+    strategy = complete_bundle(shape, given, device)
+    if strategy is None:
+        context.error(root, *_too_large(bundle, shape, given, device))
+        return None
+    context.remark(root, _said(bundle, shape, strategy, device))
+    return strategy
+
+
+def _problems(bundle: Bundle, given: GivenBundle, device: Device) -> list[tuple[str, str]]:
+    """What is said of a strategy that doesn't go with the bundle or the device."""
+    found = []
+    streamed = len(bundle.streamed())
+    widths = (("grid", 2), ("spread", 2), ("tile_l1", bundle.space), ("order", bundle.space), ("stream", streamed))
+    for name, width in widths:
+        value = getattr(given, name)
+        if value is not None and len(value) != width:
+            found.append((f"{name} has {len(value)} numbers, this bundle needs {width}", f"give {width}"))
+    if found:
+        return found
+    grid = given.grid or (1, 1)
+    if not (1 <= grid[0] <= device.rows and 1 <= grid[1] <= device.columns):
+        what = f"grid {grid[0]}x{grid[1]} is larger than the {device.rows}x{device.columns} cores of {device.name}"
+        found.append((what, f"use at most {device.rows} rows and {device.columns} columns"))
+    if given.spread and max(given.spread) >= bundle.space:
+        found.append((f"spread names loop {max(given.spread)}", f"this bundle's space has loops 0 to {bundle.space - 1}"))
+    if given.order and sorted(given.order) != list(range(bundle.space)):
+        found.append((f"order {list(given.order)} is no order of {bundle.space} loops", "name each loop once"))
+    if given.tile_l1 and min(given.tile_l1) < 1:
+        found.append((f"tile_l1 {list(given.tile_l1)} is not positive", "sizes start at 1"))
+    if given.stream and min(given.stream) < 1:
+        found.append((f"stream {list(given.stream)} is not positive", "sizes start at 1"))
+    return found
+
+
+def _too_large(bundle: Bundle, shape: BundleShape, given: GivenBundle, device: Device) -> tuple[str, str]:
+    tiles = shape.whole()
+    tiles[: shape.space] = given.tile_l1 or tiles[: shape.space]
+    largest = sorted(shape.tensors, key=lambda t: -t.bytes(tiles))[:3]
+    listed = ", ".join(f"{t.name} {t.bytes(tiles)}" for t in largest)
+    need, have = l1_bytes(shape, tiles, Depths(1, 1, 1)), device.capacity_bytes(1, 1, 1)
+    what = f"a tile of {bundle.root.name} needs {need} bytes of a core's L1, which has {have} ({listed})"
+    return what, "choose smaller tiles" if given.tile_l1 else "cut the dimensions that stay whole inside of a tile"
+
+
+def _said(bundle: Bundle, shape: BundleShape, strategy: BundleStrategy, device: Device) -> str:
+    tiles = [*strategy.tile_l1, *shape.sizes[shape.space :]]
+    for loop, tile in zip(shape.streamed, strategy.stream):
+        tiles[loop] = tile
+    used = l1_bytes(shape, tiles, strategy.depths)
+    return (
+        f"{len(bundle.ops)} ops on a grid of {strategy.grid[0]}x{strategy.grid[1]}, spread {list(strategy.spread)},"
+        f" tile-l1 {list(strategy.tile_l1)}: L1 {used} of {device.capacity_bytes(1, 1, 1)} bytes"
+    )
+
+
+def shape_of_bundle(bundle: Bundle) -> BundleShape:
+    """The bundle's sizes, tensors and work, as the strategy sees them."""
+    tensors: dict[tuple[object, ...], BundleTensor] = {}
+    work = []
+    for index, op in enumerate(bundle.ops):
+        maps = bundle.maps(index)
+        arguments = op.regions[0].blocks[0].arguments
+        for number, (value, dims) in enumerate(zip(op.operands, maps)):
+            if not isinstance(value.type, ir.ShapedType) or bundle.is_internal(value):
+                continue
+            is_init = number >= input_count(op)
+            if is_init and producer(value, "linalg.fill", "tensor.empty") is not None:
+                continue
+            is_read = is_init or any(True for _ in arguments[number].uses)
+            key = (hash(value), tuple((_in_space(bundle, dim), dim.extent(bundle.sizes)) for dim in dims))
+            role = Role.INPUT if is_read else Role.LOCAL
+            tensors.setdefault(key, _tensor(f"in{len(tensors)}", role, _unpadded(value), dims))
+        for number, result in enumerate(op.results):
+            outside = any(user not in bundle.ops for user in users(result))
+            role = Role.OUTPUT if outside or op == bundle.root else Role.LOCAL
+            dims = maps[input_count(op) + number]
+            tensors[index, number] = _tensor(f"out{len(tensors)}", role, result, dims)
+        work.append(_work(bundle, index))
+    streamed = tuple(bundle.streamed())
+    pads = len(bundle.ops) > 0 and all(sums_products(op) for i, op in enumerate(bundle.ops) if bundle.inner(i))
+    return BundleShape(bundle.sizes, bundle.space, streamed, tuple(tensors.values()), tuple(work), pads)
+
+
+def _in_space(bundle: Bundle, dim: object) -> tuple[tuple[int, int], ...]:
+    return tuple((loop, c) for loop, c in dim.terms if loop < bundle.space)  # type: ignore[attr-defined]
+
+
+def _unpadded(value: ir.Value) -> ir.Value:
+    pad = producer(value, "tensor.pad")
+    return value if pad is None else pad.operands[0]
+
+
+def _tensor(name: str, role: Role, value: ir.Value, dims: tuple[object, ...]) -> BundleTensor:
+    return BundleTensor(name, role, dims, tuple(shape_of(value)), element_bytes(element_type_of(value)))  # type: ignore[arg-type]
+
+
+def _work(bundle: Bundle, index: int) -> Work:
+    op = bundle.ops[index]
+    operations = max(1, len(list(op.regions[0].blocks[0].operations)) - 1)
+    return Work(bundle.loops[index], operations, element_bytes(element_type_of(op.results[0])), _product_types(op))
+
+
+def sums_products(op: ir.Operation) -> bool:
+    """Whether an op adds a product of its two inputs, as they are or extended, to what it has."""
+    body = [inner.operation for inner in op.regions[0].blocks[0].operations]
+    names = [inner.name for inner in body if not inner.name.startswith("arith.ext") and inner.name != "arith.sitofp"]
+    return input_count(op) == 2 and names in (["arith.mulf", "arith.addf", "linalg.yield"], ["arith.muli", "arith.addi", "linalg.yield"])
+
+
+def _product_types(op: ir.Operation) -> tuple[str, str, str] | None:
+    """The types of a sum of products in which each factor has a parallel loop of its own, as matrix instructions need."""
+    if not sums_products(op):
+        return None
+    maps = linear_maps(op) or []
+    lhs, rhs = ({loop for dim in dims for loop, _ in dim.terms} for dims in maps[:2])
+    parallel = {loop for loop in range(len(iterators(op))) if not is_reduction(op, loop)}
+    if not (parallel & lhs - rhs and parallel & rhs - lhs):
+        return None
+    left, right, total = (str(element_type_of(value)) for value in op.operands)
+    return left, right, total

@@ -1,0 +1,184 @@
+"""A bundle as numbers: loops, tensors and work; how much a tile takes of L1 and L2 and what it moves. Pure arithmetic."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from math import prod
+
+from npuflow.frontend.bundle import Linear
+
+Tiles = Sequence[int]
+
+
+class Role(Enum):
+    """What a bundle does with a tensor."""
+
+    INPUT = "input"
+    LOCAL = "local"
+    OUTPUT = "output"
+
+
+@dataclass(frozen=True)
+class BundleTensor:
+    """A tensor that a bundle reads, makes for itself or gives away; `dims` say how loops walk through it."""
+
+    name: str
+    role: Role
+    dims: tuple[Linear, ...]
+    shape: tuple[int, ...]
+    element_bytes: int
+
+    def bytes(self, tiles: Tiles) -> int:
+        """What a tile touches of it, halo included."""
+        return prod(dim.extent(tiles) for dim in self.dims) * self.element_bytes
+
+    def follows(self, loop: int) -> bool:
+        return any(loop == own for dim in self.dims for own, _ in dim.terms)
+
+    def run_bytes(self, tiles: Tiles) -> int:
+        """The contiguous bytes of a tile in a row-major tensor."""
+        run = self.element_bytes
+        for dim, size in zip(reversed(self.dims), reversed(self.shape)):
+            extent = min(dim.extent(tiles), size)
+            run *= extent
+            if extent < size:
+                break
+        return run
+
+
+@dataclass(frozen=True)
+class Work:
+    """One op: its loops, vector operations per point, and if it sums products the types that it multiplies."""
+
+    loops: tuple[int, ...]
+    operations: int
+    element_bytes: int
+    types: tuple[str, str, str] | None = None
+
+    def points(self, tiles: Tiles) -> int:
+        return prod(tiles[loop] for loop in self.loops)
+
+
+@dataclass(frozen=True)
+class BundleShape:
+    """`sizes` of all loops, the first `space` of which are split over blocks and cores; `streamed` may go piece by piece.
+
+    Zeros may be added to a streamed loop where they change no sum (`pads_streamed`).
+    """
+
+    sizes: tuple[int, ...]
+    space: int
+    streamed: tuple[int, ...]
+    tensors: tuple[BundleTensor, ...]
+    work: tuple[Work, ...]
+    pads_streamed: bool
+
+    def whole(self) -> list[int]:
+        """Tiles of one in space, and all of every other loop."""
+        return [1] * self.space + list(self.sizes[self.space :])
+
+
+@dataclass(frozen=True)
+class Spread:
+    """The grid, and the loops of the space that its rows and columns follow."""
+
+    grid: tuple[int, int]
+    rows: int
+    columns: int
+
+    def cores(self, loop: int) -> int:
+        """Over how many cores a loop is spread."""
+        return (self.grid[0] if loop == self.rows else 1) * (self.grid[1] if loop == self.columns else 1)
+
+    def block(self, tiles: Tiles) -> list[int]:
+        """The tiles of a whole block."""
+        return [tile * self.cores(loop) for loop, tile in enumerate(tiles)]
+
+    def column(self, tiles: Tiles) -> list[int]:
+        """The tiles of one column of the array."""
+        return [tile * (self.grid[0] if loop == self.rows else 1) for loop, tile in enumerate(tiles)]
+
+
+@dataclass(frozen=True)
+class Depths:
+    """Slots of what comes in, in L2 and L1, and of results."""
+
+    l2: int = 2
+    l1: int = 2
+    result: int = 1
+
+
+def l1_bytes(shape: BundleShape, tiles: Tiles, depths: Depths) -> int:
+    """What a core's buffers take."""
+    slots = {Role.INPUT: depths.l1, Role.LOCAL: 1, Role.OUTPUT: depths.result}
+    return sum(tensor.bytes(tiles) * slots[tensor.role] for tensor in shape.tensors)
+
+
+def l2_bytes(shape: BundleShape, tiles: Tiles, spread: Spread, depths: Depths, row_tiles: int) -> int:
+    """What the fullest memory tile holds; `row_tiles` of them serve the rows."""
+    column = spread.column(tiles)
+    total = 0
+    for tensor in shape.tensors:
+        if tensor.role is Role.LOCAL:
+            continue
+        slots = depths.l2 if tensor.role is Role.INPUT else depths.result
+        by_rows = tensor.role is Role.INPUT and tensor.follows(spread.rows) and not tensor.follows(spread.columns)
+        share = tensor.bytes(tiles) * (spread.grid[0] // row_tiles) if by_rows else tensor.bytes(column)
+        total += slots * share
+    return total
+
+
+def trips(shape: BundleShape, tiles: Tiles, spread: Spread) -> list[int]:
+    """How often each loop of the space steps from block to block."""
+    block = spread.block(tiles)
+    return [-(-shape.sizes[loop] // block[loop]) for loop in range(shape.space)]
+
+
+def pieces(shape: BundleShape, tiles: Tiles) -> int:
+    """How many pieces the streamed loops are cut into."""
+    return prod(-(-shape.sizes[loop] // tiles[loop]) for loop in shape.streamed)
+
+
+def visits(shape: BundleShape, tensor: BundleTensor, tiles: Tiles, spread: Spread, order: Sequence[int]) -> int:
+    """How often a tensor's block moves between L3 and L2: it stays for the blocks it doesn't depend on, if innermost."""
+    counts = trips(shape, tiles, spread)
+    streams = pieces(shape, tiles) if tensor.role is Role.INPUT else 1
+    last = len(order) if streams > 1 else 0
+    for place, loop in enumerate(order):
+        if tensor.follows(loop) and counts[loop] > 1:
+            last = max(last, place + 1)
+    return prod(counts[loop] for loop in order[:last]) * (streams if streams_through(shape, tensor) else 1)
+
+
+def streams_through(shape: BundleShape, tensor: BundleTensor) -> bool:
+    """Whether a tensor comes in pieces where streamed loops are cut."""
+    return any(tensor.follows(loop) for loop in shape.streamed)
+
+
+def traffic_bytes(shape: BundleShape, tiles: Tiles, spread: Spread, order: Sequence[int]) -> dict[str, int]:
+    """What crosses between L3 and L2 for each tensor; what lies outside of the tensor doesn't, overlaps do."""
+    return {
+        tensor.name: _moved_elements(shape, tensor, tiles, spread, order) * tensor.element_bytes
+        for tensor in shape.tensors
+        if tensor.role is not Role.LOCAL
+    }
+
+
+def _moved_elements(
+    shape: BundleShape, tensor: BundleTensor, tiles: Tiles, spread: Spread, order: Sequence[int]
+) -> int:
+    block, counts = spread.block(tiles), trips(shape, tiles, spread)
+    elements, covered = 1, 1
+    for dim, size in zip(tensor.dims, tensor.shape):
+        steps, advance = 1, 0
+        for loop, coefficient in dim.terms:
+            count = counts[loop] if loop < shape.space else -(-shape.sizes[loop] // tiles[loop])
+            steps *= count
+            advance += coefficient * block[loop] if count > 1 else 0
+        extent = dim.extent(block)
+        overlap = max(0, extent - advance)
+        elements *= min(steps * extent, size + (steps - 1) * overlap)
+        covered *= steps
+    return elements * visits(shape, tensor, tiles, spread, order) // covered

@@ -1,0 +1,83 @@
+"""How one bundle is mapped. Pure data, with its `#npu.strategy` attribute form."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+from npuflow.bindings import ir
+from npuflow.frontend.contraction import STRATEGY
+from npuflow.strategy.bundle_shape import Depths, Spread
+
+
+@dataclass(frozen=True)
+class BundleStrategy:
+    """`spread` names the loops of the space that the array's rows and columns follow, `tile_l1` is a core's tile of the space,
+    `stream` the piece of each streamed loop, `order` the space's loops from the outermost on, as blocks go through them.
+    """
+
+    grid: tuple[int, ...]
+    spread: tuple[int, ...]
+    tile_l1: tuple[int, ...]
+    order: tuple[int, ...]
+    stream: tuple[int, ...] = ()
+    depth_l2: int = 2
+    depth_l1: int = 2
+    depth_result: int = 1
+
+    @property
+    def placed(self) -> Spread:
+        return Spread((self.grid[0], self.grid[1]), self.spread[0], self.spread[1])
+
+    @property
+    def depths(self) -> Depths:
+        return Depths(self.depth_l2, self.depth_l1, self.depth_result)
+
+    def to_attribute(self) -> ir.Attribute:
+        """`#npu.strategy<{...}>` in the current context."""
+        text = ", ".join(f"{f.name} = {_print(getattr(self, f.name))}" for f in sorted(fields(self), key=lambda f: f.name))
+        return ir.Attribute.parse(f"#npu.strategy<{{{text}}}>")
+
+
+def _print(value: int | tuple[int, ...]) -> str:
+    return f"[{', '.join(map(str, value))}]" if isinstance(value, tuple) else f"{value} : i64"
+
+
+def bundle_strategy_of(op: ir.Operation) -> BundleStrategy | None:
+    """What an op of a bundle says; None where it says nothing; raises ValueError where it says something wrong."""
+    if STRATEGY not in op.attributes:
+        return None
+    return BundleStrategy(**said_of(op))  # type: ignore[arg-type]
+
+
+def said_of(op: ir.Operation) -> dict[str, int | tuple[int, ...]]:
+    """The fields that an op's `#npu.strategy` gives; raises ValueError naming every unknown or malformed one."""
+    if STRATEGY not in op.attributes:
+        return {}
+    attribute = op.attributes[STRATEGY]
+    if not str(attribute).startswith("#npu.strategy<"):
+        raise ValueError(f"expected #npu.strategy<{{...}}>, got {attribute}")
+    known = {f.name: f for f in fields(BundleStrategy)}
+    values: dict[str, int | tuple[int, ...]] = {}
+    problems = []
+    for named in ir.DictAttr(ir.DynamicAttr(attribute).params[0]):
+        if named.name not in known:
+            problems.append(f"unknown field '{named.name}' (known: {', '.join(known)})")
+            continue
+        value = _read(named.attr)
+        if value is None or isinstance(value, int) != named.name.startswith("depth"):
+            problems.append(f"field '{named.name}' is {named.attr}")
+            continue
+        values[named.name] = value
+    if problems:
+        raise ValueError("; ".join(problems))
+    return values
+
+
+def _read(attribute: ir.Attribute) -> int | tuple[int, ...] | None:
+    if isinstance(attribute, ir.IntegerAttr):
+        value = int(ir.IntegerAttr(attribute).value)
+        return value if value > 0 else None
+    if not isinstance(attribute, ir.ArrayAttr):
+        return None
+    items = [int(ir.IntegerAttr(item).value) for item in ir.ArrayAttr(attribute) if isinstance(item, ir.IntegerAttr)]
+    return tuple(items) if len(items) == len(ir.ArrayAttr(attribute)) and min(items, default=0) >= 0 else None
