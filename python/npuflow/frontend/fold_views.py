@@ -25,8 +25,8 @@ class FoldViews(Pass):
         %r = linalg.matmul indexing_maps = [..., (d0, d1, d2) -> (d1, d2), ...] ins(%a, %b : ...) outs(%f : ...)
 
     That needs all users to be linalg ops that can read it so: named matmuls and contractions take transposes only,
-    linalg.batch_matmul such that keep the batch loop in front, and an op whose loop would lose the operand that gives it
-    its size keeps what it reads. Else the tensor is computed.
+    linalg.batch_matmul such that keep the batch loop in front, and an op whose loop would lose the operand that gives
+    it its size keeps what it reads. Else the tensor is computed.
     """
 
     name = "npuflow-fold-views"
