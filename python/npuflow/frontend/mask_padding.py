@@ -1,0 +1,159 @@
+"""npuflow-mask-padding: padding by another value than zero becomes padding by zeros, and a mask."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from npuflow.bindings import arith, ir, linalg, tensor
+from npuflow.core.build import at, dynamic_marker, element_type_of, shape_of, zero
+from npuflow.core.passes import Pass, PassContext, ops_of
+from npuflow.core.registry import register_pass
+from npuflow.frontend.contraction import producer
+
+_MAPS = "indexing_maps"
+_SEGMENTS = "operandSegmentSizes"
+
+
+@register_pass
+@dataclass(frozen=True)
+class MaskPadding(Pass):
+    """Rewrites padding by constants other than zero, which transfers cannot insert.
+
+        %p = tensor.pad %x low[0, 1] high[0, 1] { tensor.yield %lowest } : tensor<4x8xf32> to tensor<4x10xf32>
+        %r = linalg.generic ... ins(%p, ...) { ^bb0(%in: f32, ...): arith.maximumf %out, %in }
+
+    becomes
+
+        %p = tensor.pad %x low[0, 1] high[0, 1] { tensor.yield %zero } : tensor<4x8xf32> to tensor<4x10xf32>
+        %m = tensor.pad %ones low[1] high[1] { tensor.yield %zero } : tensor<8xi8> to tensor<10xi8>
+        %r = linalg.generic ... ins(%p, ..., %m) { %v = select (%mask is 0), %lowest, %in ... }
+
+    with one mask of ones for each padded dimension, indexed as that dimension is. Every user has to be a linalg.generic
+    that reads the padded tensor; else the padding stays as it is.
+    """
+
+    name = "npuflow-mask-padding"
+    group = "frontend"
+
+    def run(self, op: ir.Operation, context: PassContext) -> None:
+        for pad in ops_of(op, "tensor.pad"):
+            value = _padding_value(pad)
+            if value is None or _is_zero(value) or not _is_static(pad):
+                continue
+            uses = [(use.owner.operation, use.operand_number) for use in pad.results[0].uses]
+            other = next((user for user, index in uses if not _reads(user, index)), None)
+            if other is not None:
+                context.remark(
+                    pad, f"padding by {value} stays: {other.name} uses it, which is no linalg.generic's input"
+                )
+                continue
+            _mask(pad, value, list(dict.fromkeys(user for user, _ in uses)))
+            context.count("pads masked")
+
+
+def _padding_value(pad: ir.Operation) -> ir.Attribute | None:
+    """The constant that a tensor is padded with; None where it is none."""
+    block = pad.regions[0].blocks[0]
+    constant = producer(block.operations[len(block.operations) - 1].operands[0], "arith.constant")
+    return None if constant is None else constant.attributes["value"]
+
+
+def _is_zero(value: ir.Attribute) -> bool:
+    """Whether all bits of a constant are 0, which -0.0's are not."""
+    if isinstance(value, ir.FloatAttr):
+        return value.value == 0 and math.copysign(1, value.value) > 0
+    return isinstance(value, ir.IntegerAttr) and value.value == 0
+
+
+def _is_static(pad: ir.Operation) -> bool:
+    low, high = _widths(pad)
+    return bool(pad.results[0].type.has_static_shape) and dynamic_marker() not in (*low, *high)
+
+
+def _widths(pad: ir.Operation) -> tuple[list[int], list[int]]:
+    """How many elements are put before and behind each dimension."""
+    low, high = (list(ir.DenseI64ArrayAttr(pad.attributes[name])) for name in ("static_low", "static_high"))
+    return low, high
+
+
+def _reads(user: ir.Operation, index: int) -> bool:
+    return user.name == "linalg.generic" and index < len(user.operands) - len(user.results)
+
+
+def _mask(pad: ir.Operation, value: ir.Attribute, users: list[ir.Operation]) -> None:
+    """Pads by zeros, and lets the users put the value where the masks are 0."""
+    with at(pad):
+        padded = _pad(pad.operands[0], pad.results[0].type, *_widths(pad))
+        masks = {d: _mask_of(pad, d) for d, (low, high) in enumerate(zip(*_widths(pad))) if low or high}
+    for user in users:
+        _read_masked(user, pad.results[0], masks, value)
+    pad.results[0].replace_all_uses_with(padded)
+    pad.erase()
+
+
+def _pad(source: ir.Value, kind: ir.Type, low: list[int], high: list[int]) -> ir.Value:
+    """`source` with zeros around it."""
+    nothing = zero(element_type_of(source))
+    pad = tensor.PadOp(kind, source, [], [], low, high)
+    index = ir.IndexType.get()
+    block = pad.regions[0].blocks.append(*[index] * len(low), arg_locs=[pad.location] * len(low))
+    with ir.InsertionPoint(block):
+        tensor.YieldOp(nothing)
+    return pad.result
+
+
+def _mask_of(pad: ir.Operation, dimension: int) -> ir.Value:
+    """Ones along a dimension, padded by zeros as the dimension is."""
+    i8 = ir.IntegerType.get_signless(8)
+    low, high = (widths[dimension] for widths in _widths(pad))
+    size = shape_of(pad.operands[0])[dimension]
+    kind = ir.RankedTensorType.get([size], i8)
+    ones = arith.ConstantOp(kind, ir.DenseElementsAttr.get_splat(kind, ir.IntegerAttr.get(i8, 1))).result
+    return _pad(ones, ir.RankedTensorType.get([low + size + high], i8), [low], [high])
+
+
+def _read_masked(op: ir.Operation, padded: ir.Value, masks: dict[int, ir.Value], value: ir.Attribute) -> None:
+    """Gives a linalg.generic the masks of every input that is `padded`, and lets its body select."""
+    first_output = len(op.operands) - len(op.results)
+    operands, maps = list(op.operands), [ir.AffineMapAttr(m).value for m in linalg.get_indexing_maps(op)]
+    block = op.regions[0].blocks[0]
+    old_outputs = list(block.arguments)[first_output:]
+    read = [index for index in range(first_output) if operands[index] == padded]
+    extra = list(masks.values()) * len(read)
+    extra_maps = [ir.AffineMap.get(maps[i].n_dims, 0, [maps[i].results[d]]) for i in read for d in masks]
+    arguments = [block.add_argument(element_type_of(mask), op.location) for mask in extra]
+    for number, index in enumerate(read):
+        own = arguments[number * len(masks) : (number + 1) * len(masks)]
+        _select(block, block.arguments[index], own, value)
+    for old in old_outputs:
+        old.replace_all_uses_with(block.add_argument(old.type, op.location))
+    for _ in old_outputs:
+        block.erase_argument(first_output)
+    _replace(op, operands[:first_output] + extra, operands[first_output:], [*maps[:first_output], *extra_maps])
+
+
+def _replace(op: ir.Operation, inputs: list[ir.Value], outputs: list[ir.Value], input_maps: list[ir.AffineMap]) -> None:
+    """The same linalg.generic with other inputs; its body moves."""
+    output_maps = list(ir.ArrayAttr(op.attributes[_MAPS]))[len(op.operands) - len(outputs) :]
+    attributes = dict(op.attributes.items())
+    attributes[_MAPS] = ir.ArrayAttr.get([*(ir.AffineMapAttr.get(m) for m in input_maps), *output_maps])
+    with at(op):
+        attributes[_SEGMENTS] = ir.DenseI32ArrayAttr.get([len(inputs), len(outputs)])
+        kinds = [result.type for result in op.results]
+        replacement = ir.Operation.create(op.name, kinds, [*inputs, *outputs], attributes, regions=1)
+    op.regions[0].blocks[0].append_to(replacement.regions[0])
+    for old, new in zip(op.results, replacement.results):
+        old.replace_all_uses_with(new)
+    op.erase()
+
+
+def _select(block: ir.Block, read: ir.Value, masks: list[ir.Value], value: ir.Attribute) -> None:
+    """Puts `value` in the place of what is read where any of the masks is 0."""
+    with ir.InsertionPoint.at_block_begin(block), block.owner.location:
+        exists = masks[0]
+        for mask in masks[1:]:
+            exists = arith.AndIOp(exists, mask).result
+        is_missing = arith.CmpIOp(arith.CmpIPredicate.eq, exists, zero(exists.type)).result
+        selected = arith.SelectOp(is_missing, arith.ConstantOp(read.type, value).result, read)
+    read.replace_all_uses_except(selected.result, [selected.operation])

@@ -1,0 +1,92 @@
+// Padding by another value than zero becomes padding by zeros, and masks that say where there is nothing.
+// RUN: npuflow-opt %s --npuflow-generalize-operators --npuflow-mask-padding --mlir-print-local-scope | filecheck %s
+// RUN: npuflow-opt %s --npuflow-generalize-operators --npuflow-mask-padding --remarks -o /dev/null 2>&1 | filecheck %s --check-prefix=REMARK
+// RUN: npuflow verify %s --pipeline=npuflow-normalize-linalg | filecheck %s --check-prefix=RIGHT
+
+// RIGHT-NOT: wrong
+
+// One mask per padded dimension, indexed as the dimension is.
+// CHECK-LABEL: func.func @pool
+// CHECK:         %[[ZERO:.*]] = arith.constant 0.000000e+00 : f32
+// CHECK:         %[[X:.*]] = tensor.pad %{{.*}} low[0, 1, 1, 0] high[0, 1, 0, 0]
+// CHECK:           tensor.yield %[[ZERO]] : f32
+// CHECK:         %[[H:.*]] = tensor.pad %{{.*}} low[1] high[1]
+// CHECK:           : tensor<15xi8> to tensor<17xi8>
+// CHECK:         %[[W:.*]] = tensor.pad %{{.*}} low[1] high[0]
+// CHECK:           : tensor<16xi8> to tensor<17xi8>
+// CHECK:         linalg.generic
+// CHECK-SAME:      affine_map<(d0, d1, d2, d3, d4, d5) -> (d1 * 2 + d4)>, affine_map<(d0, d1, d2, d3, d4, d5) -> (d2 * 2 + d5)>
+// CHECK-SAME:      ins(%[[X]], %{{[^,]*}}, %[[H]], %[[W]] :
+// CHECK-NEXT:    ^bb0(%[[IN:[^:]*]]: f32, %{{[^:]*}}: f32, %[[MH:[^:]*]]: i8, %[[MW:[^:]*]]: i8, %[[OUT:[^:]*]]: f32)
+// CHECK-NEXT:      %[[EXISTS:.*]] = arith.andi %[[MH]], %[[MW]] : i8
+// CHECK:           %[[MISSING:.*]] = arith.cmpi eq, %[[EXISTS]], %{{.*}} : i8
+// CHECK:           %[[V:.*]] = arith.select %[[MISSING]], %{{.*}}, %[[IN]] : f32
+// CHECK:           arith.maximumf %[[OUT]], %[[V]]
+func.func @pool(%x: tensor<1x15x16x8xf32>) -> tensor<1x8x8x8xf32> {
+  %lowest = arith.constant 0xFF800000 : f32
+  %e = tensor.empty() : tensor<1x8x8x8xf32>
+  %w = tensor.empty() : tensor<3x3xf32>
+  %p = tensor.pad %x low[0, 1, 1, 0] high[0, 1, 0, 0] {
+  ^bb0(%a: index, %b: index, %c: index, %d: index):
+    tensor.yield %lowest : f32
+  } : tensor<1x15x16x8xf32> to tensor<1x17x17x8xf32>
+  %f = linalg.fill ins(%lowest : f32) outs(%e : tensor<1x8x8x8xf32>) -> tensor<1x8x8x8xf32>
+  %r = linalg.pooling_nhwc_max {strides = dense<2> : tensor<2xi64>} ins(%p, %w : tensor<1x17x17x8xf32>, tensor<3x3xf32>) outs(%f : tensor<1x8x8x8xf32>) -> tensor<1x8x8x8xf32>
+  return %r : tensor<1x8x8x8xf32>
+}
+
+// Two users, one of which reads it twice; -0.0 is not zero.
+// CHECK-LABEL: func.func @users
+// CHECK:         linalg.generic {{.*}} ins(%{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %{{.*}} : tensor<6xf32>, tensor<6xf32>, tensor<6xi8>, tensor<6xi8>)
+// CHECK-COUNT-2:   arith.select
+// CHECK:           arith.mulf
+// CHECK:         linalg.generic {{.*}} ins(%{{[^,]*}}, %{{.*}} : tensor<6xf32>, tensor<6xi8>)
+// CHECK:           arith.select
+// CHECK:           math.absf
+func.func @users(%x: tensor<4xf32>) -> (tensor<6xf32>, tensor<6xf32>) {
+  %v = arith.constant -0.0 : f32
+  %p = tensor.pad %x low[1] high[1] {
+  ^bb0(%a: index):
+    tensor.yield %v : f32
+  } : tensor<4xf32> to tensor<6xf32>
+  %r = arith.mulf %p, %p : tensor<6xf32>
+  %s = math.absf %p : tensor<6xf32>
+  return %r, %s : tensor<6xf32>, tensor<6xf32>
+}
+
+// A zero point.
+// CHECK-LABEL: func.func @zero_point
+// CHECK:         linalg.generic
+// CHECK:           arith.select %{{.*}}, %{{.*}}, %{{.*}} : i8
+// CHECK:           arith.extsi
+func.func @zero_point(%x: tensor<1x7x4xi8>, %w: tensor<3x4x2xi8>, %c: tensor<1x8x2xi32>) -> tensor<1x8x2xi32> {
+  %v = arith.constant -12 : i8
+  %p = tensor.pad %x low[0, 1, 0] high[0, 2, 0] {
+  ^bb0(%a: index, %b: index, %d: index):
+    tensor.yield %v : i8
+  } : tensor<1x7x4xi8> to tensor<1x10x4xi8>
+  %r = linalg.conv_1d_nwc_wcf ins(%p, %w : tensor<1x10x4xi8>, tensor<3x4x2xi8>) outs(%c : tensor<1x8x2xi32>) -> tensor<1x8x2xi32>
+  return %r : tensor<1x8x2xi32>
+}
+
+// Padding by zeros is what transfers do; padding that is returned has to be there.
+// CHECK-LABEL: func.func @kept
+// CHECK:         tensor.pad
+// CHECK:         tensor.pad
+// CHECK-NOT:     arith.select
+// REMARK:      remark: [npuflow-mask-padding] padding by 7 : i32 stays: func.return uses it, which is no linalg.generic's input
+// REMARK-NOT:  remark: [npuflow-mask-padding]
+func.func @kept(%x: tensor<4xi32>) -> (tensor<6xi32>, tensor<6xi32>) {
+  %zero = arith.constant 0 : i32
+  %seven = arith.constant 7 : i32
+  %p = tensor.pad %x low[1] high[1] {
+  ^bb0(%a: index):
+    tensor.yield %zero : i32
+  } : tensor<4xi32> to tensor<6xi32>
+  %q = tensor.pad %x low[1] high[1] {
+  ^bb0(%a: index):
+    tensor.yield %seven : i32
+  } : tensor<4xi32> to tensor<6xi32>
+  %r = arith.addi %p, %p : tensor<6xi32>
+  return %r, %q : tensor<6xi32>, tensor<6xi32>
+}
