@@ -19,12 +19,14 @@ _AROUND = (
     "func.return",
     "arith.constant",
     "tensor.empty",
+    "tensor.expand_shape",
+    "tensor.collapse_shape",
     "linalg.fill",
     "transform.named_sequence",
 )
 _SUPPORTED = (
-    "supported are linalg.matmul, linalg.batch_matmul (also with transposed operands) and other contractions with one "
-    "m, n and k loop, linalg.fill before and elementwise ops behind them"
+    "supported are linalg ops on tensors (matmuls, convolutions, pooling, reductions, elementwise ops, softmax), "
+    "linalg.fill, tensor.pad with zeros in front of them, tensor.expand_shape and tensor.collapse_shape"
 )
 _HINTS = {"func.call": "inline the function first (--inline)"}
 

@@ -10,10 +10,19 @@ from npuflow.core.registry import register_pass
 from npuflow.frontend.fold_views import FoldViews
 from npuflow.frontend.fuse_elementwise import FuseElementwise
 from npuflow.frontend.generalize_operators import GeneralizeOperators
+from npuflow.frontend.mask_padding import MaskPadding
 from npuflow.frontend.sink_constants import SinkConstants
+from npuflow.frontend.widen_scalars import WidenScalars
 
 # Each is a pass of its own, to be run and tested alone.
-STEPS: tuple[Pass, ...] = (GeneralizeOperators(), FoldViews(), FuseElementwise(), SinkConstants())
+STEPS: tuple[Pass, ...] = (
+    GeneralizeOperators(),
+    FoldViews(),
+    MaskPadding(),
+    FuseElementwise(),
+    SinkConstants(),
+    WidenScalars(),
+)
 
 
 @register_pass
@@ -21,7 +30,8 @@ STEPS: tuple[Pass, ...] = (GeneralizeOperators(), FoldViews(), FuseElementwise()
 class NormalizeLinalg(Pass):
     """One spelling for every operator: runs the passes that make it, in order.
 
-    They are npuflow-generalize-operators, npuflow-fold-views, npuflow-fuse-elementwise and npuflow-sink-constants.
+    They are npuflow-generalize-operators, npuflow-fold-views, npuflow-mask-padding, npuflow-fuse-elementwise,
+    npuflow-sink-constants and npuflow-widen-scalars.
 
         %bt = linalg.transpose ins(%b : tensor<64x32xf32>) outs(...) permutation = [1, 0]
         %r = linalg.matmul ins(%a, %bt : ...) outs(%f : ...)

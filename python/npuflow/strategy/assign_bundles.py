@@ -55,18 +55,30 @@ class AssignBundles(Pass):
         device = chosen_device(op, self.device)
         number = 0
         for function in ops_of(op, "func.func"):
-            grid = self.grid or _grid_of_matmuls(function)
             bundles = find_bundles(function, lambda bundle: smallest_tile_fits(shape_of_bundle(bundle), device))
-            for bundle in bundles:
-                strategy = _choose(bundle, grid, device, context)
-                if strategy is None:
-                    continue
-                grid = grid or (strategy.grid[0], strategy.grid[1])
+            for bundle, strategy in self._on_one_grid(function, bundles, device, context):
                 _mark(bundle, number, strategy)
                 number += 1
         if number and not context.failed:
             context.count("bundles", number)
             record_device(op, device, self.device)
+
+
+    def _on_one_grid(
+        self, function: ir.Operation, bundles: list[Bundle], device: Device, context: PassContext
+    ) -> list[tuple[Bundle, BundleStrategy]]:
+        """The strategies on one grid, that of the matmuls or the largest any bundle wants: another would reconfigure."""
+        grid = self.grid or _grid_of_matmuls(function)
+        chosen = [(bundle, _choose(bundle, grid, device, context)) for bundle in bundles]
+        found = [(bundle, strategy) for bundle, strategy in chosen if strategy is not None]
+        rows = max((strategy.grid[0] for _, strategy in found), default=1)
+        columns = max((strategy.grid[1] for _, strategy in found), default=1)
+        result = []
+        for bundle, strategy in found:
+            same = strategy.grid == (rows, columns)
+            again = strategy if same else _choose(bundle, (rows, columns), device, context)
+            result.append((bundle, again or strategy))
+        return result
 
 
 def _grid_of_matmuls(function: ir.Operation) -> tuple[int, int] | None:

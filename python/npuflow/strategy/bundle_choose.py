@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import permutations, product
+from math import prod
 
 from npuflow.strategy.bundle_shape import (
     BundleShape,
@@ -62,7 +63,7 @@ def complete_bundle(shape: BundleShape, given: GivenBundle, device: Device) -> B
     found = [grown for start in _starts(shape, given, device) if (grown := _grow(shape, given, device, start))]
     if not found:
         return None
-    best = min(found, key=lambda c: (_estimate(shape, c, device), c.spread.rows != c.spread.columns))
+    best = min(found, key=lambda c: (_estimate(shape, c, device), prod(c.spread.grid), c.spread.rows != c.spread.columns))
     stream = tuple(best.tiles[loop] for loop in shape.streamed)
     return BundleStrategy(
         best.spread.grid,
@@ -98,12 +99,11 @@ def fits(shape: BundleShape, tiles: tuple[int, ...], spread: Spread, depths: Dep
 
 def _starts(shape: BundleShape, given: GivenBundle, device: Device) -> Iterator[_Candidate]:
     """The smallest tile that fits, for every way to spread the grid; double-buffered where that fits anywhere."""
-    grid = given.grid or (device.rows, device.columns)
     loops = range(shape.space)
     pairs = [given.spread] if given.spread else list(product(loops, loops))
     for depths in _depths(given):
         starts = []
-        for rows, columns in pairs:
+        for grid, (rows, columns) in product(_grids(given, device), pairs):
             spread = Spread(grid, rows, columns)
             tiles = _smallest(shape, given, spread, depths, device)
             if tiles is not None:
@@ -111,6 +111,13 @@ def _starts(shape: BundleShape, given: GivenBundle, device: Device) -> Iterator[
         yield from starts
         if starts:
             return
+
+
+def _grids(given: GivenBundle, device: Device) -> list[tuple[int, int]]:
+    """The whole array, a row of it or a core: what little work can't use shouldn't be taken."""
+    if given.grid is not None:
+        return [given.grid]
+    return list(dict.fromkeys([(device.rows, device.columns), (1, device.columns), (1, 1)]))
 
 
 def _depths(given: GivenBundle) -> Iterator[Depths]:
