@@ -1,8 +1,9 @@
-"""Compile time grows linearly with the number of matmuls, for every pipeline; and `tools/bench` would say if not."""
+"""Compile time grows linearly, what is promised of speed holds, and `tools/bench` would say if not."""
 
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 from types import ModuleType
 
@@ -32,6 +33,35 @@ def test_ten_times_the_matmuls_take_ten_times_as_long(bench: ModuleType, pipelin
 )
 def test_what_check_reports(bench: ModuleType, seconds: tuple[float, ...], problems: list[str]) -> None:
     assert bench.Timing("p", seconds).problems() == problems
+
+
+@pytest.mark.parametrize(
+    ("value", "limit", "is_floor", "problems"),
+    [
+        (2.9, 1.5, False, []),
+        (3.1, 1.5, False, ["it: 3.1 s, 2.1 times off the promised 1.5"]),
+        (2.6, 5.0, True, []),
+        (2.0, 5.0, True, ["it: 2 s, 2.5 times off the promised 5"]),
+        (1e9, None, False, []),
+    ],
+)
+def test_promises_are_held_with_room_for_slow_machines(
+    bench: ModuleType, value: float, limit: float | None, is_floor: bool, problems: list[str]
+) -> None:
+    assert bench.Figure("it", value, "s", limit, is_floor).problems() == problems
+
+
+@pytest.mark.speed
+def test_what_is_promised_is_measured_and_held(bench: ModuleType) -> None:
+    figures = [*bench.measure_simulator(repeat=2), *bench.measure_shell(repeat=2)]
+    promised = [figure for figure in figures if figure.limit is not None]
+    assert [(figure.limit, figure.is_floor) for figure in promised] == [(5, True), (1, False), (1.5, False)]
+    assert [problem for figure in promised for problem in figure.problems()] == []
+
+
+def test_a_command_that_fails_is_no_time(bench: ModuleType) -> None:
+    with pytest.raises(subprocess.CalledProcessError):
+        bench.shell(bench.tool("npuflow"), "run", "no-such-file.mlir")
 
 
 def test_check_fails_where_a_limit_is_exceeded(
