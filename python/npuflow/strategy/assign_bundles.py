@@ -15,11 +15,9 @@ from npuflow.frontend.bundle import (
     Bundle,
     find_bundles,
     input_count,
-    is_reduction,
-    iterators,
-    linear_maps,
 )
 from npuflow.frontend.contraction import BUNDLE, STRATEGY, producer, static_matmuls, users
+from npuflow.frontend.products import match_products, sums_products
 from npuflow.strategy.bundle_choose import GivenBundle, complete_bundle, smallest_tile_fits
 from npuflow.strategy.bundle_shape import BundleShape, BundleTensor, Depths, Role, Work, l1_bytes
 from npuflow.strategy.bundle_strategy import BundleStrategy, said_of
@@ -211,24 +209,4 @@ def _tensor(name: str, role: Role, value: ir.Value, dims: tuple[object, ...]) ->
 def _work(bundle: Bundle, index: int) -> Work:
     op = bundle.ops[index]
     operations = max(1, len(list(op.regions[0].blocks[0].operations)) - 1)
-    return Work(bundle.loops[index], operations, element_bytes(element_type_of(op.results[0])), _product_types(op))
-
-
-def sums_products(op: ir.Operation) -> bool:
-    """Whether an op adds a product of its two inputs, as they are or extended, to what it has."""
-    body = [inner.operation for inner in op.regions[0].blocks[0].operations]
-    names = [inner.name for inner in body if not inner.name.startswith("arith.ext") and inner.name != "arith.sitofp"]
-    return input_count(op) == 2 and names in (["arith.mulf", "arith.addf", "linalg.yield"], ["arith.muli", "arith.addi", "linalg.yield"])
-
-
-def _product_types(op: ir.Operation) -> tuple[str, str, str] | None:
-    """The types of a sum of products in which each factor has a parallel loop of its own, as matrix instructions need."""
-    if not sums_products(op):
-        return None
-    maps = linear_maps(op) or []
-    lhs, rhs = ({loop for dim in dims for loop, _ in dim.terms} for dims in maps[:2])
-    parallel = {loop for loop in range(len(iterators(op))) if not is_reduction(op, loop)}
-    if not (parallel & lhs - rhs and parallel & rhs - lhs):
-        return None
-    left, right, total = (str(element_type_of(value)) for value in op.operands)
-    return left, right, total
+    return Work(bundle.loops[index], operations, element_bytes(element_type_of(op.results[0])), match_products(op))

@@ -7,12 +7,13 @@ slowest counts whole and the others in part) only ranks candidates; it is not sh
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import permutations, product
 from math import prod
 
+from npuflow.frontend.products import Products
 from npuflow.strategy.bundle_shape import (
     BundleShape,
     BundleTensor,
@@ -240,10 +241,15 @@ def _moves(shape: BundleShape, tensor: BundleTensor) -> bool:
 def work_cycles(work: Work, tiles: tuple[int, ...], device: Device) -> float:
     """One op on one tile: matrix instructions where it sums products of types that have them, else vector operations."""
     engine = device.engines[0]
-    points = work.points(tiles)
-    if work.types is not None and any(shape.types == work.types for shape in device.matmuls):
-        return engine.call_cycles + points / device.matmul_shapes(*work.types)[0].macs_per_cycle
+    own = [tiles[loop] for loop in work.loops]
+    if work.products is not None and any(shape.types == work.products.types for shape in device.matmuls):
+        return engine.call_cycles + matrix_cycles(work.products, own, device)
     lanes = max(1, engine.vector_bytes // work.element_bytes)
-    return engine.call_cycles + points / lanes * work.operations
+    return engine.call_cycles + prod(own) / lanes * work.operations
 
 
+def matrix_cycles(products: Products, tiles: Sequence[int], device: Device) -> float:
+    """Matrix instructions for a tile, at one per cycle or as the device's rate says."""
+    shape = device.matmul_shapes(*products.types)[0]
+    unit = (1, 1, 1) if shape.any_shape else (shape.m, shape.n, shape.k)
+    return products.issued(tiles, *unit) / shape.macs_per_cycle

@@ -8,6 +8,7 @@ from enum import Enum
 from math import prod
 
 from npuflow.frontend.bundle import Linear
+from npuflow.frontend.products import Products
 
 Tiles = Sequence[int]
 
@@ -50,15 +51,12 @@ class BundleTensor:
 
 @dataclass(frozen=True)
 class Work:
-    """One op: its loops, vector operations per point, and if it sums products the types that it multiplies."""
+    """One op: its loops, vector operations per point, and if matrix instructions could do it the roles of its loops."""
 
     loops: tuple[int, ...]
     operations: int
     element_bytes: int
-    types: tuple[str, str, str] | None = None
-
-    def points(self, tiles: Tiles) -> int:
-        return prod(tiles[loop] for loop in self.loops)
+    products: Products | None = None
 
 
 @dataclass(frozen=True)
