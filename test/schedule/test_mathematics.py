@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from npuflow.schedule.accesses import accesses
 from npuflow.schedule.affine import Affine
-from npuflow.schedule.layout import Part, divide, localise, row_major
+from npuflow.schedule.layout import Part, divide, localise
 from npuflow.schedule.model import Access, Ref
-from npuflow.schedule.nest import BufferInfo, Dimension, End, Factor, Transfer
+from npuflow.schedule.nest import BufferInfo, Dimension, End, Factor, Transfer, row_major
 from npuflow.schedule.patterns import fit
 from npuflow.target.model import PatternLimits
 
@@ -101,7 +101,7 @@ def test_both_ends_go_through_the_same_elements_in_one_order(transfer: Transfer)
 def test_parts_of_a_buffer_cover_it(count: int, rows: int, columns: int, axis: int) -> None:
     shape = (rows * count, columns) if axis == 0 else (rows, columns * count)
     strides, whole = row_major(shape), buffer("a", L2, shape)
-    part = Part("row", axis, (rows, columns), count)
+    part = Part("row", axis, (rows, columns), count, (rows, columns)[axis])
     dimensions = tuple(Dimension((Factor(n, 1, s, s),)) for n, s in zip(shape, strides))
     transfer = Transfer(
         End(buffer("x", L3, shape), Affine()), End(whole, Affine()), dimensions, pads=False, location=None
@@ -118,7 +118,7 @@ def test_parts_of_a_buffer_cover_it(count: int, rows: int, columns: int, axis: i
 def test_a_core_finds_its_part_at_the_beginning(count: int, rows: int, columns: int, axis: int) -> None:
     shape = (rows * count, columns) if axis == 0 else (rows, columns * count)
     strides, whole = row_major(shape), buffer("a", L2, shape)
-    part = Part("row", axis if count > 1 else None, (rows, columns), count)
+    part = Part("row", axis if count > 1 else None, (rows, columns), count, (rows, columns)[axis])
     start = Affine.counter("row", (rows, columns)[axis] * strides[axis])
     inner = row_major((rows, columns))
     dimensions = tuple(Dimension((Factor(n, 1, s, t),)) for n, s, t in zip((rows, columns), strides, inner))

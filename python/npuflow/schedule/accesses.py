@@ -34,9 +34,11 @@ def accesses(
     sizes = tuple(step.size for step in steps) or (1,)
     limits = []
     for number, dimension in enumerate(transfer.dimensions):
+        weights = tuple(step.weight if step.limited == number else 0 for step in steps) or (0,)
         if dimension.limit is not None:
-            weights = tuple(step.weight if step.limited == number else 0 for step in steps) or (0,)
             limits.append(Limit(weights, dimension.limit))
+        if dimension.lower is not None:
+            limits.append(Limit(tuple(-weight for weight in weights), dimension.lower * -1 + 1))
     read = Access(
         source,
         source_slot,
@@ -59,7 +61,7 @@ def accesses(
 
 def _steps(transfer: Transfer) -> list[_Step]:
     return [
-        _Step(f.size, f.source_stride, f.target_stride, number if dimension.limit is not None else -1, f.weight)
+        _Step(f.size, f.source_stride, f.target_stride, number if dimension.is_limited else -1, f.weight)
         for number, dimension in enumerate(transfer.dimensions)
         for f in dimension.factors
         if f.size > 1

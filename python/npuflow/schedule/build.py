@@ -14,6 +14,7 @@ from npuflow.schedule.nest import L3, Kernel, Nest, Transfer, walk
 from npuflow.schedule.project import kernel_name, project
 from npuflow.schedule.read_nest import read_nest
 from npuflow.schedule.reroll import reroll
+from npuflow.schedule.routes import Routes
 from npuflow.schedule.tasks import Tasks
 from npuflow.strategy.strategy import strategy_fields
 from npuflow.target import Device
@@ -51,42 +52,39 @@ def build_schedule(
     tasks = Tasks(device.dma(3), overlapped)
     shapes = tuple(map(describe_kernel, kernels))
     cycles = {key: kernel_cycles(shape, device, kernel_kind) for key, shape in enumerate(shapes)}
-    schedule = project(nest, device.columns, tasks, _depths(nest, kernels), cycles)
+    routes = Routes(nest, device.columns, device.dma(2).channels_out)
+    schedule = project(nest, routes, tasks, _depths(nest, kernels), cycles)
     assign_addresses(schedule, device)
     return Scheduled(schedule, nest, tuple(kernels), shapes, device, kernel_kind)
 
 
 def _depths(nest: Nest, kernels: list[ir.Operation]) -> dict[str, int]:
-    """Slots of the buffers in L1 and L2, as the strategy on each matmul says."""
+    """Slots of the buffers in L1 and L2, as the strategies on kernels' ops say.
+
+    What is moved to a kernel has depth_l1, what that is moved from depth_l2, and everything on the way of its results
+    out depth_result. What stays in L1 between kernels has one slot.
+    """
     depths: dict[str, int] = {}
+    transfers = [s for s, _ in walk(nest.body) if isinstance(s, Transfer)]
     for statement, _ in walk(nest.body):
-        if not isinstance(statement, Kernel) or statement.kind != "matmul":
+        if not isinstance(statement, Kernel) or STRATEGY not in kernels[statement.key].attributes:
             continue
-        fields = _fields(kernels[statement.key])
-        for buffer in statement.reads[:2]:
-            depths[buffer.name] = int(fields.get("depth_l1", 1))  # type: ignore[arg-type]
-            for feeder, _ in walk(nest.body):
-                if isinstance(feeder, Transfer) and feeder.target.buffer is buffer:
-                    depths[feeder.source.buffer.name] = int(fields.get("depth_l2", 1))  # type: ignore[arg-type]
-        depth_result = int(fields.get("depth_result", 1))  # type: ignore[arg-type]
-        depths |= dict.fromkeys(_result_buffers(nest, statement), depth_result)
+        fields = strategy_fields(kernels[statement.key].attributes[STRATEGY])
+        level1, level2, result = (int(fields.get(f"depth_{name}", 1)) for name in ("l1", "l2", "result"))  # type: ignore[arg-type]
+        operands = [buffer for buffer in statement.reads if buffer not in statement.writes]
+        for feeder in (t for t in transfers if t.target.buffer in operands):
+            depths |= {feeder.target.buffer.name: level1, feeder.source.buffer.name: level2}
+        depths |= dict.fromkeys(_result_buffers(nest, statement), result)
     return depths
 
 
 def _result_buffers(nest: Nest, kernel: Kernel) -> set[str]:
-    """What a matmul's sum goes through on its way out, in L1 and L2."""
-    found = {buffer.name for buffer in kernel.writes}
+    """What a kernel's results go through on their way out, in L1 (the last one) and L2."""
+    touched = {buffer.name for buffer in kernel.writes}
+    moved: set[str] = set()
     for statement, _ in walk(nest.body):
-        if isinstance(statement, Kernel) and found & {buffer.name for buffer in statement.reads}:
-            found |= {buffer.name for buffer in statement.writes}
-        elif (
-            isinstance(statement, Transfer)
-            and statement.source.buffer.name in found
-            and statement.target.buffer.space != L3
-        ):
-            found.add(statement.target.buffer.name)
-    return found
-
-
-def _fields(op: ir.Operation) -> dict[str, int | tuple[int, ...]]:
-    return strategy_fields(op.attributes[STRATEGY]) if STRATEGY in op.attributes else {}
+        if isinstance(statement, Kernel) and touched & {buffer.name for buffer in statement.reads}:
+            touched |= {buffer.name for buffer in statement.writes}
+        elif isinstance(statement, Transfer) and statement.source.buffer.name in touched | moved:
+            moved |= {end.buffer.name for end in (statement.source, statement.target) if end.buffer.space != L3}
+    return moved

@@ -1,7 +1,7 @@
 """Which DMA channel of which memory each engine is: one mapping for checks and for the simulator. Pure.
 
-A memory tile's out-channels begin with the rows it serves; its in-channels with the two lanes from L3, then one for
-each row's results.
+A memory tile's out-channels begin with those of lane 0, then lane 1's, then the results'; its in-channels with the two
+lanes from L3, then one for each row's results.
 """
 
 from __future__ import annotations
@@ -78,9 +78,23 @@ def channel_of(engine: Engine, place: Place, schedule: Schedule) -> Channel | No
 
 
 def _number(engine: Engine, place: Place, schedule: Schedule) -> int:
-    row, parts = place.get("row", 0), schedule.extents["part"]
+    row = place.get("row", 0)
     if engine.stage is Stage.MEMORY_OUT:
-        return row // schedule.extents["tile"] if engine.lane == 0 else parts
+        first = sum(_width(other, schedule) for other in _lanes(schedule) if other.lane < engine.lane)
+        return first + (row // schedule.extents["tile"] if engine.span == ("row",) else row)
     if engine.stage is Stage.RESULT_IN:
         return _FROM_L3 + row
-    return parts + 1 if engine.stage is Stage.RESULT_OUT else engine.lane
+    if engine.stage is Stage.RESULT_OUT:
+        return sum(_width(other, schedule) for other in _lanes(schedule))
+    return engine.lane
+
+
+def _lanes(schedule: Schedule) -> list[Engine]:
+    return [engine for engine in schedule.engines.values() if engine.stage is Stage.MEMORY_OUT]
+
+
+def _width(engine: Engine, schedule: Schedule) -> int:
+    """How many of a memory tile's out-channels a lane takes: one per row that it serves, or one for all."""
+    if "row" not in engine.span:
+        return 1
+    return schedule.extents["part" if engine.span == ("row",) else "row"]

@@ -1,9 +1,9 @@
-"""Index values as data: affine sums, and minima of a constant and one. Reads affine expressions."""
+"""Index values as data: affine sums, and maxima and minima of them, which stand in sums under a name of their own."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
 from npuflow.bindings import ir
 from npuflow.core.passes import fail
@@ -12,45 +12,143 @@ from npuflow.schedule.affine import Affine
 
 @dataclass(frozen=True)
 class Extent:
-    """min(full, limit): how many indices of a dimension exist."""
+    """Which indices of a dimension exist: from `lower` (None: from 0) to below `full` and below `limit`."""
 
     full: int
     limit: Affine | None = None
+    lower: Affine | None = None
 
 
-Number = Affine | Extent
+@dataclass(frozen=True)
+class Place:
+    """Where a dimension of a view begins: at `base`, of whose indices those below `lower` don't exist."""
+
+    base: Affine
+    lower: Affine | None = None
 
 
-def evaluate_affine(op: ir.Operation, expression: ir.AffineExpr, values: Sequence[Number], dims: int) -> Number:
-    """An affine expression over known numbers."""
+@dataclass(frozen=True)
+class _Bound:
+    """The largest or the smallest of some sums."""
+
+    is_largest: bool
+    options: tuple[Affine, ...]
+
+
+@dataclass
+class Bounds:
+    """The maxima and minima of a function, by the names under which sums use them.
+
+    A block with a halo begins at max(0, o) and is put max(0, o) - o behind the beginning of its buffer: counted from o,
+    in the tensor, and from the beginning of the buffer, all is affine, and what doesn't exist is below an affine bound.
+    """
+
+    _bounds: dict[str, _Bound] = field(default_factory=dict)
+
+    def largest(self, options: Sequence[Affine]) -> Affine:
+        return self._bound(_Bound(True, _distinct(options)))
+
+    def smallest(self, options: Sequence[Affine]) -> Affine:
+        return self._bound(_Bound(False, _distinct(options)))
+
+    def _bound(self, bound: _Bound) -> Affine:
+        constants = [option.constant for option in bound.options if option.is_constant]
+        others = tuple(option for option in bound.options if not option.is_constant)
+        if constants:
+            others = (*others, Affine(max(constants) if bound.is_largest else min(constants)))
+        return others[0] if len(others) == 1 else self._named(_Bound(bound.is_largest, others))
+
+    def _named(self, bound: _Bound) -> Affine:
+        for name, known in self._bounds.items():
+            if known == bound:
+                return Affine.counter(name)
+        name = f"{'max' if bound.is_largest else 'min'}({len(self._bounds)})"
+        self._bounds[name] = bound
+        return Affine.counter(name)
+
+    def is_affine(self, total: Affine) -> bool:
+        return not self._in(total)
+
+    def _in(self, total: Affine) -> list[str]:
+        return [name for name in total.counters if name in self._bounds]
+
+    def place(self, start: Affine) -> Place | None:
+        """Where a dimension begins that starts at `start`; None where that isn't affine even counted from elsewhere."""
+        names = self._in(start)
+        if not names:
+            return Place(start)
+        bound = self._bounds[names[0]]
+        constants = [option for option in bound.options if option.is_constant]
+        others = [option for option in bound.options if not option.is_constant]
+        alone = len(names) == 1 and start.coefficient(names[0]) == 1 and bound.is_largest
+        if not alone or (len(constants), len(others)) != (1, 1) or not self.is_affine(others[0]):
+            return None
+        base = start.substitute({names[0]: others[0]})
+        return Place(base, constants[0] - others[0]) if self.is_affine(base) else None
+
+    def extent(self, start: Affine, place: Place, size: Affine) -> Extent | None:
+        """Which indices exist, counted from `place`, of `size` from `start` on; None where that isn't affine."""
+        ends = self._smallest_of(size + (start - place.base))
+        constants = [end.constant for end in ends if end.is_constant]
+        others = [end for end in ends if not end.is_constant]
+        if not constants or len(others) > 1 or not all(map(self.is_affine, others)):
+            return None
+        return Extent(min(constants), others[0] if others else None, place.lower)
+
+    def _smallest_of(self, total: Affine) -> list[Affine]:
+        """The sums of which `total` is the smallest. A size of at least 0 is any size: of less, nothing exists."""
+        names = self._in(total)
+        if len(names) != 1 or total.coefficient(names[0]) != 1:
+            return [total]
+        bound = self._bounds[names[0]]
+        rest = total - Affine.counter(names[0])
+        if not bound.is_largest:
+            return [end for option in bound.options for end in self._smallest_of(option + rest)]
+        others = [option for option in bound.options if option != Affine()]
+        return self._smallest_of(others[0]) if rest == Affine() and len(others) == 1 else [total]
+
+    def tiles(self, total: Affine, tile: int) -> Affine | None:
+        """How many tiles cover so many indices, of which the last may be partial: as many as the most take."""
+        if total.is_constant:
+            return Affine(-(-total.constant // tile))
+        found = self.extent(Affine(), Place(Affine()), total)
+        return None if found is None else self._named(_Bound(False, (Affine(-(-found.full // tile)),)))
+
+
+def _distinct(options: Sequence[Affine]) -> tuple[Affine, ...]:
+    return tuple(dict.fromkeys(options))
+
+
+Tiles = Callable[[Affine, int], "Affine | None"]
+
+
+def evaluate_affine(
+    op: ir.Operation, expression: ir.AffineExpr, values: Sequence[Affine], dims: int, tiles: Tiles | None = None
+) -> Affine:
+    """An affine expression over known sums; `tiles` is how its ceildiv is done."""
     if isinstance(expression, ir.AffineConstantExpr):
         return Affine(expression.value)
     if isinstance(expression, ir.AffineDimExpr):
         return values[expression.position]
     if isinstance(expression, ir.AffineSymbolExpr):
         return values[dims + expression.position]
-    left = evaluate_affine(op, expression.lhs, values, dims)
-    right = evaluate_affine(op, expression.rhs, values, dims)
-    result = _combine(expression, left, right)
+    left = evaluate_affine(op, expression.lhs, values, dims, tiles)
+    right = evaluate_affine(op, expression.rhs, values, dims, tiles)
+    result = _combine(expression, left, right, tiles)
     if result is None:
         raise fail(op, f"the index expression {expression} cannot be scheduled", "use sums of constant multiples")
     return result
 
 
-def _combine(expression: ir.AffineExpr, left: Number, right: Number) -> Number | None:
-    if isinstance(left, Extent) or isinstance(right, Extent):
-        return _combine_extents(expression, left, right)
+def _combine(expression: ir.AffineExpr, left: Affine, right: Affine, tiles: Tiles | None) -> Affine | None:
     if isinstance(expression, ir.AffineAddExpr):
         return left + right
     if isinstance(expression, ir.AffineMulExpr) and (left.is_constant or right.is_constant):
         return left * right.constant if right.is_constant else right * left.constant
-    if isinstance(expression, ir.AffineFloorDivExpr) and right.is_constant:
+    if not right.is_constant or right.constant < 1:
+        return None
+    if isinstance(expression, ir.AffineFloorDivExpr):
         return left.exact_quotient(right.constant)
-    return None
-
-
-def _combine_extents(expression: ir.AffineExpr, left: Number, right: Number) -> Number | None:
-    """ceildiv of an extent by a tile: as many tiles as it takes, of which the last may be partial."""
-    if isinstance(left, Extent) and isinstance(right, Affine) and isinstance(expression, ir.AffineCeilDivExpr):
-        return Extent(-(-left.full // right.constant), None)
+    if isinstance(expression, ir.AffineCeilDivExpr):
+        return tiles(left, right.constant) if tiles else left.exact_quotient(right.constant)
     return None

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import prod
 
 from npuflow.errors import Diagnostic, InputError, Severity
 from npuflow.schedule.affine import Affine
-from npuflow.schedule.nest import COLUMN, L1, ROW, BufferInfo, Dimension, Factor, Nest, Transfer, walk
+from npuflow.schedule.nest import COLUMN, L1, ROW, BufferInfo, Dimension, Factor, Nest, Transfer, row_major, walk
 
 
 @dataclass(frozen=True)
 class Part:
-    """How an L2 buffer is divided: along `coordinate`, in dimension `axis` (None: every place has a whole copy)."""
+    """How an L2 buffer is divided: along `coordinate`, in dimension `axis` (None: every place has a whole copy).
+
+    Parts begin `step` indices apart. They are longer than that where neighbours read the same indices, a halo: then
+    each has its own copy of those.
+    """
 
     coordinate: str
     axis: int | None
     shape: tuple[int, ...]
     count: int
+    step: int = 0
 
 
 def part_of(buffer: BufferInfo, nest: Nest) -> Part:
@@ -25,32 +30,59 @@ def part_of(buffer: BufferInfo, nest: Nest) -> Part:
 
     Results are gathered by columns. What follows the row alone is divided by rows; everything else by columns.
     """
-    ends = [end for end, outward in _core_ends(buffer, nest)]
-    outward = any(outward for _, outward in _core_ends(buffer, nest))
-    follows = {name for end in ends for name in (ROW, COLUMN) if end.coefficient(name)}
+    ends = list(_core_ends(buffer, nest))
+    outward = any(end.is_outward for end in ends)
+    follows = {name for end in ends for name in (ROW, COLUMN) if end.offset.coefficient(name)}
     coordinate = ROW if follows == {ROW} and not outward else COLUMN
     if not follows and not outward and nest.grid[0] == 1 and _is_lhs(buffer, nest):
         coordinate = ROW
     count = nest.grid[0] if coordinate == ROW else nest.grid[1]
-    steps = {end.coefficient(coordinate) for end in ends}
+    steps = {end.offset.coefficient(coordinate) for end in ends}
     if steps <= {0} or count == 1:
         return Part(coordinate, None, buffer.shape, count)
-    axis = _axis(buffer, steps, count)
-    shape = tuple(size // count if d == axis else size for d, size in enumerate(buffer.shape))
-    return Part(coordinate, axis, shape, count)
+    axis, step = _axis(buffer, steps, count)
+    size = max(end.reach(axis, coordinate) for end in ends)
+    if outward and size > step:
+        text = f"parts of {buffer.name} are {step} indices apart, and cores that write it reach {size}"
+        hint = "let cores write parts that don't overlap, and hand over halos through L3"
+        raise InputError(Diagnostic(Severity.ERROR, f"{text}; hint: {hint}", buffer.location))
+    shape = tuple(size if d == axis else whole for d, whole in enumerate(buffer.shape))
+    return Part(coordinate, axis, shape, count, step)
 
 
-def _core_ends(buffer: BufferInfo, nest: Nest) -> list[tuple[Affine, bool]]:
-    """The offsets at which transfers from (False) and to (True) the cores touch the buffer."""
-    found = []
-    for statement, _ in walk(nest.body):
+@dataclass(frozen=True)
+class _CoreEnd:
+    """Where a transfer from or to the cores touches a buffer, and how it goes on from there."""
+
+    buffer: BufferInfo
+    offset: Affine
+    steps: tuple[tuple[int, int], ...]
+    is_outward: bool
+    trips: Mapping[str, int]
+
+    def reach(self, axis: int, coordinate: str) -> int:
+        """One more than the largest index along an axis, for everything but the coordinate."""
+        strides = row_major(self.buffer.shape)
+        last = digits(self.offset.constant, strides)[axis]
+        for name, coefficient in self.offset.terms:
+            if name != coordinate:
+                last += max(0, digits(coefficient, strides)[axis] * (self.trips[name] - 1))
+        return 1 + last + sum(digits(stride, strides)[axis] * (size - 1) for size, stride in self.steps)
+
+
+def _core_ends(buffer: BufferInfo, nest: Nest) -> Iterator[_CoreEnd]:
+    """How transfers from and to the cores touch the buffer."""
+    for statement, around in walk(nest.body):
         if not isinstance(statement, Transfer):
             continue
+        trips = {loop.counter: loop.trips for loop in around}
+        factors = [factor for dimension in statement.dimensions for factor in dimension.factors]
         if statement.source.buffer is buffer and statement.target.buffer.space == L1:
-            found.append((statement.source.offset, False))
+            steps = tuple((f.size, f.source_stride) for f in factors)
+            yield _CoreEnd(buffer, statement.source.offset, steps, False, trips)
         if statement.target.buffer is buffer and statement.source.buffer.space == L1:
-            found.append((statement.target.offset, True))
-    return found
+            steps = tuple((f.size, f.target_stride) for f in factors)
+            yield _CoreEnd(buffer, statement.target.offset, steps, True, trips)
 
 
 def _is_lhs(buffer: BufferInfo, nest: Nest) -> bool:
@@ -64,18 +96,25 @@ def _is_lhs(buffer: BufferInfo, nest: Nest) -> bool:
     return any(id(kernel.reads[0]) in fed for kernel in kernels)  # type: ignore[union-attr]
 
 
-def _axis(buffer: BufferInfo, steps: set[int], count: int) -> int:
-    """The dimension whose equal parts lie `steps` apart."""
-    strides = row_major(buffer.shape)
-    for d, (size, stride) in enumerate(zip(buffer.shape, strides)):
-        if size % count == 0 and steps == {size // count * stride}:
-            return d
+def _axis(buffer: BufferInfo, steps: set[int], count: int) -> tuple[int, int]:
+    """The dimension along which parts lie apart, and by how many indices."""
+    (distance, *others) = sorted(steps)
+    for d, (size, stride) in enumerate(zip(buffer.shape, row_major(buffer.shape))):
+        step = distance // stride
+        if not others and distance == step * stride and 0 < step * (count - 1) < size:
+            return d, step
     text = f"{buffer.name} of shape {buffer.shape} is not divided evenly over {count} places (steps {sorted(steps)})"
-    raise InputError(Diagnostic(Severity.ERROR, f"{text}; hint: make each core's part the same size", buffer.location))
+    hint = "let cores' parts be equally far apart in one dimension"
+    raise InputError(Diagnostic(Severity.ERROR, f"{text}; hint: {hint}", buffer.location))
 
 
-def row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(prod(shape[d + 1 :]) for d in range(len(shape)))
+def digits(elements: int, strides: Sequence[int]) -> list[int]:
+    """A distance in elements as so many steps of each dimension, the outermost first."""
+    sign, rest, found = (-1 if elements < 0 else 1), abs(elements), []
+    for stride in strides:
+        found.append(sign * (rest // stride))
+        rest %= stride
+    return found
 
 
 @dataclass(frozen=True)
@@ -90,12 +129,7 @@ class Relayout:
         return Relayout(row_major(buffer.shape), row_major(part.shape))
 
     def distance(self, elements: int) -> int:
-        """A distance in elements: so many steps of each dimension, the outermost first."""
-        sign, rest, total = (-1 if elements < 0 else 1), abs(elements), 0
-        for old, new in zip(self.old, self.new):
-            total += rest // old * new
-            rest %= old
-        return sign * total
+        return sum(digit * stride for digit, stride in zip(digits(elements, self.old), self.new))
 
     def offset(self, offset: Affine) -> Affine:
         terms = tuple((name, self.distance(c)) for name, c in offset.terms)
@@ -106,38 +140,66 @@ def divide(transfer: Transfer, buffer: BufferInfo, part: Part) -> Transfer:
     """A transfer between L3 and a whole L2 buffer, restricted to the part at `part.coordinate`."""
     inward = transfer.target.buffer is buffer
     layout = Relayout.to_part(buffer, part)
-    stride = row_major(buffer.shape)[part.axis] if part.axis is not None else 0
     outer = transfer.source if inward else transfer.target
     inner = transfer.target if inward else transfer.source
-    offset = outer.offset
+    axis = _Axis.of(transfer, buffer, part)
     dimensions = []
-    for dimension in transfer.dimensions:
-        divided, step = _divide_dimension(dimension, inward, part, stride, layout)
-        offset = offset + Affine.counter(part.coordinate, step)
-        dimensions.append(divided)
-    outer = replace(outer, offset=offset)
+    for number, dimension in enumerate(transfer.dimensions):
+        own = axis.divide(dimension) if axis is not None and number == axis.dimension else dimension
+        dimensions.append(_in_part(own, inward, layout))
+    if axis is not None:
+        outer = replace(outer, offset=outer.offset + Affine.counter(part.coordinate, axis.distance))
     inner = replace(inner, offset=layout.offset(inner.offset))
     source, target = (outer, inner) if inward else (inner, outer)
     return replace(transfer, source=source, target=target, dimensions=tuple(dimensions))
 
 
-def _divide_dimension(
-    dimension: Dimension, inward: bool, part: Part, stride: int, layout: Relayout
-) -> tuple[Dimension, int]:
-    """The dimension within a part, and how far apart in L3 two parts begin."""
-    factors, step, limit = [], 0, dimension.limit
-    for factor in dimension.factors:
-        own = factor.target_stride if inward else factor.source_stride
-        size = factor.size
-        if part.axis is not None and own == stride and size % part.count == 0 and size > 1 and step == 0:
-            size //= part.count
-            step = size * (factor.source_stride if inward else factor.target_stride)
-            if limit is not None:
-                limit = limit - Affine.counter(part.coordinate, size * factor.weight)
-        moved = layout.distance(own)
-        source, target = (factor.source_stride, moved) if inward else (moved, factor.target_stride)
-        factors.append(Factor(size, factor.weight, source, target))
-    return Dimension(tuple(factors), limit), step
+@dataclass(frozen=True)
+class _Axis:
+    """Which dimension of a transfer goes along the axis that a buffer is divided along, and in which factor."""
+
+    part: Part
+    dimension: int
+    factor: int
+    size: int
+    distance: int
+
+    @staticmethod
+    def of(transfer: Transfer, buffer: BufferInfo, part: Part) -> _Axis | None:
+        """None where the buffer isn't divided; raises InputError where the transfer fills just a piece of the axis."""
+        if part.axis is None:
+            return None
+        inward = transfer.target.buffer is buffer
+        whole, stride = buffer.shape[part.axis], row_major(buffer.shape)[part.axis]
+        for number, dimension in enumerate(transfer.dimensions):
+            for index, factor in enumerate(dimension.factors):
+                own, other = factor.target_stride, factor.source_stride
+                if not inward:
+                    own, other = other, own
+                if own == stride and factor.size == whole:
+                    return _Axis(part, number, index, part.shape[part.axis], part.step * other)
+        text = f"{buffer.name} is divided along dimension {part.axis}, of which a transfer moves less than all {whole}"
+        hint = "move all of it at once"
+        raise InputError(Diagnostic(Severity.ERROR, f"{text}; hint: {hint}", transfer.location))
+
+    def divide(self, dimension: Dimension) -> Dimension:
+        factor = dimension.factors[self.factor]
+        moved = Affine.counter(self.part.coordinate, self.part.step * factor.weight)
+        own = replace(factor, size=self.size)
+        factors = (*dimension.factors[: self.factor], own, *dimension.factors[self.factor + 1 :])
+        limit = None if dimension.limit is None else dimension.limit - moved
+        lower = None if dimension.lower is None else dimension.lower - moved
+        return Dimension(factors, limit, lower)
+
+
+def _in_part(dimension: Dimension, inward: bool, layout: Relayout) -> Dimension:
+    """The dimension with its strides in the part."""
+    factors = []
+    for f in dimension.factors:
+        source = f.source_stride if inward else layout.distance(f.source_stride)
+        target = layout.distance(f.target_stride) if inward else f.target_stride
+        factors.append(Factor(f.size, f.weight, source, target))
+    return replace(dimension, factors=tuple(factors))
 
 
 def localise(transfer: Transfer, buffer: BufferInfo, part: Part) -> Transfer:
@@ -147,13 +209,6 @@ def localise(transfer: Transfer, buffer: BufferInfo, part: Part) -> Transfer:
     end = transfer.target if outward else transfer.source
     dropped = Affine(0, tuple(t for t in end.offset.terms if t[0] == part.coordinate and part.axis is not None))
     end = replace(end, offset=layout.offset(end.offset - dropped))
-    dimensions = []
-    for dimension in transfer.dimensions:
-        factors = []
-        for f in dimension.factors:
-            source = f.source_stride if outward else layout.distance(f.source_stride)
-            target = layout.distance(f.target_stride) if outward else f.target_stride
-            factors.append(Factor(f.size, f.weight, source, target))
-        dimensions.append(replace(dimension, factors=tuple(factors)))
+    dimensions = tuple(_in_part(dimension, outward, layout) for dimension in transfer.dimensions)
     ends = (transfer.source, end) if outward else (end, transfer.target)
-    return replace(transfer, source=ends[0], target=ends[1], dimensions=tuple(dimensions))
+    return replace(transfer, source=ends[0], target=ends[1], dimensions=dimensions)

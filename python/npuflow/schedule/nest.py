@@ -1,13 +1,14 @@
 """The bufferized program as a tree of loops and statements over buffers: what projection works on. Pure data.
 
 A transfer runs through an index space. Each logical dimension is split into factors (outermost first) that both sides
-stride over in their own way; an index exists while it is below the dimension's limit.
+stride over in their own way; an index exists where it is within the dimension's bounds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from math import prod
 
 from npuflow.errors import SourceLocation
 from npuflow.schedule.affine import Affine
@@ -30,17 +31,31 @@ class Factor:
 
 @dataclass(frozen=True)
 class Dimension:
-    """A logical dimension; indices from `limit` on don't exist in the source (None: all do)."""
+    """A logical dimension; indices below `lower` and from `limit` on don't exist (None: none are cut off there)."""
 
     factors: tuple[Factor, ...]
     limit: Affine | None = None
+    lower: Affine | None = None
 
     @property
     def extent(self) -> int:
-        total = 1
-        for factor in self.factors:
-            total *= factor.size
-        return total
+        """One more than the largest index."""
+        return 1 + sum((factor.size - 1) * factor.weight for factor in self.factors)
+
+    @property
+    def is_limited(self) -> bool:
+        return self.limit is not None or self.lower is not None
+
+    @property
+    def bounds(self) -> tuple[Affine, ...]:
+        """What decides which indices exist."""
+        return tuple(bound for bound in (self.lower, self.limit) if bound is not None)
+
+    def substitute(self, values: Mapping[str, Affine]) -> Dimension:
+        """The dimension with counters replaced in what bounds it."""
+        limit = None if self.limit is None else self.limit.substitute(values)
+        lower = None if self.lower is None else self.lower.substitute(values)
+        return Dimension(self.factors, limit, lower)
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,10 +71,7 @@ class BufferInfo:
 
     @property
     def elements(self) -> int:
-        total = 1
-        for size in self.shape:
-            total *= size
-        return total
+        return prod(self.shape)
 
     @property
     def bytes(self) -> int:
@@ -87,7 +99,10 @@ class Transfer:
 
 @dataclass(frozen=True)
 class Kernel:
-    """Work of a core on L1 buffers; `key` finds its op again."""
+    """Work of a core on L1 buffers; `key` finds its op again.
+
+    Its function takes `reads`, then those of `writes` that it doesn't read.
+    """
 
     key: int
     kind: str
@@ -126,6 +141,11 @@ class Nest:
     intermediates: list[BufferInfo] = field(default_factory=list)
     body: list[Statement] = field(default_factory=list)
     grid: tuple[int, int] = (1, 1)
+
+
+def row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The strides of a buffer whose last dimension is contiguous."""
+    return tuple(prod(shape[d + 1 :]) for d in range(len(shape)))
 
 
 def walk(body: list[Statement], around: tuple[Loop, ...] = ()) -> Iterator[tuple[Statement, tuple[Loop, ...]]]:

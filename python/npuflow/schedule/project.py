@@ -47,7 +47,7 @@ from npuflow.schedule.nest import (
     Transfer,
     walk,
 )
-from npuflow.schedule.routes import EngineKey, Routes
+from npuflow.schedule.routes import TILE, EngineKey, Routes
 from npuflow.schedule.tasks import Tasks, control_program
 
 CORE = EngineKey(Stage.CORE)
@@ -183,7 +183,7 @@ class _Projection:
             if not steps or statement.grid:
                 return steps, used
             repeated: list[Step] = [Repeat(statement.counter, statement.trips, tuple(steps))]
-            return self.tasks.around_loop(statement, key, repeated), used
+            return self.tasks.around_loop(statement, key, self.routes, repeated), used
         used = {id(buffer) for buffer, engine in self._touches(statement) if engine == key}
         if isinstance(statement, Kernel):
             return ([self._compute(statement)], used) if key == CORE else ([], set())
@@ -214,7 +214,7 @@ class _Projection:
         at, each = self._at(key, stream.span)
         each = (*each, *(name for name in self._ref(key, own.buffer)[1] if name not in each))
         values = {}
-        if key.stage in (Stage.SHIM_OUT, Stage.MEMORY_IN) and key.lane == 0:
+        if TILE in self.routes.span(key):
             values[ROW], parts = self.routes.address(key, ROW)
             each = (*each, *(name for name in parts if name not in each))
         step: Step
@@ -223,7 +223,7 @@ class _Projection:
         else:
             step = Receive(Ref(stream.name, at), _with(written, values), moved.location)
         steps = self._each([step], each)
-        return self.tasks.around_transfer(statement, key, steps)
+        return self.tasks.around_transfer(statement, key, self.routes, steps)
 
     # Names and places
 
@@ -274,23 +274,11 @@ def _with(access: Access, values: dict[str, Affine]) -> Access:
     return substitute_access(access, values) if values else access
 
 
-_STREAM_SPANS = {
-    "l3_to_l2_lane0": ("tile",),
-    "l3_to_l2_lane1": (COLUMN,),
-    "l2_to_l1_lane0": (ROW,),
-    "l2_to_l1_lane1": (COLUMN,),
-    "l2_to_l1_lane1_each": (ROW, COLUMN),
-    "l1_to_l2": (ROW, COLUMN),
-    "l2_to_l3": (COLUMN,),
-}
-
-
-def project(nest: Nest, columns: int, tasks: Tasks, depths: Mapping[str, int], cycles: Mapping[int, int]) -> Schedule:
-    """The schedule of a nest on a device with so many columns.
+def project(nest: Nest, routes: Routes, tasks: Tasks, depths: Mapping[str, int], cycles: Mapping[int, int]) -> Schedule:
+    """The schedule of a nest whose transfers take the given routes.
 
     `depths` gives buffers more than one slot, `cycles` each kernel's time per call.
     """
-    routes = Routes(nest, columns)
     schedule = Schedule(nest.name, routes.extents())
     projection = _Projection(nest, routes, tasks, depths, cycles, schedule)
     projection.prepare()
@@ -298,7 +286,7 @@ def project(nest: Nest, columns: int, tasks: Tasks, depths: Mapping[str, int], c
     keys: list[EngineKey] = []
     for route in map(routes.of, transfers):
         keys += [key for key in (route.sender, route.receiver) if key not in keys]
-        span = _STREAM_SPANS[route.kind]
+        span = routes.stream_span(route)
         others = tuple(name for name in routes.span(route.receiver) if name not in span and name != "tile")
         schedule.streams[route.stream] = Stream(route.stream, span, route.sender.name, route.receiver.name, others)
     if any(isinstance(s, Kernel) for s, _ in walk(nest.body)):

@@ -2,35 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from npuflow.bindings import ir
-from npuflow.core.build import dynamic_marker, element_bytes, memory_space_of
+from npuflow.core.build import element_bytes, memory_space_of
 from npuflow.core.diagnostics import location_of
 from npuflow.core.passes import fail
-from npuflow.frontend.contraction import match_contraction
 from npuflow.schedule.affine import Affine
-from npuflow.schedule.indices import Extent, Number, evaluate_affine
-from npuflow.schedule.layout import row_major
-from npuflow.schedule.nest import (
-    COLUMN,
-    L1,
-    L2,
-    L3,
-    ROW,
-    Allocate,
-    BufferInfo,
-    Dimension,
-    End,
-    Factor,
-    Kernel,
-    Loop,
-    Nest,
-    Statement,
-    Transfer,
+from npuflow.schedule.indices import Bounds, evaluate_affine
+from npuflow.schedule.kernel_operands import kernel_kind, kernel_operands, views_of
+from npuflow.schedule.nest import COLUMN, L1, L3, ROW, Allocate, BufferInfo, Kernel, Loop, Nest, Statement
+from npuflow.schedule.read_movements import (
+    is_movement,
+    read_copy,
+    read_gather,
+    read_pack,
+    read_transpose,
+    read_unpack,
 )
-from npuflow.schedule.views import View, kept_dims, limit_of, padded_size, swapped, tiled, whole_outer
+from npuflow.schedule.read_views import read_reshape, read_subview
+from npuflow.schedule.views import View
 
 
 @dataclass
@@ -39,7 +30,8 @@ class NestReader:
 
     nest: Nest
     kernels: list[ir.Operation] = field(default_factory=list)
-    _numbers: dict[ir.Value, Number] = field(default_factory=dict)
+    _numbers: dict[ir.Value, Affine] = field(default_factory=dict)
+    _bounds: Bounds = field(default_factory=Bounds)
     _views: dict[ir.Value, View] = field(default_factory=dict)
     _zeroed: set[str] = field(default_factory=set)
     _names: dict[str, int] = field(default_factory=dict)
@@ -69,42 +61,27 @@ class NestReader:
             self._numbers[op.results[0]] = Affine(int(ir.IntegerAttr(op.attributes["value"]).value))
 
     def _apply(self, op: ir.Operation, body: list[Statement]) -> None:
-        self._numbers[op.results[0]] = self._expression(op, op.opview.map.value.results[0])
+        (self._numbers[op.results[0]],) = self._results(op)
 
     def _min(self, op: ir.Operation, body: list[Statement]) -> None:
-        found = [self._expression(op, result) for result in op.opview.map.value.results]
-        constants = [n.constant for n in found if isinstance(n, Affine) and n.is_constant]
-        others = [n for n in found if isinstance(n, Affine) and not n.is_constant]
-        if len(constants) != 1 or len(others) != 1 or len(found) != 2:
-            raise fail(op, "a minimum of other than a constant and an affine expression cannot be scheduled")
-        self._numbers[op.results[0]] = Extent(constants[0], others[0])
+        self._numbers[op.results[0]] = self._bounds.smallest(self._results(op))
 
-    def _expression(self, op: ir.Operation, expression: ir.AffineExpr) -> Number:
-        dims = op.opview.map.value.n_dims
-        values = [self._number(value) for value in op.operands]
-        return evaluate_affine(op, expression, values, dims)
+    def _max(self, op: ir.Operation, body: list[Statement]) -> None:
+        self._numbers[op.results[0]] = self._bounds.largest(self._results(op))
 
-    def _number(self, value: ir.Value) -> Number:
-        return self._numbers[value]
+    def _results(self, op: ir.Operation) -> list[Affine]:
+        """What an op's affine map gives for its operands."""
+        value = op.opview.map.value
+        values = [self._numbers[operand] for operand in op.operands]
+        return [evaluate_affine(op, e, values, value.n_dims, self._bounds.tiles) for e in value.results]
 
-    def _affine(self, op: ir.Operation, value: int | ir.Value) -> Affine:
-        number = Affine(value) if isinstance(value, int) else self._number(value)
-        if isinstance(number, Extent):
-            raise fail(op, f"an offset of {op.name} is a minimum, which cannot be scheduled")
-        return number
-
-    def _extent(self, value: int | ir.Value) -> Extent:
-        if isinstance(value, int):
-            return Extent(value)
-        number = self._number(value)
-        if isinstance(number, Extent):
-            return number
-        return Extent(number.constant)
+    def _number(self, value: int | ir.Value) -> Affine:
+        return Affine(value) if isinstance(value, int) else self._numbers[value]
 
     # Structure
 
     def _for(self, op: ir.Operation, body: list[Statement]) -> None:
-        lower, upper, step = (self._affine(op, value) for value in list(op.operands)[:3])
+        lower, upper, step = (self._number(value) for value in list(op.operands)[:3])
         if not (lower.is_constant and upper.is_constant and step.is_constant):
             raise fail(op, "the bounds of a loop are not constant", "make all shapes static")
         trips = max(0, -(-(upper.constant - lower.constant) // step.constant))
@@ -137,7 +114,7 @@ class NestReader:
 
     def _return(self, op: ir.Operation, body: list[Statement]) -> None:
         for value in op.operands:
-            buffer = self._view(value).buffer
+            buffer = self._views[value].buffer
             self.nest.results.append(buffer)
             if buffer in self.nest.intermediates:
                 self.nest.intermediates.remove(buffer)
@@ -156,9 +133,7 @@ class NestReader:
         element = kind.element_type
         space, width = memory_space_of(kind), element_bytes(element)
         buffer = BufferInfo(name, space, tuple(kind.shape), str(element), width, location_of(op))
-        extents = tuple(Extent(size) for size in kind.shape)
-        room = tuple(Affine(size) for size in kind.shape)
-        self._views[value] = View(buffer, Affine(), extents, row_major(kind.shape), room)
+        self._views[value] = View.whole(buffer)
         return buffer
 
     def _alloc(self, op: ir.Operation, body: list[Statement]) -> None:
@@ -171,97 +146,77 @@ class NestReader:
             body.append(Allocate(buffer))
 
     def _subview(self, op: ir.Operation, body: list[Statement]) -> None:
-        view = op.opview
-        source = self._view(op.operands[0])
-        offsets = _mixed(view.static_offsets, view.offsets)
-        sizes = _mixed(view.static_sizes, view.sizes)
-        steps = _mixed(view.static_strides, view.strides)
-        offset = source.offset
-        starts = [self._affine(op, value) for value in offsets]
-        for start, stride in zip(starts, source.strides):
-            offset = offset + start * stride
-        extents = [self._extent(size) for size in sizes]
-        room = [left - start for left, start in zip(source.room, starts)]
-        strides = [stride * int(step) for stride, step in zip(source.strides, steps)]
-        kept = kept_dims([e.full if e.limit is None else None for e in extents], op.results[0])
-        self._views[op.results[0]] = View(
-            source.buffer,
-            offset,
-            tuple(extents[d] for d in kept),
-            tuple(strides[d] for d in kept),
-            tuple(room[d] for d in kept),
-        )
+        view = read_subview(op, self._views[op.operands[0]], self._number, self._bounds)
+        self._views[op.results[0]] = view
 
-    def _view(self, value: ir.Value) -> View:
-        return self._views[value]
+    def _reshape(self, op: ir.Operation, body: list[Statement]) -> None:
+        self._views[op.results[0]] = read_reshape(op, self._views[op.operands[0]])
 
     # Movements
 
     def _copy(self, op: ir.Operation, body: list[Statement]) -> None:
-        source, target = self._view(op.operands[0]), self._view(op.operands[1])
-        pads = target.buffer.name in self._zeroed
-        outer, inner = (source, target) if source.buffer.space == L3 else (target, source)
-        widens = pads or (source.buffer.space, target.buffer.space) == (L2, L3)
-        dimensions = []
-        for d in range(len(source.extents)):
-            size = source.extents[d].full
-            size = padded_size(size, inner, d) if widens else size
-            factor = Factor(size, 1, source.strides[d], target.strides[d])
-            dimensions.append(Dimension((factor,), limit_of(outer, d, size)))
-        self._transfer(op, source, target, dimensions, pads, body)
+        source, target = self._ends(op)
+        body.append(read_copy(op, source, target, self._pads(target)))
 
     def _pack(self, op: ir.Operation, body: list[Statement]) -> None:
-        plain, packed = self._view(op.operands[0]), self._view(op.operands[1])
-        pads = packed.buffer.name in self._zeroed or len(op.operands) > 2
-        if pads:
-            packed = whole_outer(packed, len(plain.extents))
-        dimensions = [tiled(d, plain, packed, op) for d in range(len(plain.extents))]
-        self._transfer(op, plain, packed, dimensions, pads, body)
+        plain, packed = self._ends(op)
+        body.append(read_pack(op, plain, packed, self._pads(packed)))
 
     def _unpack(self, op: ir.Operation, body: list[Statement]) -> None:
-        packed, plain = self._view(op.operands[0]), self._view(op.operands[1])
-        dimensions = [swapped(tiled(d, plain, packed, op)) for d in range(len(plain.extents))]
-        self._transfer(op, packed, plain, dimensions, False, body)
+        body.append(read_unpack(op, *self._ends(op)))
 
-    def _transfer(
-        self,
-        op: ir.Operation,
-        source: View,
-        target: View,
-        dimensions: Sequence[Dimension],
-        pads: bool,
-        body: list[Statement],
-    ) -> None:
-        kept = tuple(d for d in dimensions if d.extent != 1 or d.limit is not None)
-        ends = End(source.buffer, source.offset), End(target.buffer, target.offset)
-        body.append(Transfer(*ends, kept, pads, location_of(op)))
+    def _transpose(self, op: ir.Operation, body: list[Statement]) -> None:
+        source, target = self._ends(op)
+        if source.buffer.space == target.buffer.space == L1:
+            self._kernel(op, body)
+        else:
+            body.append(read_transpose(op, source, target, self._pads(target)))
+
+    def _ends(self, op: ir.Operation) -> tuple[View, View]:
+        return self._views[op.operands[0]], self._views[op.operands[1]]
+
+    def _pads(self, target: View) -> bool:
+        return target.buffer.name in self._zeroed
 
     # Kernels
 
     def _fill(self, op: ir.Operation, body: list[Statement]) -> None:
-        target = self._view(op.operands[1])
-        if target.buffer.space == L2:
-            self._zeroed.add(target.buffer.name)
+        target = self._views[op.operands[1]]
+        if target.buffer.space == L1:
+            self._kernel(op, body)
             return
-        self._kernel(op, "fill", body)
+        if target.buffer.space == L3 or not _is_zero(op.operands[0]):
+            what = f"{op.name} of {target.buffer.name} outside of L1 with other than zeros"
+            raise fail(op, what, "pad with zeros, or fill a buffer in L1")
+        self._zeroed.add(target.buffer.name)
 
     def _generic(self, op: ir.Operation, body: list[Statement]) -> None:
-        self._kernel(op, "elementwise" if match_contraction(op) is None else "matmul", body)
+        if is_movement(op) and isinstance(op.operands[0].type, ir.MemRefType):
+            source, target = self._ends(op)
+            if (source.buffer.space, target.buffer.space) != (L1, L1):
+                body.append(read_gather(op, source, target, self._pads(target)))
+                return
+        self._kernel(op, body)
 
-    def _kernel(self, op: ir.Operation, kind: str, body: list[Statement]) -> None:
-        shaped = [value for value in op.operands if isinstance(value.type, ir.MemRefType)]
-        buffers = [self._view(value).buffer for value in shaped]
-        outside = [b for b in buffers if b.space != L1]
+    def _kernel(self, op: ir.Operation, body: list[Statement]) -> None:
+        operands = kernel_operands(op)
+        buffers = {value: self._views[value].buffer for value in operands.arguments}
+        outside = [b for b in buffers.values() if b.space != L1]
         if outside:
             raise fail(op, f"{op.name} works on {outside[0].name}, which is not in L1", "promote its operands to L1")
-        reads = tuple(buffers) if kind == "matmul" else tuple(buffers[:-1])
-        body.append(Kernel(len(self.kernels), kind, reads, (buffers[-1],), location_of(op)))
+        moved = [v for value in op.operands for v in views_of(value) if len(v.operands) > 1]
+        if moved:
+            what = f"{op.name} works on a part of a buffer whose place or size is not constant"
+            raise fail(op, what, "copy the part to a buffer of its own")
+        reads, writes = (tuple(buffers[value] for value in side) for side in (operands.reads, operands.writes))
+        body.append(Kernel(len(self.kernels), kernel_kind(op), reads, writes, location_of(op)))
         self.kernels.append(op)
 
 
 _HANDLERS = {
     "arith.constant": NestReader._constant,
     "affine.apply": NestReader._apply,
+    "affine.max": NestReader._max,
     "affine.min": NestReader._min,
     "scf.for": NestReader._for,
     "scf.forall": NestReader._forall,
@@ -270,12 +225,16 @@ _HANDLERS = {
     "func.return": NestReader._return,
     "memref.alloc": NestReader._alloc,
     "memref.dealloc": NestReader._skip,
+    "memref.cast": NestReader._reshape,
+    "memref.collapse_shape": NestReader._reshape,
+    "memref.expand_shape": NestReader._reshape,
     "memref.subview": NestReader._subview,
     "memref.copy": NestReader._copy,
     "linalg.pack": NestReader._pack,
     "linalg.unpack": NestReader._unpack,
     "linalg.fill": NestReader._fill,
     "linalg.generic": NestReader._generic,
+    "linalg.transpose": NestReader._transpose,
 }
 
 
@@ -294,6 +253,9 @@ def _grid_counters(op: ir.Operation, rank: int) -> list[str]:
     return [names[m] for m in mapping]
 
 
-def _mixed(static: Sequence[int], dynamic: Sequence[ir.Value]) -> list[int | ir.Value]:
-    rest = iter(dynamic)
-    return [next(rest) if s == dynamic_marker() else int(s) for s in ir.DenseI64ArrayAttr(static)]
+def _is_zero(value: ir.Value) -> bool:
+    owner = None if isinstance(value.owner, ir.Block) else value.owner.operation
+    if owner is None or owner.name != "arith.constant":
+        return False
+    number = owner.attributes["value"]
+    return (ir.FloatAttr(number).value if isinstance(number, ir.FloatAttr) else ir.IntegerAttr(number).value) == 0

@@ -1,6 +1,6 @@
 """Which engines carry a statement, and through which lane. Pure.
 
-Inward data has two lanes, one per input channel of a core: what is divided by rows takes lane 0, all else lane 1.
+Inward data has two lanes, one per input channel of a core (`lanes`).
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from npuflow.errors import Diagnostic, InputError, Severity
 from npuflow.schedule.affine import Affine
+from npuflow.schedule.lanes import Lanes, assign_lanes
 from npuflow.schedule.layout import Part, divide, localise, part_of
 from npuflow.schedule.model import Stage
 from npuflow.schedule.nest import COLUMN, L1, L2, L3, ROW, BufferInfo, Nest, Transfer, walk
@@ -48,21 +49,26 @@ def _route(transfer: Transfer, sender: EngineKey, receiver: EngineKey, kind: str
 
 @dataclass
 class Routes:
-    """The routes of a nest, the parts of its L2 buffers, and how many memory tiles serve the rows."""
+    """The routes of a nest, the parts of its L2 buffers, and how many memory tiles serve the rows.
+
+    The array has so many `columns`, and each memory tile so many `channels_out`.
+    """
 
     nest: Nest
     columns: int
+    channels_out: int
     parts: dict[int, Part] = field(default_factory=dict)
+    lanes: Lanes = field(init=False)
     _routes: dict[int, Route] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for statement, _ in walk(self.nest.body):
-            if not isinstance(statement, Transfer):
-                continue
-            for end in (statement.source, statement.target):
-                if end.buffer.space == L2 and id(end.buffer) not in self.parts:
-                    self.parts[id(end.buffer)] = part_of(end.buffer, self.nest)
-            self._routes[id(statement)] = self._route(statement)
+        transfers = [s for s, _ in walk(self.nest.body) if isinstance(s, Transfer)]
+        for end in (end for t in transfers for end in (t.source, t.target)):
+            if end.buffer.space == L2 and id(end.buffer) not in self.parts:
+                self.parts[id(end.buffer)] = part_of(end.buffer, self.nest)
+        self.lanes = assign_lanes(self.nest, self.parts, self.channels_out)
+        for transfer in transfers:
+            self._routes[id(transfer)] = self._route(transfer)
 
     @property
     def row_tiles(self) -> int:
@@ -88,9 +94,10 @@ class Routes:
         if way == (L2, L1):
             lane = self._lane(source)
             local = localise(transfer, source, self.part(source))
-            alone = lane == 1 and local.source.offset.coefficient(ROW) != 0
+            sender = EngineKey(Stage.MEMORY_OUT, lane)
+            alone = self.span(sender) == (COLUMN,) and local.source.offset.coefficient(ROW) != 0
             stream = f"l2_to_l1_lane{lane}" + ("_each" if alone else "")
-            return _route(local, EngineKey(Stage.MEMORY_OUT, lane), EngineKey(Stage.CORE_IN, lane), stream)
+            return _route(local, sender, EngineKey(Stage.CORE_IN, lane), stream)
         if way == (L1, L2):
             local = localise(transfer, target, self.part(target))
             return _route(local, EngineKey(Stage.CORE_OUT), EngineKey(Stage.RESULT_IN), "l1_to_l2")
@@ -101,7 +108,7 @@ class Routes:
         raise InputError(Diagnostic(Severity.ERROR, text, transfer.location))
 
     def _lane(self, buffer: BufferInfo) -> int:
-        return 0 if self.part(buffer).coordinate == ROW else 1
+        return self.lanes.of.get(id(buffer), 1)
 
     def span(self, engine: EngineKey) -> tuple[str, ...]:
         """The coordinates that tell like engines apart."""
@@ -109,11 +116,16 @@ class Routes:
             return (ROW, COLUMN)
         if engine.stage is Stage.CONTROL:
             return ()
-        if engine.lane == 0 and engine.stage in (Stage.SHIM_OUT, Stage.MEMORY_IN):
+        by_rows = engine.lane == 0 and self.lanes.by_rows
+        if by_rows and engine.stage in (Stage.SHIM_OUT, Stage.MEMORY_IN):
             return (TILE,)
-        if engine.lane == 0 and engine.stage is Stage.MEMORY_OUT:
-            return (ROW,)
+        if engine.stage is Stage.MEMORY_OUT:
+            return (ROW,) if by_rows else (ROW, COLUMN) if engine.lane in self.lanes.separate else (COLUMN,)
         return (COLUMN,)
+
+    def stream_span(self, route: Route) -> tuple[str, ...]:
+        """The coordinates that tell streams of a kind apart: the sender's, or those of cores that it sends to in turn."""
+        return (ROW, COLUMN) if route.kind.endswith("_each") else self.span(route.sender)
 
     def extents(self) -> dict[str, int]:
         rows, columns = self.nest.grid

@@ -21,7 +21,7 @@ from npuflow.schedule.model import (
 )
 from npuflow.schedule.nest import L3, Loop, Nest, Statement, Transfer, walk
 from npuflow.schedule.patterns import fit
-from npuflow.schedule.routes import EngineKey, Routes
+from npuflow.schedule.routes import TILE, EngineKey, Routes
 from npuflow.target.model import DmaEngine
 
 SHIM = (Stage.SHIM_OUT, Stage.SHIM_IN)
@@ -68,7 +68,7 @@ class Tasks:
         own, end = (read, route.transfer.source) if is_sent else (written, route.transfer.target)
         element_bytes = end.buffer.element_bytes
         dims = list(zip(own.sizes, own.strides))
-        bound = {name for d in route.transfer.dimensions if d.limit is not None for name in d.limit.counters}
+        bound = {name for d in route.transfer.dimensions for b in d.bounds for name in b.counters}
         alone = fit(dims, element_bytes, self.dma.pattern).descriptors
         outermost: Loop | None = None
         for loop in reversed([loop for loop in around if not loop.grid]):
@@ -79,7 +79,7 @@ class Tasks:
             if fit(dims, element_bytes, self.dma.pattern).descriptors > alone:
                 break
             outermost = loop
-        parts = routes.extents()["part"] if is_sent and route.sender.lane == 0 else 1
+        parts = routes.extents()["part"] if is_sent and TILE in routes.span(route.sender) else 1
         self.outermost[id(statement)] = outermost
         self.descriptors[id(statement)] = alone * parts
 
@@ -102,24 +102,22 @@ class Tasks:
 
     # What goes around an engine's steps
 
-    def around_transfer(self, statement: Transfer, key: EngineKey, steps: list[Step]) -> list[Step]:
+    def around_transfer(self, statement: Transfer, key: EngineKey, routes: Routes, steps: list[Step]) -> list[Step]:
         if self.engines.get(id(statement)) != key or self.outermost[id(statement)] is not None:
             return steps
-        return _as_task(key, steps)
+        return _as_task(key, routes, steps)
 
-    def around_loop(self, loop: Loop, key: EngineKey, steps: list[Step]) -> list[Step]:
+    def around_loop(self, loop: Loop, key: EngineKey, routes: Routes, steps: list[Step]) -> list[Step]:
         covers = [i for i, outermost in self.outermost.items() if outermost is loop and self.engines[i] == key]
-        return _as_task(key, steps) if covers else steps
+        return _as_task(key, routes, steps) if covers else steps
 
 
-def _span_at(key: EngineKey) -> tuple[Affine, ...]:
-    if key.stage is Stage.SHIM_OUT and key.lane == 0:
-        return (Affine.counter("tile"),)
-    return (Affine.counter("column"),)
+def _span_at(key: EngineKey, routes: Routes) -> tuple[Affine, ...]:
+    return tuple(map(Affine.counter, routes.span(key)))
 
 
-def _as_task(key: EngineKey, steps: list[Step]) -> list[Step]:
-    at = _span_at(key)
+def _as_task(key: EngineKey, routes: Routes, steps: list[Step]) -> list[Step]:
+    at = _span_at(key, routes)
     return [Acquire(Ref(_task(key), at)), *steps, Release(Ref(_room(key), at))]
 
 
@@ -158,7 +156,7 @@ def _wait_for_results(routes: Routes, tasks: Tasks, *, give_back: bool) -> list[
     steps: list[Step] = []
     engines = {key.name: key for key in tasks.engines.values() if key.stage is Stage.SHIM_IN}
     for key in engines.values():
-        room = Ref(_room(key), _span_at(key))
+        room = Ref(_room(key), _span_at(key, routes))
         taken: list[Step] = [Acquire(room)] * tasks.queue_depth(key)
         given: list[Step] = [Release(room)] * (tasks.queue_depth(key) if give_back else 0)
         steps += _for_all(routes, key, [*taken, *given])
@@ -198,7 +196,7 @@ def _is_block_loop(loop: Loop) -> bool:
 
 def _configure(transfer: Transfer, routes: Routes, tasks: Tasks) -> list[Step]:
     key = tasks.engines[id(transfer)]
-    at = _span_at(key)
+    at = _span_at(key, routes)
     steps: list[Step] = [
         Acquire(Ref(_room(key), at)),
         Configure(tasks.descriptors[id(transfer)]),

@@ -3,38 +3,69 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from npuflow.bindings import ir
 from npuflow.schedule.affine import Affine
 from npuflow.schedule.indices import Extent
-from npuflow.schedule.nest import L3, BufferInfo, Dimension, Factor
+from npuflow.schedule.nest import L3, BufferInfo, Dimension, Factor, row_major
 
 
 @dataclass(frozen=True)
 class View:
     """A memref: part of a buffer, with an extent and a stride per dimension.
 
-    `room` is how many indices the whole buffer still has from where a dimension starts.
+    A dimension begins at index `places[d]` of the buffer's own, which has `wholes[d]`, and goes on in steps of
+    `steps[d]` of them.
     """
 
     buffer: BufferInfo
     offset: Affine
     extents: tuple[Extent, ...]
     strides: tuple[int, ...]
-    room: tuple[Affine, ...]
+    places: tuple[Affine, ...]
+    wholes: tuple[int, ...]
+    steps: tuple[int, ...]
+
+    @staticmethod
+    def whole(buffer: BufferInfo) -> View:
+        shape = buffer.shape
+        extents = tuple(Extent(size) for size in shape)
+        nowhere = tuple(Affine() for _ in shape)
+        return View(buffer, Affine(), extents, row_major(shape), nowhere, shape, (1,) * len(shape))
+
+    @property
+    def is_whole(self) -> bool:
+        return self.offset == Affine() and self.extents == tuple(map(Extent, self.wholes)) and set(self.steps) <= {1}
+
+    def room(self, d: int) -> Affine | None:
+        """How many indices the buffer has from where a dimension starts; None where that isn't affine."""
+        left, step = Affine(self.wholes[d]) - self.places[d], self.steps[d]
+        return (left + (step - 1 - (left.constant + step - 1) % step)).exact_quotient(step)
+
+    def permuted(self, order: Sequence[int]) -> View:
+        """The view with its dimensions in another order; those of size 1 may be left out."""
+        return replace(
+            self,
+            extents=tuple(self.extents[d] for d in order),
+            strides=tuple(self.strides[d] for d in order),
+            places=tuple(self.places[d] for d in order),
+            wholes=tuple(self.wholes[d] for d in order),
+            steps=tuple(self.steps[d] for d in order),
+        )
+
+    def back(self, d: int, indices: int) -> View:
+        """The view with a dimension that begins so many indices earlier."""
+        offset = self.offset - indices * self.strides[d]
+        moved = self.places[d] - indices * self.steps[d]
+        return replace(self, offset=offset, places=(*self.places[:d], moved, *self.places[d + 1 :]))
 
 
-def kept_dims(sizes: Sequence[int | None], result: ir.Value) -> list[int]:
+def kept_dims(extents: Sequence[Extent], result: ir.Value) -> list[int]:
     """Which dimensions a rank-reducing subview keeps: unit dimensions go, from the front, until the rank fits."""
-    drop = len(sizes) - ir.MemRefType(result.type).rank
-    kept = []
-    for d, size in enumerate(sizes):
-        if drop and size == 1:
-            drop -= 1
-            continue
-        kept.append(d)
-    return kept
+    drop = len(extents) - ir.MemRefType(result.type).rank
+    dropped = [d for d, extent in enumerate(extents) if extent == Extent(1)][:drop]
+    return [d for d in range(len(extents)) if d not in dropped]
 
 
 def limit_of(view: View, d: int, size: int) -> Affine | None:
@@ -43,26 +74,25 @@ def limit_of(view: View, d: int, size: int) -> Affine | None:
     The end of the L3 buffer is preferred to the view's own, being the same in every step of a loop: a limit that no
     step reaches is dropped later.
     """
-    extent = view.extents[d]
-    if view.buffer.space != L3:
-        return extent.limit
-    if extent.limit is not None or extent.full == size or view.room[d] == Affine(extent.full):
-        return view.room[d]
+    extent, room = view.extents[d], view.room(d)
+    if view.buffer.space != L3 or room is None:
+        return extent.limit if extent.limit is not None or extent.full == size else Affine(extent.full)
+    if extent.limit is not None or extent.full == size or room == Affine(extent.full):
+        return room
     return Affine(extent.full)
 
 
 def padded_size(size: int, inner: View, d: int) -> int:
     """How far a copy of a partial tile goes in L2: to the end of the buffer, or of a loop's piece of it."""
-    stride, whole = inner.strides[d], inner.buffer.shape[d]
-    steps = [c // stride for _, c in inner.offset.terms if stride <= c < whole * stride]
-    return min([step for step in steps if step >= size], default=whole)
+    whole = inner.wholes[d]
+    pieces = [c for _, c in inner.places[d].terms if 1 <= c < whole]
+    return min([piece for piece in pieces if piece >= size], default=whole)
 
 
 def whole_outer(packed: View, rank: int) -> View:
     """A packed view over its whole buffer: what a partial pack leaves out is padding."""
-    shape = packed.buffer.shape
-    extents = tuple(Extent(size) for size in shape[:rank]) + packed.extents[rank:]
-    return View(packed.buffer, packed.offset, extents, packed.strides, packed.room)
+    extents = tuple(Extent(size) for size in packed.wholes[:rank]) + packed.extents[rank:]
+    return replace(packed, extents=extents)
 
 
 def tiled(d: int, plain: View, packed: View, op: ir.Operation) -> Dimension:
@@ -91,4 +121,4 @@ def tiled(d: int, plain: View, packed: View, op: ir.Operation) -> Dimension:
 
 def swapped(dimension: Dimension) -> Dimension:
     factors = tuple(Factor(f.size, f.weight, f.target_stride, f.source_stride) for f in dimension.factors)
-    return Dimension(factors, dimension.limit)
+    return replace(dimension, factors=factors)
