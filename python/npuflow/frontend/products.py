@@ -8,7 +8,7 @@ instructions, and window positions repeat them. Everything here reads IR and cha
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from npuflow.bindings import ir
@@ -21,13 +21,19 @@ _EXTENSIONS = ("arith.extf", "arith.extsi", "arith.extui", "arith.sitofp")
 
 @dataclass(frozen=True)
 class Products:
-    """The loops of a sum of products by role; `single` ones are no part of an instruction, which is repeated for each."""
+    """The loops of a sum of products by role; `single` ones are no part of an instruction, which is repeated for each.
+
+    `windowed` are the inputs indexed by sums of loops; `gathered` is the same op once those have been copied so that
+    every loop has a dimension of its own, as in a matmul.
+    """
 
     types: tuple[str, str, str]
     m: tuple[int, ...]
     n: tuple[int, ...]
     k: tuple[int, ...]
     single: tuple[int, ...]
+    windowed: tuple[int, ...] = ()
+    gathered: Products | None = None
 
     def issued(self, tiles: Sequence[int], m: int, n: int, k: int) -> int:
         """The multiplications that instructions of m x n x k do for a tile, idle ones included."""
@@ -61,6 +67,14 @@ def match_products(op: ir.Operation) -> Products | None:
     pixels = [loop for loop in m if loop in windowed]
     channels = [loop for loop in k if loop not in windowed]
     kept = (tuple(pixels[-1:] or m), tuple(n), tuple(channels or k[-1:]))
-    single = tuple(loop for loop in loops if not any(loop in role for role in kept))
     lhs_type, rhs_type, acc_type = (str(element_type_of(value)) for value in op.operands)
-    return Products((lhs_type, rhs_type, acc_type), *kept, single)
+    types = (lhs_type, rhs_type, acc_type)
+    inputs = tuple(number for number, dims in enumerate(maps[:2]) if any(len(dim.terms) > 1 for dim in dims))
+    whole = _with_single(types, (tuple(m), tuple(n), tuple(k)), loops)
+    return replace(_with_single(types, kept, loops), windowed=inputs, gathered=whole if inputs else None)
+
+
+def _with_single(
+    types: tuple[str, str, str], kept: tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]], loops: range
+) -> Products:
+    return Products(types, *kept, tuple(loop for loop in loops if not any(loop in role for role in kept)))

@@ -11,6 +11,7 @@ from npuflow.core.passes import Pass, PassContext, ops_of, parents_of
 from npuflow.core.registry import register_pass
 from npuflow.frontend.bundle import input_count
 from npuflow.frontend.contraction import BUNDLE, producer
+from npuflow.promotion.gather import gather, gathers
 from npuflow.promotion.promote_result import promote_result
 from npuflow.promotion.shared_slices import L1, SharedSlice, promote_to_l2, shared_slice
 
@@ -64,7 +65,10 @@ class _Promoter:
                 if not isinstance(value.type, ir.ShapedType) or self._is_made_here(value):
                     continue
                 used = any(True for _ in arguments[number].uses)
-                op.operands[number] = self._moved_in(value) if used else self._fresh(value, op)
+                if used and gathers(op, number):
+                    self._gather(op, number)
+                else:
+                    op.operands[number] = self._moved_in(value) if used else self._fresh(value, op)
         for op in self.members:
             for number in range(input_count(op), len(op.operands)):
                 self._start(op, number)
@@ -108,11 +112,22 @@ class _Promoter:
             return value
         block = self._in_l2(value, shared)
         with self._at_value(value):
-            whole = shared.core_sizes == shared.sizes
-            part = block if whole else extract_slice(block, shared.core_offsets, shared.core_sizes)
+            part = _core_part(block, shared)
             self.in_l1[value] = copy_into(part, allocate(shape_of(value), element_type_of(value), L1))
         self.context.count("operands promoted")
         return self.in_l1[value]
+
+    def _gather(self, op: ir.Operation, number: int) -> None:
+        """Moves a windowed operand into L1 with a dimension for each loop; the op then reads it like a matmul's."""
+        value = op.operands[number]
+        shared = shared_slice(value, self.grid)
+        if shared is None:
+            self.context.error(op, "an operand is no slice of its block that all cores could share in L2")
+            return
+        block = self._in_l2(value, shared)
+        with self._at_value(value):
+            op.operands[number] = gather(_core_part(block, shared), op, number)
+        self.context.count("windows gathered")
 
     def _in_l2(self, value: ir.Value, shared: SharedSlice) -> ir.Value:
         key = (shared.source, shared.offsets, shared.sizes)
@@ -126,6 +141,11 @@ class _Promoter:
         inside = not isinstance(value.owner, ir.Block) and self.grid in parents_of(value.owner.operation)
         first = list(self.grid.regions[0].blocks[0].operations)[0].operation
         return at(value.owner.operation) if inside else at(first)
+
+
+def _core_part(block: ir.Value, shared: SharedSlice) -> ir.Value:
+    whole = shared.core_sizes == shared.sizes
+    return block if whole else extract_slice(block, shared.core_offsets, shared.core_sizes)
 
 
 def _outermost(grid: ir.Operation, source: ir.Value) -> ir.Operation:

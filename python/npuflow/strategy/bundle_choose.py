@@ -48,6 +48,7 @@ class GivenBundle:
     depth_l2: int | None = None
     depth_l1: int | None = None
     depth_result: int | None = None
+    gather: int | None = None
 
 
 @dataclass(frozen=True)
@@ -61,10 +62,13 @@ class _Candidate:
 @lru_cache(maxsize=256)
 def complete_bundle(shape: BundleShape, given: GivenBundle, device: Device) -> BundleStrategy | None:
     """The best strategy that keeps to what is given; None where not even the smallest tile fits."""
-    found = [grown for start in _starts(shape, given, device) if (grown := _grow(shape, given, device, start))]
-    if not found:
+    direct = _best(shape, given, device) if not given.gather else None
+    other = shape.with_gather() if given.gather != 0 else None
+    gathered = _best(other, given, device) if other else None
+    both = [(_estimate(s, c, device), s, c) for s, c in ((shape, direct), (other, gathered)) if s and c]
+    if not both:
         return None
-    best = min(found, key=lambda c: (_estimate(shape, c, device), prod(c.spread.grid), c.spread.rows != c.spread.columns))
+    _, shape, best = min(both, key=lambda found: found[0])
     stream = tuple(best.tiles[loop] for loop in shape.streamed)
     return BundleStrategy(
         best.spread.grid,
@@ -75,6 +79,17 @@ def complete_bundle(shape: BundleShape, given: GivenBundle, device: Device) -> B
         best.depths.l2,
         best.depths.l1,
         best.depths.result,
+        int(any(tensor.gathered for tensor in shape.tensors)),
+    )
+
+
+def _best(shape: BundleShape, given: GivenBundle, device: Device) -> _Candidate | None:
+    """The best of what grows from every start."""
+    found = [_grow(shape, given, device, start) for start in _starts(shape, given, device)]
+    return min(
+        found,
+        key=lambda c: (_estimate(shape, c, device), prod(c.spread.grid), c.spread.rows != c.spread.columns),
+        default=None,
     )
 
 
@@ -228,7 +243,7 @@ def _estimate(shape: BundleShape, candidate: _Candidate, device: Device) -> floa
 
 def _arrival_cycles(shape: BundleShape, candidate: _Candidate, device: Device) -> float:
     """A tile's way into L1 over two channels, or out over one."""
-    inward = [t.bytes(candidate.tiles) for t in shape.tensors if t.role is Role.INPUT and _moves(shape, t)]
+    inward = [t.l1_bytes(candidate.tiles) for t in shape.tensors if t.role is Role.INPUT and _moves(shape, t)]
     outward = [t.bytes(candidate.tiles) for t in shape.tensors if t.role is Role.OUTPUT]
     lanes = max(sum(inward) / 2, max(inward, default=0))
     return max(lanes, sum(outward) / pieces(shape, candidate.tiles)) / device.dma(1).bytes_per_cycle

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from math import prod
 
@@ -23,17 +23,27 @@ class Role(Enum):
 
 @dataclass(frozen=True)
 class BundleTensor:
-    """A tensor that a bundle reads, makes for itself or gives away; `dims` say how loops walk through it."""
+    """A tensor that a bundle reads, makes for itself or gives away; `dims` say how loops walk through it.
+
+    A `gathered` one lies in L1 with a dimension for each of its loops, windows copied out one by one.
+    """
 
     name: str
     role: Role
     dims: tuple[Linear, ...]
     shape: tuple[int, ...]
     element_bytes: int
+    gathered: bool = False
 
     def bytes(self, tiles: Tiles) -> int:
         """What a tile touches of it, halo included."""
         return prod(dim.extent(tiles) for dim in self.dims) * self.element_bytes
+
+    def l1_bytes(self, tiles: Tiles) -> int:
+        """What a tile takes in L1."""
+        if not self.gathered:
+            return self.bytes(tiles)
+        return prod(tiles[loop] for loop in {loop for dim in self.dims for loop, _ in dim.terms}) * self.element_bytes
 
     def follows(self, loop: int) -> bool:
         return any(loop == own for dim in self.dims for own, _ in dim.terms)
@@ -73,6 +83,20 @@ class BundleShape:
     work: tuple[Work, ...]
     pads_streamed: bool
 
+    def with_gather(self) -> BundleShape | None:
+        """The same with windows gathered on their way into L1; None where no sum of products has any."""
+        wanted = [number for work in self.work if work.products for number in work.products.windowed]
+        if len(self.work) == 0 or not wanted or len([w for w in self.work if w.products]) != 1:
+            return None
+        windowed = {id(t) for t in self.tensors if t.role is Role.INPUT and any(len(d.terms) > 1 for d in t.dims)}
+        if len(windowed) != len(wanted):
+            return None
+        tensors = tuple(replace(t, gathered=id(t) in windowed) for t in self.tensors)
+        work = tuple(
+            replace(w, products=w.products.gathered) if w.products and w.products.gathered else w for w in self.work
+        )
+        return replace(self, tensors=tensors, work=work)
+
     def whole(self) -> list[int]:
         """Tiles of one in space, and all of every other loop."""
         return [1] * self.space + list(self.sizes[self.space :])
@@ -111,7 +135,7 @@ class Depths:
 def l1_bytes(shape: BundleShape, tiles: Tiles, depths: Depths) -> int:
     """What a core's buffers take."""
     slots = {Role.INPUT: depths.l1, Role.LOCAL: 1, Role.OUTPUT: depths.result}
-    return sum(tensor.bytes(tiles) * slots[tensor.role] for tensor in shape.tensors)
+    return sum(tensor.l1_bytes(tiles) * slots[tensor.role] for tensor in shape.tensors)
 
 
 def l2_bytes(shape: BundleShape, tiles: Tiles, spread: Spread, depths: Depths, row_tiles: int) -> int:

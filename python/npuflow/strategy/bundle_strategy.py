@@ -13,6 +13,7 @@ from npuflow.strategy.bundle_shape import Depths, Spread
 class BundleStrategy:
     """`spread` names the loops of the space that the array's rows and columns follow, `tile_l1` is a core's tile of the space,
     `stream` the piece of each streamed loop, `order` the space's loops from the outermost on, as blocks go through them.
+    With `gather = 1` windows are copied out one by one on their way into L1, and a convolution there is a matmul.
     """
 
     grid: tuple[int, ...]
@@ -23,6 +24,7 @@ class BundleStrategy:
     depth_l2: int = 2
     depth_l1: int = 2
     depth_result: int = 1
+    gather: int = 0
 
     @property
     def placed(self) -> Spread:
@@ -34,7 +36,8 @@ class BundleStrategy:
 
     def to_attribute(self) -> ir.Attribute:
         """`#npu.strategy<{...}>` in the current context."""
-        text = ", ".join(f"{f.name} = {_print(getattr(self, f.name))}" for f in sorted(fields(self), key=lambda f: f.name))
+        said = [f for f in sorted(fields(self), key=lambda f: f.name) if f.name != "gather" or self.gather]
+        text = ", ".join(f"{f.name} = {_print(getattr(self, f.name))}" for f in said)
         return ir.Attribute.parse(f"#npu.strategy<{{{text}}}>")
 
 
@@ -64,7 +67,7 @@ def said_of(op: ir.Operation) -> dict[str, int | tuple[int, ...]]:
             problems.append(f"unknown field '{named.name}' (known: {', '.join(known)})")
             continue
         value = _read(named.attr)
-        if value is None or isinstance(value, int) != named.name.startswith("depth"):
+        if value is None or isinstance(value, int) != named.name.startswith(("depth", "gather")):
             problems.append(f"field '{named.name}' is {named.attr}")
             continue
         values[named.name] = value
@@ -76,7 +79,7 @@ def said_of(op: ir.Operation) -> dict[str, int | tuple[int, ...]]:
 def _read(attribute: ir.Attribute) -> int | tuple[int, ...] | None:
     if isinstance(attribute, ir.IntegerAttr):
         value = int(ir.IntegerAttr(attribute).value)
-        return value if value > 0 else None
+        return value if value >= 0 else None
     if not isinstance(attribute, ir.ArrayAttr):
         return None
     items = [int(ir.IntegerAttr(item).value) for item in ir.ArrayAttr(attribute) if isinstance(item, ir.IntegerAttr)]

@@ -1,0 +1,50 @@
+"""Windows copied out one by one: a movement that gives each loop of an operand a dimension of its own."""
+
+from __future__ import annotations
+
+from npuflow.bindings import ir, linalg
+from npuflow.core.build import allocate, element_type_of
+from npuflow.frontend.bundle import is_reduction, iterators, linear_maps, loop_extents
+from npuflow.frontend.products import match_products
+from npuflow.promotion.shared_slices import L1
+from npuflow.strategy.bundle_strategy import bundle_strategy_of
+
+
+def gathers(op: ir.Operation, number: int) -> bool:
+    """Whether an op's strategy says that this operand's windows are gathered."""
+    strategy = bundle_strategy_of(op)
+    products = match_products(op) if strategy is not None and strategy.gather else None
+    return products is not None and number in products.windowed
+
+
+def gather(part: ir.Value, op: ir.Operation, number: int) -> ir.Value:
+    """`part` of L2 in L1, pixels first, then what is summed; lets `op` index the operand by its loops alone."""
+    maps = [ir.AffineMapAttr(m).value for m in linalg.get_indexing_maps(op)]
+    own = {loop for dim in (linear_maps(op) or [])[number] for loop, _ in dim.terms}
+    loops = sorted(own, key=lambda loop: (is_reduction(op, loop), loop))
+    sizes = [loop_extents(op)[loop] for loop in loops]
+    target = allocate(sizes, element_type_of(part), L1)
+    # The source's map over the operand's own loops, in their order.
+    dims = [ir.AffineExpr.get_dim(loops.index(loop)) if loop in loops else ir.AffineExpr.get_constant(0) for loop in range(len(iterators(op)))]
+    source_map = ir.AffineMap.get(len(loops), 0, [_composed(result, dims) for result in maps[number].results])
+    target_map = ir.AffineMap.get_identity(len(loops))
+    maps[number] = ir.AffineMap.get(len(iterators(op)), 0, [ir.AffineExpr.get_dim(loop) for loop in loops])
+    op.attributes["indexing_maps"] = ir.ArrayAttr.get([ir.AffineMapAttr.get(m) for m in maps])
+    return _copy(part, target, source_map, target_map)
+
+
+def _composed(expression: ir.AffineExpr, dims: list[ir.AffineExpr]) -> ir.AffineExpr:
+    return expression.compose(ir.AffineMap.get(len(dims), 0, dims))
+
+
+def _copy(source: ir.Value, target: ir.Value, source_map: ir.AffineMap, target_map: ir.AffineMap) -> ir.Value:
+    """A linalg.generic that only moves."""
+    maps = ir.ArrayAttr.get([ir.AffineMapAttr.get(source_map), ir.AffineMapAttr.get(target_map)])
+    parallel = ir.Attribute.parse("#linalg.iterator_type<parallel>")
+    kinds = ir.ArrayAttr.get([parallel] * target_map.n_dims)
+    copy = linalg.GenericOp([target.type], [source], [target], maps, kinds)
+    element = element_type_of(source)
+    block = copy.regions[0].blocks.append(element, element)
+    with ir.InsertionPoint(block):
+        linalg.YieldOp([block.arguments[0]])
+    return copy.results[0]
