@@ -1,0 +1,84 @@
+"""Building ops on collapsed operands."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from npuflow.bindings import ir, tensor
+from npuflow.core.build import at, element_type_of, empty, fill, shape_of
+from npuflow.frontend.contraction import producer
+
+
+@dataclass(frozen=True)
+class Grouped:
+    """An operand's dimensions in groups: the loop that each group follows, and the dimensions that it takes."""
+
+    loops: tuple[int, ...]
+    dims: tuple[tuple[int, ...], ...]
+
+
+def regroup(
+    op: ir.Operation,
+    grouped: Sequence[Grouped],
+    sizes: Sequence[int],
+    kinds: Sequence[str],
+    *,
+    order: Sequence[int],
+    known: Mapping[int, ir.Value] | None = None,
+) -> ir.Operation:
+    """A linalg.generic of one result on collapsed operands, its inputs in `order`; `known` ones are collapsed already.
+
+    The body moves, so `op` is to be erased.
+    """
+    known = known or {}
+    last = len(op.operands) - 1
+    block = op.regions[0].blocks[0]
+    with at(op):
+        values = {i: known.get(i) or collapsed(op.operands[i], grouped[i].dims) for i in order}
+        values[last] = collapsed(op.operands[last], grouped[last].dims)
+        places = [*order, last]
+        maps = [
+            ir.AffineMap.get(len(sizes), 0, [ir.AffineExpr.get_dim(loop) for loop in grouped[i].loops]) for i in places
+        ]
+        attributes = {
+            "indexing_maps": ir.ArrayAttr.get([ir.AffineMapAttr.get(m) for m in maps]),
+            "iterator_types": ir.ArrayAttr.get(
+                [ir.Attribute.parse(f"#linalg.iterator_type<{kind}>") for kind in kinds]
+            ),
+            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(order), 1]),
+        }
+        operands = [values[i] for i in places]
+        made = ir.Operation.create(op.name, [operands[-1].type], operands, attributes, regions=1)
+    arguments = list(block.arguments)
+    for i in places:
+        arguments[i].replace_all_uses_with(block.add_argument(arguments[i].type, op.location))
+    for _ in arguments:
+        block.erase_argument(0)
+    block.append_to(made.regions[0])
+    return made
+
+
+def collapsed(value: ir.Value, dims: Sequence[Sequence[int]]) -> ir.Value:
+    """A tensor with dimensions taken together; what is filled or empty is made in its new shape."""
+    shape = shape_of(value)
+    if len(dims) == len(shape):
+        return value
+    new = [math.prod(shape[d] for d in group) for group in dims]
+    element = element_type_of(value)
+    filled = producer(value, "linalg.fill")
+    if filled is not None:
+        return fill(filled.operands[0], collapsed(filled.operands[1], dims))
+    if producer(value, "tensor.empty") is not None:
+        return empty(new, element)
+    return tensor.CollapseShapeOp(ir.RankedTensorType.get(new, element), value, [list(g) for g in dims]).result
+
+
+def expanded(value: ir.Value, shape: Sequence[int], dims: Sequence[Sequence[int]], *, at_op: ir.Operation) -> ir.Value:
+    """The reverse: `value` in the shape that was collapsed to it."""
+    if len(dims) == len(shape):
+        return value
+    with at(at_op):
+        kind = ir.RankedTensorType.get(list(shape), element_type_of(value))
+        return tensor.ExpandShapeOp(kind, value, [list(g) for g in dims], [], list(shape)).result

@@ -1,0 +1,95 @@
+// Contractions in more dimensions than they need become matmuls, with their fill and their tail.
+// RUN: npuflow-opt %s --npuflow-generalize-operators --npuflow-collapse-contractions --mlir-print-local-scope | filecheck %s
+// RUN: npuflow verify %s --pipeline="npuflow-generalize-operators,npuflow-collapse-contractions" | filecheck %s --check-prefix=RIGHT
+
+// RIGHT-NOT: wrong
+// RIGHT:     right: @nhwc{{.*}}@nchw{{.*}}@rows{{.*}}@batch
+
+// CHECK-LABEL: func.func @nhwc
+// CHECK-SAME:    %[[X:[^:]*]]: tensor<2x5x7x16xi8>, %[[W:[^:]*]]: tensor<1x1x16x8xi8>, %[[B:[^:]*]]: tensor<8xi32>
+// CHECK-DAG:     %[[X2:.*]] = tensor.collapse_shape %[[X]] {{\[\[}}0, 1, 2], [3]] : tensor<2x5x7x16xi8> into tensor<70x16xi8>
+// CHECK-DAG:     %[[W2:.*]] = tensor.collapse_shape %[[W]] {{\[\[}}0, 1, 2], [3]] : tensor<1x1x16x8xi8> into tensor<16x8xi8>
+// CHECK:         %[[F:.*]] = linalg.fill {{.*}} -> tensor<70x8xi32>
+// CHECK-NEXT:    %[[R:.*]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d2, d1)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction"]}
+// CHECK-SAME:      ins(%[[X2]], %[[W2]] : {{.*}}) outs(%[[F]] :
+// CHECK:         %[[T:.*]] = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d1)>, affine_map<(d0, d1) -> (d0, d1)>]
+// CHECK-SAME:      ins(%[[R]], %[[B]] :
+// CHECK:         tensor.expand_shape %[[T]] {{\[\[}}0, 1, 2], [3]]
+// CHECK-NOT:     tensor.collapse_shape
+func.func @nhwc(%x: tensor<2x5x7x16xi8>, %w: tensor<1x1x16x8xi8>, %b: tensor<8xi32>) -> tensor<2x5x7x8xi32> {
+  %zero = arith.constant 0 : i32
+  %e = tensor.empty() : tensor<2x5x7x8xi32>
+  %f = linalg.fill ins(%zero : i32) outs(%e : tensor<2x5x7x8xi32>) -> tensor<2x5x7x8xi32>
+  %r = linalg.conv_2d_nhwc_hwcf ins(%x, %w : tensor<2x5x7x16xi8>, tensor<1x1x16x8xi8>) outs(%f : tensor<2x5x7x8xi32>) -> tensor<2x5x7x8xi32>
+  %t = linalg.generic {indexing_maps = [affine_map<(n, h, w, c) -> (n, h, w, c)>, affine_map<(n, h, w, c) -> (c)>, affine_map<(n, h, w, c) -> (n, h, w, c)>],
+      iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+      ins(%r, %b : tensor<2x5x7x8xi32>, tensor<8xi32>) outs(%e : tensor<2x5x7x8xi32>) {
+  ^bb0(%in: i32, %bias: i32, %out: i32):
+    %s = arith.addi %in, %bias : i32
+    linalg.yield %s : i32
+  } -> tensor<2x5x7x8xi32>
+  return %t : tensor<2x5x7x8xi32>
+}
+
+// Channels come first in the output, so that the weights are the left operand.
+// CHECK-LABEL: func.func @nchw
+// CHECK-SAME:    %[[X:[^:]*]]: tensor<1x16x7x9xf32>, %[[W:[^:]*]]: tensor<8x16x1x1xf32>, %[[C:[^:]*]]: tensor<1x8x7x9xf32>
+// CHECK-DAG:     %[[W2:.*]] = tensor.collapse_shape %[[W]] {{\[\[}}0], [1, 2, 3]]
+// CHECK-DAG:     %[[X2:.*]] = tensor.collapse_shape %[[X]] {{\[\[}}0, 1], [2, 3]]
+// CHECK-DAG:     %[[C2:.*]] = tensor.collapse_shape %[[C]] {{\[\[}}0, 1], [2, 3]]
+// CHECK:         %[[R:.*]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d2, d1)>,
+// CHECK-SAME:      ins(%[[W2]], %[[X2]] : tensor<8x16xf32>, tensor<16x63xf32>) outs(%[[C2]] :
+// CHECK:         tensor.expand_shape %[[R]]
+func.func @nchw(%x: tensor<1x16x7x9xf32>, %w: tensor<8x16x1x1xf32>, %c: tensor<1x8x7x9xf32>) -> tensor<1x8x7x9xf32> {
+  %r = linalg.conv_2d_nchw_fchw ins(%x, %w : tensor<1x16x7x9xf32>, tensor<8x16x1x1xf32>) outs(%c : tensor<1x8x7x9xf32>) -> tensor<1x8x7x9xf32>
+  return %r : tensor<1x8x7x9xf32>
+}
+
+// A residual per column of pixels needs the pixels' loops apart: the sum is collapsed, what is behind it isn't.
+// CHECK-LABEL: func.func @rows
+// CHECK:         %[[E:.*]] = tensor.expand_shape %{{.*}} : tensor<35x8xi32> into tensor<1x5x7x8xi32>
+// CHECK:         linalg.generic {{.*}} ins(%[[E]], %{{.*}} : tensor<1x5x7x8xi32>, tensor<7x8xi32>)
+func.func @rows(%x: tensor<1x5x7x16xi8>, %w: tensor<1x1x16x8xi8>, %c: tensor<1x5x7x8xi32>, %v: tensor<7x8xi32>) -> tensor<1x5x7x8xi32> {
+  %r = linalg.conv_2d_nhwc_hwcf ins(%x, %w : tensor<1x5x7x16xi8>, tensor<1x1x16x8xi8>) outs(%c : tensor<1x5x7x8xi32>) -> tensor<1x5x7x8xi32>
+  %e = tensor.empty() : tensor<1x5x7x8xi32>
+  %t = linalg.generic {indexing_maps = [affine_map<(n, h, w, c) -> (n, h, w, c)>, affine_map<(n, h, w, c) -> (w, c)>, affine_map<(n, h, w, c) -> (n, h, w, c)>],
+      iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+      ins(%r, %v : tensor<1x5x7x8xi32>, tensor<7x8xi32>) outs(%e : tensor<1x5x7x8xi32>) {
+  ^bb0(%in: i32, %y: i32, %out: i32):
+    %s = arith.addi %in, %y : i32
+    linalg.yield %s : i32
+  } -> tensor<1x5x7x8xi32>
+  return %t : tensor<1x5x7x8xi32>
+}
+
+// Groups of a 1x1 convolution are batch loops; two reductions side by side are one.
+// CHECK-LABEL: func.func @batch
+// CHECK:         linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d0, d1, d3)>, affine_map<(d0, d1, d2, d3) -> (d0, d3, d2)>, affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>]
+// CHECK-SAME:      ins(%{{[^,]*}}, %{{.*}} : tensor<3x4x10xf32>, tensor<3x10x6xf32>)
+func.func @batch(%a: tensor<3x4x2x5xf32>, %b: tensor<3x2x5x6xf32>, %c: tensor<3x4x6xf32>) -> tensor<3x4x6xf32> {
+  %r = linalg.generic {indexing_maps = [affine_map<(b, m, n, p, q) -> (b, m, p, q)>, affine_map<(b, m, n, p, q) -> (b, p, q, n)>, affine_map<(b, m, n, p, q) -> (b, m, n)>],
+      iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction"]}
+      ins(%a, %b : tensor<3x4x2x5xf32>, tensor<3x2x5x6xf32>) outs(%c : tensor<3x4x6xf32>) {
+  ^bb0(%x: f32, %y: f32, %out: f32):
+    %p = arith.mulf %x, %y : f32
+    %s = arith.addf %out, %p : f32
+    linalg.yield %s : f32
+  } -> tensor<3x4x6xf32>
+  return %r : tensor<3x4x6xf32>
+}
+
+// What is no matmul stays: a window, a stride, a batch of images with channels first, a matvec, a zero point.
+// CHECK-LABEL: func.func @others
+// CHECK-NOT:     tensor.collapse_shape
+// CHECK:         return
+func.func @others(%x: tensor<1x7x7x4xi8>, %w: tensor<3x3x4x4xi8>, %c: tensor<1x5x5x4xi32>, %u: tensor<1x1x4x4xi8>, %d: tensor<1x4x4x4xi32>,
+    %n: tensor<2x4x5x5xi8>, %p: tensor<4x4x1x1xi8>, %q: tensor<2x4x5x5xi32>, %a: tensor<4x4xi8>, %v: tensor<4xi8>, %y: tensor<4xi32>, %o: tensor<1x7x7x4xi32>)
+    -> (tensor<1x5x5x4xi32>, tensor<1x4x4x4xi32>, tensor<2x4x5x5xi32>, tensor<4xi32>, tensor<1x7x7x4xi32>) {
+  %r = linalg.conv_2d_nhwc_hwcf ins(%x, %w : tensor<1x7x7x4xi8>, tensor<3x3x4x4xi8>) outs(%c : tensor<1x5x5x4xi32>) -> tensor<1x5x5x4xi32>
+  %s = linalg.conv_2d_nhwc_hwcf {strides = dense<2> : tensor<2xi64>} ins(%x, %u : tensor<1x7x7x4xi8>, tensor<1x1x4x4xi8>) outs(%d : tensor<1x4x4x4xi32>) -> tensor<1x4x4x4xi32>
+  %t = linalg.conv_2d_nchw_fchw ins(%n, %p : tensor<2x4x5x5xi8>, tensor<4x4x1x1xi8>) outs(%q : tensor<2x4x5x5xi32>) -> tensor<2x4x5x5xi32>
+  %z = linalg.matvec ins(%a, %v : tensor<4x4xi8>, tensor<4xi8>) outs(%y : tensor<4xi32>) -> tensor<4xi32>
+  %five = arith.constant 5 : i32
+  %k = linalg.conv_2d_nhwc_hwcf_q ins(%x, %u, %five, %five : tensor<1x7x7x4xi8>, tensor<1x1x4x4xi8>, i32, i32) outs(%o : tensor<1x7x7x4xi32>) -> tensor<1x7x7x4xi32>
+  return %r, %s, %t, %z, %k : tensor<1x5x5x4xi32>, tensor<1x4x4x4xi32>, tensor<2x4x5x5xi32>, tensor<4xi32>, tensor<1x7x7x4xi32>
+}
