@@ -16,7 +16,7 @@ from npuflow.schedule.read_nest import read_nest
 from npuflow.schedule.reroll import reroll
 from npuflow.schedule.routes import Routes
 from npuflow.schedule.tasks import Tasks
-from npuflow.strategy.strategy import strategy_fields
+from npuflow.strategy.bundle_strategy import depths_of
 from npuflow.target import Device
 
 
@@ -69,12 +69,11 @@ def _depths(nest: Nest, kernels: list[ir.Operation]) -> dict[str, int]:
     for statement, _ in walk(nest.body):
         if not isinstance(statement, Kernel) or STRATEGY not in kernels[statement.key].attributes:
             continue
-        fields = strategy_fields(kernels[statement.key].attributes[STRATEGY])
-        level1, level2, result = (int(fields.get(f"depth_{name}", 1)) for name in ("l1", "l2", "result"))  # type: ignore[arg-type]
+        said = depths_of(kernels[statement.key])
         operands = [buffer for buffer in statement.reads if buffer not in statement.writes]
         for feeder in (t for t in transfers if t.target.buffer in operands):
-            depths |= {feeder.target.buffer.name: level1, feeder.source.buffer.name: level2}
-        depths |= dict.fromkeys(_result_buffers(nest, statement), result)
+            depths |= {feeder.target.buffer.name: said.l1, feeder.source.buffer.name: said.l2}
+        depths |= dict.fromkeys(_result_buffers(nest, statement), said.result)
     return depths
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 from npuflow.bindings import ir
-from npuflow.frontend.contraction import STRATEGY
+from npuflow.frontend.contraction import BUNDLE, STRATEGY
 from npuflow.strategy.bundle_shape import Depths, Spread
+from npuflow.strategy.strategy import strategy_fields
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,15 @@ def bundle_strategy_of(op: ir.Operation) -> BundleStrategy | None:
     if STRATEGY not in op.attributes:
         return None
     return BundleStrategy(**said_of(op))  # type: ignore[arg-type]
+
+
+def depths_of(op: ir.Operation) -> Depths:
+    """Slots of buffers, as the strategy on a matmul or on an op of a bundle says; one of each where there is none."""
+    if STRATEGY not in op.attributes:
+        return Depths(1, 1, 1)
+    said = said_of(op) if BUNDLE in op.attributes else strategy_fields(op.attributes[STRATEGY])
+    l2, l1, result = (int(said.get(f"depth_{name}", 1)) for name in ("l2", "l1", "result"))  # type: ignore[arg-type]
+    return Depths(l2, l1, result)
 
 
 def said_of(op: ir.Operation) -> dict[str, int | tuple[int, ...]]:
