@@ -43,7 +43,8 @@ class BufferOp(Npu.Operation, name="buffer"):  # type: ignore[name-defined, call
     """`depth` slots of a memref's size in a memory of `level`, for every combination of the coordinates in `span`.
 
     `address` is the first slot's address in bytes, from the coordinates. `role` says whether the function's caller sees
-    it: `argument`, `result` or `internal`.
+    it: `argument`, `result` or `internal`. A `constant` holds from the start what the memref.global holds that the
+    attribute `npu.value` names.
     """
 
     sym_name: ir.StringAttr

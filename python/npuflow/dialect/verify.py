@@ -8,7 +8,7 @@ from npuflow.bindings import ir
 
 COORDINATES = ("row", "column", "tile", "part")
 CAUSES = ("data", "space", "task", "other")
-ROLES = ("argument", "result", "internal")
+ROLES = ("argument", "result", "constant", "internal")
 
 
 def integers(attribute: ir.Attribute) -> list[int]:

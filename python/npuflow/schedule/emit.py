@@ -11,7 +11,7 @@ from npuflow.schedule.affine import Affine
 from npuflow.schedule.model import Schedule
 from npuflow.schedule.outline_kernel import outline_kernel
 
-ENGINE, EXTENTS, COORDINATE = "npu.engine", "npu.extents", "npu.coordinate"
+ENGINE, EXTENTS, COORDINATE, VALUE = "npu.engine", "npu.extents", "npu.coordinate", "npu.value"
 Indices = Mapping[str, "ir.Value"]
 
 
@@ -24,7 +24,7 @@ def emit_schedule(schedule: Schedule, kernels: Mapping[str, ir.Operation], at: i
     module.attributes[EXTENTS] = ir.DictAttr.get({k: _integer(v) for k, v in schedule.extents.items()}, at.context)
     block = module.regions[0].blocks.append()
     with at.location, ir.InsertionPoint(block):
-        _emit_things(schedule)
+        _emit_things(schedule, _globals_around(at))
         used = _kernels_of(schedule)
         for name in used:
             outline_kernel(kernels[name], name)
@@ -33,10 +33,19 @@ def emit_schedule(schedule: Schedule, kernels: Mapping[str, ir.Operation], at: i
     return module
 
 
-def _emit_things(schedule: Schedule) -> None:
+def _globals_around(function: ir.Operation) -> dict[str, ir.Operation]:
+    siblings = [child.operation for child in function.parent.regions[0].blocks[0].operations]
+    return {str(ir.StringAttr(op.attributes["sym_name"]).value): op for op in siblings if op.name == "memref.global"}
+
+
+def _emit_things(schedule: Schedule, values: Mapping[str, ir.Operation]) -> None:
     for buffer in schedule.buffers.values():
         with _location(buffer.location):
-            _emit_buffer(buffer, schedule)
+            op = _emit_buffer(buffer, schedule)
+        if buffer.name in schedule.constants:
+            value = values[buffer.name].clone().operation
+            value.attributes["sym_name"] = _text(f"{buffer.name}_value")
+            op.attributes[VALUE] = ir.FlatSymbolRefAttr.get(f"{buffer.name}_value")
     for semaphore in schedule.semaphores.values():
         _build(
             "npu.semaphore",
@@ -57,16 +66,16 @@ def _emit_things(schedule: Schedule) -> None:
         )
 
 
-def _emit_buffer(buffer: model.Buffer, schedule: Schedule) -> None:
+def _emit_buffer(buffer: model.Buffer, schedule: Schedule) -> ir.Operation:
     space = None if buffer.level == 3 else ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 3 - buffer.level)
     contents = ir.MemRefType.get(buffer.shape, ir.Type.parse(buffer.element_type), memory_space=space)
-    role = "argument" if buffer.name in schedule.arguments else "internal"
-    role = "result" if buffer.name in schedule.results else role
+    roles = {"result": schedule.results, "argument": schedule.arguments, "constant": schedule.constants}
+    role = next((role for role, names in roles.items() if buffer.name in names), "internal")
     address = ir.AffineExpr.get_constant(buffer.address.base)
     if buffer.address.step:
         turn = ir.AffineExpr.get_floor_div(ir.AffineExpr.get_dim(0), buffer.address.divisor)
         address = turn * buffer.address.step + address
-    _build(
+    return _build(
         "npu.buffer",
         sym_name=_text(buffer.name),
         contents=ir.TypeAttr.get(contents),

@@ -215,7 +215,7 @@ class Engine:
 
 @dataclass
 class Schedule:
-    """What the whole array does for one function; arguments and results name L3 buffers."""
+    """What the whole array does for one function; arguments, results and constants name L3 buffers."""
 
     name: str
     extents: dict[str, int]
@@ -225,6 +225,7 @@ class Schedule:
     engines: dict[str, Engine] = field(default_factory=dict)
     arguments: list[str] = field(default_factory=list)
     results: list[str] = field(default_factory=list)
+    constants: list[str] = field(default_factory=list)
 
     def add_buffer(self, buffer: Buffer) -> None:
         self.buffers[buffer.name] = buffer

@@ -133,12 +133,13 @@ Statement = Transfer | Kernel | Allocate | Loop
 
 @dataclass
 class Nest:
-    """One function: its L3 buffers in order of arguments, then results, and its statements."""
+    """One function: its L3 buffers and its statements. What `constants` hold is there from the start."""
 
     name: str
     arguments: list[BufferInfo] = field(default_factory=list)
     results: list[BufferInfo] = field(default_factory=list)
     intermediates: list[BufferInfo] = field(default_factory=list)
+    constants: list[BufferInfo] = field(default_factory=list)
     body: list[Statement] = field(default_factory=list)
     grid: tuple[int, int] = (1, 1)
 

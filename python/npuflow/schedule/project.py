@@ -105,7 +105,8 @@ class _Projection:
     # Things
 
     def add_buffers(self) -> None:
-        for buffer in (*self.nest.arguments, *self.nest.results, *self.nest.intermediates):
+        nest = self.nest
+        for buffer in (*nest.arguments, *nest.constants, *nest.results, *nest.intermediates):
             self.schedule.add_buffer(self._buffer(buffer, 3, (), buffer.shape, 1))
         for statement, _ in walk(self.nest.body):
             if not isinstance(statement, Allocate):
@@ -298,4 +299,5 @@ def project(nest: Nest, routes: Routes, tasks: Tasks, depths: Mapping[str, int],
     schedule.engines["control"] = control_program(nest, routes, tasks)
     schedule.arguments = [buffer.name for buffer in nest.arguments]
     schedule.results = [buffer.name for buffer in nest.results]
+    schedule.constants = [buffer.name for buffer in nest.constants]
     return schedule

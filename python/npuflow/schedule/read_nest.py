@@ -145,6 +145,15 @@ class NestReader:
         else:
             body.append(Allocate(buffer))
 
+    def _get_global(self, op: ir.Operation, body: list[Statement]) -> None:
+        name = str(ir.FlatSymbolRefAttr(op.attributes["name"]).value)
+        buffer = self._buffer(op.results[0], name, op)
+        known = {constant.name: constant for constant in self.nest.constants}
+        if name in known:
+            self._views[op.results[0]] = View.whole(known[name])
+        else:
+            self.nest.constants.append(buffer)
+
     def _subview(self, op: ir.Operation, body: list[Statement]) -> None:
         view = read_subview(op, self._views[op.operands[0]], self._number, self._bounds)
         self._views[op.results[0]] = view
@@ -228,6 +237,7 @@ _HANDLERS = {
     "memref.cast": NestReader._reshape,
     "memref.collapse_shape": NestReader._reshape,
     "memref.expand_shape": NestReader._reshape,
+    "memref.get_global": NestReader._get_global,
     "memref.subview": NestReader._subview,
     "memref.copy": NestReader._copy,
     "linalg.pack": NestReader._pack,

@@ -14,7 +14,7 @@ from npuflow.dialect.verify import integers, strings
 from npuflow.errors import unknown_name
 from npuflow.schedule import model
 from npuflow.schedule.affine import Affine
-from npuflow.schedule.emit import COORDINATE, ENGINE, EXTENTS
+from npuflow.schedule.emit import COORDINATE, ENGINE, EXTENTS, VALUE
 from npuflow.schedule.indices import evaluate_affine
 from npuflow.schedule.model import Address, Ref, Schedule, Stage
 
@@ -66,6 +66,22 @@ def kernel_functions_of(module: ir.Operation) -> dict[str, ir.Operation]:
     return {_string(op, "sym_name"): op for op in children if op.name == "func.func" and ENGINE not in op.attributes}
 
 
+def constant_values_of(module: ir.Operation) -> dict[str, ir.Operation]:
+    """What a schedule's constant buffers hold, by the buffers' names: a memref.global each."""
+    children = [child.operation for child in module.regions[0].blocks[0].operations]
+    values = {_string(op, "sym_name"): op for op in children if op.name == "memref.global"}
+    found = {}
+    for op in children:
+        if op.name != "npu.buffer" or _string(op, "role") != "constant":
+            continue
+        name = str(ir.FlatSymbolRefAttr(op.attributes[VALUE]).value) if VALUE in op.attributes else ""
+        if name not in values:
+            what = f"constant buffer '{_string(op, 'sym_name')}' has no value"
+            raise fail(op, what, f"name a memref.global of the schedule's module in {VALUE}")
+        found[_string(op, "sym_name")] = values[name]
+    return found
+
+
 def _read_buffer(op: ir.Operation, schedule: Schedule) -> None:
     contents = ir.MemRefType(ir.TypeAttr(op.attributes["contents"]).value)
     name, role = _string(op, "sym_name"), _string(op, "role")
@@ -81,8 +97,9 @@ def _read_buffer(op: ir.Operation, schedule: Schedule) -> None:
         _address(op, schedule),
         location_of(op),
     )
-    if role != "internal":
-        (schedule.arguments if role == "argument" else schedule.results).append(name)
+    roles = {"argument": schedule.arguments, "result": schedule.results, "constant": schedule.constants}
+    if role in roles:
+        roles[role].append(name)
 
 
 def _address(op: ir.Operation, schedule: Schedule) -> Address:

@@ -124,7 +124,7 @@ class Routes:
         return (COLUMN,)
 
     def stream_span(self, route: Route) -> tuple[str, ...]:
-        """The coordinates that tell streams of a kind apart: the sender's, or those of cores that it sends to in turn."""
+        """The coordinates that tell streams of a kind apart: the sender's, or those of cores that it serves in turn."""
         return (ROW, COLUMN) if route.kind.endswith("_each") else self.span(route.sender)
 
     def extents(self) -> dict[str, int]:

@@ -23,6 +23,7 @@ from npuflow.schedule.kernel_cycles import KernelShape, kernel_cycles
 from npuflow.schedule.model import Schedule
 from npuflow.schedule.project_engines import replace_by_schedule
 from npuflow.schedule.read_schedule import kernel_functions_of, read_schedule
+from npuflow.simulate.constants import constant_contents
 from npuflow.simulate.flatten import flatten
 from npuflow.simulate.kernel_functions import compile_schedule_kernels
 from npuflow.simulate.program import Program
@@ -193,7 +194,8 @@ def execute_function(
     """Runs the function on arrays, through the array's memories, DMA engines and kernels."""
     _check_inputs(function.signature, inputs)
     kernels = compile_schedule_kernels(function.op)
-    executed = execute(function.program, dict(zip(function.arguments, inputs)), kernels, limits=limits)
+    memories = {**constant_contents(function.op), **dict(zip(function.arguments, inputs))}
+    executed = execute(function.program, memories, kernels, limits=limits)
     specs = function.signature.outputs
     outputs = [_typed(executed.memories[name], spec) for name, spec in zip(function.results, specs, strict=True)]
     return Execution(tuple(outputs), executed.results)

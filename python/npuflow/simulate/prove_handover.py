@@ -125,7 +125,7 @@ class _Checker:
 
     def _inputs(self, program: Program) -> Mapping[str, NDArray[np.uint8]]:
         sizes = {memory.name: memory.bytes for memory in program.memories}
-        return {name: np.zeros(sizes[name], np.uint8) for name in self.schedule.arguments}
+        return {name: np.zeros(sizes[name], np.uint8) for name in (*self.schedule.arguments, *self.schedule.constants)}
 
     def _first_of_each(self, hazards: list[Hazard]) -> list[Diagnostic]:
         """One message per kind and step of the schedule, for all like engines."""
