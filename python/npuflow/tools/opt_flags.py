@@ -44,6 +44,9 @@ class OptFlags:
         group=PIPELINE,
         metavar="name|file",
     )
+    specialize: tuple[str, ...] = flag(
+        (), "first give arguments of dynamic shape a static one, as %arg0=128x256", group=PIPELINE, metavar="shape,..."
+    )
     stop_after: str | None = flag(None, "stop after this stage of a named pipeline", group=PIPELINE, metavar="stage")
     transform_schedule: str | None = flag(
         None,

@@ -6,11 +6,13 @@ from collections.abc import Sequence
 
 from npuflow.bindings import ir
 from npuflow.core.expansion import Leaf, leaves_of
+from npuflow.core.options import print_value
 from npuflow.core.pipeline_text import Nest, Node, UpstreamNode, make_node, parse_pipeline
 from npuflow.core.registry import PASSES, PIPELINES
 from npuflow.core.runner import upstream_manager
 from npuflow.core.upstream import is_upstream_pass, upstream_pass_names
 from npuflow.errors import UsageError, unknown_name, with_hint
+from npuflow.frontend.specialize_shapes import SpecializeShapes
 from npuflow.tools.flags import OtherFlag, flags_of
 from npuflow.tools.opt_flags import OptFlags
 
@@ -19,7 +21,15 @@ FUNCTION = "func.func"
 
 
 def requested_pipeline(flags: OptFlags, others: Sequence[OtherFlag]) -> Nest:
-    """`--pass-pipeline`, or the passes that were given as flags, in order."""
+    """`--pass-pipeline`, or the passes that were given as flags, in order; first what `--specialize` asks for."""
+    nest = _requested(flags, others)
+    if not flags.specialize:
+        return nest
+    first = make_node(SpecializeShapes.name, f"shapes={print_value(flags.specialize)}")
+    return Nest(MODULE, (first, *nest.elements) if nest.anchor == MODULE else (first, nest))
+
+
+def _requested(flags: OptFlags, others: Sequence[OtherFlag]) -> Nest:
     for other in others:
         _check_known(other)
     if flags.pass_pipeline is None:
