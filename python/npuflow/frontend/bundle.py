@@ -86,7 +86,8 @@ def is_reduction(op: ir.Operation, loop: int) -> bool:
 
 
 def input_count(op: ir.Operation) -> int:
-    return len(op.operands) - len(op.results)
+    """How many of a linalg.generic's operands are inputs."""
+    return int(list(ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"]))[0])
 
 
 def linear_maps(op: ir.Operation) -> list[tuple[Linear, ...]] | None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from math import prod
 
-from npuflow.bindings import ir, linalg
+from npuflow.bindings import ir
 from npuflow.core.build import element_bytes, element_type_of, shape_of
-from npuflow.frontend.contraction import loop_sizes
+from npuflow.frontend.bundle import loop_extents
+from npuflow.frontend.products import match_products
 from npuflow.schedule.kernel_cycles import KernelShape
 from npuflow.schedule.kernel_operands import kernel_kind
 
@@ -19,25 +20,13 @@ def describe_kernel(op: ir.Operation) -> KernelShape:
     result, kind = op.operands[len(op.operands) - 1], kernel_kind(op)
     element = element_type_of(result)
     width, elements = element_bytes(element), prod(shape_of(result))
-    if kind == "matmul":
-        types = tuple(str(element_type_of(value)) for value in op.operands)
-        return KernelShape(kind, types, elements, width, prod(loop_sizes(op)), elements * width)
+    products = match_products(op)
+    if products is not None:
+        trips = tuple(loop_extents(op))
+        return KernelShape(kind, products.types, elements, width, prod(trips), elements * width, _work(op), products, trips)
     if op.name == "linalg.generic":
-        elements = max(elements, prod(_trips(op)))
+        elements = max(elements, prod(loop_extents(op)))
     return KernelShape(kind, (), elements, width, 0, 0, _work(op))
-
-
-def _trips(op: ir.Operation) -> list[int]:
-    """Each loop's extent, from an operand that has a dimension of its own for it, as every loop of an op must."""
-    maps = [ir.AffineMapAttr(m).value for m in linalg.get_indexing_maps(op)]
-    sizes = [1] * maps[0].n_dims
-    for value, map_ in zip(op.operands, maps):
-        if not isinstance(value.type, ir.ShapedType):
-            continue
-        for size, result in zip(shape_of(value), map_.results):
-            if isinstance(result, ir.AffineDimExpr):
-                sizes[result.position] = max(sizes[result.position], size)
-    return sizes
 
 
 def _work(op: ir.Operation) -> int:

@@ -10,12 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import ceil
 
-from npuflow.target import Device
+from npuflow.frontend.products import Products
+from npuflow.target import Device, MatmulShape
 
 
 @dataclass(frozen=True)
 class KernelShape:
-    """What a kernel works on: loop extents by role for a matmul, elements for anything else."""
+    """What a kernel works on: loop extents by role for sums of products, elements for anything else."""
 
     kind: str
     types: tuple[str, ...]
@@ -24,12 +25,20 @@ class KernelShape:
     macs: int = 0
     acc_bytes: int = 0
     operations: int = 1
+    products: Products | None = None
+    trips: tuple[int, ...] = ()
+
+    def issued_macs(self, instruction: MatmulShape) -> int:
+        """Multiplications that instructions do, idle ones included."""
+        if self.products is None or instruction.any_shape:
+            return self.macs
+        return self.products.issued(self.trips, instruction.m, instruction.n, instruction.k)
 
 
 def kernel_cycles(shape: KernelShape, device: Device, kind: str = "") -> int:
     """Cycles of one call, entering and leaving included; `kind` is one of the device's kernel kinds."""
     engine = device.engines[0]
-    if shape.kind == "matmul":
+    if shape.types and any(known.types == shape.types for known in device.matmuls):
         return _matmul_cycles(shape, device, kind)
     lanes = max(1, engine.vector_bytes // shape.element_bytes)
     return engine.call_cycles + ceil(shape.elements / lanes) * max(1, shape.operations)
@@ -41,6 +50,6 @@ def _matmul_cycles(shape: KernelShape, device: Device, kind: str) -> int:
     moves = 2 * shape.acc_bytes / engine.vector_bytes
     known = None if instruction.any_shape else device.kernel_kind(kind, (lhs, rhs, acc))
     if known is None:
-        return engine.call_cycles + ceil(shape.macs / instruction.macs_per_cycle + moves)
-    issue = shape.macs / (instruction.macs_per_cycle * known.issue_share)
+        return engine.call_cycles + ceil(shape.issued_macs(instruction) / instruction.macs_per_cycle + moves)
+    issue = shape.issued_macs(instruction) / (instruction.macs_per_cycle * known.issue_share)
     return known.call_cycles + ceil(issue + moves * known.move_share)
