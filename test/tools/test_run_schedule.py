@@ -64,6 +64,24 @@ def test_a_printed_schedule_is_the_program_that_is_run(pipeline: str) -> None:
     assert direct.modelled == again.modelled
 
 
+BACK = PROGRAM.replace(
+    "-> tensor<16x32xi32> {", "-> (tensor<16x64xi8>, tensor<16x32xi32>, tensor<16x32xi32>) {"
+).replace("return %c : tensor<16x32xi32>", "return %a, %c, %c : tensor<16x64xi8>, tensor<16x32xi32>, tensor<16x32xi32>")
+
+
+def test_an_argument_handed_back_and_a_result_given_twice_are_said_in_the_ir(tmp_path: Path) -> None:
+    path = tmp_path / "back.mlir"
+    path.write_text(BACK)
+    text = printed("npuflow-stream-k", BACK)
+    assert 'npu.results = ["arg0", "l3_0", "l3_0"]' in text
+    assert npuflow.compile(BACK, device="toy").run().functions[0].verified.status is Status.OK
+    assert npuflow.compile(text).run(reference=path).functions[0].verified.status is Status.OK
+    with pytest.raises(InputError, match=r"unknown result in npu\.results 'l3_9'"):
+        npuflow.compile(text.replace('"l3_0", "l3_0"]', '"l3_0", "l3_9"]'))
+    with pytest.raises(InputError, match=r"npu\.results is 3"):
+        npuflow.compile(text.replace('npu.results = ["arg0", "l3_0", "l3_0"]', "npu.results = 3"))
+
+
 def test_a_module_that_was_compiled_can_be_compiled_again() -> None:
     first = npuflow.compile(PROGRAM, device="toy")
     assert npuflow.compile(first.module).functions[0].compiled.program == first.functions[0].compiled.program

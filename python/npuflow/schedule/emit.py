@@ -12,6 +12,7 @@ from npuflow.schedule.model import Schedule
 from npuflow.schedule.outline_kernel import outline_kernel
 
 ENGINE, EXTENTS, COORDINATE, VALUE = "npu.engine", "npu.extents", "npu.coordinate", "npu.value"
+RESULTS = "npu.results"
 Indices = Mapping[str, "ir.Value"]
 
 
@@ -22,6 +23,10 @@ def emit_schedule(schedule: Schedule, kernels: Mapping[str, ir.Operation], at: i
             "builtin.module", regions=1, attributes={"sym_name": ir.StringAttr.get(schedule.name)}
         )
     module.attributes[EXTENTS] = ir.DictAttr.get({k: _integer(v) for k, v in schedule.extents.items()}, at.context)
+    if schedule.results != [name for name in schedule.buffers if _role(name, schedule) == "result"]:
+        # An argument that is handed back as it came, or a result that is one several times.
+        with at.context:
+            module.attributes[RESULTS] = _texts(schedule.results)
     block = module.regions[0].blocks.append()
     with at.location, ir.InsertionPoint(block):
         _emit_things(schedule, _globals_around(at))
@@ -69,8 +74,6 @@ def _emit_things(schedule: Schedule, values: Mapping[str, ir.Operation]) -> None
 def _emit_buffer(buffer: model.Buffer, schedule: Schedule) -> ir.Operation:
     space = None if buffer.level == 3 else ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 3 - buffer.level)
     contents = ir.MemRefType.get(buffer.shape, ir.Type.parse(buffer.element_type), memory_space=space)
-    roles = {"result": schedule.results, "argument": schedule.arguments, "constant": schedule.constants}
-    role = next((role for role, names in roles.items() if buffer.name in names), "internal")
     address = ir.AffineExpr.get_constant(buffer.address.base)
     if buffer.address.step:
         turn = ir.AffineExpr.get_floor_div(ir.AffineExpr.get_dim(0), buffer.address.divisor)
@@ -83,8 +86,13 @@ def _emit_buffer(buffer: model.Buffer, schedule: Schedule) -> ir.Operation:
         span=_texts(buffer.span),
         depth=_integer(buffer.depth),
         address=ir.AffineMapAttr.get(ir.AffineMap.get(len(buffer.span), 0, [address])),
-        role=_text(role),
+        role=_text(_role(buffer.name, schedule)),
     )
+
+
+def _role(buffer: str, schedule: Schedule) -> str:
+    roles = {"argument": schedule.arguments, "constant": schedule.constants, "result": schedule.results}
+    return next((role for role, names in roles.items() if buffer in names), "internal")
 
 
 def _kernels_of(schedule: Schedule) -> list[str]:

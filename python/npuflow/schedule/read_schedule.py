@@ -14,7 +14,7 @@ from npuflow.dialect.verify import integers, strings
 from npuflow.errors import unknown_name
 from npuflow.schedule import model
 from npuflow.schedule.affine import Affine
-from npuflow.schedule.emit import COORDINATE, ENGINE, EXTENTS, VALUE
+from npuflow.schedule.emit import COORDINATE, ENGINE, EXTENTS, RESULTS, VALUE
 from npuflow.schedule.indices import evaluate_affine
 from npuflow.schedule.model import Address, Ref, Schedule, Stage
 
@@ -40,10 +40,26 @@ def read_schedule(module: ir.Operation) -> Schedule:
             functions.append(op)
         elif op.name in _THINGS:
             _THINGS[op.name](op, schedule)
+    if RESULTS in module.attributes:
+        schedule.results = _results(module, schedule)
     for function in functions:
         engine = _EngineReader(schedule).read(function)
         schedule.engines[engine.name] = engine
     return schedule
+
+
+def _results(module: ir.Operation, schedule: Schedule) -> list[str]:
+    """The results in order, where roles alone don't say it: an argument handed back, a result that is one twice."""
+    attribute = module.attributes[RESULTS]
+    names = list(attribute) if isinstance(attribute, ir.ArrayAttr) else []
+    if not names or not all(isinstance(name, ir.StringAttr) for name in names):
+        raise fail(module, f"{RESULTS} is {attribute}", 'write names of buffers in L3, as ["c", "c"]')
+    known = [buffer.name for buffer in schedule.buffers.values() if buffer.level == 3]
+    results = [str(ir.StringAttr(name).value) for name in names]
+    for name in results:
+        if name not in known:
+            raise fail(module, unknown_name(f"result in {RESULTS}", name, known))
+    return results
 
 
 def _extents(module: ir.Operation) -> dict[str, int]:
