@@ -40,6 +40,13 @@ def test_scalars_several_results_and_none() -> None:
     assert run("func.func @f() { return }") == ([], [])
 
 
+def test_a_tensor_of_rank_0_is_passed_as_one() -> None:
+    inputs, results = run(
+        "func.func @f(%t: tensor<i32>) -> tensor<i32> { %r = arith.addi %t, %t : tensor<i32> return %r : tensor<i32> }"
+    )
+    assert results[0] == inputs[0] + inputs[0]
+
+
 def test_named_ops_that_iree_no_longer_has_are_generalised() -> None:
     kind = "tensor<4xf32>"
     inputs, results = run(

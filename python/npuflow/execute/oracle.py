@@ -89,7 +89,7 @@ def _refusal(module: ir.Operation, text: str) -> NotExecutableError:
 
 
 def _to_iree(array: Array, spec: ArraySpec) -> object:
-    return array.item() if spec.is_scalar else np.ascontiguousarray(array)
+    return array.item() if spec.is_scalar else np.asarray(array, order="C")  # of any rank, 0 too
 
 
 def _to_numpy(value: object, spec: ArraySpec) -> Array:

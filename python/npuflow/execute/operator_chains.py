@@ -1,0 +1,65 @@
+"""Small pieces of networks: several operators behind each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from npuflow.execute.operator_products import sum_of_products
+from npuflow.execute.operator_rows import Centre, norm_of, softmax_of
+from npuflow.execute.operator_steps import Step, apply_steps, widened
+from npuflow.execute.operator_text import Access, Value, Writer
+from npuflow.execute.operators import OperatorProgram
+from npuflow.execute.programs import Types
+
+
+@dataclass(frozen=True)
+class ConvolutionPair(OperatorProgram):
+    """A square convolution, an activation, a narrower type, and a pointwise convolution; h and w stay as they are."""
+
+    family: ClassVar[str] = "convolution chain"
+
+    h: int
+    w: int
+    channels: tuple[int, int, int]
+    kernel: int
+    types: Types
+
+    def build(self, writer: Writer) -> Value:
+        first, middle, last = self.channels
+        operand, accumulator = self.types.operand, self.types.accumulator
+        image = writer.argument(operand, (1, self.h, self.w, first))
+        low, high = (self.kernel - 1) // 2, self.kernel // 2
+        padded = writer.pad(image, (0, low, low, 0), (0, high, high, 0), 0)
+        weights = writer.argument(operand, (self.kernel, self.kernel, first, middle))
+        target = writer.filled(0, accumulator, (1, self.h, self.w, middle))
+        value = writer.named("linalg.conv_2d_nhwc_hwcf", [padded, weights], target)
+        narrow = (Step.TRUNCATE,) if self.types.truncated == operand else ()
+        value = apply_steps(writer, value, (Step.BIAS, Step.RELU, *narrow), 3)
+        pointwise = writer.argument(value.element, (1, 1, middle, last))
+        target = writer.filled(0, accumulator, (1, self.h, self.w, last))
+        return writer.named("linalg.conv_2d_nhwc_hwcf", [value, pointwise], target)
+
+
+@dataclass(frozen=True)
+class AttentionScores(OperatorProgram):
+    """An RMS norm, a product with weights, and a softmax of its rows."""
+
+    family: ClassVar[str] = "norm, matmul, softmax"
+
+    rows: int
+    width: int
+    columns: int
+    types: Types
+
+    def build(self, writer: Writer) -> Value:
+        accumulator = self.types.accumulator
+        source = widened(writer, writer.argument(self.types.operand, (self.rows, self.width)), accumulator, head=False)
+        normed = norm_of(writer, source, Centre.RMS)
+        narrow = (Step.TRUNCATE,) if self.types.operand == "bf16" else ()
+        normed = apply_steps(writer, normed, narrow, 1)
+        weights = writer.argument(normed.element, (self.width, self.columns))
+        target = writer.filled(0, accumulator, (self.rows, self.columns))
+        left, right = Access(normed, ("m", "k")), Access(weights, ("k", "n"))
+        scores = sum_of_products(writer, left, right, target, ("m", "n"))
+        return softmax_of(writer, scores, 1, by_name=True)
