@@ -107,7 +107,8 @@ def _spec(kind: ir.Type, function: ir.Operation, what: str) -> ArraySpec:
     element = kind
     if isinstance(kind, (ir.RankedTensorType, ir.MemRefType)):
         if not kind.has_static_shape:
-            raise fail(function, f"{what} of type {kind} has a dynamic shape", "only static shapes can be executed")
+            hint = "only static shapes can be executed; --specialize=%arg0=128x256 gives one"
+            raise fail(function, f"{what} of type {kind} has a dynamic shape", hint)
         shape, element = tuple(int(size) for size in kind.shape), kind.element_type
     if str(element) not in ELEMENT_TYPES:
         known = f"arrays and scalars of {', '.join(ELEMENT_TYPES)} can be executed"

@@ -42,7 +42,7 @@ class CheckInput(Pass):
 
     is refused by
 
-        error: linalg.matmul has a dynamic shape (tensor<?x64xf32>); hint: make every size static
+        error: linalg.matmul has a dynamic shape (tensor<?x64xf32>); hint: make every size static, ...
     """
 
     name = "npuflow-check-input"
@@ -97,7 +97,7 @@ def _type_problem(kind: ir.Type) -> tuple[str, str] | None:
     if isinstance(kind, (ir.MemRefType, ir.UnrankedMemRefType)):
         return f"works on memrefs ({kind})", "give the program on tensors"
     if isinstance(kind, ir.UnrankedTensorType) or (_is_tensor(kind) and not kind.has_static_shape):
-        return f"has a dynamic shape ({kind})", "make every size static"
+        return f"has a dynamic shape ({kind})", "make every size static, as --specialize=%arg0=128x256 does"
     return _tensor_problem(kind) if _is_tensor(kind) else None
 
 

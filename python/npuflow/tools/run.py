@@ -15,6 +15,7 @@ from npuflow.tools.flags import Flag, build, flag, flags_of, parse_flags
 from npuflow.tools.progress import Progress
 
 if TYPE_CHECKING:
+    from npuflow.bindings import ir
     from npuflow.compiler import Compiled
     from npuflow.report.model import Report
 
@@ -39,6 +40,9 @@ class RunFlags:
     pack: str | None = flag(None, "sizes of the matmul instruction", group="", metavar="m,n,k")
     kernel_macs_per_cycle: str | None = flag(
         None, "time matmul kernels by this rate instead of the model, calls included", group="", metavar="x"
+    )
+    specialize: tuple[str, ...] = flag(
+        (), "first give arguments of dynamic shape a static one, as %arg0=128x256", group="", metavar="shape,..."
     )
     verify: bool = flag(False, "compare with IREE on random data, however large the problem is", group="")
     no_verify: bool = flag(False, "compare nothing (default: compare up to 2^28 multiply-accumulates)", group="")
@@ -117,19 +121,39 @@ def _compile(path: str, flags: RunFlags) -> Compiled:
     is_stdin = path == "-"
     if not is_stdin and Path(path).is_dir():
         raise InputError(with_hint(f"'{path}' is a directory", "give the path of an .mlir file, or - for stdin"))
+    source = sys.stdin.buffer.read() if is_stdin else Path(path)
+    sink = DiagnosticSink(source_name=STDIN) if is_stdin else None
     compiled = compile_source(
-        sys.stdin.buffer.read() if is_stdin else Path(path),
+        _specialized(source, flags.specialize, sink) if flags.specialize else source,
         pipeline_text(flags),
         device=flags.device,
         columns=flags.columns,
         kernel_macs_per_cycle=_rate(flags.kernel_macs_per_cycle),
-        sink=DiagnosticSink(source_name=STDIN) if is_stdin else None,
+        sink=sink,
     )
     unused = [f"--{name.replace('_', '-')}" for name in _OF_PIPELINES if getattr(flags, name) is not None]
     if unused and not compiled.pipeline:
         what = f"{', '.join(unused)} would change nothing: '{path}' holds schedules, which are run as they are"
         raise UsageError(with_hint(what, "leave them out, or give the program that the schedule was made of"))
     return compiled
+
+
+def _specialized(source: bytes | Path, shapes: tuple[str, ...], sink: DiagnosticSink | None) -> ir.Module:
+    """The program with static shapes; it is this one that is compiled, and compared with IREE."""
+    from npuflow.core.diagnostics import DiagnosticSink
+    from npuflow.core.parsing import parse, parse_file
+    from npuflow.core.pipeline_text import parse_pipeline
+    from npuflow.core.runner import Runner
+    from npuflow.dialect.context import new_context
+    from npuflow.frontend.specialize_shapes import SpecializeShapes
+
+    sink, context = sink or DiagnosticSink(), new_context()
+    if isinstance(source, Path):
+        module = parse_file(str(source), context, sink)
+    else:
+        module = parse(source, context, STDIN, sink)
+    Runner(parse_pipeline(str(SpecializeShapes(shapes))), sink=sink).run(module)
+    return module
 
 
 _OF_PIPELINES = ("pipeline", "grid", "tile_l2", "tile_l1", "pack")
