@@ -60,12 +60,13 @@ def accesses(
 
 
 def _steps(transfer: Transfer) -> list[_Step]:
-    return [
-        _Step(f.size, f.source_stride, f.target_stride, number if dimension.is_limited else -1, f.weight)
-        for number, dimension in enumerate(transfer.dimensions)
-        for f in dimension.factors
-        if f.size > 1
-    ]
+    """The dimensions that are gone through; what limits a dimension needs a step to speak of, even of size 1."""
+    steps = []
+    for number, dimension in enumerate(transfer.dimensions):
+        limited = number if dimension.is_limited else -1
+        factors = [f for f in dimension.factors if f.size > 1] or list(dimension.factors[-1:] if limited >= 0 else ())
+        steps += [_Step(f.size, f.source_stride, f.target_stride, limited, f.weight) for f in factors]
+    return steps
 
 
 def _merged(steps: list[_Step]) -> list[_Step]:

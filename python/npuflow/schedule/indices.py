@@ -21,10 +21,14 @@ class Extent:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a dimension of a view begins: at `base`, of whose indices those below `lower` don't exist."""
+    """Where a dimension of a view begins: at `base`, of whose indices those below `lower` don't exist.
+
+    Nor may those from `last` on.
+    """
 
     base: Affine
     lower: Affine | None = None
+    last: Affine | None = None
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,7 @@ class Bounds:
 
     A block with a halo begins at max(0, o) and is put max(0, o) - o behind the beginning of its buffer: counted from o,
     in the tensor, and from the beginning of the buffer, all is affine, and what doesn't exist is below an affine bound.
+    A block that may lie wholly in the padding begins at min(size, max(0, o)) and ends at max(0, min(size, o + extent)).
     """
 
     _bounds: dict[str, _Bound] = field(default_factory=dict)
@@ -73,39 +78,53 @@ class Bounds:
         return [name for name in total.counters if name in self._bounds]
 
     def place(self, start: Affine) -> Place | None:
-        """Where a dimension begins that starts at `start`; None where that isn't affine even counted from elsewhere."""
-        names = self._in(start)
-        if not names:
-            return Place(start)
-        bound = self._bounds[names[0]]
+        """Where a dimension begins that starts at `start`; None where that isn't affine even counted from elsewhere.
+
+        A start of min(C, m) is taken for m: nothing exists behind C (`extent` sees to it), so nothing begins there.
+        """
+        name = self._only(start)
+        if name is None:
+            return Place(start) if self.is_affine(start) else None
+        bound, rest = self._bounds[name], start - Affine.counter(name)
         constants = [option for option in bound.options if option.is_constant]
         others = [option for option in bound.options if not option.is_constant]
-        alone = len(names) == 1 and start.coefficient(names[0]) == 1 and bound.is_largest
-        if not alone or (len(constants), len(others)) != (1, 1) or not self.is_affine(others[0]):
+        if (len(constants), len(others)) != (1, 1):
             return None
-        base = start.substitute({names[0]: others[0]})
-        return Place(base, constants[0] - others[0]) if self.is_affine(base) else None
+        place = self.place(others[0] + rest)
+        if place is None:
+            return None
+        edge = constants[0] + rest - place.base
+        if bound.is_largest:
+            return Place(place.base, edge, place.last) if place.lower is None else None
+        return Place(place.base, place.lower, edge) if place.last is None else None
+
+    def _only(self, total: Affine) -> str | None:
+        """The one bound in a sum, where that is it or something added to it."""
+        names = self._in(total)
+        return names[0] if len(names) == 1 and total.coefficient(names[0]) == 1 else None
 
     def extent(self, start: Affine, place: Place, size: Affine) -> Extent | None:
         """Which indices exist, counted from `place`, of `size` from `start` on; None where that isn't affine."""
-        ends = self._smallest_of(size + (start - place.base))
+        ends = self._smallest_of(size + (start - place.base), place.lower or Affine())
         constants = [end.constant for end in ends if end.is_constant]
-        others = [end for end in ends if not end.is_constant]
+        others = list(dict.fromkeys(end for end in ends if not end.is_constant))
         if not constants or len(others) > 1 or not all(map(self.is_affine, others)):
+            return None
+        if place.last is not None and place.last not in ends:
             return None
         return Extent(min(constants), others[0] if others else None, place.lower)
 
-    def _smallest_of(self, total: Affine) -> list[Affine]:
-        """The sums of which `total` is the smallest. A size of at least 0 is any size: of less, nothing exists."""
-        names = self._in(total)
-        if len(names) != 1 or total.coefficient(names[0]) != 1:
-            return [total]
-        bound = self._bounds[names[0]]
-        rest = total - Affine.counter(names[0])
-        if not bound.is_largest:
-            return [end for option in bound.options for end in self._smallest_of(option + rest)]
-        others = [option for option in bound.options if option != Affine()]
-        return self._smallest_of(others[0]) if rest == Affine() and len(others) == 1 else [total]
+    def _smallest_of(self, end: Affine, begin: Affine) -> list[Affine]:
+        """The sums of which `end` is the smallest; of one that is at least `begin`, where nothing exists, the other."""
+        name = self._only(end)
+        if name is None:
+            return [end]
+        bound, rest = self._bounds[name], end - Affine.counter(name)
+        options = [option + rest for option in bound.options]
+        if bound.is_largest:
+            options = [option for option in options if option != begin]
+            return self._smallest_of(options[0], begin) if len(options) == 1 else [end]
+        return [least for option in options for least in self._smallest_of(option, begin)]
 
     def tiles(self, total: Affine, tile: int) -> Affine | None:
         """How many tiles cover so many indices, of which the last may be partial: as many as the most take."""
