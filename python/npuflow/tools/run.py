@@ -17,6 +17,7 @@ from npuflow.tools.progress import Progress
 if TYPE_CHECKING:
     from npuflow.bindings import ir
     from npuflow.compiler import Compiled
+    from npuflow.core.diagnostics import DiagnosticSink
     from npuflow.report.model import Report
 
 STDIN = "<stdin>"
@@ -38,6 +39,11 @@ class RunFlags:
     tile_l2: str | None = flag(None, "sizes of a block in L2", group="", metavar="m,n,k")
     tile_l1: str | None = flag(None, "sizes of a core's tile in L1", group="", metavar="m,n,k")
     pack: str | None = flag(None, "sizes of the matmul instruction", group="", metavar="m,n,k")
+    depth_l2: str | None = flag(None, "slots of each operand's buffer in L2", group="", metavar="n")
+    depth_l1: str | None = flag(None, "slots of each operand's buffer in L1", group="", metavar="n")
+    depth_lhs: str | None = flag(None, "slots of the left operand's buffers", group="", metavar="l2,l1")
+    depth_rhs: str | None = flag(None, "slots of the right operand's buffers", group="", metavar="l2,l1")
+    depth_result: str | None = flag(None, "slots of the result's buffers", group="", metavar="n")
     kernel_macs_per_cycle: str | None = flag(
         None, "time matmul kernels by this rate instead of the model, calls included", group="", metavar="x"
     )
@@ -122,7 +128,7 @@ def _compile(path: str, flags: RunFlags) -> Compiled:
     if not is_stdin and Path(path).is_dir():
         raise InputError(with_hint(f"'{path}' is a directory", "give the path of an .mlir file, or - for stdin"))
     source = sys.stdin.buffer.read() if is_stdin else Path(path)
-    sink = DiagnosticSink(source_name=STDIN) if is_stdin else None
+    sink = DiagnosticSink(source_name=STDIN) if is_stdin else DiagnosticSink()
     compiled = compile_source(
         _specialized(source, flags.specialize, sink) if flags.specialize else source,
         pipeline_text(flags),
@@ -138,30 +144,30 @@ def _compile(path: str, flags: RunFlags) -> Compiled:
     return compiled
 
 
-def _specialized(source: bytes | Path, shapes: tuple[str, ...], sink: DiagnosticSink | None) -> ir.Module:
+def _specialized(source: bytes | Path, shapes: tuple[str, ...], sink: DiagnosticSink) -> ir.Module:
     """The program with static shapes; it is this one that is compiled, and compared with IREE."""
-    from npuflow.core.diagnostics import DiagnosticSink
     from npuflow.core.parsing import parse, parse_file
     from npuflow.core.pipeline_text import parse_pipeline
     from npuflow.core.runner import Runner
     from npuflow.dialect.context import new_context
     from npuflow.frontend.specialize_shapes import SpecializeShapes
 
-    sink, context = sink or DiagnosticSink(), new_context()
+    context = new_context()
     if isinstance(source, Path):
         module = parse_file(str(source), context, sink)
     else:
-        module = parse(source, context, STDIN, sink)
+        module = parse(source, context, source_name=STDIN, sink=sink)
     Runner(parse_pipeline(str(SpecializeShapes(shapes))), sink=sink).run(module)
     return module
 
 
-_OF_PIPELINES = ("pipeline", "grid", "tile_l2", "tile_l1", "pack")
+_OPTIONS = ("grid", "tile_l2", "tile_l1", "pack", "depth_l2", "depth_l1", "depth_lhs", "depth_rhs", "depth_result")
+_OF_PIPELINES = ("pipeline", *_OPTIONS)
 
 
 def pipeline_text(flags: RunFlags) -> str:
     """The pipeline with the options that have flags of their own."""
-    given = {"grid": flags.grid, "tile-l2": flags.tile_l2, "tile-l1": flags.tile_l1, "pack": flags.pack}
+    given = {name.replace("_", "-"): getattr(flags, name) for name in _OPTIONS}
     options = " ".join(f"{key}={value}" for key, value in given.items() if value is not None)
     pipeline = flags.pipeline if flags.pipeline is not None else _PIPELINE
     if not options:
