@@ -61,9 +61,16 @@ class MatmulPipeline(NamedPipeline):
     tile_l2: tuple[int, int, int] | None = option(None, "m,n,k of a block in L2; default: fitted to the device")
     tile_l1: tuple[int, int, int] | None = option(None, "m,n,k of a core's tile in L1; default: fitted to the device")
     pack: tuple[int, int, int] | None = option(None, "m,n,k of the matmul instruction; default: the type's first")
+    depth_l2: int | None = option(None, "slots of each operand's buffer in L2; default: 2 where they fit")
+    depth_l1: int | None = option(None, "slots of each operand's buffer in L1; default: 2 where they fit")
+    depth_lhs: tuple[int, int] | None = option(None, "slots of the left operand's buffers in L2,L1")
+    depth_rhs: tuple[int, int] | None = option(None, "slots of the right operand's buffers in L2,L1")
+    depth_result: int | None = option(None, "slots of the result's buffers; default: 1")
 
     def begin(self) -> tuple[Stage, ...]:
-        assign = AssignStrategy(self.device, self.grid, self.tile_l2, self.tile_l1, self.pack, self.k_in_l2)
+        tiles = (self.device, self.grid, self.tile_l2, self.tile_l1, self.pack, self.k_in_l2)
+        depths = (self.depth_l2, self.depth_l1, self.depth_lhs, self.depth_rhs, self.depth_result)
+        assign = AssignStrategy(*tiles, *depths)
         return (
             stage("normalize-linalg", NormalizeLinalg()),
             stage("check-input", CheckInput()),

@@ -56,7 +56,7 @@ def _mapping(report: Report, function: FunctionReport) -> str:
 
 def strategy_items(function: FunctionReport) -> list[tuple[str, int | tuple[int, ...]]]:
     """The strategy's fields in the order a person asks for them; the grid stands elsewhere."""
-    order = ("tile_l2", "tile_l1", "pack", "depth_l2", "depth_l1")
+    order = ("tile_l2", "tile_l1", "pack", "depth_l2", "depth_l1", "depth_lhs", "depth_rhs", "depth_result")
     return [(key, function.strategy[key]) for key in order if key in function.strategy]
 
 

@@ -69,11 +69,13 @@ def _depths(nest: Nest, kernels: list[ir.Operation]) -> dict[str, int]:
     for statement, _ in walk(nest.body):
         if not isinstance(statement, Kernel) or STRATEGY not in kernels[statement.key].attributes:
             continue
-        said = depths_of(kernels[statement.key])
-        operands = [buffer for buffer in statement.reads if buffer not in statement.writes]
-        for feeder in (t for t in transfers if t.target.buffer in operands):
-            depths |= {feeder.target.buffer.name: said.l1, feeder.source.buffer.name: said.l2}
-        depths |= dict.fromkeys(_result_buffers(nest, statement), said.result)
+        op = kernels[statement.key]
+        for index, buffer in enumerate(statement.reads):
+            said = depths_of(op, index)
+            feeders = [t for t in transfers if t.target.buffer is buffer and buffer not in statement.writes]
+            for feeder in feeders:
+                depths |= {buffer.name: said.l1, feeder.source.buffer.name: said.l2}
+        depths |= dict.fromkeys(_result_buffers(nest, statement), depths_of(op).result)
     return depths
 
 

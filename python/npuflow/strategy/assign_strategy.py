@@ -62,6 +62,11 @@ class AssignStrategy(Pass):
     tile_l1: tuple[int, int, int] | None = option(None, "m,n,k of a core's tile in L1")
     pack: tuple[int, int, int] | None = option(None, "m,n,k of the matmul instruction")
     k_in_l2: KInL2 = option(KInL2.TILE, "how much of K is in L2 at a time")
+    depth_l2: int | None = option(None, "slots of each operand's buffer in L2")
+    depth_l1: int | None = option(None, "slots of each operand's buffer in L1")
+    depth_lhs: tuple[int, int] | None = option(None, "slots of the left operand's buffers in L2,L1")
+    depth_rhs: tuple[int, int] | None = option(None, "slots of the right operand's buffers in L2,L1")
+    depth_result: int | None = option(None, "slots of the result's buffers")
 
     def run(self, op: ir.Operation, context: PassContext) -> None:
         device = chosen_device(op, self.device)
@@ -117,9 +122,8 @@ class AssignStrategy(Pass):
         return None if found else strategy
 
     def _given(self, contraction: Contraction, context: PassContext) -> Given | None:
-        options = {"grid": self.grid, "tile_l2": self.tile_l2, "tile_l1": self.tile_l1, "pack": self.pack}
-        said = {key: value for key, value in options.items() if value is not None}
-        wrong = [key for key, value in said.items() if min(value) < 1]
+        said = {key: value for key in _GIVEN if (value := getattr(self, key)) is not None}
+        wrong = [key for key, value in said.items() if (value if isinstance(value, int) else min(value)) < 1]
         for key in wrong:
             context.error(
                 contraction.op, f"option {key.replace('_', '-')}={said[key]} is not positive", "sizes start at 1"
@@ -135,6 +139,7 @@ class AssignStrategy(Pass):
         return Given(**said)  # type: ignore[arg-type]
 
 
+_GIVEN = ("grid", "tile_l2", "tile_l1", "pack", "depth_l2", "depth_l1", "depth_lhs", "depth_rhs", "depth_result")
 _EXAMPLE = (
     "for example #npu.strategy<{grid = [2, 2], tile_l2 = [64, 64, 256], tile_l1 = [32, 32, 32], pack = [4, 8, 8]}>"
 )
@@ -192,8 +197,9 @@ def _remark(contraction: Contraction, strategy: Strategy, device: Device, whole_
         f"grid {strategy.grid[0]}x{strategy.grid[1]}, tile-l2 {strategy.tile_l2}, tile-l1 {strategy.tile_l1}, pack"
         f" {strategy.pack}: L1 {total_bytes(l1)} of {have_l1} bytes, L2 {total_bytes(l2)} of {have_l2} bytes",
     )
-    for level, depth, buffers, have in (("L1", strategy.depth_l1, l1, have_l1), ("L2", strategy.depth_l2, l2, have_l2)):
-        if depth > 1:
+    for level, buffers, have in (("L1", l1, have_l1), ("L2", l2, have_l2)):
+        single = [b for b in buffers if b.name in ("lhs", "rhs") and b.depth == 1]
+        if not single:
             continue
-        need = total_bytes(buffers) + sum(b.slot_bytes for b in buffers if b.name in ("lhs", "rhs"))
+        need = total_bytes(buffers) + sum(b.slot_bytes for b in single)
         context.remark(contraction.op, f"{level} is single-buffered: two slots each would need {need} of {have} bytes")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 from npuflow.bindings import ir
-from npuflow.frontend.contraction import BUNDLE, STRATEGY
+from npuflow.frontend.contraction import BUNDLE, LHS, RHS, STRATEGY
 from npuflow.strategy.bundle_shape import Depths, Spread
 from npuflow.strategy.strategy import strategy_fields
 
@@ -53,13 +53,17 @@ def bundle_strategy_of(op: ir.Operation) -> BundleStrategy | None:
     return BundleStrategy(**said_of(op))  # type: ignore[arg-type]
 
 
-def depths_of(op: ir.Operation) -> Depths:
-    """Slots of buffers, as the strategy on a matmul or on an op of a bundle says; one of each where there is none."""
+def depths_of(op: ir.Operation, operand: int = -1) -> Depths:
+    """Slots of an operand's buffers and of results, as the strategy on a matmul or on an op of a bundle says.
+
+    One of each where there is no strategy.
+    """
     if STRATEGY not in op.attributes:
         return Depths(1, 1, 1)
     said = said_of(op) if BUNDLE in op.attributes else strategy_fields(op.attributes[STRATEGY])
     l2, l1, result = (int(said.get(f"depth_{name}", 1)) for name in ("l2", "l1", "result"))  # type: ignore[arg-type]
-    return Depths(l2, l1, result)
+    own = said.get({LHS: "depth_lhs", RHS: "depth_rhs"}.get(operand, ""))
+    return Depths(*own, result) if isinstance(own, tuple) else Depths(l2, l1, result)
 
 
 def said_of(op: ir.Operation) -> dict[str, int | tuple[int, ...]]:

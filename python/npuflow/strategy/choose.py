@@ -41,6 +41,8 @@ class Given:
     depth_l1: int | None = None
     depth_result: int = 1
     turned: int = 0
+    depth_lhs: tuple[int, ...] = ()
+    depth_rhs: tuple[int, ...] = ()
 
 
 @lru_cache(maxsize=256)
@@ -93,9 +95,7 @@ def _candidates(problem: Problem, given: Given, device: Device, pack: Tile) -> I
         found = False
         for tile in _l1_tiles(problem, given, grid, pack):
             l2 = (tile[0] * grid[0], tile[1] * grid[1], tile[2])
-            strategy = Strategy(
-                grid, given.tile_l2 or l2, tile, pack, given.depth_l2 or 2, depth, given.depth_result, given.turned
-            )
+            strategy = _strategy(given, grid, given.tile_l2 or l2, tile, pack, (given.depth_l2 or 2, depth))
             if total_bytes(l1_buffers(problem, strategy)) <= have:
                 found = True
                 yield strategy
@@ -189,4 +189,13 @@ def _fallback(problem: Problem, given: Given, device: Device, pack: Tile) -> Str
         l1 = (*_core_share(given.tile_l2, grid, pack), pack[2])
     l1 = l1 or pack
     l2 = given.tile_l2 or (l1[0] * grid[0], l1[1] * grid[1], l1[2])
-    return Strategy(grid, l2, l1, pack, given.depth_l2 or 1, given.depth_l1 or 1, given.depth_result, given.turned)
+    return _strategy(given, grid, l2, l1, pack, (given.depth_l2 or 1, given.depth_l1 or 1))
+
+
+def _strategy(
+    given: Given, grid: tuple[int, int], tile_l2: Tile, tile_l1: Tile, pack: Tile, depths: tuple[int, int]
+) -> Strategy:
+    """A strategy that keeps what is given beside tiles and depths."""
+    return Strategy(
+        grid, tile_l2, tile_l1, pack, *depths, given.depth_result, given.turned, given.depth_lhs, given.depth_rhs
+    )

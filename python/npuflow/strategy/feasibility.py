@@ -126,7 +126,8 @@ class _Level:
         return replace(strategy, tile_l1=tile) if self.field == "l1" else replace(strategy, tile_l2=tile)
 
     def with_single_buffers(self, strategy: Strategy) -> Strategy:
-        return replace(strategy, depth_l1=1) if self.field == "l1" else replace(strategy, depth_l2=1)
+        changed = replace(strategy, depth_l1=1) if self.field == "l1" else replace(strategy, depth_l2=1)
+        return replace(changed, depth_lhs=(), depth_rhs=())
 
 
 def _overflow(level: _Level, strategy: Strategy, last_resort: str) -> list[Violation]:
@@ -149,7 +150,8 @@ def _lever(level: _Level, strategy: Strategy) -> str | None:
         a, b = _halved(a, b, level.step)
         if level.fits(level.with_tile(strategy, (a, b, k))):
             return f"lower tile-{level.field} m,n from {m},{n} to {a},{b}"
-    depth = strategy.depth_l1 if level.field == "l1" else strategy.depth_l2
+    place = 1 if level.field == "l1" else 0
+    depth = max(strategy.slots_lhs[place], strategy.slots_rhs[place])
     if level.fits(level.with_single_buffers(strategy)):
         return f"lower depth_{level.field} from {depth} to 1"
     smallest = level.with_single_buffers(level.with_tile(strategy, level.step))

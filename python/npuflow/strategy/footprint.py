@@ -64,8 +64,8 @@ def l1_buffers(problem: Problem, strategy: Strategy) -> tuple[Buffer, ...]:
     """The buffers in one core's L1."""
     m, n, k = strategy.tile_l1
     buffers = [
-        Buffer("lhs", m * k * problem.lhs_bytes, strategy.depth_l1),
-        Buffer("rhs", k * n * problem.rhs_bytes, strategy.depth_l1),
+        Buffer("lhs", m * k * problem.lhs_bytes, strategy.slots_lhs[1]),
+        Buffer("rhs", k * n * problem.rhs_bytes, strategy.slots_rhs[1]),
         Buffer("acc", m * n * problem.acc_bytes, strategy.depth_result),
     ]
     if problem.has_tail:
@@ -79,8 +79,8 @@ def l2_buffers(problem: Problem, strategy: Strategy, whole_k: bool) -> tuple[Buf
     m, n, tile_k = strategy.tile_l2
     k = padded(problem.k, tile_k) if whole_k else tile_k
     buffers = [
-        Buffer("lhs", m * k * problem.lhs_bytes, strategy.depth_l2),
-        Buffer("rhs", k * n * problem.rhs_bytes, strategy.depth_l2),
+        Buffer("lhs", m * k * problem.lhs_bytes, strategy.slots_lhs[0]),
+        Buffer("rhs", k * n * problem.rhs_bytes, strategy.slots_rhs[0]),
         Buffer("result", m * n * problem.result_bytes, strategy.depth_result),
     ]
     if problem.has_tail and not problem.is_filled:

@@ -11,14 +11,15 @@ from npuflow.frontend.contraction import STRATEGY, Contraction
 
 Tile = tuple[int, int, int]
 
-_SELDOM = ("depth_result", "turned")  # printed only where they differ from their defaults
+_SELDOM = ("depth_result", "turned", "depth_lhs", "depth_rhs")  # printed only where they differ from their defaults
 
 
 @dataclass(frozen=True)
 class Strategy:
     """Sizes are in elements, in the order m, n, k; the grid is cores along m by cores along n.
 
-    The array's rows run along m and its columns along n; `turned = 1` says the other way round.
+    The array's rows run along m and its columns along n; `turned = 1` says the other way round. `depth_l2` and `depth_l1`
+    are slots of both operands' buffers, `depth_lhs` and `depth_rhs` (in L2, in L1) those of one, where it differs.
     """
 
     grid: tuple[int, int]
@@ -29,6 +30,18 @@ class Strategy:
     depth_l1: int = 2
     depth_result: int = 1
     turned: int = 0
+    depth_lhs: tuple[int, ...] = ()
+    depth_rhs: tuple[int, ...] = ()
+
+    @property
+    def slots_lhs(self) -> tuple[int, int]:
+        """Slots of the left operand's buffers in L2 and L1."""
+        return (self.depth_lhs[0], self.depth_lhs[1]) if self.depth_lhs else (self.depth_l2, self.depth_l1)
+
+    @property
+    def slots_rhs(self) -> tuple[int, int]:
+        """Slots of the right operand's buffers in L2 and L1."""
+        return (self.depth_rhs[0], self.depth_rhs[1]) if self.depth_rhs else (self.depth_l2, self.depth_l1)
 
     @property
     def array(self) -> tuple[int, int]:
@@ -51,7 +64,7 @@ def strategy_fields(attribute: ir.Attribute) -> dict[str, int | tuple[int, ...]]
     if not str(attribute).startswith("#npu.strategy<"):
         raise ValueError(f"expected #npu.strategy<{{...}}>, got {attribute}")
     known = {f.name: f for f in fields(Strategy)}
-    widths = {"grid": 2, "tile_l2": 3, "tile_l1": 3, "pack": 3}
+    widths = {"grid": 2, "tile_l2": 3, "tile_l1": 3, "pack": 3, "depth_lhs": 2, "depth_rhs": 2}
     values: dict[str, int | tuple[int, ...]] = {}
     problems: list[str] = []
     for named in ir.DictAttr(ir.DynamicAttr(attribute).params[0]):
