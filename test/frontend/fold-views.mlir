@@ -1,5 +1,9 @@
 // Transposed and broadcast tensors are read as they lie.
 // RUN: npuflow-opt %s --npuflow-generalize-operators --npuflow-fold-views --mlir-print-local-scope | filecheck %s
+// RUN: npuflow verify %s --pipeline=npuflow-normalize-linalg | filecheck %s --check-prefix=RIGHT
+
+// RIGHT-NOT: wrong
+// RIGHT:     right:
 
 // CHECK-LABEL: func.func @matmul
 // CHECK-SAME:    %[[A:.*]]: tensor<8x32xf32>, %[[B:.*]]: tensor<16x32xf32>

@@ -1,5 +1,9 @@
 // Elementwise ops that follow each other become one; what would be computed again stays an op.
 // RUN: npuflow-opt %s --npuflow-generalize-operators --npuflow-fuse-elementwise | filecheck %s
+// RUN: npuflow verify %s --pipeline=npuflow-normalize-linalg | filecheck %s --check-prefix=RIGHT
+
+// RIGHT-NOT: wrong
+// RIGHT:     right:
 
 // CHECK-LABEL: func.func @chain
 // CHECK:         linalg.generic

@@ -1,4 +1,8 @@
 // RUN: npuflow-opt %s --npuflow-generalize-operators --npuflow-fuse-elementwise --npuflow-sink-constants | filecheck %s
+// RUN: npuflow verify %s --pipeline=npuflow-normalize-linalg | filecheck %s --check-prefix=RIGHT
+
+// RIGHT-NOT: wrong
+// RIGHT:     right:
 
 // Zero points are in the body; the fill's value, which no body reads, stays outside.
 // CHECK-LABEL: func.func @zero_points
