@@ -95,6 +95,17 @@ def test_dram_efficiency_follows_the_run_length_and_the_direction() -> None:
     assert dram.efficiency(100, write=True) == 0.25
 
 
+def test_dram_efficiency_falls_with_the_distance_of_runs_up_to_a_page() -> None:
+    dram = dataclasses.replace(
+        load_device("toy").dram, read_run_overhead_bytes=100, page_bytes=1000, page_overhead_bytes=200
+    )
+    assert dram.efficiency(100, write=False, pitch_bytes=0) == 0.5
+    assert dram.efficiency(100, write=False, pitch_bytes=500) == pytest.approx(1 / 3)
+    # From a page on it stays; where nothing is known of the distance, runs are taken to lie that far apart.
+    for pitch in (1000, 5000, None):
+        assert dram.efficiency(100, write=False, pitch_bytes=pitch) == 0.25
+
+
 @pytest.mark.parametrize(
     ("name", "rows", "columns", "full_name"),
     [("npu2:2", 4, 2, "npu2:4x2"), ("npu2:1x3", 1, 3, "npu2:1x3"), ("npu2:4x8", 4, 8, "npu2"), ("toy", 2, 2, "toy")],

@@ -8,9 +8,11 @@ import npuflow
 import npuflow.pipelines
 from npuflow.schedule.kernel_cycles import KernelShape, kernel_cycles
 from npuflow.target import load_device
+from npuflow.target.model import KernelKind
+from npuflow.validate.constants import with_constants
 from npuflow.validate.designs import design_of, device_of, kind_of, module_text, why_unsupported
 from npuflow.validate.measurements import Measurement
-from npuflow.validate.predict import Prepared, Skipped, predict_us, prepare
+from npuflow.validate.predict import Prepared, Skipped, predict_us, prepare, restart_cycles
 
 ROW = Measurement(
     "r", "npu2", "test", "matmul", "bf16", "f32", m=512, k=256, n=512, l1_m=64, l1_k=32, l1_n=128, l2_k=128, rows=4,
@@ -20,15 +22,15 @@ NPU2 = load_device("npu2")
 
 
 def test_a_turned_grid() -> None:
-    design = design_of(ROW, NPU2)
+    design = design_of(ROW)
     assert (design.grid, design.tile_l2, design.turned) == ((8, 4), (512, 512, 128), True)
-    upright = design_of(dataclasses.replace(ROW, note=""), NPU2)
+    upright = design_of(dataclasses.replace(ROW, note=""))
     assert (upright.grid, upright.tile_l2) == ((4, 8), (256, 1024, 128))
 
 
 def test_types_of_sums() -> None:
     def types(kernel: str, out_type: str) -> tuple[str, str, int]:
-        design = design_of(dataclasses.replace(ROW, kernel=kernel, out_type=out_type), NPU2)
+        design = design_of(dataclasses.replace(ROW, kernel=kernel, out_type=out_type))
         return design.types[2], design.result_type, design.cast_elements
 
     assert types("external", "f32") == ("f32", "f32", 0)
@@ -39,18 +41,14 @@ def test_types_of_sums() -> None:
 
 def test_layouts_and_conversions_in_the_module() -> None:
     row = dataclasses.replace(ROW, note="B column-major", kernel="drain", out_type="bf16")
-    text = module_text(row, design_of(row, NPU2), (8, 8, 8))
+    text = module_text(row, design_of(row), (8, 8, 8))
     assert "tensor<512x256xbf16>, %b: tensor<512x256xbf16>" in text
     assert "affine_map<(m, n, k) -> (n, k)>" in text
     assert "arith.truncf %x : f32 to bf16" in text
 
 
-def test_l2_k_where_nothing_is_said_divides_k_and_fits() -> None:
-    row = dataclasses.replace(ROW, l2_k=0, k=96 * 32)
-    k = design_of(row, NPU2).l2_k
-    assert k % 32 == 0
-    assert row.k % k == 0
-    assert k * (512 + 512) * 2 * 2 <= NPU2.capacity_bytes(2, 4, 8)
+def test_l2_k_where_nothing_is_said_is_one_tile_of_k() -> None:
+    assert design_of(dataclasses.replace(ROW, l2_k=0)).l2_k == ROW.l1_k
 
 
 def test_hawk_point_parts_have_a_device_of_their_own() -> None:
@@ -99,3 +97,25 @@ def test_published_rates_are_used_where_there_are_any() -> None:
     assert isinstance(slow, Prepared)
     # Each core multiplies 64 x 128 tiles over k = 256, at 10 per cycle and 1800 cycles per microsecond.
     assert predict_us(slow, NPU2) > 64 * 128 * 256 / 10 / 1800
+
+
+def test_an_l2_tile_costs_what_its_first_tiles_take_to_arrive() -> None:
+    known = KernelKind(kind="external", issue_share=0.5, move_share=0.0, call_cycles=0, restart_cycles=50)
+    narrow = with_constants(NPU2, {"dmas.bytes_per_cycle": 4.0})
+    # 64x32 of A and 32x128 of B, two bytes each, at 4 bytes per cycle; the kind's own 50 cycles.
+    assert restart_cycles(known, design_of(ROW), narrow) == 50 + (64 * 32 + 32 * 128) * 2 / 4
+
+
+def test_smaller_l2_tiles_restart_more_often() -> None:
+    def time_us(l2_k: int) -> float:
+        prepared = prepare(dataclasses.replace(ROW, k=2048, l2_k=l2_k), npuflow.run_pipeline)
+        assert isinstance(prepared, Prepared)
+        # Neither DRAM nor the control processor holds the cores up here.
+        quick = {"dram.bytes_per_second": 1e12, "control.descriptor_seconds": 1e-9}
+        return predict_us(prepared, with_constants(NPU2, quick))
+
+    known = NPU2.kernel_kind("external", ("bf16", "bf16", "f32"))
+    assert known is not None
+    # One block of 512x512 with K = 2048: 64 L2 tiles of 32 instead of 16 of 128, of which the first arrives earlier.
+    restarts_us = 48 * restart_cycles(known, design_of(ROW), NPU2) / 1800
+    assert 0.9 * restarts_us < time_us(32) - time_us(128) <= restarts_us

@@ -37,9 +37,9 @@ def test_summaries_per_source_and_of_all() -> None:
 
 def test_traffic_of_a_design() -> None:
     # Blocks of 512 x 512: every operand and the result once.
-    assert traffic_bytes(ROW, NPU2) == 512 * 256 * 2 * 2 + 512 * 512 * 4
+    assert traffic_bytes(ROW) == 512 * 256 * 2 * 2 + 512 * 512 * 4
     # Four blocks along n read A four times.
-    assert traffic_bytes(dataclasses.replace(ROW, n=2048), NPU2) == 512 * 256 * 2 * (4 + 4) + 512 * 2048 * 4
+    assert traffic_bytes(dataclasses.replace(ROW, n=2048)) == 512 * 256 * 2 * (4 + 4) + 512 * 2048 * 4
 
 
 def test_a_roofline_finds_the_numbers_that_made_its_rows() -> None:
@@ -48,9 +48,7 @@ def test_a_roofline_finds_the_numbers_that_made_its_rows() -> None:
         for n in (512, 2048, 8192):
             row = dataclasses.replace(ROW, k=k, n=n)
             compute = row.macs / (64 * 32 * 1.8e9)
-            rows.append(
-                (dataclasses.replace(row, time_us=max(compute, traffic_bytes(row, NPU2) / 40e9) * 1e6 + 90), NPU2)
-            )
+            rows.append((dataclasses.replace(row, time_us=max(compute, traffic_bytes(row) / 40e9) * 1e6 + 90), NPU2))
     (fitted,) = fit_rooflines(rows).values()
     errors = [abs(fitted.predict_us(row, device) / row.time_us - 1) for row, device in rows]
     assert max(errors) < 0.02
@@ -78,5 +76,8 @@ def test_constants_by_name() -> None:
     assert {dma.bytes_per_cycle for dma in changed.dmas} == {link.bytes_per_cycle for link in changed.links} == {5.0}
     assert constant(changed, "dram.bytes_per_second") == changed.dram.read_bytes_per_second == 1e9
     assert {known.acc for known in changed.kernels if known.call_cycles == 7} == {"f32"}
+    runs = with_constants(NPU2, {"dram.run_overhead_bytes": 31.0, "dram.page_overhead_bytes": 32.0})
+    assert constant(runs, "dram.run_overhead_bytes") == runs.dram.write_run_overhead_bytes == 31
+    assert constant(runs, "dram.page_overhead_bytes") == runs.dram.page_overhead_bytes == 32
     with pytest.raises(UsageError, match=r"no constant is called 'x\.y'"):
         with_constants(NPU2, {"x.y": 1})

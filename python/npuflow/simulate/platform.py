@@ -7,10 +7,11 @@ Engines get their names here, so that everything that builds or reads programs a
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
-from npuflow.simulate.program import Engine, Resource, Step
+from npuflow.simulate.program import Access, Engine, Loop, Receive, Resource, Send, Step
 from npuflow.target import Device, DmaEngine, Link, SharedBy
 
 DRAM_READ, DRAM_WRITE, DRAM_TOTAL = "dram read", "dram write", "dram"
@@ -92,7 +93,7 @@ class Platform:
             ports=self._ports(dma, side, tile) + (_dram_ports(side) if is_dram else ()),
             start_cycles=dma.start_cycles,
             latency_cycles=self.cycles(latency),
-            run_overhead_bytes=self._run_overhead(side) / joined if is_dram else 0.0,
+            run_overhead_bytes=self._run_overhead(side, body) / joined if is_dram else 0.0,
         )
 
     def _ports(self, dma: DmaEngine, side: Side, tile: tuple[int, int]) -> tuple[str, ...]:
@@ -109,9 +110,9 @@ class Platform:
         is_dram = level == max(lv.number for lv in self.device.levels)
         return SharedBy.COLUMN if is_dram else self._shared_by(level)
 
-    def _run_overhead(self, side: Side) -> float:
-        dram = self.device.dram
-        return dram.read_run_overhead_bytes if side is Side.OUT else dram.write_run_overhead_bytes
+    def _run_overhead(self, side: Side, body: tuple[Step, ...]) -> float:
+        pitch = max(map(_pitch_bytes, _accesses(body)), default=0)
+        return self.device.dram.run_overhead_bytes(write=side is Side.IN, pitch_bytes=pitch)
 
     def _shared_by(self, level: int) -> SharedBy:
         return self.device.level(level).shared_by
@@ -123,6 +124,24 @@ class Platform:
 
     def _link_name(self, link: Link, instance: int) -> str:
         return f"{link.name} {instance}"
+
+
+def _accesses(steps: tuple[Step, ...]) -> Iterator[Access]:
+    for step in steps:
+        if isinstance(step, Loop):
+            yield from _accesses(step.body)
+        elif isinstance(step, (Send, Receive)):
+            yield step.access
+
+
+def _pitch_bytes(access: Access) -> int:
+    """How far apart its contiguous runs begin; 0 where it is one run."""
+    run = 1
+    for size, stride in zip(reversed(access.sizes), reversed(access.strides)):
+        if size > 1 and stride != run:
+            return abs(stride) * access.element_bytes
+        run *= size
+    return 0
 
 
 def _dram_ports(side: Side) -> tuple[str, ...]:

@@ -122,7 +122,8 @@ class KernelKind:
 
     `issue_share` is matrix instructions per cycle in the inner loop, as a share of what the core could issue;
     `move_share` is what of the accumulator's loads and stores isn't hidden behind them; `restart_cycles` are lost at
-    each new L2 tile by generated code that lets its L1 buffers run empty there (npuflow's own schedules don't).
+    each new L2 tile, beside the first L1 tiles' way in, by generated code that lets its L1 buffers run empty there
+    (npuflow's own schedules don't).
     """
 
     kind: str
@@ -157,6 +158,9 @@ class Link:
 class Dram:
     """The outermost memory's rates; a contiguous run of r bytes costs the time of r + run_overhead_bytes.
 
+    A run that begins in another page of `page_bytes` than the run before costs `page_overhead_bytes` more: of runs
+    that begin p bytes apart, that is the share p / page_bytes, and all from p = page_bytes on.
+
     With `joins_runs`, runs of neighbouring channels that adjoin, as columns' parts of a row do, share one overhead.
 
     What pays for runs is the port of the DMA engine that asks for them; where it has none of its own, the rate here.
@@ -169,11 +173,18 @@ class Dram:
     read_run_overhead_bytes: float = at_least(0)
     write_run_overhead_bytes: float = at_least(0)
     joins_runs: bool = False
+    page_bytes: int = at_least(1, default=1)
+    page_overhead_bytes: float = at_least(0, default=0.0)
 
-    def efficiency(self, run_bytes: int, *, write: bool) -> float:
-        """The share of the rate that contiguous runs of `run_bytes` reach."""
+    def run_overhead_bytes(self, *, write: bool, pitch_bytes: int | None = None) -> float:
+        """What a run costs beside its bytes, where runs begin `pitch_bytes` apart (unknown: in pages of their own)."""
         overhead = self.write_run_overhead_bytes if write else self.read_run_overhead_bytes
-        return run_bytes / (run_bytes + overhead)
+        turns = 1.0 if pitch_bytes is None else min(1.0, pitch_bytes / self.page_bytes)
+        return overhead + turns * self.page_overhead_bytes
+
+    def efficiency(self, run_bytes: int, *, write: bool, pitch_bytes: int | None = None) -> float:
+        """The share of the rate that contiguous runs of `run_bytes` reach."""
+        return run_bytes / (run_bytes + self.run_overhead_bytes(write=write, pitch_bytes=pitch_bytes))
 
 
 @dataclass(frozen=True, kw_only=True)

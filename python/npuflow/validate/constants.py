@@ -1,6 +1,7 @@
 """A device's constants by name, as a fit changes them. Pure.
 
-`dram.read_run_overhead_bytes`, `control.launch_seconds`, `dmas.bytes_per_cycle` (every channel), and for kernels
+`dram.bytes_per_second` and `dram.run_overhead_bytes` (either direction), `control.launch_seconds`,
+`dmas.bytes_per_cycle` (every channel), and for kernels
 `kernels.direct.issue_share`, or `kernels.direct/bf16.issue_share` for one accumulator type alone;
 `kernels.*.restart_cycles` is of all kinds that restart.
 """
@@ -16,7 +17,10 @@ from npuflow.target import Device
 from npuflow.target.model import Control, Dram, KernelKind
 
 Table = TypeVar("Table", Dram, Control, KernelKind)
-_DRAM_RATES = ("read_bytes_per_second", "write_bytes_per_second", "total_bytes_per_second")
+_BOTH_WAYS = {
+    "dram.bytes_per_second": ("total_bytes_per_second", "read_bytes_per_second", "write_bytes_per_second"),
+    "dram.run_overhead_bytes": ("read_run_overhead_bytes", "write_run_overhead_bytes"),
+}
 
 
 def constant(device: Device, name: str) -> float:
@@ -27,9 +31,7 @@ def constant(device: Device, name: str) -> float:
         return float(getattr(next(known for known in device.kernels if _is(known, kind)), field))
     if name == "dmas.bytes_per_cycle":
         return device.dmas[0].bytes_per_cycle
-    if name == "dram.bytes_per_second":
-        return device.dram.total_bytes_per_second
-    return float(getattr(getattr(device, table), rest))
+    return float(getattr(getattr(device, table), _BOTH_WAYS.get(name, (rest,))[0]))
 
 
 def with_constants(device: Device, values: Mapping[str, float]) -> Device:
@@ -47,10 +49,9 @@ def _with(device: Device, name: str, value: float) -> Device:
         dmas = tuple(dataclasses.replace(dma, bytes_per_cycle=value) for dma in device.dmas)
         links = tuple(dataclasses.replace(link, bytes_per_cycle=value) for link in device.links)
         return dataclasses.replace(device, dmas=dmas, links=links)
-    if name == "dram.bytes_per_second":
-        return dataclasses.replace(device, dram=_replaced(device.dram, dict.fromkeys(_DRAM_RATES, value)))
     if table == "dram":
-        return dataclasses.replace(device, dram=_replaced(device.dram, {field: value}))
+        fields = _BOTH_WAYS.get(name, (field,))
+        return dataclasses.replace(device, dram=_replaced(device.dram, dict.fromkeys(fields, value)))
     if table == "control":
         return dataclasses.replace(device, control=_replaced(device.control, {field: value}))
     raise UsageError(with_hint(f"no constant is called '{name}'", "see npuflow.validate.constants"))

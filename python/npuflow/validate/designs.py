@@ -8,10 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from npuflow.strategy.strategy import Tile
-from npuflow.target import Device, load_device
+from npuflow.target import load_device
 from npuflow.validate.measurements import Measurement
 
-_SHARED_MEMORY_SHARE = 0.5
 CAST = "fused-cast"
 # Kernels that convert their sum in a phase of its own; a block's descriptors are set up when the block before is
 # written. Not published: inferred, because their times say so (docs/simulator.md).
@@ -71,8 +70,12 @@ def why_unsupported(row: Measurement) -> str | None:
     return None
 
 
-def design_of(row: Measurement, device: Device) -> Design:
-    """The design that a supported matmul row describes."""
+def design_of(row: Measurement) -> Design:
+    """The design that a supported matmul row describes.
+
+    Where a row doesn't say how much of K is in L2, it is one L1 tile: all such rows are of a compiler whose public
+    pipeline (pack-peel of iree-amd-aie) packs K once, for L1, and moves one pack at a time into L2.
+    """
     turned = "M over cols" in row.note
     grid = (row.cols, row.rows) if turned else (row.rows, row.cols)
     tile_l1 = (row.l1_m, row.l1_n, row.l1_k)
@@ -88,7 +91,7 @@ def design_of(row: Measurement, device: Device) -> Design:
         grid,
         turned,
         tile_l1,
-        row.l2_k or (row.l1_k if whole_k else _l2_k(row, grid, device)),
+        row.l2_k or row.l1_k,
         whole_k,
         "B column-major" in row.note,
         2 if "C double-buffered" in row.note else 1,
@@ -107,15 +110,6 @@ def _sum_type(row: Measurement, result: str) -> str:
     """What the sum is kept in between calls: kernels that drain keep 32 bits and convert on the way out."""
     wide = "f32" if row.in_type in ("bf16", "f32") else "i32"
     return wide if row.kernel == DRAIN else result
-
-
-def _l2_k(row: Measurement, grid: tuple[int, int], device: Device) -> int:
-    """Where a row says nothing: as much of K as half of L2 holds, in whole tiles that divide K."""
-    width = 4 if row.in_type in ("i32", "f32") else 2 if row.in_type in ("bf16", "i16", "f16") else 1
-    per_k = (grid[0] * row.l1_m + grid[1] * row.l1_n) * width * 2
-    have = device.capacity_bytes(2, row.rows, row.cols) * _SHARED_MEMORY_SHARE
-    fitting = [k for k in range(row.l1_k, row.k + 1, row.l1_k) if row.k % k == 0 and k * per_k <= have]
-    return max(fitting, default=row.l1_k)
 
 
 def module_text(row: Measurement, design: Design, pack: Tile) -> str:

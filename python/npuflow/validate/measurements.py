@@ -12,6 +12,7 @@ from pathlib import Path
 from npuflow.errors import Diagnostic, InputError, Severity, SourceLocation, with_hint
 
 REQUIRED = ("id", "device", "source", "op", "in_type", "out_type", "M", "time_us")
+ELEMENT_BYTES = {"i8": 1, "i16": 2, "bf16": 2, "f16": 2, "i32": 4, "f32": 4}
 _COUNTS = ("M", "K", "N", "l1_m", "l1_k", "l1_n", "l2_k", "rows", "cols")
 
 

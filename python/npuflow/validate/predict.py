@@ -17,8 +17,9 @@ from npuflow.schedule.project import kernel_name
 from npuflow.simulate.flatten import flatten
 from npuflow.simulate.run import simulate
 from npuflow.target import Device, load_device
+from npuflow.target.model import KernelKind
 from npuflow.validate.designs import Design, design_of, device_of, kind_of, module_text, why_unsupported
-from npuflow.validate.measurements import Measurement
+from npuflow.validate.measurements import ELEMENT_BYTES, Measurement
 
 RunPipeline = Callable[[ir.Module, str], object]
 _CAST_BYTES = 4 + 2  # f32 read, bf16 written
@@ -64,7 +65,7 @@ def prepare(row: Measurement, run_pipeline: RunPipeline, *, overlapped: bool | N
 
 def _schedule(row: Measurement, device: Device, run_pipeline: RunPipeline, overlapped: bool | None) -> Prepared:
     device.kernel_kind(kind_of(row), _kernel_types(row))
-    design = design_of(row, device)
+    design = design_of(row)
     shape = device.matmul_shapes(*design.types)[0]
     module = parse(module_text(row, design, (shape.m, shape.n, shape.k)), new_context(), row.id)
     run_pipeline(module, f"{design.pipeline}{{device={device.name}}}")
@@ -97,7 +98,20 @@ def _call_cycles(shape: KernelShape, row: Measurement, design: Design, device: D
         return ceil(shape.macs / row.kernel_macs_per_cycle)
     cycles = kernel_cycles(shape, device, kind_of(row))
     known = device.kernel_kind(kind_of(row), design.types) if shape.macs else None
-    return cycles + (ceil(known.restart_cycles * design.tile_l1[2] / design.l2_k) if known is not None else 0)
+    if known is None or not known.restart_cycles:
+        return cycles
+    return cycles + ceil(restart_cycles(known, design, device) * design.tile_l1[2] / design.l2_k)
+
+
+def restart_cycles(known: KernelKind, design: Design, device: Device) -> float:
+    """What an L2 tile costs code that lets a core's L1 buffers run empty there.
+
+    Its first tiles of A and B come in one after the other while the core waits; the rest is the kind's own.
+    """
+    m, n, k = design.tile_l1
+    lhs, rhs, _ = design.types
+    tiles_bytes = m * k * ELEMENT_BYTES[lhs] + k * n * ELEMENT_BYTES[rhs]
+    return known.restart_cycles + tiles_bytes / device.dma(1).bytes_per_cycle
 
 
 def _cast_seconds(design: Design, device: Device) -> float:
@@ -115,7 +129,7 @@ def _kernel_types(row: Measurement) -> tuple[str, str, str]:
 def _kernel_cycles(row: Measurement, device: Device) -> int:
     """One call on one core with its data in L1."""
     types = _kernel_types(row)
-    width = {"i8": 1, "i16": 2, "bf16": 2}.get(row.out_type, 4)
+    width = ELEMENT_BYTES.get(row.out_type, 4)
     elements = row.l1_m * row.l1_n
     macs = prod((row.l1_m, row.l1_k, row.l1_n))
     return kernel_cycles(KernelShape("matmul", types, elements, width, macs, elements * width), device, kind_of(row))

@@ -12,9 +12,8 @@ from itertools import product
 
 from npuflow.target import Device
 from npuflow.validate.designs import design_of
-from npuflow.validate.measurements import Measurement
+from npuflow.validate.measurements import ELEMENT_BYTES, Measurement
 
-_WIDTHS = {"i8": 1, "i16": 2, "bf16": 2, "f16": 2, "i32": 4, "f32": 4}
 _ROUNDS = 40
 _FACTORS = tuple(2 ** (step / 8) for step in range(-8, 9))
 _START_SHARES = (0.1, 0.3, 0.6, 0.9)
@@ -32,16 +31,16 @@ class Roofline:
     def predict_us(self, row: Measurement, device: Device) -> float:
         rate = row.kernel_macs_per_cycle or self.macs_per_cycle
         compute = row.macs / (rate * row.rows * row.cols * device.clock_hz)
-        return max(compute, traffic_bytes(row, device) / self.bytes_per_second) * 1e6 + self.launch_us
+        return max(compute, traffic_bytes(row) / self.bytes_per_second) * 1e6 + self.launch_us
 
 
-def traffic_bytes(row: Measurement, device: Device) -> float:
+def traffic_bytes(row: Measurement) -> float:
     """L3 traffic of a matmul's blocks: A once per column of blocks, B once per row of blocks, C once."""
-    design = design_of(row, device)
+    design = design_of(row)
     block_m, block_n, _ = design.tile_l2
-    width = _WIDTHS[row.in_type]
+    width = ELEMENT_BYTES[row.in_type]
     operands = row.m * row.k * max(1.0, row.n / block_n) + row.k * row.n * max(1.0, row.m / block_m)
-    return operands * width + row.m * row.n * _WIDTHS[row.out_type]
+    return operands * width + row.m * row.n * ELEMENT_BYTES[row.out_type]
 
 
 Key = tuple[str, str]
