@@ -85,12 +85,14 @@ class _Promoter:
             return allocate(shape_of(value), element_type_of(value), L1)
 
     def _start(self, op: ir.Operation, number: int) -> None:
-        """What an op writes over: filled in L1, nothing at all, or moved in; before the loops that carry it."""
+        """What an op writes over: filled in L1, nothing at all, moved in, or there already; before loops that carry it."""
         value = op.operands[number]
         while isinstance(value, ir.BlockArgument) and value.owner.owner.operation.name == "scf.for":
             op = value.owner.owner.operation
             number = 2 + value.arg_number
             value = op.operands[number]
+        if self._is_made_here(value):
+            return
         filled = producer(value, "linalg.fill")
         if filled is not None:
             buffer = self._fresh(value, op)

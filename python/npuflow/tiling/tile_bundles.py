@@ -23,7 +23,8 @@ from npuflow.core.build import (
 from npuflow.core.passes import Pass, PassContext
 from npuflow.core.registry import register_pass
 from npuflow.frontend.bundle import Bundle, Linear, input_count, marked_bundles
-from npuflow.frontend.contraction import producer, users
+from npuflow.frontend.contraction import producer
+from npuflow.frontend.products import sums_products
 from npuflow.strategy.bundle_strategy import BundleStrategy, bundle_strategy_of
 from npuflow.tiling.regions import Region, block_region
 
@@ -81,7 +82,8 @@ class _Tiler:
             self.tiles[loop] = tile
         self.block = spread.block(self.tiles)
         for loop in bundle.streamed():
-            self.block[loop] = -(-bundle.sizes[loop] // self.tiles[loop]) * self.tiles[loop]
+            whole = bundle.sizes[loop]
+            self.block[loop] = -(-whole // self.tiles[loop]) * self.tiles[loop] if self._pads_streamed() else whole
         root = bundle.root
         with at(root):
             outs = [empty(shape_of(result), element_type_of(result)) for result in root.results]
@@ -91,6 +93,10 @@ class _Tiler:
             old.replace_all_uses_with(new)
         for op in reversed(bundle.ops):
             op.erase()
+
+    def _pads_streamed(self) -> bool:
+        """Whether zeros may fill up the last piece of a streamed loop."""
+        return all(sums_products(op) for index, op in enumerate(self.bundle.ops) if self.bundle.inner(index))
 
     def _blocks(self, loops: Sequence[int], offsets: dict[int, Mixed], outs: Sequence[ir.Value]) -> list[ir.Value]:
         """The loops over blocks, from the outermost one left on; returns what they make of `outs`."""
@@ -190,7 +196,7 @@ class _Tiler:
             streamed = [loop for loop in self.bundle.streamed() if loop in self.bundle.inner(index)]
             stepping = [loop for loop in streamed if self.tiles[loop] < self.block[loop]]
             inits = self._inits(index, places, operands, core)
-            found = self._pieces(index, stepping, places, operands, values, inits)
+            found = self._pieces(index, stepping, self.tiles, places, operands, values, inits)
             values.update(zip(op.results, found))
         return [values[result] for result in self.bundle.root.results]
 
@@ -214,25 +220,34 @@ class _Tiler:
         self,
         index: int,
         loops: Sequence[int],
+        tiles: Sequence[int],
         places: dict[int, Mixed],
         operands: dict[tuple[int, int], ir.Value],
         values: dict[ir.Value, ir.Value],
         inits: Sequence[ir.Value],
     ) -> list[ir.Value]:
-        """The loops over pieces of streamed loops, from the outermost one left on."""
+        """The loops over pieces of streamed loops, from the outermost one left on; what is left over is a piece behind."""
         if not loops:
-            return self._clone(index, places, operands, values, inits)
-        bounds = [arith.ConstantOp.create_index(n).result for n in (0, self.block[loops[0]], self.tiles[loops[0]])]
+            return self._clone(index, tiles, places, operands, values, inits)
+        first, rest = loops[0], loops[1:]
+        whole, tile = self.block[first], tiles[first]
+        left = whole % tile
+        bounds = [arith.ConstantOp.create_index(n).result for n in (0, whole - left, tile)]
         loop = scf.ForOp(*bounds, list(inits))
         with ir.InsertionPoint(loop.body):
-            inner = {**places, loops[0]: loop.induction_variable}
+            inner = {**places, first: loop.induction_variable}
             carried = list(loop.inner_iter_args)
-            scf.YieldOp(self._pieces(index, loops[1:], inner, operands, values, carried))
-        return list(loop.results)
+            scf.YieldOp(self._pieces(index, rest, tiles, inner, operands, values, carried))
+        results = list(loop.results)
+        if not left:
+            return results
+        smaller = [left if number == first else size for number, size in enumerate(tiles)]
+        return self._pieces(index, rest, smaller, {**places, first: whole - left}, operands, values, results)
 
     def _clone(
         self,
         index: int,
+        tiles: Sequence[int],
         places: dict[int, Mixed],
         operands: dict[tuple[int, int], ir.Value],
         values: dict[ir.Value, ir.Value],
@@ -244,9 +259,9 @@ class _Tiler:
             if value in values:
                 new.append(values[value])
             elif (index, number) in operands:
-                new.append(_core_slice(operands[index, number], maps[number], places, self.tiles))
+                new.append(_core_slice(operands[index, number], maps[number], places, tiles))
             elif isinstance(value.type, ir.ShapedType):
-                new.append(empty([dim.extent(self.tiles) for dim in maps[number]], element_type_of(value)))
+                new.append(empty([dim.extent(tiles) for dim in maps[number]], element_type_of(value)))
             else:
                 new.append(value)
         clone = op.clone().operation
