@@ -38,17 +38,18 @@ func.func @layouts(%x: tensor<9xf32>, %w: tensor<3xf32>, %y: tensor<7xf32>,
   return %a, %b, %c, %d, %h, %i, %j, %k : tensor<7xf32>, tensor<1x6x6x6xf32>, tensor<1x2x3x4x2xf32>, tensor<1x2x3x6x6xf32>, tensor<1x6x6x4xf32>, tensor<1x6x6x4x2xf32>, tensor<1x6x6x4xf32>, tensor<1x6x6x4xf32>
 }
 
-// What is no matmul for want of an m or n loop is no named op either.
+// What is no matmul for want of an m or n loop, or with two k loops, is no named op either.
 // CHECK-LABEL: func.func @vectors
-// CHECK-NOT:     linalg.{{matvec|vecmat|batch_matvec|dot}}
-// CHECK-COUNT-4: linalg.generic
-func.func @vectors(%a: tensor<8x16xf32>, %x: tensor<16xf32>, %y: tensor<8xf32>, %s: tensor<f32>, %b: tensor<2x8x16xf32>, %bx: tensor<2x16xf32>, %by: tensor<2x8xf32>)
-    -> (tensor<8xf32>, tensor<16xf32>, tensor<f32>, tensor<2x8xf32>) {
+// CHECK-NOT:     linalg.{{matvec|vecmat|batch_matvec|dot|batch_reduce_matmul}}
+// CHECK-COUNT-5: linalg.generic
+func.func @vectors(%a: tensor<8x16xf32>, %x: tensor<16xf32>, %y: tensor<8xf32>, %s: tensor<f32>, %b: tensor<2x8x16xf32>, %bx: tensor<2x16xf32>, %by: tensor<2x8xf32>, %bt: tensor<2x16x4xf32>, %br: tensor<8x4xf32>)
+    -> (tensor<8xf32>, tensor<16xf32>, tensor<f32>, tensor<2x8xf32>, tensor<8x4xf32>) {
   %p = linalg.matvec ins(%a, %x : tensor<8x16xf32>, tensor<16xf32>) outs(%y : tensor<8xf32>) -> tensor<8xf32>
   %q = linalg.vecmat ins(%y, %a : tensor<8xf32>, tensor<8x16xf32>) outs(%x : tensor<16xf32>) -> tensor<16xf32>
   %r = linalg.dot ins(%x, %x : tensor<16xf32>, tensor<16xf32>) outs(%s : tensor<f32>) -> tensor<f32>
   %t = linalg.batch_matvec ins(%b, %bx : tensor<2x8x16xf32>, tensor<2x16xf32>) outs(%by : tensor<2x8xf32>) -> tensor<2x8xf32>
-  return %p, %q, %r, %t : tensor<8xf32>, tensor<16xf32>, tensor<f32>, tensor<2x8xf32>
+  %u = linalg.batch_reduce_matmul ins(%b, %bt : tensor<2x8x16xf32>, tensor<2x16x4xf32>) outs(%br : tensor<8x4xf32>) -> tensor<8x4xf32>
+  return %p, %q, %r, %t, %u : tensor<8xf32>, tensor<16xf32>, tensor<f32>, tensor<2x8xf32>, tensor<8x4xf32>
 }
 
 // CHECK-LABEL: func.func @softmax

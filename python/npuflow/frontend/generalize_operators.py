@@ -100,4 +100,4 @@ def _is_to_be_generalized(op: ir.Operation) -> bool:
     if not op.name.startswith("linalg.") or op.name in _KEPT or not op.results:
         return False
     contraction = match_contraction(op)
-    return contraction is None or not (contraction.m and contraction.n and contraction.k)
+    return contraction is None or (len(contraction.m), len(contraction.n), len(contraction.k)) != (1, 1, 1)

@@ -53,17 +53,18 @@ class MaskPadding(Pass):
 
 
 def _padding_value(pad: ir.Operation) -> ir.Attribute | None:
-    """The constant that a tensor is padded with; None where it is none."""
+    """The number that a tensor is padded with; None where it is no constant."""
     block = pad.regions[0].blocks[0]
     constant = producer(block.operations[len(block.operations) - 1].operands[0], "arith.constant")
-    return None if constant is None else constant.attributes["value"]
+    value = None if constant is None else constant.attributes["value"]
+    return value if isinstance(value, (ir.IntegerAttr, ir.FloatAttr)) else None
 
 
 def _is_zero(value: ir.Attribute) -> bool:
     """Whether all bits of a constant are 0, which -0.0's are not."""
     if isinstance(value, ir.FloatAttr):
         return value.value == 0 and math.copysign(1, value.value) > 0
-    return isinstance(value, ir.IntegerAttr) and value.value == 0
+    return bool(value.value == 0)
 
 
 def _is_static(pad: ir.Operation) -> bool:
