@@ -6,31 +6,29 @@ from math import prod
 
 from npuflow.bindings import ir
 from npuflow.core.build import element_bytes, element_type_of, shape_of
-from npuflow.frontend.bundle import loop_extents
+from npuflow.frontend.bundle import linear_maps, loop_extents
 from npuflow.frontend.products import match_products
 from npuflow.schedule.kernel_cycles import KernelShape
 from npuflow.schedule.kernel_operands import kernel_kind
+from npuflow.strategy.describe_vector import describe_vector_work
 
 
 def describe_kernel(op: ir.Operation) -> KernelShape:
-    """The shape of a fill, a packed matmul or any other op on memrefs.
-
-    Other ops have as many elements as their loops have iterations, each of which takes the work of their body.
-    """
+    """The shape of a fill, a sum of products or any other op on memrefs."""
     result, kind = op.operands[len(op.operands) - 1], kernel_kind(op)
-    element = element_type_of(result)
-    width, elements = element_bytes(element), prod(shape_of(result))
+    width, elements = element_bytes(element_type_of(result)), prod(shape_of(result))
+    trips = _trips(op)
     products = match_products(op)
     if products is not None:
-        trips = tuple(loop_extents(op))
-        return KernelShape(kind, products.types, elements, width, prod(trips), elements * width, _work(op), products, trips)
-    if op.name == "linalg.generic":
-        elements = max(elements, prod(loop_extents(op)))
-    return KernelShape(kind, (), elements, width, 0, 0, _work(op))
+        macs, acc_bytes = prod(trips), elements * width
+        return KernelShape(
+            kind, products.types, elements, width, macs, acc_bytes, describe_vector_work(op), products, trips
+        )
+    return KernelShape(kind, (), elements, width, vector=describe_vector_work(op), trips=trips)
 
 
-def _work(op: ir.Operation) -> int:
-    """How many vector operations an element takes: the body's, one at least."""
-    if op.name != "linalg.generic":
-        return 1
-    return max(1, len(list(op.regions[0].blocks[0].operations)) - 1)
+def _trips(op: ir.Operation) -> tuple[int, ...]:
+    """Each loop's extent; of ops that aren't indexed by sums of loops, the result's shape."""
+    if op.name == "linalg.generic" and linear_maps(op) is not None:
+        return tuple(loop_extents(op))
+    return tuple(shape_of(op.operands[len(op.operands) - 1]))

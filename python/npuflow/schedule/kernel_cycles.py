@@ -2,7 +2,8 @@
 
 A matmul of packed tiles issues matrix instructions at a share of the core's rate that depends on how the kernel was
 made (by hand, by a library, by direct code generation), and each accumulator tile is loaded and stored once per call,
-a vector per cycle, as far as that isn't hidden behind instructions. The device's file has the shares.
+a vector per cycle, as far as that isn't hidden behind instructions. The device's file has the shares. Kernels without
+matrix instructions take what `npuflow.strategy.vector_cycles` says.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from math import ceil
 
 from npuflow.frontend.products import Products
+from npuflow.strategy.vector_cycles import VectorWork, vector_cycles
 from npuflow.target import Device, MatmulShape
 
 
@@ -24,7 +26,7 @@ class KernelShape:
     element_bytes: int
     macs: int = 0
     acc_bytes: int = 0
-    operations: int = 1
+    vector: VectorWork | None = None
     products: Products | None = None
     trips: tuple[int, ...] = ()
 
@@ -40,8 +42,7 @@ def kernel_cycles(shape: KernelShape, device: Device, kind: str = "") -> int:
     engine = device.engines[0]
     if shape.types and any(known.types == shape.types for known in device.matmuls):
         return _matmul_cycles(shape, device, kind)
-    lanes = max(1, engine.vector_bytes // shape.element_bytes)
-    return engine.call_cycles + ceil(shape.elements / lanes) * max(1, shape.operations)
+    return engine.call_cycles if shape.vector is None else vector_cycles(shape.vector, shape.trips, device, kind)
 
 
 def _matmul_cycles(shape: KernelShape, device: Device, kind: str) -> int:

@@ -21,6 +21,7 @@ from npuflow.frontend.products import match_products, sums_products
 from npuflow.strategy.bundle_choose import GivenBundle, complete_bundle, smallest_tile_fits
 from npuflow.strategy.bundle_shape import BundleShape, BundleTensor, Depths, Role, Work, l1_bytes
 from npuflow.strategy.bundle_strategy import BundleStrategy, said_of
+from npuflow.strategy.describe_vector import describe_vector_work
 from npuflow.strategy.strategy import strategy_of
 from npuflow.target import Device
 
@@ -208,5 +209,4 @@ def _tensor(name: str, role: Role, value: ir.Value, dims: tuple[object, ...]) ->
 
 def _work(bundle: Bundle, index: int) -> Work:
     op = bundle.ops[index]
-    operations = max(1, len(list(op.regions[0].blocks[0].operations)) - 1)
-    return Work(bundle.loops[index], operations, element_bytes(element_type_of(op.results[0])), match_products(op))
+    return Work(bundle.loops[index], describe_vector_work(op), match_products(op))

@@ -29,6 +29,7 @@ from npuflow.strategy.bundle_shape import (
     trips,
 )
 from npuflow.strategy.bundle_strategy import BundleStrategy
+from npuflow.strategy.vector_cycles import vector_cycles
 from npuflow.target import Device
 
 _BOTH_SHARE = 0.2
@@ -259,8 +260,7 @@ def work_cycles(work: Work, tiles: tuple[int, ...], device: Device) -> float:
     own = [tiles[loop] for loop in work.loops]
     if work.products is not None and any(shape.types == work.products.types for shape in device.matmuls):
         return engine.call_cycles + matrix_cycles(work.products, own, device)
-    lanes = max(1, engine.vector_bytes // work.element_bytes)
-    return engine.call_cycles + prod(own) / lanes * work.operations
+    return vector_cycles(work.vector, own, device)
 
 
 def matrix_cycles(products: Products, tiles: Sequence[int], device: Device) -> float:

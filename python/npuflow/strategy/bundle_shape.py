@@ -9,6 +9,7 @@ from math import prod
 
 from npuflow.frontend.bundle import Linear
 from npuflow.frontend.products import Products
+from npuflow.strategy.vector_cycles import VectorWork
 
 Tiles = Sequence[int]
 
@@ -61,11 +62,10 @@ class BundleTensor:
 
 @dataclass(frozen=True)
 class Work:
-    """One op: its loops, vector operations per point, and if matrix instructions could do it the roles of its loops."""
+    """One op: its loops, what it is to the vector unit, and if matrix instructions could do it the roles of its loops."""
 
     loops: tuple[int, ...]
-    operations: int
-    element_bytes: int
+    vector: VectorWork
     products: Products | None = None
 
 

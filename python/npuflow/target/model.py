@@ -13,6 +13,7 @@ from enum import Enum
 
 from npuflow.errors import InputError, nearest, unknown_name, with_hint
 from npuflow.target.fields import above, at_least
+from npuflow.target.vector import VectorUnit
 
 
 class SharedBy(Enum):
@@ -215,6 +216,7 @@ class Device:
     links: tuple[Link, ...]
     matmuls: tuple[MatmulShape, ...]
     kernels: tuple[KernelKind, ...] = ()
+    vector: VectorUnit = VectorUnit()
 
     @property
     def cores(self) -> int:

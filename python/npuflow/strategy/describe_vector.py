@@ -1,0 +1,167 @@
+"""What a kernel's op does, as the model of the vector unit sees it. Reads IR and changes nothing."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from npuflow.bindings import ir
+from npuflow.core.build import element_bytes, element_type_of
+from npuflow.frontend.bundle import Linear, input_count, is_reduction, iterators, linear_maps
+from npuflow.frontend.contraction import producer, users
+from npuflow.strategy.vector_cycles import LOADED, SUM, Node, VectorOperand, VectorWork
+
+_KINDS = {
+    "add": ("addf", "subf", "addi", "subi", "negf", "index_cast"),
+    "multiply": ("mulf", "muli", "mulsi_extended", "mului_extended"),
+    "compare": (
+        *("cmpf", "cmpi", "select", "maximumf", "minimumf", "maxnumf", "minnumf", "maxsi", "minsi", "maxui", "minui"),
+        *("andi", "ori", "xori", "shli", "shrsi", "shrui", "absf", "absi", "copysign"),
+    ),
+    "convert": (
+        *("extf", "truncf", "extsi", "extui", "trunci", "sitofp", "uitofp", "fptosi", "fptoui", "bitcast"),
+        *("floor", "ceil", "round", "roundeven", "trunc"),
+    ),
+    "multiply-add": ("fma",),
+    "divide": ("divf", "divsi", "divui", "remf", "remsi", "remui", "ceildivsi", "floordivsi"),
+    "root": ("sqrt", "rsqrt", "cbrt"),
+    "exponential": ("exp", "exp2", "expm1"),
+    "logarithm": ("log", "log2", "log10", "log1p"),
+    "tanh": ("tanh",),
+    "erf": ("erf",),
+}
+_KIND_OF = {name: kind for kind, names in _KINDS.items() for name in names}
+_WIDENING = ("arith.extf", "arith.extsi", "arith.extui")
+_MULTIPLICATIONS = ("arith.mulf", "arith.muli")
+_ADDITIONS = ("arith.addf", "arith.addi")
+
+
+def describe_vector_work(op: ir.Operation) -> VectorWork:
+    """The work of an op on tensors or memrefs.
+
+    Ops other than linalg.generic, and those indexed by something else than sums of loops, go through their operands
+    once, in order.
+    """
+    maps = linear_maps(op) if op.name == "linalg.generic" else None
+    if maps is None:
+        return _in_order(op)
+    shaped = [i for i, value in enumerate(op.operands) if isinstance(value.type, ir.ShapedType)]
+    runs = _runs(op, [maps[i] for i in shaped])
+    number = {loop: i for i, run in enumerate(runs) for loop in run}
+    operands = {i: _operand(op.operands[i], maps[i], number) for i in shaped}
+    arguments = op.regions[0].blocks[0].arguments
+    first_sum = input_count(op) if any(is_reduction(op, run[0]) for run in runs) else len(arguments)
+    loaded = [i for i in shaped if i < first_sum and any(True for _ in arguments[i].uses)]
+    return VectorWork(
+        tuple(tuple(run) for run in runs),
+        tuple(is_reduction(op, run[0]) for run in runs),
+        tuple(operands[i] for i in loaded),
+        tuple(operands[i] for i in shaped if i >= input_count(op)),
+        _nodes(op, first_sum),
+        _widest(op),
+    )
+
+
+def _in_order(op: ir.Operation) -> VectorWork:
+    shaped = [value for value in op.operands if isinstance(value.type, ir.ShapedType)]
+    rank = max(ir.ShapedType(value.type).rank for value in shaped)
+    runs = (tuple(range(rank)),) if rank else ()
+    widths = [element_bytes(element_type_of(value)) for value in shaped]
+    operands = tuple(VectorOperand(width, frozenset(range(len(runs))), 0) for width in widths)
+    return VectorWork(runs, (False,) * len(runs), operands[:-1], operands[-1:], (), max(widths))
+
+
+def _runs(op: ir.Operation, maps: list[tuple[Linear, ...]]) -> list[list[int]]:
+    """Loops that every operand goes through as neighbouring dimensions, outer before inner, or doesn't go through."""
+    count = len(iterators(op))
+    follower = {u: v for u in range(count) for v in range(count) if u != v and _is_run(op, maps, u, v)}
+    starts = [loop for loop in range(count) if loop not in follower.values()]
+    runs = []
+    for loop in starts:
+        runs.append([loop])
+        while runs[-1][-1] in follower:
+            runs[-1].append(follower[runs[-1][-1]])
+    return runs
+
+
+def _is_run(op: ir.Operation, maps: list[tuple[Linear, ...]], outer: int, inner: int) -> bool:
+    if is_reduction(op, outer) != is_reduction(op, inner):
+        return False
+    followed = False
+    for dims in maps:
+        touched = [dim for dim in dims if any(loop in (outer, inner) for loop, _ in dim.terms)]
+        if not touched:
+            continue
+        followed = True
+        plain = [dim.loop for dim in dims]
+        if len(touched) != 2 or (outer, inner) not in pairwise(plain):
+            return False
+    return followed
+
+
+def _operand(value: ir.Value, dims: tuple[Linear, ...], number: dict[int, int]) -> VectorOperand:
+    follows = frozenset(number[loop] for dim in dims for loop, _ in dim.terms)
+    last = dims[-1].terms if dims else ()
+    along = next((number[loop] for loop, coefficient in reversed(last) if coefficient == 1), None)
+    return VectorOperand(element_bytes(element_type_of(value)), follows, along)
+
+
+def _widest(op: ir.Operation) -> int:
+    """The widest type that the body computes in."""
+    inner = [child.operation for child in op.regions[0].blocks[0].operations]
+    types = [result.type for child in inner for result in child.results if child.name != "arith.constant"]
+    types += [element_type_of(value) for value in op.operands]
+    return max(element_bytes(t) for t in types)
+
+
+def _nodes(op: ir.Operation, first_sum: int) -> tuple[Node, ...]:
+    """The body's operations; a product that is added to a sum, or added without rounding, is one with the addition."""
+    block = op.regions[0].blocks[0]
+    numbers = {a: SUM if i >= first_sum else LOADED for i, a in enumerate(block.arguments)}
+    body = [child.operation for child in block.operations][:-1]
+    products = {inner: product for inner in body if (product := _product(inner, numbers)) is not None}
+    nodes: list[Node] = []
+    for inner in body:
+        if inner in products.values():
+            continue
+        product = products.get(inner)
+        operands = [value for value in inner.operands if product is None or value != product.results[0]]
+        uses = _uses([*operands, *(product.operands if product else ())], numbers)
+        if not uses:
+            continue
+        if _is_part_of_product(inner):
+            numbers[inner.results[0]] = uses[0]
+            continue
+        kind = "multiply-add" if product else _KIND_OF.get(inner.name.partition(".")[2], "other")
+        numbers |= dict.fromkeys(inner.results, len(nodes))
+        nodes.append(Node(kind, _type(product or inner), uses))
+    return tuple(nodes)
+
+
+def _uses(values: list[ir.Value], numbers: dict[ir.Value, int]) -> tuple[int, ...]:
+    return tuple(dict.fromkeys(numbers[value] for value in values if value in numbers))
+
+
+def _product(inner: ir.Operation, numbers: dict[ir.Value, int]) -> ir.Operation | None:
+    """What an addition adds to the sum, or exactly, if that is a product that nothing else uses."""
+    if inner.name not in _ADDITIONS:
+        return None
+    for value, other in zip(inner.operands, reversed(list(inner.operands))):
+        made = producer(value, *_MULTIPLICATIONS)
+        if made is None or len(users(value)) > 1:
+            continue
+        if numbers.get(other) == SUM or all(producer(factor, *_WIDENING) is not None for factor in made.operands):
+            return made
+    return None
+
+
+def _is_part_of_product(inner: ir.Operation) -> bool:
+    """Whether an op only widens factors: multiplications do that themselves."""
+    return inner.name in _WIDENING and all(user.name in _MULTIPLICATIONS for user in users(inner.results[0]))
+
+
+def _type(inner: ir.Operation) -> str:
+    """The type that decides what an operation costs: of factors as they were loaded, else of the operand it takes."""
+    factors = [producer(value, *_WIDENING) for value in inner.operands]
+    if inner.name in _MULTIPLICATIONS and all(factor is not None for factor in factors):
+        return str(factors[0].operands[0].type)  # type: ignore[union-attr]
+    return str(inner.operands[-1].type)
