@@ -199,3 +199,119 @@ $clips
   return %result : memref<${result}xi32>
 }
 """)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """An op on rows of some matrices, `tile` rows per core, and on a vector as long as the rows that all cores read.
+
+    With `sums`, each row becomes one number: the matrix by the vector.
+    """
+
+    rows: int
+    length: int
+    grid: tuple[int, int]
+    tile: int
+    matrices: int = 1
+    sums: bool = False
+    depth: int = 1
+
+    def text(self) -> str:
+        block, count = self.grid[0] * self.grid[1] * self.tile, self.matrices
+        made = f"{self.tile}" if self.sums else f"{self.tile}x{self.length}"
+        tail = "" if self.sums else f"x{self.length}"
+        depths = ", ".join(f"depth_{name} = {self.depth}" for name in ("l1", "l2", "result"))
+        each = range(count)
+        return _ROWS.substitute(
+            arguments="".join(f"%x{i}: memref<{self.rows}x{self.length}xi32>, " for i in each),
+            into="".join(_INTO.substitute(i=i, rows=self.rows, length=self.length, block=block) for i in each),
+            inward="".join(_INWARD.substitute(i=i, block=block, length=self.length, tile=self.tile) for i in each),
+            ins=", ".join(f"%l1_{i}" for i in each),
+            kinds=", ".join(f"memref<{self.tile}x{self.length}xi32, 2>" for _ in each),
+            maps="#id, " * count,
+            result="#row" if self.sums else "#id",
+            kind="reduction" if self.sums else "parallel",
+            block_arguments=", ".join(f"%a{i}: i32" for i in each),
+            work="".join(f"        %t{i + 1} = arith.muli %t{i}, %a{i} : i32\n" for i in each),
+            last=f"arith.addi %t{count}, %o : i32" if self.sums else f"arith.addi %t{count}, %v_ : i32",
+            strategy=f"npu.strategy = #npu.strategy<{{{depths}}}>",
+            rows=self.rows,
+            length=self.length,
+            block=block,
+            tile=self.tile,
+            height=self.grid[0],
+            width=self.grid[1],
+            made=made,
+            start=f"linalg.fill ins(%zero : i32) outs(%l1_out : memref<{made}xi32, 2>)" if self.sums else "",
+            out=f"{self.rows}{tail}",
+            out_block=f"{block}{tail}",
+            cut=f"?{tail}",
+            offsets="" if self.sums else ", 0",
+            sizes="" if self.sums else f", {self.length}",
+            ones="" if self.sums else ", 1",
+            strides="1" if self.sums else f"{self.length}, 1",
+        )
+
+
+_INTO = Template("""
+    %l2_$i = memref.alloc() : memref<${block}x${length}xi32, 1>
+    linalg.fill ins(%zero : i32) outs(%l2_$i : memref<${block}x${length}xi32, 1>)
+    %src$i = memref.subview %x$i[%b, 0] [%cut, $length] [1, 1]
+      : memref<${rows}x${length}xi32> to memref<?x${length}xi32, strided<[$length, 1], offset: ?>>
+    %dst$i = memref.subview %l2_$i[0, 0] [%cut, $length] [1, 1]
+      : memref<${block}x${length}xi32, 1> to memref<?x${length}xi32, strided<[$length, 1]>, 1>
+    memref.copy %src$i, %dst$i
+      : memref<?x${length}xi32, strided<[$length, 1], offset: ?>> to memref<?x${length}xi32, strided<[$length, 1]>, 1>
+""")
+_INWARD = Template("""
+      %part$i = memref.subview %l2_$i[%p, 0] [$tile, $length] [1, 1]
+        : memref<${block}x${length}xi32, 1> to memref<${tile}x${length}xi32, strided<[$length, 1], offset: ?>, 1>
+      %l1_$i = memref.alloc() : memref<${tile}x${length}xi32, 2>
+      memref.copy %part$i, %l1_$i
+        : memref<${tile}x${length}xi32, strided<[$length, 1], offset: ?>, 1> to memref<${tile}x${length}xi32, 2>
+""")
+_ROWS = Template("""
+#id = affine_map<(r, c) -> (r, c)>
+#row = affine_map<(r, c) -> (r)>
+#column = affine_map<(r, c) -> (c)>
+func.func @rows($arguments%v: memref<${length}xi32>) -> memref<${out}xi32> {
+  %c0 = arith.constant 0 : index
+  %block = arith.constant $block : index
+  %rows = arith.constant $rows : index
+  %zero = arith.constant 0 : i32
+  %result = memref.alloc() : memref<${out}xi32>
+  %v2 = memref.alloc() : memref<${length}xi32, 1>
+  memref.copy %v, %v2 : memref<${length}xi32> to memref<${length}xi32, 1>
+  scf.for %b = %c0 to %rows step %block {
+    %cut = affine.min affine_map<(b) -> ($block, $rows - b)>(%b)
+    $into
+    %l2_out = memref.alloc() : memref<${out_block}xi32, 1>
+    scf.forall (%y, %x_) in ($height, $width) {
+      %p = affine.apply affine_map<(y, x) -> ((x * $height + y) * $tile)>(%y, %x_)
+      $inward
+      %v1 = memref.alloc() : memref<${length}xi32, 2>
+      memref.copy %v2, %v1 : memref<${length}xi32, 1> to memref<${length}xi32, 2>
+      %l1_out = memref.alloc() : memref<${made}xi32, 2>
+      $start
+      linalg.generic {indexing_maps = [$maps#column, $result], iterator_types = ["parallel", "$kind"]}
+        ins($ins, %v1 : $kinds, memref<${length}xi32, 2>) outs(%l1_out : memref<${made}xi32, 2>) attrs = {$strategy} {
+      ^bb0($block_arguments, %v_: i32, %o: i32):
+        %t0 = arith.addi %v_, %zero : i32
+$work
+        %last = $last
+        linalg.yield %last : i32
+      }
+      %place = memref.subview %l2_out[%p$offsets] [$tile$sizes] [1$ones]
+        : memref<${out_block}xi32, 1> to memref<${made}xi32, strided<[$strides], offset: ?>, 1>
+      memref.copy %l1_out, %place : memref<${made}xi32, 2> to memref<${made}xi32, strided<[$strides], offset: ?>, 1>
+    } {mapping = [#gpu.thread<y>, #gpu.thread<x>]}
+    %valid = memref.subview %l2_out[0$offsets] [%cut$sizes] [1$ones]
+      : memref<${out_block}xi32, 1> to memref<${cut}xi32, strided<[$strides]>, 1>
+    %there = memref.subview %result[%b$offsets] [%cut$sizes] [1$ones]
+      : memref<${out}xi32> to memref<${cut}xi32, strided<[$strides], offset: ?>>
+    memref.copy %valid, %there
+      : memref<${cut}xi32, strided<[$strides]>, 1> to memref<${cut}xi32, strided<[$strides], offset: ?>>
+  }
+  return %result : memref<${out}xi32>
+}
+""")

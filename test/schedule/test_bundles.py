@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,14 +17,21 @@ from npuflow.execute.arrays import signature_of
 from npuflow.execute.data import random_arrays
 from npuflow.execute.jit import compile_function
 from npuflow.schedule.legality import violations
+from npuflow.schedule.model import Each, Receive, Repeat, Send, Stage, Step
 from npuflow.schedule.read_schedule import kernel_functions_of
-from npuflow.simulate.compiled import CompiledFunction, Execution, execute_function, schedule_function
+from npuflow.simulate.compiled import (
+    CompiledFunction,
+    Execution,
+    execute_function,
+    schedule_function,
+    simulate_function,
+)
 from npuflow.simulate.verify_function import faults
 from npuflow.target import load_device
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from bundles import Axis, Window
+from bundles import Axis, Rows, Window
 
 
 def compiled(text: str, device: str) -> CompiledFunction:
@@ -72,3 +81,141 @@ def windows(draw: st.DrawFn) -> Window:
 @given(windows())
 def test_windows_with_strides_dilations_pads_and_halos(window: Window) -> None:
     executed(window.text(), "toy")
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    st.builds(
+        Rows,
+        st.integers(1, 40),
+        st.integers(1, 9),
+        st.sampled_from([(1, 1), (1, 2), (2, 1), (2, 2)]),
+        st.integers(1, 3),
+        st.integers(1, 3),
+        st.booleans(),
+        st.sampled_from([1, 2]),
+    )
+)
+def test_rows_of_matrices(rows: Rows) -> None:
+    executed(rows.text(), "toy")
+
+
+@pytest.mark.parametrize("device", ["toy", "npu1", "npu2"])
+@pytest.mark.parametrize("name", ["halo", "norm", "gather", "pool"])
+def test_written_by_hand(name: str, device: str) -> None:
+    executed((Path(__file__).parent / f"bundle-{name}.mlir").read_text(), device)
+
+
+@pytest.mark.parametrize(
+    "window",
+    [
+        Window(Axis(31, 3, 1, 1, 1, 1, 1, 4), Axis(9, 3, 2, 1, 1, 1, 2), 8, "h", "c", (4, 8)),
+        Window(Axis(40, 3, 1, 1, 1, 1, 1, 32), Axis(5, 1, 1, 1, 0, 0, 5), 3, "h", "h", (4, 8), clamped=True, depth=2),
+        Window(Axis(8, 3, 1, 2, 2, 2, 2, 4), Axis(17, 2, 1, 1, 0, 1, 1, 8), 4, "h", "w", (4, 8), depth=2),
+    ],
+    ids=str,
+)
+def test_windows_on_a_whole_array(window: Window) -> None:
+    executed(window.text(), "npu2")
+
+
+def test_halos_are_fetched_twice_and_zeros_never() -> None:
+    # Two blocks of 8 rows read 10 rows each; of their two columns, each fetches 6, and 1 row of each block is padding.
+    window = Window(Axis(16, 3, 1, 1, 1, 1, 2, 4), Axis(6, 3, 1, 1, 1, 1, 6), 4, "h", "h", (2, 2))
+    array, execution = executed(window.text(), "toy")
+    row_bytes = 6 * 4
+    assert execution.results.traffic["arg0"].read_bytes == (2 * 2 * 6 - 2) * row_bytes
+    assert execution.results.traffic["l3_0"].written_bytes == 16 * 6 * 4 * 4
+    sends = [step for engine in array.schedule.engines.values() for step in transfers(engine.program)]
+    (image,) = [send for send in sends if send.access.buffer.name == "arg0"]
+    # Both ends of rows and of columns.
+    assert (len(image.access.limits), image.access.zeros) == (4, True)
+
+
+def transfers(steps: Sequence[Step]) -> list[Send | Receive]:
+    found: list[Send | Receive] = []
+    for step in steps:
+        if isinstance(step, (Send, Receive)):
+            found.append(step)
+        elif isinstance(step, (Repeat, Each)):
+            found += transfers(step.body)
+    return found
+
+
+def test_nothing_is_cut_off_where_no_block_reaches_an_edge() -> None:
+    window = Window(Axis(18, 3, 1, 1, 0, 0, 2, 4), Axis(8, 3, 1, 1, 0, 0, 6), 4, "h", "h", (2, 2))
+    schedule = compiled(window.text(), "toy").schedule
+    moves = [step for engine in schedule.engines.values() for step in transfers(engine.program)]
+    assert {move.access.limits for move in moves} == {()}
+
+
+def spans(rows: Rows, device: str) -> dict[str, tuple[str, ...]]:
+    return {name: engine.span for name, engine in compiled(rows.text(), device).schedule.engines.items()}
+
+
+def test_two_large_operands_take_a_lane_each() -> None:
+    # A memory tile has 6 out-channels: results take 1, and 4 rows of their own are left for one of the two lanes.
+    array = compiled(Rows(128, 64, (4, 8), 2, matrices=2).text(), "npu2")
+    traffic = simulate_function(array).traffic
+    lanes = {stream.name: stream.sender for stream in array.schedule.streams.values()}
+    assert {"l3_to_l2_lane0_i32", "l3_to_l2_lane1_i32"} <= set(lanes)
+    found = {name: engine.span for name, engine in array.schedule.engines.items() if name.startswith("memory_out")}
+    assert sorted(found.values()) == [("column",), ("row", "column")]
+    assert traffic["arg0"].read_bytes == traffic["arg1"].read_bytes == 128 * 64 * 4
+
+
+def test_a_vector_that_all_read_does_not_share_the_matrix_lane() -> None:
+    array = compiled(Rows(128, 64, (4, 8), 2, sums=True).text(), "npu2")
+    sends = {
+        send.access.buffer.name: engine.name
+        for engine in array.schedule.engines.values()
+        for send in transfers(engine.program)
+        if engine.stage is Stage.SHIM_OUT
+    }
+    assert set(sends) == {"arg0", "arg1"}
+    assert sends["arg0"] != sends["arg1"]
+    vector = next(stream for stream in array.schedule.streams.values() if stream.multicast)
+    assert vector.multicast == ("row",)
+
+
+def test_rows_with_channels_of_their_own_need_not_wait_for_each_other() -> None:
+    # Alone, the matrix takes 4 out-channels of each memory tile; with two more operands there is one for all rows.
+    assert spans(Rows(128, 64, (4, 8), 2), "npu2")["memory_out1"] == ("row", "column")
+    assert ("column",) in spans(Rows(128, 64, (4, 8), 2, matrices=3), "npu2").values()
+
+
+def op_count(text: str, device: str) -> int:
+    module = npuflow.parse(text, npuflow.new_context())
+    npuflow.run_pipeline(module, f"npuflow-project-engines{{device={device}}}")
+    return sum(op.name.startswith("npu.") for op in ops_of(module.operation))
+
+
+def test_the_ir_grows_neither_with_sizes_nor_with_the_array() -> None:
+    def window(size: int, grid: tuple[int, int]) -> Window:
+        h = Axis(size, 3, 1, 1, 1, 1, 2, grid[0] * grid[1])
+        return Window(h, Axis(9, 3, 1, 1, 1, 1, 9), 4, "h", "h", grid)
+
+    counts = {
+        op_count(window(64, (2, 2)).text(), "npu1"),
+        op_count(window(256, (4, 4)).text(), "npu1"),
+        op_count(window(1024, (4, 8)).text(), "npu2"),
+    }
+    assert len(counts) == 1
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("ins(%zero8 : i8)", "ins(%one8 : i8)", "outside of L1 with other than zeros"),
+        ("(o) -> (0, o)>(%oh)", "(o) -> (o, -o)>(%oh)", "a maximum or minimum that cannot be scheduled"),
+        ("[%lowh, %loww, 0]", "[0, %loww, 0]", "size 0 of memref.subview, .*min.* from 0 on, cannot be scheduled"),
+        ("[%qh, %qw, %pc]", "[%qh, %qh, %pc]", "not divided evenly over 2 places"),
+        ("(x * 2 + y) * 2", "(x * 2 + y) * 1", "parts of l2_2 are 2 indices apart, and cores that write it reach 3"),
+    ],
+)
+def test_what_cannot_be_scheduled_says_so(old: str, new: str, said: str) -> None:
+    window = Window(Axis(16, 3, 1, 1, 1, 1, 2, 4), Axis(6, 3, 1, 1, 1, 1, 6), 4, "h", "h", (2, 2))
+    text = window.text().replace("%zero8 =", "%one8 = arith.constant 1 : i8\n  %zero8 =")
+    assert old in text
+    with pytest.raises(npuflow.InputError, match=said):
+        compiled(text.replace(old, new), "toy")

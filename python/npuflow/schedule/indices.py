@@ -64,10 +64,7 @@ class Bounds:
         return others[0] if len(others) == 1 else self._named(_Bound(bound.is_largest, others))
 
     def _named(self, bound: _Bound) -> Affine:
-        for name, known in self._bounds.items():
-            if known == bound:
-                return Affine.counter(name)
-        name = f"{'max' if bound.is_largest else 'min'}({len(self._bounds)})"
+        name = f"{'max' if bound.is_largest else 'min'}({', '.join(map(str, bound.options))})"
         self._bounds[name] = bound
         return Affine.counter(name)
 

@@ -106,10 +106,12 @@ class _Projection:
 
     def add_buffers(self) -> None:
         nest = self.nest
-        for buffer in (*nest.arguments, *nest.constants, *nest.results, *nest.intermediates):
+        moved = {id(end.buffer) for s, _ in walk(nest.body) if isinstance(s, Transfer) for end in (s.source, s.target)}
+        intermediates = [buffer for buffer in nest.intermediates if id(buffer) in moved]
+        for buffer in (*nest.arguments, *nest.constants, *nest.results, *intermediates):
             self.schedule.add_buffer(self._buffer(buffer, 3, (), buffer.shape, 1))
         for statement, _ in walk(self.nest.body):
-            if not isinstance(statement, Allocate):
+            if not isinstance(statement, Allocate) or id(statement.buffer) not in self.rings:
                 continue
             buffer = statement.buffer
             depth = self.depths.get(buffer.name, 1)

@@ -16,12 +16,8 @@ from npuflow.schedule.views import View, limit_of, padded_size, swapped, tiled, 
 
 def read_copy(op: ir.Operation, source: View, target: View, pads: bool) -> Transfer:
     """memref.copy; where it `pads`, it goes through all of the target's piece, and what doesn't exist is zeros."""
-    for d, (one, other) in enumerate(zip(source.extents, target.extents)):
-        if one.lower != other.lower:
-            what = (
-                f"dimension {d} of {op.name} begins after {one.lower or 0} indices here, after {other.lower or 0} there"
-            )
-            raise fail(op, what, "begin both sides after as many indices of padding")
+    lowers = [[extent.lower for extent in view.extents] for view in (source, target)]
+    assert lowers[0] == lowers[1], "one size on both sides cancels only the same maximum"
     if pads:
         return _padded_copy(op, source, target)
     widens = (source.buffer.space, target.buffer.space) == (L2, L3)
