@@ -2,8 +2,8 @@
 
 Integers take their type's full range: two's complement wraps on both sides alike, so that overflow in an accumulator is
 compared as well. Floats are uniform in [-1, 1): sums of products then stay far from overflow, and their rounding errors
-are of the size that the bounds of `compare` state. Functions that divide by an argument or index with one need data of
-their own.
+are of the size that the bounds of `compare` state. Where a function divides integers, none is zero or the smallest of
+its type, by which dividing is undefined. Functions that index with an argument need data of their own.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from npuflow.bindings import ir
 from npuflow.execute.arrays import Array, ArraySpec, is_float
+from npuflow.execute.guard_divisions import divides_integers
 
 
 def random_array(spec: ArraySpec, seed: int, position: int = 0) -> Array:
@@ -29,3 +31,16 @@ def random_array(spec: ArraySpec, seed: int, position: int = 0) -> Array:
 def random_arrays(specs: Sequence[ArraySpec], seed: int) -> list[Array]:
     """One array per spec."""
     return [random_array(spec, seed, position) for position, spec in enumerate(specs)]
+
+
+def arrays_for(function: ir.Operation, specs: Sequence[ArraySpec], seed: int) -> list[Array]:
+    """One array per argument of a function; integers without zeros and the smallest number if it divides any."""
+    arrays = random_arrays(specs, seed)
+    if not divides_integers(function):
+        return arrays
+    return [_divisible(array) if np.issubdtype(array.dtype, np.signedinteger) else array for array in arrays]
+
+
+def _divisible(array: Array) -> Array:
+    bad = (array == 0) | (array == np.iinfo(array.dtype).min)
+    return np.where(bad, np.asarray(1, array.dtype), array)

@@ -17,6 +17,7 @@ from npuflow.core.passes import fail, ops_of
 from npuflow.errors import Diagnostic, InputError, Severity
 from npuflow.execute.arrays import Signature, signature_of
 from npuflow.execute.clone import clone_function, function_of, run_passes
+from npuflow.execute.guard_divisions import guard_divisions
 from npuflow.execute.lower_movements import lower_movements
 from npuflow.execute.order_loops import order_loops
 from npuflow.execute.poison import drop_deallocations, poison_buffers
@@ -80,6 +81,7 @@ def lower_to_llvm(module: ir.Operation, function: str, *, poison: bool) -> Lower
         run_passes(copy, _TO_GENERICS)
         order_loops(copy)
         run_passes(copy, _TO_LOOPS)
+        guard_divisions(copy.operation)
         run_passes(copy, _TO_LLVM)
         _check_llvm(copy)
     return Lowered(copy, signature)

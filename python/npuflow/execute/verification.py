@@ -13,7 +13,7 @@ from npuflow.errors import UsageError, unknown_name
 from npuflow.execute.arrays import Array, ArraySpec, Signature, functions_of, signature_of
 from npuflow.execute.bounds import Bound, bounds_of
 from npuflow.execute.compare import Comparison, compare
-from npuflow.execute.data import random_arrays
+from npuflow.execute.data import arrays_for
 from npuflow.execute.jit import DEFAULT_TIME_LIMIT_SECONDS, Execution, compile_function
 from npuflow.execute.lowering import NotExecutableError
 from npuflow.execute.oracle import run_iree
@@ -92,7 +92,7 @@ def make_references(module: ir.Operation, function: str, seed: int, judge: Judge
 
 def _reference(module: ir.Operation, function: ir.Operation, seed: int, judge: Judge) -> Reference:
     signature = signature_of(function)
-    inputs = random_arrays(signature.inputs, seed)
+    inputs = arrays_for(function, signature.inputs, seed)
     if judge is Judge.IREE:
         expected = run_iree(module, signature, inputs)
     else:

@@ -12,7 +12,7 @@ from npuflow.core.passes import fail
 from npuflow.dialect.context import new_context
 from npuflow.errors import Diagnostic, Severity, nearest, with_hint
 from npuflow.execute.arrays import ArraySpec, Signature, functions_of, signature_of
-from npuflow.execute.data import random_arrays
+from npuflow.execute.data import arrays_for
 from npuflow.execute.lowering import NotExecutableError
 from npuflow.execute.verification import Judge, Reference, make_references
 from npuflow.simulate.compiled import CompiledFunction, execute_function
@@ -81,7 +81,7 @@ class Checks:
         if skipped is not None:
             return Verified.skipped(skipped)
         self.on_step(f"executing @{subject.name}")
-        execution = execute_function(subject.compiled, random_arrays(subject.compiled.signature.inputs, self.seed))
+        execution = execute_function(subject.compiled, arrays_for(subject.compiled.op, subject.compiled.signature.inputs, self.seed))
         if subject.text is None:
             return judge_alone(execution)
         self.on_step(f"computing @{subject.name} with IREE")
