@@ -39,7 +39,7 @@ def test_what_is_undefined_gives_a_number() -> None:
         module = ir.Module.parse(PROGRAM.format(op="arith.divsi"))
         x = np.full((13, 7), np.iinfo(np.int32).min, np.int32)
         y = np.where(np.arange(91).reshape(13, 7) % 2, np.int32(-1), np.int32(0))
-        (result,) = compile_function(module.operation, "divide").run([x, y]).outputs
+        (result,) = compile_function(module.operation, "divide").run([x, y]).results
     assert result.shape == (13, 7)
 
 
