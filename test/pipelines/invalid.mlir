@@ -39,19 +39,6 @@ func.func @quantized(%a: tensor<8x8xi8>, %z: i32, %c: tensor<8x8xi32>) -> tensor
 
 // -----
 
-// In front of a matmul nothing elementwise is fused.
-func.func @relu_in_front(%a: tensor<8x8xf32>, %c: tensor<8x8xf32>) -> tensor<8x8xf32> {
-  %zero = arith.constant 0.0 : f32
-  %e = tensor.empty() : tensor<8x8xf32>
-  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<8x8xf32>) -> tensor<8x8xf32>
-  // expected-error @below {{elementwise linalg.generic reads no matmul's result; hint: put it behind a matmul}}
-  %p = linalg.max ins(%a, %f : tensor<8x8xf32>, tensor<8x8xf32>) outs(%e : tensor<8x8xf32>) -> tensor<8x8xf32>
-  %r = linalg.matmul ins(%p, %a : tensor<8x8xf32>, tensor<8x8xf32>) outs(%c : tensor<8x8xf32>) -> tensor<8x8xf32>
-  return %r : tensor<8x8xf32>
-}
-
-// -----
-
 func.func @memref(%a: memref<8x8xf32>) {
   // expected-error @below {{linalg.matmul works on memrefs (memref<8x8xf32>); hint: give the program on tensors}}
   linalg.matmul ins(%a, %a : memref<8x8xf32>, memref<8x8xf32>) outs(%a : memref<8x8xf32>)
