@@ -34,6 +34,7 @@ from npuflow.target import Device
 _OTHER = "other"
 # Ops that say what an op of linalg does.
 _PARTS = ("linalg.yield", "linalg.index")
+_CONSTANT = ("linalg.fill", "linalg.yield")
 
 
 @dataclass(frozen=True)
@@ -140,6 +141,9 @@ def _check_bufferized(function: ir.Operation) -> None:
     if tensors:
         what = f"@{function.opview.name.value} still works on {tensors[0]} where the pipeline ends"
         raise fail(function, what, "use a pipeline that ends in memrefs, as npuflow-stream-k")
+    if not any(op.name.startswith("linalg.") and op.name not in _CONSTANT for op in ops_of(function)):
+        what = f"@{function.opview.name.value} computes nothing: all that it returns is given or constant"
+        raise fail(function, what, "leave it out, or let it compute something")
     if not any(op.name == "memref.alloc" and _is_on_chip(op) for op in ops_of(function)):
         what = f"@{function.opview.name.value} has no buffer in L1 or L2 where the pipeline ends"
         raise fail(function, what, "use a pipeline that moves data into the array, as npuflow-stream-k")

@@ -1,0 +1,116 @@
+// What keeps an op that is no matmul from being tiled, each with its way out.
+// RUN: npuflow-opt %s --npuflow-check-input --verify-diagnostics --split-input-file
+
+#same = affine_map<(d0) -> (d0)>
+func.func @no_sum(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %o = tensor.empty() : tensor<8xf32>
+  // expected-error @below {{linalg.generic has an indexing map that is no sum of loops; hint: index by sums of positive multiples of loops}}
+  %q = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0 floordiv 2)>, #same], iterator_types = ["parallel"]} ins(%x : tensor<8xf32>) outs(%o : tensor<8xf32>) {
+  ^bb0(%a: f32, %out: f32):
+    %r = math.exp %a : f32
+    linalg.yield %r : f32
+  } -> tensor<8xf32>
+  return %q : tensor<8xf32>
+}
+
+// -----
+
+#same = affine_map<(d0) -> (d0)>
+func.func @backwards(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %o = tensor.empty() : tensor<8xf32>
+  // expected-error @below {{linalg.generic has an indexing map that is no sum of loops}}
+  %q = linalg.generic {indexing_maps = [affine_map<(d0) -> (7 - d0)>, #same], iterator_types = ["parallel"]} ins(%x : tensor<8xf32>) outs(%o : tensor<8xf32>) {
+  ^bb0(%a: f32, %out: f32):
+    %r = math.exp %a : f32
+    linalg.yield %r : f32
+  } -> tensor<8xf32>
+  return %q : tensor<8xf32>
+}
+
+// -----
+
+#same = affine_map<(d0) -> (d0)>
+func.func @position(%x: tensor<8xi32>) -> tensor<8xi32> {
+  %o = tensor.empty() : tensor<8xi32>
+  // expected-error @below {{linalg.generic computes with the position of an element (linalg.index); hint: give the positions as a tensor operand; a core doesn't know where its tile lies}}
+  %q = linalg.generic {indexing_maps = [#same, #same], iterator_types = ["parallel"]} ins(%x : tensor<8xi32>) outs(%o : tensor<8xi32>) {
+  ^bb0(%a: i32, %out: i32):
+    %i = linalg.index 0 : index
+    %j = arith.index_cast %i : index to i32
+    %r = arith.addi %a, %j : i32
+    linalg.yield %r : i32
+  } -> tensor<8xi32>
+  return %q : tensor<8xi32>
+}
+
+// -----
+
+#same = affine_map<(d0) -> (d0)>
+func.func @gather(%x: tensor<8xi32>, %table: tensor<8xf32>) -> tensor<8xf32> {
+  %o = tensor.empty() : tensor<8xf32>
+  // expected-error @below {{linalg.generic reads a tensor from inside of its body (tensor.extract); hint: make the tensor an operand}}
+  %q = linalg.generic {indexing_maps = [#same, #same], iterator_types = ["parallel"]} ins(%x : tensor<8xi32>) outs(%o : tensor<8xf32>) {
+  ^bb0(%a: i32, %out: f32):
+    %i = arith.index_cast %a : i32 to index
+    %r = tensor.extract %table[%i] : tensor<8xf32>
+    linalg.yield %r : f32
+  } -> tensor<8xf32>
+  return %q : tensor<8xf32>
+}
+
+// -----
+
+func.func @scalar(%x: tensor<8xf32>, %s: f32) -> tensor<8xf32> {
+  %o = tensor.empty() : tensor<8xf32>
+  // expected-error @below {{linalg.generic reads a scalar argument; hint: make it a tensor of one element}}
+  %q = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> ()>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} ins(%x, %s : tensor<8xf32>, f32) outs(%o : tensor<8xf32>) {
+  ^bb0(%a: f32, %b: f32, %out: f32):
+    %r = arith.mulf %a, %b : f32
+    linalg.yield %r : f32
+  } -> tensor<8xf32>
+  return %q : tensor<8xf32>
+}
+
+// -----
+
+#same = affine_map<(d0, d1) -> (d0, d1)>
+func.func @scatter(%x: tensor<4x4xf32>, %o: tensor<7xf32>) -> tensor<7xf32> {
+  // expected-error @below {{linalg.generic writes along sums of loops; hint: write along loops, each at most once}}
+  %q = linalg.generic {indexing_maps = [#same, affine_map<(d0, d1) -> (d0 + d1)>], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<4x4xf32>) outs(%o : tensor<7xf32>) {
+  ^bb0(%a: f32, %out: f32):
+    %r = arith.addf %a, %out : f32
+    linalg.yield %r : f32
+  } -> tensor<7xf32>
+  return %q : tensor<7xf32>
+}
+
+// -----
+
+func.func @padding_alone(%x: tensor<8xf32>) -> tensor<10xf32> {
+  %zero = arith.constant 0.0 : f32
+  // expected-error @below {{tensor.pad is read by func.return; hint: let linalg ops that are no matmuls read it}}
+  %p = tensor.pad %x low[1] high[1] {
+  ^bb0(%i: index):
+    tensor.yield %zero : f32
+  } : tensor<8xf32> to tensor<10xf32>
+  return %p : tensor<10xf32>
+}
+
+// -----
+
+#same = affine_map<(d0) -> (d0)>
+func.func @padding_by_ones(%x: tensor<8xf32>) -> tensor<10xf32> {
+  %one = arith.constant 1.0 : f32
+  // expected-error @below {{tensor.pad adds something else than zeros; hint: pad with a constant zero}}
+  %p = tensor.pad %x low[1] high[1] {
+  ^bb0(%i: index):
+    tensor.yield %one : f32
+  } : tensor<8xf32> to tensor<10xf32>
+  %o = tensor.empty() : tensor<10xf32>
+  %q = linalg.generic {indexing_maps = [#same, #same], iterator_types = ["parallel"]} ins(%p : tensor<10xf32>) outs(%o : tensor<10xf32>) {
+  ^bb0(%a: f32, %out: f32):
+    %r = math.exp %a : f32
+    linalg.yield %r : f32
+  } -> tensor<10xf32>
+  return %q : tensor<10xf32>
+}

@@ -1,0 +1,244 @@
+"""Draws operator programs: any family and attributes, awkward sizes (1, primes, one off a multiple, larger than L1)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from hypothesis import strategies as st
+
+from npuflow.execute.operator_chains import AttentionScores, ConvolutionPair
+from npuflow.execute.operator_moves import Cast, Reshaped, Turned
+from npuflow.execute.operator_products import Kind, Product
+from npuflow.execute.operator_rows import Centre, Elementwise, Norm, Pairwise, Reduction, Softmax
+from npuflow.execute.operator_steps import NARROWING, Step, is_possible
+from npuflow.execute.operator_windows import CONVOLUTIONS, POOLINGS, Convolution, Layout, Pool, Pooling, Windows
+from npuflow.execute.operators import OperatorProgram
+from npuflow.execute.programs import TYPES, Types
+
+PIPELINES = ("npuflow-stream-k", "npuflow-pad-pack", "npuflow-pack-peel")
+DEVICES = {"toy": (2, 2), "npu1": (4, 4), "npu2": (4, 8)}
+FLOATS = (Types("bf16", "f32"), Types("f32", "f32"))
+SAME = (*TYPES, Types("i8", "i8"), Types("i16", "i16"), Types("bf16", "bf16"))
+
+# An elementwise function of an unbounded sum could overflow.
+_BOUNDED_ONLY = frozenset({Step.EXP})
+_MOST_ELEMENTS = 40_000
+_LARGE = (1021, 4099, 20011)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A program, and where and how it is to be compiled."""
+
+    program: OperatorProgram
+    device: str
+    pipeline: str
+    options: str
+
+    @property
+    def text(self) -> str:
+        return f"{self.pipeline}{{device={self.device}{self.options}}}"
+
+    def __str__(self) -> str:
+        return f"{self.program} | {self.text}"
+
+
+@st.composite
+def cases(draw: st.DrawFn, programs: st.SearchStrategy[OperatorProgram]) -> Case:
+    device = draw(st.sampled_from(sorted(DEVICES)))
+    rows, columns = DEVICES[device]
+    options = f" grid={draw(st.integers(1, rows))},{draw(st.integers(1, columns))}" if draw(st.booleans()) else ""
+    return Case(draw(programs), device, draw(st.sampled_from(PIPELINES)), options)
+
+
+@st.composite
+def shapes(draw: st.DrawFn, low: int, high: int, most: int = _MOST_ELEMENTS) -> tuple[int, ...]:
+    """Sizes whose product is bounded; sometimes one of them is larger than what L1 holds."""
+    size = st.one_of(st.just(1), st.integers(1, 8), st.sampled_from([13, 16, 17, 31, 33, 63, 65]))
+    found = draw(st.lists(size, min_size=low, max_size=high))
+    if found and draw(st.integers(0, 3)) == 0:
+        found[draw(st.integers(0, len(found) - 1))] = draw(st.sampled_from(_LARGE))
+    return bounded(found, most)
+
+
+def bounded(sizes: Sequence[int], most: int) -> tuple[int, ...]:
+    """The sizes, the smaller of them cut until their product is at most `most`."""
+    found = list(sizes)
+    while prod(found) > most:
+        cut = min((i for i, size in enumerate(found) if size > 1), key=lambda i: found[i])
+        found[cut] //= 2
+    return tuple(found)
+
+
+@st.composite
+def tails(draw: st.DrawFn, element: str, without: frozenset[Step] = _BOUNDED_ONLY) -> tuple[Step, ...]:
+    possible = [step for step in Step if is_possible(step, element) and step not in without]
+    wide = [step for step in possible if step not in NARROWING]
+    found = draw(st.lists(st.sampled_from(wide), unique=True, max_size=3))
+    last = draw(st.sampled_from([None, *(step for step in possible if step in NARROWING)]))
+    return (*found, *([last] if last is not None else []))
+
+
+@st.composite
+def windows(draw: st.DrawFn, results: Sequence[int], most_kernel: int = 4) -> Windows:
+    """Windows that leave at least one element of the image beside its padding."""
+    parts = []
+    for size in results:
+        kernel, stride = draw(st.integers(1, most_kernel)), draw(st.sampled_from([1, 1, 2, 3]))
+        dilation = draw(st.sampled_from([1, 1, 2]))
+        span = (size - 1) * stride + (kernel - 1) * dilation + 1
+        low = draw(st.integers(0, min(kernel - 1, span - 1)))
+        high = draw(st.integers(0, min(kernel - 1, span - 1 - low)))
+        parts.append((kernel, stride, dilation, low, high))
+    return Windows(*(tuple(values) for values in zip(*parts)))
+
+
+def sized(layout: Layout, sizes: dict[str, int]) -> tuple[tuple[str, int], ...]:
+    letters = (d for d in layout.result + layout.image + layout.filter if d in sizes)
+    return tuple((letter, sizes[letter]) for letter in dict.fromkeys(letters))
+
+
+@st.composite
+def convolutions(draw: st.DrawFn) -> Convolution:
+    layout = draw(st.sampled_from(CONVOLUTIONS))
+    channels = st.one_of(st.just(1), st.integers(2, 20), st.sampled_from([31, 33]))
+    few = st.sampled_from([1, 1, 2, 3])
+    extents = st.one_of(st.integers(1, 9), st.sampled_from([1, 13, 17]))
+    drawn = {letter: draw(channels if letter in "cf" else few if letter in "ngm" else extents) for letter in "nhwcfgm"}
+    results = [drawn[letter] for letter in layout.spatial]
+    types = Types("i8", "i32") if layout.is_quantised else draw(st.sampled_from(TYPES))
+    return Convolution(
+        layout,
+        sized(layout, drawn),
+        draw(windows(results)),
+        types,
+        by_name=draw(st.booleans()),
+        tails=draw(tails(types.accumulator)),
+        one_op_per_tail=draw(st.booleans()),
+    )
+
+
+@st.composite
+def poolings(draw: st.DrawFn) -> Pooling:
+    layout = draw(st.sampled_from(POOLINGS))
+    drawn = {"n": draw(st.sampled_from([1, 2])), "c": draw(st.sampled_from([1, 3, 16, 33]))}
+    drawn.update({letter: draw(st.integers(1, 17)) for letter in "hw"})
+    element = draw(st.sampled_from(["i8", "i32", "bf16", "f32"]))
+    found = draw(windows([drawn[letter] for letter in layout.spatial]))
+    is_mean = layout.op.endswith("sum") and element in ("i32", "f32") and draw(st.booleans())
+    return Pooling(layout, sized(layout, drawn), found, element, is_mean, tails=draw(tails(element)))
+
+
+@st.composite
+def products(draw: st.DrawFn) -> Product:
+    kind = draw(st.sampled_from(Kind))
+    types = draw(st.sampled_from([*TYPES, Types("i8", "f32")]))
+    sizes = draw(shapes(len(kind.loops), len(kind.loops), 20 * _MOST_ELEMENTS))
+    operands = kind.letters[:2]
+    while (
+        max(prod(size for loop, size in zip(kind.loops, sizes) if loop in dims) for dims in operands) > _MOST_ELEMENTS
+    ):
+        sizes = bounded(sizes, prod(sizes) // 2)
+    head = types == Types("i8", "f32") or draw(st.booleans())
+    return Product(
+        kind,
+        kind.sizes_of(*sizes),
+        types,
+        by_name=draw(st.booleans()),
+        head=head,
+        tails=draw(tails(types.accumulator)),
+        one_op_per_tail=draw(st.booleans()),
+    )
+
+
+@st.composite
+def elementwise(draw: st.DrawFn) -> Elementwise:
+    shape = draw(shapes(0, 4))
+    every = tuple(range(len(shape)))
+    some = st.lists(st.sampled_from(every), unique=True).map(tuple) if every else st.just(())
+    inputs = (every, *draw(st.lists(st.one_of(st.just(every), some), max_size=3)))
+    types = draw(st.sampled_from(SAME))
+    after = draw(tails(types.accumulator, frozenset()))
+    by_name = draw(st.booleans())
+    return Elementwise(shape, inputs, draw(st.sampled_from(Pairwise)), types, by_name, tails=after)
+
+
+@st.composite
+def reductions(draw: st.DrawFn) -> Reduction:
+    shape = draw(shapes(1, 4))
+    dims = draw(st.lists(st.sampled_from(range(len(shape))), unique=True, min_size=1))
+    types = draw(st.sampled_from(TYPES))
+    return Reduction(
+        shape, tuple(sorted(dims)), draw(st.sampled_from(Pool)), types, tails=draw(tails(types.accumulator))
+    )
+
+
+@st.composite
+def softmaxes(draw: st.DrawFn) -> Softmax:
+    shape = draw(shapes(1, 4))
+    types = draw(st.sampled_from(FLOATS))
+    after = draw(st.sampled_from([(), (Step.TRUNCATE,), (Step.SCALE,), (Step.QUANTISE,)]))
+    return Softmax(shape, draw(st.integers(0, len(shape) - 1)), types, draw(st.booleans()), tails=after)
+
+
+@st.composite
+def norms(draw: st.DrawFn) -> Norm:
+    after = draw(st.sampled_from([(), (Step.TRUNCATE,), (Step.RESIDUAL,), (Step.SILU, Step.TRUNCATE)]))
+    return Norm(draw(shapes(1, 3)), draw(st.sampled_from(Centre)), draw(st.sampled_from(FLOATS)), tails=after)
+
+
+@st.composite
+def transposes(draw: st.DrawFn) -> Turned:
+    shape = draw(shapes(1, 4))
+    element = draw(st.sampled_from(["i8", "i16", "i32", "bf16", "f32"]))
+    permutation = tuple(draw(st.permutations(range(len(shape)))))
+    return Turned(shape, permutation, element, draw(st.booleans()), tails=draw(tails(element)))
+
+
+@st.composite
+def reshapes(draw: st.DrawFn) -> Reshaped:
+    shape = draw(shapes(1, 4))
+    cuts = sorted(draw(st.sets(st.integers(1, len(shape) - 1)))) if len(shape) > 1 else []
+    groups = tuple(tuple(range(a, b)) for a, b in zip([0, *cuts], [*cuts, len(shape)]))
+    element = draw(st.sampled_from(["i8", "i32", "bf16", "f32"]))
+    after = draw(tails(element))
+    return Reshaped(shape, groups, element, draw(st.booleans()), draw(st.booleans()), tails=after)
+
+
+@st.composite
+def casts(draw: st.DrawFn) -> Cast:
+    types = draw(st.sampled_from([*SAME, Types("i8", "f32"), Types("i32", "f32"), Types("f32", "bf16")]))
+    after = draw(tails(types.accumulator))
+    return Cast(draw(shapes(1, 3)), types, after or (Step.SCALE,))
+
+
+@st.composite
+def convolution_pairs(draw: st.DrawFn) -> ConvolutionPair:
+    channels = tuple(draw(st.integers(1, 17)) for _ in range(3))
+    h, w = draw(st.integers(1, 9)), draw(st.integers(1, 9))
+    kernel = draw(st.integers(1, min(3, h, w)))
+    return ConvolutionPair(h, w, channels, kernel, draw(st.sampled_from([*TYPES[:1], *TYPES[2:]])))
+
+
+@st.composite
+def attention_scores(draw: st.DrawFn) -> AttentionScores:
+    sizes = [draw(st.one_of(st.integers(1, 9), st.sampled_from([31, 33, 64]))) for _ in range(3)]
+    return AttentionScores(*sizes, draw(st.sampled_from(FLOATS)))
+
+
+FAMILIES: dict[type[OperatorProgram], st.SearchStrategy[OperatorProgram]] = {
+    Convolution: convolutions(),
+    Pooling: poolings(),
+    Product: products(),
+    Elementwise: elementwise(),
+    Reduction: reductions(),
+    Softmax: softmaxes(),
+    Norm: norms(),
+    Turned: transposes(),
+    Reshaped: reshapes(),
+    Cast: casts(),
+    ConvolutionPair: convolution_pairs(),
+    AttentionScores: attention_scores(),
+}

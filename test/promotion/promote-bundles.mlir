@@ -1,0 +1,102 @@
+// What cores share goes into L2 once per block, a core's part of it into L1; what ops make for each other stays in L1.
+// RUN: npuflow-opt %s --npuflow-promote-bundles --canonicalize --cse --split-input-file | filecheck %s
+
+#rows = affine_map<(d0, d1) -> (d0)>
+#same = affine_map<(d0, d1) -> (d0, d1)>
+
+// CHECK-LABEL: func.func @two_ops
+// CHECK:         %[[IN:.*]] = bufferization.alloc_tensor() {memory_space = 1 : i64} : tensor<64x32xf32>
+// CHECK:         %[[BLOCK:.*]] = linalg.copy ins(%arg0 : tensor<64x32xf32>) outs(%[[IN]]
+// CHECK:         %[[OUT:.*]] = bufferization.alloc_tensor() {memory_space = 1 : i64} : tensor<64x32xf32>
+// CHECK:         %[[ALL:.*]] = scf.forall (%{{.*}}, %{{.*}}) in (2, 2) shared_outs(%[[SHARED:.*]] = %[[OUT]])
+// CHECK:           %[[PART:.*]] = tensor.extract_slice %[[BLOCK]][%[[PLACE:.*]], 0] [16, 32]
+// CHECK:           %[[BUFFER:.*]] = bufferization.alloc_tensor() {memory_space = 2 : i64} : tensor<16x32xf32>
+// CHECK:           %[[TILE:.*]] = linalg.copy ins(%[[PART]] : tensor<16x32xf32>) outs(%[[BUFFER]]
+// CHECK:           %[[SUM:.*]] = linalg.generic {{.*}}ins(%[[TILE]] : tensor<16x32xf32>)
+// Read again, moved once.
+// CHECK-NOT:       linalg.copy
+// CHECK:           %[[DONE:.*]] = linalg.generic {{.*}}ins(%[[TILE]], %[[SUM]] :
+// CHECK:           %[[TARGET:.*]] = tensor.extract_slice %[[SHARED]][%[[PLACE]], 0] [16, 32]
+// CHECK:           linalg.copy ins(%[[DONE]] : tensor<16x32xf32>) outs(%[[TARGET]]
+// CHECK:         linalg.copy ins(%[[ALL]] : tensor<64x32xf32>)
+func.func @two_ops(%x: tensor<64x32xf32>) -> tensor<64x32xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<64x32xf32>
+  %r = scf.forall (%y, %c) in (2, 2) shared_outs(%out = %e) -> (tensor<64x32xf32>) {
+    %place = affine.apply affine_map<()[s0, s1] -> (s0 * 16 + s1 * 32)>()[%y, %c]
+    %tile = tensor.extract_slice %x[%place, 0] [16, 32] [1, 1] : tensor<64x32xf32> to tensor<16x32xf32>
+    %se = tensor.empty() : tensor<16xf32>
+    %f = linalg.fill ins(%zero : f32) outs(%se : tensor<16xf32>) -> tensor<16xf32>
+    %s = linalg.generic {indexing_maps = [#same, #rows], iterator_types = ["parallel", "reduction"]} ins(%tile : tensor<16x32xf32>) outs(%f : tensor<16xf32>) attrs = {npu.bundle = 0} {
+    ^bb0(%a: f32, %sum: f32):
+      %1 = arith.addf %sum, %a : f32
+      linalg.yield %1 : f32
+    } -> tensor<16xf32>
+    %qe = tensor.empty() : tensor<16x32xf32>
+    %q = linalg.generic {indexing_maps = [#same, #rows, #same], iterator_types = ["parallel", "parallel"]} ins(%tile, %s : tensor<16x32xf32>, tensor<16xf32>) outs(%qe : tensor<16x32xf32>) attrs = {npu.bundle = 0} {
+    ^bb0(%a: f32, %sum: f32, %o: f32):
+      %1 = arith.divf %a, %sum : f32
+      linalg.yield %1 : f32
+    } -> tensor<16x32xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %q into %out[%place, 0] [16, 32] [1, 1] : tensor<16x32xf32> into tensor<64x32xf32>
+    }
+  } {mapping = [#gpu.thread<y>, #gpu.thread<x>]}
+  return %r : tensor<64x32xf32>
+}
+
+// -----
+
+#same = affine_map<(d0) -> (d0)>
+
+// What no loop over blocks changes is moved in front of all of them; what no kernel reads isn't moved at all.
+// CHECK-LABEL: func.func @outermost
+// CHECK:         %[[ONCE:.*]] = linalg.copy ins(%arg1 : tensor<4xf32>)
+// CHECK:         scf.for
+// CHECK:           linalg.copy ins(%{{.*}} : tensor<8xf32>)
+// CHECK:           scf.forall
+// CHECK-NOT:         linalg.copy ins(%arg2
+// CHECK:             linalg.copy ins(%[[ONCE]] : tensor<4xf32>)
+// CHECK:             linalg.generic
+func.func @outermost(%x: tensor<32xf32>, %w: tensor<4xf32>, %unused: tensor<4xf32>) -> tensor<32xf32> {
+  %c0 = arith.constant 0 : index
+  %c8 = arith.constant 8 : index
+  %c32 = arith.constant 32 : index
+  %e = tensor.empty() : tensor<32xf32>
+  %r = scf.for %b = %c0 to %c32 step %c8 iter_args(%all = %e) -> (tensor<32xf32>) {
+    %block = tensor.extract_slice %x[%b] [8] [1] : tensor<32xf32> to tensor<8xf32>
+    %be = tensor.empty() : tensor<8xf32>
+    %t = scf.forall (%y, %c) in (1, 2) shared_outs(%out = %be) -> (tensor<8xf32>) {
+      %place = affine.apply affine_map<()[s0] -> (s0 * 4)>()[%c]
+      %tile = tensor.extract_slice %block[%place] [4] [1] : tensor<8xf32> to tensor<4xf32>
+      %te = tensor.empty() : tensor<4xf32>
+      %q = linalg.generic {indexing_maps = [#same, #same, #same, #same], iterator_types = ["parallel"]} ins(%tile, %w, %unused : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) outs(%te : tensor<4xf32>) attrs = {npu.bundle = 0} {
+      ^bb0(%a: f32, %s: f32, %u: f32, %o: f32):
+        %1 = arith.mulf %a, %s : f32
+        linalg.yield %1 : f32
+      } -> tensor<4xf32>
+      scf.forall.in_parallel {
+        tensor.parallel_insert_slice %q into %out[%place] [4] [1] : tensor<4xf32> into tensor<8xf32>
+      }
+    } {mapping = [#gpu.thread<y>, #gpu.thread<x>]}
+    %n = tensor.insert_slice %t into %all[%b] [8] [1] : tensor<8xf32> into tensor<32xf32>
+    scf.yield %n : tensor<32xf32>
+  }
+  return %r : tensor<32xf32>
+}
+
+// -----
+
+// Grids without bundles are others' business.
+// CHECK-LABEL: func.func @nothing
+// CHECK-NOT:     alloc_tensor
+func.func @nothing(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %r = scf.forall (%y) in (2) shared_outs(%out = %x) -> (tensor<8xf32>) {
+    %place = affine.apply affine_map<()[s0] -> (s0 * 4)>()[%y]
+    %tile = tensor.extract_slice %x[%place] [4] [1] : tensor<8xf32> to tensor<4xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %tile into %out[%place] [4] [1] : tensor<4xf32> into tensor<8xf32>
+    }
+  }
+  return %r : tensor<8xf32>
+}

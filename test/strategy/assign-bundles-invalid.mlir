@@ -1,0 +1,105 @@
+// What a strategy says wrongly of a bundle, and what fits no core.
+// RUN: npuflow-opt %s --npuflow-assign-bundles=device=toy --verify-diagnostics --split-input-file
+
+#same = affine_map<(d0, d1) -> (d0, d1)>
+func.func @malformed(%x: tensor<64x32xf32>) -> tensor<64x32xf32> {
+  %o = tensor.empty() : tensor<64x32xf32>
+  // expected-error @below {{npu.strategy is malformed: unknown field 'tile_l3' (known: grid, spread, tile_l1, order, stream}}
+  %q = linalg.generic {indexing_maps = [#same, #same], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<64x32xf32>) outs(%o : tensor<64x32xf32>) attrs = {npu.strategy = #npu.strategy<{tile_l3 = [1, 1]}>} {
+  ^bb0(%a: f32, %out: f32):
+    linalg.yield %a : f32
+  } -> tensor<64x32xf32>
+  return %q : tensor<64x32xf32>
+}
+
+// -----
+
+#same = affine_map<(d0, d1) -> (d0, d1)>
+func.func @a_number_for_a_list(%x: tensor<64x32xf32>) -> tensor<64x32xf32> {
+  %o = tensor.empty() : tensor<64x32xf32>
+  // expected-error @below {{npu.strategy is malformed: field 'grid' is 4 : i64; field 'tile_l1' is [4, -8]; hint: see npuflow-assign-bundles in the docs}}
+  %q = linalg.generic {indexing_maps = [#same, #same], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<64x32xf32>) outs(%o : tensor<64x32xf32>) attrs = {npu.strategy = #npu.strategy<{grid = 4, tile_l1 = [4, -8]}>} {
+  ^bb0(%a: f32, %out: f32):
+    linalg.yield %a : f32
+  } -> tensor<64x32xf32>
+  return %q : tensor<64x32xf32>
+}
+
+// -----
+
+#same = affine_map<(d0, d1) -> (d0, d1)>
+func.func @lengths(%x: tensor<64x32xf32>) -> tensor<64x32xf32> {
+  %o = tensor.empty() : tensor<64x32xf32>
+  // expected-error @below {{grid has 3 numbers, this bundle needs 2; hint: give 2}}
+  // expected-error @below {{spread has 1 numbers, this bundle needs 2; hint: give 2}}
+  // expected-error @below {{tile_l1 has 1 numbers, this bundle needs 2; hint: give 2}}
+  // expected-error @below {{order has 3 numbers, this bundle needs 2; hint: give 2}}
+  // expected-error @below {{stream has 1 numbers, this bundle needs 0; hint: give 0}}
+  %q = linalg.generic {indexing_maps = [#same, #same], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<64x32xf32>) outs(%o : tensor<64x32xf32>) attrs = {npu.strategy = #npu.strategy<{grid = [1, 1, 1], spread = [0], tile_l1 = [8], order = [0, 1, 2], stream = [4]}>} {
+  ^bb0(%a: f32, %out: f32):
+    linalg.yield %a : f32
+  } -> tensor<64x32xf32>
+  return %q : tensor<64x32xf32>
+}
+
+// -----
+
+#same = affine_map<(d0, d1) -> (d0, d1)>
+func.func @values(%x: tensor<64x32xf32>) -> tensor<64x32xf32> {
+  %o = tensor.empty() : tensor<64x32xf32>
+  // expected-error @below {{grid 3x2 is larger than the 2x2 cores of toy; hint: use at most 2 rows and 2 columns}}
+  // expected-error @below {{spread names loop 2; hint: this bundle's space has loops 0 to 1}}
+  // expected-error @below {{order [1, 1] is no order of 2 loops; hint: name each loop once}}
+  // expected-error @below {{tile_l1 [0, 8] is not positive; hint: sizes start at 1}}
+  %q = linalg.generic {indexing_maps = [#same, #same], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<64x32xf32>) outs(%o : tensor<64x32xf32>) attrs = {npu.strategy = #npu.strategy<{grid = [3, 2], spread = [0, 2], tile_l1 = [0, 8], order = [1, 1]}>} {
+  ^bb0(%a: f32, %out: f32):
+    linalg.yield %a : f32
+  } -> tensor<64x32xf32>
+  return %q : tensor<64x32xf32>
+}
+
+// -----
+
+#same = affine_map<(d0, d1) -> (d0, d1)>
+#rows = affine_map<(d0, d1) -> (d0)>
+func.func @stream(%x: tensor<64x32xf32>, %s: tensor<64xf32>) -> tensor<64xf32> {
+  // expected-error @below {{stream [0] is not positive; hint: sizes start at 1}}
+  %q = linalg.generic {indexing_maps = [#same, #rows], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<64x32xf32>) outs(%s : tensor<64xf32>) attrs = {npu.strategy = #npu.strategy<{stream = [0]}>} {
+  ^bb0(%a: f32, %sum: f32):
+    %r = arith.addf %sum, %a : f32
+    linalg.yield %r : f32
+  } -> tensor<64xf32>
+  return %q : tensor<64xf32>
+}
+
+// -----
+
+// 64 x 128 x 4 bytes in and out; the message names what is largest.
+#same = affine_map<(d0, d1) -> (d0, d1)>
+func.func @too_large(%x: tensor<64x128xf32>) -> tensor<64x128xf32> {
+  %o = tensor.empty() : tensor<64x128xf32>
+  // expected-error @below {{a tile of linalg.generic needs 65536 bytes of a core's L1, which has 32768 (in0 32768, out1 32768); hint: choose smaller tiles}}
+  %q = linalg.generic {indexing_maps = [#same, #same], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<64x128xf32>) outs(%o : tensor<64x128xf32>) attrs = {npu.strategy = #npu.strategy<{tile_l1 = [64, 128]}>} {
+  ^bb0(%a: f32, %out: f32):
+    linalg.yield %a : f32
+  } -> tensor<64x128xf32>
+  return %q : tensor<64x128xf32>
+}
+
+// -----
+
+// A piece of the summed dimension that is too large: 80000 bytes and the sum.
+#same = affine_map<(d0, d1) -> (d0, d1)>
+#rows = affine_map<(d0, d1) -> (d0)>
+func.func @piece(%x: tensor<4x20000xf32>) -> tensor<4xf32> {
+  %zero = arith.constant 0.0 : f32
+  %o = tensor.empty() : tensor<4xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%o : tensor<4xf32>) -> tensor<4xf32>
+  // expected-error @below {{a tile of linalg.generic needs 80004 bytes of a core's L1, which has 32768 (in0 80000, out1 4); hint: cut the dimensions that stay whole inside of a tile}}
+  %q = linalg.generic {indexing_maps = [#same, #rows], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<4x20000xf32>) outs(%f : tensor<4xf32>) attrs = {npu.strategy = #npu.strategy<{stream = [20000]}>} {
+  ^bb0(%a: f32, %sum: f32):
+    %r = arith.addf %sum, %a : f32
+    linalg.yield %r : f32
+  } -> tensor<4xf32>
+  return %q : tensor<4xf32>
+}

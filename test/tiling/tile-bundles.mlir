@@ -1,0 +1,91 @@
+// Loops over blocks, then cores, then pieces of a streamed loop; slices reach over edges by padding.
+// RUN: npuflow-opt %s --npuflow-tile-bundles --canonicalize --cse --split-input-file | filecheck %s
+
+#same = affine_map<(d0, d1) -> (d0, d1)>
+
+// Two blocks of 2x2 tiles along each dimension, cut at the end: 60 = 32 + 28 rows.
+// CHECK-LABEL: func.func @blocks
+// CHECK:         scf.for %[[Y:.*]] = %c0 to %c60 step %c32 iter_args
+// CHECK:           scf.for %[[X:.*]] = %c0 to %c32 step %c16 iter_args(%[[OUT:.*]] =
+// CHECK:             %[[PART:.*]] = tensor.extract_slice %arg0[%[[Y]], %[[X]]] [%[[SIZE:.*]], 16]
+// CHECK:             %[[BLOCK:.*]] = tensor.pad %[[PART]] low[0, 0] high[%{{.*}}, 0]
+// CHECK:             %[[ALL:.*]] = scf.forall (%{{.*}}, %{{.*}}) in (2, 2)
+// CHECK:               %[[TILE:.*]] = tensor.extract_slice %[[BLOCK]][%{{.*}}, %{{.*}}] [16, 8]
+// CHECK:               %[[DONE:.*]] = linalg.generic {{.*}}ins(%[[TILE]] : tensor<16x8xf32>)
+// CHECK:               tensor.parallel_insert_slice %[[DONE]]
+// CHECK:             } {mapping = [#gpu.thread<y>, #gpu.thread<x>]}
+// CHECK:             %[[CUT:.*]] = tensor.extract_slice %[[ALL]][0, 0] [%[[SIZE]], 16]
+// CHECK:             tensor.insert_slice %[[CUT]] into %[[OUT]][%[[Y]], %[[X]]] [%[[SIZE]], 16]
+func.func @blocks(%x: tensor<60x32xf32>) -> tensor<60x32xf32> {
+  %o = tensor.empty() : tensor<60x32xf32>
+  %q = linalg.generic {indexing_maps = [#same, #same], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<60x32xf32>) outs(%o : tensor<60x32xf32>) attrs = {npu.bundle = 0, npu.strategy = #npu.strategy<{grid = [2, 2], order = [0, 1], spread = [0, 1], tile_l1 = [16, 8]}>} {
+  ^bb0(%a: f32, %out: f32):
+    %r = math.exp %a : f32
+    linalg.yield %r : f32
+  } -> tensor<60x32xf32>
+  return %q : tensor<60x32xf32>
+}
+
+// -----
+
+#same = affine_map<(d0, d1) -> (d0, d1)>
+#rows = affine_map<(d0, d1) -> (d0)>
+
+// Rows and columns of cores both follow rows; the sum goes through its row in pieces.
+// CHECK-LABEL: func.func @pieces
+// CHECK-NOT:     scf.for %
+// CHECK:         scf.forall (%[[Y:.*]], %[[X:.*]]) in (2, 2)
+// CHECK:           %[[PLACE:.*]] = affine.apply #[[$MAP:.*]]()[%[[Y]], %[[X]]]
+// CHECK:           %[[ZERO:.*]] = linalg.fill
+// CHECK:           scf.for %[[K:.*]] = %c0 to %c32 step %c8 iter_args(%[[SUM:.*]] = %[[ZERO]])
+// CHECK:             tensor.extract_slice %arg0[%[[PLACE]], %[[K]]] [4, 8]
+// CHECK:             linalg.generic {{.*}}outs(%[[SUM]] : tensor<4xf32>)
+func.func @pieces(%x: tensor<16x32xf32>) -> tensor<16xf32> {
+  %zero = arith.constant 0.0 : f32
+  %o = tensor.empty() : tensor<16xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%o : tensor<16xf32>) -> tensor<16xf32>
+  %q = linalg.generic {indexing_maps = [#same, #rows], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<16x32xf32>) outs(%f : tensor<16xf32>) attrs = {npu.bundle = 0, npu.strategy = #npu.strategy<{grid = [2, 2], order = [0], spread = [0, 0], stream = [8], tile_l1 = [4]}>} {
+  ^bb0(%a: f32, %sum: f32):
+    %r = arith.addf %sum, %a : f32
+    linalg.yield %r : f32
+  } -> tensor<16xf32>
+  return %q : tensor<16xf32>
+}
+
+// -----
+
+// Windows of 3 with stride 2: a block of 4 results reads 9 elements, from one before the tensor on; a core's 2 read 5.
+// CHECK-LABEL: func.func @windows
+// CHECK:         scf.for %[[B:.*]] = %c0 to %c8 step %c4
+// CHECK:           %[[PART:.*]] = tensor.extract_slice %arg0[%[[BEGIN:.*]]] [%{{.*}}]
+// CHECK:           tensor.pad %[[PART]] low[%{{.*}}] high[{{.*}}]
+// CHECK:           : tensor<?xi32> to tensor<9xi32>
+// CHECK:           scf.forall (%{{.*}}, %{{.*}}) in (1, 2)
+// CHECK:             tensor.extract_slice %{{.*}}[%{{.*}}] [5] [1] : tensor<9xi32> to tensor<5xi32>
+func.func @windows(%x: tensor<15xi32>, %w: tensor<3xi32>) -> tensor<8xi32> {
+  %zero = arith.constant 0 : i32
+  %p = tensor.pad %x low[1] high[1] {
+  ^bb0(%i: index):
+    tensor.yield %zero : i32
+  } : tensor<15xi32> to tensor<17xi32>
+  %o = tensor.empty() : tensor<8xi32>
+  %f = linalg.fill ins(%zero : i32) outs(%o : tensor<8xi32>) -> tensor<8xi32>
+  %q = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0 * 2 + d1)>, affine_map<(d0, d1) -> (d1)>, affine_map<(d0, d1) -> (d0)>], iterator_types = ["parallel", "reduction"]} ins(%p, %w : tensor<17xi32>, tensor<3xi32>) outs(%f : tensor<8xi32>) attrs = {npu.bundle = 0, npu.strategy = #npu.strategy<{grid = [1, 2], order = [0], spread = [0, 0], stream = [3], tile_l1 = [2]}>} {
+  ^bb0(%a: i32, %b: i32, %sum: i32):
+    %m = arith.muli %a, %b : i32
+    %r = arith.addi %sum, %m : i32
+    linalg.yield %r : i32
+  } -> tensor<8xi32>
+  return %q : tensor<8xi32>
+}
+
+// -----
+
+// What is in no bundle stays as it is.
+// CHECK-LABEL: func.func @nothing
+// CHECK-NEXT:    linalg.matmul
+// CHECK-NEXT:    return
+func.func @nothing(%a: tensor<8x8xi32>, %c: tensor<8x8xi32>) -> tensor<8x8xi32> {
+  %r = linalg.matmul ins(%a, %a : tensor<8x8xi32>, tensor<8x8xi32>) outs(%c : tensor<8x8xi32>) -> tensor<8x8xi32>
+  return %r : tensor<8x8xi32>
+}
