@@ -2,19 +2,21 @@
 
 Each op is a linalg.generic whose operands are indexed by sums of multiples of loops. Loops of different ops that walk along
 the same dimension of a value between them are one loop of the bundle. The bundle's *space* are the loops that every op
-has and that are parallel in all: they are split into tiles. All other loops stay whole inside of a tile, but for the
-reduction loops of a lone op, which may be streamed. Everything here reads IR and changes nothing.
+has and that are parallel in all: they are split into tiles. A *head*, a cheap elementwise op in front, may lack one: it is
+computed again for each tile. All other loops stay whole inside of a tile, but for the reduction loops of the only op that
+has any, which may be streamed. Everything here reads IR and changes nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from math import prod
 
 from npuflow.bindings import ir, linalg
 from npuflow.core.build import dynamic_marker, shape_of
 from npuflow.core.passes import ops_of
-from npuflow.frontend.contraction import BUNDLE, producer, static_matmuls, tail_of, users
+from npuflow.frontend.contraction import BUNDLE, is_head, is_parallel, producer, static_matmuls, tail_of, users
 
 Problem = tuple[str, str]
 
@@ -64,11 +66,20 @@ class Bundle:
         return [loop for loop in self.loops[index] if loop >= self.space]
 
     def streamed(self) -> list[int]:
-        """The reduction loops that may be gone through piece by piece: those of the only op that has inner loops."""
-        owners = [index for index in range(len(self.ops)) if self.inner(index)]
+        """The loops that may be gone through piece by piece: those of the only op that reduces, which its heads follow."""
+        owners = [index for index, op in enumerate(self.ops) if any("reduction" in kind for kind in iterators(op))]
         if len(owners) != 1 or not all(is_reduction(self.ops[owners[0]], l) for l in self._own_inner(owners[0])):
             return []
-        return self.inner(owners[0])
+        found = self.inner(owners[0])
+        others = [index for index in range(len(self.ops)) if index != owners[0] and self.inner(index)]
+        if any(index > owners[0] or not set(self.inner(index)) <= set(found) for index in others):
+            return []
+        return found
+
+    def heads(self, index: int) -> list[int]:
+        """The ops in front of a reduction that go through its inner loops, piece by piece with it."""
+        reduces = any("reduction" in kind for kind in iterators(self.ops[index]))
+        return [other for other in range(index) if self.inner(other)] if reduces and self.streamed() else []
 
     def _own_inner(self, index: int) -> list[int]:
         return [own for own, loop in enumerate(self.loops[index]) if loop >= self.space]
@@ -191,6 +202,7 @@ def is_output(op: ir.Operation, value: ir.Value) -> bool:
 def make_bundle(ops: Sequence[ir.Operation]) -> Bundle:
     """The bundle of ops in program order."""
     union = _Union()
+    windowed: set[tuple[int, int]] = set()
     extents = [loop_extents(op) for op in ops]
     maps = [linear_maps(op) or [] for op in ops]
     results = {result: (i, number) for i, op in enumerate(ops) for number, result in enumerate(op.results)}
@@ -203,24 +215,32 @@ def make_bundle(ops: Sequence[ir.Operation]) -> Bundle:
             for own, dim in zip(written, dims):
                 if own.loop is not None and dim.loop is not None:
                     union.join((i, own.loop), (j, dim.loop))
+                else:
+                    windowed |= {(j, loop) for loop, _ in dim.terms}
     classes = union.classes([(i, l) for i in range(len(ops)) for l in range(len(extents[i]))])
-    space = [members for members in classes if _is_space(members, ops, extents)]
+    space = [members for members in classes if _is_space(members, ops, extents) and not windowed & set(members)]
     space.sort(key=lambda members: next(l for i, l in members if i == len(ops) - 1))
     numbers = {member: number for number, members in enumerate(space) for member in members}
     sizes = [extents[members[0][0]][members[0][1]] for members in space]
-    for i in range(len(ops)):
-        for l, size in enumerate(extents[i]):
-            if (i, l) not in numbers:
-                numbers[i, l] = len(sizes)
-                sizes.append(size)
+    for members in classes:
+        if members[0] in numbers:
+            continue
+        shared = len({i for i, _ in members}) == len(members) and len({extents[i][l] for i, l in members}) == 1
+        for group in [members] if shared else [[member] for member in members]:
+            numbers |= dict.fromkeys(group, len(sizes))
+            sizes.append(extents[group[0][0]][group[0][1]])
     loops = tuple(tuple(numbers[i, l] for l in range(len(extents[i]))) for i in range(len(ops)))
     return Bundle(tuple(ops), tuple(sizes), len(space), loops)
 
 
 def _is_space(members: list[tuple[int, int]], ops: Sequence[ir.Operation], extents: list[list[int]]) -> bool:
-    """Whether a class has one parallel loop of every op, all of one size."""
+    """Whether a class has one parallel loop of every op but heads, all of one size."""
+    own = sorted(i for i, _ in members)
+    lacking = [ops[i] for i in range(len(ops)) if i not in own]
     return (
-        sorted(i for i, _ in members) == list(range(len(ops)))
+        len(set(own)) == len(own)
+        and own[-1] == len(ops) - 1
+        and all(is_head(op) for op in lacking)
         and not any(is_reduction(ops[i], l) for i, l in members)
         and len({extents[i][l] for i, l in members}) == 1
     )
@@ -268,18 +288,26 @@ def _grow(bundle: Bundle, taken: set[ir.Operation], fits: Callable[[Bundle], boo
         tried.add(candidate)
         order = {op: place for place, op in enumerate(_block_ops(candidate))}
         grown = make_bundle(sorted([*bundle.ops, candidate], key=lambda op: order[op]))
-        if grown.space and fits(grown):
+        if grown.space and not _narrows(bundle, grown, candidate) and fits(grown):
             bundle = grown
     return bundle
+
+
+def _narrows(bundle: Bundle, grown: Bundle, candidate: ir.Operation) -> bool:
+    """Whether an elementwise op would cost loops of the space: then it is better handed over in L3."""
+    spaces = [prod(each.sizes[: each.space]) for each in (bundle, grown)]
+    return is_parallel(candidate) and spaces[1] < spaces[0]
 
 
 def _candidates(bundle: Bundle, closed: set[ir.Operation]) -> Iterator[ir.Operation]:
     """Producers of what the bundle reads, of which nobody else reads anything, the nearest first."""
     for op in reversed(bundle.ops):
-        for value in list(op.operands)[: input_count(op)]:
+        for number, value in enumerate(op.operands):
             found = producer(value, "linalg.generic")
             if found is None or found in closed or found in bundle.ops or not is_bundle_op(found):
                 continue
+            if number >= input_count(op) and len(users(value)) > 1:
+                continue  # which is written over
             if all(user in bundle.ops for result in found.results for user in users(result)):
                 yield found
 

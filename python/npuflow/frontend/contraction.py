@@ -15,6 +15,7 @@ from npuflow.core.passes import PassContext, ops_of, parents_of
 LHS, RHS, INIT = 0, 1, 2
 STRATEGY = "npu.strategy"
 _GENERIC = "linalg.generic"
+_COSTLY = ("math.", "arith.div", "arith.rem", "linalg.index")
 BUNDLE = "npu.bundle"
 
 
@@ -104,7 +105,20 @@ def contractions(root: ir.Operation) -> list[Contraction]:
 
 def static_matmuls(root: ir.Operation) -> list[Contraction]:
     """The contractions below `root` that are matmuls on static tensors; says nothing about others."""
-    return [c for c in contractions(root) if not c.is_packed and is_matmul(c)]
+    return [c for c in contractions(root) if not c.is_packed and is_matmul(c) and not has_heads(c)]
+
+
+def has_heads(contraction: Contraction) -> bool:
+    """Whether a matmul reads what an elementwise op makes for it alone: the two are a bundle then."""
+    sources = (producer(value, _GENERIC) for value in (contraction.lhs, contraction.rhs))
+    return any(source is not None and is_head(source) for source in sources)
+
+
+def is_head(op: ir.Operation) -> bool:
+    """An elementwise op with one user that costs little enough to be computed again for every tile that reads it."""
+    if op.name != _GENERIC or not op.results or not is_elementwise(op) or only_user(op.results[0]) is None:
+        return False
+    return not any(inner.name.startswith(_COSTLY) for inner in ops_of(op))
 
 
 def matmuls(root: ir.Operation, context: PassContext, *, dynamic: bool = False) -> list[Contraction]:
@@ -112,7 +126,8 @@ def matmuls(root: ir.Operation, context: PassContext, *, dynamic: bool = False) 
 
     Others are parts of bundles. With `dynamic`, sizes may be those of slices, as of blocks at a boundary.
     """
-    found = [c for c in contractions(root) if not c.is_packed and (is_matmul(c, dynamic) or c.op.name != _GENERIC)]
+    own = (c for c in contractions(root) if not c.is_packed and (is_matmul(c, dynamic) or c.op.name != _GENERIC))
+    found = [c for c in own if c.op.name != _GENERIC or not has_heads(c)]
     for contraction in found:
         if not is_matmul(contraction, dynamic):
             kind = "" if dynamic else "static "

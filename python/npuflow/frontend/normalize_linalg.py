@@ -8,6 +8,7 @@ from npuflow.bindings import ir
 from npuflow.core.passes import Pass, PassContext
 from npuflow.core.registry import register_pass
 from npuflow.frontend.collapse_contractions import CollapseContractions
+from npuflow.frontend.expose_heads import ExposeHeads
 from npuflow.frontend.fold_views import FoldViews
 from npuflow.frontend.fuse_elementwise import FuseElementwise
 from npuflow.frontend.generalize_operators import GeneralizeOperators
@@ -22,6 +23,7 @@ STEPS: tuple[Pass, ...] = (
     MaskPadding(),
     FuseElementwise(),
     CollapseContractions(),
+    ExposeHeads(),
     SinkConstants(),
     WidenScalars(),
 )
@@ -33,7 +35,7 @@ class NormalizeLinalg(Pass):
     """One spelling for every operator: runs the passes that make it, in order.
 
     They are npuflow-generalize-operators, npuflow-fold-views, npuflow-mask-padding, npuflow-fuse-elementwise,
-    npuflow-collapse-contractions, npuflow-sink-constants and npuflow-widen-scalars.
+    npuflow-collapse-contractions, npuflow-expose-heads, npuflow-sink-constants and npuflow-widen-scalars.
 
         %bt = linalg.transpose ins(%b : tensor<64x32xf32>) outs(...) permutation = [1, 0]
         %r = linalg.matmul ins(%a, %bt : ...) outs(%f : ...)

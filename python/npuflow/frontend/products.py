@@ -13,7 +13,7 @@ from math import prod
 
 from npuflow.bindings import ir
 from npuflow.core.build import element_type_of
-from npuflow.frontend.bundle import input_count, is_reduction, iterators, linear_maps
+from npuflow.frontend.bundle import Bundle, input_count, is_reduction, iterators, linear_maps
 
 _SUMS = (["arith.mulf", "arith.addf", "linalg.yield"], ["arith.muli", "arith.addi", "linalg.yield"])
 _EXTENSIONS = ("arith.extf", "arith.extsi", "arith.extui", "arith.sitofp")
@@ -46,6 +46,14 @@ def sums_products(op: ir.Operation) -> bool:
     """Whether an op adds the product of its two inputs, as they are or extended, to what it has."""
     names = [inner.operation.name for inner in op.regions[0].blocks[0].operations]
     return input_count(op) == 2 and [name for name in names if name not in _EXTENSIONS] in _SUMS
+
+
+def pads_streamed(bundle: Bundle) -> bool:
+    """Whether zeros may fill up streamed loops: where products are summed, one factor of which is read as it is."""
+    reducing = [op for op in bundle.ops if any("reduction" in kind for kind in iterators(op))]
+    return len(reducing) == 1 and all(
+        sums_products(op) and not all(bundle.is_internal(value) for value in list(op.operands)[:2]) for op in reducing
+    )
 
 
 def match_products(op: ir.Operation) -> Products | None:

@@ -17,7 +17,7 @@ from npuflow.frontend.bundle import (
     input_count,
 )
 from npuflow.frontend.contraction import BUNDLE, STRATEGY, producer, static_matmuls, users
-from npuflow.frontend.products import match_products, sums_products
+from npuflow.frontend.products import match_products, pads_streamed
 from npuflow.strategy.bundle_choose import GivenBundle, complete_bundle, smallest_tile_fits
 from npuflow.strategy.bundle_shape import BundleShape, BundleTensor, Depths, Role, Work, l1_bytes
 from npuflow.strategy.bundle_strategy import BundleStrategy, said_of
@@ -190,7 +190,7 @@ def shape_of_bundle(bundle: Bundle) -> BundleShape:
             tensors[index, number] = _tensor(f"out{len(tensors)}", role, result, dims)
         work.append(_work(bundle, index))
     streamed = tuple(bundle.streamed())
-    pads = len(bundle.ops) > 0 and all(sums_products(op) for i, op in enumerate(bundle.ops) if bundle.inner(i))
+    pads = pads_streamed(bundle)
     return BundleShape(bundle.sizes, bundle.space, streamed, tuple(tensors.values()), tuple(work), pads)
 
 

@@ -24,7 +24,7 @@ from npuflow.core.passes import Pass, PassContext
 from npuflow.core.registry import register_pass
 from npuflow.frontend.bundle import Bundle, Linear, input_count, marked_bundles
 from npuflow.frontend.contraction import producer
-from npuflow.frontend.products import sums_products
+from npuflow.frontend.products import pads_streamed
 from npuflow.strategy.bundle_strategy import BundleStrategy, bundle_strategy_of
 from npuflow.tiling.regions import Region, block_region
 
@@ -96,7 +96,7 @@ class _Tiler:
 
     def _pads_streamed(self) -> bool:
         """Whether zeros may fill up the last piece of a streamed loop."""
-        return all(sums_products(op) for index, op in enumerate(self.bundle.ops) if self.bundle.inner(index))
+        return pads_streamed(self.bundle)
 
     def _blocks(self, loops: Sequence[int], offsets: dict[int, Mixed], outs: Sequence[ir.Value]) -> list[ir.Value]:
         """The loops over blocks, from the outermost one left on; returns what they make of `outs`."""
@@ -192,22 +192,33 @@ class _Tiler:
     def _one_core(self, places: dict[int, Mixed], operands: dict[tuple[int, int], ir.Value]) -> list[ir.Value]:
         values: dict[ir.Value, ir.Value] = {}
         core = [tile if loop < self.bundle.space else self.block[loop] for loop, tile in enumerate(self.tiles)]
+        pieced = {head for index in range(len(self.bundle.ops)) for head in self.bundle.heads(index)}
         for index, op in enumerate(self.bundle.ops):
+            if index in pieced:
+                continue
             streamed = [loop for loop in self.bundle.streamed() if loop in self.bundle.inner(index)]
             stepping = [loop for loop in streamed if self.tiles[loop] < self.block[loop]]
-            inits = self._inits(index, places, operands, core)
+            inits = self._inits(index, places, operands, values, core)
             found = self._pieces(index, stepping, self.tiles, places, operands, values, inits)
             values.update(zip(op.results, found))
         return [values[result] for result in self.bundle.root.results]
 
     def _inits(
-        self, index: int, places: dict[int, Mixed], operands: dict[tuple[int, int], ir.Value], core: list[int]
+        self,
+        index: int,
+        places: dict[int, Mixed],
+        operands: dict[tuple[int, int], ir.Value],
+        values: dict[ir.Value, ir.Value],
+        core: Sequence[int],
     ) -> list[ir.Value]:
-        """What an op starts from: a tile that is filled, empty, or a slice of what was given."""
+        """What an op starts from: a tile of `core` sizes that is filled or empty, what an op before made, or a given slice."""
         op, maps = self.bundle.ops[index], self.bundle.maps(index)
         found = []
         for number in range(input_count(op), len(op.operands)):
             value, dims = op.operands[number], maps[number]
+            if value in values:
+                found.append(values[value])
+                continue
             if (index, number) in operands:
                 found.append(_core_slice(operands[index, number], dims, places, self.tiles))
                 continue
@@ -228,7 +239,12 @@ class _Tiler:
     ) -> list[ir.Value]:
         """The loops over pieces of streamed loops, from the outermost one left on; what is left over is a piece behind."""
         if not loops:
-            return self._clone(index, tiles, places, operands, values, inits)
+            inner = dict(values)
+            for head in self.bundle.heads(index):
+                starts = self._inits(head, places, operands, inner, tiles)
+                made = self._clone(head, tiles, places, operands, inner, starts)
+                inner.update(zip(self.bundle.ops[head].results, made))
+            return self._clone(index, tiles, places, operands, inner, inits)
         first, rest = loops[0], loops[1:]
         whole, tile = self.block[first], tiles[first]
         left = whole % tile
