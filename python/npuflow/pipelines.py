@@ -16,6 +16,7 @@ from npuflow.execute import verify_results as _verify_results  # noqa: F401  (re
 from npuflow.frontend import specialize_shapes as _specialize_shapes  # noqa: F401  (registers npuflow-specialize-shapes)
 from npuflow.frontend.check_input import CheckInput
 from npuflow.frontend.normalize_linalg import NormalizeLinalg
+from npuflow.network import split_functions as _split_functions  # noqa: F401  (registers npuflow-split-functions)
 from npuflow.promotion.hoist_accumulator import HoistAccumulator
 from npuflow.promotion.pack_blocks import PackBlocks
 from npuflow.promotion.pack_operands import PackOperands

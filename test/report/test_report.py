@@ -9,7 +9,8 @@ from matmuls import SMALL, TILES, matmul
 
 import npuflow
 from npuflow.report.json_report import json_of
-from npuflow.report.text import byte_text, percent, quantity, text_of
+from npuflow.report.text import text_of
+from npuflow.report.words import byte_text, percent, quantity
 
 PIPELINES = ("npuflow-stream-k", "npuflow-pack-peel")
 

@@ -7,9 +7,11 @@ from collections.abc import Mapping, Sequence
 from importlib import resources
 
 from npuflow.report.layout import array_layout, memory_maps
-from npuflow.report.model import FunctionReport, Report
-from npuflow.report.text import byte_text, causes_text, largest_losses, percent, quantity, text_of, verified_text
+from npuflow.report.model import FunctionReport, Report, SequenceReport
+from npuflow.report.sequences import HEADS, not_counted, part_rows, time_text
+from npuflow.report.text import causes_text, largest_losses, text_of, verified_text
 from npuflow.report.timeline import Timeline, tile_name
+from npuflow.report.words import byte_text, percent, quantity
 from npuflow.simulate.results import Results
 
 # What a browser draws without a pause while one zooms.
@@ -27,10 +29,27 @@ def html_of(report: Report, runs: Mapping[str, tuple[Results, Timeline]]) -> str
     page = (resources.files("npuflow.report") / _PAGE).read_text(encoding="utf-8")
     functions = [_function(report, function, *runs[function.name]) for function in report.functions]
     # A name with "</script>" in it must not end the script that the data stands in.
-    data = json.dumps({"functions": functions}, separators=(",", ":")).replace("</", "<\\/")
-    names = ", ".join(f"@{function.name}" for function in report.functions)
+    made = {"functions": functions, "sequences": [_sequence(sequence) for sequence in report.sequences]}
+    data = json.dumps(made, separators=(",", ":")).replace("</", "<\\/")
+    whole = [function.name for function in report.functions if not function.part_of]
+    names = ", ".join(f"@{name}" for name in (*(sequence.name for sequence in report.sequences), *whole))
     title = f"{names} on {report.device.name}".replace("&", "&amp;").replace("<", "&lt;")
     return page.replace(_TITLE_MARK, title).replace(_DATA_MARK, data)
+
+
+def _sequence(sequence: SequenceReport) -> Json:
+    facts = [
+        ("split", sequence.reason),
+        ("time", time_text(sequence)),
+        ("not added", not_counted(sequence)),
+        ("verified", verified_text(sequence)),
+    ]
+    return {
+        "signature": sequence.signature,
+        "facts": [fact for fact in facts if fact[1]],
+        "heads": HEADS,
+        "rows": list(part_rows(sequence)),
+    }
 
 
 def _function(report: Report, function: FunctionReport, results: Results, timeline: Timeline) -> Json:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict
 
-from npuflow.report.model import EngineClass, FunctionReport, LevelTraffic, Report
+from npuflow.report.model import EngineClass, FunctionReport, LevelTraffic, Report, SequenceReport
 from npuflow.simulate.verify_function import Verified
 
 Json = Mapping[str, object]
@@ -27,6 +27,22 @@ def report_dict(report: Report) -> Json:
         "clock_hz": device.clock_hz,
         "pipeline": report.pipeline,
         "functions": [_function(function) for function in report.functions],
+        "sequences": [_sequence(sequence) for sequence in report.sequences],
+    }
+
+
+def _sequence(sequence: SequenceReport) -> Json:
+    return {
+        "name": sequence.name,
+        "signature": sequence.signature,
+        "reason": sequence.reason,
+        "parts": [part.name for part in sequence.parts],
+        "time_us": sequence.time_us,
+        "cycles": sequence.cycles,
+        "launch_us": sequence.launch_us,
+        "not_counted_relaunch_us": sequence.relaunch_us,
+        "not_counted_reconfigure_us": sequence.reconfigure_us,
+        "verified": _verified(sequence.verified),
     }
 
 
@@ -36,6 +52,8 @@ def _function(function: FunctionReport) -> Json:
         "signature": function.signature,
         "grid": list(function.grid),
         "is_schedule": function.is_given,
+        "part_of": function.part_of or None,
+        "kinds": function.kinds or None,
         "strategy": {k: list(v) if isinstance(v, tuple) else v for k, v in sorted(function.strategy.items())},
         "time_us": function.time_us,
         "cycles": function.cycles,

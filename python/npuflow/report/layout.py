@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from npuflow.report.model import Occupancy
-from npuflow.report.text import byte_text, percent
 from npuflow.report.timeline import tile_name, touched_memories
+from npuflow.report.words import byte_text, percent
 from npuflow.simulate.program import Buffer, Engine, Program
 from npuflow.simulate.results import EngineTime, Results
 

@@ -108,7 +108,8 @@ class Occupancy:
 class FunctionReport:
     """Everything about one function; `peak_ops_per_second` is that of all cores of the device, for its types.
 
-    `is_given` says that it came as a schedule and was not compiled.
+    `is_given` says that it came as a schedule and was not compiled; `part_of` names the function whose part it is, and
+    `kinds` then says what it does.
     """
 
     name: str
@@ -132,10 +133,39 @@ class FunctionReport:
     verified: Verified
     operations: int
     is_given: bool = False
+    part_of: str = ""
+    kinds: str = ""
 
     @property
     def efficiency(self) -> float:
         return self.ops_per_second / self.peak_ops_per_second if self.peak_ops_per_second else 0.0
+
+
+@dataclass(frozen=True)
+class SequenceReport:
+    """A function whose parts run one after the other; times are sums over `parts`, launches included.
+
+    `reason` says why it doesn't run as a whole. `relaunch_us` and `reconfigure_us` are not in its time: what launches
+    behind others would take more if each took as long as the device's second launch, and what it would take to load
+    the whole array anew for every part but the first.
+    """
+
+    name: str
+    signature: str
+    reason: str
+    parts: tuple[FunctionReport, ...]
+    launch_us: float
+    relaunch_us: float
+    reconfigure_us: float
+    verified: Verified
+
+    @property
+    def time_us(self) -> float:
+        return sum(part.time_us for part in self.parts)
+
+    @property
+    def cycles(self) -> int:
+        return sum(part.cycles for part in self.parts)
 
 
 @dataclass(frozen=True)
@@ -151,13 +181,15 @@ class DeviceSummary:
 
 @dataclass(frozen=True)
 class Report:
-    """A module's report."""
+    """A module's report; `functions` has the parts of `sequences` as well."""
 
     device: DeviceSummary
     pipeline: str
     functions: tuple[FunctionReport, ...]
+    sequences: tuple[SequenceReport, ...] = ()
 
     @property
     def ok(self) -> bool:
         """Nothing that was compared is wrong."""
-        return all(function.verified.status.value != "wrong" for function in self.functions)
+        checks = [*(function.verified for function in self.functions), *(one.verified for one in self.sequences)]
+        return all(verified.status.value != "wrong" for verified in checks)

@@ -6,7 +6,17 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from npuflow.execute.verification import Status
-from npuflow.report.model import EngineClass, FunctionReport, LevelTraffic, Loss, Report, TensorTraffic
+from npuflow.report.model import (
+    EngineClass,
+    FunctionReport,
+    LevelTraffic,
+    Loss,
+    Report,
+    SequenceReport,
+    TensorTraffic,
+)
+from npuflow.report.sequences import HEADS, not_counted, part_rows, time_text
+from npuflow.report.words import byte_text, percent, quantity
 
 LOSSES_SHOWN = 3
 
@@ -20,15 +30,49 @@ _LOSS_SHOWN = 0.0005
 _CAUSES_SHOWN = 4
 
 
-def text_of(report: Report) -> str:
-    """Every function of the report, as a person reads it."""
-    return "\n\n".join("\n".join(_function(report, function)) for function in report.functions)
+def text_of(report: Report, *, details: bool = False) -> str:
+    """Every function of the report, as a person reads it; with `details`, each part of a sequence as well."""
+    screens: list[Iterator[str]] = []
+    begun: set[str] = set()
+    sequences = {sequence.name: sequence for sequence in report.sequences}
+    for function in report.functions:
+        owner = function.part_of
+        if owner in sequences and owner not in begun:
+            begun.add(owner)
+            screens.append(_sequence(report, sequences[owner]))
+        if details or owner not in sequences:
+            screens.append(_function(report, function))
+    return "\n\n".join(map("\n".join, screens))
+
+
+def _heading(report: Report, signature: str) -> str:
+    device = report.device
+    return f"{signature} on {device.name} ({device.rows}x{device.columns} cores, {device.clock_hz / 1e9:g} GHz)"
+
+
+def _sequence(report: Report, sequence: SequenceReport) -> Iterator[str]:
+    yield _heading(report, sequence.signature)
+    yield _line("mapping", f"{report.pipeline.partition('{')[0]}, {len(sequence.parts)} parts one after the other")
+    yield _line("split", sequence.reason)
+    yield _line("time", time_text(sequence))
+    if not_counted(sequence):
+        yield _line("not added", not_counted(sequence))
+    yield _line("verified", verified_text(sequence))
+    yield ""
+    rows = [HEADS, *part_rows(sequence)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(HEADS))]
+    yield from (_part_row(row, widths) for row in rows)
+
+
+def _part_row(row: Sequence[str], widths: Sequence[int]) -> str:
+    """The name and what the part does to the left, numbers to the right."""
+    cells = [f"{cell:>{width}}" for cell, width in zip(row, widths)]
+    cells[0], cells[-1] = f"{row[0]:<{widths[0]}}", row[-1]
+    return _INDENT + "  ".join(cells)
 
 
 def _function(report: Report, function: FunctionReport) -> Iterator[str]:
-    device = report.device
-    array = f"{device.rows}x{device.columns} cores, {device.clock_hz / 1e9:g} GHz"
-    yield f"{function.signature} on {device.name} ({array})"
+    yield _heading(report, function.signature)
     yield _line("mapping", _mapping(report, function))
     yield _line("time", f"{quantity(function.time_us / 1e6, 's')}, {function.cycles} cycles")
     yield _line("rate", _rate(function))
@@ -85,9 +129,11 @@ def _bound(function: FunctionReport) -> str:
     return f"{function.bound_by.value}: {saved}; {', '.join(shares)}"
 
 
-def verified_text(function: FunctionReport) -> str:
+def verified_text(function: FunctionReport | SequenceReport) -> str:
     """How the check ended, in words."""
     verified = function.verified
+    if isinstance(function, FunctionReport) and function.part_of:
+        return f"as a part of @{function.part_of}"
     if verified.status is Status.SKIPPED:
         return f"no: {verified.message}"
     if verified.status is Status.EXECUTED:
@@ -171,26 +217,3 @@ def _memory(function: FunctionReport) -> Iterator[str]:
         many = f"{one.memories_used} of {one.memories} in use" if one.memories > 1 else "in use"
         fill = f"{one.used_bytes} of {one.usable_bytes} bytes ({percent(one.share)})"
         yield f"{one.level} {fill} at most, {many}"
-
-
-# Numbers as people read them
-
-
-def percent(share: float) -> str:
-    return f"{100 * share:.1f} %" if abs(share) < 0.0995 else f"{100 * share:.0f} %"
-
-
-def quantity(value: float, unit: str) -> str:
-    """Four digits and a prefix: `142.3 us`, `58.98 Tops/s`."""
-    for scale, prefix in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "u")):
-        if abs(value) >= scale:
-            return f"{value / scale:.4g} {prefix}{unit}"
-    return f"{value / 1e-9:.4g} n{unit}" if value else f"0 {unit}"
-
-
-def byte_text(count: int) -> str:
-    """Exact below a KiB; else with a binary prefix, and without decimals where there are none."""
-    for scale, unit in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
-        if count >= scale:
-            return f"{count // scale} {unit}" if count % scale == 0 else f"{count / scale:.2f} {unit}"
-    return f"{count} B"

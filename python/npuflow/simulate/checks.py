@@ -17,7 +17,8 @@ from npuflow.execute.lowering import NotExecutableError
 from npuflow.execute.verification import Judge, Reference, make_references
 from npuflow.simulate.compiled import CompiledFunction, execute_function
 from npuflow.simulate.handover import moved_bytes
-from npuflow.simulate.verify_function import Verified, judge, judge_alone
+from npuflow.simulate.sequence import CompiledSequence, execute_sequence
+from npuflow.simulate.verify_function import Verified, judge, judge_alone, judge_sequence
 
 # A functional run takes about two seconds per 2^30 multiply-accumulates.
 VERIFIED_MACS = 1 << 28
@@ -32,7 +33,7 @@ OnStep = Callable[[str], None]
 class Subject:
     """A function to be checked; `text` is the program that says what it must compute, if there is one."""
 
-    compiled: CompiledFunction
+    compiled: CompiledFunction | CompiledSequence
     macs: int
     text: str | None
 
@@ -44,7 +45,9 @@ class Subject:
         """Why the function is not executed unless that is asked for."""
         if self.macs > VERIFIED_MACS:
             return f"more than {VERIFIED_MACS} multiply-accumulates, and not asked for"
-        if self.text is None and moved_bytes(self.compiled.program) > EXECUTED_BYTES:
+        if self.text is not None or isinstance(self.compiled, CompiledSequence):
+            return None
+        if moved_bytes(self.compiled.program) > EXECUTED_BYTES:
             return f"more than {EXECUTED_BYTES} bytes to be moved, and not asked for"
         return None
 
@@ -81,12 +84,21 @@ class Checks:
         if skipped is not None:
             return Verified.skipped(skipped)
         self.on_step(f"executing @{subject.name}")
-        execution = execute_function(subject.compiled, arrays_for(subject.compiled.op, subject.compiled.signature.inputs, self.seed))
+        compiled = subject.compiled
+        if isinstance(compiled, CompiledSequence):
+            inputs = arrays_for(compiled.dividing_op, compiled.signature.inputs, self.seed)
+            in_parts = execute_sequence(compiled, inputs)
+            return self._compared(subject, lambda reference: judge_sequence(in_parts, reference))
+        execution = execute_function(compiled, arrays_for(compiled.op, compiled.signature.inputs, self.seed))
         if subject.text is None:
             return judge_alone(execution)
+        return self._compared(subject, lambda reference: judge(execution, reference))
+
+    def _compared(self, subject: Subject, judged: Callable[[Reference], Verified]) -> Verified:
+        """What is said of an execution once its reference is there."""
         self.on_step(f"computing @{subject.name} with IREE")
         try:
-            return judge(execution, self._references[subject.name].result())
+            return judged(self._references[subject.name].result())
         except NotExecutableError as error:
             if self.verify:
                 raise

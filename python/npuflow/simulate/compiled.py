@@ -196,7 +196,7 @@ def execute_function(
     function: CompiledFunction, inputs: Sequence[Array], *, limits: RunLimits = DEFAULT_LIMITS
 ) -> Execution:
     """Runs the function on arrays, through the array's memories, DMA engines and kernels."""
-    _check_inputs(function.signature, inputs)
+    check_inputs(function.signature, inputs)
     kernels = compile_schedule_kernels(function.op)
     memories = {**constant_contents(function.op), **dict(zip(function.arguments, inputs))}
     executed = execute(function.program, memories, kernels, limits=limits)
@@ -209,7 +209,8 @@ def _typed(memory: Array, spec: ArraySpec) -> Array:
     return memory.view(spec.dtype).reshape(spec.shape)
 
 
-def _check_inputs(signature: Signature, inputs: Sequence[Array]) -> None:
+def check_inputs(signature: Signature, inputs: Sequence[Array]) -> None:
+    """Raises where arrays are not what a function takes."""
     if len(inputs) != len(signature.inputs):
         what = f"{signature} takes {len(signature.inputs)} arrays, got {len(inputs)}"
         raise UsageError(with_hint(what, "give one per argument"))

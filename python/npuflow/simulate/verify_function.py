@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from npuflow.execute.arrays import Array
 from npuflow.execute.compare import Comparison, compare
 from npuflow.execute.verification import Reference, Status
 from npuflow.simulate.compiled import CompiledFunction, Execution, execute_function
 from npuflow.simulate.program import Program
 from npuflow.simulate.results import Hazard, HazardKind, Results
+from npuflow.simulate.sequence import SequenceExecution
 from npuflow.simulate.walk import sends
 
 
@@ -39,9 +42,22 @@ def verify_function(function: CompiledFunction, reference: Reference) -> Verifie
 
 def judge(execution: Execution, reference: Reference) -> Verified:
     """An execution on the reference's inputs, compared with what the reference says."""
-    pairs = zip(execution.outputs, reference.expected, reference.bounds, strict=True)
+    return _judged(execution.outputs, _hazards(execution), reference)
+
+
+def judge_sequence(execution: SequenceExecution, reference: Reference) -> Verified:
+    """The same of an execution part by part; hazards say whose they are."""
+    found = (f"@{name}: {hazard}" for name, one in execution.executions for hazard in _hazards(one))
+    return _judged(execution.outputs, tuple(found), reference)
+
+
+def _hazards(execution: Execution) -> tuple[str, ...]:
+    return tuple(str(hazard) for hazard in faults(execution.results))
+
+
+def _judged(outputs: Sequence[Array], hazards: tuple[str, ...], reference: Reference) -> Verified:
+    pairs = zip(outputs, reference.expected, reference.bounds, strict=True)
     comparisons = [compare(got, expected, bound) for got, expected, bound in pairs]
-    hazards = tuple(str(hazard) for hazard in faults(execution.results))
     worst = min(comparisons, key=_goodness)
     is_close = all(comparison.ok for comparison in comparisons)
     return Verified(
@@ -57,7 +73,7 @@ def judge(execution: Execution, reference: Reference) -> Verified:
 
 def judge_alone(execution: Execution) -> Verified:
     """An execution that there is nothing to compare with: its hazards decide."""
-    hazards = tuple(str(hazard) for hazard in faults(execution.results))
+    hazards = _hazards(execution)
     if hazards:
         return Verified(Status.WRONG, message="compared with nothing", hazards=hazards)
     checked = "no deadlock, no race, nothing read unwritten, nothing lost"

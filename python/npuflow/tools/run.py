@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from npuflow.compiler import Compiled
     from npuflow.core.diagnostics import DiagnosticSink
     from npuflow.report.model import Report
+    from npuflow.simulate.verify_function import Verified
 
 STDIN = "<stdin>"
+_SPLITTER = "npuflow-split-functions"
 _PIPELINE = "npuflow-stream-k"
 _COLUMN = 34
 _WIDTH = 120
@@ -50,6 +52,9 @@ class RunFlags:
     specialize: tuple[str, ...] = flag(
         (), "first give arguments of dynamic shape a static one, as %arg0=128x256", group="", metavar="shape,..."
     )
+    split: bool = flag(False, "run every function of several groups of ops as a sequence of parts", group="")
+    no_split: bool = flag(False, "refuse what doesn't fit as a whole (default: split that, and only that)", group="")
+    details: bool = flag(False, "print the parts of sequences each on a screen of its own as well", group="")
     verify: bool = flag(False, "compare with IREE on random data, however large the problem is", group="")
     no_verify: bool = flag(False, "compare nothing (default: compare up to 2^28 multiply-accumulates)", group="")
     reference: str | None = flag(
@@ -79,8 +84,9 @@ def run(arguments: Sequence[str]) -> ExitCode:
     if len(parsed.positional) != 1:
         what = f"expected one input file, got {len(parsed.positional)}"
         raise UsageError(with_hint(what, "npuflow run matmul.mlir --device=npu2"))
-    if flags.verify and flags.no_verify:
-        raise UsageError(with_hint("--verify and --no-verify exclude each other", "give one of them"))
+    for name in ("verify", "split"):
+        if getattr(flags, name) and getattr(flags, f"no_{name}"):
+            raise UsageError(with_hint(f"--{name} and --no-{name} exclude each other", "give one of them"))
     return _run(parsed.positional[0], flags)
 
 
@@ -103,17 +109,21 @@ def _run(path: str, flags: RunFlags) -> ExitCode:
     with Progress() as progress:
         progress.step("compiling")
         compiled = _compile(path, flags)
-        verify = True if flags.verify else False if flags.no_verify else None
+        verify = _either(flags.verify, flags.no_verify)
         reference = Path(flags.reference) if flags.reference is not None else None
         report = compiled.run(verify=verify, seed=flags.seed, reference=reference, on_step=progress.step)
         progress.done()
-        print(text_of(report), flush=True)
+        print(text_of(report, details=flags.details), flush=True)
         problems = _problems(report)
         if not problems:
             _write_files(compiled, report, flags, progress)
             return ExitCode.OK
     print("\n".join(render(problem, source_lines) for problem in problems), file=sys.stderr)
     return ExitCode.INPUT
+
+
+def _either(yes: bool, no: bool) -> bool | None:
+    return True if yes else False if no else None
 
 
 def _compile(path: str, flags: RunFlags) -> Compiled:
@@ -135,6 +145,7 @@ def _compile(path: str, flags: RunFlags) -> Compiled:
         device=flags.device,
         columns=flags.columns,
         kernel_macs_per_cycle=_rate(flags.kernel_macs_per_cycle),
+        split=_either(flags.split, flags.no_split),
         sink=sink,
     )
     unused = [f"--{name.replace('_', '-')}" for name in _OF_PIPELINES if getattr(flags, name) is not None]
@@ -190,18 +201,24 @@ def _rate(text: str | None) -> float | None:
 
 def _problems(report: Report) -> list[Diagnostic]:
     """What is wrong with the results, function by function."""
-    problems = []
+    problems: list[Diagnostic] = []
     for function in report.functions:
-        verified = function.verified
-        if verified.status.value != "wrong":
-            continue
-        problems += [Diagnostic(Severity.ERROR, f"@{function.name}: {hazard}") for hazard in verified.hazards]
-        if verified.is_close:
-            continue
         hint = "npuflow verify --each names the pass, if one of the pipeline's makes it wrong"
         if function.is_given:
             hint = "look at kernels, offsets, sizes and slots, and with --trace at the order of steps"
-        text = f"@{function.name}'s schedule computes something else: {verified.message}"
+        problems += _problems_of(f"@{function.name}'s schedule", f"@{function.name}", function.verified, hint)
+    for sequence in report.sequences:
+        hint = f"npuflow-opt --{_SPLITTER} prints the parts: run them one by one"
+        problems += _problems_of(f"the sequence of @{sequence.name}", f"@{sequence.name}", sequence.verified, hint)
+    return problems
+
+
+def _problems_of(what: str, name: str, verified: Verified, hint: str) -> list[Diagnostic]:
+    if verified.status.value != "wrong":
+        return []
+    problems = [Diagnostic(Severity.ERROR, f"{name}: {hazard}") for hazard in verified.hazards]
+    if not verified.is_close:
+        text = f"{what} computes something else: {verified.message}"
         problems.append(Diagnostic(Severity.ERROR, with_hint(text, hint)))
     return problems
 

@@ -1,0 +1,101 @@
+"""`npuflow.compile`: from a source to what can be run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import npuflow.pipelines  # noqa: F401  (registers our passes and pipelines)
+from npuflow.bindings import ir
+from npuflow.compiler.compiled import Compiled, Function, Sequence
+from npuflow.compiler.functions import How
+from npuflow.compiler.split import Split, compile_or_split
+from npuflow.core.diagnostics import DiagnosticSink
+from npuflow.core.expansion import Expansion, expand
+from npuflow.core.parsing import parse, parse_file
+from npuflow.core.passes import fail
+from npuflow.core.pipeline_text import parse_pipeline
+from npuflow.dialect.context import new_context
+from npuflow.dialect.device import recorded_device
+from npuflow.errors import InputError, UsageError, with_hint
+from npuflow.simulate.compiled import compile_schedule
+from npuflow.simulate.given import check_given, device_of, move, schedules_in, take_apart
+from npuflow.target import DEFAULT_DEVICE, load_device
+
+DEFAULT_PIPELINE = "npuflow-stream-k"
+
+
+def compile(  # noqa: A001  (the package's name qualifies it)
+    source: str | bytes | Path | ir.Module,
+    pipeline: str = DEFAULT_PIPELINE,
+    *,
+    device: str | None = None,
+    columns: int | None = None,
+    kernel_macs_per_cycle: float | None = None,
+    split: bool | None = None,
+    sink: DiagnosticSink | None = None,
+) -> Compiled:
+    """Compiles MLIR text, bytecode, a file (a Path) or a module, which stays as it is; schedules are only checked.
+
+    `device` is a name or a TOML file, `columns` how many of its columns to use. `kernel_macs_per_cycle` replaces the
+    times of the matmul kernels by a rate that was measured, calls included. `split` says whether functions run as a
+    sequence of parts: left out, those do that don't fit as a whole. `sink` receives remarks and warnings.
+    """
+    rate = kernel_macs_per_cycle
+    if rate is not None and not 0 < rate < float("inf"):
+        raise UsageError(with_hint(f"a kernel of {rate} MAC/cycle", "give a positive number"))
+    sink = sink or DiagnosticSink()
+    module = _parsed(source, sink)
+    how = Split.IF_NEEDED if split is None else Split.ALWAYS if split else Split.NEVER
+    try:
+        return _compiled(module, pipeline, _with_columns(device, columns, module), rate, how, sink)
+    except InputError as error:
+        raise InputError([sink.named(diagnostic) for diagnostic in error.diagnostics]) from error
+
+
+def _compiled(
+    module: ir.Module, pipeline: str, asked: str | None, rate: float | None, split: Split, sink: DiagnosticSink
+) -> Compiled:
+    root = module.operation
+    found = take_apart(module)
+    if not found.names:
+        raise fail(root, "there is no public function with a body", "add one, or make one public")
+    schedules = schedules_in(found.schedules.operation) if found.schedules is not None else []
+    chosen = device_of(schedules, asked) or recorded_device(root)
+    functions: list[Function] = []
+    sequences: tuple[Sequence, ...] = ()
+    if found.schedules is not None:
+        check_given(found.schedules, chosen, sink)
+        target = load_device(chosen or DEFAULT_DEVICE)
+        made = [compile_schedule(module, op, target, kernel_macs_per_cycle=rate) for op in schedules]
+        functions += [Function(one, (), {}, is_given=True) for one in made]
+    text, given = "", root.get_asm(enable_debug_info=True)
+    if found.functions is not None:
+        nest = expand(parse_pipeline(pipeline), Expansion(device=chosen))
+        text = pipeline.strip() or str(nest)
+        batch = compile_or_split(module, given, How(nest, chosen, rate), split, sink)
+        functions += batch.functions
+        sequences, module = batch.sequences, batch.module
+        if found.schedules is not None:
+            move(schedules, module)
+    functions.sort(key=lambda function: found.names.index(function.part_of or function.name))
+    return Compiled(functions[0].compiled.device, text, tuple(functions), given, module, sequences)
+
+
+def _parsed(source: str | bytes | Path | ir.Module, sink: DiagnosticSink) -> ir.Module:
+    if isinstance(source, Path):
+        return parse_file(str(source), new_context(), sink)
+    if isinstance(source, (str, bytes)):
+        return parse(source, new_context(), sink.source_name, sink)
+    return parse(source.operation.get_asm(enable_debug_info=True), new_context(), sink.source_name, sink)
+
+
+def _with_columns(device: str | None, columns: int | None, module: ir.Module) -> str | None:
+    """The device that is asked for, by a name that says how much of it is used."""
+    if columns is None:
+        return device
+    name = device or recorded_device(module.operation) or DEFAULT_DEVICE
+    whole = load_device(name)
+    whole.check_grid(1, columns)
+    if ":" not in name:
+        return f"{name}:{columns}"
+    return f"{name.rpartition(':')[0]}:{whole.rows}x{columns}"

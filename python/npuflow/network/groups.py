@@ -1,0 +1,62 @@
+"""What of a function is compiled as one: matmuls with their tails, and bundles. Reads IR and changes nothing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from npuflow.bindings import ir
+from npuflow.core.passes import ops_of
+from npuflow.frontend.bundle import find_bundles, is_reduction, iterators, linear_maps
+from npuflow.frontend.contraction import contractions, is_matmul, static_matmuls, tail_of
+from npuflow.frontend.products import sums_products
+from npuflow.strategy.assign_bundles import shape_of_bundle
+from npuflow.strategy.bundle_choose import smallest_tile_fits
+from npuflow.target import Device
+
+
+@dataclass(frozen=True)
+class Group:
+    """Ops in program order; nobody else reads anything but the last one's results."""
+
+    ops: tuple[ir.Operation, ...]
+
+    @property
+    def root(self) -> ir.Operation:
+        return self.ops[-1]
+
+
+def groups_of(function: ir.Operation, device: Device) -> list[Group]:
+    """The groups of a normalised function as the strategies will find them, in the order in which they can run."""
+    found = []
+    for contraction in static_matmuls(function):
+        tail = tail_of(contraction)
+        found.append(Group((contraction.op,) if tail is None else (contraction.op, tail)))
+    bundles = find_bundles(function, lambda bundle: smallest_tile_fits(shape_of_bundle(bundle), device))
+    found += [Group(bundle.ops) for bundle in bundles]
+    place = {op: index for index, op in enumerate(ops_of(function))}
+    return sorted(found, key=lambda group: place[group.root])
+
+
+def kinds_of(function: ir.Operation) -> str:
+    """What a normalised function's ops do, in words: `matmul, elementwise`, `2 reductions, 2 elementwise`."""
+    matmuls = {c.op for c in contractions(function) if is_matmul(c)}
+    kinds = [_kind(op, op in matmuls) for op in ops_of(function) if op in matmuls or op.name == "linalg.generic"]
+    return ", ".join(_counted(kind, count) for kind, count in Counter(kinds).items())
+
+
+def _kind(op: ir.Operation, is_matmul_op: bool) -> str:
+    if is_matmul_op:
+        return "matmul"
+    if not any(is_reduction(op, loop) for loop in range(len(iterators(op)))):
+        return "elementwise"
+    is_windowed = any(len(dim.terms) > 1 for dims in linear_maps(op) or [] for dim in dims)
+    if sums_products(op):
+        return "convolution" if is_windowed else "product"
+    return "pool" if is_windowed else "reduction"
+
+
+def _counted(kind: str, count: int) -> str:
+    if count == 1:
+        return kind
+    return f"{count} {kind}" if kind == "elementwise" else f"{count} {kind}s"

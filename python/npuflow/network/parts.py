@@ -1,0 +1,118 @@
+"""How a function comes apart: which ops, values in and values out each part has. Reads IR and changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from npuflow.bindings import ir
+from npuflow.core.passes import ops_of
+from npuflow.network.groups import Group
+
+# Ops that cost nothing or little where they are needed: every part that reads their results has its own.
+COPIED = (
+    "arith.constant",
+    "linalg.fill",
+    "tensor.collapse_shape",
+    "tensor.empty",
+    "tensor.expand_shape",
+    "tensor.pad",
+)
+
+
+@dataclass(frozen=True)
+class Part:
+    """What becomes a function of its own: `ops` in program order, the values it is called with and those it returns."""
+
+    group: Group
+    ops: tuple[ir.Operation, ...]
+    inputs: tuple[ir.Value, ...]
+    outputs: tuple[ir.Value, ...]
+
+
+@dataclass
+class _Draft:
+    """A part while it grows."""
+
+    group: Group
+    ops: dict[ir.Operation, None] = field(default_factory=dict)
+    inputs: dict[ir.Value, None] = field(default_factory=dict)
+    outputs: dict[ir.Value, None] = field(default_factory=dict)
+
+
+def strays(function: ir.Operation, groups: Sequence[Group]) -> list[ir.Operation]:
+    """The ops of a function's body that are in no group, and not copied to where they are needed either."""
+    grouped = {op for group in groups for op in group.ops}
+    return [op for op in body_of(function)[:-1] if op not in grouped and op.name not in COPIED]
+
+
+def body_of(function: ir.Operation) -> list[ir.Operation]:
+    """The ops of a function's only block; the return is the last."""
+    return [child.operation for child in function.regions[0].blocks[0].operations]
+
+
+def plan_parts(function: ir.Operation, groups: Sequence[Group]) -> list[Part]:
+    """A part for every group whose results anybody reads, in the order of `groups`."""
+    body = body_of(function)
+    place = {op: index for index, op in enumerate(body)}
+    owner = {op: number for number, group in enumerate(groups) for op in group.ops}
+    drafts = [_Draft(group, dict.fromkeys(group.ops)) for group in groups]
+    wanted: set[ir.Value] = set()
+    for value in body[-1].operands:
+        _return_from(drafts, value, owner, wanted)
+    for draft in reversed(drafts):
+        draft.outputs = {**dict.fromkeys(r for r in draft.group.root.results if r in wanted), **draft.outputs}
+        if not draft.outputs:
+            continue
+        for op in draft.group.ops:
+            _take(draft, captured_values(op), owner)
+        wanted |= set(draft.inputs)
+    return [
+        Part(d.group, tuple(sorted(d.ops, key=lambda op: place[op])), tuple(d.inputs), tuple(d.outputs))
+        for d in drafts
+        if d.outputs
+    ]
+
+
+def _return_from(
+    drafts: Sequence[_Draft], value: ir.Value, owner: Mapping[ir.Operation, int], wanted: set[ir.Value]
+) -> None:
+    """Has a value that the function returns come from a part: that of the last group it depends on, else the first."""
+    op = defining(value)
+    if op is None or op in owner:
+        wanted.add(value)
+        return
+    probe = _Draft(drafts[0].group)
+    _take(probe, [value], owner)
+    sources = [owner[source] for v in probe.inputs if (source := defining(v)) is not None]
+    draft = drafts[max(sources, default=0)]
+    _take(draft, [value], owner)
+    draft.outputs[value] = None
+
+
+def _take(draft: _Draft, values: Iterable[ir.Value], owner: Mapping[ir.Operation, int]) -> None:
+    """Adds what a part needs for `values`: ops to copy, and values that come from outside."""
+    for value in values:
+        op = defining(value)
+        if op is None or (op in owner and op not in draft.group.ops):
+            draft.inputs[value] = None
+        elif op not in draft.ops:
+            draft.ops[op] = None
+            _take(draft, captured_values(op), owner)
+
+
+def defining(value: ir.Value) -> ir.Operation | None:
+    """The op that a value is a result of; None for arguments."""
+    return None if isinstance(value.owner, ir.Block) else value.owner.operation
+
+
+def captured_values(op: ir.Operation) -> Iterator[ir.Value]:
+    """What an op reads from outside: its operands, and what ops inside of it read."""
+    yield from op.operands
+    inner = ops_of(op)
+    inside = set(inner)
+    for one in inner:
+        for value in one.operands:
+            source = value.owner.owner.operation if isinstance(value.owner, ir.Block) else value.owner.operation
+            if source != op and source not in inside:
+                yield value

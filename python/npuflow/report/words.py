@@ -1,0 +1,23 @@
+"""Numbers as people read them."""
+
+from __future__ import annotations
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:.1f} %" if abs(share) < 0.0995 else f"{100 * share:.0f} %"
+
+
+def quantity(value: float, unit: str) -> str:
+    """Four digits and a prefix: `142.3 us`, `58.98 Tops/s`."""
+    for scale, prefix in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "u")):
+        if abs(value) >= scale:
+            return f"{value / scale:.4g} {prefix}{unit}"
+    return f"{value / 1e-9:.4g} n{unit}" if value else f"0 {unit}"
+
+
+def byte_text(count: int) -> str:
+    """Exact below a KiB; else with a binary prefix, and without decimals where there are none."""
+    for scale, unit in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
+        if count >= scale:
+            return f"{count // scale} {unit}" if count % scale == 0 else f"{count / scale:.2f} {unit}"
+    return f"{count} B"

@@ -1,0 +1,51 @@
+"""A function as several schedules that run one after the other, and hand tensors over in DRAM."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from npuflow.bindings import ir
+from npuflow.execute.arrays import Array, Signature
+from npuflow.execute.guard_divisions import divides_integers
+from npuflow.network.calls import CallList
+from npuflow.simulate.compiled import CompiledFunction, Execution, check_inputs, execute_function
+
+
+@dataclass(frozen=True)
+class CompiledSequence:
+    """A function's parts by name, and in which order they are called with what."""
+
+    signature: Signature
+    calls: CallList
+    parts: Mapping[str, CompiledFunction]
+
+    @property
+    def name(self) -> str:
+        return self.signature.name
+
+    @property
+    def dividing_op(self) -> ir.Operation:
+        """A part's schedule that divides integers, if there is one: it decides which random data makes sense."""
+        ops = [part.op for part in self.parts.values()]
+        return next((op for op in ops if divides_integers(op)), ops[0])
+
+
+@dataclass(frozen=True)
+class SequenceExecution:
+    """What a functional run leaves: the function's results, and each part's run."""
+
+    outputs: tuple[Array, ...]
+    executions: tuple[tuple[str, Execution], ...]
+
+
+def execute_sequence(sequence: CompiledSequence, inputs: Sequence[Array]) -> SequenceExecution:
+    """Runs the parts in order through the simulated array; what one leaves in DRAM is what others find there."""
+    check_inputs(sequence.signature, inputs)
+    values: dict[int, Array] = dict(enumerate(inputs))
+    executions = []
+    for call in sequence.calls.calls:
+        execution = execute_function(sequence.parts[call.name], [values[number] for number in call.inputs])
+        values.update(zip(call.outputs, execution.outputs, strict=True))
+        executions.append((call.name, execution))
+    return SequenceExecution(tuple(values[number] for number in sequence.calls.returned), tuple(executions))
