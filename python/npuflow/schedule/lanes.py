@@ -78,14 +78,17 @@ def _load(buffer: BufferInfo, nest: Nest, part: Part) -> _Load:
 
 
 def _separate(loads: Mapping[int, _Load], lanes: Mapping[int, int], rows: int, channels_out: int) -> frozenset[int]:
-    """Lanes whose rows get channels of their own: those that move most for single rows first, while channels last."""
+    """Lanes whose rows get channels of their own: those that move most for single rows first, while channels last.
+
+    A lane that moves more for all rows keeps its multicast: each row's channel would carry all of that again.
+    """
     spare = channels_out - _RESULT_CHANNELS - len(set(lanes.values()))
-    for_rows = dict.fromkeys(lanes.values(), 0)
+    for_rows, for_all = (dict.fromkeys(lanes.values(), 0) for _ in range(2))
     for key, lane in lanes.items():
-        for_rows[lane] += loads[key].out * loads[key].is_separate
+        (for_rows if loads[key].is_separate else for_all)[lane] += loads[key].out
     chosen = set()
     for lane in sorted(for_rows, key=lambda lane: -for_rows[lane]):
-        if for_rows[lane] and 0 < rows - 1 <= spare:
+        if for_rows[lane] * rows > for_all[lane] and 0 < rows - 1 <= spare:
             chosen.add(lane)
             spare -= rows - 1
     return frozenset(chosen)
