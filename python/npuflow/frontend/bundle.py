@@ -294,9 +294,12 @@ def _grow(bundle: Bundle, taken: set[ir.Operation], fits: Callable[[Bundle], boo
 
 
 def _narrows(bundle: Bundle, grown: Bundle, candidate: ir.Operation) -> bool:
-    """Whether an elementwise op would cost loops of the space: then it is better handed over in L3."""
+    """Whether an elementwise op would cost loops of the space: then it is better handed over in L3.
+
+    One whose own loops stay in the space costs none: what is done once per row, between a row's sum and its scaling.
+    """
     spaces = [prod(each.sizes[: each.space]) for each in (bundle, grown)]
-    return is_parallel(candidate) and spaces[1] < spaces[0]
+    return is_parallel(candidate) and spaces[1] < spaces[0] and bool(grown.inner(grown.ops.index(candidate)))
 
 
 def _candidates(bundle: Bundle, closed: set[ir.Operation]) -> Iterator[ir.Operation]:
