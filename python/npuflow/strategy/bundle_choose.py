@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import permutations, product
+from itertools import count, permutations, product
 from math import prod
 
 from npuflow.frontend.products import Products
@@ -34,6 +34,8 @@ from npuflow.target import Device
 
 _BOTH_SHARE = 0.2
 _BLOCK_SECONDS = 0.2e-6  # a block's waits on its way through two levels, roughly
+_FINALISTS, _STEPS = 4, 2
+_SHORTEST = 16  # pieces of a streamed loop that growing starts from are no shorter
 _ORDERED_LOOPS = 4  # orders are compared for so many loops that step; more of them keep their order
 
 
@@ -85,8 +87,12 @@ def complete_bundle(shape: BundleShape, given: GivenBundle, device: Device) -> B
 
 
 def _best(shape: BundleShape, given: GivenBundle, device: Device) -> _Candidate | None:
-    """The best of what grows from every start."""
-    found = [_grow(shape, given, device, start) for start in _starts(shape, given, device)]
+    """The best of what grows: all starts by a few steps, the better half of them by a few more, the best ones fully."""
+    live = list(_starts(shape, given, device))
+    while len(live) > _FINALISTS:
+        live = sorted((_grow(shape, given, device, c, _STEPS) for c in live), key=lambda c: _estimate(shape, c, device))
+        live = live[: max(_FINALISTS, len(live) // 2)]
+    found = [_ordered(shape, given, device, _grow(shape, given, device, start, None)) for start in live]
     return min(
         found,
         key=lambda c: (_estimate(shape, c, device), prod(c.spread.grid), c.spread.rows != c.spread.columns),
@@ -117,23 +123,27 @@ def fits(shape: BundleShape, tiles: tuple[int, ...], spread: Spread, depths: Dep
 def _starts(shape: BundleShape, given: GivenBundle, device: Device) -> Iterator[_Candidate]:
     """The smallest tile that fits, for every way to spread the grid; double-buffered where that fits anywhere."""
     loops = range(shape.space)
-    pairs = [given.spread] if given.spread else list(product(loops, loops))
+    wide = [loop for loop in loops if shape.sizes[loop] > 1] or [0]
+    pairs = [given.spread] if given.spread else list(product(wide, wide))
     for depths in _depths(given):
         starts = []
-        for grid, (rows, columns) in product(_grids(given, device), pairs):
+        for grid, (rows, columns) in product(_grids(shape, given, device), pairs):
             spread = Spread(grid, rows, columns)
             tiles = _smallest(shape, given, spread, depths, device)
             if tiles is not None:
-                starts.append(_Candidate(tiles, spread, depths, given.order or tuple(loops)))
+                lengths = [tiles] if given.stream is not None else _shorter(shape, tiles)
+                starts += [_Candidate(length, spread, depths, given.order or tuple(loops)) for length in lengths]
         yield from starts
         if starts:
             return
 
 
-def _grids(given: GivenBundle, device: Device) -> list[tuple[int, int]]:
-    """The whole array, a row of it or a core: what little work can't use shouldn't be taken."""
+def _grids(shape: BundleShape, given: GivenBundle, device: Device) -> list[tuple[int, int]]:
+    """The whole array; a row of it or a core where there is too little work for all."""
     if given.grid is not None:
         return [given.grid]
+    if prod(shape.sizes[: shape.space]) >= device.cores:
+        return [(device.rows, device.columns)]
     return list(dict.fromkeys([(device.rows, device.columns), (1, device.columns), (1, 1)]))
 
 
@@ -164,21 +174,38 @@ def _smallest(
     return tuple(tiles) if fits(shape, tuple(tiles), spread, depths, device) else None
 
 
+def _shorter(shape: BundleShape, tiles: tuple[int, ...]) -> list[tuple[int, ...]]:
+    """The tiles, and tiles with streamed loops cut shorter: less of them at a time leaves room for the others."""
+    found, now = [tiles], list(tiles)
+    for loop in shape.streamed:
+        while now[loop] > _SHORTEST:
+            now[loop] = _previous_piece(shape, loop, _previous_piece(shape, loop, now[loop]))
+            found.append(tuple(now))
+    return found
+
+
 def _previous_piece(shape: BundleShape, loop: int, piece: int) -> int:
-    """The next smaller piece: a divisor, unless zeros may fill up the last one."""
-    if shape.pads_streamed:
-        return max(1, piece // 2)
-    return next(d for d in range(piece - 1, 0, -1) if shape.sizes[loop] % d == 0)
+    """The next smaller piece: a divisor that isn't much smaller than the piece, else half of it."""
+    half = max(1, piece // 2)
+    return next((d for d in range(piece - 1, half - 1, -1) if shape.sizes[loop] % d == 0), half)
 
 
-def _grow(shape: BundleShape, given: GivenBundle, device: Device, start: _Candidate) -> _Candidate:
+def _grow(
+    shape: BundleShape, given: GivenBundle, device: Device, start: _Candidate, steps: int | None
+) -> _Candidate:
+    """The candidate after so many steps, or None: after as many as help."""
     best, cost = start, _estimate(shape, start, device)
-    while True:
+    for _ in range(steps) if steps is not None else count():
         options = [c for c in _larger(shape, given, best) if fits(shape, c.tiles, c.spread, c.depths, device)]
         ranked = [(_estimate(shape, c, device), c.tiles, c) for c in options]
         if not ranked or min(ranked, key=lambda r: r[:2])[0] >= cost:
             break
         cost, _, best = min(ranked, key=lambda r: r[:2])
+    return best
+
+
+def _ordered(shape: BundleShape, given: GivenBundle, device: Device, best: _Candidate) -> _Candidate:
+    """The candidate with the best order of its blocks."""
     if given.order is not None:
         return best
     return min((replace(best, order=o) for o in _orders(shape, best)), key=lambda c: _estimate(shape, c, device))
@@ -192,9 +219,8 @@ def _larger(shape: BundleShape, given: GivenBundle, candidate: _Candidate) -> It
                 yield _with(candidate, loop, size)
     if given.stream is None:
         for loop in shape.streamed:
-            larger = [d for d in range(candidate.tiles[loop] + 1, shape.sizes[loop] + 1) if shape.sizes[loop] % d == 0]
-            if larger:
-                yield _with(candidate, loop, larger[0])
+            for size in _next_tiles(candidate.tiles[loop], shape.sizes[loop]):
+                yield _with(candidate, loop, size)
 
 
 def _next_tiles(tile: int, share: int) -> set[int]:

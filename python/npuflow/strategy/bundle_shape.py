@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import cached_property
 from math import prod
 
 from npuflow.frontend.bundle import Linear
@@ -44,10 +45,15 @@ class BundleTensor:
         """What a tile takes in L1."""
         if not self.gathered:
             return self.bytes(tiles)
-        return prod(tiles[loop] for loop in {loop for dim in self.dims for loop, _ in dim.terms}) * self.element_bytes
+        return prod(tiles[loop] for loop in self.loops) * self.element_bytes
+
+    @cached_property
+    def loops(self) -> frozenset[int]:
+        """The loops that it follows."""
+        return frozenset(loop for dim in self.dims for loop, _ in dim.terms)
 
     def follows(self, loop: int) -> bool:
-        return any(loop == own for dim in self.dims for own, _ in dim.terms)
+        return loop in self.loops
 
     def run_bytes(self, tiles: Tiles) -> int:
         """The contiguous bytes of a tile in a row-major tensor."""
@@ -133,9 +139,19 @@ class Depths:
 
 
 def l1_bytes(shape: BundleShape, tiles: Tiles, depths: Depths) -> int:
-    """What a core's buffers take."""
+    """What a core's buffers take; the last piece of a streamed loop has buffers of its own where it is smaller."""
     slots = {Role.INPUT: depths.l1, Role.LOCAL: 1, Role.OUTPUT: depths.result}
-    return sum(tensor.l1_bytes(tiles) * slots[tensor.role] for tensor in shape.tensors)
+    return sum(_with_left_over(shape, t, t.l1_bytes(tiles), tiles) * slots[t.role] for t in shape.tensors)
+
+
+def _with_left_over(shape: BundleShape, tensor: BundleTensor, tile_bytes: int, tiles: Tiles) -> int:
+    if tensor.role is not Role.INPUT or shape.pads_streamed:
+        return tile_bytes
+    total = tile_bytes
+    for loop in shape.streamed:
+        if tensor.follows(loop):
+            total += -(-total * (shape.sizes[loop] % tiles[loop]) // tiles[loop])
+    return total
 
 
 def l2_bytes(shape: BundleShape, tiles: Tiles, spread: Spread, depths: Depths, row_tiles: int) -> int:
@@ -148,7 +164,7 @@ def l2_bytes(shape: BundleShape, tiles: Tiles, spread: Spread, depths: Depths, r
         slots = depths.l2 if tensor.role is Role.INPUT else depths.result
         by_rows = tensor.role is Role.INPUT and tensor.follows(spread.rows) and not tensor.follows(spread.columns)
         share = tensor.bytes(tiles) * (spread.grid[0] // row_tiles) if by_rows else tensor.bytes(column)
-        total += slots * share
+        total += slots * _with_left_over(shape, tensor, share, tiles)
     return total
 
 
