@@ -1,7 +1,7 @@
 """Integer divisions that cannot trap: a CPU stops a program for what an NPU's core just computes something for.
 
-Blocks that overhang an edge are computed on the zeros there, and what comes of it is dropped. What is divided by zero, or
-overflows, is undefined in MLIR, so any number will do.
+Blocks that overhang an edge are computed on the zeros there, and what comes of it is dropped. What is divided by zero,
+or overflows, is undefined in MLIR, so any number will do.
 """
 
 from __future__ import annotations

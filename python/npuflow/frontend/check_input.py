@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from npuflow.bindings import ir
 from npuflow.core.passes import Pass, PassContext
 from npuflow.core.registry import register_pass
-from npuflow.frontend.bundle import op_problem, pad_problem
+from npuflow.frontend.bundle_ops import op_problem, pad_problem
 from npuflow.frontend.check_tail import tail_problem
 from npuflow.frontend.contraction import Contraction, is_matmul, match_contraction, tail_of
 

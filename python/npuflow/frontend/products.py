@@ -1,8 +1,8 @@
 """Sums of products: which loops of an op a matrix instruction goes through, and how much of it is used.
 
-An instruction multiplies m x k by k x n. Loops of the same role are one dimension to it, as long as operands are indexed
-by them alone: pixels of a window are not, since neighbours share what they read. Of those the innermost loop is cut into
-instructions, and window positions repeat them. Everything here reads IR and changes nothing.
+An instruction multiplies m x k by k x n. Loops of the same role are one dimension to it, as long as operands are
+indexed by them alone: pixels of a window are not, since neighbours share what they read. Of those the innermost loop is
+cut into instructions, and window positions repeat them. Everything here reads IR and changes nothing.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from math import prod
 
 from npuflow.bindings import ir
 from npuflow.core.build import element_type_of
-from npuflow.frontend.bundle import Bundle, input_count, is_reduction, iterators, linear_maps
+from npuflow.frontend.bundle import Bundle
+from npuflow.frontend.linear import input_count, is_reduction, iterators, linear_maps
 
 _SUMS = (["arith.mulf", "arith.addf", "linalg.yield"], ["arith.muli", "arith.addi", "linalg.yield"])
 _EXTENSIONS = ("arith.extf", "arith.extsi", "arith.extui", "arith.sitofp")

@@ -8,8 +8,8 @@ from npuflow.bindings import ir, linalg, tensor
 from npuflow.core.build import at, element_type_of, empty, fill
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
-from npuflow.frontend.bundle import input_count, is_reduction, iterators
 from npuflow.frontend.contraction import producer, users
+from npuflow.frontend.linear import input_count, is_reduction, iterators
 
 
 @register_pass
@@ -17,7 +17,7 @@ from npuflow.frontend.contraction import producer, users
 class WidenScalars(Pass):
     """Gives ops whose results are tensors without dimensions a parallel loop of one, and results of one element.
 
-    Cores are given work by splitting parallel loops; such an op has none. Ops that read the result read the one element.
+    Cores are given work by splitting parallel loops; such an op has none. Who reads the result reads the one element.
 
         %r = linalg.generic ... iterator_types = ["reduction"] ins(%x : tensor<64xf32>) outs(%f : tensor<f32>)
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from npuflow.bindings import ir
 from npuflow.core.passes import ops_of
-from npuflow.frontend.bundle import find_bundles, is_reduction, iterators, linear_maps
+from npuflow.frontend.bundle import find_bundles
+from npuflow.frontend.linear import is_reduction, iterators, linear_maps
 from npuflow.frontend.contraction import contractions, is_matmul, static_matmuls, tail_of
 from npuflow.frontend.products import sums_products
 from npuflow.strategy.assign_bundles import shape_of_bundle

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from npuflow.bindings import ir, linalg
 from npuflow.core.build import allocate, element_type_of
-from npuflow.frontend.bundle import is_reduction, iterators, linear_maps, loop_extents
+from npuflow.frontend.linear import is_reduction, iterators, linear_maps, loop_extents
 from npuflow.frontend.products import match_products
 from npuflow.promotion.shared_slices import L1
 from npuflow.strategy.bundle_strategy import bundle_strategy_of
@@ -25,7 +25,10 @@ def gather(part: ir.Value, op: ir.Operation, number: int) -> ir.Value:
     sizes = [loop_extents(op)[loop] for loop in loops]
     target = allocate(sizes, element_type_of(part), L1)
     # The source's map over the operand's own loops, in their order.
-    dims = [ir.AffineExpr.get_dim(loops.index(loop)) if loop in loops else ir.AffineExpr.get_constant(0) for loop in range(len(iterators(op)))]
+    dims = [
+        ir.AffineExpr.get_dim(loops.index(loop)) if loop in loops else ir.AffineExpr.get_constant(0)
+        for loop in range(len(iterators(op)))
+    ]
     source_map = ir.AffineMap.get(len(loops), 0, [_composed(result, dims) for result in maps[number].results])
     target_map = ir.AffineMap.get_identity(len(loops))
     maps[number] = ir.AffineMap.get(len(iterators(op)), 0, [ir.AffineExpr.get_dim(loop) for loop in loops])

@@ -9,8 +9,8 @@ from npuflow.bindings import ir
 from npuflow.core.build import allocate, at, copy_into, element_type_of, extract_slice, fill, shape_of
 from npuflow.core.passes import Pass, PassContext, ops_of, parents_of
 from npuflow.core.registry import register_pass
-from npuflow.frontend.bundle import input_count
 from npuflow.frontend.contraction import BUNDLE, producer
+from npuflow.frontend.linear import input_count
 from npuflow.promotion.gather import gather, gathers
 from npuflow.promotion.promote_result import promote_result
 from npuflow.promotion.shared_slices import L1, SharedSlice, promote_to_l2, shared_slice
@@ -78,14 +78,16 @@ class _Promoter:
     def _is_made_here(self, value: ir.Value) -> bool:
         """Whether an op of the bundle makes the value, perhaps piece by piece."""
         owner = value.owner
-        return not isinstance(owner, ir.Block) and (owner.operation in self.members or owner.operation.name == "scf.for")
+        return not isinstance(owner, ir.Block) and (
+            owner.operation in self.members or owner.operation.name == "scf.for"
+        )
 
     def _fresh(self, value: ir.Value, before: ir.Operation) -> ir.Value:
         with at(before):
             return allocate(shape_of(value), element_type_of(value), L1)
 
     def _start(self, op: ir.Operation, number: int) -> None:
-        """What an op writes over: filled in L1, nothing at all, moved in, or there already; before loops that carry it."""
+        """What an op writes over: filled in L1, nothing at all, moved in, or there already; before its loops."""
         value = op.operands[number]
         while isinstance(value, ir.BlockArgument) and value.owner.owner.operation.name == "scf.for":
             op = value.owner.owner.operation
@@ -141,7 +143,7 @@ class _Promoter:
     def _at_value(self, value: ir.Value) -> AbstractContextManager[None]:
         """Where the value is, if that is inside of the grid; else where the grid's body begins."""
         inside = not isinstance(value.owner, ir.Block) and self.grid in parents_of(value.owner.operation)
-        first = list(self.grid.regions[0].blocks[0].operations)[0].operation
+        first = self.grid.regions[0].blocks[0].operations[0].operation
         return at(value.owner.operation) if inside else at(first)
 
 

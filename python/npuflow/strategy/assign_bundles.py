@@ -11,12 +11,9 @@ from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.dialect.device import chosen_device, record_device
 from npuflow.errors import with_hint
-from npuflow.frontend.bundle import (
-    Bundle,
-    find_bundles,
-    input_count,
-)
+from npuflow.frontend.bundle import Bundle, find_bundles
 from npuflow.frontend.contraction import BUNDLE, STRATEGY, producer, static_matmuls, users
+from npuflow.frontend.linear import input_count
 from npuflow.frontend.products import match_products, pads_streamed
 from npuflow.strategy.bundle_choose import GivenBundle, complete_bundle, smallest_tile_fits
 from npuflow.strategy.bundle_shape import BundleShape, BundleTensor, Depths, Role, Work, l1_bytes
@@ -31,9 +28,9 @@ from npuflow.target import Device
 class AssignBundles(Pass):
     """Bundles the ops that are no matmuls, and completes each bundle's strategy for the device.
 
-    A bundle is as many ops as can share a tile in L1: a softmax is one, read once and written once, if a row fits. Loops
-    are numbered as the bundle's last op has them, those of its space first. What a `#npu.strategy` on that op says comes
-    first, then the grid of the function's matmuls, then the choice for the device.
+    A bundle is as many ops as can share a tile in L1: a softmax is one, read once and written once, if a row fits.
+    Loops are numbered as the bundle's last op has them, those of its space first. What a `#npu.strategy` on that op
+    says comes first, then the grid of the function's matmuls, then the choice for the device.
 
         %s = linalg.generic ... iterator_types = ["parallel", "reduction"] ins(%x : tensor<256x512xf32>) ...
         %r = linalg.generic ... iterator_types = ["parallel", "parallel"] ins(%x, %s : ...) ...
@@ -62,11 +59,10 @@ class AssignBundles(Pass):
             context.count("bundles", number)
             record_device(op, device, self.device)
 
-
     def _on_one_grid(
         self, function: ir.Operation, bundles: list[Bundle], device: Device, context: PassContext
     ) -> list[tuple[Bundle, BundleStrategy]]:
-        """The strategies on one grid, that of the matmuls or the largest any bundle wants: another would reconfigure."""
+        """The strategies on one grid, the matmuls' or the largest that any bundle wants: another would reconfigure."""
         grid = self.grid or _grid_of_matmuls(function)
         chosen = [(bundle, _choose(bundle, grid, device, context)) for bundle in bundles]
         found = [(bundle, strategy) for bundle, strategy in chosen if strategy is not None]
@@ -135,7 +131,9 @@ def _problems(bundle: Bundle, given: GivenBundle, device: Device) -> list[tuple[
         what = f"grid {grid[0]}x{grid[1]} is larger than the {device.rows}x{device.columns} cores of {device.name}"
         found.append((what, f"use at most {device.rows} rows and {device.columns} columns"))
     if given.spread and max(given.spread) >= bundle.space:
-        found.append((f"spread names loop {max(given.spread)}", f"this bundle's space has loops 0 to {bundle.space - 1}"))
+        found.append(
+            (f"spread names loop {max(given.spread)}", f"this bundle's space has loops 0 to {bundle.space - 1}")
+        )
     if given.order and sorted(given.order) != list(range(bundle.space)):
         found.append((f"order {list(given.order)} is no order of {bundle.space} loops", "name each loop once"))
     if given.tile_l1 and min(given.tile_l1) < 1:

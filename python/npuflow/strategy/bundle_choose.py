@@ -1,8 +1,8 @@
 """Completes what a user left open of a bundle's strategy. Pure.
 
 For every pair of loops that rows and columns could follow, the smallest tile that fits grows, always in the loop that
-helps the estimate most, until nothing helps or fits. The estimate (the cores' time, arrival in L1 and L3 traffic, of which the
-slowest counts whole and the others in part) only ranks candidates; it is not shown to anyone.
+helps the estimate most, until nothing helps or fits. The estimate (the cores' time, arrival in L1 and L3 traffic, of
+which the slowest counts whole and the others in part) only ranks candidates; it is not shown to anyone.
 """
 
 from __future__ import annotations
@@ -115,9 +115,10 @@ def row_tiles(rows: int, device: Device) -> int:
 
 def fits(shape: BundleShape, tiles: tuple[int, ...], spread: Spread, depths: Depths, device: Device) -> bool:
     tile_bytes = device.capacity_bytes(2, 1, 1)
-    return l1_bytes(shape, tiles, depths) <= device.capacity_bytes(1, 1, 1) and l2_bytes(
-        shape, tiles, spread, depths, row_tiles(spread.grid[0], device)
-    ) <= tile_bytes
+    return (
+        l1_bytes(shape, tiles, depths) <= device.capacity_bytes(1, 1, 1)
+        and l2_bytes(shape, tiles, spread, depths, row_tiles(spread.grid[0], device)) <= tile_bytes
+    )
 
 
 def _starts(shape: BundleShape, given: GivenBundle, device: Device) -> Iterator[_Candidate]:
@@ -190,9 +191,7 @@ def _previous_piece(shape: BundleShape, loop: int, piece: int) -> int:
     return next((d for d in range(piece - 1, half - 1, -1) if shape.sizes[loop] % d == 0), half)
 
 
-def _grow(
-    shape: BundleShape, given: GivenBundle, device: Device, start: _Candidate, steps: int | None
-) -> _Candidate:
+def _grow(shape: BundleShape, given: GivenBundle, device: Device, start: _Candidate, steps: int | None) -> _Candidate:
     """The candidate after so many steps, or None: after as many as help."""
     best, cost = start, _estimate(shape, start, device)
     for _ in range(steps) if steps is not None else count():
@@ -232,7 +231,7 @@ def _next_tiles(tile: int, share: int) -> set[int]:
 
 
 def _with(candidate: _Candidate, loop: int, size: int) -> _Candidate:
-    tiles = tuple(size if l == loop else tile for l, tile in enumerate(candidate.tiles))
+    tiles = tuple(size if own == loop else tile for own, tile in enumerate(candidate.tiles))
     return replace(candidate, tiles=tiles)
 
 
@@ -248,9 +247,7 @@ def _orders(shape: BundleShape, candidate: _Candidate) -> Iterator[tuple[int, ..
 def _estimate(shape: BundleShape, candidate: _Candidate, device: Device) -> float:
     """Seconds, roughly."""
     counts = trips(shape, candidate.tiles, candidate.spread)
-    blocks = 1
-    for count in counts:
-        blocks *= count
+    blocks = prod(counts)
     calls = blocks * pieces(shape, candidate.tiles)
     clock = device.clock_hz
     compute = calls * sum(work_cycles(work, candidate.tiles, device) for work in shape.work) / clock
@@ -281,7 +278,7 @@ def _moves(shape: BundleShape, tensor: BundleTensor) -> bool:
 
 
 def work_cycles(work: Work, tiles: tuple[int, ...], device: Device) -> float:
-    """One op on one tile: matrix instructions where it sums products of types that have them, else vector operations."""
+    """One op on one tile: matrix instructions for sums of products whose types have them, else vector operations."""
     engine = device.engines[0]
     own = [tiles[loop] for loop in work.loops]
     if work.products is not None and any(shape.types == work.products.types for shape in device.matmuls):

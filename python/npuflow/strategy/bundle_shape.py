@@ -1,4 +1,4 @@
-"""A bundle as numbers: loops, tensors and work; how much a tile takes of L1 and L2 and what it moves. Pure arithmetic."""
+"""A bundle as numbers: loops, tensors and work; what a tile takes of L1 and L2, and what it moves. Pure arithmetic."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import Enum
 from functools import cached_property
 from math import prod
 
-from npuflow.frontend.bundle import Linear
+from npuflow.frontend.linear import Linear
 from npuflow.frontend.products import Products
 from npuflow.strategy.vector_cycles import VectorWork
 
@@ -68,7 +68,7 @@ class BundleTensor:
 
 @dataclass(frozen=True)
 class Work:
-    """One op: its loops, what it is to the vector unit, and if matrix instructions could do it the roles of its loops."""
+    """One op: its loops, what it is to the vector unit, and to matrix instructions if they could do it."""
 
     loops: tuple[int, ...]
     vector: VectorWork
@@ -77,7 +77,7 @@ class Work:
 
 @dataclass(frozen=True)
 class BundleShape:
-    """`sizes` of all loops, the first `space` of which are split over blocks and cores; `streamed` may go piece by piece.
+    """`sizes` of all loops: the first `space` are split over blocks and cores, `streamed` ones may go piece by piece.
 
     Zeros may be added to a streamed loop where they change no sum (`pads_streamed`).
     """
@@ -180,7 +180,7 @@ def pieces(shape: BundleShape, tiles: Tiles) -> int:
 
 
 def visits(shape: BundleShape, tensor: BundleTensor, tiles: Tiles, spread: Spread, order: Sequence[int]) -> int:
-    """How often a tensor's block moves between L3 and L2: it stays for the blocks it doesn't depend on, if innermost."""
+    """How often a tensor's block moves between L3 and L2: it stays while only loops step that it doesn't follow."""
     counts = trips(shape, tiles, spread)
     streams = pieces(shape, tiles) if tensor.role is Role.INPUT else 1
     last = len(order) if streams > 1 else 0

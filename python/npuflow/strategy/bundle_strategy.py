@@ -12,8 +12,10 @@ from npuflow.strategy.strategy import strategy_fields
 
 @dataclass(frozen=True)
 class BundleStrategy:
-    """`spread` names the loops of the space that the array's rows and columns follow, `tile_l1` is a core's tile of the space,
-    `stream` the piece of each streamed loop, `order` the space's loops from the outermost on, as blocks go through them.
+    """A core's tile of the space and how the grid is spread over it.
+
+    `spread` names the loops that the array's rows and columns follow, `stream` is the piece of each streamed loop,
+    `order` the space's loops from the outermost on, as blocks go through them.
     With `gather = 1` windows are copied out one by one on their way into L1, and a convolution there is a matmul.
     """
 

@@ -18,8 +18,8 @@ _SELDOM = ("depth_result", "turned", "depth_lhs", "depth_rhs")  # printed only w
 class Strategy:
     """Sizes are in elements, in the order m, n, k; the grid is cores along m by cores along n.
 
-    The array's rows run along m and its columns along n; `turned = 1` says the other way round. `depth_l2` and `depth_l1`
-    are slots of both operands' buffers, `depth_lhs` and `depth_rhs` (in L2, in L1) those of one, where it differs.
+    The array's rows run along m and its columns along n; `turned = 1` says the other way round. `depth_l2` and
+    `depth_l1` are slots of both operands' buffers, `depth_lhs` and `depth_rhs` (in L2, in L1) those of one.
     """
 
     grid: tuple[int, int]

@@ -18,7 +18,7 @@ from npuflow.core.build import (
     weighted_sum,
     zero,
 )
-from npuflow.frontend.bundle import pads_with_zeros
+from npuflow.frontend.bundle_ops import pads_with_zeros
 from npuflow.frontend.contraction import producer
 
 

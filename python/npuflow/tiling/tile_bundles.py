@@ -22,8 +22,9 @@ from npuflow.core.build import (
 )
 from npuflow.core.passes import Pass, PassContext
 from npuflow.core.registry import register_pass
-from npuflow.frontend.bundle import Bundle, Linear, input_count, marked_bundles
+from npuflow.frontend.bundle import Bundle, marked_bundles
 from npuflow.frontend.contraction import producer
+from npuflow.frontend.linear import Linear, input_count
 from npuflow.frontend.products import pads_streamed
 from npuflow.strategy.bundle_strategy import BundleStrategy, bundle_strategy_of
 from npuflow.tiling.regions import Region, block_region
@@ -102,7 +103,9 @@ class _Tiler:
         """The loops over blocks, from the outermost one left on; returns what they make of `outs`."""
         if not loops:
             return self._one_block(offsets, outs)
-        bounds = [arith.ConstantOp.create_index(n).result for n in (0, self.bundle.sizes[loops[0]], self.block[loops[0]])]
+        bounds = [
+            arith.ConstantOp.create_index(n).result for n in (0, self.bundle.sizes[loops[0]], self.block[loops[0]])
+        ]
         loop = scf.ForOp(*bounds, list(outs))
         with ir.InsertionPoint(loop.body):
             inner = {**offsets, loops[0]: loop.induction_variable}
@@ -211,7 +214,7 @@ class _Tiler:
         values: dict[ir.Value, ir.Value],
         core: Sequence[int],
     ) -> list[ir.Value]:
-        """What an op starts from: a tile of `core` sizes that is filled or empty, what an op before made, or a given slice."""
+        """What an op starts from: a tile of `core` sizes, filled or empty, what an op before made, or a given slice."""
         op, maps = self.bundle.ops[index], self.bundle.maps(index)
         found = []
         for number in range(input_count(op), len(op.operands)):
@@ -237,7 +240,7 @@ class _Tiler:
         values: dict[ir.Value, ir.Value],
         inits: Sequence[ir.Value],
     ) -> list[ir.Value]:
-        """The loops over pieces of streamed loops, from the outermost one left on; what is left over is a piece behind."""
+        """The loops over pieces of streamed loops, from the outermost one left on, and what is left over behind."""
         if not loops:
             inner = dict(values)
             for head in self.bundle.heads(index):
@@ -308,7 +311,7 @@ def _insert_all(
     places: dict[int, Mixed],
 ) -> None:
     """Ends a core's part: its tiles go into the block's results."""
-    starts = [[weighted_sum([(c, places[l]) for l, c in dim.terms if l in places]) for dim in dims] for dims in maps]
+    starts = [[_offset(Linear(dim.terms), places) for dim in dims] for dims in maps]
     terminator = scf.InParallelOp()
     with ir.InsertionPoint(terminator.block):
         for tile, target, start in zip(tiles, targets, starts):

@@ -1,0 +1,66 @@
+"""Which ops can be part of a bundle, and what keeps others from it, as `(what, hint)`. Reads IR and changes nothing."""
+
+from __future__ import annotations
+
+from npuflow.bindings import ir
+from npuflow.core.passes import ops_of
+from npuflow.frontend.contraction import producer, users
+from npuflow.frontend.linear import input_count, linear_maps, loop_extents
+
+Problem = tuple[str, str]
+
+
+def op_problem(op: ir.Operation) -> Problem | None:
+    """What keeps an op from being part of a bundle, as (what, hint)."""
+    maps = linear_maps(op)
+    if maps is None or any(c < 0 for dims in maps for dim in dims for _, c in dim.terms):
+        return f"{op.name} has an indexing map that is no sum of loops", "index by sums of positive multiples of loops"
+    if ops_of(op, "linalg.index"):
+        hint = "give the positions as a tensor operand; a core doesn't know where its tile lies"
+        return f"{op.name} computes with the position of an element (linalg.index)", hint
+    inside = [inner for inner in ops_of(op) if any(isinstance(v.type, ir.ShapedType) for v in inner.operands)]
+    if inside:
+        return f"{op.name} reads a tensor from inside of its body ({inside[0].name})", "make the tensor an operand"
+    captured = [v for v in op.operands if not isinstance(v.type, ir.ShapedType) and producer(v) is None]
+    if captured:
+        return f"{op.name} reads a scalar argument", "make it a tensor of one element"
+    for dims in maps[input_count(op) :]:
+        written = [dim.loop for dim in dims]
+        if None in written or len(set(written)) != len(written):
+            return f"{op.name} writes along sums of loops", "write along loops, each at most once"
+    if 0 in loop_extents(op):
+        return f"{op.name} has a loop whose size no operand gives", "index one operand by that loop alone"
+    return None
+
+
+def is_bundle_op(op: ir.Operation) -> bool:
+    return op.name == "linalg.generic" and bool(op.results) and op_problem(op) is None
+
+
+def pads_with_zeros(pad: ir.Operation) -> bool:
+    """Whether a `tensor.pad` of static size adds nothing but zeros."""
+    view = pad.opview
+    if len(pad.operands) > 1 or not ir.RankedTensorType(view.source.type).has_static_shape:
+        return False
+    yielded = list(pad.regions[0].blocks[0].operations)[-1].operation.operands[0]
+    constant = producer(yielded, "arith.constant")
+    if constant is None:
+        return False
+    value = constant.attributes["value"]
+    if isinstance(value, ir.FloatAttr):
+        return ir.FloatAttr(value).value == 0.0
+    return isinstance(value, ir.IntegerAttr) and ir.IntegerAttr(value).value == 0
+
+
+def pad_problem(pad: ir.Operation) -> Problem | None:
+    """What keeps a `tensor.pad` from being part of how its result is read, as (what, hint)."""
+    if not pads_with_zeros(pad):
+        return "tensor.pad adds something else than zeros", "pad with a constant zero"
+    others = [user for user in users(pad.results[0]) if not is_bundle_op(user) or is_output(user, pad.results[0])]
+    if others:
+        return f"tensor.pad is read by {others[0].name}", "let linalg ops that are no matmuls read it"
+    return None
+
+
+def is_output(op: ir.Operation, value: ir.Value) -> bool:
+    return any(value == output for output in list(op.operands)[input_count(op) :])

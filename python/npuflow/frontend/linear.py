@@ -1,0 +1,85 @@
+"""How a linalg op's operands are indexed: sums of multiples of loops. Reads IR and changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from npuflow.bindings import ir, linalg
+from npuflow.core.build import dynamic_marker, shape_of
+
+
+@dataclass(frozen=True)
+class Linear:
+    """sum(coefficient * loop) + constant, loops in rising order."""
+
+    terms: tuple[tuple[int, int], ...] = ()
+    constant: int = 0
+
+    @property
+    def loop(self) -> int | None:
+        """The loop that this is, where it is just one."""
+        plain = len(self.terms) == 1 and self.terms[0][1] == 1 and self.constant == 0
+        return self.terms[0][0] if plain else None
+
+    def extent(self, tiles: Sequence[int]) -> int:
+        """How many values it spans while every loop goes through its tile."""
+        return sum(coefficient * (tiles[loop] - 1) for loop, coefficient in self.terms) + 1
+
+    def renamed(self, loops: Sequence[int]) -> Linear:
+        return Linear(tuple(sorted((loops[loop], coefficient) for loop, coefficient in self.terms)), self.constant)
+
+
+def iterators(op: ir.Operation) -> list[str]:
+    return [str(kind) for kind in ir.ArrayAttr(op.attributes["iterator_types"])]
+
+
+def is_reduction(op: ir.Operation, loop: int) -> bool:
+    return "reduction" in iterators(op)[loop]
+
+
+def input_count(op: ir.Operation) -> int:
+    """How many of a linalg.generic's operands are inputs."""
+    return int(ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"])[0])
+
+
+def linear_maps(op: ir.Operation) -> list[tuple[Linear, ...]] | None:
+    """The indexing maps of an op as sums of loops; None where one is something else."""
+    found = []
+    for attribute in linalg.get_indexing_maps(op):
+        dims = [_linear(result) for result in ir.AffineMapAttr(attribute).value.results]
+        if any(dim is None for dim in dims):
+            return None
+        found.append(tuple(dim for dim in dims if dim is not None))
+    return found
+
+
+def _linear(expression: ir.AffineExpr) -> Linear | None:
+    if isinstance(expression, ir.AffineConstantExpr):
+        return Linear((), expression.value)
+    if isinstance(expression, ir.AffineDimExpr):
+        return Linear(((expression.position, 1),))
+    if not isinstance(expression, (ir.AffineAddExpr, ir.AffineMulExpr)):
+        return None
+    left, right = _linear(expression.lhs), _linear(expression.rhs)
+    if left is None or right is None:
+        return None
+    if isinstance(expression, ir.AffineMulExpr):
+        scaled, factor = (left, right.constant) if not right.terms else (right, left.constant)
+        return Linear(tuple((loop, c * factor) for loop, c in scaled.terms), scaled.constant * factor)
+    sums: dict[int, int] = {}
+    for loop, coefficient in (*left.terms, *right.terms):
+        sums[loop] = sums.get(loop, 0) + coefficient
+    return Linear(tuple(sorted((loop, c) for loop, c in sums.items() if c)), left.constant + right.constant)
+
+
+def loop_extents(op: ir.Operation) -> list[int]:
+    """The size of each loop, read off the dimensions that are plain loops; 0 where nothing tells."""
+    extents = [0] * len(iterators(op))
+    for value, dims in zip(op.operands, linear_maps(op) or []):
+        if not isinstance(value.type, ir.ShapedType):
+            continue
+        for size, dim in zip(shape_of(value), dims):
+            if dim.loop is not None and size != dynamic_marker():
+                extents[dim.loop] = size
+    return extents
