@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from npuflow.bindings import ir, linalg
+from npuflow.core.diagnostics import location_of
+from npuflow.core.passes import fail
 from npuflow.frontend.contraction import match_contraction
+from npuflow.schedule.nest import L1, BufferInfo, Kernel
 
 # Ops that give a buffer, or the whole of one, another type.
 _VIEWS = ("memref.subview", "memref.collapse_shape", "memref.expand_shape", "memref.cast")
@@ -93,3 +97,25 @@ def kernel_kind(op: ir.Operation) -> str:
     if any(isinstance(result, (ir.AffineAddExpr, ir.AffineMulExpr)) for m in maps for result in m.results):
         return "window"
     return "reduction" if any("reduction" in str(kind) for kind in op.attributes["iterator_types"]) else "elementwise"
+
+
+def read_kernel(op: ir.Operation, key: int, buffer_of: Callable[[ir.Value], BufferInfo]) -> Kernel:
+    """The op as a kernel, which works on whole buffers in L1."""
+    operands = kernel_operands(op)
+    outside = [buffer for buffer in map(buffer_of, operands.arguments) if buffer.space != L1]
+    if outside:
+        raise fail(op, f"{op.name} works on {outside[0].name}, which is not in L1", "promote its operands to L1")
+    if any(len(view.operands) > 1 for value in op.operands for view in views_of(value)):
+        what = f"{op.name} works on a part of a buffer whose place or size is not constant"
+        raise fail(op, what, "copy the part to a buffer of its own")
+    reads, writes = (tuple(map(buffer_of, side)) for side in (operands.reads, operands.writes))
+    return Kernel(key, kernel_kind(op), reads, writes, location_of(op))
+
+
+def is_zero(value: ir.Value) -> bool:
+    """Whether a scalar is the constant 0."""
+    owner = None if isinstance(value.owner, ir.Block) else value.owner.operation
+    if owner is None or owner.name != "arith.constant":
+        return False
+    number = owner.attributes["value"]
+    return (ir.FloatAttr(number).value if isinstance(number, ir.FloatAttr) else ir.IntegerAttr(number).value) == 0

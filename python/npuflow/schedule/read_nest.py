@@ -10,8 +10,8 @@ from npuflow.core.diagnostics import location_of
 from npuflow.core.passes import fail
 from npuflow.schedule.affine import Affine
 from npuflow.schedule.indices import Bounds, evaluate_affine
-from npuflow.schedule.kernel_operands import kernel_kind, kernel_operands, views_of
-from npuflow.schedule.nest import COLUMN, L1, L3, ROW, Allocate, BufferInfo, Kernel, Loop, Nest, Statement
+from npuflow.schedule.kernel_operands import is_zero, read_kernel
+from npuflow.schedule.nest import COLUMN, L1, L3, ROW, Allocate, BufferInfo, Loop, Nest, Statement
 from npuflow.schedule.read_movements import (
     is_movement,
     read_copy,
@@ -194,7 +194,7 @@ class NestReader:
         if target.buffer.space == L1:
             self._kernel(op, body)
             return
-        if target.buffer.space == L3 or not _is_zero(op.operands[0]):
+        if target.buffer.space == L3 or not is_zero(op.operands[0]):
             what = f"{op.name} of {target.buffer.name} outside of L1 with other than zeros"
             raise fail(op, what, "pad with zeros, or fill a buffer in L1")
         self._zeroed.add(target.buffer.name)
@@ -208,17 +208,7 @@ class NestReader:
         self._kernel(op, body)
 
     def _kernel(self, op: ir.Operation, body: list[Statement]) -> None:
-        operands = kernel_operands(op)
-        buffers = {value: self._views[value].buffer for value in operands.arguments}
-        outside = [b for b in buffers.values() if b.space != L1]
-        if outside:
-            raise fail(op, f"{op.name} works on {outside[0].name}, which is not in L1", "promote its operands to L1")
-        moved = [v for value in op.operands for v in views_of(value) if len(v.operands) > 1]
-        if moved:
-            what = f"{op.name} works on a part of a buffer whose place or size is not constant"
-            raise fail(op, what, "copy the part to a buffer of its own")
-        reads, writes = (tuple(buffers[value] for value in side) for side in (operands.reads, operands.writes))
-        body.append(Kernel(len(self.kernels), kernel_kind(op), reads, writes, location_of(op)))
+        body.append(read_kernel(op, len(self.kernels), lambda value: self._views[value].buffer))
         self.kernels.append(op)
 
 
@@ -261,11 +251,3 @@ def _grid_counters(op: ir.Operation, rank: int) -> list[str]:
     if len(mapping) != rank or any(m not in names for m in mapping):
         raise fail(op, "scf.forall is not mapped to cores", "map its dimensions to #gpu.thread<y> and #gpu.thread<x>")
     return [names[m] for m in mapping]
-
-
-def _is_zero(value: ir.Value) -> bool:
-    owner = None if isinstance(value.owner, ir.Block) else value.owner.operation
-    if owner is None or owner.name != "arith.constant":
-        return False
-    number = owner.attributes["value"]
-    return (ir.FloatAttr(number).value if isinstance(number, ir.FloatAttr) else ir.IntegerAttr(number).value) == 0
