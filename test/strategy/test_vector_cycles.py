@@ -16,8 +16,10 @@ TOY = load_device("toy")
 ADD = Node("add", "f32", (LOADED,))
 
 
-def device(overlap: Overlap = Overlap.ALL, vectors_per_step: int = 1, call_cycles: int = 0, **unit: int) -> Device:
-    kind = VectorKernelKind(kind="k", overlap=overlap, vectors_per_step=vectors_per_step, call_cycles=call_cycles)
+def device(overlap: Overlap = Overlap.ALL, vectors_per_step: int = 1, step_cycles: int = 0, **unit: int) -> Device:
+    kind = VectorKernelKind(
+        kind="k", overlap=overlap, vectors_per_step=vectors_per_step, step_cycles=step_cycles, call_cycles=0
+    )
     return dataclasses.replace(TOY, vector=dataclasses.replace(TOY.vector, kernels=(kind,), **unit))
 
 

@@ -64,7 +64,7 @@ def vector_cycles(work: VectorWork, sizes: Sequence[int], device: Device, kind: 
     code = device.vector.kernel_kind(kind, engine.call_cycles)
     extents = [prod(sizes[loop] for loop in run) for run in work.runs] or [1]
     loops = [_Loop(work, device.vector, code, engine.vector_bytes, extents, loop) for loop in range(len(extents))]
-    return code.call_cycles + min(loop.cycles() for loop in loops)
+    return code.call_cycles + ceil(min(loop.cycles() for loop in loops))
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class _Loop:
     extents: Sequence[int]
     loop: int
 
-    def cycles(self) -> int:
+    def cycles(self) -> float:
         sums = self.work.sums
         outer = prod(size for i, size in enumerate(self.extents) if i != self.loop and not self._is_sum(i))
         summed = prod(size for i, size in enumerate(self.extents) if i != self.loop and self._is_sum(i))
@@ -108,43 +108,43 @@ class _Loop:
         computed = sum(self.unit.operation(node.operation, node.type).issue_cycles for node in self.work.nodes)
         return max(1, ceil(max(*moved, computed) * self.code.vectors_per_step))
 
-    def _streaming(self, steps: int) -> int:
+    def _streaming(self, steps: int) -> float:
         """Steps that each store what they compute."""
         issue, chain = self._issue(stores=True), self._chain()
         if self.code.overlap is Overlap.ALL or not self.work.inputs:
             return steps * issue + chain
         return steps * self._alone(issue, chain)
 
-    def _summing(self, steps: int) -> int:
+    def _summing(self, steps: int) -> float:
         """Steps that add to a sum in registers, and storing that."""
         issue, chain = self._issue(stores=False), self._chain()
         if self.code.overlap is Overlap.NONE:
             return steps * self._alone(issue, chain)
-        lost = 0 if self.code.overlap is Overlap.ALL else self.unit.step_cycles
+        lost = 0 if self.code.overlap is Overlap.ALL else self.code.step_cycles
         return steps * (max(issue, self._carried()) + lost) + chain
 
-    def _alone(self, issue: int, chain: int) -> int:
+    def _alone(self, issue: int, chain: float) -> float:
         """A step that nothing overlaps with: its vectors start one after the other."""
-        return max(issue, chain + issue - issue // self.code.vectors_per_step) + self.unit.step_cycles
+        return max(issue, chain + issue - issue // self.code.vectors_per_step) + self.code.step_cycles
 
-    def _across_lanes(self) -> int:
+    def _across_lanes(self) -> float:
         """Adding up the lanes of a sum, by halves."""
         type_ = next((node.type for node in reversed(self.work.nodes)), "")
         return ceil(log2(max(1, self.lanes))) * self.unit.operation("add", type_).latency_cycles
 
-    def _chain(self) -> int:
+    def _chain(self) -> float:
         """From a load to the result."""
         return max(
             self.unit.load_latency_cycles * bool(self.work.inputs), self._longest(self.unit.load_latency_cycles, -inf)
         )
 
-    def _carried(self) -> int:
+    def _carried(self) -> float:
         """From a sum to the sum that the next step adds to."""
         return self._longest(-inf, 0)
 
-    def _longest(self, loaded: float, sum_: float) -> int:
+    def _longest(self, loaded: float, sum_: float) -> float:
         times: list[float] = []
         for node in self.work.nodes:
             starts = [loaded if use == LOADED else sum_ if use == SUM else times[use] for use in node.uses]
             times.append(max(starts, default=-inf) + self.unit.operation(node.operation, node.type).latency_cycles)
-        return int(max(0.0, *times)) if times else 0
+        return max([0.0, *times])

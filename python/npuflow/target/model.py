@@ -13,7 +13,7 @@ from enum import Enum
 
 from npuflow.errors import InputError, nearest, unknown_name, with_hint
 from npuflow.target.fields import above, at_least
-from npuflow.target.vector import VectorUnit
+from npuflow.target.vector import PLAIN_UNIT, VectorUnit
 
 
 class SharedBy(Enum):
@@ -216,7 +216,7 @@ class Device:
     links: tuple[Link, ...]
     matmuls: tuple[MatmulShape, ...]
     kernels: tuple[KernelKind, ...] = ()
-    vector: VectorUnit = VectorUnit()
+    vector: VectorUnit = PLAIN_UNIT
 
     @property
     def cores(self) -> int:

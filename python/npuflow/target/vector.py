@@ -34,7 +34,7 @@ class VectorOperation:
     operation: str
     type: str = ""
     issue_cycles: int = at_least(1)
-    latency_cycles: int = at_least(0)
+    latency_cycles: float = at_least(0)
 
 
 class Overlap(Enum):
@@ -50,11 +50,15 @@ class Overlap(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class VectorKernelKind:
-    """How a kind of vector code is written: a step of its inner loop works on `vectors_per_step` side by side."""
+    """How a kind of vector code is written: a step of its inner loop works on `vectors_per_step` side by side.
+
+    `step_cycles` are lost at each step that doesn't overlap with the next, beside what it loads and computes.
+    """
 
     kind: str
     overlap: Overlap
     vectors_per_step: int = at_least(1)
+    step_cycles: float = at_least(0, default=0.0)
     call_cycles: int = at_least(0)
 
 
@@ -62,16 +66,15 @@ class VectorKernelKind:
 class VectorUnit:
     """A core's vector unit. Loads, stores and operations start side by side; a vector fits a load and an accumulator.
 
-    `accumulator_bytes` of 0 sets no limit; `step_cycles` are lost at each step that doesn't overlap with the next. What
-    `operations` doesn't list starts one per cycle and takes `latency_cycles`.
+    `accumulator_bytes` of 0 sets no limit. What `operations` doesn't list starts one per cycle and takes
+    `latency_cycles`.
     """
 
     accumulator_bytes: int = at_least(0, default=0)
     loads_per_cycle: int = at_least(1, default=1)
     stores_per_cycle: int = at_least(1, default=1)
-    load_latency_cycles: int = at_least(0, default=0)
-    latency_cycles: int = at_least(0, default=0)
-    step_cycles: int = at_least(0, default=0)
+    load_latency_cycles: float = at_least(0, default=0.0)
+    latency_cycles: float = at_least(0, default=0.0)
     operations: tuple[VectorOperation, ...] = ()
     kernels: tuple[VectorKernelKind, ...] = ()
 
@@ -87,3 +90,7 @@ class VectorUnit:
         ideal = VectorKernelKind(kind="", overlap=Overlap.ALL, vectors_per_step=1, call_cycles=call_cycles)
         first = self.kernels[0] if self.kernels else ideal
         return next((known for known in self.kernels if known.kind == kind), first)
+
+
+# Of a device that says nothing of it: an operation per cycle, each result at once.
+PLAIN_UNIT = VectorUnit()

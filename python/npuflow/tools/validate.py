@@ -55,8 +55,9 @@ def help_text(flags: Sequence[Flag]) -> str:
     lines += [
         "",
         "The roofline beside it is max(compute, traffic / bandwidth) + launch, fitted to the same rows per kind",
+        "of kernel and operator.",
     ]
-    lines += ["of kernel. Exit codes: 0 done, 1 nothing to predict or a wrong file, 2 usage, 3 a bug of npuflow."]
+    lines += ["Exit codes: 0 done, 1 nothing to predict or a wrong file, 2 usage, 3 a bug of npuflow."]
     return "\n".join(lines)
 
 
@@ -65,17 +66,17 @@ def _validate(path: str, flags: ValidateFlags) -> ExitCode:
     import npuflow.pipelines
     from npuflow.validate.measurements import read_measurements
     from npuflow.validate.predict import Prepared, predict_us, prepare
-    from npuflow.validate.roofline import fit_rooflines
+    from npuflow.validate.roofline import fit_rooflines, key_of
     from npuflow.validate.summary import Prediction, summarise
 
     rows = [prepare(row, npuflow.run_pipeline) for row in read_measurements(path)]
     built = [row for row in rows if isinstance(row, Prepared)]
     skipped = [row for row in rows if not isinstance(row, Prepared)]
-    rooflines = fit_rooflines([(one.row, one.device) for one in built if one.design is not None])
+    rooflines = fit_rooflines([(one.row, one.device) for one in built if one.scheduled is not None])
     predictions = []
     print(f"{'measurement':<{_ID_WIDTH}} {'predicted':>10} {'measured':>10} {'error':>7} {'roofline':>9}")
     for one in built:
-        roofline = rooflines[(one.device.name, one.row.kernel)] if one.design is not None else None
+        roofline = rooflines[key_of(one.row, one.device)] if one.scheduled is not None else None
         bound = roofline.predict_us(one.row, one.device) if roofline is not None else None
         predictions.append(Prediction(one.row, predict_us(one, one.device), bound))
         print(_row_text(predictions[-1]), flush=True)
@@ -84,7 +85,7 @@ def _validate(path: str, flags: ValidateFlags) -> ExitCode:
     if flags.json is not None:
         _write_json(flags.json, path, predictions, summaries, skipped)
     if not predictions:
-        hint = "rows of op matmul or core_kernel, with shape, tile and grid, can be"
+        hint = "rows of a known op (matmul, core_kernel, matvec, add ...), with shape, tile and grid, can be"
         raise InputError(with_hint(f"none of the {len(rows)} rows of '{path}' can be predicted", hint))
     return ExitCode.OK
 

@@ -3,7 +3,8 @@
 `dram.bytes_per_second` and `dram.run_overhead_bytes` (either direction), `control.launch_seconds`,
 `dmas.bytes_per_cycle` (every channel), and for kernels
 `kernels.direct.issue_share`, or `kernels.direct/bf16.issue_share` for one accumulator type alone;
-`kernels.*.restart_cycles` is of all kinds that restart.
+`kernels.*.restart_cycles` is of all kinds that restart. `vector.kernels.direct.step_cycles` and
+`vector.operations.tanh.latency_cycles` are of the vector unit.
 """
 
 from __future__ import annotations
@@ -15,10 +16,11 @@ from typing import TypeVar
 from npuflow.errors import UsageError, with_hint
 from npuflow.target import Device
 from npuflow.target.model import Control, Dram, KernelKind
+from npuflow.target.vector import VectorKernelKind, VectorOperation
 
-Table = TypeVar("Table", Dram, Control, KernelKind)
+Table = TypeVar("Table", Dram, Control, KernelKind, VectorKernelKind, VectorOperation)
 _BOTH_WAYS = {
-    "dram.bytes_per_second": ("total_bytes_per_second", "read_bytes_per_second", "write_bytes_per_second"),
+    "dram.bytes_per_second": ("read_bytes_per_second", "write_bytes_per_second"),
     "dram.run_overhead_bytes": ("read_run_overhead_bytes", "write_run_overhead_bytes"),
 }
 
@@ -29,6 +31,9 @@ def constant(device: Device, name: str) -> float:
     if table == "kernels":
         kind, _, field = rest.rpartition(".")
         return float(getattr(next(known for known in device.kernels if _is(known, kind)), field))
+    if table == "vector":
+        entries, entry, field = rest.split(".")
+        return float(next(getattr(e, field) for e in getattr(device.vector, entries) if _name(e) == entry))
     if name == "dmas.bytes_per_cycle":
         return device.dmas[0].bytes_per_cycle
     return float(getattr(getattr(device, table), _BOTH_WAYS.get(name, (rest,))[0]))
@@ -45,6 +50,8 @@ def _with(device: Device, name: str, value: float) -> Device:
     table, _, field = name.partition(".")
     if table == "kernels":
         return _with_kernel(device, field, value)
+    if table == "vector":
+        return _with_vector(device, *field.split("."), value)
     if name == "dmas.bytes_per_cycle":
         dmas = tuple(dataclasses.replace(dma, bytes_per_cycle=value) for dma in device.dmas)
         links = tuple(dataclasses.replace(link, bytes_per_cycle=value) for link in device.links)
@@ -67,6 +74,17 @@ def _with_kernel(device: Device, rest: str, value: float) -> Device:
     changed: Mapping[str, float] = {field: round(value) if whole else value}
     kernels = tuple(_replaced(known, changed) if _is(known, kind) else known for known in device.kernels)
     return dataclasses.replace(device, kernels=kernels)
+
+
+def _with_vector(device: Device, entries: str, entry: str, field: str, value: float) -> Device:
+    """The device with a field of all of the vector unit's kernels, or operations, of a name changed."""
+    old: tuple[VectorKernelKind | VectorOperation, ...] = getattr(device.vector, entries)
+    new = tuple(_replaced(known, {field: value}) if _name(known) == entry else known for known in old)
+    return dataclasses.replace(device, vector=dataclasses.replace(device.vector, **{entries: new}))  # type: ignore[arg-type]
+
+
+def _name(known: VectorKernelKind | VectorOperation) -> str:
+    return known.kind if isinstance(known, VectorKernelKind) else known.operation
 
 
 def _is(known: KernelKind, kind: str) -> bool:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from npuflow.strategy.strategy import Tile
 from npuflow.target import load_device
 from npuflow.validate.measurements import Measurement
+from npuflow.validate.vector_designs import is_vector_op
 
 CAST = "fused-cast"
 # Kernels that convert their sum in a phase of its own; a block's descriptors are set up when the block before is
@@ -63,6 +64,9 @@ def kind_of(row: Measurement) -> str:
 
 def why_unsupported(row: Measurement) -> str | None:
     """Why a row's design cannot be built; None if it can."""
+    if is_vector_op(row.op):
+        complete = row.rows and row.cols and (row.n if row.op == "rmsnorm" else row.l1_m)
+        return None if complete and (row.k or row.op != "matvec") else f"{row.op} without a shape, tile or grid"
     if row.op not in ("matmul", "core_kernel"):
         return f"operator {row.op}"
     if not (row.k and row.n and row.l1_m and row.l1_k and row.l1_n and row.rows and row.cols):

@@ -20,6 +20,7 @@ from npuflow.target import Device, load_device
 from npuflow.target.model import KernelKind
 from npuflow.validate.designs import Design, design_of, device_of, kind_of, module_text, why_unsupported
 from npuflow.validate.measurements import ELEMENT_BYTES, Measurement
+from npuflow.validate.vector_designs import is_vector_op, vector_design_of, vector_module_text
 
 RunPipeline = Callable[[ir.Module, str], object]
 _CAST_BYTES = 4 + 2  # f32 read, bf16 written
@@ -27,7 +28,10 @@ _CAST_BYTES = 4 + 2  # f32 read, bf16 written
 
 @dataclass(frozen=True)
 class Prepared:
-    """A row that can be timed with any constants of its device; without a schedule, a kernel alone."""
+    """A row that can be timed with any constants of its device; without a schedule, a kernel alone.
+
+    `design` is a matmul's; other operators have a schedule and none.
+    """
 
     row: Measurement
     device: Device
@@ -58,6 +62,8 @@ def prepare(row: Measurement, run_pipeline: RunPipeline, *, overlapped: bool | N
         if row.op == "core_kernel":
             device.kernel_kind(kind_of(row), _kernel_types(row))
             return Prepared(row, device)
+        if is_vector_op(row.op):
+            return _schedule_bundle(row, device, run_pipeline)
         return _schedule(row, device, run_pipeline, overlapped)
     except InputError as error:
         return Skipped(row, str(error).splitlines()[0])
@@ -76,20 +82,28 @@ def _schedule(row: Measurement, device: Device, run_pipeline: RunPipeline, overl
     return Prepared(row, device, design, scheduled)
 
 
+def _schedule_bundle(row: Measurement, device: Device, run_pipeline: RunPipeline) -> Prepared:
+    module = parse(vector_module_text(row, vector_design_of(row)), new_context(), row.id)
+    run_pipeline(module, f"npuflow-stream-k{{device={device.name}}}")
+    function = ops_of(module.operation, "func.func")[0]
+    with module.context:
+        return Prepared(row, device, None, build_schedule(function, device, kind_of(row)))
+
+
 def predict_us(prepared: Prepared, device: Device) -> float:
     """The time of a prepared row with a device's constants, in microseconds."""
-    if prepared.scheduled is None or prepared.design is None:
+    scheduled, design = prepared.scheduled, prepared.design
+    if scheduled is None:
         return _kernel_cycles(prepared.row, device) / device.clock_hz * 1e6
-    scheduled = prepared.scheduled
     cycles = {
-        kernel_name(key): _call_cycles(shape, prepared.row, prepared.design, device)
+        kernel_name(key): _call_cycles(shape, prepared.row, design, device)
         for key, shape in enumerate(scheduled.shapes)
     }
     seconds = simulate(flatten(scheduled.schedule, device, cycles)).seconds
-    return (seconds + _cast_seconds(prepared.design, device)) * 1e6
+    return (seconds + (_cast_seconds(design, device) if design is not None else 0.0)) * 1e6
 
 
-def _call_cycles(shape: KernelShape, row: Measurement, design: Design, device: Device) -> int:
+def _call_cycles(shape: KernelShape, row: Measurement, design: Design | None, device: Device) -> int:
     """A matmul kernel's published rate where there is one, calls included; else the model's.
 
     What a kind of kernel loses at each L2 tile is spread over the calls of that tile.
@@ -97,7 +111,9 @@ def _call_cycles(shape: KernelShape, row: Measurement, design: Design, device: D
     if shape.macs and row.kernel_macs_per_cycle:
         return ceil(shape.macs / row.kernel_macs_per_cycle)
     cycles = kernel_cycles(shape, device, kind_of(row))
-    known = device.kernel_kind(kind_of(row), design.types) if shape.macs else None
+    if design is None or not shape.macs:
+        return cycles
+    known = device.kernel_kind(kind_of(row), design.types)
     if known is None or not known.restart_cycles:
         return cycles
     return cycles + ceil(restart_cycles(known, design, device) * design.tile_l1[2] / design.l2_k)

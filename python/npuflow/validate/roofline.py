@@ -1,7 +1,7 @@
 """The model to beat: max(compute, traffic / bandwidth) + launch, with numbers fitted per kind of kernel. Pure.
 
-Each kind of kernel on a device gets the multiplications per cycle and core, the bandwidth and the launch time that
-fit its rows best; where a row has its kernel's measured rate, that is used instead.
+Each kind of kernel on a device, and each operator that is no matmul, gets the multiplications per cycle and core, the
+bandwidth and the launch time that fit its rows best; where a row has its kernel's measured rate, that is used instead.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from itertools import product
 from npuflow.target import Device
 from npuflow.validate.designs import design_of
 from npuflow.validate.measurements import ELEMENT_BYTES, Measurement
+from npuflow.validate.vector_designs import is_vector_op, vector_traffic_bytes, vector_work
 
 _ROUNDS = 40
 _FACTORS = tuple(2 ** (step / 8) for step in range(-8, 9))
@@ -22,7 +23,7 @@ _START_BANDWIDTHS = (15e9, 30e9, 50e9)
 
 @dataclass(frozen=True)
 class Roofline:
-    """Numbers of one device and kind of kernel."""
+    """Numbers of one device and kind of kernel; for elementwise operators, `macs_per_cycle` are elements."""
 
     macs_per_cycle: float
     bytes_per_second: float
@@ -30,12 +31,18 @@ class Roofline:
 
     def predict_us(self, row: Measurement, device: Device) -> float:
         rate = row.kernel_macs_per_cycle or self.macs_per_cycle
-        compute = row.macs / (rate * row.rows * row.cols * device.clock_hz)
+        work = vector_work(row) if is_vector_op(row.op) else row.macs
+        compute = work / (rate * row.rows * row.cols * device.clock_hz)
         return max(compute, traffic_bytes(row) / self.bytes_per_second) * 1e6 + self.launch_us
 
 
 def traffic_bytes(row: Measurement) -> float:
-    """L3 traffic of a matmul's blocks: A once per column of blocks, B once per row of blocks, C once."""
+    """L3 traffic of a matmul's blocks: A once per column of blocks, B once per row of blocks, C once.
+
+    Other operators read and write everything once.
+    """
+    if is_vector_op(row.op):
+        return vector_traffic_bytes(row)
     design = design_of(row)
     block_m, block_n, _ = design.tile_l2
     width = ELEMENT_BYTES[row.in_type]
@@ -46,11 +53,16 @@ def traffic_bytes(row: Measurement) -> float:
 Key = tuple[str, str]
 
 
+def key_of(row: Measurement, device: Device) -> Key:
+    """What has a roofline of its own: each kind of matmul kernel, and each other operator of a kind."""
+    return (device.name, f"{row.kernel} {row.op}" if is_vector_op(row.op) else row.kernel)
+
+
 def fit_rooflines(rows: Sequence[tuple[Measurement, Device]]) -> Mapping[Key, Roofline]:
-    """The best roofline per device and kind of kernel, by mean absolute relative error."""
+    """The best roofline per device, kind of kernel and operator, by mean absolute relative error."""
     groups: dict[Key, list[tuple[Measurement, Device]]] = {}
     for row, device in rows:
-        groups.setdefault((device.name, row.kernel), []).append((row, device))
+        groups.setdefault(key_of(row, device), []).append((row, device))
     return {key: _fit(group) for key, group in groups.items()}
 
 

@@ -1,0 +1,145 @@
+"""Rows without matrix instructions: their functions, how they are built, and what the vector unit makes of them."""
+
+import dataclasses
+from math import ceil
+
+import numpy as np
+import pytest
+
+import npuflow
+import npuflow.pipelines
+from npuflow.core.parsing import parse
+from npuflow.core.passes import ops_of
+from npuflow.dialect.context import new_context
+from npuflow.execute.arrays import signature_of
+from npuflow.execute.oracle import run_iree
+from npuflow.target import load_device
+from npuflow.validate.constants import constant, with_constants
+from npuflow.validate.measurements import Measurement
+from npuflow.validate.predict import Prepared, predict_us, prepare
+from npuflow.validate.roofline import fit_rooflines, key_of, traffic_bytes
+from npuflow.validate.vector_designs import vector_design_of, vector_module_text, vector_work
+
+NPU2 = load_device("npu2")
+ADD = Measurement(
+    "r", "npu2", "test", "add", "bf16", "bf16", m=262144, k=0, n=0, l1_m=2048, l1_k=0, l1_n=0, l2_k=0, rows=1,
+    cols=8, kernel="direct", kernel_macs_per_cycle=0, time_us=100, note="",
+)  # fmt: skip
+GELU = dataclasses.replace(ADD, op="gelu", rows=2)
+SILU = dataclasses.replace(ADD, op="silu_mul")
+NORM = dataclasses.replace(ADD, op="rmsnorm", m=256, n=512, l1_m=0)
+MATVEC = dataclasses.replace(ADD, op="matvec", m=512, k=1024, n=1, l1_m=8, l1_k=1024, l1_n=1, kernel="external")
+ALL = {row.op: row for row in (ADD, GELU, SILU, NORM, MATVEC)}
+
+
+def prepared(row: Measurement) -> Prepared:
+    found = prepare(row, npuflow.run_pipeline)
+    assert isinstance(found, Prepared), found.reason
+    return found
+
+
+@pytest.mark.parametrize("op", ALL)
+def test_a_row_is_one_bundle_on_its_grid(op: str) -> None:
+    row = ALL[op]
+    module = parse(vector_module_text(row, vector_design_of(row)), new_context(), row.id)
+    npuflow.run_pipeline(module, "npuflow-stream-k{device=npu2}")
+    (grid,) = ops_of(module.operation, "scf.forall")
+    assert f"({row.rows}, {row.cols})" in str(grid).splitlines()[0]
+
+
+def silu_mul(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    return x / (1 + np.exp(-x)) * y
+
+
+def gelu(x: np.ndarray) -> np.ndarray:
+    return 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))
+
+
+def rmsnorm(x: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    return x / np.sqrt(np.mean(x**2, axis=1, keepdims=True) + 1e-5) * weights
+
+
+MEANT = {"add": np.add, "gelu": gelu, "silu_mul": silu_mul, "rmsnorm": rmsnorm, "matvec": np.matmul}
+
+
+@pytest.mark.parametrize("op", ALL)
+def test_functions_compute_what_they_are_called(op: str) -> None:
+    # In 32 bits, so that only a wrong formula is this far off: rounding is below 1e-5 of sums over 1024 numbers.
+    row = dataclasses.replace(ALL[op], in_type="f32", out_type="f32", m=64)
+    module = parse(vector_module_text(row, vector_design_of(row)), new_context(), row.id)
+    signature = signature_of(ops_of(module.operation, "func.func")[0])
+    random = np.random.default_rng(0)
+    inputs = [random.standard_normal(spec.shape).astype(np.float32) for spec in signature.inputs]
+    (result,) = run_iree(module.operation, signature, inputs)
+    np.testing.assert_allclose(result, MEANT[op](*(x.astype(np.float64) for x in inputs)), rtol=1e-4, atol=1e-4)
+
+
+def test_traffic_and_work() -> None:
+    assert traffic_bytes(ADD) == 3 * 262144 * 2
+    assert traffic_bytes(GELU) == 2 * 262144 * 2
+    assert traffic_bytes(NORM) == (2 * 256 * 512 + 512) * 2
+    assert traffic_bytes(MATVEC) == (512 * 1024 + 1024 + 512) * 2
+    assert [vector_work(row) for row in (ADD, NORM, MATVEC)] == [262144, 256 * 512, 512 * 1024]
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        (dataclasses.replace(ADD, l1_m=0), "add without a shape, tile or grid"),
+        (dataclasses.replace(NORM, n=0), "rmsnorm without a shape, tile or grid"),
+        (dataclasses.replace(MATVEC, k=0), "matvec without a shape, tile or grid"),
+        (dataclasses.replace(ADD, l1_m=1 << 20), "L1"),
+    ],
+)
+def test_what_cannot_be_built_says_why(row: Measurement, reason: str) -> None:
+    skipped = prepare(row, npuflow.run_pipeline)
+    assert not isinstance(skipped, Prepared)
+    assert reason in skipped.reason
+
+
+def test_a_step_of_an_addition_is_a_chain_from_load_to_result() -> None:
+    # 16 lanes of bf16 at a time; load (7), addition (6) and the loop; nothing overlaps, as each step writes.
+    (cycles,) = prepared(ADD).scheduled.kernel_cycles().values()  # type: ignore[union-attr]
+    step = 7 + 6 + constant(NPU2, "vector.kernels.direct.step_cycles")
+    assert cycles == 30 + ceil(2048 / 16 * step)
+
+
+def test_four_vectors_of_a_matrix_vector_product_share_a_step() -> None:
+    # 8 rows of 16 steps of 64 lanes: load (7) and multiply-add (6) of the last of four vectors, which starts 3 cycles
+    # after the first; then 16 lanes are added up in 4 halvings.
+    cycles = list(prepared(MATVEC).scheduled.kernel_cycles().values())  # type: ignore[union-attr]
+    step = 7 + 6 + 3 + constant(NPU2, "vector.kernels.external.step_cycles")
+    assert max(cycles) == 100 + ceil(8 * (16 * step + 4 * 6))
+
+
+def test_matrix_vector_products_wait_for_their_buffers() -> None:
+    # A tile's way in, 16 KiB at 6 bytes per cycle, and its kernel take turns: nothing is double-buffered.
+    row = prepared(dataclasses.replace(MATVEC, m=8192))
+    turn = 8 * 1024 * 2 / NPU2.dma(1).bytes_per_cycle + max(row.scheduled.kernel_cycles().values())  # type: ignore[union-attr]
+    tiles = 8192 / 8 / 8
+    assert predict_us(row, NPU2) > tiles * turn / 1800
+
+
+def test_the_rate_of_both_directions_is_its_own() -> None:
+    row = prepared(dataclasses.replace(ADD, m=1 << 22))
+    slower = with_constants(NPU2, {"dram.total_bytes_per_second": 30e9})
+    # 24 MiB at 30 GB/s, and what is in front of it.
+    assert predict_us(row, slower) > 3 * (1 << 22) * 2 / 30e9 * 1e6
+    assert predict_us(row, slower) > predict_us(row, NPU2)
+
+
+def test_rooflines_are_of_an_operator() -> None:
+    rows = [(dataclasses.replace(row, time_us=us), NPU2) for row, us in ((ADD, 100), (GELU, 300))]
+    fitted = fit_rooflines(rows)
+    assert {key_of(row, device) for row, device in rows} == set(fitted)
+    for row, device in rows:
+        assert fitted[key_of(row, device)].predict_us(row, device) == pytest.approx(row.time_us, rel=0.02)
+
+
+def test_constants_of_the_vector_unit_by_name() -> None:
+    changed = with_constants(
+        NPU2, {"vector.kernels.direct.step_cycles": 9.5, "vector.operations.tanh.latency_cycles": 40}
+    )
+    assert constant(changed, "vector.kernels.direct.step_cycles") == 9.5
+    assert constant(changed, "vector.kernels.external.step_cycles") != 9.5
+    assert constant(changed, "vector.operations.tanh.latency_cycles") == 40
