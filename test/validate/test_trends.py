@@ -76,3 +76,16 @@ def test_a_single_c_costs_little_where_k_is_long() -> None:
     assert 1 <= long < 1.05
     short = [time_us(dataclasses.replace(row, k=288, l2_k=288)) for row in (single, double)]
     assert short[0] / short[1] > long + 0.01
+
+
+def test_additions_scale_with_columns() -> None:
+    # Published: 9.1, 19.0, 35.7 and 57.7 GB/s with 1, 2, 4 and 8 columns. Up to 4, a core's steps take the time; 8 wait
+    # for DRAM. The same shape measured again differs by 5 to 15 %.
+    add = Measurement(
+        "add", "npu2", "test", "add", "bf16", "bf16", m=4194304, k=0, n=0, l1_m=2048, l1_k=0, l1_n=0, l2_k=0, rows=1,
+        cols=8, kernel="direct", kernel_macs_per_cycle=0, time_us=437, note="",
+    )  # fmt: skip
+    rates = [3 * 2 * add.m / time_us(dataclasses.replace(add, cols=columns)) / 1e3 for columns in (1, 2, 4, 8)]
+    assert rates == pytest.approx([9.1, 19.0, 35.7, 57.7], rel=0.1)
+    assert rates[1] / rates[0] > 1.9
+    assert rates[3] / rates[2] < 1.7

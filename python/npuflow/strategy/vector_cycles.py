@@ -60,11 +60,38 @@ class VectorWork:
 
 def vector_cycles(work: VectorWork, sizes: Sequence[int], device: Device, kind: str = "") -> int:
     """Cycles of one call for a tile, by the sizes of the op's loops; `kind` is one of the device's kernel kinds."""
-    engine = device.engines[0]
-    code = device.vector.kernel_kind(kind, engine.call_cycles)
+    engine, unit = device.engines[0], device.vector
+    code = unit.kernel_kind(kind, engine.call_cycles)
+    body = _body(work, unit)
     extents = [prod(sizes[loop] for loop in run) for run in work.runs] or [1]
-    loops = [_Loop(work, device.vector, code, engine.vector_bytes, extents, loop) for loop in range(len(extents))]
+    loops = [_Loop(work, unit, code, engine.vector_bytes, body, extents, loop) for loop in range(len(extents))]
     return code.call_cycles + ceil(min(loop.cycles() for loop in loops))
+
+
+@dataclass(frozen=True)
+class _Body:
+    """A body's cycles: to start all of it, from a load to the result, and from a sum to the next."""
+
+    issue: int
+    chain: float
+    carried: float
+
+
+def _body(work: VectorWork, unit: VectorUnit) -> _Body:
+    costs = [unit.operation(node.operation, node.type) for node in work.nodes]
+    latencies = [cost.latency_cycles for cost in costs]
+    load = unit.load_latency_cycles if work.inputs else 0.0
+    chain = max(load, _longest(work.nodes, latencies, load, -inf))
+    return _Body(sum(cost.issue_cycles for cost in costs), chain, _longest(work.nodes, latencies, -inf, 0.0))
+
+
+def _longest(nodes: Sequence[Node], latencies: Sequence[float], loaded: float, sum_: float) -> float:
+    """When the last node is done, if what was loaded and the sum are there at these times."""
+    times: list[float] = []
+    for node, latency in zip(nodes, latencies):
+        starts = [loaded if use == LOADED else sum_ if use == SUM else times[use] for use in node.uses]
+        times.append(max(starts) + latency)
+    return max([0.0, *times])
 
 
 @dataclass(frozen=True)
@@ -75,76 +102,54 @@ class _Loop:
     unit: VectorUnit
     code: VectorKernelKind
     vector_bytes: int
+    body: _Body
     extents: Sequence[int]
     loop: int
 
     def cycles(self) -> float:
-        sums = self.work.sums
-        outer = prod(size for i, size in enumerate(self.extents) if i != self.loop and not self._is_sum(i))
-        summed = prod(size for i, size in enumerate(self.extents) if i != self.loop and self._is_sum(i))
-        steps = ceil(ceil(self.extents[self.loop] / self.lanes) / self.code.vectors_per_step)
-        if self._is_sum(self.loop):
-            return outer * (self._summing(summed * steps) + self._across_lanes())
+        sums, lanes = self.work.sums or (False,), self._lanes()
+        others = [(size, is_sum) for i, (size, is_sum) in enumerate(zip(self.extents, sums)) if i != self.loop]
+        outer = prod(size for size, is_sum in others if not is_sum)
+        summed = prod(size for size, is_sum in others if is_sum)
+        steps = ceil(ceil(self.extents[self.loop] / lanes) / self.code.vectors_per_step)
+        if sums[self.loop]:
+            return outer * (self._summing(summed * steps, lanes) + self._across(lanes))
         if any(sums):
-            return outer * steps * self._summing(summed)
-        return self._streaming(outer * steps)
+            return outer * steps * self._summing(summed, lanes)
+        return self._streaming(outer * steps, lanes)
 
-    def _is_sum(self, loop: int) -> bool:
-        return loop < len(self.work.sums) and self.work.sums[loop]
-
-    @property
-    def lanes(self) -> int:
+    def _lanes(self) -> int:
         narrow = self.vector_bytes // self.work.narrowest_bytes
         wide = self.unit.accumulator_bytes // self.work.widest_bytes or narrow
         return max(1, min(narrow, wide))
 
-    def _issue(self, *, stores: bool) -> int:
+    def _issue(self, lanes: int, *, stores: bool) -> int:
         """Cycles that the busiest of a step's slots takes."""
-        operands = [
-            (self.work.inputs, self.unit.loads_per_cycle),
-            (self.work.outputs if stores else (), self.unit.stores_per_cycle),
-        ]
-        moved = [sum(o.moves(self.loop, self.lanes, self.vector_bytes) for o in some) / rate for some, rate in operands]
-        computed = sum(self.unit.operation(node.operation, node.type).issue_cycles for node in self.work.nodes)
-        return max(1, ceil(max(*moved, computed) * self.code.vectors_per_step))
+        loaded = sum(operand.moves(self.loop, lanes, self.vector_bytes) for operand in self.work.inputs)
+        stored = sum(operand.moves(self.loop, lanes, self.vector_bytes) for operand in self.work.outputs) * stores
+        busiest = max(loaded / self.unit.loads_per_cycle, stored / self.unit.stores_per_cycle, self.body.issue)
+        return max(1, ceil(busiest * self.code.vectors_per_step))
 
-    def _streaming(self, steps: int) -> float:
+    def _streaming(self, steps: int, lanes: int) -> float:
         """Steps that each store what they compute."""
-        issue, chain = self._issue(stores=True), self._chain()
+        issue = self._issue(lanes, stores=True)
         if self.code.overlap is Overlap.ALL or not self.work.inputs:
-            return steps * issue + chain
-        return steps * self._alone(issue, chain)
+            return steps * issue + self.body.chain
+        return steps * self._alone(issue)
 
-    def _summing(self, steps: int) -> float:
+    def _summing(self, steps: int, lanes: int) -> float:
         """Steps that add to a sum in registers, and storing that."""
-        issue, chain = self._issue(stores=False), self._chain()
+        issue = self._issue(lanes, stores=False)
         if self.code.overlap is Overlap.NONE:
-            return steps * self._alone(issue, chain)
+            return steps * self._alone(issue)
         lost = 0 if self.code.overlap is Overlap.ALL else self.code.step_cycles
-        return steps * (max(issue, self._carried()) + lost) + chain
+        return steps * (max(issue, self.body.carried) + lost) + self.body.chain
 
-    def _alone(self, issue: int, chain: float) -> float:
+    def _alone(self, issue: int) -> float:
         """A step that nothing overlaps with: its vectors start one after the other."""
-        return max(issue, chain + issue - issue // self.code.vectors_per_step) + self.code.step_cycles
+        return max(issue, self.body.chain + issue - issue // self.code.vectors_per_step) + self.code.step_cycles
 
-    def _across_lanes(self) -> float:
+    def _across(self, lanes: int) -> float:
         """Adding up the lanes of a sum, by halves."""
         type_ = next((node.type for node in reversed(self.work.nodes)), "")
-        return ceil(log2(max(1, self.lanes))) * self.unit.operation("add", type_).latency_cycles
-
-    def _chain(self) -> float:
-        """From a load to the result."""
-        return max(
-            self.unit.load_latency_cycles * bool(self.work.inputs), self._longest(self.unit.load_latency_cycles, -inf)
-        )
-
-    def _carried(self) -> float:
-        """From a sum to the sum that the next step adds to."""
-        return self._longest(-inf, 0)
-
-    def _longest(self, loaded: float, sum_: float) -> float:
-        times: list[float] = []
-        for node in self.work.nodes:
-            starts = [loaded if use == LOADED else sum_ if use == SUM else times[use] for use in node.uses]
-            times.append(max(starts, default=-inf) + self.unit.operation(node.operation, node.type).latency_cycles)
-        return max([0.0, *times])
+        return ceil(log2(lanes)) * self.unit.operation("add", type_).latency_cycles
