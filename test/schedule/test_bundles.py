@@ -132,6 +132,19 @@ def test_halos_are_fetched_twice_and_zeros_never() -> None:
     assert (len(image.access.limits), image.access.zeros) == (4, True)
 
 
+def test_a_slice_ends_where_it_ends_not_where_its_tensor_does() -> None:
+    # 20 of 37 rows, 8 at a time: the last block has 4, although 17 more would be there.
+    text = Rows(20, 8, (2, 2), 2).text()
+    text = text.replace("%x0: memref<20x8xi32>", "%all: memref<37x8xi32>").replace(
+        "  %c0 =",
+        """  %slice = memref.subview %all[0, 0] [20, 8] [1, 1] : memref<37x8xi32> to memref<20x8xi32, strided<[8, 1]>>
+  %x0 = memref.cast %slice : memref<20x8xi32, strided<[8, 1]>> to memref<20x8xi32>
+  %c0 =""",
+    )
+    _, execution = executed(text, "toy")
+    assert execution.results.traffic["arg0"].read_bytes == 20 * 8 * 4
+
+
 def transfers(steps: Sequence[Step]) -> list[Send | Receive]:
     found: list[Send | Receive] = []
     for step in steps:

@@ -12,14 +12,7 @@ from npuflow.schedule.affine import Affine
 from npuflow.schedule.indices import Bounds, evaluate_affine
 from npuflow.schedule.kernel_operands import is_zero, read_kernel
 from npuflow.schedule.nest import COLUMN, L1, L3, ROW, Allocate, BufferInfo, Loop, Nest, Statement
-from npuflow.schedule.read_movements import (
-    is_movement,
-    read_copy,
-    read_gather,
-    read_pack,
-    read_transpose,
-    read_unpack,
-)
+from npuflow.schedule.read_movements import is_movement, read_copy, read_gather, read_pack, read_transpose, read_unpack
 from npuflow.schedule.read_views import read_reshape, read_subview
 from npuflow.schedule.views import View
 
@@ -158,6 +151,9 @@ class NestReader:
         view = read_subview(op, self._views[op.operands[0]], self._number, self._bounds)
         self._views[op.results[0]] = view
 
+    def _cast(self, op: ir.Operation, body: list[Statement]) -> None:
+        self._views[op.results[0]] = self._views[op.operands[0]]
+
     def _reshape(self, op: ir.Operation, body: list[Statement]) -> None:
         self._views[op.results[0]] = read_reshape(op, self._views[op.operands[0]])
 
@@ -224,7 +220,7 @@ _HANDLERS = {
     "func.return": NestReader._return,
     "memref.alloc": NestReader._alloc,
     "memref.dealloc": NestReader._skip,
-    "memref.cast": NestReader._reshape,
+    "memref.cast": NestReader._cast,
     "memref.collapse_shape": NestReader._reshape,
     "memref.expand_shape": NestReader._reshape,
     "memref.get_global": NestReader._get_global,

@@ -59,7 +59,7 @@ def _extent(op: ir.Operation, d: int, start: Affine, place: Place, size: Affine,
 
 
 def read_reshape(op: ir.Operation, source: View) -> View:
-    """memref.cast, memref.collapse_shape, memref.expand_shape: the same elements in the same order."""
+    """memref.collapse_shape, memref.expand_shape: the same elements in the same order."""
     kind = ir.MemRefType(op.results[0].type)
     if not source.is_whole or not kind.has_static_shape or source.buffer.space == L2:
         what = f"{op.name} of a part of {source.buffer.name}, or of a buffer in L2, cannot be scheduled"

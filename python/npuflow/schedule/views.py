@@ -71,13 +71,14 @@ def kept_dims(extents: Sequence[Extent], result: ir.Value) -> list[int]:
 def limit_of(view: View, d: int, size: int) -> Affine | None:
     """Where the indices of a dimension end that runs through `size`; None where all of them exist by themselves.
 
-    The end of the L3 buffer is preferred to the view's own, being the same in every step of a loop: a limit that no
-    step reaches is dropped later.
+    In L3 an end of the buffer is said in every step of a loop, also where none is reached: a limit that no step
+    reaches is dropped later.
     """
-    extent, room = view.extents[d], view.room(d)
-    if view.buffer.space != L3 or room is None:
-        return extent.limit if extent.limit is not None or extent.full == size else Affine(extent.full)
-    if extent.limit is not None or extent.full == size or room == Affine(extent.full):
+    extent = view.extents[d]
+    if extent.limit is not None:
+        return extent.limit
+    room = view.room(d) if view.buffer.space == L3 else None
+    if extent.full == size or room == Affine(extent.full):
         return room
     return Affine(extent.full)
 
