@@ -51,7 +51,7 @@ def _with(device: Device, name: str, value: float) -> Device:
     if table == "kernels":
         return _with_kernel(device, field, value)
     if table == "vector":
-        return _with_vector(device, *field.split("."), value)
+        return _with_vector(device, field, value)
     if name == "dmas.bytes_per_cycle":
         dmas = tuple(dataclasses.replace(dma, bytes_per_cycle=value) for dma in device.dmas)
         links = tuple(dataclasses.replace(link, bytes_per_cycle=value) for link in device.links)
@@ -76,11 +76,15 @@ def _with_kernel(device: Device, rest: str, value: float) -> Device:
     return dataclasses.replace(device, kernels=kernels)
 
 
-def _with_vector(device: Device, entries: str, entry: str, field: str, value: float) -> Device:
+def _with_vector(device: Device, rest: str, value: float) -> Device:
     """The device with a field of all of the vector unit's kernels, or operations, of a name changed."""
-    old: tuple[VectorKernelKind | VectorOperation, ...] = getattr(device.vector, entries)
-    new = tuple(_replaced(known, {field: value}) if _name(known) == entry else known for known in old)
-    return dataclasses.replace(device, vector=dataclasses.replace(device.vector, **{entries: new}))  # type: ignore[arg-type]
+    entries, entry, field = rest.split(".")
+    unit, changed = device.vector, {field: value}
+    if entries == "kernels":
+        kernels = tuple(_replaced(known, changed) if _name(known) == entry else known for known in unit.kernels)
+        return dataclasses.replace(device, vector=dataclasses.replace(unit, kernels=kernels))
+    operations = tuple(_replaced(known, changed) if _name(known) == entry else known for known in unit.operations)
+    return dataclasses.replace(device, vector=dataclasses.replace(unit, operations=operations))
 
 
 def _name(known: VectorKernelKind | VectorOperation) -> str:
