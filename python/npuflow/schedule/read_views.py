@@ -6,8 +6,9 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from npuflow.bindings import ir
-from npuflow.core.build import mixed
+from npuflow.core.build import mixed, offsets_of, sizes_of
 from npuflow.core.passes import fail
+from npuflow.frontend.contraction import producer
 from npuflow.schedule.affine import Affine
 from npuflow.schedule.indices import Bounds, Extent, Place
 from npuflow.schedule.nest import L2
@@ -20,8 +21,13 @@ def read_subview(op: ir.Operation, source: View, number: Callable[[int | ir.Valu
     starts = [number(v) for v in mixed(_static(view.static_offsets), list(view.offsets))]
     sizes = [number(v) for v in mixed(_static(view.static_sizes), list(view.sizes))]
     steps = _static(view.static_strides)
+    kept = _kept_whole(op)
     offset, places, extents = source.offset, [], []
     for d, (start, size) in enumerate(zip(starts, sizes)):
+        if kept[d]:
+            places.append(source.places[d])
+            extents.append(source.extents[d])
+            continue
         place = _place(op, d, start, bounds)
         offset = offset + place.base * source.strides[d]
         places.append(source.places[d] + place.base * source.steps[d])
@@ -36,6 +42,17 @@ def read_subview(op: ir.Operation, source: View, number: Callable[[int | ir.Valu
         tuple(one * step for one, step in zip(source.steps, steps)),
     )
     return whole.permuted(kept_dims(whole.extents, op.results[0]))
+
+
+def _kept_whole(op: ir.Operation) -> list[bool]:
+    """For each dimension, whether a slice of a slice takes it as it is, whatever its size."""
+    sizes, offsets = sizes_of(op), offsets_of(op)
+    around = producer(op.operands[0], op.name)
+    if around is None or len(sizes_of(around)) != ir.MemRefType(op.operands[0].type).rank:
+        return [False] * len(sizes)
+    steps = _static(op.opview.static_strides)
+    taken = zip(offsets, sizes, sizes_of(around), steps)
+    return [offset == 0 and size == whole and step == 1 for offset, size, whole, step in taken]
 
 
 def _static(values: ir.Attribute) -> list[int]:
