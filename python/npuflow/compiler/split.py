@@ -11,12 +11,14 @@ from npuflow.compiler.compiled import Function, Sequence
 from npuflow.compiler.functions import How, compile_functions
 from npuflow.core.diagnostics import DiagnosticSink
 from npuflow.core.parsing import parse
+from npuflow.core.passes import fail, ops_of
 from npuflow.core.pipeline_text import Nest, Node, PassNode
 from npuflow.core.runner import Runner
+from npuflow.dialect.device import chosen_device
 from npuflow.errors import Diagnostic, InputError
 from npuflow.execute.arrays import functions_of, signature_of
 from npuflow.network.calls import read_calls
-from npuflow.network.groups import kinds_of
+from npuflow.network.groups import groups_of, kinds_of, least_locks
 from npuflow.network.split_functions import SplitFunctions
 from npuflow.simulate.given import move, schedules_in
 from npuflow.simulate.sequence import CompiledSequence
@@ -24,6 +26,9 @@ from npuflow.strategy.assign_bundles import AssignBundles
 from npuflow.strategy.assign_strategy import AssignStrategy
 
 _ASKED_FOR = "asked for"
+# Functions of so few linalg ops compile fast enough to be tried as a whole.
+_SHORT = 8
+_NO_WORK = ("linalg.fill", "linalg.yield", "linalg.index")
 
 
 class Split(Enum):
@@ -45,18 +50,42 @@ class Batch:
 
 def compile_or_split(module: ir.Module, text: str, how: How, split: Split, sink: DiagnosticSink) -> Batch:
     """Compiles a module's functions, those that don't fit as a whole part by part; `text` is that of the module."""
-    names = [str(op.opview.name.value) for op in functions_of(module.operation)]
     prefix = _before_strategies(how.pipeline)
     if split is Split.NEVER or prefix is None:
         return Batch(tuple(compile_functions(module, how, sink)), (), module)
-    if split is Split.IF_NEEDED:
+    functions = list(functions_of(module.operation))
+    names = [str(op.opview.name.value) for op in functions]
+    refusal = None
+    if split is Split.IF_NEEDED and not any(map(_is_long, functions)):
         try:
             return _whole(module, how, sink)
         except InputError as error:
             refusal = error
-        if len(names) == 1:
-            return _split(_only(module, text, names[0]), names[0], how, prefix, refusal, sink)
-    return _one_by_one(module, text, names, how, prefix, split, sink)
+    if refusal is not None and len(names) == 1:
+        return _split(_Source(text, names[0], module.context), how, prefix, refusal, sink)
+    sources = [_Source(text, name, module.context) for name in names]
+    return _one_by_one(sources, how, prefix, split, sink)
+
+
+@dataclass(frozen=True)
+class _Source:
+    """A function of a module that is given as text."""
+
+    text: str
+    name: str
+    context: ir.Context
+
+    def module(self) -> ir.Module:
+        """The module with one public function; of others whose names parts might be given, declarations are left."""
+        alone = parse(self.text, self.context)
+        for op in list(functions_of(alone.operation)):
+            other = str(op.opview.name.value)
+            if other.startswith(f"{self.name}_"):
+                with ir.InsertionPoint(op), op.location:
+                    func.FuncOp(other, ir.FunctionType(op.opview.type), visibility="private")
+            if other != self.name:
+                op.erase()
+        return alone
 
 
 def _whole(module: ir.Module, how: How, sink: DiagnosticSink) -> Batch:
@@ -68,22 +97,13 @@ def _whole(module: ir.Module, how: How, sink: DiagnosticSink) -> Batch:
     return Batch(tuple(functions), (), module)
 
 
-def _one_by_one(
-    module: ir.Module, text: str, names: list[str], how: How, prefix: Nest, split: Split, sink: DiagnosticSink
-) -> Batch:
+def _one_by_one(sources: list[_Source], how: How, prefix: Nest, split: Split, sink: DiagnosticSink) -> Batch:
     """Every function in a module of its own, so that those that fit are not split for those that don't."""
     batches: list[Batch] = []
     problems: list[Diagnostic] = []
-    for name in names:
-        refusal = None
+    for source in sources:
         try:
-            if split is Split.IF_NEEDED:
-                try:
-                    batches.append(_whole(_only(module, text, name), how, sink))
-                    continue
-                except InputError as error:
-                    refusal = error
-            batches.append(_split(_only(module, text, name), name, how, prefix, refusal, sink))
+            batches.append(_one(source, how, prefix, split, sink))
         except InputError as error:
             problems += error.diagnostics
     if problems:
@@ -95,12 +115,42 @@ def _one_by_one(
     return Batch(functions, tuple(sequence for batch in batches for sequence in batch.sequences), first.module)
 
 
-def _split(
-    module: ir.Module, name: str, how: How, prefix: Nest, refusal: InputError | None, sink: DiagnosticSink
-) -> Batch:
+def _one(source: _Source, how: How, prefix: Nest, split: Split, sink: DiagnosticSink) -> Batch:
+    refusal = None
+    if split is Split.IF_NEEDED:
+        refusal = _foreseen(source, how, prefix, sink)
+        try:
+            if refusal is None:
+                return _whole(source.module(), how, sink)
+        except InputError as error:
+            refusal = error
+    return _split(source, how, prefix, refusal, sink)
+
+
+def _is_long(function: ir.Operation) -> bool:
+    return sum(op.name.startswith("linalg.") and op.name not in _NO_WORK for op in ops_of(function)) > _SHORT
+
+
+def _foreseen(source: _Source, how: How, prefix: Nest, sink: DiagnosticSink) -> InputError | None:
+    """What keeps a long function from fitting, where its groups alone tell: compiling it would take time in vain."""
+    module = source.module()
+    function = next(functions_of(module.operation))
+    if not _is_long(function):
+        return None
+    Runner(prefix, sink=replace(sink, diagnostics=[], on_add=None)).run(module)
+    device = chosen_device(module.operation, how.device or "")
+    groups = groups_of(function, device)
+    need, have = least_locks(groups), device.dma(1).locks
+    if need <= have:
+        return None
+    what = f"{len(groups)} groups of ops need at least {need} locks of a core, which has {have}"
+    return fail(function, what, "leave out --no-split, so that it runs in parts")
+
+
+def _split(source: _Source, how: How, prefix: Nest, refusal: InputError | None, sink: DiagnosticSink) -> Batch:
     """A function by its parts; raises `refusal` where it has but one."""
-    device = SplitFunctions(how.device or "")
-    Runner(replace(prefix, elements=(*prefix.elements, PassNode(device, str(device)))), sink=sink).run(module)
+    module, splitter = source.module(), SplitFunctions(how.device or "")
+    Runner(replace(prefix, elements=(*prefix.elements, PassNode(splitter, str(splitter)))), sink=sink).run(module)
     function = next(functions_of(module.operation))
     calls, signature = read_calls(function), signature_of(function)
     if calls is None and refusal is not None:
@@ -109,9 +159,8 @@ def _split(
         return Batch(tuple(compile_functions(module, how, sink)), (), module)
     function.erase()
     kinds = {str(op.opview.name.value): kinds_of(op) for op in _make_public(module)}
-    parts = {
-        part.name: replace(part, part_of=name, kinds=kinds[part.name]) for part in compile_functions(module, how, sink)
-    }
+    found = compile_functions(module, how, sink)
+    parts = {part.name: replace(part, part_of=source.name, kinds=kinds[part.name]) for part in found}
     ordered = tuple(parts[call.name] for call in calls.calls)
     compiled = CompiledSequence(signature, calls, {part.name: part.compiled for part in ordered})
     return Batch(ordered, (Sequence(compiled, ordered, _reason(refusal)),), module)
@@ -130,27 +179,6 @@ def _make_public(module: ir.Module) -> Iterator[ir.Operation]:
         elif op.name == "func.func":
             op.attributes["sym_visibility"] = ir.StringAttr.get("public", op.context)
             yield op
-
-
-def _only(module: ir.Module, text: str, name: str) -> ir.Module:
-    """The module as it came, with one of its public functions.
-
-    Of others whose names parts might be given, a declaration is left.
-    """
-    alone = parse(text, module.context)
-    for op in list(functions_of(alone.operation)):
-        other = str(op.opview.name.value)
-        if other == name:
-            continue
-        if other.startswith(f"{name}_"):
-            _declare(op)
-        op.erase()
-    return alone
-
-
-def _declare(function: ir.Operation) -> None:
-    with ir.InsertionPoint(function), function.location:
-        func.FuncOp(str(function.opview.name.value), ir.FunctionType(function.opview.type), visibility="private")
 
 
 def _before_strategies(pipeline: Nest) -> Nest | None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from npuflow.bindings import ir
 from npuflow.core.passes import ops_of
 from npuflow.frontend.bundle import find_bundles
-from npuflow.frontend.linear import is_reduction, iterators, linear_maps
 from npuflow.frontend.contraction import contractions, is_matmul, static_matmuls, tail_of
+from npuflow.frontend.linear import is_reduction, iterators, linear_maps
 from npuflow.frontend.products import sums_products
 from npuflow.strategy.assign_bundles import shape_of_bundle
 from npuflow.strategy.bundle_choose import smallest_tile_fits
@@ -37,6 +38,20 @@ def groups_of(function: ir.Operation, device: Device) -> list[Group]:
     found += [Group(bundle.ops) for bundle in bundles]
     place = {op: index for index, op in enumerate(ops_of(function))}
     return sorted(found, key=lambda group: place[group.root])
+
+
+# A buffer in L1 is handed to and fro between a core and a channel: filled slots, and empty ones.
+_BUFFER_LOCKS = 2
+
+
+def least_locks(groups: Sequence[Group]) -> int:
+    """Locks that a core needs at least if it does all groups: for a result each, and for something that is read."""
+    return sum(_BUFFER_LOCKS * (1 + any(_reads_tensor(op) for op in group.ops)) for group in groups)
+
+
+def _reads_tensor(op: ir.Operation) -> bool:
+    inputs = list(op.operands)[: len(op.operands) - len(op.results)]
+    return any(isinstance(value.type, ir.ShapedType) for value in inputs)
 
 
 def kinds_of(function: ir.Operation) -> str:

@@ -1,0 +1,92 @@
+// A function of several groups of ops becomes a function per group, and calls of those.
+// RUN: npuflow-opt %s --npuflow-split-functions=device=toy | filecheck %s
+
+#id = affine_map<(d0, d1) -> (d0, d1)>
+#row = affine_map<(d0, d1) -> (d0)>
+
+// A matmul, and a bundle of two ops. What the user says about a matmul stays with it.
+// CHECK-LABEL: func.func @two(
+// CHECK-SAME:    %[[A:[a-z0-9]+]]: tensor<16x32xf32>, %[[B:[a-z0-9]+]]: tensor<32x16xf32>)
+// CHECK-NEXT:    %[[M:[a-z0-9]+]] = call @two_0(%[[A]], %[[B]]) : (tensor<16x32xf32>, tensor<32x16xf32>) -> tensor<16x16xf32>
+// CHECK-NEXT:    %[[D:[a-z0-9]+]] = call @two_1(%[[M]]) : (tensor<16x16xf32>) -> tensor<16x16xf32>
+// CHECK-NEXT:    return %[[M]], %[[D]]
+// CHECK-LABEL: func.func private @two_0(
+// CHECK-NOT:     linalg.generic
+// CHECK:         linalg.fill
+// CHECK:         linalg.matmul {npu.strategy = #npu.strategy<{grid = [1, 2]}>}
+// CHECK-NOT:     linalg.generic
+// CHECK-LABEL: func.func private @two_1(
+// CHECK:         linalg.fill
+// CHECK:         linalg.generic {{.*}}"reduction"
+// CHECK:         linalg.generic {{.*}}"parallel", "parallel"
+// CHECK-NEXT:    ^bb0(
+// CHECK-NEXT:      arith.divf
+func.func @two(%a: tensor<16x32xf32>, %b: tensor<32x16xf32>) -> (tensor<16x16xf32>, tensor<16x16xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<16x16xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<16x16xf32>) -> tensor<16x16xf32>
+  %m = linalg.matmul {npu.strategy = #npu.strategy<{grid = [1, 2]}>}
+      ins(%a, %b : tensor<16x32xf32>, tensor<32x16xf32>) outs(%f : tensor<16x16xf32>) -> tensor<16x16xf32>
+  %e1 = tensor.empty() : tensor<16xf32>
+  %f1 = linalg.fill ins(%zero : f32) outs(%e1 : tensor<16xf32>) -> tensor<16xf32>
+  %s = linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%m : tensor<16x16xf32>) outs(%f1 : tensor<16xf32>) {
+  ^bb0(%x: f32, %o: f32):
+    %t = arith.addf %x, %o : f32
+    linalg.yield %t : f32
+  } -> tensor<16xf32>
+  %d = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%m, %s : tensor<16x16xf32>, tensor<16xf32>) outs(%e : tensor<16x16xf32>) {
+  ^bb0(%x: f32, %y: f32, %o: f32):
+    %t = arith.divf %x, %y : f32
+    linalg.yield %t : f32
+  } -> tensor<16x16xf32>
+  return %m, %d : tensor<16x16xf32>, tensor<16x16xf32>
+}
+
+// Reshapes go with what reads them; one that is returned comes from the part whose result it reshapes. Names that are
+// taken are left alone, and an argument that is returned comes from no part.
+// CHECK-LABEL: func.func @views(
+// CHECK-SAME:    %[[X:[a-z0-9]+]]: tensor<4x4x16xf32>, %[[W:[a-z0-9]+]]: tensor<16x16xf32>)
+// CHECK-NEXT:    %[[R:[a-z0-9]+]]:2 = call @views__0(%[[X]], %[[W]])
+// CHECK-NEXT:    %[[N:[a-z0-9]+]] = call @views__1(%[[R]]#0, %[[W]])
+// CHECK-NEXT:    return %[[N]], %[[R]]#1, %[[W]]
+// CHECK-LABEL: func.func private @views__0(
+// CHECK-SAME:    -> (tensor<16x16xf32>, tensor<4x4x16xf32>)
+// CHECK:         tensor.collapse_shape
+// CHECK:         linalg.matmul
+// CHECK:         tensor.expand_shape
+// CHECK-LABEL: func.func private @views__1(
+// CHECK-SAME:    %{{.*}}: tensor<16x16xf32>, %{{.*}}: tensor<16x16xf32>) -> tensor<16x16xf32>
+// CHECK-NOT:     tensor.expand_shape
+func.func @views(%x: tensor<4x4x16xf32>, %w: tensor<16x16xf32>)
+    -> (tensor<16x16xf32>, tensor<4x4x16xf32>, tensor<16x16xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<16x16xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<16x16xf32>) -> tensor<16x16xf32>
+  %c = tensor.collapse_shape %x [[0, 1], [2]] : tensor<4x4x16xf32> into tensor<16x16xf32>
+  %m = linalg.matmul ins(%c, %w : tensor<16x16xf32>, tensor<16x16xf32>) outs(%f : tensor<16x16xf32>) -> tensor<16x16xf32>
+  %r = tensor.expand_shape %m [[0, 1], [2]] output_shape [4, 4, 16] : tensor<16x16xf32> into tensor<4x4x16xf32>
+  %n = linalg.matmul ins(%m, %w : tensor<16x16xf32>, tensor<16x16xf32>) outs(%f : tensor<16x16xf32>) -> tensor<16x16xf32>
+  return %n, %r, %w : tensor<16x16xf32>, tensor<4x4x16xf32>, tensor<16x16xf32>
+}
+
+// A matmul with the elementwise op behind it is one group: nothing to be split.
+// CHECK-LABEL: func.func @views_0(
+// CHECK-NEXT:    arith.constant
+// CHECK:         linalg.matmul
+// CHECK:         linalg.generic
+// CHECK-NOT:   func.func
+func.func @views_0(%a: tensor<16x32xf32>, %b: tensor<32x16xf32>) -> tensor<16x16xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<16x16xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<16x16xf32>) -> tensor<16x16xf32>
+  %m = linalg.matmul ins(%a, %b : tensor<16x32xf32>, tensor<32x16xf32>) outs(%f : tensor<16x16xf32>) -> tensor<16x16xf32>
+  %d = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%m : tensor<16x16xf32>) outs(%e : tensor<16x16xf32>) {
+  ^bb0(%x: f32, %o: f32):
+    %t = arith.negf %x : f32
+    linalg.yield %t : f32
+  } -> tensor<16x16xf32>
+  return %d : tensor<16x16xf32>
+}

@@ -1,0 +1,221 @@
+"""Functions that run part by part: the same results as the whole, honest sums, and only where it is needed."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import npuflow
+from npuflow.core.diagnostics import DiagnosticSink
+from npuflow.errors import Severity
+from npuflow.execute.verification import Status
+from npuflow.network.calls import CallList
+from npuflow.report.json_report import json_of
+from npuflow.report.model import Report, SequenceReport
+from npuflow.report.text import text_of
+from npuflow.report.trace import trace_json
+from npuflow.target import load_device
+
+sys.path.insert(0, str(Path(__file__).parent))
+from chains import Program, attention_like, chain, residual
+
+# What is too large for toy as a whole: three groups side by side, none of which is.
+TOO_LARGE = attention_like(rows=64, columns=64)
+
+
+def shared() -> str:
+    """A matmul that two groups read; results of groups in the middle, an argument, and a result twice are returned."""
+    p = Program("shared")
+    x, w, gain = p.argument(16, 16), p.argument(16, 16), p.argument(16)
+    m = p.matmul(x, w)
+    n, s = p.norm(m, gain), p.softmax(m)
+    return p.text(m, x, p.matmul(n, s), n, m)
+
+
+def constants() -> str:
+    """A constant that is read, the same handed back, and another one that nobody reads."""
+    p = Program("constants")
+    x, table = p.argument(16, 16), p.constant(2.5, 16, 16)
+    return p.text(p.softmax(p.matmul(x, table)), table, p.constant(1.5, 4, 4))
+
+
+def views() -> str:
+    """Reshapes in front of groups, between them, behind them, and of an argument that is handed back."""
+    p = Program("views")
+    x, w = p.argument(4, 4, 16), p.argument(16, 16)
+    m = p.matmul(p.reshaped(x, "[[0,1],[2]]", 16, 16), w)
+    r = p.relu(p.reshaped(p.softmax(m), "[[0,1],[2]]", 4, 4, 16))
+    return p.text(r, p.reshaped(m, "[[0,1],[2]]", 2, 8, 16), p.reshaped(x, "[[0],[1,2]]", 4, 64))
+
+
+def sequence_of(text: str, device: str = "toy", *, split: bool | None = True) -> SequenceReport:
+    (sequence,) = npuflow.compile(text, device=device, split=split).run(verify=True).sequences
+    return sequence
+
+
+@pytest.mark.parametrize("make", [attention_like, residual, shared, constants, views])
+@pytest.mark.parametrize("device", ["toy", "npu1", "npu2"])
+def test_parts_compute_what_the_whole_does(make: Callable[[], str], device: str) -> None:
+    sequence = sequence_of(make(), device)
+    assert sequence.verified.status is Status.OK, sequence.verified
+    assert len(sequence.parts) > 1
+
+
+def test_twenty_ops_in_a_row() -> None:
+    sequence = sequence_of(chain(20), split=None)
+    assert sequence.verified.status is Status.OK, sequence.verified
+    assert [part.kinds for part in sequence.parts] == ["matmul", "reduction, elementwise"] * 10
+    assert sequence.reason == "20 groups of ops need at least 80 locks of a core, which has 16"
+
+
+def test_parts_on_arrays() -> None:
+    p = Program("cube")
+    x = p.argument(8, 8)
+    compiled = npuflow.compile(p.text(p.matmul(p.matmul(x, x), x)), device="toy", split=True)
+    array = np.arange(64, dtype=np.float32).reshape(8, 8) % 5
+    (cube,) = compiled.sequence("cube").execute(array)
+    np.testing.assert_array_equal(cube, array @ array @ array)  # small integers: exact in any order
+    (square,) = compiled["cube_0"].execute(array)
+    np.testing.assert_array_equal(square, array @ array)
+
+
+def test_wrong_parts_are_seen() -> None:
+    compiled = npuflow.compile(shared(), device="toy", split=True)
+    (sequence,) = compiled.sequences
+    calls: CallList = sequence.compiled.calls
+    # The third and the fourth result are of the same type.
+    one, two, three, four, five = calls.returned
+    swapped = replace(calls, returned=(one, two, four, three, five))
+    wrong = replace(sequence, compiled=replace(sequence.compiled, calls=swapped))
+    report = replace(compiled, sequences=(wrong,)).run(verify=True)
+    assert report.sequences[0].verified.status is Status.WRONG
+    assert not report.ok
+
+
+def test_what_fits_stays_whole() -> None:
+    compiled = npuflow.compile(attention_like("small", 16, 32), device="toy")
+    assert [function.name for function in compiled.functions] == ["small"]
+    assert compiled.sequences == ()
+
+
+def test_what_does_not_fit_is_split_for_a_reason() -> None:
+    with pytest.raises(npuflow.InputError) as refused:
+        npuflow.compile(TOO_LARGE, device="toy", split=False)
+    said = refused.value.diagnostics[0].message.partition("; hint: ")[0]
+    sink = DiagnosticSink()
+    compiled = npuflow.compile(TOO_LARGE, device="toy", sink=sink)
+    assert [sequence.reason for sequence in compiled.sequences] == [said]
+    assert "L1 (0,0) needs" in said
+    assert [d for d in sink.diagnostics if d.severity is Severity.ERROR] == []
+
+
+def test_only_functions_that_do_not_fit_are_split() -> None:
+    # Parts of @block would be called @block_0 and so on, of which one is taken.
+    text = TOO_LARGE + attention_like("block_1", 16, 32)
+    report = npuflow.compile(text, device="toy").run(verify=True)
+    assert [f.name for f in report.functions] == ["block__0", "block__1", "block__2", "block_1"]
+    assert [f.part_of for f in report.functions] == ["block", "block", "block", ""]
+    checks = [report.sequences[0].verified.status, report.functions[-1].verified.status]
+    assert checks == [Status.OK, Status.OK]
+
+
+def test_what_fits_not_even_in_parts_is_refused_where_it_stands() -> None:
+    p = Program("f")
+    x, w = p.argument(64, 64), p.argument(64, 64)
+    strategy = "{npu.strategy = #npu.strategy<{grid = [1, 1], tile_l1 = [64, 64, 64], pack = [4, 4, 4]}>} "
+    text = p.text(p.softmax(p.matmul(x, w, strategy)))
+    with pytest.raises(npuflow.InputError, match=r"L1 of a core needs \d+ bytes, has 32768") as refused:
+        npuflow.compile(text, device="toy")
+    place = refused.value.diagnostics[0].location
+    assert place is not None
+    assert "linalg.matmul" in text.splitlines()[place.line - 1]
+
+
+def test_strategies_of_the_user_are_kept() -> None:
+    p = Program("f")
+    x = p.argument(64, 64)
+    m = p.matmul(x, x, "{npu.strategy = #npu.strategy<{grid = [1, 2], tile_l1 = [8, 16, 16]}>} ")
+    compiled = npuflow.compile(p.text(p.softmax(m)), device="toy", split=True)
+    assert compiled["f_0"].strategy["tile_l1"] == (8, 16, 16)
+    assert [compiled[f"f_{number}"].compiled.grid for number in range(2)] == [(1, 2), (2, 2)]
+
+
+def test_a_pipeline_without_strategies_says_what_it_always_said() -> None:
+    with pytest.raises(npuflow.InputError, match="still works on tensor<"):
+        npuflow.compile(TOO_LARGE, "canonicalize", device="toy", split=True)
+
+
+@pytest.fixture(scope="module")
+def report() -> Report:
+    return npuflow.compile(TOO_LARGE, device="npu2", split=True).run(verify=False)
+
+
+def test_times_are_sums_and_every_part_is_launched(report: Report) -> None:
+    (sequence,) = report.sequences
+    control = load_device("npu2").control
+    assert sequence.time_us == sum(function.time_us for function in report.functions)
+    assert sequence.cycles == sum(function.cycles for function in report.functions)
+    assert sequence.launch_us == pytest.approx(3 * control.launch_seconds * 1e6)
+    assert all(part.time_us > control.launch_seconds * 1e6 for part in sequence.parts)
+    # What is only said, not added: two changes of configuration between three parts.
+    assert sequence.relaunch_us == pytest.approx(2 * (control.relaunch_seconds - control.launch_seconds) * 1e6)
+    assert sequence.reconfigure_us == pytest.approx(2 * control.reconfigure_seconds * 1e6)
+
+
+def test_texts_name_parts_and_what_is_not_added(report: Report) -> None:
+    lines = text_of(report).splitlines()
+    assert sum(line.startswith("@") for line in lines) == 1
+    assert [line.split()[0] for line in lines[-3:]] == ["block_0", "block_1", "block_2"]
+    assert any("9.8 ms if the whole array is reconfigured" in line for line in lines)
+    headings = [line.partition("(")[0] for line in text_of(report, details=True).splitlines() if line.startswith("@")]
+    assert headings == ["@block", "@block_0", "@block_1", "@block_2"]
+
+
+def test_json_has_sequences_beside_functions(report: Report) -> None:
+    data = json.loads(json_of(report))
+    (sequence,) = data["sequences"]
+    assert sequence["parts"] == [function["name"] for function in data["functions"]]
+    assert {function["part_of"] for function in data["functions"]} == {"block"}
+    assert sequence["time_us"] == pytest.approx(sum(function["time_us"] for function in data["functions"]))
+    assert sequence["verified"]["status"] == "skipped"
+
+
+def test_a_trace_has_parts_one_after_the_other() -> None:
+    compiled = npuflow.compile(TOO_LARGE, device="toy", split=True)
+    events = json.loads(trace_json(compiled.timelines(100_000)))["traceEvents"]
+    owner = {e["pid"]: e["args"]["name"].split()[0] for e in events if e["name"] == "process_name"}
+    spans: dict[str, list[float]] = {}
+    for event in events:
+        if event["ph"] == "X":
+            spans.setdefault(owner[event["pid"]], []).extend((event["ts"], event["ts"] + event["dur"]))
+    assert list(spans) == ["block_0", "block_1", "block_2"]
+    for earlier, later in zip(list(spans), list(spans)[1:]):
+        assert max(spans[earlier]) <= min(spans[later])
+
+
+def test_unknown_names_are_told_what_there_is() -> None:
+    compiled = npuflow.compile(TOO_LARGE, device="toy")
+    with pytest.raises(npuflow.UsageError, match="@block runs as a sequence of 3 parts"):
+        compiled["block"]
+    with pytest.raises(npuflow.UsageError, match="unknown sequence 'blok'; hint: did you mean block"):
+        compiled.sequence("blok")
+
+
+@pytest.mark.speed
+def test_compiling_takes_time_in_proportion_to_the_number_of_ops() -> None:
+    def seconds(length: int) -> float:
+        start = time.perf_counter()
+        compiled = npuflow.compile(chain(length, 64), device="toy")
+        assert len(compiled.sequences[0].parts) == length
+        return time.perf_counter() - start
+
+    seconds(10)
+    # Four times the ops in five times the time at most: quadratic parts would show as up to sixteen times.
+    assert seconds(100) < 5 * min(seconds(25), seconds(25))
