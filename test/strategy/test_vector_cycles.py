@@ -49,7 +49,7 @@ def test_the_busiest_slot_decides_where_steps_overlap() -> None:
     assert vector_cycles(elementwise(0, ()), (64,), TOY) == 8
 
 
-def test_lanes_by_type() -> None:
+def test_elements_of_a_vector_by_type() -> None:
     # 32 bytes are 16 numbers of 16 bits, but sums of 32 bits fill an accumulator of 32 bytes with 8.
     assert vector_cycles(elementwise(1, (ADD,), 2, 2), (64,), TOY) == 4 + 3
     assert vector_cycles(elementwise(1, (ADD,), 2, 4), (64,), TOY) == 8 + 3
@@ -79,9 +79,9 @@ def test_functions_cost_what_the_device_says() -> None:
     assert vector_cycles(work, (64,), device(Overlap.NONE)) == 8 * (2 + 4)
 
 
-def test_a_sum_across_lanes() -> None:
+def test_a_sum_across_a_vector() -> None:
     # A row of 64 is 8 vectors, each of which waits for the sum of the one before (1 cycle); then load and
-    # multiply-add of the last (3), and the lanes in three halvings (1 each).
+    # multiply-add of the last (3), and the vector in three halvings (1 each).
     assert vector_cycles(dot(), (5, 64), device()) == 5 * (8 + 3 + 3)
     slow = device(latency_cycles=6)
     assert vector_cycles(dot(), (5, 64), slow) == 5 * (8 * 6 + 2 + 6 + 3 * 6)

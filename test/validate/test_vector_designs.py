@@ -98,15 +98,15 @@ def test_what_cannot_be_built_says_why(row: Measurement, reason: str) -> None:
 
 
 def test_a_step_of_an_addition_is_a_chain_from_load_to_result() -> None:
-    # 16 lanes of bf16 at a time; load (7), addition (6) and the loop; nothing overlaps, as each step writes.
+    # 16 elements of bf16 at a time; load (7), addition (6) and the loop; nothing overlaps, as each step writes.
     (cycles,) = prepared(ADD).scheduled.kernel_cycles().values()  # type: ignore[union-attr]
     step = 7 + 6 + constant(NPU2, "vector.kernels.direct.step_cycles")
     assert cycles == 30 + ceil(2048 / 16 * step)
 
 
 def test_four_vectors_of_a_matrix_vector_product_share_a_step() -> None:
-    # 8 rows of 16 steps of 64 lanes: load (7) and multiply-add (6) of the last of four vectors, which starts 3 cycles
-    # after the first; then 16 lanes are added up in 4 halvings.
+    # 8 rows of 16 steps of 64 elements: load (7) and multiply-add (6) of the last of four vectors, which starts 3 cycles
+    # after the first; then 16 sums are added up in 4 halvings.
     cycles = list(prepared(MATVEC).scheduled.kernel_cycles().values())  # type: ignore[union-attr]
     step = 7 + 6 + 3 + constant(NPU2, "vector.kernels.external.step_cycles")
     assert max(cycles) == 100 + ceil(8 * (16 * step + 4 * 6))

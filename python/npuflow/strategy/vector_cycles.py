@@ -35,11 +35,11 @@ class VectorOperand:
     follows: frozenset[int]
     along: int | None
 
-    def moves(self, loop: int, lanes: int, vector_bytes: int) -> int:
+    def moves(self, loop: int, width: int, vector_bytes: int) -> int:
         """Loads or stores for one vector of a loop; elements that lie apart are moved one by one."""
         if loop not in self.follows:
             return 1
-        return ceil(lanes * self.element_bytes / vector_bytes) if loop == self.along else lanes
+        return ceil(width * self.element_bytes / vector_bytes) if loop == self.along else width
 
 
 @dataclass(frozen=True)
@@ -107,39 +107,39 @@ class _Loop:
     loop: int
 
     def cycles(self) -> float:
-        sums, lanes = self.work.sums or (False,), self._lanes()
+        sums, width = self.work.sums or (False,), self._width()
         others = [(size, is_sum) for i, (size, is_sum) in enumerate(zip(self.extents, sums)) if i != self.loop]
         outer = prod(size for size, is_sum in others if not is_sum)
         summed = prod(size for size, is_sum in others if is_sum)
-        steps = ceil(ceil(self.extents[self.loop] / lanes) / self.code.vectors_per_step)
+        steps = ceil(ceil(self.extents[self.loop] / width) / self.code.vectors_per_step)
         if sums[self.loop]:
-            return outer * (self._summing(summed * steps, lanes) + self._across(lanes))
+            return outer * (self._summing(summed * steps, width) + self._across(width))
         if any(sums):
-            return outer * steps * self._summing(summed, lanes)
-        return self._streaming(outer * steps, lanes)
+            return outer * steps * self._summing(summed, width)
+        return self._streaming(outer * steps, width)
 
-    def _lanes(self) -> int:
+    def _width(self) -> int:
         narrow = self.vector_bytes // self.work.narrowest_bytes
         wide = self.unit.accumulator_bytes // self.work.widest_bytes or narrow
         return max(1, min(narrow, wide))
 
-    def _issue(self, lanes: int, *, stores: bool) -> int:
+    def _issue(self, width: int, *, stores: bool) -> int:
         """Cycles that the busiest of a step's slots takes."""
-        loaded = sum(operand.moves(self.loop, lanes, self.vector_bytes) for operand in self.work.inputs)
-        stored = sum(operand.moves(self.loop, lanes, self.vector_bytes) for operand in self.work.outputs) * stores
+        loaded = sum(operand.moves(self.loop, width, self.vector_bytes) for operand in self.work.inputs)
+        stored = sum(operand.moves(self.loop, width, self.vector_bytes) for operand in self.work.outputs) * stores
         busiest = max(loaded / self.unit.loads_per_cycle, stored / self.unit.stores_per_cycle, self.body.issue)
         return max(1, ceil(busiest * self.code.vectors_per_step))
 
-    def _streaming(self, steps: int, lanes: int) -> float:
+    def _streaming(self, steps: int, width: int) -> float:
         """Steps that each store what they compute."""
-        issue = self._issue(lanes, stores=True)
+        issue = self._issue(width, stores=True)
         if self.code.overlap is Overlap.ALL or not self.work.inputs:
             return steps * issue + self.body.chain
         return steps * self._alone(issue)
 
-    def _summing(self, steps: int, lanes: int) -> float:
+    def _summing(self, steps: int, width: int) -> float:
         """Steps that add to a sum in registers, and storing that."""
-        issue = self._issue(lanes, stores=False)
+        issue = self._issue(width, stores=False)
         if self.code.overlap is Overlap.NONE:
             return steps * self._alone(issue)
         lost = 0 if self.code.overlap is Overlap.ALL else self.code.step_cycles
@@ -149,7 +149,7 @@ class _Loop:
         """A step that nothing overlaps with: its vectors start one after the other."""
         return max(issue, self.body.chain + issue - issue // self.code.vectors_per_step) + self.code.step_cycles
 
-    def _across(self, lanes: int) -> float:
-        """Adding up the lanes of a sum, by halves."""
+    def _across(self, width: int) -> float:
+        """Adding up a vector of sums, by halves."""
         type_ = next((node.type for node in reversed(self.work.nodes)), "")
-        return ceil(log2(lanes)) * self.unit.operation("add", type_).latency_cycles
+        return ceil(log2(width)) * self.unit.operation("add", type_).latency_cycles
