@@ -100,3 +100,32 @@ func.func @nothing(%x: tensor<8xf32>) -> tensor<8xf32> {
   }
   return %r : tensor<8xf32>
 }
+
+// -----
+
+#same = affine_map<(d0, d1) -> (d0, d1)>
+#turned = affine_map<(d0, d1) -> (d1, d0)>
+
+// Rows of cores read rows of the one and columns of the other: a block in L2 for each, as it is divided by its readers.
+// CHECK-LABEL: func.func @two_ways
+// CHECK-COUNT-2: linalg.copy ins(%arg0 : tensor<8x8xi32>)
+// CHECK:         scf.forall
+func.func @two_ways(%x: tensor<8x8xi32>) -> tensor<8x8xi32> {
+  %e = tensor.empty() : tensor<8x8xi32>
+  %r = scf.forall (%y, %c) in (2, 2) shared_outs(%out = %e) -> (tensor<8x8xi32>) {
+    %row = affine.apply affine_map<()[s0] -> (s0 * 4)>()[%y]
+    %column = affine.apply affine_map<()[s0] -> (s0 * 4)>()[%c]
+    %there = tensor.extract_slice %x[%row, %column] [4, 4] [1, 1] : tensor<8x8xi32> to tensor<4x4xi32>
+    %back = tensor.extract_slice %x[%column, %row] [4, 4] [1, 1] : tensor<8x8xi32> to tensor<4x4xi32>
+    %te = tensor.empty() : tensor<4x4xi32>
+    %q = linalg.generic {indexing_maps = [#same, #turned, #same], iterator_types = ["parallel", "parallel"]} ins(%there, %back : tensor<4x4xi32>, tensor<4x4xi32>) outs(%te : tensor<4x4xi32>) attrs = {npu.bundle = 0} {
+    ^bb0(%a: i32, %b: i32, %o: i32):
+      %1 = arith.addi %a, %b : i32
+      linalg.yield %1 : i32
+    } -> tensor<4x4xi32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %q into %out[%row, %column] [4, 4] [1, 1] : tensor<4x4xi32> into tensor<8x8xi32>
+    }
+  } {mapping = [#gpu.thread<y>, #gpu.thread<x>]}
+  return %r : tensor<8x8xi32>
+}

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
 from npuflow.bindings import ir
-from npuflow.core.build import allocate, at, copy_into, element_type_of, extract_slice, fill, shape_of
+from npuflow.core.build import Mixed, allocate, at, copy_into, element_type_of, extract_slice, fill, shape_of
 from npuflow.core.passes import Pass, PassContext, ops_of, parents_of
 from npuflow.core.registry import register_pass
 from npuflow.frontend.contraction import BUNDLE, producer
@@ -134,7 +134,9 @@ class _Promoter:
         self.context.count("windows gathered")
 
     def _in_l2(self, value: ir.Value, shared: SharedSlice) -> ir.Value:
-        key = (shared.source, shared.offsets, shared.sizes)
+        """The block in L2: one buffer for all who go through it along the same coordinates, as it is divided by them."""
+        along = tuple(_coordinates(place, self.grid) for place in shared.core_offsets)
+        key = (shared.source, shared.offsets, shared.sizes, along)
         if key not in self.in_l2:
             with at(value.owner.operation) if shared.follows_k else at(_outermost(self.grid, shared.source)):
                 self.in_l2[key] = promote_to_l2(shared)[0]
@@ -145,6 +147,16 @@ class _Promoter:
         inside = not isinstance(value.owner, ir.Block) and self.grid in parents_of(value.owner.operation)
         first = self.grid.regions[0].blocks[0].operations[0].operation
         return at(value.owner.operation) if inside else at(first)
+
+
+def _coordinates(index: Mixed, grid: ir.Operation) -> frozenset[int]:
+    """The coordinates of the grid that an index is computed from."""
+    if isinstance(index, int):
+        return frozenset()
+    if isinstance(index, ir.BlockArgument):
+        return frozenset([index.arg_number]) if index.owner.owner.operation == grid else frozenset()
+    found = (_coordinates(operand, grid) for operand in index.owner.operation.operands)
+    return frozenset[int]().union(*found)
 
 
 def _core_part(block: ir.Value, shared: SharedSlice) -> ir.Value:
