@@ -16,7 +16,7 @@ using Cycles = std::int64_t;
 
 inline constexpr Index none = std::numeric_limits<Index>::max();
 inline constexpr std::size_t max_dims = 8;
-inline constexpr std::size_t max_limits = 4;
+inline constexpr std::size_t max_limits = 8;
 // Bounds that keep every later product and sum inside 64 bits.
 inline constexpr std::int64_t max_number = std::int64_t{1} << 48;
 inline constexpr Cycles max_time = Cycles{1} << 60;
