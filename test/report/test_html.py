@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
@@ -86,3 +87,40 @@ def test_a_browser_draws_every_part(page: Page, tmp_path: Path) -> None:
     assert re.search(r"memory tile 0 to tile \(0,0\): [\d.]+ [KM]?i?B", dom)
     assert '<td class="left">launch</td>' in dom
     assert dom.count("<button>") == 2
+
+
+# Turns the wheel ten times over the middle of the timeline, drags it by a tenth of its width, and double-clicks.
+GESTURES = """<script>
+const canvas = document.getElementById("timeline"), box = canvas.getBoundingClientRect();
+const at = share => box.left + LABEL + share * (box.width - LABEL), seen = [];
+const note = () => seen.push([view.from, view.to, +canvas.getAttribute("data-drawn")]);
+note();
+for (let turn = 0; turn < 10; turn++) canvas.dispatchEvent(new WheelEvent("wheel", { deltaY: -1, clientX: at(0.5) }));
+note();
+canvas.dispatchEvent(new MouseEvent("mousedown", { clientX: at(0.5) }));
+canvas.dispatchEvent(new MouseEvent("mousemove", { clientX: at(0.6) }));
+window.dispatchEvent(new MouseEvent("mouseup"));
+note();
+canvas.dispatchEvent(new MouseEvent("dblclick"));
+note();
+document.body.setAttribute("data-seen", JSON.stringify(seen));
+</script>"""
+
+
+@pytest.mark.skipif(BROWSER is None, reason="no chromium or chrome on PATH")
+def test_the_timeline_zooms_moves_and_shows_everything_again(page: Page, tmp_path: Path) -> None:
+    copy = tmp_path / "gestures.html"
+    copy.write_text(page.path.read_text(encoding="utf-8").replace("</body>", GESTURES + "</body>"), encoding="utf-8")
+    found = re.search(r'data-seen="([^"]*)"', rendered(copy, tmp_path / "profile"))
+    assert found is not None
+    whole, zoomed, moved, again = json.loads(found[1])
+    assert whole == again
+    assert whole[0] == 0
+    # Each turn leaves 0.8 of what is shown, around its middle; positions are whole pixels, of about 1400.
+    span, pixel = whole[1] * 0.8**10, whole[1] / 1400
+    assert zoomed[1] - zoomed[0] == pytest.approx(span)
+    assert (zoomed[0] + zoomed[1]) / 2 == pytest.approx(whole[1] / 2, abs=pixel)
+    assert 0 < zoomed[2] < whole[2]
+    # Dragging to the right by a tenth shows what was a tenth of the span before.
+    assert moved[0] == pytest.approx(zoomed[0] - span / 10, abs=pixel)
+    assert moved[1] - moved[0] == pytest.approx(span)
