@@ -12,8 +12,10 @@ MEASURED = ROOT / "benchmarks" / "measurements" / "npu_measurements.csv"
 
 
 def some_rows(path: Path, *wanted: str) -> Path:
+    """The rows whose ids begin so; gelu becomes an operator that nobody has heard of."""
     lines = MEASURED.read_text().splitlines()
-    path.write_text("\n".join([lines[0], *(line for line in lines if line.startswith(wanted))]) + "\n")
+    rows = [line.replace(",gelu,", ",mystery,") for line in lines if line.startswith(wanted)]
+    path.write_text("\n".join([lines[0], *rows]) + "\n")
     return path
 
 
@@ -30,7 +32,7 @@ def test_rows_summary_and_json(tmp_path: Path, capsys: pytest.CaptureFixture[str
     everything = report["summary"][-1]
     assert (everything["group"], everything["rows"]) == ("all", 4)
     assert everything["mean"] == pytest.approx(sum(abs(row["error"]) for row in report["rows"]) / 4, abs=1e-4)
-    assert {row["reason"] for row in report["unsupported"]} == {"operator gelu"}
+    assert {row["reason"] for row in report["unsupported"]} == {"operator mystery"}
 
 
 @pytest.mark.parametrize(
@@ -55,6 +57,10 @@ def test_nothing_to_predict(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
 def test_the_whole_file_is_close(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["validate", str(MEASURED), "--json", str(tmp_path / "out.json")]) == 0
     capsys.readouterr()
-    summary = json.loads((tmp_path / "out.json").read_text())["summary"][-1]
-    assert summary["rows"] >= 77
-    assert summary["mean"] < 0.06
+    report = json.loads((tmp_path / "out.json").read_text())
+    assert report["unsupported"] == []
+    *groups, everything = report["summary"]
+    assert everything["rows"] == len(MEASURED.read_text().splitlines()) - 1
+    assert everything["mean"] < 0.06
+    # The same shape measured again differs by 5 to 15 %.
+    assert max(group["mean"] for group in groups) < 0.08
