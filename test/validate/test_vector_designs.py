@@ -105,8 +105,8 @@ def test_a_step_of_an_addition_is_a_chain_from_load_to_result() -> None:
 
 
 def test_four_vectors_of_a_matrix_vector_product_share_a_step() -> None:
-    # 8 rows of 16 steps of 64 elements: load (7) and multiply-add (6) of the last of four vectors, which starts 3 cycles
-    # after the first; then 16 sums are added up in 4 halvings.
+    # 8 rows of 16 steps of 64 elements: load (7) and multiply-add (6) of the last of four vectors, which starts 3
+    # cycles after the first; then 16 sums are added up in 4 halvings.
     cycles = list(prepared(MATVEC).scheduled.kernel_cycles().values())  # type: ignore[union-attr]
     step = 7 + 6 + 3 + constant(NPU2, "vector.kernels.external.step_cycles")
     assert max(cycles) == 100 + ceil(8 * (16 * step + 4 * 6))
