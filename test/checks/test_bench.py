@@ -22,6 +22,18 @@ def test_ten_times_the_matmuls_take_ten_times_as_long(bench: ModuleType, pipelin
     pytest.fail(f"{pipeline} grows superlinearly: {growths} times linear")
 
 
+@pytest.mark.speed
+def test_ten_times_the_operators_take_ten_times_as_long(bench: ModuleType) -> None:
+    found = []
+    for _ in range(3):  # as above
+        growth, hundred = bench.measure_operators(repeat=2)
+        assert [figure.limit for figure in (growth, hundred)] == [1, 5]
+        found.append([*growth.problems(), *hundred.problems()])
+        if not found[-1]:
+            return
+    pytest.fail(f"functions of many operators: {found}")
+
+
 @pytest.mark.parametrize(
     ("seconds", "problems"),
     [

@@ -63,3 +63,29 @@ class AttentionScores(OperatorProgram):
         left, right = Access(normed, ("m", "k")), Access(weights, ("k", "n"))
         scores = sum_of_products(writer, left, right, target, ("m", "n"))
         return softmax_of(writer, scores, 1, by_name=True)
+
+
+@dataclass(frozen=True)
+class Layers(OperatorProgram):
+    """Layers of five operators each, behind each other: a norm, a product, a softmax, a product, an addition."""
+
+    family: ClassVar[str] = "layers"
+
+    count: int
+    rows: int
+    width: int
+
+    def build(self, writer: Writer) -> Value:
+        value = writer.argument("f32", (self.rows, self.width))
+        weights = writer.argument("f32", (self.width, self.width))
+        for _ in range(self.count):
+            before = value
+            value = self._product(writer, norm_of(writer, value, Centre.RMS), weights)
+            value = self._product(writer, softmax_of(writer, value, 1, by_name=True), weights)
+            target = writer.empty("f32", (self.rows, self.width))
+            value = writer.named("linalg.add", [value, before], target)
+        return value
+
+    def _product(self, writer: Writer, left: Value, right: Value) -> Value:
+        target = writer.filled(0, "f32", (self.rows, self.width))
+        return writer.named("linalg.matmul", [left, right], target)

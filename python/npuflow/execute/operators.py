@@ -1,6 +1,6 @@
 """Operator programs by family, type, shape and attributes, as MLIR text: what tests, tables and benchmarks compile.
 
-A family is a frozen dataclass in one of the modules `operator_*`; `families()` lists all of them.
+A family is a frozen dataclass in one of the modules `operator_*`; `families()` lists them.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def print_value(value: object) -> str:
 
 
 def families() -> tuple[type[OperatorProgram], ...]:
-    """Every family, in the order in which tables show them."""
+    """Every family that tables show and tests draw, in the order in which tables show them."""
     from npuflow.execute.operator_chains import AttentionScores, ConvolutionPair
     from npuflow.execute.operator_moves import Cast, Reshaped, Turned
     from npuflow.execute.operator_products import Product

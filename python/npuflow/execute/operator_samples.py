@@ -1,0 +1,202 @@
+"""A fixed list of operators, types and shapes that stands for what is supported: what the table in the docs shows.
+
+Each sample is timed at a shape of common size, and verified at awkward ones: odd, prime or beside a multiple, and 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from npuflow.execute.operator_chains import AttentionScores, ConvolutionPair
+from npuflow.execute.operator_moves import Cast, Reshaped, Turned
+from npuflow.execute.operator_products import Kind, Product
+from npuflow.execute.operator_rows import Centre, Elementwise, Norm, Pairwise, Reduction, Softmax
+from npuflow.execute.operator_steps import Step
+from npuflow.execute.operator_windows import (
+    CONVOLUTIONS,
+    POOLINGS,
+    Convolution,
+    Layout,
+    Pool,
+    Pooling,
+    Windows,
+    layout_named,
+)
+from npuflow.execute.operators import OperatorProgram
+from npuflow.execute.programs import TYPES, Types
+
+I8, I16, I32, BF16, F32 = TYPES
+SAME_BF16 = Types("bf16", "bf16")
+_BOTH = (I8, BF16)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """An operator with its types: `timed` at one shape, `verified` at others."""
+
+    types: str
+    timed: OperatorProgram
+    verified: tuple[OperatorProgram, ...]
+
+    @property
+    def operator(self) -> str:
+        steps = [step.value for step in getattr(self.timed, "tails", ())]
+        names = [step for step in steps if step != self.timed.label]
+        return " + ".join([self.timed.label, *names])
+
+    @property
+    def family(self) -> str:
+        return self.timed.family
+
+
+def samples() -> tuple[Sample, ...]:
+    """All samples, family by family."""
+    return (*_convolutions(), *_poolings(), *_products(), *_rows(), *_moves(), *_chains())
+
+
+def _convolutions() -> Iterator[Sample]:
+    for layout in CONVOLUTIONS:
+        is_common = layout.op in ("conv_2d_nhwc_hwcf", "depthwise_conv_2d_nhwc_hwc")
+        for types in TYPES if is_common else (I8,):
+            yield _convolution(layout, types)
+    hwcf = layout_named("conv_2d_nhwc_hwcf")
+    yield _convolution(hwcf, I8, (Step.BIAS, Step.RELU, Step.REQUANTISE))
+    yield _convolution(hwcf, BF16, (Step.BIAS, Step.GELU, Step.RESIDUAL, Step.TRUNCATE))
+
+
+def _convolution(layout: Layout, types: Types, tails: tuple[Step, ...] = ()) -> Sample:
+    groups = {"g": 4, "c": 16, "f": 16} if "g" in layout.image else {}
+    sizes = {"n": 1, "h": 28, "w": 28, "c": 64, "f": 64, "m": 2, **groups}
+    count = len(layout.spatial)
+    awkward = {"n": 2, "h": 5, "w": 7, "c": 3, "f": 5, "g": 3, "m": 3}
+    windows = Windows((3, 2)[:count], (2, 1)[:count], (1, 2)[:count], (1, 0)[:count], (0, 2)[:count])
+    ones = dict.fromkeys("nhwcfgm", 1)
+
+    def program(sizes: dict[str, int], windows: Windows) -> Convolution:
+        return Convolution(layout, sized(layout, sizes), windows, types, tails=tails)
+
+    plain, whole = Windows.plain((3,) * count, pad=1), Windows.plain((1,) * count)
+    return Sample(str(types), program(sizes, plain), (program(awkward, windows), program(ones, whole)))
+
+
+def sized(layout: Layout, sizes: dict[str, int]) -> tuple[tuple[str, int], ...]:
+    """A size for every letter of a layout, the result's first."""
+    return tuple((d, sizes[d]) for d in dict.fromkeys(layout.result + layout.image + layout.filter) if d in sizes)
+
+
+def _poolings() -> Iterator[Sample]:
+    for layout in POOLINGS:
+        elements = ("i8", "bf16", "f32") if layout.op == "pooling_nhwc_max" else ("i8",)
+        for element in elements:
+            yield _pooling(layout, element, is_mean=False)
+    yield _pooling(layout_named("pooling_nhwc_sum"), "f32", is_mean=True)
+
+
+def _pooling(layout: Layout, element: str, is_mean: bool) -> Sample:
+    count = len(layout.spatial)
+
+    def program(h: int, w: int, c: int, windows: Windows) -> Pooling:
+        sizes = {"n": 1, "h": h, "w": w, "c": c}
+        return Pooling(layout, tuple((d, sizes[d]) for d in layout.result), windows, element, is_mean)
+
+    timed = program(28, 28, 64, Windows.plain((3,) * count, stride=2, pad=1))
+    odd = Windows((3, 2)[:count], (2, 3)[:count], (1, 1)[:count], (1, 0)[:count], (0, 1)[:count])
+    return Sample(element, timed, (program(7, 5, 3, odd), program(1, 1, 1, Windows.plain((2,) * count))))
+
+
+_PRODUCTS = {
+    Kind.MATVEC: ((1024, 1024), (37, 41)),
+    Kind.VECMAT: ((1024, 1024), (37, 41)),
+    Kind.BATCH_MATVEC: ((8, 256, 256), (3, 37, 41)),
+    Kind.BATCH_VECMAT: ((8, 256, 256), (3, 37, 41)),
+    Kind.DOT: ((65536,), (1021,)),
+    Kind.BATCH_MATMUL: ((4, 128, 128, 128), (3, 23, 39, 51)),
+    Kind.MATMUL: ((256, 256, 256), (37, 43, 41)),
+    Kind.TURNED_MATVEC: ((1024, 1024), (37, 41)),
+    Kind.TURNED_VECMAT: ((1024, 1024), (37, 41)),
+    Kind.OUTER: ((512, 512), (37, 41)),
+    Kind.TWO_BATCHES: ((2, 4, 64, 64, 64), (2, 3, 7, 11, 13)),
+    Kind.TWO_SUMS: ((64, 16, 64, 64), (7, 3, 11, 13)),
+}
+
+
+def _products() -> Iterator[Sample]:
+    for kind, (large, odd) in _PRODUCTS.items():
+        for types in TYPES if kind is Kind.MATVEC else _BOTH:
+            yield Sample(str(types), *_product(kind, large, odd, types))
+    large, odd = _PRODUCTS[Kind.MATVEC]
+    tails = (Step.BIAS, Step.SILU, Step.TRUNCATE)
+    yield Sample(str(BF16), *_product(Kind.MATVEC, large, odd, BF16, tails))
+    yield Sample("i8->f32 dequantised", *_product(Kind.MATVEC, large, odd, Types("i8", "f32"), head=True))
+
+
+def _product(
+    kind: Kind,
+    large: tuple[int, ...],
+    odd: tuple[int, ...],
+    types: Types,
+    tails: tuple[Step, ...] = (),
+    head: bool = False,
+) -> tuple[Product, tuple[Product, ...]]:
+    shapes = (large, odd, (1,) * len(odd))
+    timed, *others = (Product(kind, kind.sizes_of(*s), types, not head, head, tails=tails) for s in shapes)
+    return timed, tuple(others)
+
+
+_MATRICES = ((512, 512), (37, 41), (1, 1))
+
+
+def _rows() -> Iterator[Sample]:
+    whole, rows = (0, 1), (1,)
+    for types in (Types("i8", "i8"), I32, SAME_BF16, F32):
+        yield _sample(str(types), *(Elementwise(s, (whole, whole), Pairwise.ADD, types) for s in _MATRICES))
+    elementwise: tuple[tuple[tuple[tuple[int, ...], ...], Pairwise, Types, tuple[Step, ...]], ...] = (
+        ((whole, rows), Pairwise.MUL, SAME_BF16, ()),
+        ((whole, whole, whole, rows), Pairwise.ADD, F32, ()),
+        ((whole,), Pairwise.ADD, BF16, (Step.GELU, Step.TRUNCATE)),
+        ((whole, whole), Pairwise.MUL, BF16, (Step.SILU, Step.TRUNCATE)),
+    )
+    for inputs, operation, types, tails in elementwise:
+        programs = (Elementwise(s, inputs, operation, types, tails=tails) for s in _MATRICES)
+        yield _sample(str(types), *programs)
+    for kind in Pool:
+        for types in _BOTH:
+            yield _sample(str(types), *(Reduction(s, (1,), kind, types) for s in _MATRICES))
+    yield _sample(str(F32), *(Reduction(s, (0,), Pool.SUM, F32) for s in _MATRICES))
+    yield _sample(str(F32), *(Reduction(s, (0, 1), Pool.SUM, F32) for s in _MATRICES))
+    narrowed: tuple[tuple[Types, tuple[Step, ...]], ...] = ((F32, ()), (BF16, (Step.TRUNCATE,)))
+    for types, tails in narrowed:
+        yield _sample(str(types), *(Softmax(s, 1, types, tails=tails) for s in _MATRICES))
+        for centre in Centre:
+            yield _sample(str(types), *(Norm(s, centre, types, tails=tails) for s in _MATRICES))
+
+
+def _moves() -> Iterator[Sample]:
+    for element in ("i8", "bf16", "f32"):
+        yield _sample(element, *(Turned(s, (1, 0), element) for s in ((512, 512), (37, 41))))
+    for element in ("i8", "f32"):
+        shapes = ((8, 64, 512), (3, 13, 41), (1, 1, 1))
+        yield _sample(element, *(Reshaped(s, ((0, 1), (2,)), element, tails=(Step.RELU,)) for s in shapes))
+    casts: tuple[tuple[Types, tuple[Step, ...]], ...] = (
+        (Types("bf16", "f32"), ()),
+        (F32, (Step.TRUNCATE,)),
+        (Types("i8", "f32"), (Step.CHANNEL_SCALE,)),
+        (F32, (Step.QUANTISE,)),
+        (I32, (Step.REQUANTISE,)),
+    )
+    for types, tails in casts:
+        yield _sample(str(types), *(Cast(s, types, tails) for s in _MATRICES))
+
+
+def _chains() -> Iterator[Sample]:
+    for types in (I8, F32):
+        sizes = ((14, 14, (32, 64, 32), 3), (5, 7, (3, 5, 4), 3))
+        yield _sample(str(types), *(ConvolutionPair(*s, types) for s in sizes))
+    for types in (BF16, F32):
+        shapes = ((128, 256, 128), (9, 37, 11))
+        yield _sample(str(types), *(AttentionScores(*s, types) for s in shapes))
+
+
+def _sample(types: str, timed: OperatorProgram, *verified: OperatorProgram) -> Sample:
+    return Sample(types, timed, verified)
