@@ -25,6 +25,7 @@ SAME = (*TYPES, Types("i8", "i8"), Types("i16", "i16"), Types("bf16", "bf16"))
 # An elementwise function of an unbounded sum could overflow.
 _BOUNDED_ONLY = frozenset({Step.EXP})
 _MOST_ELEMENTS = 40_000
+_MOST_POINTS = 400_000
 _LARGE = (1021, 4099, 20011)
 
 
@@ -39,17 +40,18 @@ class Case:
 
     @property
     def text(self) -> str:
-        return f"{self.pipeline}{{device={self.device}{self.options}}}"
+        """The pipeline's text."""
+        return f"{self.pipeline}{{{self.options}}}" if self.options else self.pipeline
 
     def __str__(self) -> str:
-        return f"{self.program} | {self.text}"
+        return f"{self.program} on {self.device} by {self.text}"
 
 
 @st.composite
 def cases(draw: st.DrawFn, programs: st.SearchStrategy[OperatorProgram]) -> Case:
     device = draw(st.sampled_from(sorted(DEVICES)))
     rows, columns = DEVICES[device]
-    options = f" grid={draw(st.integers(1, rows))},{draw(st.integers(1, columns))}" if draw(st.booleans()) else ""
+    options = f"grid={draw(st.integers(1, rows))},{draw(st.integers(1, columns))}" if draw(st.booleans()) else ""
     return Case(draw(programs), device, draw(st.sampled_from(PIPELINES)), options)
 
 
@@ -103,10 +105,14 @@ def sized(layout: Layout, sizes: dict[str, int]) -> tuple[tuple[str, int], ...]:
 @st.composite
 def convolutions(draw: st.DrawFn) -> Convolution:
     layout = draw(st.sampled_from(CONVOLUTIONS))
-    channels = st.one_of(st.just(1), st.integers(2, 20), st.sampled_from([31, 33]))
+    is_large = draw(st.integers(0, 3)) == 0
+    channels = st.sampled_from([16, 33, 64]) if is_large else st.one_of(st.just(1), st.integers(2, 20))
+    extents = st.sampled_from([14, 17, 28]) if is_large else st.one_of(st.integers(1, 9), st.sampled_from([1, 13, 17]))
     few = st.sampled_from([1, 1, 2, 3])
-    extents = st.one_of(st.integers(1, 9), st.sampled_from([1, 13, 17]))
     drawn = {letter: draw(channels if letter in "cf" else few if letter in "ngm" else extents) for letter in "nhwcfgm"}
+    while prod(drawn[letter] for letter in {*layout.result, *layout.filter} if letter in drawn) > _MOST_POINTS:
+        smaller = max("cf", key=lambda letter: drawn[letter])
+        drawn[smaller] = -(-drawn[smaller] // 2)
     results = [drawn[letter] for letter in layout.spatial]
     types = Types("i8", "i32") if layout.is_quantised else draw(st.sampled_from(TYPES))
     return Convolution(
@@ -124,7 +130,7 @@ def convolutions(draw: st.DrawFn) -> Convolution:
 def poolings(draw: st.DrawFn) -> Pooling:
     layout = draw(st.sampled_from(POOLINGS))
     drawn = {"n": draw(st.sampled_from([1, 2])), "c": draw(st.sampled_from([1, 3, 16, 33]))}
-    drawn.update({letter: draw(st.integers(1, 17)) for letter in "hw"})
+    drawn.update({letter: draw(st.one_of(st.integers(1, 17), st.just(28))) for letter in "hw"})
     element = draw(st.sampled_from(["i8", "i32", "bf16", "f32"]))
     found = draw(windows([drawn[letter] for letter in layout.spatial]))
     is_mean = layout.op.endswith("sum") and element in ("i32", "f32") and draw(st.booleans())

@@ -15,11 +15,10 @@ from hypothesis import strategies as st
 from operator_cases import DEVICES, FAMILIES, Case, cases
 
 import npuflow
-from npuflow.core.passes import ops_of
 from npuflow.execute.operators import OperatorProgram, families
 from npuflow.execute.verification import Judge, Reference, Status, make_references
-from npuflow.simulate.compiled import schedule_function
-from npuflow.simulate.verify_function import Verified, verify_function
+from npuflow.simulate.sequence import execute_sequence
+from npuflow.simulate.verify_function import Verified, judge_sequence, verify_function
 from npuflow.target import load_device
 
 NIGHTLY = os.environ.get("NPUFLOW_TEST_PROFILE") == "nightly"
@@ -37,12 +36,12 @@ def reference_of(case: Case) -> Reference:
 
 
 def run(case: Case, reference: Reference) -> Verified:
-    """The functional run of a case, compared; raises InputError where it is refused."""
-    module = npuflow.parse(case.program.text(), npuflow.new_context())
-    npuflow.run_pipeline(module, case.text)
-    (bufferized,) = ops_of(module.operation, "func.func")
-    function = schedule_function(module, bufferized, reference.signature, load_device(case.device))
-    return verify_function(function, reference)
+    """The functional run of a case, part by part where it needs several; raises InputError where it is refused."""
+    compiled = npuflow.compile(case.program.text(), case.text, device=case.device)
+    for sequence in compiled.sequences:
+        event("in parts")
+        return judge_sequence(execute_sequence(sequence.compiled, reference.inputs), reference)
+    return verify_function(compiled.functions[0].compiled, reference)
 
 
 def is_honest(refusal: str, reference: Reference) -> bool:
