@@ -53,6 +53,7 @@ def run(*arguments: str, text: str = SMALL, cwd: Path | None = None) -> subproce
         (["run"], 2, "expected one input file, got 0"),
         (["run", "-", "--no-such-flag"], 2, "unknown flag of npuflow run '--no-such-flag'"),
         (["run", "-", "--verify", "--no-verify"], 2, "exclude each other"),
+        (["run", "-", "--split", "--no-split"], 2, "exclude each other"),
         (["run", "-", "--kernel-macs-per-cycle=fast"], 2, "cannot be 'fast'"),
         (["run", "-", "--kernel-macs-per-cycle=0"], 2, "give a positive number"),
         (["run", "-", "--pipeline=npuflow-strem-k"], 2, "did you mean npuflow-stream-k"),

@@ -40,8 +40,8 @@ def _sequence(sequence: SequenceReport) -> Json:
         "time_us": sequence.time_us,
         "cycles": sequence.cycles,
         "launch_us": sequence.launch_us,
-        "not_counted_relaunch_us": sequence.relaunch_us,
-        "not_counted_reconfigure_us": sequence.reconfigure_us,
+        "not_added_relaunch_us": sequence.relaunch_us,
+        "not_added_reconfigure_us": sequence.reconfigure_us,
         "verified": _verified(sequence.verified),
     }
 

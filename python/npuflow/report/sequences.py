@@ -58,18 +58,17 @@ def outermost(part: FunctionReport) -> LevelTraffic:
 
 def time_text(sequence: SequenceReport) -> str:
     """The sum, and how much of it launches are."""
-    launches = f"{len(sequence.parts)} launches {quantity(sequence.launch_us / 1e6, 's')} of it"
+    launches = f"{len(sequence.parts)} launches are {quantity(sequence.launch_us / 1e6, 's')} of it"
     return f"{quantity(sequence.time_us / 1e6, 's')}, {sequence.cycles} cycles; {launches}"
 
 
-def not_counted(sequence: SequenceReport) -> str:
+def not_added(sequence: SequenceReport) -> str:
     """What comes on top if the parts follow each other less smoothly; empty where the device says nothing about it."""
-    later = len(sequence.parts) - 1
     costs = []
     if sequence.relaunch_us:
         costs.append(
-            f"{quantity(sequence.relaunch_us / 1e6, 's')} if launches behind others take the device's relaunch"
+            f"{quantity(sequence.relaunch_us / 1e6, 's')} if {len(sequence.parts) - 1} launches are relaunches"
         )
     if sequence.reconfigure_us:
-        costs.append(f"{quantity(sequence.reconfigure_us / 1e6, 's')} if the whole array is reconfigured")
-    return f"for {later} changes of configuration: {', '.join(costs)}" if costs else ""
+        costs.append(f"{quantity(sequence.reconfigure_us / 1e6, 's')} if they reconfigure the whole array")
+    return ", ".join(costs)
