@@ -41,10 +41,10 @@ func.func @constants() -> tensor<16x16xi32> {
 // CHECK-LABEL: func.func @results
 // CHECK-COUNT-1: arith.muli
 // CHECK-NOT:     arith.muli
-func.func @results(%a: tensor<16x16xi32>, %c: tensor<16x16xi32>) -> (tensor<16x16xi32>, tensor<16x16xi32>, tensor<16x16xi32>) {
-  %r = linalg.matmul ins(%a, %a : tensor<16x16xi32>, tensor<16x16xi32>) outs(%c : tensor<16x16xi32>) -> tensor<16x16xi32>
-  %unused = linalg.matmul ins(%r, %a : tensor<16x16xi32>, tensor<16x16xi32>) outs(%c : tensor<16x16xi32>) -> tensor<16x16xi32>
-  return %r, %r, %a : tensor<16x16xi32>, tensor<16x16xi32>, tensor<16x16xi32>
+func.func @results(%a: tensor<8x8xi32>, %c: tensor<8x8xi32>) -> (tensor<8x8xi32>, tensor<8x8xi32>, tensor<8x8xi32>) {
+  %r = linalg.matmul ins(%a, %a : tensor<8x8xi32>, tensor<8x8xi32>) outs(%c : tensor<8x8xi32>) -> tensor<8x8xi32>
+  %unused = linalg.matmul ins(%r, %a : tensor<8x8xi32>, tensor<8x8xi32>) outs(%c : tensor<8x8xi32>) -> tensor<8x8xi32>
+  return %r, %r, %a : tensor<8x8xi32>, tensor<8x8xi32>, tensor<8x8xi32>
 }
 
 // -----

@@ -4,7 +4,7 @@
 // CHECK: module attributes {npu.device = #npu.device<"toy", {{.*}}>}
 
 // CHECK-LABEL: func.func @options
-// CHECK:         linalg.matmul {npu.strategy = #npu.strategy<{depth_l1 = {{[12]}} : i64, depth_l2 = {{[12]}} : i64, grid = [1, 2], pack = [4, 8, 8],
+// CHECK:         linalg.matmul {npu.strategy = #npu.strategy<{depth_l1 = {{[12]}} : i64, depth_l2 = {{[12]}} : i64, {{(depth_result = 2 : i64, )?}}grid = [1, 2], pack = [4, 8, 8],
 // CHECK-SAME:      tile_l1 = [{{[0-9]+, [0-9]+, [0-9]+}}], tile_l2 = [{{[0-9]+, [0-9]+, [0-9]+}}]}>}
 func.func @options(%a: tensor<64x64xi32>, %b: tensor<64x64xi32>, %c: tensor<64x64xi32>) -> tensor<64x64xi32> {
   %r = linalg.matmul ins(%a, %b : tensor<64x64xi32>, tensor<64x64xi32>) outs(%c : tensor<64x64xi32>) -> tensor<64x64xi32>

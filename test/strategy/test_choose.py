@@ -6,7 +6,7 @@ import sys
 from dataclasses import fields
 from pathlib import Path
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from npuflow.strategy.choose import Given, complete
@@ -20,6 +20,7 @@ CUBE = Problem(1024, 1024, 1024, 1, ("i8", "i8", "i32"), 1, 1, 4, 4)
 
 
 @given(st.data())
+@settings(deadline=None)  # the search takes tens of milliseconds, more beside other tests
 def test_without_a_word_something_that_fits_is_chosen(data: st.DataObject) -> None:
     device = data.draw(devices())
     problem = data.draw(problems(device))
@@ -28,6 +29,7 @@ def test_without_a_word_something_that_fits_is_chosen(data: st.DataObject) -> No
 
 
 @given(st.data())
+@settings(deadline=None)  # the search takes tens of milliseconds, more beside other tests
 def test_what_is_given_is_kept(data: st.DataObject) -> None:
     device = data.draw(devices())
     problem, said = data.draw(problems(device)), data.draw(givens())
@@ -38,6 +40,7 @@ def test_what_is_given_is_kept(data: st.DataObject) -> None:
 
 
 @given(st.data())
+@settings(deadline=None)  # the search takes tens of milliseconds, more beside other tests
 def test_no_core_has_nothing_but_padding(data: st.DataObject) -> None:
     device = data.draw(devices())
     problem = data.draw(problems(device))
@@ -60,7 +63,7 @@ def test_the_type_decides_the_packed_shape() -> None:
 def test_a_large_cube_uses_every_core_and_double_buffers() -> None:
     for device in DEVICES.values():
         strategy = complete(CUBE, Given(), device, whole_k=False)
-        assert strategy.grid == (device.rows, device.columns)
+        assert strategy.array == (device.rows, device.columns)
         assert (strategy.depth_l1, strategy.depth_l2) == (2, 2)
         assert padded_macs(CUBE, strategy) <= 1.2 * CUBE.m * CUBE.n * CUBE.k
 

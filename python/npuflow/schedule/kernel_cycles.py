@@ -1,17 +1,14 @@
-"""How long a kernel takes on a core: a model of its inner loop. Pure.
+"""How long a kernel takes on a core. Pure.
 
-A matmul of packed tiles issues matrix instructions at a share of the core's rate that depends on how the kernel was
-made (by hand, by a library, by direct code generation), and each accumulator tile is loaded and stored once per call,
-a vector per cycle, as far as that isn't hidden behind instructions. The device's file has the shares. Kernels without
-matrix instructions take what `npuflow.strategy.vector_cycles` says.
+What takes matrix instructions takes what `npuflow.strategy.matrix_cycles` says, all else what `vector_cycles` says.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import ceil
 
 from npuflow.frontend.products import Products
+from npuflow.strategy.matrix_cycles import matrix_cycles
 from npuflow.strategy.vector_cycles import VectorWork, vector_cycles
 from npuflow.target import Device, MatmulShape
 
@@ -47,10 +44,5 @@ def kernel_cycles(shape: KernelShape, device: Device, kind: str = "") -> int:
 
 def _matmul_cycles(shape: KernelShape, device: Device, kind: str) -> int:
     lhs, rhs, acc = shape.types
-    engine, instruction = device.engines[0], device.matmul_shapes(lhs, rhs, acc)[0]
-    moves = 2 * shape.acc_bytes / engine.vector_bytes
-    known = None if instruction.any_shape else device.kernel_kind(kind, (lhs, rhs, acc))
-    if known is None:
-        return engine.call_cycles + ceil(shape.issued_macs(instruction) / instruction.macs_per_cycle + moves)
-    issue = shape.issued_macs(instruction) / (instruction.macs_per_cycle * known.issue_share)
-    return known.call_cycles + ceil(issue + moves * known.move_share)
+    issued = shape.issued_macs(device.matmul_shapes(lhs, rhs, acc)[0])
+    return matrix_cycles((lhs, rhs, acc), issued, shape.acc_bytes, device, kind)

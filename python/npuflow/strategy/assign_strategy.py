@@ -14,6 +14,7 @@ from npuflow.dialect.device import chosen_device, record_device
 from npuflow.errors import InputError, with_hint
 from npuflow.frontend.contraction import (
     INIT,
+    RHS,
     STRATEGY,
     Contraction,
     enclosing,
@@ -24,6 +25,7 @@ from npuflow.frontend.contraction import (
     tail_of,
 )
 from npuflow.strategy.choose import Given, complete
+from npuflow.strategy.describe_vector import describe_vector_work
 from npuflow.strategy.feasibility import violations
 from npuflow.strategy.footprint import Problem, TailOperand, l1_buffers, l2_buffers, total_bytes
 from npuflow.strategy.strategy import Strategy, strategy_fields
@@ -87,23 +89,23 @@ class AssignStrategy(Pass):
     def _on_one_grid(
         self, chosen: list[tuple[Contraction, Strategy]], device: Device, context: PassContext
     ) -> list[tuple[Contraction, Strategy]]:
-        """The matmuls of a function on one grid, the largest any of them wants: another would reconfigure the array."""
-        grids: dict[ir.Operation | None, tuple[int, int]] = {}
+        """The matmuls of a function on one array, the largest any of them wants: another would reconfigure it."""
+        arrays: dict[ir.Operation | None, tuple[int, int]] = {}
         for contraction, strategy in chosen:
             function = enclosing(contraction.op, "func.func")
-            rows, columns = grids.get(function, (1, 1))
-            grids[function] = (max(rows, strategy.grid[0]), max(columns, strategy.grid[1]))
+            rows, columns = arrays.get(function, (1, 1))
+            arrays[function] = (max(rows, strategy.array[0]), max(columns, strategy.array[1]))
         result = []
         for contraction, strategy in chosen:
-            grid = grids[enclosing(contraction.op, "func.func")]
-            again = strategy if strategy.grid == grid else self._choose(contraction, device, context, grid)
+            array = arrays[enclosing(contraction.op, "func.func")]
+            again = strategy if strategy.array == array else self._choose(contraction, device, context, array)
             result.append((contraction, again or strategy))
         return result
 
     def _choose(
-        self, contraction: Contraction, device: Device, context: PassContext, grid: tuple[int, int] | None = None
+        self, contraction: Contraction, device: Device, context: PassContext, array: tuple[int, int] | None = None
     ) -> Strategy | None:
-        """The strategy of one matmul, on `grid` unless it says otherwise; None after reporting why there is none."""
+        """The strategy of one matmul, on `array` unless it says otherwise; None after reporting why there is none."""
         try:
             device.matmul_shapes(*_types_of(contraction))
         except InputError as error:
@@ -112,8 +114,8 @@ class AssignStrategy(Pass):
         given = self._given(contraction, context)
         if given is None:
             return None
-        if grid is not None and given.grid is None and given.tile_l2 is None and given.tile_l1 is None:
-            given = replace(given, grid=grid)
+        if array is not None and given.grid is None and given.tile_l2 is None and given.tile_l1 is None:
+            given = replace(given, array=array)
         problem = problem_of(contraction)
         strategy = complete(problem, given, device, self._whole_k)
         found = violations(problem, strategy, device, self._whole_k)
@@ -171,6 +173,8 @@ def problem_of(contraction: Contraction) -> Problem:
         has_tail=tail is not None,
         is_filled=fill_of(contraction) is not None,
         tail_operands=_tail_operands(contraction, tail),
+        rhs_along_k=operand_loops(contraction.op)[RHS][-1] == contraction.k[0],
+        tail=None if tail is None else describe_vector_work(tail),
     )
 
 

@@ -1,37 +1,46 @@
 """Completes what a user left open of a strategy: grid, tiles, packed shape, depths. Pure.
 
-What is left open is enumerated over multiples of the packed shape, and the candidate with the lowest estimate is
-taken: the larger of the cores' time on the padded shape and L3 traffic time, plus a share of the smaller one, for
-what doesn't overlap. The estimate only ranks candidates; it is not shown to anyone.
+What is left open is enumerated over multiples of the packed shape, and the candidate with the lowest estimate is taken.
+Rows of the array go along m or along n. Fewer columns, or a single row, are tried where setting up transfers for all of
+them takes longer than the work.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
+from itertools import islice, product
 
 from npuflow.strategy.footprint import (
     Problem,
     fullest_l2_bytes,
     l1_buffers,
     l2_buffers,
-    l3_traffic_bytes,
     padded,
-    padded_macs,
     total_bytes,
 )
+from npuflow.strategy.matmul_estimate import MatmulEstimate
 from npuflow.strategy.strategy import Strategy, Tile
 from npuflow.target import Device
 
 ANY_SHAPE_PACK: Tile = (4, 8, 8)
+_Grid = tuple[int, int, int]
 _STEPS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
-_BOTH_SHARE = 0.2
+# A tile may also cut a core's share of a dimension into so many equal parts.
+_PARTS = range(1, 9)
+# So many candidates are estimated, the most promising at a glance.
+_LOOKED_AT = 150
+# For a tile's m and n so many of the largest k that fit are candidates, and the largest that divides K.
+_KS = 2
+# Parts of the array are tried where the whole one's work takes at most so much of the time: what is set up does then.
+_SMALL_SHARE = 0.5
 
 
 @dataclass(frozen=True)
 class Given:
-    """What is said of a strategy; None where nothing is."""
+    """What is said of a strategy; None where nothing is. `array` are the rows and columns to be taken."""
 
     grid: tuple[int, int] | None = None
     tile_l2: Tile | None = None
@@ -39,24 +48,31 @@ class Given:
     pack: Tile | None = None
     depth_l2: int | None = None
     depth_l1: int | None = None
-    depth_result: int = 1
-    turned: int = 0
+    depth_result: int | None = None
+    turned: int | None = None
     depth_lhs: tuple[int, ...] = ()
     depth_rhs: tuple[int, ...] = ()
+    array: tuple[int, int] | None = None
 
 
 @lru_cache(maxsize=256)
 def complete(problem: Problem, given: Given, device: Device, whole_k: bool) -> Strategy:
     """The best strategy that keeps to what is given; what is given is not questioned (see feasibility)."""
-    pack = given.pack or _default_pack(problem, device)
-    candidates = [
-        fitted
-        for base in _candidates(problem, given, device, pack)
-        if (fitted := _with_l2_k(problem, given, device, base, whole_k)) is not None
-    ]
-    if not candidates:
-        return _fallback(problem, given, device, pack)
-    return min(candidates, key=lambda s: _estimate(problem, s, device))
+    search = _Search(problem, given, device, whole_k)
+    is_open = given.grid is None and given.tile_l2 is None and given.tile_l1 is None
+    if not is_open:
+        return search.best([search.grid()]) or search.fallback()
+    array = given.array or (device.rows, device.columns)
+    best = search.best(search.grids(array))
+    if best is not None and given.array is None and search.estimate.work_share(best) < _SMALL_SHARE:
+        best = search.best([grid for smaller in _smaller(array) for grid in search.grids(smaller)], best)
+    return best or search.fallback()
+
+
+def _smaller(array: tuple[int, int]) -> list[tuple[int, int]]:
+    """Half and a quarter of the columns, and one row."""
+    rows, columns = array
+    return [part for part in ((rows, columns // 2), (rows, columns // 4), (1, columns)) if min(part) and part != array]
 
 
 def _default_pack(problem: Problem, device: Device) -> Tile:
@@ -66,136 +82,158 @@ def _default_pack(problem: Problem, device: Device) -> Tile:
     return (shape.m, shape.n, shape.k)
 
 
-def _default_grid(problem: Problem, device: Device, pack: Tile) -> tuple[int, int]:
-    """As many rows and columns as have work."""
-    return min(device.rows, -(-problem.m // pack[0])), min(device.columns, -(-problem.n // pack[1]))
-
-
-def _grid(problem: Problem, given: Given, device: Device, pack: Tile) -> tuple[int, int]:
-    if given.grid is not None:
-        return given.grid
-    if given.tile_l2 is not None and given.tile_l1 is not None:
-        return max(1, given.tile_l2[0] // given.tile_l1[0]), max(1, given.tile_l2[1] // given.tile_l1[1])
-    rows, columns = _default_grid(problem, device, given.tile_l1 or pack)
-    if given.tile_l2 is None:
-        return rows, columns
-    return _divisor(given.tile_l2[0] // pack[0], rows), _divisor(given.tile_l2[1] // pack[1], columns)
-
-
 def _divisor(number: int, at_most: int) -> int:
     """The largest divisor of `number` up to `at_most`."""
     return next((d for d in range(at_most, 0, -1) if number % d == 0), 1)
 
 
-def _candidates(problem: Problem, given: Given, device: Device, pack: Tile) -> Iterator[Strategy]:
-    """Strategies without a final L2 k: every L1 tile that fits with double buffering, or failing that without."""
-    grid = _grid(problem, given, device, pack)
-    have = device.capacity_bytes(1, 1, 1)
-    for depth in (2, 1) if given.depth_l1 is None else (given.depth_l1,):
-        found = False
-        for tile in _l1_tiles(problem, given, grid, pack):
-            l2 = (tile[0] * grid[0], tile[1] * grid[1], tile[2])
-            strategy = _strategy(given, grid, given.tile_l2 or l2, tile, pack, (given.depth_l2 or 2, depth))
-            if total_bytes(l1_buffers(problem, strategy)) <= have:
-                found = True
-                yield strategy
-        if found:
+@dataclass(frozen=True)
+class _Search:
+    """What is looked for, and where. A grid is cores along m, cores along n, and whether it is turned."""
+
+    problem: Problem
+    given: Given
+    device: Device
+    whole_k: bool
+    _l2_ks: dict[int, tuple[int, ...]] = field(default_factory=dict)
+
+    @cached_property
+    def pack(self) -> Tile:
+        return self.given.pack or _default_pack(self.problem, self.device)
+
+    @cached_property
+    def estimate(self) -> MatmulEstimate:
+        return MatmulEstimate(self.problem, self.device)
+
+    def best(self, grids: Sequence[_Grid], known: Strategy | None = None) -> Strategy | None:
+        """The best strategy on these grids, or what is known if that is better; None where nothing fits."""
+        bases = sorted((base for grid in grids for base in self._candidates(grid)), key=self.estimate.glance)
+        fitting = (list(self._with_l2_k(base)) for base in bases)
+        found = [one for some in islice(filter(None, fitting), _LOOKED_AT) for one in some]
+        found += [known] if known else []
+        if not found:
+            return None
+        best = min(found, key=self.estimate.rank)
+        given, other = self.given, replace(best, depth_result=2)
+        if given.tile_l2 or given.tile_l1 or given.depth_result is not None or not self._fits(other):
+            return best
+        return min((best, other), key=self.estimate.rank)
+
+    def grids(self, array: tuple[int, int]) -> list[_Grid]:
+        """The array's rows along m, and along n; no more cores than have work, unless the array is given."""
+        found = []
+        for turned in (0, 1) if self.given.turned is None else (self.given.turned,):
+            along_m, along_n = (array[1], array[0]) if turned else array
+            if self.given.array is None:
+                along_m = min(along_m, -(-self.problem.m // self.pack[0]))
+                along_n = min(along_n, -(-self.problem.n // self.pack[1]))
+            found.append((along_m, along_n, turned))
+        return found
+
+    def grid(self) -> _Grid:
+        """The grid that goes with what is given."""
+        given, problem, turned = self.given, self.problem, self.given.turned or 0
+        if given.grid is not None:
+            return (*given.grid, turned)
+        if given.tile_l2 is not None and given.tile_l1 is not None:
+            return max(1, given.tile_l2[0] // given.tile_l1[0]), max(1, given.tile_l2[1] // given.tile_l1[1]), turned
+        unit = given.tile_l1 or self.pack
+        array = (self.device.rows, self.device.columns)
+        along_m, along_n = array[::-1] if turned else array
+        rows, columns = min(along_m, -(-problem.m // unit[0])), min(along_n, -(-problem.n // unit[1]))
+        if given.tile_l2 is None:
+            return rows, columns, turned
+        pack = self.pack
+        return _divisor(given.tile_l2[0] // pack[0], rows), _divisor(given.tile_l2[1] // pack[1], columns), turned
+
+    def _candidates(self, grid: _Grid) -> Iterator[Strategy]:
+        """Strategies without a final L2 k: L1 tiles that fit with double buffering, or failing that without."""
+        given, have = self.given, self.device.capacity_bytes(1, 1, 1)
+        sizes_m, sizes_n, sizes_k = self._tile_sizes(grid)
+
+        def strategy(m: int, n: int, k: int, depth_l1: int) -> Strategy:
+            l2 = given.tile_l2 or (m * grid[0], n * grid[1], k)
+            return self._strategy(grid, l2, (m, n, k), (given.depth_l2 or 2, depth_l1))
+
+        for depth in (2, 1) if given.depth_l1 is None else (given.depth_l1,):
+            found = False
+            for m, n in product(sizes_m, sizes_n):
+                all_k = [strategy(m, n, k, depth) for k in sizes_k]
+                count = bisect_left(all_k, True, key=lambda s: total_bytes(l1_buffers(self.problem, s)) > have)
+                dividing = (s for s in reversed(all_k[:count]) if self.problem.k % s.tile_l1[2] == 0)
+                found = found or count > 0
+                yield from dict.fromkeys([*all_k[max(0, count - _KS) : count], *islice(dividing, 1)])
+            if found:
+                return
+
+    def _tile_sizes(self, grid: _Grid) -> Sequence[Sequence[int]]:
+        """What m, n and k of an L1 tile may be, in rising order."""
+        given, problem = self.given, self.problem
+        if given.tile_l1 is not None:
+            return [[size] for size in given.tile_l1]
+        per_core = (-(-problem.m // grid[0]), -(-problem.n // grid[1]), problem.k)
+        sizes = [_tile_sizes(extent, unit) for extent, unit in zip(per_core, self.pack)]
+        if given.tile_l2 is None:
+            return sizes
+        dividing = [k for k in sizes[2] if given.tile_l2[2] % k == 0] or [self.pack[2]]
+        return [*([size] for size in self._core_share(given.tile_l2, grid)), dividing]
+
+    def _core_share(self, tile_l2: Tile, grid: _Grid) -> tuple[int, int]:
+        """A core's part of a given block, at least one instruction's shape."""
+        return max(self.pack[0], tile_l2[0] // grid[0]), max(self.pack[1], tile_l2[1] // grid[1])
+
+    def _with_l2_k(self, base: Strategy) -> Iterator[Strategy]:
+        """The strategy with the best L2 k that fits, and the best that divides K; double-buffered if possible."""
+        m, n, _ = base.tile_l2
+        ks = (self.given.tile_l2[2],) if self.given.tile_l2 else self._ks(base.tile_l1[2])
+        for depth in (2, 1) if self.given.depth_l2 is None else (self.given.depth_l2,):
+            fitting = (s for k in ks if self._fits(s := replace(base, tile_l2=(m, n, k), depth_l2=depth)))
+            first = next(fitting, None)
+            if first is None:
+                continue
+            yield first
+            if self.problem.k % first.tile_l2[2]:
+                yield from islice((s for s in fitting if self.problem.k % s.tile_l2[2] == 0), 1)
             return
 
+    def _fits(self, strategy: Strategy) -> bool:
+        device, array = self.device, strategy.array
+        have = device.capacity_bytes(2, min(array[0], device.rows), min(array[1], device.columns))
+        l2 = fullest_l2_bytes(l2_buffers(self.problem, strategy, self.whole_k), strategy, device.columns)
+        return l2 <= have and total_bytes(l1_buffers(self.problem, strategy)) <= device.capacity_bytes(1, 1, 1)
 
-def _l1_tiles(problem: Problem, given: Given, grid: tuple[int, int], pack: Tile) -> Iterator[Tile]:
-    if given.tile_l1 is not None:
-        yield given.tile_l1
-        return
-    per_core = (-(-problem.m // grid[0]), -(-problem.n // grid[1]), problem.k)
-    sizes = [
-        [p * s for s in _STEPS if p * s < padded(extent, p) + p and p * s <= padded(extent, p)]
-        for p, extent in zip(pack, per_core)
-    ]
-    if given.tile_l2 is not None:
-        sizes[0], sizes[1] = ([size] for size in _core_share(given.tile_l2, grid, pack))
-        sizes[2] = [k for k in sizes[2] if given.tile_l2[2] % k == 0] or [pack[2]]
-    for m in sizes[0]:
-        for n in sizes[1]:
-            for k in sizes[2]:
-                yield (m, n, k)
+    def _ks(self, tile_k: int) -> tuple[int, ...]:
+        """Multiples of the L1 tile's k that cut K into nearly equal parts, little padding and long runs first."""
+        if tile_k not in self._l2_ks:
+            problem = self.problem
+            steps = -(-problem.k // tile_k)
+            parts = {-(-steps // count) for count in range(1, min(steps, 64) + 1)} | {1}
+            cost = {
+                k: padded(problem.k, k) / self.device.dram.efficiency(k * problem.lhs_bytes, write=False)
+                for k in (tile_k * part for part in parts)
+            }
+            self._l2_ks[tile_k] = tuple(sorted(cost, key=lambda k: (cost[k], k)))
+        return self._l2_ks[tile_k]
 
+    def fallback(self) -> Strategy:
+        """Where nothing fits: the smallest tiles around what is given, for feasibility to say what is wrong with it."""
+        given, grid, pack = self.given, self.grid(), self.pack
+        l1 = given.tile_l1
+        if l1 is None and given.tile_l2 is not None:
+            l1 = (*self._core_share(given.tile_l2, grid), pack[2])
+        l1 = l1 or pack
+        l2 = given.tile_l2 or (l1[0] * grid[0], l1[1] * grid[1], l1[2])
+        return self._strategy(grid, l2, l1, (given.depth_l2 or 1, given.depth_l1 or 1))
 
-def _core_share(tile_l2: Tile, grid: tuple[int, int], pack: Tile) -> tuple[int, int]:
-    """A core's part of a given block, at least one instruction's shape."""
-    return max(pack[0], tile_l2[0] // grid[0]), max(pack[1], tile_l2[1] // grid[1])
-
-
-def _with_l2_k(problem: Problem, given: Given, device: Device, base: Strategy, whole_k: bool) -> Strategy | None:
-    """The strategy with the best k of its L2 tile that fits, double-buffered if possible; None if nothing fits."""
-    have = _l2_capacity(device, base.array)
-    m, n, _ = base.tile_l2
-    ks = [given.tile_l2[2]] if given.tile_l2 else _l2_ks(problem, device, base.tile_l1[2])
-    for depth in (2, 1) if given.depth_l2 is None else (given.depth_l2,):
-        for k in ks:
-            strategy = replace(base, tile_l2=(m, n, k), depth_l2=depth)
-            buffers = l2_buffers(problem, strategy, whole_k)
-            if fullest_l2_bytes(buffers, strategy, device.columns) <= have:
-                return strategy
-    return None
+    def _strategy(self, grid: _Grid, tile_l2: Tile, tile_l1: Tile, depths: tuple[int, int]) -> Strategy:
+        """A strategy that keeps what is given beside tiles and depths."""
+        given, (along_m, along_n, turned) = self.given, grid
+        slots = (*depths, given.depth_result or 1, turned, given.depth_lhs, given.depth_rhs)
+        return Strategy((along_m, along_n), tile_l2, tile_l1, self.pack, *slots)
 
 
-@lru_cache(maxsize=1024)
-def _l2_ks(problem: Problem, device: Device, tile_k: int) -> tuple[int, ...]:
-    """Multiples of the L1 tile's k that cut K into nearly equal parts: little padding and long runs in DRAM first."""
-    steps = -(-problem.k // tile_k)
-    parts = {-(-steps // count) for count in range(1, min(steps, 64) + 1)} | {1}
-
-    def cost(k: int) -> float:
-        return padded(problem.k, k) / device.dram.efficiency(k * problem.lhs_bytes, write=False)
-
-    return tuple(sorted((tile_k * part for part in parts), key=lambda k: (cost(k), k)))
-
-
-def _l2_capacity(device: Device, grid: tuple[int, int]) -> int:
-    rows, columns = min(grid[0], device.rows), min(grid[1], device.columns)
-    return device.capacity_bytes(2, rows, columns)
-
-
-def _estimate(problem: Problem, strategy: Strategy, device: Device) -> tuple[float, int]:
-    """Seconds, roughly; then fewer kernel calls."""
-    m, n, k = strategy.tile_l1
-    cores = strategy.grid[0] * strategy.grid[1]
-    calls = padded_macs(problem, strategy) / (m * n * k * cores)
-    work = calls * _call_cycles(problem, strategy, device) / device.clock_hz
-    traffic = l3_traffic_bytes(problem, strategy) / device.dram.total_bytes_per_second
-    slower, faster = max(work, traffic), min(work, traffic)
-    single = (strategy.depth_l1 == 1) + (strategy.depth_l2 == 1)
-    return slower + _BOTH_SHARE * faster + single * faster, -k
-
-
-def _call_cycles(problem: Problem, strategy: Strategy, device: Device) -> float:
-    """One kernel call: its multiplications, or the arrival of its operands where that takes longer.
-
-    Each piece of the accumulator is loaded and stored once per call, beside k / pack k multiplications.
-    """
-    m, n, k = strategy.tile_l1
-    rate = device.matmul_shapes(*problem.types)[0].macs_per_cycle
-    compute = m * n * k / rate * (1 + 2 * strategy.pack[2] / k)
-    arrival = max(m * k * problem.lhs_bytes, k * n * problem.rhs_bytes) / device.dma(1).bytes_per_cycle
-    return max(compute, arrival) + _BOTH_SHARE * min(compute, arrival) + device.engines[0].call_cycles
-
-
-def _fallback(problem: Problem, given: Given, device: Device, pack: Tile) -> Strategy:
-    """Where nothing fits: the smallest tiles around what is given, for feasibility to say what is wrong with it."""
-    grid = _grid(problem, given, device, pack)
-    l1 = given.tile_l1
-    if l1 is None and given.tile_l2 is not None:
-        l1 = (*_core_share(given.tile_l2, grid, pack), pack[2])
-    l1 = l1 or pack
-    l2 = given.tile_l2 or (l1[0] * grid[0], l1[1] * grid[1], l1[2])
-    return _strategy(given, grid, l2, l1, pack, (given.depth_l2 or 1, given.depth_l1 or 1))
-
-
-def _strategy(
-    given: Given, grid: tuple[int, int], tile_l2: Tile, tile_l1: Tile, pack: Tile, depths: tuple[int, int]
-) -> Strategy:
-    """A strategy that keeps what is given beside tiles and depths."""
-    return Strategy(
-        grid, tile_l2, tile_l1, pack, *depths, given.depth_result, given.turned, given.depth_lhs, given.depth_rhs
-    )
+def _tile_sizes(extent: int, unit: int) -> list[int]:
+    """Multiples of an instruction's size up to a core's share, and equal parts of that."""
+    whole = padded(extent, unit)
+    equal = {padded(-(-extent // parts), unit) for parts in _PARTS if parts * unit <= whole}
+    return sorted({unit * step for step in _STEPS if unit * step <= whole} | equal)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from math import prod
 
 from npuflow.strategy.strategy import Strategy
+from npuflow.strategy.vector_cycles import VectorWork
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,8 @@ class TailOperand:
 class Problem:
     """One matmul group: sizes in elements, element sizes in bytes, types by MLIR name.
 
-    A sum that is not filled continues a given one, which comes in through L2.
+    A sum that is not filled continues a given one, which comes in through L2. `rhs_along_k` says that the right
+    operand's elements lie side by side along k; `tail` is what is done with the sums.
     """
 
     m: int
@@ -42,6 +44,8 @@ class Problem:
     has_tail: bool = False
     is_filled: bool = True
     tail_operands: tuple[TailOperand, ...] = ()
+    rhs_along_k: bool = False
+    tail: VectorWork | None = None
 
 
 @dataclass(frozen=True)

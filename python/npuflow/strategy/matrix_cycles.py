@@ -1,0 +1,23 @@
+"""How long a kernel of matrix instructions takes on a core: a model of its inner loop. Pure.
+
+It issues instructions at a share of the core's rate that depends on how the kernel was made (by hand, by a library, by
+direct code generation), and each accumulator tile is loaded and stored once per call, a vector per cycle, as far as
+that isn't hidden behind instructions. The device's file has the shares.
+"""
+
+from __future__ import annotations
+
+from math import ceil
+
+from npuflow.target import Device
+
+
+def matrix_cycles(types: tuple[str, str, str], issued_macs: int, acc_bytes: int, device: Device, kind: str = "") -> int:
+    """Cycles of one call that does so many multiplications, idle ones included, on an accumulator of so many bytes."""
+    engine, instruction = device.engines[0], device.matmul_shapes(*types)[0]
+    moves = 2 * acc_bytes / engine.vector_bytes
+    known = None if instruction.any_shape else device.kernel_kind(kind, types)
+    if known is None:
+        return engine.call_cycles + ceil(issued_macs / instruction.macs_per_cycle + moves)
+    issue = issued_macs / (instruction.macs_per_cycle * known.issue_share)
+    return known.call_cycles + ceil(issue + moves * known.move_share)
