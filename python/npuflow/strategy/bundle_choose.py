@@ -23,6 +23,7 @@ from npuflow.strategy.bundle_shape import (
     Work,
     l1_bytes,
     l2_bytes,
+    l2_descriptors,
     pieces,
     streams_through,
     traffic_bytes,
@@ -114,10 +115,12 @@ def row_tiles(rows: int, device: Device) -> int:
 
 
 def fits(shape: BundleShape, tiles: tuple[int, ...], spread: Spread, depths: Depths, device: Device) -> bool:
-    tile_bytes = device.capacity_bytes(2, 1, 1)
+    serving, dma = row_tiles(spread.grid[0], device), device.dma(2)
     return (
         l1_bytes(shape, tiles, depths) <= device.capacity_bytes(1, 1, 1)
-        and l2_bytes(shape, tiles, spread, depths, row_tiles(spread.grid[0], device)) <= tile_bytes
+        and l2_bytes(shape, tiles, spread, depths, serving) <= device.capacity_bytes(2, 1, 1)
+        and l2_descriptors(shape, spread, depths, serving, dma.descriptor_groups)
+        <= dma.descriptors // dma.descriptor_groups
     )
 
 

@@ -145,7 +145,7 @@ def l1_bytes(shape: BundleShape, tiles: Tiles, depths: Depths) -> int:
 
 
 def _with_left_over(shape: BundleShape, tensor: BundleTensor, tile_bytes: int, tiles: Tiles) -> int:
-    if tensor.role is not Role.INPUT or shape.pads_streamed:
+    if shape.pads_streamed:
         return tile_bytes
     total = tile_bytes
     for loop in shape.streamed:
@@ -166,6 +166,26 @@ def l2_bytes(shape: BundleShape, tiles: Tiles, spread: Spread, depths: Depths, r
         share = tensor.bytes(tiles) * (spread.grid[0] // row_tiles) if by_rows else tensor.bytes(column)
         total += slots * _with_left_over(shape, tensor, share, tiles)
     return total
+
+
+def l2_descriptors(shape: BundleShape, spread: Spread, depths: Depths, row_tiles: int, groups: int) -> int:
+    """The descriptors of a memory tile, of which its channels in turn have a group each: those of the fullest group.
+
+    Each slot takes one to be filled and one for each part that it is emptied in: what follows the rows is handed to
+    every row of cores, or gathered from each, on its own. What only follows the rows has channels of its own.
+    """
+    rows = spread.grid[0]
+    by_rows = by_columns = results = 0
+    for tensor in shape.tensors:
+        parts = rows if tensor.follows(spread.rows) else 1
+        if tensor.role is Role.OUTPUT:
+            results += depths.result * (1 + parts)
+        elif tensor.role is Role.INPUT and tensor.follows(spread.rows) and not tensor.follows(spread.columns):
+            by_rows += depths.l2 * (1 + parts // row_tiles)
+        elif tensor.role is Role.INPUT:
+            by_columns += depths.l2 * (1 + parts)
+    moved_in = max(by_rows, by_columns) if by_rows else -(-by_columns // groups)
+    return moved_in + -(-results // groups)
 
 
 def trips(shape: BundleShape, tiles: Tiles, spread: Spread) -> list[int]:
