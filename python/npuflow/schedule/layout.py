@@ -28,13 +28,14 @@ class Part:
 def part_of(buffer: BufferInfo, nest: Nest) -> Part:
     """The division of an L2 buffer, from how the cores address it.
 
-    Results are gathered by columns. What follows the row alone is divided by rows; everything else by columns.
+    Results are gathered by columns. What follows the row alone is divided by rows; everything else by columns. What all
+    cores of a single row read is one copy for them all, unless that takes a lane that streams by columns need.
     """
     ends = list(_core_ends(buffer, nest))
     outward = any(end.is_outward for end in ends)
     follows = {name for end in ends for name in (ROW, COLUMN) if end.offset.coefficient(name)}
     coordinate = ROW if follows == {ROW} and not outward else COLUMN
-    if not follows and not outward and nest.grid[0] == 1 and _is_lhs(buffer, nest):
+    if not follows and not outward and nest.grid[0] == 1 and (_is_lhs(buffer, nest) or _streams_by_columns(nest) < 2):
         coordinate = ROW
     count = nest.grid[0] if coordinate == ROW else nest.grid[1]
     steps = {end.offset.coefficient(coordinate) for end in ends}
@@ -48,6 +49,13 @@ def part_of(buffer: BufferInfo, nest: Nest) -> Part:
         raise InputError(Diagnostic(Severity.ERROR, f"{text}; hint: {hint}", buffer.location))
     shape = tuple(size if d == axis else whole for d, whole in enumerate(buffer.shape))
     return Part(coordinate, axis, shape, count, step)
+
+
+def _streams_by_columns(nest: Nest) -> int:
+    """How many buffers bring every column something of its own."""
+    moved = (s.source.buffer for s, _ in walk(nest.body) if isinstance(s, Transfer) and s.target.buffer.space == L1)
+    buffers = dict.fromkeys(moved)
+    return sum(any(end.offset.coefficient(COLUMN) for end in _core_ends(buffer, nest)) for buffer in buffers)
 
 
 @dataclass(frozen=True)
