@@ -76,14 +76,15 @@ class Program:
     def add(self, left: str, right: str) -> str:
         return self.elementwise("%r = arith.addf %i0, %i1 : f32", left, right)
 
-    def norm(self, value: str, gain: str) -> str:
+    def norm(self, value: str, gain: str, epsilon: float = 1e-3) -> str:
         """Divided by the root of the mean square of each row, times a gain per column."""
         rows, columns = self.shapes[value]
         square = "%s = arith.mulf %i0, %i0 : f32 %r = arith.addf %o, %s : f32"
         init = self.filled(0, rows)
         sums = self.generic([_IDENTITY, _ROW], '"parallel", "reduction"', [value], init, square)
-        scale = f"%n = arith.constant {columns}.0 : f32 %m = arith.divf %i1, %n : f32 %e = arith.constant 1.0e-3 : f32"
-        scale += " %g = arith.addf %m, %e : f32 %q = math.rsqrt %g : f32 %t = arith.mulf %i0, %q : f32"
+        scale = f"%n = arith.constant {columns}.0 : f32 %e = arith.constant {epsilon:.6e} : f32"
+        scale += " %m = arith.divf %i1, %n : f32 %g = arith.addf %m, %e : f32 %q = math.rsqrt %g : f32"
+        scale += " %t = arith.mulf %i0, %q : f32"
         empty = self.line(f"tensor.empty() : {tensor((rows, columns))}", (rows, columns))
         maps = [_IDENTITY, _ROW, _COLUMN, _IDENTITY]
         body = f"{scale} %r = arith.mulf %t, %i2 : f32"
@@ -149,10 +150,19 @@ def residual(size: int = 8, channels: int = 4) -> str:
     return p.text(p.add(p.pool(p.padded(y, 1), 3), x))
 
 
-def chain(length: int, size: int = 16) -> str:
-    """Matmuls and norms by turns."""
+def chain(length: int, size: int = 16, growth: float = 0.0) -> str:
+    """Matmuls and norms by turns, all alike unless what norms add grows."""
     p = Program("chain")
     value, gain, weights = p.argument(size, size), p.argument(size), p.argument(size, size)
     for number in range(length):
-        value = p.norm(value, gain) if number % 2 else p.matmul(value, weights)
+        value = p.norm(value, gain, 1e-3 + growth * number) if number % 2 else p.matmul(value, weights)
+    return p.text(value)
+
+
+def norms(length: int, size: int = 16) -> str:
+    """Norms in a row: rows stay where they are, so nothing but the size of a core's program ends a bundle of them."""
+    p = Program("norms")
+    value, gain = p.argument(size, size), p.argument(size)
+    for _ in range(length):
+        value = p.norm(value, gain)
     return p.text(value)

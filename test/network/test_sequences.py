@@ -21,12 +21,13 @@ from npuflow.network.calls import CallList
 from npuflow.report.html import html_of
 from npuflow.report.json_report import json_of
 from npuflow.report.model import Report, SequenceReport
+from npuflow.report.sequences import part_rows
 from npuflow.report.text import text_of
 from npuflow.report.trace import trace_json
 from npuflow.target import load_device
 
 sys.path.insert(0, str(Path(__file__).parent))
-from chains import Program, attention_like, chain, residual
+from chains import Program, attention_like, chain, norms, residual
 
 # What is too large for toy as a whole: three groups side by side, none of which is.
 TOO_LARGE = attention_like(rows=64, columns=64)
@@ -71,10 +72,22 @@ def test_parts_compute_what_the_whole_does(make: Callable[[], str], device: str)
 
 
 def test_twenty_ops_in_a_row() -> None:
-    sequence = sequence_of(chain(20), split=None)
+    report = npuflow.compile(chain(20), device="toy").run(verify=True)
+    (sequence,) = report.sequences
     assert sequence.verified.status is Status.OK, sequence.verified
+    # Ten times the same two: compiled once, called by turns.
+    assert [function.name for function in report.functions] == ["chain_0", "chain_1"]
+    assert sequence.changes == 19
+    assert sequence.time_us == pytest.approx(10 * sum(function.time_us for function in report.functions))
+    assert [row[:2] for row in part_rows(sequence)] == [("chain_0", "10"), ("chain_1", "10")]
     assert [part.kinds for part in sequence.parts] == ["matmul", "reduction, elementwise"] * 10
     assert sequence.reason == "20 groups of ops need at least 80 locks of a core, which has 16"
+
+
+def test_a_bundle_is_no_longer_than_a_program() -> None:
+    sequence = sequence_of(norms(20), split=None)
+    assert sequence.verified.status is Status.OK, sequence.verified
+    assert "the program of 'core' needs about" in sequence.reason
 
 
 def test_parts_on_arrays() -> None:
@@ -175,7 +188,7 @@ def test_texts_name_parts_and_what_is_not_added(report: Report) -> None:
     lines = text_of(report).splitlines()
     assert sum(line.startswith("@") for line in lines) == 1
     assert [line.split()[0] for line in lines[-3:]] == ["block_0", "block_1", "block_2"]
-    assert any("9.8 ms if they reconfigure the whole array" in line for line in lines)
+    assert any("9.8 ms if 2 changes load the whole array" in line for line in lines)
     headings = [line.partition("(")[0] for line in text_of(report, details=True).splitlines() if line.startswith("@")]
     assert headings == ["@block", "@block_0", "@block_1", "@block_2"]
 
@@ -224,8 +237,8 @@ def test_unknown_names_are_told_what_there_is() -> None:
 def test_compiling_takes_time_in_proportion_to_the_number_of_ops() -> None:
     def seconds(length: int) -> float:
         start = time.process_time()
-        compiled = npuflow.compile(chain(length, 64), device="toy")
-        assert len(compiled.sequences[0].parts) == length
+        compiled = npuflow.compile(chain(length, growth=1e-3), device="toy")
+        assert len(compiled.functions) > length / 2
         return time.process_time() - start
 
     seconds(10)

@@ -57,7 +57,7 @@ class Function:
 
 @dataclass(frozen=True)
 class Sequence:
-    """A function whose parts run one after the other, each with the array to itself; `parts` as they are called.
+    """A function whose parts run one after the other, each with the array to itself; `parts` has one for every call.
 
     `reason` says what kept the function from running as a whole.
     """
@@ -160,8 +160,11 @@ class Compiled:
         return report_sequence(signature, sequence.name, parts, sequence.reason, checked[sequence.name], self.device)
 
     def timelines(self, most_events: int) -> list[tuple[str, Timeline]]:
-        """Every function's name and timeline, cut after `most_events` events each."""
-        return [(function.name, timeline_of(function.compiled, most_events)) for function in self.functions]
+        """Every function's name and timeline, cut after `most_events` events each; parts once per call."""
+        timelines = {function.name: timeline_of(function.compiled, most_events) for function in self.functions}
+        calls = {sequence.name: [part.name for part in sequence.parts] for sequence in self.sequences}
+        names = dict.fromkeys(function.part_of or function.name for function in self.functions)
+        return [(part, timelines[part]) for name in names for part in calls.get(name, [name])]
 
     def timed_timelines(self, most_events: int) -> dict[str, tuple[Results, Timeline]]:
         """What a page is drawn from, by function."""

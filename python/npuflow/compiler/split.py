@@ -161,9 +161,10 @@ def _split(source: _Source, how: How, prefix: Nest, refusal: InputError | None, 
     kinds = {str(op.opview.name.value): kinds_of(op) for op in _make_public(module)}
     found = compile_functions(module, how, sink)
     parts = {part.name: replace(part, part_of=source.name, kinds=kinds[part.name]) for part in found}
-    ordered = tuple(parts[call.name] for call in calls.calls)
-    compiled = CompiledSequence(signature, calls, {part.name: part.compiled for part in ordered})
-    return Batch(ordered, (Sequence(compiled, ordered, _reason(refusal)),), module)
+    called = tuple(parts[call.name] for call in calls.calls)
+    compiled = CompiledSequence(signature, calls, {part.name: part.compiled for part in called})
+    sequence = Sequence(compiled, called, _reason(refusal))
+    return Batch(tuple({part.name: part for part in called}.values()), (sequence,), module)
 
 
 def _reason(refusal: InputError | None) -> str:

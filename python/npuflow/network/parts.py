@@ -22,7 +22,10 @@ COPIED = (
 
 @dataclass(frozen=True)
 class Part:
-    """What becomes a function of its own: `ops` in program order, the values it is called with and those it returns."""
+    """What becomes a function of its own: `ops` in order, the values it is called with and those it returns.
+
+    Copies stand right before their first reader, wherever the originals are: groups that do the same look the same.
+    """
 
     group: Group
     ops: tuple[ir.Operation, ...]
@@ -54,9 +57,8 @@ def body_of(function: ir.Operation) -> list[ir.Operation]:
 def plan_parts(function: ir.Operation, groups: Sequence[Group]) -> list[Part]:
     """A part for every group whose results anybody reads, in the order of `groups`."""
     body = body_of(function)
-    place = {op: index for index, op in enumerate(body)}
     owner = {op: number for number, group in enumerate(groups) for op in group.ops}
-    drafts = [_Draft(group, dict.fromkeys(group.ops)) for group in groups]
+    drafts = [_Draft(group) for group in groups]
     wanted: set[ir.Value] = set()
     for value in body[-1].operands:
         _return_from(drafts, value, owner, wanted)
@@ -66,12 +68,10 @@ def plan_parts(function: ir.Operation, groups: Sequence[Group]) -> list[Part]:
             continue
         for op in draft.group.ops:
             _take(draft, captured_values(op), owner)
+            draft.ops[op] = None
+        _take(draft, draft.outputs, owner)
         wanted |= set(draft.inputs)
-    return [
-        Part(d.group, tuple(sorted(d.ops, key=lambda op: place[op])), tuple(d.inputs), tuple(d.outputs))
-        for d in drafts
-        if d.outputs
-    ]
+    return [Part(d.group, tuple(d.ops), tuple(d.inputs), tuple(d.outputs)) for d in drafts if d.outputs]
 
 
 def _return_from(
@@ -82,12 +82,10 @@ def _return_from(
     if op is None or op in owner:
         wanted.add(value)
         return
-    probe = _Draft(drafts[0].group)
+    probe = _Draft(Group(()))
     _take(probe, [value], owner)
     sources = [owner[source] for v in probe.inputs if (source := defining(v)) is not None]
-    draft = drafts[max(sources, default=0)]
-    _take(draft, [value], owner)
-    draft.outputs[value] = None
+    drafts[max(sources, default=0)].outputs[value] = None
 
 
 def _take(draft: _Draft, values: Iterable[ir.Value], owner: Mapping[ir.Operation, int]) -> None:
@@ -97,8 +95,8 @@ def _take(draft: _Draft, values: Iterable[ir.Value], owner: Mapping[ir.Operation
         if op is None or (op in owner and op not in draft.group.ops):
             draft.inputs[value] = None
         elif op not in draft.ops:
-            draft.ops[op] = None
             _take(draft, captured_values(op), owner)
+            draft.ops[op] = None
 
 
 def defining(value: ir.Value) -> ir.Operation | None:

@@ -23,8 +23,9 @@ class SplitFunctions(Pass):
     """Makes each group of a function (a matmul with its tail, a bundle) a function of its own; the function calls them.
 
     Every part can then have the whole array, one after the other; values between them are in L3. Fills, constants, zero
-    pads and reshapes are in every part that reads them. Runs on normalised input before strategies are assigned: those
-    that are there are the user's, and are kept. A function of one group, or of none, stays as it is.
+    pads and reshapes are in every part that reads them. Groups that do the same are one part that is called repeatedly.
+    Runs on normalised input before strategies are assigned: those that are there are the user's, and are kept. A
+    function of one group, or of none, stays as it is.
 
         func.func @f(%x: tensor<64x64xf32>, %w: tensor<64x64xf32>) -> tensor<64x64xf32> {
           %r = linalg.matmul ins(%x, %w : ...) outs(%zeros : ...)
@@ -56,10 +57,12 @@ class SplitFunctions(Pass):
             return
         taken = {str(f.opview.name.value) for f in ops_of(op, "func.func")}
         for function, parts in plans:
-            if len(parts) > 1:
-                _split(function, parts, _names(str(function.opview.name.value), len(parts), taken))
-                context.count("parts", len(parts))
-                context.remark(function, f"{len(parts)} parts")
+            if len(parts) < 2:
+                continue
+            names = _names(str(function.opview.name.value), len(parts), taken)
+            made = _split(function, parts, names)
+            context.count("parts", made)
+            context.remark(function, f"{len(parts)} groups in {made} parts")
 
 
 def _plan(function: ir.Operation, device: Device, context: PassContext) -> list[Part]:
@@ -87,13 +90,22 @@ def _names(name: str, count: int, taken: set[str]) -> list[str]:
     return names
 
 
-def _split(function: ir.Operation, parts: Sequence[Part], names: Sequence[str]) -> None:
-    for part, name in reversed(list(zip(parts, names))):
-        _outline(function, part, name)
+def _split(function: ir.Operation, parts: Sequence[Part], names: Sequence[str]) -> int:
+    """Replaces a function's body by calls; returns how many parts they call."""
+    known: dict[tuple[str, str], str] = {}
+    called, place = [], function
+    for part in parts:
+        made = _outline(place, part, names[len(known)])
+        key = (str(made.opview.type), str(made.regions[0].blocks[0]))
+        if key in known:
+            made.erase()
+        else:
+            known[key], place = names[len(known)], made
+        called.append(known[key])
     before = body_of(function)
     returned = before[-1]
     values: dict[ir.Value, ir.Value] = {}
-    for part, name in zip(parts, names):
+    for part, name in zip(parts, called):
         with ir.InsertionPoint(returned), part.group.root.location:
             operands = [values.get(value, value) for value in part.inputs]
             call = func.CallOp([value.type for value in part.outputs], name, operands)
@@ -102,11 +114,12 @@ def _split(function: ir.Operation, parts: Sequence[Part], names: Sequence[str]) 
         returned.operands[index] = values.get(value, value)
     for op in reversed(before[:-1]):
         op.erase()
+    return len(known)
 
 
-def _outline(function: ir.Operation, part: Part, name: str) -> None:
-    """A private function right behind `function` with copies of the part's ops."""
-    with at(function, after=True), part.group.root.location as location:
+def _outline(place: ir.Operation, part: Part, name: str) -> ir.Operation:
+    """A private function right behind `place` with copies of the part's ops."""
+    with at(place, after=True), part.group.root.location as location:
         kind = ir.FunctionType.get([v.type for v in part.inputs], [v.type for v in part.outputs])
         made = func.FuncOp(name, kind, visibility="private")
         block = made.add_entry_block([location] * len(part.inputs))
@@ -115,6 +128,7 @@ def _outline(function: ir.Operation, part: Part, name: str) -> None:
             for op in part.ops:
                 values.update(zip(op.results, _copied(op, values)))
             func.ReturnOp([values[value] for value in part.outputs])
+    return made.operation
 
 
 def _copied(op: ir.Operation, values: dict[ir.Value, ir.Value]) -> list[ir.Value]:

@@ -39,6 +39,7 @@ def _sequence(sequence: SequenceReport) -> Json:
         "parts": [part.name for part in sequence.parts],
         "time_us": sequence.time_us,
         "cycles": sequence.cycles,
+        "changes": sequence.changes,
         "launch_us": sequence.launch_us,
         "not_added_relaunch_us": sequence.relaunch_us,
         "not_added_reconfigure_us": sequence.reconfigure_us,

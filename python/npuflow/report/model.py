@@ -143,17 +143,18 @@ class FunctionReport:
 
 @dataclass(frozen=True)
 class SequenceReport:
-    """A function whose parts run one after the other; times are sums over `parts`, launches included.
+    """A function whose parts run one after the other; times are sums over `parts`, one per call, launches included.
 
     `reason` says why it doesn't run as a whole. `relaunch_us` and `reconfigure_us` are not in its time: what launches
     behind others would take more if each took as long as the device's second launch, and what it would take to load
-    the whole array anew for every part but the first.
+    the whole array anew at each of the `changes` from one part to another.
     """
 
     name: str
     signature: str
     reason: str
     parts: tuple[FunctionReport, ...]
+    changes: int
     launch_us: float
     relaunch_us: float
     reconfigure_us: float

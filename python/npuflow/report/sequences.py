@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from npuflow.report.model import FunctionReport, LevelTraffic, SequenceReport
 from npuflow.report.words import byte_text, percent, quantity
 from npuflow.simulate.verify_function import Verified
 from npuflow.target import Device
 
-HEADS = ("part", "time", "share", "bound by", "L3 read", "L3 written", "what it does")
+HEADS = ("part", "calls", "time", "share", "bound by", "L3 read", "L3 written", "what it does")
 
 
 def report_sequence(
@@ -22,31 +24,34 @@ def report_sequence(
 ) -> SequenceReport:
     """Sums, and what isn't in them."""
     control, later = device.control, len(parts) - 1
+    changes = sum(one.name != other.name for one, other in pairwise(parts))
     more = max(0.0, control.relaunch_seconds - control.launch_seconds)
     return SequenceReport(
         name=name,
         signature=signature,
         reason=reason,
         parts=tuple(parts),
+        changes=changes,
         launch_us=len(parts) * control.launch_seconds * 1e6,
         relaunch_us=later * more * 1e6,
-        reconfigure_us=later * control.reconfigure_seconds * 1e6,
+        reconfigure_us=changes * control.reconfigure_seconds * 1e6,
         verified=verified,
     )
 
 
 def part_rows(sequence: SequenceReport) -> Iterator[tuple[str, ...]]:
-    """The table of parts, under HEADS."""
-    total = max(sequence.time_us, 1e-9)
-    for part in sequence.parts:
-        outer = outermost(part)
+    """The table of parts, under HEADS, in the order of their first calls; numbers are those of all calls together."""
+    total, calls = max(sequence.time_us, 1e-9), Counter(part.name for part in sequence.parts)
+    for part in {part.name: part for part in sequence.parts}.values():
+        outer, times = outermost(part), calls[part.name]
         yield (
             part.name,
-            quantity(part.time_us / 1e6, "s"),
-            percent(part.time_us / total),
+            str(times),
+            quantity(times * part.time_us / 1e6, "s"),
+            percent(times * part.time_us / total),
             part.bound_by.value,
-            byte_text(outer.read_bytes),
-            byte_text(outer.write_bytes),
+            byte_text(times * outer.read_bytes),
+            byte_text(times * outer.write_bytes),
             part.kinds,
         )
 
@@ -70,5 +75,7 @@ def not_added(sequence: SequenceReport) -> str:
             f"{quantity(sequence.relaunch_us / 1e6, 's')} if {len(sequence.parts) - 1} launches are relaunches"
         )
     if sequence.reconfigure_us:
-        costs.append(f"{quantity(sequence.reconfigure_us / 1e6, 's')} if they reconfigure the whole array")
+        costs.append(
+            f"{quantity(sequence.reconfigure_us / 1e6, 's')} if {sequence.changes} changes load the whole array"
+        )
     return ", ".join(costs)

@@ -52,7 +52,7 @@ def _heading(report: Report, signature: str) -> str:
 
 def _sequence(report: Report, sequence: SequenceReport) -> Iterator[str]:
     yield _heading(report, sequence.signature)
-    yield _line("mapping", f"{report.pipeline.partition('{')[0]}, {len(sequence.parts)} parts one after the other")
+    yield _line("mapping", f"{report.pipeline.partition('{')[0]}, {_calls(sequence)} one after the other")
     yield _line("split", sequence.reason)
     yield _line("time", time_text(sequence))
     if not_added(sequence):
@@ -62,6 +62,12 @@ def _sequence(report: Report, sequence: SequenceReport) -> Iterator[str]:
     rows = [HEADS, *part_rows(sequence)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(HEADS))]
     yield from (_part_row(row, widths) for row in rows)
+
+
+def _calls(sequence: SequenceReport) -> str:
+    calls, parts = len(sequence.parts), len({part.name for part in sequence.parts})
+    counted = f"{parts} part{'s' if parts > 1 else ''}"
+    return counted if calls == parts else f"{counted} in {calls} calls"
 
 
 def _part_row(row: Sequence[str], widths: Sequence[int]) -> str:
