@@ -62,7 +62,7 @@ func.func @gather(%x: tensor<8xi32>, %table: tensor<8xf32>) -> tensor<8xf32> {
 
 func.func @scalar(%x: tensor<8xf32>, %s: f32) -> tensor<8xf32> {
   %o = tensor.empty() : tensor<8xf32>
-  // expected-error @below {{linalg.generic reads a scalar argument; hint: make it a tensor of one element}}
+  // expected-error @below {{linalg.generic reads a scalar that is no constant; hint: make it a tensor of one element}}
   %q = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> ()>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} ins(%x, %s : tensor<8xf32>, f32) outs(%o : tensor<8xf32>) {
   ^bb0(%a: f32, %b: f32, %out: f32):
     %r = arith.mulf %a, %b : f32
@@ -113,4 +113,49 @@ func.func @padding_by_ones(%x: tensor<8xf32>) -> tensor<10xf32> {
     linalg.yield %r : f32
   } -> tensor<10xf32>
   return %q : tensor<10xf32>
+}
+
+// -----
+
+#same = affine_map<(d0) -> (d0)>
+func.func @captured(%x: tensor<8xf32>, %s: f32) -> tensor<8xf32> {
+  %o = tensor.empty() : tensor<8xf32>
+  // expected-error @below {{linalg.generic reads a scalar that is no constant; hint: make it a tensor of one element}}
+  %q = linalg.generic {indexing_maps = [#same, #same], iterator_types = ["parallel"]} ins(%x : tensor<8xf32>) outs(%o : tensor<8xf32>) {
+  ^bb0(%a: f32, %out: f32):
+    %r = arith.mulf %a, %s : f32
+    linalg.yield %r : f32
+  } -> tensor<8xf32>
+  return %q : tensor<8xf32>
+}
+
+// -----
+
+#same = affine_map<(d0) -> (d0)>
+#first = affine_map<(d0) -> ()>
+func.func @filled_by_an_argument(%x: tensor<8xf32>, %s: f32) -> tensor<f32> {
+  %o = tensor.empty() : tensor<f32>
+  // expected-error @below {{linalg.fill reads a scalar that is no constant; hint: make it a tensor of one element}}
+  %f = linalg.fill ins(%s : f32) outs(%o : tensor<f32>) -> tensor<f32>
+  %q = linalg.generic {indexing_maps = [#same, #first], iterator_types = ["reduction"]} ins(%x : tensor<8xf32>) outs(%f : tensor<f32>) {
+  ^bb0(%a: f32, %out: f32):
+    %r = arith.addf %a, %out : f32
+    linalg.yield %r : f32
+  } -> tensor<f32>
+  return %q : tensor<f32>
+}
+
+// -----
+
+#same = affine_map<(d0, d1) -> (d0, d1)>
+func.func @captured_behind_a_matmul(%a: tensor<8x8xf32>, %c: tensor<8x8xf32>, %s: f32) -> tensor<8x8xf32> {
+  %e = tensor.empty() : tensor<8x8xf32>
+  %r = linalg.matmul ins(%a, %a : tensor<8x8xf32>, tensor<8x8xf32>) outs(%c : tensor<8x8xf32>) -> tensor<8x8xf32>
+  // expected-error @below {{linalg.generic reads a scalar that is no constant; hint: make it a tensor of one element}}
+  %t = linalg.generic {indexing_maps = [#same, #same], iterator_types = ["parallel", "parallel"]} ins(%r : tensor<8x8xf32>) outs(%e : tensor<8x8xf32>) {
+  ^bb0(%x: f32, %out: f32):
+    %y = arith.mulf %x, %s : f32
+    linalg.yield %y : f32
+  } -> tensor<8x8xf32>
+  return %t : tensor<8x8xf32>
 }

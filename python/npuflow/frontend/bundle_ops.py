@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from npuflow.bindings import ir
-from npuflow.core.passes import ops_of
+from npuflow.core.passes import ops_of, parents_of
 from npuflow.frontend.contraction import producer, users
 from npuflow.frontend.linear import input_count, linear_maps, loop_extents
 
@@ -21,9 +21,8 @@ def op_problem(op: ir.Operation) -> Problem | None:
     inside = [inner for inner in ops_of(op) if any(isinstance(v.type, ir.ShapedType) for v in inner.operands)]
     if inside:
         return f"{op.name} reads a tensor from inside of its body ({inside[0].name})", "make the tensor an operand"
-    captured = [v for v in op.operands if not isinstance(v.type, ir.ShapedType) and producer(v) is None]
-    if captured:
-        return f"{op.name} reads a scalar argument", "make it a tensor of one element"
+    if (problem := scalar_problem(op)) is not None:
+        return problem
     for dims in maps[input_count(op) :]:
         written = [dim.loop for dim in dims]
         if None in written or len(set(written)) != len(written):
@@ -31,6 +30,22 @@ def op_problem(op: ir.Operation) -> Problem | None:
     if 0 in loop_extents(op):
         return f"{op.name} has a loop whose size no operand gives", "index one operand by that loop alone"
     return None
+
+
+def scalar_problem(op: ir.Operation) -> Problem | None:
+    """What a core that has nothing but tensors and constants cannot know, as (what, hint)."""
+    values = [*op.operands, *(operand for inner in ops_of(op) for operand in inner.operands)]
+    if any(not isinstance(v.type, ir.ShapedType) and _is_from_outside(v, op) for v in values):
+        return f"{op.name} reads a scalar that is no constant", "make it a tensor of one element"
+    return None
+
+
+def _is_from_outside(value: ir.Value, op: ir.Operation) -> bool:
+    """Whether a value is neither a constant nor made inside of an op."""
+    if isinstance(value.owner, ir.Block):
+        around = value.owner.owner.operation
+        return around != op and op not in parents_of(around)
+    return value.owner.operation.name != "arith.constant" and op not in parents_of(value.owner.operation)
 
 
 def is_bundle_op(op: ir.Operation) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from npuflow.bindings import ir
 from npuflow.core.passes import Pass, PassContext
 from npuflow.core.registry import register_pass
-from npuflow.frontend.bundle_ops import op_problem, pad_problem
+from npuflow.frontend.bundle_ops import op_problem, pad_problem, scalar_problem
 from npuflow.frontend.check_tail import tail_problem
 from npuflow.frontend.contraction import Contraction, is_matmul, match_contraction, tail_of
 
@@ -62,6 +62,8 @@ class CheckInput(Pass):
                 _report(candidate, op_problem(candidate), context)
             elif candidate.name == "tensor.pad":
                 _report(candidate, pad_problem(candidate), context)
+            elif candidate.name == "linalg.fill":
+                _report(candidate, scalar_problem(candidate), context)
             elif candidate.name not in _AROUND:
                 hint = _HINTS.get(candidate.name, _SUPPORTED)
                 context.error(candidate, f"unsupported op {candidate.name}", hint)
