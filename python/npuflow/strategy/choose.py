@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from itertools import islice, product
 
 from npuflow.strategy.footprint import (
@@ -151,18 +151,19 @@ class _Search:
         given, have = self.given, self.device.capacity_bytes(1, 1, 1)
         sizes_m, sizes_n, sizes_k = self._tile_sizes(grid)
 
-        def strategy(m: int, n: int, k: int, depth_l1: int) -> Strategy:
+        def strategy(m: int, n: int, depth_l1: int, k: int) -> Strategy:
             l2 = given.tile_l2 or (m * grid[0], n * grid[1], k)
             return self._strategy(grid, l2, (m, n, k), (given.depth_l2 or 2, depth_l1))
 
         for depth in (2, 1) if given.depth_l1 is None else (given.depth_l1,):
             found = False
             for m, n in product(sizes_m, sizes_n):
-                all_k = [strategy(m, n, k, depth) for k in sizes_k]
-                count = bisect_left(all_k, True, key=lambda s: total_bytes(l1_buffers(self.problem, s)) > have)
-                dividing = (s for s in reversed(all_k[:count]) if self.problem.k % s.tile_l1[2] == 0)
-                found = found or count > 0
-                yield from dict.fromkeys([*all_k[max(0, count - _KS) : count], *islice(dividing, 1)])
+                candidates = partial(strategy, m, n, depth)
+                too_large = bisect_left(sizes_k, True, key=lambda k: self._l1_bytes(candidates(k)) > have)
+                fitting = sizes_k[:too_large]
+                dividing = [k for k in fitting if self.problem.k % k == 0]
+                found = found or too_large > 0
+                yield from map(candidates, dict.fromkeys([*fitting[-_KS:], *dividing[-1:]]))
             if found:
                 return
 
@@ -200,7 +201,10 @@ class _Search:
         device, array = self.device, strategy.array
         have = device.capacity_bytes(2, min(array[0], device.rows), min(array[1], device.columns))
         l2 = fullest_l2_bytes(l2_buffers(self.problem, strategy, self.whole_k), strategy, device.columns)
-        return l2 <= have and total_bytes(l1_buffers(self.problem, strategy)) <= device.capacity_bytes(1, 1, 1)
+        return l2 <= have and self._l1_bytes(strategy) <= device.capacity_bytes(1, 1, 1)
+
+    def _l1_bytes(self, strategy: Strategy) -> int:
+        return total_bytes(l1_buffers(self.problem, strategy))
 
     def _ks(self, tile_k: int) -> tuple[int, ...]:
         """Multiples of the L1 tile's k that cut K into nearly equal parts, little padding and long runs first."""
