@@ -42,5 +42,6 @@ def arrays_for(function: ir.Operation, specs: Sequence[ArraySpec], seed: int) ->
 
 
 def _divisible(array: Array) -> Array:
-    bad = (array == 0) | (array == np.iinfo(array.dtype).min)
+    smallest = -(2 ** (8 * array.dtype.itemsize - 1))
+    bad = (array == 0) | (array == smallest)
     return np.where(bad, np.asarray(1, array.dtype), array)

@@ -134,11 +134,11 @@ class AssignStrategy(Pass):
             return None
         if STRATEGY in contraction.op.attributes:
             try:
-                said.update(strategy_fields(contraction.op.attributes[STRATEGY]))  # type: ignore[arg-type]
+                said.update(strategy_fields(contraction.op.attributes[STRATEGY]))
             except ValueError as error:
                 context.error(contraction.op, with_hint(f"npu.strategy is malformed: {error}", _EXAMPLE))
                 return None
-        return Given(**said)  # type: ignore[arg-type]
+        return Given(**said)
 
 
 _GIVEN = ("grid", "tile_l2", "tile_l1", "pack", "depth_l2", "depth_l1", "depth_lhs", "depth_rhs", "depth_result")

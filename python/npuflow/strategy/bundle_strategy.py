@@ -65,7 +65,7 @@ def depths_of(op: ir.Operation, operand: int = -1) -> Depths:
     said = said_of(op) if BUNDLE in op.attributes else strategy_fields(op.attributes[STRATEGY])
     l2, l1, result = (int(said.get(f"depth_{name}", 1)) for name in ("l2", "l1", "result"))  # type: ignore[arg-type]
     own = said.get({LHS: "depth_lhs", RHS: "depth_rhs"}.get(operand, ""))
-    return Depths(*own, result) if isinstance(own, tuple) else Depths(l2, l1, result)
+    return Depths(own[0], own[1], result) if isinstance(own, tuple) else Depths(l2, l1, result)
 
 
 def said_of(op: ir.Operation) -> dict[str, int | tuple[int, ...]]:
