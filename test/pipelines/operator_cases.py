@@ -1,4 +1,4 @@
-"""Draws operator programs: any family and attributes, awkward sizes (1, primes, one off a multiple, larger than L1)."""
+"""Draws operator programs, with awkward sizes (1, primes, one off a multiple, larger than L1), and runs them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from math import prod
 
 from hypothesis import strategies as st
 
+import npuflow
 from npuflow.execute.operator_chains import AttentionScores, ConvolutionPair
 from npuflow.execute.operator_moves import Cast, Reshaped, Turned
 from npuflow.execute.operator_products import Kind, Product
@@ -16,6 +17,9 @@ from npuflow.execute.operator_steps import NARROWING, Step, is_possible
 from npuflow.execute.operator_windows import CONVOLUTIONS, POOLINGS, Convolution, Layout, Pool, Pooling, Windows
 from npuflow.execute.operators import OperatorProgram
 from npuflow.execute.programs import TYPES, Types
+from npuflow.execute.verification import Judge, Reference, make_references
+from npuflow.simulate.sequence import execute_sequence
+from npuflow.simulate.verify_function import Verified, judge_sequence, verify_function
 
 PIPELINES = ("npuflow-stream-k", "npuflow-pad-pack", "npuflow-pack-peel")
 DEVICES = {"toy": (2, 2), "npu1": (4, 4), "npu2": (4, 8)}
@@ -45,6 +49,20 @@ class Case:
 
     def __str__(self) -> str:
         return f"{self.program} on {self.device} by {self.text}"
+
+
+def reference_of(case: Case) -> Reference:
+    module = npuflow.parse(case.program.text(), npuflow.new_context())
+    (reference,) = make_references(module.operation, "", 0, Judge.IREE)
+    return reference
+
+
+def run(case: Case, reference: Reference) -> Verified:
+    """The functional run of a case, part by part where it needs several; raises InputError where it is refused."""
+    compiled = npuflow.compile(case.program.text(), case.text, device=case.device)
+    for sequence in compiled.sequences:
+        return judge_sequence(execute_sequence(sequence.compiled, reference.inputs), reference)
+    return verify_function(compiled.functions[0].compiled, reference)
 
 
 @st.composite

@@ -12,13 +12,11 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
-from operator_cases import DEVICES, FAMILIES, Case, cases
+from operator_cases import DEVICES, FAMILIES, Case, cases, reference_of, run
 
 import npuflow
 from npuflow.execute.operators import OperatorProgram, families
-from npuflow.execute.verification import Judge, Reference, Status, make_references
-from npuflow.simulate.sequence import execute_sequence
-from npuflow.simulate.verify_function import Verified, judge_sequence, verify_function
+from npuflow.execute.verification import Reference, Status
 from npuflow.target import load_device
 
 NIGHTLY = os.environ.get("NPUFLOW_TEST_PROFILE") == "nightly"
@@ -27,21 +25,6 @@ COMMON = {"deadline": None, "suppress_health_check": list(HealthCheck), "derando
 
 # What may be refused: what doesn't fit a memory, with the numbers that say so.
 CAPACITY = re.compile(r"needs (?:at least )?(\d+) bytes.* has (\d+)")
-
-
-def reference_of(case: Case) -> Reference:
-    module = npuflow.parse(case.program.text(), npuflow.new_context())
-    (reference,) = make_references(module.operation, "", 0, Judge.IREE)
-    return reference
-
-
-def run(case: Case, reference: Reference) -> Verified:
-    """The functional run of a case, part by part where it needs several; raises InputError where it is refused."""
-    compiled = npuflow.compile(case.program.text(), case.text, device=case.device)
-    for sequence in compiled.sequences:
-        event("in parts")
-        return judge_sequence(execute_sequence(sequence.compiled, reference.inputs), reference)
-    return verify_function(compiled.functions[0].compiled, reference)
 
 
 def is_honest(refusal: str, reference: Reference) -> bool:
