@@ -134,7 +134,7 @@ class _Promoter:
         self.context.count("windows gathered")
 
     def _in_l2(self, value: ir.Value, shared: SharedSlice) -> ir.Value:
-        """The block in L2: one buffer for all who go through it along the same coordinates, as it is divided by them."""
+        """The block in L2: one buffer for all who go through it along the same coordinates, by which it is divided."""
         along = tuple(_coordinates(place, self.grid) for place in shared.core_offsets)
         key = (shared.source, shared.offsets, shared.sizes, along)
         if key not in self.in_l2:
