@@ -237,7 +237,6 @@ read_run_overhead_bytes = 0
 write_run_overhead_bytes = 0
 [control]
 descriptor_seconds = 0
-wait_seconds = 0
 launch_seconds = 0
 reconfigure_seconds = 0
 [[levels]]

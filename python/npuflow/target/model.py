@@ -193,7 +193,6 @@ class Control:
     """The processor that sets up the outermost DMA engines' descriptors and waits for their tasks."""
 
     descriptor_seconds: float = at_least(0)
-    wait_seconds: float = at_least(0)
     launch_seconds: float = at_least(0)
     reconfigure_seconds: float = at_least(0)
     relaunch_seconds: float = at_least(0, default=0.0)
