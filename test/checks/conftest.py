@@ -42,3 +42,8 @@ def console_blocks() -> ModuleType:
 def update_generated(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     monkeypatch.syspath_prepend(TOOLS)  # as when it is run as a script
     return load("update-generated")
+
+
+@pytest.fixture(scope="session")
+def operator_table() -> ModuleType:
+    return load("operator-table")

@@ -26,7 +26,7 @@ SAME = Windows.plain((3, 3), pad=1)
 
 FOUND: dict[str, tuple[OperatorProgram, str]] = {
     "a padded block that is streamed: a slice of a slice of a size that isn't constant": (
-        convolution("conv_2d_nhwc_hwcf", FLOAT, SAME, n=1, h=28, w=14, c=64, f=64),
+        convolution("conv_2d_nhwc_hwcf", FLOAT, SAME, n=1, h=28, w=28, c=64, f=64),
         "npu1",
     ),
     "padding on all sides and overhanging channels: five bounds of one transfer": (

@@ -25,6 +25,11 @@ class ConvolutionPair(OperatorProgram):
     kernel: int
     types: Types
 
+    @property
+    def macs(self) -> int:
+        first, middle, last = self.channels
+        return self.h * self.w * middle * (first * self.kernel**2 + last)
+
     def build(self, writer: Writer) -> Value:
         first, middle, last = self.channels
         operand, accumulator = self.types.operand, self.types.accumulator
@@ -51,6 +56,10 @@ class AttentionScores(OperatorProgram):
     width: int
     columns: int
     types: Types
+
+    @property
+    def macs(self) -> int:
+        return self.rows * self.width * self.columns
 
     def build(self, writer: Writer) -> Value:
         accumulator = self.types.accumulator

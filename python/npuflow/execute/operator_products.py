@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from math import prod
 from typing import ClassVar
 
 from npuflow.execute.arrays import is_float
@@ -65,6 +66,10 @@ class Product(Tailed):
     @property
     def label(self) -> str:
         return self.kind.name.lower()
+
+    @property
+    def macs(self) -> int:
+        return prod(dict(self.shape).values())
 
     def build(self, writer: Writer) -> Value:
         sizes, accumulator = dict(self.shape), self.types.accumulator

@@ -76,7 +76,7 @@ class Reduction(Tailed):
     """A tensor over some of its dimensions."""
 
     family: ClassVar[str] = "reduction"
-    in_label: ClassVar[tuple[str, ...]] = ("kind",)
+    in_label: ClassVar[tuple[str, ...]] = ("kind", "dims")
 
     shape: tuple[int, ...]
     dims: tuple[int, ...]
@@ -85,7 +85,7 @@ class Reduction(Tailed):
 
     @property
     def label(self) -> str:
-        return f"reduce {self.kind.value}"
+        return f"reduce {self.kind.value} over {','.join(map(str, self.dims))}"
 
     def build(self, writer: Writer) -> Value:
         source = writer.argument(self.types.operand, self.shape)

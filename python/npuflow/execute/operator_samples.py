@@ -23,7 +23,7 @@ from npuflow.execute.operator_windows import (
     Windows,
     layout_named,
 )
-from npuflow.execute.operators import OperatorProgram
+from npuflow.execute.operators import OperatorProgram, families
 from npuflow.execute.programs import TYPES, Types
 
 I8, I16, I32, BF16, F32 = TYPES
@@ -52,7 +52,9 @@ class Sample:
 
 def samples() -> tuple[Sample, ...]:
     """All samples, family by family."""
-    return (*_convolutions(), *_poolings(), *_products(), *_rows(), *_moves(), *_chains())
+    found = (*_convolutions(), *_poolings(), *_products(), *_rows(), *_moves(), *_chains())
+    order = [family.family for family in families()]
+    return tuple(sorted(found, key=lambda sample: order.index(sample.family)))
 
 
 def _convolutions() -> Iterator[Sample]:

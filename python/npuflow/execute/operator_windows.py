@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+from math import prod
 from typing import ClassVar
 
 from npuflow.execute.arrays import is_float
@@ -131,6 +132,10 @@ class Convolution(Tailed):
     def label(self) -> str:
         return self.layout.op
 
+    @property
+    def macs(self) -> int:
+        return prod(dict(self.shape).values()) * prod(self.windows.kernel)
+
     def build(self, writer: Writer) -> Value:
         layout, sizes = self.layout, dict(self.shape)
         padded = window_input(writer, layout, sizes, self.windows, self.types.operand, 0)
@@ -206,10 +211,7 @@ class Pooling(Tailed):
         target = writer.filled(neutral, self.element, [sizes[d] for d in layout.result])
         value = writer.named(f"linalg.{layout.op}", [image, window], target, self.windows.attributes())
         if self.is_mean:
-            count = 1
-            for size in self.windows.kernel:
-                count *= size
-            value = divided(writer, value, count)
+            value = divided(writer, value, prod(self.windows.kernel))
         return self.behind(writer, value, layout.channel)
 
 

@@ -33,6 +33,11 @@ class OperatorProgram(ABC):
         return self.family
 
     @property
+    def macs(self) -> int:
+        """The multiply-accumulates that the operator asks for; 0 where it sums no products."""
+        return 0
+
+    @property
     def signature(self) -> Signature:
         writer = Writer()
         return writer.signature(self.build(writer))
