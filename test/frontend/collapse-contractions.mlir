@@ -93,3 +93,25 @@ func.func @others(%x: tensor<1x7x7x4xi8>, %w: tensor<3x3x4x4xi8>, %c: tensor<1x5
   %k = linalg.conv_2d_nhwc_hwcf_q ins(%x, %u, %five, %five : tensor<1x7x7x4xi8>, tensor<1x1x4x4xi8>, i32, i32) outs(%o : tensor<1x7x7x4xi32>) -> tensor<1x7x7x4xi32>
   return %r, %s, %t, %z, %k : tensor<1x5x5x4xi32>, tensor<1x4x4x4xi32>, tensor<2x4x5x5xi32>, tensor<4xi32>, tensor<1x7x7x4xi32>
 }
+
+// One window that fills its padded image would be a matmul, but for the padding, which only a bundle folds into its way in.
+// CHECK-LABEL: func.func @padded
+// CHECK:         %[[PAD:.*]] = tensor.pad
+// CHECK-NOT:     tensor.collapse_shape
+// CHECK:         linalg.generic {{.*}}ins(%[[PAD]], %{{.*}} : tensor<3x4x1x8xi16>, tensor<4x1x8x32xi16>)
+func.func @padded(%x: tensor<3x1x1x8xi16>, %w: tensor<4x1x8x32xi16>, %f: tensor<3x1x1x32xi32>) -> tensor<3x1x1x32xi32> {
+  %zero = arith.constant 0 : i16
+  %p = tensor.pad %x low[0, 3, 0, 0] high[0, 0, 0, 0] {
+  ^bb0(%a: index, %b: index, %c: index, %d: index):
+    tensor.yield %zero : i16
+  } : tensor<3x1x1x8xi16> to tensor<3x4x1x8xi16>
+  %r = linalg.generic {indexing_maps = [affine_map<(n, h, w, f, kh, kw, c) -> (n, h + kh, w + kw, c)>, affine_map<(n, h, w, f, kh, kw, c) -> (kh, kw, c, f)>, affine_map<(n, h, w, f, kh, kw, c) -> (n, h, w, f)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]} ins(%p, %w : tensor<3x4x1x8xi16>, tensor<4x1x8x32xi16>) outs(%f : tensor<3x1x1x32xi32>) {
+  ^bb0(%a: i16, %b: i16, %s: i32):
+    %1 = arith.extsi %a : i16 to i32
+    %2 = arith.extsi %b : i16 to i32
+    %3 = arith.muli %1, %2 : i32
+    %4 = arith.addi %s, %3 : i32
+    linalg.yield %4 : i32
+  } -> tensor<3x1x1x32xi32>
+  return %r : tensor<3x1x1x32xi32>
+}

@@ -20,6 +20,7 @@ def convolution(op: str, types: Types, windows: Windows, **sizes: int) -> Convol
     return Convolution(layout, sized(layout, sizes), windows, types)
 
 
+NHWF = layout_named("conv_2d_nhwc_hwcf")
 NHWC = layout_named("pooling_nhwc_max")
 FLOAT = Types("f32", "f32")
 SAME = Windows.plain((3, 3), pad=1)
@@ -32,6 +33,15 @@ FOUND: dict[str, tuple[OperatorProgram, str]] = {
     "padding on all sides and overhanging channels: five bounds of one transfer": (
         convolution("conv_2d_nhwgc_gfhwc", Types("bf16", "f32"), SAME, n=1, h=10, w=9, g=3, f=10, c=6),
         "npu2",
+    ),
+    "a window that fills its padded image, which a matmul cannot read": (
+        Convolution(
+            NHWF,
+            sized(NHWF, {"n": 3, "h": 1, "w": 1, "f": 33, "c": 4}),
+            Windows((4, 1), (1, 3), (1, 1), (3, 0), (0, 0)),
+            Types("i16", "i32"),
+        ),
+        "toy",
     ),
     "rows and columns of cores read one mask: it is divided in two ways": (
         Pooling(NHWC, sized(NHWC, {"n": 1, "h": 28, "w": 28, "c": 64}), Windows.plain((3, 3), 2, 1), "i8"),

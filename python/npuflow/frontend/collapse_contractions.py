@@ -10,7 +10,7 @@ from npuflow.bindings import ir
 from npuflow.core.build import shape_of
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
-from npuflow.frontend.contraction import is_elementwise, match_contraction, only_user
+from npuflow.frontend.contraction import is_elementwise, match_contraction, only_user, producer
 from npuflow.frontend.linear import input_count, is_reduction, iterators, linear_maps, loop_extents
 from npuflow.frontend.loop_groups import Dims, collapsed_dims, loop_groups
 from npuflow.frontend.reshape import Grouped, expanded, regroup
@@ -64,6 +64,8 @@ def _matmul_groups(op: ir.Operation) -> list[tuple[int, ...]] | None:
     found = match_contraction(op)
     if found is not None and (len(found.m), len(found.n), len(found.k)) == (1, 1, 1):
         return None
+    if any(producer(value, "tensor.pad") is not None for value in op.operands):
+        return None  # a bundle pads on the way into L2, a matmul doesn't
     operands = _plain_dims(op)
     if operands is None:
         return None
