@@ -134,11 +134,12 @@ class Program:
         return f"func.func @{self.name}({', '.join(self.arguments)}) -> ({types}) {{\n  {body}\n}}\n"
 
 
-def attention_like(name: str = "block", rows: int = 16, columns: int = 32) -> str:
-    """A norm, a matmul and a softmax."""
+def attention_like(name: str = "block", rows: int = 16, columns: int = 32, *, is_long: bool = False) -> str:
+    """A norm, a matmul and a softmax; a long one has a matmul behind it, whose buffers take more locks than toy has."""
     p = Program(name)
     x, gain, weights = p.argument(rows, columns), p.argument(columns), p.argument(columns, columns)
-    return p.text(p.softmax(p.matmul(p.norm(x, gain), weights)))
+    value = p.softmax(p.matmul(p.norm(x, gain), weights))
+    return p.text(p.matmul(value, p.argument(columns, 2 * columns)) if is_long else value)
 
 
 def residual(size: int = 8, channels: int = 4) -> str:

@@ -54,7 +54,7 @@ def compile_or_split(module: ir.Module, text: str, how: How, split: Split, sink:
     if split is Split.NEVER or prefix is None:
         return Batch(tuple(compile_functions(module, how, sink)), (), module)
     functions = list(functions_of(module.operation))
-    names = [str(op.opview.name.value) for op in functions]
+    names = [signature_of(op).name for op in functions]  # types that are no arrays are refused here
     refusal = None
     if split is Split.IF_NEEDED and not any(map(_is_long, functions)):
         try:
