@@ -141,6 +141,13 @@ def test_only_functions_that_do_not_fit_are_split() -> None:
     assert checks == [Status.OK, Status.OK]
 
 
+def test_parts_of_different_functions_have_different_names() -> None:
+    text = "".join(attention_like(name) for name in ("f", "f_", "f_0"))
+    compiled = npuflow.compile(text, device="toy", split=True)
+    names = [function.name for function in compiled.functions]
+    assert names == [f"{name}_{number}" for name in ("f_", "f__", "f_0") for number in range(3)]
+
+
 def test_what_fits_not_even_in_parts_is_refused_where_it_stands() -> None:
     p = Program("f")
     x, w = p.argument(64, 64), p.argument(64, 64)

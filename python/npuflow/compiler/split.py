@@ -62,29 +62,35 @@ def compile_or_split(module: ir.Module, text: str, how: How, split: Split, sink:
         except InputError as error:
             refusal = error
     if refusal is not None and len(names) == 1:
-        return _split(_Source(text, names[0], module.context), how, prefix, refusal, sink)
-    sources = [_Source(text, name, module.context) for name in names]
+        return _split(_Source(text, names[0], module.context, ()), how, prefix, refusal, sink)
+    sources = [_Source(text, name, module.context, tuple(names)) for name in names]
     return _one_by_one(sources, how, prefix, split, sink)
 
 
 @dataclass(frozen=True)
 class _Source:
-    """A function of a module that is given as text."""
+    """A function of a module that is given as text; `taken` are the names that its parts must not have."""
 
     text: str
     name: str
     context: ir.Context
+    taken: tuple[str, ...]
 
     def module(self) -> ir.Module:
-        """The module with one public function; of others whose names parts might be given, declarations are left."""
+        """The module with one of its public functions."""
         alone = parse(self.text, self.context)
         for op in list(functions_of(alone.operation)):
-            other = str(op.opview.name.value)
-            if other.startswith(f"{self.name}_"):
-                with ir.InsertionPoint(op), op.location:
-                    func.FuncOp(other, ir.FunctionType(op.opview.type), visibility="private")
-            if other != self.name:
+            if str(op.opview.name.value) != self.name:
                 op.erase()
+        return alone
+
+    def module_to_split(self) -> ir.Module:
+        """The same with declarations that keep names from being given to parts."""
+        alone = self.module()
+        with ir.InsertionPoint(alone.body), alone.operation.location:
+            for name in self.taken:
+                if name.startswith(f"{self.name}_"):
+                    func.FuncOp(name, ir.FunctionType.get([], []), visibility="private")
         return alone
 
 
@@ -101,9 +107,12 @@ def _one_by_one(sources: list[_Source], how: How, prefix: Nest, split: Split, si
     """Every function in a module of its own, so that those that fit are not split for those that don't."""
     batches: list[Batch] = []
     problems: list[Diagnostic] = []
+    made: list[str] = []
     for source in sources:
         try:
-            batches.append(_one(source, how, prefix, split, sink))
+            kept = replace(source, taken=(*source.taken, *made))
+            batches.append(_one(kept, how, prefix, split, sink))
+            made += [function.name for function in batches[-1].functions if function.part_of]
         except InputError as error:
             problems += error.diagnostics
     if problems:
@@ -149,13 +158,14 @@ def _foreseen(source: _Source, how: How, prefix: Nest, sink: DiagnosticSink) -> 
 
 def _split(source: _Source, how: How, prefix: Nest, refusal: InputError | None, sink: DiagnosticSink) -> Batch:
     """A function by its parts; raises `refusal` where it has but one."""
-    module, splitter = source.module(), SplitFunctions(how.device or "")
+    module, splitter = source.module_to_split(), SplitFunctions(how.device or "")
     Runner(replace(prefix, elements=(*prefix.elements, PassNode(splitter, str(splitter)))), sink=sink).run(module)
     function = next(functions_of(module.operation))
     calls, signature = read_calls(function), signature_of(function)
     if calls is None and refusal is not None:
         raise refusal
     if calls is None:
+        module = source.module()
         return Batch(tuple(compile_functions(module, how, sink)), (), module)
     function.erase()
     kinds = {str(op.opview.name.value): kinds_of(op) for op in _make_public(module)}
