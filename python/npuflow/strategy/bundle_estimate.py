@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 
 from npuflow.strategy.bundle_shape import (
@@ -20,7 +21,6 @@ from npuflow.strategy.bundle_shape import (
     pieces,
     streams_through,
     traffic_bytes,
-    trips,
 )
 from npuflow.strategy.matrix_cycles import matrix_cycles
 from npuflow.strategy.vector_cycles import vector_cycles
@@ -39,11 +39,20 @@ class Candidate:
     depths: Depths
     order: tuple[int, ...]
 
+    @cached_property
+    def block(self) -> list[int]:
+        """The tiles of a whole block."""
+        return self.spread.block(self.tiles)
+
+    def counts(self, shape: BundleShape) -> list[int]:
+        """How often each loop of the space steps from block to block."""
+        return [-(-size // step) for size, step in zip(shape.sizes[: shape.space], self.block)]
+
 
 def estimate(shape: BundleShape, candidate: Candidate, device: Device) -> float:
     """Seconds, roughly."""
     tiles, spread, clock = candidate.tiles, candidate.spread, device.clock_hz
-    blocks, cut = prod(trips(shape, tiles, spread)), pieces(shape, tiles)
+    blocks, cut = prod(candidate.counts(shape)), pieces(shape, tiles)
     turns = [cut if any(loop in shape.streamed for loop in work.loops) else 1 for work in shape.work]
     compute = blocks * sum(turn * work_cycles(work, tiles, device) for turn, work in zip(turns, shape.work)) / clock
     arrival = blocks * cut * _arrival_cycles(shape, candidate, device) / clock
@@ -107,7 +116,7 @@ def _descriptors(shape: BundleShape, tensor: BundleTensor, candidate: Candidate,
 
 def _loops_around(shape: BundleShape, tensor: BundleTensor, candidate: Candidate) -> list[tuple[int, bool]]:
     """Turns of the loops around a tensor's transfer, and whether a descriptor may cover them; the innermost first."""
-    counts, block = trips(shape, candidate.tiles, candidate.spread), candidate.spread.block(candidate.tiles)
+    counts, block = candidate.counts(shape), candidate.block
     alike = [other for other in shape.tensors if other is not tensor and other.role is tensor.role]
     others = [other for other in alike if _shares_channel(other, tensor, candidate)]
     found = []
@@ -148,7 +157,7 @@ def _is_padded(shape: BundleShape, tensor: BundleTensor, loop: int) -> bool:
 
 def _dims(tensor: BundleTensor, candidate: Candidate) -> int:
     """Dimensions of a block's pattern in DRAM, neighbours that are whole as one."""
-    block = candidate.spread.block(candidate.tiles)
+    block = candidate.block
     dims, is_whole = 1, True
     for dim, size in zip(reversed(tensor.dims), reversed(tensor.shape)):
         extent = dim.extent(block)

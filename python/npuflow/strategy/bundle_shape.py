@@ -199,9 +199,8 @@ def pieces(shape: BundleShape, tiles: Tiles) -> int:
     return prod(-(-shape.sizes[loop] // tiles[loop]) for loop in shape.streamed)
 
 
-def visits(shape: BundleShape, tensor: BundleTensor, tiles: Tiles, spread: Spread, order: Sequence[int]) -> int:
+def visits(shape: BundleShape, tensor: BundleTensor, tiles: Tiles, counts: Sequence[int], order: Sequence[int]) -> int:
     """How often a tensor's block moves between L3 and L2: it stays while only loops step that it doesn't follow."""
-    counts = trips(shape, tiles, spread)
     streams = pieces(shape, tiles) if tensor.role is Role.INPUT else 1
     last = len(order) if streams > 1 else 0
     for place, loop in enumerate(order):
@@ -217,26 +216,39 @@ def streams_through(shape: BundleShape, tensor: BundleTensor) -> bool:
 
 def traffic_bytes(shape: BundleShape, tiles: Tiles, spread: Spread, order: Sequence[int]) -> dict[str, int]:
     """What crosses between L3 and L2 for each tensor; what lies outside of the tensor doesn't, overlaps do."""
+    block, counts = spread.block(tiles), trips(shape, tiles, spread)
     return {
-        tensor.name: _moved_elements(shape, tensor, tiles, spread, order) * tensor.element_bytes
+        tensor.name: _moved_elements(shape, tensor, tiles, block, counts)
+        * visits(shape, tensor, tiles, counts, order)
+        // _covered(shape, tensor, tiles, counts)
+        * tensor.element_bytes
         for tensor in shape.tensors
         if tensor.role is not Role.LOCAL
     }
 
 
 def _moved_elements(
-    shape: BundleShape, tensor: BundleTensor, tiles: Tiles, spread: Spread, order: Sequence[int]
+    shape: BundleShape, tensor: BundleTensor, tiles: Tiles, block: Sequence[int], counts: Sequence[int]
 ) -> int:
-    block, counts = spread.block(tiles), trips(shape, tiles, spread)
-    elements, covered = 1, 1
+    """Elements of all the blocks that differ, once each."""
+    elements = 1
     for dim, size in zip(tensor.dims, tensor.shape):
-        steps, advance = 1, 0
-        for loop, coefficient in dim.terms:
-            count = counts[loop] if loop < shape.space else -(-shape.sizes[loop] // tiles[loop])
-            steps *= count
-            advance += coefficient * block[loop] if count > 1 else 0
+        steps = _steps(shape, dim, tiles, counts)
+        advance = sum(c * block[loop] for loop, c in dim.terms if _count(shape, loop, tiles, counts) > 1)
         extent = dim.extent(block)
         overlap = max(0, extent - advance)
         elements *= min(steps * extent, size + (steps - 1) * overlap)
-        covered *= steps
-    return elements * visits(shape, tensor, tiles, spread, order) // covered
+    return elements
+
+
+def _covered(shape: BundleShape, tensor: BundleTensor, tiles: Tiles, counts: Sequence[int]) -> int:
+    """How many blocks of a tensor differ."""
+    return prod(_steps(shape, dim, tiles, counts) for dim in tensor.dims)
+
+
+def _steps(shape: BundleShape, dim: Linear, tiles: Tiles, counts: Sequence[int]) -> int:
+    return prod(_count(shape, loop, tiles, counts) for loop, _ in dim.terms)
+
+
+def _count(shape: BundleShape, loop: int, tiles: Tiles, counts: Sequence[int]) -> int:
+    return counts[loop] if loop < shape.space else -(-shape.sizes[loop] // tiles[loop])
