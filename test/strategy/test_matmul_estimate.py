@@ -46,6 +46,17 @@ def test_what_shares_a_channel_is_set_up_block_by_block() -> None:
     assert descriptors(with_bias) == [4 * 4 * 2, 8 * 4 * 2, 8 * 4 * 2, 8]
 
 
+def test_runs_that_adjoin_count_as_one_where_the_device_joins_them() -> None:
+    """32 bytes per column of a row-major right operand and 128 of the result are runs of 256 and 1024 bytes there."""
+    joining = replace(NPU2, dram=replace(NPU2.dram, joins_runs=True))
+    lhs, rhs, result = streams_of(PROBLEM, STRATEGY)
+    for stream, pitch in ((rhs, 512), (result, 2048)):
+        alone = NPU2.dram.efficiency(stream.run_bytes, write=stream.is_result, pitch_bytes=pitch)
+        joined = NPU2.dram.efficiency(8 * stream.run_bytes, write=stream.is_result, pitch_bytes=pitch)
+        assert stream.seconds(NPU2) / stream.seconds(joining) == pytest.approx(joined / alone)
+    assert lhs.seconds(joining) == lhs.seconds(NPU2)
+
+
 def test_a_short_matmul_turns_the_array_or_takes_less_of_it() -> None:
     """64 columns are 8 for each of 8 columns of the array, but 16 for each of its 4 rows."""
     problem = Problem(3136, 64, 64, 1, ("i8", "i8", "i32"), 1, 1, 4, 1, has_tail=True)

@@ -70,7 +70,8 @@ def estimate(shape: BundleShape, candidate: Candidate, device: Device) -> float:
 
 
 def _dram_seconds(tensor: BundleTensor, moved_bytes: int, candidate: Candidate, device: Device) -> float:
-    run = tensor.run_bytes(candidate.spread.column(candidate.tiles))
+    joins = device.dram.joins_runs
+    run = tensor.run_bytes(candidate.block if joins else candidate.spread.column(candidate.tiles))
     pitch = max(run, tensor.shape[-1] * tensor.element_bytes if tensor.shape else run)
     efficiency = device.dram.efficiency(run, write=tensor.role is Role.OUTPUT, pitch_bytes=pitch)
     return moved_bytes / (device.dram.total_bytes_per_second * efficiency)

@@ -26,7 +26,7 @@ class _Stream:
 
     `block_bytes` per turn of all loops, in runs that begin `pitch_bytes` apart; `loops` are (turns, whether the place
     moves with them, whether every turn moves as much), the innermost first. `channels` DMA channels share it; where it
-    `is_shared`, these carry something else outside of the innermost loop.
+    `is_shared`, these carry something else outside of the innermost loop. Runs of so many channels adjoin (`joined`).
     """
 
     block_bytes: float
@@ -36,14 +36,16 @@ class _Stream:
     channels: int
     is_result: bool = False
     is_shared: bool = False
+    joined: int = 1
 
     def turns(self) -> int:
         return prod(turns for turns, _, _ in self.loops)
 
     def seconds(self, device: Device) -> float:
         """At the rate of DRAM."""
-        is_whole = self.run_bytes >= self.pitch_bytes
-        run = max(self.run_bytes, int(self.block_bytes / self.channels)) if is_whole else self.run_bytes
+        run = self.run_bytes * (self.joined if device.dram.joins_runs else 1)
+        if self.run_bytes >= self.pitch_bytes:
+            run = max(run, int(self.block_bytes / self.channels))
         efficiency = device.dram.efficiency(run, write=self.is_result, pitch_bytes=max(run, self.pitch_bytes))
         return self.turns() * self.block_bytes / (device.dram.total_bytes_per_second * efficiency)
 
@@ -185,13 +187,14 @@ def streams_of(problem: Problem, strategy: Strategy) -> Iterator[_Stream]:
     if problem.rhs_along_k:
         rhs_run, rhs_pitch = k * problem.rhs_bytes, problem.k * problem.rhs_bytes
     yield _Stream(m * k * problem.lhs_bytes, lhs_run, lhs_pitch, loops(True, False, by_k), along_m, is_shared=tails_m)
-    yield _Stream(k * n * problem.rhs_bytes, rhs_run, rhs_pitch, loops(False, True, by_k), along_n, is_shared=tails_n)
+    size, adjoin = k * n * problem.rhs_bytes, 1 if problem.rhs_along_k else along_n
+    yield _Stream(size, rhs_run, rhs_pitch, loops(False, True, by_k), along_n, is_shared=tails_n, joined=adjoin)
     for operand in problem.tail_operands:
         around = loops(operand.along_m, operand.along_n, (1, True, True))
         size = operand.bytes(m, n)
         channels = columns if operand.along_m and operand.along_n else along_n if operand.along_n else along_m
         run, pitch = min(size, n * operand.element_bytes), problem.n * operand.element_bytes
         yield _Stream(size, run, pitch, around, channels, is_shared=True)
-    result_run = -(-n // (1 if strategy.turned else columns)) * problem.result_bytes
-    size, pitch = m * n * problem.result_bytes, problem.n * problem.result_bytes
-    yield _Stream(size, result_run, pitch, loops(True, True), columns, is_result=True)
+    adjoin = 1 if strategy.turned else columns
+    run, size, pitch = (elements * problem.result_bytes for elements in (-(-n // adjoin), m * n, problem.n))
+    yield _Stream(size, run, pitch, loops(True, True), columns, is_result=True, joined=adjoin)
