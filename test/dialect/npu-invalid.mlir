@@ -26,7 +26,7 @@
 
 // -----
 
-// expected-error @+1 {{has role 'input', which is none of argument, result, internal}}
+// expected-error @+1 {{has role 'input', which is none of argument, result, constant, internal}}
 "npu.buffer"() {sym_name = "b", contents = memref<4xi32>, level = 3 : i64, span = [], depth = 1 : i64, address = affine_map<() -> (0)>, role = "input"} : () -> ()
 
 // -----

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 
 from npuflow.bindings import ir
 from npuflow.core.passes import ops_of
-from npuflow.frontend.bundle import Bundle, find_bundles
+from npuflow.frontend.bundle import find_bundles
 from npuflow.frontend.contraction import contractions, is_matmul, static_matmuls, tail_of
 from npuflow.frontend.linear import is_reduction, iterators, linear_maps
 from npuflow.frontend.products import sums_products
-from npuflow.strategy.assign_bundles import shape_of_bundle
-from npuflow.strategy.bundle_choose import smallest_tile_fits
+from npuflow.strategy.describe_bundle import bundle_fits
 from npuflow.target import Device
 
 
@@ -34,22 +33,10 @@ def groups_of(function: ir.Operation, device: Device) -> list[Group]:
     for contraction in static_matmuls(function):
         tail = tail_of(contraction)
         found.append(Group((contraction.op,) if tail is None else (contraction.op, tail)))
-    bundles = find_bundles(function, lambda bundle: _fits(bundle, device))
+    bundles = find_bundles(function, lambda bundle: bundle_fits(bundle, device))
     found += [Group(bundle.ops) for bundle in bundles]
     place = {op: index for index, op in enumerate(ops_of(function))}
     return sorted(found, key=lambda group: place[group.root])
-
-
-# An op's kernel, the fill in front of it, and the steps that hand its operands over, with some to spare: what a
-# schedule really needs is counted when there is one.
-_OP_PROGRAM_BYTES = 1536
-
-
-def _fits(bundle: Bundle, device: Device) -> bool:
-    """Whether a bundle fits a core: a tile of it in L1, and its kernels where programs are."""
-    have = device.engines[0].program_bytes
-    is_short = not have or len(bundle.ops) * _OP_PROGRAM_BYTES <= have
-    return is_short and smallest_tile_fits(shape_of_bundle(bundle), device)
 
 
 # A buffer in L1 is handed to and fro between a core and a channel: filled slots, and empty ones.

@@ -5,20 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from npuflow.bindings import ir
-from npuflow.core.build import element_bytes, element_type_of, shape_of
 from npuflow.core.options import option
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.dialect.device import chosen_device, record_device
 from npuflow.errors import with_hint
 from npuflow.frontend.bundle import Bundle, find_bundles
-from npuflow.frontend.contraction import BUNDLE, STRATEGY, producer, static_matmuls, users
-from npuflow.frontend.linear import input_count
-from npuflow.frontend.products import match_products, pads_streamed
-from npuflow.strategy.bundle_choose import GivenBundle, complete_bundle, smallest_tile_fits
-from npuflow.strategy.bundle_shape import BundleShape, BundleTensor, Depths, Role, Work, l1_bytes
+from npuflow.frontend.contraction import BUNDLE, STRATEGY, static_matmuls
+from npuflow.strategy.bundle_choose import GivenBundle, complete_bundle
+from npuflow.strategy.bundle_shape import BundleShape, Depths, l1_bytes
 from npuflow.strategy.bundle_strategy import BundleStrategy, said_of
-from npuflow.strategy.describe_vector import describe_vector_work
+from npuflow.strategy.describe_bundle import bundle_fits, shape_of_bundle
 from npuflow.strategy.strategy import strategy_of
 from npuflow.target import Device
 
@@ -51,7 +48,7 @@ class AssignBundles(Pass):
         device = chosen_device(op, self.device)
         number = 0
         for function in ops_of(op, "func.func"):
-            bundles = find_bundles(function, lambda bundle: smallest_tile_fits(shape_of_bundle(bundle), device))
+            bundles = find_bundles(function, lambda bundle: bundle_fits(bundle, device))
             for bundle, strategy in self._on_one_grid(function, bundles, device, context):
                 _mark(bundle, number, strategy)
                 number += 1
@@ -162,49 +159,3 @@ def _said(bundle: Bundle, shape: BundleShape, strategy: BundleStrategy, device: 
         f"{len(bundle.ops)} ops on a grid of {strategy.grid[0]}x{strategy.grid[1]}, spread {list(strategy.spread)},"
         f" tile-l1 {list(strategy.tile_l1)}: L1 {used} of {device.capacity_bytes(1, 1, 1)} bytes"
     )
-
-
-def shape_of_bundle(bundle: Bundle) -> BundleShape:
-    """The bundle's sizes, tensors and work, as the strategy sees them."""
-    tensors: dict[tuple[object, ...], BundleTensor] = {}
-    work = []
-    for index, op in enumerate(bundle.ops):
-        maps = bundle.maps(index)
-        arguments = op.regions[0].blocks[0].arguments
-        for number, (value, dims) in enumerate(zip(op.operands, maps)):
-            if not isinstance(value.type, ir.ShapedType) or bundle.is_internal(value):
-                continue
-            is_init = number >= input_count(op)
-            if is_init and producer(value, "linalg.fill", "tensor.empty") is not None:
-                continue
-            is_read = is_init or any(True for _ in arguments[number].uses)
-            key = (hash(value), tuple((_in_space(bundle, dim), dim.extent(bundle.sizes)) for dim in dims))
-            role = Role.INPUT if is_read else Role.LOCAL
-            tensors.setdefault(key, _tensor(f"in{len(tensors)}", role, _unpadded(value), dims))
-        for number, result in enumerate(op.results):
-            outside = any(user not in bundle.ops for user in users(result))
-            role = Role.OUTPUT if outside or op == bundle.root else Role.LOCAL
-            dims = maps[input_count(op) + number]
-            tensors[index, number] = _tensor(f"out{len(tensors)}", role, result, dims)
-        work.append(_work(bundle, index))
-    streamed = tuple(bundle.streamed())
-    pads = pads_streamed(bundle)
-    return BundleShape(bundle.sizes, bundle.space, streamed, tuple(tensors.values()), tuple(work), pads)
-
-
-def _in_space(bundle: Bundle, dim: object) -> tuple[tuple[int, int], ...]:
-    return tuple((loop, c) for loop, c in dim.terms if loop < bundle.space)  # type: ignore[attr-defined]
-
-
-def _unpadded(value: ir.Value) -> ir.Value:
-    pad = producer(value, "tensor.pad")
-    return value if pad is None else pad.operands[0]
-
-
-def _tensor(name: str, role: Role, value: ir.Value, dims: tuple[object, ...]) -> BundleTensor:
-    return BundleTensor(name, role, dims, tuple(shape_of(value)), element_bytes(element_type_of(value)))  # type: ignore[arg-type]
-
-
-def _work(bundle: Bundle, index: int) -> Work:
-    op = bundle.ops[index]
-    return Work(bundle.loops[index], describe_vector_work(op), match_products(op))
