@@ -14,10 +14,20 @@ from math import prod
 from npuflow.bindings import ir
 from npuflow.core.build import element_type_of
 from npuflow.frontend.bundle import Bundle
-from npuflow.frontend.linear import input_count, is_reduction, iterators, linear_maps
+from npuflow.frontend.factors import factors_of
+from npuflow.frontend.linear import Linear, input_count, is_reduction, iterators, linear_maps
 
-_SUMS = (["arith.mulf", "arith.addf", "linalg.yield"], ["arith.muli", "arith.addi", "linalg.yield"])
-_EXTENSIONS = ("arith.extf", "arith.extsi", "arith.extui", "arith.sitofp")
+
+@dataclass(frozen=True)
+class Head:
+    """What is computed of one factor's elements before they are multiplied, once for a tile."""
+
+    dims: tuple[Linear, ...]
+    operations: int
+
+    def steps(self, tiles: Sequence[int]) -> int:
+        """Operations for a tile of so many iterations of each loop."""
+        return self.operations * prod(dim.extent(tiles) for dim in self.dims)
 
 
 @dataclass(frozen=True)
@@ -25,7 +35,7 @@ class Products:
     """The loops of a sum of products by role; `single` ones are no part of an instruction, which is repeated for each.
 
     `windowed` are the inputs indexed by sums of loops; `gathered` is the same op once those have been copied so that
-    every loop has a dimension of its own, as in a matmul.
+    every loop has a dimension of its own, as in a matmul. `heads` are what factors take that are not bare.
     """
 
     types: tuple[str, str, str]
@@ -35,6 +45,7 @@ class Products:
     single: tuple[int, ...]
     windowed: tuple[int, ...] = ()
     gathered: Products | None = None
+    heads: tuple[Head, ...] = ()
 
     def issued(self, tiles: Sequence[int], m: int, n: int, k: int) -> int:
         """The multiplications that instructions of m x n x k do for a tile, idle ones included."""
@@ -44,30 +55,32 @@ class Products:
 
 
 def sums_products(op: ir.Operation) -> bool:
-    """Whether an op adds the product of its two inputs, as they are or extended, to what it has."""
-    names = [inner.operation.name for inner in op.regions[0].blocks[0].operations]
-    return input_count(op) == 2 and [name for name in names if name not in _EXTENSIONS] in _SUMS
+    """Whether an op adds a product of two factors to what it has."""
+    return factors_of(op) is not None
 
 
 def pads_streamed(bundle: Bundle) -> bool:
     """Whether zeros may fill up streamed loops: where products are summed, one factor of which is read as it is."""
     reducing = [op for op in bundle.ops if any("reduction" in kind for kind in iterators(op))]
-    return len(reducing) == 1 and all(
-        sums_products(op) and not all(bundle.is_internal(value) for value in list(op.operands)[:2]) for op in reducing
-    )
+    return len(reducing) == 1 and all(_has_bare_factor(op, bundle) for op in reducing)
+
+
+def _has_bare_factor(op: ir.Operation, bundle: Bundle) -> bool:
+    bare = [factor.inputs[0] for factor in factors_of(op) or () if factor.is_bare]
+    return any(not bundle.is_internal(op.operands[number]) for number in bare)
 
 
 def match_products(op: ir.Operation) -> Products | None:
     """The roles of an op's loops, if it sums products that matrix instructions could do: with an m, an n and a k."""
-    if op.name != "linalg.generic" or not sums_products(op):
-        return None
+    factors = factors_of(op) if op.name == "linalg.generic" else None
     maps = linear_maps(op)
-    if maps is None:
+    if factors is None or maps is None:
         return None
-    lhs, rhs = ({loop for dim in dims for loop, _ in dim.terms} for dims in maps[:2])
+    lhs, rhs = ({loop for number in factor.inputs for loop in _loops(maps[number])} for factor in factors)
     loops = range(len(iterators(op)))
     reduced = {loop for loop in loops if is_reduction(op, loop)}
-    windowed = {loop for dims in maps[:2] for dim in dims if len(dim.terms) > 1 for loop, _ in dim.terms}
+    inputs = tuple(number for number in range(input_count(op)) if any(len(dim.terms) > 1 for dim in maps[number]))
+    windowed = {loop for number in inputs for dim in maps[number] if len(dim.terms) > 1 for loop, _ in dim.terms}
     sets = (lhs - rhs - reduced, rhs - lhs - reduced, lhs & rhs & reduced)
     roles = [[loop for loop in loops if loop in role] for role in sets]
     if not all(roles):
@@ -76,11 +89,15 @@ def match_products(op: ir.Operation) -> Products | None:
     pixels = [loop for loop in m if loop in windowed]
     channels = [loop for loop in k if loop not in windowed]
     kept = (tuple(pixels[-1:] or m), tuple(n), tuple(channels or k[-1:]))
-    lhs_type, rhs_type, acc_type = (str(element_type_of(value)) for value in op.operands)
-    types = (lhs_type, rhs_type, acc_type)
-    inputs = tuple(number for number, dims in enumerate(maps[:2]) if any(len(dim.terms) > 1 for dim in dims))
-    whole = _with_single(types, (tuple(m), tuple(n), tuple(k)), loops)
-    return replace(_with_single(types, kept, loops), windowed=inputs, gathered=whole if inputs else None)
+    types = (factors[0].element_type, factors[1].element_type, str(element_type_of(op.operands[input_count(op)])))
+    heads = tuple(Head(maps[factor.inputs[0]], factor.operations) for factor in factors if not factor.is_bare)
+    whole = replace(_with_single(types, (tuple(m), tuple(n), tuple(k)), loops), heads=heads)
+    direct = replace(_with_single(types, kept, loops), heads=heads)
+    return replace(direct, windowed=inputs, gathered=whole if inputs else None)
+
+
+def _loops(dims: Sequence[Linear]) -> set[int]:
+    return {loop for dim in dims for loop, _ in dim.terms}
 
 
 def _with_single(

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from npuflow.frontend.products import Products
-from npuflow.strategy.matrix_cycles import matrix_cycles
+from npuflow.strategy.matrix_cycles import head_cycles, matrix_cycles
 from npuflow.strategy.vector_cycles import VectorWork, vector_cycles
 from npuflow.target import Device, MatmulShape
 
@@ -45,4 +45,5 @@ def kernel_cycles(shape: KernelShape, device: Device, kind: str = "") -> int:
 def _matmul_cycles(shape: KernelShape, device: Device, kind: str) -> int:
     lhs, rhs, acc = shape.types
     issued = shape.issued_macs(device.matmul_shapes(lhs, rhs, acc)[0])
-    return matrix_cycles((lhs, rhs, acc), issued, shape.acc_bytes, device, kind)
+    heads = head_cycles(shape.products, shape.trips, device) if shape.products else 0
+    return matrix_cycles((lhs, rhs, acc), issued, shape.acc_bytes, device, kind) + heads

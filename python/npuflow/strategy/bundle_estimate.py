@@ -22,7 +22,7 @@ from npuflow.strategy.bundle_shape import (
     streams_through,
     traffic_bytes,
 )
-from npuflow.strategy.matrix_cycles import matrix_cycles
+from npuflow.strategy.matrix_cycles import head_cycles, matrix_cycles
 from npuflow.strategy.vector_cycles import vector_cycles
 from npuflow.target import Device
 
@@ -188,4 +188,5 @@ def work_cycles(work: Work, tiles: Sequence[int], device: Device) -> float:
     instruction = device.matmul_shapes(*products.types)[0]
     unit = (1, 1, 1) if instruction.any_shape else (instruction.m, instruction.n, instruction.k)
     sums = prod(own[loop] for run, is_sum in zip(work.vector.runs, work.vector.sums) if not is_sum for loop in run)
-    return matrix_cycles(products.types, products.issued(own, *unit), sums * _ACC_BYTES, device)
+    issue = matrix_cycles(products.types, products.issued(own, *unit), sums * _ACC_BYTES, device)
+    return issue + head_cycles(products, own, device)

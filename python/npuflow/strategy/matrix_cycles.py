@@ -7,9 +7,13 @@ that isn't hidden behind instructions. The device's file has the shares.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import ceil
 
+from npuflow.frontend.products import Products
 from npuflow.target import Device
+
+_COMPUTED_BYTES = 4  # zero points, masks and scales are applied to 32-bit elements
 
 
 def matrix_cycles(types: tuple[str, str, str], issued_macs: int, acc_bytes: int, device: Device, kind: str = "") -> int:
@@ -21,3 +25,9 @@ def matrix_cycles(types: tuple[str, str, str], issued_macs: int, acc_bytes: int,
         return engine.call_cycles + ceil(issued_macs / instruction.macs_per_cycle + moves)
     issue = issued_macs / (instruction.macs_per_cycle * known.issue_share)
     return known.call_cycles + ceil(issue + moves * known.move_share)
+
+
+def head_cycles(products: Products, tiles: Sequence[int], device: Device) -> int:
+    """Cycles of a call for what is computed of factors before they are multiplied, a vector at a time."""
+    at_once = max(1, device.engines[0].vector_bytes // _COMPUTED_BYTES)
+    return sum(ceil(head.steps(tiles) / at_once) for head in products.heads)

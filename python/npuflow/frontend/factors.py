@@ -1,0 +1,88 @@
+"""The two factors of what an op sums: the inputs that each is made of, and what it takes to make it.
+
+A *bare* factor is one input, extended at most. Others are computed from their inputs on the way to the product: a zero
+point taken off, a mask at an edge, a scale. Reads IR and changes nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from npuflow.bindings import ir
+from npuflow.core.build import element_type_of
+from npuflow.frontend.linear import input_count
+
+_ADDITIONS, _PRODUCTS = ("arith.addf", "arith.addi"), ("arith.mulf", "arith.muli")
+_EXTENSIONS = ("arith.extf", "arith.extsi", "arith.extui")
+
+
+@dataclass(frozen=True)
+class Factor:
+    """Positions of inputs, the one with most dimensions first; `operations` make the factor of them."""
+
+    inputs: tuple[int, ...]
+    operations: int
+    element_type: str
+
+    @property
+    def is_bare(self) -> bool:
+        return len(self.inputs) == 1 and self.operations == 0
+
+
+def factors_of(op: ir.Operation) -> tuple[Factor, Factor] | None:
+    """The factors, where an op adds a product of two things that share no input to its only output, else None."""
+    block = op.regions[0].blocks[0]
+    body = [inner.operation for inner in block.operations]
+    yielded = list(body[-1].operands)
+    inputs = input_count(op)
+    if len(yielded) != 1 or isinstance(yielded[0].owner, ir.Block):
+        return None
+    total = yielded[0].owner.operation
+    if total.name not in _ADDITIONS:
+        return None
+    output = block.arguments[inputs]
+    terms = [value for value in total.operands if value != output]
+    if len(terms) != 1 or isinstance(terms[0].owner, ir.Block) or terms[0].owner.operation.name not in _PRODUCTS:
+        return None
+    left, right = (_factor(op, value) for value in terms[0].owner.operation.operands)
+    if left is None or right is None or set(left.inputs) & set(right.inputs):
+        return None
+    return left, right
+
+
+def _factor(op: ir.Operation, value: ir.Value) -> Factor | None:
+    """What a value in the body is made of; None where that is no input at all, or the output, too."""
+    found: dict[int, None] = {}
+    operations: list[ir.Operation] = []
+    _collect(value, found, operations)
+    inputs = input_count(op)
+    if not found or any(position >= inputs for position in found):
+        return None
+    ordered = sorted(found, key=lambda position: -_rank(op.operands[position]))
+    computed = [each for each in operations if each.name not in _EXTENSIONS]
+    return Factor(tuple(ordered), len(computed), _type(op.operands[ordered[0]], value, computed))
+
+
+def _collect(value: ir.Value, found: dict[int, None], operations: list[ir.Operation]) -> None:
+    owner = value.owner
+    if isinstance(owner, ir.Block):
+        found[value.arg_number] = None
+        return
+    op = owner.operation
+    if op.name == "arith.constant" or op in operations:
+        return
+    operations.append(op)
+    for operand in op.operands:
+        _collect(operand, found, operations)
+
+
+def _rank(value: ir.Value) -> int:
+    return ir.ShapedType(value.type).rank if isinstance(value.type, ir.ShapedType) else 0
+
+
+def _type(main: ir.Value, factor: ir.Value, computed: list[ir.Operation]) -> str:
+    """The type that is multiplied: the main input's, or what integers are made to before floats are multiplied."""
+    own = element_type_of(main)
+    if isinstance(own, ir.IntegerType) and isinstance(factor.type, ir.FloatType) and computed:
+        return str(computed[-1].results[0].type)
+    return str(own)
