@@ -74,8 +74,12 @@ def argv_of(command: str) -> list[str]:
     return [name, *arguments]
 
 
+# What a command says while it takes long, which depends on the machine.
+_PROGRESS = re.compile(r"^npuflow: .* \.\.\.\n", re.MULTILINE)
+
+
 def run(command: str) -> str:
-    """What a command prints when it is run in the repository's root."""
+    """What a command prints when it is run in the repository's root, but for its progress."""
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"}
     done = subprocess.run(
         argv_of(command),
@@ -88,7 +92,7 @@ def run(command: str) -> str:
         timeout=TIMEOUT_SECONDS,
         check=False,
     )
-    return done.stdout
+    return _PROGRESS.sub("", done.stdout)
 
 
 def blocks_in(text: str) -> list[ConsoleBlock]:

@@ -32,7 +32,7 @@ func.func @f16(%a: tensor<8x8xf16>) -> tensor<8x8xf16> {
 // -----
 
 func.func @quantized(%a: tensor<8x8xi8>, %z: i32, %c: tensor<8x8xi32>) -> tensor<8x8xi32> {
-  // expected-error @below {{linalg.generic reads a scalar argument; hint: make it a tensor of one element}}
+  // expected-error @below {{linalg.generic reads a scalar that is no constant; hint: make it a tensor of one element}}
   %r = linalg.quantized_matmul ins(%a, %a, %z, %z : tensor<8x8xi8>, tensor<8x8xi8>, i32, i32) outs(%c : tensor<8x8xi32>) -> tensor<8x8xi32>
   return %r : tensor<8x8xi32>
 }

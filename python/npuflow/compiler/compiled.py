@@ -9,7 +9,7 @@ from pathlib import Path
 from npuflow.bindings import ir
 from npuflow.errors import UsageError, unknown_name, with_hint
 from npuflow.execute.arrays import Array
-from npuflow.report.bounds import MatmulSizes
+from npuflow.report.bounds import OpSizes
 from npuflow.report.losses import executed_macs
 from npuflow.report.measure import report_function
 from npuflow.report.model import DeviceSummary, FunctionReport, Report, SequenceReport, StrategyFields
@@ -31,7 +31,7 @@ class Function:
     """
 
     compiled: CompiledFunction
-    sizes: tuple[MatmulSizes, ...]
+    sizes: tuple[OpSizes, ...]
     strategy: StrategyFields
     is_given: bool = False
     part_of: str = ""

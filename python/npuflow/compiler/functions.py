@@ -12,12 +12,16 @@ from npuflow.core.runner import Instrumentation, PassRun, Runner
 from npuflow.dialect.device import recorded_device
 from npuflow.errors import Diagnostic, InputError
 from npuflow.execute.arrays import Signature, functions_of, signature_of
+from npuflow.frontend.bundle import marked_bundles
 from npuflow.frontend.contraction import STRATEGY, static_matmuls
-from npuflow.report.bounds import MatmulSizes
+from npuflow.report.bounds import BundleSizes, MatmulSizes, OpSizes
 from npuflow.report.model import StrategyFields
 from npuflow.simulate.compiled import CompiledFunction, compile_schedule, schedule_function
 from npuflow.simulate.given import check_made, schedule_name, schedules_in
+from npuflow.strategy.assign_bundles import AssignBundles
 from npuflow.strategy.assign_strategy import AssignStrategy, problem_of
+from npuflow.strategy.bundle_strategy import said_of
+from npuflow.strategy.describe_bundle import macs_of, needed_bytes
 from npuflow.strategy.strategy import strategy_fields
 from npuflow.target import DEFAULT_DEVICE, Device, load_device
 
@@ -44,25 +48,35 @@ def compile_functions(module: ir.Module, how: How, sink: DiagnosticSink) -> list
 
 @dataclass
 class _Watch(Instrumentation):
-    """Notes what every function multiplies, and how, as soon as a strategy is assigned."""
+    """Notes what every function computes, and how, as soon as strategies are assigned."""
 
-    sizes: dict[str, tuple[MatmulSizes, ...]] = field(default_factory=dict)
+    sizes: dict[str, tuple[OpSizes, ...]] = field(default_factory=dict)
     strategies: dict[str, StrategyFields] = field(default_factory=dict)
 
     def after_pass(self, run: PassRun) -> None:
-        """Looks at the IR between passes, where matmuls are whole and have their strategies."""
-        if run.name != AssignStrategy.name:
-            return
-        for function in functions_of(run.op):
-            found = static_matmuls(function)
-            name = str(function.opview.name.value)
-            problems = map(problem_of, found)
-            self.sizes[name] = tuple(
-                MatmulSizes(p.m, p.n, p.k, p.batch, p.lhs_bytes, p.rhs_bytes, p.acc_bytes, p.result_bytes)
-                for p in problems
-            )
-            if found:
-                self.strategies[name] = strategy_fields(found[0].op.attributes[STRATEGY])
+        """Looks at the IR between passes, where ops are whole and have their strategies."""
+        if run.name == AssignStrategy.name:
+            for function in functions_of(run.op):
+                self._note_matmuls(function, str(function.opview.name.value))
+        if run.name == AssignBundles.name:
+            for function in functions_of(run.op):
+                self._note_bundles(function, str(function.opview.name.value))
+
+    def _note_matmuls(self, function: ir.Operation, name: str) -> None:
+        found = static_matmuls(function)
+        problems = map(problem_of, found)
+        self.sizes[name] = tuple(
+            MatmulSizes(p.m, p.n, p.k, p.batch, p.lhs_bytes, p.rhs_bytes, p.acc_bytes, p.result_bytes) for p in problems
+        )
+        if found:
+            self.strategies[name] = strategy_fields(found[0].op.attributes[STRATEGY])
+
+    def _note_bundles(self, function: ir.Operation, name: str) -> None:
+        bundles = marked_bundles(function)
+        sizes = (BundleSizes(macs_of(bundle), needed_bytes(bundle)) for bundle in bundles)
+        self.sizes[name] = (*self.sizes.get(name, ()), *sizes)
+        if len(bundles) == 1 and name not in self.strategies:
+            self.strategies[name] = said_of(bundles[0].root)
 
 
 def _schedule_all(

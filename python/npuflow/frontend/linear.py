@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 
 from npuflow.bindings import ir, linalg
 from npuflow.core.build import dynamic_marker, shape_of
@@ -25,6 +26,15 @@ class Linear:
     def extent(self, tiles: Sequence[int]) -> int:
         """How many values it spans while every loop goes through its tile."""
         return sum(coefficient * (tiles[loop] - 1) for loop, coefficient in self.terms) + 1
+
+    def distinct(self, sizes: Sequence[int]) -> int:
+        """How many different values it takes while every loop goes through its size."""
+        if len(self.terms) < 2:
+            return prod(sizes[loop] for loop, _ in self.terms)
+        values = {0}
+        for loop, coefficient in self.terms:
+            values = {value + coefficient * step for value in values for step in range(sizes[loop])}
+        return len(values)
 
     def renamed(self, loops: Sequence[int]) -> Linear:
         return Linear(tuple(sorted((loops[loop], coefficient) for loop, coefficient in self.terms)), self.constant)

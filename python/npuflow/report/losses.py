@@ -196,7 +196,7 @@ def _at_full_rate(function: CompiledFunction) -> Program:
 
     def fastest(kernel: str, cycles: int) -> int:
         shape = function.shapes[kernel]
-        if not shape.macs:
+        if not function.device.has_instruction(shape.types):
             return cycles
         rate = function.device.matmul_shapes(*_three(shape.types))[0].macs_per_cycle
         return min(cycles, calls[kernel] + ceil(shape.macs / rate))
@@ -210,7 +210,8 @@ def _three(types: tuple[str, ...]) -> tuple[str, str, str]:
 
 
 def _without_other_kernels(function: CompiledFunction) -> Program:
-    return _with_kernels(function, lambda kernel, cycles: cycles if function.shapes[kernel].macs else 0)
+    has_instruction = function.device.has_instruction
+    return _with_kernels(function, lambda name, cycles: cycles if has_instruction(function.shapes[name].types) else 0)
 
 
 def _with_matmuls_times(function: CompiledFunction, factor: float) -> Program:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from npuflow.report.bounds import MatmulSizes
+from npuflow.report.bounds import OpSizes
 from npuflow.report.losses import executed_macs, measure_losses
 from npuflow.report.model import EngineClass, FunctionReport, ResourceUse, StrategyFields
 from npuflow.report.traffic import levels_of_traffic, occupancies
@@ -20,14 +20,15 @@ def report_function(
     function: CompiledFunction,
     results: Results,
     verified: Verified,
-    sizes: Sequence[MatmulSizes],
+    sizes: Sequence[OpSizes],
     strategy: StrategyFields,
 ) -> FunctionReport:
     """Everything about one function; losses are measured by simulating it again."""
     executed = executed_macs(function)
     macs = sum(one.macs for one in sizes) if sizes else executed
     losses = measure_losses(function, results, macs if sizes else None)
-    types = next((shape.types for shape in function.shapes.values() if shape.macs), ())
+    shapes = function.shapes.values()
+    types = next((shape.types for shape in shapes if function.device.has_instruction(shape.types)), ())
     return FunctionReport(
         name=function.name,
         signature=str(function.signature),

@@ -99,15 +99,22 @@ def _line(label: str, text: str) -> str:
 
 def _mapping(report: Report, function: FunctionReport) -> str:
     rows, columns = function.grid
-    tiles = (f"{key.replace('_', '-')} {_sizes(value)}" for key, value in strategy_items(function))
+    tiles = (f"{key.replace('_', '-')} {_said(key, value)}" for key, value in strategy_items(function))
     origin = "given as a schedule" if function.is_given else report.pipeline.partition("{")[0]
     return ", ".join([origin, f"grid {rows}x{columns}", *tiles])
 
 
 def strategy_items(function: FunctionReport) -> list[tuple[str, int | tuple[int, ...]]]:
     """The strategy's fields in the order a person asks for them; the grid stands elsewhere."""
-    order = ("tile_l2", "tile_l1", "pack", "depth_l2", "depth_l1", "depth_lhs", "depth_rhs", "depth_result")
-    return [(key, function.strategy[key]) for key in order if key in function.strategy]
+    sizes = ("spread", "tile_l2", "tile_l1", "stream", "gather", "pack")
+    depths = ("depth_l2", "depth_l1", "depth_lhs", "depth_rhs", "depth_result")
+    order = [key for key in (*sizes, *depths) if function.strategy.get(key)]
+    return [(key, function.strategy[key]) for key in order]
+
+
+def _said(key: str, value: int | tuple[int, ...]) -> str:
+    """Sizes as a shape; loops, which have no sizes, one by one."""
+    return ",".join(map(str, value)) if key == "spread" and isinstance(value, tuple) else _sizes(value)
 
 
 def _sizes(value: int | tuple[int, ...]) -> str:

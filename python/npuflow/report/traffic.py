@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from npuflow.report.bounds import MatmulSizes, lower_bound_bytes
+from npuflow.report.bounds import MatmulSizes, OpSizes, lower_bound_bytes
 from npuflow.report.flows import Flows, flows_of
 from npuflow.report.model import LevelTraffic, Occupancy, TensorTraffic
 from npuflow.simulate.program import Buffer, Program
@@ -13,7 +13,7 @@ from npuflow.target import Device
 
 
 def levels_of_traffic(
-    results: Results, device: Device, labels: Mapping[str, str], sizes: Sequence[MatmulSizes]
+    results: Results, device: Device, labels: Mapping[str, str], sizes: Sequence[OpSizes]
 ) -> tuple[LevelTraffic, ...]:
     """What crosses from each level inward and back, the outermost level first.
 
@@ -33,7 +33,9 @@ def levels_of_traffic(
         inside = [inner for inner in device.levels if inner.number < level.number]
         fast = sum(i.usable_bytes * i.shared_by.instances(device.rows, device.columns) for i in inside)
         bound = sum(lower_bound_bytes(one, fast) for one in sizes) if sizes else None
-        found.append(LevelTraffic(level.name, tensors, compulsory, None if bound is None else max(bound, compulsory)))
+        if bound is not None and all(isinstance(one, MatmulSizes) for one in sizes):
+            bound = max(bound, compulsory)
+        found.append(LevelTraffic(level.name, tensors, compulsory, bound))
     return tuple(found)
 
 

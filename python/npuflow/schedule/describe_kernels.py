@@ -6,6 +6,7 @@ from math import prod
 
 from npuflow.bindings import ir
 from npuflow.core.build import element_bytes, element_type_of, shape_of
+from npuflow.frontend.factors import factors_of
 from npuflow.frontend.linear import linear_maps, loop_extents
 from npuflow.frontend.products import match_products
 from npuflow.schedule.kernel_cycles import KernelShape
@@ -24,7 +25,8 @@ def describe_kernel(op: ir.Operation) -> KernelShape:
         return KernelShape(
             kind, products.types, elements, width, macs, acc_bytes, describe_vector_work(op), products, trips
         )
-    return KernelShape(kind, (), elements, width, vector=describe_vector_work(op), trips=trips)
+    macs = prod(trips) if op.name == "linalg.generic" and factors_of(op) is not None else 0
+    return KernelShape(kind, (), elements, width, macs, vector=describe_vector_work(op), trips=trips)
 
 
 def _trips(op: ir.Operation) -> tuple[int, ...]:

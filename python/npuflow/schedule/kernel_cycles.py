@@ -37,7 +37,7 @@ class KernelShape:
 def kernel_cycles(shape: KernelShape, device: Device, kind: str = "") -> int:
     """Cycles of one call, entering and leaving included; `kind` is one of the device's kernel kinds."""
     engine = device.engines[0]
-    if shape.types and any(known.types == shape.types for known in device.matmuls):
+    if device.has_instruction(shape.types):
         return _matmul_cycles(shape, device, kind)
     return engine.call_cycles if shape.vector is None else vector_cycles(shape.vector, shape.trips, device, kind)
 

@@ -183,7 +183,7 @@ def work_cycles(work: Work, tiles: Sequence[int], device: Device) -> float:
     """One op on one tile: matrix instructions for sums of products whose types have them, else vector operations."""
     own = [tiles[loop] for loop in work.loops]
     products = work.products
-    if products is None or not any(known.types == products.types for known in device.matmuls):
+    if products is None or not device.has_instruction(products.types):
         return vector_cycles(work.vector, own, device)
     instruction = device.matmul_shapes(*products.types)[0]
     unit = (1, 1, 1) if instruction.any_shape else (instruction.m, instruction.n, instruction.k)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from npuflow.bindings import ir
 from npuflow.core.build import element_bytes, element_type_of, shape_of
 from npuflow.frontend.bundle import Bundle
 from npuflow.frontend.contraction import producer, users
-from npuflow.frontend.linear import Linear, input_count
+from npuflow.frontend.factors import factors_of
+from npuflow.frontend.linear import Linear, input_count, loop_extents
 from npuflow.frontend.products import match_products, pads_streamed
 from npuflow.strategy.bundle_choose import smallest_tile_fits
 from npuflow.strategy.bundle_shape import BundleShape, BundleTensor, Role, Work
@@ -69,3 +72,28 @@ def _tensor(name: str, role: Role, value: ir.Value, dims: tuple[Linear, ...]) ->
 def _work(bundle: Bundle, index: int) -> Work:
     op = bundle.ops[index]
     return Work(bundle.loops[index], describe_vector_work(op), match_products(op))
+
+
+def macs_of(bundle: Bundle) -> int:
+    """The multiply-accumulates of a bundle's sums of products."""
+    return sum(prod(loop_extents(op)) for op in bundle.ops if factors_of(op) is not None)
+
+
+def needed_bytes(bundle: Bundle) -> int:
+    """The bytes of what a bundle reads of its operands at all, and of what it gives away."""
+    read: dict[ir.Value, int] = {}
+    for index, op in enumerate(bundle.ops):
+        for value, dims in list(zip(op.operands, bundle.maps(index)))[: input_count(op)]:
+            if isinstance(value.type, ir.ShapedType) and not bundle.is_internal(value):
+                read[value] = max(read.get(value, 0), _touched_bytes(value, dims, bundle.sizes))
+    made = sum(prod(shape_of(v)) * element_bytes(element_type_of(v)) for v in bundle.root.results)
+    return sum(read.values()) + made
+
+
+def _touched_bytes(value: ir.Value, dims: tuple[Linear, ...], sizes: tuple[int, ...]) -> int:
+    """What of a tensor some index reaches; of its padding, nothing."""
+    exists = shape_of(_unpadded(value))
+    touched = 1
+    for dim, padded, size in zip(dims, shape_of(value), exists):
+        touched *= max(1, min(size, dim.distinct(sizes) - (padded - size)))
+    return touched * element_bytes(element_type_of(value))

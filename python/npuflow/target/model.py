@@ -281,6 +281,10 @@ class Device:
             raise InputError(what)
         return next((known for known in self.kernels if known.suits(kind, types)), None)
 
+    def has_instruction(self, types: tuple[str, ...]) -> bool:
+        """Whether there is a matrix instruction, or a scalar one, for (lhs, rhs, acc) element types."""
+        return any(shape.types == types for shape in self.matmuls)
+
     def accepts_any_shape(self, lhs: str, rhs: str, acc: str) -> bool:
         """True where no matrix instruction constrains the inner shape; raises for types the device cannot multiply."""
         return any(shape.any_shape for shape in self.matmul_shapes(lhs, rhs, acc))
