@@ -6,10 +6,10 @@ import pytest
 from operator_cases import Case, reference_of, run
 
 from npuflow.execute.operator_products import Kind, Product
-from npuflow.execute.operator_rows import Elementwise, Pairwise
+from npuflow.execute.operator_rows import Elementwise, Pairwise, Reduction
 from npuflow.execute.operator_samples import sized
 from npuflow.execute.operator_steps import Step
-from npuflow.execute.operator_windows import Convolution, Pooling, Windows, layout_named
+from npuflow.execute.operator_windows import Convolution, Pool, Pooling, Windows, layout_named
 from npuflow.execute.operators import OperatorProgram
 from npuflow.execute.programs import Types
 from npuflow.execute.verification import Status
@@ -65,6 +65,10 @@ FOUND: dict[str, tuple[OperatorProgram, str]] = {
             one_op_per_tail=True,
         ),
         "npu2",
+    ),
+    "parts of a sum, made block by block and read whole by one core": (
+        Reduction((1000, 200), (0, 1), Pool.SUM, FLOAT),
+        "npu1",
     ),
 }
 

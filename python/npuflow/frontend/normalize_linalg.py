@@ -14,6 +14,7 @@ from npuflow.frontend.fuse_elementwise import FuseElementwise
 from npuflow.frontend.generalize_operators import GeneralizeOperators
 from npuflow.frontend.mask_padding import MaskPadding
 from npuflow.frontend.sink_constants import SinkConstants
+from npuflow.frontend.split_reductions import SplitReductions
 from npuflow.frontend.widen_scalars import WidenScalars
 
 # Each is a pass of its own, to be run and tested alone.
@@ -25,6 +26,7 @@ STEPS: tuple[Pass, ...] = (
     CollapseContractions(),
     ExposeHeads(),
     SinkConstants(),
+    SplitReductions(),
     WidenScalars(),
 )
 
@@ -35,7 +37,8 @@ class NormalizeLinalg(Pass):
     """One spelling for every operator: runs the passes that make it, in order.
 
     They are npuflow-generalize-operators, npuflow-fold-views, npuflow-mask-padding, npuflow-fuse-elementwise,
-    npuflow-collapse-contractions, npuflow-expose-heads, npuflow-sink-constants and npuflow-widen-scalars.
+    npuflow-collapse-contractions, npuflow-expose-heads, npuflow-sink-constants, npuflow-split-reductions and
+    npuflow-widen-scalars.
 
         %bt = linalg.transpose ins(%b : tensor<64x32xf32>) outs(...) permutation = [1, 0]
         %r = linalg.matmul ins(%a, %bt : ...) outs(%f : ...)

@@ -77,10 +77,10 @@ class _Promoter:
 
     def _is_made_here(self, value: ir.Value) -> bool:
         """Whether an op of the bundle makes the value, perhaps piece by piece."""
-        owner = value.owner
-        return not isinstance(owner, ir.Block) and (
-            owner.operation in self.members or owner.operation.name == "scf.for"
-        )
+        if isinstance(value.owner, ir.Block):
+            return False
+        owner = value.owner.operation
+        return owner in self.members or (owner.name == "scf.for" and self.grid in parents_of(owner))
 
     def _fresh(self, value: ir.Value, before: ir.Operation) -> ir.Value:
         with at(before):
