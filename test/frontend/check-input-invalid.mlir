@@ -95,7 +95,7 @@ func.func @and_or(%a: tensor<8x8xi1>, %b: tensor<8x8xi1>, %c: tensor<8x8xi1>) ->
 func.func @position(%a: tensor<8x8xi32>, %c: tensor<8x8xi32>) -> tensor<8x8xi32> {
   %e = tensor.empty() : tensor<8x8xi32>
   %r = linalg.matmul ins(%a, %a : tensor<8x8xi32>, tensor<8x8xi32>) outs(%c : tensor<8x8xi32>) -> tensor<8x8xi32>
-  // expected-error @below {{linalg.generic computes with the position of an element (linalg.index); hint: give the positions as a tensor operand; packing changes what linalg.index counts}}
+  // expected-error @below {{linalg.generic computes with the position of an element (linalg.index); hint: give the positions as a tensor operand; a core doesn't know where its tile lies}}
   %t = linalg.generic {indexing_maps = [#same, #same], iterator_types = ["parallel", "parallel"]} ins(%r : tensor<8x8xi32>) outs(%e : tensor<8x8xi32>) {
   ^bb0(%x: i32, %out: i32):
     %i = linalg.index 0 : index

@@ -15,13 +15,7 @@ def op_problem(op: ir.Operation) -> Problem | None:
     maps = linear_maps(op)
     if maps is None or any(c < 0 for dims in maps for dim in dims for _, c in dim.terms):
         return f"{op.name} has an indexing map that is no sum of loops", "index by sums of positive multiples of loops"
-    if ops_of(op, "linalg.index"):
-        hint = "give the positions as a tensor operand; a core doesn't know where its tile lies"
-        return f"{op.name} computes with the position of an element (linalg.index)", hint
-    inside = [inner for inner in ops_of(op) if any(isinstance(v.type, ir.ShapedType) for v in inner.operands)]
-    if inside:
-        return f"{op.name} reads a tensor from inside of its body ({inside[0].name})", "make the tensor an operand"
-    if (problem := scalar_problem(op)) is not None:
+    if (problem := body_problem(op)) is not None:
         return problem
     for dims in maps[input_count(op) :]:
         written = [dim.loop for dim in dims]
@@ -30,6 +24,17 @@ def op_problem(op: ir.Operation) -> Problem | None:
     if 0 in loop_extents(op):
         return f"{op.name} has a loop whose size no operand gives", "index one operand by that loop alone"
     return None
+
+
+def body_problem(op: ir.Operation) -> Problem | None:
+    """What a body does that no core can, as (what, hint)."""
+    if ops_of(op, "linalg.index"):
+        hint = "give the positions as a tensor operand; a core doesn't know where its tile lies"
+        return f"{op.name} computes with the position of an element (linalg.index)", hint
+    inside = [inner for inner in ops_of(op) if any(isinstance(v.type, ir.ShapedType) for v in inner.operands)]
+    if inside:
+        return f"{op.name} reads a tensor from inside of its body ({inside[0].name})", "make the tensor an operand"
+    return scalar_problem(op)
 
 
 def scalar_problem(op: ir.Operation) -> Problem | None:

@@ -3,21 +3,12 @@
 from __future__ import annotations
 
 from npuflow.bindings import ir, linalg
-from npuflow.core.passes import ops_of
-from npuflow.frontend.bundle_ops import scalar_problem
-
-Problem = tuple[str, str]
+from npuflow.frontend.bundle_ops import Problem, body_problem
 
 
 def tail_problem(op: ir.Operation) -> Problem | None:
     """What stands against an elementwise op that consumes a matmul's result."""
-    if ops_of(op, "linalg.index"):
-        hint = "give the positions as a tensor operand; packing changes what linalg.index counts"
-        return f"{op.name} computes with the position of an element (linalg.index)", hint
-    inside = [inner for inner in ops_of(op) if any(isinstance(v.type, ir.ShapedType) for v in inner.operands)]
-    if inside:
-        return f"{op.name} reads a tensor from inside of its body ({inside[0].name})", "make the tensor an operand"
-    if (problem := scalar_problem(op)) is not None:
+    if (problem := body_problem(op)) is not None:
         return problem
     for index, attribute in enumerate(linalg.get_indexing_maps(op)):
         map_ = ir.AffineMapAttr(attribute).value
