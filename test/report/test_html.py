@@ -84,6 +84,7 @@ def test_a_browser_draws_every_part(page: Page, tmp_path: Path) -> None:
     assert dom.count('class="tile"') == 8
     assert dom.count('class="link"') >= 8
     assert dom.count('class="block"') >= 5
+    assert dom.count('class="bank"') >= 3
     assert re.search(r"memory tile 0 to tile \(0,0\): [\d.]+ [KM]?i?B", dom)
     assert '<td class="left">launch</td>' in dom
     assert dom.count("<button>") == 2

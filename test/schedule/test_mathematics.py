@@ -5,10 +5,12 @@ from __future__ import annotations
 from itertools import product
 from math import prod
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from npuflow.schedule.accesses import accesses
+from npuflow.schedule.addresses import _within_bank
 from npuflow.schedule.affine import Affine
 from npuflow.schedule.layout import Part, divide, localise
 from npuflow.schedule.model import Access, Ref
@@ -156,3 +158,18 @@ def test_patterns_that_fit_and_that_do_not() -> None:
     assert fit([(4, 8), (3, 1)], 1, LIMITS).is_sub_granule
     assert fit([(4, 7), (4, 1)], 1, LIMITS).is_sub_granule
     assert fit([(4, 8)], 2, LIMITS).is_sub_granule
+
+
+@pytest.mark.parametrize(
+    ("start", "size", "slot", "expected"),
+    [
+        (0, 100, 50, 0),
+        (40, 60, 30, 40),  # ends with the bank
+        (50, 60, 30, 100),
+        (150, 240, 80, 200),  # three slots of 80: the first in one bank
+        (110, 240, 80, 110),
+        (50, 300, 150, 50),  # no bank holds a slot
+    ],
+)
+def test_buffers_lie_within_banks(start: int, size: int, slot: int, expected: int) -> None:
+    assert _within_bank(start, size, slot, 100) == expected

@@ -82,7 +82,7 @@ def memory_maps(program: Program, occupancy: Sequence[Occupancy], tensors: Mappi
 
     `tensors` says whose data a kind of buffer holds.
     """
-    usable = {one.level: one.usable_bytes for one in occupancy}
+    levels = {one.level: one for one in occupancy}
     level_of = {memory.name: memory.level for memory in program.memories}
     outermost = max(level_of.values())
     inside: dict[str, list[Buffer]] = {}
@@ -93,12 +93,11 @@ def memory_maps(program: Program, occupancy: Sequence[Occupancy], tensors: Mappi
     for memory, buffers in inside.items():
         layout = tuple((f"{tensors[b.tensor]} {b.tensor}", b.address_bytes, b.slot_bytes, b.depth) for b in buffers)
         alike.setdefault(layout, []).append(memory)
-    return [_map(layout, memories, usable) for layout, memories in alike.items()]
+    return [_map(layout, memories, levels[memories[0].partition(" ")[0]]) for layout, memories in alike.items()]
 
 
-def _map(layout: Sequence[tuple[str, int, int, int]], memories: Sequence[str], usable: Mapping[str, int]) -> Json:
-    level = memories[0].partition(" ")[0]
-    size = usable[level]
+def _map(layout: Sequence[tuple[str, int, int, int]], memories: Sequence[str], level: Occupancy) -> Json:
+    size = level.usable_bytes
     blocks = [
         [tensor, address + slot * turn, slot, f"slot {turn + 1} of {depth}"]
         for tensor, address, slot, depth in layout
@@ -107,4 +106,5 @@ def _map(layout: Sequence[tuple[str, int, int, int]], memories: Sequence[str], u
     end = max(address + slot * depth for _, address, slot, depth in layout)
     more = f" and {len(memories) - 1} more like it" if len(memories) > 1 else ""
     title = f"{memories[0]}{more}: {end} of {size} bytes ({percent(end / size)})"
-    return {"title": title, "size": size, "blocks": blocks}
+    banks = list(range(level.bank_bytes, size, level.bank_bytes)) if level.bank_bytes else []
+    return {"title": title, "size": size, "blocks": blocks, "banks": banks}

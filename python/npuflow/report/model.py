@@ -98,6 +98,7 @@ class Occupancy:
     usable_bytes: int
     memories_used: int
     memories: int
+    bank_bytes: int = 0
 
     @property
     def share(self) -> float:

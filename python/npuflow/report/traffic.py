@@ -74,5 +74,6 @@ def occupancies(program: Program, device: Device) -> tuple[Occupancy, ...]:
             continue
         fullest = max(used, key=lambda name: used[name])
         instances = level.shared_by.instances(device.rows, device.columns)
-        found.append(Occupancy(level.name, fullest, used[fullest], level.usable_bytes, len(used), instances))
+        bank = level.bytes // level.banks
+        found.append(Occupancy(level.name, fullest, used[fullest], level.usable_bytes, len(used), instances, bank))
     return tuple(found)
