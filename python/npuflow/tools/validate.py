@@ -66,13 +66,14 @@ def _validate(path: str, flags: ValidateFlags) -> ExitCode:
     import npuflow.pipelines
     from npuflow.validate.measurements import read_measurements
     from npuflow.validate.predict import Prepared, predict_us, prepare
-    from npuflow.validate.roofline import fit_rooflines, key_of
+    from npuflow.validate.roofline import fit_rooflines, key_of, mean_error_by_kind
     from npuflow.validate.summary import Prediction, summarise
 
     rows = [prepare(row, npuflow.run_pipeline) for row in read_measurements(path)]
     built = [row for row in rows if isinstance(row, Prepared)]
     skipped = [row for row in rows if not isinstance(row, Prepared)]
-    rooflines = fit_rooflines([(one.row, one.device) for one in built if one.scheduled is not None])
+    whole = [(one.row, one.device) for one in built if one.scheduled is not None]
+    rooflines = fit_rooflines(whole)
     predictions = []
     print(f"{'measurement':<{_ID_WIDTH}} {'predicted':>10} {'measured':>10} {'error':>7} {'roofline':>9}")
     for one in built:
@@ -82,6 +83,8 @@ def _validate(path: str, flags: ValidateFlags) -> ExitCode:
         print(_row_text(predictions[-1]), flush=True)
     summaries = summarise(predictions)
     print(_summary_text(summaries, skipped))
+    if len({row.op for row, _ in whole}) > 1:
+        print(f"rooflines per kind of kernel alone, operators together: mean {mean_error_by_kind(whole):.1%}")
     if flags.json is not None:
         _write_json(flags.json, path, predictions, summaries, skipped)
     if not predictions:

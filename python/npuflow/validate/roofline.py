@@ -58,12 +58,26 @@ def key_of(row: Measurement, device: Device) -> Key:
     return (device.name, f"{row.kernel} {row.op}" if is_vector_op(row.op) else row.kernel)
 
 
-def fit_rooflines(rows: Sequence[tuple[Measurement, Device]]) -> Mapping[Key, Roofline]:
-    """The best roofline per device, kind of kernel and operator, by mean absolute relative error."""
+def kind_of(row: Measurement, device: Device) -> Key:
+    """The kind of kernel alone, whatever the operator."""
+    return (device.name, row.kernel)
+
+
+def fit_rooflines(
+    rows: Sequence[tuple[Measurement, Device]], by: Callable[[Measurement, Device], Key] = key_of
+) -> Mapping[Key, Roofline]:
+    """The best roofline for each key, by mean absolute relative error."""
     groups: dict[Key, list[tuple[Measurement, Device]]] = {}
     for row, device in rows:
-        groups.setdefault(key_of(row, device), []).append((row, device))
+        groups.setdefault(by(row, device), []).append((row, device))
     return {key: _fit(group) for key, group in groups.items()}
+
+
+def mean_error_by_kind(rows: Sequence[tuple[Measurement, Device]]) -> float:
+    """The mean error of rooflines that know the kind of kernel and not the operator."""
+    fitted = fit_rooflines(rows, kind_of)
+    errors = [fitted[kind_of(row, device)].predict_us(row, device) / row.time_us - 1 for row, device in rows]
+    return sum(map(abs, errors)) / len(errors)
 
 
 def _fit(group: Sequence[tuple[Measurement, Device]]) -> Roofline:
