@@ -13,6 +13,7 @@ from npuflow.schedule.lanes import Lanes, assign_lanes
 from npuflow.schedule.layout import Part, divide, localise, part_of
 from npuflow.schedule.model import Stage
 from npuflow.schedule.nest import COLUMN, L1, L2, L3, ROW, BufferInfo, Nest, Transfer, walk
+from npuflow.strategy.footprint import row_tiles
 
 TILE, PART = "tile", "part"
 
@@ -73,8 +74,7 @@ class Routes:
     @property
     def row_tiles(self) -> int:
         """Memory tiles that hold what is divided by rows: as many as divide the rows evenly."""
-        rows = self.nest.grid[0]
-        return max(tiles for tiles in range(1, self.columns + 1) if rows % tiles == 0)
+        return row_tiles(self.nest.grid[0], self.columns)
 
     def of(self, transfer: Transfer) -> Route:
         return self._routes[id(transfer)]

@@ -15,6 +15,7 @@ from math import prod
 from npuflow.strategy.bundle_estimate import Candidate, estimate
 from npuflow.strategy.bundle_shape import BundleShape, Depths, Spread, l1_bytes, l2_bytes, l2_descriptors, trips
 from npuflow.strategy.bundle_strategy import BundleStrategy
+from npuflow.strategy.footprint import row_tiles
 from npuflow.target import Device
 
 _FINALISTS, _STEPS = 4, 2
@@ -83,13 +84,8 @@ def smallest_tile_fits(shape: BundleShape, device: Device) -> bool:
     return l1_bytes(shape, tiles, Depths(1, 1, 1)) <= device.capacity_bytes(1, 1, 1)
 
 
-def row_tiles(rows: int, device: Device) -> int:
-    """Memory tiles that hold what is divided by rows: as many as divide the rows evenly."""
-    return max(tiles for tiles in range(1, device.columns + 1) if rows % tiles == 0)
-
-
 def fits(shape: BundleShape, tiles: tuple[int, ...], spread: Spread, depths: Depths, device: Device) -> bool:
-    serving, dma = row_tiles(spread.grid[0], device), device.dma(2)
+    serving, dma = row_tiles(spread.grid[0], device.columns), device.dma(2)
     return (
         l1_bytes(shape, tiles, depths) <= device.capacity_bytes(1, 1, 1)
         and l2_bytes(shape, tiles, spread, depths, serving) <= device.capacity_bytes(2, 1, 1)

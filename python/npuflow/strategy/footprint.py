@@ -100,9 +100,14 @@ def fullest_l2_bytes(buffers: tuple[Buffer, ...], strategy: Strategy, device_col
     """
     rows, columns = strategy.array
     by_rows = "rhs" if strategy.turned else "lhs"
-    tiles = max(tiles for tiles in range(1, device_columns + 1) if rows % tiles == 0)
+    tiles = row_tiles(rows, device_columns)
     divided = sum(buffer.bytes for buffer in buffers if buffer.name == by_rows)
     return total_bytes(buffers) - divided + -(-divided * columns // tiles)
+
+
+def row_tiles(rows: int, device_columns: int) -> int:
+    """Memory tiles that hold what is divided by the array's rows: as many as divide them evenly."""
+    return max(tiles for tiles in range(1, device_columns + 1) if rows % tiles == 0)
 
 
 def total_bytes(buffers: tuple[Buffer, ...]) -> int:

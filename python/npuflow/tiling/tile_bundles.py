@@ -82,9 +82,10 @@ class _Tiler:
         for loop, tile in zip(bundle.streamed(), self.strategy.stream):
             self.tiles[loop] = tile
         self.block = spread.block(self.tiles)
+        pads = pads_streamed(bundle)
         for loop in bundle.streamed():
-            whole = bundle.sizes[loop]
-            self.block[loop] = -(-whole // self.tiles[loop]) * self.tiles[loop] if self._pads_streamed() else whole
+            whole, tile = bundle.sizes[loop], self.tiles[loop]
+            self.block[loop] = -(-whole // tile) * tile if pads else whole
         root = bundle.root
         with at(root):
             outs = [empty(shape_of(result), element_type_of(result)) for result in root.results]
@@ -94,10 +95,6 @@ class _Tiler:
             old.replace_all_uses_with(new)
         for op in reversed(bundle.ops):
             op.erase()
-
-    def _pads_streamed(self) -> bool:
-        """Whether zeros may fill up the last piece of a streamed loop."""
-        return pads_streamed(self.bundle)
 
     def _blocks(self, loops: Sequence[int], offsets: dict[int, Mixed], outs: Sequence[ir.Value]) -> list[ir.Value]:
         """The loops over blocks, from the outermost one left on; returns what they make of `outs`."""
@@ -150,7 +147,7 @@ class _Tiler:
                 value = op.operands[number]
                 if not self._comes_from_outside(index, number):
                     continue
-                regions = tuple(self._region(dim, offsets, value, d) for d, dim in enumerate(dims))
+                regions = tuple(self._region(dim, offsets) for dim in dims)
                 key = (hash(value), tuple((region.start_key, region.extent) for region in regions))
                 if key not in made:
                     made[key] = block_region(value, regions)
@@ -166,7 +163,7 @@ class _Tiler:
             return False
         return number < input_count(op) or producer(value, "linalg.fill") is None
 
-    def _region(self, dim: Linear, offsets: dict[int, Mixed], value: ir.Value, d: int) -> Region:
+    def _region(self, dim: Linear, offsets: dict[int, Mixed]) -> Region:
         """Where a block's part of a dimension lies, and the last place it can begin at."""
         last = dim.constant
         for loop, coefficient in dim.terms:
