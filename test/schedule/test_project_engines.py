@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
 import npuflow
@@ -10,6 +12,7 @@ from npuflow.core.passes import ops_of
 from npuflow.execute.programs import MatmulProgram, Tail, Types
 from npuflow.schedule.build import build_schedule
 from npuflow.schedule.legality import violations
+from npuflow.schedule.model import Acquire, Configure, Each, Repeat, Step
 from npuflow.schedule.read_schedule import kernel_functions_of, read_schedule, schedules_of
 from npuflow.simulate.flatten import flatten
 from npuflow.simulate.program import Program
@@ -61,6 +64,35 @@ def test_ir_says_all_that_the_schedule_says(pipeline: str, program: MatmulProgra
         built.schedule.results,
         built.schedule.extents,
     )
+
+
+def executed(steps: tuple[Step, ...], name: str) -> Counter[str]:
+    """How often the control processor takes room in queues whose names begin so, and sets up a task."""
+    found: Counter[str] = Counter()
+    for step in steps:
+        if isinstance(step, (Repeat, Each)):
+            for kind, count in executed(step.body, name).items():
+                found[kind] += count * (step.trips if isinstance(step, Repeat) else step.count)
+        elif isinstance(step, Configure) or (isinstance(step, Acquire) and step.semaphore.name.startswith(name)):
+            found[type(step).__name__] += 1
+    return found
+
+
+@pytest.mark.parametrize("together", [(1, 1), (2, 2), (2, 3), (9, 9)], ids=str)
+def test_blocks_set_up_together_are_waited_for_together(together: tuple[int, int]) -> None:
+    # 3 x 5 blocks of two columns of cores. Setting up a result takes a place in its queue; a wait takes all of them.
+    tiles = "grid=2,2 tile-l2=16,16,16 tile-l1=8,8,16"
+    module = bufferized(MatmulProgram(48, 80, 40, I32), f"npuflow-stream-k{{device=toy {tiles}}}")
+    with module.context:
+        built = build_schedule(ops_of(module.operation, "func.func")[0], load_device("toy"), together=together)
+    control = built.schedule.engines["control"]
+    found = executed(control.program, "shim_in")
+    groups = -(-3 // together[0]) * -(-5 // together[1])
+    at_the_end = 1
+    places = built.schedule.semaphores["shim_in_room"].initial
+    assert found["Acquire"] == 2 * (15 + places * (groups + at_the_end))
+    of_a_block = 3 * 2 + 1  # three tiles of K of either operand, the last of which is cut off, and the result
+    assert found["Configure"] == 2 * 15 * of_a_block
 
 
 def op_count(program: MatmulProgram, pipeline: str, device: str) -> int:

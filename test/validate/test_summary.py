@@ -1,6 +1,7 @@
 """Error summaries, the roofline and the fit, on made-up rows whose answers are known."""
 
 import dataclasses
+from math import log
 
 import pytest
 
@@ -9,7 +10,7 @@ import npuflow.pipelines
 from npuflow.errors import UsageError
 from npuflow.target import load_device
 from npuflow.validate.constants import constant, with_constants
-from npuflow.validate.fit import fit
+from npuflow.validate.fit import errors, fit, left_out
 from npuflow.validate.measurements import Measurement
 from npuflow.validate.predict import Prepared, predict_us, prepare
 from npuflow.validate.roofline import fit_rooflines, traffic_bytes
@@ -67,6 +68,21 @@ def test_a_fit_finds_the_constants_that_made_its_rows() -> None:
     assert found.mean_error < 0.02
     assert found.values["control.launch_seconds"] == pytest.approx(60e-6, rel=0.1)
     assert found.values["kernels.external.issue_share"] == pytest.approx(0.1, rel=0.1)
+
+
+def test_what_is_left_out_tells_nothing() -> None:
+    # Five shapes say that the launch takes 60 us; what another one says is not heard where that is judged.
+    truth = with_constants(NPU2, {"control.launch_seconds": 60e-6})
+    rows = []
+    for k in (256, 512, 768, 1024, 1280, 1536):
+        prepared = prepare(dataclasses.replace(ROW, k=k), npuflow.run_pipeline)
+        assert isinstance(prepared, Prepared)
+        time_us = predict_us(prepared, truth) * (1.5 if k == 1536 else 1)
+        rows.append(dataclasses.replace(prepared, row=dataclasses.replace(prepared.row, time_us=time_us)))
+    unseen = left_out(rows, truth, ("control.launch_seconds",), [row.row.k for row in rows])
+    assert unseen[-1] == pytest.approx(-log(1.5), abs=0.001)
+    assert 0 < max(abs(unseen[:-1])) < 0.05
+    assert errors(rows, truth)[:-1] == pytest.approx(0)
 
 
 def test_constants_by_name() -> None:

@@ -40,16 +40,16 @@ class Scheduled:
 
 
 def build_schedule(
-    function: ir.Operation, device: Device, kernel_kind: str = "", *, overlapped: bool = True
+    function: ir.Operation, device: Device, kernel_kind: str = "", *, together: tuple[int, int] | None = None
 ) -> Scheduled:
     """The schedule of a bufferized function; raises InputError, located, for what cannot be scheduled.
 
-    `kernel_kind` is one of the device's, and says how well its matmul kernels do; default: the device's first. Without
-    `overlapped`, a block's descriptors are set up only when the block before is written.
+    `kernel_kind` is one of the device's, and says how well its matmul kernels do; default: the device's first. With
+    `together`, so many rows and columns of blocks are set up ahead; the next only when these are written.
     """
     nest, kernels = read_nest(function)
     reroll(nest)
-    tasks = Tasks(device.dma(3), overlapped)
+    tasks = Tasks(device.dma(3), together)
     shapes = tuple(map(describe_kernel, kernels))
     cycles = {key: kernel_cycles(shape, device, kernel_kind) for key, shape in enumerate(shapes)}
     routes = Routes(nest, device.columns, device.dma(2).channels_out)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from npuflow.schedule.accesses import accesses
@@ -32,11 +33,12 @@ CONTROL = EngineKey(Stage.CONTROL)
 class Tasks:
     """For each L3 transfer, the loop that its task covers (None: the transfer alone).
 
-    Where tasks are not `overlapped`, the control processor sets up a block's only when the one before is written.
+    With `together`, the control processor sets up that many rows and columns of blocks, and waits until they are
+    written before it sets up the next.
     """
 
     dma: DmaEngine
-    overlapped: bool = True
+    together: tuple[int, int] | None = None
     outermost: dict[int, Loop | None] = field(default_factory=dict)
     engines: dict[int, EngineKey] = field(default_factory=dict)
     descriptors: dict[int, int] = field(default_factory=dict)
@@ -86,7 +88,7 @@ class Tasks:
     def _is_alone(self, statement: Transfer, loop: Loop, routes: Routes) -> bool:
         """Whether nothing else in the loop needs the statement's engines, nor a wait for a block's result."""
         transfers = [s for s, _ in walk(loop.body) if isinstance(s, Transfer)]
-        if not self.overlapped and any(s.target.buffer.space == L3 for s in transfers):
+        if self.together is not None and any(s.target.buffer.space == L3 for s in transfers):
             return False
         return sum(self._same_engine(s, statement, routes) for s in transfers) == 1
 
@@ -178,20 +180,58 @@ def _control_body(body: list[Statement], routes: Routes, tasks: Tasks) -> list[S
             for transfer in covered:
                 assert isinstance(transfer, Transfer)
                 steps += _configure(transfer, routes, tasks)
+            blocks = _block_loops(statement)
+            if tasks.together is not None and blocks:
+                block = _control_body(blocks[-1].body, routes, tasks)
+                wait = _wait_for_results(routes, tasks, give_back=True)
+                steps += _in_groups(blocks, tasks.together[-len(blocks) :], block, wait)
+                continue
             inner = _control_body(statement.body, routes, tasks)
-            if not tasks.overlapped and _is_block_loop(statement):
-                inner += _wait_for_results(routes, tasks, give_back=True)
             if inner:
                 steps += inner if statement.grid else [Repeat(statement.counter, statement.trips, tuple(inner))]
     return steps
 
 
-def _is_block_loop(loop: Loop) -> bool:
-    """Whether every iteration writes a result of its own to L3: no other loop in time is around that."""
-    return not loop.grid and any(
+def _block_loops(loop: Loop) -> tuple[Loop, ...]:
+    """The loops over rows and columns of blocks, or over one of the two, if this is the outer one.
+
+    A block writes a result of its own to L3: no other loop in time is around that.
+    """
+    if loop.grid:
+        return ()
+    if _writes_result(loop):
+        return (loop,)
+    inner = loop.body[0] if len(loop.body) == 1 else None
+    return (loop, inner) if isinstance(inner, Loop) and not inner.grid and _writes_result(inner) else ()
+
+
+def _writes_result(loop: Loop) -> bool:
+    """Whether every iteration writes to L3."""
+    return any(
         isinstance(s, Transfer) and s.target.buffer.space == L3 and all(inner.grid for inner in around)
         for s, around in walk(loop.body)
     )
+
+
+def _in_groups(
+    blocks: Sequence[Loop],
+    together: Sequence[int],
+    body: list[Step],
+    wait: list[Step],
+    around: tuple[tuple[str, int], ...] = (),
+) -> list[Step]:
+    """The body for every block, and a wait after each group of them; groups at the far edges are smaller."""
+    if not blocks:
+        for counter, trips in reversed(around):
+            body = [Repeat(counter, trips, tuple(body))]
+        return [*body, *wait]
+    loop, size = blocks[0], together[0]
+    steps: list[Step] = []
+    for groups, trips in ((loop.trips // size, size), (1, loop.trips % size)):
+        if groups and trips:
+            group = _in_groups(blocks[1:], together[1:], body, wait, (*around, (loop.counter, trips)))
+            steps.append(Repeat(f"{loop.counter}_group", groups, tuple(group)))
+    return steps
 
 
 def _configure(transfer: Transfer, routes: Routes, tasks: Tasks) -> list[Step]:

@@ -13,17 +13,20 @@ from npuflow.validate.measurements import Measurement
 from npuflow.validate.vector_designs import is_vector_op
 
 CAST = "fused-cast"
-# Kernels that convert their sum in a phase of its own; a block's descriptors are set up when the block before is
-# written. Not published: inferred, because their times say so (docs/simulator.md).
+# Kernels that convert their sum in a phase of its own.
 DRAIN = "drain"
+# Rows and columns of blocks whose descriptors are set up at a time; the next when these are written. mlir-air's matmuls
+# are compiled with runtime_loop_tiling_sizes=[2, 2]. That kernels of kind `drain` do each block on its own is not
+# published but inferred, because their times say so (docs/simulator.md).
+_TOGETHER = {"external": (2, 2), "direct": (2, 2), CAST: (2, 2), DRAIN: (1, 1)}
 
 
 @dataclass(frozen=True)
 class Design:
     """How one row is built.
 
-    `overlapped` is whether a block's descriptors are set up while the block before is worked on; `cast_elements` are
-    converted by a launch of their own, behind the matmul.
+    `together` is how many rows and columns of blocks are set up at a time, the next when these are written (None: all
+    are set up ahead); `cast_elements` are converted by a launch of their own, behind the matmul.
     """
 
     types: tuple[str, str, str]
@@ -35,7 +38,7 @@ class Design:
     whole_k: bool
     columns_of_b: bool
     depth_result: int
-    overlapped: bool = True
+    together: tuple[int, int] | None = None
     cast_elements: int = 0
 
     @property
@@ -99,7 +102,7 @@ def design_of(row: Measurement) -> Design:
         whole_k,
         "B column-major" in row.note,
         2 if "C double-buffered" in row.note else 1,
-        row.kernel != DRAIN,
+        _TOGETHER.get(row.kernel),
         cast,
     )
 

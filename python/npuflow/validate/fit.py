@@ -18,6 +18,7 @@ _STEP = 0.04
 _SMALL_ERROR = 0.03  # errors below this count by their square, larger ones by their size
 _PRIOR = 0.05  # how much a row-sized error a change by a factor of e costs: keeps what the rows don't tell
 _MOST_CHANGE = 0.5
+_ROUNDS = 20  # of a linear fit
 
 
 @dataclass(frozen=True)
@@ -39,20 +40,53 @@ def fit(
     """Changes the named constants, in proportion, to where the rows' errors are least."""
     start = np.array([log(constant(device, name)) for name in names])
     point = start.copy()
-
-    def at(values: NDArray[np.float64]) -> NDArray[np.float64]:
-        return errors(rows, with_constants(device, {n: exp(v) for n, v in zip(names, values)}))
-
+    at = _errors_at(rows, device, names)
     residual = at(point)
     for round_ in range(rounds):
-        slopes = np.column_stack([(at(point + _STEP * unit) - residual) / _STEP for unit in np.eye(len(names))])
-        change = _step(slopes, residual, point - start)
+        change = _step(_slopes(at, point, residual), residual, point - start)
         point, residual, moved = _search(at, point, residual, change)
         if progress is not None:
             progress(round_, _loss(residual))
         if not moved:
             break
     return Fit({name: exp(value) for name, value in zip(names, point)}, float(np.mean(np.abs(np.expm1(residual)))))
+
+
+def left_out(
+    rows: Sequence[Prepared], device: Device, names: Sequence[str], groups: Sequence[object]
+) -> NDArray[np.float64]:
+    """Every row's error with the constants that rows of other groups tell; `groups` has a row's group.
+
+    Linear around the device's values: right for changes as small as one group's absence makes.
+    """
+    at, point = _errors_at(rows, device, names), np.array([log(constant(device, name)) for name in names])
+    residual = at(point)
+    slopes = _slopes(at, point, residual)
+    found = residual.copy()
+    for group in set(groups):
+        unseen = np.array([other == group for other in groups])
+        away = np.zeros(len(names))
+        for _ in range(_ROUNDS):
+            away += _step(slopes[~unseen], residual[~unseen] + slopes[~unseen] @ away, away)
+        found[unseen] += slopes[unseen] @ away
+    return found
+
+
+Errors = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+
+
+def _errors_at(rows: Sequence[Prepared], device: Device, names: Sequence[str]) -> Errors:
+    """The rows' errors by the logarithms of the named constants."""
+
+    def at(values: NDArray[np.float64]) -> NDArray[np.float64]:
+        return errors(rows, with_constants(device, {n: exp(v) for n, v in zip(names, values)}))
+
+    return at
+
+
+def _slopes(at: Errors, point: NDArray[np.float64], residual: NDArray[np.float64]) -> NDArray[np.float64]:
+    """How the errors change with the logarithm of each constant."""
+    return np.column_stack([(at(point + _STEP * unit) - residual) / _STEP for unit in np.eye(len(point))])
 
 
 def _step(slopes: NDArray[np.float64], residual: NDArray[np.float64], away: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -67,7 +101,7 @@ def _step(slopes: NDArray[np.float64], residual: NDArray[np.float64], away: NDAr
 
 
 def _search(
-    at: Callable[[NDArray[np.float64]], NDArray[np.float64]],
+    at: Errors,
     point: NDArray[np.float64],
     residual: NDArray[np.float64],
     change: NDArray[np.float64],

@@ -52,8 +52,10 @@ class Skipped:
     reason: str
 
 
-def prepare(row: Measurement, run_pipeline: RunPipeline, *, overlapped: bool | None = None) -> Prepared | Skipped:
-    """Compiles a row's design down to its schedule; `overlapped` overrides what the design does."""
+def prepare(
+    row: Measurement, run_pipeline: RunPipeline, *, together: tuple[int, int] | None = None
+) -> Prepared | Skipped:
+    """Compiles a row's design down to its schedule; `together` overrides what the design does."""
     reason = why_unsupported(row)
     if reason is not None:
         return Skipped(row, reason)
@@ -64,21 +66,22 @@ def prepare(row: Measurement, run_pipeline: RunPipeline, *, overlapped: bool | N
             return Prepared(row, device)
         if is_vector_op(row.op):
             return _schedule_bundle(row, device, run_pipeline)
-        return _schedule(row, device, run_pipeline, overlapped)
+        return _schedule(row, device, run_pipeline, together)
     except InputError as error:
         return Skipped(row, str(error).splitlines()[0])
 
 
-def _schedule(row: Measurement, device: Device, run_pipeline: RunPipeline, overlapped: bool | None) -> Prepared:
+def _schedule(
+    row: Measurement, device: Device, run_pipeline: RunPipeline, together: tuple[int, int] | None
+) -> Prepared:
     device.kernel_kind(kind_of(row), _kernel_types(row))
     design = design_of(row)
     shape = device.matmul_shapes(*design.types)[0]
     module = parse(module_text(row, design, (shape.m, shape.n, shape.k)), new_context(), row.id)
     run_pipeline(module, f"{design.pipeline}{{device={device.name}}}")
-    waits_not = design.overlapped if overlapped is None else overlapped
     function = ops_of(module.operation, "func.func")[0]
     with module.context:
-        scheduled = build_schedule(function, device, kind_of(row), overlapped=waits_not)
+        scheduled = build_schedule(function, device, kind_of(row), together=together or design.together)
     return Prepared(row, device, design, scheduled)
 
 
