@@ -110,7 +110,7 @@ def test_elements_that_lie_apart_are_moved_one_by_one() -> None:
     assert vector_cycles(work, (16, 64), TOY) == 16 * 64 // 8 * 4 + 2
 
 
-@pytest.mark.parametrize("name", ["npu1", "npu1-hawk", "npu2", "toy"])
+@pytest.mark.parametrize("name", ["npu1", "npu1-hawk", "npu2", "toy", "toy-patch"])
 def test_every_device_says_how_code_is_written(name: str) -> None:
     unit = load_device(name).vector
     assert unit.kernels[0].kind == "direct"

@@ -26,6 +26,8 @@ from npuflow.target.model import (
 
 TOY = (resources.files("npuflow.target") / "devices" / "toy.toml").read_text()
 
+I8_SHAPE = "m = 4\nn = 8\nk = 8\nmacs_per_cycle = 64\n"
+
 
 def error_of(text: str) -> str:
     with pytest.raises(InputError) as caught:
@@ -38,7 +40,7 @@ def toy_with(old: str, new: str) -> str:
     return TOY.replace(old, new)
 
 
-@pytest.mark.parametrize("name", ["npu1", "npu1-hawk", "npu2", "toy"])
+@pytest.mark.parametrize("name", ["npu1", "npu1-hawk", "npu2", "toy", "toy-patch"])
 def test_shipped_devices_load(name: str) -> None:
     device = load_device(name)
     assert name in device_names()
@@ -73,6 +75,18 @@ def test_every_number_of_a_real_device_has_its_source() -> None:
             derived = key.strip() in ("number", "level", "outer_level", "inner_level", "count", "m", "n", "k")
             if value.strip()[:1].isdigit() and not derived:
                 assert "#" in line, f"{name}: {line}"
+
+
+def test_toy_patch_is_toy_but_for_an_instruction() -> None:
+    toy, patches = load_device("toy"), load_device("toy-patch")
+    (instruction,) = patches.matmul_shapes("i8", "i8", "i32")
+    assert (instruction.m, instruction.patch, instruction.n, instruction.k) == (16, (4, 4), 16, 16)
+    assert all(
+        shape.patch == () for name in ("toy", "npu1", "npu1-hawk", "npu2") for shape in load_device(name).matmuls
+    )
+    told = {"name": toy.name, "description": toy.description, "kernels": toy.kernels}
+    matmuls = (*toy.matmuls[:1], *patches.matmuls[1:])
+    assert dataclasses.replace(patches, matmuls=matmuls, **told) == toy
 
 
 def test_capacity_is_per_core_in_l1_and_per_grid_in_l2() -> None:
@@ -172,6 +186,14 @@ def test_all_errors_of_a_file_at_their_lines() -> None:
         ("lanes = 4\nbytes_per_cycle = 4\nlatency_cycles = 0\nmulticast = true\n\n[[matmuls]]",
          "lanes = 4\nbytes_per_cycle = 4\nlatency_cycles = 0\nmulticast = 1\n\n[[matmuls]]",
          "'links[1].multicast' must be true or false, is 1"),
+        (I8_SHAPE, f"patch = 16\n{I8_SHAPE}", "'matmuls[0].patch' must be a list of whole numbers, is 16; hint: write"),
+        (I8_SHAPE, f"patch = [4.0, 4]\n{I8_SHAPE}", "'matmuls[0].patch' must be a list of whole numbers, is [4.0, 4]"),
+        (I8_SHAPE, f"patch = [2, 4]\n{I8_SHAPE}",
+         "my.toml:142:1: error: a patch of [2, 4] for an instruction of m = 4; hint: say rows and columns"),
+        (I8_SHAPE, f"patch = [4]\n{I8_SHAPE}", "a patch of [4] for an instruction of m = 4"),
+        (I8_SHAPE, f"patch = [-2, -2]\n{I8_SHAPE}", "a patch of [-2, -2] for an instruction of m = 4"),
+        ('acc = "f32"\nm = 4\nn = 8\n', 'acc = "f32"\nm = 4\npatch = [2, 2]\nn = 8\n',
+         "a patch of [2, 2] for code of any shape"),
     ],
 )  # fmt: skip
 def test_wrong_values(old: str, new: str, message: str) -> None:
@@ -293,6 +315,7 @@ lhs = "i8"
 rhs = "i8"
 acc = "i32"
 m = 16
+patch = [4, 4]
 n = 16
 k = 16
 macs_per_cycle = 2048
@@ -308,3 +331,4 @@ def test_a_machine_of_clusters_fits_the_same_classes() -> None:
         ("vector engine", 2, 0),
     ]
     assert device.link(3, 1).multicast
+    assert device.matmul_shapes("i8", "i8", "i32")[0].patch == (4, 4)

@@ -2,7 +2,8 @@
 
 An instruction multiplies m x k by k x n. Loops of the same role are one dimension to it, as long as operands are
 indexed by them alone: pixels of a window are not, since neighbours share what they read. Of those the innermost loop is
-cut into instructions, and window positions repeat them. Everything here reads IR and changes nothing.
+cut into instructions, and window positions repeat them. Where an instruction's m is a patch of pixels (`patches`), the
+two innermost loops are. Everything here reads IR and changes nothing.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from npuflow.core.build import element_type_of
 from npuflow.frontend.bundle import Bundle
 from npuflow.frontend.factors import factors_of
 from npuflow.frontend.linear import Linear, input_count, is_reduction, iterators, linear_maps
+from npuflow.frontend.patches import Extent, image_of_line, patch_count
+from npuflow.target import MatmulShape
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,9 @@ class Products:
     """The loops of a sum of products by role; `single` ones are no part of an instruction, which is repeated for each.
 
     `windowed` are the inputs indexed by sums of loops; `gathered` is the same op once those have been copied so that
-    every loop has a dimension of its own, as in a matmul. `heads` are what factors take that are not bare.
+    every loop has a dimension of its own, as in a matmul. `heads` are what factors take that are not bare. `pixels` are
+    the two innermost m loops, rows and columns of an image, where m isn't one line: one loop, perhaps packed. `taps`
+    are the loops over a window's positions.
     """
 
     types: tuple[str, str, str]
@@ -46,12 +51,37 @@ class Products:
     windowed: tuple[int, ...] = ()
     gathered: Products | None = None
     heads: tuple[Head, ...] = ()
+    pixels: tuple[int, ...] = ()
+    taps: tuple[int, ...] = ()
 
-    def issued(self, tiles: Sequence[int], m: int, n: int, k: int) -> int:
-        """The multiplications that instructions of m x n x k do for a tile, idle ones included."""
-        sizes = (prod(tiles[loop] for loop in loops) for loops in (self.m, self.n, self.k))
-        filled = prod(-(-size // unit) * unit for size, unit in zip(sizes, (m, n, k)))
-        return filled * prod(tiles[loop] for loop in self.single)
+    def issued(self, tiles: Sequence[int], instruction: MatmulShape, *, reshaped: bool = True) -> int:
+        """The multiplications that instructions do for a tile, idle ones included; `reshaped` as of `image`."""
+        if instruction.any_shape:
+            return prod(tiles[loop] for loop in (*self.m, *self.n, *self.k, *self.single))
+        units = instruction.m, instruction.n, instruction.k
+        filled = [-(-prod(tiles[loop] for loop in loops) // u) for loops, u in zip((self.m, self.n, self.k), units)]
+        repeated = set(self.single)
+        if instruction.patch:
+            filled[0] = patch_count(self.image(tiles, instruction, reshaped=reshaped), _extent(instruction))
+            repeated = {*self.m, *self.single} - set(self.pixels or self.m)
+        return prod(filled) * prod(units) * prod(tiles[loop] for loop in repeated)
+
+    def image(self, tiles: Sequence[int], instruction: MatmulShape, *, reshaped: bool = True) -> Extent:
+        """A tile's pixels as rows and columns: as they lie, or, in one line, `reshaped` so that patches are full.
+
+        Windows see their neighbours in the rows above and below, so that only single pixels can be reshaped.
+        """
+        rows, columns = (tiles[loop] for loop in self.pixels) if self.pixels else (prod(tiles[i] for i in self.m), 1)
+        patch = _extent(instruction)
+        if not reshaped or min(rows, columns) > 1 or any(tiles[loop] > 1 for loop in self.taps):
+            return rows, columns
+        line = image_of_line(rows * columns, patch)
+        return line if patch_count(line, patch) < patch_count((rows, columns), patch) else (rows, columns)
+
+
+def _extent(instruction: MatmulShape) -> Extent:
+    rows, columns = instruction.patch
+    return rows, columns
 
 
 def sums_products(op: ir.Operation) -> bool:
@@ -87,12 +117,14 @@ def match_products(op: ir.Operation) -> Products | None:
         return None
     m, n, k = roles
     pixels = [loop for loop in m if loop in windowed]
-    channels = [loop for loop in k if loop not in windowed]
+    is_line = len(m) == 1 or len(m) == len(n) == len(k) == 2  # packing splits each loop into two
+    channels, taps = [[loop for loop in k if (loop in windowed) == is_tap] for is_tap in (False, True)]
     kept = (tuple(pixels[-1:] or m), tuple(n), tuple(channels or k[-1:]))
     types = (factors[0].element_type, factors[1].element_type, str(element_type_of(op.operands[input_count(op)])))
     heads = tuple(Head(maps[factor.inputs[0]], factor.operations) for factor in factors if not factor.is_bare)
-    whole = replace(_with_single(types, (tuple(m), tuple(n), tuple(k)), loops), heads=heads)
-    direct = replace(_with_single(types, kept, loops), heads=heads)
+    image = () if is_line else tuple(m[-2:])
+    whole = replace(_with_single(types, (tuple(m), tuple(n), tuple(k)), loops), heads=heads, pixels=image)
+    direct = replace(_with_single(types, kept, loops), heads=heads, pixels=image, taps=tuple(taps))
     return replace(direct, windowed=inputs, gathered=whole if inputs else None)
 
 

@@ -9,7 +9,7 @@ from importlib import resources
 from npuflow.report.layout import array_layout, memory_maps
 from npuflow.report.model import FunctionReport, Report, SequenceReport
 from npuflow.report.sequences import HEADS, not_added, part_rows, time_text
-from npuflow.report.text import causes_text, largest_losses, text_of, verified_text
+from npuflow.report.text import causes_text, largest_losses, reshape_text, text_of, verified_text
 from npuflow.report.timeline import Timeline, tile_name
 from npuflow.report.words import byte_text, percent, quantity
 from npuflow.simulate.results import Results
@@ -77,6 +77,7 @@ def _facts(report: Report, function: FunctionReport) -> list[tuple[str, str]]:
         ("time", f"{quantity(function.time_us / 1e6, 's')} ({function.cycles} cycles)"),
         ("rate", f"{quantity(function.ops_per_second, 'ops/s')}, {percent(function.efficiency)} of the peak"),
         ("bound by", f"{function.bound_by.value}: without it {percent(function.bound_by_saved_share)} less time"),
+        *(("reshaped", text) for text in reshape_text(function)),
         ("verified", verified_text(function)),
     ]
 

@@ -71,6 +71,7 @@ def _function(function: FunctionReport) -> Json:
         "resources": [asdict(resource) for resource in function.resources],
         "losses": [asdict(loss) for loss in function.losses],
         "occupancy": [asdict(one) for one in function.occupancy],
+        "reshapes": asdict(function.reshapes) if function.reshapes else None,
         "verified": _verified(function.verified),
         "simulated_operations": function.operations,
     }

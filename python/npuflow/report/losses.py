@@ -168,7 +168,9 @@ def with_second_slots(program: Program) -> Program:
 KernelCycles = Callable[[str, int], int]
 
 
-def _with_kernels(function: CompiledFunction, cycles: KernelCycles) -> Program:
+def with_kernels(function: CompiledFunction, cycles: KernelCycles) -> Program:
+    """Kernels that take the cycles said of their name and the cycles they take."""
+
     def change(step: Step) -> Step:
         return replace(step, cycles=cycles(step.kernel, step.cycles)) if isinstance(step, Compute) else step
 
@@ -187,7 +189,7 @@ def _call_cycles(function: CompiledFunction) -> Mapping[str, int]:
 
 def _without_calls(function: CompiledFunction) -> Program:
     calls = _call_cycles(function)
-    return _with_kernels(function, lambda kernel, cycles: cycles - calls[kernel])
+    return with_kernels(function, lambda kernel, cycles: cycles - calls[kernel])
 
 
 def _at_full_rate(function: CompiledFunction) -> Program:
@@ -201,7 +203,7 @@ def _at_full_rate(function: CompiledFunction) -> Program:
         rate = function.device.matmul_shapes(*_three(shape.types))[0].macs_per_cycle
         return min(cycles, calls[kernel] + ceil(shape.macs / rate))
 
-    return _with_kernels(function, fastest)
+    return with_kernels(function, fastest)
 
 
 def _three(types: tuple[str, ...]) -> tuple[str, str, str]:
@@ -211,12 +213,12 @@ def _three(types: tuple[str, ...]) -> tuple[str, str, str]:
 
 def _without_other_kernels(function: CompiledFunction) -> Program:
     has_instruction = function.device.has_instruction
-    return _with_kernels(function, lambda name, cycles: cycles if has_instruction(function.shapes[name].types) else 0)
+    return with_kernels(function, lambda name, cycles: cycles if has_instruction(function.shapes[name].types) else 0)
 
 
 def _with_matmuls_times(function: CompiledFunction, factor: float) -> Program:
     shapes = function.shapes
-    return _with_kernels(function, lambda kernel, cycles: ceil(cycles * factor) if shapes[kernel].macs else cycles)
+    return with_kernels(function, lambda kernel, cycles: ceil(cycles * factor) if shapes[kernel].macs else cycles)
 
 
 def executed_macs(function: CompiledFunction) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from npuflow.report.bounds import OpSizes
 from npuflow.report.losses import executed_macs, measure_losses
 from npuflow.report.model import EngineClass, FunctionReport, ResourceUse, StrategyFields
+from npuflow.report.reshapes import measure_reshapes
 from npuflow.report.traffic import levels_of_traffic, occupancies
 from npuflow.simulate.compiled import CompiledFunction
 from npuflow.simulate.program import Cause
@@ -50,6 +51,7 @@ def report_function(
         occupancy=occupancies(function.program, function.device),
         verified=verified,
         operations=results.operations,
+        reshapes=measure_reshapes(function),
     )
 
 

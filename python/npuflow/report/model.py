@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
+from npuflow.schedule.kernel_cycles import Reshape
 from npuflow.simulate.verify_function import Verified
 
 StrategyFields = Mapping[str, "int | tuple[int, ...]"]
@@ -106,11 +107,19 @@ class Occupancy:
 
 
 @dataclass(frozen=True)
+class Reshapes:
+    """What reshaping lines of pixels to images does: the same schedule's cycles before that, and its kernels."""
+
+    cycles_before: int
+    kernels: Mapping[str, Reshape]
+
+
+@dataclass(frozen=True)
 class FunctionReport:
     """Everything about one function; `peak_ops_per_second` is that of all cores of the device, for its types.
 
     `is_given` says that it came as a schedule and was not compiled; `part_of` names the function whose part it is, and
-    `kinds` then says what it does.
+    `kinds` then says what it does. `reshapes` is None where no kernel's pixels are reshaped.
     """
 
     name: str
@@ -136,6 +145,7 @@ class FunctionReport:
     is_given: bool = False
     part_of: str = ""
     kinds: str = ""
+    reshapes: Reshapes | None = None
 
     @property
     def efficiency(self) -> float:

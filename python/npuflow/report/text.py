@@ -83,6 +83,7 @@ def _function(report: Report, function: FunctionReport) -> Iterator[str]:
     yield _line("time", f"{quantity(function.time_us / 1e6, 's')}, {function.cycles} cycles")
     yield _line("rate", _rate(function))
     yield _line("bound by", _bound(function))
+    yield from (_line("reshaped" if i == 0 else "", text) for i, text in enumerate(reshape_text(function)))
     yield _line("verified", verified_text(function))
     yield ""
     yield from _traffic(function)
@@ -140,6 +141,18 @@ def _bound(function: FunctionReport) -> str:
         shares.append(f"{function.resources[0].name} {percent(function.resources[0].share)}")
     saved = f"without it {percent(function.bound_by_saved_share)} less time"
     return f"{function.bound_by.value}: {saved}; {', '.join(shares)}"
+
+
+def reshape_text(function: FunctionReport) -> Iterator[str]:
+    """What it saves to reshape lines of pixels to images: for the function, then a call of each kernel."""
+    reshapes = function.reshapes
+    if reshapes is None:
+        return
+    before = f"{reshapes.cycles_before} cycles, {reshapes.cycles_before / function.cycles:.2f} times as long"
+    yield f"lines of pixels to images, nothing moves; before, the same tiles took {before}"
+    for kernel, one in reshapes.kernels.items():
+        sizes = f"{_sizes(one.line)} pixels to {_sizes(one.image)}"
+        yield f"{kernel}: {sizes}, a call takes {one.cycles} cycles, {one.cycles_before} before"
 
 
 def verified_text(function: FunctionReport | SequenceReport) -> str:

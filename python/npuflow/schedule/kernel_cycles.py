@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from npuflow.frontend.patches import Extent
 from npuflow.frontend.products import Products
 from npuflow.strategy.matrix_cycles import head_cycles, matrix_cycles
 from npuflow.strategy.vector_cycles import VectorWork, vector_cycles
@@ -27,23 +28,47 @@ class KernelShape:
     products: Products | None = None
     trips: tuple[int, ...] = ()
 
-    def issued_macs(self, instruction: MatmulShape) -> int:
-        """Multiplications that instructions do, idle ones included."""
-        if self.products is None or instruction.any_shape:
+    def issued_macs(self, instruction: MatmulShape, *, reshaped: bool = True) -> int:
+        """Multiplications that instructions do, idle ones included; `reshaped` as of `Products.image`."""
+        if self.products is None:
             return self.macs
-        return self.products.issued(self.trips, instruction.m, instruction.n, instruction.k)
+        return self.products.issued(self.trips, instruction, reshaped=reshaped)
+
+
+@dataclass(frozen=True)
+class Reshape:
+    """A kernel's tile, a `line` of pixels reshaped to an `image` to fill patches; a call's cycles before and after."""
+
+    line: Extent
+    image: Extent
+    cycles_before: int
+    cycles: int
 
 
 def kernel_cycles(shape: KernelShape, device: Device, kind: str = "") -> int:
     """Cycles of one call, entering and leaving included; `kind` is one of the device's kernel kinds."""
     engine = device.engines[0]
     if device.has_instruction(shape.types):
-        return _matmul_cycles(shape, device, kind)
+        return _matmul_cycles(shape, device, kind, reshaped=True)
     return engine.call_cycles if shape.vector is None else vector_cycles(shape.vector, shape.trips, device, kind)
 
 
-def _matmul_cycles(shape: KernelShape, device: Device, kind: str) -> int:
+def reshape_of(shape: KernelShape, device: Device, kind: str = "") -> Reshape | None:
+    """How a kernel's pixels are reshaped to fill its instruction's patches; None where they stay as they lie."""
+    if shape.products is None or not device.has_instruction(shape.types):
+        return None
+    instruction = device.matmul_shapes(*shape.products.types)[0]
+    if not instruction.patch:
+        return None
+    line, image = (shape.products.image(shape.trips, instruction, reshaped=after) for after in (False, True))
+    if line == image:
+        return None
+    cycles_before, cycles = (_matmul_cycles(shape, device, kind, reshaped=after) for after in (False, True))
+    return Reshape(line, image, cycles_before, cycles)
+
+
+def _matmul_cycles(shape: KernelShape, device: Device, kind: str, *, reshaped: bool) -> int:
     lhs, rhs, acc = shape.types
-    issued = shape.issued_macs(device.matmul_shapes(lhs, rhs, acc)[0])
+    issued = shape.issued_macs(device.matmul_shapes(lhs, rhs, acc)[0], reshaped=reshaped)
     heads = head_cycles(shape.products, shape.trips, device) if shape.products else 0
     return matrix_cycles((lhs, rhs, acc), issued, shape.acc_bytes, device, kind) + heads

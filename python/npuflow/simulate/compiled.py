@@ -19,7 +19,7 @@ from npuflow.errors import Diagnostic, InputError, Severity, UsageError, with_hi
 from npuflow.execute.arrays import ELEMENT_TYPES, Array, ArraySpec, Signature
 from npuflow.schedule.describe_kernels import describe_kernel
 from npuflow.schedule.emit import computes
-from npuflow.schedule.kernel_cycles import KernelShape, kernel_cycles
+from npuflow.schedule.kernel_cycles import KernelShape, Reshape, kernel_cycles, reshape_of
 from npuflow.schedule.model import Schedule
 from npuflow.schedule.project_engines import replace_by_schedule
 from npuflow.schedule.read_schedule import kernel_functions_of, read_schedule
@@ -85,6 +85,11 @@ class CompiledFunction:
     def modelled_cycles(self, device: Device) -> Mapping[str, int]:
         """What a call of each kernel that is timed by the model would take on a device."""
         return {name: kernel_cycles(self.shapes[name], device) for name in sorted(self.modelled)}
+
+    def reshapes(self) -> Mapping[str, Reshape]:
+        """The kernels, of those that are timed by the model, whose pixels are reshaped to fill patches."""
+        found = {name: reshape_of(self.shapes[name], self.device) for name in sorted(self.modelled)}
+        return {name: reshape for name, reshape in found.items() if reshape is not None}
 
 
 @dataclass(frozen=True)

@@ -186,7 +186,6 @@ def work_cycles(work: Work, tiles: Sequence[int], device: Device) -> float:
     if products is None or not device.has_instruction(products.types):
         return vector_cycles(work.vector, own, device)
     instruction = device.matmul_shapes(*products.types)[0]
-    unit = (1, 1, 1) if instruction.any_shape else (instruction.m, instruction.n, instruction.k)
     sums = prod(own[loop] for run, is_sum in zip(work.vector.runs, work.vector.sums) if not is_sum for loop in run)
-    issue = matrix_cycles(products.types, products.issued(own, *unit), sums * _ACC_BYTES, device)
+    issue = matrix_cycles(products.types, products.issued(own, instruction), sums * _ACC_BYTES, device)
     return issue + head_cycles(products, own, device)

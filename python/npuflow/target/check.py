@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import prod
 
 from npuflow.target.lines import Path
 from npuflow.target.model import Device
@@ -14,6 +15,7 @@ def problems_of(device: Device) -> Iterator[Problem]:
     """Each contradiction as (where, what, hint)."""
     yield from _level_problems(device)
     yield from _reference_problems(device)
+    yield from _patch_problems(device)
     if ":" in device.name or device.name.endswith(".toml"):
         yield ("name",), f"'name' is '{device.name}'", "a ':' introduces a partial array and .toml a file"
 
@@ -44,3 +46,13 @@ def _reference_problems(device: Device) -> Iterator[Problem]:
         if link.outer_level not in known or link.inner_level not in known:
             what = f"'{link.name}' joins levels {link.outer_level} and {link.inner_level}"
             yield ("links", i), what, hint
+
+
+def _patch_problems(device: Device) -> Iterator[Problem]:
+    for i, shape in enumerate(device.matmuls):
+        path, patch = ("matmuls", i, "patch"), list(shape.patch)
+        if patch and (len(patch) != 2 or min(patch) < 1 or prod(patch) != shape.m):
+            hint = f"say rows and columns of pixels, {shape.m} in all"
+            yield path, f"a patch of {patch} for an instruction of m = {shape.m}", hint
+        elif patch and shape.any_shape:
+            yield path, f"a patch of {patch} for code of any shape", "leave out one of the two"

@@ -100,7 +100,10 @@ class ComputeEngine:
 
 @dataclass(frozen=True, kw_only=True)
 class MatmulShape:
-    """One matrix instruction (or scalar loop nest, `any_shape`) and its rate: D[m,n] += L[m,k] R[k,n]."""
+    """One matrix instruction (or scalar loop nest, `any_shape`) and its rate: D[m,n] += L[m,k] R[k,n].
+
+    Its m are consecutive rows of a matrix, or the pixels of a `patch`: so many rows of so many pixels of an image.
+    """
 
     lhs: str
     rhs: str
@@ -110,6 +113,7 @@ class MatmulShape:
     k: int = at_least(1)
     macs_per_cycle: float = above(0)
     any_shape: bool = False
+    patch: tuple[int, ...] = ()
     note: str = ""
 
     @property

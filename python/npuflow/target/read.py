@@ -61,7 +61,8 @@ class TableReader:
 
     def _value(self, declared: dataclasses.Field[object], wanted: object, value: object, path: Path) -> object:
         if typing.get_origin(wanted) is tuple:
-            return self._tables(typing.get_args(wanted)[0], value, path)
+            owner = typing.get_args(wanted)[0]
+            return self._numbers(value, path) if owner is int else self._tables(owner, value, path)
         assert isinstance(wanted, type), "device classes have plain fields"
         if dataclasses.is_dataclass(wanted):
             return self.table(wanted, value, path)
@@ -72,6 +73,12 @@ class TableReader:
             return tuple(self.table(owner, item, (*path, i)) for i, item in enumerate(value))
         what = f"'{_text(path)}' must be a list of tables, is {value!r}"
         self.error(path, what, f"write [[{_text(path)}]] before each")
+        return ()
+
+    def _numbers(self, value: object, path: Path) -> tuple[int, ...]:
+        if isinstance(value, list) and all(_read_scalar(int, item) is not None for item in value):
+            return tuple(value)
+        self.error(path, f"'{_text(path)}' must be a list of whole numbers, is {value!r}", "write [4, 4], for example")
         return ()
 
     def _scalar(self, declared: dataclasses.Field[object], wanted: type, value: object, path: Path) -> object:

@@ -50,6 +50,7 @@ def _details(device: Device) -> list[str]:
     for shape in device.matmuls:
         types = f"{shape.lhs} x {shape.rhs} -> {shape.acc}"
         size = "any shape" if shape.any_shape else f"{shape.m}x{shape.n}x{shape.k}"
+        size += f" in patches of {shape.patch[0]}x{shape.patch[1]}" if shape.patch else ""
         peak = 2 * shape.macs_per_cycle * device.cores * device.clock_hz / 1e12
         lines.append(f"  matmul   {types:<20} {size:<10} {shape.macs_per_cycle:g} MAC/cycle, {peak:.4g} Tops/s in all")
     return lines
