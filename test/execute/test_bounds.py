@@ -15,6 +15,7 @@ from npuflow.execute.bounds import Bound, BoundKind, bounds_of
 from npuflow.execute.compare import compare
 from npuflow.execute.data import random_arrays
 from npuflow.execute.jit import compile_function
+from npuflow.execute.lowering import NotExecutableError
 from npuflow.execute.numpy_reference import numpy_reference
 from npuflow.execute.programs import MatmulProgram, Tail, Types
 
@@ -216,3 +217,19 @@ def test_numpys_bounds_are_the_derived_ones(types: Types) -> None:
     (expected,) = reference.expected
     ratio = derived.allowed(expected) / reference.bounds[0].allowed(expected)
     assert 0.99 < ratio.min() <= ratio.max() < 1.05
+
+
+def test_what_rounds_too_often_has_no_bound() -> None:
+    # 2^17 additions in bf16, one after the other: errors could grow by exp(2^17 u) = exp(512).
+    total = """
+      func.func @f(%x: tensor<131072xbf16>, %s: tensor<bf16>) -> tensor<bf16> {
+        %r = linalg.generic {indexing_maps = [affine_map<(d) -> (d)>, affine_map<(d) -> ()>],
+          iterator_types = ["reduction"]} ins(%x : tensor<131072xbf16>) outs(%s : tensor<bf16>) {
+        ^bb0(%in: bf16, %out: bf16):
+          %more = arith.addf %out, %in : bf16
+          linalg.yield %more : bf16
+        } -> tensor<bf16>
+        return %r : tensor<bf16>
+      }"""
+    with pytest.raises(NotExecutableError, match=r"by a factor of exp\(51\d\).*; hint: sum in a wider type"):
+        bounds_for(total)

@@ -32,7 +32,7 @@ func.func @backwards(%x: tensor<8xf32>) -> tensor<8xf32> {
 #same = affine_map<(d0) -> (d0)>
 func.func @position(%x: tensor<8xi32>) -> tensor<8xi32> {
   %o = tensor.empty() : tensor<8xi32>
-  // expected-error @below {{linalg.generic computes with the position of an element (linalg.index); hint: give the positions as a tensor operand; a core doesn't know where its tile lies}}
+  // expected-error @below {{linalg.generic computes with the position of an element (linalg.index); hint: run npuflow-normalize-linalg first: it reads them from a tensor where an operand gives the loop's size}}
   %q = linalg.generic {indexing_maps = [#same, #same], iterator_types = ["parallel"]} ins(%x : tensor<8xi32>) outs(%o : tensor<8xi32>) {
   ^bb0(%a: i32, %out: i32):
     %i = linalg.index 0 : index
@@ -88,7 +88,7 @@ func.func @scatter(%x: tensor<4x4xf32>, %o: tensor<7xf32>) -> tensor<7xf32> {
 
 func.func @padding_alone(%x: tensor<8xf32>) -> tensor<10xf32> {
   %zero = arith.constant 0.0 : f32
-  // expected-error @below {{tensor.pad is read by func.return; hint: let linalg ops that are no matmuls read it}}
+  // expected-error @below {{tensor.pad is read by func.return; hint: run npuflow-normalize-linalg first, which computes what others than linalg ops read}}
   %p = tensor.pad %x low[1] high[1] {
   ^bb0(%i: index):
     tensor.yield %zero : f32
@@ -101,7 +101,7 @@ func.func @padding_alone(%x: tensor<8xf32>) -> tensor<10xf32> {
 #same = affine_map<(d0) -> (d0)>
 func.func @padding_by_ones(%x: tensor<8xf32>) -> tensor<10xf32> {
   %one = arith.constant 1.0 : f32
-  // expected-error @below {{tensor.pad adds something else than zeros; hint: pad with a constant zero}}
+  // expected-error @below {{tensor.pad adds something else than zeros; hint: pad with a constant, which npuflow-normalize-linalg makes zeros and a mask}}
   %p = tensor.pad %x low[1] high[1] {
   ^bb0(%i: index):
     tensor.yield %one : f32

@@ -51,7 +51,7 @@ func.func @complex(%a: tensor<8x8xcomplex<f32>>, %c: tensor<8x8xcomplex<f32>>) -
 
 // Every independent error is reported; what lies inside of an unsupported op isn't.
 func.func @unsupported(%a: tensor<8x8xf32>, %b: tensor<1x8x8x4xf32>, %k: tensor<3x3x4x4xf32>, %o: tensor<1x6x6x4xf32>) -> tensor<9x9xf32> {
-  // expected-error @below {{tensor.pad is read by func.return; hint: let linalg ops that are no matmuls read it}}
+  // expected-error @below {{tensor.pad is read by func.return; hint: run npuflow-normalize-linalg first, which computes what others than linalg ops read}}
   %p = tensor.pad %a low[0, 0] high[1, 1] {
   ^bb0(%i: index, %j: index):
     %zero = arith.constant 0.0 : f32
@@ -95,7 +95,7 @@ func.func @and_or(%a: tensor<8x8xi1>, %b: tensor<8x8xi1>, %c: tensor<8x8xi1>) ->
 func.func @position(%a: tensor<8x8xi32>, %c: tensor<8x8xi32>) -> tensor<8x8xi32> {
   %e = tensor.empty() : tensor<8x8xi32>
   %r = linalg.matmul ins(%a, %a : tensor<8x8xi32>, tensor<8x8xi32>) outs(%c : tensor<8x8xi32>) -> tensor<8x8xi32>
-  // expected-error @below {{linalg.generic computes with the position of an element (linalg.index); hint: give the positions as a tensor operand; a core doesn't know where its tile lies}}
+  // expected-error @below {{linalg.generic computes with the position of an element (linalg.index); hint: run npuflow-normalize-linalg first: it reads them from a tensor where an operand gives the loop's size}}
   %t = linalg.generic {indexing_maps = [#same, #same], iterator_types = ["parallel", "parallel"]} ins(%r : tensor<8x8xi32>) outs(%e : tensor<8x8xi32>) {
   ^bb0(%x: i32, %out: i32):
     %i = linalg.index 0 : index

@@ -24,6 +24,7 @@ from npuflow.report.model import Report, SequenceReport
 from npuflow.report.sequences import part_rows
 from npuflow.report.text import text_of
 from npuflow.report.trace import trace_json
+from npuflow.report.words import quantity
 from npuflow.target import load_device
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -184,20 +185,37 @@ def report() -> Report:
 def test_times_are_sums_and_every_part_is_launched(report: Report) -> None:
     (sequence,) = report.sequences
     control = load_device("npu2").control
-    assert sequence.time_us == sum(function.time_us for function in report.functions)
-    assert sequence.cycles == sum(function.cycles for function in report.functions)
+    assert sequence.in_place_us == sum(function.time_us for function in report.functions)
     assert sequence.launch_us == pytest.approx(4 * control.launch_seconds * 1e6)
     assert all(part.time_us > control.launch_seconds * 1e6 for part in sequence.parts)
-    # What is only said, not added: three changes of configuration between four parts.
+    # Three changes between four parts: launches of another program take longer, which is in the time and its cycles.
     assert sequence.relaunch_us == pytest.approx(3 * (control.relaunch_seconds - control.launch_seconds) * 1e6)
-    assert sequence.reconfigure_us == pytest.approx(3 * control.reconfigure_seconds * 1e6)
+    assert sequence.time_us == pytest.approx(sequence.in_place_us + sequence.relaunch_us)
+    more_cycles = sequence.cycles - sum(function.cycles for function in report.functions)
+    assert more_cycles == pytest.approx(sequence.relaunch_us * 1800, abs=1)  # rounded to a cycle of 1.8 GHz
+    # What is only said, not added.
+    assert sequence.reconfigured_us - sequence.in_place_us == pytest.approx(3 * control.reconfigure_seconds * 1e6)
 
 
-def test_texts_name_parts_and_what_is_not_added(report: Report) -> None:
+def test_a_part_that_is_called_again_is_in_place() -> None:
+    p = Program("fourth")
+    x = p.argument(8, 8)
+    square = p.matmul(x, x)
+    (sequence,) = npuflow.compile(p.text(p.matmul(square, square)), device="npu2", split=True).run().sequences
+    assert [part.name for part in sequence.parts] == ["fourth_0", "fourth_0"]
+    assert (sequence.changes, sequence.relaunch_us, sequence.reconfigure_us) == (0, 0, 0)
+    assert sequence.time_us == sequence.in_place_us
+
+
+def test_texts_name_parts_and_what_changes_cost(report: Report) -> None:
     lines = text_of(report).splitlines()
     assert sum(line.startswith("@") for line in lines) == 1
-    assert [line.split()[0] for line in lines[-4:]] == ["block_0", "block_1", "block_2", "block_3"]
-    assert any("14.7 ms if 3 changes load the whole array" in line for line in lines)
+    assert [line.split()[0] for line in lines[-5:]] == ["block_0", "block_1", "block_2", "block_3", "changes"]
+    (sequence,) = report.sequences
+    shares = [float(row[3].removesuffix(" %")) for row in part_rows(sequence)]
+    assert sum(shares) == pytest.approx(100, abs=0.5 * len(shares))  # each rounded to one per cent at worst
+    worst = quantity(sequence.reconfigured_us / 1e6, "s")
+    assert any(f"{worst} if each loads the whole array" in line for line in lines)
     headings = [line.partition("(")[0] for line in text_of(report, details=True).splitlines() if line.startswith("@")]
     assert headings == ["@block", "@block_0", "@block_1", "@block_2", "@block_3"]
 
@@ -207,7 +225,10 @@ def test_json_has_sequences_beside_functions(report: Report) -> None:
     (sequence,) = data["sequences"]
     assert sequence["parts"] == [function["name"] for function in data["functions"]]
     assert {function["part_of"] for function in data["functions"]} == {"block"}
-    assert sequence["time_us"] == pytest.approx(sum(function["time_us"] for function in data["functions"]))
+    in_parts = sum(function["time_us"] for function in data["functions"])
+    assert sequence["in_place_us"] == pytest.approx(in_parts)
+    assert sequence["time_us"] == pytest.approx(in_parts + sequence["relaunch_us"])
+    assert sequence["time_us"] < sequence["reconfigured_us"]
     assert sequence["verified"]["status"] == "skipped"
 
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import npuflow
 from npuflow.execute.operator_chains import AttentionScores, ConvolutionPair
 from npuflow.execute.operator_moves import Cast, Reshaped, Turned
+from npuflow.execute.operator_places import Padded, Place, Placed
 from npuflow.execute.operator_products import Kind, Product
 from npuflow.execute.operator_rows import Centre, Elementwise, Norm, Pairwise, Reduction, Softmax
 from npuflow.execute.operator_steps import NARROWING, Step, is_possible
@@ -239,6 +240,21 @@ def casts(draw: st.DrawFn) -> Cast:
 
 
 @st.composite
+def paddings(draw: st.DrawFn) -> Padded:
+    shape = draw(shapes(1, 4))
+    low, high = (tuple(draw(st.sampled_from([0, 0, 1, 2, 5])) for _ in shape) for _ in range(2))
+    element = draw(st.sampled_from(["i8", "i16", "i32", "bf16", "f32"]))
+    after = draw(st.one_of(st.just(()), tails(element)))
+    return Padded(shape, low, high, draw(st.sampled_from([0, 0, 1, -100])), element, tails=after)
+
+
+@st.composite
+def places(draw: st.DrawFn) -> Placed:
+    element = draw(st.sampled_from(["i8", "i16", "i32", "bf16", "f32"]))
+    return Placed(draw(shapes(1, 4)), draw(st.sampled_from(Place)), element, tails=draw(tails(element)))
+
+
+@st.composite
 def convolution_pairs(draw: st.DrawFn) -> ConvolutionPair:
     channels = tuple(draw(st.integers(1, 17)) for _ in range(3))
     h, w = draw(st.integers(1, 9)), draw(st.integers(1, 9))
@@ -263,6 +279,8 @@ FAMILIES: dict[type[OperatorProgram], st.SearchStrategy[OperatorProgram]] = {
     Turned: transposes(),
     Reshaped: reshapes(),
     Cast: casts(),
+    Padded: paddings(),
+    Placed: places(),
     ConvolutionPair: convolution_pairs(),
     AttentionScores: attention_scores(),
 }

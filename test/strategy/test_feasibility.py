@@ -68,8 +68,8 @@ def test_a_strategy_that_passes_fits(data: st.DataObject) -> None:
         assert all(v.message and v.hint for v in found)
         return
     rows, columns = strategy.grid
-    assert (rows, columns) <= (device.rows, device.columns)
-    assert total_bytes(l1_buffers(problem, strategy)) <= device.capacity_bytes(1, rows, columns)
+    assert all(have <= most for have, most in zip(strategy.array, (device.rows, device.columns)))
+    assert total_bytes(l1_buffers(problem, strategy)) <= device.capacity_bytes(1, *strategy.array)
     assert [t % p for t, p in zip(strategy.tile_l1, strategy.pack)] == [0, 0, 0]
     assert strategy.tile_l2[:2] == (strategy.tile_l1[0] * rows, strategy.tile_l1[1] * columns)
     assert strategy.tile_l2[2] % strategy.tile_l1[2] == 0

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from npuflow.errors import InputError
+from npuflow.errors import InputError, UsageError
 from npuflow.target import device_names, load_device
 from npuflow.target.lines import key_lines
 from npuflow.target.load import parse_device
@@ -148,7 +148,7 @@ def test_a_grid_that_does_not_fit(name: str) -> None:
 
 
 def test_unknown_names_get_the_nearest_three() -> None:
-    with pytest.raises(InputError, match="unknown device 'npu1hawk'; hint: did you mean npu1-hawk, npu1, npu2"):
+    with pytest.raises(UsageError, match="unknown device 'npu1hawk'; hint: did you mean npu1-hawk, npu1, npu2"):
         load_device("npu1hawk")
 
 

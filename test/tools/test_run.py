@@ -59,11 +59,11 @@ def run(*arguments: str, text: str = SMALL, cwd: Path | None = None) -> subproce
         (["run", "-", "--pipeline=npuflow-strem-k"], 2, "did you mean npuflow-stream-k"),
         (["run", "-", "--tile-l2=a,b,c"], 2, "expected an integer"),
         (["run", "missing.mlir"], 1, "no such file"),
-        (["run", "-", "--device=npu9"], 1, "did you mean npu2"),
+        (["run", "-", "--device=npu9"], 2, "did you mean npu2"),
         (["run", "-", "--device=npu2", "--columns=9"], 1, "a grid of 1x9 cores doesn't fit"),
         (["run", "-", "--grid=9,9"], 1, "<stdin>:5:10: error: grid 9x9"),
         (["run", "-", "--pipeline=canonicalize"], 1, "still works on tensor<"),
-        (["devices", "nothing"], 1, "unknown device 'nothing'"),
+        (["devices", "nothing"], 2, "unknown device 'nothing'"),
         (["devices", "--all"], 2, "unknown flag of npuflow devices"),
     ],
 )

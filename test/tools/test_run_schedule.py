@@ -167,7 +167,7 @@ INSIDE = "module @matmul attributes"
         (changed('<"toy", {}>', '<"npu9", {}>'), (), 1, ("error: unknown device 'npu9'", "did you mean npu2")),
         (SCHEDULE, ("--device=npu2",), 1, ("error: @matmul is a schedule for toy, but npu2 is asked for",)),
         (SCHEDULE, ("--columns=1",), 1, ("error: @matmul is a schedule for toy, but toy:1 is asked for",)),
-        (SCHEDULE, ("--device=npu9",), 1, ("error: unknown device 'npu9'",)),
+        (SCHEDULE, ("--device=npu9",), 2, ("error: unknown device 'npu9'",)),
         (SCHEDULE, ("--grid=1,2",), 2, ("--grid would change nothing",)),
         (SCHEDULE, ("--pipeline=npuflow-stream-k",), 2, ("--pipeline would change nothing",)),
         (SCHEDULE, ("--reference=none.mlir",), 1, ("cannot open input file 'none.mlir': no such file",)),

@@ -6,7 +6,7 @@ location; `at(op)` sets both to an op.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Union
 
@@ -169,6 +169,33 @@ def copy_into(source: ir.Value, target: ir.Value) -> ir.Value:
     result = linalg.copy(source, outs=[target])
     del result.owner.attributes["cast"]
     return result
+
+
+def generic_op(
+    inputs: Sequence[ir.Value],
+    outputs: Sequence[ir.Value],
+    maps: Sequence[ir.AffineMap],
+    kinds: Sequence[str],
+    attributes: Mapping[str, ir.Attribute] | None = None,
+) -> ir.Operation:
+    """A `linalg.generic` without a body yet; `kinds` are `parallel` or `reduction`, `attributes` what else it has."""
+    own = {
+        **(attributes or {}),
+        "indexing_maps": ir.ArrayAttr.get([ir.AffineMapAttr.get(map_) for map_ in maps]),
+        "iterator_types": ir.ArrayAttr.get([ir.Attribute.parse(f"#linalg.iterator_type<{kind}>") for kind in kinds]),
+        "operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(inputs), len(outputs)]),
+    }
+    kinds_of_results = [value.type for value in outputs]
+    return ir.Operation.create("linalg.generic", kinds_of_results, [*inputs, *outputs], own, regions=1)
+
+
+def moved(source: ir.Value, target: ir.Value, read: ir.AffineMap, written: ir.AffineMap) -> ir.Value:
+    """A `linalg.generic` that moves what the map `read` finds to where `written` says."""
+    movement = generic_op([source], [target], [read, written], ["parallel"] * written.n_dims)
+    block = movement.regions[0].blocks.append(element_type_of(source), element_type_of(target))
+    with ir.InsertionPoint(block):
+        linalg.YieldOp([block.arguments[0]])
+    return movement.results[0]
 
 
 def zero(element_type: ir.Type) -> ir.Value:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from npuflow.bindings import ir
+from npuflow.errors import InputError, UsageError
 from npuflow.target import DEFAULT_DEVICE, Device, load_device
 
 DEVICE = "npu.device"
@@ -14,13 +15,22 @@ def chosen_device(op: ir.Operation, option: str) -> Device:
 
 
 def recorded_device(op: ir.Operation) -> str | None:
-    """The name in the `npu.device` of `op` or of the nearest op around it."""
+    """The name in the `npu.device` of `op` or of the nearest op around it; raises InputError for an unknown one."""
     at: ir.Operation | None = op.operation
     while at is not None:
         if DEVICE in at.attributes and str(at.attributes[DEVICE]).startswith("#npu.device<"):
-            return str(ir.StringAttr(ir.DynamicAttr(at.attributes[DEVICE]).params[0]).value)
+            return _known(str(ir.StringAttr(ir.DynamicAttr(at.attributes[DEVICE]).params[0]).value))
         at = at.parent.operation if at.parent is not None else None
     return None
+
+
+def _known(name: str) -> str:
+    """A device's name as the IR gives it: if it is wrong, that is the input's fault, not the command's."""
+    try:
+        load_device(name)
+    except UsageError as error:
+        raise InputError(error.diagnostics) from None
+    return name
 
 
 def record_device(op: ir.Operation, device: Device, option: str) -> None:

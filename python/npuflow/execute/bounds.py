@@ -25,10 +25,10 @@ import numpy as np
 import numpy.typing as npt
 
 from npuflow.bindings import ir
-from npuflow.core.passes import ops_of
+from npuflow.core.passes import fail, ops_of
 from npuflow.execute.arrays import FLOAT_FORMATS, Array, is_float, signature_of
 from npuflow.execute.jit import compile_function
-from npuflow.execute.lowering import refusing
+from npuflow.execute.lowering import NotExecutableError, refusing
 from npuflow.execute.majorant import flatten, make_majorant
 from npuflow.execute.rounding import ASSUMED_STEPS, Roundoff, result_roundoffs
 
@@ -69,6 +69,8 @@ class Bound:
 
 
 EXACT = Bound(BoundKind.EXACT)
+# Of what exp() is a 64-bit float, with a factor of two in hand.
+_LARGEST_EXPONENT = 350.0
 
 
 def bounds_of(module: ir.Operation, function: str, inputs: Sequence[Array]) -> list[Bound]:
@@ -82,6 +84,12 @@ def bounds_of(module: ir.Operation, function: str, inputs: Sequence[Array]) -> l
         problem = "memrefs" if any(signature.is_buffer) else _control_flow(flat)
         roundoffs = [] if problem else result_roundoffs(flat)
         problem = problem or make_majorant(flat)
+    worst = max((roundoff.total for roundoff in roundoffs), default=0.0)
+    if worst > _LARGEST_EXPONENT:
+        what = (
+            f"@{function} rounds so often that errors may grow by a factor of exp({worst:.0f}): nothing would be wrong"
+        )
+        raise NotExecutableError(fail(module, what, "sum in a wider type").diagnostics)
     if problem is not None:
         roundoffs = roundoffs or [_assumed_roundoff(spec.element) for spec in signature.observed]
         kinds = zip(signature.observed, roundoffs, strict=True)

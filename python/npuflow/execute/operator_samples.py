@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from npuflow.execute.operator_chains import AttentionScores, ConvolutionPair
 from npuflow.execute.operator_moves import Cast, Reshaped, Turned
+from npuflow.execute.operator_places import Padded, Place, Placed
 from npuflow.execute.operator_products import Kind, Product
 from npuflow.execute.operator_rows import Centre, Elementwise, Norm, Pairwise, Reduction, Softmax
 from npuflow.execute.operator_steps import Step
@@ -52,7 +53,7 @@ class Sample:
 
 def samples() -> tuple[Sample, ...]:
     """All samples, family by family."""
-    found = (*_convolutions(), *_poolings(), *_products(), *_rows(), *_moves(), *_chains())
+    found = (*_convolutions(), *_poolings(), *_products(), *_rows(), *_moves(), *_places(), *_chains())
     order = [family.family for family in families()]
     return tuple(sorted(found, key=lambda sample: order.index(sample.family)))
 
@@ -189,6 +190,16 @@ def _moves() -> Iterator[Sample]:
     )
     for types, tails in casts:
         yield _sample(str(types), *(Cast(s, types, tails) for s in _MATRICES))
+
+
+def _places() -> Iterator[Sample]:
+    awkward = ((37, 41), (1, 1))
+    for element in ("i8", "f32"):
+        for number in (0, 3):
+            whole = Padded((510, 509), (1, 2), (1, 1), number, element)
+            yield _sample(element, whole, *(Padded(s, (3, 0), (0, 2), number, element) for s in awkward))
+        for place in Place:
+            yield _sample(element, *(Placed(s, place, element) for s in ((512, 512), *awkward)))
 
 
 def _chains() -> Iterator[Sample]:

@@ -87,6 +87,23 @@ class Writer:
         self.lines.append(f"{name} = arith.{op} {predicate}, {left}, {right} : {element}")
         return name
 
+    def choose(self, condition: str, left: str, right: str, element: str) -> str:
+        name = self.name()
+        self.lines.append(f"{name} = arith.select {condition}, {left}, {right} : {element}")
+        return name
+
+    def position(self, dim: int) -> str:
+        """Where the loop `dim` of the op around is."""
+        name = self.name()
+        self.lines.append(f"{name} = linalg.index {dim} : index")
+        return name
+
+    def from_position(self, position: str, element: str) -> str:
+        """A position as a number of another type, by way of 32 bits."""
+        name = self.name()
+        self.lines.append(f"{name} = arith.index_cast {position} : index to i32")
+        return self.convert(name, "i32", element)
+
     def constant(self, number: float, element: str) -> str:
         name = self.name()
         text = _float_text(number, element) if is_float(element) else str(int(number))

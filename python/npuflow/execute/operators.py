@@ -93,6 +93,7 @@ def families() -> tuple[type[OperatorProgram], ...]:
     """Every family that tables show and tests draw, in the order in which tables show them."""
     from npuflow.execute.operator_chains import AttentionScores, ConvolutionPair
     from npuflow.execute.operator_moves import Cast, Reshaped, Turned
+    from npuflow.execute.operator_places import Padded, Placed
     from npuflow.execute.operator_products import Product
     from npuflow.execute.operator_rows import Elementwise, Norm, Reduction, Softmax
     from npuflow.execute.operator_windows import Convolution, Pooling
@@ -108,6 +109,8 @@ def families() -> tuple[type[OperatorProgram], ...]:
         Turned,
         Reshaped,
         Cast,
+        Padded,
+        Placed,
         ConvolutionPair,
         AttentionScores,
     )

@@ -29,7 +29,7 @@ def op_problem(op: ir.Operation) -> Problem | None:
 def body_problem(op: ir.Operation) -> Problem | None:
     """What a body does that no core can, as (what, hint)."""
     if ops_of(op, "linalg.index"):
-        hint = "give the positions as a tensor operand; a core doesn't know where its tile lies"
+        hint = "run npuflow-normalize-linalg first: it reads them from a tensor where an operand gives the loop's size"
         return f"{op.name} computes with the position of an element (linalg.index)", hint
     inside = [inner for inner in ops_of(op) if any(isinstance(v.type, ir.ShapedType) for v in inner.operands)]
     if inside:
@@ -75,11 +75,22 @@ def pads_with_zeros(pad: ir.Operation) -> bool:
 def pad_problem(pad: ir.Operation) -> Problem | None:
     """What keeps a `tensor.pad` from being part of how its result is read, as (what, hint)."""
     if not pads_with_zeros(pad):
-        return "tensor.pad adds something else than zeros", "pad with a constant zero"
+        return (
+            "tensor.pad adds something else than zeros",
+            "pad with a constant, which npuflow-normalize-linalg makes zeros and a mask",
+        )
     others = [user for user in users(pad.results[0]) if not is_bundle_op(user) or is_output(user, pad.results[0])]
     if others:
-        return f"tensor.pad is read by {others[0].name}", "let linalg ops that are no matmuls read it"
+        return (
+            f"tensor.pad is read by {others[0].name}",
+            "run npuflow-normalize-linalg first, which computes what others than linalg ops read",
+        )
     return None
+
+
+def is_input(op: ir.Operation, index: int) -> bool:
+    """Whether an op is a linalg.generic that reads operand `index` as an input."""
+    return op.name == "linalg.generic" and index < input_count(op)
 
 
 def is_output(op: ir.Operation, value: ir.Value) -> bool:

@@ -26,7 +26,7 @@ _AROUND = (
 )
 _SUPPORTED = (
     "supported are linalg ops on tensors (matmuls, convolutions, pooling, reductions, elementwise ops, softmax), "
-    "linalg.fill, tensor.pad with zeros in front of them, tensor.expand_shape and tensor.collapse_shape"
+    "linalg.fill, tensor.pad with constants, tensor.expand_shape and tensor.collapse_shape"
 )
 _HINTS = {"func.call": "inline the function first (--inline)"}
 

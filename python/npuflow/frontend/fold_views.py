@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from npuflow.bindings import ir, linalg
+from npuflow.bindings import ir
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.frontend.contraction import is_parallel, match_contraction
+from npuflow.frontend.linear import maps_of
 
 _MAPS = "indexing_maps"
 
@@ -98,6 +99,6 @@ def _gives_sizes(maps: ir.ArrayAttr) -> bool:
 
 def _with_map(op: ir.Operation, index: int, source: ir.AffineMap) -> ir.ArrayAttr:
     """The op's maps where operand `index` is read through a view."""
-    maps = [ir.AffineMapAttr(m).value for m in linalg.get_indexing_maps(op)]
+    maps = maps_of(op)
     maps[index] = _composed(source, maps[index])
     return ir.ArrayAttr.get([ir.AffineMapAttr.get(m) for m in maps])

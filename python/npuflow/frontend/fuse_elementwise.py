@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from npuflow.bindings import bufferization, ir, linalg
-from npuflow.core.build import at, element_type_of, empty, shape_of
+from npuflow.bindings import bufferization, ir
+from npuflow.core.build import at, element_type_of, empty, generic_op, shape_of
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.frontend.contraction import is_elementwise, is_parallel, match_contraction, producer
+from npuflow.frontend.linear import iterators, maps_of
 from npuflow.frontend.upstream import run_upstream
 
 _COSTLY = ("math.", "arith.div", "arith.rem")
@@ -61,7 +62,7 @@ def _pin_repeated(op: ir.Operation) -> Iterator[ir.Operation]:
     """Gives every value that a fused consumer would compute more than once another use."""
     for consumer in ops_of(op, "linalg.generic"):
         inputs = list(consumer.operands)[: -len(consumer.results) or None]
-        maps = [ir.AffineMapAttr(m).value for m in linalg.get_indexing_maps(consumer)]
+        maps = maps_of(consumer)
         for value, map_ in zip(inputs, maps):
             source = producer(value, "linalg.generic")
             if source is not None and is_parallel(source) and _is_repeated(source, consumer, map_):
@@ -98,15 +99,11 @@ def _reads_output(op: ir.Operation) -> bool:
 def _make_output_input(op: ir.Operation) -> None:
     """Lets the op read its output as one more input and write an empty tensor: there is one way to read, then."""
     output = op.operands[len(op.operands) - 1]
-    maps = list(ir.ArrayAttr(op.attributes["indexing_maps"]))
+    maps = maps_of(op)
     block = op.regions[0].blocks[0]
     with at(op):
         target = empty(shape_of(output), element_type_of(output))
-        attributes = dict(op.attributes.items())
-        attributes["indexing_maps"] = ir.ArrayAttr.get([*maps, maps[-1]])
-        attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get([len(op.operands), 1])
-        operands = [*op.operands, target]
-        replacement = ir.Operation.create(op.name, [output.type], operands, attributes, regions=1)
+        replacement = generic_op(op.operands, [target], [*maps, maps[-1]], iterators(op), dict(op.attributes))
         block.add_argument(element_type_of(output), op.location)
     block.append_to(replacement.regions[0])
     op.results[0].replace_all_uses_with(replacement.results[0])

@@ -41,11 +41,17 @@ class Linear:
 
 
 def iterators(op: ir.Operation) -> list[str]:
-    return [str(kind) for kind in ir.ArrayAttr(op.attributes["iterator_types"])]
+    """What each loop is: `parallel` or `reduction`."""
+    return [str(kind).partition("<")[2][:-1] for kind in ir.ArrayAttr(op.attributes["iterator_types"])]
 
 
 def is_reduction(op: ir.Operation, loop: int) -> bool:
-    return "reduction" in iterators(op)[loop]
+    return iterators(op)[loop] == "reduction"
+
+
+def maps_of(op: ir.Operation) -> list[ir.AffineMap]:
+    """The indexing maps as they stand."""
+    return [ir.AffineMapAttr(attribute).value for attribute in linalg.get_indexing_maps(op)]
 
 
 def input_count(op: ir.Operation) -> int:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from npuflow.bindings import arith, ir, linalg, tensor
-from npuflow.core.build import at, dynamic_marker, element_type_of, shape_of, zero
+from npuflow.bindings import arith, ir, tensor
+from npuflow.core.build import at, dynamic_marker, element_type_of, empty, moved, shape_of, zero
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
+from npuflow.frontend.add_inputs import add_inputs
+from npuflow.frontend.bundle_ops import is_input
 from npuflow.frontend.contraction import producer
-
-_MAPS = "indexing_maps"
-_SEGMENTS = "operandSegmentSizes"
+from npuflow.frontend.linear import input_count, maps_of
 
 
 @register_pass
@@ -29,8 +29,8 @@ class MaskPadding(Pass):
         %m = tensor.pad %ones low[1] high[1] { tensor.yield %zero } : tensor<8xi8> to tensor<10xi8>
         %r = linalg.generic ... ins(%p, ..., %m) { %v = select (%mask is 0), %lowest, %in ... }
 
-    with one mask of ones for each padded dimension, indexed as that dimension is. Every user has to be a linalg.generic
-    that reads the padded tensor; else the padding stays as it is.
+    with one mask of ones for each padded dimension, indexed as that dimension is. Who is no linalg.generic that reads
+    the padded tensor, a return for one, gets it from one that does nothing else.
     """
 
     name = "npuflow-mask-padding"
@@ -41,14 +41,9 @@ class MaskPadding(Pass):
             value = _padding_value(pad)
             if value is None or _is_zero(value) or not _is_static(pad):
                 continue
-            uses = [(use.owner.operation, use.operand_number) for use in pad.results[0].uses]
-            other = next((user for user, index in uses if not _reads(user, index)), None)
-            if other is not None:
-                context.remark(
-                    pad, f"padding by {value} stays: {other.name} uses it, which is no linalg.generic's input"
-                )
-                continue
-            _mask(pad, value, list(dict.fromkeys(user for user, _ in uses)))
+            _compute_for_others(pad)
+            users = [use.owner.operation for use in pad.results[0].uses]
+            _mask(pad, value, list(dict.fromkeys(users)))
             context.count("pads masked")
 
 
@@ -78,8 +73,18 @@ def _widths(pad: ir.Operation) -> tuple[list[int], list[int]]:
     return low, high
 
 
-def _reads(user: ir.Operation, index: int) -> bool:
-    return user.name == "linalg.generic" and index < len(user.operands) - len(user.results)
+def _compute_for_others(pad: ir.Operation) -> None:
+    """Lets whoever is no linalg.generic's input read what one makes of the padded tensor, element by element."""
+    padded = pad.results[0]
+    uses = [(use.owner.operation, use.operand_number) for use in padded.uses]
+    others = [(user, index) for user, index in uses if not is_input(user, index)]
+    if not others:
+        return
+    same = ir.AffineMap.get_identity(len(shape_of(padded)))
+    with at(pad, after=True):
+        computed = moved(padded, empty(shape_of(padded), element_type_of(padded)), same, same)
+    for user, index in others:
+        user.operands[index] = computed
 
 
 def _mask(pad: ir.Operation, value: ir.Attribute, users: list[ir.Operation]) -> None:
@@ -116,37 +121,13 @@ def _mask_of(pad: ir.Operation, dimension: int) -> ir.Value:
 
 def _read_masked(op: ir.Operation, padded: ir.Value, masks: dict[int, ir.Value], value: ir.Attribute) -> None:
     """Gives a linalg.generic the masks of every input that is `padded`, and lets its body select."""
-    first_output = len(op.operands) - len(op.results)
-    operands, maps = list(op.operands), [ir.AffineMapAttr(m).value for m in linalg.get_indexing_maps(op)]
-    block = op.regions[0].blocks[0]
-    old_outputs = list(block.arguments)[first_output:]
-    read = [index for index in range(first_output) if operands[index] == padded]
-    extra = list(masks.values()) * len(read)
+    first, maps = input_count(op), maps_of(op)
+    read = [index for index in range(first) if op.operands[index] == padded]
     extra_maps = [ir.AffineMap.get(maps[i].n_dims, 0, [maps[i].results[d]]) for i in read for d in masks]
-    arguments = [block.add_argument(element_type_of(mask), op.location) for mask in extra]
+    block = add_inputs(op, list(masks.values()) * len(read), extra_maps).regions[0].blocks[0]
     for number, index in enumerate(read):
-        own = arguments[number * len(masks) : (number + 1) * len(masks)]
-        _select(block, block.arguments[index], own, value)
-    for old in old_outputs:
-        old.replace_all_uses_with(block.add_argument(old.type, op.location))
-    for _ in old_outputs:
-        block.erase_argument(first_output)
-    _replace(op, operands[:first_output] + extra, operands[first_output:], [*maps[:first_output], *extra_maps])
-
-
-def _replace(op: ir.Operation, inputs: list[ir.Value], outputs: list[ir.Value], input_maps: list[ir.AffineMap]) -> None:
-    """The same linalg.generic with other inputs; its body moves."""
-    output_maps = list(ir.ArrayAttr(op.attributes[_MAPS]))[len(op.operands) - len(outputs) :]
-    attributes = dict(op.attributes.items())
-    attributes[_MAPS] = ir.ArrayAttr.get([*(ir.AffineMapAttr.get(m) for m in input_maps), *output_maps])
-    with at(op):
-        attributes[_SEGMENTS] = ir.DenseI32ArrayAttr.get([len(inputs), len(outputs)])
-        kinds = [result.type for result in op.results]
-        replacement = ir.Operation.create(op.name, kinds, [*inputs, *outputs], attributes, regions=1)
-    op.regions[0].blocks[0].append_to(replacement.regions[0])
-    for old, new in zip(op.results, replacement.results):
-        old.replace_all_uses_with(new)
-    op.erase()
+        begin = first + number * len(masks)
+        _select(block, block.arguments[index], list(block.arguments)[begin : begin + len(masks)], value)
 
 
 def _select(block: ir.Block, read: ir.Value, masks: list[ir.Value], value: ir.Attribute) -> None:

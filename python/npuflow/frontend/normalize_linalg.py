@@ -8,11 +8,13 @@ from npuflow.bindings import ir
 from npuflow.core.passes import Pass, PassContext
 from npuflow.core.registry import register_pass
 from npuflow.frontend.collapse_contractions import CollapseContractions
+from npuflow.frontend.compute_padding import ComputePadding
 from npuflow.frontend.expose_heads import ExposeHeads
 from npuflow.frontend.fold_views import FoldViews
 from npuflow.frontend.fuse_elementwise import FuseElementwise
 from npuflow.frontend.generalize_operators import GeneralizeOperators
 from npuflow.frontend.mask_padding import MaskPadding
+from npuflow.frontend.read_positions import ReadPositions
 from npuflow.frontend.sink_constants import SinkConstants
 from npuflow.frontend.split_reductions import SplitReductions
 from npuflow.frontend.widen_scalars import WidenScalars
@@ -20,11 +22,13 @@ from npuflow.frontend.widen_scalars import WidenScalars
 # Each is a pass of its own, to be run and tested alone.
 STEPS: tuple[Pass, ...] = (
     GeneralizeOperators(),
+    ReadPositions(),
     FoldViews(),
     MaskPadding(),
     FuseElementwise(),
     CollapseContractions(),
     ExposeHeads(),
+    ComputePadding(),
     SinkConstants(),
     SplitReductions(),
     WidenScalars(),
@@ -36,9 +40,9 @@ STEPS: tuple[Pass, ...] = (
 class NormalizeLinalg(Pass):
     """One spelling for every operator: runs the passes that make it, in order.
 
-    They are npuflow-generalize-operators, npuflow-fold-views, npuflow-mask-padding, npuflow-fuse-elementwise,
-    npuflow-collapse-contractions, npuflow-expose-heads, npuflow-sink-constants, npuflow-split-reductions and
-    npuflow-widen-scalars.
+    They are npuflow-generalize-operators, npuflow-read-positions, npuflow-fold-views, npuflow-mask-padding,
+    npuflow-fuse-elementwise, npuflow-collapse-contractions, npuflow-expose-heads, npuflow-compute-padding,
+    npuflow-sink-constants, npuflow-split-reductions and npuflow-widen-scalars.
 
         %bt = linalg.transpose ins(%b : tensor<64x32xf32>) outs(...) permutation = [1, 0]
         %r = linalg.matmul ins(%a, %bt : ...) outs(%f : ...)

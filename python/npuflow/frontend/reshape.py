@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from npuflow.bindings import ir, tensor
-from npuflow.core.build import at, element_type_of, empty, fill, shape_of
+from npuflow.core.build import at, element_type_of, empty, fill, generic_op, shape_of
 from npuflow.frontend.contraction import producer
 
 
@@ -42,15 +42,7 @@ def regroup(
         maps = [
             ir.AffineMap.get(len(sizes), 0, [ir.AffineExpr.get_dim(loop) for loop in grouped[i].loops]) for i in places
         ]
-        attributes = {
-            "indexing_maps": ir.ArrayAttr.get([ir.AffineMapAttr.get(m) for m in maps]),
-            "iterator_types": ir.ArrayAttr.get(
-                [ir.Attribute.parse(f"#linalg.iterator_type<{kind}>") for kind in kinds]
-            ),
-            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(order), 1]),
-        }
-        operands = [values[i] for i in places]
-        made = ir.Operation.create(op.name, [operands[-1].type], operands, attributes, regions=1)
+        made = generic_op([values[i] for i in order], [values[last]], maps, kinds)
     arguments = list(block.arguments)
     for i in places:
         arguments[i].replace_all_uses_with(block.add_argument(arguments[i].type, op.location))

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from math import prod
 
 from npuflow.bindings import arith, ir, linalg, tensor
-from npuflow.core.build import at, element_type_of, empty, fill, shape_of
+from npuflow.core.build import at, element_type_of, empty, fill, generic_op, shape_of
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.frontend.contraction import producer
-from npuflow.frontend.linear import input_count, is_reduction, iterators, linear_maps, loop_extents
+from npuflow.frontend.linear import input_count, is_reduction, iterators, linear_maps, loop_extents, maps_of
 
 # What a sum starts from without changing it; None where what it was to start from may come in again and again.
 _NEUTRAL: dict[str, int | None] = {
@@ -95,7 +95,7 @@ def _is_plain(op: ir.Operation, loop: int) -> bool:
 
 def _split(op: ir.Operation, combiner: ir.Operation, loop: int, parts: int) -> None:
     inputs, loops = input_count(op), len(iterators(op))
-    maps = [ir.AffineMapAttr(m).value for m in linalg.get_indexing_maps(op)]
+    maps = maps_of(op)
     new = ir.AffineExpr.get_dim(loops)
     init = op.operands[inputs]
     element = element_type_of(init)
@@ -111,18 +111,12 @@ def _split(op: ir.Operation, combiner: ir.Operation, loop: int, parts: int) -> N
             wide.append(ir.AffineMap.get(loops + 1, 0, results))
         wide.append(ir.AffineMap.get(loops + 1, 0, [*maps[inputs].results, new]))
         shape = [*shape_of(init), parts]
-        partial = _generic(op, operands, fill(start, empty(shape, element)), wide, [*_kinds(op), _PARALLEL])
+        wide_start = fill(start, empty(shape, element))
+        partial = generic_op(operands, [wide_start], wide, [*iterators(op), "parallel"], dict(op.attributes))
         op.regions[0].blocks[0].append_to(partial.regions[0])
-        total = _combine_parts(op, combiner.name, partial.results[0], init)
+        total = _combine_parts(combiner.name, partial.results[0], init)
     op.results[0].replace_all_uses_with(total)
     op.erase()
-
-
-_PARALLEL, _REDUCTION = "#linalg.iterator_type<parallel>", "#linalg.iterator_type<reduction>"
-
-
-def _kinds(op: ir.Operation) -> list[str]:
-    return [_REDUCTION if is_reduction(op, loop) else _PARALLEL for loop in range(len(iterators(op)))]
 
 
 def _start(combiner: ir.Operation, element: ir.Type, filled: ir.Value) -> ir.Value:
@@ -143,25 +137,12 @@ def _expanded(value: ir.Value, dim: int, parts: int) -> ir.Value:
     return tensor.ExpandShapeOp(kind, value, groups, [], wide).result
 
 
-def _generic(
-    op: ir.Operation, inputs: list[ir.Value], output: ir.Value, maps: list[ir.AffineMap], kinds: list[str]
-) -> ir.Operation:
-    """A linalg.generic without a body yet."""
-    attributes = {
-        **dict(op.attributes.items()),
-        "indexing_maps": ir.ArrayAttr.get([ir.AffineMapAttr.get(m) for m in maps]),
-        "iterator_types": ir.ArrayAttr.get([ir.Attribute.parse(kind) for kind in kinds]),
-        "operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(inputs), 1]),
-    }
-    return ir.Operation.create(op.name, [output.type], [*inputs, output], attributes, regions=1)
-
-
-def _combine_parts(op: ir.Operation, combiner: str, partial: ir.Value, init: ir.Value) -> ir.Value:
+def _combine_parts(combiner: str, partial: ir.Value, init: ir.Value) -> ir.Value:
     """The parts, the last dimension of `partial`, reduced to what they are parts of."""
     rank = len(shape_of(init))
     every = [ir.AffineExpr.get_dim(d) for d in range(rank + 1)]
     maps = [ir.AffineMap.get(rank + 1, 0, every), ir.AffineMap.get(rank + 1, 0, every[:rank])]
-    total = _generic(op, [partial], init, maps, [_PARALLEL] * rank + [_REDUCTION])
+    total = generic_op([partial], [init], maps, ["parallel"] * rank + ["reduction"])
     element = element_type_of(init)
     block = total.regions[0].blocks.append(element, element)
     with ir.InsertionPoint(block):

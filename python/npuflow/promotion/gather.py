@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from npuflow.bindings import ir, linalg
-from npuflow.core.build import allocate, element_type_of
-from npuflow.frontend.linear import is_reduction, iterators, linear_maps, loop_extents
+from npuflow.bindings import ir
+from npuflow.core.build import allocate, element_type_of, moved
+from npuflow.frontend.linear import is_reduction, iterators, linear_maps, loop_extents, maps_of
 from npuflow.frontend.products import match_products
 from npuflow.promotion.shared_slices import L1
 from npuflow.strategy.bundle_strategy import bundle_strategy_of
@@ -19,7 +19,7 @@ def gathers(op: ir.Operation, number: int) -> bool:
 
 def gather(part: ir.Value, op: ir.Operation, number: int) -> ir.Value:
     """`part` of L2 in L1, pixels first, then what is summed; lets `op` index the operand by its loops alone."""
-    maps = [ir.AffineMapAttr(m).value for m in linalg.get_indexing_maps(op)]
+    maps = maps_of(op)
     own = {loop for dim in (linear_maps(op) or [])[number] for loop, _ in dim.terms}
     loops = sorted(own, key=lambda loop: (is_reduction(op, loop), loop))
     sizes = [loop_extents(op)[loop] for loop in loops]
@@ -33,21 +33,8 @@ def gather(part: ir.Value, op: ir.Operation, number: int) -> ir.Value:
     target_map = ir.AffineMap.get_identity(len(loops))
     maps[number] = ir.AffineMap.get(len(iterators(op)), 0, [ir.AffineExpr.get_dim(loop) for loop in loops])
     op.attributes["indexing_maps"] = ir.ArrayAttr.get([ir.AffineMapAttr.get(m) for m in maps])
-    return _copy(part, target, source_map, target_map)
+    return moved(part, target, source_map, target_map)
 
 
 def _composed(expression: ir.AffineExpr, dims: list[ir.AffineExpr]) -> ir.AffineExpr:
     return expression.compose(ir.AffineMap.get(len(dims), 0, dims))
-
-
-def _copy(source: ir.Value, target: ir.Value, source_map: ir.AffineMap, target_map: ir.AffineMap) -> ir.Value:
-    """A linalg.generic that only moves."""
-    maps = ir.ArrayAttr.get([ir.AffineMapAttr.get(source_map), ir.AffineMapAttr.get(target_map)])
-    parallel = ir.Attribute.parse("#linalg.iterator_type<parallel>")
-    kinds = ir.ArrayAttr.get([parallel] * target_map.n_dims)
-    copy = linalg.GenericOp([target.type], [source], [target], maps, kinds)
-    element = element_type_of(source)
-    block = copy.regions[0].blocks.append(element, element)
-    with ir.InsertionPoint(block):
-        linalg.YieldOp([block.arguments[0]])
-    return copy.results[0]

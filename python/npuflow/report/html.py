@@ -8,7 +8,7 @@ from importlib import resources
 
 from npuflow.report.layout import array_layout, memory_maps
 from npuflow.report.model import FunctionReport, Report, SequenceReport
-from npuflow.report.sequences import HEADS, not_added, part_rows, time_text
+from npuflow.report.sequences import HEADS, changes_text, part_rows, time_text
 from npuflow.report.text import causes_text, largest_losses, reshape_text, text_of, verified_text
 from npuflow.report.timeline import Timeline, tile_name
 from npuflow.report.words import byte_text, percent, quantity
@@ -41,7 +41,7 @@ def _sequence(sequence: SequenceReport) -> Json:
     facts = [
         ("split", sequence.reason),
         ("time", time_text(sequence)),
-        ("not added", not_added(sequence)),
+        ("changes", changes_text(sequence)),
         ("verified", verified_text(sequence)),
     ]
     return {

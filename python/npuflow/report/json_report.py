@@ -41,8 +41,9 @@ def _sequence(sequence: SequenceReport) -> Json:
         "cycles": sequence.cycles,
         "changes": sequence.changes,
         "launch_us": sequence.launch_us,
-        "not_added_relaunch_us": sequence.relaunch_us,
-        "not_added_reconfigure_us": sequence.reconfigure_us,
+        "relaunch_us": sequence.relaunch_us,
+        "in_place_us": sequence.in_place_us,
+        "reconfigured_us": sequence.reconfigured_us,
         "verified": _verified(sequence.verified),
     }
 

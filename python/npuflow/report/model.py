@@ -154,11 +154,11 @@ class FunctionReport:
 
 @dataclass(frozen=True)
 class SequenceReport:
-    """A function whose parts run one after the other; times are sums over `parts`, one per call, launches included.
+    """A function whose parts run one after the other: `parts` has one per call, and their times have their launches in.
 
-    `reason` says why it doesn't run as a whole. `relaunch_us` and `reconfigure_us` are not in its time: what launches
-    behind others would take more if each took as long as the device's second launch, and what it would take to load
-    the whole array anew at each of the `changes` from one part to another.
+    `reason` says why it doesn't run as a whole. At each of the `changes` from one part to another the launch takes as
+    long as the device's launch of a second program: `relaunch_us` is what that is more, and in the time.
+    `reconfigure_us`, to load the whole array anew at each of them, is not.
     """
 
     name: str
@@ -168,16 +168,27 @@ class SequenceReport:
     changes: int
     launch_us: float
     relaunch_us: float
+    relaunch_cycles: int
     reconfigure_us: float
     verified: Verified
 
     @property
     def time_us(self) -> float:
-        return sum(part.time_us for part in self.parts)
+        return self.in_place_us + self.relaunch_us
 
     @property
     def cycles(self) -> int:
-        return sum(part.cycles for part in self.parts)
+        return sum(part.cycles for part in self.parts) + self.relaunch_cycles
+
+    @property
+    def in_place_us(self) -> float:
+        """The time if a change of parts took no longer than a launch."""
+        return sum(part.time_us for part in self.parts)
+
+    @property
+    def reconfigured_us(self) -> float:
+        """The time if each change of parts loaded the whole array."""
+        return self.in_place_us + self.reconfigure_us
 
 
 @dataclass(frozen=True)

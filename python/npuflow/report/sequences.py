@@ -22,10 +22,10 @@ def report_sequence(
     verified: Verified,
     device: Device,
 ) -> SequenceReport:
-    """Sums, and what isn't in them."""
-    control, later = device.control, len(parts) - 1
+    """Sums, and what a change from one part to another costs."""
+    control = device.control
     changes = sum(one.name != other.name for one, other in pairwise(parts))
-    more = max(0.0, control.relaunch_seconds - control.launch_seconds)
+    more = changes * max(0.0, control.relaunch_seconds - control.launch_seconds)
     return SequenceReport(
         name=name,
         signature=signature,
@@ -33,14 +33,18 @@ def report_sequence(
         parts=tuple(parts),
         changes=changes,
         launch_us=len(parts) * control.launch_seconds * 1e6,
-        relaunch_us=later * more * 1e6,
+        relaunch_us=more * 1e6,
+        relaunch_cycles=round(more * device.clock_hz),
         reconfigure_us=changes * control.reconfigure_seconds * 1e6,
         verified=verified,
     )
 
 
 def part_rows(sequence: SequenceReport) -> Iterator[tuple[str, ...]]:
-    """The table of parts, under HEADS, in the order of their first calls; numbers are those of all calls together."""
+    """The table of parts, under HEADS, in the order of their first calls; numbers are those of all calls together.
+
+    What launches behind another part take longer has a row of its own.
+    """
     total, calls = max(sequence.time_us, 1e-9), Counter(part.name for part in sequence.parts)
     for part in {part.name: part for part in sequence.parts}.values():
         outer, times = outermost(part), calls[part.name]
@@ -54,6 +58,9 @@ def part_rows(sequence: SequenceReport) -> Iterator[tuple[str, ...]]:
             byte_text(times * outer.write_bytes),
             part.kinds,
         )
+    if sequence.relaunch_us:
+        spent = (quantity(sequence.relaunch_us / 1e6, "s"), percent(sequence.relaunch_us / total))
+        yield ("changes", str(sequence.changes), *spent, "launch", "", "", "another part's launch takes longer")
 
 
 def outermost(part: FunctionReport) -> LevelTraffic:
@@ -63,19 +70,19 @@ def outermost(part: FunctionReport) -> LevelTraffic:
 
 def time_text(sequence: SequenceReport) -> str:
     """The sum, and how much of it launches are."""
-    launches = f"{len(sequence.parts)} launches are {quantity(sequence.launch_us / 1e6, 's')} of it"
+    launching = quantity((sequence.launch_us + sequence.relaunch_us) / 1e6, "s")
+    launches = f"{len(sequence.parts)} launches are {launching} of it"
     return f"{quantity(sequence.time_us / 1e6, 's')}, {sequence.cycles} cycles; {launches}"
 
 
-def not_added(sequence: SequenceReport) -> str:
-    """What comes on top if the parts follow each other less smoothly; empty where the device says nothing about it."""
-    costs = []
+def changes_text(sequence: SequenceReport) -> str:
+    """What a change of parts is taken to cost, and the time if it were less or more; empty where it costs nothing."""
+    others = []
     if sequence.relaunch_us:
-        costs.append(
-            f"{quantity(sequence.relaunch_us / 1e6, 's')} if {len(sequence.parts) - 1} launches are relaunches"
-        )
+        others.append(f"{quantity(sequence.in_place_us / 1e6, 's')} if every part were in place already")
     if sequence.reconfigure_us:
-        costs.append(
-            f"{quantity(sequence.reconfigure_us / 1e6, 's')} if {sequence.changes} changes load the whole array"
-        )
-    return ", ".join(costs)
+        others.append(f"{quantity(sequence.reconfigured_us / 1e6, 's')} if each loads the whole array")
+    if not others:
+        return ""
+    each = quantity(sequence.relaunch_us / sequence.changes / 1e6, "s")
+    return f"{sequence.changes} at {each} more than a launch; the time is {', '.join(others)}"

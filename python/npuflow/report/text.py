@@ -15,7 +15,7 @@ from npuflow.report.model import (
     SequenceReport,
     TensorTraffic,
 )
-from npuflow.report.sequences import HEADS, not_added, part_rows, time_text
+from npuflow.report.sequences import HEADS, changes_text, part_rows, time_text
 from npuflow.report.words import byte_text, percent, quantity
 
 LOSSES_SHOWN = 3
@@ -55,8 +55,8 @@ def _sequence(report: Report, sequence: SequenceReport) -> Iterator[str]:
     yield _line("mapping", f"{report.pipeline.partition('{')[0]}, {_calls(sequence)} one after the other")
     yield _line("split", sequence.reason)
     yield _line("time", time_text(sequence))
-    if not_added(sequence):
-        yield _line("not added", not_added(sequence))
+    if changes_text(sequence):
+        yield _line("changes", changes_text(sequence))
     yield _line("verified", verified_text(sequence))
     yield ""
     rows = [HEADS, *part_rows(sequence)]

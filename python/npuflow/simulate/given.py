@@ -17,7 +17,7 @@ from npuflow.schedule.check_schedule import CheckSchedule
 from npuflow.schedule.emit import ENGINE, EXTENTS
 from npuflow.schedule.read_schedule import kernel_functions_of
 from npuflow.simulate.check_handover import CheckHandover
-from npuflow.target import DEFAULT_DEVICE, Device, load_device
+from npuflow.target import DEFAULT_DEVICE, load_device
 
 
 @dataclass(frozen=True)
@@ -115,11 +115,10 @@ def device_of(schedules: Sequence[ir.Operation], asked: str | None) -> str | Non
     """The device that schedules are for, by name or file; raises where they contradict each other or what is asked."""
     chosen = asked
     for op in schedules:
-        recorded = recorded_device(op)
+        recorded = _recorded(op)
         if recorded is None:
             continue
-        device = _load(recorded, op)
-        if chosen is not None and load_device(chosen) != device:
+        if chosen is not None and load_device(chosen) != load_device(recorded):
             what = f"@{schedule_name(op)} is a schedule for {recorded}, but {chosen} is asked for"
             hint = f"run it with --device={recorded} and all columns, or schedule it for {chosen}"
             if asked is None:
@@ -132,10 +131,10 @@ def device_of(schedules: Sequence[ir.Operation], asked: str | None) -> str | Non
     return chosen
 
 
-def _load(name: str, op: ir.Operation) -> Device:
-    """The device that an op names; what is wrong with the name is said at the op."""
+def _recorded(op: ir.Operation) -> str | None:
+    """The device that an op names, if any; what is wrong with the name is said at the op."""
     try:
-        return load_device(name)
+        return recorded_device(op)
     except InputError as error:
         place = location_of(op)
         raise InputError(

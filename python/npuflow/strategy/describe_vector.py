@@ -110,7 +110,12 @@ def _widest(op: ir.Operation) -> int:
     inner = [child.operation for child in op.regions[0].blocks[0].operations]
     types = [result.type for child in inner for result in child.results if child.name != "arith.constant"]
     types += [element_type_of(value) for value in op.operands]
-    return max(element_bytes(t) for t in types)
+    return max(element_bytes(_stored(t)) for t in types)
+
+
+def _stored(kind: ir.Type) -> ir.Type:
+    """A type, or for positions what a core has them in: its addresses have 32 bits."""
+    return ir.IntegerType.get_signless(32, kind.context) if isinstance(kind, ir.IndexType) else kind
 
 
 def _nodes(op: ir.Operation, first_sum: int) -> tuple[Node, ...]:
@@ -164,4 +169,4 @@ def _type(inner: ir.Operation) -> str:
     factors = [producer(value, *_WIDENING) for value in inner.operands]
     if inner.name in _MULTIPLICATIONS and all(factor is not None for factor in factors):
         return str(factors[0].operands[0].type)  # type: ignore[union-attr]
-    return str(inner.operands[-1].type)
+    return str(_stored(inner.operands[-1].type))

@@ -8,7 +8,7 @@ from functools import cache
 from importlib import resources
 from pathlib import Path
 
-from npuflow.errors import Diagnostic, InputError, Severity, SourceLocation, unknown_name
+from npuflow.errors import Diagnostic, InputError, Severity, SourceLocation, UsageError, unknown_name
 from npuflow.target.check import problems_of
 from npuflow.target.lines import key_lines
 from npuflow.target.model import Device
@@ -33,10 +33,13 @@ def device_names() -> tuple[str, ...]:
 
 
 def load_device(name: str = DEFAULT_DEVICE) -> Device:
-    """The device of that name or file, whole or partial; raises InputError for an unknown name or a wrong file."""
+    """The device of that name or file, whole or partial.
+
+    Raises UsageError for an unknown name, InputError for a wrong file and an array that it doesn't have.
+    """
     match = _PARTIAL.fullmatch(name)
     if match is None:
-        raise InputError(unknown_name("device", name, device_names()))
+        raise UsageError(unknown_name("device", name, device_names()))
     device = _load_whole(match["whole"])
     if match["columns"] is None:
         return device
@@ -49,7 +52,7 @@ def _load_whole(name: str) -> Device:
     if name in device_names():
         return _load_shipped(name)
     if not name.endswith(".toml"):
-        raise InputError(unknown_name("device", name, device_names()) + ", or give a file ending in .toml")
+        raise UsageError(unknown_name("device", name, device_names()) + ", or give a file ending in .toml")
     try:
         text = Path(name).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

@@ -1,0 +1,64 @@
+"""npuflow-compute-padding: a padded tensor that is needed as such is computed by an op of its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from npuflow.bindings import ir, tensor
+from npuflow.core.build import at, element_type_of, empty, moved, shape_of
+from npuflow.core.passes import Pass, PassContext, ops_of
+from npuflow.core.registry import register_pass
+from npuflow.frontend.bundle_ops import is_input, pads_with_zeros
+from npuflow.frontend.contraction import static_matmuls
+
+
+@register_pass
+@dataclass(frozen=True)
+class ComputePadding(Pass):
+    """Puts a linalg.generic between padding by zeros and whoever needs the padded tensor in memory.
+
+    Transfers pad what elementwise ops and those of a bundle read. Results, what matmuls read, reshapes and what is
+    written over are there as a whole: an op moves them, and what that one reads is padded.
+
+        %p = tensor.pad %x low[1] high[2] { tensor.yield %zero } : tensor<5xf32> to tensor<8xf32>
+        return %p
+
+    becomes
+
+        %p = tensor.pad %x low[1] high[2] { tensor.yield %zero } : tensor<5xf32> to tensor<8xf32>
+        %q = linalg.generic {indexing_maps = [(d0, d1) -> (d1), (d0, d1) -> (d0, d1)]} ins(%p : tensor<8xf32>)
+          outs(... : tensor<1x8xf32>) { linalg.yield %in }
+        %r = tensor.collapse_shape %q [[0, 1]] : tensor<1x8xf32> into tensor<8xf32>
+        return %r
+
+    whose loop of one in front keeps MLIR from taking it for a copy that nobody needs.
+    """
+
+    name = "npuflow-compute-padding"
+    group = "frontend"
+
+    def run(self, op: ir.Operation, context: PassContext) -> None:
+        matmuls = {contraction.op for contraction in static_matmuls(op)}
+        for pad in ops_of(op, "tensor.pad"):
+            padded = pad.results[0]
+            uses = [(use.owner.operation, use.operand_number) for use in padded.uses]
+            needing = [(user, i) for user, i in uses if user in matmuls or not is_input(user, i)]
+            if not needing or not pads_with_zeros(pad):
+                continue
+            computed = _computed(pad)
+            for user, index in needing:
+                user.operands[index] = computed
+            context.count("padded tensors computed")
+
+
+def _computed(pad: ir.Operation) -> ir.Value:
+    """The padded tensor, as an op makes it."""
+    padded = pad.results[0]
+    shape, element = shape_of(padded), element_type_of(padded)
+    rank = len(shape)
+    loops = [ir.AffineExpr.get_dim(loop) for loop in range(rank + 1)]
+    read, written = (ir.AffineMap.get(rank + 1, 0, dims) for dims in (loops[1:], loops))
+    with at(pad, after=True):
+        made = moved(padded, empty([1, *shape], element), read, written)
+        groups = [[0, 1], *([d] for d in range(2, rank + 1))] if rank else []
+        return tensor.CollapseShapeOp(padded.type, made, groups).result

@@ -1,0 +1,72 @@
+"""Softmax and norms over all that a tensor has: one group of ops on one tile, which reads each element once."""
+
+from __future__ import annotations
+
+import pytest
+
+import npuflow
+from npuflow.execute.operator_rows import Centre, Norm, Softmax
+from npuflow.execute.operators import OperatorProgram
+from npuflow.execute.programs import Types
+from npuflow.execute.verification import Status
+
+FLOAT, MIXED = Types("f32", "f32"), Types("bf16", "f32")
+
+RMS_OF_ALL = """
+#all = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
+#none = affine_map<(d0, d1, d2) -> ()>
+func.func @rms(%x: tensor<3x5x37xf32>, %weight: tensor<37xf32>) -> tensor<3x5x37xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<3x5x37xf32>
+  %s = tensor.empty() : tensor<f32>
+  %start = linalg.fill ins(%zero : f32) outs(%s : tensor<f32>) -> tensor<f32>
+  %sum = linalg.generic {indexing_maps = [#all, #none], iterator_types = ["reduction", "reduction", "reduction"]}
+    ins(%x : tensor<3x5x37xf32>) outs(%start : tensor<f32>) {
+  ^bb0(%in: f32, %out: f32):
+    %square = arith.mulf %in, %in : f32
+    %more = arith.addf %out, %square : f32
+    linalg.yield %more : f32
+  } -> tensor<f32>
+  %r = linalg.generic {indexing_maps = [#all, #none, affine_map<(d0, d1, d2) -> (d2)>, #all],
+    iterator_types = ["parallel", "parallel", "parallel"]}
+    ins(%x, %sum, %weight : tensor<3x5x37xf32>, tensor<f32>, tensor<37xf32>) outs(%e : tensor<3x5x37xf32>) {
+  ^bb0(%in: f32, %total: f32, %by: f32, %out: f32):
+    %n = arith.constant 555.0 : f32
+    %mean = arith.divf %total, %n : f32
+    %root = math.rsqrt %mean : f32
+    %scaled = arith.mulf %in, %root : f32
+    %weighted = arith.mulf %scaled, %by : f32
+    linalg.yield %weighted : f32
+  } -> tensor<3x5x37xf32>
+  return %r : tensor<3x5x37xf32>
+}
+"""
+
+
+@pytest.mark.parametrize("device", ["toy", "npu1", "npu2"])
+@pytest.mark.parametrize(
+    "program",
+    [
+        Softmax((2048,), 0, FLOAT),
+        Softmax((37,), 0, MIXED, by_name=False),
+        Softmax((1,), 0, FLOAT),
+        Norm((2048,), Centre.RMS, MIXED),
+        Norm((1021,), Centre.LAYER, FLOAT),
+    ],
+    ids=str,
+)
+def test_vectors(program: OperatorProgram, device: str) -> None:
+    check_one_group(program.text(), device)
+
+
+@pytest.mark.parametrize("device", ["toy", "npu1", "npu2"])
+def test_all_dimensions(device: str) -> None:
+    check_one_group(RMS_OF_ALL, device)
+
+
+def check_one_group(text: str, device: str) -> None:
+    # Not in parts: one function, which has one tile of everything.
+    (function,) = npuflow.compile(text, device=device, split=False).run(verify=True).functions
+    assert function.verified.status is Status.OK, function.verified.message
+    outermost = function.traffic[0]
+    assert outermost.read_bytes + outermost.write_bytes == outermost.compulsory_bytes
