@@ -26,6 +26,11 @@ def violations(schedule: Schedule, device: Device, kernels: Mapping[str, int]) -
     return found or _Legality(schedule, device).violations()
 
 
+def lacks_descriptors(schedule: Schedule, device: Device) -> bool:
+    """Whether a DMA engine needs more descriptors than it has."""
+    return bool(_Legality(schedule, device).lacking_descriptors())
+
+
 @dataclass
 class _Legality:
     schedule: Schedule
@@ -34,18 +39,17 @@ class _Legality:
     uses: dict[str, list[Use]] = field(default_factory=dict)
 
     def violations(self) -> list[Violation]:
+        lacking = self.lacking_descriptors()
+        return [*self._channels(), *lacking, *self._granules(), *capacity_violations(self.schedule, self.device)]
+
+    def lacking_descriptors(self) -> list[Violation]:
         for engine in self.schedule.engines.values():
             self.uses[engine.name] = channel_uses(engine, self.schedule, self.device)
             for place in self.schedule.places(engine.span):
                 channel = channel_of(engine, place, self.schedule)
                 if channel is not None:
                     self.channels[channel].append(engine)
-        return [
-            *self._channels(),
-            *self._descriptors(),
-            *self._granules(),
-            *capacity_violations(self.schedule, self.device),
-        ]
+        return list(self._descriptors())
 
     def _channels(self) -> Iterator[Violation]:
         beyond: dict[tuple[int, bool], Channel] = {}
