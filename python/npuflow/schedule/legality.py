@@ -40,7 +40,8 @@ class _Legality:
 
     def violations(self) -> list[Violation]:
         lacking = self.lacking_descriptors()
-        return [*self._channels(), *lacking, *self._granules(), *capacity_violations(self.schedule, self.device)]
+        free = [*self._granules(), *self._zeros()]
+        return [*self._channels(), *lacking, *free, *capacity_violations(self.schedule, self.device)]
 
     def lacking_descriptors(self) -> list[Violation]:
         for engine in self.schedule.engines.values():
@@ -100,6 +101,18 @@ class _Legality:
 
     def _engine_location(self, name: str) -> SourceLocation | None:
         return self.schedule.engines[name].location
+
+    def _zeros(self) -> Iterator[Violation]:
+        """Zeros that no engine of a level inserts are inserted by the simulator as if it did."""
+        for engine in self.schedule.engines.values():
+            zeros = [use.transfer for use in self.uses[engine.name] if use.transfer.access.zeros]
+            channel = channel_of(engine, dict.fromkeys(engine.span, 0), self.schedule) if zeros else None
+            dma = self.device.dma(channel.memory.level) if channel else None
+            if dma is None or dma.pads_with_zeros:
+                continue
+            what = f"'{engine.name}' surrounds '{zeros[0].access.buffer.name}' with zeros, which no {dma.name} inserts"
+            hint = "choose tiles that divide the shape; the simulator inserts them"
+            yield Violation(what, hint, zeros[0].location or engine.location, is_warning=True)
 
     def _granules(self) -> Iterator[Violation]:
         """Bytes that no descriptor can pick are moved by the simulator as if it could."""
