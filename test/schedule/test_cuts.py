@@ -33,10 +33,9 @@ def test_each_way_to_be_cut_off_is_a_pattern_at_each_place(access: Access) -> No
     patterns: dict[int, set[object]] = {row: set() for row in range(OWN["row"])}
     for values in product(*(range(count) for count in RANGES.values())):
         turn = dict(zip(RANGES, map(Affine, values)))
-        left = tuple(
-            tuple(d for d in product(*map(range, access.sizes)) if weight(limit, d) < limit.bound.substitute(turn).constant)
-            for limit in access.limits
-        )
+        bounds = [limit.bound.substitute(turn).constant for limit in access.limits]
+        indices = list(product(*map(range, access.sizes)))
+        left = tuple(tuple(weight(limit, i) < bound for i in indices) for limit, bound in zip(access.limits, bounds))
         patterns[turn["row"].constant].add((turn["part"].constant, left))
     assert cut_patterns(access, LOOPS, PLACES, OWN) == max(map(len, patterns.values()))
 

@@ -23,8 +23,8 @@ class CheckMemory(Pass):
     """Refuses programs whose buffers of one block don't fit L1 or L2 together; changes nothing.
 
     A buffer in L2 counts once for the array, one in L1 once for each core. Buffers of loops that follow each other
-    don't live at the same time, so of those only the largest sum counts. What surrounds a copy from L3 with zeros takes no
-    room where the DMA engines of L2 insert zeros: then no more counts than the tensor in L3 has.
+    don't live at the same time, so of those only the largest sum counts. Zeros around a copy from L3 take no room where
+    the DMA engines of L2 insert zeros: then no more counts than the tensor in L3 has.
 
         %a = memref.alloc() : memref<1024x1024xi32, 2>
 

@@ -3,13 +3,13 @@
 Zeros of a padding come in with the transfer that fills an L2 buffer. Where out-channels of memory tiles insert zeros,
 the buffer needs no room for them: it is as large as the largest of its clipped contents, and each reader inserts the
 zeros of its own piece. What an index of the buffer's part stands for must still be affine in the loop counters, so
-contents begin at a `shift` that is: the first index that any of them has, the first of the tensor, or, of two contents,
-that of each.
+contents begin at a `shift` that is: the first index that any of them has, that of each where there are two, or the
+first of a tensor that is shorter than all of these, which then is stored whole.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from npuflow.schedule.affine import Affine
@@ -19,10 +19,13 @@ from npuflow.schedule.nest import L3, Allocate, BufferInfo, Dimension, Factor, L
 
 @dataclass(frozen=True)
 class _Axis:
-    """A dimension of a part: `size` indices from `shift` on are stored; below `lower` and from `limit` on none exist."""
+    """A dimension of a part: `size` indices from `shift` on are stored.
+
+    Below `lower` and from `limit` on none exist.
+    """
 
     size: int
-    shift: Affine = Affine()
+    shift: Affine
     lower: Affine | None = None
     limit: Affine | None = None
 
@@ -50,34 +53,43 @@ class Clip:
 
     def written(self, divided: Transfer) -> Transfer:
         """The transfer that fills the part, without zeros."""
-        source, dimensions, filled = divided.source, [], _filled_axes(divided, self.part.shape)
+        source, filled = divided.source, _filled_axes(divided, self.part.shape)
+        dimensions = []
         for dimension in divided.dimensions:
-            if dimension.is_limited:
-                axis, (factor,) = self.axes[filled.pop(0)], dimension.factors
-                source = replace(source, offset=source.offset + axis.shift * factor.source_stride)
-                dimension = axis.bounded((replace(factor, size=axis.size),), axis.shift)
-            dimensions.append(in_layout(dimension, True, self._layout()))
-        return replace(divided, source=source, dimensions=self._kept(dimensions), pads=False)
+            if not dimension.is_limited:
+                dimensions.append(dimension)
+                continue
+            axis, (factor,) = self.axes[filled.pop(0)], dimension.factors
+            source = replace(source, offset=source.offset + axis.shift * factor.source_stride)
+            dimensions.append(axis.bounded((replace(factor, size=axis.size),), axis.shift))
+        moved = (in_layout(dimension, True, self._layout()) for dimension in dimensions)
+        return replace(divided, source=source, dimensions=self._kept(moved), pads=False)
 
-    def read(self, local: Transfer) -> Transfer | None:
-        """A transfer from the part to a core, with zeros; None where it goes along several dimensions at once."""
-        begins = self._begins(local.source.offset)
-        found: dict[int, Dimension] = {}
+    def can_read(self, local: Transfer) -> bool:
+        """Whether each dimension of a transfer that is bounded goes along one dimension of the part, and no other."""
+        for dimension in local.dimensions:
+            along = self._along(dimension)
+            is_bounded = any(self.axes[d].is_limited for d in along)
+            if is_bounded and (dimension.is_limited or len(along) > 1):
+                return False
+        return True
+
+    def read(self, local: Transfer) -> Transfer:
+        """A transfer from the part to a core, which inserts the zeros."""
+        begins, layout = self._begins(local.source.offset), self._layout()
+        missing = [d for d, axis in enumerate(self.axes) if axis.is_limited]
         dimensions = []
         for dimension in local.dimensions:
-            along = {d for factor in dimension.factors for d in self._digits(factor) if self.axes[d].is_limited}
-            if len(along) > 1 or (along and (dimension.is_limited or not self._is_plain(dimension))):
-                return None
-            for d in along:
+            bounded = self._along(dimension) & set(missing)
+            for d in bounded:
                 factors = tuple(replace(factor, weight=self._digits(factor).get(d, 1)) for factor in dimension.factors)
-                dimension = found[d] = self.axes[d].bounded(factors, begins[d])
-            dimensions.append(in_layout(dimension, False, self._layout()))
-        for d, axis in enumerate(self.axes):
-            if axis.is_limited and d not in found:
-                dimensions.append(axis.bounded((Factor(1, 1, 1, 1),), begins[d]))
-        strides = row_major(self.shape)
+                dimensions.append(in_layout(self.axes[d].bounded(factors, begins[d]), False, layout))
+                missing.remove(d)
+            if not bounded:
+                dimensions.append(in_layout(dimension, False, layout))
+        dimensions += [self.axes[d].bounded((Factor(1, 1, 1, 1),), begins[d]) for d in missing]
         offset = Affine()
-        for begin, axis, stride in zip(begins, self.axes, strides):
+        for begin, axis, stride in zip(begins, self.axes, row_major(self.shape)):
             offset = offset + (begin - axis.shift) * stride
         source = replace(local.source, offset=offset)
         return replace(local, source=source, dimensions=self._kept(dimensions), pads=True)
@@ -90,9 +102,9 @@ class Clip:
         steps = digits(factor.source_stride, row_major(self.part.shape)) if factor.size > 1 else []
         return {d: step for d, step in enumerate(steps) if step}
 
-    def _is_plain(self, dimension: Dimension) -> bool:
-        """Whether all that steps goes along one dimension."""
-        return len({d for factor in dimension.factors for d in self._digits(factor)}) == 1
+    def _along(self, dimension: Dimension) -> set[int]:
+        """The dimensions of the part that a transfer's dimension steps along."""
+        return {d for factor in dimension.factors for d in self._digits(factor)}
 
     def _begins(self, offset: Affine) -> list[Affine]:
         """An offset in the part as an index of each of its dimensions."""
@@ -103,7 +115,7 @@ class Clip:
             begins = [begin + Affine.counter(name, step) for begin, step in zip(begins, steps)]
         return begins
 
-    def _kept(self, dimensions: Sequence[Dimension]) -> tuple[Dimension, ...]:
+    def _kept(self, dimensions: Iterable[Dimension]) -> tuple[Dimension, ...]:
         needed = (dimension.without_idle_bounds(self.trips) for dimension in dimensions)
         return tuple(d for d in needed if d.extent != 1 or d.is_limited)
 
@@ -122,12 +134,12 @@ def clip_of(buffer: BufferInfo, nest: Nest, part: Part) -> Clip | None:
     if any(bound.counters - known for dimension in limited for bound in dimension.bounds):
         return None
     trips = {s.counter: s.trips for s, _ in walk(nest.body) if isinstance(s, Loop)}
-    axes = [_Axis(size) for size in part.shape]
+    axes = [_Axis(size, Affine()) for size in part.shape]
     for d, dimension in zip(filled, limited):
         axes[d] = _clipped(dimension, trips)
     clip = Clip(part, tuple(axes), trips)
     readers = [s for s, _ in walk(nest.body) if isinstance(s, Transfer) and s.source.buffer is buffer]
-    return clip if all(clip.read(localise(reader, buffer, part)) for reader in readers) else None
+    return clip if all(clip.can_read(localise(reader, buffer, part)) for reader in readers) else None
 
 
 def _filled_axes(writer: Transfer, shape: tuple[int, ...]) -> list[int]:
@@ -159,8 +171,8 @@ def _clipped(dimension: Dimension, trips: Mapping[str, int]) -> _Axis:
     options = [_Axis(last - first, Affine(first), lower, limit)]
     if lower is not None:
         end = Affine(whole) if limit is None else limit
-        options.append(_Axis((end - lower).maximum(trips), lower, lower, limit))
         options += _each_of_two(dimension, lower, end, trips)
+        options.append(_Axis((end - lower).maximum(trips), lower, lower, limit))
     return replace(best := min(options, key=lambda axis: axis.size), size=max(1, best.size))
 
 
@@ -169,10 +181,11 @@ def _each_of_two(dimension: Dimension, lower: Affine, end: Affine, trips: Mappin
     counters = [name for name in lower.counters | end.counters if trips[name] > 1]
     if len(counters) != 1 or trips[counters[0]] != 2:
         return []
-    begins, sizes = [], []
-    for turn in (0, 1):
-        values = {name: Affine(turn) for name in lower.counters | end.counters}
-        begins.append(max(0, lower.substitute(values).constant))
-        sizes.append(min(dimension.extent, end.substitute(values).constant) - begins[-1])
-    shift = Affine.counter(counters[0], begins[1] - begins[0], begins[0])
-    return [_Axis(max(sizes), shift, dimension.lower, dimension.limit)]
+    (counter,) = counters
+    turns = [
+        {name: Affine(turn if name == counter else 0) for name in lower.counters | end.counters} for turn in (0, 1)
+    ]
+    begins = [min(dimension.extent, max(0, lower.substitute(turn).constant)) for turn in turns]
+    ends = [max(b, min(dimension.extent, end.substitute(turn).constant)) for b, turn in zip(begins, turns)]
+    begin, behind = (Affine.counter(counter, both[1] - both[0], both[0]) for both in (begins, ends))
+    return [_Axis(max(e - b for b, e in zip(begins, ends)), begin, begin, behind)]

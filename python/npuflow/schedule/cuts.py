@@ -1,4 +1,4 @@
-"""How many different patterns an access is, counted over loops and places: each way to be cut off at edges is one. Pure."""
+"""How many different patterns an access is: each way to be cut off at edges, in some turns of loops, is one. Pure."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _MOST_TURNS = 1 << 16  # beyond, a limit is taken to cut in one way
 def cut_patterns(access: Access, loops: Mapping[str, int], places: Mapping[str, int], own: Mapping[str, int]) -> int:
     """The patterns of the engine that needs most of them, of like ones with the coordinates `own`.
 
-    Turns of `loops` that leave the same indices share a pattern; those at different `places` never do. Loops further out
-    are taken to stand at their beginning.
+    Turns of `loops` that leave the same indices share a pattern; those at different `places` never do. Loops further
+    out are taken to stand at their beginning.
     """
     used = {name for limit in access.limits for name in limit.bound.counters} - loops.keys() - places.keys()
     spans = [range(own.get(name, 1)) for name in used]

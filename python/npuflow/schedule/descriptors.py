@@ -12,7 +12,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod
 
 from npuflow.schedule import model
 from npuflow.schedule.channels import Channel, channel_of
