@@ -66,13 +66,15 @@ class Clip:
         return replace(divided, source=source, dimensions=self._kept(moved), pads=False)
 
     def can_read(self, local: Transfer) -> bool:
-        """Whether each dimension of a transfer that is bounded goes along one dimension of the part, and no other."""
+        """Whether a transfer goes along each limited dimension of the part with one of its own, and along no other."""
+        bounded: list[int] = []
         for dimension in local.dimensions:
             along = self._along(dimension)
-            is_bounded = any(self.axes[d].is_limited for d in along)
-            if is_bounded and (dimension.is_limited or len(along) > 1):
+            limited = [d for d in along if self.axes[d].is_limited]
+            if limited and (dimension.is_limited or len(along) > 1):
                 return False
-        return True
+            bounded += limited
+        return len(set(bounded)) == len(bounded)
 
     def read(self, local: Transfer) -> Transfer:
         """A transfer from the part to a core, which inserts the zeros."""
