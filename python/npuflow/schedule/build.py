@@ -50,15 +50,14 @@ def build_schedule(
     """
     nest, kernels = read_nest(function)
     reroll(nest)
-    tasks = Tasks(device.dma(3), together)
     shapes = tuple(map(describe_kernel, kernels))
     cycles = {key: kernel_cycles(shape, device, kernel_kind) for key, shape in enumerate(shapes)}
     depths = _depths(nest, kernels)
     routes = Routes(nest, device.columns, device.dma(2).channels_out, device.dma(2).pads_with_zeros)
-    schedule = project(nest, routes, tasks, depths, cycles)
+    schedule = project(nest, routes, Tasks(device.dma(3), together), depths, cycles)
     if routes.has_clips and lacks_descriptors(schedule, device):
-        tasks = Tasks(device.dma(3), overlapped)
-        schedule = project(nest, Routes(nest, device.columns, device.dma(2).channels_out), tasks, depths, cycles)
+        routes = Routes(nest, device.columns, device.dma(2).channels_out)
+        schedule = project(nest, routes, Tasks(device.dma(3), together), depths, cycles)
     assign_addresses(schedule, device)
     return Scheduled(schedule, nest, tuple(kernels), shapes, device, kernel_kind)
 
