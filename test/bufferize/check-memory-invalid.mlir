@@ -41,3 +41,16 @@ func.func @nested(%a: memref<4096xi32>, %n: index) {
   linalg.fill ins(%zero : i32) outs(%around : memref<5120xi32, 2>)
   return
 }
+
+// -----
+
+// Zeros take no room, what they surround does.
+func.func @padded(%a: memref<512x1025xi8>) {
+  %zero = arith.constant 0 : i8
+  // expected-error @below {{L2 of 2 columns needs 524800 bytes, has 524288}}
+  %l2 = memref.alloc() : memref<514x1027xi8, 1>
+  linalg.fill ins(%zero : i8) outs(%l2 : memref<514x1027xi8, 1>)
+  %part = memref.subview %l2[1, 1] [512, 1025] [1, 1] : memref<514x1027xi8, 1> to memref<512x1025xi8, strided<[1027, 1], offset: 1028>, 1>
+  memref.copy %a, %part : memref<512x1025xi8> to memref<512x1025xi8, strided<[1027, 1], offset: 1028>, 1>
+  return
+}

@@ -35,3 +35,13 @@ func.func @last_use(%n: index) {
   linalg.fill ins(%zero : i32) outs(%second : memref<8192xi32, 2>)
   return
 }
+
+// Two columns have 524288 bytes of L2. Zeros around 512 rows of 1000 bytes take no room.
+func.func @padded(%a: memref<512x1000xi8>) {
+  %zero = arith.constant 0 : i8
+  %l2 = memref.alloc() : memref<514x1024xi8, 1>
+  linalg.fill ins(%zero : i8) outs(%l2 : memref<514x1024xi8, 1>)
+  %part = memref.subview %l2[1, 0] [512, 1000] [1, 1] : memref<514x1024xi8, 1> to memref<512x1000xi8, strided<[1024, 1], offset: 1024>, 1>
+  memref.copy %a, %part : memref<512x1000xi8> to memref<512x1000xi8, strided<[1024, 1], offset: 1024>, 1>
+  return
+}

@@ -1,14 +1,17 @@
 // Two blocks of a padded depthwise convolution: parts with halos, zeros at the edges alone, a filter that is a constant.
 // RUN: npuflow-opt %s --npuflow-schedule=device=toy -o - | filecheck %s
 
-// The filter's values stand beside its buffer; each column has 10 of a block's 18 rows, of which neighbours share 2.
+// The filter's values stand beside its buffer; each column has 10 of a block's 18 rows, of which neighbours share 2, and
+// the 16 columns of the image that exist.
 // CHECK-DAG:   contents = memref<3x3x8xi8>, {{.*}}npu.value = @filter_value, role = "constant", {{.*}}sym_name = "filter"
 // CHECK-DAG:   memref.global "private" constant @filter_value
-// CHECK-DAG:   contents = memref<1x10x18x8xi8, 1>, {{.*}}span = ["column"]
+// CHECK-DAG:   contents = memref<1x10x16x8xi8, 1>, {{.*}}span = ["column"]
 
-// Zeros go in where rows or columns of the image end, on either side.
+// The shim sends the rows that exist. Zeros go in on the way out of L2, where rows or columns end, on either side.
 // CHECK:       func.func @shim_out
-// CHECK:       "npu.send"{{.*}}buffer = @arg0{{.*}}limits = {{\[\[}}[{{.*}}zeros = true
+// CHECK:       "npu.send"{{.*}}buffer = @arg0{{.*}}limits = {{\[\[}}[{{.*}}zeros = false
+// CHECK:       func.func @memory_out
+// CHECK:       "npu.send"{{.*}}buffer = @l2_0{{.*}}zeros = true
 // CHECK:       "npu.compute"{{.*}}effects = ["r", "r", "rw"]{{.*}}kind = "window"
 
 #in = affine_map<(n,h,w,c,kh,kw) -> (n, h + kh, w + kw, c)>

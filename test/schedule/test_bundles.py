@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +28,7 @@ from npuflow.simulate.compiled import (
     simulate_function,
 )
 from npuflow.simulate.verify_function import faults
-from npuflow.target import load_device
+from npuflow.target import Device, load_device
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -40,22 +41,26 @@ def compiled(text: str, device: str) -> CompiledFunction:
     return schedule_function(module, function, signature_of(function), load_device(device))
 
 
-def executed(text: str, device: str) -> tuple[CompiledFunction, Execution]:
+def executed(text: str, device: str | Device) -> tuple[CompiledFunction, Execution]:
     """The schedule's functional run, which must give what the program gives; and the schedule must be legal."""
     module = npuflow.parse(text, npuflow.new_context())
     (function,) = ops_of(module.operation, "func.func")
     signature = signature_of(function)
     inputs = random_arrays(signature.inputs, 0)
     expected = compile_function(module.operation, signature.name).run(inputs).results
-    array = schedule_function(module, function, signature, load_device(device))
+    chosen = load_device(device) if isinstance(device, str) else device
+    array = schedule_function(module, function, signature, chosen)
     execution = execute_function(array, inputs)
     assert [str(hazard) for hazard in faults(execution.results)] == []
     for got, wanted in zip(execution.outputs, expected, strict=True):
         np.testing.assert_array_equal(got, wanted)
-    kernels = {name: len(f.regions[0].blocks[0].arguments) for name, f in kernel_functions_of(array.op).items()}
-    wrong = violations(array.schedule, array.device, kernels)
+    wrong = violations(array.schedule, array.device, kernel_arguments(array))
     assert [str(v) for v in wrong if not v.is_warning] == []
     return array, execution
+
+
+def kernel_arguments(array: CompiledFunction) -> dict[str, int]:
+    return {name: len(f.regions[0].blocks[0].arguments) for name, f in kernel_functions_of(array.op).items()}
 
 
 @st.composite
@@ -111,6 +116,8 @@ def test_written_by_hand(name: str, device: str) -> None:
     [
         Window(Axis(31, 3, 1, 1, 1, 1, 1, 4), Axis(9, 3, 2, 1, 1, 1, 2), 8, "h", "c", (4, 8)),
         Window(Axis(40, 3, 1, 1, 1, 1, 1, 32), Axis(5, 1, 1, 1, 0, 0, 5), 3, "h", "h", (4, 8), clamped=True, depth=2),
+        # Two parts along the columns of a grid with one row, where loops of one turn stand in the bounds as well.
+        Window(Axis(13, 2, 3, 2, 3, 0, 3, 2), Axis(1), 1, "h", "h", (1, 2), clamped=True),
         Window(Axis(8, 3, 1, 2, 2, 2, 2, 4), Axis(17, 2, 1, 1, 0, 1, 1, 8), 4, "h", "w", (4, 8), depth=2),
     ],
     ids=str,
@@ -126,10 +133,49 @@ def test_halos_are_fetched_twice_and_zeros_never() -> None:
     row_bytes = 6 * 4
     assert execution.results.traffic["arg0"].read_bytes == (2 * 2 * 6 - 2) * row_bytes
     assert execution.results.traffic["l3_0"].written_bytes == 16 * 6 * 4 * 4
-    sends = [step for engine in array.schedule.engines.values() for step in transfers(engine.program)]
-    (image,) = [send for send in sends if send.access.buffer.name == "arg0"]
-    # Both ends of rows and of columns.
-    assert (len(image.access.limits), image.access.zeros) == (4, True)
+    # Both ends of the rows; columns exist or don't in all turns alike.
+    assert [(len(send.access.limits), send.access.zeros) for send in sends_of("arg0", array)] == [(2, False)]
+    assert [(len(send.access.limits), send.access.zeros) for send in sends_of("l2_0", array)] == [(4, True)]
+
+
+def sends_of(buffer: str, array: CompiledFunction) -> list[Send]:
+    steps = [step for engine in array.schedule.engines.values() for step in transfers(engine.program)]
+    return [step for step in steps if isinstance(step, Send) and step.access.buffer.name == buffer]
+
+
+@pytest.mark.parametrize(
+    ("rows", "held"),
+    [
+        (Axis(7, 3, 1, 1, 1, 1, 7), 7),  # one block: the rows that exist
+        (Axis(8, 3, 1, 1, 1, 1, 4), 5),  # rows 0 to 4 and 3 to 7, each without its end's padding
+        (Axis(12, 3, 1, 1, 1, 1, 4), 6),  # the middle one of three blocks has no padding
+        (Axis(9, 3, 2, 1, 0, 1, 5), 9),  # 5 windows of every other row reach 11 rows, of which 9 exist
+        (Axis(4, 3, 1, 5, 5, 5, 2), 4),  # windows much longer than the image
+    ],
+)
+def test_l2_holds_no_zeros(rows: Axis, held: int) -> None:
+    array, _ = executed(Window(rows, Axis(5, 3, 1, 1, 1, 1, 5), 4, "h", "w", (1, 1), clamped=True).text(), "toy")
+    assert array.schedule.buffers["l2_0"].shape == (held, 5, 4)
+    assert not any(send.access.zeros for send in sends_of("arg0", array))
+    assert all(send.access.zeros for send in sends_of("l2_0", array))
+
+
+def test_where_no_engine_of_l2_inserts_zeros_they_come_with_the_image() -> None:
+    device = load_device("toy")
+    dmas = tuple(replace(dma, pads_with_zeros=False) for dma in device.dmas)
+    window = Window(Axis(7, 3, 1, 1, 1, 1, 7), Axis(5, 3, 1, 1, 1, 1, 5), 4, "h", "w", (1, 1))
+    array, _ = executed(window.text(), replace(device, dmas=dmas))
+    assert array.schedule.buffers["l2_0"].shape == (9, 7, 4)
+    found = [v.what for v in violations(array.schedule, array.device, kernel_arguments(array)) if "zeros" in v.what]
+    assert found == ["'shim_out1' surrounds 'arg0' with zeros, which no shim dma inserts"]
+
+
+def test_more_ways_to_be_cut_off_than_descriptors_leave_the_zeros_in_l2() -> None:
+    # 13 blocks along both dimensions, of 1 result each: 5 ways along each, 25 descriptors to fill a slot.
+    ways = Axis(9, 3, 1, 2, 4, 4, 1)
+    array, _ = executed(Window(ways, ways, 1, "h", "w", (1, 1)).text(), "toy")
+    assert array.schedule.buffers["l2_0"].shape == (5, 5, 1)
+    assert [send.access.zeros for send in sends_of("arg0", array)] == [True]
 
 
 def test_a_slice_ends_where_it_ends_not_where_its_tensor_does() -> None:

@@ -10,6 +10,7 @@ from npuflow.strategy.bundle_shape import (
     Role,
     Spread,
     l1_bytes,
+    l2_bytes,
     l2_descriptors,
 )
 
@@ -47,3 +48,33 @@ def test_the_left_over_piece_of_a_streamed_loop_has_buffers_of_its_own_even_betw
     assert l1_bytes(shape, (1, 1, 5), depths) == 2 * 5 + 4 * 5
     # 10 = 4 + 4 + 2: pieces of 4 and a last one of 2.
     assert l1_bytes(shape, (1, 1, 4), depths) == 2 * (4 + 2) + 4 * (4 + 2)
+
+
+def window(size: int, dilation: int, results: int) -> BundleShape:
+    """Three taps over a vector of `size`, for `results` of them and 8 channels: what is missing is zeros."""
+    dims = (Linear(((0, 1), (2, dilation))), COLUMN)
+    image, result = (
+        BundleTensor("in", Role.INPUT, dims, (size, 8), 1),
+        BundleTensor("out", Role.OUTPUT, dims[1:], (8,), 1),
+    )
+    return BundleShape((results, 8, 3), 2, (), (image, result), (), pads_streamed=False)
+
+
+def test_zeros_take_no_room_where_the_dma_of_l2_inserts_them() -> None:
+    shape, spread, depths = window(10, 5, 10), Spread((1, 1), 0, 1), Depths(2, 2, 1)
+    # 10 results reach over 20 elements, 4 over 14: 10 exist. One result reaches over 11.
+    assert l2_bytes(shape, (10, 8, 3), spread, depths, 1) == 2 * 20 * 8 + 8
+    assert l2_bytes(shape, (10, 8, 3), spread, depths, 1, clips=True) == 2 * 10 * 8 + 8
+    assert l2_bytes(shape, (4, 8, 3), spread, depths, 1, clips=True) == 2 * 10 * 8 + 8
+    assert l2_bytes(window(12, 5, 12), (1, 8, 3), spread, depths, 1, clips=True) == 2 * 11 * 8 + 8
+
+
+def test_blocks_that_edges_cut_off_take_descriptors_of_their_own() -> None:
+    spread, depths = Spread((1, 1), 0, 1), Depths(2, 2, 1)
+    # 2 slots, filled and emptied; a result of 1 slot. Whole, in two halves, and of many blocks those at the edges.
+    for tile, ways in ((10, 1), (5, 2), (1, 3 + 10)):
+        shape = window(10, 5, 10)
+        expected = 2 * 2 * min(ways, -(-10 // tile)) + 2
+        assert l2_descriptors(shape, spread, depths, 1, 1, clipped=(tile, 8, 3)) == expected
+    assert l2_descriptors(window(100, 1, 100), spread, depths, 1, 1, clipped=(10, 8, 3)) == 2 * 2 * 3 + 2
+    assert l2_descriptors(window(100, 1, 98), spread, depths, 1, 1, clipped=(7, 8, 3)) == 2 * 2 + 2

@@ -11,6 +11,7 @@ from npuflow.core.options import option
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.dialect.device import chosen_device
+from npuflow.frontend.contraction import producer
 from npuflow.target import Device
 
 _LEVELS = {1: "L2", 2: "L1"}
@@ -22,7 +23,8 @@ class CheckMemory(Pass):
     """Refuses programs whose buffers of one block don't fit L1 or L2 together; changes nothing.
 
     A buffer in L2 counts once for the array, one in L1 once for each core. Buffers of loops that follow each other
-    don't live at the same time, so of those only the largest sum counts.
+    don't live at the same time, so of those only the largest sum counts. Zeros around a copy from L3 take no room where
+    the DMA engines of L2 insert zeros: then no more counts than the tensor in L3 has.
 
         %a = memref.alloc() : memref<1024x1024xi32, 2>
 
@@ -46,6 +48,8 @@ def _check(function: ir.Operation, space: int, level: str, device: Device, conte
     number = 3 - space
     have = device.capacity_bytes(number, device.rows, device.columns)
     need, buffers = _peak(function, space)
+    if need > have and number == 2 and device.dma(number).pads_with_zeros:
+        need -= sum(map(_padding_bytes, buffers))
     if need <= have:
         return
     largest = sorted(buffers, key=_bytes, reverse=True)
@@ -103,3 +107,24 @@ def _is_alloc(op: ir.Operation, space: int) -> bool:
 def _bytes(op: ir.Operation) -> int:
     kind = ir.MemRefType(op.results[0].type)
     return element_bytes(kind.element_type) * prod(kind.shape)
+
+
+def _padding_bytes(op: ir.Operation) -> int:
+    """How much of a buffer is zeros whatever is copied into it: what the tensor it comes from is smaller by."""
+    users = [use.owner.operation for use in op.results[0].uses]
+    parts = [view.results[0] for view in users if view.name == "memref.subview"]
+    into = [use.owner.operation for part in parts for use in part.uses if use.owner.operation.name == "memref.copy"]
+    writers = [copy for copy in into if copy.operands[1] in parts]
+    if len(writers) != 1 or not any(user.name == "linalg.fill" for user in users):
+        return 0
+    kind, tensor = ir.MemRefType(op.results[0].type), ir.MemRefType(_root(writers[0].operands[0]).type)
+    if memory_space_of(tensor) or tensor.rank != kind.rank:
+        return 0
+    stored = prod(min(size, exists) for size, exists in zip(kind.shape, tensor.shape))
+    return _bytes(op) - element_bytes(kind.element_type) * stored
+
+
+def _root(value: ir.Value) -> ir.Value:
+    """The buffer that a view is of."""
+    view = producer(value, "memref.subview", "memref.cast")
+    return value if view is None else _root(view.operands[0])

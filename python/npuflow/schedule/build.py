@@ -9,6 +9,7 @@ from npuflow.frontend.contraction import STRATEGY
 from npuflow.schedule.addresses import assign_addresses
 from npuflow.schedule.describe_kernels import describe_kernel
 from npuflow.schedule.kernel_cycles import KernelShape, kernel_cycles
+from npuflow.schedule.legality import lacks_descriptors
 from npuflow.schedule.model import Schedule
 from npuflow.schedule.nest import L3, Kernel, Nest, Transfer, walk
 from npuflow.schedule.project import kernel_name, project
@@ -49,11 +50,14 @@ def build_schedule(
     """
     nest, kernels = read_nest(function)
     reroll(nest)
-    tasks = Tasks(device.dma(3), together)
     shapes = tuple(map(describe_kernel, kernels))
     cycles = {key: kernel_cycles(shape, device, kernel_kind) for key, shape in enumerate(shapes)}
-    routes = Routes(nest, device.columns, device.dma(2).channels_out)
-    schedule = project(nest, routes, tasks, _depths(nest, kernels), cycles)
+    depths = _depths(nest, kernels)
+    routes = Routes(nest, device.columns, device.dma(2).channels_out, device.dma(2).pads_with_zeros)
+    schedule = project(nest, routes, Tasks(device.dma(3), together), depths, cycles)
+    if routes.has_clips and lacks_descriptors(schedule, device):
+        routes = Routes(nest, device.columns, device.dma(2).channels_out)
+        schedule = project(nest, routes, Tasks(device.dma(3), together), depths, cycles)
     assign_addresses(schedule, device)
     return Scheduled(schedule, nest, tuple(kernels), shapes, device, kernel_kind)
 

@@ -4,7 +4,7 @@
   one for each slot that it addresses, and for each place that it goes through one after the other.
 - Loops around a transfer that move its place in a slot become dimensions of its pattern, or the descriptor's iteration;
   where neither is left, each turn has descriptors of its own (`patterns.fit`).
-- A pattern that is cut off at an edge in some turns of a loop is two patterns: the whole one and the cut one.
+- A pattern that is cut off at an edge in some turns of a loop is several patterns: one for each way to be cut (`cuts`).
 - A shim's descriptors are set up by the control processor, task by task: a channel needs as many as a task takes, times
   the tasks that wait in its queue. Loops outside of a task cost nothing.
 """
@@ -12,10 +12,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod
 
 from npuflow.schedule import model
 from npuflow.schedule.channels import Channel, channel_of
+from npuflow.schedule.cuts import cut_patterns
 from npuflow.schedule.model import Schedule
 from npuflow.schedule.patterns import Fit, fit
 from npuflow.schedule.violations import PlacedStep
@@ -36,7 +36,8 @@ class Use:
 def channel_uses(engine: model.Engine, schedule: Schedule, device: Device) -> list[Use]:
     """The descriptors of one engine of this kind, per transfer; none for cores and the control processor."""
     channel = channel_of(engine, dict.fromkeys(engine.span, 0), schedule)
-    return _Counter(schedule, device, channel).uses(engine) if channel else []
+    own = {name: schedule.extents[name] for name in engine.span}
+    return _Counter(schedule, device, channel, own).uses(engine) if channel else []
 
 
 @dataclass
@@ -44,11 +45,11 @@ class _Counter:
     schedule: Schedule
     device: Device
     channel: Channel
+    own: dict[str, int]
 
     def uses(self, engine: model.Engine) -> list[Use]:
         found: list[Use] = []
-        own = dict.fromkeys(engine.span, 1)
-        self._collect(engine.program, PlacedStep(model.Configure(0), {}, own), 1, found)
+        self._collect(engine.program, PlacedStep(model.Configure(0), {}, {}), 1, found)
         return found
 
     def _collect(self, steps: tuple[model.Step, ...], around: PlacedStep, queued: int, found: list[Use]) -> None:
@@ -79,9 +80,8 @@ class _Counter:
         pattern = self.device.dma(self.channel.memory.level).pattern
         one = self._fit([(t, s) for t, s in moved if s], access, buffer.element_bytes)
         alone = fit(tuple(zip(access.sizes, access.strides)), buffer.element_bytes, pattern)
-        places = prod(around.coordinates.values())
-        cut = sum(1 for limit in access.limits if limit.bound.counters & around.counters.keys())
-        count = one.descriptors * self._slots(access, buffer, around) * places * 2**cut * queued
+        patterns = cut_patterns(access, around.counters, around.coordinates, self.own)
+        count = one.descriptors * self._slots(access, buffer, around) * patterns * queued
         return Use(step, count, one.is_sub_granule or alone.is_sub_granule)
 
     def _fit(self, loops: list[tuple[int, int]], access: model.Access, element_bytes: int) -> Fit:
@@ -91,5 +91,6 @@ class _Counter:
 
     def _slots(self, access: model.Access, buffer: model.Buffer, around: PlacedStep) -> int:
         """A slot's number is counted modulo the depth; where a loop moves it, all slots are in use."""
-        moves = any(c % buffer.depth for name, c in access.slot.terms if around.ranges.get(name, 2) > 1)
+        ranges = {**around.ranges, **dict.fromkeys(self.own, 1)}
+        moves = any(c % buffer.depth for name, c in access.slot.terms if ranges.get(name, 2) > 1)
         return buffer.depth if moves else 1

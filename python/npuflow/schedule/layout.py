@@ -154,7 +154,7 @@ def divide(transfer: Transfer, buffer: BufferInfo, part: Part) -> Transfer:
     dimensions = []
     for number, dimension in enumerate(transfer.dimensions):
         own = axis.divide(dimension) if axis is not None and number == axis.dimension else dimension
-        dimensions.append(_in_part(own, inward, layout))
+        dimensions.append(in_layout(own, inward, layout))
     if axis is not None:
         outer = replace(outer, offset=outer.offset + Affine.counter(part.coordinate, axis.distance))
     inner = replace(inner, offset=layout.offset(inner.offset))
@@ -200,7 +200,7 @@ class _Axis:
         return Dimension(factors, limit, lower)
 
 
-def _in_part(dimension: Dimension, inward: bool, layout: Relayout) -> Dimension:
+def in_layout(dimension: Dimension, inward: bool, layout: Relayout) -> Dimension:
     """The dimension with its strides in the part."""
     factors = []
     for f in dimension.factors:
@@ -217,6 +217,6 @@ def localise(transfer: Transfer, buffer: BufferInfo, part: Part) -> Transfer:
     end = transfer.target if outward else transfer.source
     dropped = Affine(0, tuple(t for t in end.offset.terms if t[0] == part.coordinate and part.axis is not None))
     end = replace(end, offset=layout.offset(end.offset - dropped))
-    dimensions = tuple(_in_part(dimension, outward, layout) for dimension in transfer.dimensions)
+    dimensions = tuple(in_layout(dimension, outward, layout) for dimension in transfer.dimensions)
     ends = (transfer.source, end) if outward else (end, transfer.target)
     return replace(transfer, source=ends[0], target=ends[1], dimensions=dimensions)

@@ -26,6 +26,11 @@ def violations(schedule: Schedule, device: Device, kernels: Mapping[str, int]) -
     return found or _Legality(schedule, device).violations()
 
 
+def lacks_descriptors(schedule: Schedule, device: Device) -> bool:
+    """Whether a DMA engine needs more descriptors than it has."""
+    return bool(_Legality(schedule, device).lacking_descriptors())
+
+
 @dataclass
 class _Legality:
     schedule: Schedule
@@ -34,18 +39,18 @@ class _Legality:
     uses: dict[str, list[Use]] = field(default_factory=dict)
 
     def violations(self) -> list[Violation]:
+        lacking = self.lacking_descriptors()
+        free = [*self._granules(), *self._zeros()]
+        return [*self._channels(), *lacking, *free, *capacity_violations(self.schedule, self.device)]
+
+    def lacking_descriptors(self) -> list[Violation]:
         for engine in self.schedule.engines.values():
             self.uses[engine.name] = channel_uses(engine, self.schedule, self.device)
             for place in self.schedule.places(engine.span):
                 channel = channel_of(engine, place, self.schedule)
                 if channel is not None:
                     self.channels[channel].append(engine)
-        return [
-            *self._channels(),
-            *self._descriptors(),
-            *self._granules(),
-            *capacity_violations(self.schedule, self.device),
-        ]
+        return list(self._descriptors())
 
     def _channels(self) -> Iterator[Violation]:
         beyond: dict[tuple[int, bool], Channel] = {}
@@ -96,6 +101,18 @@ class _Legality:
 
     def _engine_location(self, name: str) -> SourceLocation | None:
         return self.schedule.engines[name].location
+
+    def _zeros(self) -> Iterator[Violation]:
+        """Zeros that no engine of a level inserts are inserted by the simulator as if it did."""
+        for engine in self.schedule.engines.values():
+            zeros = [use.transfer for use in self.uses[engine.name] if use.transfer.access.zeros]
+            channel = channel_of(engine, dict.fromkeys(engine.span, 0), self.schedule) if zeros else None
+            dma = self.device.dma(channel.memory.level) if channel else None
+            if dma is None or dma.pads_with_zeros:
+                continue
+            what = f"'{engine.name}' surrounds '{zeros[0].access.buffer.name}' with zeros, which no {dma.name} inserts"
+            hint = "choose tiles that divide the shape; the simulator inserts them"
+            yield Violation(what, hint, zeros[0].location or engine.location, is_warning=True)
 
     def _granules(self) -> Iterator[Violation]:
         """Bytes that no descriptor can pick are moved by the simulator as if it could."""

@@ -51,6 +51,15 @@ class Dimension:
         """What decides which indices exist."""
         return tuple(bound for bound in (self.lower, self.limit) if bound is not None)
 
+    def without_idle_bounds(self, trips: Mapping[str, int]) -> Dimension:
+        """The dimension without bounds that no step of a loop reaches."""
+        limit, lower = self.limit, self.lower
+        if limit is not None and limit.minimum(trips) >= self.extent:
+            limit = None
+        if lower is not None and lower.maximum(trips) <= 0:
+            lower = None
+        return Dimension(self.factors, limit, lower)
+
     def substitute(self, values: Mapping[str, Affine]) -> Dimension:
         """The dimension with counters replaced in what bounds it."""
         limit = None if self.limit is None else self.limit.substitute(values)

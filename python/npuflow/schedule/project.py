@@ -117,7 +117,7 @@ class _Projection:
             depth = self.depths.get(buffer.name, 1)
             if buffer.space == L2:
                 part = self.routes.part(buffer)
-                self.schedule.add_buffer(self._buffer(buffer, 2, (part.coordinate,), part.shape, depth))
+                self.schedule.add_buffer(self._buffer(buffer, 2, (part.coordinate,), self.routes.shape(buffer), depth))
             else:
                 self.schedule.add_buffer(self._buffer(buffer, 1, (ROW, COLUMN), buffer.shape, depth))
             self._add_ring(buffer, depth)

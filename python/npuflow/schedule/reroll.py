@@ -26,17 +26,8 @@ def _drop_idle_limits(body: list[Statement], trips: dict[str, int]) -> None:
         if isinstance(statement, Loop):
             _drop_idle_limits(statement.body, trips)
         elif isinstance(statement, Transfer):
-            dimensions = tuple(_without_idle_bounds(dimension, trips) for dimension in statement.dimensions)
+            dimensions = tuple(dimension.without_idle_bounds(trips) for dimension in statement.dimensions)
             body[index] = replace(statement, dimensions=tuple(d for d in dimensions if d.extent != 1 or d.is_limited))
-
-
-def _without_idle_bounds(dimension: Dimension, trips: dict[str, int]) -> Dimension:
-    limit, lower = dimension.limit, dimension.lower
-    if limit is not None and limit.minimum(trips) >= dimension.extent:
-        limit = None
-    if lower is not None and lower.maximum(trips) <= 0:
-        lower = None
-    return replace(dimension, limit=limit, lower=lower)
 
 
 def _reroll_body(body: list[Statement], fresh_counters: Iterator[str]) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from npuflow.errors import Diagnostic, InputError, Severity
 from npuflow.schedule.affine import Affine
+from npuflow.schedule.clip import Clip, clip_of
 from npuflow.schedule.lanes import Lanes, assign_lanes
 from npuflow.schedule.layout import Part, divide, localise, part_of
 from npuflow.schedule.model import Stage
@@ -52,21 +53,26 @@ def _route(transfer: Transfer, sender: EngineKey, receiver: EngineKey, kind: str
 class Routes:
     """The routes of a nest, the parts of its L2 buffers, and how many memory tiles serve the rows.
 
-    The array has so many `columns`, and each memory tile so many `channels_out`.
+    The array has so many `columns`, and each memory tile so many `channels_out`; `clips` says that these insert zeros.
     """
 
     nest: Nest
     columns: int
     channels_out: int
+    clips: bool = False
     parts: dict[int, Part] = field(default_factory=dict)
     lanes: Lanes = field(init=False)
+    _clips: dict[int, Clip] = field(default_factory=dict)
     _routes: dict[int, Route] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         transfers = [s for s, _ in walk(self.nest.body) if isinstance(s, Transfer)]
         for end in (end for t in transfers for end in (t.source, t.target)):
             if end.buffer.space == L2 and id(end.buffer) not in self.parts:
-                self.parts[id(end.buffer)] = part_of(end.buffer, self.nest)
+                part = self.parts[id(end.buffer)] = part_of(end.buffer, self.nest)
+                clip = clip_of(end.buffer, self.nest, part) if self.clips else None
+                if clip is not None:
+                    self._clips[id(end.buffer)] = clip
         self.lanes = assign_lanes(self.nest, self.parts, self.channels_out)
         for transfer in transfers:
             self._routes[id(transfer)] = self._route(transfer)
@@ -79,8 +85,17 @@ class Routes:
     def of(self, transfer: Transfer) -> Route:
         return self._routes[id(transfer)]
 
+    @property
+    def has_clips(self) -> bool:
+        return bool(self._clips)
+
     def part(self, buffer: BufferInfo) -> Part:
         return self.parts[id(buffer)]
+
+    def shape(self, buffer: BufferInfo) -> tuple[int, ...]:
+        """What a slot of an L2 buffer holds in each place."""
+        clip = self._clips.get(id(buffer))
+        return self.part(buffer).shape if clip is None else clip.shape
 
     def _route(self, transfer: Transfer) -> Route:
         source, target = transfer.source.buffer, transfer.target.buffer
@@ -88,12 +103,16 @@ class Routes:
         if way == (L3, L2):
             lane = self._lane(target)
             divided = divide(transfer, target, self.part(target))
+            clip = self._clips.get(id(target))
+            divided = divided if clip is None else clip.written(divided)
             return _route(
                 divided, EngineKey(Stage.SHIM_OUT, lane), EngineKey(Stage.MEMORY_IN, lane), f"l3_to_l2_lane{lane}"
             )
         if way == (L2, L1):
             lane = self._lane(source)
             local = localise(transfer, source, self.part(source))
+            clip = self._clips.get(id(source))
+            local = local if clip is None else clip.read(local)
             sender = EngineKey(Stage.MEMORY_OUT, lane)
             alone = self.span(sender) == (COLUMN,) and local.source.offset.coefficient(ROW) != 0
             stream = f"l2_to_l1_lane{lane}" + ("_each" if alone else "")

@@ -85,12 +85,15 @@ def smallest_tile_fits(shape: BundleShape, device: Device) -> bool:
 
 
 def fits(shape: BundleShape, tiles: tuple[int, ...], spread: Spread, depths: Depths, device: Device) -> bool:
+    """Whether a tile fits L1, and its block L2: with the zeros around it, or clipped where L2's DMA inserts them."""
+    if l1_bytes(shape, tiles, depths) > device.capacity_bytes(1, 1, 1):
+        return False
     serving, dma = row_tiles(spread.grid[0], device.columns), device.dma(2)
-    return (
-        l1_bytes(shape, tiles, depths) <= device.capacity_bytes(1, 1, 1)
-        and l2_bytes(shape, tiles, spread, depths, serving) <= device.capacity_bytes(2, 1, 1)
-        and l2_descriptors(shape, spread, depths, serving, dma.descriptor_groups)
-        <= dma.descriptors // dma.descriptor_groups
+    groups, have = dma.descriptor_groups, device.capacity_bytes(2, 1, 1)
+    return any(
+        l2_bytes(shape, tiles, spread, depths, serving, clipped is not None) <= have
+        and l2_descriptors(shape, spread, depths, serving, groups, clipped) <= dma.descriptors // groups
+        for clipped in ((None, tiles) if dma.pads_with_zeros else (None,))
     )
 
 

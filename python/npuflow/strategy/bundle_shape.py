@@ -41,6 +41,10 @@ class BundleTensor:
         """What a tile touches of it, halo included."""
         return prod(dim.extent(tiles) for dim in self.dims) * self.element_bytes
 
+    def stored_bytes(self, tiles: Tiles) -> int:
+        """What a tile touches of what exists: without the zeros around it."""
+        return prod(min(dim.extent(tiles), size) for dim, size in zip(self.dims, self.shape)) * self.element_bytes
+
     def l1_bytes(self, tiles: Tiles) -> int:
         """What a tile takes in L1."""
         if not self.gathered:
@@ -154,8 +158,10 @@ def _with_left_over(shape: BundleShape, tensor: BundleTensor, tile_bytes: int, t
     return total
 
 
-def l2_bytes(shape: BundleShape, tiles: Tiles, spread: Spread, depths: Depths, row_tiles: int) -> int:
-    """What the fullest memory tile holds; `row_tiles` of them serve the rows."""
+def l2_bytes(
+    shape: BundleShape, tiles: Tiles, spread: Spread, depths: Depths, row_tiles: int, clips: bool = False
+) -> int:
+    """What the fullest memory tile holds; `row_tiles` of them serve the rows. Clipped, it holds no zeros of inputs."""
     column = spread.column(tiles)
     total = 0
     for tensor in shape.tensors:
@@ -163,29 +169,45 @@ def l2_bytes(shape: BundleShape, tiles: Tiles, spread: Spread, depths: Depths, r
             continue
         slots = depths.l2 if tensor.role is Role.INPUT else depths.result
         by_rows = tensor.role is Role.INPUT and tensor.follows(spread.rows) and not tensor.follows(spread.columns)
-        share = tensor.bytes(tiles) * (spread.grid[0] // row_tiles) if by_rows else tensor.bytes(column)
+        size = tensor.stored_bytes if clips and tensor.role is Role.INPUT else tensor.bytes
+        share = size(tiles) * (spread.grid[0] // row_tiles) if by_rows else size(column)
         total += slots * _with_left_over(shape, tensor, share, tiles)
     return total
 
 
-def l2_descriptors(shape: BundleShape, spread: Spread, depths: Depths, row_tiles: int, groups: int) -> int:
+def l2_descriptors(
+    shape: BundleShape, spread: Spread, depths: Depths, row_tiles: int, groups: int, clipped: Tiles | None = None
+) -> int:
     """The descriptors of a memory tile, of which its channels in turn have a group each: those of the fullest group.
 
     Each slot takes one to be filled and one for each part that it is emptied in: what follows the rows is handed to
-    every row of cores, or gathered from each, on its own. What only follows the rows has channels of its own.
+    every row of cores, or gathered from each, on its own. What only follows the rows has channels of its own. Inputs
+    that are `clipped`, in tiles of these sizes, take as many for each way in which a block is cut off.
     """
     rows = spread.grid[0]
     by_rows = by_columns = results = 0
     for tensor in shape.tensors:
         parts = rows if tensor.follows(spread.rows) else 1
+        cuts = 1 if clipped is None else _cuts(shape, tensor, spread.block(clipped), clipped)
         if tensor.role is Role.OUTPUT:
             results += depths.result * (1 + parts)
         elif tensor.role is Role.INPUT and tensor.follows(spread.rows) and not tensor.follows(spread.columns):
-            by_rows += depths.l2 * (1 + parts // row_tiles)
+            by_rows += depths.l2 * (1 + parts // row_tiles) * cuts
         elif tensor.role is Role.INPUT:
-            by_columns += depths.l2 * (1 + parts)
+            by_columns += depths.l2 * (1 + parts) * cuts
     moved_in = max(by_rows, by_columns) if by_rows else -(-by_columns // groups)
     return moved_in + -(-results // groups)
+
+
+def _cuts(shape: BundleShape, tensor: BundleTensor, block: Sequence[int], tiles: Tiles) -> int:
+    """In how many ways at most a tensor's blocks are cut off: a few at either edge, each in its way, others not."""
+    counts, ways = [-(-size // step) for size, step in zip(shape.sizes, block)], 1
+    for dim, size in zip(tensor.dims, tensor.shape):
+        steps = _steps(shape, dim, tiles, counts)
+        advance = min((c * block[loop] for loop, c in dim.terms), default=1)
+        missing = sum(c * (counts[loop] * block[loop] - 1) for loop, c in dim.terms) + 1 - size
+        ways *= min(steps, 3 + missing // advance) if missing > 0 else 1
+    return ways
 
 
 def trips(shape: BundleShape, tiles: Tiles, spread: Spread) -> list[int]:
