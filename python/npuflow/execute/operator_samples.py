@@ -199,7 +199,8 @@ def _places() -> Iterator[Sample]:
             whole = Padded((510, 509), (1, 2), (1, 1), number, element)
             yield _sample(element, whole, *(Padded(s, (3, 0), (0, 2), number, element) for s in awkward))
         for place in Place:
-            yield _sample(element, *(Placed(s, place, element) for s in ((512, 512), *awkward)))
+            # Of one element, both do nothing.
+            yield _sample(element, *(Placed(s, place, element) for s in ((512, 512), (37, 41), (1, 3))))
 
 
 def _chains() -> Iterator[Sample]:
