@@ -1,4 +1,4 @@
-"""From a bufferized function to its schedule: read, reroll, project."""
+"""From a bufferized function to its schedule: read, reroll, hoist, project."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from npuflow.bindings import ir
 from npuflow.frontend.contraction import STRATEGY
 from npuflow.schedule.addresses import assign_addresses
 from npuflow.schedule.describe_kernels import describe_kernel
+from npuflow.schedule.hoist import hoist
 from npuflow.schedule.kernel_cycles import KernelShape, kernel_cycles
+from npuflow.schedule.kernel_groups import with_neighbours
 from npuflow.schedule.legality import lacks_descriptors
 from npuflow.schedule.model import Schedule
 from npuflow.schedule.nest import L3, Kernel, Nest, Transfer, walk
@@ -41,16 +43,24 @@ class Scheduled:
 
 
 def build_schedule(
-    function: ir.Operation, device: Device, kernel_kind: str = "", *, together: tuple[int, int] | None = None
+    function: ir.Operation,
+    device: Device,
+    kernel_kind: str = "",
+    *,
+    together: tuple[int, int] | None = None,
+    hoisted: bool = True,
 ) -> Scheduled:
     """The schedule of a bufferized function; raises InputError, located, for what cannot be scheduled.
 
-    `kernel_kind` is one of the device's, and says how well its matmul kernels do; default: the device's first. With
-    `together`, so many rows and columns of blocks are set up ahead; the next only when these are written.
+    `kernel_kind` is one of the device's, and says how well its kernels do; default: the device's first for a matmul's
+    types. With `together`, so many rows and columns of blocks are set up ahead; the next only when these are written.
+    Not `hoisted`, what all blocks need alike is moved for each of them.
     """
     nest, kernels = read_nest(function)
     reroll(nest)
-    shapes = tuple(map(describe_kernel, kernels))
+    if hoisted:
+        hoist(nest)
+    shapes = with_neighbours(nest, tuple(map(describe_kernel, kernels)), device)
     cycles = {key: kernel_cycles(shape, device, kernel_kind) for key, shape in enumerate(shapes)}
     depths = _depths(nest, kernels)
     routes = Routes(nest, device.columns, device.dma(2).channels_out, device.dma(2).pads_with_zeros)

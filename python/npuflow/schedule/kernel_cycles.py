@@ -9,14 +9,17 @@ from dataclasses import dataclass
 
 from npuflow.frontend.patches import Extent
 from npuflow.frontend.products import Products
-from npuflow.strategy.matrix_cycles import head_cycles, matrix_cycles
+from npuflow.strategy.matrix_cycles import head_cycles, made_as, matrix_cycles
 from npuflow.strategy.vector_cycles import VectorWork, vector_cycles
 from npuflow.target import Device, MatmulShape
 
 
 @dataclass(frozen=True)
 class KernelShape:
-    """What a kernel works on: loop extents by role for sums of products, elements for anything else."""
+    """What a kernel works on: loop extents by role for sums of products, elements for anything else.
+
+    `beside` are the types of a matrix kernel that it shares buffers in L1 with, if there is one.
+    """
 
     kind: str
     types: tuple[str, ...]
@@ -27,12 +30,13 @@ class KernelShape:
     vector: VectorWork | None = None
     products: Products | None = None
     trips: tuple[int, ...] = ()
+    beside: tuple[str, str, str] | None = None
 
-    def issued_macs(self, instruction: MatmulShape, *, reshaped: bool = True) -> int:
+    def issued_macs(self, instruction: MatmulShape, vector_bytes: int, *, reshaped: bool = True) -> int:
         """Multiplications that instructions do, idle ones included; `reshaped` as of `Products.image`."""
         if self.products is None:
             return self.macs
-        return self.products.issued(self.trips, instruction, reshaped=reshaped)
+        return self.products.issued(self.trips, instruction, vector_bytes, reshaped=reshaped)
 
 
 @dataclass(frozen=True)
@@ -46,11 +50,16 @@ class Reshape:
 
 
 def kernel_cycles(shape: KernelShape, device: Device, kind: str = "") -> int:
-    """Cycles of one call, entering and leaving included; `kind` is one of the device's kernel kinds."""
+    """Cycles of one call, entering and leaving included; `kind` is one of the device's kernel kinds.
+
+    Without one, a matrix kernel is of the first kind for its types, and others of the kind of that beside them.
+    """
     engine = device.engines[0]
     if device.has_instruction(shape.types):
         return _matmul_cycles(shape, device, kind, reshaped=True)
-    return engine.call_cycles if shape.vector is None else vector_cycles(shape.vector, shape.trips, device, kind)
+    if shape.vector is None:
+        return engine.call_cycles
+    return vector_cycles(shape.vector, shape.trips, device, kind or made_as(shape.beside, device))
 
 
 def reshape_of(shape: KernelShape, device: Device, kind: str = "") -> Reshape | None:
@@ -69,6 +78,7 @@ def reshape_of(shape: KernelShape, device: Device, kind: str = "") -> Reshape | 
 
 def _matmul_cycles(shape: KernelShape, device: Device, kind: str, *, reshaped: bool) -> int:
     lhs, rhs, acc = shape.types
-    issued = shape.issued_macs(device.matmul_shapes(lhs, rhs, acc)[0], reshaped=reshaped)
+    instruction, vector_bytes = device.matmul_shapes(lhs, rhs, acc)[0], device.engines[0].vector_bytes
+    issued = shape.issued_macs(instruction, vector_bytes, reshaped=reshaped)
     heads = head_cycles(shape.products, shape.trips, device) if shape.products else 0
     return matrix_cycles((lhs, rhs, acc), issued, shape.acc_bytes, device, kind) + heads

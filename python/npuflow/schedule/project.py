@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import prod
 
 from npuflow.errors import Diagnostic, InputError, Severity
 from npuflow.schedule.accesses import accesses
@@ -66,6 +67,10 @@ class _Scope:
             scale *= loop.trips
         return total
 
+    def turns(self) -> int:
+        """How often the buffer is filled anew."""
+        return prod(loop.trips for loop in self.loops)
+
 
 @dataclass
 class _Projection:
@@ -114,7 +119,7 @@ class _Projection:
             if not isinstance(statement, Allocate) or id(statement.buffer) not in self.rings:
                 continue
             buffer = statement.buffer
-            depth = self.depths.get(buffer.name, 1)
+            depth = max(1, min(self.depths.get(buffer.name, 1), self.scopes[id(buffer)].turns()))
             if buffer.space == L2:
                 part = self.routes.part(buffer)
                 self.schedule.add_buffer(self._buffer(buffer, 2, (part.coordinate,), self.routes.shape(buffer), depth))

@@ -81,7 +81,7 @@ def _schedule(
     run_pipeline(module, f"{design.pipeline}{{device={device.name}}}")
     function = ops_of(module.operation, "func.func")[0]
     with module.context:
-        scheduled = build_schedule(function, device, kind_of(row), together=together or design.together)
+        scheduled = build_schedule(function, device, kind_of(row), together=together or design.together, hoisted=False)
     return Prepared(row, device, design, scheduled)
 
 
@@ -90,7 +90,7 @@ def _schedule_bundle(row: Measurement, device: Device, run_pipeline: RunPipeline
     run_pipeline(module, f"npuflow-stream-k{{device={device.name}}}")
     function = ops_of(module.operation, "func.func")[0]
     with module.context:
-        return Prepared(row, device, None, build_schedule(function, device, kind_of(row)))
+        return Prepared(row, device, None, build_schedule(function, device, kind_of(row), hoisted=False))
 
 
 def predict_us(prepared: Prepared, device: Device) -> float:
