@@ -61,15 +61,15 @@ def test_an_image_takes_every_patch_that_it_touches() -> None:
 
 
 # A 3x3 window over an image, as npuflow.frontend.products describes it: n, oh, ow, f, kh, kw, c.
-WINDOW = Products(I8, m=(2,), n=(3,), k=(6,), single=(0, 1, 4, 5), pixels=(1, 2), taps=(4, 5))
+WINDOW = Products(I8, m=(2,), n=(3,), k=(6,), single=(4, 5), rows=(0, 1), pixels=(1, 2), taps=(4, 5))
 PACKED = Products(I8, m=(0, 3), n=(1, 4), k=(2, 5), single=())
 
 
 def test_a_tile_of_an_image_is_cut_into_patches_of_both_dimensions() -> None:
     # 2 images, 3 x 5 patches, 2 times 16 channels, 1 sum of 16, 9 positions of the window; 16^3 an instruction.
-    assert WINDOW.issued((2, 9, 18, 20, 3, 3, 5), PATCHES) == 2 * (3 * 5) * 2 * 1 * 9 * 16**3
+    assert WINDOW.issued((2, 9, 18, 20, 3, 3, 5), PATCHES, 32) == 2 * (3 * 5) * 2 * 1 * 9 * 16**3
     # In a line of 4 pixels, the same tile is 5 of them for each of 9 rows, 3 times 8 channels, 1 sum of 8.
-    assert WINDOW.issued((2, 9, 18, 20, 3, 3, 5), LINEAR) == 2 * 9 * 5 * 3 * 1 * 9 * (4 * 8 * 8)
+    assert WINDOW.issued((2, 9, 18, 20, 3, 3, 5), LINEAR, 32) == 2 * 9 * 5 * 3 * 1 * 9 * (4 * 8 * 8)
 
 
 def test_a_row_of_windows_is_no_line_but_a_row_of_single_pixels_is() -> None:
@@ -84,5 +84,5 @@ def test_rows_of_a_matrix_are_one_line_however_they_are_packed() -> None:
     sizes = (4, 2, 3, 16, 16, 16)  # 64 x 32 x 48
     assert PACKED.image(sizes, PATCHES, reshaped=False) == (64, 1)
     assert PACKED.image(sizes, PATCHES) == (4, 16)
-    assert PACKED.issued(sizes, PATCHES) == 64 * 32 * 48
-    assert PACKED.issued(sizes, PATCHES, reshaped=False) == 4 * 64 * 32 * 48
+    assert PACKED.issued(sizes, PATCHES, 32) == 64 * 32 * 48
+    assert PACKED.issued(sizes, PATCHES, 32, reshaped=False) == 4 * 64 * 32 * 48

@@ -62,11 +62,11 @@ def window(size: int, dilation: int, results: int) -> BundleShape:
 
 def test_zeros_take_no_room_where_the_dma_of_l2_inserts_them() -> None:
     shape, spread, depths = window(10, 5, 10), Spread((1, 1), 0, 1), Depths(2, 2, 1)
-    # 10 results reach over 20 elements, 4 over 14: 10 exist. One result reaches over 11.
-    assert l2_bytes(shape, (10, 8, 3), spread, depths, 1) == 2 * 20 * 8 + 8
-    assert l2_bytes(shape, (10, 8, 3), spread, depths, 1, clips=True) == 2 * 10 * 8 + 8
-    assert l2_bytes(shape, (4, 8, 3), spread, depths, 1, clips=True) == 2 * 10 * 8 + 8
-    assert l2_bytes(window(12, 5, 12), (1, 8, 3), spread, depths, 1, clips=True) == 2 * 11 * 8 + 8
+    # 10 results reach over 20 elements, 4 over 14: 10 exist. One result reaches over 11. A single block takes one slot.
+    assert l2_bytes(shape, (10, 8, 3), spread, (0, 1), depths, 1) == 20 * 8 + 8
+    assert l2_bytes(shape, (10, 8, 3), spread, (0, 1), depths, 1, clips=True) == 10 * 8 + 8
+    assert l2_bytes(shape, (4, 8, 3), spread, (0, 1), depths, 1, clips=True) == 2 * 10 * 8 + 8
+    assert l2_bytes(window(12, 5, 12), (1, 8, 3), spread, (0, 1), depths, 1, clips=True) == 2 * 11 * 8 + 8
 
 
 def test_blocks_that_edges_cut_off_take_descriptors_of_their_own() -> None:

@@ -30,7 +30,7 @@ func.func @f({arguments}) -> tensor<{types[-1]}> {{
     return describe_vector_work(ops_of(module.operation, "linalg.generic")[0])
 
 
-def operand(element_bytes: int, follows: set[int], along: int | None) -> VectorOperand:
+def operand(element_bytes: int, follows: set[int], *along: int) -> VectorOperand:
     return VectorOperand(element_bytes, frozenset(follows), along)
 
 
@@ -47,12 +47,12 @@ def test_loops_that_all_operands_go_through_alike_are_one() -> None:
 def test_a_row_that_is_repeated_keeps_them_apart() -> None:
     work = work_of(["d0, d1", "d1", "d0, d1"], "pp", ["4x8xbf16", "8xbf16", "4x8xbf16"], ADD)
     assert work.runs == ((0,), (1,))
-    assert work.inputs == (operand(2, {0, 1}, 1), operand(2, {1}, 1))
+    assert work.inputs == (operand(2, {0, 1}, 0, 1), operand(2, {1}, 1))
 
 
 def test_a_transposed_operand_lies_along_another_loop() -> None:
     work = work_of(["d0, d1", "d1, d0", "d0, d1"], "pp", ["4x8xbf16", "8x4xbf16", "4x8xbf16"], ADD)
-    assert work.inputs == (operand(2, {0, 1}, 1), operand(2, {0, 1}, 0))
+    assert work.inputs == (operand(2, {0, 1}, 0, 1), operand(2, {0, 1}, 1, 0))
 
 
 def test_a_sum_of_exact_products_is_one_multiply_add() -> None:
@@ -110,7 +110,15 @@ def test_a_window_lies_along_its_channels() -> None:
         ["d0 * 2 + d2, d1", "d2, d1", "d0, d1"], "ppr", ["9x16xf32", "3x16xf32", "4x16xf32"], body, "d0, d1, d2"
     )
     assert work.runs == ((0,), (1,), (2,))
-    assert work.inputs == (operand(4, {0, 1, 2}, 1), operand(4, {1, 2}, 1))
+    # Behind a row of a window the next position's begins elsewhere; the taps lie side by side as a whole.
+    assert work.inputs == (operand(4, {0, 1, 2}, 1), operand(4, {1, 2}, 2, 1))
+
+
+def test_neighbouring_pixels_of_a_window_lie_side_by_side() -> None:
+    body = "%p = arith.mulf %e0, %e1 : f32\n %s = arith.addf %e2, %p : f32\n linalg.yield %s : f32"
+    work = work_of(["d1, d0 + d2", "d1, d2", "d1, d0"], "ppr", ["3x6xf32", "3x3xf32", "3x4xf32"], body, "d0, d1, d2")
+    assert work.inputs[0].along in ((0,), (2,))
+    assert work.outputs == (operand(4, {0, 1}, 1, 0),)
 
 
 def test_a_fill_stores_in_order() -> None:

@@ -24,14 +24,14 @@ def device(overlap: Overlap = Overlap.ALL, vectors_per_step: int = 1, step_cycle
 
 
 def elementwise(inputs: int, nodes: tuple[Node, ...], width: int = 4, widest: int = 4) -> VectorWork:
-    operand = VectorOperand(width, frozenset({0}), 0)
+    operand = VectorOperand(width, frozenset({0}), (0,))
     return VectorWork(((0,),), (False,), (operand,) * inputs, (operand,), nodes, widest)
 
 
 def dot() -> VectorWork:
     """c[i] += a[i, k] * b[k]."""
-    a, b = VectorOperand(4, frozenset({0, 1}), 1), VectorOperand(4, frozenset({1}), 1)
-    c = VectorOperand(4, frozenset({0}), 0)
+    a, b = VectorOperand(4, frozenset({0, 1}), (1,)), VectorOperand(4, frozenset({1}), (1,))
+    c = VectorOperand(4, frozenset({0}), (0,))
     node = Node("multiply-add", "f32", (LOADED, SUM))
     return VectorWork(((0,), (1,)), (False, True), (a, b), (c,), (node,), 4)
 
@@ -96,8 +96,8 @@ def test_a_sum_across_a_vector() -> None:
 def test_a_window_is_summed_up_along_its_channels() -> None:
     # o[p, c] += x[p + k, c] * w[k, c] with 16 channels (two vectors): one multiply-add of 9 after the other for each,
     # then load and multiply-add of the last.
-    x = VectorOperand(4, frozenset({0, 1, 2}), 1)
-    w, o = VectorOperand(4, frozenset({1, 2}), 1), VectorOperand(4, frozenset({0, 1}), 1)
+    x = VectorOperand(4, frozenset({0, 1, 2}), (1,))
+    w, o = VectorOperand(4, frozenset({1, 2}), (1,)), VectorOperand(4, frozenset({0, 1}), (1,))
     node = Node("multiply-add", "f32", (LOADED, SUM))
     window = VectorWork(((0,), (1,), (2,)), (False, False, True), (x, w), (o,), (node,), 4)
     assert vector_cycles(window, (7, 16, 9), TOY) == 7 * 2 * (9 + 3)
@@ -105,9 +105,23 @@ def test_a_window_is_summed_up_along_its_channels() -> None:
 
 def test_elements_that_lie_apart_are_moved_one_by_one() -> None:
     # A transposition: whichever loop is gone through in vectors, 8 loads or 8 stores for each.
-    read, written = VectorOperand(4, frozenset({0, 1}), 0), VectorOperand(4, frozenset({0, 1}), 1)
+    read, written = VectorOperand(4, frozenset({0, 1}), (0,)), VectorOperand(4, frozenset({0, 1}), (1,))
     work = VectorWork(((0,), (1,)), (False, False), (read,), (written,), (), 4)
     assert vector_cycles(work, (16, 64), TOY) == 16 * 64 // 8 * 4 + 2
+
+
+def test_a_vector_takes_several_short_rows() -> None:
+    # Sums packed in pieces of 4 x 4, to each of which a column's number is added: y[i, j] = x[i, j] + b[j].
+    x, b = VectorOperand(4, frozenset({0, 1}), (0, 1)), VectorOperand(4, frozenset({1}), (1,))
+    work = VectorWork(((0,), (1,)), (False, False), (x, b), (x,), (ADD,), 4)
+    # A vector of 8 has two rows of 4; their numbers are loaded twice, so three loads take two cycles.
+    assert vector_cycles(work, (6, 4), TOY) == 3 * 2 + 3
+    assert vector_cycles(work, (6, 4), device(loads_per_cycle=3)) == 3 * 1 + 3
+    # Rows of whole vectors are gone through as they are: two loads in a cycle, in either order of the loops.
+    assert vector_cycles(work, (6, 16), TOY) == 6 * 2 * 1 + 3
+    # Where rows lie apart, a vector ends with its row.
+    apart = VectorOperand(4, frozenset({0, 1}), (1,))
+    assert vector_cycles(VectorWork(((0,), (1,)), (False, False), (apart,), (apart,), (ADD,), 4), (6, 4), TOY) == 6 + 3
 
 
 @pytest.mark.parametrize("name", ["npu1", "npu1-hawk", "npu2", "toy", "toy-patch"])

@@ -1,9 +1,10 @@
 """Sums of products: which loops of an op a matrix instruction goes through, and how much of it is used.
 
 An instruction multiplies m x k by k x n. Loops of the same role are one dimension to it, as long as operands are
-indexed by them alone: pixels of a window are not, since neighbours share what they read. Of those the innermost loop is
-cut into instructions, and window positions repeat them. Where an instruction's m is a patch of pixels (`patches`), the
-two innermost loops are. Everything here reads IR and changes nothing.
+indexed by them alone: pixels of a window are not, since neighbours share what they read. Of those each row is read in
+vectors, of which an instruction may take some from the end of one row and some from the beginning of the next; window
+positions repeat them. Where an instruction's m is a patch of pixels (`patches`), the two innermost loops are cut into
+patches. Everything here reads IR and changes nothing.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ class Head:
 class Products:
     """The loops of a sum of products by role; `single` ones are no part of an instruction, which is repeated for each.
 
+    `rows` are those of m whose turns an instruction may share, but in whole vectors only.
     `windowed` are the inputs indexed by sums of loops; `gathered` is the same op once those have been copied so that
     every loop has a dimension of its own, as in a matmul. `heads` are what factors take that are not bare. `pixels` are
     the two innermost m loops, rows and columns of an image, where m isn't one line: one loop, perhaps packed. `taps`
@@ -51,20 +53,27 @@ class Products:
     windowed: tuple[int, ...] = ()
     gathered: Products | None = None
     heads: tuple[Head, ...] = ()
+    rows: tuple[int, ...] = ()
     pixels: tuple[int, ...] = ()
     taps: tuple[int, ...] = ()
 
-    def issued(self, tiles: Sequence[int], instruction: MatmulShape, *, reshaped: bool = True) -> int:
+    def issued(
+        self, tiles: Sequence[int], instruction: MatmulShape, vector_bytes: int, *, reshaped: bool = True
+    ) -> int:
         """The multiplications that instructions do for a tile, idle ones included; `reshaped` as of `image`."""
+        m, n, k, rows, single = (
+            prod(tiles[loop] for loop in loops) for loops in (self.m, self.n, self.k, self.rows, self.single)
+        )
         if instruction.any_shape:
-            return prod(tiles[loop] for loop in (*self.m, *self.n, *self.k, *self.single))
-        units = instruction.m, instruction.n, instruction.k
-        filled = [-(-prod(tiles[loop] for loop in loops) // u) for loops, u in zip((self.m, self.n, self.k), units)]
-        repeated = set(self.single)
+            return m * n * k * rows * single
         if instruction.patch:
-            filled[0] = patch_count(self.image(tiles, instruction, reshaped=reshaped), _extent(instruction))
-            repeated = {*self.m, *self.single} - set(self.pixels or self.m)
-        return prod(filled) * prod(units) * prod(tiles[loop] for loop in repeated)
+            apart = {*self.m, *self.rows} - set(self.pixels or self.m)
+            patches = patch_count(self.image(tiles, instruction, reshaped=reshaped), _extent(instruction))
+            pixels = patches * instruction.m * prod(tiles[loop] for loop in apart)
+        else:
+            loaded = instruction.rows_per_load(vector_bytes)
+            pixels = padded(rows * padded(m, loaded), instruction.m)
+        return pixels * padded(n, instruction.n) * padded(k, instruction.k) * single
 
     def image(self, tiles: Sequence[int], instruction: MatmulShape, *, reshaped: bool = True) -> Extent:
         """A tile's pixels as rows and columns: as they lie, or, in one line, `reshaped` so that patches are full.
@@ -82,6 +91,11 @@ class Products:
 def _extent(instruction: MatmulShape) -> Extent:
     rows, columns = instruction.patch
     return rows, columns
+
+
+def padded(size: int, unit: int) -> int:
+    """A size rounded up to a multiple of a unit."""
+    return -(-size // unit) * unit
 
 
 def sums_products(op: ir.Operation) -> bool:
@@ -125,7 +139,9 @@ def match_products(op: ir.Operation) -> Products | None:
     image = () if is_line else tuple(m[-2:])
     whole = replace(_with_single(types, (tuple(m), tuple(n), tuple(k)), loops), heads=heads, pixels=image)
     direct = replace(_with_single(types, kept, loops), heads=heads, pixels=image, taps=tuple(taps))
-    return replace(direct, windowed=inputs, gathered=whole if inputs else None)
+    rows = tuple(loop for loop in m if loop in direct.single)
+    single = tuple(loop for loop in direct.single if loop not in rows)
+    return replace(direct, single=single, rows=rows, windowed=inputs, gathered=whole if inputs else None)
 
 
 def _loops(dims: Sequence[Linear]) -> set[int]:

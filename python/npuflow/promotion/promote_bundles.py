@@ -14,6 +14,7 @@ from npuflow.frontend.linear import input_count
 from npuflow.promotion.gather import gather, gathers
 from npuflow.promotion.promote_result import promote_result
 from npuflow.promotion.shared_slices import L1, SharedSlice, promote_to_l2, shared_slice
+from npuflow.strategy.bundle_strategy import bundle_strategy_of
 
 
 @register_pass
@@ -21,8 +22,8 @@ from npuflow.promotion.shared_slices import L1, SharedSlice, promote_to_l2, shar
 class PromoteBundles(Pass):
     """Gives every operand of a bundle's ops a buffer in L1, filled from one in L2 where it comes from L3.
 
-    What the cores of a block share goes into L2 once, in the outermost loop that it depends on; zeros at its edges are
-    filled in first. What one op of the bundle makes for another stays in L1.
+    What the cores of a block share goes into L2 once, in the outermost loop that it depends on, in the order in which
+    it is needed; zeros at its edges are filled in first. What one op of the bundle makes for another stays in L1.
 
         scf.forall (%y, %x) in (4, 4) shared_outs(%out = %empty) {
           %tile = tensor.extract_slice %block[%place, 0] [16, 64]
@@ -68,7 +69,7 @@ class _Promoter:
                 if used and gathers(op, number):
                     self._gather(op, number)
                 else:
-                    op.operands[number] = self._moved_in(value) if used else self._fresh(value, op)
+                    op.operands[number] = self._moved_in(value, op) if used else self._fresh(value, op)
         for op in self.members:
             for number in range(input_count(op), len(op.operands)):
                 self._start(op, number)
@@ -103,13 +104,13 @@ class _Promoter:
         elif producer(value, "tensor.empty") is not None:
             op.operands[number] = self._fresh(value, op)
         else:
-            op.operands[number] = self._moved_in(value)
+            op.operands[number] = self._moved_in(value, op)
 
-    def _moved_in(self, value: ir.Value) -> ir.Value:
+    def _moved_in(self, value: ir.Value, op: ir.Operation) -> ir.Value:
         """The value in L1, by way of L2."""
         if value in self.in_l1:
             return self.in_l1[value]
-        shared = shared_slice(value, self.grid)
+        shared = shared_slice(value, self.grid, hold=_holds(op))
         if shared is None:
             owner = self.grid if isinstance(value.owner, ir.Block) else value.owner.operation
             self.context.error(owner, "an operand is no slice of its block that all cores could share in L2")
@@ -124,7 +125,7 @@ class _Promoter:
     def _gather(self, op: ir.Operation, number: int) -> None:
         """Moves a windowed operand into L1 with a dimension for each loop; the op then reads it like a matmul's."""
         value = op.operands[number]
-        shared = shared_slice(value, self.grid)
+        shared = shared_slice(value, self.grid, hold=_holds(op))
         if shared is None:
             self.context.error(op, "an operand is no slice of its block that all cores could share in L2")
             return
@@ -138,15 +139,28 @@ class _Promoter:
         along = tuple(_coordinates(place, self.grid) for place in shared.core_offsets)
         key = (shared.source, shared.offsets, shared.sizes, along)
         if key not in self.in_l2:
-            with at(value.owner.operation) if shared.follows_k else at(_outermost(self.grid, shared.source)):
+            place = _outermost(self.grid, shared.source)
+            is_late = shared.follows_k or (place == self.grid and self._is_in_sequence(value))
+            with at(value.owner.operation) if is_late else at(place):
                 self.in_l2[key] = promote_to_l2(shared)[0]
         return self.in_l2[key]
+
+    def _is_in_sequence(self, value: ir.Value) -> bool:
+        """Whether the value is between the grid's ops, in no loop: then what it needs is moved after what they need."""
+        owner = value.owner
+        return not isinstance(owner, ir.Block) and owner.operation.parent.operation == self.grid
 
     def _at_value(self, value: ir.Value) -> AbstractContextManager[None]:
         """Where the value is, if that is inside of the grid; else where the grid's body begins."""
         inside = not isinstance(value.owner, ir.Block) and self.grid in parents_of(value.owner.operation)
         first = self.grid.regions[0].blocks[0].operations[0].operation
         return at(value.owner.operation) if inside else at(first)
+
+
+def _holds(op: ir.Operation) -> bool:
+    """Whether an op's strategy says that what all blocks need is whole in L2."""
+    strategy = bundle_strategy_of(op)
+    return strategy is not None and bool(strategy.hold)
 
 
 def _coordinates(index: Mixed, grid: ir.Operation) -> frozenset[int]:

@@ -9,7 +9,7 @@ from functools import cached_property
 from math import prod
 
 from npuflow.frontend.linear import Linear
-from npuflow.frontend.products import Products
+from npuflow.frontend.products import Products, padded
 from npuflow.strategy.vector_cycles import VectorWork
 
 Tiles = Sequence[int]
@@ -135,17 +135,53 @@ class Spread:
 
 @dataclass(frozen=True)
 class Depths:
-    """Slots of what comes in, in L2 and L1, and of results."""
+    """Slots of what comes in, in L2 and L1, and of results.
+
+    With `hold`, what stays in L2 while the innermost loop over blocks steps is whole there, and comes into L1 from it
+    in pieces of streamed loops.
+    """
 
     l2: int = 2
     l1: int = 2
     result: int = 1
+    hold: bool = False
 
 
-def l1_bytes(shape: BundleShape, tiles: Tiles, depths: Depths) -> int:
-    """What a core's buffers take; the last piece of a streamed loop has buffers of its own where it is smaller."""
+def l1_bytes(shape: BundleShape, tiles: Tiles, depths: Depths, spread: Spread | None = None) -> int:
+    """What a core's buffers take; the last piece of a streamed loop has buffers of its own where it is smaller.
+
+    By the spread one knows what comes in just once, and so has one slot.
+    """
     slots = {Role.INPUT: depths.l1, Role.LOCAL: 1, Role.OUTPUT: depths.result}
-    return sum(_with_left_over(shape, t, t.l1_bytes(tiles), tiles) * slots[t.role] for t in shape.tensors)
+    total = 0
+    for tensor in shape.tensors:
+        once = spread is not None and tensor.role is Role.INPUT and comes_once(shape, tensor, tiles, spread)
+        size = _with_left_over(shape, tensor, tensor.l1_bytes(tiles), tiles)
+        total += size * (1 if once else slots[tensor.role])
+    return total
+
+
+def comes_once(shape: BundleShape, tensor: BundleTensor, tiles: Tiles, spread: Spread) -> bool:
+    """Whether a tensor doesn't come again with another block or piece."""
+    block = spread.block(tiles)
+    return all(
+        block[loop] >= shape.sizes[loop] for loop in tensor.loops if loop < shape.space or loop in shape.streamed
+    )
+
+
+def tiles_in_l2(
+    shape: BundleShape, tensor: BundleTensor, tiles: Tiles, spread: Spread, order: Sequence[int], depths: Depths
+) -> Tiles:
+    """The tiles of what comes into L2 at a time: all pieces together of what is held."""
+    if not depths.hold or tensor.role is not Role.INPUT or not streams_through(shape, tensor):
+        return tiles
+    block = spread.block(tiles)
+    if tensor.follows(next((loop for loop in reversed(order) if block[loop] < shape.sizes[loop]), -1)):
+        return tiles
+    whole = list(tiles)
+    for loop in shape.streamed:
+        whole[loop] = padded(shape.sizes[loop], tiles[loop]) if shape.pads_streamed else shape.sizes[loop]
+    return whole
 
 
 def _with_left_over(shape: BundleShape, tensor: BundleTensor, tile_bytes: int, tiles: Tiles) -> int:
@@ -159,19 +195,26 @@ def _with_left_over(shape: BundleShape, tensor: BundleTensor, tile_bytes: int, t
 
 
 def l2_bytes(
-    shape: BundleShape, tiles: Tiles, spread: Spread, depths: Depths, row_tiles: int, clips: bool = False
+    shape: BundleShape,
+    tiles: Tiles,
+    spread: Spread,
+    order: Sequence[int],
+    depths: Depths,
+    row_tiles: int,
+    clips: bool = False,
 ) -> int:
     """What the fullest memory tile holds; `row_tiles` of them serve the rows. Clipped, it holds no zeros of inputs."""
-    column = spread.column(tiles)
     total = 0
     for tensor in shape.tensors:
         if tensor.role is Role.LOCAL:
             continue
+        own = tiles_in_l2(shape, tensor, tiles, spread, order, depths)
         slots = depths.l2 if tensor.role is Role.INPUT else depths.result
+        slots = 1 if tensor.role is Role.INPUT and comes_once(shape, tensor, own, spread) else slots
         by_rows = tensor.role is Role.INPUT and tensor.follows(spread.rows) and not tensor.follows(spread.columns)
         size = tensor.stored_bytes if clips and tensor.role is Role.INPUT else tensor.bytes
-        share = size(tiles) * (spread.grid[0] // row_tiles) if by_rows else size(column)
-        total += slots * _with_left_over(shape, tensor, share, tiles)
+        share = size(own) * (spread.grid[0] // row_tiles) if by_rows else size(spread.column(own))
+        total += slots * _with_left_over(shape, tensor, share, own)
     return total
 
 
@@ -223,12 +266,12 @@ def pieces(shape: BundleShape, tiles: Tiles) -> int:
 
 def visits(shape: BundleShape, tensor: BundleTensor, tiles: Tiles, counts: Sequence[int], order: Sequence[int]) -> int:
     """How often a tensor's block moves between L3 and L2: it stays while only loops step that it doesn't follow."""
-    streams = pieces(shape, tiles) if tensor.role is Role.INPUT else 1
+    streams = pieces(shape, tiles) if tensor.role is Role.INPUT and streams_through(shape, tensor) else 1
     last = len(order) if streams > 1 else 0
     for place, loop in enumerate(order):
         if tensor.follows(loop) and counts[loop] > 1:
             last = max(last, place + 1)
-    return prod(counts[loop] for loop in order[:last]) * (streams if streams_through(shape, tensor) else 1)
+    return prod(counts[loop] for loop in order[:last]) * streams
 
 
 def streams_through(shape: BundleShape, tensor: BundleTensor) -> bool:
@@ -236,17 +279,19 @@ def streams_through(shape: BundleShape, tensor: BundleTensor) -> bool:
     return any(tensor.follows(loop) for loop in shape.streamed)
 
 
-def traffic_bytes(shape: BundleShape, tiles: Tiles, spread: Spread, order: Sequence[int]) -> dict[str, int]:
+def traffic_bytes(
+    shape: BundleShape, tiles: Tiles, spread: Spread, order: Sequence[int], depths: Depths
+) -> dict[str, int]:
     """What crosses between L3 and L2 for each tensor; what lies outside of the tensor doesn't, overlaps do."""
-    block, counts = spread.block(tiles), trips(shape, tiles, spread)
-    return {
-        tensor.name: _moved_elements(shape, tensor, tiles, block, counts)
-        * visits(shape, tensor, tiles, counts, order)
-        // _covered(shape, tensor, tiles, counts)
-        * tensor.element_bytes
-        for tensor in shape.tensors
-        if tensor.role is not Role.LOCAL
-    }
+    counts = trips(shape, tiles, spread)
+    moved = {}
+    for tensor in shape.tensors:
+        if tensor.role is not Role.LOCAL:
+            own = tiles_in_l2(shape, tensor, tiles, spread, order, depths)
+            elements = _moved_elements(shape, tensor, own, spread.block(own), counts)
+            turns = visits(shape, tensor, own, counts, order)
+            moved[tensor.name] = elements * turns // _covered(shape, tensor, own, counts) * tensor.element_bytes
+    return moved
 
 
 def _moved_elements(

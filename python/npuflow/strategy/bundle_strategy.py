@@ -9,6 +9,9 @@ from npuflow.frontend.contraction import BUNDLE, LHS, RHS, STRATEGY
 from npuflow.strategy.bundle_shape import Depths, Spread
 from npuflow.strategy.strategy import strategy_fields
 
+# Fields that are 0 or 1, and not printed where they are 0.
+_FLAGS = ("gather", "hold")
+
 
 @dataclass(frozen=True)
 class BundleStrategy:
@@ -17,6 +20,7 @@ class BundleStrategy:
     `spread` names the loops that the array's rows and columns follow, `stream` is the piece of each streamed loop,
     `order` the space's loops from the outermost on, as blocks go through them.
     With `gather = 1` windows are copied out one by one on their way into L1, and a convolution there is a matmul.
+    With `hold = 1` operands that all blocks need alike are whole in L2, and cut into pieces on their way into L1.
     """
 
     grid: tuple[int, ...]
@@ -28,6 +32,7 @@ class BundleStrategy:
     depth_l1: int = 2
     depth_result: int = 1
     gather: int = 0
+    hold: int = 0
 
     @property
     def placed(self) -> Spread:
@@ -35,13 +40,29 @@ class BundleStrategy:
 
     @property
     def depths(self) -> Depths:
-        return Depths(self.depth_l2, self.depth_l1, self.depth_result)
+        return Depths(self.depth_l2, self.depth_l1, self.depth_result, bool(self.hold))
 
     def to_attribute(self) -> ir.Attribute:
         """`#npu.strategy<{...}>` in the current context."""
-        said = [f for f in sorted(fields(self), key=lambda f: f.name) if f.name != "gather" or self.gather]
-        text = ", ".join(f"{f.name} = {_print(getattr(self, f.name))}" for f in said)
+        names = sorted(f.name for f in fields(self) if f.name not in _FLAGS or getattr(self, f.name))
+        text = ", ".join(f"{name} = {_print(getattr(self, name))}" for name in names)
         return ir.Attribute.parse(f"#npu.strategy<{{{text}}}>")
+
+
+@dataclass(frozen=True)
+class GivenBundle:
+    """What is said of a bundle's strategy; None where nothing is."""
+
+    grid: tuple[int, int] | None = None
+    spread: tuple[int, int] | None = None
+    tile_l1: tuple[int, ...] | None = None
+    order: tuple[int, ...] | None = None
+    stream: tuple[int, ...] | None = None
+    depth_l2: int | None = None
+    depth_l1: int | None = None
+    depth_result: int | None = None
+    gather: int | None = None
+    hold: int | None = None
 
 
 def _print(value: int | tuple[int, ...]) -> str:
@@ -83,7 +104,7 @@ def said_of(op: ir.Operation) -> dict[str, int | tuple[int, ...]]:
             problems.append(f"unknown field '{named.name}' (known: {', '.join(known)})")
             continue
         value = _read(named.attr)
-        if value is None or isinstance(value, int) != named.name.startswith(("depth", "gather")):
+        if value is None or isinstance(value, int) != named.name.startswith(("depth", *_FLAGS)):
             problems.append(f"field '{named.name}' is {named.attr}")
             continue
         values[named.name] = value

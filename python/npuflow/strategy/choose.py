@@ -13,12 +13,12 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
 from itertools import islice, product
 
+from npuflow.frontend.products import padded
 from npuflow.strategy.footprint import (
     Problem,
     fullest_l2_bytes,
     l1_buffers,
     l2_buffers,
-    padded,
     total_bytes,
 )
 from npuflow.strategy.matmul_estimate import MatmulEstimate

@@ -66,7 +66,7 @@ def _in_order(op: ir.Operation) -> VectorWork:
     rank = max(ir.ShapedType(value.type).rank for value in shaped)
     runs = (tuple(range(rank)),) if rank else ()
     widths = [element_bytes(element_type_of(value)) for value in shaped]
-    operands = tuple(VectorOperand(width, frozenset(range(len(runs))), 0) for width in widths)
+    operands = tuple(VectorOperand(width, frozenset(range(len(runs))), (0,)) for width in widths)
     return VectorWork(runs, (False,) * len(runs), operands[:-1], operands[-1:], (), max(widths))
 
 
@@ -100,9 +100,21 @@ def _is_run(op: ir.Operation, maps: list[tuple[Linear, ...]], outer: int, inner:
 
 def _operand(value: ir.Value, dims: tuple[Linear, ...], number: dict[int, int]) -> VectorOperand:
     follows = frozenset(number[loop] for dim in dims for loop, _ in dim.terms)
-    last = dims[-1].terms if dims else ()
-    along = next((number[loop] for loop, coefficient in reversed(last) if coefficient == 1), None)
-    return VectorOperand(element_bytes(element_type_of(value)), follows, along)
+    return VectorOperand(element_bytes(element_type_of(value)), follows, _along(dims, number))
+
+
+def _along(dims: tuple[Linear, ...], number: dict[int, int]) -> tuple[int, ...]:
+    """The loops that go through neighbouring elements: of all dimensions from the last one on that are just a loop.
+
+    A window's positions are neighbours as well, but its rows don't begin where the one before ends.
+    """
+    found: list[int] = []
+    for dim in reversed(dims):
+        if dim.loop is None:
+            break
+        found += [number[dim.loop]] if number[dim.loop] not in found else []
+    windowed = dims[-1].terms if dims and not found else ()
+    return tuple(found[::-1]) or tuple(number[loop] for loop, step in reversed(windowed) if step == 1)[:1]
 
 
 def _widest(op: ir.Operation) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
+from npuflow.frontend.products import padded
 from npuflow.strategy.strategy import Strategy
 from npuflow.strategy.vector_cycles import VectorWork
 
@@ -112,11 +113,6 @@ def row_tiles(rows: int, device_columns: int) -> int:
 
 def total_bytes(buffers: tuple[Buffer, ...]) -> int:
     return sum(buffer.bytes for buffer in buffers)
-
-
-def padded(size: int, tile: int) -> int:
-    """`size` rounded up to a multiple of `tile`."""
-    return -(-size // tile) * tile
 
 
 def l3_traffic_bytes(problem: Problem, strategy: Strategy) -> int:

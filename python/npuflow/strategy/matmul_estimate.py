@@ -11,8 +11,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 
-from npuflow.strategy.footprint import Problem, l3_traffic_bytes, padded
-from npuflow.strategy.matrix_cycles import matrix_cycles
+from npuflow.frontend.products import padded
+from npuflow.strategy.footprint import Problem, l3_traffic_bytes
+from npuflow.strategy.matrix_cycles import made_as, matrix_cycles
 from npuflow.strategy.strategy import Strategy
 from npuflow.strategy.vector_cycles import VectorOperand, VectorWork, vector_cycles
 from npuflow.target import Device
@@ -144,7 +145,8 @@ class MatmulEstimate:
         (m, n, _), (pack_m, pack_n, _) = strategy.tile_l1, strategy.pack
         sizes = (m // pack_m, n // pack_n, pack_m, pack_n)
         if self.problem.tail is not None and sizes not in self._tails:
-            self._tails[sizes] = vector_cycles(_packed(self.problem.tail), sizes, self.device)
+            kind = made_as(self.problem.types, self.device)
+            self._tails[sizes] = vector_cycles(_packed(self.problem.tail), sizes, self.device, kind)
         return self._tails.get(sizes, 0)
 
 
@@ -156,8 +158,8 @@ def _packed(tail: VectorWork) -> VectorWork:
     def packed(operand: VectorOperand) -> VectorOperand:
         follows_n = len(tail.runs) - 1 in operand.follows
         follows_m = any(run < len(tail.runs) - 1 for run in operand.follows)
-        follows = frozenset((*((0, 2) if follows_m else ()), *((1, 3) if follows_n else ())))
-        return VectorOperand(operand.element_bytes, follows, 3 if follows_n else 2 if follows_m else None)
+        lies = tuple(loop for loop in range(4) if (follows_m, follows_n)[loop % 2])
+        return VectorOperand(operand.element_bytes, frozenset(lies), lies)
 
     inputs, outputs = (tuple(map(packed, operands)) for operands in (tail.inputs, tail.outputs))
     return replace(tail, runs=((0,), (1,), (2,), (3,)), sums=(False,) * 4, inputs=inputs, outputs=outputs)

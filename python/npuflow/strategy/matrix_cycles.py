@@ -27,6 +27,17 @@ def matrix_cycles(types: tuple[str, str, str], issued_macs: int, acc_bytes: int,
     return known.call_cycles + ceil(issue + moves * known.move_share)
 
 
+def made_as(types: tuple[str, str, str] | None, device: Device) -> str:
+    """The kind of all kernels that work in L1 with one of matrix instructions on such types, where none is given.
+
+    Who writes a matrix kernel by hand, or takes it from a library, has what is done with its sums from there as well.
+    """
+    if types is None or not device.has_instruction(types) or device.accepts_any_shape(*types):
+        return ""
+    known = device.kernel_kind("", types)
+    return "" if known is None else known.kind
+
+
 def head_cycles(products: Products, tiles: Sequence[int], device: Device) -> int:
     """Cycles of a call for what is computed of factors before they are multiplied, a vector at a time."""
     at_once = max(1, device.engines[0].vector_bytes // _COMPUTED_BYTES)

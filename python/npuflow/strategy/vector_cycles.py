@@ -1,6 +1,7 @@
 """How long a kernel without matrix instructions takes on a core: a model of its inner loop. Pure.
 
-One loop is gone through in vectors: of all, the one that costs least, along which operands should lie side by side.
+One loop is gone through in vectors, or several within each other as if they were one: of all, those that cost least,
+along which operands should lie side by side.
 A step of the innermost loop loads, computes and stores a few vectors. Where steps overlap, it takes as long as the
 busiest of the unit's slots, or as a sum takes to be there for the next; where they don't, as long as the longest chain
 from a load to the result. The device's file has all latencies and says how code of a kind is written.
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import ceil, inf, log2, prod
 
 from npuflow.target import Device
@@ -29,17 +31,24 @@ class Node:
 
 @dataclass(frozen=True)
 class VectorOperand:
-    """The loops that an operand follows, and that along which its elements lie side by side, if any."""
+    """The loops that an operand follows, and those along which its elements lie side by side, the innermost last."""
 
     element_bytes: int
     follows: frozenset[int]
-    along: int | None
+    along: tuple[int, ...]
 
-    def moves(self, loop: int, width: int, vector_bytes: int) -> int:
-        """Loads or stores for one vector of a loop; elements that lie apart are moved one by one."""
-        if loop not in self.follows:
+    def moves(self, loops: Sequence[int], extents: Sequence[int], width: int, vector_bytes: int) -> int:
+        """Loads or stores for one vector of loops within each other; elements that lie apart are moved one by one.
+
+        What doesn't follow the outer ones is the same for each row of the inner ones: a vector takes it row by row.
+        """
+        own = tuple(loop for loop in loops if loop in self.follows)
+        if not own:
             return 1
-        return ceil(width * self.element_bytes / vector_bytes) if loop == self.along else width
+        if own != tuple(loops[-len(own) :]) or own != self.along[-len(own) :]:
+            return width
+        row = width if len(own) == len(loops) else min(width, prod(extents[loop] for loop in own))
+        return ceil(width / row) * ceil(row * self.element_bytes / vector_bytes)
 
 
 @dataclass(frozen=True)
@@ -57,6 +66,16 @@ class VectorWork:
     def narrowest_bytes(self) -> int:
         return min(operand.element_bytes for operand in (*self.inputs, *self.outputs))
 
+    @cached_property
+    def vector_loops(self) -> tuple[tuple[int, ...], ...]:
+        """What may be gone through in vectors: each loop, and those within each other that some operand lies along."""
+        found: list[tuple[int, ...]] = [(loop,) for loop in range(max(1, len(self.runs)))]
+        for operand in (*self.inputs, *self.outputs):
+            found += [operand.along[-count:] for count in range(2, len(operand.along) + 1)]
+        return tuple(
+            loops for loops in dict.fromkeys(found) if len({self.sums[loop] for loop in loops if self.sums}) < 2
+        )
+
 
 def vector_cycles(work: VectorWork, sizes: Sequence[int], device: Device, kind: str = "") -> int:
     """Cycles of one call for a tile, by the sizes of the op's loops; `kind` is one of the device's kernel kinds."""
@@ -64,8 +83,8 @@ def vector_cycles(work: VectorWork, sizes: Sequence[int], device: Device, kind: 
     code = unit.kernel_kind(kind, engine.call_cycles)
     body = _body(work, unit)
     extents = [prod(sizes[loop] for loop in run) for run in work.runs] or [1]
-    loops = [_Loop(work, unit, code, engine.vector_bytes, body, extents, loop) for loop in range(len(extents))]
-    return code.call_cycles + ceil(min(loop.cycles() for loop in loops))
+    ways = [_Vectors(work, unit, code, engine.vector_bytes, body, extents, loops) for loops in work.vector_loops]
+    return code.call_cycles + ceil(min(way.cycles() for way in ways))
 
 
 @dataclass(frozen=True)
@@ -95,8 +114,8 @@ def _longest(nodes: Sequence[Node], latencies: Sequence[float], loaded: float, s
 
 
 @dataclass(frozen=True)
-class _Loop:
-    """The kernel with one of its loops gone through in vectors."""
+class _Vectors:
+    """The kernel with one of its loops gone through in vectors, or several as if they were one."""
 
     work: VectorWork
     unit: VectorUnit
@@ -104,15 +123,16 @@ class _Loop:
     vector_bytes: int
     body: _Body
     extents: Sequence[int]
-    loop: int
+    loops: tuple[int, ...]
 
     def cycles(self) -> float:
         sums, width = self.work.sums or (False,), self._width()
-        others = [(size, is_sum) for i, (size, is_sum) in enumerate(zip(self.extents, sums)) if i != self.loop]
+        others = [(size, is_sum) for i, (size, is_sum) in enumerate(zip(self.extents, sums)) if i not in self.loops]
         outer = prod(size for size, is_sum in others if not is_sum)
         summed = prod(size for size, is_sum in others if is_sum)
-        steps = ceil(ceil(self.extents[self.loop] / width) / self.code.vectors_per_step)
-        if sums[self.loop]:
+        vectors = ceil(prod(self.extents[loop] for loop in self.loops) / width)
+        steps = ceil(vectors / self.code.vectors_per_step)
+        if sums[self.loops[0]]:
             return outer * (self._summing(summed * steps, width) + self._across(width))
         if any(sums):
             return outer * steps * self._summing(summed, width)
@@ -125,8 +145,10 @@ class _Loop:
 
     def _issue(self, width: int, *, stores: bool) -> int:
         """Cycles that the busiest of a step's slots takes."""
-        loaded = sum(operand.moves(self.loop, width, self.vector_bytes) for operand in self.work.inputs)
-        stored = sum(operand.moves(self.loop, width, self.vector_bytes) for operand in self.work.outputs) * stores
+        loaded, stored = (
+            sum(operand.moves(self.loops, self.extents, width, self.vector_bytes) for operand in operands)
+            for operands in (self.work.inputs, self.work.outputs if stores else ())
+        )
         busiest = max(loaded / self.unit.loads_per_cycle, stored / self.unit.stores_per_cycle, self.body.issue)
         return max(1, ceil(busiest * self.code.vectors_per_step))
 

@@ -120,6 +120,12 @@ class MatmulShape:
     def types(self) -> tuple[str, str, str]:
         return (self.lhs, self.rhs, self.acc)
 
+    def rows_per_load(self, vector_bytes: int) -> int:
+        """The rows of the left operand, k elements each, that one load brings; all m where it could bring more."""
+        row_bytes = self.k * int(self.lhs.strip("abcdefghijklmnopqrstuvwxyz")) // 8
+        rows = max(1, vector_bytes // row_bytes)
+        return rows if self.m % rows == 0 else self.m
+
 
 @dataclass(frozen=True, kw_only=True)
 class KernelKind:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 
 from npuflow.bindings import arith, ir, scf, tensor
@@ -75,6 +76,7 @@ class _Tiler:
     strategy: BundleStrategy
     tiles: list[int] = field(default_factory=list)
     block: list[int] = field(default_factory=list)
+    loops: list[tuple[int, ir.Operation]] = field(default_factory=list)
 
     def run(self) -> None:
         bundle, spread = self.bundle, self.strategy.placed
@@ -104,6 +106,7 @@ class _Tiler:
             arith.ConstantOp.create_index(n).result for n in (0, self.bundle.sizes[loops[0]], self.block[loops[0]])
         ]
         loop = scf.ForOp(*bounds, list(outs))
+        self.loops.append((loops[0], loop.operation))
         with ir.InsertionPoint(loop.body):
             inner = {**offsets, loops[0]: loop.induction_variable}
             scf.YieldOp(self._blocks(loops[1:], inner, list(loop.inner_iter_args)))
@@ -147,12 +150,23 @@ class _Tiler:
                 value = op.operands[number]
                 if not self._comes_from_outside(index, number):
                     continue
-                regions = tuple(self._region(dim, offsets) for dim in dims)
-                key = (hash(value), tuple((region.start_key, region.extent) for region in regions))
-                if key not in made:
-                    made[key] = block_region(value, regions)
+                with self._outside(dims):
+                    regions = tuple(self._region(dim, offsets) for dim in dims)
+                    key = (hash(value), tuple((region.start_key, region.extent) for region in regions))
+                    if key not in made:
+                        made[key] = block_region(value, regions)
                 found[index, number] = made[key]
         return found
+
+    def _outside(self, dims: Sequence[Linear]) -> AbstractContextManager[object]:
+        """Where a block's part of an operand is known: outside of the innermost loops that it doesn't follow."""
+        followed = {loop for dim in dims for loop, _ in dim.terms}
+        place: AbstractContextManager[object] = nullcontext()
+        for loop, op in reversed(self.loops):
+            if loop in followed:
+                break
+            place = ir.InsertionPoint(op)
+        return place
 
     def _comes_from_outside(self, index: int, number: int) -> bool:
         op = self.bundle.ops[index]
