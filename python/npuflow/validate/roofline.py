@@ -6,9 +6,12 @@ bandwidth and the launch time that fit its rows best; where a row has its kernel
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
 
 from npuflow.target import Device
 from npuflow.validate.designs import design_of
@@ -31,9 +34,12 @@ class Roofline:
 
     def predict_us(self, row: Measurement, device: Device) -> float:
         rate = row.kernel_macs_per_cycle or self.macs_per_cycle
-        work = vector_work(row) if is_vector_op(row.op) else row.macs
-        compute = work / (rate * row.rows * row.cols * device.clock_hz)
+        compute = _work(row) / (rate * row.rows * row.cols * device.clock_hz)
         return max(compute, traffic_bytes(row) / self.bytes_per_second) * 1e6 + self.launch_us
+
+
+def _work(row: Measurement) -> float:
+    return vector_work(row) if is_vector_op(row.op) else row.macs
 
 
 def traffic_bytes(row: Measurement) -> float:
@@ -81,27 +87,36 @@ def mean_error_by_kind(rows: Sequence[tuple[Measurement, Device]]) -> float:
 
 
 def _fit(group: Sequence[tuple[Measurement, Device]]) -> Roofline:
+    """From several starts, scales one number after the other to where the error is least, in ever smaller steps."""
+    error = _mean_error_of(group)
     peak = max(shape.macs_per_cycle for _, device in group for shape in device.matmuls)
     shortest = min(row.time_us for row, _ in group)
-
-    def error(roofline: Roofline) -> float:
-        return sum(abs(roofline.predict_us(row, device) / row.time_us - 1) for row, device in group)
-
     starts = product(_START_SHARES, _START_BANDWIDTHS)
-    fitted = (_descend(Roofline(peak * share, rate, shortest / 2), error) for share, rate in starts)
-    return min(fitted, key=error)
-
-
-def _descend(start: Roofline, error: Callable[[Roofline], float]) -> Roofline:
-    """Scales one number after the other to where the error is least, in ever smaller steps."""
-    best = start
+    best = np.array([(peak * share, rate, shortest / 2) for share, rate in starts])
+    each = np.arange(len(best))
     for round_ in range(_ROUNDS):
-        best = min((best, *_changed(best, 0.93**round_)), key=error)
-    return best
+        changes = np.ones((1 + 3 * len(_FACTORS), 3))
+        for number in range(3):
+            changes[1 + number * len(_FACTORS) :][: len(_FACTORS), number] = np.power(_FACTORS, 0.93**round_)
+        candidates = best[:, None, :] * changes
+        best = candidates[each, error(candidates).argmin(axis=1)]
+    return Roofline(*map(float, best[error(best).argmin()]))
 
 
-def _changed(roofline: Roofline, step: float) -> Iterator[Roofline]:
-    for factor in (f**step for f in _FACTORS):
-        yield replace(roofline, macs_per_cycle=roofline.macs_per_cycle * factor)
-        yield replace(roofline, bytes_per_second=roofline.bytes_per_second * factor)
-        yield replace(roofline, launch_us=roofline.launch_us * factor)
+def _mean_error_of(
+    group: Sequence[tuple[Measurement, Device]],
+) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
+    """What rooflines miss on average; their three numbers stand in an array's last dimension."""
+    cycles_at_one = np.array([_work(row) / (row.rows * row.cols * device.clock_hz) for row, device in group])
+    known = np.array([row.kernel_macs_per_cycle for row, _ in group], dtype=float)
+    traffic = np.array([traffic_bytes(row) for row, _ in group])
+    measured = np.array([row.time_us for row, _ in group])
+
+    def error(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+        rate, bandwidth, launch = (numbers[..., i, None] for i in range(3))
+        compute = cycles_at_one / np.where(known > 0, known, rate)
+        predicted = np.maximum(compute, traffic / bandwidth) * 1e6 + launch
+        found: NDArray[np.float64] = np.mean(np.abs(predicted / measured - 1), axis=-1)
+        return found
+
+    return error
