@@ -28,22 +28,27 @@ def descriptors(problem: Problem, strategy: Strategy = STRATEGY) -> list[int]:
 def test_loops_that_a_descriptor_covers_need_no_others() -> None:
     """4 blocks along m, 2 along n.
 
-    The left operand goes through 4 rows' channels, for every block: the loop along n doesn't move it. The right
-    one's loop along n is covered, and both of the result's.
+    The left operand goes through 4 rows' channels. With all of K it is there for both blocks along n, and its loop
+    along m is covered. The right one's loop along n is covered, and both of the result's.
     """
-    assert descriptors(PROBLEM) == [4 * 4 * 2, 8 * 4, 8]
+    assert descriptors(PROBLEM) == [4, 8 * 4, 8]
+
+
+def test_what_is_there_in_part_comes_again() -> None:
+    """With half of K at a time the left operand comes for every block; a descriptor covers the loop along K."""
+    assert descriptors(replace(PROBLEM, k=512)) == [4 * 4 * 2, 8 * 4, 8]
 
 
 def test_blocks_that_are_cut_off_need_descriptors_of_their_own() -> None:
     """1000 rows are no multiple of 256: the loop along m is not covered. 500 columns: neither is the one along n."""
-    assert descriptors(replace(PROBLEM, m=1000)) == [4 * 4 * 2, 8 * 4, 8 * 4]
-    assert descriptors(replace(PROBLEM, m=1000, n=500)) == [4 * 4 * 2, 8 * 4 * 2, 8 * 4 * 2]
+    assert descriptors(replace(PROBLEM, m=1000)) == [4 * 4, 8 * 4, 8 * 4]
+    assert descriptors(replace(PROBLEM, m=1000, n=500)) == [4 * 4, 8 * 4 * 2, 8 * 4 * 2]
 
 
 def test_what_shares_a_channel_is_set_up_block_by_block() -> None:
     """A bias along n takes the right operand's channels."""
     with_bias = replace(PROBLEM, has_tail=True, tail_operands=(TailOperand(False, True, 4),))
-    assert descriptors(with_bias) == [4 * 4 * 2, 8 * 4 * 2, 8 * 4 * 2, 8]
+    assert descriptors(with_bias) == [4, 8 * 4 * 2, 8 * 4 * 2, 8]
 
 
 def test_runs_that_adjoin_count_as_one_where_the_device_joins_them() -> None:

@@ -116,9 +116,14 @@ def total_bytes(buffers: tuple[Buffer, ...]) -> int:
 
 
 def l3_traffic_bytes(problem: Problem, strategy: Strategy) -> int:
-    """What crosses between L3 and L2: each operand once per block that needs it, the result once."""
+    """What crosses between L3 and L2: each operand once per block that needs it, the result once.
+
+    What all blocks of the inner loop need, whole, or all of the outer one as well, comes once.
+    """
     m, n, k = problem.m, problem.n, problem.k
-    blocks_m, blocks_n = -(-m // strategy.tile_l2[0]), -(-n // strategy.tile_l2[1])
+    blocks_m, blocks_n, steps = (-(-size // tile) for size, tile in zip((m, n, k), strategy.tile_l2))
+    if steps == 1:
+        blocks_m, blocks_n = (1 if blocks_n == 1 else blocks_m), 1
     moved = m * k * problem.lhs_bytes * blocks_n + k * n * problem.rhs_bytes * blocks_m + m * n * problem.result_bytes
     return problem.batch * moved
 

@@ -165,6 +165,12 @@ def _packed(tail: VectorWork) -> VectorWork:
     return replace(tail, runs=((0,), (1,), (2,), (3,)), sums=(False,) * 4, inputs=inputs, outputs=outputs)
 
 
+def _without_repeats(loops: Sequence[tuple[int, bool, bool]]) -> Sequence[tuple[int, bool, bool]]:
+    """The loops that a stream is repeated by: inside of the first that it moves with, it comes once for all turns."""
+    moving = next((place for place, (turns, moves, _) in enumerate(loops) if moves and turns > 1), len(loops))
+    return tuple((1, moves, is_whole) for _, moves, is_whole in loops[:moving]) + tuple(loops[moving:])
+
+
 def streams_of(problem: Problem, strategy: Strategy) -> Iterator[_Stream]:
     """Operands, what the tail reads, and the result."""
     m, n, k = strategy.tile_l2
@@ -178,7 +184,7 @@ def streams_of(problem: Problem, strategy: Strategy) -> Iterator[_Stream]:
 
     def loops(follows_m: bool, follows_n: bool, *inner: tuple[int, bool, bool]) -> Sequence[tuple[int, bool, bool]]:
         outer = ((loop_n[0], follows_n, loop_n[1]), (loop_m[0], follows_m, loop_m[1]), (problem.batch, True, True))
-        return (*inner, *outer)
+        return _without_repeats((*inner, *outer))
 
     by_k = (loop_k[0], True, loop_k[1])
     m, n, k = min(m, problem.m), min(n, problem.n), min(k, problem.k)

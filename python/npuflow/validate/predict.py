@@ -10,7 +10,7 @@ from npuflow.bindings import ir
 from npuflow.core.parsing import parse
 from npuflow.core.passes import ops_of
 from npuflow.dialect.context import new_context
-from npuflow.errors import InputError
+from npuflow.errors import InputError, UsageError
 from npuflow.schedule.build import Scheduled, build_schedule
 from npuflow.schedule.kernel_cycles import KernelShape, kernel_cycles
 from npuflow.schedule.project import kernel_name
@@ -67,7 +67,7 @@ def prepare(
         if is_vector_op(row.op):
             return _schedule_bundle(row, device, run_pipeline)
         return _schedule(row, device, run_pipeline, together)
-    except InputError as error:
+    except (InputError, UsageError) as error:
         return Skipped(row, str(error).splitlines()[0])
 
 
