@@ -13,6 +13,7 @@ from npuflow.strategy.bundle_shape import (
     l2_bytes,
     l2_descriptors,
 )
+from npuflow.strategy.lane_descriptors import TileDma
 
 ROW, COLUMN, SUMMED = (Linear(((loop, 1),)) for loop in range(3))
 
@@ -24,20 +25,42 @@ def elementwise(*inputs: tuple[Linear, ...]) -> BundleShape:
     return BundleShape((64, 128), 2, (), tuple(tensors), (), pads_streamed=False)
 
 
+def npu2(groups: int = 2) -> TileDma:
+    return TileDma(rows=4, channels_out=6, groups=groups)
+
+
 def test_descriptors_count_slots_and_the_rows_that_take_their_own() -> None:
     both = (ROW, COLUMN)
-    shape, spread = elementwise(both, both), Spread((4, 8), 0, 1)
+    shape, spread, tiles = elementwise(both, both), Spread((4, 8), 0, 1), (16, 16)
     # Two inputs of 2 slots, each filled once and handed to 4 rows; a result of 1 slot, gathered from 4 rows.
-    assert l2_descriptors(shape, spread, Depths(2, 2, 1), row_tiles=4, groups=1) == 2 * 2 * (1 + 4) + (4 + 1)
-    assert l2_descriptors(shape, spread, Depths(2, 2, 1), row_tiles=4, groups=2) == 10 + 3
-    assert l2_descriptors(shape, spread, Depths(1, 2, 1), row_tiles=4, groups=2) == 5 + 3
+    assert l2_descriptors(shape, tiles, spread, Depths(2, 2, 1), 4, npu2(groups=1)) == 2 * 2 * (1 + 4) + (4 + 1)
+    # A lane each; out-channels 0 and 1 for all rows, 2 for results, whose in-channels are 2 to 5.
+    assert l2_descriptors(shape, tiles, spread, Depths(2, 2, 1), 4, npu2()) == 2 * (1 + 4) + 2 + 1
+    assert l2_descriptors(shape, tiles, spread, Depths(1, 2, 1), 4, npu2()) == 1 * (1 + 4) + 2 + 1
 
 
 def test_what_follows_the_rows_alone_has_channels_of_its_own() -> None:
     spread = Spread((4, 8), 0, 1)
     shape = elementwise((ROW, COLUMN), (ROW, COLUMN), (ROW,))
-    # 20 of what follows columns in one group, 2 slots of one part each in the other; half of the result in each.
-    assert l2_descriptors(shape, spread, Depths(2, 2, 1), row_tiles=4, groups=2) == 20 + 3
+    # 20 of what follows columns in the odd group; 2 slots, filled and handed to one row, and results in the even one.
+    assert l2_descriptors(shape, (16, 16), spread, Depths(2, 2, 1), 4, npu2()) == 20 + 2
+
+
+def test_results_that_overhang_take_a_descriptor_for_each_way_to_be_cut_off() -> None:
+    shape, spread = elementwise((ROW, COLUMN)), Spread((1, 1), 0, 1)
+    dma = TileDma(rows=1, channels_out=6, groups=1)
+    # 2 + 2 of the input; a result's slot is filled once, and leaves whole, without 6 rows, without 12 columns, or both.
+    assert l2_descriptors(shape, (16, 16), spread, Depths(2, 2, 1), 1, dma) == 4 + 1 + 1
+    assert l2_descriptors(shape, (14, 28), spread, Depths(2, 2, 1), 1, dma) == 4 + 1 + 2 * 2
+
+
+def test_the_left_over_piece_of_a_streamed_loop_takes_descriptors_of_its_own() -> None:
+    row = BundleTensor("row", Role.INPUT, (ROW, SUMMED), (1, 10), 1)
+    dma = TileDma(rows=1, channels_out=6, groups=1)
+    for pads, pieces in ((False, 2), (True, 1)):
+        shape = BundleShape((1, 1, 10), 2, (2,), (row,), (), pads_streamed=pads)
+        assert l2_descriptors(shape, (1, 1, 5), Spread((1, 1), 0, 1), Depths(2, 2, 1), 1, dma) == 4
+        assert l2_descriptors(shape, (1, 1, 4), Spread((1, 1), 0, 1), Depths(2, 2, 1), 1, dma) == 4 * pieces
 
 
 def test_the_left_over_piece_of_a_streamed_loop_has_buffers_of_its_own_even_between_ops() -> None:
@@ -70,11 +93,11 @@ def test_zeros_take_no_room_where_the_dma_of_l2_inserts_them() -> None:
 
 
 def test_blocks_that_edges_cut_off_take_descriptors_of_their_own() -> None:
-    spread, depths = Spread((1, 1), 0, 1), Depths(2, 2, 1)
+    spread, depths, dma = Spread((1, 1), 0, 1), Depths(2, 2, 1), TileDma(rows=1, channels_out=6, groups=1)
     # 2 slots, filled and emptied; a result of 1 slot. Whole, in two halves, and of many blocks those at the edges.
     for tile, ways in ((10, 1), (5, 2), (1, 3 + 10)):
         shape = window(10, 5, 10)
         expected = 2 * 2 * min(ways, -(-10 // tile)) + 2
-        assert l2_descriptors(shape, spread, depths, 1, 1, clipped=(tile, 8, 3)) == expected
-    assert l2_descriptors(window(100, 1, 100), spread, depths, 1, 1, clipped=(10, 8, 3)) == 2 * 2 * 3 + 2
-    assert l2_descriptors(window(100, 1, 98), spread, depths, 1, 1, clipped=(7, 8, 3)) == 2 * 2 + 2
+        assert l2_descriptors(shape, (tile, 8, 3), spread, depths, 1, dma, clips=True) == expected
+    assert l2_descriptors(window(100, 1, 100), (10, 8, 3), spread, depths, 1, dma, clips=True) == 2 * 2 * 3 + 2
+    assert l2_descriptors(window(100, 1, 98), (7, 8, 3), spread, depths, 1, dma, clips=True) == 2 * 2 + 2

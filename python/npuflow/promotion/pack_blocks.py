@@ -67,7 +67,9 @@ def _pack(contraction: Contraction, index: int) -> bool:
     found = producer(value, "linalg.copy", "tensor.insert_slice")
     if found is None:
         return False
-    dims = [d for d, loop in enumerate(operand_loops(contraction.op)[index]) if loop not in contraction.batch]
+    loops = operand_loops(contraction.op)[index]
+    front = next(d for d, loop in enumerate(loops) if loop not in contraction.batch)
+    dims = list(range(front, len(loops)))  # a batch in between, as a split sum has, is part of the tile
     with at(found):
         packed = _packed_movement(found, shape_of(value), tile, dims)
     if packed is None:

@@ -25,10 +25,12 @@ from npuflow.core.build import (
     offsets_of,
     shape_of,
     sizes_of,
+    weighted_sum,
     zero,
 )
 from npuflow.core.passes import parents_of
 from npuflow.frontend.contraction import enclosing, producer
+from npuflow.tiling.regions import Region, clip
 
 L2, L1 = 1, 2
 
@@ -121,10 +123,36 @@ class Movement:
 def movement_of(shared: SharedSlice) -> Movement:
     """The valid part of the shared slice, as a slice of the unpadded tensor in L3."""
     pad = producer(shared.source, "tensor.pad")
-    source = shared.source if pad is None else pad.operands[0]
-    start: list[Mixed] = [0] * len(shared.sizes) if pad is None else low_of(pad)
-    valid = list(shared.sizes) if pad is None else _valid_part(shared, source, start)
-    return Movement(extract_slice(source, shared.offsets, valid), tuple(start), tuple(valid))
+    if pad is None:
+        return Movement(extract_slice(shared.source, shared.offsets, shared.sizes), *_all_of(shared))
+    source, lows = pad.operands[0], low_of(pad)
+    if any(low != 0 and not whole for low, whole in zip(lows, _are_whole(shared))):
+        return _piece_of(shared, source, lows)
+    valid = _valid_part(shared, source, lows)
+    return Movement(extract_slice(source, shared.offsets, valid), tuple(lows), tuple(valid))
+
+
+def _all_of(shared: SharedSlice) -> tuple[tuple[Mixed, ...], tuple[Mixed, ...]]:
+    return (0,) * len(shared.sizes), shared.sizes
+
+
+def _are_whole(shared: SharedSlice) -> list[bool]:
+    """For each dimension, whether the slice takes all of it."""
+    full = shape_of(shared.source)
+    return [offset == 0 and size == its for offset, size, its in zip(shared.offsets, shared.sizes, full)]
+
+
+def _piece_of(shared: SharedSlice, source: ir.Value, lows: Sequence[Mixed]) -> Movement:
+    """The movement where a piece may begin within the zeros: counted in the whole tensor, as blocks are."""
+    slice_op = producer(source, "tensor.extract_slice")
+    whole = source if slice_op is None else slice_op.operands[0]
+    begins = [0] * len(lows) if slice_op is None else offsets_of(slice_op)
+    parts = []
+    for begin, low, offset, extent, size in zip(begins, lows, shared.offsets, shared.sizes, shape_of(whole)):
+        start = weighted_sum([(1, begin), (-1, low), (1, offset)])
+        parts.append(clip(Region(start, -extent - 1, size, extent, ()), 0, size))
+    moved = extract_slice(whole, [part.begin for part in parts], [part.size for part in parts])
+    return Movement(moved, tuple(part.low for part in parts), tuple(part.size for part in parts))
 
 
 def low_of(pad: ir.Operation) -> list[Mixed]:

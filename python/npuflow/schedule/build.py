@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from npuflow.bindings import ir
 from npuflow.frontend.contraction import STRATEGY
 from npuflow.schedule.addresses import assign_addresses
 from npuflow.schedule.describe_kernels import describe_kernel
+from npuflow.schedule.descriptors import descriptors_taken
 from npuflow.schedule.hoist import hoist
 from npuflow.schedule.kernel_cycles import KernelShape, kernel_cycles
 from npuflow.schedule.kernel_groups import with_neighbours
+from npuflow.schedule.lanes import Lanes, even_lanes
 from npuflow.schedule.legality import lacks_descriptors
 from npuflow.schedule.model import Schedule
 from npuflow.schedule.nest import L3, Kernel, Nest, Transfer, walk
@@ -63,13 +66,32 @@ def build_schedule(
     shapes = with_neighbours(nest, tuple(map(describe_kernel, kernels)), device)
     cycles = {key: kernel_cycles(shape, device, kernel_kind) for key, shape in enumerate(shapes)}
     depths = _depths(nest, kernels)
-    routes = Routes(nest, device.columns, device.dma(2).channels_out, device.dma(2).pads_with_zeros)
-    schedule = project(nest, routes, Tasks(device.dma(3), together), depths, cycles)
-    if routes.has_clips and lacks_descriptors(schedule, device):
-        routes = Routes(nest, device.columns, device.dma(2).channels_out)
-        schedule = project(nest, routes, Tasks(device.dma(3), together), depths, cycles)
+    schedule = _project(nest, depths, cycles, device, together)
     assign_addresses(schedule, device)
     return Scheduled(schedule, nest, tuple(kernels), shapes, device, kernel_kind)
+
+
+def _project(
+    nest: Nest, depths: Mapping[str, int], cycles: Mapping[int, int], device: Device, together: tuple[int, int] | None
+) -> Schedule:
+    """The first schedule that has enough descriptors, if any does.
+
+    Lanes that spare descriptors come before zeros in L2, for which there may be no room.
+    """
+    tile = device.dma(2)
+
+    def projected(clips: bool, lanes: Lanes | None = None) -> tuple[Routes, Schedule]:
+        routes = Routes(nest, device.columns, tile.channels_out, clips, lanes)
+        return routes, project(nest, routes, Tasks(device.dma(3), together), depths, cycles)
+
+    for clips in (True, False) if tile.pads_with_zeros else (False,):
+        routes, schedule = projected(clips)
+        if lacks_descriptors(schedule, device):
+            lanes = even_lanes(nest, routes.lanes, descriptors_taken(schedule, device), tile)
+            routes, schedule = projected(clips, lanes)
+        if not routes.has_clips or not lacks_descriptors(schedule, device):
+            break
+    return schedule
 
 
 def _depths(nest: Nest, kernels: list[ir.Operation]) -> dict[str, int]:

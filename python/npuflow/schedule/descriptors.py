@@ -11,6 +11,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 
 from npuflow.schedule import model
@@ -38,6 +39,15 @@ def channel_uses(engine: model.Engine, schedule: Schedule, device: Device) -> li
     channel = channel_of(engine, dict.fromkeys(engine.span, 0), schedule)
     own = {name: schedule.extents[name] for name in engine.span}
     return _Counter(schedule, device, channel, own).uses(engine) if channel else []
+
+
+def descriptors_taken(schedule: Schedule, device: Device) -> dict[tuple[model.Stage, str], int]:
+    """The descriptors that one engine of each stage takes for each buffer."""
+    found: dict[tuple[model.Stage, str], int] = defaultdict(int)
+    for engine in schedule.engines.values():
+        for use in channel_uses(engine, schedule, device):
+            found[engine.stage, use.transfer.access.buffer.name] += use.descriptors
+    return found
 
 
 @dataclass

@@ -1,7 +1,7 @@
 """Which of the two inward lanes a buffer takes, and which memory tiles' channels serve one core each. Pure.
 
 A lane is an input channel of a core, with all that feeds it. What is divided by rows takes lane 0, all else lane 1;
-where nothing is divided by rows, both lanes are by columns and share what is moved.
+where nothing is divided by rows, both lanes are by columns and share what is moved, or the descriptors that it takes.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from math import prod
 
 from npuflow.schedule.layout import Part
+from npuflow.schedule.model import Stage
 from npuflow.schedule.nest import L1, L2, L3, ROW, BufferInfo, Nest, Transfer, walk
-
-# Of a memory tile's out-channels, those that no lane can have: results leave through one.
-_RESULT_CHANNELS = 1
+from npuflow.strategy.lane_descriptors import RESULT_CHANNELS, Moved, Results, TileDma, evenest
+from npuflow.target.model import DmaEngine
 
 
 @dataclass(frozen=True)
@@ -55,15 +55,37 @@ def assign_lanes(nest: Nest, parts: Mapping[int, Part], channels_out: int) -> La
     return Lanes(False, lanes, _separate(loads, lanes, rows, channels_out))
 
 
+def even_lanes(nest: Nest, lanes: Lanes, taken: Mapping[tuple[Stage, str], int], dma: DmaEngine) -> Lanes:
+    """Balances descriptors instead; `taken` are those of each stage's engines for each buffer, with other lanes."""
+    if lanes.by_rows:
+        return lanes
+    rows, moved = nest.grid[0], []
+    buffers = [b for b in _read_buffers(nest) if id(b) in lanes.of]
+    for buffer in buffers:
+        by_rows, emptied = _is_by_rows(buffer, nest), taken[Stage.MEMORY_OUT, buffer.name]
+        shared = by_rows and lanes.of[id(buffer)] not in lanes.separate
+        moved.append(Moved(taken[Stage.MEMORY_IN, buffer.name], -(-emptied // rows) if shared else emptied, by_rows))
+    gathered, left = (
+        sum(n for (stage, _), n in taken.items() if stage is its) for its in (Stage.RESULT_IN, Stage.RESULT_OUT)
+    )
+    choice = evenest(tuple(moved), Results(gathered, left), TileDma(rows, dma.channels_out, dma.descriptor_groups))
+    return Lanes(False, {id(b): lane for b, lane in zip(buffers, choice.lanes)}, choice.separate)
+
+
 def _read_buffers(nest: Nest) -> list[BufferInfo]:
     """The L2 buffers that cores read, in the order of their first use."""
     moved = (s.source.buffer for s, _ in walk(nest.body) if isinstance(s, Transfer) and s.target.buffer.space == L1)
     return list(dict.fromkeys(b for b in moved if b.space == L2))
 
 
+def _is_by_rows(buffer: BufferInfo, nest: Nest) -> bool:
+    """Whether rows of cores read something of their own from a buffer that is divided by columns."""
+    moved = (s.source for s, _ in walk(nest.body) if isinstance(s, Transfer) and s.target.buffer.space == L1)
+    return any(source.buffer is buffer and source.offset.coefficient(ROW) != 0 for source in moved)
+
+
 def _load(buffer: BufferInfo, nest: Nest, part: Part) -> _Load:
     into = out = 0
-    is_separate = False
     for statement, around in walk(nest.body):
         if not isinstance(statement, Transfer):
             continue
@@ -73,8 +95,7 @@ def _load(buffer: BufferInfo, nest: Nest, part: Part) -> _Load:
         if statement.source.buffer is buffer and statement.target.buffer.space == L1:
             moved = prod(f.size for d in statement.dimensions for f in d.factors)
             out += turns * moved * buffer.element_bytes
-            is_separate |= statement.source.offset.coefficient(ROW) != 0
-    return _Load(into, out, is_separate)
+    return _Load(into, out, _is_by_rows(buffer, nest))
 
 
 def _separate(loads: Mapping[int, _Load], lanes: Mapping[int, int], rows: int, channels_out: int) -> frozenset[int]:
@@ -82,7 +103,7 @@ def _separate(loads: Mapping[int, _Load], lanes: Mapping[int, int], rows: int, c
 
     A lane that moves more for all rows keeps its multicast: each row's channel would carry all of that again.
     """
-    spare = channels_out - _RESULT_CHANNELS - len(set(lanes.values()))
+    spare = channels_out - RESULT_CHANNELS - len(set(lanes.values()))
     for_rows, for_all = (dict.fromkeys(lanes.values(), 0) for _ in range(2))
     for key, lane in lanes.items():
         (for_rows if loads[key].is_separate else for_all)[lane] += loads[key].out

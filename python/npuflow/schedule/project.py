@@ -212,7 +212,7 @@ class _Projection:
         route = self.routes.of(statement)
         if key not in (route.sender, route.receiver):
             return []
-        moved = route.transfer
+        moved = self.tasks.moved(statement, self.routes)
         sends = key == route.sender
         own = moved.source if sends else moved.target
         refs = [self._ref(key, end.buffer)[0] for end in (moved.source, moved.target)]
@@ -231,7 +231,8 @@ class _Projection:
         else:
             step = Receive(Ref(stream.name, at), _with(written, values), moved.location)
         steps = self._each([step], each)
-        return self.tasks.around_transfer(statement, key, self.routes, steps)
+        steps = self.tasks.around_transfer(statement, key, self.routes, steps)
+        return self.tasks.repeated(statement, steps)
 
     # Names and places
 

@@ -54,12 +54,14 @@ class Routes:
     """The routes of a nest, the parts of its L2 buffers, and how many memory tiles serve the rows.
 
     The array has so many `columns`, and each memory tile so many `channels_out`; `clips` says that these insert zeros.
+    Lanes that are not `given` are chosen.
     """
 
     nest: Nest
     columns: int
     channels_out: int
     clips: bool = False
+    given: Lanes | None = None
     parts: dict[int, Part] = field(default_factory=dict)
     lanes: Lanes = field(init=False)
     _clips: dict[int, Clip] = field(default_factory=dict)
@@ -73,7 +75,7 @@ class Routes:
                 clip = clip_of(end.buffer, self.nest, part) if self.clips else None
                 if clip is not None:
                     self._clips[id(end.buffer)] = clip
-        self.lanes = assign_lanes(self.nest, self.parts, self.channels_out)
+        self.lanes = self.given or assign_lanes(self.nest, self.parts, self.channels_out)
         for transfer in transfers:
             self._routes[id(transfer)] = self._route(transfer)
 

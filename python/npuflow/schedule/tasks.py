@@ -1,4 +1,7 @@
-"""What the control processor hands to the shims: one task per transfer, with the loops a descriptor absorbs. Pure."""
+"""What the control processor hands to the shims: one task per transfer, with the loops a descriptor absorbs. Pure.
+
+A transfer that takes more descriptors than its channel's share of them goes in turns, a task each.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +26,7 @@ from npuflow.schedule.model import (
 from npuflow.schedule.nest import L3, Loop, Nest, Statement, Transfer, walk
 from npuflow.schedule.patterns import fit
 from npuflow.schedule.routes import TILE, EngineKey, Routes
+from npuflow.schedule.turns import Turns, in_turns
 from npuflow.target.model import DmaEngine
 
 SHIM = (Stage.SHIM_OUT, Stage.SHIM_IN)
@@ -42,12 +46,17 @@ class Tasks:
     outermost: dict[int, Loop | None] = field(default_factory=dict)
     engines: dict[int, EngineKey] = field(default_factory=dict)
     descriptors: dict[int, int] = field(default_factory=dict)
+    turns: dict[int, Turns] = field(default_factory=dict)
+
+    @property
+    def _share(self) -> int:
+        """A channel's share of the descriptors."""
+        return self.dma.descriptors // max(1, self.dma.channels_in + self.dma.channels_out)
 
     def queue_depth(self, key: EngineKey) -> int:
         """Tasks that may wait for a channel: as many as its share of the descriptors holds, one at least."""
-        share = self.dma.descriptors // max(1, self.dma.channels_in + self.dma.channels_out)
         largest = max(self.descriptors[i] for i, engine in self.engines.items() if engine == key)
-        return max(1, min(self.dma.queue_depth, share // largest))
+        return max(1, min(self.dma.queue_depth, self._share // largest))
 
     def plan(self, nest: Nest, routes: Routes, schedule: Schedule) -> None:
         """Absorbs loops into tasks from the inside, as far as the pattern's dimensions go."""
@@ -65,25 +74,46 @@ class Tasks:
     def _absorb(self, statement: Transfer, routes: Routes, around: tuple[Loop, ...]) -> None:
         """Decides which loops the transfer's task covers, and how many descriptors it takes."""
         route = routes.of(statement)
-        read, written = accesses(route.transfer, Ref(""), Affine(), Ref(""), Affine())
         is_sent = route.sender.stage is Stage.SHIM_OUT
-        own, end = (read, route.transfer.source) if is_sent else (written, route.transfer.target)
-        element_bytes = end.buffer.element_bytes
-        dims = list(zip(own.sizes, own.strides))
+        parts = routes.extents()["part"] if is_sent and TILE in routes.span(route.sender) else 1
+        end = route.transfer.source if is_sent else route.transfer.target
+        turns = in_turns(route.transfer, lambda t: self._fit(t, ()) * parts <= self._share)
+        if turns.loops:
+            self.turns[id(statement)] = turns
         bound = {name for d in route.transfer.dimensions for b in d.bounds for name in b.counters}
-        alone = fit(dims, element_bytes, self.dma.pattern).descriptors
+        alone = self._fit(turns.transfer, ())
+        around = () if turns.loops else around
+        dims: tuple[tuple[int, int], ...] = ()
         outermost: Loop | None = None
         for loop in reversed([loop for loop in around if not loop.grid]):
             step = end.offset.coefficient(loop.counter)
             if not self._is_alone(statement, loop, routes) or loop.counter in bound or step <= 0:
                 break
-            dims = [(loop.trips, step), *dims]
-            if fit(dims, element_bytes, self.dma.pattern).descriptors > alone:
+            dims = ((loop.trips, step), *dims)
+            if self._fit(route.transfer, dims) > alone:
                 break
             outermost = loop
-        parts = routes.extents()["part"] if is_sent and TILE in routes.span(route.sender) else 1
         self.outermost[id(statement)] = outermost
         self.descriptors[id(statement)] = alone * parts
+
+    def _fit(self, transfer: Transfer, loops: tuple[tuple[int, int], ...]) -> int:
+        """The descriptors of a transfer's side in L3, with loops around it."""
+        read, written = accesses(transfer, Ref(""), Affine(), Ref(""), Affine())
+        own, end = (read, transfer.source) if transfer.source.buffer.space == L3 else (written, transfer.target)
+        dims = [*loops, *zip(own.sizes, own.strides)]
+        return fit(dims, end.buffer.element_bytes, self.dma.pattern).descriptors
+
+    def moved(self, statement: Transfer, routes: Routes) -> Transfer:
+        """A transfer as it is divided, or what moves in each of its turns."""
+        turns = self.turns.get(id(statement))
+        return routes.of(statement).transfer if turns is None else turns.transfer
+
+    def repeated(self, statement: Transfer, steps: list[Step]) -> list[Step]:
+        """Steps for every turn of a transfer."""
+        turns = self.turns.get(id(statement))
+        for counter, trips in reversed(turns.loops if turns else ()):
+            steps = [Repeat(counter, trips, tuple(steps))]
+        return steps
 
     def _is_alone(self, statement: Transfer, loop: Loop, routes: Routes) -> bool:
         """Whether nothing else in the loop needs the statement's engines, nor a wait for a block's result."""
@@ -242,4 +272,4 @@ def _configure(transfer: Transfer, routes: Routes, tasks: Tasks) -> list[Step]:
         Configure(tasks.descriptors[id(transfer)]),
         Release(Ref(_task(key), at)),
     ]
-    return _for_all(routes, key, steps)
+    return tasks.repeated(transfer, _for_all(routes, key, steps))

@@ -17,6 +17,7 @@ from npuflow.strategy.bundle_search import BundleSearch
 from npuflow.strategy.bundle_shape import BundleShape, Depths, Spread, l1_bytes, l2_bytes, l2_descriptors
 from npuflow.strategy.bundle_strategy import BundleStrategy, GivenBundle
 from npuflow.strategy.footprint import row_tiles
+from npuflow.strategy.lane_descriptors import TileDma
 from npuflow.target import Device
 
 _SHORTEST = 16  # pieces of a streamed loop that growing starts from are no shorter
@@ -79,10 +80,11 @@ def fits(shape: BundleShape, candidate: Candidate, device: Device) -> bool:
         return False
     serving, dma = row_tiles(spread.grid[0], device.columns), device.dma(2)
     groups, have = dma.descriptor_groups, device.capacity_bytes(2, 1, 1)
+    tile = TileDma(spread.grid[0], dma.channels_out, groups)
     return _hands_out(shape, candidate, device) and any(
-        l2_bytes(shape, tiles, spread, candidate.order, depths, serving, clipped is not None) <= have
-        and l2_descriptors(shape, spread, depths, serving, groups, clipped) <= dma.descriptors // groups
-        for clipped in ((None, tiles) if dma.pads_with_zeros else (None,))
+        l2_bytes(shape, tiles, spread, candidate.order, depths, serving, clips) <= have
+        and l2_descriptors(shape, tiles, spread, depths, serving, tile, clips) <= dma.descriptors // groups
+        for clips in ((False, True) if dma.pads_with_zeros else (False,))
     )
 
 

@@ -10,6 +10,7 @@ from math import prod
 
 from npuflow.frontend.linear import Linear
 from npuflow.frontend.products import Products, padded
+from npuflow.strategy.lane_descriptors import Lane, Moved, Results, TileDma, evenest, fullest_group, lanes_of
 from npuflow.strategy.vector_cycles import VectorWork
 
 Tiles = Sequence[int]
@@ -219,37 +220,55 @@ def l2_bytes(
 
 
 def l2_descriptors(
-    shape: BundleShape, spread: Spread, depths: Depths, row_tiles: int, groups: int, clipped: Tiles | None = None
+    shape: BundleShape, tiles: Tiles, spread: Spread, depths: Depths, row_tiles: int, dma: TileDma, clips: bool = False
 ) -> int:
     """The descriptors of a memory tile, of which its channels in turn have a group each: those of the fullest group.
 
     Each slot takes one to be filled and one for each part that it is emptied in: what follows the rows is handed to
-    every row of cores, or gathered from each, on its own. What only follows the rows has channels of its own. Inputs
-    that are `clipped`, in tiles of these sizes, take as many for each way in which a block is cut off.
+    every row of cores, and results are gathered from each, on its own. What only follows the rows has channels of its
+    own; where nothing does, buffers take the lanes that even descriptors out. Results, and inputs that are clipped,
+    take as many for each way in which a block is cut off.
     """
-    rows = spread.grid[0]
-    by_rows = by_columns = results = 0
+    rows, together = spread.grid[0], spread.grid[0] // row_tiles
+    by_rows, moved, gathered, left = 0, [], 0, 0
     for tensor in shape.tensors:
-        parts = rows if tensor.follows(spread.rows) else 1
-        cuts = 1 if clipped is None else _cuts(shape, tensor, spread.block(clipped), clipped)
+        cuts = _cuts(shape, tensor, spread.block(tiles), tiles)
         if tensor.role is Role.OUTPUT:
-            results += depths.result * (1 + parts)
-        elif tensor.role is Role.INPUT and tensor.follows(spread.rows) and not tensor.follows(spread.columns):
-            by_rows += depths.l2 * (1 + parts // row_tiles) * cuts
-        elif tensor.role is Role.INPUT:
-            by_columns += depths.l2 * (1 + parts) * cuts
-    moved_in = max(by_rows, by_columns) if by_rows else -(-by_columns // groups)
-    return moved_in + -(-results // groups)
+            gathered, left = gathered + depths.result, left + depths.result * cuts
+        if tensor.role is not Role.INPUT:
+            continue
+        slots = depths.l2 * (cuts if clips else 1) * _buffers(shape, tensor, tiles)
+        if tensor.follows(spread.rows) and not tensor.follows(spread.columns):
+            by_rows += slots
+        else:
+            moved.append(Moved(slots, slots, tensor.follows(spread.rows)))
+    results = Results(gathered, left)
+    if not by_rows:
+        choice = evenest(tuple(moved), results, dma)
+        return fullest_group(lanes_of(moved, choice, dma), results, dma)
+    columns = sum(buffer.filled for buffer in moved), sum(b.emptied * (rows if b.by_rows else 1) for b in moved)
+    return fullest_group([Lane(0, by_rows * together, by_rows, together), Lane(1, *columns)], results, dma)
+
+
+def _buffers(shape: BundleShape, tensor: BundleTensor, tiles: Tiles) -> int:
+    """How many buffers a tensor has: one more for each streamed loop whose last piece is smaller."""
+    if shape.pads_streamed:
+        return 1
+    return 2 ** sum(shape.sizes[loop] % tiles[loop] > 0 for loop in shape.streamed if tensor.follows(loop))
 
 
 def _cuts(shape: BundleShape, tensor: BundleTensor, block: Sequence[int], tiles: Tiles) -> int:
-    """In how many ways at most a tensor's blocks are cut off: a few at either edge, each in its way, others not."""
+    """In how many ways at most a tensor's blocks are cut off: a few at an edge, each in its way, others not.
+
+    Inputs may reach over either edge, results over the far one alone.
+    """
     counts, ways = [-(-size // step) for size, step in zip(shape.sizes, block)], 1
     for dim, size in zip(tensor.dims, tensor.shape):
         steps = _steps(shape, dim, tiles, counts)
         advance = min((c * block[loop] for loop, c in dim.terms), default=1)
         missing = sum(c * (counts[loop] * block[loop] - 1) for loop, c in dim.terms) + 1 - size
-        ways *= min(steps, 3 + missing // advance) if missing > 0 else 1
+        cut = -(-missing // advance) if tensor.role is Role.OUTPUT else 2 + missing // advance
+        ways *= min(steps, 1 + cut) if missing > 0 else 1
     return ways
 
 

@@ -37,7 +37,7 @@ class Region:
 
 
 @dataclass(frozen=True)
-class _Clipped:
+class Clipped:
     """What of a region exists, and the zeros before and behind it."""
 
     begin: Mixed
@@ -49,7 +49,7 @@ class _Clipped:
 def block_region(value: ir.Value, regions: Sequence[Region]) -> ir.Value:
     """The regions of a tensor, of static shape; a `tensor.pad` that made the tensor becomes part of it."""
     source, lows = _source(value)
-    clipped = [_clip(region, low, size) for region, low, size in zip(regions, lows, shape_of(source))]
+    clipped = [clip(region, low, size) for region, low, size in zip(regions, lows, shape_of(source))]
     shape = [region.extent for region in regions]
     if shape == shape_of(source) and all(c.begin == 0 for c in clipped):
         return source
@@ -75,14 +75,15 @@ def _source(value: ir.Value) -> tuple[ir.Value, list[int]]:
     return pad.operands[0], [int(low) for low in ir.DenseI64ArrayAttr(pad.attributes["static_low"])]
 
 
-def _clip(region: Region, low: int, size: int) -> _Clipped:
+def clip(region: Region, low: int, size: int) -> Clipped:
+    """What of a region exists of a tensor's dimension that `low` zeros stand in front of."""
     start = weighted_sum([(1, region.start)], -low)
     first, last = region.first - low, region.last - low
     if first >= 0 and last + region.extent <= size:
-        return _Clipped(start, region.extent, 0, 0)
+        return Clipped(start, region.extent, 0, 0)
     if first >= 0 and last < size:
         exists = minimum(region.extent, difference(size, start))
-        return _Clipped(start, exists, 0, difference(region.extent, exists))
+        return Clipped(start, exists, 0, difference(region.extent, exists))
     begin = maximum(0, start) if first < 0 else start
     behind = weighted_sum([(1, start)], region.extent)
     end = minimum(size, behind) if last + region.extent > size else behind
@@ -90,4 +91,4 @@ def _clip(region: Region, low: int, size: int) -> _Clipped:
         begin = minimum(size, begin)
     if first + region.extent < 0:
         end = maximum(0, end)
-    return _Clipped(begin, difference(end, begin), difference(begin, start), difference(behind, end))
+    return Clipped(begin, difference(end, begin), difference(begin, start), difference(behind, end))

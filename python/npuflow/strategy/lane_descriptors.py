@@ -1,0 +1,114 @@
+"""Descriptors of a memory tile: what its channels take of each group, and the lanes that spread them best. Pure.
+
+A tile's channels in turn belong to a group of descriptors each. What comes in goes through one of two lanes: an
+in-channel, and an out-channel that serves all rows of cores in turn, or one for each row (`separate`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import product
+
+LANES = 2
+# Of a memory tile's out-channels, those that no lane can have: results leave through one.
+RESULT_CHANNELS = 1
+# For so many buffers all ways to take the lanes are compared; of more the first ones are, the others even things out.
+_COMPARED = 6
+
+
+@dataclass(frozen=True)
+class TileDma:
+    """Rows of cores that a memory tile serves, its out-channels, and the groups that its descriptors fall into."""
+
+    rows: int
+    channels_out: int
+    groups: int
+
+
+@dataclass(frozen=True)
+class Moved:
+    """A buffer on its way in: descriptors that fill it, and that empty it once; `by_rows`, for each row on its own."""
+
+    filled: int
+    emptied: int
+    by_rows: bool
+
+
+@dataclass(frozen=True)
+class Results:
+    """All results on their way out: descriptors that gather them from one row of cores, and that let them leave."""
+
+    gathered: int
+    left: int
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The lane of each buffer, in their order, and the lanes with a channel for each row."""
+
+    lanes: tuple[int, ...]
+    separate: frozenset[int]
+
+
+@dataclass(frozen=True)
+class Lane:
+    """What a lane takes: descriptors to be filled, and those of each of its out-channels."""
+
+    number: int
+    filled: int
+    emptied: int
+    channels: int = 1
+
+
+def fullest_group(lanes: Sequence[Lane], results: Results, dma: TileDma) -> int:
+    """The descriptors of the group that needs most."""
+    needs = [0] * dma.groups
+    first = 0
+    for lane in lanes:
+        needs[lane.number % dma.groups] += lane.filled
+        for channel in range(first, first + lane.channels):
+            needs[channel % dma.groups] += lane.emptied
+        first += lane.channels
+    for row in range(dma.rows):
+        needs[(LANES + row) % dma.groups] += results.gathered
+    needs[first % dma.groups] += results.left
+    return max(needs)
+
+
+def lanes_of(moved: Sequence[Moved], choice: Choice, dma: TileDma) -> list[Lane]:
+    """What the lanes take of buffers that are assigned so."""
+    found = []
+    for lane in sorted(set(choice.lanes)):
+        own = [buffer for buffer, its in zip(moved, choice.lanes) if its == lane]
+        filled, alone = sum(buffer.filled for buffer in own), lane in choice.separate
+        emptied = sum(buffer.emptied * (dma.rows if buffer.by_rows and not alone else 1) for buffer in own)
+        found.append(Lane(lane, filled, emptied, dma.rows if alone else 1))
+    return found
+
+
+@lru_cache(maxsize=1024)
+def evenest(moved: tuple[Moved, ...], results: Results, dma: TileDma) -> Choice:
+    """The lanes whose fullest group needs the fewest descriptors."""
+
+    def fullest(choice: Choice) -> int:
+        return fullest_group(lanes_of(moved, choice, dma), results, dma)
+
+    best = min(_choices(moved[:_COMPARED], dma), key=fullest)
+    for _ in moved[_COMPARED:]:
+        best = min((Choice((*best.lanes, lane), best.separate) for lane in range(LANES)), key=fullest)
+    return best
+
+
+def _choices(moved: tuple[Moved, ...], dma: TileDma) -> Iterator[Choice]:
+    """All lanes for some buffers, and all separations that channels last for."""
+    for lanes in product(range(LANES), repeat=len(moved)):
+        spare = dma.channels_out - RESULT_CHANNELS - len(set(lanes))
+        parted = {lane for lane, buffer in zip(lanes, moved) if buffer.by_rows and dma.rows > 1}
+        yield Choice(lanes, frozenset())
+        for lane in sorted(parted):
+            if dma.rows - 1 <= spare:
+                yield Choice(lanes, frozenset([lane]))
+        if len(parted) == LANES and LANES * (dma.rows - 1) <= spare:
+            yield Choice(lanes, frozenset(parted))
