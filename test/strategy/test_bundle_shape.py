@@ -68,9 +68,10 @@ def test_the_left_over_piece_of_a_streamed_loop_has_buffers_of_its_own_even_betw
     wide = BundleTensor("wide", Role.LOCAL, (SUMMED,), (10,), 4)
     shape = BundleShape((1, 1, 10), 2, (2,), (row, wide), (), pads_streamed=False)
     depths = Depths(2, 2, 1)
-    assert l1_bytes(shape, (1, 1, 5), depths) == 2 * 5 + 4 * 5
+    assert l1_bytes(shape, (1, 1, 5), depths, 1) == 2 * 5 + 4 * 5
     # 10 = 4 + 4 + 2: pieces of 4 and a last one of 2.
-    assert l1_bytes(shape, (1, 1, 4), depths) == 2 * (4 + 2) + 4 * (4 + 2)
+    assert l1_bytes(shape, (1, 1, 4), depths, 1) == 2 * (4 + 2) + 4 * (4 + 2)
+    assert l1_bytes(shape, (1, 1, 4), depths, 32) == 2 * (32 + 32) + (32 + 32)
 
 
 def window(size: int, dilation: int, results: int) -> BundleShape:

@@ -145,7 +145,8 @@ def _too_large(bundle: Bundle, shape: BundleShape, given: GivenBundle, device: D
     tiles[: shape.space] = given.tile_l1 or tiles[: shape.space]
     largest = sorted(shape.tensors, key=lambda t: -t.bytes(tiles))[:3]
     listed = ", ".join(f"{t.name} {t.bytes(tiles)}" for t in largest)
-    need, have = l1_bytes(shape, tiles, Depths(1, 1, 1)), device.capacity_bytes(1, 1, 1)
+    need = l1_bytes(shape, tiles, Depths(1, 1, 1), device.level(1).alignment_bytes)
+    have = device.capacity_bytes(1, 1, 1)
     what = f"a tile of {bundle.root.name} needs {need} bytes of a core's L1, which has {have} ({listed})"
     return what, "choose smaller tiles" if given.tile_l1 else "cut the dimensions that stay whole inside of a tile"
 
@@ -154,7 +155,7 @@ def _said(bundle: Bundle, shape: BundleShape, strategy: BundleStrategy, device: 
     tiles = [*strategy.tile_l1, *shape.sizes[shape.space :]]
     for loop, tile in zip(shape.streamed, strategy.stream):
         tiles[loop] = tile
-    used = l1_bytes(shape, tiles, strategy.depths)
+    used = l1_bytes(shape, tiles, strategy.depths, device.level(1).alignment_bytes)
     return (
         f"{len(bundle.ops)} ops on a grid of {strategy.grid[0]}x{strategy.grid[1]}, spread {list(strategy.spread)},"
         f" tile-l1 {list(strategy.tile_l1)}: L1 {used} of {device.capacity_bytes(1, 1, 1)} bytes"

@@ -70,13 +70,13 @@ def smallest_tile_fits(shape: BundleShape, device: Device) -> bool:
     tiles = shape.whole()
     for loop in shape.streamed:
         tiles[loop] = 1
-    return l1_bytes(shape, tiles, Depths(1, 1, 1)) <= device.capacity_bytes(1, 1, 1)
+    return l1_bytes(shape, tiles, Depths(1, 1, 1), device.level(1).alignment_bytes) <= device.capacity_bytes(1, 1, 1)
 
 
 def fits(shape: BundleShape, candidate: Candidate, device: Device) -> bool:
     """Whether a tile fits L1, and its block L2: with the zeros around it, or clipped where L2's DMA inserts them."""
     tiles, spread, depths = candidate.tiles, candidate.spread, candidate.depths
-    if l1_bytes(shape, tiles, depths, spread) > device.capacity_bytes(1, 1, 1):
+    if l1_bytes(shape, tiles, depths, device.level(1).alignment_bytes, spread) > device.capacity_bytes(1, 1, 1):
         return False
     serving, dma = row_tiles(spread.grid[0], device.columns), device.dma(2)
     groups, have = dma.descriptor_groups, device.capacity_bytes(2, 1, 1)

@@ -148,7 +148,9 @@ class Depths:
     hold: bool = False
 
 
-def l1_bytes(shape: BundleShape, tiles: Tiles, depths: Depths, spread: Spread | None = None) -> int:
+def l1_bytes(
+    shape: BundleShape, tiles: Tiles, depths: Depths, alignment: int, spread: Spread | None = None
+) -> int:
     """What a core's buffers take; the last piece of a streamed loop has buffers of its own where it is smaller.
 
     By the spread one knows what comes in just once, and so has one slot.
@@ -157,7 +159,7 @@ def l1_bytes(shape: BundleShape, tiles: Tiles, depths: Depths, spread: Spread | 
     total = 0
     for tensor in shape.tensors:
         once = spread is not None and tensor.role is Role.INPUT and comes_once(shape, tensor, tiles, spread)
-        size = _with_left_over(shape, tensor, tensor.l1_bytes(tiles), tiles)
+        size = _with_left_over(shape, tensor, tensor.l1_bytes(tiles), tiles, alignment)
         total += size * (1 if once else slots[tensor.role])
     return total
 
@@ -185,13 +187,14 @@ def tiles_in_l2(
     return whole
 
 
-def _with_left_over(shape: BundleShape, tensor: BundleTensor, tile_bytes: int, tiles: Tiles) -> int:
+def _with_left_over(shape: BundleShape, tensor: BundleTensor, tile_bytes: int, tiles: Tiles, alignment: int = 1) -> int:
+    total = padded(tile_bytes, alignment)
     if shape.pads_streamed:
-        return tile_bytes
-    total = tile_bytes
+        return total
     for loop in shape.streamed:
         if tensor.follows(loop):
-            total += -(-total * (shape.sizes[loop] % tiles[loop]) // tiles[loop])
+            left = -(-total * (shape.sizes[loop] % tiles[loop]) // tiles[loop])
+            total += padded(left, alignment)
     return total
 
 
