@@ -7,7 +7,7 @@ from operator_cases import Case, reference_of, run
 
 import npuflow
 from npuflow.execute.operator_products import Kind, Product
-from npuflow.execute.operator_rows import Elementwise, Pairwise, Reduction
+from npuflow.execute.operator_rows import Centre, Elementwise, Norm, Pairwise, Reduction
 from npuflow.execute.operator_samples import sized
 from npuflow.execute.operator_steps import Step
 from npuflow.execute.operator_windows import Convolution, Pool, Pooling, Windows, layout_named
@@ -23,7 +23,7 @@ def convolution(op: str, types: Types, windows: Windows, **sizes: int) -> Convol
 
 NHWF = layout_named("conv_2d_nhwc_hwcf")
 NHWC = layout_named("pooling_nhwc_max")
-FLOAT = Types("f32", "f32")
+FLOAT, I8 = Types("f32", "f32"), Types("i8", "i32")
 SAME = Windows.plain((3, 3), pad=1)
 
 FOUND: dict[str, tuple[OperatorProgram, str]] = {
@@ -67,6 +67,49 @@ FOUND: dict[str, tuple[OperatorProgram, str]] = {
         ),
         "npu2",
     ),
+    "weights and rows for single rows of cores, all in one lane: 32 descriptors for even channels": (
+        Norm((4, 4099), Centre.LAYER, Types("bf16", "f32")),
+        "npu1",
+    ),
+    "results whose patterns edges cut off beside them": (
+        Norm((129, 601), Centre.LAYER, FLOAT, tails=(Step.RESIDUAL,)),
+        "npu1",
+    ),
+    "three inputs for single rows and one for all of them": (
+        Elementwise(
+            (2, 8, 3, 1024), ((0, 1, 2, 3), (0, 1, 2, 3), (2, 1), (0, 1, 2, 3)), Pairwise.MIN, Types("i8", "i8")
+        ),
+        "npu1",
+    ),
+    "buffers that fit L1 only without their alignment": (
+        Product(Kind.MATVEC, Kind.MATVEC.sizes_of(7, 2047), FLOAT, by_name=True),
+        "toy",
+    ),
+    "a window whose taps are streamed over an image with zeros in front of it": (
+        convolution(
+            "conv_2d_nhwc_fhwc", I8, Windows((2, 4), (1, 1), (1, 1), (1, 2), (1, 0)), n=1, h=3, w=9, f=31, c=1024
+        ),
+        "toy",
+    ),
+    "the same by memory tiles that insert zeros, dilated": (
+        convolution(
+            "conv_2d_nhwc_fhwc", I8, Windows((3, 3), (1, 2), (2, 1), (2, 1), (2, 1)), n=1, h=5, w=6, f=9, c=4099
+        ),
+        "npu2",
+    ),
+}
+
+FOUND_IN = {
+    "a split sum's parts, between the two dimensions of L2's packed tiles": (
+        Product(Kind.TWO_SUMS, Kind.TWO_SUMS.sizes_of(2, 4093, 17, 2), Types("i32", "i32"), tails=(Step.RESIDUAL,)),
+        "toy",
+        "npuflow-pack-peel",
+    ),
+    "an outer product of a few rows by many columns": (
+        Product(Kind.OUTER, Kind.OUTER.sizes_of(4, 4099), Types("i32", "i32")),
+        "npu1",
+        "npuflow-pad-pack",
+    ),
 }
 
 
@@ -76,6 +119,39 @@ def test_what_was_found_is_right(what: str) -> None:
     case = Case(program, device, "npuflow-stream-k", "")
     verified = run(case, reference_of(case))
     assert verified.status is Status.OK, f"{verified.message} {verified.hazards[:1]}"
+
+
+@pytest.mark.parametrize("what", FOUND_IN)
+def test_what_was_found_by_one_pipeline_is_right(what: str) -> None:
+    case = Case(*FOUND_IN[what], "")
+    verified = run(case, reference_of(case))
+    assert verified.status is Status.OK, f"{verified.message} {verified.hazards[:1]}"
+
+
+def test_a_sum_is_streamed_over_what_has_zeros_in_front_of_it() -> None:
+    """Each piece begins at its own place: the first one within the zeros, the others behind them."""
+    text = """func.func @sum(%a: tensor<4x40000xi32>) -> tensor<4xi32> {
+      %zero = arith.constant 0 : i32
+      %padded = tensor.pad %a low[0, 3] high[0, 997] {
+      ^bb0(%i: index, %j: index):
+        tensor.yield %zero : i32
+      } : tensor<4x40000xi32> to tensor<4x41000xi32>
+      %empty = tensor.empty() : tensor<4xi32>
+      %filled = linalg.fill ins(%zero : i32) outs(%empty : tensor<4xi32>) -> tensor<4xi32>
+      %sum = linalg.generic {
+        indexing_maps = [affine_map<(m, k) -> (m, k)>, affine_map<(m, k) -> (m)>],
+        iterator_types = ["parallel", "reduction"]
+      } ins(%padded : tensor<4x41000xi32>) outs(%filled : tensor<4xi32>) {
+      ^bb0(%x: i32, %total: i32):
+        %square = arith.muli %x, %x : i32
+        %more = arith.addi %square, %total : i32
+        linalg.yield %more : i32
+      } -> tensor<4xi32>
+      return %sum : tensor<4xi32>
+    }"""
+    for device in ("toy", "npu1"):
+        (function,) = npuflow.compile(text, device=device).run(verify=True).functions
+        assert function.verified.status is Status.OK, f"{device}: {function.verified.message}"
 
 
 def test_what_is_made_block_by_block_is_read_whole() -> None:

@@ -49,6 +49,21 @@ func.func @batch(%a: tensor<1x32x32xi32>, %b: tensor<1x16x8xi32>, %c: tensor<1x1
   return %r : tensor<1x16x8xi32>
 }
 
+// A batch between the other dimensions, as a split sum has, is part of the tile.
+// CHECK-LABEL: func.func @batch_between
+// CHECK:         %[[P:.*]] = linalg.pack %{{.*}} inner_dims_pos = [0, 1, 2] inner_tiles = [16, 1, 16] into %{{.*}} : tensor<32x4x32xi32> -> tensor<2x4x2x16x1x16xi32>
+// CHECK:         tensor.extract_slice %[[P]][%{{.*}}, %{{.*}}, 0, 0, 0, 0] [1, 1, 1, 16, 1, 16] [1, 1, 1, 1, 1, 1] : tensor<2x4x2x16x1x16xi32> to tensor<16x1x16xi32>
+#lhs = affine_map<(b, m, n, k) -> (m, b, k)>
+#rhs = affine_map<(b, m, n, k) -> (b, k, n)>
+#acc = affine_map<(b, m, n, k) -> (b, m, n)>
+func.func @batch_between(%a: tensor<32x4x32xi32>, %b: tensor<1x16x8xi32>, %c: tensor<1x16x8xi32>, %part: index, %row: index) -> tensor<1x16x8xi32> {
+  %ea = bufferization.alloc_tensor() {memory_space = 1 : i64} : tensor<32x4x32xi32>
+  %a2 = linalg.copy ins(%a : tensor<32x4x32xi32>) outs(%ea : tensor<32x4x32xi32>) -> tensor<32x4x32xi32>
+  %at = tensor.extract_slice %a2[%row, %part, 0] [16, 1, 16] [1, 1, 1] : tensor<32x4x32xi32> to tensor<16x1x16xi32>
+  %r = linalg.contract indexing_maps = [#lhs, #rhs, #acc] ins(%at, %b : tensor<16x1x16xi32>, tensor<1x16x8xi32>) outs(%c : tensor<1x16x8xi32>) -> tensor<1x16x8xi32>
+  return %r : tensor<1x16x8xi32>
+}
+
 // What isn't in L2 stays where it is.
 // CHECK-LABEL: func.func @not_in_l2
 // CHECK-NOT:     linalg.pack

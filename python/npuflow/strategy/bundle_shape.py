@@ -148,9 +148,7 @@ class Depths:
     hold: bool = False
 
 
-def l1_bytes(
-    shape: BundleShape, tiles: Tiles, depths: Depths, alignment: int, spread: Spread | None = None
-) -> int:
+def l1_bytes(shape: BundleShape, tiles: Tiles, depths: Depths, alignment: int, spread: Spread | None = None) -> int:
     """What a core's buffers take; the last piece of a streamed loop has buffers of its own where it is smaller.
 
     By the spread one knows what comes in just once, and so has one slot.
