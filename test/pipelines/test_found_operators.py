@@ -72,7 +72,7 @@ FOUND: dict[str, tuple[OperatorProgram, str]] = {
         "npu1",
     ),
     "results whose patterns edges cut off beside them": (
-        Norm((129, 601), Centre.LAYER, FLOAT, tails=(Step.RESIDUAL,)),
+        Norm((129, 6007), Centre.LAYER, FLOAT, tails=(Step.RESIDUAL,)),
         "npu1",
     ),
     "three inputs for single rows and one for all of them": (
@@ -87,13 +87,13 @@ FOUND: dict[str, tuple[OperatorProgram, str]] = {
     ),
     "a window whose taps are streamed over an image with zeros in front of it": (
         convolution(
-            "conv_2d_nhwc_fhwc", I8, Windows((2, 4), (1, 1), (1, 1), (1, 2), (1, 0)), n=1, h=3, w=9, f=31, c=1024
+            "conv_2d_nhwc_fhwc", I8, Windows((2, 4), (1, 1), (1, 1), (1, 2), (1, 0)), n=1, h=3, w=65, f=31, c=1024
         ),
         "toy",
     ),
     "the same by memory tiles that insert zeros, dilated": (
         convolution(
-            "conv_2d_nhwc_fhwc", I8, Windows((3, 3), (1, 2), (2, 1), (2, 1), (2, 1)), n=1, h=5, w=6, f=9, c=4099
+            "conv_2d_nhwc_fhwc", I8, Windows((1, 2), (1, 3), (1, 2), (0, 1), (0, 0)), n=1, h=65, w=3, f=14, c=8192
         ),
         "npu2",
     ),
@@ -105,8 +105,13 @@ FOUND_IN = {
         "toy",
         "npuflow-pack-peel",
     ),
-    "an outer product of a few rows by many columns": (
-        Product(Kind.OUTER, Kind.OUTER.sizes_of(4, 4099), Types("i32", "i32")),
+    "an outer product of a few rows by many columns, with a tail": (
+        Product(
+            Kind.OUTER,
+            Kind.OUTER.sizes_of(4, 4099),
+            Types("i32", "i32"),
+            tails=(Step.CHANNEL_SCALE, Step.BIAS),
+        ),
         "npu1",
         "npuflow-pad-pack",
     ),
