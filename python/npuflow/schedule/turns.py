@@ -31,7 +31,7 @@ def in_turns(transfer: Transfer, is_small: Callable[[Transfer], bool]) -> Turns:
 
 
 def _outermost(transfer: Transfer) -> tuple[int, int] | None:
-    """The dimension and the factor in it that step furthest in L3; None where there is but one left."""
+    """The dimension and the factor in it that step furthest in L3; None where none steps."""
     is_read = transfer.source.buffer.space == L3
     places = {
         (d, f): factor.source_stride if is_read else factor.target_stride
@@ -39,7 +39,7 @@ def _outermost(transfer: Transfer) -> tuple[int, int] | None:
         for f, factor in enumerate(dimension.factors)
         if factor.size > 1
     }
-    return max(places, key=lambda place: places[place]) if len(places) > 1 else None
+    return max(places, key=lambda place: places[place]) if places else None
 
 
 def _one_turn(transfer: Transfer, place: tuple[int, int], counter: str) -> Transfer:
