@@ -126,7 +126,8 @@ def movement_of(shared: SharedSlice) -> Movement:
     if pad is None:
         return Movement(extract_slice(shared.source, shared.offsets, shared.sizes), *_all_of(shared))
     source, lows = pad.operands[0], low_of(pad)
-    if any(low != 0 and not whole for low, whole in zip(lows, _are_whole(shared))):
+    ends = zip(lows, _have(source), _are_whole(shared))
+    if any(not whole and (low != 0 or not isinstance(have, int)) for low, have, whole in ends):
         return _piece_of(shared, source, lows)
     valid = _valid_part(shared, source, lows)
     return Movement(extract_slice(source, shared.offsets, valid), tuple(lows), tuple(valid))
@@ -143,14 +144,15 @@ def _are_whole(shared: SharedSlice) -> list[bool]:
 
 
 def _piece_of(shared: SharedSlice, source: ir.Value, lows: Sequence[Mixed]) -> Movement:
-    """The movement where a piece may begin within the zeros: counted in the whole tensor, as blocks are."""
+    """The movement where a piece may begin or end within the zeros: counted in the whole tensor, as blocks are."""
     slice_op = producer(source, "tensor.extract_slice")
     whole = source if slice_op is None else slice_op.operands[0]
     begins = [0] * len(lows) if slice_op is None else offsets_of(slice_op)
     parts = []
     for begin, low, offset, extent, size in zip(begins, lows, shared.offsets, shared.sizes, shape_of(whole)):
         start = weighted_sum([(1, begin), (-1, low), (1, offset)])
-        parts.append(clip(Region(start, -extent - 1, size, extent, ()), 0, size))
+        first = 0 if low == 0 else -extent - 1
+        parts.append(clip(Region(start, first, size, extent, ()), 0, size))
     moved = extract_slice(whole, [part.begin for part in parts], [part.size for part in parts])
     return Movement(moved, tuple(part.low for part in parts), tuple(part.size for part in parts))
 
@@ -174,10 +176,15 @@ def promote_to_l2(shared: SharedSlice) -> tuple[ir.Value, ir.Operation]:
     return insert_slice(part, filled, movement.start, movement.valid), part.owner.operation
 
 
+def _have(source: ir.Value) -> list[Mixed]:
+    """The sizes of a slice, or of a whole tensor."""
+    slice_op = producer(source, "tensor.extract_slice")
+    return list(shape_of(source)) if slice_op is None else sizes_of(slice_op)
+
+
 def _valid_part(shared: SharedSlice, source: ir.Value, start: Sequence[Mixed]) -> list[Mixed]:
     """How much of the slice exists in the unpadded tensor; what has zeros in front of it is taken whole."""
-    slice_op = producer(source, "tensor.extract_slice")
-    have: list[Mixed] = list(shape_of(source)) if slice_op is None else sizes_of(slice_op)
+    have = _have(source)
     padded = shape_of(shared.source)
     valid: list[Mixed] = []
     for size, offset, limit, full, low in zip(shared.sizes, shared.offsets, have, padded, start):
