@@ -13,7 +13,8 @@ from npuflow.errors import with_hint
 from npuflow.frontend.bundle import Bundle, find_bundles
 from npuflow.frontend.contraction import BUNDLE, STRATEGY, static_matmuls
 from npuflow.strategy.bundle_choose import complete_bundle
-from npuflow.strategy.bundle_shape import BundleShape, Depths, l1_bytes
+from npuflow.strategy.bundle_room import l1_bytes
+from npuflow.strategy.bundle_shape import BundleShape, Depths
 from npuflow.strategy.bundle_strategy import BundleStrategy, GivenBundle, said_of
 from npuflow.strategy.describe_bundle import bundle_fits, shape_of_bundle
 from npuflow.strategy.strategy import strategy_of

@@ -13,8 +13,9 @@ from itertools import product
 from math import prod
 
 from npuflow.strategy.bundle_estimate import Candidate, estimate
+from npuflow.strategy.bundle_room import l1_bytes, l2_bytes, l2_descriptors
 from npuflow.strategy.bundle_search import BundleSearch
-from npuflow.strategy.bundle_shape import BundleShape, Depths, Spread, l1_bytes, l2_bytes, l2_descriptors
+from npuflow.strategy.bundle_shape import BundleShape, Depths, Spread
 from npuflow.strategy.bundle_strategy import BundleStrategy, GivenBundle
 from npuflow.strategy.footprint import row_tiles
 from npuflow.strategy.lane_descriptors import TileDma

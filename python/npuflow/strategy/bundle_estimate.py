@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
 
+from npuflow.strategy.bundle_room import tiles_in_l2
 from npuflow.strategy.bundle_shape import (
     BundleShape,
     BundleTensor,
@@ -21,10 +22,9 @@ from npuflow.strategy.bundle_shape import (
     Work,
     pieces,
     streams_through,
-    tiles_in_l2,
-    traffic_bytes,
-    visits,
+    trips,
 )
+from npuflow.strategy.bundle_traffic import traffic_bytes, visits
 from npuflow.strategy.matrix_cycles import head_cycles, made_as, matrix_cycles
 from npuflow.strategy.vector_cycles import vector_cycles
 from npuflow.target import Device
@@ -59,7 +59,7 @@ class Candidate:
 
     def counts(self, shape: BundleShape) -> list[int]:
         """How often each loop of the space steps from block to block."""
-        return [-(-size // step) for size, step in zip(shape.sizes[: shape.space], self.block)]
+        return trips(shape, self.tiles, self.spread)
 
 
 def estimate(shape: BundleShape, candidate: Candidate, device: Device) -> float:

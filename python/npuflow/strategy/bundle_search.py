@@ -13,7 +13,7 @@ from itertools import count, permutations
 from math import prod
 
 from npuflow.strategy.bundle_estimate import Candidate
-from npuflow.strategy.bundle_shape import BundleShape, trips
+from npuflow.strategy.bundle_shape import BundleShape
 from npuflow.strategy.bundle_strategy import GivenBundle
 
 _FINALISTS, _STEPS, _TRADERS = 4, 2, 3
@@ -130,7 +130,7 @@ def _next_tiles(tile: int, share: int) -> set[int]:
 
 def orders_of(shape: BundleShape, candidate: Candidate) -> Iterator[tuple[int, ...]]:
     """Orders of the space's loops that differ in what they do."""
-    counts = trips(shape, candidate.tiles, candidate.spread)
+    counts = candidate.counts(shape)
     stepping = [loop for loop in range(shape.space) if counts[loop] > 1]
     resting = [loop for loop in range(shape.space) if counts[loop] == 1]
     orders = permutations(stepping) if len(stepping) <= _ORDERED_LOOPS else iter([tuple(stepping)])

@@ -1,4 +1,4 @@
-"""A bundle as numbers: loops, tensors and work; what a tile takes of L1 and L2, and what it moves. Pure arithmetic."""
+"""A bundle as numbers: loops, tensors and work, and how they are cut into tiles and spread. Pure arithmetic."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from functools import cached_property
 from math import prod
 
 from npuflow.frontend.linear import Linear
-from npuflow.frontend.products import Products, padded
-from npuflow.strategy.lane_descriptors import Lane, Moved, Results, TileDma, evenest, fullest_group, lanes_of
+from npuflow.frontend.products import Products
 from npuflow.strategy.vector_cycles import VectorWork
 
 Tiles = Sequence[int]
@@ -148,131 +147,6 @@ class Depths:
     hold: bool = False
 
 
-def l1_bytes(shape: BundleShape, tiles: Tiles, depths: Depths, alignment: int, spread: Spread | None = None) -> int:
-    """What a core's buffers take; the last piece of a streamed loop has buffers of its own where it is smaller.
-
-    By the spread one knows what comes in just once, and so has one slot.
-    """
-    slots = {Role.INPUT: depths.l1, Role.LOCAL: 1, Role.OUTPUT: depths.result}
-    total = 0
-    for tensor in shape.tensors:
-        once = spread is not None and tensor.role is Role.INPUT and comes_once(shape, tensor, tiles, spread)
-        size = _with_left_over(shape, tensor, tensor.l1_bytes(tiles), tiles, alignment)
-        total += size * (1 if once else slots[tensor.role])
-    return total
-
-
-def comes_once(shape: BundleShape, tensor: BundleTensor, tiles: Tiles, spread: Spread) -> bool:
-    """Whether a tensor doesn't come again with another block or piece."""
-    block = spread.block(tiles)
-    return all(
-        block[loop] >= shape.sizes[loop] for loop in tensor.loops if loop < shape.space or loop in shape.streamed
-    )
-
-
-def tiles_in_l2(
-    shape: BundleShape, tensor: BundleTensor, tiles: Tiles, spread: Spread, order: Sequence[int], depths: Depths
-) -> Tiles:
-    """The tiles of what comes into L2 at a time: all pieces together of what is held."""
-    if not depths.hold or tensor.role is not Role.INPUT or not streams_through(shape, tensor):
-        return tiles
-    block = spread.block(tiles)
-    if tensor.follows(next((loop for loop in reversed(order) if block[loop] < shape.sizes[loop]), -1)):
-        return tiles
-    whole = list(tiles)
-    for loop in shape.streamed:
-        whole[loop] = padded(shape.sizes[loop], tiles[loop]) if shape.pads_streamed else shape.sizes[loop]
-    return whole
-
-
-def _with_left_over(shape: BundleShape, tensor: BundleTensor, tile_bytes: int, tiles: Tiles, alignment: int = 1) -> int:
-    total = padded(tile_bytes, alignment)
-    if shape.pads_streamed:
-        return total
-    for loop in shape.streamed:
-        if tensor.follows(loop):
-            left = -(-total * (shape.sizes[loop] % tiles[loop]) // tiles[loop])
-            total += padded(left, alignment)
-    return total
-
-
-def l2_bytes(
-    shape: BundleShape,
-    tiles: Tiles,
-    spread: Spread,
-    order: Sequence[int],
-    depths: Depths,
-    row_tiles: int,
-    clips: bool = False,
-) -> int:
-    """What the fullest memory tile holds; `row_tiles` of them serve the rows. Clipped, it holds no zeros of inputs."""
-    total = 0
-    for tensor in shape.tensors:
-        if tensor.role is Role.LOCAL:
-            continue
-        own = tiles_in_l2(shape, tensor, tiles, spread, order, depths)
-        slots = depths.l2 if tensor.role is Role.INPUT else depths.result
-        slots = 1 if tensor.role is Role.INPUT and comes_once(shape, tensor, own, spread) else slots
-        by_rows = tensor.role is Role.INPUT and tensor.follows(spread.rows) and not tensor.follows(spread.columns)
-        size = tensor.stored_bytes if clips and tensor.role is Role.INPUT else tensor.bytes
-        share = size(own) * (spread.grid[0] // row_tiles) if by_rows else size(spread.column(own))
-        total += slots * _with_left_over(shape, tensor, share, own)
-    return total
-
-
-def l2_descriptors(
-    shape: BundleShape, tiles: Tiles, spread: Spread, depths: Depths, row_tiles: int, dma: TileDma, clips: bool = False
-) -> int:
-    """The descriptors of a memory tile, of which its channels in turn have a group each: those of the fullest group.
-
-    Each slot takes one to be filled and one for each part that it is emptied in: what follows the rows is handed to
-    every row of cores, and results are gathered from each, on its own. What only follows the rows has channels of its
-    own; where nothing does, buffers take the lanes that even descriptors out. Results, and inputs that are clipped,
-    take as many for each way in which a block is cut off.
-    """
-    rows, together = spread.grid[0], spread.grid[0] // row_tiles
-    by_rows, moved, gathered, left = 0, [], 0, 0
-    for tensor in shape.tensors:
-        cuts = _cuts(shape, tensor, spread.block(tiles), tiles)
-        if tensor.role is Role.OUTPUT:
-            gathered, left = gathered + depths.result, left + depths.result * cuts
-        if tensor.role is not Role.INPUT:
-            continue
-        slots = depths.l2 * (cuts if clips else 1) * _buffers(shape, tensor, tiles)
-        if tensor.follows(spread.rows) and not tensor.follows(spread.columns):
-            by_rows += slots
-        else:
-            moved.append(Moved(slots, slots, tensor.follows(spread.rows)))
-    results = Results(gathered, left)
-    if not by_rows:
-        choice = evenest(tuple(moved), results, dma)
-        return fullest_group(lanes_of(moved, choice, dma), results, dma)
-    columns = sum(buffer.filled for buffer in moved), sum(b.emptied * (rows if b.by_rows else 1) for b in moved)
-    return fullest_group([Lane(0, by_rows * together, by_rows, together), Lane(1, *columns)], results, dma)
-
-
-def _buffers(shape: BundleShape, tensor: BundleTensor, tiles: Tiles) -> int:
-    """How many buffers a tensor has: one more for each streamed loop whose last piece is smaller."""
-    if shape.pads_streamed:
-        return 1
-    return 2 ** sum(shape.sizes[loop] % tiles[loop] > 0 for loop in shape.streamed if tensor.follows(loop))
-
-
-def _cuts(shape: BundleShape, tensor: BundleTensor, block: Sequence[int], tiles: Tiles) -> int:
-    """In how many ways at most a tensor's blocks are cut off: a few at an edge, each in its way, others not.
-
-    Inputs may reach over either edge, results over the far one alone.
-    """
-    counts, ways = [-(-size // step) for size, step in zip(shape.sizes, block)], 1
-    for dim, size in zip(tensor.dims, tensor.shape):
-        steps = _steps(shape, dim, tiles, counts)
-        advance = min((c * block[loop] for loop, c in dim.terms), default=1)
-        missing = sum(c * (counts[loop] * block[loop] - 1) for loop, c in dim.terms) + 1 - size
-        cut = -(-missing // advance) if tensor.role is Role.OUTPUT else 2 + missing // advance
-        ways *= min(steps, 1 + cut) if missing > 0 else 1
-    return ways
-
-
 def trips(shape: BundleShape, tiles: Tiles, spread: Spread) -> list[int]:
     """How often each loop of the space steps from block to block."""
     block = spread.block(tiles)
@@ -284,58 +158,16 @@ def pieces(shape: BundleShape, tiles: Tiles) -> int:
     return prod(-(-shape.sizes[loop] // tiles[loop]) for loop in shape.streamed)
 
 
-def visits(shape: BundleShape, tensor: BundleTensor, tiles: Tiles, counts: Sequence[int], order: Sequence[int]) -> int:
-    """How often a tensor's block moves between L3 and L2: it stays while only loops step that it doesn't follow."""
-    streams = pieces(shape, tiles) if tensor.role is Role.INPUT and streams_through(shape, tensor) else 1
-    last = len(order) if streams > 1 else 0
-    for place, loop in enumerate(order):
-        if tensor.follows(loop) and counts[loop] > 1:
-            last = max(last, place + 1)
-    return prod(counts[loop] for loop in order[:last]) * streams
-
-
 def streams_through(shape: BundleShape, tensor: BundleTensor) -> bool:
     """Whether a tensor comes in pieces where streamed loops are cut."""
     return any(tensor.follows(loop) for loop in shape.streamed)
 
 
-def traffic_bytes(
-    shape: BundleShape, tiles: Tiles, spread: Spread, order: Sequence[int], depths: Depths
-) -> dict[str, int]:
-    """What crosses between L3 and L2 for each tensor; what lies outside of the tensor doesn't, overlaps do."""
-    counts = trips(shape, tiles, spread)
-    moved = {}
-    for tensor in shape.tensors:
-        if tensor.role is not Role.LOCAL:
-            own = tiles_in_l2(shape, tensor, tiles, spread, order, depths)
-            elements = _moved_elements(shape, tensor, own, spread.block(own), counts)
-            turns = visits(shape, tensor, own, counts, order)
-            moved[tensor.name] = elements * turns // _covered(shape, tensor, own, counts) * tensor.element_bytes
-    return moved
+def steps_of(shape: BundleShape, dim: Linear, tiles: Tiles, counts: Sequence[int]) -> int:
+    """How many places a dimension's loops step through; `counts` are those of the space."""
+    return prod(turns_of(shape, loop, tiles, counts) for loop, _ in dim.terms)
 
 
-def _moved_elements(
-    shape: BundleShape, tensor: BundleTensor, tiles: Tiles, block: Sequence[int], counts: Sequence[int]
-) -> int:
-    """Elements of all the blocks that differ, once each."""
-    elements = 1
-    for dim, size in zip(tensor.dims, tensor.shape):
-        steps = _steps(shape, dim, tiles, counts)
-        advance = sum(c * block[loop] for loop, c in dim.terms if _count(shape, loop, tiles, counts) > 1)
-        extent = dim.extent(block)
-        overlap = max(0, extent - advance)
-        elements *= min(steps * extent, size + (steps - 1) * overlap)
-    return elements
-
-
-def _covered(shape: BundleShape, tensor: BundleTensor, tiles: Tiles, counts: Sequence[int]) -> int:
-    """How many blocks of a tensor differ."""
-    return prod(_steps(shape, dim, tiles, counts) for dim in tensor.dims)
-
-
-def _steps(shape: BundleShape, dim: Linear, tiles: Tiles, counts: Sequence[int]) -> int:
-    return prod(_count(shape, loop, tiles, counts) for loop, _ in dim.terms)
-
-
-def _count(shape: BundleShape, loop: int, tiles: Tiles, counts: Sequence[int]) -> int:
+def turns_of(shape: BundleShape, loop: int, tiles: Tiles, counts: Sequence[int]) -> int:
+    """How often a loop steps: from block to block, or from piece to piece."""
     return counts[loop] if loop < shape.space else -(-shape.sizes[loop] // tiles[loop])

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from npuflow.frontend.linear import Linear
+from npuflow.strategy.bundle_room import (
+    l1_bytes,
+    l2_bytes,
+    l2_descriptors,
+)
 from npuflow.strategy.bundle_shape import (
     BundleShape,
     BundleTensor,
     Depths,
     Role,
     Spread,
-    l1_bytes,
-    l2_bytes,
-    l2_descriptors,
 )
 from npuflow.strategy.lane_descriptors import TileDma
 
