@@ -52,7 +52,8 @@ def _load_whole(name: str) -> Device:
     if name in device_names():
         return _load_shipped(name)
     if not name.endswith(".toml"):
-        raise UsageError(unknown_name("device", name, device_names()) + ", or give a file ending in .toml")
+        nearest = unknown_name("device", name, device_names()).removesuffix("?")
+        raise UsageError(f"{nearest}, or a file ending in .toml?")
     try:
         text = Path(name).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
