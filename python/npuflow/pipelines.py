@@ -30,6 +30,7 @@ from npuflow.schedule.project_engines import ProjectEngines
 from npuflow.simulate.check_handover import CheckHandover
 from npuflow.strategy.assign_bundles import AssignBundles
 from npuflow.strategy.assign_strategy import AssignStrategy, KInL2
+from npuflow.strategy.split_wide_ops import SplitWideOps
 from npuflow.tiling.pad_blocks import PadBlocks
 from npuflow.tiling.tile_blocks import TileBlocks
 from npuflow.tiling.tile_bundles import TileBundles
@@ -75,7 +76,7 @@ class MatmulPipeline(NamedPipeline):
         return (
             stage("normalize-linalg", NormalizeLinalg()),
             stage("check-input", CheckInput()),
-            stage("assign-strategy", assign, AssignBundles(self.device, self.grid)),
+            stage("assign-strategy", SplitWideOps(self.device), assign, AssignBundles(self.device, self.grid)),
             stage("tile-blocks", TileBlocks(), CLEAN),
             stage("pad-blocks", PadBlocks(), CLEAN),
         )

@@ -164,6 +164,16 @@ def test_integers_made_of_floats_may_fall_to_the_next() -> None:
     assert bound.allowed(np.zeros(8, np.int32)).max() == 1.0
 
 
+def test_integers_made_of_approximated_floats_may_fall_to_the_next() -> None:
+    body = """%f = arith.sitofp %x : i8 to f32
+      %g = math.tanh %f : f32
+      %c = arith.constant 100.0 : f32
+      %h = arith.mulf %g, %c : f32
+      %r = arith.fptosi %h : f32 to i8"""
+    _, (bound,) = bounds_for(elementwise(body, "i8", "i8"))
+    assert bound.allowed(np.zeros(8, np.int8)).max() == 1.0
+
+
 def test_a_chain_of_matmuls_adds_up() -> None:
     sum_, result = "tensor<4x6xf32>", "tensor<4x5xf32>"
     text = f"""

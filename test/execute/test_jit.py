@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -392,3 +394,46 @@ def test_the_module_itself_is_left_alone() -> None:
     before = str(module)
     compile_function(module.operation, "f")
     assert str(module) == before
+
+
+@pytest.mark.parametrize(
+    ("operation", "expected"),
+    [
+        ("math.ceil %x : f32", np.ceil),
+        ("math.floor %x : f32", np.floor),
+        ("math.roundeven %x : f32", np.round),
+        ("math.round %x : f32", lambda x: np.trunc(x + np.copysign(0.5, x))),
+        ("math.trunc %x : f32", np.trunc),
+        ("math.copysign %c, %x : f32", lambda x: np.copysign(2.0, x)),
+        ("math.fma %x, %c, %c : f32", lambda x: x * 2 + 2),
+        ("math.rsqrt %c : f32", lambda x: np.full_like(x, 2**-0.5)),
+        ("math.tanh %x : f32", np.tanh),
+    ],
+)
+def test_functions_of_floats(operation: str, expected: Callable[[Array], Array]) -> None:
+    numbers = np.array([-2.5, -1.5, -0.75, 0.0, 0.5, 1.25, 7.0], np.float32)
+    text = f"""
+      func.func @f(%t: tensor<7xf32>) -> tensor<7xf32> {{
+        %c = arith.constant 2.0 : f32
+        %r = linalg.map ins(%t : tensor<7xf32>) outs(%t : tensor<7xf32>) (%x: f32, %o: f32) {{
+          %y = {operation}
+          linalg.yield %y : f32
+        }}
+        return %r : tensor<7xf32>
+      }}"""
+    assert np.allclose(result_of(text, numbers), expected(numbers), rtol=1e-6, atol=0)
+
+
+@pytest.mark.parametrize(
+    ("operation", "expected"), [("absi", [3, 0, 7, 5]), ("ctpop", [31, 0, 3, 2]), ("ctlz", [0, 32, 29, 29])]
+)
+def test_functions_of_integers(operation: str, expected: list[int]) -> None:
+    text = f"""
+      func.func @f(%t: tensor<4xi32>) -> tensor<4xi32> {{
+        %r = linalg.map ins(%t : tensor<4xi32>) outs(%t : tensor<4xi32>) (%x: i32, %o: i32) {{
+          %y = math.{operation} %x : i32
+          linalg.yield %y : i32
+        }}
+        return %r : tensor<4xi32>
+      }}"""
+    assert result_of(text, np.array([-3, 0, 7, 5], np.int32)).tolist() == expected

@@ -82,7 +82,7 @@ func.func @bodies(%x: tensor<4x8xi32>, %y: tensor<4xi32>, %t: tensor<8x4xi32>, %
 // CHECK-NEXT:    linalg.matmul
 // CHECK-NEXT:    linalg.batch_matmul
 // CHECK-NEXT:    linalg.contract
-// CHECK-NEXT:    linalg.copy
+// CHECK-NEXT:    return
 func.func @kept(%v: f32, %e: tensor<4x4xf32>, %a: tensor<4x4xf32>, %b: tensor<2x4x4xf32>)
     -> (tensor<4x4xf32>, tensor<2x4x4xf32>, tensor<4x4xf32>) {
   %f = linalg.fill ins(%v : f32) outs(%e : tensor<4x4xf32>) -> tensor<4x4xf32>
@@ -90,6 +90,30 @@ func.func @kept(%v: f32, %e: tensor<4x4xf32>, %a: tensor<4x4xf32>, %b: tensor<2x
   %q = linalg.batch_matmul ins(%b, %b : tensor<2x4x4xf32>, tensor<2x4x4xf32>) outs(%b : tensor<2x4x4xf32>) -> tensor<2x4x4xf32>
   %r = linalg.contract indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>]
       ins(%a, %p : tensor<4x4xf32>, tensor<4x4xf32>) outs(%a : tensor<4x4xf32>) -> tensor<4x4xf32>
-  %s = linalg.copy ins(%r : tensor<4x4xf32>) outs(%e : tensor<4x4xf32>) -> tensor<4x4xf32>
-  return %p, %q, %s : tensor<4x4xf32>, tensor<2x4x4xf32>, tensor<4x4xf32>
+  return %p, %q, %r : tensor<4x4xf32>, tensor<2x4x4xf32>, tensor<4x4xf32>
+}
+
+// A copy of a tensor is the tensor, and packing moves elements: by padding, a reshape and a transposition. What
+// unpacking would cut off is nobody's to leave out.
+// CHECK-LABEL: func.func @relayouts
+// CHECK:         %[[PAD:.*]] = tensor.pad %{{.*}} low[0, 0] high[1, 0]
+// CHECK:         %[[X:.*]] = tensor.expand_shape %[[PAD]] {{\[\[}}0, 1], [2, 3]] output_shape [2, 2, 2, 4]
+// CHECK:         %[[PACKED:.*]] = linalg.generic {{.*}} ins(%[[X]] : tensor<2x2x2x4xf32>)
+// CHECK:         linalg.generic {{.*}} ins(%[[PACKED]], %[[PACKED]] :
+// CHECK:         %[[T:.*]] = linalg.generic
+// CHECK:         %[[WHOLE:.*]] = tensor.collapse_shape %[[T]]
+// CHECK:         tensor.extract_slice %[[WHOLE]][0, 0] [4, 8] [1, 1]
+// CHECK:         %[[CUT:.*]] = linalg.unpack
+// CHECK:         return %{{.*}}, %[[CUT]]
+func.func @relayouts(%a: tensor<3x8xf32>) -> (tensor<4x8xf32>, tensor<3x8xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<2x2x2x4xf32>
+  %p = linalg.pack %a padding_value(%zero : f32) inner_dims_pos = [0, 1] inner_tiles = [2, 4] into %e : tensor<3x8xf32> -> tensor<2x2x2x4xf32>
+  %c = linalg.copy ins(%p : tensor<2x2x2x4xf32>) outs(%e : tensor<2x2x2x4xf32>) -> tensor<2x2x2x4xf32>
+  %d = linalg.add ins(%p, %c : tensor<2x2x2x4xf32>, tensor<2x2x2x4xf32>) outs(%e : tensor<2x2x2x4xf32>) -> tensor<2x2x2x4xf32>
+  %f = tensor.empty() : tensor<4x8xf32>
+  %u = linalg.unpack %d inner_dims_pos = [0, 1] inner_tiles = [2, 4] into %f : tensor<2x2x2x4xf32> -> tensor<4x8xf32>
+  %g = tensor.empty() : tensor<3x8xf32>
+  %v = linalg.unpack %d inner_dims_pos = [0, 1] inner_tiles = [2, 4] into %g : tensor<2x2x2x4xf32> -> tensor<3x8xf32>
+  return %u, %v : tensor<4x8xf32>, tensor<3x8xf32>
 }

@@ -6,6 +6,7 @@ import pytest
 from operator_cases import Case, reference_of, run
 
 import npuflow
+from npuflow.execute.operator_places import Place, Placed
 from npuflow.execute.operator_products import Kind, Product
 from npuflow.execute.operator_rows import Centre, Elementwise, Norm, Pairwise, Reduction
 from npuflow.execute.operator_samples import sized
@@ -96,6 +97,19 @@ FOUND: dict[str, tuple[OperatorProgram, str]] = {
             "conv_2d_nhwc_fhwc", I8, Windows((1, 2), (1, 3), (1, 2), (0, 1), (0, 0)), n=1, h=65, w=3, f=14, c=8192
         ),
         "npu2",
+    ),
+    "positions along four loops, a bias and a residual: more buffers than a core has locks for": (
+        Placed((2, 4, 3, 13), Place.RAMP, "i8", tails=(Step.BIAS, Step.RESIDUAL, Step.REQUANTISE)),
+        "npu1",
+    ),
+    "eleven inputs of all kinds, whose lanes depended on their order": (
+        Elementwise(
+            (17, 2),
+            ((0, 1), (1, 0), (0,), (0,), (1, 0), (0,), (0,), (0, 1), (0,), (0, 1), (0, 1)),
+            Pairwise.ADD,
+            Types("i32", "i32"),
+        ),
+        "npu1",
     ),
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from random import Random
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -41,3 +42,17 @@ def test_no_other_lanes_need_fewer(moved: list[Moved], results: Results, dma: Ti
     assert used + 1 <= max(dma.channels_out, 1 + len(set(best.lanes)))
     for lanes in product((0, 1), repeat=len(moved)):
         assert need <= fullest_group(lanes_of(moved, Choice(lanes, frozenset()), dma), results, dma)
+
+
+@given(
+    st.lists(st.builds(Moved, st.integers(1, 3), st.integers(1, 3), st.booleans()), min_size=1, max_size=12),
+    st.randoms(use_true_random=False),
+)
+def test_the_order_of_buffers_changes_nothing(moved: list[Moved], random: Random) -> None:
+    """The choice for a device and the schedule list them in different orders, and have to agree."""
+    results, mixed = Results(1, 1), random.sample(moved, len(moved))
+    needs = {
+        fullest_group(lanes_of(each, evenest(tuple(each), results, NPU1), NPU1), results, NPU1)
+        for each in (moved, mixed)
+    }
+    assert len(needs) == 1

@@ -7,7 +7,8 @@ is computed with rounding, so it is taken exp(1.01 g) larger. A conversion to a 
 end is relative to the result rather than to S: it makes D + 2 v |result| of D, with a hundredth and v D for the second
 order. Results that may underflow get the spacing of subnormals per rounding on top.
 
-Integers must agree bit by bit, but for those that a float was converted to, which may fall to the next one.
+Integers must agree bit by bit, but for those that a float was converted to, which may fall to the next one where
+floats come from outside, from sums or from functions that are approximated.
 
 A function with other operations than sums, products, divisions by constants, maxima and minima gets the *normwise*
 bound instead: `NORMWISE_FACTOR` (exp(g) - 1) times the largest absolute value of the result. That is a rule of thumb,
@@ -25,6 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from npuflow.bindings import ir
+from npuflow.core.build import element_type_of
 from npuflow.core.passes import fail, ops_of
 from npuflow.execute.arrays import FLOAT_FORMATS, Array, is_float, signature_of
 from npuflow.execute.jit import compile_function
@@ -35,6 +37,9 @@ from npuflow.execute.rounding import ASSUMED_STEPS, Roundoff, result_roundoffs
 NORMWISE_FACTOR = 64.0
 _CONTROL_FLOW = ("scf.", "cf.", "affine.", "func.call")
 _TO_INTEGER = ("arith.fptosi", "arith.fptoui")
+_EXACT_FUNCTIONS = frozenset(
+    f"math.{name}" for name in "absf ceil copysign floor fma round roundeven sqrt trunc".split()
+)
 
 
 class BoundKind(Enum):
@@ -78,9 +83,10 @@ def bounds_of(module: ir.Operation, function: str, inputs: Sequence[Array]) -> l
     with refusing(module, function):
         copy, flat = flatten(module, function)
         signature = signature_of(flat)
-        if not any(is_float(spec.element) for spec in (*signature.inputs, *signature.outputs)):
+        has_floats = any(is_float(spec.element) for spec in (*signature.inputs, *signature.outputs))
+        to_integer = bool(ops_of(flat, *_TO_INTEGER)) and (has_floats or _varies(flat))
+        if not has_floats and not to_integer:
             return [EXACT] * len(signature.observed)
-        to_integer = bool(ops_of(flat, *_TO_INTEGER))
         problem = "memrefs" if any(signature.is_buffer) else _control_flow(flat)
         roundoffs = [] if problem else result_roundoffs(flat)
         problem = problem or make_majorant(flat)
@@ -106,6 +112,14 @@ def _finite_magnitude(values: Array) -> npt.NDArray[np.float64]:
 
 def _control_flow(function: ir.Operation) -> str | None:
     return next((op.name for op in ops_of(function) if op.name.startswith(_CONTROL_FLOW)), None)
+
+
+def _varies(function: ir.Operation) -> bool:
+    """Whether floats on the way are sums in any order, or functions that everybody approximates in a way of his own."""
+    approximated = (op for op in ops_of(function) if op.name.startswith("math.") and op.name not in _EXACT_FUNCTIONS)
+    sums = (op for op in ops_of(function, "linalg.generic") if "reduction" in str(op.attributes["iterator_types"]))
+    others = ops_of(function, "linalg.softmax")
+    return any(isinstance(element_type_of(op.results[0]), ir.FloatType) for op in (*approximated, *sums, *others))
 
 
 def _assumed_roundoff(element: str) -> Roundoff:

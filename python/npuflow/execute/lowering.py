@@ -38,9 +38,9 @@ _DEALLOCATE = (
 _TO_GENERICS = "func.func(linalg-generalize-named-ops)"
 _TO_LOOPS = "convert-linalg-to-loops,scf-forall-to-for"
 _TO_LLVM = (
-    "expand-strided-metadata,lower-affine,math-expand-ops,arith-expand{include-bf16=true},"
+    "expand-strided-metadata,lower-affine,math-expand-ops{ops=rsqrt,clampf,fpowi,ctlz},arith-expand{include-bf16=true},"
     "arith-emulate-unsupported-floats{source-types=bf16 target-type=f32},arith-expand{include-bf16=true},"
-    "canonicalize,cse,convert-math-to-libm,convert-scf-to-cf,convert-to-llvm,reconcile-unrealized-casts"
+    "canonicalize,cse,convert-math-to-llvm,convert-math-to-libm,convert-scf-to-cf,convert-to-llvm,reconcile-unrealized-casts"
 )
 _DIALECTS = frozenset(
     "affine arith bufferization builtin cf complex func index linalg llvm math memref scf tensor ub vector".split()

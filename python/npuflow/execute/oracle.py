@@ -72,7 +72,10 @@ def _program(text: str) -> Program:
         binary = iree.compiler.compile_str(text, target_backends=["llvm-cpu"], extra_args=list(_FLAGS))
     except iree.compiler.CompilerToolError as error:
         raise RuntimeError(str(error).partition("Diagnostics:")[2].partition("Invoked with:")[0]) from error
-    loaded: Program = iree.runtime.load_vm_flatbuffer(binary, driver="local-sync")
+    try:
+        loaded: Program = iree.runtime.load_vm_flatbuffer(binary, driver="local-sync")
+    except IndexError as error:
+        raise RuntimeError(str(error)) from error
     return loaded
 
 

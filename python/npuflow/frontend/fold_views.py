@@ -8,7 +8,7 @@ from npuflow.bindings import ir
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.frontend.contraction import is_parallel, match_contraction
-from npuflow.frontend.linear import maps_of
+from npuflow.frontend.linear import composed, maps_of
 
 _MAPS = "indexing_maps"
 
@@ -63,13 +63,7 @@ def _source_map(op: ir.Operation) -> ir.AffineMap | None:
         return None
     place = {expression.position: d for d, expression in enumerate(written.results)}
     dims = [ir.AffineExpr.get_dim(place[loop]) for loop in range(written.n_dims)]
-    return _composed(read, ir.AffineMap.get(written.n_dims, 0, dims))
-
-
-def _composed(outer: ir.AffineMap, inner: ir.AffineMap) -> ir.AffineMap:
-    """`outer` of what `inner` gives."""
-    results = [ir.AffineExpr.compose(expression, inner) for expression in outer.results]
-    return ir.AffineMap.get(inner.n_dims, 0, results)
+    return composed(read, ir.AffineMap.get(written.n_dims, 0, dims))
 
 
 def _can_read(op: ir.Operation, index: int, source: ir.AffineMap) -> bool:
@@ -100,5 +94,5 @@ def _gives_sizes(maps: ir.ArrayAttr) -> bool:
 def _with_map(op: ir.Operation, index: int, source: ir.AffineMap) -> ir.ArrayAttr:
     """The op's maps where operand `index` is read through a view."""
     maps = maps_of(op)
-    maps[index] = _composed(source, maps[index])
+    maps[index] = composed(source, maps[index])
     return ir.ArrayAttr.get([ir.AffineMapAttr.get(m) for m in maps])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
 from npuflow.bindings import ir
 from npuflow.core.build import apply_steps, at, element_type_of, empty, shape_of
@@ -16,19 +17,30 @@ SOFTMAX = "linalg.softmax"
 _KEPT = frozenset(
     f"linalg.{name}"
     for name in (
-        "copy fill fill_rng_2d generic index mmt4d batch_mmt4d pack softmax unpack "
+        "fill fill_rng_2d generic index pack softmax unpack "
         "winograd_filter_transform winograd_input_transform winograd_output_transform yield"
     ).split()
 )
 _MARK = "npu.generalize"
 _MEMOIZED_MAPS = "linalg.memoized_indexing_maps"
 _ANY = "!transform.any_op"
+# What MLIR makes of each of them.
+_RELAYOUTS = {
+    "linalg.pack": ("tensor.pad", "tensor.expand_shape", "linalg.transpose"),
+    "linalg.unpack": (
+        "tensor.empty",
+        "linalg.transpose",
+        "tensor.collapse_shape",
+        "tensor.extract_slice",
+        "linalg.copy",
+    ),
+}
 
 
 @register_pass
 @dataclass(frozen=True)
 class GeneralizeOperators(Pass):
-    """Spells every linalg op on tensors as linalg.generic, except matmuls, fills and copies; decomposes linalg.softmax.
+    """Spells every linalg op on tensors as linalg.generic, except matmuls and fills; decomposes linalg.softmax.
 
         %r = linalg.pooling_nhwc_max {strides = dense<2> : tensor<2xi64>} ins(%x, %window : ...) outs(%f : ...)
 
@@ -37,8 +49,9 @@ class GeneralizeOperators(Pass):
         %r = linalg.generic {indexing_maps = [(d0, d1, d2, d3, d4, d5) -> (d0, d1 * 2 + d4, d2 * 2 + d5, d3), ...]}
           ins(%x, %window : ...) outs(%f : ...) { arith.maximumf }
 
-    Elementwise ops on whole tensors (`arith.addf %a, %b : tensor<8xf32>`) become linalg.generic as well, and what an
-    elementwise op writes to without reading it is an empty tensor.
+    Elementwise ops on whole tensors (`arith.addf %a, %b : tensor<8xf32>`) become linalg.generic as well, linalg.pack
+    and linalg.unpack reshapes and transpositions, and what an elementwise op writes to without reading it is an empty
+    tensor.
     """
 
     name = "npuflow-generalize-operators"
@@ -47,6 +60,7 @@ class GeneralizeOperators(Pass):
     def run(self, op: ir.Operation, context: PassContext) -> None:
         run_upstream(op, "convert-elementwise-to-linalg")
         _decompose_softmax(op, context)
+        _lower_relayouts(op, context)
         _generalize_named(op, context)
         for generic in ops_of(op, "linalg.generic"):
             for attribute in (_MARK, _MEMOIZED_MAPS):
@@ -66,6 +80,37 @@ def _decompose_softmax(op: ir.Operation, context: PassContext) -> None:
         f"%parts = transform.structured.decompose_interface %softmax : ({_ANY}) -> {_ANY}",
     )
     context.count("softmaxes decomposed", len(found))
+
+
+def _lower_relayouts(op: ir.Operation, context: PassContext) -> None:
+    """Packing and unpacking as padding, a reshape and a transposition; a copy of a tensor is that tensor.
+
+    Unpacking that cuts something off stays as it is.
+    """
+    packs = [pack for pack in ops_of(op, "linalg.pack") if pack.results]
+    unpacks = [unpack for unpack in ops_of(op, "linalg.unpack") if unpack.results and _cuts_nothing_off(unpack)]
+    for relayout in (*packs, *unpacks):
+        kinds = ", ".join(f'!transform.op<"{name}">' for name in _RELAYOUTS[relayout.name])
+        results = ", ".join(f"%{i}" for i in range(len(_RELAYOUTS[relayout.name])))
+        this, lower = (
+            f'!transform.op<"{relayout.name}">',
+            relayout.name.replace("linalg.", "transform.structured.lower_"),
+        )
+        apply_steps(
+            relayout,
+            f"%this = transform.cast %op : {_ANY} to {this}\n{results} = {lower} %this : ({this}) -> ({kinds})",
+        )
+        context.count("relayouts lowered")
+    for copy in ops_of(op, "linalg.copy"):
+        if copy.results and copy.operands[0].type == copy.results[0].type:
+            copy.results[0].replace_all_uses_with(copy.operands[0])
+            copy.erase()
+            context.count("copies of tensors folded")
+
+
+def _cuts_nothing_off(unpack: ir.Operation) -> bool:
+    """Whether an unpacked tensor has all elements of the packed one."""
+    return prod(shape_of(unpack.operands[0])) == prod(shape_of(unpack.results[0]))
 
 
 def _generalize_named(op: ir.Operation, context: PassContext) -> None:

@@ -61,13 +61,20 @@ def input_count(op: ir.Operation) -> int:
 
 def linear_maps(op: ir.Operation) -> list[tuple[Linear, ...]] | None:
     """The indexing maps of an op as sums of loops; None where one is something else."""
-    found = []
-    for attribute in linalg.get_indexing_maps(op):
-        dims = [_linear(result) for result in ir.AffineMapAttr(attribute).value.results]
-        if any(dim is None for dim in dims):
-            return None
-        found.append(tuple(dim for dim in dims if dim is not None))
-    return found
+    found = [linear_dims(map_) for map_ in maps_of(op)]
+    return None if None in found else [dims for dims in found if dims is not None]
+
+
+def linear_dims(map_: ir.AffineMap) -> tuple[Linear, ...] | None:
+    """What a map gives as sums of its dimensions; None where something is none."""
+    dims = [_linear(result) for result in map_.results]
+    return None if None in dims else tuple(dim for dim in dims if dim is not None)
+
+
+def composed(outer: ir.AffineMap, inner: ir.AffineMap) -> ir.AffineMap:
+    """`outer` of what `inner` gives."""
+    results = [ir.AffineExpr.compose(expression, inner) for expression in outer.results]
+    return ir.AffineMap.get(inner.n_dims, 0, results)
 
 
 def _linear(expression: ir.AffineExpr) -> Linear | None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from npuflow.bindings import ir
 from npuflow.frontend.contraction import STRATEGY
 from npuflow.schedule.addresses import assign_addresses
+from npuflow.schedule.capacity import lacks_locks
 from npuflow.schedule.describe_kernels import describe_kernel
 from npuflow.schedule.descriptors import descriptors_taken
 from npuflow.schedule.hoist import hoist
@@ -20,6 +21,7 @@ from npuflow.schedule.nest import L3, Kernel, Nest, Transfer, walk
 from npuflow.schedule.project import kernel_name, project
 from npuflow.schedule.read_nest import read_nest
 from npuflow.schedule.reroll import reroll
+from npuflow.schedule.rings import Rings
 from npuflow.schedule.routes import Routes
 from npuflow.schedule.tasks import Tasks
 from npuflow.strategy.bundle_strategy import depths_of
@@ -74,7 +76,7 @@ def build_schedule(
 def _project(
     nest: Nest, depths: Mapping[str, int], cycles: Mapping[int, int], device: Device, together: tuple[int, int] | None
 ) -> Schedule:
-    """The first schedule that has enough descriptors, if any does.
+    """The first schedule that has enough descriptors, if any does; buffers share locks where there are too few.
 
     Lanes that spare descriptors come before zeros in L2, for which there may be no room.
     """
@@ -82,7 +84,12 @@ def _project(
 
     def projected(clips: bool, lanes: Lanes | None = None) -> tuple[Routes, Schedule]:
         routes = Routes(nest, device.columns, tile.channels_out, clips, lanes)
-        return routes, project(nest, routes, Tasks(device.dma(3), together), depths, cycles)
+        for are_shared in (False, True):
+            rings = Rings(nest, routes, depths, are_shared)
+            schedule = project(nest, routes, Tasks(device.dma(3), together), rings, cycles)
+            if not lacks_locks(schedule, device):
+                break
+        return routes, schedule
 
     for clips in (True, False) if tile.pads_with_zeros else (False,):
         routes, schedule = projected(clips)

@@ -30,6 +30,11 @@ def capacity_violations(schedule: Schedule, device: Device) -> list[Violation]:
     return [*_memories(schedule, device), *_locks(schedule, device), *_programs(schedule, device)]
 
 
+def lacks_locks(schedule: Schedule, device: Device) -> bool:
+    """Whether engines beside a memory need more locks than it has."""
+    return any(True for _ in _locks(schedule, device))
+
+
 @dataclass(frozen=True)
 class _Range:
     """The bytes of a buffer in one memory."""

@@ -1,17 +1,14 @@
 """Projection: the schedule is the program as each engine sees it. Pure.
 
-Every engine's program is the nest with only its statements left. A buffer is handed around a ring of engines, in the
-order in which they first touch it: each waits for the one before, the first for the last. An iteration of the body that
-allocates a buffer uses one slot of it, so double buffering is nothing but a depth of two.
+Every engine's program is the nest with only its statements left. A buffer is handed around a ring of engines (`rings`).
+An iteration of the body that allocates a buffer uses one slot of it, so double buffering is nothing but a depth of two.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from math import prod
+from dataclasses import dataclass
 
-from npuflow.errors import Diagnostic, InputError, Severity
 from npuflow.schedule.accesses import accesses
 from npuflow.schedule.affine import Affine
 from npuflow.schedule.model import (
@@ -27,7 +24,6 @@ from npuflow.schedule.model import (
     Release,
     Repeat,
     Schedule,
-    Semaphore,
     Send,
     Stage,
     Step,
@@ -37,7 +33,6 @@ from npuflow.schedule.model import (
 from npuflow.schedule.nest import (
     COLUMN,
     L2,
-    L3,
     ROW,
     Allocate,
     BufferInfo,
@@ -48,28 +43,9 @@ from npuflow.schedule.nest import (
     Transfer,
     walk,
 )
+from npuflow.schedule.rings import CORE, Rings
 from npuflow.schedule.routes import TILE, EngineKey, Routes
 from npuflow.schedule.tasks import Tasks, control_program
-
-CORE = EngineKey(Stage.CORE)
-
-
-@dataclass(frozen=True)
-class _Scope:
-    """Where a buffer is allocated: the loops around it count its slots."""
-
-    loops: tuple[Loop, ...]
-
-    def slot(self) -> Affine:
-        total, scale = Affine(), 1
-        for loop in reversed(self.loops):
-            total = total + Affine.counter(loop.counter, scale)
-            scale *= loop.trips
-        return total
-
-    def turns(self) -> int:
-        """How often the buffer is filled anew."""
-        return prod(loop.trips for loop in self.loops)
 
 
 @dataclass
@@ -77,35 +53,9 @@ class _Projection:
     nest: Nest
     routes: Routes
     tasks: Tasks
-    depths: Mapping[str, int]
+    rings: Rings
     cycles: Mapping[int, int]
     schedule: Schedule
-    scopes: dict[int, _Scope] = field(default_factory=dict)
-    rings: dict[int, list[EngineKey]] = field(default_factory=dict)
-
-    def prepare(self) -> None:
-        """Scopes and rings of all buffers."""
-        for statement, around in walk(self.nest.body):
-            if isinstance(statement, Allocate):
-                self.scopes[id(statement.buffer)] = _Scope(tuple(loop for loop in around if not loop.grid))
-            for buffer, engine in self._touches(statement):
-                ring = self.rings.setdefault(id(buffer), [])
-                if ring and ring[-1] == engine:
-                    continue
-                if engine in ring:
-                    text = f"{engine.name} comes back to {buffer.name} after others used it; hint: use another buffer"
-                    raise InputError(Diagnostic(Severity.ERROR, text, buffer.location))
-                ring.append(engine)
-
-    def _touches(self, statement: Statement) -> list[tuple[BufferInfo, EngineKey]]:
-        """The on-chip buffers a statement works on, and the engine that does."""
-        if isinstance(statement, Kernel):
-            return [(buffer, CORE) for buffer in (*statement.reads, *statement.writes)]
-        if not isinstance(statement, Transfer):
-            return []
-        route = self.routes.of(statement)
-        ends = [(statement.source.buffer, route.sender), (statement.target.buffer, route.receiver)]
-        return [(buffer, engine) for buffer, engine in ends if buffer.space != L3]
 
     # Things
 
@@ -116,16 +66,16 @@ class _Projection:
         for buffer in (*nest.arguments, *nest.constants, *nest.results, *intermediates):
             self.schedule.add_buffer(self._buffer(buffer, 3, (), buffer.shape, 1))
         for statement, _ in walk(self.nest.body):
-            if not isinstance(statement, Allocate) or id(statement.buffer) not in self.rings:
+            if not isinstance(statement, Allocate) or id(statement.buffer) not in self.rings.of:
                 continue
-            buffer = statement.buffer
-            depth = max(1, min(self.depths.get(buffer.name, 1), self.scopes[id(buffer)].turns()))
+            buffer, depth = statement.buffer, self.rings.depth(statement.buffer)
             if buffer.space == L2:
                 part = self.routes.part(buffer)
                 self.schedule.add_buffer(self._buffer(buffer, 2, (part.coordinate,), self.routes.shape(buffer), depth))
             else:
                 self.schedule.add_buffer(self._buffer(buffer, 1, (ROW, COLUMN), buffer.shape, depth))
-            self._add_ring(buffer, depth)
+            span = self.schedule.buffers[buffer.name].span
+            self.schedule.semaphores |= {s.name: s for s in self.rings.semaphores(buffer, span)}
 
     def _buffer(
         self, buffer: BufferInfo, level: int, span: tuple[str, ...], shape: tuple[int, ...], depth: int
@@ -140,25 +90,6 @@ class _Projection:
             depth,
             location=buffer.location,
         )
-
-    def _add_ring(self, buffer: BufferInfo, depth: int) -> None:
-        ring = self.rings.get(id(buffer), [])
-        if len(ring) < 2:
-            return
-        for index, engine in enumerate(ring):
-            last = index == len(ring) - 1
-            name = _semaphore_name(buffer, ring, index)
-            cause = "space" if last else "data"
-            self.schedule.semaphores[name] = Semaphore(
-                name, self._ring_span(buffer, engine, ring[(index + 1) % len(ring)]), depth if last else 0, depth, cause
-            )
-
-    def _ring_span(self, buffer: BufferInfo, giver: EngineKey, taker: EngineKey) -> tuple[str, ...]:
-        """A semaphore for every pair of engines that share a part of the buffer."""
-        own = set(self.schedule.buffers[buffer.name].span)
-        for engine in (giver, taker):
-            own |= {name for name in self.routes.span(engine) if name in (ROW, COLUMN)}
-        return tuple(name for name in (ROW, COLUMN) if name in own)
 
     # Programs
 
@@ -178,11 +109,12 @@ class _Projection:
             steps, used = self._statement(statement, key)
             pieces.append(steps)
             touched.append(used)
-        for buffer in allocated:
-            places = [i for i, used in enumerate(touched) if id(buffer) in used]
+        for group in self.rings.handed_over(allocated):
+            places = [i for i, used in enumerate(touched) if not used.isdisjoint(map(id, group))]
             if places:
-                pieces[places[0]] = self._waits(buffer, key) + pieces[places[0]]
-                pieces[places[-1]] = pieces[places[-1]] + self._gives(buffer, key)
+                first, last = places[0], places[-1]
+                pieces[first] = self._handover(Acquire, self.rings.waits_for(group[0], key), key) + pieces[first]
+                pieces[last] = pieces[last] + self._handover(Release, self.rings.gives(group[0], key), key)
         return [step for steps in pieces for step in steps], set().union(*touched) if touched else set()
 
     def _statement(self, statement: Statement, key: EngineKey) -> tuple[list[Step], set[int]]:
@@ -192,7 +124,7 @@ class _Projection:
                 return steps, used
             repeated: list[Step] = [Repeat(statement.counter, statement.trips, tuple(steps))]
             return self.tasks.around_loop(statement, key, self.routes, repeated), used
-        used = {id(buffer) for buffer, engine in self._touches(statement) if engine == key}
+        used = {id(buffer) for buffer, engine in self.rings.touches(statement) if engine == key}
         if isinstance(statement, Kernel):
             return ([self._compute(statement)], used) if key == CORE else ([], set())
         assert isinstance(statement, Transfer)
@@ -203,7 +135,7 @@ class _Projection:
         buffers = [*kernel.reads, *(b for b in kernel.writes if b not in kernel.reads)]
         for buffer in buffers:
             elements = buffer.elements
-            access = Access(self._ref(CORE, buffer)[0], self._slot(buffer), Affine(), (elements,), (1,))
+            access = Access(self._ref(CORE, buffer)[0], self.rings.slot(buffer), Affine(), (elements,), (1,))
             operands.append(Operand(access, buffer in kernel.reads, buffer in kernel.writes))
         name = kernel_name(kernel.key)
         return Compute(name, kernel.kind, self.cycles[kernel.key], tuple(operands), kernel.location)
@@ -216,7 +148,7 @@ class _Projection:
         sends = key == route.sender
         own = moved.source if sends else moved.target
         refs = [self._ref(key, end.buffer)[0] for end in (moved.source, moved.target)]
-        slots = [self._slot(end.buffer) for end in (moved.source, moved.target)]
+        slots = [self.rings.slot(end.buffer) for end in (moved.source, moved.target)]
         read, written = accesses(moved, refs[0], slots[0], refs[1], slots[1])
         stream = self.schedule.streams[route.stream]
         at, each = self._at(key, stream.span)
@@ -236,9 +168,6 @@ class _Projection:
 
     # Names and places
 
-    def _slot(self, buffer: BufferInfo) -> Affine:
-        return self.scopes[id(buffer)].slot() if id(buffer) in self.scopes else Affine()
-
     def _ref(self, key: EngineKey, buffer: BufferInfo) -> tuple[Ref, tuple[str, ...]]:
         at, through = self._at(key, self.schedule.buffers[buffer.name].span)
         return Ref(buffer.name, at), through
@@ -249,30 +178,17 @@ class _Projection:
         ]
         return tuple(a for a, _ in addresses), tuple(name for _, names in addresses for name in names)
 
-    def _waits(self, buffer: BufferInfo, key: EngineKey) -> list[Step]:
-        return self._handover(buffer, key, -1, Acquire)
-
-    def _gives(self, buffer: BufferInfo, key: EngineKey) -> list[Step]:
-        return self._handover(buffer, key, 0, Release)
-
-    def _handover(self, buffer: BufferInfo, key: EngineKey, before: int, kind: type[Acquire | Release]) -> list[Step]:
-        ring = self.rings[id(buffer)]
-        if len(ring) < 2:
+    def _handover(self, kind: type[Acquire | Release], semaphore: str | None, key: EngineKey) -> list[Step]:
+        if semaphore is None:
             return []
-        name = _semaphore_name(buffer, ring, (ring.index(key) + before) % len(ring))
-        at, through = self._at(key, self.schedule.semaphores[name].span)
-        return self._each([kind(Ref(name, at))], through)
+        at, through = self._at(key, self.schedule.semaphores[semaphore].span)
+        return self._each([kind(Ref(semaphore, at))], through)
 
     def _each(self, steps: list[Step], names: tuple[str, ...]) -> list[Step]:
         extents = self.routes.extents()
         for name in reversed(names):
             steps = [Each(name, extents[name], tuple(steps))]
         return steps
-
-
-def _semaphore_name(buffer: BufferInfo, ring: list[EngineKey], index: int) -> str:
-    """Named by what it says: who hands the buffer to whom."""
-    return f"{buffer.name}_{ring[index].name}_to_{ring[(index + 1) % len(ring)].name}"
 
 
 def kernel_name(key: int) -> str:
@@ -283,14 +199,10 @@ def _with(access: Access, values: dict[str, Affine]) -> Access:
     return substitute_access(access, values) if values else access
 
 
-def project(nest: Nest, routes: Routes, tasks: Tasks, depths: Mapping[str, int], cycles: Mapping[int, int]) -> Schedule:
-    """The schedule of a nest whose transfers take the given routes.
-
-    `depths` gives buffers more than one slot, `cycles` each kernel's time per call.
-    """
+def project(nest: Nest, routes: Routes, tasks: Tasks, rings: Rings, cycles: Mapping[int, int]) -> Schedule:
+    """The schedule of a nest whose transfers take the given routes; `cycles` gives each kernel's time per call."""
     schedule = Schedule(nest.name, routes.extents())
-    projection = _Projection(nest, routes, tasks, depths, cycles, schedule)
-    projection.prepare()
+    projection = _Projection(nest, routes, tasks, rings, cycles, schedule)
     transfers = [s for s, _ in walk(nest.body) if isinstance(s, Transfer)]
     keys: list[EngineKey] = []
     for route in map(routes.of, transfers):

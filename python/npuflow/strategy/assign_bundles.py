@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import prod
 
 from npuflow.bindings import ir
 from npuflow.core.options import option
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.dialect.device import chosen_device, record_device
-from npuflow.errors import with_hint
 from npuflow.frontend.bundle import Bundle, find_bundles
 from npuflow.frontend.contraction import BUNDLE, STRATEGY, static_matmuls
 from npuflow.strategy.bundle_choose import complete_bundle
 from npuflow.strategy.bundle_room import l1_bytes
-from npuflow.strategy.bundle_shape import BundleShape, Depths
+from npuflow.strategy.bundle_shape import BundleShape, Depths, Role
 from npuflow.strategy.bundle_strategy import BundleStrategy, GivenBundle, said_of
 from npuflow.strategy.describe_bundle import bundle_fits, shape_of_bundle
 from npuflow.strategy.strategy import strategy_of
@@ -52,6 +52,7 @@ class AssignBundles(Pass):
             bundles = find_bundles(function, lambda bundle: bundle_fits(bundle, device))
             for bundle, strategy in self._on_one_grid(function, bundles, device, context):
                 _mark(bundle, number, strategy)
+                context.remark(bundle.root, _said(bundle, shape_of_bundle(bundle), strategy, device))
                 number += 1
         if number and not context.failed:
             context.count("bundles", number)
@@ -60,18 +61,23 @@ class AssignBundles(Pass):
     def _on_one_grid(
         self, function: ir.Operation, bundles: list[Bundle], device: Device, context: PassContext
     ) -> list[tuple[Bundle, BundleStrategy]]:
-        """The strategies on one grid, the matmuls' or the largest that any bundle wants: another would reconfigure."""
+        """The strategies on one grid, the matmuls' or the largest that all bundles can have: another reconfigures."""
         grid = self.grid or _grid_of_matmuls(function)
-        chosen = [(bundle, _choose(bundle, grid, device, context)) for bundle in bundles]
-        found = [(bundle, strategy) for bundle, strategy in chosen if strategy is not None]
-        rows = max((strategy.grid[0] for _, strategy in found), default=1)
-        columns = max((strategy.grid[1] for _, strategy in found), default=1)
-        result = []
-        for bundle, strategy in found:
-            same = strategy.grid == (rows, columns)
-            again = strategy if same else _choose(bundle, (rows, columns), device, context)
-            result.append((bundle, again or strategy))
-        return result
+        chosen = [(bundle, _choose(bundle, grid, device)) for bundle in bundles]
+        problems = [(bundle, what) for bundle, found in chosen if isinstance(found, list) for what in found]
+        for bundle, (what, hint) in problems:
+            context.error(bundle.root, what, hint)
+        found = [(bundle, strategy) for bundle, strategy in chosen if isinstance(strategy, BundleStrategy)]
+        grids = {strategy.grid for _, strategy in found}
+        for rows, columns in sorted(grids, key=prod, reverse=True) if len(grids) > 1 else ():
+            shared = (rows, columns)
+            again = [(bundle, _choose(bundle, shared, device)) for bundle, _ in found]
+            same = [
+                (bundle, each) for bundle, each in again if isinstance(each, BundleStrategy) and each.grid == shared
+            ]
+            if len(same) == len(found):
+                return same
+        return found
 
 
 def _grid_of_matmuls(function: ir.Operation) -> tuple[int, int] | None:
@@ -87,30 +93,18 @@ def _mark(bundle: Bundle, number: int, strategy: BundleStrategy) -> None:
         op.attributes[STRATEGY] = strategy.to_attribute()
 
 
-def _choose(
-    bundle: Bundle, grid: tuple[int, int] | None, device: Device, context: PassContext
-) -> BundleStrategy | None:
-    """The bundle's strategy; None after reporting why there is none."""
-    root = bundle.root
+def _choose(bundle: Bundle, grid: tuple[int, int] | None, device: Device) -> BundleStrategy | list[tuple[str, str]]:
+    """The bundle's strategy, or why there is none."""
     try:
-        given = GivenBundle(**said_of(root))  # type: ignore[arg-type]
+        given = GivenBundle(**said_of(bundle.root))  # type: ignore[arg-type]
     except ValueError as error:
-        context.error(root, with_hint(f"npu.strategy is malformed: {error}", "see npuflow-assign-bundles in the docs"))
-        return None
+        return [(f"npu.strategy is malformed: {error}", "see npuflow-assign-bundles in the docs")]
     if given.grid is None:
         given = replace(given, grid=grid)
-    problems = _problems(bundle, given, device)
-    for what, hint in problems:
-        context.error(root, what, hint)
-    if problems:
-        return None
+    if problems := _problems(bundle, given, device):
+        return problems
     shape = shape_of_bundle(bundle)
-    strategy = complete_bundle(shape, given, device)
-    if strategy is None:
-        context.error(root, *_too_large(bundle, shape, given, device))
-        return None
-    context.remark(root, _said(bundle, shape, strategy, device))
-    return strategy
+    return complete_bundle(shape, given, device) or [_too_large(bundle, shape, given, device)]
 
 
 def _problems(bundle: Bundle, given: GivenBundle, device: Device) -> list[tuple[str, str]]:
@@ -144,10 +138,17 @@ def _problems(bundle: Bundle, given: GivenBundle, device: Device) -> list[tuple[
 def _too_large(bundle: Bundle, shape: BundleShape, given: GivenBundle, device: Device) -> tuple[str, str]:
     tiles = shape.whole()
     tiles[: shape.space] = given.tile_l1 or tiles[: shape.space]
-    largest = sorted(shape.tensors, key=lambda t: -t.bytes(tiles))[:3]
-    listed = ", ".join(f"{t.name} {t.bytes(tiles)}" for t in largest)
     need = l1_bytes(shape, tiles, Depths(1, 1, 1), device.level(1).alignment_bytes)
     have = device.capacity_bytes(1, 1, 1)
+    if need <= have:
+        moved = sum(tensor.role is not Role.LOCAL for tensor in shape.tensors)
+        rows, columns = given.grid or (device.rows, device.columns)
+        what = (
+            f"{moved} tensors of {bundle.root.name} for {rows}x{columns} cores need more of a memory tile than it has"
+        )
+        return what, "let fewer rows of cores share it" if given.grid else "use an op of fewer tensors"
+    largest = sorted(shape.tensors, key=lambda t: -t.bytes(tiles))[:3]
+    listed = ", ".join(f"{t.name} {t.bytes(tiles)}" for t in largest)
     what = f"a tile of {bundle.root.name} needs {need} bytes of a core's L1, which has {have} ({listed})"
     return what, "choose smaller tiles" if given.tile_l1 else "cut the dimensions that stay whole inside of a tile"
 

@@ -13,7 +13,7 @@ from itertools import product
 from math import prod
 
 from npuflow.strategy.bundle_estimate import Candidate, estimate
-from npuflow.strategy.bundle_room import l1_bytes, l2_bytes, l2_descriptors
+from npuflow.strategy.bundle_room import l1_bytes, l1_descriptors, l2_bytes, l2_descriptors
 from npuflow.strategy.bundle_search import BundleSearch
 from npuflow.strategy.bundle_shape import BundleShape, Depths, Spread
 from npuflow.strategy.bundle_strategy import BundleStrategy, GivenBundle
@@ -77,6 +77,8 @@ def smallest_tile_fits(shape: BundleShape, device: Device) -> bool:
 def fits(shape: BundleShape, candidate: Candidate, device: Device) -> bool:
     """Whether a tile fits L1, and its block L2: with the zeros around it, or clipped where L2's DMA inserts them."""
     tiles, spread, depths = candidate.tiles, candidate.spread, candidate.depths
+    if l1_descriptors(shape, tiles, spread, depths) > device.dma(1).descriptors:
+        return False
     if l1_bytes(shape, tiles, depths, device.level(1).alignment_bytes, spread) > device.capacity_bytes(1, 1, 1):
         return False
     serving, dma = row_tiles(spread.grid[0], device.columns), device.dma(2)
@@ -102,32 +104,42 @@ def _hands_out(shape: BundleShape, candidate: Candidate, device: Device) -> bool
     return True
 
 
-def _starts(shape: BundleShape, given: GivenBundle, device: Device) -> Iterator[Candidate]:
+def _starts(shape: BundleShape, given: GivenBundle, device: Device) -> list[Candidate]:
+    """The smallest tiles that fit, on fewer rows where memory tiles can't serve all of them."""
+    rows = device.rows
+    found: list[Candidate] = []
+    while not found and rows:
+        found = _starts_on(_grids(shape, given, (rows, device.columns)), shape, given, device)
+        rows = rows // 2 if given.grid is None else 0
+    return found
+
+
+def _starts_on(grids: list[tuple[int, int]], shape: BundleShape, given: GivenBundle, device: Device) -> list[Candidate]:
     """The smallest tile that fits, for every way to spread the grid; double-buffered where that fits anywhere."""
     loops = range(shape.space)
     wide = [loop for loop in loops if shape.sizes[loop] > 1] or [0]
     pairs = [given.spread] if given.spread else list(product(wide, wide))
     for depths in _depths(shape, given, device):
         starts = []
-        for grid, (rows, columns) in product(_grids(shape, given, device), pairs):
+        for grid, (rows, columns) in product(grids, pairs):
             spread = Spread(grid, rows, columns)
             first = Candidate(tuple(shape.whole()), spread, depths, given.order or tuple(loops))
             smallest = _smallest(shape, given, first, device)
             if smallest is not None:
                 lengths = [smallest.tiles] if given.stream is not None else _shorter(shape, smallest.tiles)
                 starts += [replace(smallest, tiles=length) for length in lengths]
-        yield from starts
         if starts:
-            return
+            return starts
+    return []
 
 
-def _grids(shape: BundleShape, given: GivenBundle, device: Device) -> list[tuple[int, int]]:
+def _grids(shape: BundleShape, given: GivenBundle, array: tuple[int, int]) -> list[tuple[int, int]]:
     """The whole array; a row of it or a core where there is too little work for all."""
     if given.grid is not None:
         return [given.grid]
-    if prod(shape.sizes[: shape.space]) >= device.cores:
-        return [(device.rows, device.columns)]
-    return list(dict.fromkeys([(device.rows, device.columns), (1, device.columns), (1, 1)]))
+    if prod(shape.sizes[: shape.space]) >= prod(array):
+        return [array]
+    return list(dict.fromkeys([array, (1, array[1]), (1, 1)]))
 
 
 def _depths(shape: BundleShape, given: GivenBundle, device: Device) -> Iterator[Depths]:

@@ -28,6 +28,7 @@ from npuflow.strategy.bundle_traffic import traffic_bytes, visits
 from npuflow.strategy.matrix_cycles import head_cycles, made_as, matrix_cycles
 from npuflow.strategy.vector_cycles import vector_cycles
 from npuflow.target import Device
+from npuflow.target.model import DmaEngine
 
 # By how many of the two levels have single slots: the powers that bring estimates nearest to simulated times, over 126
 # strategies of 8 convolutions.
@@ -64,28 +65,159 @@ class Candidate:
 
 def estimate(shape: BundleShape, candidate: Candidate, device: Device) -> float:
     """Seconds, roughly."""
-    tiles, spread, clock = candidate.tiles, candidate.spread, device.clock_hz
-    blocks, cut = prod(candidate.counts(shape)), pieces(shape, tiles)
-    turns = [cut if any(loop in shape.streamed for loop in work.loops) else 1 for work in shape.work]
-    kind = kind_of(shape, device)
-    cycles = sum(turn * work_cycles(work, tiles, device, kind) for turn, work in zip(turns, shape.work))
-    compute = blocks * cycles / clock
-    arrival = _arrival_cycles(shape, candidate, device) / clock
-    moved = traffic_bytes(shape, tiles, spread, candidate.order, candidate.depths)
-    outside = [tensor for tensor in shape.tensors if tensor.role is not Role.LOCAL]
-    memory = {tensor.name: _dram_seconds(shape, tensor, moved[tensor.name], candidate, device) for tensor in outside}
-    inward = [tensor for tensor in outside if tensor.role is Role.INPUT]
-    first = sum(memory[tensor.name] / _turns(shape, tensor, candidate) for tensor in inward)
-    last = sum(memory[tensor.name] / blocks for tensor in outside if tensor.role is Role.OUTPUT)
-    total = sum(memory.values())
-    between = max(0.0, 1 - (first + last) / total) if total else 0.0
-    control = device.control.descriptor_seconds
-    starting = control * sum(_channels(tensor, spread) for tensor in inward)
-    setting_up = control * sum(_descriptors(shape, tensor, candidate, device) for tensor in outside) - starting
-    channels = _channel_seconds(outside, moved, candidate, device)
-    times = (compute, arrival, between * total, between * channels, max(0.0, setting_up - first))
-    single = (candidate.depths.l1 == 1) + (candidate.depths.l2 == 1)
-    return starting + first + _together(times, single) + last
+    return _Mapped(shape, candidate, device).seconds()
+
+
+@dataclass(frozen=True)
+class _Mapped:
+    """A candidate on a device, with what several parts of its estimate need."""
+
+    shape: BundleShape
+    candidate: Candidate
+    device: Device
+
+    @cached_property
+    def counts(self) -> list[int]:
+        """How often each loop of the space steps from block to block."""
+        return self.candidate.counts(self.shape)
+
+    @cached_property
+    def inputs(self) -> list[BundleTensor]:
+        return [tensor for tensor in self.shape.tensors if tensor.role is Role.INPUT]
+
+    @cached_property
+    def outputs(self) -> list[BundleTensor]:
+        return [tensor for tensor in self.shape.tensors if tensor.role is Role.OUTPUT]
+
+    @cached_property
+    def in_l2(self) -> dict[str, Tiles]:
+        """The tiles of what comes into L2 of each tensor at a time."""
+        return {t.name: self.candidate.in_l2(self.shape, t) for t in (*self.inputs, *self.outputs)}
+
+    @cached_property
+    def by_rows(self) -> frozenset[str]:
+        """The tensors whose parts follow rows of cores alone."""
+        rows, columns = self.candidate.spread.rows, self.candidate.spread.columns
+        return frozenset(t.name for t in self.inputs if t.follows(rows) and not t.follows(columns))
+
+    @cached_property
+    def largest(self) -> str:
+        """The input with the largest tile."""
+        return max(self.inputs, key=lambda tensor: tensor.bytes(self.candidate.tiles)).name
+
+    def seconds(self) -> float:
+        shape, candidate, device = self.shape, self.candidate, self.device
+        tiles, spread, clock = candidate.tiles, candidate.spread, device.clock_hz
+        blocks, cut = prod(self.counts), pieces(shape, tiles)
+        turns = [cut if any(loop in shape.streamed for loop in work.loops) else 1 for work in shape.work]
+        kind = kind_of(shape, device)
+        cycles = sum(turn * work_cycles(work, tiles, device, kind) for turn, work in zip(turns, shape.work))
+        compute = blocks * cycles / clock
+        moved = traffic_bytes(shape, tiles, spread, candidate.order, candidate.depths)
+        outside = [*self.inputs, *self.outputs]
+        memory = {tensor.name: self._dram_seconds(tensor, moved[tensor.name]) for tensor in outside}
+        first = sum(memory[tensor.name] / self._visits(tensor) for tensor in self.inputs)
+        last = sum(memory[tensor.name] / blocks for tensor in self.outputs)
+        total = sum(memory.values())
+        between = max(0.0, 1 - (first + last) / total) if total else 0.0
+        control = device.control.descriptor_seconds
+        starting = control * sum(self._channels(tensor) for tensor in self.inputs)
+        setting_up = control * sum(self._descriptors(tensor) for tensor in outside) - starting
+        side_by_side = (between * total, between * self._channel_seconds(moved), max(0.0, setting_up - first))
+        single = (candidate.depths.l1 == 1) + (candidate.depths.l2 == 1)
+        return starting + first + _together((compute, self._arrival_cycles() / clock, *side_by_side), single) + last
+
+    def _visits(self, tensor: BundleTensor) -> int:
+        """How often a tensor's part comes into L2."""
+        return visits(self.shape, tensor, self.in_l2[tensor.name], self.counts, self.candidate.order)
+
+    def _dram_seconds(self, tensor: BundleTensor, moved_bytes: int) -> float:
+        dram, spread, tiles = self.device.dram, self.candidate.spread, self.in_l2[tensor.name]
+        run = tensor.run_bytes(spread.block(tiles) if dram.joins_runs else spread.column(tiles))
+        pitch = max(run, tensor.shape[-1] * tensor.element_bytes if tensor.shape else run)
+        efficiency = dram.efficiency(run, write=tensor.role is Role.OUTPUT, pitch_bytes=pitch)
+        return moved_bytes / (dram.total_bytes_per_second * efficiency)
+
+    def _channels(self, tensor: BundleTensor) -> int:
+        """How many channels of the outermost DMA engines move a tensor."""
+        return self.candidate.spread.grid[0 if tensor.name in self.by_rows else 1]
+
+    def _channel_seconds(self, moved: Mapping[str, int]) -> float:
+        """The busiest of the outermost channels; those by rows, by columns and outward work side by side."""
+        seconds: dict[tuple[bool, Role], float] = {}
+        for tensor in (*self.inputs, *self.outputs):
+            key = (tensor.name in self.by_rows, tensor.role)
+            seconds[key] = seconds.get(key, 0.0) + moved[tensor.name] / self._channels(tensor)
+        return max(seconds.values()) / (self._outermost.bytes_per_cycle * self.device.clock_hz)
+
+    @property
+    def _outermost(self) -> DmaEngine:
+        return self.device.dma(max(level.number for level in self.device.levels))
+
+    def _descriptors(self, tensor: BundleTensor) -> int:
+        """How many descriptors a tensor takes: none for inner loops that move it by equal steps and fit the pattern."""
+        limits = self._outermost.pattern
+        loops = self._loops_around(tensor)
+        count, dims = self._channels(tensor) * prod(turns for turns, _ in loops), self._dims(tensor)
+        for turns, is_covered in loops:
+            too_many = dims > limits.dims or (dims == limits.dims and turns > limits.iteration_max)
+            if not is_covered or too_many:
+                break
+            dims += 1
+            count //= turns
+        return count
+
+    def _loops_around(self, tensor: BundleTensor) -> list[tuple[int, bool]]:
+        """Turns of the loops around a tensor's transfer, and whether a descriptor may cover them; innermost first."""
+        shape, block, tiles = self.shape, self.candidate.block, self.in_l2[tensor.name]
+        alike = self.inputs if tensor.role is Role.INPUT else self.outputs
+        others = [other for other in alike if other is not tensor and self._share_channels(other, tensor)]
+        found = []
+        if tensor.role is Role.INPUT and streams_through(shape, tensor):
+            is_alone = not any(streams_through(shape, other) for other in others)
+            for loop in reversed(shape.streamed):
+                turns = -(-shape.sizes[loop] // tiles[loop])
+                steps = tensor.follows(loop) and shape.sizes[loop] % tiles[loop] == 0
+                found.append((turns, is_alone and steps and not _is_padded(shape, tensor, loop)))
+        is_cut = any(turns > 1 for turns, _ in found)
+        inner = list(reversed(self.candidate.order))
+        for loop in inner if is_cut else inner[_stays(tensor, self.candidate.order, self.counts) :]:
+            steps = tensor.follows(loop) and shape.sizes[loop] % block[loop] == 0
+            found.append((self.counts[loop], not others and steps and not _is_padded(shape, tensor, loop)))
+        return [one for one in found if one[0] > 1]
+
+    def _share_channels(self, one: BundleTensor, other: BundleTensor) -> bool:
+        """Whether two tensors go through the same channels: where nothing goes by rows, the largest has its own."""
+        if one.role is Role.OUTPUT or self.by_rows:
+            return (one.name in self.by_rows) == (other.name in self.by_rows)
+        return (one.name == self.largest) == (other.name == self.largest)
+
+    def _dims(self, tensor: BundleTensor) -> int:
+        """Dimensions of the pattern in DRAM of what a channel moves for a block; whole ones go on in the next.
+
+        Where windows reach over an edge in some places and not in others, the sizes differ, and nothing goes on.
+        """
+        tiles = self.in_l2[tensor.name]
+        part = tiles if tensor.name in self.by_rows else self.candidate.spread.column(tiles)
+        dims, is_whole = 1, True
+        for dim, size in zip(reversed(tensor.dims), reversed(tensor.shape)):
+            extent, all_ = dim.extent(part), dim.extent(self.shape.sizes)
+            is_cut = all_ > max(size, extent)
+            dims += extent > 1 and (is_cut or not is_whole)
+            is_whole = extent >= size and not is_cut
+        return dims
+
+    def _arrival_cycles(self) -> float:
+        """The way into L1 over two channels, one of which is for what goes by rows, or out over one."""
+        tiles, order = self.candidate.tiles, self.candidate.order
+        by_rows, by_columns = [0], [0]
+        for tensor in self.inputs:
+            lane = by_rows if tensor.name in self.by_rows else by_columns
+            lane.append(tensor.l1_bytes(tiles) * visits(self.shape, tensor, tiles, self.counts, order))
+        alone = max(sum(by_columns) / 2, *by_columns)
+        inward = max(sum(by_rows), sum(by_columns)) if len(by_rows) > 1 else alone
+        outward = prod(self.counts) * sum(tensor.bytes(tiles) for tensor in self.outputs)
+        return max(inward, outward) / self.device.dma(1).bytes_per_cycle
 
 
 def _together(times: Sequence[float], single: int) -> float:
@@ -95,82 +227,6 @@ def _together(times: Sequence[float], single: int) -> float:
     """
     power = _POWERS[single]
     return sum(time**power for time in times) ** (1 / power)
-
-
-def _turns(shape: BundleShape, tensor: BundleTensor, candidate: Candidate) -> int:
-    """How often a tensor's part comes into L2."""
-    return visits(shape, tensor, candidate.in_l2(shape, tensor), candidate.counts(shape), candidate.order)
-
-
-def _dram_seconds(
-    shape: BundleShape, tensor: BundleTensor, moved_bytes: int, candidate: Candidate, device: Device
-) -> float:
-    tiles, spread = candidate.in_l2(shape, tensor), candidate.spread
-    run = tensor.run_bytes(spread.block(tiles) if device.dram.joins_runs else spread.column(tiles))
-    pitch = max(run, tensor.shape[-1] * tensor.element_bytes if tensor.shape else run)
-    efficiency = device.dram.efficiency(run, write=tensor.role is Role.OUTPUT, pitch_bytes=pitch)
-    return moved_bytes / (device.dram.total_bytes_per_second * efficiency)
-
-
-def _goes_by_rows(tensor: BundleTensor, spread: Spread) -> bool:
-    follows = tensor.follows(spread.rows) and not tensor.follows(spread.columns)
-    return tensor.role is Role.INPUT and follows
-
-
-def _channels(tensor: BundleTensor, spread: Spread) -> int:
-    """How many channels of the outermost DMA engines move a tensor."""
-    return spread.grid[0] if _goes_by_rows(tensor, spread) else spread.grid[1]
-
-
-def _channel_seconds(
-    tensors: Sequence[BundleTensor], moved: Mapping[str, int], candidate: Candidate, device: Device
-) -> float:
-    """The busiest channels of the outermost DMA engines; those by rows, by columns and outward work side by side."""
-    seconds: dict[tuple[bool, Role], float] = {}
-    for tensor in tensors:
-        key = (_goes_by_rows(tensor, candidate.spread), tensor.role)
-        share = moved[tensor.name] / _channels(tensor, candidate.spread)
-        seconds[key] = seconds.get(key, 0.0) + share
-    return max(seconds.values()) / (
-        device.dma(max(level.number for level in device.levels)).bytes_per_cycle * device.clock_hz
-    )
-
-
-def _descriptors(shape: BundleShape, tensor: BundleTensor, candidate: Candidate, device: Device) -> int:
-    """How many descriptors a tensor takes: inner loops need none that move it by equal steps and fit the pattern."""
-    limits = device.dma(max(level.number for level in device.levels)).pattern
-    loops = _loops_around(shape, tensor, candidate)
-    count, dims = (
-        _channels(tensor, candidate.spread) * prod(turns for turns, _ in loops),
-        _dims(shape, tensor, candidate),
-    )
-    for turns, is_covered in loops:
-        too_many = dims > limits.dims or (dims == limits.dims and turns > limits.iteration_max)
-        if not is_covered or too_many:
-            break
-        dims += 1
-        count //= turns
-    return count
-
-
-def _loops_around(shape: BundleShape, tensor: BundleTensor, candidate: Candidate) -> list[tuple[int, bool]]:
-    """Turns of the loops around a tensor's transfer, and whether a descriptor may cover them; the innermost first."""
-    counts, block, tiles = candidate.counts(shape), candidate.block, candidate.in_l2(shape, tensor)
-    alike = [other for other in shape.tensors if other is not tensor and other.role is tensor.role]
-    others = [other for other in alike if _shares_channel(shape, other, tensor, candidate)]
-    found = []
-    if tensor.role is Role.INPUT and streams_through(shape, tensor):
-        is_alone = not any(streams_through(shape, other) for other in others)
-        for loop in reversed(shape.streamed):
-            turns = -(-shape.sizes[loop] // tiles[loop])
-            steps = tensor.follows(loop) and shape.sizes[loop] % tiles[loop] == 0
-            found.append((turns, is_alone and steps and not _is_padded(shape, tensor, loop)))
-    is_cut = any(turns > 1 for turns, _ in found)
-    inner = list(reversed(candidate.order))
-    for loop in inner if is_cut else inner[_stays(tensor, candidate.order, counts) :]:
-        steps = tensor.follows(loop) and shape.sizes[loop] % block[loop] == 0
-        found.append((counts[loop], not others and steps and not _is_padded(shape, tensor, loop)))
-    return [one for one in found if one[0] > 1]
 
 
 def _stays(tensor: BundleTensor, order: Sequence[int], counts: Sequence[int]) -> int:
@@ -183,51 +239,12 @@ def _stays(tensor: BundleTensor, order: Sequence[int], counts: Sequence[int]) ->
     return number
 
 
-def _shares_channel(shape: BundleShape, one: BundleTensor, other: BundleTensor, candidate: Candidate) -> bool:
-    """Whether two tensors go through the same channels: where nothing goes by rows, the largest has its own."""
-    inputs = [tensor for tensor in shape.tensors if tensor.role is Role.INPUT]
-    if one.role is Role.OUTPUT or any(_goes_by_rows(tensor, candidate.spread) for tensor in inputs):
-        return _goes_by_rows(one, candidate.spread) == _goes_by_rows(other, candidate.spread)
-    largest = max(inputs, key=lambda tensor: tensor.bytes(candidate.tiles))
-    return (one is largest) == (other is largest)
-
-
 def _is_padded(shape: BundleShape, tensor: BundleTensor, loop: int) -> bool:
     """Whether windows along a loop reach over the tensor's edge, where transfers are cut off."""
     return any(
         any(own == loop for own, _ in dim.terms) and dim.extent(shape.sizes) > size
         for dim, size in zip(tensor.dims, tensor.shape)
     )
-
-
-def _dims(shape: BundleShape, tensor: BundleTensor, candidate: Candidate) -> int:
-    """Dimensions of the pattern in DRAM of what a channel moves for a block; whole ones go on in the next.
-
-    Where windows reach over an edge in some places and not in others, the sizes differ, and nothing goes on.
-    """
-    tiles, spread = candidate.in_l2(shape, tensor), candidate.spread
-    part = tiles if _goes_by_rows(tensor, spread) else spread.column(tiles)
-    dims, is_whole = 1, True
-    for dim, size in zip(reversed(tensor.dims), reversed(tensor.shape)):
-        extent, all_ = dim.extent(part), dim.extent(shape.sizes)
-        is_cut = all_ > max(size, extent)
-        dims += extent > 1 and (is_cut or not is_whole)
-        is_whole = extent >= size and not is_cut
-    return dims
-
-
-def _arrival_cycles(shape: BundleShape, candidate: Candidate, device: Device) -> float:
-    """The way into L1 over two channels, one of which is for what goes by rows, or out over one."""
-    tiles, order, counts = candidate.tiles, candidate.order, candidate.counts(shape)
-    by_rows, by_columns = [0], [0]
-    for tensor in shape.tensors:
-        if tensor.role is Role.INPUT:
-            lane = by_rows if _goes_by_rows(tensor, candidate.spread) else by_columns
-            lane.append(tensor.l1_bytes(tiles) * visits(shape, tensor, tiles, counts, order))
-    alone = max(sum(by_columns) / 2, *by_columns)
-    inward = max(sum(by_rows), sum(by_columns)) if len(by_rows) > 1 else alone
-    outward = prod(counts) * sum(t.bytes(tiles) for t in shape.tensors if t.role is Role.OUTPUT)
-    return max(inward, outward) / device.dma(1).bytes_per_cycle
 
 
 def kind_of(shape: BundleShape, device: Device) -> str:

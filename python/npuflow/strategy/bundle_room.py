@@ -90,6 +90,17 @@ def l2_bytes(
     return total
 
 
+def l1_descriptors(shape: BundleShape, tiles: Tiles, spread: Spread, depths: Depths) -> int:
+    """The descriptors beside a core: one for each slot of what comes in and goes out."""
+    total = 0
+    for tensor in shape.tensors:
+        if tensor.role is Role.INPUT:
+            slots = 1 if comes_once(shape, tensor, tiles, spread) else depths.l1
+            total += slots * _buffers(shape, tensor, tiles)
+        total += depths.result if tensor.role is Role.OUTPUT else 0
+    return total
+
+
 def l2_descriptors(
     shape: BundleShape, tiles: Tiles, spread: Spread, depths: Depths, row_tiles: int, dma: TileDma, clips: bool = False
 ) -> int:

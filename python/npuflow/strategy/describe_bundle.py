@@ -22,10 +22,12 @@ _OP_PROGRAM_BYTES = 1536
 
 
 def bundle_fits(bundle: Bundle, device: Device) -> bool:
-    """Whether a bundle fits a core: a tile of it in L1, and its kernels where programs are."""
+    """Whether a bundle fits a core: a tile of it in L1, its kernels where programs are, two slots of what is moved."""
     have = device.engines[0].program_bytes
     is_short = not have or len(bundle.ops) * _OP_PROGRAM_BYTES <= have
-    return is_short and smallest_tile_fits(shape_of_bundle(bundle), device)
+    shape = shape_of_bundle(bundle)
+    moved = sum(tensor.role is not Role.LOCAL for tensor in shape.tensors)
+    return is_short and 2 * moved <= device.dma(1).descriptors and smallest_tile_fits(shape, device)
 
 
 def shape_of_bundle(bundle: Bundle) -> BundleShape:

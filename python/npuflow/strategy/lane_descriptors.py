@@ -14,7 +14,7 @@ from itertools import product
 LANES = 2
 # Of a memory tile's out-channels, those that no lane can have: results leave through one.
 RESULT_CHANNELS = 1
-# For so many buffers all ways to take the lanes are compared; of more the first ones are, the others even things out.
+# For so many buffers all ways to take the lanes are compared; of more the largest are, the others even things out.
 _COMPARED = 6
 
 
@@ -90,18 +90,26 @@ def lanes_of(moved: Sequence[Moved], choice: Choice, dma: TileDma) -> list[Lane]
 
 @lru_cache(maxsize=1024)
 def evenest(moved: tuple[Moved, ...], results: Results, dma: TileDma) -> Choice:
-    """The lanes whose fullest group needs the fewest descriptors."""
+    """The lanes whose fullest group needs the fewest descriptors, the same for the same buffers in any order."""
+    order = sorted(range(len(moved)), key=lambda i: (-_weight(moved[i], dma), moved[i].filled, moved[i].by_rows))
+    heaviest = [moved[i] for i in order]
 
     def fullest(choice: Choice) -> int:
-        return fullest_group(lanes_of(moved, choice, dma), results, dma)
+        return fullest_group(lanes_of(heaviest, choice, dma), results, dma)
 
-    best = min(_choices(moved[:_COMPARED], dma), key=fullest)
-    for _ in moved[_COMPARED:]:
+    best = min(_choices(heaviest[:_COMPARED], dma), key=fullest)
+    for _ in heaviest[_COMPARED:]:
         best = min((Choice((*best.lanes, lane), best.separate) for lane in range(LANES)), key=fullest)
-    return best
+    lanes = dict(zip(order, best.lanes))
+    return Choice(tuple(lanes[i] for i in range(len(moved))), best.separate)
 
 
-def _choices(moved: tuple[Moved, ...], dma: TileDma) -> Iterator[Choice]:
+def _weight(buffer: Moved, dma: TileDma) -> int:
+    """The descriptors of a buffer at most."""
+    return buffer.filled + buffer.emptied * (dma.rows if buffer.by_rows else 1)
+
+
+def _choices(moved: Sequence[Moved], dma: TileDma) -> Iterator[Choice]:
     """All lanes for some buffers, and all separations that channels last for."""
     for lanes in product(range(LANES), repeat=len(moved)):
         spare = dma.channels_out - RESULT_CHANNELS - len(set(lanes))

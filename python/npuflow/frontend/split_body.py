@@ -1,0 +1,215 @@
+"""One linalg.generic as several: parts of its body with few inputs each, handed on as tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from npuflow.bindings import arith, ir, linalg
+from npuflow.core.build import at, element_type_of, empty, generic_op
+from npuflow.core.passes import ops_of
+from npuflow.frontend.linear import composed, input_count, iterators, linear_dims, loop_extents, maps_of
+
+# Whether an op with such inputs, as the body's values, and so many results will do.
+Allowed = Callable[[Sequence[ir.Value], int], bool]
+
+
+@dataclass(frozen=True)
+class _Stored:
+    """A value of the body as a tensor that has it for every point of the loops."""
+
+    tensor: ir.Value
+    map: ir.AffineMap
+
+
+def parts_of(op: ir.Operation, allowed: Allowed) -> list[tuple[ir.Operation, ...]]:
+    """The ops of a body in parts that each will do, in the order in which they run; one part if nothing is to be cut.
+
+    What reads outputs is in the last part, as is all of a body whose parts don't get any smaller. The ops before a
+    value are next to each other, so that few values are handed on.
+    """
+    carried = _carried(op)
+    left = [inner for inner in _in_order_of_need(op) if inner not in carried]
+    parts: list[tuple[ir.Operation, ...]] = []
+    while left and not allowed(_last_inputs(op, (*left, *carried)), len(op.results)):
+        counts = ((end, left[:end]) for end in range(1, len(left) + 1))
+        ends = (end for end, part in counts if allowed(_inputs(op, part), len(_handed_on(part))))
+        end = max(ends, default=1)
+        parts.append(tuple(left[:end]))
+        left = left[end:]
+    if left or carried:
+        parts.append((*left, *carried))
+    return parts
+
+
+def split_body(op: ir.Operation, parts: Sequence[tuple[ir.Operation, ...]]) -> list[ir.Operation]:
+    """Makes a linalg.generic of each part; those before the last have parallel loops only, and `op` is gone."""
+    block = op.regions[0].blocks[0]
+    inputs, maps = input_count(op), maps_of(op)
+    stored = {arg: _Stored(op.operands[i], maps[i]) for i, arg in enumerate(block.arguments) if i < inputs}
+    made = [_make(op, part, _handed_on(part), stored) for part in parts[:-1]]
+    made.append(_make_last(op, parts[-1], stored))
+    for old, new in zip(op.results, made[-1].results):
+        old.replace_all_uses_with(new)
+    op.erase()
+    return made
+
+
+def _body(op: ir.Operation) -> list[ir.Operation]:
+    return [inner.operation for inner in op.regions[0].blocks[0].operations]
+
+
+def _carried(op: ir.Operation) -> list[ir.Operation]:
+    """The ops that what the outputs held goes into."""
+    outputs = list(op.regions[0].blocks[0].arguments)[input_count(op) :]
+    tainted, found = set(outputs), []
+    for inner in _body(op)[:-1]:
+        if not tainted.isdisjoint(_read(inner)):
+            tainted |= set(inner.results)
+            found.append(inner)
+    return found
+
+
+def _read(op: ir.Operation) -> list[ir.Value]:
+    """The values that an op reads, or an op inside of it."""
+    return [value for each in (op, *ops_of(op)) for value in each.operands]
+
+
+def _in_order_of_need(op: ir.Operation) -> list[ir.Operation]:
+    """The ops of the body but constants and the yield, each right behind those that only it needs."""
+    body = _body(op)
+    found: dict[ir.Operation, None] = {}
+
+    def visit(inner: ir.Operation) -> None:
+        if inner not in found and inner in body and inner.name != "arith.constant":
+            for value in _read(inner):
+                if not isinstance(value.owner, ir.Block):
+                    visit(value.owner.operation)
+            found[inner] = None
+
+    visit(body[-1])
+    del found[body[-1]]
+    return list(found)
+
+
+def _inputs(op: ir.Operation, part: Sequence[ir.Operation]) -> list[ir.Value]:
+    """What a part reads of the op's inputs, and of other parts."""
+    block = op.regions[0].blocks[0]
+    outputs = list(block.arguments)[input_count(op) :]
+    found: dict[ir.Value, None] = {}
+    for value in (value for inner in part for value in _read(inner)):
+        owner = value.owner
+        is_made = not isinstance(owner, ir.Block) and owner.operation in part
+        is_inner = owner != block if isinstance(owner, ir.Block) else owner.operation.parent != op
+        if not is_made and not _is_constant(value) and not is_inner and value not in outputs:
+            found[value] = None
+    return list(found)
+
+
+def _handed_on(part: Sequence[ir.Operation]) -> list[ir.Value]:
+    """What others than a part's ops read of its values."""
+    inside = {each for inner in part for each in (inner, *ops_of(inner))}
+    values = [value for inner in part for value in inner.results]
+    return [value for value in values if any(use.owner.operation not in inside for use in value.uses)]
+
+
+def _last_inputs(op: ir.Operation, part: Sequence[ir.Operation]) -> list[ir.Value]:
+    """What the last part reads, and what it yields as others made it."""
+    made = {value for inner in part for value in inner.results}
+    outputs = list(op.regions[0].blocks[0].arguments)[input_count(op) :]
+    yielded = (value for value in _body(op)[-1].operands if value not in made and value not in outputs)
+    return list(dict.fromkeys([*_inputs(op, part), *(value for value in yielded if not _is_constant(value))]))
+
+
+def _is_constant(value: ir.Value) -> bool:
+    return not isinstance(value.owner, ir.Block) and value.owner.operation.name == "arith.constant"
+
+
+def _make(
+    op: ir.Operation, part: Sequence[ir.Operation], values: Sequence[ir.Value], stored: dict[ir.Value, _Stored]
+) -> ir.Operation:
+    """An op for a part of the body; its `values` are stored for others, for the loops that they depend on alone."""
+    inputs = [(value, stored[value]) for value in _inputs(op, part)]
+    extents = loop_extents(op)
+    used = {loop for _, its in inputs for dim in linear_dims(its.map) or () for loop, _ in dim.terms}
+    own = sorted(used) or list(range(len(extents)))
+    identity = ir.AffineMap.get_identity(len(own))
+    with at(op):
+        unused = ir.AffineExpr.get_constant(0)
+        dims = [ir.AffineExpr.get_dim(own.index(i)) if i in own else unused for i in range(len(extents))]
+        among = ir.AffineMap.get(len(own), 0, dims)
+        targets = [empty([extents[loop] for loop in own], _kept_type(value.type)) for value in values]
+        maps = [composed(its.map, among) for _, its in inputs] + [identity] * len(values)
+        made = generic_op([its.tensor for _, its in inputs], targets, maps, ["parallel"] * len(own))
+        types = [element_type_of(v) for v in (*[its.tensor for _, its in inputs], *targets)]
+        block = made.regions[0].blocks.append(*types)
+    with ir.InsertionPoint(block), op.location:
+        known = {value: _restored(arg, value.type) for (value, _), arg in zip(inputs, block.arguments)}
+        _clone(part, known)
+        linalg.YieldOp([_kept(known[value]) for value in values])
+    map_ = ir.AffineMap.get(len(extents), 0, [ir.AffineExpr.get_dim(loop) for loop in own])
+    stored |= {value: _Stored(result, map_) for value, result in zip(values, made.results)}
+    return made
+
+
+def _make_last(op: ir.Operation, part: Sequence[ir.Operation], stored: Mapping[ir.Value, _Stored]) -> ir.Operation:
+    """The op itself, with what other parts made as inputs."""
+    body = op.regions[0].blocks[0]
+    outputs = list(op.operands)[input_count(op) :]
+    yielded = list(_body(op)[-1].operands)
+    inputs = [(value, stored[value]) for value in _last_inputs(op, part)]
+    with at(op):
+        maps = [*(its.map for _, its in inputs), *maps_of(op)[input_count(op) :]]
+        made = generic_op([its.tensor for _, its in inputs], outputs, maps, iterators(op), dict(op.attributes))
+        types = [element_type_of(value) for value in (*[its.tensor for _, its in inputs], *outputs)]
+        block = made.regions[0].blocks.append(*types)
+    with ir.InsertionPoint(block), op.location:
+        known = {value: _restored(arg, value.type) for (value, _), arg in zip(inputs, block.arguments)}
+        before = list(body.arguments)[input_count(op) :]
+        known |= dict(zip(before, list(block.arguments)[len(inputs) :]))
+        _clone(part, known)
+        linalg.YieldOp([_known(value, known) for value in yielded])
+    return made
+
+
+def _clone(part: Sequence[ir.Operation], known: dict[ir.Value, ir.Value]) -> None:
+    """Copies the ops to the ambient insertion point, reading what is known of the values that they read."""
+    for inner in part:
+        for value in _read(inner):
+            _known(value, known)
+        copy = inner.clone()
+        for each in (copy.operation, *ops_of(copy.operation)):
+            for index, value in enumerate(each.operands):
+                if value in known:
+                    each.operands[index] = known[value]
+        known |= dict(zip(inner.results, copy.operation.results))
+
+
+def _known(value: ir.Value, known: dict[ir.Value, ir.Value]) -> ir.Value:
+    """The new value for one of the body's; constants are copied, what is defined outside stays."""
+    if value not in known and _is_constant(value):
+        known[value] = value.owner.operation.clone().operation.results[0]
+    return known.get(value, value)
+
+
+def _kept_type(kind: ir.Type) -> ir.Type:
+    """What a value of the body is kept as in memory: truths as bytes, positions as 32-bit integers."""
+    if isinstance(kind, ir.IndexType):
+        return ir.IntegerType.get_signless(32)
+    is_truth = isinstance(kind, ir.IntegerType) and kind.width == 1
+    return ir.IntegerType.get_signless(8) if is_truth else kind
+
+
+def _kept(value: ir.Value) -> ir.Value:
+    kept = _kept_type(value.type)
+    if isinstance(value.type, ir.IndexType):
+        return arith.IndexCastOp(kept, value).result
+    return value if kept == value.type else arith.ExtUIOp(kept, value).result
+
+
+def _restored(value: ir.Value, kind: ir.Type) -> ir.Value:
+    if value.type == kind:
+        return value
+    if isinstance(kind, ir.IndexType):
+        return arith.IndexCastOp(kind, value).result
+    return arith.TruncIOp(kind, value).result

@@ -1,0 +1,98 @@
+"""npuflow-split-wide-ops: what reads more tensors than a core can be handed at a time is done in steps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from npuflow.bindings import ir
+from npuflow.core.options import option
+from npuflow.core.passes import Pass, PassContext, ops_of
+from npuflow.core.registry import register_pass
+from npuflow.dialect.device import chosen_device
+from npuflow.frontend.bundle_ops import is_bundle_op
+from npuflow.frontend.contraction import Contraction, operand_loops, static_matmuls, tail_of
+from npuflow.frontend.linear import input_count
+from npuflow.frontend.split_body import parts_of, split_body
+from npuflow.target import Device
+
+# Buffers beside a core that a bundle's op may have at most, as a share of the descriptors: the others are for what is
+# cut off at edges.
+_BUFFER_SHARE = 3 / 4
+# Descriptors of a memory tile that a matmul needs on the lane that tails share with its right operand: two slots come
+# in and go out, results are gathered and leave.
+_MATMUL_DESCRIPTORS = 6
+# Those beside a core, for two slots of either operand and of the result.
+_MATMUL_CORE_DESCRIPTORS = 6
+
+
+@register_pass
+@dataclass(frozen=True)
+class SplitWideOps(Pass):
+    """Makes several linalg.generics of one that reads too many tensors: each buffer of a core takes a descriptor.
+
+    A tail shares descriptors of memory tiles with its matmul, one for every row of cores and input that isn't
+    broadcast, so that few of those go along with a matmul.
+
+        %r = linalg.generic ... ins(%a0, ..., %a19 : ...) { arith.addf ... }
+
+    becomes
+
+        %s = linalg.generic ... ins(%a0, ..., %a10 : ...) { arith.addf ... }
+        %r = linalg.generic ... ins(%s, %a11, ..., %a19 : ...) { arith.addf ... }
+    """
+
+    name = "npuflow-split-wide-ops"
+    group = "strategy"
+    device: str = option("", "device name or TOML file; default: the module's npu.device, else npu1")
+
+    def run(self, op: ir.Operation, context: PassContext) -> None:
+        device = chosen_device(op, self.device)
+        matmuls = static_matmuls(op)
+        tails = {tail: matmul for matmul in matmuls if (tail := tail_of(matmul)) is not None}
+        whole = {matmul.op for matmul in matmuls}
+        for generic in ops_of(op, "linalg.generic"):
+            if generic in whole or not is_bundle_op(generic):
+                continue
+            parts = parts_of(generic, _Room(generic, tails.get(generic), device).has_for)
+            if len(parts) > 1:
+                split_body(generic, parts)
+                context.count("wide ops split")
+
+
+@dataclass(frozen=True)
+class _Room:
+    """How much goes at a time, of an op that may be a matmul's tail."""
+
+    op: ir.Operation
+    matmul: Contraction | None
+    device: Device
+
+    def has_for(self, inputs: Sequence[ir.Value], results: int) -> bool:
+        """Whether there is room for an op with such inputs, as the body's values."""
+        core = self.device.dma(1).descriptors
+        if self.matmul is None or not any(self._is_sum(value) for value in inputs):
+            return len(inputs) + results <= int(core * _BUFFER_SHARE)
+        tile = self.device.dma(2)
+        others = [value for value in inputs if not self._is_sum(value)]
+        taken = sum(1 + (self.device.rows if self._is_whole(value) else 1) for value in others)
+        lane = tile.descriptors // tile.descriptor_groups - _MATMUL_DESCRIPTORS
+        return taken <= lane and len(others) + results - 1 <= core - _MATMUL_CORE_DESCRIPTORS
+
+    def _is_sum(self, value: ir.Value) -> bool:
+        place = self._place(value)
+        return place is not None and self.matmul is not None and self.op.operands[place] == self.matmul.result
+
+    def _is_whole(self, value: ir.Value) -> bool:
+        """Whether a value differs from row to row of cores and from column to column."""
+        place = self._place(value)
+        if place is None:
+            return True
+        loops = operand_loops(self.op)
+        return set(loops[-1][-2:]) <= set(loops[place])
+
+    def _place(self, value: ir.Value) -> int | None:
+        """The input that a value of the body is."""
+        is_input = isinstance(value.owner, ir.Block) and value.owner == self.op.regions[0].blocks[0]
+        place = value.arg_number if is_input else input_count(self.op)
+        return place if place < input_count(self.op) else None
