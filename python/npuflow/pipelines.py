@@ -73,10 +73,11 @@ class MatmulPipeline(NamedPipeline):
         tiles = (self.device, self.grid, self.tile_l2, self.tile_l1, self.pack, self.k_in_l2)
         depths = (self.depth_l2, self.depth_l1, self.depth_lhs, self.depth_rhs, self.depth_result)
         assign = AssignStrategy(*tiles, *depths)
+        wide, bundles = SplitWideOps(self.device, self.grid), AssignBundles(self.device, self.grid)
         return (
             stage("normalize-linalg", NormalizeLinalg()),
             stage("check-input", CheckInput()),
-            stage("assign-strategy", SplitWideOps(self.device), assign, AssignBundles(self.device, self.grid)),
+            stage("assign-strategy", wide, assign, bundles),
             stage("tile-blocks", TileBlocks(), CLEAN),
             stage("pad-blocks", PadBlocks(), CLEAN),
         )

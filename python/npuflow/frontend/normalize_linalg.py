@@ -9,6 +9,7 @@ from npuflow.core.passes import Pass, PassContext
 from npuflow.core.registry import register_pass
 from npuflow.frontend.collapse_contractions import CollapseContractions
 from npuflow.frontend.compute_padding import ComputePadding
+from npuflow.frontend.drop_unit_dims import DropUnitDims
 from npuflow.frontend.expose_heads import ExposeHeads
 from npuflow.frontend.fold_views import FoldViews
 from npuflow.frontend.fuse_elementwise import FuseElementwise
@@ -23,6 +24,7 @@ from npuflow.frontend.widen_scalars import WidenScalars
 STEPS: tuple[Pass, ...] = (
     GeneralizeOperators(),
     ReadPositions(),
+    DropUnitDims(),
     FoldViews(),
     MaskPadding(),
     FuseElementwise(),
@@ -40,9 +42,9 @@ STEPS: tuple[Pass, ...] = (
 class NormalizeLinalg(Pass):
     """One spelling for every operator: runs the passes that make it, in order.
 
-    They are npuflow-generalize-operators, npuflow-read-positions, npuflow-fold-views, npuflow-mask-padding,
-    npuflow-fuse-elementwise, npuflow-collapse-contractions, npuflow-expose-heads, npuflow-compute-padding,
-    npuflow-sink-constants, npuflow-split-reductions and npuflow-widen-scalars.
+    They are npuflow-generalize-operators, npuflow-read-positions, npuflow-drop-unit-dims, npuflow-fold-views,
+    npuflow-mask-padding, npuflow-fuse-elementwise, npuflow-collapse-contractions, npuflow-expose-heads,
+    npuflow-compute-padding, npuflow-sink-constants, npuflow-split-reductions and npuflow-widen-scalars.
 
         %bt = linalg.transpose ins(%b : tensor<64x32xf32>) outs(...) permutation = [1, 0]
         %r = linalg.matmul ins(%a, %bt : ...) outs(%f : ...)

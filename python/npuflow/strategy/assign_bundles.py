@@ -141,12 +141,10 @@ def _too_large(bundle: Bundle, shape: BundleShape, given: GivenBundle, device: D
     need = l1_bytes(shape, tiles, Depths(1, 1, 1), device.level(1).alignment_bytes)
     have = device.capacity_bytes(1, 1, 1)
     if need <= have:
+        rows = (given.grid or (device.rows, 1))[0]
         moved = sum(tensor.role is not Role.LOCAL for tensor in shape.tensors)
-        rows, columns = given.grid or (device.rows, device.columns)
-        what = (
-            f"{moved} tensors of {bundle.root.name} for {rows}x{columns} cores need more of a memory tile than it has"
-        )
-        return what, "let fewer rows of cores share it" if given.grid else "use an op of fewer tensors"
+        what = f"{moved} tensors of {bundle.root.name} take more descriptors for {rows} rows of cores"
+        return f"{what} than a memory tile has ({device.dma(2).descriptors})", "choose a grid of fewer rows"
     largest = sorted(shape.tensors, key=lambda t: -t.bytes(tiles))[:3]
     listed = ", ".join(f"{t.name} {t.bytes(tiles)}" for t in largest)
     what = f"a tile of {bundle.root.name} needs {need} bytes of a core's L1, which has {have} ({listed})"

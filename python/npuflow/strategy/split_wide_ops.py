@@ -16,9 +16,8 @@ from npuflow.frontend.linear import input_count
 from npuflow.frontend.split_body import parts_of, split_body
 from npuflow.target import Device
 
-# Buffers beside a core that a bundle's op may have at most, as a share of the descriptors: the others are for what is
-# cut off at edges.
-_BUFFER_SHARE = 3 / 4
+# Of descriptors, what buffers may have that are moved as a whole: the others are for what is cut off at edges.
+_SHARE = 3 / 4
 # Descriptors of a memory tile that a matmul needs on the lane that tails share with its right operand: two slots come
 # in and go out, results are gathered and leave.
 _MATMUL_DESCRIPTORS = 6
@@ -45,6 +44,7 @@ class SplitWideOps(Pass):
     name = "npuflow-split-wide-ops"
     group = "strategy"
     device: str = option("", "device name or TOML file; default: the module's npu.device, else npu1")
+    grid: tuple[int, int] | None = option(None, "rows,columns of cores; default: as few rows as an op needs")
 
     def run(self, op: ir.Operation, context: PassContext) -> None:
         device = chosen_device(op, self.device)
@@ -54,7 +54,7 @@ class SplitWideOps(Pass):
         for generic in ops_of(op, "linalg.generic"):
             if generic in whole or not is_bundle_op(generic):
                 continue
-            parts = parts_of(generic, _Room(generic, tails.get(generic), device).has_for)
+            parts = parts_of(generic, _Room(generic, tails.get(generic), device, (self.grid or (1, 1))[0]).has_for)
             if len(parts) > 1:
                 split_body(generic, parts)
                 context.count("wide ops split")
@@ -62,18 +62,19 @@ class SplitWideOps(Pass):
 
 @dataclass(frozen=True)
 class _Room:
-    """How much goes at a time, of an op that may be a matmul's tail."""
+    """How much goes at a time, of an op that may be a matmul's tail, with so many rows of cores at least."""
 
     op: ir.Operation
     matmul: Contraction | None
     device: Device
+    rows: int
 
     def has_for(self, inputs: Sequence[ir.Value], results: int) -> bool:
         """Whether there is room for an op with such inputs, as the body's values."""
-        core = self.device.dma(1).descriptors
+        core, tile = self.device.dma(1).descriptors, self.device.dma(2)
         if self.matmul is None or not any(self._is_sum(value) for value in inputs):
-            return len(inputs) + results <= int(core * _BUFFER_SHARE)
-        tile = self.device.dma(2)
+            in_tile = len(inputs) * (1 + self.rows) + results * (self.rows + 1)
+            return len(inputs) + results <= _SHARE * core and in_tile <= _SHARE * tile.descriptors
         others = [value for value in inputs if not self._is_sum(value)]
         taken = sum(1 + (self.device.rows if self._is_whole(value) else 1) for value in others)
         lane = tile.descriptors // tile.descriptor_groups - _MATMUL_DESCRIPTORS

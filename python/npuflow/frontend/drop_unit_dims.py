@@ -1,0 +1,127 @@
+"""npuflow-drop-unit-dims: dimensions that were kept with one element where a tensor was reduced are left out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from npuflow.bindings import ir
+from npuflow.core.build import at, generic_op, shape_of
+from npuflow.core.passes import Pass, PassContext, ops_of
+from npuflow.core.registry import register_pass
+from npuflow.frontend.contraction import is_parallel, producer
+from npuflow.frontend.linear import composed, input_count, iterators, linear_maps, loop_extents, maps_of
+from npuflow.frontend.reshape import collapsed, expanded
+from npuflow.frontend.upstream import run_upstream
+
+_EXPAND = "tensor.expand_shape"
+
+
+@register_pass
+@dataclass(frozen=True)
+class DropUnitDims(Pass):
+    """Leaves out dimensions of one element that an op writes or reads at a constant, and ops' loops that go along them.
+
+    Who reduces a tensor often keeps its number of dimensions. So that all ops of a norm share the loops that they have
+    in common, and none but these, the dimension is left out until somebody needs it.
+
+        %s = linalg.generic {indexing_maps = [..., (d0, d1) -> (d0, 0)]} ins(%x) outs(... : tensor<8x1xf32>)
+        %r = linalg.generic {indexing_maps = [(d0, d1) -> (d0, d1), ...]} ins(%s) ... -> tensor<8x1xf32> { math.rsqrt }
+        %y = linalg.generic {indexing_maps = [..., (d0, d1) -> (d0, 0), ...]} ins(%x, %r) ...
+
+    becomes
+
+        %s = linalg.generic {indexing_maps = [..., (d0, d1) -> (d0)]} ins(%x) outs(... : tensor<8xf32>)
+        %r = linalg.generic {indexing_maps = [(d0) -> (d0), ...]} ins(%s) ... -> tensor<8xf32> { math.rsqrt }
+        %y = linalg.generic {indexing_maps = [..., (d0, d1) -> (d0), ...]} ins(%x, %r) ...
+
+    Dimensions of one element that tensor.expand_shape adds are left out in the same way.
+    """
+
+    name = "npuflow-drop-unit-dims"
+    group = "frontend"
+
+    def run(self, op: ir.Operation, context: PassContext) -> None:
+        for generic in ops_of(op, "linalg.generic"):
+            if linear_maps(generic) is None or not generic.results or ops_of(generic, "linalg.index"):
+                continue
+            loops = _loops_to_drop(generic)
+            dims = [_dims_to_drop(generic, number, loops) for number in range(len(generic.operands))]
+            if any(dims):
+                _rewrite(generic, loops, dims)
+                context.count("ops with fewer dimensions")
+        run_upstream(op, "canonicalize,cse")
+
+
+def _loops_to_drop(op: ir.Operation) -> list[int]:
+    """An elementwise op's loops of one step, along what an expand_shape adds or nothing that is read."""
+    maps, extents = linear_maps(op) or [], loop_extents(op)
+    inputs = list(zip(op.operands, maps))[: input_count(op)]
+    added = {dims[d].loop for value, dims in inputs for d in _added(value)}
+    found = []
+    for loop in range(len(extents)) if is_parallel(op) else ():
+        along = [value for value, dims in inputs if any(loop == own for dim in dims for own, _ in dim.terms)]
+        is_made = any(_is_computed(value) for value in along)
+        is_plain = all(dim.loop == loop or loop not in dict(dim.terms) for dims in maps for dim in dims)
+        if extents[loop] == 1 and (loop in added or not along) and is_plain and not is_made:
+            found.append(loop)
+    return found if len(found) < len(extents) else found[1:]
+
+
+def _is_computed(value: ir.Value) -> bool:
+    source = producer(value)
+    return source is not None and source.name.startswith("linalg.") and source.name != "linalg.fill"
+
+
+def _added(value: ir.Value) -> list[int]:
+    """The dimensions of one element that an expand_shape adds to a tensor."""
+    expand = producer(value, _EXPAND)
+    if expand is None:
+        return []
+    shape, found = shape_of(value), []
+    for group in ir.ArrayAttr(expand.attributes["reassociation"]):
+        dims = [int(ir.IntegerAttr(d).value) for d in ir.ArrayAttr(group)]
+        kept = next((d for d in dims if shape[d] != 1), dims[0])
+        found += [d for d in dims if d != kept and shape[d] == 1]
+    return found if shape_of(expand.operands[0]) or not shape else list(range(len(shape)))
+
+
+def _dims_to_drop(op: ir.Operation, number: int, loops: Sequence[int]) -> list[int]:
+    """The dimensions of an operand along loops that are dropped, or of one element at a constant place."""
+    value, dims = op.operands[number], (linear_maps(op) or [])[number]
+    if not isinstance(value.type, ir.ShapedType):
+        return []
+    constant = range(len(dims)) if number >= input_count(op) else _added(value)
+    at_zero = [d for d in constant if not dims[d].terms and dims[d].constant == 0 and shape_of(value)[d] == 1]
+    return sorted({*at_zero, *(d for d, dim in enumerate(dims) if dim.loop in loops)})
+
+
+def _rewrite(op: ir.Operation, loops: Sequence[int], dropped: Sequence[Sequence[int]]) -> None:
+    """The op without loops of one step, and without dimensions of its operands."""
+    inputs, kinds = input_count(op), iterators(op)
+    kept = [loop for loop in range(len(kinds)) if loop not in loops]
+    groups = [_groups(value, dims) for value, dims in zip(op.operands, dropped)]
+    with at(op):
+        zero = ir.AffineExpr.get_constant(0)
+        renamed = [ir.AffineExpr.get_dim(kept.index(i)) if i in kept else zero for i in range(len(kinds))]
+        among = ir.AffineMap.get(len(kept), 0, renamed)
+        maps = [
+            ir.AffineMap.get(len(kept), 0, [r for d, r in enumerate(composed(map_, among).results) if d not in dims])
+            for map_, dims in zip(maps_of(op), dropped)
+        ]
+        values = [collapsed(value, its) if dims else value for value, its, dims in zip(op.operands, groups, dropped)]
+        made = generic_op(values[:inputs], values[inputs:], maps, [kinds[loop] for loop in kept], dict(op.attributes))
+    op.regions[0].blocks[0].append_to(made.regions[0])
+    for old, new, its in zip(op.results, made.results, groups[inputs:]):
+        old.replace_all_uses_with(expanded(new, shape_of(old), its, at_op=op))
+    op.erase()
+
+
+def _groups(value: ir.Value, dropped: Sequence[int]) -> list[list[int]]:
+    """Which dimensions of a tensor become one where some are dropped: those go along with the one before, or behind."""
+    rank = len(shape_of(value)) if isinstance(value.type, ir.ShapedType) else 0
+    groups: list[list[int]] = [[d] for d in range(rank) if d not in dropped]
+    for d in dropped:
+        if groups:
+            max((g for g in groups if g[0] < d), key=lambda g: g[0], default=groups[0]).append(d)
+    return [sorted(group) for group in groups]
