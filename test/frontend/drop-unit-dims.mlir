@@ -81,3 +81,16 @@ func.func @tail(%a: tensor<1x4x16xf32>, %b: tensor<1x16x8xf32>, %c: tensor<4x8xf
   } -> tensor<1x4x8xf32>
   return %y : tensor<1x4x8xf32>
 }
+
+// Dynamic shapes are none of this pass's business.
+// CHECK-LABEL: func.func @dynamic
+// CHECK-NEXT:    linalg.generic
+// CHECK-SAME:      outs(%{{.*}} : tensor<?x1xf32>)
+func.func @dynamic(%x: tensor<?x8xf32>, %init: tensor<?x1xf32>) -> tensor<?x1xf32> {
+  %s = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, 0)>], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<?x8xf32>) outs(%init : tensor<?x1xf32>) {
+  ^bb0(%a: f32, %total: f32):
+    %t = arith.addf %total, %a : f32
+    linalg.yield %t : f32
+  } -> tensor<?x1xf32>
+  return %s : tensor<?x1xf32>
+}

@@ -117,3 +117,10 @@ func.func @relayouts(%a: tensor<3x8xf32>) -> (tensor<4x8xf32>, tensor<3x8xf32>) 
   %v = linalg.unpack %d inner_dims_pos = [0, 1] inner_tiles = [2, 4] into %g : tensor<2x2x2x4xf32> -> tensor<3x8xf32>
   return %u, %v : tensor<4x8xf32>, tensor<3x8xf32>
 }
+
+// CHECK-LABEL: func.func @dynamic
+// CHECK-NEXT:    linalg.pack
+func.func @dynamic(%x: tensor<?x8xi8>, %to: tensor<?x1x4x8xi8>) -> tensor<?x1x4x8xi8> {
+  %p = linalg.pack %x inner_dims_pos = [0, 1] inner_tiles = [4, 8] into %to : tensor<?x8xi8> -> tensor<?x1x4x8xi8>
+  return %p : tensor<?x1x4x8xi8>
+}

@@ -196,9 +196,8 @@ def reductions(draw: st.DrawFn) -> Reduction:
     shape = draw(shapes(1, 4))
     dims = draw(st.lists(st.sampled_from(range(len(shape))), unique=True, min_size=1))
     types = draw(st.sampled_from(TYPES))
-    return Reduction(
-        shape, tuple(sorted(dims)), draw(st.sampled_from(Pool)), types, tails=draw(tails(types.accumulator))
-    )
+    kind, after = draw(st.sampled_from(Pool)), draw(tails(types.accumulator))
+    return Reduction(shape, tuple(sorted(dims)), kind, types, draw(st.booleans()), tails=after)
 
 
 @st.composite
@@ -206,13 +205,16 @@ def softmaxes(draw: st.DrawFn) -> Softmax:
     shape = draw(shapes(1, 4))
     types = draw(st.sampled_from(FLOATS))
     after = draw(st.sampled_from([(), (Step.TRUNCATE,), (Step.SCALE,), (Step.QUANTISE,)]))
-    return Softmax(shape, draw(st.integers(0, len(shape) - 1)), types, draw(st.booleans()), tails=after)
+    return Softmax(
+        shape, draw(st.integers(0, len(shape) - 1)), types, draw(st.booleans()), draw(st.booleans()), tails=after
+    )
 
 
 @st.composite
 def norms(draw: st.DrawFn) -> Norm:
     after = draw(st.sampled_from([(), (Step.TRUNCATE,), (Step.RESIDUAL,), (Step.SILU, Step.TRUNCATE)]))
-    return Norm(draw(shapes(1, 3)), draw(st.sampled_from(Centre)), draw(st.sampled_from(FLOATS)), tails=after)
+    centre, types = draw(st.sampled_from(Centre)), draw(st.sampled_from(FLOATS))
+    return Norm(draw(shapes(1, 3)), centre, types, draw(st.booleans()), tails=after)
 
 
 @st.composite

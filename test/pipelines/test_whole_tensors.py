@@ -1,6 +1,8 @@
-"""Softmax and norms over all that a tensor has: one group of ops on one tile, which reads each element once."""
+"""Softmax and norms, of whole tensors and however they are spelt: one group of ops, which reads each element once."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import pytest
 
@@ -62,6 +64,26 @@ def test_vectors(program: OperatorProgram, device: str) -> None:
 @pytest.mark.parametrize("device", ["toy", "npu1", "npu2"])
 def test_all_dimensions(device: str) -> None:
     check_one_group(RMS_OF_ALL, device)
+
+
+@pytest.mark.parametrize("device", ["toy", "npu1", "npu2"])
+@pytest.mark.parametrize(
+    "program",
+    [
+        Softmax((37,), 0, FLOAT, by_name=False, keeps_dims=True),
+        Softmax((5, 64, 3), 1, FLOAT, by_name=False, keeps_dims=True),
+        Norm((1, 7, 33), Centre.LAYER, FLOAT, keeps_dims=True),
+        Norm((65, 130), Centre.RMS, MIXED, keeps_dims=True),
+    ],
+    ids=str,
+)
+def test_dimensions_that_are_kept_change_nothing(program: Softmax | Norm, device: str) -> None:
+    kept, lost = (
+        npuflow.compile(each.text(), device=device, split=False).run(verify=True).functions[0]
+        for each in (program, replace(program, keeps_dims=False))
+    )
+    assert kept.verified.status is Status.OK, kept.verified.message
+    assert (kept.traffic, kept.cycles) == (lost.traffic, lost.cycles)
 
 
 def check_one_group(text: str, device: str) -> None:

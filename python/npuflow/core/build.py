@@ -56,6 +56,12 @@ def shape_of(value: ir.Value) -> list[int]:
     return list(ir.ShapedType(value.type).shape)
 
 
+def is_static(op: ir.Operation) -> bool:
+    """Whether all tensors that an op reads and makes have a static shape."""
+    kinds = (value.type for value in (*op.operands, *op.results))
+    return all(ir.ShapedType(kind).has_static_shape for kind in kinds if isinstance(kind, ir.ShapedType))
+
+
 def element_type_of(value: ir.Value) -> ir.Type:
     kind = value.type
     return ir.ShapedType(kind).element_type if isinstance(kind, ir.ShapedType) else kind

@@ -73,7 +73,7 @@ class Elementwise(Tailed):
 
 @dataclass(frozen=True)
 class Reduction(Tailed):
-    """A tensor over some of its dimensions."""
+    """A tensor over some of its dimensions, which have one element then if they are kept."""
 
     family: ClassVar[str] = "reduction"
     in_label: ClassVar[tuple[str, ...]] = ("kind", "dims")
@@ -82,6 +82,7 @@ class Reduction(Tailed):
     dims: tuple[int, ...]
     kind: Pool
     types: Types
+    keeps_dims: bool = False
 
     @property
     def label(self) -> str:
@@ -89,24 +90,28 @@ class Reduction(Tailed):
 
     def build(self, writer: Writer) -> Value:
         source = writer.argument(self.types.operand, self.shape)
-        value = reduced(writer, source, self.dims, self.kind, self.types.accumulator)
+        value = reduced(writer, source, self.dims, self.kind, self.types.accumulator, self.keeps_dims)
         if self.kind is Pool.MEAN:
             value = divided(writer, value, prod(self.shape[d] for d in self.dims))
         return self.behind(writer, value)
 
 
-def reduced(writer: Writer, source: Value, dims: Sequence[int], kind: Pool, element: str) -> Value:
-    """`source` over `dims`, which its result lacks."""
+def reduced(
+    writer: Writer, source: Value, dims: Sequence[int], kind: Pool, element: str, keeps_dims: bool = False
+) -> Value:
+    """`source` over `dims`, which its result lacks, or has with one element each."""
     loops = loop_names(len(source.shape))
     kept = tuple(loop for d, loop in enumerate(loops) if d not in dims)
-    target = writer.filled(neutral_of(kind, element), element, [s for d, s in enumerate(source.shape) if d not in dims])
+    shape = [1 if d in dims else size for d, size in enumerate(source.shape) if keeps_dims or d not in dims]
+    target = writer.filled(neutral_of(kind, element), element, shape)
     pairwise = {Pool.MAX: Pairwise.MAX, Pool.MIN: Pairwise.MIN}.get(kind, Pairwise.ADD)
 
     def body(number: str, total: str) -> str:
         return pairwise.on(writer, writer.convert(number, source.element, element), total, element)
 
     summed = tuple(loops[d] for d in dims)
-    return writer.generic(Loops(kept, summed), [Access(source, loops)], Access(target, kept), body)
+    places = tuple("0" if d in dims else loop for d, loop in enumerate(loops)) if keeps_dims else kept
+    return writer.generic(Loops(kept, summed), [Access(source, loops)], Access(target, places), body)
 
 
 @dataclass(frozen=True)
@@ -119,13 +124,14 @@ class Softmax(Tailed):
     dim: int
     types: Types
     by_name: bool = True
+    keeps_dims: bool = False
 
     def build(self, writer: Writer) -> Value:
         source = widened(writer, writer.argument(self.types.operand, self.shape), self.types.accumulator, head=False)
-        return self.behind(writer, softmax_of(writer, source, self.dim, self.by_name))
+        return self.behind(writer, softmax_of(writer, source, self.dim, self.by_name, self.keeps_dims))
 
 
-def softmax_of(writer: Writer, source: Value, dim: int, by_name: bool) -> Value:
+def softmax_of(writer: Writer, source: Value, dim: int, by_name: bool, keeps_dims: bool = False) -> Value:
     element = source.element
     target = writer.empty(element, source.shape)
     if by_name:
@@ -133,9 +139,9 @@ def softmax_of(writer: Writer, source: Value, dim: int, by_name: bool) -> Value:
         ins, outs = f"ins({source.name} : {source.kind})", f"outs({target.name} : {target.kind})"
         writer.lines.append(f"{made.name} = linalg.softmax dimension({dim}) {ins} {outs} -> {made.kind}")
         return made
-    highest = reduced(writer, source, [dim], Pool.MAX, element)
+    highest = reduced(writer, source, [dim], Pool.MAX, element, keeps_dims)
     powers = with_rows(writer, source, [highest], dim, lambda x, m: _exponential(writer, x, m, element))
-    total = reduced(writer, powers, [dim], Pool.SUM, element)
+    total = reduced(writer, powers, [dim], Pool.SUM, element, keeps_dims)
     return with_rows(writer, powers, [total], dim, lambda x, s: writer.scalar(f"arith.divf : {element}", x, s))
 
 
@@ -144,11 +150,12 @@ def _exponential(writer: Writer, value: str, highest: str, element: str) -> str:
 
 
 def with_rows(writer: Writer, source: Value, rows: Sequence[Value], dim: int, combine: Callable[..., str]) -> Value:
-    """Each element combined with the numbers of its row, which lack dimension `dim`."""
+    """Each element combined with the numbers of its row, which lack dimension `dim` or have one element along it."""
     loops = loop_names(len(source.shape))
     kept = tuple(loop for d, loop in enumerate(loops) if d != dim)
+    first = tuple("0" if d == dim else loop for d, loop in enumerate(loops))
     target = writer.empty(source.element, source.shape)
-    inputs = [Access(source, loops), *(Access(row, kept) for row in rows)]
+    inputs = [Access(source, loops), *(Access(row, kept if len(row.shape) < len(loops) else first) for row in rows)]
     return writer.generic(Loops(loops), inputs, Access(target, loops), lambda *numbers: combine(*numbers[:-1]))
 
 
@@ -169,6 +176,7 @@ class Norm(Tailed):
     shape: tuple[int, ...]
     centre: Centre
     types: Types
+    keeps_dims: bool = False
 
     @property
     def label(self) -> str:
@@ -177,17 +185,17 @@ class Norm(Tailed):
     def build(self, writer: Writer) -> Value:
         element = self.types.accumulator
         source = widened(writer, writer.argument(self.types.operand, self.shape), element, head=False)
-        return self.behind(writer, norm_of(writer, source, self.centre))
+        return self.behind(writer, norm_of(writer, source, self.centre, self.keeps_dims))
 
 
-def norm_of(writer: Writer, source: Value, centre: Centre) -> Value:
+def norm_of(writer: Writer, source: Value, centre: Centre, keeps_dims: bool = False) -> Value:
     element, dim = source.element, len(source.shape) - 1
     length = source.shape[dim]
     if centre is Centre.LAYER:
-        mean = divided(writer, reduced(writer, source, [dim], Pool.SUM, element), length)
+        mean = divided(writer, reduced(writer, source, [dim], Pool.SUM, element, keeps_dims), length)
         source = with_rows(writer, source, [mean], dim, lambda x, m: writer.scalar(f"arith.subf : {element}", x, m))
     squares = with_rows(writer, source, [], dim, lambda x: writer.scalar(f"arith.mulf : {element}", x, x))
-    variance = divided(writer, reduced(writer, squares, [dim], Pool.SUM, element), length)
+    variance = divided(writer, reduced(writer, squares, [dim], Pool.SUM, element, keeps_dims), length)
     roots = with_rows(writer, variance, [], -1, lambda v: _reciprocal_root(writer, v, element))
     scaled = with_rows(writer, source, [roots], dim, lambda x, r: writer.scalar(f"arith.mulf : {element}", x, r))
     return apply_steps(writer, scaled, [Step.CHANNEL_SCALE, Step.BIAS][: 2 if centre is Centre.LAYER else 1], dim)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from npuflow.bindings import ir
-from npuflow.core.build import at, generic_op, shape_of
+from npuflow.core.build import at, generic_op, is_static, shape_of
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.frontend.contraction import is_parallel, producer
@@ -43,7 +43,8 @@ class DropUnitDims(Pass):
 
     def run(self, op: ir.Operation, context: PassContext) -> None:
         for generic in ops_of(op, "linalg.generic"):
-            if linear_maps(generic) is None or not generic.results or ops_of(generic, "linalg.index"):
+            is_plain = linear_maps(generic) is not None and not ops_of(generic, "linalg.index")
+            if not is_plain or not generic.results or not is_static(generic):
                 continue
             loops = _loops_to_drop(generic)
             dims = [_dims_to_drop(generic, number, loops) for number in range(len(generic.operands))]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import prod
 
 from npuflow.bindings import ir
-from npuflow.core.build import apply_steps, at, element_type_of, empty, shape_of
+from npuflow.core.build import apply_steps, at, element_type_of, empty, is_static, shape_of
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.frontend.contraction import is_elementwise, match_contraction, producer
@@ -87,9 +87,8 @@ def _lower_relayouts(op: ir.Operation, context: PassContext) -> None:
 
     Unpacking that cuts something off stays as it is.
     """
-    packs = [pack for pack in ops_of(op, "linalg.pack") if pack.results]
-    unpacks = [unpack for unpack in ops_of(op, "linalg.unpack") if unpack.results and _cuts_nothing_off(unpack)]
-    for relayout in (*packs, *unpacks):
+    found = [relayout for relayout in ops_of(op, *_RELAYOUTS) if relayout.results and is_static(relayout)]
+    for relayout in (each for each in found if each.name == "linalg.pack" or _cuts_nothing_off(each)):
         kinds = ", ".join(f'!transform.op<"{name}">' for name in _RELAYOUTS[relayout.name])
         results = ", ".join(f"%{i}" for i in range(len(_RELAYOUTS[relayout.name])))
         this, lower = (

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from npuflow.bindings import ir
+from npuflow.core.build import is_static
 from npuflow.core.options import option
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
@@ -52,7 +53,7 @@ class SplitWideOps(Pass):
         tails = {tail: matmul for matmul in matmuls if (tail := tail_of(matmul)) is not None}
         whole = {matmul.op for matmul in matmuls}
         for generic in ops_of(op, "linalg.generic"):
-            if generic in whole or not is_bundle_op(generic):
+            if generic in whole or not is_bundle_op(generic) or not is_static(generic):
                 continue
             parts = parts_of(generic, _Room(generic, tails.get(generic), device, (self.grid or (1, 1))[0]).has_for)
             if len(parts) > 1:
