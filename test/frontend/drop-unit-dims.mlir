@@ -82,6 +82,20 @@ func.func @tail(%a: tensor<1x4x16xf32>, %b: tensor<1x16x8xf32>, %c: tensor<4x8xf
   return %y : tensor<1x4x8xf32>
 }
 
+// The only row is read along the loop over rows: the bias is a tail.
+// CHECK-LABEL: func.func @only_row
+// CHECK:         linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d1)>, affine_map<(d0, d1) -> (d0, d1)>]
+func.func @only_row(%a: tensor<1x16xf32>, %b: tensor<16x8xf32>, %bias: tensor<8xf32>, %init: tensor<1x8xf32>) -> tensor<1x8xf32> {
+  %r = linalg.matmul ins(%a, %b : tensor<1x16xf32>, tensor<16x8xf32>) outs(%init : tensor<1x8xf32>) -> tensor<1x8xf32>
+  %e = tensor.empty() : tensor<1x8xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (0, d1)>, affine_map<(d0, d1) -> (d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%r, %bias : tensor<1x8xf32>, tensor<8xf32>) outs(%e : tensor<1x8xf32>) {
+  ^bb0(%p: f32, %q: f32, %out: f32):
+    %t = arith.addf %p, %q : f32
+    linalg.yield %t : f32
+  } -> tensor<1x8xf32>
+  return %y : tensor<1x8xf32>
+}
+
 // Dynamic shapes are none of this pass's business.
 // CHECK-LABEL: func.func @dynamic
 // CHECK-NEXT:    linalg.generic

@@ -9,8 +9,17 @@ from npuflow.bindings import ir
 from npuflow.core.build import at, generic_op, is_static, shape_of
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
-from npuflow.frontend.contraction import is_parallel, producer
-from npuflow.frontend.linear import composed, input_count, iterators, linear_maps, loop_extents, maps_of
+from npuflow.frontend.contraction import is_elementwise, is_parallel, producer
+from npuflow.frontend.linear import (
+    Linear,
+    composed,
+    input_count,
+    iterators,
+    linear_maps,
+    loop_extents,
+    maps_of,
+    set_maps,
+)
 from npuflow.frontend.reshape import collapsed, expanded
 from npuflow.frontend.upstream import run_upstream
 
@@ -35,7 +44,8 @@ class DropUnitDims(Pass):
         %r = linalg.generic {indexing_maps = [(d0) -> (d0), ...]} ins(%s) ... -> tensor<8xf32> { math.rsqrt }
         %y = linalg.generic {indexing_maps = [..., (d0, d1) -> (d0), ...]} ins(%x, %r) ...
 
-    Dimensions of one element that tensor.expand_shape adds are left out in the same way.
+    Dimensions of one element that tensor.expand_shape adds are left out in the same way. Of others an elementwise op
+    may read the one element at 0, or along its own loop of one step: it is made the latter, as in a matmul's tail.
     """
 
     name = "npuflow-drop-unit-dims"
@@ -46,12 +56,28 @@ class DropUnitDims(Pass):
             is_plain = linear_maps(generic) is not None and not ops_of(generic, "linalg.index")
             if not is_plain or not generic.results or not is_static(generic):
                 continue
+            _read_along_loops(generic)
             loops = _loops_to_drop(generic)
             dims = [_dims_to_drop(generic, number, loops) for number in range(len(generic.operands))]
             if any(dims):
                 _rewrite(generic, loops, dims)
                 context.count("ops with fewer dimensions")
         run_upstream(op, "canonicalize,cse")
+
+
+def _read_along_loops(op: ir.Operation) -> None:
+    """Lets an elementwise op read a dimension's only element along the result's dimension in the same place."""
+    dims, extents, maps = linear_maps(op) or [], loop_extents(op), maps_of(op)
+    if not is_elementwise(op):
+        return
+    for number, value in enumerate(list(op.operands)[: input_count(op)]):
+        own, added = dims[number], _added(value)
+        if not own or len(own) != len(extents):
+            continue
+        at_zero = [d for d, size in enumerate(shape_of(value)) if size == extents[d] == 1 and own[d] == Linear()]
+        along = {d: ir.AffineExpr.get_dim(d) for d in at_zero if d not in added}
+        maps[number] = ir.AffineMap.get(len(extents), 0, [along.get(d, r) for d, r in enumerate(maps[number].results)])
+    set_maps(op, maps)
 
 
 def _loops_to_drop(op: ir.Operation) -> list[int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -52,6 +52,11 @@ def is_reduction(op: ir.Operation, loop: int) -> bool:
 def maps_of(op: ir.Operation) -> list[ir.AffineMap]:
     """The indexing maps as they stand."""
     return [ir.AffineMapAttr(attribute).value for attribute in linalg.get_indexing_maps(op)]
+
+
+def set_maps(op: ir.Operation, maps: Iterable[ir.AffineMap]) -> None:
+    """Gives an op other indexing maps."""
+    op.attributes["indexing_maps"] = ir.ArrayAttr.get([ir.AffineMapAttr.get(map_) for map_ in maps])
 
 
 def input_count(op: ir.Operation) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from npuflow.bindings import ir, tensor
@@ -10,7 +10,7 @@ from npuflow.core.build import at, element_type_of, empty, fill, generic_op, sha
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.frontend.contraction import is_parallel, producer, users
-from npuflow.frontend.linear import input_count, iterators, maps_of
+from npuflow.frontend.linear import input_count, iterators, maps_of, set_maps
 
 
 @register_pass
@@ -150,8 +150,4 @@ def _read_elements(op: ir.Operation, wide: dict[ir.Value, ir.Value]) -> None:
         maps[number] = ir.AffineMap.get(maps[number].n_dims, 0, [ir.AffineExpr.get_constant(0)])
         op.operands[number] = wide[op.operands[number]]
     if scalars:
-        op.attributes["indexing_maps"] = _array(maps)
-
-
-def _array(maps: Iterable[ir.AffineMap]) -> ir.ArrayAttr:
-    return ir.ArrayAttr.get([ir.AffineMapAttr.get(map_) for map_ in maps])
+        set_maps(op, maps)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from npuflow.bindings import ir
 from npuflow.core.build import allocate, element_type_of, moved
-from npuflow.frontend.linear import is_reduction, iterators, linear_maps, loop_extents, maps_of
+from npuflow.frontend.linear import is_reduction, iterators, linear_maps, loop_extents, maps_of, set_maps
 from npuflow.frontend.products import match_products
 from npuflow.promotion.shared_slices import L1
 from npuflow.strategy.bundle_strategy import bundle_strategy_of
@@ -32,7 +32,7 @@ def gather(part: ir.Value, op: ir.Operation, number: int) -> ir.Value:
     source_map = ir.AffineMap.get(len(loops), 0, [_composed(result, dims) for result in maps[number].results])
     target_map = ir.AffineMap.get_identity(len(loops))
     maps[number] = ir.AffineMap.get(len(iterators(op)), 0, [ir.AffineExpr.get_dim(loop) for loop in loops])
-    op.attributes["indexing_maps"] = ir.ArrayAttr.get([ir.AffineMapAttr.get(m) for m in maps])
+    set_maps(op, maps)
     return moved(part, target, source_map, target_map)
 
 
