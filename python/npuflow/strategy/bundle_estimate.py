@@ -172,18 +172,18 @@ class _Mapped:
         shape, block, tiles = self.shape, self.candidate.block, self.in_l2[tensor.name]
         alike = self.inputs if tensor.role is Role.INPUT else self.outputs
         others = [other for other in alike if other is not tensor and self._share_channels(other, tensor)]
-        found = []
+        found, cut_off = [], shape.cut_off[tensor.name]
         if tensor.role is Role.INPUT and streams_through(shape, tensor):
             is_alone = not any(streams_through(shape, other) for other in others)
             for loop in reversed(shape.streamed):
                 turns = -(-shape.sizes[loop] // tiles[loop])
                 steps = tensor.follows(loop) and shape.sizes[loop] % tiles[loop] == 0
-                found.append((turns, is_alone and steps and not _is_padded(shape, tensor, loop)))
+                found.append((turns, is_alone and steps and loop not in cut_off))
         is_cut = any(turns > 1 for turns, _ in found)
         inner = list(reversed(self.candidate.order))
         for loop in inner if is_cut else inner[_stays(tensor, self.candidate.order, self.counts) :]:
             steps = tensor.follows(loop) and shape.sizes[loop] % block[loop] == 0
-            found.append((self.counts[loop], not others and steps and not _is_padded(shape, tensor, loop)))
+            found.append((self.counts[loop], not others and steps and loop not in cut_off))
         return [one for one in found if one[0] > 1]
 
     def _share_channels(self, one: BundleTensor, other: BundleTensor) -> bool:
@@ -237,14 +237,6 @@ def _stays(tensor: BundleTensor, order: Sequence[int], counts: Sequence[int]) ->
             break
         number += 1
     return number
-
-
-def _is_padded(shape: BundleShape, tensor: BundleTensor, loop: int) -> bool:
-    """Whether windows along a loop reach over the tensor's edge, where transfers are cut off."""
-    return any(
-        any(own == loop for own, _ in dim.terms) and dim.extent(shape.sizes) > size
-        for dim, size in zip(tensor.dims, tensor.shape)
-    )
 
 
 def kind_of(shape: BundleShape, device: Device) -> str:

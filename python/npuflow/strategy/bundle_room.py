@@ -34,9 +34,10 @@ def l1_bytes(shape: BundleShape, tiles: Tiles, depths: Depths, alignment: int, s
 
 def comes_once(shape: BundleShape, tensor: BundleTensor, tiles: Tiles, spread: Spread) -> bool:
     """Whether a tensor doesn't come again with another block or piece."""
-    block = spread.block(tiles)
     return all(
-        block[loop] >= shape.sizes[loop] for loop in tensor.loops if loop < shape.space or loop in shape.streamed
+        tiles[loop] * spread.cores(loop) >= shape.sizes[loop]
+        for loop in tensor.loops
+        if loop < shape.space or loop in shape.streamed
     )
 
 
@@ -46,8 +47,8 @@ def tiles_in_l2(
     """The tiles of what comes into L2 at a time: all pieces together of what is held."""
     if not depths.hold or tensor.role is not Role.INPUT or not streams_through(shape, tensor):
         return tiles
-    block = spread.block(tiles)
-    if tensor.follows(next((loop for loop in reversed(order) if block[loop] < shape.sizes[loop]), -1)):
+    stepping = (loop for loop in reversed(order) if tiles[loop] * spread.cores(loop) < shape.sizes[loop])
+    if tensor.follows(next(stepping, -1)):
         return tiles
     whole = list(tiles)
     for loop in shape.streamed:
@@ -112,14 +113,13 @@ def l2_descriptors(
     take as many for each way in which a block is cut off.
     """
     rows, together = spread.grid[0], spread.grid[0] // row_tiles
-    by_rows, moved, gathered, left = 0, [], 0, 0
+    by_rows, moved, gathered, left, block = 0, [], 0, 0, spread.block(tiles)
     for tensor in shape.tensors:
-        cuts = _cuts(shape, tensor, spread.block(tiles), tiles)
         if tensor.role is Role.OUTPUT:
-            gathered, left = gathered + depths.result, left + depths.result * cuts
+            gathered, left = gathered + depths.result, left + depths.result * _cuts(shape, tensor, block, tiles)
         if tensor.role is not Role.INPUT:
             continue
-        slots = depths.l2 * (cuts if clips else 1) * _buffers(shape, tensor, tiles)
+        slots = depths.l2 * (_cuts(shape, tensor, block, tiles) if clips else 1) * _buffers(shape, tensor, tiles)
         if tensor.follows(spread.rows) and not tensor.follows(spread.columns):
             by_rows += slots
         else:

@@ -107,6 +107,19 @@ class BundleShape:
         )
         return replace(self, tensors=tensors, work=work)
 
+    @cached_property
+    def cut_off(self) -> dict[str, frozenset[int]]:
+        """The loops along which windows reach over a tensor's edge, where transfers are cut off."""
+        return {
+            tensor.name: frozenset(
+                loop
+                for dim, size in zip(tensor.dims, tensor.shape)
+                if dim.extent(self.sizes) > size
+                for loop, _ in dim.terms
+            )
+            for tensor in self.tensors
+        }
+
     def whole(self) -> list[int]:
         """Tiles of one in space, and all of every other loop."""
         return [1] * self.space + list(self.sizes[self.space :])
