@@ -132,6 +132,20 @@ FOUND_IN = {
 }
 
 
+FOUND_ON = {
+    "six inputs for one core, all through one of its two lanes": (
+        Elementwise((20011,), ((0,),) * 6, Pairwise.ADD, Types("i8", "i32")),
+        "npu1",
+        "grid=1,1",
+    ),
+    "nine inputs on the four rows that somebody asks for": (
+        Elementwise((1021,), ((0,),) * 9, Pairwise.ADD, Types("i8", "i32")),
+        "npu1",
+        "grid=4,1",
+    ),
+}
+
+
 @pytest.mark.parametrize("what", FOUND)
 def test_what_was_found_is_right(what: str) -> None:
     program, device = FOUND[what]
@@ -143,6 +157,14 @@ def test_what_was_found_is_right(what: str) -> None:
 @pytest.mark.parametrize("what", FOUND_IN)
 def test_what_was_found_by_one_pipeline_is_right(what: str) -> None:
     case = Case(*FOUND_IN[what], "")
+    verified = run(case, reference_of(case))
+    assert verified.status is Status.OK, f"{verified.message} {verified.hazards[:1]}"
+
+
+@pytest.mark.parametrize("what", FOUND_ON)
+def test_what_was_found_on_a_grid_is_right(what: str) -> None:
+    program, device, options = FOUND_ON[what]
+    case = Case(program, device, "npuflow-stream-k", options)
     verified = run(case, reference_of(case))
     assert verified.status is Status.OK, f"{verified.message} {verified.hazards[:1]}"
 

@@ -29,14 +29,16 @@ def part_of(buffer: BufferInfo, nest: Nest) -> Part:
     """The division of an L2 buffer, from how the cores address it.
 
     Results are gathered by columns. What follows the row alone is divided by rows; everything else by columns. What all
-    cores of a single row read is one copy for them all, unless that takes a lane that streams by columns need.
+    cores of a single row read is one copy for them all, unless that takes a lane that streams by columns need: the
+    strategy knows it (`bundle_shape.goes_by_rows`).
     """
     ends = list(_core_ends(buffer, nest))
     outward = any(end.is_outward for end in ends)
     follows = {name for end in ends for name in (ROW, COLUMN) if end.offset.coefficient(name)}
     coordinate = ROW if follows == {ROW} and not outward else COLUMN
-    if not follows and not outward and nest.grid[0] == 1 and (_is_lhs(buffer, nest) or _streams_by_columns(nest) < 2):
-        coordinate = ROW
+    if not follows and not outward and nest.grid[0] == 1:
+        is_one_copy = nest.grid[1] > 1 and _streams_by_columns(nest) < 2
+        coordinate = ROW if is_one_copy or _is_lhs(buffer, nest) else COLUMN
     count = nest.grid[0] if coordinate == ROW else nest.grid[1]
     steps = {end.offset.coefficient(coordinate) for end in ends}
     if steps <= {0} or count == 1:

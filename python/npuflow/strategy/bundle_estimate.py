@@ -20,6 +20,7 @@ from npuflow.strategy.bundle_shape import (
     Spread,
     Tiles,
     Work,
+    goes_by_rows,
     pieces,
     streams_through,
     trips,
@@ -96,9 +97,8 @@ class _Mapped:
 
     @cached_property
     def by_rows(self) -> frozenset[str]:
-        """The tensors whose parts follow rows of cores alone."""
-        rows, columns = self.candidate.spread.rows, self.candidate.spread.columns
-        return frozenset(t.name for t in self.inputs if t.follows(rows) and not t.follows(columns))
+        """The tensors that memory tiles have for rows of cores."""
+        return frozenset(t.name for t in self.inputs if goes_by_rows(self.shape, t, self.candidate.spread))
 
     @cached_property
     def largest(self) -> str:

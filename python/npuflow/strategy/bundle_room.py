@@ -12,6 +12,7 @@ from npuflow.strategy.bundle_shape import (
     Role,
     Spread,
     Tiles,
+    goes_by_rows,
     steps_of,
     streams_through,
 )
@@ -84,7 +85,7 @@ def l2_bytes(
         own = tiles_in_l2(shape, tensor, tiles, spread, order, depths)
         slots = depths.l2 if tensor.role is Role.INPUT else depths.result
         slots = 1 if tensor.role is Role.INPUT and comes_once(shape, tensor, own, spread) else slots
-        by_rows = tensor.role is Role.INPUT and tensor.follows(spread.rows) and not tensor.follows(spread.columns)
+        by_rows = goes_by_rows(shape, tensor, spread)
         size = tensor.stored_bytes if clips and tensor.role is Role.INPUT else tensor.bytes
         share = size(own) * (spread.grid[0] // row_tiles) if by_rows else size(spread.column(own))
         total += slots * _with_left_over(shape, tensor, share, own)
@@ -120,7 +121,7 @@ def l2_descriptors(
         if tensor.role is not Role.INPUT:
             continue
         slots = depths.l2 * (_cuts(shape, tensor, block, tiles) if clips else 1) * _buffers(shape, tensor, tiles)
-        if tensor.follows(spread.rows) and not tensor.follows(spread.columns):
+        if goes_by_rows(shape, tensor, spread):
             by_rows += slots
         else:
             moved.append(Moved(slots, slots, tensor.follows(spread.rows)))

@@ -160,6 +160,16 @@ class Depths:
     hold: bool = False
 
 
+def goes_by_rows(shape: BundleShape, tensor: BundleTensor, spread: Spread) -> bool:
+    """Whether a memory tile has a tensor for a row of cores: parts for rows alone, or one copy for the only row."""
+    if tensor.role is not Role.INPUT or tensor.follows(spread.columns):
+        return False
+    if spread.grid[0] > 1:
+        return tensor.follows(spread.rows)
+    by_columns = sum(other.role is Role.INPUT and other.follows(spread.columns) for other in shape.tensors)
+    return spread.grid[1] > 1 and by_columns < 2
+
+
 def trips(shape: BundleShape, tiles: Tiles, spread: Spread) -> list[int]:
     """How often each loop of the space steps from block to block."""
     block = spread.block(tiles)
