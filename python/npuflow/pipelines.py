@@ -68,10 +68,13 @@ class MatmulPipeline(NamedPipeline):
     depth_lhs: tuple[int, int] | None = option(None, "slots of the left operand's buffers in L2,L1")
     depth_rhs: tuple[int, int] | None = option(None, "slots of the right operand's buffers in L2,L1")
     depth_result: int | None = option(None, "slots of the result's buffers; default: 1")
+    depth_tail: int | None = option(
+        None, "slots of what the tail reads beside the sum; default: 2 where it changes and they fit"
+    )
 
     def begin(self) -> tuple[Stage, ...]:
         tiles = (self.device, self.grid, self.tile_l2, self.tile_l1, self.pack, self.k_in_l2)
-        depths = (self.depth_l2, self.depth_l1, self.depth_lhs, self.depth_rhs, self.depth_result)
+        depths = (self.depth_l2, self.depth_l1, self.depth_lhs, self.depth_rhs, self.depth_result, self.depth_tail)
         assign = AssignStrategy(*tiles, *depths)
         wide, bundles = SplitWideOps(self.device, self.grid), AssignBundles(self.device, self.grid)
         return (

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from npuflow.bindings import ir
-from npuflow.frontend.contraction import STRATEGY
+from npuflow.frontend.contraction import BUNDLE, STRATEGY
 from npuflow.schedule.addresses import assign_addresses
 from npuflow.schedule.capacity import lacks_locks
 from npuflow.schedule.describe_kernels import describe_kernel
@@ -24,7 +24,7 @@ from npuflow.schedule.reroll import reroll
 from npuflow.schedule.rings import Rings
 from npuflow.schedule.routes import Routes
 from npuflow.schedule.tasks import Tasks
-from npuflow.strategy.bundle_strategy import depths_of
+from npuflow.strategy.bundle_strategy import depths_of, tail_depth_of
 from npuflow.target import Device
 
 
@@ -105,7 +105,8 @@ def _depths(nest: Nest, kernels: list[ir.Operation]) -> dict[str, int]:
     """Slots of the buffers in L1 and L2, as the strategies on kernels' ops say.
 
     What is moved to a kernel has depth_l1, what that is moved from depth_l2, and everything on the way of its results
-    out depth_result. What stays in L1 between kernels has one slot.
+    out depth_result. What a matmul's tail reads beside the sum has depth_tail in both. What stays in L1 between kernels
+    has one slot.
     """
     depths: dict[str, int] = {}
     transfers = [s for s, _ in walk(nest.body) if isinstance(s, Transfer)]
@@ -119,7 +120,24 @@ def _depths(nest: Nest, kernels: list[ir.Operation]) -> dict[str, int]:
             for feeder in feeders:
                 depths |= {buffer.name: said.l1, feeder.source.buffer.name: said.l2}
         depths |= dict.fromkeys(_result_buffers(nest, statement), depths_of(op).result)
+        if BUNDLE not in op.attributes:
+            read = _tail_buffers(nest, statement)
+            fed_from = {t.source.buffer.name for t in transfers if t.target.buffer.name in read}
+            depths |= dict.fromkeys(read | fed_from, tail_depth_of(op))
     return depths
+
+
+def _tail_buffers(nest: Nest, matmul: Kernel) -> set[str]:
+    """What kernels that read a matmul's sum read beside it, in L1."""
+    made = {buffer.name for buffer in matmul.writes}
+    tails = [s for s, _ in walk(nest.body) if isinstance(s, Kernel) and s is not matmul]
+    return {
+        buffer.name
+        for tail in tails
+        if made & {buffer.name for buffer in tail.reads}
+        for buffer in tail.reads
+        if buffer.name not in made
+    }
 
 
 def _result_buffers(nest: Nest, kernel: Kernel) -> set[str]:

@@ -69,6 +69,7 @@ class AssignStrategy(Pass):
     depth_lhs: tuple[int, int] | None = option(None, "slots of the left operand's buffers in L2,L1")
     depth_rhs: tuple[int, int] | None = option(None, "slots of the right operand's buffers in L2,L1")
     depth_result: int | None = option(None, "slots of the result's buffers")
+    depth_tail: int | None = option(None, "slots of what the tail reads beside the sum, in L2 and L1")
 
     def run(self, op: ir.Operation, context: PassContext) -> None:
         device = chosen_device(op, self.device)
@@ -141,7 +142,8 @@ class AssignStrategy(Pass):
         return Given(**said)
 
 
-_GIVEN = ("grid", "tile_l2", "tile_l1", "pack", "depth_l2", "depth_l1", "depth_lhs", "depth_rhs", "depth_result")
+_DEPTHS = ("depth_l2", "depth_l1", "depth_lhs", "depth_rhs", "depth_result", "depth_tail")
+_GIVEN = ("grid", "tile_l2", "tile_l1", "pack", *_DEPTHS)
 _EXAMPLE = (
     "for example #npu.strategy<{grid = [2, 2], tile_l2 = [64, 64, 256], tile_l1 = [32, 32, 32], pack = [4, 8, 8]}>"
 )

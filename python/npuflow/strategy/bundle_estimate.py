@@ -27,13 +27,11 @@ from npuflow.strategy.bundle_shape import (
 )
 from npuflow.strategy.bundle_traffic import traffic_bytes, visits
 from npuflow.strategy.matrix_cycles import head_cycles, made_as, matrix_cycles
+from npuflow.strategy.overlap import together
 from npuflow.strategy.vector_cycles import vector_cycles
 from npuflow.target import Device
 from npuflow.target.model import DmaEngine
 
-# By how many of the two levels have single slots: the powers that bring estimates nearest to simulated times, over 126
-# strategies of 8 convolutions.
-_POWERS = (4.0, 2.5, 1.0)
 _ACC_BYTES = 4  # sums of all types that matrix instructions take are this wide or narrower
 
 
@@ -125,7 +123,7 @@ class _Mapped:
         setting_up = control * sum(self._descriptors(tensor) for tensor in outside) - starting
         side_by_side = (between * total, between * self._channel_seconds(moved), max(0.0, setting_up - first))
         single = (candidate.depths.l1 == 1) + (candidate.depths.l2 == 1)
-        return starting + first + _together((compute, self._arrival_cycles() / clock, *side_by_side), single) + last
+        return starting + first + together((compute, self._arrival_cycles() / clock, *side_by_side), single) + last
 
     def _visits(self, tensor: BundleTensor) -> int:
         """How often a tensor's part comes into L2."""
@@ -218,15 +216,6 @@ class _Mapped:
         inward = max(sum(by_rows), sum(by_columns)) if len(by_rows) > 1 else alone
         outward = prod(self.counts) * sum(tensor.bytes(tiles) for tensor in self.outputs)
         return max(inward, outward) / self.device.dma(1).bytes_per_cycle
-
-
-def _together(times: Sequence[float], single: int) -> float:
-    """How long takes what is done side by side: about as long as the slowest, and longer where others take nearly that.
-
-    Where operands have a single slot in L1 or L2, there is less overlap, and where they have in both, none.
-    """
-    power = _POWERS[single]
-    return sum(time**power for time in times) ** (1 / power)
 
 
 def _stays(tensor: BundleTensor, order: Sequence[int], counts: Sequence[int]) -> int:

@@ -89,6 +89,12 @@ def depths_of(op: ir.Operation, operand: int = -1) -> Depths:
     return Depths(own[0], own[1], result) if isinstance(own, tuple) else Depths(l2, l1, result)
 
 
+def tail_depth_of(op: ir.Operation) -> int:
+    """Slots of what a matmul's tail reads, as the matmul's strategy says."""
+    depth = strategy_fields(op.attributes[STRATEGY]).get("depth_tail", 1)
+    return depth if isinstance(depth, int) else 1
+
+
 def said_of(op: ir.Operation) -> dict[str, int | tuple[int, ...]]:
     """The fields that an op's `#npu.strategy` gives; raises ValueError naming every unknown or malformed one."""
     if STRATEGY not in op.attributes:

@@ -19,6 +19,7 @@ from npuflow.strategy.footprint import (
     fullest_l2_bytes,
     l1_buffers,
     l2_buffers,
+    l2_descriptors,
     total_bytes,
 )
 from npuflow.strategy.matmul_estimate import MatmulEstimate
@@ -52,6 +53,7 @@ class Given:
     turned: int | None = None
     depth_lhs: tuple[int, ...] = ()
     depth_rhs: tuple[int, ...] = ()
+    depth_tail: int | None = None
     array: tuple[int, int] | None = None
 
 
@@ -113,11 +115,25 @@ class _Search:
         found += [known] if known else []
         if not found:
             return None
-        best = min(found, key=self.estimate.rank)
+        best = self._with_tail_slots(min(found, key=self.estimate.rank))
         given, other = self.given, replace(best, depth_result=2)
         if given.tile_l2 or given.tile_l1 or given.depth_result is not None or not self._fits(other):
             return best
         return min((best, other), key=self.estimate.rank)
+
+    def _with_tail_slots(self, best: Strategy) -> Strategy:
+        """The strategy with a second slot for what the tail reads, where that isn't the same for all blocks and fits.
+
+        It shares channels with an operand, which would come no further than the first slot that isn't free.
+        """
+        m, n, _ = best.tile_l2
+        along_m, along_n = m < self.problem.m, n < self.problem.n
+        comes_again = any((t.along_m and along_m) or (t.along_n and along_n) for t in self.problem.tail_operands)
+        more, dma = replace(best, depth_tail=2), self.device.dma(2)
+        room = dma.descriptors // dma.descriptor_groups
+        has_room = l2_descriptors(self.problem, more) <= room and self._fits(more)
+        is_open = not self.given.tile_l2 and not self.given.tile_l1 and self.given.depth_tail is None
+        return more if is_open and comes_again and has_room else best
 
     def grids(self, array: tuple[int, int]) -> list[_Grid]:
         """The array's rows along m, and along n; no more cores than have work, unless the array is given."""
@@ -232,7 +248,7 @@ class _Search:
     def _strategy(self, grid: _Grid, tile_l2: Tile, tile_l1: Tile, depths: tuple[int, int]) -> Strategy:
         """A strategy that keeps what is given beside tiles and depths."""
         given, (along_m, along_n, turned) = self.given, grid
-        slots = (*depths, given.depth_result or 1, turned, given.depth_lhs, given.depth_rhs)
+        slots = (*depths, given.depth_result or 1, turned, given.depth_lhs, given.depth_rhs, given.depth_tail or 1)
         return Strategy((along_m, along_n), tile_l2, tile_l1, self.pack, *slots)
 
 

@@ -75,8 +75,7 @@ def l1_buffers(problem: Problem, strategy: Strategy) -> tuple[Buffer, ...]:
     ]
     if problem.has_tail:
         buffers.append(Buffer("result", m * n * problem.result_bytes, strategy.depth_result))
-    buffers += [Buffer(f"tail{i}", operand.bytes(m, n)) for i, operand in enumerate(problem.tail_operands)]
-    return tuple(buffers)
+    return (*buffers, *_tail_buffers(problem, m, n, strategy))
 
 
 def l2_buffers(problem: Problem, strategy: Strategy, whole_k: bool) -> tuple[Buffer, ...]:
@@ -90,8 +89,25 @@ def l2_buffers(problem: Problem, strategy: Strategy, whole_k: bool) -> tuple[Buf
     ]
     if problem.has_tail and not problem.is_filled:
         buffers.append(Buffer("sum", m * n * problem.acc_bytes))
-    buffers += [Buffer(f"tail{i}", operand.bytes(m, n)) for i, operand in enumerate(problem.tail_operands)]
-    return tuple(buffers)
+    return (*buffers, *_tail_buffers(problem, m, n, strategy))
+
+
+def _tail_buffers(problem: Problem, m: int, n: int, strategy: Strategy) -> tuple[Buffer, ...]:
+    sizes = (operand.bytes(m, n) for operand in problem.tail_operands)
+    return tuple(Buffer(f"tail{i}", size, strategy.depth_tail) for i, size in enumerate(sizes))
+
+
+def l2_descriptors(problem: Problem, strategy: Strategy) -> int:
+    """The descriptors of a memory tile's channels that serve columns: of an operand, what tails read, and results.
+
+    Each slot takes one to be filled, and one to be emptied for every part that it is emptied in.
+    """
+    rows, _ = strategy.array
+    operand = strategy.slots_lhs if strategy.turned else strategy.slots_rhs
+    tails = [tail for tail in problem.tail_operands if tail.along_m or not strategy.turned]
+    by_columns = [tail for tail in tails if tail.along_n or strategy.turned]
+    parts = sum(1 + (rows if tail.along_m and tail.along_n else 1) for tail in by_columns)
+    return 2 * operand[0] + strategy.depth_tail * parts + strategy.depth_result * (1 + -(-rows // 2))
 
 
 def fullest_l2_bytes(buffers: tuple[Buffer, ...], strategy: Strategy, device_columns: int) -> int:

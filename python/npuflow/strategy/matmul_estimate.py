@@ -1,8 +1,7 @@
 """How long a mapped matmul takes, roughly: what ranks the candidates of `choose`, and is shown to nobody. Pure.
 
-Cores, DRAM, the channels of the outermost DMA engines and the control processor work side by side, so that the slowest
-of them counts whole and the others in part. Before them stands what the first block needs to arrive, behind them the
-way of the last block's result.
+Cores, DRAM, the channels of the outermost DMA engines and the control processor work side by side. Before them stands
+what the first block needs to be set up and to arrive, behind them the way of the last block's result.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ from math import prod
 from npuflow.frontend.products import padded
 from npuflow.strategy.footprint import Problem, l3_traffic_bytes
 from npuflow.strategy.matrix_cycles import made_as, matrix_cycles
+from npuflow.strategy.overlap import together
 from npuflow.strategy.strategy import Strategy
 from npuflow.strategy.vector_cycles import VectorOperand, VectorWork, vector_cycles
 from npuflow.target import Device
@@ -101,23 +101,21 @@ class MatmulEstimate:
         """How long the whole matmul takes, roughly."""
         device = self.device
         streams = list(streams_of(self.problem, strategy))
-        control = device.control.descriptor_seconds
+        operands, control = streams[:2], device.control.descriptor_seconds
         channels: dict[tuple[int, bool], float] = {}
         for stream in streams:
             key = (stream.channels, stream.is_result)
             channels[key] = channels.get(key, 0.0) + stream.channel_seconds(device)
         core, last = self._core_seconds(strategy)
-        times = (
-            core,
-            sum(stream.seconds(device) for stream in streams),
-            max(channels.values()),
-            control * sum(stream.descriptors(device) for stream in streams),
-        )
-        inward = [stream for stream in streams if not stream.is_result]
-        first = sum(stream.channels * control + stream.seconds(device) / stream.turns() for stream in inward)
+        dram, channel = sum(stream.seconds(device) for stream in streams), max(channels.values())
+        starting = control * sum(stream.channels for stream in operands)
+        setting_up = control * sum(stream.descriptors(device) for stream in streams) - starting
+        arrival = (stream.channel_seconds(device) / stream.turns() for stream in operands)
+        first = max(sum(stream.seconds(device) / stream.turns() for stream in operands), *arrival)
+        between = max(0.0, 1 - first / max(dram, channel))
+        times = (core, between * dram, between * channel, max(0.0, setting_up - first))
         single = sum(min(slots) == 1 for slots in (strategy.slots_lhs, strategy.slots_rhs))
-        rest = sum(times) - max(times)
-        return max(times) + (_BOTH_SHARE + single / 2) * rest + first + last
+        return starting + first + together(times, single) + last
 
     def _core_seconds(self, strategy: Strategy) -> tuple[float, float]:
         """A core's time in all, and that of a block's last steps: the tail, and the result's way out."""

@@ -11,7 +11,8 @@ from npuflow.frontend.contraction import STRATEGY, Contraction
 
 Tile = tuple[int, int, int]
 
-_SELDOM = ("depth_result", "turned", "depth_lhs", "depth_rhs")  # printed only where they differ from their defaults
+# Printed only where they differ from their defaults.
+_SELDOM = ("depth_result", "turned", "depth_lhs", "depth_rhs", "depth_tail")
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,8 @@ class Strategy:
     """Sizes are in elements, in the order m, n, k; the grid is cores along m by cores along n.
 
     The array's rows run along m and its columns along n; `turned = 1` says the other way round. `depth_l2` and
-    `depth_l1` are slots of both operands' buffers, `depth_lhs` and `depth_rhs` (in L2, in L1) those of one.
+    `depth_l1` are slots of both operands' buffers, `depth_lhs` and `depth_rhs` (in L2, in L1) those of one, and
+    `depth_tail`, in both, of what the tail reads beside the sum.
     """
 
     grid: tuple[int, int]
@@ -32,6 +34,7 @@ class Strategy:
     turned: int = 0
     depth_lhs: tuple[int, ...] = ()
     depth_rhs: tuple[int, ...] = ()
+    depth_tail: int = 1
 
     @property
     def slots_lhs(self) -> tuple[int, int]:

@@ -46,6 +46,7 @@ class RunFlags:
     depth_lhs: str | None = flag(None, "slots of the left operand's buffers", group="", metavar="l2,l1")
     depth_rhs: str | None = flag(None, "slots of the right operand's buffers", group="", metavar="l2,l1")
     depth_result: str | None = flag(None, "slots of the result's buffers", group="", metavar="n")
+    depth_tail: str | None = flag(None, "slots of what the tail reads beside the sum", group="", metavar="n")
     kernel_macs_per_cycle: str | None = flag(
         None, "time matmul kernels by this rate instead of the model, calls included", group="", metavar="x"
     )
@@ -172,7 +173,8 @@ def _specialized(source: bytes | Path, shapes: tuple[str, ...], sink: Diagnostic
     return module
 
 
-_OPTIONS = ("grid", "tile_l2", "tile_l1", "pack", "depth_l2", "depth_l1", "depth_lhs", "depth_rhs", "depth_result")
+_DEPTHS = ("depth_l2", "depth_l1", "depth_lhs", "depth_rhs", "depth_result", "depth_tail")
+_OPTIONS = ("grid", "tile_l2", "tile_l1", "pack", *_DEPTHS)
 _OF_PIPELINES = ("pipeline", *_OPTIONS)
 
 
