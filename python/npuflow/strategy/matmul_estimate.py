@@ -1,7 +1,7 @@
 """How long a mapped matmul takes, roughly: what ranks the candidates of `choose`, and is shown to nobody. Pure.
 
-Cores, DRAM, the channels of the outermost DMA engines and the control processor work side by side. Before them stands
-what the first block needs to be set up and to arrive, behind them the way of the last block's result.
+Cores, DRAM, the channels of the outermost DMA engines and the control processor work side by side (`overlap`). Before
+them stands what the first block needs to be set up and to arrive, behind them the way of the last block's result.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from npuflow.strategy.vector_cycles import VectorOperand, VectorWork, vector_cyc
 from npuflow.target import Device
 
 _BOTH_SHARE = 0.2
+# By how many operands have a single slot somewhere, and so less overlap.
+_POWERS = (6.0, 2.5, 1.0)
 
 
 @dataclass(frozen=True)
@@ -115,28 +117,32 @@ class MatmulEstimate:
         between = max(0.0, 1 - first / max(dram, channel))
         times = (core, between * dram, between * channel, max(0.0, setting_up - first))
         single = sum(min(slots) == 1 for slots in (strategy.slots_lhs, strategy.slots_rhs))
-        return starting + first + together(times, single) + last
+        return starting + first + together(times, _POWERS[single]) + last
 
     def _core_seconds(self, strategy: Strategy) -> tuple[float, float]:
-        """A core's time in all, and that of a block's last steps: the tail, and the result's way out."""
+        """A core's time in all, and that of a block's last steps: the tail, and the result's way out.
+
+        Operands of the next block arrive while a result leaves for which there is no second slot.
+        """
         problem, device = self.problem, self.device
         m, n, k = strategy.tile_l1
         sizes = ((problem.m, strategy.tile_l2[0]), (problem.n, strategy.tile_l2[1]))
         blocks = problem.batch * prod(-(-size // tile) for size, tile in sizes)
         calls = padded(problem.k, strategy.tile_l2[2]) // k
+        compute, arrival = (calls * cycles for cycles in self._call_cycles(strategy))
         filling = m * n * problem.acc_bytes / device.engines[0].vector_bytes + device.engines[0].call_cycles
         leaving = m * n * problem.result_bytes / device.dma(1).bytes_per_cycle
         tail = self._tail_cycles(strategy)
-        block = calls * self._call_cycles(strategy) + filling + tail
-        waiting = leaving if strategy.depth_result == 1 else max(0.0, leaving - block)
-        return (blocks * block + (blocks - 1) * waiting) / device.clock_hz, (tail + leaving) / device.clock_hz
+        busy = compute + filling + tail
+        waiting = leaving if strategy.depth_result == 1 else max(0.0, leaving - max(busy, arrival))
+        block = max(busy + waiting, arrival) + _BOTH_SHARE * min(compute, arrival)
+        return (blocks * block - waiting) / device.clock_hz, (tail + leaving) / device.clock_hz
 
-    def _call_cycles(self, strategy: Strategy) -> float:
-        """One kernel call: its multiplications, or the arrival of its operands where that takes longer."""
+    def _call_cycles(self, strategy: Strategy) -> tuple[float, float]:
+        """One kernel call: its multiplications, and the arrival of its operands beside it."""
         problem, (m, n, k) = self.problem, strategy.tile_l1
         compute = matrix_cycles(problem.types, m * n * k, m * n * problem.acc_bytes, self.device)
-        arrival = max(m * k * problem.lhs_bytes, k * n * problem.rhs_bytes) / self.device.dma(1).bytes_per_cycle
-        return max(compute, arrival) + _BOTH_SHARE * min(compute, arrival)
+        return compute, max(m * k * problem.lhs_bytes, k * n * problem.rhs_bytes) / self.device.dma(1).bytes_per_cycle
 
     def _tail_cycles(self, strategy: Strategy) -> int:
         """What is done with a tile's sums, which lie packed."""
