@@ -174,6 +174,14 @@ def test_integers_made_of_approximated_floats_may_fall_to_the_next() -> None:
     assert bound.allowed(np.zeros(8, np.int8)).max() == 1.0
 
 
+def test_integers_made_of_narrow_floats_may_fall_further() -> None:
+    body = """%h = arith.mulf %x, %y : bf16
+      %r = arith.fptosi %h : bf16 to i8"""
+    _, (bound,) = bounds_for(elementwise(body, "bf16", "i8"))
+    assert 1.5 < bound.allowed(np.full(8, 120, np.int8)).max() < 4.0
+    assert bound.allowed(np.full(8, 1, np.int8)).max() < 1.1
+
+
 def test_a_chain_of_matmuls_adds_up() -> None:
     sum_, result = "tensor<4x6xf32>", "tensor<4x5xf32>"
     text = f"""

@@ -7,8 +7,9 @@ is computed with rounding, so it is taken exp(1.01 g) larger. A conversion to a 
 end is relative to the result rather than to S: it makes D + 2 v |result| of D, with a hundredth and v D for the second
 order. Results that may underflow get the spacing of subnormals per rounding on top.
 
-Integers must agree bit by bit, but for those that a float was converted to, which may fall to the next one where
-floats come from outside, from sums or from functions that are approximated.
+Integers must agree bit by bit, but for those that a float was converted to. Where floats come from outside, from sums
+or from functions that are approximated, they may fall to the next integer, and further with the error of these floats:
+2 (exp(g) - 1) times the largest result.
 
 A function with other operations than sums, products, divisions by constants, maxima and minima gets the *normwise*
 bound instead: `NORMWISE_FACTOR` (exp(g) - 1) times the largest absolute value of the result. That is a rule of thumb,
@@ -52,7 +53,7 @@ class BoundKind(Enum):
 
 @dataclass(frozen=True)
 class Bound:
-    """What one result may differ by: absolutely per element, or `relative` to the result's largest value.
+    """What one result may differ by: absolutely per element, and `relative` to the result's largest value.
 
     `last_rounding` is the unit roundoff of a conversion that ends the computation.
     """
@@ -65,12 +66,11 @@ class Bound:
 
     def allowed(self, expected: Array) -> npt.NDArray[np.float64]:
         """The allowed difference per element."""
+        magnitude = _finite_magnitude(expected)
+        allowed = np.full(expected.shape, self.relative * np.max(magnitude, initial=0.0) if self.relative else 0.0)
         if self.absolute is not None:
-            at_the_end = 2.02 * self.last_rounding * _finite_magnitude(expected)
-            return self.absolute * (1.0 + self.last_rounding) + at_the_end
-        if not self.relative:
-            return np.zeros(expected.shape)
-        return np.full(expected.shape, self.relative * np.max(_finite_magnitude(expected), initial=0.0))
+            allowed += self.absolute * (1.0 + self.last_rounding) + 2.02 * self.last_rounding * magnitude
+        return allowed
 
 
 EXACT = Bound(BoundKind.EXACT)
@@ -132,7 +132,8 @@ def _magnitude(array: Array) -> Array:
 
 def _normwise(element: str, roundoff: Roundoff, to_integer: bool, reason: str) -> Bound:
     if not is_float(element):
-        return Bound(BoundKind.NORMWISE, np.ones(()), reason=reason) if to_integer else EXACT
+        relative = 2.0 * math.expm1(roundoff.total)
+        return Bound(BoundKind.NORMWISE, np.ones(()), relative, reason=reason) if to_integer else EXACT
     at_least = 4 * FLOAT_FORMATS[element].unit_roundoff
     return Bound(
         BoundKind.NORMWISE, relative=NORMWISE_FACTOR * math.expm1(max(roundoff.total, at_least)), reason=reason
