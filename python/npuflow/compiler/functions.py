@@ -19,9 +19,10 @@ from npuflow.report.model import StrategyFields
 from npuflow.simulate.compiled import CompiledFunction, compile_schedule, schedule_function
 from npuflow.simulate.given import check_made, schedule_name, schedules_in
 from npuflow.strategy.assign_bundles import AssignBundles
-from npuflow.strategy.assign_strategy import AssignStrategy, problem_of
+from npuflow.strategy.assign_strategy import AssignStrategy
 from npuflow.strategy.bundle_strategy import said_of
 from npuflow.strategy.describe_bundle import macs_of, needed_bytes
+from npuflow.strategy.describe_matmul import problem_of
 from npuflow.strategy.strategy import strategy_fields
 from npuflow.target import DEFAULT_DEVICE, Device, load_device
 

@@ -24,6 +24,7 @@ from npuflow.frontend.reshape import collapsed, expanded
 from npuflow.frontend.upstream import run_upstream
 
 _EXPAND = "tensor.expand_shape"
+Dims = tuple[Linear, ...]
 
 
 @register_pass
@@ -52,17 +53,21 @@ class DropUnitDims(Pass):
     group = "frontend"
 
     def run(self, op: ir.Operation, context: PassContext) -> None:
+        changed = 0
         for generic in ops_of(op, "linalg.generic"):
             is_plain = linear_maps(generic) is not None and not ops_of(generic, "linalg.index")
             if not is_plain or not generic.results or not is_static(generic):
                 continue
             _read_along_loops(generic)
-            loops = _loops_to_drop(generic)
-            dims = [_dims_to_drop(generic, number, loops) for number in range(len(generic.operands))]
+            maps = linear_maps(generic) or []
+            loops = _loops_to_drop(generic, maps)
+            dims = [_dims_to_drop(generic, number, own, loops) for number, own in enumerate(maps)]
             if any(dims):
                 _rewrite(generic, loops, dims)
-                context.count("ops with fewer dimensions")
-        run_upstream(op, "canonicalize,cse")
+                changed += 1
+        if changed:
+            context.count("ops with fewer dimensions", changed)
+            run_upstream(op, "canonicalize,cse")
 
 
 def _read_along_loops(op: ir.Operation) -> None:
@@ -80,9 +85,9 @@ def _read_along_loops(op: ir.Operation) -> None:
     set_maps(op, maps)
 
 
-def _loops_to_drop(op: ir.Operation) -> list[int]:
+def _loops_to_drop(op: ir.Operation, maps: Sequence[Dims]) -> list[int]:
     """An elementwise op's loops of one step, along what an expand_shape adds or nothing that is read."""
-    maps, extents = linear_maps(op) or [], loop_extents(op)
+    extents = loop_extents(op)
     inputs = list(zip(op.operands, maps))[: input_count(op)]
     added = {dims[d].loop for value, dims in inputs for d in _added(value)}
     found = []
@@ -110,12 +115,12 @@ def _added(value: ir.Value) -> list[int]:
         dims = [int(ir.IntegerAttr(d).value) for d in ir.ArrayAttr(group)]
         kept = next((d for d in dims if shape[d] != 1), dims[0])
         found += [d for d in dims if d != kept and shape[d] == 1]
-    return found if shape_of(expand.operands[0]) or not shape else list(range(len(shape)))
+    return found if shape_of(expand.operands[0]) else list(range(len(shape)))
 
 
-def _dims_to_drop(op: ir.Operation, number: int, loops: Sequence[int]) -> list[int]:
+def _dims_to_drop(op: ir.Operation, number: int, dims: Dims, loops: Sequence[int]) -> list[int]:
     """The dimensions of an operand along loops that are dropped, or of one element at a constant place."""
-    value, dims = op.operands[number], (linear_maps(op) or [])[number]
+    value = op.operands[number]
     if not isinstance(value.type, ir.ShapedType):
         return []
     constant = range(len(dims)) if number >= input_count(op) else _added(value)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from npuflow.bindings import arith, ir, linalg
@@ -28,6 +29,9 @@ def parts_of(op: ir.Operation, allowed: Allowed) -> list[tuple[ir.Operation, ...
     What reads outputs is in the last part, as is all of a body whose parts don't get any smaller. The ops before a
     value are next to each other, so that few values are handed on.
     """
+    body = _body(op)[:-1]
+    if allowed(_last_inputs(op, body), len(op.results)):
+        return [tuple(body)]
     carried = _carried(op)
     left = [inner for inner in _in_order_of_need(op) if inner not in carried]
     parts: list[tuple[ir.Operation, ...]] = []
@@ -42,17 +46,17 @@ def parts_of(op: ir.Operation, allowed: Allowed) -> list[tuple[ir.Operation, ...
     return parts
 
 
-def split_body(op: ir.Operation, parts: Sequence[tuple[ir.Operation, ...]]) -> list[ir.Operation]:
+def split_body(op: ir.Operation, parts: Sequence[tuple[ir.Operation, ...]]) -> None:
     """Makes a linalg.generic of each part; those before the last have parallel loops only, and `op` is gone."""
     block = op.regions[0].blocks[0]
     inputs, maps = input_count(op), maps_of(op)
     stored = {arg: _Stored(op.operands[i], maps[i]) for i, arg in enumerate(block.arguments) if i < inputs}
-    made = [_make(op, part, _handed_on(part), stored) for part in parts[:-1]]
-    made.append(_make_last(op, parts[-1], stored))
-    for old, new in zip(op.results, made[-1].results):
+    for part in parts[:-1]:
+        _make(op, part, _handed_on(part), stored)
+    made = _make_last(op, parts[-1], stored)
+    for old, new in zip(op.results, made.results):
         old.replace_all_uses_with(new)
     op.erase()
-    return made
 
 
 def _body(op: ir.Operation) -> list[ir.Operation]:
@@ -127,49 +131,51 @@ def _is_constant(value: ir.Value) -> bool:
 
 def _make(
     op: ir.Operation, part: Sequence[ir.Operation], values: Sequence[ir.Value], stored: dict[ir.Value, _Stored]
-) -> ir.Operation:
+) -> None:
     """An op for a part of the body; its `values` are stored for others, for the loops that they depend on alone."""
-    inputs = [(value, stored[value]) for value in _inputs(op, part)]
+    inputs = {value: stored[value] for value in _inputs(op, part)}
     extents = loop_extents(op)
-    used = {loop for _, its in inputs for dim in linear_dims(its.map) or () for loop, _ in dim.terms}
+    used = {loop for its in inputs.values() for dim in linear_dims(its.map) or () for loop, _ in dim.terms}
     own = sorted(used) or list(range(len(extents)))
-    identity = ir.AffineMap.get_identity(len(own))
     with at(op):
         unused = ir.AffineExpr.get_constant(0)
         dims = [ir.AffineExpr.get_dim(own.index(i)) if i in own else unused for i in range(len(extents))]
         among = ir.AffineMap.get(len(own), 0, dims)
         targets = [empty([extents[loop] for loop in own], _kept_type(value.type)) for value in values]
-        maps = [composed(its.map, among) for _, its in inputs] + [identity] * len(values)
-        made = generic_op([its.tensor for _, its in inputs], targets, maps, ["parallel"] * len(own))
-        types = [element_type_of(v) for v in (*[its.tensor for _, its in inputs], *targets)]
-        block = made.regions[0].blocks.append(*types)
-    with ir.InsertionPoint(block), op.location:
-        known = {value: _restored(arg, value.type) for (value, _), arg in zip(inputs, block.arguments)}
+        maps = [composed(its.map, among) for its in inputs.values()]
+        maps += [ir.AffineMap.get_identity(len(own))] * len(values)
+        made = generic_op([its.tensor for its in inputs.values()], targets, maps, ["parallel"] * len(own))
+    with _body_of(made, list(inputs)) as (known, _):
         _clone(part, known)
         linalg.YieldOp([_kept(known[value]) for value in values])
     map_ = ir.AffineMap.get(len(extents), 0, [ir.AffineExpr.get_dim(loop) for loop in own])
     stored |= {value: _Stored(result, map_) for value, result in zip(values, made.results)}
-    return made
 
 
 def _make_last(op: ir.Operation, part: Sequence[ir.Operation], stored: Mapping[ir.Value, _Stored]) -> ir.Operation:
     """The op itself, with what other parts made as inputs."""
-    body = op.regions[0].blocks[0]
-    outputs = list(op.operands)[input_count(op) :]
-    yielded = list(_body(op)[-1].operands)
-    inputs = [(value, stored[value]) for value in _last_inputs(op, part)]
+    first_output, yielded = input_count(op), list(_body(op)[-1].operands)
+    inputs = {value: stored[value] for value in _last_inputs(op, part)}
     with at(op):
-        maps = [*(its.map for _, its in inputs), *maps_of(op)[input_count(op) :]]
-        made = generic_op([its.tensor for _, its in inputs], outputs, maps, iterators(op), dict(op.attributes))
-        types = [element_type_of(value) for value in (*[its.tensor for _, its in inputs], *outputs)]
-        block = made.regions[0].blocks.append(*types)
-    with ir.InsertionPoint(block), op.location:
-        known = {value: _restored(arg, value.type) for (value, _), arg in zip(inputs, block.arguments)}
-        before = list(body.arguments)[input_count(op) :]
-        known |= dict(zip(before, list(block.arguments)[len(inputs) :]))
+        maps = [*(its.map for its in inputs.values()), *maps_of(op)[first_output:]]
+        tensors, outputs = [its.tensor for its in inputs.values()], list(op.operands)[first_output:]
+        made = generic_op(tensors, outputs, maps, iterators(op), dict(op.attributes))
+    with _body_of(made, list(inputs)) as (known, before):
+        known |= dict(zip(list(op.regions[0].blocks[0].arguments)[first_output:], before))
         _clone(part, known)
         linalg.YieldOp([_known(value, known) for value in yielded])
     return made
+
+
+@contextmanager
+def _body_of(op: ir.Operation, inputs: Sequence[ir.Value]) -> Iterator[tuple[dict[ir.Value, ir.Value], list[ir.Value]]]:
+    """Builds the body of a new linalg.generic: what its inputs are called in the old body, and its outputs before."""
+    with op.location:
+        block = op.regions[0].blocks.append(*(element_type_of(value) for value in op.operands))
+    arguments = list(block.arguments)
+    with ir.InsertionPoint(block), op.location:
+        known = {value: _restored(arg, value.type) for value, arg in zip(inputs, arguments)}
+        yield known, arguments[len(inputs) :]
 
 
 def _clone(part: Sequence[ir.Operation], known: dict[ir.Value, ir.Value]) -> None:

@@ -17,6 +17,7 @@ from npuflow.report.model import (
 )
 from npuflow.report.sequences import HEADS, changes_text, part_rows, time_text
 from npuflow.report.words import byte_text, percent, quantity
+from npuflow.strategy.strategy import DEPTHS
 
 LOSSES_SHOWN = 3
 
@@ -108,8 +109,7 @@ def _mapping(report: Report, function: FunctionReport) -> str:
 def strategy_items(function: FunctionReport) -> list[tuple[str, int | tuple[int, ...]]]:
     """The strategy's fields in the order a person asks for them; the grid stands elsewhere."""
     sizes = ("spread", "tile_l2", "tile_l1", "stream", "gather", "hold", "pack")
-    depths = ("depth_l2", "depth_l1", "depth_lhs", "depth_rhs", "depth_result", "depth_tail")
-    order = [key for key in (*sizes, *depths) if function.strategy.get(key)]
+    order = [key for key in (*sizes, *DEPTHS) if function.strategy.get(key)]
     return [(key, function.strategy[key]) for key in order]
 
 

@@ -39,7 +39,10 @@ class _Scope:
 
 @dataclass
 class Rings:
-    """The engines, slots and semaphores of each buffer on the chip; some are handed over together if `are_shared`."""
+    """The engines, slots and semaphores of each buffer on the chip; some are handed over together if `are_shared`.
+
+    `groups` has these by the first buffer of each, whose semaphores the `others` share.
+    """
 
     nest: Nest
     routes: Routes
@@ -48,6 +51,7 @@ class Rings:
     scopes: dict[int, _Scope] = field(default_factory=dict)
     of: dict[int, list[EngineKey]] = field(default_factory=dict)
     groups: dict[int, tuple[BufferInfo, ...]] = field(default_factory=dict)
+    others: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         for statement, around in walk(self.nest.body):
@@ -65,6 +69,7 @@ class Rings:
             bodies = [s.body for s, _ in walk(self.nest.body) if isinstance(s, Loop)]
             for body in (self.nest.body, *bodies):
                 self.groups |= {id(group[0]): group for group in self._together(body)}
+            self.others = {id(buffer) for group in self.groups.values() for buffer in group[1:]}
 
     def touches(self, statement: Statement) -> list[tuple[BufferInfo, EngineKey]]:
         """The on-chip buffers a statement works on, and the engine that does."""
@@ -86,14 +91,13 @@ class Rings:
 
     def handed_over(self, allocated: Sequence[BufferInfo]) -> Iterator[tuple[BufferInfo, ...]]:
         """Buffers that are allocated in one body, those in one tuple that are handed over as one."""
-        others = {id(buffer) for group in self.groups.values() for buffer in group[1:]}
         for buffer in allocated:
-            if id(buffer) not in others:
+            if id(buffer) not in self.others:
                 yield self.groups.get(id(buffer), (buffer,))
 
     def semaphores(self, buffer: BufferInfo, span: Sequence[str]) -> Iterator[Semaphore]:
         """What the engines of a buffer's ring wait for: a semaphore for every pair that shares a part of it."""
-        if any(buffer in group[1:] for group in self.groups.values()):
+        if id(buffer) in self.others:
             return
         ring, depth = self.of.get(id(buffer), []), self.depth(buffer)
         for index, engine in enumerate(ring if len(ring) > 1 else ()):

@@ -68,13 +68,9 @@ class AssignBundles(Pass):
         for bundle, (what, hint) in problems:
             context.error(bundle.root, what, hint)
         found = [(bundle, strategy) for bundle, strategy in chosen if isinstance(strategy, BundleStrategy)]
-        grids = {strategy.grid for _, strategy in found}
-        for rows, columns in sorted(grids, key=prod, reverse=True) if len(grids) > 1 else ():
-            shared = (rows, columns)
-            again = [(bundle, _choose(bundle, shared, device)) for bundle, _ in found]
-            same = [
-                (bundle, each) for bundle, each in again if isinstance(each, BundleStrategy) and each.grid == shared
-            ]
+        for shared in sorted({strategy.grid for _, strategy in found}, key=prod, reverse=True):
+            again = ((b, s if s.grid == shared else _choose(b, shared, device)) for b, s in found)
+            same = [(b, s) for b, s in again if isinstance(s, BundleStrategy) and s.grid == shared]
             if len(same) == len(found):
                 return same
         return found
@@ -140,9 +136,12 @@ def _too_large(bundle: Bundle, shape: BundleShape, given: GivenBundle, device: D
     tiles[: shape.space] = given.tile_l1 or tiles[: shape.space]
     need = l1_bytes(shape, tiles, Depths(1, 1, 1), device.level(1).alignment_bytes)
     have = device.capacity_bytes(1, 1, 1)
+    moved, core = sum(tensor.role is not Role.LOCAL for tensor in shape.tensors), device.dma(1).descriptors
+    if need <= have and moved > core:
+        what = f"{moved} tensors of {bundle.root.name} take a descriptor each, and a core has {core}"
+        return what, "run npuflow-split-wide-ops first"
     if need <= have:
         rows = (given.grid or (device.rows, 1))[0]
-        moved = sum(tensor.role is not Role.LOCAL for tensor in shape.tensors)
         what = f"{moved} tensors of {bundle.root.name} take more descriptors for {rows} rows of cores"
         return f"{what} than a memory tile has ({device.dma(2).descriptors})", "choose a grid of fewer rows"
     largest = sorted(shape.tensors, key=lambda t: -t.bytes(tiles))[:3]

@@ -6,29 +6,17 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from npuflow.bindings import ir
-from npuflow.core.build import element_bytes, element_type_of
 from npuflow.core.options import option
 from npuflow.core.passes import Pass, PassContext
 from npuflow.core.registry import register_pass
 from npuflow.dialect.device import chosen_device, record_device
 from npuflow.errors import InputError, with_hint
-from npuflow.frontend.contraction import (
-    INIT,
-    RHS,
-    STRATEGY,
-    Contraction,
-    enclosing,
-    fill_of,
-    matmuls,
-    operand_loops,
-    root_of,
-    tail_of,
-)
+from npuflow.frontend.contraction import STRATEGY, Contraction, enclosing, matmuls
 from npuflow.strategy.choose import Given, complete
-from npuflow.strategy.describe_vector import describe_vector_work
+from npuflow.strategy.describe_matmul import problem_of, types_of
 from npuflow.strategy.feasibility import violations
-from npuflow.strategy.footprint import Problem, TailOperand, l1_buffers, l2_buffers, total_bytes
-from npuflow.strategy.strategy import Strategy, strategy_fields
+from npuflow.strategy.footprint import l1_buffers, l2_buffers, total_bytes
+from npuflow.strategy.strategy import DEPTHS, Strategy, strategy_fields
 from npuflow.target import Device
 
 
@@ -108,7 +96,7 @@ class AssignStrategy(Pass):
     ) -> Strategy | None:
         """The strategy of one matmul, on `array` unless it says otherwise; None after reporting why there is none."""
         try:
-            device.matmul_shapes(*_types_of(contraction))
+            device.matmul_shapes(*types_of(contraction))
         except InputError as error:
             context.error(contraction.op, error.diagnostics[0].message)
             return None
@@ -142,56 +130,10 @@ class AssignStrategy(Pass):
         return Given(**said)
 
 
-_DEPTHS = ("depth_l2", "depth_l1", "depth_lhs", "depth_rhs", "depth_result", "depth_tail")
-_GIVEN = ("grid", "tile_l2", "tile_l1", "pack", *_DEPTHS)
+_GIVEN = ("grid", "tile_l2", "tile_l1", "pack", *DEPTHS)
 _EXAMPLE = (
     "for example #npu.strategy<{grid = [2, 2], tile_l2 = [64, 64, 256], tile_l1 = [32, 32, 32], pack = [4, 8, 8]}>"
 )
-
-
-def _types_of(contraction: Contraction) -> tuple[str, str, str]:
-    lhs, rhs, acc = (str(element_type_of(v)) for v in (contraction.lhs, contraction.rhs, contraction.init))
-    return lhs, rhs, acc
-
-
-def problem_of(contraction: Contraction) -> Problem:
-    """The group's sizes and types, as the strategy sees them."""
-    sizes = contraction.loop_sizes()
-    batch = 1
-    for loop in contraction.batch:
-        batch *= sizes[loop]
-    lhs, rhs, acc = (element_type_of(v) for v in (contraction.lhs, contraction.rhs, contraction.init))
-    tail = tail_of(contraction)
-    return Problem(
-        m=sizes[contraction.m[0]],
-        n=sizes[contraction.n[0]],
-        k=sizes[contraction.k[0]],
-        batch=batch,
-        types=_types_of(contraction),
-        lhs_bytes=element_bytes(lhs),
-        rhs_bytes=element_bytes(rhs),
-        acc_bytes=element_bytes(acc),
-        result_bytes=element_bytes(element_type_of(root_of(contraction).results[0])),
-        has_tail=tail is not None,
-        is_filled=fill_of(contraction) is not None,
-        tail_operands=_tail_operands(contraction, tail),
-        rhs_along_k=operand_loops(contraction.op)[RHS][-1] == contraction.k[0],
-        tail=None if tail is None else describe_vector_work(tail),
-    )
-
-
-def _tail_operands(contraction: Contraction, tail: ir.Operation | None) -> tuple[TailOperand, ...]:
-    if tail is None:
-        return ()
-    result_loops = operand_loops(contraction.op)[INIT]
-    found = []
-    for value, loops in list(zip(tail.operands, operand_loops(tail)))[:-1]:
-        if value == contraction.result or not isinstance(value.type, ir.ShapedType):
-            continue
-        along = {result_loops[loop] for loop in loops if loop >= 0}
-        element = element_bytes(element_type_of(value))
-        found.append(TailOperand(contraction.m[0] in along, contraction.n[0] in along, element))
-    return tuple(found)
 
 
 def _remark(contraction: Contraction, strategy: Strategy, device: Device, whole_k: bool, context: PassContext) -> None:

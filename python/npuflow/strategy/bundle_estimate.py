@@ -124,14 +124,10 @@ class _Mapped:
         control = device.control.descriptor_seconds
         starting = control * sum(self._channels(tensor) for tensor in self.inputs)
         setting_up = control * sum(self._descriptors(tensor) for tensor in outside) - starting
-        side_by_side = (between * total, between * self._channel_seconds(moved), max(0.0, setting_up - first))
+        arrival, channels = self._arrival_cycles() / clock, self._channel_seconds(moved)
+        times = (compute, arrival, between * total, between * channels, max(0.0, setting_up - first))
         single = (candidate.depths.l1 == 1) + (candidate.depths.l2 == 1)
-        return (
-            starting
-            + first
-            + together((compute, self._arrival_cycles() / clock, *side_by_side), _POWERS[single])
-            + last
-        )
+        return starting + first + together(times, _POWERS[single]) + last
 
     def _visits(self, tensor: BundleTensor) -> int:
         """How often a tensor's part comes into L2."""

@@ -23,7 +23,7 @@ class BundleStrategy:
     With `hold = 1` operands that all blocks need alike are whole in L2, and cut into pieces on their way into L1.
     """
 
-    grid: tuple[int, ...]
+    grid: tuple[int, int]
     spread: tuple[int, ...]
     tile_l1: tuple[int, ...]
     order: tuple[int, ...]
@@ -36,7 +36,7 @@ class BundleStrategy:
 
     @property
     def placed(self) -> Spread:
-        return Spread((self.grid[0], self.grid[1]), self.spread[0], self.spread[1])
+        return Spread(self.grid, self.spread[0], self.spread[1])
 
     @property
     def depths(self) -> Depths:

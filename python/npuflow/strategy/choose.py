@@ -115,11 +115,10 @@ class _Search:
         found += [known] if known else []
         if not found:
             return None
-        best = self._with_tail_slots(min(found, key=self.estimate.rank))
-        given, other = self.given, replace(best, depth_result=2)
-        if given.tile_l2 or given.tile_l1 or given.depth_result is not None or not self._fits(other):
+        best = min(found, key=self.estimate.rank)
+        if self.given.tile_l2 or self.given.tile_l1:
             return best
-        return min((best, other), key=self.estimate.rank)
+        return self._with_result_slots(self._with_tail_slots(best))
 
     def _with_tail_slots(self, best: Strategy) -> Strategy:
         """The strategy with a second slot for what the tail reads, where that isn't the same for all blocks and fits.
@@ -129,11 +128,18 @@ class _Search:
         m, n, _ = best.tile_l2
         along_m, along_n = m < self.problem.m, n < self.problem.n
         comes_again = any((t.along_m and along_m) or (t.along_n and along_n) for t in self.problem.tail_operands)
+        if not comes_again or self.given.depth_tail is not None:
+            return best
         more, dma = replace(best, depth_tail=2), self.device.dma(2)
-        room = dma.descriptors // dma.descriptor_groups
-        has_room = l2_descriptors(self.problem, more) <= room and self._fits(more)
-        is_open = not self.given.tile_l2 and not self.given.tile_l1 and self.given.depth_tail is None
-        return more if is_open and comes_again and has_room else best
+        has_room = l2_descriptors(self.problem, more) <= dma.descriptors // dma.descriptor_groups
+        return more if has_room and self._fits(more) else best
+
+    def _with_result_slots(self, best: Strategy) -> Strategy:
+        """The strategy with a second slot for results, where that fits and helps."""
+        more = replace(best, depth_result=2)
+        if self.given.depth_result is not None or not self._fits(more):
+            return best
+        return min((best, more), key=self.estimate.rank)
 
     def grids(self, array: tuple[int, int]) -> list[_Grid]:
         """The array's rows along m, and along n; no more cores than have work, unless the array is given."""

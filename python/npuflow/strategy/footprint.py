@@ -21,6 +21,10 @@ class TailOperand:
     along_n: bool
     element_bytes: int
 
+    def slot_descriptors(self, rows: int) -> int:
+        """What a slot takes in a memory tile: one to be filled, and one for every part that it is emptied in."""
+        return 1 + (rows if self.along_m and self.along_n else 1)
+
     def bytes(self, m: int, n: int) -> int:
         return (m if self.along_m else 1) * (n if self.along_n else 1) * self.element_bytes
 
@@ -98,15 +102,11 @@ def _tail_buffers(problem: Problem, m: int, n: int, strategy: Strategy) -> tuple
 
 
 def l2_descriptors(problem: Problem, strategy: Strategy) -> int:
-    """The descriptors of a memory tile's channels that serve columns: of an operand, what tails read, and results.
-
-    Each slot takes one to be filled, and one to be emptied for every part that it is emptied in.
-    """
+    """The descriptors of a memory tile's channels that serve columns: of an operand, what tails read, and results."""
     rows, _ = strategy.array
     operand = strategy.slots_lhs if strategy.turned else strategy.slots_rhs
-    tails = [tail for tail in problem.tail_operands if tail.along_m or not strategy.turned]
-    by_columns = [tail for tail in tails if tail.along_n or strategy.turned]
-    parts = sum(1 + (rows if tail.along_m and tail.along_n else 1) for tail in by_columns)
+    by_columns = (t for t in problem.tail_operands if (t.along_m if strategy.turned else t.along_n))
+    parts = sum(tail.slot_descriptors(rows) for tail in by_columns)
     return 2 * operand[0] + strategy.depth_tail * parts + strategy.depth_result * (1 + -(-rows // 2))
 
 

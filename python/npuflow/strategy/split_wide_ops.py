@@ -12,9 +12,11 @@ from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.dialect.device import chosen_device
 from npuflow.frontend.bundle_ops import is_bundle_op
-from npuflow.frontend.contraction import Contraction, operand_loops, static_matmuls, tail_of
+from npuflow.frontend.contraction import Contraction, static_matmuls, tail_of
 from npuflow.frontend.linear import input_count
 from npuflow.frontend.split_body import parts_of, split_body
+from npuflow.strategy.describe_matmul import tail_operand
+from npuflow.strategy.footprint import TailOperand
 from npuflow.target import Device
 
 # Of descriptors, what buffers may have that are moved as a whole: the others are for what is cut off at edges.
@@ -77,7 +79,7 @@ class _Room:
             in_tile = len(inputs) * (1 + self.rows) + results * (self.rows + 1)
             return len(inputs) + results <= _SHARE * core and in_tile <= _SHARE * tile.descriptors
         others = [value for value in inputs if not self._is_sum(value)]
-        taken = sum(1 + (self.device.rows if self._is_whole(value) else 1) for value in others)
+        taken = sum(self._read_by_tail(value).slot_descriptors(self.device.rows) for value in others)
         lane = tile.descriptors // tile.descriptor_groups - _MATMUL_DESCRIPTORS
         return taken <= lane and len(others) + results - 1 <= core - _MATMUL_CORE_DESCRIPTORS
 
@@ -85,13 +87,12 @@ class _Room:
         place = self._place(value)
         return place is not None and self.matmul is not None and self.op.operands[place] == self.matmul.result
 
-    def _is_whole(self, value: ir.Value) -> bool:
-        """Whether a value differs from row to row of cores and from column to column."""
+    def _read_by_tail(self, value: ir.Value) -> TailOperand:
+        """How a value varies from row to row of cores and from column to column: what isn't an input, in both."""
         place = self._place(value)
-        if place is None:
-            return True
-        loops = operand_loops(self.op)
-        return set(loops[-1][-2:]) <= set(loops[place])
+        if place is None or self.matmul is None:
+            return TailOperand(along_m=True, along_n=True, element_bytes=1)
+        return tail_operand(self.matmul, self.op, place)
 
     def _place(self, value: ir.Value) -> int | None:
         """The input that a value of the body is."""

@@ -11,6 +11,8 @@ from npuflow.frontend.contraction import STRATEGY, Contraction
 
 Tile = tuple[int, int, int]
 
+# Fields that say slots of buffers, in the order in which a person asks for them.
+DEPTHS = ("depth_l2", "depth_l1", "depth_lhs", "depth_rhs", "depth_result", "depth_tail")
 # Printed only where they differ from their defaults.
 _SELDOM = ("depth_result", "turned", "depth_lhs", "depth_rhs", "depth_tail")
 

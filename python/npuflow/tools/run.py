@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -173,7 +173,7 @@ def _specialized(source: bytes | Path, shapes: tuple[str, ...], sink: Diagnostic
     return module
 
 
-_DEPTHS = ("depth_l2", "depth_l1", "depth_lhs", "depth_rhs", "depth_result", "depth_tail")
+_DEPTHS = (field.name for field in fields(RunFlags) if field.name.startswith("depth_"))
 _OPTIONS = ("grid", "tile_l2", "tile_l1", "pack", *_DEPTHS)
 _OF_PIPELINES = ("pipeline", *_OPTIONS)
 
