@@ -52,26 +52,39 @@ def test_floats_may_differ_by_the_bound_and_no_more() -> None:
     ],
 )
 def test_special_values(got: float, expected: float, ok: bool) -> None:
-    bound = Bound(BoundKind.DERIVED, np.array([1.0]))
+    bound = Bound(BoundKind.DERIVED, np.array([0.25]))
     assert compare(np.array([got]), np.array([expected]), bound).ok is ok
 
 
-def test_a_bound_that_is_not_a_number_allows_nothing() -> None:
-    bound = Bound(BoundKind.DERIVED, np.array([np.nan]))
-    assert not compare(np.array([1.0]), np.array([2.0]), bound).ok
+@pytest.mark.parametrize("allowed", [np.nan, np.inf, 0.5, 3.0])
+def test_what_a_bound_says_nothing_about_is_not_checked(allowed: float) -> None:
+    bound = Bound(BoundKind.DERIVED, np.array([0.0, 0.01, allowed]))
+    result = compare(np.array([1.0, 1.0, 2.0]), np.ones(3), bound)
+    assert (result.ok, result.unchecked, result.is_blind) == (True, 1, False)
+    assert str(result) == "max error 0 of 0.01 allowed (derived), 1 of 3 elements not checked"
 
 
-def test_a_normwise_bound_is_relative_to_the_largest_finite_value() -> None:
-    bound = Bound(BoundKind.NORMWISE, relative=0.1)
-    expected = np.array([10.0, 0.0, np.inf])
-    assert compare(np.array([10.0, 1.0, np.inf]), expected, bound).ok
-    assert not compare(np.array([10.0, 1.1, np.inf]), expected, bound).ok
+def test_a_comparison_in_which_nothing_is_checked_says_so() -> None:
+    result = compare(np.array([1.0, -1.0]), np.array([1.0, 1.0]), Bound(BoundKind.DERIVED, np.full(2, 0.6)))
+    assert result.is_blind
+    assert str(result) == "not checked: the error that is allowed reaches the results' size"
 
 
-def test_a_final_conversion_is_allowed_a_unit_in_the_last_place() -> None:
-    bound = Bound(BoundKind.DERIVED, np.zeros(1), last_rounding=2.0**-8)
-    assert compare(np.array([1.0 + 2.0**-7]), np.array([1.0]), bound).ok
-    assert not compare(np.array([1.0 + 2.0**-6]), np.array([1.0]), bound).ok
+def test_a_small_element_among_large_ones_may_be_off_by_what_is_small_beside_those() -> None:
+    bound = Bound(BoundKind.DERIVED, np.full(3, 0.5))
+    assert compare(np.array([10.0, -10.0, 0.4]), np.array([10.0, -10.0, 0.0]), bound).unchecked == 0
+    assert not compare(np.array([10.0, -10.0, 0.6]), np.array([10.0, -10.0, 0.0]), bound).ok
+
+
+def test_the_element_that_is_nearest_to_its_bound_is_shown() -> None:
+    bound = Bound(BoundKind.DERIVED, np.array([0.5, 0.001]))
+    result = compare(np.array([10.1, 1.0005]), np.array([10.0, 1.0]), bound)
+    assert (round(result.max_error, 6), result.allowed) == (0.0005, 0.001)
+
+
+def test_floats_are_compared_with_64_bit_ones() -> None:
+    bound = Bound(BoundKind.DERIVED, np.full(1, 2.0**-24))
+    assert compare(np.array([0.1], np.float32), np.array([0.1]), bound).ok
 
 
 def test_booleans_and_empty_arrays_compare() -> None:

@@ -19,8 +19,7 @@ from npuflow.execute.operator_windows import CONVOLUTIONS, POOLINGS, Convolution
 from npuflow.execute.operators import OperatorProgram
 from npuflow.execute.programs import TYPES, Types
 from npuflow.execute.verification import Judge, Reference, make_references
-from npuflow.simulate.sequence import execute_sequence
-from npuflow.simulate.verify_function import Verified, judge_sequence, verify_function
+from npuflow.simulate.verify_function import Verified, verify_function
 
 PIPELINES = ("npuflow-stream-k", "npuflow-pad-pack", "npuflow-pack-peel")
 DEVICES = {"toy": (2, 2), "npu1": (4, 4), "npu2": (4, 8)}
@@ -61,9 +60,8 @@ def reference_of(case: Case) -> Reference:
 def run(case: Case, reference: Reference) -> Verified:
     """The functional run of a case, part by part where it needs several; raises InputError where it is refused."""
     compiled = npuflow.compile(case.program.text(), case.text, device=case.device)
-    for sequence in compiled.sequences:
-        return judge_sequence(execute_sequence(sequence.compiled, reference.inputs), reference)
-    return verify_function(compiled.functions[0].compiled, reference)
+    (whole, *_) = compiled.sequences or compiled.functions
+    return verify_function(whole.compiled, reference)
 
 
 @st.composite

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 import npuflow
 from npuflow.execute.operator_text import Access, Loops, Value, Writer, loop_names
 from npuflow.execute.verification import Judge, Status, make_references
-from npuflow.simulate.sequence import execute_sequence
-from npuflow.simulate.verify_function import Verified, judge_sequence, verify_function
+from npuflow.simulate.verify_function import Verified, verify_function
 
 EXAMPLES = int(os.environ.get("NPUFLOW_TEST_EXAMPLES", "4"))
 # IREE binds at most so many tensors.
@@ -76,9 +75,8 @@ def verified(text: str, device: str, tensors: int) -> Verified:
     judge = Judge.IREE if tensors <= _IREE_TENSORS else Judge.JIT
     (reference,) = make_references(module.operation, "", 0, judge)
     compiled = npuflow.compile(text, device=device)
-    for sequence in compiled.sequences:
-        return judge_sequence(execute_sequence(sequence.compiled, reference.inputs), reference)
-    return verify_function(compiled.functions[0].compiled, reference)
+    (whole, *_) = compiled.sequences or compiled.functions
+    return verify_function(whole.compiled, reference)
 
 
 @pytest.mark.parametrize("device", ["toy", "npu1", "npu2"])

@@ -33,13 +33,14 @@ class FloatFormat:
 
     unit_roundoff: float
     smallest: float
+    largest: float
 
 
 FLOAT_FORMATS = {
-    "f16": FloatFormat(2.0**-11, 2.0**-24),
-    "bf16": FloatFormat(2.0**-8, 2.0**-133),
-    "f32": FloatFormat(2.0**-24, 2.0**-149),
-    "f64": FloatFormat(2.0**-53, 2.0**-1074),
+    "f16": FloatFormat(2.0**-11, 2.0**-24, 65504.0),
+    "bf16": FloatFormat(2.0**-8, 2.0**-133, (2.0 - 2.0**-7) * 2.0**127),
+    "f32": FloatFormat(2.0**-24, 2.0**-149, (2.0 - 2.0**-23) * 2.0**127),
+    "f64": FloatFormat(2.0**-53, 2.0**-1074, (2.0 - 2.0**-52) * 2.0**1023),
 }
 
 

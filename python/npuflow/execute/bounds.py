@@ -1,24 +1,16 @@
-"""How far apart two correct executions of a function may be, for each element of its results.
+"""What a function computes on given inputs, in 64 bits, and how far from it executions may be, element by element.
 
-Both compute sums of products, in orders of their own. With g the accumulated roundoff (`rounding`) and S the sum of
-the absolute values of all terms (`majorant`), each lies within (exp(g) - 1) S of the exact value, as (1 + u)^n <=
-exp(n u): two lie within D = 2 (exp(g) - 1) S of each other. For one matmul g is (k + 2) u, and S is |A| |B|. S itself
-is computed with rounding, so it is taken exp(1.01 g) larger. A conversion to a type with unit roundoff v at the very
-end is relative to the result rather than to S: it makes D + 2 v |result| of D, with a hundredth and v D for the second
-order. Results that may underflow get the spacing of subnormals per rounding on top.
+Twice: *narrow* executions round to the program's types, *wide* ones hold every float in 64 bits, whatever its type
+(`widen`). What a pass or a schedule does to a program shows in the second, where next to nothing is rounded, and its
+types show in the first. Both bounds come from running the errors along with the values (`running_errors`); the wide one
+counts an operation as 2^-40 instead of f64's 2^-53, because some other order may do worse.
 
-Integers must agree bit by bit, but for those that a float was converted to. Where floats come from outside, from sums
-or from functions that are approximated, they may fall to the next integer, and further with the error of these floats:
-2 (exp(g) - 1) times the largest result.
-
-A function with other operations than sums, products, divisions by constants, maxima and minima gets the *normwise*
-bound instead: `NORMWISE_FACTOR` (exp(g) - 1) times the largest absolute value of the result. That is a rule of thumb,
-not a theorem, and is reported as such.
+A function that errors cannot be run along with, one of memrefs or loops, gets an *observed* bound: what its own
+execution differs from the wide one, 16 times over all of the result.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -27,20 +19,20 @@ import numpy as np
 import numpy.typing as npt
 
 from npuflow.bindings import ir
-from npuflow.core.build import element_type_of
-from npuflow.core.passes import fail, ops_of
-from npuflow.execute.arrays import FLOAT_FORMATS, Array, is_float, signature_of
-from npuflow.execute.jit import compile_function
-from npuflow.execute.lowering import NotExecutableError, refusing
-from npuflow.execute.majorant import flatten, make_majorant
-from npuflow.execute.rounding import ASSUMED_STEPS, Roundoff, result_roundoffs
+from npuflow.execute.arrays import FLOAT_FORMATS, Array, Signature, is_float
+from npuflow.execute.clone import clone_function, function_of
+from npuflow.execute.error_rules import NoRuleError
+from npuflow.execute.jit import Execution, compile_function
+from npuflow.execute.lowering import refusing
+from npuflow.execute.running_errors import error_program
+from npuflow.execute.widen import holds_floats, widened
 
-NORMWISE_FACTOR = 64.0
-_CONTROL_FLOW = ("scf.", "cf.", "affine.", "func.call")
-_TO_INTEGER = ("arith.fptosi", "arith.fptoui")
-_EXACT_FUNCTIONS = frozenset(
-    f"math.{name}" for name in "absf ceil copysign floor fma round roundeven sqrt trunc".split()
-)
+# What an operation in 64 bits counts as.
+WIDE_ROUNDOFF = 2.0**-40
+# By how much more than the input's own execution others may be off, and how near wide ones are to each other.
+_OBSERVED_TIMES, _OBSERVED_WIDE = 16.0, 2.0**-32
+# An element is worth checking where its bound is below this share of it, or of the whole result's size.
+_MEANINGFUL = 0.5
 
 
 class BoundKind(Enum):
@@ -48,105 +40,119 @@ class BoundKind(Enum):
 
     EXACT = "exact"
     DERIVED = "derived"
-    NORMWISE = "normwise"
+    OBSERVED = "observed"
 
 
 @dataclass(frozen=True)
 class Bound:
-    """What one result may differ by: absolutely per element, and `relative` to the result's largest value.
-
-    `last_rounding` is the unit roundoff of a conversion that ends the computation.
-    """
+    """What the elements of one result may differ by; None for nothing. `reason` says why it is only observed."""
 
     kind: BoundKind
-    absolute: npt.NDArray[np.float64] | None = None
-    relative: float = 0.0
-    last_rounding: float = 0.0
+    allowed: npt.NDArray[np.float64] | None = None
     reason: str = ""
 
-    def allowed(self, expected: Array) -> npt.NDArray[np.float64]:
-        """The allowed difference per element."""
-        magnitude = _finite_magnitude(expected)
-        allowed = np.full(expected.shape, self.relative * np.max(magnitude, initial=0.0) if self.relative else 0.0)
-        if self.absolute is not None:
-            allowed += self.absolute * (1.0 + self.last_rounding) + 2.02 * self.last_rounding * magnitude
-        return allowed
+    def checkable(self, expected: Array) -> npt.NDArray[np.bool_]:
+        """Where the bound says something: it is finite, and well below the size of what it is about."""
+        if self.allowed is None:
+            return np.ones(expected.shape, np.bool_)
+        size = np.abs(expected.astype(np.float64))
+        finite = size[np.isfinite(size)]
+        typical = float(np.sqrt(np.mean(finite**2))) if finite.size else 0.0
+        allowed = np.broadcast_to(self.allowed, expected.shape)
+        with np.errstate(invalid="ignore"):
+            return (allowed == 0) | (
+                allowed < _MEANINGFUL * np.maximum(np.where(np.isfinite(size), size, 0.0), typical)
+            )
 
 
 EXACT = Bound(BoundKind.EXACT)
-# Of what exp() is a 64-bit float, with a factor of two in hand.
-_LARGEST_EXPONENT = 350.0
 
 
-def bounds_of(module: ir.Operation, function: str, inputs: Sequence[Array]) -> list[Bound]:
-    """One bound per result of `function` in `module`, and per memref argument behind them, for these inputs."""
-    with refusing(module, function):
-        copy, flat = flatten(module, function)
-        signature = signature_of(flat)
-        has_floats = any(is_float(spec.element) for spec in (*signature.inputs, *signature.outputs))
-        to_integer = bool(ops_of(flat, *_TO_INTEGER)) and (has_floats or _varies(flat))
-        if not has_floats and not to_integer:
-            return [EXACT] * len(signature.observed)
-        problem = "memrefs" if any(signature.is_buffer) else _control_flow(flat)
-        roundoffs = [] if problem else result_roundoffs(flat)
-        problem = problem or make_majorant(flat)
-    worst = max((roundoff.total for roundoff in roundoffs), default=0.0)
-    if worst > _LARGEST_EXPONENT:
-        what = (
-            f"@{function} rounds so often that errors may grow by a factor of exp({worst:.0f}): nothing would be wrong"
-        )
-        raise NotExecutableError(fail(module, what, "sum in a wider type").diagnostics)
-    if problem is not None:
-        roundoffs = roundoffs or [_assumed_roundoff(spec.element) for spec in signature.observed]
-        kinds = zip(signature.observed, roundoffs, strict=True)
-        return [_normwise(spec.element, roundoff, to_integer, problem) for spec, roundoff in kinds]
-    sums = compile_function(copy.operation, function).run([_magnitude(array) for array in inputs]).results
-    terms = zip(signature.outputs, roundoffs, sums, strict=True)
-    return [_derived(spec.element, roundoff, total) for spec, roundoff, total in terms]
+@dataclass(frozen=True)
+class Evaluation:
+    """Results, and behind them memref arguments, with floats in 64 bits; `wide` is empty where there are no floats."""
+
+    expected: tuple[Array, ...]
+    narrow: tuple[Bound, ...]
+    wide: tuple[Bound, ...] = ()
 
 
-def _finite_magnitude(values: Array) -> npt.NDArray[np.float64]:
-    magnitude = np.abs(values.astype(np.float64))
-    return np.where(np.isfinite(magnitude), magnitude, 0.0)
+def evaluate(module: ir.Operation, signature: Signature, inputs: Sequence[Array]) -> Evaluation:
+    """What the function of that signature computes, by the JIT."""
+    with refusing(module, signature.name):
+        copy = clone_function(module, signature.name)
+        has_floats = holds_floats(function_of(copy, signature.name))
+    if not has_floats:
+        results = observed_arrays(signature, compile_function(module, signature.name).run(inputs))
+        return Evaluation(tuple(results), (EXACT,) * len(results))
+    if any(signature.is_buffer):
+        return _observed(module, signature, inputs, "memrefs")
+    try:
+        return _derived(module, signature, inputs)
+    except NoRuleError as error:
+        return _observed(module, signature, inputs, str(error))
 
 
-def _control_flow(function: ir.Operation) -> str | None:
-    return next((op.name for op in ops_of(function) if op.name.startswith(_CONTROL_FLOW)), None)
+def wide_inputs(inputs: Sequence[Array]) -> list[Array]:
+    """Inputs of a widened function: the same numbers."""
+    return [array.astype(np.float64) if is_float_array(array) else array for array in inputs]
 
 
-def _varies(function: ir.Operation) -> bool:
-    """Whether floats on the way are sums in any order, or functions that everybody approximates in a way of his own."""
-    approximated = (op for op in ops_of(function) if op.name.startswith("math.") and op.name not in _EXACT_FUNCTIONS)
-    sums = (op for op in ops_of(function, "linalg.generic") if "reduction" in str(op.attributes["iterator_types"]))
-    others = ops_of(function, "linalg.softmax")
-    return any(isinstance(element_type_of(op.results[0]), ir.FloatType) for op in (*approximated, *sums, *others))
+def is_float_array(array: Array) -> bool:
+    return array.dtype.kind not in "biu"
 
 
-def _assumed_roundoff(element: str) -> Roundoff:
-    return Roundoff(ASSUMED_STEPS * FLOAT_FORMATS[element].unit_roundoff if is_float(element) else 0.0)
+def observed_arrays(before: Signature, execution: Execution) -> list[Array]:
+    """Results, those that became arguments to write to included, and the memrefs that were arguments all along."""
+    count = len(before.inputs)
+    given = zip(execution.arguments[:count], before.is_buffer, strict=True)
+    buffers = [array for array, is_buffer in given if is_buffer]
+    return [*execution.results, *execution.arguments[count:], *buffers]
 
 
-def _magnitude(array: Array) -> Array:
-    return array if array.dtype.kind in "bi" else np.abs(array)
+def _derived(module: ir.Operation, signature: Signature, inputs: Sequence[Array]) -> Evaluation:
+    with refusing(module, signature.name):
+        program = error_program(module, signature.name)
+    executable = compile_function(program.module.operation, program.function)
+    given = wide_inputs(inputs)
+    narrow, wide = (
+        executable.run([*given, np.array(times), np.array(roundoff)]).results
+        for times, roundoff in ((1.0, 0.0), (0.0, WIDE_ROUNDOFF))
+    )
+    values = tuple(narrow[position] for position in _places(program.errors))
+    return Evaluation(values, _bounds(narrow, program.errors), _bounds(wide, program.errors))
 
 
-def _normwise(element: str, roundoff: Roundoff, to_integer: bool, reason: str) -> Bound:
-    if not is_float(element):
-        relative = 2.0 * math.expm1(roundoff.total)
-        return Bound(BoundKind.NORMWISE, np.ones(()), relative, reason=reason) if to_integer else EXACT
-    at_least = 4 * FLOAT_FORMATS[element].unit_roundoff
-    return Bound(
-        BoundKind.NORMWISE, relative=NORMWISE_FACTOR * math.expm1(max(roundoff.total, at_least)), reason=reason
+def _places(errors: Sequence[int | None]) -> list[int]:
+    """Where values stand among values and errors."""
+    taken = set(errors)
+    return [place for place in range(len(errors) + len(taken - {None})) if place not in taken]
+
+
+def _bounds(results: Sequence[Array], errors: Sequence[int | None]) -> tuple[Bound, ...]:
+    return tuple(
+        EXACT if place is None else Bound(BoundKind.DERIVED, results[place].astype(np.float64)) for place in errors
     )
 
 
-def _derived(element: str, roundoff: Roundoff, sums: Array) -> Bound:
-    if not is_float(element):
-        return EXACT
-    if not np.isfinite(sums.astype(np.float64)).all():
-        return _normwise(element, roundoff, to_integer=False, reason="sums that overflow")
-    known = FLOAT_FORMATS[element]
-    roundings = 1.0 + roundoff.total / known.unit_roundoff
-    scale = 2.0 * math.expm1(roundoff.from_inputs) * math.exp(1.01 * roundoff.total)
-    absolute = scale * sums.astype(np.float64) + 2.0 * roundings * known.smallest
-    return Bound(BoundKind.DERIVED, absolute, last_rounding=roundoff.last)
+def _observed(module: ir.Operation, signature: Signature, inputs: Sequence[Array], reason: str) -> Evaluation:
+    own = observed_arrays(signature, compile_function(module, signature.name).run(inputs))
+    with refusing(module, signature.name):
+        copy = widened(module, signature.name)
+    wide = observed_arrays(signature, compile_function(copy.operation, signature.name).run(wide_inputs(inputs)))
+    narrow_bounds, wide_bounds = [], []
+    for spec, mine, exact in zip(signature.observed, own, wide, strict=True):
+        size, error = _largest(exact), _largest(mine.astype(np.float64) - exact.astype(np.float64))
+        unit = FLOAT_FORMATS[spec.element].unit_roundoff if is_float(spec.element) else 0.0
+        narrow_bounds.append(_normwise(_OBSERVED_TIMES * error + 4 * unit * size, reason))
+        wide_bounds.append(_normwise(_OBSERVED_WIDE * size if unit else 0.0, reason))
+    return Evaluation(tuple(wide), tuple(narrow_bounds), tuple(wide_bounds))
+
+
+def _normwise(allowed: float, reason: str) -> Bound:
+    return Bound(BoundKind.OBSERVED, np.full((), allowed), reason) if allowed else EXACT
+
+
+def _largest(values: Array) -> float:
+    size = np.abs(values.astype(np.float64))
+    return float(np.max(size[np.isfinite(size)], initial=0.0))

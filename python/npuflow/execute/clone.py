@@ -5,8 +5,10 @@ from __future__ import annotations
 from npuflow.bindings import ir, passmanager
 from npuflow.core.passes import fail, ops_of
 from npuflow.execute.strip_npu import strip_npu
+from npuflow.frontend.generalize_operators import decompose_softmax
 
 _NOT_PROGRAM = ("transform.", "builtin.module")
+_GENERALIZE = "func.func(convert-elementwise-to-linalg),func.func(linalg-generalize-named-ops)"
 
 
 def clone_function(module: ir.Operation, name: str) -> ir.Module:
@@ -48,3 +50,9 @@ def run_passes(module: ir.Module, passes: str) -> None:
         manager = passmanager.PassManager.parse(f"builtin.module({passes})")
     manager.enable_verifier(False)
     manager.run(module.operation)
+
+
+def spell_out(module: ir.Module) -> None:
+    """Makes every named op a `linalg.generic` or several, whose bodies say what it computes."""
+    decompose_softmax(module.operation)
+    run_passes(module, _GENERALIZE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,7 +28,10 @@ class Mismatch:
 
 @dataclass(frozen=True)
 class Comparison:
-    """How two arrays compare; `allowed` is the bound at the element of the largest error."""
+    """How two arrays compare; `max_error` and `allowed` are those of the element that is nearest to its bound.
+
+    `unchecked` counts elements of which the bound says nothing: it reaches the results' size.
+    """
 
     kind: BoundKind
     max_error: float
@@ -35,37 +39,72 @@ class Comparison:
     wrong: int
     size: int
     first: Mismatch | None = None
+    unchecked: int = 0
 
     @property
     def ok(self) -> bool:
         return self.wrong == 0
 
+    @property
+    def share(self) -> float:
+        """How much of what is allowed the error takes."""
+        return self.max_error / self.allowed if self.allowed else self.max_error
+
+    @property
+    def is_blind(self) -> bool:
+        """Whether no element could be checked."""
+        return 0 < self.size == self.unchecked
+
     def __str__(self) -> str:
         if self.first is not None:
             return f"{self.wrong} of {self.size} elements are wrong, the first: {self.first}"
+        if self.is_blind:
+            return "not checked: the error that is allowed reaches the results' size"
         if self.kind is BoundKind.EXACT:
             return "bit-exact"
-        return f"max error {self.max_error:.3g} of {self.allowed:.3g} allowed ({self.kind.value})"
+        text = f"max error {self.max_error:.3g} of {self.allowed:.3g} allowed ({self.kind.value})"
+        return f"{text}, {self.unchecked} of {self.size} elements not checked" if self.unchecked else text
 
 
 def compare(got: Array, expected: Array, bound: Bound) -> Comparison:
-    """Compares element by element. NaN equals NaN, and infinities equal themselves."""
-    if got.shape != expected.shape or got.dtype != expected.dtype:
+    """Compares element by element, floats with 64-bit ones. NaN equals NaN, and infinities equal themselves."""
+    if got.shape != expected.shape or expected.dtype not in (got.dtype, np.float64):
         raise ValueError(f"{got.dtype}{got.shape} cannot be compared with {expected.dtype}{expected.shape}")
-    allowed = np.broadcast_to(bound.allowed(expected), expected.shape)
-    error = _errors(got, expected)
-    wrong = ~(error <= allowed)
-    first = _first_mismatch(got, expected, allowed, wrong)
-    if not error.size:
+    if not got.size:
         return Comparison(bound.kind, 0.0, 0.0, 0, 0)
-    worst = np.unravel_index(int(np.argmax(np.where(np.isnan(error), np.inf, error))), error.shape)
-    count = int(np.count_nonzero(wrong))
-    return Comparison(bound.kind, float(error[worst]), float(allowed[worst]), count, error.size, first)
+    allowed = np.zeros(got.shape) if bound.allowed is None else np.broadcast_to(bound.allowed, got.shape)
+    checkable = bound.checkable(expected)
+    error = _errors(got, expected)
+    wrong = checkable & ~(error <= allowed)
+    first = _first_mismatch(got, expected, allowed, wrong)
+    worst = _worst(error, allowed, checkable)
+    unchecked = int(got.size - np.count_nonzero(checkable))
+    return Comparison(
+        bound.kind, float(error[worst]), float(allowed[worst]), int(np.count_nonzero(wrong)), got.size, first, unchecked
+    )
+
+
+def worst_of(comparisons: Sequence[Comparison]) -> Comparison | None:
+    """The comparison to show: one that failed, else the one that takes the largest share of its bound."""
+    ranked = sorted(comparisons, key=lambda c: (c.ok, not c.is_blind, -c.share))
+    return ranked[0] if ranked else None
+
+
+def _worst(
+    error: npt.NDArray[np.float64], allowed: npt.NDArray[np.float64], checkable: npt.NDArray[np.bool_]
+) -> tuple[np.intp, ...]:
+    """The checked element that is nearest to its bound, or furthest beyond; of exact ones the furthest off."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = np.where(allowed > 0, error / allowed, np.where(error > 0, np.inf, 0.0))
+    share = np.where(np.isnan(share), np.inf, share)
+    share = np.where(checkable, share, -1.0)
+    most = share == np.max(share)
+    return np.unravel_index(int(np.argmax(np.where(most, np.nan_to_num(error, nan=np.inf), -1.0))), error.shape)
 
 
 def _errors(got: Array, expected: Array) -> npt.NDArray[np.float64]:
     """Absolute differences; NaN where only one of the two is a NaN."""
-    if got.dtype.kind in "bi":
+    if got.dtype.kind in "bi" and expected.dtype == got.dtype:
         # Differences of 64-bit integers need 65 bits; where they round in float64 they are far from 0.
         different = got != expected
         distance = np.abs(got.astype(np.float64) - expected.astype(np.float64))

@@ -4,11 +4,15 @@ Integers take their type's full range: two's complement wraps on both sides alik
 compared as well. Floats are uniform in [-1, 1): sums of products then stay far from overflow, and their rounding errors
 are of the size that the bounds of `compare` state. Where a function divides integers, none is zero or the smallest of
 its type, by which dividing is undefined. Functions that index with an argument need data of their own.
+
+Some programs make nothing of such data: logarithms of negative numbers, sums that all saturate. For these there are
+other `Draw`s, and `share_that_tells` says how much a result can tell.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import Enum
 
 import numpy as np
 
@@ -16,26 +20,51 @@ from npuflow.bindings import ir
 from npuflow.execute.arrays import Array, ArraySpec, is_float
 from npuflow.execute.guard_divisions import divides_integers
 
+# Results of so few elements may be equal by chance.
+_FEW = 8
 
-def random_array(spec: ArraySpec, seed: int, position: int = 0) -> Array:
+
+class Draw(Enum):
+    """What random numbers look like; those to be tried first come first."""
+
+    FULL = "full range"
+    POSITIVE = "positive"
+    SMALL = "small"
+    SMALL_POSITIVE = "small and positive"
+
+    @property
+    def is_positive(self) -> bool:
+        return self in (Draw.POSITIVE, Draw.SMALL_POSITIVE)
+
+    @property
+    def is_small(self) -> bool:
+        return self in (Draw.SMALL, Draw.SMALL_POSITIVE)
+
+
+def random_array(spec: ArraySpec, seed: int, position: int = 0, draw: Draw = Draw.FULL) -> Array:
     """The array that `seed` gives argument number `position`."""
     generator = np.random.default_rng([seed, position])
     if spec.element == "i1":
         return generator.integers(0, 2, spec.shape).astype(np.bool_)
     if is_float(spec.element):
-        return np.asarray(generator.uniform(-1.0, 1.0, spec.shape)).astype(spec.dtype)
+        low, high = (0.25, 1.0) if draw.is_positive else (-1.0, 1.0)
+        values = np.asarray(generator.uniform(low, high, spec.shape))
+        return (values / 16 if draw.is_small else values).astype(spec.dtype)
+    if draw is not Draw.FULL:
+        low, high = 0 if draw.is_positive else -8, 8 if draw.is_small else 64
+        return generator.integers(low, high, spec.shape).astype(spec.dtype)
     bytes_needed = int(np.prod(spec.shape, dtype=np.int64)) * spec.dtype.itemsize
     return np.frombuffer(generator.bytes(bytes_needed), spec.dtype).reshape(spec.shape).copy()
 
 
-def random_arrays(specs: Sequence[ArraySpec], seed: int) -> list[Array]:
+def random_arrays(specs: Sequence[ArraySpec], seed: int, draw: Draw = Draw.FULL) -> list[Array]:
     """One array per spec."""
-    return [random_array(spec, seed, position) for position, spec in enumerate(specs)]
+    return [random_array(spec, seed, position, draw) for position, spec in enumerate(specs)]
 
 
-def arrays_for(function: ir.Operation, specs: Sequence[ArraySpec], seed: int) -> list[Array]:
+def arrays_for(function: ir.Operation, specs: Sequence[ArraySpec], seed: int, draw: Draw = Draw.FULL) -> list[Array]:
     """One array per argument of a function; integers without zeros and the smallest number if it divides any."""
-    arrays = random_arrays(specs, seed)
+    arrays = random_arrays(specs, seed, draw)
     if not divides_integers(function):
         return arrays
     return [_divisible(array) if np.issubdtype(array.dtype, np.signedinteger) else array for array in arrays]
@@ -45,3 +74,14 @@ def _divisible(array: Array) -> Array:
     smallest = -(2 ** (8 * array.dtype.itemsize - 1))
     bad = (array == 0) | (array == smallest)
     return np.where(bad, np.asarray(1, array.dtype), array)
+
+
+def share_that_tells(result: Array) -> float:
+    """The share of a result's elements that are finite and not all the same: what a wrong program would change."""
+    if not result.size:
+        return 1.0
+    finite = np.isfinite(result.astype(np.float64))
+    if result.size < _FEW:
+        return float(np.mean(finite))
+    _, counts = np.unique(result[finite], return_counts=True)
+    return float((np.count_nonzero(finite) - np.max(counts, initial=0)) / result.size)

@@ -16,7 +16,7 @@ from npuflow.core.diagnostics import DiagnosticSink, location_of
 from npuflow.core.passes import fail, ops_of
 from npuflow.errors import Diagnostic, InputError, Severity
 from npuflow.execute.arrays import Signature, signature_of
-from npuflow.execute.clone import clone_function, function_of, run_passes
+from npuflow.execute.clone import clone_function, function_of, run_passes, spell_out
 from npuflow.execute.guard_divisions import guard_divisions
 from npuflow.execute.lower_movements import lower_movements
 from npuflow.execute.order_loops import order_loops
@@ -25,7 +25,6 @@ from npuflow.execute.poison import drop_deallocations, poison_buffers
 ENTRY = "npuflow_entry"
 
 _BUFFERIZE = (
-    "func.func(convert-elementwise-to-linalg),"
     "one-shot-bufferize{bufferize-function-boundaries=true allow-return-allocs-from-loops=true"
     " function-boundary-type-conversion=identity-layout-map unknown-type-conversion=identity-layout-map}"
 )
@@ -35,7 +34,6 @@ _DEALLOCATE = (
     "ownership-based-buffer-deallocation,canonicalize,buffer-deallocation-simplification,"
     "bufferization-lower-deallocations,convert-bufferization-to-memref"
 )
-_TO_GENERICS = "func.func(linalg-generalize-named-ops)"
 _TO_LOOPS = "convert-linalg-to-loops,scf-forall-to-for"
 _TO_LLVM = (
     "expand-strided-metadata,lower-affine,math-expand-ops{ops=rsqrt,clampf,fpowi,ctlz},arith-expand{include-bf16=true},"
@@ -65,6 +63,7 @@ def lower_to_llvm(module: ir.Operation, function: str, *, poison: bool) -> Lower
         copy = clone_function(module, function)
         _check_dialects(copy)
         signature_of(function_of(copy, function))
+        spell_out(copy)
         if _has_tensors(copy):
             run_passes(copy, _BUFFERIZE)
         signature = signature_of(function_of(copy, function))
@@ -78,7 +77,6 @@ def lower_to_llvm(module: ir.Operation, function: str, *, poison: bool) -> Lower
             run_passes(copy, _DEALLOCATE)
         # Deallocation clones buffers where it cannot see who owns them, which are copies again.
         lower_movements(copy)
-        run_passes(copy, _TO_GENERICS)
         order_loops(copy)
         run_passes(copy, _TO_LOOPS)
         guard_divisions(copy.operation)

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from npuflow.execute.arrays import FLOAT_FORMATS, Array, is_float
-from npuflow.execute.bounds import EXACT, Bound, BoundKind
+from npuflow.execute.bounds import EXACT, WIDE_ROUNDOFF, Bound, BoundKind
 from npuflow.execute.data import random_arrays
 from npuflow.execute.programs import SCALE_FLOAT, SCALE_INTEGER, SHIFT, MatmulProgram, Tail
 from npuflow.execute.verification import Judge, Reference
@@ -22,12 +22,13 @@ Number = TypeVar("Number", np.int64, np.float64)
 
 
 def numpy_reference(program: MatmulProgram, seed: int = 0) -> Reference:
-    """Random inputs and what numpy makes of them, with the bounds that `execute.bounds` would derive."""
+    """Random inputs and what numpy makes of them, with bounds as `execute.bounds` has them."""
     signature = program.signature
     inputs = random_arrays(signature.inputs, seed)
-    compute = _floats if is_float(program.types.accumulator) else _integers
-    result, bound = compute(program, inputs)
-    return Reference(signature, tuple(inputs), (result,), (bound,), Judge.NUMPY)
+    if not is_float(program.types.accumulator):
+        return Reference(signature, tuple(inputs), (_integers(program, inputs),), (EXACT,), Judge.NUMPY)
+    result, narrow, wide = _floats(program, inputs)
+    return Reference(signature, tuple(inputs), (result,), (narrow,), Judge.NUMPY, (wide,))
 
 
 def _operands(program: MatmulProgram, inputs: list[Array], kind: type[Number]) -> tuple[npt.NDArray[Number], ...]:
@@ -38,7 +39,7 @@ def _operands(program: MatmulProgram, inputs: list[Array], kind: type[Number]) -
     return lhs, rhs, init
 
 
-def _integers(program: MatmulProgram, inputs: list[Array]) -> tuple[Array, Bound]:
+def _integers(program: MatmulProgram, inputs: list[Array]) -> Array:
     """int64 wraps as i32 does, so cutting its upper half off gives what i32 holds."""
     lhs, rhs, init = _operands(program, inputs, np.int64)
     value = (np.matmul(lhs, rhs) + init).astype(np.int32)
@@ -51,10 +52,11 @@ def _integers(program: MatmulProgram, inputs: list[Array]) -> tuple[Array, Bound
             value = (value.astype(np.int64) * SCALE_INTEGER).astype(np.int32)
         else:
             value = (value >> SHIFT).astype(np.int8)
-    return value, EXACT
+    return value
 
 
-def _floats(program: MatmulProgram, inputs: list[Array]) -> tuple[Array, Bound]:
+def _floats(program: MatmulProgram, inputs: list[Array]) -> tuple[Array, Bound, Bound]:
+    """The result, and bounds that hold for every order of summation."""
     lhs, rhs, init = _operands(program, inputs, np.float64)
     value, size = np.matmul(lhs, rhs) + init, np.matmul(np.abs(lhs), np.abs(rhs)) + np.abs(init)
     roundings = program.k + 2
@@ -67,7 +69,8 @@ def _floats(program: MatmulProgram, inputs: list[Array]) -> tuple[Array, Bound]:
             value, size = value * SCALE_FLOAT, size * abs(SCALE_FLOAT)
         roundings += tail in (Tail.BIAS, Tail.SCALE)
     (spec,) = program.signature.outputs
-    accumulated = roundings * FLOAT_FORMATS[program.types.accumulator].unit_roundoff
-    last = FLOAT_FORMATS[spec.element].unit_roundoff if Tail.TRUNCATE in program.tails else 0.0
-    bound = Bound(BoundKind.DERIVED, 2.0 * math.expm1(accumulated) * size, last_rounding=last)
-    return value.astype(spec.dtype), bound
+    unit = FLOAT_FORMATS[program.types.accumulator].unit_roundoff
+    narrow, wide = (math.expm1(roundings * one) * size for one in (unit, WIDE_ROUNDOFF))
+    if Tail.TRUNCATE in program.tails:
+        narrow = narrow + FLOAT_FORMATS[spec.element].unit_roundoff * (np.abs(value) + narrow)
+    return value, Bound(BoundKind.DERIVED, narrow), Bound(BoundKind.DERIVED, wide)

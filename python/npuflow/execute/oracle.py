@@ -21,6 +21,11 @@ _PROGRAMS_KEPT = 256
 _FLAGS = ("--iree-llvmcpu-target-cpu=host", "--iree-input-type=none", "--iree-input-demote-f64-to-f32=false")
 _LINES_SHOWN = 6
 _NO_SCALARS = ("bf16", "f16")
+# Functions that it has for f64 as well as for f32.
+_WIDE_MATH = frozenset(
+    f"math.{name}"
+    for name in "absf ceil copysign exp exp2 expm1 floor fma log log1p round roundeven rsqrt sqrt trunc".split()
+)
 
 
 class Program(Protocol):
@@ -41,6 +46,12 @@ def run_iree(module: ir.Operation, signature: Signature, inputs: Sequence[Array]
         raise _refusal(module, f"IREE cannot run @{signature.name}: {what}") from error
     values = returned if isinstance(returned, (tuple, list)) else [returned] * len(signature.outputs)
     return [_to_numpy(value, spec) for value, spec in zip(values, signature.outputs, strict=True)]
+
+
+def runs_wide(module: ir.Operation, function: str) -> bool:
+    """Whether IREE has all functions that are used for floats of 64 bits."""
+    copy = clone_function(module, function)
+    return all(op.name in _WIDE_MATH for op in ops_of(copy.operation) if op.name.startswith("math."))
 
 
 def text_for_iree(module: ir.Operation, function: str, *, generalise: bool) -> str:

@@ -43,7 +43,7 @@ class PassCheck:
 
     @property
     def skipped(self) -> Check | None:
-        return next((c for c in self.checks if c.status is Status.SKIPPED), None)
+        return next((c for c in self.checks if c.status in (Status.SKIPPED, Status.UNCHECKED)), None)
 
 
 @dataclass(frozen=True)

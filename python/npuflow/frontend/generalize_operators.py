@@ -59,7 +59,7 @@ class GeneralizeOperators(Pass):
 
     def run(self, op: ir.Operation, context: PassContext) -> None:
         run_upstream(op, "convert-elementwise-to-linalg")
-        _decompose_softmax(op, context)
+        context.count("softmaxes decomposed", decompose_softmax(op))
         _lower_relayouts(op, context)
         _generalize_named(op, context)
         for generic in ops_of(op, "linalg.generic"):
@@ -69,17 +69,16 @@ class GeneralizeOperators(Pass):
             _free_output(generic)
 
 
-def _decompose_softmax(op: ir.Operation, context: PassContext) -> None:
-    """A softmax as a maximum, exponentials, a sum and quotients, each a linalg.generic."""
+def decompose_softmax(op: ir.Operation) -> int:
+    """Makes of each softmax a maximum, exponentials, a sum and quotients, linalg.generics; returns how many."""
     found = [softmax for softmax in ops_of(op, SOFTMAX) if softmax.results]
-    if not found:
-        return
-    apply_steps(
-        op,
-        f'%softmax = transform.structured.match ops{{["{SOFTMAX}"]}} in %op : ({_ANY}) -> {_ANY}\n'
-        f"%parts = transform.structured.decompose_interface %softmax : ({_ANY}) -> {_ANY}",
-    )
-    context.count("softmaxes decomposed", len(found))
+    if found:
+        apply_steps(
+            op,
+            f'%softmax = transform.structured.match ops{{["{SOFTMAX}"]}} in %op : ({_ANY}) -> {_ANY}\n'
+            f"%parts = transform.structured.decompose_interface %softmax : ({_ANY}) -> {_ANY}",
+        )
+    return len(found)
 
 
 def _lower_relayouts(op: ir.Operation, context: PassContext) -> None:

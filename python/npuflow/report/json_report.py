@@ -112,6 +112,9 @@ def _verified(verified: Verified) -> Json:
         "against": verified.against or None,
         "max_error": verified.max_error,
         "allowed_error": verified.allowed_error,
+        "wide_max_error": verified.wide_max_error,
+        "wide_allowed_error": verified.wide_allowed_error,
+        "unchecked_elements": verified.unchecked_elements,
         "message": verified.message,
         "hazards": list(verified.hazards),
     }

@@ -7,6 +7,7 @@ from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from npuflow.bindings import ir
 from npuflow.core.parsing import parse, parse_file
 from npuflow.core.passes import fail
 from npuflow.dialect.context import new_context
@@ -14,11 +15,11 @@ from npuflow.errors import Diagnostic, Severity, nearest, with_hint
 from npuflow.execute.arrays import ArraySpec, Signature, functions_of, signature_of
 from npuflow.execute.data import arrays_for
 from npuflow.execute.lowering import NotExecutableError
-from npuflow.execute.verification import Judge, Reference, make_references
+from npuflow.execute.verification import Judge, Reference, judged, make_reference
 from npuflow.simulate.compiled import CompiledFunction, execute_function
 from npuflow.simulate.handover import moved_bytes
-from npuflow.simulate.sequence import CompiledSequence, execute_sequence
-from npuflow.simulate.verify_function import Verified, judge, judge_alone, judge_sequence
+from npuflow.simulate.sequence import CompiledSequence
+from npuflow.simulate.verify_function import Verified, confirmed, judge_alone, verify_function
 
 # A functional run takes about two seconds per 2^30 multiply-accumulates.
 VERIFIED_MACS = 1 << 28
@@ -54,7 +55,7 @@ class Subject:
 
 @dataclass
 class Checks:
-    """Checks of several functions; references are computed on `pool` from the first moment on.
+    """Checks of several functions; references are computed on `pool`, a single thread, from the first moment on.
 
     `verify` left out: only what is small enough is executed. `on_step` is told what begins.
     """
@@ -65,12 +66,13 @@ class Checks:
     pool: Executor
     on_step: OnStep
     _references: Mapping[str, Future[Reference]] = field(init=False)
+    _judged: Mapping[str, Future[Reference]] = field(init=False)
 
     def __post_init__(self) -> None:
-        self._references = {
-            s.name: self.pool.submit(_reference, s.text, s.name, self.seed)
-            for s in self.subjects
-            if s.text is not None and self._skipped(s) is None
+        given = {s.name: s.text for s in self.subjects if s.text is not None and self._skipped(s) is None}
+        self._references = {name: self.pool.submit(_reference, text, name, self.seed) for name, text in given.items()}
+        self._judged = {
+            name: self.pool.submit(_judged, text, name, self._references[name]) for name, text in given.items()
         }
 
     def _skipped(self, subject: Subject) -> str | None:
@@ -79,41 +81,53 @@ class Checks:
         return subject.too_large()
 
     def of(self, subject: Subject) -> Verified:
-        """Executes a function while its reference may still be under way, and compares."""
+        """Executes a function on its reference's inputs while the judge may still be at work, and compares."""
         skipped = self._skipped(subject)
         if skipped is not None:
             return Verified.skipped(skipped)
-        self.on_step(f"executing @{subject.name}")
-        compiled = subject.compiled
-        if isinstance(compiled, CompiledSequence):
-            inputs = arrays_for(compiled.dividing_op, compiled.signature.inputs, self.seed)
-            in_parts = execute_sequence(compiled, inputs)
-            return self._compared(subject, lambda reference: judge_sequence(in_parts, reference))
-        execution = execute_function(compiled, arrays_for(compiled.op, compiled.signature.inputs, self.seed))
-        if subject.text is None:
-            return judge_alone(execution)
-        return self._compared(subject, lambda reference: judge(execution, reference))
-
-    def _compared(self, subject: Subject, judged: Callable[[Reference], Verified]) -> Verified:
-        """What is said of an execution once its reference is there."""
-        self.on_step(f"computing @{subject.name} with IREE")
         try:
-            return judged(self._references[subject.name].result())
+            return self._checked(subject)
         except NotExecutableError as error:
             if self.verify:
                 raise
             return Verified.skipped("; ".join(diagnostic.message for diagnostic in error.diagnostics))
 
+    def _checked(self, subject: Subject) -> Verified:
+        compiled = subject.compiled
+        if subject.text is None:
+            assert isinstance(compiled, CompiledFunction)
+            self.on_step(f"executing @{subject.name}")
+            return judge_alone(
+                execute_function(compiled, arrays_for(compiled.op, compiled.signature.inputs, self.seed))
+            )
+        self.on_step(f"computing what @{subject.name} computes in 64 bits")
+        reference = self._references[subject.name].result()
+        self.on_step(f"executing @{subject.name}")
+        found = verify_function(compiled, reference)
+        self.on_step(f"computing @{subject.name} with IREE")
+        return confirmed(found, self._judged[subject.name].result())
 
-def _reference(text: str, function: str, seed: int) -> Reference:
-    """What IREE computes; in a context of its own, since it runs beside other work."""
+
+def _reference(text: str, name: str, seed: int) -> Reference:
+    """What a function computes by its own execution; in a context of its own, since it runs beside other work."""
+    module, function = _function(text, name)
+    return make_reference(module.operation, function, seed)
+
+
+def _judged(text: str, name: str, reference: Future[Reference]) -> Reference:
+    """The same as IREE sees it."""
+    module, _ = _function(text, name)
     try:
-        (reference,) = make_references(parse(text, new_context()).operation, function, seed, Judge.IREE)
+        return judged(module.operation, reference.result(), Judge.IREE)
     except ImportError as error:
         hint = "pip install iree-base-compiler iree-base-runtime"
-        message = with_hint(f"@{function} cannot be compared with IREE: {error}", hint)
+        message = with_hint(f"@{name} cannot be compared with IREE: {error}", hint)
         raise NotExecutableError(Diagnostic(Severity.ERROR, message)) from error
-    return reference
+
+
+def _function(text: str, name: str) -> tuple[ir.Module, ir.Operation]:
+    module = parse(text, new_context())
+    return module, next(op for op in functions_of(module.operation) if str(op.opview.name.value) == name)
 
 
 def reference_text(path: Path, schedules: Sequence[Signature]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from npuflow.bindings import ir
@@ -42,10 +42,21 @@ class SequenceExecution:
 def execute_sequence(sequence: CompiledSequence, inputs: Sequence[Array]) -> SequenceExecution:
     """Runs the parts in order through the simulated array; what one leaves in DRAM is what others find there."""
     check_inputs(sequence.signature, inputs)
+    executions: list[tuple[str, Execution]] = []
+
+    def run(name: str, given: Sequence[Array]) -> Sequence[Array]:
+        executions.append((name, execute_function(sequence.parts[name], given)))
+        return executions[-1][1].outputs
+
+    return SequenceExecution(run_calls(sequence.calls, inputs, run), tuple(executions))
+
+
+def run_calls(
+    calls: CallList, inputs: Sequence[Array], run: Callable[[str, Sequence[Array]], Sequence[Array]]
+) -> tuple[Array, ...]:
+    """What a list of calls returns, each of which `run` does."""
     values: dict[int, Array] = dict(enumerate(inputs))
-    executions = []
-    for call in sequence.calls.calls:
-        execution = execute_function(sequence.parts[call.name], [values[number] for number in call.inputs])
-        values.update(zip(call.outputs, execution.outputs, strict=True))
-        executions.append((call.name, execution))
-    return SequenceExecution(tuple(values[number] for number in sequence.calls.returned), tuple(executions))
+    for call in calls.calls:
+        outputs = run(call.name, [values[number] for number in call.inputs])
+        values.update(zip(call.outputs, outputs, strict=True))
+    return tuple(values[number] for number in calls.returned)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from npuflow.execute.arrays import Array
-from npuflow.execute.compare import Comparison, compare
-from npuflow.execute.verification import Reference, Status
+from npuflow.execute.bounds import wide_inputs
+from npuflow.execute.compare import Comparison, worst_of
+from npuflow.execute.verification import Outcome, Reference, Status, compare_all
+from npuflow.execute.widen import NoWiderFormError
 from npuflow.simulate.compiled import CompiledFunction, Execution, execute_function
+from npuflow.simulate.execute_wide import execute_wide
 from npuflow.simulate.program import Program
 from npuflow.simulate.results import Hazard, HazardKind, Results
-from npuflow.simulate.sequence import SequenceExecution
+from npuflow.simulate.sequence import CompiledSequence, execute_sequence
 from npuflow.simulate.walk import sends
 
 
@@ -19,7 +22,8 @@ from npuflow.simulate.walk import sends
 class Verified:
     """How a function's results compare; `message` says what is wrong or why nothing was compared.
 
-    Results may be right by luck where the schedule has hazards: `is_close` is about the numbers alone.
+    Errors are those of the element nearest to its bound, `wide` ones with all floats in 64 bits. Results may be right
+    by luck where the schedule has hazards: `is_close` is about the numbers alone.
     """
 
     status: Status
@@ -29,46 +33,73 @@ class Verified:
     message: str = ""
     hazards: tuple[str, ...] = ()
     is_close: bool = True
+    wide_max_error: float | None = None
+    wide_allowed_error: float | None = None
+    unchecked_elements: int = 0
 
     @staticmethod
     def skipped(reason: str) -> Verified:
         return Verified(Status.SKIPPED, message=reason)
 
 
-def verify_function(function: CompiledFunction, reference: Reference) -> Verified:
-    """Executes the function on the reference's inputs; wrong results and races are data, not exceptions."""
-    return judge(execute_function(function, reference.inputs), reference)
+def verify_function(function: CompiledFunction | CompiledSequence, reference: Reference) -> Verified:
+    """Executes a function, or its parts, on the reference's inputs; wrong results and races are data, not exceptions.
+
+    Hazards of parts say whose they are.
+    """
+    if isinstance(function, CompiledFunction):
+        execution = execute_function(function, reference.inputs)
+        outputs, hazards = execution.outputs, _hazards(execution)
+    else:
+        in_parts = execute_sequence(function, reference.inputs)
+        outputs = in_parts.outputs
+        hazards = tuple(f"@{name}: {hazard}" for name, one in in_parts.executions for hazard in _hazards(one))
+    return _judged(outputs, _wide_outputs(function, reference), hazards, reference)
 
 
-def judge(execution: Execution, reference: Reference) -> Verified:
-    """An execution on the reference's inputs, compared with what the reference says."""
-    return _judged(execution.outputs, _hazards(execution), reference)
-
-
-def judge_sequence(execution: SequenceExecution, reference: Reference) -> Verified:
-    """The same of an execution part by part; hazards say whose they are."""
-    found = (f"@{name}: {hazard}" for name, one in execution.executions for hazard in _hazards(one))
-    return _judged(execution.outputs, tuple(found), reference)
+def _wide_outputs(function: CompiledFunction | CompiledSequence, reference: Reference) -> tuple[Array, ...] | None:
+    """Results in 64 bits, if that is a run of its own and there is one."""
+    if not reference.has_floats:
+        return None
+    try:
+        return execute_wide(function, wide_inputs(reference.inputs))
+    except NoWiderFormError:
+        return None
 
 
 def _hazards(execution: Execution) -> tuple[str, ...]:
     return tuple(str(hazard) for hazard in faults(execution.results))
 
 
-def _judged(outputs: Sequence[Array], hazards: tuple[str, ...], reference: Reference) -> Verified:
-    pairs = zip(outputs, reference.expected, reference.bounds, strict=True)
-    comparisons = [compare(got, expected, bound) for got, expected, bound in pairs]
-    worst = min(comparisons, key=_goodness)
-    is_close = all(comparison.ok for comparison in comparisons)
+def _judged(
+    outputs: Sequence[Array], wide: Sequence[Array] | None, hazards: tuple[str, ...], reference: Reference
+) -> Verified:
+    narrow = compare_all(outputs, reference, reference.bounds)
+    outcome = Outcome(narrow, compare_all(wide, reference, reference.wide_bounds) if wide is not None else ())
+    is_close = outcome.status is not Status.WRONG
     return Verified(
-        Status.OK if is_close and not hazards else Status.WRONG,
+        outcome.status if is_close and not hazards else Status.WRONG,
         reference.judge.value,
-        worst.max_error,
-        worst.allowed,
-        str(worst),
+        *_shown(outcome.narrow),
+        str(outcome),
         hazards,
         is_close,
+        *_shown(outcome.wide),
+        sum(comparison.unchecked for comparison in outcome.narrow),
     )
+
+
+def _shown(comparisons: Sequence[Comparison]) -> tuple[float | None, float | None]:
+    """The error and bound to show; none where nothing could be checked."""
+    worst = worst_of(comparisons)
+    return (None, None) if worst is None or worst.is_blind else (worst.max_error, worst.allowed)
+
+
+def confirmed(verified: Verified, reference: Reference) -> Verified:
+    """What was found against a reference, once the judge has said what he thinks of that reference."""
+    if reference.dispute:
+        return replace(verified, status=Status.WRONG, message=reference.dispute, is_close=False)
+    return replace(verified, against=reference.judge.value)
 
 
 def judge_alone(execution: Execution) -> Verified:
@@ -78,11 +109,6 @@ def judge_alone(execution: Execution) -> Verified:
         return Verified(Status.WRONG, message="compared with nothing", hazards=hazards)
     checked = "no deadlock, no race, nothing read unwritten, nothing lost"
     return Verified(Status.EXECUTED, message=f"{checked}; its results are compared with nothing")
-
-
-def _goodness(comparison: Comparison) -> tuple[bool, float]:
-    share = comparison.max_error / comparison.allowed if comparison.allowed else comparison.max_error
-    return comparison.ok, -share
 
 
 def faults(results: Results) -> list[Hazard]:

@@ -180,9 +180,9 @@ def _json_checks(made: PassCheck) -> list[dict[str, object]]:
             "function": check.function,
             "status": check.status.value,
             "message": str(check),
-            "max_error": _number(check.worst.max_error) if check.worst else None,
-            "allowed_error": _number(check.worst.allowed) if check.worst else None,
-            "bound": check.worst.kind.value if check.worst else None,
+            "max_error": _number(check.outcome.worst.max_error) if check.outcome.worst else None,
+            "allowed_error": _number(check.outcome.worst.allowed) if check.outcome.worst else None,
+            "bound": check.outcome.worst.kind.value if check.outcome.worst else None,
             "wrong_elements": sum(c.wrong for c in check.comparisons),
             "seconds": round(check.seconds, 6),
         }
