@@ -96,10 +96,9 @@ def _worst(
     """The checked element that is nearest to its bound, or furthest beyond; of exact ones the furthest off."""
     with np.errstate(divide="ignore", invalid="ignore"):
         share = np.where(allowed > 0, error / allowed, np.where(error > 0, np.inf, 0.0))
-    share = np.where(np.isnan(share), np.inf, share)
-    share = np.where(checkable, share, -1.0)
-    most = share == np.max(share)
-    return np.unravel_index(int(np.argmax(np.where(most, np.nan_to_num(error, nan=np.inf), -1.0))), error.shape)
+    share = np.where(checkable, np.where(np.isnan(share), np.inf, share), -1.0)
+    size = np.nan_to_num(error, nan=np.inf) + np.where(checkable, allowed, 0.0)  # which decides between equal shares
+    return np.unravel_index(int(np.argmax(np.where(share == np.max(share), size, -1.0))), error.shape)
 
 
 def _errors(got: Array, expected: Array) -> npt.NDArray[np.float64]:
