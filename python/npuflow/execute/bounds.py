@@ -56,13 +56,11 @@ class Bound:
         if self.allowed is None:
             return np.ones(expected.shape, np.bool_)
         size = np.abs(expected.astype(np.float64))
-        finite = size[np.isfinite(size)]
-        typical = float(np.sqrt(np.mean(finite**2))) if finite.size else 0.0
+        is_number = np.isfinite(size)
+        typical = float(np.sqrt(np.mean(size[is_number] ** 2))) if is_number.any() else 0.0
         allowed = np.broadcast_to(self.allowed, expected.shape)
-        with np.errstate(invalid="ignore"):
-            return (allowed == 0) | (
-                allowed < _MEANINGFUL * np.maximum(np.where(np.isfinite(size), size, 0.0), typical)
-            )
+        meaningful = (allowed == 0) | (allowed < _MEANINGFUL * np.maximum(np.where(is_number, size, 0.0), typical))
+        return np.where(is_number, meaningful, np.isfinite(allowed))
 
 
 EXACT = Bound(BoundKind.EXACT)
