@@ -1,0 +1,1 @@
+"""What tests the tests: programs broken on purpose, and whether verification notices."""
