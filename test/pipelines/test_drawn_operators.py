@@ -6,34 +6,21 @@ The profile `nightly` (environment variable NPUFLOW_TEST_PROFILE) draws thousand
 from __future__ import annotations
 
 import os
-import re
 
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 from operator_cases import DEVICES, FAMILIES, Case, cases, reference_of, run
+from refusals import is_honest
 
 import npuflow
 from npuflow.execute.operators import OperatorProgram, families
-from npuflow.execute.verification import Reference, Status
+from npuflow.execute.verification import Status
 from npuflow.target import load_device
 
 NIGHTLY = os.environ.get("NPUFLOW_TEST_PROFILE") == "nightly"
 EXAMPLES = int(os.environ.get("NPUFLOW_TEST_EXAMPLES", "400")) if NIGHTLY else 3
 COMMON = {"deadline": None, "suppress_health_check": list(HealthCheck), "derandomize": not NIGHTLY}
-
-# What may be refused: what doesn't fit a memory, with the numbers that say so.
-CAPACITY = re.compile(r"needs (?:at least )?(\d+) bytes.* has (\d+)")
-
-
-def is_honest(refusal: str, reference: Reference) -> bool:
-    """Whether a refusal has the numbers that say why, or there is nothing to compute: an input is handed back."""
-    if "computes nothing" in refusal:
-        return np.array_equal(reference.expected[0].ravel(), reference.inputs[0].ravel())
-    numbers = CAPACITY.search(refusal)
-    return numbers is not None and int(numbers[1]) > int(numbers[2])
-
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__)
 def test_drawn_operators_compute_what_iree_computes(family: type[OperatorProgram]) -> None:

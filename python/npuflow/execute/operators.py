@@ -84,7 +84,7 @@ def print_value(value: object) -> str:
         return str(value)
     if all(isinstance(item, int) for item in value):
         return "x".join(map(str, value))
-    if all(isinstance(item, tuple) and isinstance(item[0], str) for item in value if item != ()):
+    if all(isinstance(item, tuple) and item and isinstance(item[0], str) for item in value):
         return ",".join(f"{item[0]}={item[1]}" for item in value)
     return "+".join(print_value(item) for item in value)
 
