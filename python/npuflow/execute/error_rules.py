@@ -152,10 +152,10 @@ class Rules:
     def rounded(self, op: ir.Operation, value: ir.Value, error: ir.Value, constant: bool) -> ir.Value:
         """An error with what rounding the result adds, infinite where its type overflows."""
         known = _format(op)
-        own = known.unit_roundoff
+        own = _TIMES * known.unit_roundoff
+        unit = number(own) if constant else self.unit(own)
         if op.name.startswith("math.") and op.name not in _ROUNDED_MATH:
-            own += _APPROXIMATION
-        unit = number(_TIMES * own) if constant else self.unit(_TIMES * own)
+            unit = add(unit, mul(self.narrow, number(_TIMES * _APPROXIMATION)))
         reach = add(magnitude(value), error)
         total = add(error, add(mul(unit, reach), mul(self.narrow, number(known.smallest))))
         return self.overflowing(known.largest, reach, total)

@@ -44,10 +44,15 @@ class Mutator:
 
 
 def _yields_numbers(op: ir.Operation) -> bool:
-    if op.name != "linalg.yield" or not op.operands or op.parent.operation.name != "linalg.generic":
+    if op.name != "linalg.yield" or not op.operands or not _reads_tensors(op.parent.operation):
         return False
     kind = op.operands[0].type
     return isinstance(kind, ir.FloatType) or (isinstance(kind, ir.IntegerType) and kind.width > 1)
+
+
+def _reads_tensors(op: ir.Operation) -> bool:
+    """A linalg.generic that isn't a fill: those of zeros stay what they are whatever they are multiplied with."""
+    return op.name == "linalg.generic" and isinstance(op.operands[0].type, ir.ShapedType) and len(op.operands) > 1
 
 
 def _yield_times(factor: float, shift: Callable[[ir.Value], ir.Value]) -> Callable[[ir.Operation], None]:
