@@ -47,10 +47,10 @@ def copy(source: BufferInfo, offset: Affine, target: BufferInfo, limit: Affine |
     return Transfer(End(source, offset), End(target, Affine()), (dimension,), limit is not None, None)
 
 
-def step(offset: Affine, limit: Affine | None = None, width: int = TILE) -> list[Statement]:
+def step(offset: Affine, limit: Affine | None = None, width: int = TILE, code: str = "multiply") -> list[Statement]:
     """One step of K: a tile to L2, on to L1, and a kernel on it."""
     outer, inner = buffer("outer", L2, width), buffer("inner", L1, width)
-    multiply = Kernel(0, "matmul", (inner,), (SUM,), None)
+    multiply = Kernel(0, "matmul", code, (inner,), (SUM,), None)
     moves = (copy(A, offset, outer, limit), copy(outer, Affine(), inner))
     return [Allocate(outer), moves[0], Allocate(inner), moves[1], multiply]
 
@@ -63,8 +63,8 @@ def loop(counter: str, trips: int, first: int = 0) -> Loop:
     return Loop(counter, trips, step(Affine.counter(counter, TILE, first * TILE)))
 
 
-def fill() -> Kernel:
-    return Kernel(1, "fill", (), (SUM,), None)
+def fill(value: int = 0) -> Kernel:
+    return Kernel(1, "fill", f"fill {value}", (), (SUM,), None)
 
 
 def rerolled(*statements: Statement) -> list[Statement]:
@@ -84,7 +84,7 @@ def unrolled(body: list[Statement], values: Mapping[str, int] | None = None) -> 
             extents = [_reached(dimension, known) for dimension in statement.dimensions]
             yield ("transfer", *((end.buffer.name, _value(end.offset, known)) for end in ends), extents)
         elif isinstance(statement, Kernel):
-            yield statement.kind, [b.name for b in statement.reads], [b.name for b in statement.writes]
+            yield statement.code, [b.name for b in statement.reads], [b.name for b in statement.writes]
 
 
 def _value(total: Affine, values: Mapping[str, int]) -> int:
@@ -203,15 +203,30 @@ def test_loops_over_the_grid_take_nothing_in() -> None:
     kept(*step(at(0)), grid, *step(at(4)))
 
 
+def test_a_step_of_another_kernel_is_none_of_the_loop() -> None:
+    kept(*step(at(0), code="subtract"), loop("i", 3, 1))
+    kept(loop("i", 3, 0), *step(at(3), code="subtract"))
+    kept(*step(at(0)), *step(at(1), code="subtract"))
+
+
+def test_loops_that_fill_with_other_values_stay() -> None:
+    kept(*step(at(0)), fill(1), Loop("i", 3, [fill(0), *step(Affine.counter("i", TILE, TILE))]))
+
+
+def test_a_fill_comes_before_nothing_that_uses_what_it_fills() -> None:
+    kept(*step(at(0)), fill(), loop("i", 3, 1))
+    kept(*step(at(0)), fill(), *step(at(1)))
+
+
 def test_other_work_between_steps_keeps_them_apart() -> None:
-    other = Kernel(2, "elementwise", (SUM,), (SUM,), None)
+    other = Kernel(2, "elementwise", "other", (SUM,), (SUM,), None)
     kept(*step(at(0)), other, loop("i", 3, 1))
 
 
 def test_a_step_that_shares_its_buffer_with_what_follows_stays() -> None:
     """The buffer of the first step is read again: it is no buffer of the loop's."""
     first = step(at(0))
-    again = Kernel(3, "elementwise", (first[2].buffer,), (SUM,), None)  # type: ignore[union-attr]
+    again = Kernel(3, "elementwise", "other", (first[2].buffer,), (SUM,), None)  # type: ignore[union-attr]
     body = rerolled(*first, again, *step(at(1)))
     assert loops_in(body) == []
 
@@ -219,7 +234,7 @@ def test_a_step_that_shares_its_buffer_with_what_follows_stays() -> None:
 @pytest.mark.parametrize("before", [True, False])
 def test_a_buffer_that_others_use_as_well_stays_allocated(before: bool) -> None:
     peeled = step(at(0)) if before else step(at(4))
-    again = Kernel(3, "elementwise", (peeled[2].buffer,), (SUM,), None)  # type: ignore[union-attr]
+    again = Kernel(3, "elementwise", "other", (peeled[2].buffer,), (SUM,), None)  # type: ignore[union-attr]
     ends = [*peeled, loop("i", 3, 1), again] if before else [loop("i", 3, 1), *peeled, again]
     body = rerolled(*ends)
     allocated = {s.buffer for s, _ in walk(body) if isinstance(s, Allocate)}
@@ -231,19 +246,28 @@ def test_a_buffer_that_others_use_as_well_stays_allocated(before: bool) -> None:
 
 
 @given(
-    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 6), st.sampled_from([TILE, 2 * TILE])), max_size=4),
-    st.booleans(),
+    st.lists(
+        st.tuples(
+            st.integers(0, 3),
+            st.integers(0, 6),
+            st.sampled_from([TILE, 2 * TILE]),
+            st.sampled_from(["multiply", "subtract"]),
+            st.booleans(),
+        ),
+        max_size=4,
+    ),
 )
-def test_the_same_work_is_done_in_the_same_order(parts: list[tuple[int, int, int]], filled: bool) -> None:
-    statements: list[Statement] = [fill()] if filled else []
+def test_the_same_work_is_done_in_the_same_order(parts: list[tuple[int, int, int, str, bool]]) -> None:
+    statements: list[Statement] = []
     turn = 0
-    for number, (trips, ahead, width) in enumerate(parts):
+    for number, (trips, ahead, width, code, filled) in enumerate(parts):
         turn += ahead // 3  # mostly right behind what was before
         name = f"i{number}"
+        statements += [fill()] if filled else []
         if trips == 0:
-            statements += step(at(turn), width=width)
+            statements += step(at(turn), width=width, code=code)
         else:
-            statements.append(Loop(name, trips, step(Affine.counter(name, TILE, turn * TILE), width=width)))
+            statements.append(Loop(name, trips, step(Affine.counter(name, TILE, turn * TILE), width=width, code=code)))
         turn += max(trips, 1)
     expected = list(unrolled(deepcopy(statements)))
     assert list(unrolled(rerolled(*statements))) == expected

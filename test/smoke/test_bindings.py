@@ -221,6 +221,8 @@ def test_types_and_attributes_are_inspectable(context: ir.Context) -> None:
         assert int(ir.IntegerAttr(fields["rows"])) == 4
         assert ir.StringAttr(fields["name"]).value == "x"
         assert list(ir.DenseI64ArrayAttr(ir.Attribute.parse("array<i64: 1, 2>"))) == [1, 2]
+        module = parse("module attributes {a.b = 1 : i64} {}", context).operation
+        assert [(name, str(value)) for name, value in module.attributes.items()] == [("a.b", "1 : i64")]
 
 
 def test_execution_engine_runs_a_function_on_numpy_memory(context: ir.Context) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import npuflow
+from npuflow.bindings import ir
 from npuflow.errors import InputError, NpuflowError, UsageError
 from npuflow.execute.verification import Status
 
@@ -116,6 +117,13 @@ def test_functions_and_schedules_of_one_file_are_each_reported() -> None:
     assert alone.verified.status is Status.EXECUTED
     assert alone.cycles == report.functions[1].cycles == 1184
     assert compiled.run(verify=False).functions[1].verified.status is Status.SKIPPED
+
+
+def test_a_module_of_both_may_have_attributes() -> None:
+    module = npuflow.parse(f"{OTHER}\n{SCHEDULE}", npuflow.new_context())
+    module.operation.attributes["my.note"] = ir.UnitAttr.get(module.context)
+    compiled = npuflow.compile(module, device="toy")
+    assert [f.name for f in compiled.functions] == ["compiled", "matmul"]
 
 
 def test_all_outputs_are_written_for_a_schedule(tmp_path: Path) -> None:

@@ -99,8 +99,8 @@ def kernel_kind(op: ir.Operation) -> str:
     return "reduction" if any("reduction" in str(kind) for kind in op.attributes["iterator_types"]) else "elementwise"
 
 
-def read_kernel(op: ir.Operation, key: int, buffer_of: Callable[[ir.Value], BufferInfo]) -> Kernel:
-    """The op as a kernel, which works on whole buffers in L1."""
+def read_kernel(op: ir.Operation, key: int, code: str, buffer_of: Callable[[ir.Value], BufferInfo]) -> Kernel:
+    """The op as a kernel, which works on whole buffers in L1; `code` is what it computes (see `kernel_code`)."""
     operands = kernel_operands(op)
     outside = [buffer for buffer in map(buffer_of, operands.arguments) if buffer.space != L1]
     if outside:
@@ -109,7 +109,7 @@ def read_kernel(op: ir.Operation, key: int, buffer_of: Callable[[ir.Value], Buff
         what = f"{op.name} works on a part of a buffer whose place or size is not constant"
         raise fail(op, what, "copy the part to a buffer of its own")
     reads, writes = (tuple(map(buffer_of, side)) for side in (operands.reads, operands.writes))
-    return Kernel(key, kernel_kind(op), reads, writes, location_of(op))
+    return Kernel(key, kernel_kind(op), code, reads, writes, location_of(op))
 
 
 def is_zero(value: ir.Value) -> bool:

@@ -108,13 +108,14 @@ class Transfer:
 
 @dataclass(frozen=True)
 class Kernel:
-    """Work of a core on L1 buffers; `key` finds its op again.
+    """Work of a core on L1 buffers; `key` finds its op again, and kernels of equal `code` compute the same.
 
     Its function takes `reads`, then those of `writes` that it doesn't read.
     """
 
     key: int
     kind: str
+    code: str = field(repr=False)
     reads: tuple[BufferInfo, ...]
     writes: tuple[BufferInfo, ...]
     location: SourceLocation | None

@@ -10,6 +10,7 @@ from npuflow.core.diagnostics import location_of
 from npuflow.core.passes import fail
 from npuflow.schedule.affine import Affine
 from npuflow.schedule.indices import Bounds, evaluate_affine
+from npuflow.schedule.kernel_code import kernel_code
 from npuflow.schedule.kernel_operands import is_zero, read_kernel
 from npuflow.schedule.nest import COLUMN, L1, L3, ROW, Allocate, BufferInfo, Loop, Nest, Statement
 from npuflow.schedule.read_movements import is_movement, read_copy, read_gather, read_pack, read_transpose, read_unpack
@@ -204,7 +205,7 @@ class NestReader:
         self._kernel(op, body)
 
     def _kernel(self, op: ir.Operation, body: list[Statement]) -> None:
-        body.append(read_kernel(op, len(self.kernels), lambda value: self._views[value].buffer))
+        body.append(read_kernel(op, len(self.kernels), kernel_code(op), lambda value: self._views[value].buffer))
         self.kernels.append(op)
 
 

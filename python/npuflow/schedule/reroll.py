@@ -1,7 +1,8 @@
 """Peeled steps back into their loop: a transfer that peeling duplicated is one logical transfer. Pure.
 
 Peeling leaves `step(0); for i: step(i + 1); step(last)`, and short loops leave just `step(0); step(1)`. Both become one
-loop again, with one set of buffers. Fills between the steps stay where they are, in front of the loop.
+loop again, with one set of buffers, if their kernels compute the same. Fills between the steps' statements come in front
+of the loop, where nothing that they come before uses what they fill.
 """
 
 from __future__ import annotations
@@ -74,7 +75,7 @@ def _same_one(left: Statement, right: Statement, names: _Renaming, fresh: set[Bu
         return (left.trips, left.grid) == (right.trips, right.grid) and _same(left.body, right.body, names, fresh)
     if isinstance(left, Kernel) and isinstance(right, Kernel):
         pairs = [*zip(left.reads, right.reads), *zip(left.writes, right.writes)]
-        return left.kind == right.kind and all(names.matches(a, b, fresh) for a, b in pairs)
+        return left.code == right.code and all(names.matches(a, b, fresh) for a, b in pairs)
     if isinstance(left, Transfer) and isinstance(right, Transfer):
         return _same_transfer(left, right, names, fresh)
     return False
@@ -105,6 +106,18 @@ def _is_fill(statement: Statement) -> bool:
     return isinstance(statement, Kernel) and statement.kind == "fill"
 
 
+def _may_fill_first(statements: list[Statement]) -> bool:
+    """Whether the fills among the statements can come in front of all others."""
+    used: set[BufferInfo] = set()
+    for statement in statements:
+        own = set(_used_in([statement]))
+        if not _is_fill(statement):
+            used |= own
+        elif own & used:
+            return False
+    return True
+
+
 def _absorb_neighbours(body: list[Statement]) -> bool:
     """Takes the step before, or behind, a loop into it."""
     for index, loop in enumerate(body):
@@ -112,7 +125,11 @@ def _absorb_neighbours(body: list[Statement]) -> bool:
             continue
         size = len(loop.body)
         before = [i for i in range(index) if not _is_fill(body[i])][-size:]
-        if len(before) == size and _is_step_of(loop, [body[i] for i in before], -1, body):
+        if (
+            len(before) == size
+            and _may_fill_first(body[before[0] : index])
+            and _is_step_of(loop, [body[i] for i in before], -1, body)
+        ):
             shifted = _shift(loop.body, loop.counter, -1)
             loop.body[:] = shifted
             loop.trips += 1
@@ -187,12 +204,12 @@ def _roll_pair(body: list[Statement], fresh_counters: Iterator[str]) -> bool:
             loop = Loop(_UNNAMED, 2, steps or [])
             if steps is None or not _is_step(loop, first, 0) or not _is_step(loop, second, 1):
                 continue
-            if not _is_closed([*first, *second], body):
+            together = body[start : rest[2 * size - 1] + 1]
+            if not _is_closed([*first, *second], body) or not _may_fill_first(together):
                 continue
             counter = next(fresh_counters)
             named = Loop(counter, 2, _map(steps, {_UNNAMED: Affine.counter(counter)}))
-            fills = [body[i] for i in range(start, rest[2 * size - 1]) if _is_fill(body[i])]
-            body[start : rest[2 * size - 1] + 1] = [*fills, named]
+            body[start : rest[2 * size - 1] + 1] = [*filter(_is_fill, together), named]
             return True
     return False
 

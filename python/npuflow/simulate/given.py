@@ -60,8 +60,8 @@ def take_apart(module: ir.Module) -> Given:
     names = [schedule_name(op) if op in schedules else str(op.opview.name.value) for op in ordered]
     with root.context, root.location:
         apart = ir.Module.create()
-    for named in root.attributes:
-        apart.operation.attributes[named.name] = named.attr
+    for name, value in root.attributes.items():
+        apart.operation.attributes[name] = value
     move(schedules, apart)
     return Given(tuple(names), module, apart)
 

@@ -44,7 +44,7 @@ def shape_of_bundle(bundle: Bundle) -> BundleShape:
             if is_init and producer(value, "linalg.fill", "tensor.empty") is not None:
                 continue
             is_read = is_init or any(True for _ in arguments[number].uses)
-            key = (hash(value), tuple((_in_space(bundle, dim), dim.extent(bundle.sizes)) for dim in dims))
+            key = (value, tuple((_in_space(bundle, dim), dim.extent(bundle.sizes)) for dim in dims))
             role = Role.INPUT if is_read else Role.LOCAL
             tensors.setdefault(key, _tensor(f"in{len(tensors)}", role, _unpadded(value), dims))
         for number, result in enumerate(op.results):

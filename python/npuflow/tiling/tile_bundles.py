@@ -152,7 +152,7 @@ class _Tiler:
                     continue
                 with self._outside(dims):
                     regions = tuple(self._region(dim, offsets) for dim in dims)
-                    key = (hash(value), tuple((region.start_key, region.extent) for region in regions))
+                    key = (value, tuple((region.start_key, region.extent) for region in regions))
                     if key not in made:
                         made[key] = block_region(value, regions)
                 found[index, number] = made[key]
