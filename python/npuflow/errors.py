@@ -62,6 +62,9 @@ class Diagnostic:
 
 SourceReader = Callable[[str], "Sequence[str] | None"]
 
+# Of longer lines, as of constants written out, a message quotes what is around its place.
+_QUOTED_COLUMNS = 240
+
 
 def render(diagnostic: Diagnostic, read_source: SourceReader | None = None) -> str:
     """The diagnostic as text, with its source line and a caret where `read_source` knows the file."""
@@ -69,12 +72,21 @@ def render(diagnostic: Diagnostic, read_source: SourceReader | None = None) -> s
     place = diagnostic.location
     text = _line_at(place, read_source) if place else None
     if place and text is not None:
-        lines.append(text)
-    if place and text is not None and place.column:
-        indent = "".join("\t" if c == "\t" else " " for c in text[: place.column - 1])
-        lines.append(indent + "^")
+        lines += _quoted(text, place.column)
     lines += [render(note, read_source) for note in diagnostic.notes]
     return "\n".join(lines)
+
+
+def _quoted(text: str, column: int) -> list[str]:
+    """A source line, and below it a caret where there is a column."""
+    if len(text) > _QUOTED_COLUMNS:
+        begin = max(0, column - 1 - _QUOTED_COLUMNS // 2)
+        left, right = "…" * (begin > 0), "…" * (begin + _QUOTED_COLUMNS < len(text))
+        text = f"{left}{text[begin : begin + _QUOTED_COLUMNS]}{right}"
+        column = column and column - begin + len(left)
+    if not column:
+        return [text]
+    return [text, "".join("\t" if c == "\t" else " " for c in text[: column - 1]) + "^"]
 
 
 def _line_at(place: SourceLocation, read_source: SourceReader | None) -> str | None:

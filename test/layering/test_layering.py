@@ -16,6 +16,7 @@ ROOMS = (
     "_native",
     "bindings",
     "errors",
+    "files",
     "target",
     "dialect",
     "core",

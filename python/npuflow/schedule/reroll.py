@@ -1,8 +1,8 @@
 """Peeled steps back into their loop: a transfer that peeling duplicated is one logical transfer. Pure.
 
 Peeling leaves `step(0); for i: step(i + 1); step(last)`, and short loops leave just `step(0); step(1)`. Both become one
-loop again, with one set of buffers, if their kernels compute the same. Fills between the steps' statements come in front
-of the loop, where nothing that they come before uses what they fill.
+loop again, with one set of buffers, if their kernels compute the same. Fills between the statements of steps come in
+front of the loop, unless what they come before uses what they fill.
 """
 
 from __future__ import annotations

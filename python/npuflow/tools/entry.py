@@ -6,9 +6,9 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 from npuflow.errors import Diagnostic, ExitCode, NpuflowError, Severity, UsageError, render, with_hint
+from npuflow.tools.messages import print_messages
 
 _FRAMES_SHOWN = 5
 _INTERRUPTED = 130  # what shells expect of a command that Ctrl-C ended
@@ -24,7 +24,7 @@ def run_command(name: str, action: Callable[[Sequence[str]], ExitCode], argument
             print(prefix + render(diagnostic), file=sys.stderr)
         return int(error.exit_code)
     except NpuflowError as error:
-        print("\n".join(render(d, source_lines) for d in error.diagnostics), file=sys.stderr)
+        print_messages(error.diagnostics)
         return int(error.exit_code)
     except BrokenPipeError:
         # Keeps the interpreter from complaining about a reader that has gone away.
@@ -37,11 +37,3 @@ def run_command(name: str, action: Callable[[Sequence[str]], ExitCode], argument
         text = with_hint(f"{name} itself failed: {type(error).__name__}: {error}", "please report this")
         print(Diagnostic(Severity.ERROR, text), file=sys.stderr)
         return int(ExitCode.BUG)
-
-
-def source_lines(file: str) -> Sequence[str] | None:
-    """The lines of a text file that a message is about; None where there is none."""
-    try:
-        return Path(file).read_text(encoding="utf-8").split("\n")
-    except (OSError, UnicodeDecodeError):
-        return None

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from io import BytesIO
-from pathlib import Path
 
 from npuflow.bindings import ir, irdl
 from npuflow.core.diagnostics import DiagnosticSink
@@ -14,10 +12,12 @@ from npuflow.core.parsing import parse, parse_file
 from npuflow.core.reproducer import RESOURCE, FailureWatch
 from npuflow.core.roundtrip import verify_roundtrip
 from npuflow.core.runner import Runner
+from npuflow.core.source_lines import source_lines
 from npuflow.core.sources import Chunk
 from npuflow.core.verify_diagnostics import DiagnosticVerifier
 from npuflow.dialect.context import new_context
-from npuflow.errors import Diagnostic, ExitCode, NpuflowError, render
+from npuflow.errors import Diagnostic, ExitCode, NpuflowError
+from npuflow.tools.messages import Messages
 from npuflow.tools.opt_crash import CrashReport
 from npuflow.tools.opt_plan import Plan
 
@@ -31,8 +31,10 @@ class ChunkRun:
     sink: DiagnosticSink = field(init=False)
     watch: FailureWatch = field(default_factory=FailureWatch, init=False)
     crash: CrashReport = field(init=False)
+    messages: Messages = field(init=False)
 
     def __post_init__(self) -> None:
+        self.messages = Messages(self._lines_of)
         self.crash = CrashReport(self.plan, self.report)
         on_add = self.report if self.plan.flags.verify_diagnostics is None else None
         self.sink = DiagnosticSink(
@@ -44,6 +46,12 @@ class ChunkRun:
 
     def process(self) -> tuple[ExitCode, bytes | None]:
         """The part's exit code and output; None where there is none."""
+        try:
+            return self._process()
+        finally:
+            self.messages.close()
+
+    def _process(self) -> tuple[ExitCode, bytes | None]:
         output, code = None, ExitCode.OK
         try:
             output = self._transform()
@@ -60,8 +68,8 @@ class ChunkRun:
         return self._verified(), output
 
     def report(self, diagnostic: Diagnostic) -> None:
-        """Prints a diagnostic with its source line."""
-        print(render(diagnostic, self._lines_of), file=sys.stderr)
+        """Prints a diagnostic with its source line, unless many like it were printed before."""
+        self.messages.add(diagnostic)
 
     def _remarks(self) -> tuple[str, ...] | None:
         """The passes whose remarks are shown: none without the flag, all (None) with the bare flag."""
@@ -72,10 +80,7 @@ class ChunkRun:
         source = self.plan.source
         if file == source.name:
             return None if source.is_bytecode else source.lines
-        try:
-            return Path(file).read_text(encoding="utf-8").split("\n")
-        except (OSError, UnicodeDecodeError):
-            return None
+        return source_lines(file)
 
     def _transform(self) -> bytes:
         plan = self.plan

@@ -9,9 +9,9 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from npuflow.errors import Diagnostic, ExitCode, InputError, Severity, UsageError, render, unknown_name, with_hint
-from npuflow.tools.entry import source_lines
+from npuflow.errors import Diagnostic, ExitCode, InputError, Severity, UsageError, unknown_name, with_hint
 from npuflow.tools.flags import Flag, build, flag, flags_of, parse_flags
+from npuflow.tools.messages import print_messages
 from npuflow.tools.progress import Progress
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def _run(path: str, flags: RunFlags) -> ExitCode:
         if not problems:
             _write_files(compiled, report, flags, progress)
             return ExitCode.OK
-    print("\n".join(render(problem, source_lines) for problem in problems), file=sys.stderr)
+    print_messages(problems)
     return ExitCode.INPUT
 
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from npuflow.errors import Diagnostic, ExitCode, InputError, Severity, UsageError, render, unknown_name, with_hint
-from npuflow.tools.entry import source_lines
+from npuflow.errors import Diagnostic, ExitCode, InputError, Severity, UsageError, unknown_name, with_hint
 from npuflow.tools.flags import Flag, build, flag, flags_of, parse_flags
+from npuflow.tools.messages import print_messages
 
 if TYPE_CHECKING:
     from npuflow.bindings import ir
@@ -91,7 +91,7 @@ def _verify(path: str, flags: VerifyFlags) -> ExitCode:
     if flags.json is not None:
         _write_json(flags.json, name, str(request.pipeline), flags, verdict)
     if not verdict.ok:
-        print(render(_failure(module, verdict, flags), source_lines), file=sys.stderr)
+        print_messages((_failure(module, verdict, flags),))
         return ExitCode.INPUT
     print(f"right: {', '.join(str(reference.signature) for reference in verdict.references)}")
     return ExitCode.OK
