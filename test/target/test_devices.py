@@ -167,7 +167,7 @@ def test_all_errors_of_a_file_at_their_lines() -> None:
     message = error_of(text)
     assert f"my.toml:{row}:1: error: unknown key of a device 'row'; hint: did you mean rows" in message
     assert "the device lacks rows" in message
-    assert f"my.toml:{size}:1: error: 'levels[0].bytes' is -1; hint: it must be at least 1" in message
+    assert f"my.toml:{size}:1: error: 'levels[0].bytes' is -1; hint: it must be from 1 to 1e12" in message
     assert f"my.toml:{count}:1: error: 'engines[0].count'" in message
 
 
@@ -176,9 +176,10 @@ def test_all_errors_of_a_file_at_their_lines() -> None:
     [
         ("clock_hz = 1e9", "clock_hz = inf", "'clock_hz' must be a number, is inf"),
         ("clock_hz = 1e9", "clock_hz = true", "'clock_hz' must be a number, is True"),
-        ("clock_hz = 1e9", "clock_hz = 0", "'clock_hz' is 0; hint: it must be more than 0"),
+        ("clock_hz = 1e9", "clock_hz = 0", "'clock_hz' is 0; hint: it must be from 1e6 to 1e12"),
         ("clock_hz = 1e9", "clock_hz = ", "my.toml:9:12: error: Invalid value"),
-        ("\nlevel = 3\n", "\nlevel = 7\n", "'shim dma' serves level 7, which isn't there; hint: levels are 1, 2, 3"),
+        ("\nlevel = 3\n", "\nlevel = 7\n", "'dmas[2].level' is 7; hint: it must be from 1 to 3"),
+        ("number = 2", "number = 1", "'memory tile dma' serves level 2, which isn't there; hint: levels are 1, 3"),
         ("number = 2", "number = 1", "level number 1 appears twice"),
         ("bytes = 32768 ", "reserved_bytes = 32768\nbytes = 32768 ", "'L1' reserves 32768 of its 32768 bytes"),
         ('name = "toy"', 'name = "to:y"', "a ':' introduces a partial array"),

@@ -55,7 +55,7 @@ def run(*arguments: str, text: str = SMALL, cwd: Path | None = None) -> subproce
         (["run", "-", "--verify", "--no-verify"], 2, "exclude each other"),
         (["run", "-", "--split", "--no-split"], 2, "exclude each other"),
         (["run", "-", "--kernel-macs-per-cycle=fast"], 2, "cannot be 'fast'"),
-        (["run", "-", "--kernel-macs-per-cycle=0"], 2, "give a positive number"),
+        (["run", "-", "--kernel-macs-per-cycle=0"], 2, "give a number from 0.001 to 1e9"),
         (["run", "-", "--pipeline=npuflow-strem-k"], 2, "did you mean npuflow-stream-k"),
         (["run", "-", "--tile-l2=a,b,c"], 2, "expected an integer"),
         (["run", "missing.mlir"], 1, "no such file"),

@@ -19,7 +19,7 @@ from npuflow.dialect.device import recorded_device
 from npuflow.errors import InputError, UsageError, with_hint
 from npuflow.simulate.compiled import compile_schedule
 from npuflow.simulate.given import check_given, device_of, move, schedules_in, take_apart
-from npuflow.target import DEFAULT_DEVICE, load_device
+from npuflow.target import DEFAULT_DEVICE, MACS_RATE, load_device
 
 DEFAULT_PIPELINE = "npuflow-stream-k"
 
@@ -41,8 +41,8 @@ def compile(  # noqa: A001  (the package's name qualifies it)
     sequence of parts: left out, those do that don't fit as a whole. `sink` receives remarks and warnings.
     """
     rate = kernel_macs_per_cycle
-    if rate is not None and not 0 < rate < float("inf"):
-        raise UsageError(with_hint(f"a kernel of {rate} MAC/cycle", "give a positive number"))
+    if rate is not None and not MACS_RATE.holds(rate):
+        raise UsageError(with_hint(f"a kernel of {rate} MAC/cycle", f"give a number {MACS_RATE}"))
     sink = sink or DiagnosticSink()
     module = _parsed(source, sink)
     how = Split.IF_NEEDED if split is None else Split.ALWAYS if split else Split.NEVER

@@ -23,14 +23,23 @@ def source_lines(file: str) -> Sequence[str] | None:
         state = Path(file).stat()
     except (OSError, ValueError):
         return None
-    return _read(file, (state.st_mtime_ns, state.st_size, state.st_ino))
+    return _lines_of(_Version(file, state.st_mtime_ns, state.st_size, state.st_ino))
+
+
+@dataclass(frozen=True)
+class _Version:
+    """A file as it is at one time."""
+
+    file: str
+    changed_ns: int
+    bytes: int
+    number: int
 
 
 @lru_cache(maxsize=_FILES_KEPT)
-def _read(file: str, version: tuple[int, ...]) -> Sequence[str] | None:
-    """`version` tells apart what a file held at different times."""
+def _lines_of(version: _Version) -> Sequence[str] | None:
     try:
-        data = read_bytes(file, _MOST_BYTES)
+        data = read_bytes(version.file, _MOST_BYTES)
     except InputError:
         return None
     return None if data.startswith(BYTECODE_MAGIC) else _Lines(data)

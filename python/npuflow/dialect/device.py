@@ -11,7 +11,7 @@ DEVICE = "npu.device"
 
 def chosen_device(op: ir.Operation, option: str) -> Device:
     """The device a pass works for: its option, else what the module says, else the default."""
-    return load_device(option or recorded_device(op) or DEFAULT_DEVICE)
+    return load_device(option or recorded_device(op) or DEFAULT_DEVICE, scheduled=True)
 
 
 def recorded_device(op: ir.Operation) -> str | None:
@@ -35,5 +35,6 @@ def _known(name: str) -> str:
 
 def record_device(op: ir.Operation, device: Device, option: str) -> None:
     """Notes on `op` what it is compiled for: by the name or file that was asked for, else by the device's own name."""
-    text = f'#npu.device<"{option or device.name}", {{columns = {device.columns} : i64, rows = {device.rows} : i64}}>'
+    name = ir.StringAttr.get(option or device.name, op.context)
+    text = f"#npu.device<{name}, {{columns = {device.columns} : i64, rows = {device.rows} : i64}}>"
     op.attributes[DEVICE] = ir.Attribute.parse(text, op.context)

@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from npuflow.schedule.model import Engine, Schedule, Stage
+from npuflow.strategy.lane_descriptors import LANES
 
 Place = Mapping[str, int]
 
-_FROM_L3 = 2
 _LEVELS = {
     Stage.SHIM_OUT: 3,
     Stage.SHIM_IN: 3,
@@ -83,7 +83,7 @@ def _number(engine: Engine, place: Place, schedule: Schedule) -> int:
         first = sum(_width(other, schedule) for other in _lanes(schedule) if other.lane < engine.lane)
         return first + (row // schedule.extents["tile"] if engine.span == ("row",) else row)
     if engine.stage is Stage.RESULT_IN:
-        return _FROM_L3 + row
+        return LANES + row
     if engine.stage is Stage.RESULT_OUT:
         return sum(_width(other, schedule) for other in _lanes(schedule))
     return engine.lane

@@ -18,7 +18,7 @@ from npuflow.strategy.bundle_search import BundleSearch
 from npuflow.strategy.bundle_shape import BundleShape, Depths, Spread
 from npuflow.strategy.bundle_strategy import BundleStrategy, GivenBundle
 from npuflow.strategy.footprint import row_tiles
-from npuflow.strategy.lane_descriptors import TileDma
+from npuflow.strategy.lane_descriptors import TileDma, served_rows
 from npuflow.target import Device
 
 _SHORTEST = 16  # pieces of a streamed loop that growing starts from are no shorter
@@ -106,7 +106,7 @@ def _hands_out(shape: BundleShape, candidate: Candidate, device: Device) -> bool
 
 def _starts(shape: BundleShape, given: GivenBundle, device: Device) -> list[Candidate]:
     """The smallest tiles that fit, on fewer rows where memory tiles can't serve all of them."""
-    rows = device.rows
+    rows = served_rows(device)
     found: list[Candidate] = []
     while not found and rows:
         found = _starts_on(_grids(shape, given, (rows, device.columns)), shape, given, device)

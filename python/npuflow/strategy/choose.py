@@ -22,6 +22,7 @@ from npuflow.strategy.footprint import (
     l2_descriptors,
     total_bytes,
 )
+from npuflow.strategy.lane_descriptors import served_rows
 from npuflow.strategy.matmul_estimate import MatmulEstimate
 from npuflow.strategy.strategy import Strategy, Tile
 from npuflow.target import Device
@@ -64,7 +65,7 @@ def complete(problem: Problem, given: Given, device: Device, whole_k: bool) -> S
     is_open = given.grid is None and given.tile_l2 is None and given.tile_l1 is None
     if not is_open:
         return search.best([search.grid()]) or search.fallback()
-    array = given.array or (device.rows, device.columns)
+    array = given.array or (served_rows(device), device.columns)
     best = search.best(search.grids(array))
     if best is not None and given.array is None and search.estimate.work_share(best) < _SMALL_SHARE:
         best = search.best([grid for smaller in _smaller(array) for grid in search.grids(smaller)], best)
@@ -160,7 +161,7 @@ class _Search:
         if given.tile_l2 is not None and given.tile_l1 is not None:
             return max(1, given.tile_l2[0] // given.tile_l1[0]), max(1, given.tile_l2[1] // given.tile_l1[1]), turned
         unit = given.tile_l1 or self.pack
-        array = (self.device.rows, self.device.columns)
+        array = (served_rows(self.device), self.device.columns)
         along_m, along_n = array[::-1] if turned else array
         rows, columns = min(along_m, -(-problem.m // unit[0])), min(along_n, -(-problem.n // unit[1]))
         if given.tile_l2 is None:

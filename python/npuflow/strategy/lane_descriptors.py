@@ -11,11 +11,18 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
 
+from npuflow.target import Device
+
 LANES = 2
 # Of a memory tile's out-channels, those that no lane can have: results leave through one.
 RESULT_CHANNELS = 1
 # For so many buffers all ways to take the lanes are compared; of more the largest are, the others even things out.
 _COMPARED = 6
+
+
+def served_rows(device: Device) -> int:
+    """Rows of cores that memory tiles serve: beside the lanes, each row's results take an in-channel."""
+    return max(1, min(device.rows, device.dma(2).channels_in - LANES))
 
 
 @dataclass(frozen=True)

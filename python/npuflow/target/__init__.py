@@ -1,5 +1,6 @@
 """Device models: what an array can hold, compute and move, as data that a user can extend."""
 
+from npuflow.target.fields import MACS_RATE
 from npuflow.target.load import DEFAULT_DEVICE, device_names, load_device
 from npuflow.target.model import (
     ComputeEngine,
@@ -16,6 +17,7 @@ from npuflow.target.model import (
 
 __all__ = [
     "DEFAULT_DEVICE",
+    "MACS_RATE",
     "ComputeEngine",
     "Control",
     "Device",

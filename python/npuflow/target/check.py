@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import prod
 
+from npuflow.target.fields import RATE
 from npuflow.target.lines import Path
 from npuflow.target.model import Device
 
@@ -15,9 +16,21 @@ def problems_of(device: Device) -> Iterator[Problem]:
     """Each contradiction as (where, what, hint)."""
     yield from _level_problems(device)
     yield from _reference_problems(device)
+    yield from _rate_problems(device)
     yield from _patch_problems(device)
     if ":" in device.name or device.name.endswith(".toml"):
         yield ("name",), f"'name' is '{device.name}'", "a ':' introduces a partial array and .toml a file"
+
+
+def array_problems(device: Device) -> Iterator[Problem]:
+    """What keeps programs from being scheduled for a device that is well described: they need all three levels."""
+    lacks = [f"level {number}" for number in (1, 2, 3) if not device.has_level(number)]
+    lacks += [f"a DMA engine at level {n}" for n in (1, 2, 3) if all(dma.level != n for dma in device.dmas)]
+    joined = {(link.outer_level, link.inner_level) for link in device.links}
+    lacks += [f"a link from {outer} to {inner}" for outer, inner in ((3, 2), (2, 1)) if (outer, inner) not in joined]
+    if lacks:
+        what = f"'{device.name}' lacks {', '.join(lacks)}"
+        yield ("levels", 0), what, "programs go from DRAM (3) through memory tiles (2) to cores (1); others come later"
 
 
 def _level_problems(device: Device) -> Iterator[Problem]:
@@ -31,21 +44,58 @@ def _level_problems(device: Device) -> Iterator[Problem]:
             yield (*path, "reserved_bytes"), what, "reserve less"
         if level.alignment_bytes & (level.alignment_bytes - 1):
             yield (*path, "alignment_bytes"), f"alignment of {level.alignment_bytes} bytes", "use a power of two"
+        if level.bytes // level.banks < level.alignment_bytes:
+            what = f"'{level.name}' has {level.bytes} bytes in {level.banks} banks, aligned to {level.alignment_bytes}"
+            yield (*path, "banks"), what, f"at most {max(1, level.bytes // level.alignment_bytes)} banks"
         seen.add(level.number)
-    if 1 not in seen:
-        yield ("levels",), "no level is number 1", "1 is the cores' own memory"
+    for number, what in ((1, "the cores' own memory"), (3, "DRAM")):
+        if number not in seen:
+            yield ("levels",), f"no level is number {number}", f"{number} is {what}"
 
 
 def _reference_problems(device: Device) -> Iterator[Problem]:
     known = {level.number for level in device.levels}
     hint = f"levels are {', '.join(map(str, sorted(known)))}"
+    served: set[int] = set()
     for i, dma in enumerate(device.dmas):
+        if dma.level in served:
+            yield ("dmas", i, "level"), f"'{dma.name}' serves level {dma.level}, as another does", "one serves a level"
+        served.add(dma.level)
         if dma.level not in known:
             yield ("dmas", i, "level"), f"'{dma.name}' serves level {dma.level}, which isn't there", hint
+        if dma.descriptor_groups > dma.descriptors:
+            what = f"'{dma.name}' has {dma.descriptors} descriptors in {dma.descriptor_groups} groups"
+            yield ("dmas", i, "descriptor_groups"), what, f"at most {dma.descriptors} groups"
+    joined: set[tuple[int, int]] = set()
     for i, link in enumerate(device.links):
-        if link.outer_level not in known or link.inner_level not in known:
-            what = f"'{link.name}' joins levels {link.outer_level} and {link.inner_level}"
-            yield ("links", i), what, hint
+        ends, what = (link.outer_level, link.inner_level), f"'{link.name}' joins levels {{}} and {{}}"
+        if not known.issuperset(ends):
+            yield ("links", i), what.format(*ends), hint
+        elif link.outer_level <= link.inner_level:
+            yield ("links", i), what.format(*ends), "the outer level has the larger number"
+        elif ends in joined:
+            yield (
+                ("links", i),
+                f"{what.format(*ends)}, as another does",
+                "one joins two levels; it may have several lanes",
+            )
+        joined.add(ends)
+
+
+def _rate_problems(device: Device) -> Iterator[Problem]:
+    """What is said per second, or per lane, must be a rate per cycle as others are."""
+    for key in ("read_bytes_per_second", "write_bytes_per_second", "total_bytes_per_second"):
+        rate = getattr(device.dram, key) / device.clock_hz
+        if not RATE.holds(rate):
+            yield ("dram", key), f"'dram.{key}' is {rate:g} bytes per cycle of 'clock_hz'", f"it must be {RATE}"
+    for i, dma in enumerate(device.dmas):
+        if dma.port_bytes_per_cycle and not RATE.holds(dma.port_bytes_per_cycle):
+            what = f"'{dma.name}' has ports of {dma.port_bytes_per_cycle:g} bytes per cycle"
+            yield ("dmas", i, "port_bytes_per_cycle"), what, f"it must be {RATE}, or 0 for no limit"
+    for i, link in enumerate(device.links):
+        rate = link.lanes * link.bytes_per_cycle
+        if not RATE.holds(rate):
+            yield ("links", i, "lanes"), f"'{link.name}' moves {rate:g} bytes per cycle in all", f"it must be {RATE}"
 
 
 def _patch_problems(device: Device) -> Iterator[Problem]:

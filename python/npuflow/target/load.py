@@ -6,10 +6,10 @@ import re
 import sys
 from functools import cache
 from importlib import resources
-from pathlib import Path
 
-from npuflow.errors import Diagnostic, InputError, Severity, SourceLocation, UsageError, unknown_name
-from npuflow.target.check import problems_of
+from npuflow.errors import Diagnostic, InputError, Severity, SourceLocation, UsageError, unknown_name, with_hint
+from npuflow.files import read_bytes
+from npuflow.target.check import array_problems, problems_of
 from npuflow.target.lines import key_lines
 from npuflow.target.model import Device
 from npuflow.target.read import TableReader
@@ -21,7 +21,11 @@ else:
 
 DEFAULT_DEVICE = "npu1"
 
-_PARTIAL = re.compile(r"(?P<whole>.+?)(?::(?:(?P<rows>\d+)x)?(?P<columns>\d+))?")
+# More than any file needs that a person wrote; parsing takes time for each byte.
+_MOST_BYTES = 1 << 20
+
+_PARTIAL = re.compile(r"(?P<whole>.+?)(?::(?:(?P<rows>\d{1,9})x)?(?P<columns>\d{1,9}))?")
+_LONG_NUMBER = re.compile(r"\d{1000}")
 _TOML_PLACE = re.compile(r"(.*) \(at line (\d+), column (\d+)\)")
 
 
@@ -32,15 +36,15 @@ def device_names() -> tuple[str, ...]:
     return tuple(sorted(entry.name[: -len(".toml")] for entry in folder.iterdir() if entry.name.endswith(".toml")))
 
 
-def load_device(name: str = DEFAULT_DEVICE) -> Device:
-    """The device of that name or file, whole or partial.
+def load_device(name: str = DEFAULT_DEVICE, *, scheduled: bool = False) -> Device:
+    """The device of that name or file, whole or partial; with `scheduled`, one that programs can be scheduled for.
 
     Raises UsageError for an unknown name, InputError for a wrong file and an array that it doesn't have.
     """
     match = _PARTIAL.fullmatch(name)
     if match is None:
         raise UsageError(unknown_name("device", name, device_names()))
-    device = _load_whole(match["whole"])
+    device = _load_whole(match["whole"], scheduled)
     if match["columns"] is None:
         return device
     rows, columns = int(match["rows"] or device.rows), int(match["columns"])
@@ -48,18 +52,17 @@ def load_device(name: str = DEFAULT_DEVICE) -> Device:
     return device.partial(rows=rows, columns=columns)
 
 
-def _load_whole(name: str) -> Device:
+def _load_whole(name: str, scheduled: bool) -> Device:
     if name in device_names():
         return _load_shipped(name)
     if not name.endswith(".toml"):
         nearest = unknown_name("device", name, device_names()).removesuffix("?")
         raise UsageError(f"{nearest}, or a file ending in .toml?")
     try:
-        text = Path(name).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it isn't UTF-8 text"
-        raise InputError(f"cannot read device file '{name}': {reason}") from error
-    return parse_device(text, name)
+        text = read_bytes(name, _MOST_BYTES).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(_not_text(name, error)) from error
+    return parse_device(text, name, scheduled=scheduled)
 
 
 @cache
@@ -68,25 +71,44 @@ def _load_shipped(name: str) -> Device:
     return parse_device((resources.files("npuflow.target") / "devices" / file).read_text(encoding="utf-8"), file)
 
 
-def parse_device(text: str, file: str) -> Device:
+def parse_device(text: str, file: str, *, scheduled: bool = False) -> Device:
     """The device that a TOML text describes; raises InputError with every problem, each at its line of `file`."""
     try:
         tables = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except RecursionError:
+        raise InputError(_too_deep(text, file)) from None
+    except ValueError as error:
         raise InputError(_syntax_error(str(error), text, file)) from error
     reader = TableReader(file, text.splitlines(), key_lines(text))
     device = reader.table(Device, tables, ())
-    for path, what, hint in problems_of(device) if device else ():
-        reader.error(path, what, hint)
+    for find in (problems_of, array_problems) if scheduled else (problems_of,):
+        for path, what, hint in find(device) if device and not reader.diagnostics else ():
+            reader.error(path, what, hint)
     if device is None or reader.diagnostics:
         raise InputError(reader.diagnostics)
     return device
 
 
+def _not_text(name: str, error: UnicodeDecodeError) -> Diagnostic:
+    line = error.object.count(b"\n", 0, error.start) + 1
+    what = f"device file '{name}' isn't UTF-8 text: byte {error.start} is 0x{error.object[error.start]:02x}"
+    return Diagnostic(Severity.ERROR, what, SourceLocation(name, line))
+
+
+def _too_deep(text: str, file: str) -> Diagnostic:
+    """The parser doesn't say where; it is in the line that opens most brackets."""
+    lines = text.splitlines()
+    opened = [line.count("[") + line.count("{") for line in lines]
+    number = opened.index(max(opened)) + 1
+    what = with_hint("lists or tables are nested too deeply", "a device file has tables in lists, and no more")
+    return Diagnostic(Severity.ERROR, what, SourceLocation(file, number, 0, lines[number - 1]))
+
+
 def _syntax_error(message: str, text: str, file: str) -> Diagnostic:
     match = _TOML_PLACE.fullmatch(message)
     lines = text.splitlines() or [""]
-    if match is None:  # "at end of document"
-        return Diagnostic(Severity.ERROR, message, SourceLocation(file, len(lines), 0, lines[-1]))
+    if match is None:  # a number that is too long, or "at end of document"
+        number = next((i for i, line in enumerate(lines, start=1) if _LONG_NUMBER.search(line)), len(lines))
+        return Diagnostic(Severity.ERROR, message, SourceLocation(file, number, 0, lines[number - 1]))
     line, column = int(match[2]), int(match[3])
     return Diagnostic(Severity.ERROR, match[1], SourceLocation(file, line, column, lines[min(line, len(lines)) - 1]))

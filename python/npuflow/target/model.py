@@ -12,8 +12,20 @@ from dataclasses import dataclass
 from enum import Enum
 
 from npuflow.errors import InputError, nearest, unknown_name, with_hint
-from npuflow.target.fields import above, at_least
+from npuflow.target.fields import (
+    LEAST_RATE,
+    MACS_RATE,
+    MOST_BYTES,
+    MOST_CYCLES,
+    MOST_RATE,
+    MOST_SECONDS,
+    between,
+    one_of,
+)
 from npuflow.target.vector import PLAIN_UNIT, VectorUnit
+
+# The element types of sums of products.
+MULTIPLIED = ("i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64")
 
 
 class SharedBy(Enum):
@@ -33,12 +45,12 @@ class MemoryLevel:
     """A kind of memory; number 1 is the cores' own, a larger number is further from them, the largest is DRAM."""
 
     name: str
-    number: int = at_least(1)
-    bytes: int = at_least(1)
+    number: int = between(1, 3)
+    bytes: int = between(1, MOST_BYTES)
     shared_by: SharedBy
-    reserved_bytes: int = at_least(0, default=0)
-    banks: int = at_least(1, default=1)
-    alignment_bytes: int = at_least(1, default=1)
+    reserved_bytes: int = between(0, MOST_BYTES, default=0)
+    banks: int = between(1, 1024, default=1)
+    alignment_bytes: int = between(1, 65536, default=1)
 
     @property
     def usable_bytes(self) -> int:
@@ -53,12 +65,12 @@ class PatternLimits:
     base address; sizes and strides count granules, the unit an engine moves.
     """
 
-    dims: int = at_least(1)
-    granule_bytes: int = at_least(1)
-    size_max: int = at_least(1)
-    stride_max: int = at_least(1)
-    length_max: int = at_least(1)
-    iteration_max: int = at_least(0, default=0)
+    dims: int = between(1, 16)
+    granule_bytes: int = between(1, 4096)
+    size_max: int = between(1, MOST_BYTES)
+    stride_max: int = between(1, MOST_BYTES)
+    length_max: int = between(1, MOST_BYTES)
+    iteration_max: int = between(0, MOST_BYTES, default=0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,20 +81,20 @@ class DmaEngine:
     """
 
     name: str
-    level: int = at_least(1)
-    channels_in: int = at_least(0)
-    channels_out: int = at_least(0)
-    bytes_per_cycle: float = above(0)
-    descriptors: int = at_least(1)
-    locks: int = at_least(0)
-    lock_max: int = at_least(0)
-    queue_depth: int = at_least(1)
-    start_cycles: int = at_least(0)
+    level: int = between(1, 3)
+    channels_in: int = between(0, 1024)
+    channels_out: int = between(0, 1024)
+    bytes_per_cycle: float = between(LEAST_RATE, MOST_RATE)
+    descriptors: int = between(1, 10**6)
+    locks: int = between(0, 10**6)
+    lock_max: int = between(0, 10**9)
+    queue_depth: int = between(1, 10**6)
+    start_cycles: int = between(0, MOST_CYCLES)
     pattern: PatternLimits
-    descriptor_groups: int = at_least(1, default=1)
-    neighbour_channels: int = at_least(0, default=0)
+    descriptor_groups: int = between(1, 64, default=1)
+    neighbour_channels: int = between(0, 1024, default=0)
     pads_with_zeros: bool = False
-    port_bytes_per_cycle: float = at_least(0, default=0.0)
+    port_bytes_per_cycle: float = between(0, MOST_RATE, default=0.0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,11 +103,11 @@ class ComputeEngine:
 
     name: str
     shared_by: SharedBy
-    count: int = at_least(1)
-    vector_bytes: int = at_least(1)
-    call_cycles: int = at_least(0)
-    program_bytes: int = at_least(0, default=0)
-    clock_hz: float = at_least(0, default=0.0)
+    count: int = between(1, 1024)
+    vector_bytes: int = between(1, 65536)
+    call_cycles: int = between(0, MOST_CYCLES)
+    program_bytes: int = between(0, MOST_BYTES, default=0)
+    clock_hz: float = between(0, 1e12, default=0.0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,13 +117,13 @@ class MatmulShape:
     Its m are consecutive rows of a matrix, or the pixels of a `patch`: so many rows of so many pixels of an image.
     """
 
-    lhs: str
-    rhs: str
-    acc: str
-    m: int = at_least(1)
-    n: int = at_least(1)
-    k: int = at_least(1)
-    macs_per_cycle: float = above(0)
+    lhs: str = one_of(MULTIPLIED)
+    rhs: str = one_of(MULTIPLIED)
+    acc: str = one_of(MULTIPLIED)
+    m: int = between(1, 4096)
+    n: int = between(1, 4096)
+    k: int = between(1, 4096)
+    macs_per_cycle: float = between(MACS_RATE.least, MACS_RATE.most)
     any_shape: bool = False
     patch: tuple[int, ...] = ()
     note: str = ""
@@ -138,13 +150,13 @@ class KernelKind:
     """
 
     kind: str
-    lhs: str = ""
-    rhs: str = ""
-    acc: str = ""
-    issue_share: float = above(0)
-    move_share: float = at_least(0)
-    call_cycles: int = at_least(0)
-    restart_cycles: int = at_least(0, default=0)
+    lhs: str = one_of(("", *MULTIPLIED), default="")
+    rhs: str = one_of(("", *MULTIPLIED), default="")
+    acc: str = one_of(("", *MULTIPLIED), default="")
+    issue_share: float = between(0.001, 1000)
+    move_share: float = between(0, 1000)
+    call_cycles: int = between(0, MOST_CYCLES)
+    restart_cycles: int = between(0, MOST_CYCLES, default=0)
 
     def suits(self, kind: str, types: tuple[str, str, str]) -> bool:
         named = (self.lhs, self.rhs, self.acc)
@@ -156,12 +168,12 @@ class Link:
     """Wires between the memories of two levels; `lanes` of them per `shared_by`, each way."""
 
     name: str
-    outer_level: int = at_least(1)
-    inner_level: int = at_least(1)
+    outer_level: int = between(1, 3)
+    inner_level: int = between(1, 3)
     shared_by: SharedBy
-    lanes: int = at_least(1)
-    bytes_per_cycle: float = above(0)
-    latency_cycles: int = at_least(0)
+    lanes: int = between(1, 1024)
+    bytes_per_cycle: float = between(LEAST_RATE, MOST_RATE)
+    latency_cycles: int = between(0, MOST_CYCLES)
     multicast: bool = False
 
 
@@ -177,15 +189,15 @@ class Dram:
     What pays for runs is the port of the DMA engine that asks for them; where it has none of its own, the rate here.
     """
 
-    read_bytes_per_second: float = above(0)
-    write_bytes_per_second: float = above(0)
-    total_bytes_per_second: float = above(0)
-    latency_seconds: float = at_least(0)
-    read_run_overhead_bytes: float = at_least(0)
-    write_run_overhead_bytes: float = at_least(0)
+    read_bytes_per_second: float = between(1e3, 1e16)
+    write_bytes_per_second: float = between(1e3, 1e16)
+    total_bytes_per_second: float = between(1e3, 1e16)
+    latency_seconds: float = between(0, MOST_SECONDS)
+    read_run_overhead_bytes: float = between(0, MOST_RATE)
+    write_run_overhead_bytes: float = between(0, MOST_RATE)
     joins_runs: bool = False
-    page_bytes: int = at_least(1, default=1)
-    page_overhead_bytes: float = at_least(0, default=0.0)
+    page_bytes: int = between(1, MOST_BYTES, default=1)
+    page_overhead_bytes: float = between(0, MOST_RATE, default=0.0)
 
     def run_overhead_bytes(self, *, write: bool, pitch_bytes: int | None = None) -> float:
         """What a run costs beside its bytes, where runs begin `pitch_bytes` apart (unknown: in pages of their own)."""
@@ -202,10 +214,10 @@ class Dram:
 class Control:
     """The processor that sets up the outermost DMA engines' descriptors and waits for their tasks."""
 
-    descriptor_seconds: float = at_least(0)
-    launch_seconds: float = at_least(0)
-    reconfigure_seconds: float = at_least(0)
-    relaunch_seconds: float = at_least(0, default=0.0)
+    descriptor_seconds: float = between(0, MOST_SECONDS)
+    launch_seconds: float = between(0, MOST_SECONDS)
+    reconfigure_seconds: float = between(0, MOST_SECONDS)
+    relaunch_seconds: float = between(0, MOST_SECONDS, default=0.0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -214,9 +226,9 @@ class Device:
 
     name: str
     description: str
-    rows: int = at_least(1)
-    columns: int = at_least(1)
-    clock_hz: float = above(0)
+    rows: int = between(1, 64)
+    columns: int = between(1, 64)
+    clock_hz: float = between(1e6, 1e12)
     dram: Dram
     control: Control
     levels: tuple[MemoryLevel, ...]

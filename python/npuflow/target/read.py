@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import reprlib
 import typing
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TypeVar
 
 from npuflow.errors import Diagnostic, Severity, SourceLocation, unknown_name, with_hint
-from npuflow.target.fields import bound_of
+from npuflow.target.fields import bound_of, known_of
 from npuflow.target.lines import Path, line_of
 
 T = TypeVar("T")
 Fields = dict[str, "dataclasses.Field[object]"]
+
+_MOST_ENTRIES = 1000
+_MOST_CHARACTERS = 200
 
 _KINDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
 
@@ -37,7 +41,7 @@ class TableReader:
     def table(self, owner: type[T], value: object, path: Path) -> T | None:
         """An `owner` from one table, or None if anything in it is wrong."""
         if not isinstance(value, dict):
-            what = f"'{_text(path)}' must be a table, is {value!r}"
+            what = f"'{_text(path)}' must be a table, is {_shown(value)}"
             self.error(path, what, f"write [{_text(path)}] and its keys below")
             return None
         before = len(self.diagnostics)
@@ -54,7 +58,8 @@ class TableReader:
     def _check_keys(self, table: dict[str, object], fields: Fields, path: Path) -> None:
         for key in table:
             if key not in fields:
-                self.error((*path, key), unknown_name(f"key of {_text(path) or 'a device'}", key, fields))
+                name = key[:_MOST_CHARACTERS]
+                self.error((*path, key), unknown_name(f"key of {_text(path) or 'a device'}", name, fields))
         missing = [n for n, f in fields.items() if n not in table and f.default is dataclasses.MISSING]
         if missing:
             self.error(path, f"{_text(path) or 'the device'} lacks {', '.join(missing)}", "add what is missing")
@@ -69,27 +74,44 @@ class TableReader:
         return self._scalar(declared, wanted, value, path)
 
     def _tables(self, owner: type[T], value: object, path: Path) -> tuple[T | None, ...]:
+        if isinstance(value, list) and len(value) > _MOST_ENTRIES:
+            self.error(path, f"there are {len(value)} of '{_text(path)}'", f"at most {_MOST_ENTRIES} are read")
+            return ()
         if isinstance(value, list) and value:
             return tuple(self.table(owner, item, (*path, i)) for i, item in enumerate(value))
-        what = f"'{_text(path)}' must be a list of tables, is {value!r}"
+        what = f"'{_text(path)}' must be a list of tables, is {_shown(value)}"
         self.error(path, what, f"write [[{_text(path)}]] before each")
         return ()
 
     def _numbers(self, value: object, path: Path) -> tuple[int, ...]:
-        if isinstance(value, list) and all(_read_scalar(int, item) is not None for item in value):
-            return tuple(value)
-        self.error(path, f"'{_text(path)}' must be a list of whole numbers, is {value!r}", "write [4, 4], for example")
+        if isinstance(value, list) and len(value) <= _MOST_ENTRIES:
+            numbers = [item for item in value if isinstance(item, int) and not isinstance(item, bool)]
+            if len(numbers) == len(value):
+                return tuple(numbers)
+        what = f"'{_text(path)}' must be a list of whole numbers, is {_shown(value)}"
+        self.error(path, what, "write [4, 4], for example")
         return ()
 
     def _scalar(self, declared: dataclasses.Field[object], wanted: type, value: object, path: Path) -> object:
-        read = _read_scalar(wanted, value)
+        read, bound = _read_scalar(wanted, value), bound_of(declared)
+        hint = f"it must be {bound}" if bound else None
         if read is None:
-            self.error(path, f"'{_text(path)}' must be {_kind(wanted)}, is {value!r}")
+            self.error(path, f"'{_text(path)}' must be {_kind(wanted)}, is {_shown(value)}", hint)
             return None
-        bound = bound_of(declared)
         if bound is not None and isinstance(read, (int, float)) and not bound.holds(read):
-            self.error(path, f"'{_text(path)}' is {value!r}", f"it must be {bound}")
+            self.error(path, f"'{_text(path)}' is {_shown(value)}", hint)
+        if isinstance(read, str):
+            self._check_text(declared, read, path)
         return read
+
+    def _check_text(self, declared: dataclasses.Field[object], text: str, path: Path) -> None:
+        known = known_of(declared)
+        if known and text not in known:
+            named = ", ".join(f'"{name}"' for name in known if name)
+            self.error(path, f"'{_text(path)}' is {_shown(text)}", f"it must be one of {named}")
+        if len(text) > _MOST_CHARACTERS or not text.isprintable():
+            hint = f"use at most {_MOST_CHARACTERS} printable characters, on one line"
+            self.error(path, f"'{_text(path)}' is {_shown(text)}", hint)
 
 
 def _read_scalar(wanted: type, value: object) -> object | None:
@@ -99,8 +121,16 @@ def _read_scalar(wanted: type, value: object) -> object | None:
     if isinstance(value, bool) != (wanted is bool):
         return None
     if wanted is float and isinstance(value, (int, float)):
-        return float(value) if math.isfinite(value) else None
+        return _finite(value)
     return value if isinstance(value, wanted) else None
+
+
+def _finite(value: float) -> float | None:
+    """The number as a float; None for one that no float holds."""
+    try:
+        return float(value) if math.isfinite(value) else None
+    except OverflowError:
+        return None
 
 
 def _kind(wanted: type) -> str:
@@ -110,4 +140,10 @@ def _kind(wanted: type) -> str:
 
 
 def _text(path: Path) -> str:
-    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).lstrip(".")
+    parts = (f"[{part}]" if isinstance(part, int) else f".{part[:_MOST_CHARACTERS]}" for part in path)
+    return "".join(parts).lstrip(".")
+
+
+def _shown(value: object) -> str:
+    """A value as the file has it; of long or deep ones, the beginning."""
+    return reprlib.repr(value)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from npuflow.target.fields import at_least
+from npuflow.target.fields import MOST_CYCLES, between, one_of
 
 # What kinds of work a kernel's body is made of; a device's file says what each costs where that is more than one cycle.
 OPERATIONS = (
@@ -26,15 +26,18 @@ OPERATIONS = (
     "other",
 )
 
+# The element types that bodies compute in.
+COMPUTED = ("i1", "i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64")
+
 
 @dataclass(frozen=True, kw_only=True)
 class VectorOperation:
     """An operation on one vector; an empty `type` means any element type."""
 
-    operation: str
-    type: str = ""
-    issue_cycles: int = at_least(1)
-    latency_cycles: float = at_least(0)
+    operation: str = one_of(OPERATIONS)
+    type: str = one_of(("", *COMPUTED), default="")
+    issue_cycles: int = between(1, MOST_CYCLES)
+    latency_cycles: float = between(0, MOST_CYCLES)
 
 
 class Overlap(Enum):
@@ -57,9 +60,9 @@ class VectorKernelKind:
 
     kind: str
     overlap: Overlap
-    vectors_per_step: int = at_least(1)
-    step_cycles: float = at_least(0, default=0.0)
-    call_cycles: int = at_least(0)
+    vectors_per_step: int = between(1, 1024)
+    step_cycles: float = between(0, MOST_CYCLES, default=0.0)
+    call_cycles: int = between(0, MOST_CYCLES)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,11 +73,11 @@ class VectorUnit:
     `latency_cycles`.
     """
 
-    accumulator_bytes: int = at_least(0, default=0)
-    loads_per_cycle: int = at_least(1, default=1)
-    stores_per_cycle: int = at_least(1, default=1)
-    load_latency_cycles: float = at_least(0, default=0.0)
-    latency_cycles: float = at_least(0, default=0.0)
+    accumulator_bytes: int = between(0, 65536, default=0)
+    loads_per_cycle: int = between(1, 1024, default=1)
+    stores_per_cycle: int = between(1, 1024, default=1)
+    load_latency_cycles: float = between(0, MOST_CYCLES, default=0.0)
+    latency_cycles: float = between(0, MOST_CYCLES, default=0.0)
     operations: tuple[VectorOperation, ...] = ()
     kernels: tuple[VectorKernelKind, ...] = ()
 

@@ -1,4 +1,4 @@
-"""Messages on stderr: all that differ, and of errors that say the same of many places the first few and how many more."""
+"""Messages on stderr: of errors that say the same of many places, the first few and how many more there are."""
 
 from __future__ import annotations
 
