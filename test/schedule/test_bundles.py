@@ -19,7 +19,7 @@ from npuflow.execute.data import random_arrays
 from npuflow.execute.jit import compile_function
 from npuflow.schedule.legality import violations
 from npuflow.schedule.model import Each, Receive, Repeat, Send, Stage, Step
-from npuflow.schedule.read_schedule import kernel_functions_of
+from npuflow.schedule.read_kernels import kernel_interfaces
 from npuflow.simulate.compiled import (
     CompiledFunction,
     Execution,
@@ -54,13 +54,9 @@ def executed(text: str, device: str | Device) -> tuple[CompiledFunction, Executi
     assert [str(hazard) for hazard in faults(execution.results)] == []
     for got, wanted in zip(execution.outputs, expected, strict=True):
         np.testing.assert_array_equal(got, wanted)
-    wrong = violations(array.schedule, array.device, kernel_arguments(array))
+    wrong = violations(array.schedule, array.device, kernel_interfaces(array.op, array.device))
     assert [str(v) for v in wrong if not v.is_warning] == []
     return array, execution
-
-
-def kernel_arguments(array: CompiledFunction) -> dict[str, int]:
-    return {name: len(f.regions[0].blocks[0].arguments) for name, f in kernel_functions_of(array.op).items()}
 
 
 @st.composite
@@ -166,7 +162,7 @@ def test_where_no_engine_of_l2_inserts_zeros_they_come_with_the_image() -> None:
     window = Window(Axis(7, 3, 1, 1, 1, 1, 7), Axis(5, 3, 1, 1, 1, 1, 5), 4, "h", "w", (1, 1))
     array, _ = executed(window.text(), replace(device, dmas=dmas))
     assert array.schedule.buffers["l2_0"].shape == (9, 7, 4)
-    found = [v.what for v in violations(array.schedule, array.device, kernel_arguments(array)) if "zeros" in v.what]
+    found = [v.what for v in violations(array.schedule, array.device, kernel_interfaces(array.op, array.device)) if "zeros" in v.what]
     assert found == ["'shim_out1' surrounds 'arg0' with zeros, which no shim dma inserts"]
 
 

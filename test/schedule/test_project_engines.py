@@ -13,7 +13,8 @@ from npuflow.execute.programs import MatmulProgram, Tail, Types
 from npuflow.schedule.build import build_schedule
 from npuflow.schedule.legality import violations
 from npuflow.schedule.model import Acquire, Configure, Each, Repeat, Step
-from npuflow.schedule.read_schedule import kernel_functions_of, read_schedule, schedules_of
+from npuflow.schedule.read_kernels import kernel_interfaces
+from npuflow.schedule.read_schedule import read_schedule, schedules_of
 from npuflow.simulate.flatten import flatten
 from npuflow.simulate.program import Program
 from npuflow.simulate.run import simulate
@@ -149,7 +150,6 @@ def test_what_the_pipelines_choose_fits_the_device(device: str, types: Types) ->
             module = bufferized(MatmulProgram(*size, types), f"{pipeline}{{device={device}}}")
             npuflow.run_pipeline(module, f"npuflow-project-engines{{device={device}}}")
             (op,) = schedules_of(module.operation)
-            kernels = {name: len(f.regions[0].blocks[0].arguments) for name, f in kernel_functions_of(op).items()}
-            wrong = violations(read_schedule(op), target, kernels)
+            wrong = violations(read_schedule(op), target, kernel_interfaces(op, target))
             found += [f"{pipeline} {size}: {v}" for v in wrong if not v.is_warning]
     assert found == []

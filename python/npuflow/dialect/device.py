@@ -18,7 +18,9 @@ def recorded_device(op: ir.Operation) -> str | None:
     """The name in the `npu.device` of `op` or of the nearest op around it; raises InputError for an unknown one."""
     at: ir.Operation | None = op.operation
     while at is not None:
-        if DEVICE in at.attributes and str(at.attributes[DEVICE]).startswith("#npu.device<"):
+        if DEVICE in at.attributes:
+            if not str(at.attributes[DEVICE]).startswith("#npu.device<"):
+                raise InputError(f"{DEVICE} is {at.attributes[DEVICE]}; hint: write #npu.device<\"npu1\", {{}}>")
             return _known(str(ir.StringAttr(ir.DynamicAttr(at.attributes[DEVICE]).params[0]).value))
         at = at.parent.operation if at.parent is not None else None
     return None

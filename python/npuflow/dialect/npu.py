@@ -81,6 +81,9 @@ class StreamOp(Npu.Operation, name="stream"):  # type: ignore[name-defined, call
     receiver: ir.FlatSymbolRefAttr
     multicast: ir.ArrayAttr
 
+    def verify_invariants(self) -> bool:
+        return holds(self, lambda: verify.stream_problems(self.attributes))
+
 
 class Synchronisation(Npu.Operation):  # type: ignore[name-defined]
     """What acquire and release share: the semaphore at `at(indices)`."""
@@ -164,6 +167,8 @@ def holds(op: ext.Operation, find_problems: Callable[[], list[str]]) -> bool:
     """
     try:
         problems = find_problems()
+    except verify.WrongItemError as error:
+        problems = [str(error)]
     except (KeyError, ValueError, IndexError):
         return True
     for problem in problems:

@@ -1,15 +1,15 @@
 """What a schedule keeps in memories: buffers, locks and the cores' programs, against what a device has. Pure.
 
 A lock lies in the memory beside which the engines stand that use it; a task's semaphores are places in a queue, not
-locks. A core's program is estimated from its steps, since its kernels are compiled by others.
+locks. A core's program is estimated from its steps and its kernels' bodies, since others compile them.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from npuflow.schedule import model
 from npuflow.schedule.addresses import aligned_slot_bytes
@@ -19,15 +19,14 @@ from npuflow.schedule.model import Schedule, Stage
 from npuflow.schedule.violations import Need, Violation, keep_worst, placed_steps
 from npuflow.target import Device
 
-# Estimates in bytes; instructions are 16 bytes long, and nobody has published the sizes of such programs.
+# Estimates in bytes, assumed; those of kernels are `strategy.code_bytes`.
 _START_BYTES, _STEP_BYTES = 512, 64
-_KERNEL_BYTES = {"matmul": 3072, "fill": 256}
-_OTHER_KERNEL_BYTES = 1024
 
 
-def capacity_violations(schedule: Schedule, device: Device) -> list[Violation]:
-    """Every memory, set of locks and program that is too small for the schedule."""
-    return [*_memories(schedule, device), *_locks(schedule, device), *_programs(schedule, device)]
+def capacity_violations(schedule: Schedule, device: Device, code_bytes: Mapping[str, int]) -> list[Violation]:
+    """Every memory, set of locks and program that is too small for the schedule; `code_bytes` are the kernels'."""
+    needs = (_memories(schedule, device), _locks(schedule, device), _tasks(schedule, device))
+    return [*chain.from_iterable(needs), *_programs(schedule, device, code_bytes)]
 
 
 def lacks_locks(schedule: Schedule, device: Device) -> bool:
@@ -121,6 +120,15 @@ def _locks(schedule: Schedule, device: Device) -> Iterator[Violation]:
             yield Violation(what, "use fewer slots", semaphore.location)
 
 
+def _tasks(schedule: Schedule, device: Device) -> Iterator[Violation]:
+    """Tasks that wait in a shim's queue."""
+    have = device.dma(3).queue_depth
+    for semaphore in schedule.semaphores.values():
+        if semaphore.cause == "task" and semaphore.maximum > have:
+            what = f"semaphore '{semaphore.name}' counts to {semaphore.maximum} tasks, a channel's queue holds {have}"
+            yield Violation(what, f"let its maximum be {have} at most", semaphore.location)
+
+
 def _locks_in_use(schedule: Schedule) -> Iterator[tuple[Memory, str, tuple[int, ...]]]:
     """Memories and the locks in them, by name and coordinates."""
     for engine in schedule.engines.values():
@@ -138,18 +146,22 @@ def _locks_in_use(schedule: Schedule) -> Iterator[tuple[Memory, str, tuple[int, 
                     yield memory, step.semaphore.name, at
 
 
-def _programs(schedule: Schedule, device: Device) -> Iterator[Violation]:
+def _programs(schedule: Schedule, device: Device, code_bytes: Mapping[str, int]) -> Iterator[Violation]:
+    """Of a core: starting up, every step once (loops stay loops), and every distinct kernel once."""
     have = device.engines[0].program_bytes
     for engine in schedule.engines.values():
-        need = _program_bytes(engine, schedule)
-        if engine.stage is Stage.CORE and have and need > have:
-            what = f"the program of '{engine.name}' needs about {need} bytes, a core has {have}"
-            yield Violation(what, "split the function, so that each part has fewer kernels", engine.location)
-
-
-def _program_bytes(engine: model.Engine, schedule: Schedule) -> int:
-    """Start-up, every step once (loops stay loops), and every distinct kernel once."""
-    steps = [placed.step for placed in placed_steps(engine, schedule.extents)]
-    kinds = {step.kernel: step.kind for step in steps if isinstance(step, model.Compute)}
-    kernels = sum(_KERNEL_BYTES.get(kind, _OTHER_KERNEL_BYTES) for kind in kinds.values())
-    return _START_BYTES + _STEP_BYTES * len(steps) + kernels
+        if engine.stage is not Stage.CORE or not have:
+            continue
+        steps = [placed.step for placed in placed_steps(engine, schedule.extents)]
+        calls = {step.kernel: step.location for step in steps if isinstance(step, model.Compute)}
+        users = [(name, code_bytes[name]) for name in calls]
+        users.append(("its steps", _START_BYTES + _STEP_BYTES * len(steps)))
+        need = sum(size for _, size in users)
+        if need > have:
+            largest, size = max(users, key=lambda user: user[1])
+            hint = "let functions come apart (--split), so that each part has fewer kernels"
+            if 2 * size > have:
+                hint = f"let {largest} do less: hand over a part of it in a tensor"
+            which = Need(Memory(1, 0, 0), need, tuple(users), None).largest()
+            what = f"the program of '{engine.name}' needs about {need} bytes, a core has {have} ({which})"
+            yield Violation(what, hint, calls.get(largest) or engine.location)

@@ -12,7 +12,8 @@ from npuflow.core.registry import register_pass
 from npuflow.dialect.device import chosen_device
 from npuflow.errors import Diagnostic, InputError, Severity
 from npuflow.schedule.legality import violations
-from npuflow.schedule.read_schedule import kernel_functions_of, read_schedule, schedules_of
+from npuflow.schedule.read_kernels import kernel_interfaces
+from npuflow.schedule.read_schedule import read_schedule, schedules_of
 from npuflow.target import Device
 
 
@@ -46,8 +47,7 @@ class CheckSchedule(Pass):
 
 def _check(module: ir.Operation, device: Device, context: PassContext) -> None:
     schedule = read_schedule(module)
-    kernels = {name: len(op.regions[0].blocks[0].arguments) for name, op in kernel_functions_of(module).items()}
-    for violation in violations(schedule, device, kernels):
+    for violation in violations(schedule, device, kernel_interfaces(module, device)):
         place = violation.location or location_of(module)
         if violation.is_warning and place is not None:
             context.remark(ir.Location.file(place.file, place.line, place.column, module.context), str(violation))

@@ -14,16 +14,20 @@ from npuflow.schedule import model
 from npuflow.schedule.capacity import capacity_violations
 from npuflow.schedule.channels import Channel, Memory, channel_of
 from npuflow.schedule.descriptors import Use, channel_uses
+from npuflow.schedule.kernel_interface import KernelInterface
 from npuflow.schedule.model import Schedule
 from npuflow.schedule.violations import Need, Violation, keep_worst
 from npuflow.schedule.well_formed import ill_formed
 from npuflow.target import Device
 
 
-def violations(schedule: Schedule, device: Device, kernels: Mapping[str, int]) -> list[Violation]:
-    """Everything that keeps the schedule off the device; `kernels` gives how many buffers each kernel takes."""
+def violations(schedule: Schedule, device: Device, kernels: Mapping[str, KernelInterface]) -> list[Violation]:
+    """Everything that keeps the schedule, with its kernels, off the device."""
     found = ill_formed(schedule, device, kernels)
-    return found or _Legality(schedule, device).violations()
+    if found:
+        return found
+    code_bytes = {name: kernel.code_bytes for name, kernel in kernels.items()}
+    return [*_Legality(schedule, device).violations(), *capacity_violations(schedule, device, code_bytes)]
 
 
 def lacks_descriptors(schedule: Schedule, device: Device) -> bool:
@@ -41,7 +45,7 @@ class _Legality:
     def violations(self) -> list[Violation]:
         lacking = self.lacking_descriptors()
         free = [*self._granules(), *self._zeros()]
-        return [*self._channels(), *lacking, *free, *capacity_violations(self.schedule, self.device)]
+        return [*self._channels(), *lacking, *free]
 
     def lacking_descriptors(self) -> list[Violation]:
         for engine in self.schedule.engines.values():

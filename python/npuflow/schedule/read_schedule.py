@@ -10,7 +10,7 @@ from npuflow.bindings import ir
 from npuflow.core.build import element_bytes
 from npuflow.core.diagnostics import location_of
 from npuflow.core.passes import fail, ops_of
-from npuflow.dialect.verify import integers, strings
+from npuflow.dialect.verify import COORDINATES, integers, strings
 from npuflow.errors import unknown_name
 from npuflow.schedule import model
 from npuflow.schedule.affine import Affine
@@ -32,7 +32,7 @@ def read_schedule(module: ir.Operation) -> Schedule:
     """The schedule that a module holds; raises InputError, located, for what doesn't fit together."""
     extents = _extents(module)
     name = str(ir.StringAttr(module.attributes["sym_name"]).value) if "sym_name" in module.attributes else "schedule"
-    schedule = Schedule(name, {"row": 1, "column": 1, "tile": 1, "part": 1, **extents})
+    schedule = Schedule(name, {**dict.fromkeys(COORDINATES, 1), **extents})
     functions = []
     for child in module.regions[0].blocks[0].operations:
         op = child.operation
@@ -72,6 +72,8 @@ def _extents(module: ir.Operation) -> dict[str, int]:
         if not 1 <= value <= _MOST_PLACES:
             what = f"{EXTENTS} has {named.name} = {named.attr}"
             raise fail(module, what, f"give how many there are, from 1 to {_MOST_PLACES}")
+        if named.name not in COORDINATES:
+            raise fail(module, unknown_name(f"coordinate in {EXTENTS}", named.name, COORDINATES))
         extents[named.name] = value
     return extents
 
@@ -122,7 +124,7 @@ def _address(op: ir.Operation, schedule: Schedule) -> Address:
     """base + step * (coordinate floordiv divisor), from the map's values."""
     expression = ir.AffineMapAttr(op.attributes["address"]).value.results[0]
     span = strings(op.attributes["span"])
-    values = [_at(expression, value) for value in range(schedule.extents[span[0]] if span else 1)]
+    values = [_at(op, expression, value) for value in range(schedule.extents[span[0]] if span else 1)]
     base = values[0]
     changes = [index for index in range(1, len(values)) if values[index] != values[index - 1]]
     if not changes:
@@ -133,15 +135,20 @@ def _address(op: ir.Operation, schedule: Schedule) -> Address:
     return address
 
 
-def _at(expression: ir.AffineExpr, value: int) -> int:
+def _at(op: ir.Operation, expression: ir.AffineExpr, value: int) -> int:
+    """What an expression of a buffer's first coordinate gives for a value of it."""
     if isinstance(expression, ir.AffineConstantExpr):
         return int(expression.value)
     if isinstance(expression, ir.AffineDimExpr):
         return value if expression.position == 0 else 0
-    left, right = _at(expression.lhs, value), _at(expression.rhs, value)
+    left, right = _at(op, expression.lhs, value), _at(op, expression.rhs, value)
     if isinstance(expression, ir.AffineAddExpr):
         return left + right
-    return left * right if isinstance(expression, ir.AffineMulExpr) else left // max(right, 1)
+    if isinstance(expression, ir.AffineMulExpr):
+        return left * right
+    if isinstance(expression, ir.AffineFloorDivExpr) and right > 0:
+        return left // right
+    raise fail(op, f"the address {expression} is no sum of steps", "use base + step * (coordinate floordiv n)")
 
 
 def _read_semaphore(op: ir.Operation, schedule: Schedule) -> None:
@@ -161,30 +168,39 @@ def _read_stream(op: ir.Operation, schedule: Schedule) -> None:
 _THINGS = {"npu.buffer": _read_buffer, "npu.semaphore": _read_semaphore, "npu.stream": _read_stream}
 
 
+def _engine_fields(function: ir.Operation) -> tuple[Stage, int, tuple[str, ...]]:
+    """A function's stage, lane and span, as its npu.engine says."""
+    attribute = function.attributes[ENGINE]
+    if not str(attribute).startswith("#npu.engine<"):
+        raise fail(function, f"npu.engine is {attribute}", 'write #npu.engine<{stage = "core", lane = 0 : i64, ...}>')
+    fields = {a.name: a.attr for a in ir.DictAttr(ir.DynamicAttr(attribute).params[0])}
+    missing = [name for name in ("stage", "lane", "span") if name not in fields]
+    if missing:
+        raise fail(function, f"npu.engine lacks {', '.join(missing)}")
+    stage, lane, span = (fields[name] for name in ("stage", "lane", "span"))
+    known = {stage.value: stage for stage in Stage}
+    if not isinstance(stage, ir.StringAttr) or str(stage.value) not in known:
+        raise fail(function, unknown_name("stage", str(stage).strip('"'), known))
+    if not isinstance(lane, ir.IntegerAttr) or int(lane.value) < 0:
+        raise fail(function, f"npu.engine has lane {lane}", "lanes are 0 and 1")
+    if not isinstance(span, ir.ArrayAttr) or not all(isinstance(name, ir.StringAttr) for name in span):
+        raise fail(function, f"npu.engine has span {span}", 'write names of coordinates, as ["row", "column"]')
+    return known[str(stage.value)], int(lane.value), tuple(strings(span))
+
+
 @dataclass
 class _EngineReader:
     schedule: Schedule
     loops: int = 0
 
     def read(self, function: ir.Operation) -> model.Engine:
-        fields = {a.name: a.attr for a in ir.DictAttr(ir.DynamicAttr(function.attributes[ENGINE]).params[0])}
-        missing = [name for name in ("stage", "lane", "span") if name not in fields]
-        if missing:
-            raise fail(function, f"npu.engine lacks {', '.join(missing)}")
-        span = tuple(strings(fields["span"]))
+        stage, lane, span = _engine_fields(function)
         block = function.regions[0].blocks[0]
         if len(block.arguments) != len(span):
             raise fail(function, f"has {len(block.arguments)} arguments for the {len(span)} coordinates it spans")
-        known = {stage.value: stage for stage in Stage}
-        stage = str(ir.StringAttr(fields["stage"]).value)
-        if stage not in known:
-            raise fail(function, unknown_name("stage", stage, known))
         names = {value: Affine.counter(name) for value, name in zip(block.arguments, span)}
-        if not isinstance(fields["lane"], ir.IntegerAttr) or int(ir.IntegerAttr(fields["lane"]).value) < 0:
-            raise fail(function, f"npu.engine has lane {fields['lane']}", "lanes are 0 and 1")
-        lane = int(ir.IntegerAttr(fields["lane"]).value)
         steps = self._steps(block, names)
-        return model.Engine(_string(function, "sym_name"), known[stage], lane, span, steps, location_of(function))
+        return model.Engine(_string(function, "sym_name"), stage, lane, span, steps, location_of(function))
 
     def _steps(self, block: ir.Block, names: dict[ir.Value, Affine]) -> tuple[model.Step, ...]:
         steps: list[model.Step] = []
@@ -214,6 +230,8 @@ class _EngineReader:
                 raise fail(
                     op, f"a loop over coordinates goes from {lower} in steps of {step}", "go from 0 in steps of 1"
                 )
+            if not isinstance(op.attributes[COORDINATE], ir.StringAttr):
+                raise fail(op, f"{COORDINATE} is {op.attributes[COORDINATE]}", 'write a coordinate\'s name, as "row"')
             name = _string(op, COORDINATE)
             body = self._steps(block, {**names, block.arguments[0]: Affine.counter(name)})
             return model.Each(name, trips, body, location_of(op))

@@ -13,16 +13,21 @@ from math import prod
 from npuflow.errors import SourceLocation, unknown_name
 from npuflow.schedule import model
 from npuflow.schedule.channels import channel_of
+from npuflow.schedule.kernel_interface import KernelInterface
 from npuflow.schedule.model import Schedule, Stage
 from npuflow.schedule.violations import PlacedStep, Violation, placed_steps
 from npuflow.target import Device
 
 _SPANS = {1: (("row", "column"),), 2: (("row",), ("column",), ("tile",)), 3: ((),)}
+_ONE_LANE = (Stage.CORE, Stage.CONTROL, Stage.RESULT_IN, Stage.RESULT_OUT)
+_OF_TASKS = (Stage.CONTROL, Stage.SHIM_OUT, Stage.SHIM_IN)
 _MOST_ELEMENTS = 1 << 40
+_MOST_CYCLES = 1 << 48  # what the simulator counts to in one step
+_MOST_DESCRIPTORS = 1 << 20
 
 
-def ill_formed(schedule: Schedule, device: Device, kernels: Mapping[str, int]) -> list[Violation]:
-    """Everything that doesn't fit together; `kernels` gives how many buffers each kernel takes."""
+def ill_formed(schedule: Schedule, device: Device, kernels: Mapping[str, KernelInterface]) -> list[Violation]:
+    """Everything that doesn't fit together."""
     found = list(_grid(schedule, device))
     if not schedule.engines:
         found.append(Violation(f"schedule '{schedule.name}' has no engines", "give functions an npu.engine", None))
@@ -32,6 +37,7 @@ def ill_formed(schedule: Schedule, device: Device, kernels: Mapping[str, int]) -
         found += _stream(stream, schedule)
     for engine in schedule.engines.values():
         found += _span(engine.span, schedule, engine.name, engine.location)
+        found += _lane(engine, device)
         checker = _EngineChecker(schedule, engine, kernels)
         for placed in placed_steps(engine, schedule.extents):
             found += checker.problems(placed)
@@ -61,6 +67,9 @@ def _buffer(buffer: model.Buffer, device: Device) -> Iterator[Violation]:
         known = " or ".join(str(list(span)) for span in _SPANS[buffer.level])
         what = f"buffer '{buffer.name}' in level {buffer.level} spans {list(buffer.span)}"
         yield Violation(what, f"let it span {known}", buffer.location)
+    if buffer.level == 3 and buffer.depth != 1:
+        what = f"buffer '{buffer.name}' has {buffer.depth} slots in level 3"
+        yield Violation(what, "tensors have one", buffer.location)
     if min(buffer.address.at(0), buffer.address.base) < 0:
         yield Violation(f"buffer '{buffer.name}' is at {buffer.address.base}", "addresses begin at 0", buffer.location)
 
@@ -72,6 +81,16 @@ def _span(
         if coordinate not in schedule.extents:
             text, _, hint = unknown_name("coordinate", coordinate, schedule.extents).partition("; hint: ")
             yield Violation(f"'{name}' spans {text}", hint, location)
+
+
+def _lane(engine: model.Engine, device: Device) -> Iterator[Violation]:
+    """A lane is a channel's number, but where stages have one engine; DMA engines' other channels are counted later."""
+    if engine.stage in _ONE_LANE and engine.lane:
+        what = f"'{engine.name}' of stage {engine.stage.value} has lane {engine.lane}"
+        yield Violation(what, "there is lane 0 only", engine.location)
+    elif engine.stage is Stage.MEMORY_OUT and engine.lane >= device.dma(2).channels_out:
+        what = f"'{engine.name}' has lane {engine.lane}, a memory tile {device.dma(2).channels_out} out-channels"
+        yield Violation(what, "number lanes from 0", engine.location)
 
 
 def _stream(stream: model.Stream, schedule: Schedule) -> Iterator[Violation]:
@@ -95,17 +114,19 @@ def _stream(stream: model.Stream, schedule: Schedule) -> Iterator[Violation]:
 class _EngineChecker:
     schedule: Schedule
     engine: model.Engine
-    kernels: Mapping[str, int]
+    kernels: Mapping[str, KernelInterface]
 
     def problems(self, placed: PlacedStep) -> list[Violation]:
         step = placed.step
         if isinstance(step, model.Each):
             return self._each(step)
         if isinstance(step, (model.Acquire, model.Release)):
-            span = self.schedule.semaphores[step.semaphore.name].span
-            return self._ref(step.semaphore, span, placed)
+            return self._semaphore(step, placed)
         if isinstance(step, (model.Send, model.Receive)):
             return self._transfer(step, placed)
+        if isinstance(step, model.Configure) and not 1 <= step.descriptors <= _MOST_DESCRIPTORS:
+            what = f"sets up {step.descriptors} descriptors"
+            return [self._problem(what, f"from 1 to {_MOST_DESCRIPTORS} make sense", None)]
         return self._compute(step, placed) if isinstance(step, model.Compute) else []
 
     def _problem(self, what: str, hint: str, location: SourceLocation | None) -> Violation:
@@ -117,6 +138,14 @@ class _EngineChecker:
             return []
         what = f"goes through {step.count} of coordinate '{step.coordinate}', of which there are {extent or 'none'}"
         return [self._problem(what, "run the loop from 0 to the coordinate's extent", step.location)]
+
+    def _semaphore(self, step: model.Acquire | model.Release, placed: PlacedStep) -> list[Violation]:
+        semaphore = self.schedule.semaphores[step.semaphore.name]
+        found = self._ref(step.semaphore, semaphore.span, placed)
+        if semaphore.cause == "task" and self.engine.stage not in _OF_TASKS:
+            what = f"uses semaphore '{semaphore.name}', which counts tasks"
+            found.append(self._problem(what, "tasks go from the control processor to shims", step.location))
+        return found
 
     def _ref(self, ref: model.Ref, span: model.Coordinates, placed: PlacedStep) -> list[Violation]:
         if len(ref.at) != len(span):
@@ -162,6 +191,9 @@ class _EngineChecker:
         if still:
             what = f"moves with strides {list(access.strides)}, and descriptors only step forward"
             return [self._problem(what, "use strides of at least 1", placed.location)]
+        if access.slot.minimum(placed.ranges) < 0:
+            what = f"uses slot {access.slot.minimum(placed.ranges)} of '{buffer.name}'"
+            return [self._problem(what, "count slots from 0; they are taken in turn", placed.location)]
         if access.limits:
             return []
         low = access.offset.minimum(placed.ranges)
@@ -180,13 +212,35 @@ class _EngineChecker:
         found = []
         if self.engine.stage is not Stage.CORE:
             found.append(self._problem(f"calls '{step.kernel}' but is no core", "use stage core", step.location))
-        if self.kernels[step.kernel] != len(step.operands):
-            what = f"gives '{step.kernel}' {len(step.operands)} buffers, it takes {self.kernels[step.kernel]}"
-            found.append(self._problem(what, "give one per argument", step.location))
+        if not 0 <= step.cycles <= _MOST_CYCLES:
+            what = f"says that '{step.kernel}' takes {step.cycles} cycles"
+            found.append(self._problem(what, f"a call takes from 0 to {_MOST_CYCLES}", step.location))
+        found += self._arguments(step, self.kernels[step.kernel])
         for operand in step.operands:
             buffer = self.schedule.buffers[operand.access.buffer.name]
             found += self._ref(operand.access.buffer, buffer.span, placed)
+            low = operand.access.slot.minimum(placed.ranges)
+            if low < 0:
+                what = f"uses slot {low} of '{buffer.name}'"
+                found.append(self._problem(what, "count slots from 0; they are taken in turn", step.location))
             if buffer.level != 1:
                 what = f"works on '{buffer.name}' in level {buffer.level}"
                 found.append(self._problem(what, "kernels work on level 1", step.location))
+        return found
+
+    def _arguments(self, step: model.Compute, kernel: KernelInterface) -> list[Violation]:
+        """What a call gives, against what the kernel's function takes."""
+        if kernel.results or not kernel.is_defined:
+            what = f"calls '{step.kernel}', which {'returns something' if kernel.results else 'has no body'}"
+            return [self._problem(what, "let it be a function that writes its results to buffers", step.location)]
+        if len(kernel.arguments) != len(step.operands):
+            what = f"gives '{step.kernel}' {len(step.operands)} buffers, it takes {len(kernel.arguments)}"
+            return [self._problem(what, "give one per argument", step.location)]
+        found = []
+        for number, (operand, taken) in enumerate(zip(step.operands, kernel.arguments)):
+            buffer = self.schedule.buffers[operand.access.buffer.name]
+            given = f"memref<{'x'.join(map(str, (*buffer.shape, buffer.element_type)))}, 2>"
+            if buffer.level == 1 and given != taken:
+                what = f"gives '{step.kernel}' '{buffer.name}', {given}, for argument {number}, which is {taken}"
+                found.append(self._problem(what, "let them be of one shape and type, in memory space 2", step.location))
         return found

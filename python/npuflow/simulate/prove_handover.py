@@ -15,7 +15,8 @@ from npuflow.core.passes import PassContext
 from npuflow.errors import Diagnostic, InputError, Severity, SourceLocation, with_hint
 from npuflow.schedule import model
 from npuflow.schedule.model import Schedule
-from npuflow.schedule.read_schedule import kernel_functions_of, read_schedule
+from npuflow.schedule.read_kernels import kernel_interfaces
+from npuflow.schedule.read_schedule import read_schedule
 from npuflow.schedule.violations import placed_steps
 from npuflow.schedule.well_formed import ill_formed
 from npuflow.simulate.flatten import engine_names, flatten
@@ -46,9 +47,8 @@ _HINTS = {
 def check_handover(module: ir.Operation, device: Device, context: PassContext) -> None:
     """Raises InputError with every problem of a schedule; remarks on what wasn't looked for."""
     schedule = read_schedule(module)
-    kernels = {name: len(op.regions[0].blocks[0].arguments) for name, op in kernel_functions_of(module).items()}
     place = location_of(module)
-    wrong = ill_formed(schedule, device, kernels)
+    wrong = ill_formed(schedule, device, kernel_interfaces(module, device))
     if wrong:
         raise InputError([Diagnostic(Severity.ERROR, str(w), w.location or place) for w in wrong])
     program = flatten(schedule, device)

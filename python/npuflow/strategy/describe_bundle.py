@@ -13,21 +13,22 @@ from npuflow.frontend.linear import Linear, input_count, loop_extents
 from npuflow.frontend.products import match_products, pads_streamed
 from npuflow.strategy.bundle_choose import smallest_tile_fits
 from npuflow.strategy.bundle_shape import BundleShape, BundleTensor, Role, Work
+from npuflow.strategy.code_bytes import kernel_bytes
 from npuflow.strategy.describe_vector import describe_vector_work
 from npuflow.target import Device
 
-# An op's kernel, the fill in front of it, and the steps that hand its operands over, with some to spare: what a
+# Beside an op's kernel: the fill in front of it, and the steps that hand its operands over, with some to spare; what a
 # schedule really needs is counted when there is one.
-_OP_PROGRAM_BYTES = 1536
+_BESIDE_KERNEL_BYTES = 1024
 
 
 def bundle_fits(bundle: Bundle, device: Device) -> bool:
     """Whether a bundle fits a core: a tile of it in L1, its kernels where programs are, two slots of what is moved."""
     have = device.engines[0].program_bytes
-    is_short = not have or len(bundle.ops) * _OP_PROGRAM_BYTES <= have
+    need = sum(kernel_bytes(op, device) + _BESIDE_KERNEL_BYTES for op in bundle.ops) if have else 0
     shape = shape_of_bundle(bundle)
     moved = sum(tensor.role is not Role.LOCAL for tensor in shape.tensors)
-    return is_short and 2 * moved <= device.dma(1).descriptors and smallest_tile_fits(shape, device)
+    return need <= have and 2 * moved <= device.dma(1).descriptors and smallest_tile_fits(shape, device)
 
 
 def shape_of_bundle(bundle: Bundle) -> BundleShape:

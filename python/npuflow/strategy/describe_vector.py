@@ -35,6 +35,11 @@ _MULTIPLICATIONS = ("arith.mulf", "arith.muli")
 _ADDITIONS = ("arith.addf", "arith.addi")
 
 
+def kind_of(inner: ir.Operation) -> str:
+    """The kind of work that an operation of a body is, as a device's file calls it."""
+    return _KIND_OF.get(inner.name.partition(".")[2], "other")
+
+
 def describe_vector_work(op: ir.Operation) -> VectorWork:
     """The work of an op on tensors or memrefs.
 
@@ -148,7 +153,7 @@ def _nodes(op: ir.Operation, first_sum: int) -> tuple[Node, ...]:
         if _is_part_of_product(inner):
             numbers[inner.results[0]] = uses[0]
             continue
-        kind = "multiply-add" if product else _KIND_OF.get(inner.name.partition(".")[2], "other")
+        kind = "multiply-add" if product else kind_of(inner)
         numbers |= dict.fromkeys(inner.results, len(nodes))
         nodes.append(Node(kind, _type(product or inner), uses))
     return tuple(nodes)

@@ -107,6 +107,7 @@ class ComputeEngine:
     vector_bytes: int = between(1, 65536)
     call_cycles: int = between(0, MOST_CYCLES)
     program_bytes: int = between(0, MOST_BYTES, default=0)
+    instruction_bytes: int = between(1, 1024, default=16)
     clock_hz: float = between(0, 1e12, default=0.0)
 
 

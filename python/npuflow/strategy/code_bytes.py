@@ -1,0 +1,53 @@
+"""How long a kernel's program is: an estimate from its body, since others compile it. Reads IR and changes nothing.
+
+An operation takes an instruction for each cycle in which it occupies its unit, functions as exp at least a table look-up's
+worth; loops, operands and entering and leaving take some each. All of these counts are assumed: nobody has published
+the sizes of such programs.
+"""
+
+from __future__ import annotations
+
+from npuflow.bindings import ir
+from npuflow.frontend.contraction import is_matmul, match_contraction
+from npuflow.strategy.describe_vector import describe_vector_work, kind_of
+from npuflow.target import Device
+
+_FRAME, _LOOP, _OPERAND = 16, 8, 2  # entering and leaving; each loop; each operand's addresses
+_MATRIX = 192  # a matrix kernel's accumulators, unrolled, and their way in and out
+_FUNCTION = 16
+_FUNCTIONS = ("divide", "root", "exponential", "logarithm", "tanh", "erf")
+
+
+def kernel_bytes(op: ir.Operation, device: Device) -> int:
+    """The code of a linalg op's kernel: 496 bytes for an addition of two tensors, 256 more for an exp behind it."""
+    work = describe_vector_work(op)
+    contraction = match_contraction(op)
+    matrix = _MATRIX if contraction is not None and is_matmul(contraction) else 0
+    body = sum(_instructions(node.operation, node.type, device) for node in work.nodes)
+    around = _FRAME + _LOOP * len(work.runs) + _OPERAND * len((*work.inputs, *work.outputs))
+    return device.engines[0].instruction_bytes * (around + matrix + body)
+
+
+def function_bytes(function: ir.Operation, device: Device) -> int:
+    """The code of a kernel that is a function, of linalg ops or written out in loops."""
+    return sum(_block_bytes(block, device) for region in function.regions for block in region.blocks)
+
+
+def _block_bytes(block: ir.Block, device: Device) -> int:
+    size = 0
+    for child in block.operations:
+        op = child.operation
+        if op.name.startswith("linalg.") and op.operands and op.name != "linalg.yield":
+            size += kernel_bytes(op, device)
+            continue
+        type_ = str(op.results[0].type) if op.results else ""
+        is_function = op.name.startswith("math.")
+        instructions = _instructions(kind_of(op), type_, device) if is_function else 1
+        size += device.engines[0].instruction_bytes * instructions
+        size += sum(_block_bytes(inner, device) for region in op.regions for inner in region.blocks)
+    return size
+
+
+def _instructions(operation: str, type_: str, device: Device) -> int:
+    least = _FUNCTION if operation in _FUNCTIONS else 1
+    return max(least, device.vector.operation(operation, type_).issue_cycles)
