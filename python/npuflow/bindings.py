@@ -49,6 +49,7 @@ if TYPE_CHECKING:  # the bindings ship no types; a type checker sees modules ful
     from torch_mlir.dialects import func as func
     from torch_mlir.dialects import irdl as irdl
     from torch_mlir.dialects import linalg as linalg
+    from torch_mlir.dialects import math as math
     from torch_mlir.dialects import memref as memref
     from torch_mlir.dialects import scf as scf
     from torch_mlir.dialects import tensor as tensor
@@ -65,6 +66,7 @@ else:
     bufferization = _load("dialects.bufferization")
     func = _load("dialects.func")
     linalg = _load("dialects.linalg")
+    math = _load("dialects.math")
     memref = _load("dialects.memref")
     scf = _load("dialects.scf")
     tensor = _load("dialects.tensor")

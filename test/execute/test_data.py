@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from npuflow.execute.arrays import ELEMENT_TYPES, FLOAT_FORMATS, ArraySpec, dtype_of, is_float
+from npuflow.execute.arrays import FLOAT_FORMATS, ArraySpec, dtype_of, is_float
 from npuflow.execute.data import random_array, random_arrays
+from npuflow.frontend.allowed_ops import ELEMENT_TYPES
 
 BIG = (64, 64)
 

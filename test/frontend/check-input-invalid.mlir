@@ -42,7 +42,7 @@ func.func @sparse(%a: tensor<8x8xf32, #rows>, %b: tensor<8x8xf32>, %c: tensor<8x
 // -----
 
 func.func @complex(%a: tensor<8x8xcomplex<f32>>, %c: tensor<8x8xcomplex<f32>>) -> tensor<8x8xcomplex<f32>> {
-  // expected-error @below {{linalg.matmul works on elements of type complex<f32>; hint: use integers or floats}}
+  // expected-error @below {{linalg.matmul works on elements of type complex<f32>; hint: use i1, i8, i16, i32, i64, f16, f32, f64, bf16}}
   %r = linalg.matmul ins(%a, %a : tensor<8x8xcomplex<f32>>, tensor<8x8xcomplex<f32>>) outs(%c : tensor<8x8xcomplex<f32>>) -> tensor<8x8xcomplex<f32>>
   return %r : tensor<8x8xcomplex<f32>>
 }
@@ -135,4 +135,29 @@ func.func @diagonal(%a: tensor<8x8xi32>, %c: tensor<8x8xi32>, %d: tensor<8x8xi32
     linalg.yield %y : i32
   } -> tensor<8x8xi32>
   return %t : tensor<8x8xi32>
+}
+
+// -----
+
+// expected-error @+2 {{argument 1 of @unused_scalar is no tensor (f64); hint: make it a tensor of one element, as tensor<1xf64>}}
+// expected-error @+1 {{result 1 of @unused_scalar is no tensor (index); hint: make it a tensor of one element}}
+func.func @unused_scalar(%a: tensor<4xf32>, %s: f64) -> (tensor<4xf32>, index) {
+  %c = arith.constant 0 : index
+  return %a, %c : tensor<4xf32>, index
+}
+
+// -----
+
+// expected-error @+1 {{argument 0 of @only_returned has a size of 0 (tensor<0xf32>); hint: leave it out: there is nothing to compute}}
+func.func @only_returned(%a: tensor<0xf32>) -> tensor<0xf32> {
+  return %a : tensor<0xf32>
+}
+
+// -----
+
+!huge = tensor<4611686018427387904x4611686018427387904xi8>
+func.func @huge(%a: !huge, %b: !huge, %c: !huge) -> !huge {
+  // expected-error @below {{linalg.matmul works on 21267647932558653966460912964485513216 bytes (tensor<4611686018427387904x4611686018427387904xi8>), and addresses reach 281474976710656; hint: use smaller sizes}}
+  %r = linalg.matmul ins(%a, %b : !huge, !huge) outs(%c : !huge) -> !huge
+  return %r : !huge
 }

@@ -28,7 +28,7 @@ func.func @batch(%a: tensor<3x8x32xi8>, %b: tensor<3x32x16xi8>, %c: tensor<3x8x1
 
 func.func private @external(tensor<?xf32>)
 
-func.func @no_matmul(%a: tensor<4xi32>, %b: memref<4xi32>) -> tensor<4xi32> {
+func.func @no_matmul(%a: tensor<4xi32>, %b: tensor<4xi32>) -> tensor<4xi32> {
   return %a : tensor<4xi32>
 }
 

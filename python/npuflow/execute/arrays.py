@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from npuflow.bindings import ir
 from npuflow.core.passes import fail
+from npuflow.frontend.allowed_ops import ELEMENT_TYPES
 
 Array = npt.NDArray[np.generic]
 
@@ -24,7 +25,6 @@ _PLAIN = {
     "f32": np.float32,
     "f64": np.float64,
 }
-ELEMENT_TYPES = (*_PLAIN, "bf16")
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from npuflow.bindings import ir, passmanager
 from npuflow.core.passes import fail, ops_of
+from npuflow.errors import InputError
 from npuflow.execute.strip_npu import strip_npu
+from npuflow.frontend.allowed_ops import problems_in
 from npuflow.frontend.generalize_operators import decompose_softmax
 
 _NOT_PROGRAM = ("transform.", "builtin.module")
@@ -14,7 +16,8 @@ _GENERALIZE = "func.func(convert-elementwise-to-linalg),func.func(linalg-general
 def clone_function(module: ir.Operation, name: str) -> ir.Module:
     """A public function, its callees and globals, without what only matters on the device.
 
-    Raises InputError where there is no such function, or where it calls one without a body.
+    Whatever is executed, by the JIT or by IREE, comes this way. Raises InputError where there is no such function,
+    where it calls one without a body, and for every op and type that is not allowed.
     """
     with module.context, module.location:
         copy = ir.Module.create()
@@ -27,6 +30,9 @@ def clone_function(module: ir.Operation, name: str) -> ir.Module:
                 op.attributes["sym_visibility"] = ir.StringAttr.get("private" if private else "public")
         run_passes(copy, "symbol-dce")
         function_of(copy, name)
+        problems = [d for problem in problems_in(copy.operation) for d in problem.error().diagnostics]
+        if problems:
+            raise InputError(problems)
         strip_npu(copy)
     return copy
 

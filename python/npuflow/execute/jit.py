@@ -84,6 +84,7 @@ def compile_function(module: ir.Operation, function: str, *, poison: bool = True
             address = int(engine.raw_lookup(f"_mlir_ciface_{ENTRY}"))
         except RuntimeError as error:
             raise NotExecutableError(sink.errors or f"@{function} cannot be compiled: {error}") from error
+    assert address, f"@{function} calls what this process doesn't have"
     return Executable(lowered.signature, engine, address)
 
 

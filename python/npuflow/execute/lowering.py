@@ -19,6 +19,7 @@ from npuflow.execute.arrays import Signature, signature_of
 from npuflow.execute.clone import clone_function, function_of, run_passes, spell_out
 from npuflow.execute.guard_divisions import guard_divisions
 from npuflow.execute.lower_movements import lower_movements
+from npuflow.execute.narrow_floats import expand_narrow_floats
 from npuflow.execute.order_loops import order_loops
 from npuflow.execute.poison import drop_deallocations, poison_buffers
 
@@ -40,9 +41,6 @@ _TO_LLVM = (
     "arith-emulate-unsupported-floats{source-types=bf16 target-type=f32},arith-expand{include-bf16=true},"
     "canonicalize,cse,convert-math-to-llvm,convert-math-to-libm,convert-scf-to-cf,convert-to-llvm,reconcile-unrealized-casts"
 )
-_DIALECTS = frozenset(
-    "affine arith bufferization builtin cf complex func index linalg llvm math memref scf tensor ub vector".split()
-)
 
 
 @dataclass(frozen=True)
@@ -61,7 +59,6 @@ def lower_to_llvm(module: ir.Operation, function: str, *, poison: bool) -> Lower
     """Lowers a copy of `module`; raises NotExecutableError where that isn't possible."""
     with module.context, refusing(module, function):
         copy = clone_function(module, function)
-        _check_dialects(copy)
         signature_of(function_of(copy, function))
         spell_out(copy)
         if _has_tensors(copy):
@@ -80,6 +77,7 @@ def lower_to_llvm(module: ir.Operation, function: str, *, poison: bool) -> Lower
         order_loops(copy)
         run_passes(copy, _TO_LOOPS)
         guard_divisions(copy.operation)
+        expand_narrow_floats(copy.operation)
         run_passes(copy, _TO_LLVM)
         _check_llvm(copy)
     return Lowered(copy, signature)
@@ -97,12 +95,6 @@ def refusing(module: ir.Operation, function: str) -> Iterator[None]:
         found = [replace(d, notes=()) for d in found]  # which print whole functions
         text = f"@{function} cannot be executed on the CPU"
         raise NotExecutableError([Diagnostic(Severity.ERROR, text, location_of(module)), *found]) from error
-
-
-def _check_dialects(module: ir.Module) -> None:
-    for op in ops_of(module.operation):
-        if op.name.partition(".")[0] not in _DIALECTS:
-            raise fail(op, f"{op.name} cannot be lowered for the CPU", f"known are {', '.join(sorted(_DIALECTS))}")
 
 
 def _has_tensors(module: ir.Module) -> bool:

@@ -1,17 +1,22 @@
-"""What only matters on the device leaves the IR: memory spaces and `npu.*` attributes."""
+"""What is no part of the program leaves the IR: memory spaces, `npu.*` attributes, and those for code generators.
+
+LLVM believes what `llvm.*` attributes and a function's `passthrough` say, so that a file could choose linkage, sections
+and handlers.
+"""
 
 from __future__ import annotations
 
 from npuflow.bindings import ir
 from npuflow.core.passes import ops_of
 
-_PREFIX = "npu."
+_KEPT_PREFIX = "bufferization."
+_OF_FUNCTIONS = ("sym_name", "function_type", "sym_visibility", "arg_attrs", "res_attrs")
 _TYPE_ATTRIBUTES = ("function_type", "type")
 _ARGUMENT_ATTRIBUTES = ("arg_attrs", "res_attrs")
 
 
 def strip_npu(module: ir.Module) -> None:
-    """Drops memory spaces from every type and `npu.*` attributes from every op, argument and result."""
+    """Drops memory spaces from every type, and every attribute that says more than what ops compute."""
     with module.context, module.operation.location:
         for op in ops_of(module.operation):
             _strip_types(op)
@@ -48,15 +53,22 @@ def _strip_types(op: ir.Operation) -> None:
 
 
 def _strip_attributes(op: ir.Operation) -> None:
-    for name in [name for name in op.attributes if name.startswith(_PREFIX)]:
-        del op.attributes[name]
+    is_function = op.name == "func.func"
+    for name in list(op.attributes):
+        if _is_foreign(name) or (is_function and name not in _OF_FUNCTIONS):
+            del op.attributes[name]
     for name in _ARGUMENT_ATTRIBUTES:
         if name in op.attributes:
-            op.attributes[name] = ir.ArrayAttr.get([_without_npu(ir.DictAttr(d)) for d in op.attributes[name]])
+            op.attributes[name] = ir.ArrayAttr.get([_without_foreign(ir.DictAttr(d)) for d in op.attributes[name]])
 
 
-def _without_npu(attributes: ir.DictAttr) -> ir.DictAttr:
-    return ir.DictAttr.get({a.name: a.attr for a in attributes if not a.name.startswith(_PREFIX)})
+def _is_foreign(name: str) -> bool:
+    """Whether a dialect put an attribute on another one's op; bufferization's say what may be written."""
+    return "." in name and not name.startswith(_KEPT_PREFIX)
+
+
+def _without_foreign(attributes: ir.DictAttr) -> ir.DictAttr:
+    return ir.DictAttr.get({a.name: a.attr for a in attributes if not _is_foreign(a.name)})
 
 
 def _drop_space_casts(module: ir.Module) -> None:

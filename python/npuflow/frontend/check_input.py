@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from npuflow.bindings import ir
-from npuflow.core.passes import Pass, PassContext
+from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
+from npuflow.frontend.allowed_ops import ELEMENT_TYPES, problems_in, type_problem
 from npuflow.frontend.bundle_ops import op_problem, pad_problem, scalar_problem
 from npuflow.frontend.check_tail import tail_problem
 from npuflow.frontend.contraction import Contraction, is_matmul, match_contraction, tail_of
@@ -49,7 +50,9 @@ class CheckInput(Pass):
     group = "frontend"
 
     def run(self, op: ir.Operation, context: PassContext) -> None:
-        candidates = [o for o in _program_ops(op) if _check_types(o, context)]
+        for function in ops_of(op, "func.func"):
+            _check_signature(function, context)
+        candidates = [o for o in _program_ops(op) if _check_types(o, context) and _check_body(o, context)]
         found = {o: c for o in candidates if (c := match_contraction(o)) is not None}
         groups = {o: c for o, c in found.items() if is_matmul(c) or o.name != "linalg.generic"}
         tails = {tail: c for c in groups.values() if (tail := tail_of(c)) is not None}
@@ -95,6 +98,37 @@ def _check_types(op: ir.Operation, context: PassContext) -> bool:
     return found is None
 
 
+def _check_signature(function: ir.Operation, context: PassContext) -> None:
+    """Reports what a function takes and no op of it works on, which would say so, and results that are no tensors."""
+    name = function.opview.name.value
+    blocks = function.regions[0].blocks
+    for index, argument in enumerate(blocks[0].arguments if blocks else ()):
+        is_used = any(use.owner.operation.name != "func.return" for use in argument.uses)
+        problem = None if is_used else _scalar_problem(argument.type) or _type_problem(argument.type)
+        if problem is not None:
+            context.error(function, f"argument {index} of @{name} {problem[0]}", problem[1])
+    for index, kind in enumerate(ir.FunctionType(function.opview.type).results if blocks else ()):
+        problem = _scalar_problem(kind)
+        if problem is not None:
+            context.error(function, f"result {index} of @{name} {problem[0]}", problem[1])
+
+
+def _scalar_problem(kind: ir.Type) -> tuple[str, str] | None:
+    if isinstance(kind, ir.ShapedType):
+        return None
+    return f"is no tensor ({kind})", f"make it a tensor of one element, as tensor<1x{kind}>, if it is a number"
+
+
+def _check_body(op: ir.Operation, context: PassContext) -> bool:
+    """Reports all that is not allowed in an op's body; what is wrong with it beside that can wait."""
+    if op.name in _CONTAINERS:
+        return True
+    found = list(problems_in(op))
+    for problem in found:
+        context.report(problem.error())
+    return not found
+
+
 def _type_problem(kind: ir.Type) -> tuple[str, str] | None:
     if isinstance(kind, (ir.MemRefType, ir.UnrankedMemRefType)):
         return f"works on memrefs ({kind})", "give the program on tensors"
@@ -112,9 +146,9 @@ def _tensor_problem(kind: ir.RankedTensorType) -> tuple[str, str] | None:
         return f"has a size of 0 ({kind})", "leave it out: there is nothing to compute"
     if kind.encoding is not None:
         return f"works on tensors with an encoding ({kind})", "give dense tensors without one"
-    if not isinstance(kind.element_type, (ir.IntegerType, ir.FloatType)):
-        return f"works on elements of type {kind.element_type}", "use integers or floats"
-    return None
+    if str(kind.element_type) not in ELEMENT_TYPES:
+        return f"works on elements of type {kind.element_type}", f"use {', '.join(ELEMENT_TYPES)}"
+    return type_problem(kind)
 
 
 def _check_contraction(contraction: Contraction, context: PassContext) -> None:

@@ -13,6 +13,7 @@ from npuflow.core.runner import Runner
 from npuflow.dialect.device import recorded_device
 from npuflow.errors import Diagnostic, InputError, Severity
 from npuflow.execute.arrays import functions_of
+from npuflow.frontend.allowed_ops import problems_in
 from npuflow.schedule.check_schedule import CheckSchedule
 from npuflow.schedule.emit import ENGINE, EXTENTS
 from npuflow.schedule.read_schedule import kernel_functions_of
@@ -76,7 +77,9 @@ def move(schedules: Sequence[ir.Operation], target: ir.Module) -> None:
 def _mixtures(root: ir.Operation, schedules: list[ir.Operation]) -> Iterator[InputError]:
     """Functions of which nobody can say whether they are to be compiled or are compiled already."""
     for schedule in schedules:
-        yield from (_no_kernel(f) for f in kernel_functions_of(schedule).values() if _has_tensors(f))
+        kernels = kernel_functions_of(schedule).values()
+        yield from (_no_kernel(f) for f in kernels if _has_tensors(f))
+        yield from (problem.error() for f in kernels for problem in problems_in(f))
     if root in schedules:
         return
     for child in root.regions[0].blocks[0].operations:
