@@ -182,14 +182,18 @@ def test_what_compilers_compute_in_advance_rounds_in_its_own_type_in_wide_runs_t
 
 
 def test_a_loop_has_a_bound_that_was_observed() -> None:
-    body = """%zero = arith.constant 0 : index
-      %one = arith.constant 1 : index
-      %three = arith.constant 3 : index
-      %r = scf.for %i = %zero to %three step %one iter_args(%s = %x) -> f32 {
-        %t = arith.mulf %s, %y : f32
-        scf.yield %t : f32
+    text = """
+      func.func @f(%x: tensor<8xf32>, %y: tensor<8xf32>) -> tensor<8xf32> {
+        %zero = arith.constant 0 : index
+        %one = arith.constant 1 : index
+        %three = arith.constant 3 : index
+        %r = scf.for %i = %zero to %three step %one iter_args(%s = %x) -> tensor<8xf32> {
+          %t = arith.mulf %s, %y : tensor<8xf32>
+          scf.yield %t : tensor<8xf32>
+        }
+        return %r : tensor<8xf32>
       }"""
-    _, found = evaluated(elementwise(body))
+    _, found = evaluated(text)
     (bound,) = found.narrow
     assert (bound.kind, bound.reason) == (BoundKind.OBSERVED, "scf.for")
     assert bound.allowed is not None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from npuflow.bindings import arith, ir
+from npuflow.bindings import arith, ir, math
 
 
 def number(value: float) -> ir.Value:
@@ -27,11 +27,11 @@ def maximum(left: ir.Value, right: ir.Value) -> ir.Value:
 
 
 def magnitude(value: ir.Value) -> ir.Value:
-    return ir.Operation.create("math.absf", [value.type], [value]).results[0]
+    return math.AbsFOp(value).result
 
 
 def square_root(value: ir.Value) -> ir.Value:
-    return ir.Operation.create("math.sqrt", [value.type], [value]).results[0]
+    return math.SqrtOp(value).result
 
 
 def compare(predicate: str, left: ir.Value, right: ir.Value) -> ir.Value:

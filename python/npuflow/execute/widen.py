@@ -17,7 +17,7 @@ from npuflow.errors import InputError
 from npuflow.execute.clone import clone_function, spell_out
 
 CONVERSIONS = ("arith.extf", "arith.truncf")
-_OF_BITS = ("arith.bitcast", "tensor.bitcast", "memref.view", "llvm.bitcast")
+_OF_BITS = ("arith.bitcast", "tensor.bitcast", "memref.view")
 _NARROW = ("f16", "bf16", "f32")
 
 
