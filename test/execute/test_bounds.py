@@ -255,18 +255,18 @@ def test_numpy_and_running_errors_agree(types: Types) -> None:
 
 
 def test_errors_of_a_chain_stay_near_what_is_really_lost() -> None:
-    lines = []
-    for layer in range(8):
-        lines.append(
-            f"%e{layer} = linalg.fill ins(%z : f32) outs(%empty : tensor<32x32xf32>) -> tensor<32x32xf32>\n"
-            f"%v{layer + 1} = linalg.matmul ins(%v{layer}, %w : tensor<32x32xf32>, tensor<32x32xf32>)"
-            f" outs(%e{layer} : tensor<32x32xf32>) -> tensor<32x32xf32>"
-        )
+    lines = "".join(
+        f"""%e{layer} = linalg.fill ins(%z : f32) outs(%empty : tensor<32x32xf32>) -> tensor<32x32xf32>
+        %v{layer + 1} = linalg.matmul ins(%v{layer}, %w : tensor<32x32xf32>, tensor<32x32xf32>)
+          outs(%e{layer} : tensor<32x32xf32>) -> tensor<32x32xf32>
+        """
+        for layer in range(8)
+    )
     text = f"""
       func.func @f(%v0: tensor<32x32xf32>, %w: tensor<32x32xf32>) -> tensor<32x32xf32> {{
         %z = arith.constant 0.0 : f32
         %empty = tensor.empty() : tensor<32x32xf32>
-        {chr(10).join(lines)}
+        {lines}
         return %v8 : tensor<32x32xf32>
       }}"""
     module = npuflow.parse(text, npuflow.new_context())

@@ -33,12 +33,16 @@ ROOMS = (
     "validate",
     "pipelines",
     "compiler",
+    "testing",
     "tools",
 )
 
 # The oracle's and the numerics' packages, each in the one room that is about them.
 OTHER_PACKAGES = {"iree": {"execute"}, "ml_dtypes": {"execute"}, "torch": {"frontend"}, "torch_mlir": {"bindings"}}
-OTHER_PACKAGES |= {"mlir": {"bindings"}, "numpy": {"execute", "schedule", "simulate", "report", "validate", "tools"}}
+OTHER_PACKAGES |= {
+    "mlir": {"bindings"},
+    "numpy": {"execute", "schedule", "simulate", "report", "validate", "testing", "tools"},
+}
 OTHER_PACKAGES |= {"tomllib": {"target"}, "tomli": {"target"}}  # in the standard library from Python 3.11 on
 
 

@@ -22,6 +22,7 @@ NIGHTLY = os.environ.get("NPUFLOW_TEST_PROFILE") == "nightly"
 EXAMPLES = int(os.environ.get("NPUFLOW_TEST_EXAMPLES", "400")) if NIGHTLY else 3
 COMMON = {"deadline": None, "suppress_health_check": list(HealthCheck), "derandomize": not NIGHTLY}
 
+
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__)
 def test_drawn_operators_compute_what_iree_computes(family: type[OperatorProgram]) -> None:
     @settings(max_examples=EXAMPLES, **COMMON)  # type: ignore[arg-type]

@@ -162,7 +162,11 @@ def test_where_no_engine_of_l2_inserts_zeros_they_come_with_the_image() -> None:
     window = Window(Axis(7, 3, 1, 1, 1, 1, 7), Axis(5, 3, 1, 1, 1, 1, 5), 4, "h", "w", (1, 1))
     array, _ = executed(window.text(), replace(device, dmas=dmas))
     assert array.schedule.buffers["l2_0"].shape == (9, 7, 4)
-    found = [v.what for v in violations(array.schedule, array.device, kernel_interfaces(array.op, array.device)) if "zeros" in v.what]
+    found = [
+        v.what
+        for v in violations(array.schedule, array.device, kernel_interfaces(array.op, array.device))
+        if "zeros" in v.what
+    ]
     assert found == ["'shim_out1' surrounds 'arg0' with zeros, which no shim dma inserts"]
 
 

@@ -184,7 +184,10 @@ EXTREMES = {
     },
     "fastest": {
         **dict.fromkeys(("read_bytes_per_second", "write_bytes_per_second", "total_bytes_per_second"), "1e16"),
-        "clock_hz": "1e12", "bytes_per_cycle": "1e3", "macs_per_cycle": "1e9", "banks": "1024",
+        "clock_hz": "1e12",
+        "bytes_per_cycle": "1e3",
+        "macs_per_cycle": "1e9",
+        "banks": "1024",
     },
     "longest": {"clock_hz": "1e12", "launch_seconds": "100", "descriptor_seconds": "100", "latency_seconds": "100"},
 }

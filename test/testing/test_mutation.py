@@ -8,10 +8,10 @@ import pytest
 
 import npuflow
 from npuflow.execute.operator_products import Kind, Product
-from npuflow.execute.operator_rows import Norm, Softmax, Centre
+from npuflow.execute.operator_rows import Centre, Norm, Softmax
+from npuflow.execute.operator_steps import Step
 from npuflow.execute.operator_windows import Convolution, Windows, layout_named
 from npuflow.execute.operators import OperatorProgram
-from npuflow.execute.operator_steps import Step
 from npuflow.execute.programs import Types
 from npuflow.testing.ir_mutators import Fault, mutants_of
 from npuflow.testing.mutation import Outcome, Subject, trials
@@ -29,7 +29,7 @@ PROGRAMS: dict[str, tuple[OperatorProgram, set[Fault]]] = {
         ),
         {Fault.ZERO_POINT},
     ),
-    "norm": (Norm((9, 37), tuple(Centre)[0], Types("bf16", "bf16")), set()),
+    "norm": (Norm((9, 37), next(iter(Centre)), Types("bf16", "bf16")), set()),
     "softmax": (Softmax((7, 33), 1, Types("bf16", "f32"), tails=(Step.TRUNCATE,)), set()),
 }
 

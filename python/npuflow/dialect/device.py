@@ -20,7 +20,7 @@ def recorded_device(op: ir.Operation) -> str | None:
     while at is not None:
         if DEVICE in at.attributes:
             if not str(at.attributes[DEVICE]).startswith("#npu.device<"):
-                raise InputError(f"{DEVICE} is {at.attributes[DEVICE]}; hint: write #npu.device<\"npu1\", {{}}>")
+                raise InputError(f'{DEVICE} is {at.attributes[DEVICE]}; hint: write #npu.device<"npu1", {{}}>')
             return _known(str(ir.StringAttr(ir.DynamicAttr(at.attributes[DEVICE]).params[0]).value))
         at = at.parent.operation if at.parent is not None else None
     return None

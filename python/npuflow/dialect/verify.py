@@ -56,7 +56,7 @@ def _contents_problems(kind: ir.Type, attributes: ir.OpAttributeMap) -> list[str
     if kind.affine_map != ir.AffineMap.get_identity(kind.rank, kind.context):
         problems.append(f"holds {kind}, whose elements do not lie one behind the other")
     element = kind.element_type
-    if not isinstance(element, (ir.IntegerType, ir.FloatType)) or element.width % 8 and element.width != 1:
+    if not isinstance(element, (ir.IntegerType, ir.FloatType)) or (element.width % 8 and element.width != 1):
         problems.append(f"holds {kind}, whose elements are no numbers of whole bytes")
     return problems
 

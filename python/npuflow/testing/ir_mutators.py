@@ -1,7 +1,7 @@
 """Ways to break a program by one op: what a wrong pass would do to it.
 
-    %s = arith.addf %acc, %p : f32         linalg.yield %s        before
-    %n = arith.negf %s : f32               linalg.yield %n        after `negated`
+%s = arith.addf %acc, %p : f32         linalg.yield %s        before
+%n = arith.negf %s : f32               linalg.yield %n        after `negated`
 """
 
 from __future__ import annotations
@@ -288,5 +288,3 @@ def mutants_of(module: ir.Module) -> list[Mutant]:
     """Every mutant of a module, in the order of its ops."""
     ops = enumerate(ops_of(module.operation))
     return [Mutant(mutator, place, op.name) for place, op in ops for mutator in MUTATORS if mutator.applies(op)]
-
-

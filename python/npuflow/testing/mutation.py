@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import partial
+from typing import TypeVar
 
 import numpy as np
 
@@ -42,6 +43,7 @@ _OTHER_SEEDS, _OTHER_DRAWS = (1, 2), (Draw.FULL, Draw.POSITIVE)
 # Results in 64 bits that differ by less were summed in another order.
 _NEAR = 1e-11
 Run = Callable[[Sequence[Array]], Sequence[Array]]
+AnyMutant = TypeVar("AnyMutant", Mutant, ScheduleMutant)
 
 
 class Outcome(Enum):
@@ -106,15 +108,12 @@ def _bufferized(subject: Subject) -> ir.Module:
     return module
 
 
-def _some(mutants: Sequence[Mutant], subject: Subject) -> list[Mutant]:
-    return _sample(mutants, subject, lambda mutant: (mutant.fault, mutant.mutator.name))
-
-
-def _sample(mutants: Sequence, subject: Subject, kind: Callable) -> list:  # noqa: ANN001
-    by_kind = defaultdict(list)
+def _some(mutants: Sequence[AnyMutant], subject: Subject) -> list[AnyMutant]:
+    """As many of each kind as the subject asks for."""
+    by_kind: defaultdict[tuple[Fault, str], list[AnyMutant]] = defaultdict(list)
     for mutant in mutants:
-        by_kind[kind(mutant)].append(mutant)
-    chosen = random.Random(subject.seed)  # noqa: S311
+        by_kind[mutant.fault, mutant.mutator.name].append(mutant)
+    chosen = random.Random(subject.seed)
     return [m for group in by_kind.values() for m in chosen.sample(group, min(subject.most, len(group)))]
 
 
@@ -144,8 +143,7 @@ def _schedule_trials(
 ) -> Iterator[Trial]:
     parts = [function] if isinstance(function, CompiledFunction) else list(function.parts.values())
     for part in parts:
-        found = schedule_mutants_of(part.schedule)
-        for mutant in _sample(found, subject, lambda one: (one.fault, one.mutator.name)):
+        for mutant in _some(schedule_mutants_of(part.schedule), subject):
             schedule = mutant.applied(part.schedule)
             broken = replace(part, schedule=schedule, program=flatten(schedule, part.device))
             whole: CompiledFunction | CompiledSequence = broken
@@ -171,9 +169,7 @@ def _run_schedule(
     return execute_sequence(function, inputs).outputs
 
 
-def _judged(
-    mutant: Mutant | ScheduleMutant, status: Status, said: str, runs: Sequence[Run], subject: Subject
-) -> Trial:
+def _judged(mutant: Mutant | ScheduleMutant, status: Status, said: str, runs: Sequence[Run], subject: Subject) -> Trial:
     """A mutant that isn't called wrong survives, unless it computes the same on other data too."""
     if status is Status.WRONG:
         return Trial(mutant.fault, str(mutant), Outcome.CAUGHT, said)

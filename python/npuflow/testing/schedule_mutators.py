@@ -1,4 +1,4 @@
-"""Ways to break a schedule by one step of one engine: a transfer that is off, a slot that is stale, a kernel left out."""
+"""Ways to break a schedule by one step of one engine: a transfer that is off, a stale slot, a kernel left out."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from npuflow.schedule.affine import Affine
-from npuflow.schedule.model import Access, Compute, Each, Engine, Receive, Repeat, Schedule, Send, Step
+from npuflow.schedule.model import Access, Buffer, Compute, Each, Receive, Repeat, Schedule, Send, Step
 from npuflow.testing.ir_mutators import Fault
+
+Change = Callable[[Step, Schedule], "tuple[Step, ...] | None"]
 
 
 @dataclass(frozen=True)
@@ -16,22 +18,27 @@ class StepMutator:
 
     fault: Fault
     name: str
-    change: Callable[[Step, Schedule], tuple[Step, ...] | None]
+    change: Change
 
 
-def _on_access(change: Callable[[Access, Schedule], Access | None]) -> Callable[[Step, Schedule], tuple[Step, ...] | None]:
+def _on_access(change: Callable[[Access], Access | None]) -> Change:
+    return _on_access_of(lambda access, _buffer: change(access))
+
+
+def _on_access_of(change: Callable[[Access, Buffer], Access | None]) -> Change:
+    """A change of a transfer's access to a buffer."""
+
     def changed(step: Step, schedule: Schedule) -> tuple[Step, ...] | None:
         if not isinstance(step, (Send, Receive)):
             return None
-        access = change(step.access, schedule)
+        access = change(step.access, schedule.buffers[step.access.buffer.name])
         return None if access is None else (replace(step, access=access),)
 
     return changed
 
 
-def _shifted(access: Access, schedule: Schedule) -> Access | None:
+def _shifted(access: Access, buffer: Buffer) -> Access | None:
     """One element further, where all of it stays within the buffer."""
-    buffer = schedule.buffers[access.buffer.name]
     elements = buffer.slot_bytes // buffer.element_bytes
     reach = sum((size - 1) * stride for size, stride in zip(access.sizes, access.strides, strict=True))
     if access.offset.terms or access.offset.constant + reach + 1 >= elements:
@@ -39,17 +46,17 @@ def _shifted(access: Access, schedule: Schedule) -> Access | None:
     return replace(access, offset=Affine(access.offset.constant + 1, ()))
 
 
-def _still(access: Access, schedule: Schedule) -> Access | None:
+def _still(access: Access) -> Access | None:
     """The same part of the tensor in every turn."""
     return replace(access, offset=Affine(access.offset.constant, ())) if access.offset.terms else None
 
 
-def _first_slot(access: Access, schedule: Schedule) -> Access | None:
+def _first_slot(access: Access) -> Access | None:
     """The first slot in every turn."""
     return replace(access, slot=Affine(access.slot.constant, ())) if access.slot.terms else None
 
 
-def _turned(access: Access, schedule: Schedule) -> Access | None:
+def _turned(access: Access) -> Access | None:
     """Two dimensions of one size stepped through the other way round."""
     for one in range(len(access.sizes) - 1):
         alike = access.sizes[one] == access.sizes[one + 1] > 1
@@ -60,7 +67,7 @@ def _turned(access: Access, schedule: Schedule) -> Access | None:
     return None
 
 
-def _unlimited(access: Access, schedule: Schedule) -> Access | None:
+def _unlimited(access: Access) -> Access | None:
     """Reaches one element further than it may."""
     if not access.limits or not access.zeros:
         return None
@@ -69,7 +76,7 @@ def _unlimited(access: Access, schedule: Schedule) -> Access | None:
     return replace(access, limits=(moved, *others))
 
 
-def _left_out(step: Step, schedule: Schedule) -> tuple[Step, ...] | None:
+def _left_out(step: Step, _schedule: Schedule) -> tuple[Step, ...] | None:
     return () if isinstance(step, Compute) else None
 
 
@@ -92,7 +99,7 @@ STEP_MUTATORS = (
     StepMutator(Fault.DROPPED, "kernel", _left_out),
     StepMutator(Fault.SWAPPED, "kernel's operands", _exchanged),
     StepMutator(Fault.SWAPPED, "dimensions of a transfer", _on_access(_turned)),
-    StepMutator(Fault.SHIFTED, "transfer", _on_access(_shifted)),
+    StepMutator(Fault.SHIFTED, "transfer", _on_access_of(_shifted)),
     StepMutator(Fault.STALE, "part of the tensor", _on_access(_still)),
     StepMutator(Fault.STALE, "slot", _on_access(_first_slot)),
     StepMutator(Fault.MASK, "limit of a transfer", _on_access(_unlimited)),
