@@ -159,3 +159,42 @@ func.func @captured_behind_a_matmul(%a: tensor<8x8xf32>, %c: tensor<8x8xf32>, %s
   } -> tensor<8x8xf32>
   return %t : tensor<8x8xf32>
 }
+
+// -----
+
+func.func @begins_behind_the_first(%x: tensor<17xf32>) -> tensor<16xf32> {
+  %e = tensor.empty() : tensor<16xf32>
+  // expected-error @below {{linalg.generic has an indexing map that begins at 1; hint: index by sums of multiples of loops, which begin at 0}}
+  %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i + 1)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      ins(%x : tensor<17xf32>) outs(%e : tensor<16xf32>) {
+  ^bb0(%v: f32, %o: f32):
+    linalg.yield %v : f32
+  } -> tensor<16xf32>
+  return %r : tensor<16xf32>
+}
+
+// -----
+
+func.func @one_place(%x: tensor<16xf32>) -> tensor<16xf32> {
+  %e = tensor.empty() : tensor<16xf32>
+  // expected-error @below {{linalg.generic has an indexing map that begins at 3}}
+  %r = linalg.generic {indexing_maps = [affine_map<(i) -> (3)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      ins(%x : tensor<16xf32>) outs(%e : tensor<16xf32>) {
+  ^bb0(%v: f32, %o: f32):
+    linalg.yield %v : f32
+  } -> tensor<16xf32>
+  return %r : tensor<16xf32>
+}
+
+// -----
+
+func.func @scattered(%x: tensor<16x4xf32>) -> tensor<16xf32> {
+  %e = tensor.empty() : tensor<16xf32>
+  // expected-error @below {{linalg.generic writes each element 4 times, as its result doesn't follow parallel loop 1; hint: make the loop a reduction, whose body says what becomes of the element there was}}
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<16x4xf32>) outs(%e : tensor<16xf32>) {
+  ^bb0(%v: f32, %o: f32):
+    linalg.yield %v : f32
+  } -> tensor<16xf32>
+  return %r : tensor<16xf32>
+}

@@ -128,7 +128,7 @@ func.func @captured(%a: tensor<8x8xi32>, %c: tensor<8x8xi32>, %table: tensor<4xi
 func.func @diagonal(%a: tensor<8x8xi32>, %c: tensor<8x8xi32>, %d: tensor<8x8xi32>) -> tensor<8x8xi32> {
   %e = tensor.empty() : tensor<8x8xi32>
   %r = linalg.matmul ins(%a, %a : tensor<8x8xi32>, tensor<8x8xi32>) outs(%c : tensor<8x8xi32>) -> tensor<8x8xi32>
-  // expected-error @below {{operand 1 of linalg.generic is indexed by (d0, d1) -> (d0, d0); hint: index it by loops, each at most once, and constants}}
+  // expected-error @below {{operand 1 of linalg.generic is indexed by (d0, d1) -> (d0, d0); hint: index it by loops, each at most once, and 0}}
   %t = linalg.generic {indexing_maps = [#same, affine_map<(d0, d1) -> (d0, d0)>, #same], iterator_types = ["parallel", "parallel"]} ins(%r, %d : tensor<8x8xi32>, tensor<8x8xi32>) outs(%e : tensor<8x8xi32>) {
   ^bb0(%x: i32, %z: i32, %out: i32):
     %y = arith.addi %x, %z : i32
@@ -160,4 +160,15 @@ func.func @huge(%a: !huge, %b: !huge, %c: !huge) -> !huge {
   // expected-error @below {{linalg.matmul works on 21267647932558653966460912964485513216 bytes (tensor<4611686018427387904x4611686018427387904xi8>), and addresses reach 281474976710656; hint: use smaller sizes}}
   %r = linalg.matmul ins(%a, %b : !huge, !huge) outs(%c : !huge) -> !huge
   return %r : !huge
+}
+
+// -----
+
+func.func @unwritten(%a: tensor<8x8xi32>) -> (tensor<8x8xi32>, tensor<64xi32>) {
+  %e = tensor.empty() : tensor<8x8xi32>
+  // expected-error @below {{linalg.matmul reads a tensor.empty, whose elements nothing has made; hint: give it a value first, as linalg.fill does}}
+  %r = linalg.matmul ins(%a, %a : tensor<8x8xi32>, tensor<8x8xi32>) outs(%e : tensor<8x8xi32>) -> tensor<8x8xi32>
+  %c = tensor.collapse_shape %e [[0, 1]] : tensor<8x8xi32> into tensor<64xi32>
+  // expected-error @below {{func.return reads a tensor.empty}}
+  return %r, %c : tensor<8x8xi32>, tensor<64xi32>
 }

@@ -90,3 +90,28 @@ func.func @views_0(%a: tensor<16x32xf32>, %b: tensor<32x16xf32>) -> tensor<16x16
   } -> tensor<16x16xf32>
   return %d : tensor<16x16xf32>
 }
+
+// x W + h U: the sum is the tail of the first matmul, and runs behind the other.
+// CHECK-LABEL: func.func @sum_of_matmuls(
+// CHECK-NEXT:    %[[H:[a-z0-9]+]] = call @sum_of_matmuls_0(
+// CHECK-NEXT:    %[[S:[a-z0-9]+]] = call @sum_of_matmuls_1({{.*}}%[[H]]{{.*}})
+// CHECK-NEXT:    return %[[S]]
+// CHECK-LABEL: func.func private @sum_of_matmuls_0(
+// CHECK-NOT:     linalg.generic
+// CHECK-LABEL: func.func private @sum_of_matmuls_1(
+// CHECK:         linalg.matmul
+// CHECK-NEXT:    linalg.generic
+func.func @sum_of_matmuls(%x: tensor<4x16xf32>, %h: tensor<4x16xf32>, %w: tensor<16x16xf32>, %u: tensor<16x16xf32>) -> tensor<4x16xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4x16xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<4x16xf32>) -> tensor<4x16xf32>
+  %0 = linalg.matmul ins(%x, %w : tensor<4x16xf32>, tensor<16x16xf32>) outs(%f : tensor<4x16xf32>) -> tensor<4x16xf32>
+  %1 = linalg.matmul ins(%h, %u : tensor<4x16xf32>, tensor<16x16xf32>) outs(%f : tensor<4x16xf32>) -> tensor<4x16xf32>
+  %s = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%0, %1 : tensor<4x16xf32>, tensor<4x16xf32>) outs(%e : tensor<4x16xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %t = arith.addf %a, %b : f32
+    linalg.yield %t : f32
+  } -> tensor<4x16xf32>
+  return %s : tensor<4x16xf32>
+}

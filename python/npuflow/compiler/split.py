@@ -12,7 +12,7 @@ from npuflow.compiler.functions import How, compile_functions
 from npuflow.core.diagnostics import DiagnosticSink
 from npuflow.core.parsing import parse
 from npuflow.core.passes import fail, ops_of
-from npuflow.core.pipeline_text import Nest, Node, PassNode
+from npuflow.core.pipeline_text import Nest, Node, PassNode, parse_pipeline
 from npuflow.core.runner import Runner
 from npuflow.dialect.device import chosen_device
 from npuflow.errors import Diagnostic, InputError
@@ -77,11 +77,13 @@ class _Source:
     taken: tuple[str, ...]
 
     def module(self) -> ir.Module:
-        """The module with one of its public functions."""
+        """The module with one of its public functions, and what that one calls."""
         alone = parse(self.text, self.context)
-        for op in list(functions_of(alone.operation)):
-            if str(op.opview.name.value) != self.name:
-                op.erase()
+        with self.context:
+            for op in list(functions_of(alone.operation)):
+                if str(op.opview.name.value) != self.name:
+                    op.attributes["sym_visibility"] = ir.StringAttr.get("private")
+        Runner(parse_pipeline("symbol-dce")).run(alone)
         return alone
 
     def module_to_split(self) -> ir.Module:

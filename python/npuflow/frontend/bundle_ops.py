@@ -5,7 +5,7 @@ from __future__ import annotations
 from npuflow.bindings import ir
 from npuflow.core.passes import ops_of, parents_of
 from npuflow.frontend.contraction import producer, users
-from npuflow.frontend.linear import input_count, linear_maps, loop_extents
+from npuflow.frontend.linear import Linear, input_count, is_reduction, linear_maps, loop_extents
 
 Problem = tuple[str, str]
 
@@ -15,15 +15,28 @@ def op_problem(op: ir.Operation) -> Problem | None:
     maps = linear_maps(op)
     if maps is None or any(c < 0 for dims in maps for dim in dims for _, c in dim.terms):
         return f"{op.name} has an indexing map that is no sum of loops", "index by sums of positive multiples of loops"
+    shift = next((dim.constant for dims in maps for dim in dims if dim.constant), None)
+    if shift is not None:
+        what = f"{op.name} has an indexing map that begins at {shift}"
+        return what, "index by sums of multiples of loops, which begin at 0: pass the part that is read"
     if (problem := body_problem(op)) is not None:
         return problem
     for dims in maps[input_count(op) :]:
         written = [dim.loop for dim in dims]
         if None in written or len(set(written)) != len(written):
             return f"{op.name} writes along sums of loops", "write along loops, each at most once"
-    if 0 in loop_extents(op):
+    extents = loop_extents(op)
+    if 0 in extents:
         return f"{op.name} has a loop whose size no operand gives", "index one operand by that loop alone"
+    for loop, size in enumerate(extents):
+        if size > 1 and not is_reduction(op, loop) and any(loop not in _loops(dims) for dims in maps[input_count(op) :]):
+            what = f"{op.name} writes each element {size} times, as its result doesn't follow parallel loop {loop}"
+            return what, "make the loop a reduction, whose body says what becomes of the element there was"
     return None
+
+
+def _loops(dims: tuple[Linear, ...]) -> set[int]:
+    return {loop for dim in dims for loop, _ in dim.terms}
 
 
 def body_problem(op: ir.Operation) -> Problem | None:

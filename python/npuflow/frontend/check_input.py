@@ -11,7 +11,7 @@ from npuflow.core.registry import register_pass
 from npuflow.frontend.allowed_ops import ELEMENT_TYPES, problems_in, type_problem
 from npuflow.frontend.bundle_ops import op_problem, pad_problem, scalar_problem
 from npuflow.frontend.check_tail import tail_problem
-from npuflow.frontend.contraction import Contraction, is_matmul, match_contraction, tail_of
+from npuflow.frontend.contraction import Contraction, is_matmul, match_contraction, producer, tail_of
 
 _CONTAINERS = ("builtin.module", "func.func")
 # Ops that surround a matmul and are folded, fused or kept as they are.
@@ -29,6 +29,7 @@ _SUPPORTED = (
     "supported are linalg ops on tensors (matmuls, convolutions, pooling, reductions, elementwise ops, softmax), "
     "linalg.fill, tensor.pad with constants, tensor.expand_shape and tensor.collapse_shape"
 )
+_RESHAPES = ("tensor.collapse_shape", "tensor.expand_shape")
 _HINTS = {"func.call": "inline the function first (--inline)"}
 
 
@@ -52,7 +53,8 @@ class CheckInput(Pass):
     def run(self, op: ir.Operation, context: PassContext) -> None:
         for function in ops_of(op, "func.func"):
             _check_signature(function, context)
-        candidates = [o for o in _program_ops(op) if _check_types(o, context) and _check_body(o, context)]
+        checks = (_check_types, _check_body, _check_written)
+        candidates = [o for o in _program_ops(op) if all(is_fine(o, context) for is_fine in checks)]
         found = {o: c for o in candidates if (c := match_contraction(o)) is not None}
         groups = {o: c for o, c in found.items() if is_matmul(c) or o.name != "linalg.generic"}
         tails = {tail: c for c in groups.values() if (tail := tail_of(c)) is not None}
@@ -121,12 +123,31 @@ def _scalar_problem(kind: ir.Type) -> tuple[str, str] | None:
 
 def _check_body(op: ir.Operation, context: PassContext) -> bool:
     """Reports all that is not allowed in an op's body; what is wrong with it beside that can wait."""
-    if op.name in _CONTAINERS:
-        return True
+    if not op.name.startswith("linalg.") and op.name != "tensor.pad":
+        return True  # it is unsupported itself, or has no body
     found = list(problems_in(op))
     for problem in found:
         context.report(problem.error())
     return not found
+
+
+def _check_written(op: ir.Operation, context: PassContext) -> bool:
+    """Reports elements that are read though nothing has made them."""
+    for index, value in enumerate(op.operands):
+        while (source := producer(value, *_RESHAPES)) is not None:
+            value = source.operands[0]
+        if producer(value, "tensor.empty") is not None and _reads(op, index):
+            hint = "give it a value first, as linalg.fill does"
+            context.error(op, f"{op.name} reads a tensor.empty, whose elements nothing has made", hint)
+            return False
+    return True
+
+
+def _reads(op: ir.Operation, index: int) -> bool:
+    """Whether an op reads the elements of an operand; reshapes leave that to who reads what they give."""
+    if op.name.startswith("linalg."):
+        return any(True for _ in op.regions[0].blocks[0].arguments[index].uses)
+    return op.name in ("func.return", "tensor.pad")
 
 
 def _type_problem(kind: ir.Type) -> tuple[str, str] | None:

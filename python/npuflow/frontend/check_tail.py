@@ -14,11 +14,11 @@ def tail_problem(op: ir.Operation) -> Problem | None:
         map_ = ir.AffineMapAttr(attribute).value
         if not _is_plain(map_):
             what = f"operand {index} of {op.name} is indexed by {map_}"
-            return what, "index it by loops, each at most once, and constants"
+            return what, "index it by loops, each at most once, and 0"
     return None
 
 
 def _is_plain(map_: ir.AffineMap) -> bool:
     loops = [r.position for r in map_.results if isinstance(r, ir.AffineDimExpr)]
-    rest = [r for r in map_.results if not isinstance(r, (ir.AffineDimExpr, ir.AffineConstantExpr))]
-    return not rest and len(set(loops)) == len(loops)
+    zeros = [r for r in map_.results if isinstance(r, ir.AffineConstantExpr) and r.value == 0]
+    return len(loops) + len(zeros) == len(map_.results) and len(set(loops)) == len(loops)

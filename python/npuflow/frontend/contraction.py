@@ -220,12 +220,30 @@ def final_result(contraction: Contraction) -> ir.Value:
 
 
 def tail_of(contraction: Contraction) -> ir.Operation | None:
-    """The elementwise op that alone consumes the sum (after its K loops), element by element."""
+    """The elementwise op that alone consumes the sum (after its K loops), element by element.
+
+    Where it adds up two matmuls, `x W + h U`, it is the tail of the first: the other's result is something it reads.
+    """
     value = final_result(contraction)
     user = only_user(value)
-    if user is None or not is_elementwise(user):
+    if user is None or not is_elementwise(user) or not _reads_in_place(user, value):
         return None
+    return None if any(_has_tail_before(contraction, user, other) for other in user.operands) else user
+
+
+def _reads_in_place(user: ir.Operation, value: ir.Value) -> bool:
+    """Whether an elementwise op reads the element of `value` that it writes."""
     position = list(user.operands).index(value)
     loops = operand_loops(user)
     outs = len(user.operands) - 1
-    return user if position < outs and loops[position] == loops[outs] else None
+    return position < outs and loops[position] == loops[outs]
+
+
+def _has_tail_before(contraction: Contraction, user: ir.Operation, value: ir.Value) -> bool:
+    """Whether `value` is the sum of a matmul in front of `contraction` that can have `user` as its tail."""
+    op = producer(value)
+    if op is None or op.block != contraction.op.block or not op.is_before_in_block(contraction.op):
+        return False
+    other = match_contraction(op)
+    is_candidate = other is not None and is_matmul(other, dynamic=True) and not has_heads(other)
+    return is_candidate and only_user(value) == user and _reads_in_place(user, value)

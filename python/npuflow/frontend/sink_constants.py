@@ -1,10 +1,11 @@
-"""npuflow-sink-constants: constants that a linalg.generic computes with are in its body."""
+"""npuflow-sink-constants: constants that a linalg.generic computes with are in its body, those returned are tensors."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from npuflow.bindings import ir
+from npuflow.bindings import arith, ir
+from npuflow.core.build import at
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.frontend.contraction import producer
@@ -22,7 +23,8 @@ class SinkConstants(Pass):
 
         %r = linalg.generic ... { ^bb0(%x: i32, %out: i32): %three = arith.constant 3 : i32, arith.subi %x, %three ... }
 
-    Canonicalization takes them out again; that changes nothing for the passes that follow.
+    Canonicalization takes them out again; that changes nothing for the passes that follow. A `linalg.fill` that is
+    returned, reshaped or not, is a constant, as nothing needs to compute it.
     """
 
     name = "npuflow-sink-constants"
@@ -31,6 +33,8 @@ class SinkConstants(Pass):
     def run(self, op: ir.Operation, context: PassContext) -> None:
         for generic in ops_of(op, "linalg.generic"):
             context.count("constants sunk", _sink_into(generic))
+        for returned in ops_of(op, "func.return"):
+            context.count("fills that are constants", _make_constant(returned))
         for constant in ops_of(op, "arith.constant"):
             if not any(True for _ in constant.results[0].uses):
                 constant.erase()
@@ -53,3 +57,21 @@ def _sink_into(generic: ir.Operation) -> int:
 
 def _copy(constant: ir.Operation, block: ir.Block) -> ir.Value:
     return constant.clone(ir.InsertionPoint.at_block_begin(block)).results[0]
+
+
+def _make_constant(returned: ir.Operation) -> int:
+    """Lets a function return constants in place of what is filled by one; returns how many."""
+    made = 0
+    for index, value in enumerate(returned.operands):
+        source = value
+        while (reshape := producer(source, "tensor.collapse_shape", "tensor.expand_shape")) is not None:
+            source = reshape.operands[0]
+        filled = producer(source, "linalg.fill")
+        scalar = producer(filled.operands[0], "arith.constant") if filled is not None else None
+        if scalar is None or not ir.RankedTensorType(value.type).has_static_shape:
+            continue
+        with at(returned):
+            splat = ir.DenseElementsAttr.get_splat(value.type, scalar.attributes["value"])
+            returned.operands[index] = arith.ConstantOp(value.type, splat).result
+        made += 1
+    return made

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from npuflow.bindings import ir
 from npuflow.core.options import option
-from npuflow.core.passes import Pass, PassContext, ops_of
+from npuflow.core.passes import Pass, PassContext, fail, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.dialect.device import chosen_device
 from npuflow.errors import InputError
@@ -61,8 +61,26 @@ class ProjectEngines(Pass):
 
 def replace_by_schedule(function: ir.Operation, device: Device) -> ir.Operation:
     """A bufferized function's schedule, in its place; raises InputError, located, and leaves it if it has none."""
+    _check_bufferized(function)
     scheduled = build_schedule(function, device)
     kernels = {kernel_name(key): kernel for key, kernel in enumerate(scheduled.kernels)}
     module = emit_schedule(scheduled.schedule, kernels, function)
     function.erase()
     return module
+
+
+def _check_bufferized(function: ir.Operation) -> None:
+    """A schedule is made of one block of ops on memrefs."""
+    name, blocks = function.opview.name.value, list(function.regions[0].blocks)
+    if len(blocks) > 1:
+        what = f"@{name} has {len(blocks)} blocks of ops, which branches lead to"
+        raise fail(function, what, "use scf.for and scf.if instead of branches")
+    values = [*blocks[0].arguments, *(result for op in ops_of(function) for result in op.results)]
+    tensors = sorted({str(value.type) for value in values if isinstance(value.type, ir.RankedTensorType)})
+    if tensors:
+        what = f"@{name} still works on {tensors[0]}, and schedules are made of memrefs"
+        raise fail(function, what, "use a pipeline that ends in memrefs, as npuflow-stream-k")
+    for index, argument in enumerate(blocks[0].arguments):
+        if not isinstance(argument.type, ir.MemRefType):
+            what = f"argument {index} of @{name} is a scalar ({argument.type}), and schedules are made of memrefs"
+            raise fail(function, what, "make it a memref of one element")
