@@ -21,9 +21,6 @@
 // RUN: echo "module {}" | not npuflow-opt - --npuflow-verify -o %t 2>&1 | filecheck %s --check-prefix=EMPTY
 // EMPTY: error: there is no public function with a body to verify
 
-// RUN: echo "func.func @m(%%m: memref<4xi32>) { return }" | not npuflow-opt - --npuflow-verify -o %t 2>&1 | filecheck %s --check-prefix=MEMREF
-// MEMREF: error: IREE runs functions of tensors, and @m(4xi32) -> () takes memrefs; hint: compare with the JIT-compiled input instead (--oracle=jit, oracle=jit)
-
 // RUN: echo "func.func @d(%%t: tensor<?xi32>) { return }" | not npuflow-opt - --npuflow-verify -o %t 2>&1 | filecheck %s --check-prefix=DYNAMIC
 // DYNAMIC: error: argument 0 of type tensor<?xi32> has a dynamic shape; hint: only static shapes can be executed
 

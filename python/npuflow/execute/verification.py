@@ -14,10 +14,10 @@ from npuflow.execute.arrays import Array, ArraySpec, Signature, functions_of, si
 from npuflow.execute.bounds import Bound, bounds_of
 from npuflow.execute.compare import Comparison, compare
 from npuflow.execute.data import arrays_for
-from npuflow.execute.jit import DEFAULT_TIME_LIMIT_SECONDS, Execution, compile_function
+from npuflow.execute.jit import Execution, compile_function
+from npuflow.execute.limits import ProgramFailedError
 from npuflow.execute.lowering import NotExecutableError
 from npuflow.execute.oracle import run_iree
-from npuflow.execute.sandbox import ProgramFailedError
 
 
 class Judge(Enum):
@@ -46,6 +46,7 @@ class Reference:
     """What one function of the input must compute on given inputs, and how far off its results may be.
 
     The expected arrays are the function's results and, behind them, its memref arguments as it leaves them.
+    `why_not_iree` says what kept IREE from judging, where it was asked to.
     """
 
     signature: Signature
@@ -53,6 +54,7 @@ class Reference:
     expected: tuple[Array, ...]
     bounds: tuple[Bound, ...]
     judge: Judge
+    why_not_iree: str = ""
 
     @property
     def name(self) -> str:
@@ -93,21 +95,29 @@ def make_references(module: ir.Operation, function: str, seed: int, judge: Judge
 def _reference(module: ir.Operation, function: ir.Operation, seed: int, judge: Judge) -> Reference:
     signature = signature_of(function)
     inputs = arrays_for(function, signature.inputs, seed)
+    expected: list[Array] | None = None
+    reason = ""
     if judge is Judge.IREE:
-        expected = run_iree(module, signature, inputs)
-    else:
-        expected = _observed(signature, compile_function(module, signature.name).run(inputs))
+        try:
+            expected = run_iree(module, signature, inputs)
+        except NotExecutableError as error:
+            judge, reason = Judge.JIT, error.diagnostics[0].message
+    if expected is None:
+        expected = _observed(
+            signature,
+            compile_function(module, signature.name).run(inputs, f"the input's own execution of @{signature.name}"),
+        )
     bounds = bounds_of(module, signature.name, inputs)
-    return Reference(signature, tuple(inputs), tuple(expected), tuple(bounds), judge)
+    return Reference(signature, tuple(inputs), tuple(expected), tuple(bounds), judge, reason)
 
 
-def check(module: ir.Operation, reference: Reference, time_limit_seconds: float = DEFAULT_TIME_LIMIT_SECONDS) -> Check:
+def check(module: ir.Operation, reference: Reference) -> Check:
     """Runs what the module now computes and compares it with the reference."""
     start = time.perf_counter()
     comparisons: tuple[Comparison, ...] = ()
     status, message = Status.OK, ""
     try:
-        comparisons = _compared(module, reference, time_limit_seconds)
+        comparisons = _compared(module, reference)
         status = Status.OK if all(c.ok for c in comparisons) else Status.WRONG
     except ProgramFailedError as error:
         status, message = Status.WRONG, error.diagnostics[0].message
@@ -116,10 +126,10 @@ def check(module: ir.Operation, reference: Reference, time_limit_seconds: float 
     return Check(reference.name, status, comparisons, time.perf_counter() - start, message)
 
 
-def _compared(module: ir.Operation, reference: Reference, time_limit_seconds: float) -> tuple[Comparison, ...]:
+def _compared(module: ir.Operation, reference: Reference) -> tuple[Comparison, ...]:
     executable = compile_function(module, reference.name)
     _check_signature(module, reference.signature, executable.signature)
-    execution = executable.run(reference.inputs, time_limit_seconds)
+    execution = executable.run(reference.inputs)
     got = _observed(reference.signature, execution)
     pairs = zip(got, reference.expected, reference.bounds, strict=True)
     return tuple(compare(mine, expected, bound) for mine, expected, bound in pairs)

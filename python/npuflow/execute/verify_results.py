@@ -57,7 +57,8 @@ class VerifyResults(Pass):
             place = next((f for f in functions_of(op) if f.opview.name.value == reference.name), op)
             context.count(f"functions that are {outcome.status.value}")
             if outcome.status is Status.OK:
-                context.remark(place, f"@{reference.name} computes what {against} computes: {outcome}")
+                why = f" (by {reference.judge}: {reference.why_not_iree})" if reference.why_not_iree else ""
+                context.remark(place, f"@{reference.name} computes what {against} computes: {outcome}{why}")
             elif outcome.status is Status.WRONG:
                 context.error(place, f"@{reference.name} computes something else than {against}: {outcome}")
             else:

@@ -13,18 +13,27 @@ from npuflow.dialect.context import new_context
 from npuflow.errors import Diagnostic, Severity, nearest, with_hint
 from npuflow.execute.arrays import ArraySpec, Signature, functions_of, signature_of
 from npuflow.execute.data import arrays_for
+from npuflow.execute.limits import limits_in_force
 from npuflow.execute.lowering import NotExecutableError
 from npuflow.execute.verification import Judge, Reference, make_references
 from npuflow.simulate.compiled import CompiledFunction, execute_function
 from npuflow.simulate.handover import moved_bytes
+from npuflow.simulate.program import Program
+from npuflow.simulate.run import needed_bytes
 from npuflow.simulate.sequence import CompiledSequence, execute_sequence
-from npuflow.simulate.verify_function import Verified, judge, judge_alone, judge_sequence
+from npuflow.simulate.verify_function import Verified, judge_alone, judge_sequence
+from npuflow.simulate.verify_function import judge as judge_execution
 
 # A functional run takes about two seconds per 2^30 multiply-accumulates.
 VERIFIED_MACS = 1 << 28
 
 # What a schedule that came as such may move; one that computes little takes about a second for it.
 EXECUTED_BYTES = 1 << 28
+
+EXECUTED_MEMORY_BYTES = 1 << 28
+
+# A byte, its state, and who has touched it last.
+_MOST_PER_BYTE = 26
 
 OnStep = Callable[[str], None]
 
@@ -41,10 +50,25 @@ class Subject:
     def name(self) -> str:
         return self.compiled.name
 
+    @property
+    def programs(self) -> Sequence[Program]:
+        """What is executed, one after the other."""
+        if isinstance(self.compiled, CompiledSequence):
+            return [part.program for part in self.compiled.parts.values()]
+        return [self.compiled.program]
+
+    def require_memory(self) -> None:
+        """Raises before anything is begun that would not fit at its end."""
+        for program in self.programs:
+            if _data_bytes(program) * _MOST_PER_BYTE > limits_in_force().most_bytes:  # only then worth an exact answer
+                limits_in_force().require(needed_bytes(program), f"the functional run of @{self.name}")
+
     def too_large(self) -> str | None:
         """Why the function is not executed unless that is asked for."""
         if self.macs > VERIFIED_MACS:
             return f"more than {VERIFIED_MACS} multiply-accumulates, and not asked for"
+        if max(map(_data_bytes, self.programs)) > EXECUTED_MEMORY_BYTES:
+            return f"more than {EXECUTED_MEMORY_BYTES} bytes of memory, and not asked for"
         if self.text is not None or isinstance(self.compiled, CompiledSequence):
             return None
         if moved_bytes(self.compiled.program) > EXECUTED_BYTES:
@@ -64,11 +88,15 @@ class Checks:
     seed: int
     pool: Executor
     on_step: OnStep
+    judge: Judge = Judge.IREE
     _references: Mapping[str, Future[Reference]] = field(init=False)
 
     def __post_init__(self) -> None:
+        for subject in self.subjects:
+            if self._skipped(subject) is None:
+                subject.require_memory()
         self._references = {
-            s.name: self.pool.submit(_reference, s.text, s.name, self.seed)
+            s.name: self.pool.submit(_reference, s.text, s.name, self.seed, self.judge)
             for s in self.subjects
             if s.text is not None and self._skipped(s) is None
         }
@@ -92,11 +120,11 @@ class Checks:
         execution = execute_function(compiled, arrays_for(compiled.op, compiled.signature.inputs, self.seed))
         if subject.text is None:
             return judge_alone(execution)
-        return self._compared(subject, lambda reference: judge(execution, reference))
+        return self._compared(subject, lambda reference: judge_execution(execution, reference))
 
     def _compared(self, subject: Subject, judged: Callable[[Reference], Verified]) -> Verified:
         """What is said of an execution once its reference is there."""
-        self.on_step(f"computing @{subject.name} with IREE")
+        self.on_step(f"computing @{subject.name} with {self.judge.name}")
         try:
             return judged(self._references[subject.name].result())
         except NotExecutableError as error:
@@ -105,10 +133,14 @@ class Checks:
             return Verified.skipped("; ".join(diagnostic.message for diagnostic in error.diagnostics))
 
 
-def _reference(text: str, function: str, seed: int) -> Reference:
-    """What IREE computes; in a context of its own, since it runs beside other work."""
+def _data_bytes(program: Program) -> int:
+    return sum(memory.bytes for memory in program.memories)
+
+
+def _reference(text: str, function: str, seed: int, judge: Judge) -> Reference:
+    """What a function must compute; in a context of its own, since it runs beside other work."""
     try:
-        (reference,) = make_references(parse(text, new_context()).operation, function, seed, Judge.IREE)
+        (reference,) = make_references(parse(text, new_context()).operation, function, seed, judge)
     except ImportError as error:
         hint = "pip install iree-base-compiler iree-base-runtime"
         message = with_hint(f"@{function} cannot be compared with IREE: {error}", hint)

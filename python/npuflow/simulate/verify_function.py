@@ -29,6 +29,7 @@ class Verified:
     message: str = ""
     hazards: tuple[str, ...] = ()
     is_close: bool = True
+    why_not_iree: str = ""
 
     @staticmethod
     def skipped(reason: str) -> Verified:
@@ -68,6 +69,7 @@ def _judged(outputs: Sequence[Array], hazards: tuple[str, ...], reference: Refer
         str(worst),
         hazards,
         is_close,
+        reference.why_not_iree,
     )
 
 
