@@ -27,7 +27,7 @@ def _run(arguments: Sequence[str]) -> ExitCode:
         return ExitCode.OK
     from npuflow.tools.opt_session import run_session
 
-    return run_session(flags, parsed.others, _input_of(parsed))
+    return run_session(flags, parsed.others, _input_of(parsed), ["npuflow-opt", *arguments])
 
 
 def _load_passes(flags: OptFlags) -> None:
