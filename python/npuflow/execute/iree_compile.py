@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import re
+import secrets
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from shutil import rmtree
+from tempfile import gettempdir
 
+from npuflow.core.leftovers import removed_at_end
 from npuflow.execute.sandbox import run_program
 
 # A compiled program takes some 10 KiB.
@@ -29,9 +32,10 @@ def compile_text(text: str, what: str) -> bytes:
     """What IREE makes of a program's text; raises RuntimeError with its messages. Limits' messages call it `what`."""
     compiler, linker = _tools()
     command = (compiler, "-", f"--iree-llvmcpu-embedded-linker-path={linker}", *_FLAGS)
-    with TemporaryDirectory(prefix="npuflow-") as directory:
-        # Its linker's files would be left behind where it is stopped.
-        ended = run_program(command, text.encode(), what, {**os.environ, "TMPDIR": directory})
+    directory = Path(gettempdir()) / f"npuflow-{secrets.token_hex(8)}"
+    with removed_at_end(lambda: rmtree(directory, ignore_errors=True)):
+        directory.mkdir(mode=0o700)  # for its linker's files, which it would leave behind where it is stopped
+        ended = run_program(command, text.encode(), what, {**os.environ, "TMPDIR": str(directory)})
     if ended.code == 0:
         return ended.stdout
     said = ended.stderr.decode(errors="replace")

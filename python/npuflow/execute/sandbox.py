@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
+from npuflow.core.leftovers import removed_at_end
 from npuflow.errors import with_hint
 from npuflow.execute.fork import fork, kill, signals_held
 from npuflow.execute.limits import Limits, ProgramFailedError, limits_in_force
@@ -156,7 +157,8 @@ def _supervise(body: Callable[[], None], what: str) -> int:
     try:
         with signals_held():
             child = scope.start(body)
-        _watch(child, inherited_bytes, what, limits_in_force())
+        with removed_at_end(lambda: kill(child)):
+            _watch(child, inherited_bytes, what, limits_in_force())
     finally:
         code = scope.end(child) if child else _NOT_STARTED
     return code

@@ -10,14 +10,14 @@ from pathlib import Path
 
 from npuflow.errors import Diagnostic, ExitCode, InternalError, NpuflowError, Severity, UsageError, render, with_hint
 from npuflow.tools.crash import failure_of, show_traceback
-from npuflow.tools.signals import InterruptedBySignal, ending_in_order
+from npuflow.tools.signals import ending_at_once
 
 
 def run_command(name: str, action: Callable[[Sequence[str]], ExitCode], arguments: Sequence[str]) -> int:
     """Runs `action`; returns the exit code (0 ok, 1 the input's fault, 2 usage, 3 our bug, 128 + n for signal n)."""
     _open_streams()
     try:
-        with ending_in_order():
+        with ending_at_once():
             code = int(action(arguments))
             sys.stdout.flush()
             return code
@@ -37,8 +37,6 @@ def run_command(name: str, action: Callable[[Sequence[str]], ExitCode], argument
         text = with_hint("memory has run out", "try a smaller shape, or free memory")
         print(Diagnostic(Severity.ERROR, text), file=sys.stderr)
         return int(ExitCode.INPUT)
-    except InterruptedBySignal as interruption:
-        return interruption.exit_code
     except Exception as error:  # noqa: BLE001  (whatever it is, it is our bug and must say so)
         show_traceback(error)
         print(failure_of(name, error), file=sys.stderr)
