@@ -18,6 +18,12 @@
 // RUN: not npuflow-opt %s --npuflow-verify='oracle=gpu' -o %t 2>&1 | filecheck %s --check-prefix=ORACLE
 // ORACLE: option 'oracle' of npuflow-verify cannot be 'gpu': expected one of iree, jit
 
+// RUN: not npuflow-opt %s --npuflow-verify='memory-limit=lots' -o %t 2>&1 | filecheck %s --check-prefix=LIMIT
+// LIMIT: the memory limit cannot be 'lots'; hint: give bytes, or as 512M or 4G
+
+// RUN: not npuflow-opt %s --load=%S/Inputs/wrong_passes.py --pass-pipeline='npuflow-stream-k,wrong-loop-forever,npuflow-verify{oracle=jit time-limit=1}' -o %t 2>&1 | filecheck %s --check-prefix=FOREVER
+// FOREVER: error: @f computes something else than the input: the execution of @f did not end within 1 s; hint: allow more time (--time-limit, npuflow.Limits)
+
 // RUN: echo "module {}" | not npuflow-opt - --npuflow-verify -o %t 2>&1 | filecheck %s --check-prefix=EMPTY
 // EMPTY: error: there is no public function with a body to verify
 

@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 
-from npuflow.errors import InputError, with_hint
+from npuflow.errors import InputError, UsageError, with_hint
 
 DEFAULT_TIME_LIMIT_SECONDS = 120.0
 
@@ -98,6 +98,16 @@ def byte_text(count: int) -> str:
         if count >= scale:
             return f"{count // scale} {unit}" if count % scale == 0 else f"{count / scale:.2f} {unit}"
     return f"{count} B"
+
+
+def read_limits(time_seconds: int, memory: str) -> Limits:
+    """The limits that options say, of which an empty text is what the machine has; raises UsageError."""
+    if not time_seconds:
+        raise UsageError(with_hint("the time limit cannot be 0", "give a number of seconds, 1 or larger"))
+    size = read_size(memory)
+    if memory and not size:
+        raise UsageError(with_hint(f"the memory limit cannot be '{memory}'", "give bytes, or as 512M or 4G"))
+    return Limits(float(time_seconds), size)
 
 
 def read_size(text: str) -> int | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from npuflow.errors import UsageError, with_hint
 from npuflow.tools.flags import flag
 
 if TYPE_CHECKING:
@@ -22,13 +21,6 @@ def memory_limit_flag() -> Any:  # noqa: ANN401
 
 def limits_of(time_limit: int, memory_limit: str | None) -> Limits:
     """The limits that the flags say; raises UsageError."""
-    from npuflow.execute.limits import Limits, read_size
+    from npuflow.execute.limits import read_limits
 
-    if not time_limit:
-        raise UsageError(with_hint("flag '--time-limit' cannot be '0'", "give a number of seconds, 1 or larger"))
-    if memory_limit is None:
-        return Limits(float(time_limit))
-    size = read_size(memory_limit)
-    if not size:
-        raise UsageError(with_hint(f"flag '--memory-limit' cannot be '{memory_limit}'", "give bytes, or 512M or 4G"))
-    return Limits(float(time_limit), size)
+    return read_limits(time_limit, memory_limit or "")
