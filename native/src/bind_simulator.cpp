@@ -7,9 +7,11 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <tuple>
+#include <type_traits>
 
 #include "builder.h"
 #include "simulator.h"
@@ -91,6 +93,51 @@ nb::ndarray<nb::numpy, std::int64_t> trace_rows(const Results& results) {
   return {first, 2, shape, owner};
 }
 
+// Results go from a child process to its parent, which is the same program: bytes as they are in memory will do.
+template <typename T>
+nb::bytes packed(const std::vector<T>& values) {
+  static_assert(std::is_trivially_copyable_v<T>);
+  return nb::bytes(static_cast<const void*>(values.data()), values.size() * sizeof(T));
+}
+
+template <typename T>
+std::vector<T> unpacked(const nb::bytes& bytes) {
+  std::vector<T> values(bytes.size() / sizeof(T));
+  if (!values.empty()) std::memcpy(values.data(), bytes.c_str(), bytes.size());
+  return values;
+}
+
+using ResultsState = std::tuple<Cycles, std::int64_t, bool, std::vector<nb::bytes>>;
+
+ResultsState state_of(const Results& r) {
+  return {r.cycles,
+          r.operations,
+          r.trace_is_cut,
+          {packed(r.engines), packed(r.resource_bytes), packed(r.stream_bytes), packed(r.buffers),
+           packed(r.semaphore_waits), packed(r.semaphore_values), packed(r.trace), packed(r.hazards)}};
+}
+
+Results results_of(const ResultsState& state) {
+  const auto& [cycles, operations, is_cut, parts] = state;
+  return {cycles,
+          operations,
+          unpacked<EngineTime>(parts.at(0)),
+          unpacked<double>(parts.at(1)),
+          unpacked<std::int64_t>(parts.at(2)),
+          unpacked<Traffic>(parts.at(3)),
+          unpacked<Cycles>(parts.at(4)),
+          unpacked<std::int64_t>(parts.at(5)),
+          unpacked<TraceEvent>(parts.at(6)),
+          is_cut,
+          unpacked<Hazard>(parts.at(7))};
+}
+
+std::int64_t watching_bytes(const ProgramBuilder& builder) {
+  const std::vector<std::string> problems = problems_of(builder.program());
+  if (!problems.empty()) throw Fault(problems.front());
+  return Shadow::bytes_of(builder.program());
+}
+
 void bind_program(nb::module_& m) {
   nb::class_<ProgramBuilder>(m, "Program", "A program for the simulator, built piece by piece.")
       .def(nb::init<>())
@@ -120,6 +167,7 @@ void bind_program(nb::module_& m) {
              self.add_compute(std::move(name), kernel, cycles, operands);
            })
       .def("control", &ProgramBuilder::add_control)
+      .def("watching_bytes", &watching_bytes, "What a functional run takes beside its memories.")
       .def("problems", [](const ProgramBuilder& self) { return problems_of(self.program()); });
 }
 
@@ -147,7 +195,9 @@ void bind_results(nb::module_& m) {
       .def_ro("semaphore_values", &Results::semaphore_values)
       .def_ro("trace_is_cut", &Results::trace_is_cut)
       .def_ro("hazards", &Results::hazards)
-      .def("trace", &trace_rows);
+      .def("trace", &trace_rows)
+      .def("__getstate__", &state_of)
+      .def("__setstate__", [](Results* self, const ResultsState& state) { new (self) Results(results_of(state)); });
 }
 
 }  // namespace

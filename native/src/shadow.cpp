@@ -27,9 +27,21 @@ Shadow::Shadow(const Program& program, const std::vector<bool>& initialised)
   for (std::size_t m = 0; m < memories_.size(); ++m) {
     const std::int64_t bytes = program.memories[m].bytes;
     memories_[m].granule = granule[m];
-    if (changes[m]) memories_[m].cells.resize(static_cast<std::size_t>((bytes + granule[m] - 1) / granule[m]));
+    if (changes[m]) memories_[m].cells.resize(static_cast<std::size_t>(cell_count(bytes, granule[m])));
     memories_[m].states.assign(static_cast<std::size_t>(bytes), initialised[m] ? written : std::uint8_t{0});
   }
+}
+
+std::int64_t Shadow::bytes_of(const Program& program) {
+  const std::vector<std::int64_t> granule = granules(program);
+  const std::vector<bool> changes = is_written(program);
+  std::int64_t total = 0;
+  for (std::size_t m = 0; m < program.memories.size(); ++m) {
+    const std::int64_t bytes = program.memories[m].bytes;
+    total += bytes;
+    if (changes[m]) total += cell_count(bytes, granule[m]) * static_cast<std::int64_t>(sizeof(Cell));
+  }
+  return total;
 }
 
 std::vector<bool> Shadow::is_written(const Program& program) {

@@ -15,6 +15,9 @@ class Shadow {
   // `initialised` says of each memory whether it holds data from the start.
   Shadow(const Program& program, const std::vector<bool>& initialised);
 
+  // What it takes to watch a run: a state per byte, cells where something is written.
+  static std::int64_t bytes_of(const Program& program);
+
   Ordering& ordering() { return ordering_; }
 
   // Each access is looked up as one run of bytes, and answers with an access it races with, if there is one.
@@ -41,6 +44,7 @@ class Shadow {
 
   static std::vector<std::int64_t> granules(const Program& program);
   static std::vector<bool> is_written(const Program& program);
+  static std::int64_t cell_count(std::int64_t bytes, std::int64_t granule) { return (bytes + granule - 1) / granule; }
   std::span<Cell> cells(Index memory, std::int64_t byte, std::int64_t bytes);
   void note_read(Cell& cell, const Epoch& epoch) const;
 

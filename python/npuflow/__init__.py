@@ -36,6 +36,8 @@ _EXPORTS = {
     "run_pipeline": "npuflow.core.runner",
     "new_context": "npuflow.dialect.context",
     "parse": "npuflow.core.parsing",
+    "Limits": "npuflow.execute.limits",
+    "limited": "npuflow.execute.limits",
     "InputError": "npuflow.errors",
     "InternalError": "npuflow.errors",
     "NpuflowError": "npuflow.errors",

@@ -127,6 +127,10 @@ class NpuflowError(Exception):
         self.diagnostics: tuple[Diagnostic, ...] = tuple(diagnostics)
         super().__init__("\n".join(render(d) for d in self.diagnostics))
 
+    def __reduce__(self) -> tuple[type[NpuflowError], tuple[tuple[Diagnostic, ...]]]:
+        """So that what a child process raises arrives whole."""
+        return type(self), (self.diagnostics,)
+
 
 class InputError(NpuflowError):
     """The input's fault: IR, shapes, tiles or files that cannot be compiled."""

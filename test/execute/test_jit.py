@@ -11,9 +11,9 @@ import npuflow
 from npuflow.execute.arrays import Array, dtype_of
 from npuflow.execute.data import random_arrays
 from npuflow.execute.jit import Execution, compile_function
+from npuflow.execute.limits import LimitError, Limits, ProgramFailedError, limited
 from npuflow.execute.lowering import NotExecutableError
 from npuflow.execute.order_loops import order_loops
-from npuflow.execute.sandbox import ProgramFailedError
 from npuflow.frontend.allowed_ops import ELEMENT_TYPES
 
 
@@ -366,8 +366,8 @@ def test_a_crash_is_an_error() -> None:
 
 def test_a_loop_without_end_is_stopped() -> None:
     module = npuflow.parse("func.func @f() { cf.br ^a\n ^a: cf.br ^a }", npuflow.new_context())
-    with pytest.raises(ProgramFailedError, match=r"did not end within 0\.2 s"):
-        compile_function(module.operation, "f").run([], time_limit_seconds=0.2)
+    with limited(Limits(0.2)), pytest.raises(LimitError, match=r"the execution of @f did not end within 0\.2 s"):
+        compile_function(module.operation, "f").run([])
 
 
 def test_the_module_itself_is_left_alone() -> None:

@@ -18,11 +18,14 @@
 // RUN: not npuflow-opt %s --npuflow-verify='oracle=gpu' -o %t 2>&1 | filecheck %s --check-prefix=ORACLE
 // ORACLE: option 'oracle' of npuflow-verify cannot be 'gpu': expected one of iree, jit
 
+// RUN: not npuflow-opt %s --npuflow-verify='memory-limit=lots' -o %t 2>&1 | filecheck %s --check-prefix=LIMIT
+// LIMIT: the memory limit cannot be 'lots'; hint: give bytes, or as 512M or 4G
+
+// RUN: not npuflow-opt %s --load=%S/Inputs/wrong_passes.py --pass-pipeline='npuflow-stream-k,wrong-loop-forever,npuflow-verify{oracle=jit time-limit=1}' -o %t 2>&1 | filecheck %s --check-prefix=FOREVER
+// FOREVER: error: @f computes something else than the input: the execution of @f did not end within 1 s; hint: allow more time (--time-limit, npuflow.Limits)
+
 // RUN: echo "module {}" | not npuflow-opt - --npuflow-verify -o %t 2>&1 | filecheck %s --check-prefix=EMPTY
 // EMPTY: error: there is no public function with a body to verify
-
-// RUN: echo "func.func @m(%%m: memref<4xi32>) { return }" | not npuflow-opt - --npuflow-verify -o %t 2>&1 | filecheck %s --check-prefix=MEMREF
-// MEMREF: error: IREE runs functions of tensors, and @m(4xi32) -> () takes memrefs; hint: compare with the JIT-compiled input instead (--oracle=jit, oracle=jit)
 
 // RUN: echo "func.func @d(%%t: tensor<?xi32>) { return }" | not npuflow-opt - --npuflow-verify -o %t 2>&1 | filecheck %s --check-prefix=DYNAMIC
 // DYNAMIC: error: argument 0 of type tensor<?xi32> has a dynamic shape; hint: only static shapes can be executed

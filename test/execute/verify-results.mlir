@@ -16,6 +16,10 @@
 // ONE-NOT: @integers
 // ONE: @reals computes what the input computes: max error 0 of
 
+// What IREE cannot run is compared with its own execution before.
+// RUN: echo "func.func @m(%%m: memref<4xi32>) { return }" | npuflow-opt - --npuflow-verify --remarks -o %t 2>&1 | filecheck %s --check-prefix=MEMREF
+// MEMREF: remark: [npuflow-verify] @m computes what the input computes: bit-exact (by the input's own execution: IREE runs functions of tensors, and @m(4xi32) -> () takes memrefs)
+
 // Against another file.
 // RUN: npuflow-opt %s --npuflow-verify='against=%s' --remarks -o %t 2>&1 | filecheck %s --check-prefix=AGAINST
 // AGAINST: @integers computes what '{{.*}}verify-results.mlir' computes: bit-exact

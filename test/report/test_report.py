@@ -8,9 +8,10 @@ import pytest
 from matmuls import SMALL, TILES, matmul
 
 import npuflow
+from npuflow.execute.limits import byte_text
 from npuflow.report.json_report import json_of
 from npuflow.report.text import text_of
-from npuflow.report.words import byte_text, percent, quantity
+from npuflow.report.words import percent, quantity
 
 PIPELINES = ("npuflow-stream-k", "npuflow-pack-peel")
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from npuflow.errors import InputError
+from npuflow.execute.limits import LimitError, Limits, limited
 from npuflow.simulate.kernels import Abi, KernelFunction, PythonKernels
 from npuflow.simulate.program import (
     Access,
@@ -246,7 +247,7 @@ def test_a_matmul_computes_the_product() -> None:
 
 def test_timing_and_functional_runs_take_the_same_time() -> None:
     program = matmul_program()
-    nothing = KernelFunction(PythonKernels().wrap(lambda: None, Compute("k", 0), []).address)
+    nothing = PythonKernels().wrap(lambda: None, Compute("k", 0), [])
     x = np.zeros(M * K, np.int32)
     executed = execute(program, {"a": x, "b": x}, {"fill": nothing, "matmul": nothing}, trace=True).results
     timed = simulate(program, trace=True)
@@ -412,6 +413,32 @@ def test_an_exception_in_a_kernel_is_raised() -> None:
         kernels.raise_first()
 
 
+def test_in_a_child_everything_is_as_it_is_here() -> None:
+    x = np.arange(16, dtype=np.uint8)
+    program = copy_program(contiguous("x", (16,), 1), contiguous("y", (16,), 1), 16, 16)
+    here, apart = (execute(program, {"x": x}, {}, trace=True, apart=apart) for apart in (False, True))
+    assert apart.memories["y"].tolist() == x.tolist()
+    assert here.results.trace is not None
+    assert apart.results.trace is not None
+    assert here.results.trace.events() == apart.results.trace.events()
+    assert dataclasses.replace(here.results, trace=None) == dataclasses.replace(apart.results, trace=None)
+
+
+def test_hazards_and_deadlocks_come_from_a_child_too() -> None:
+    program = copy_program(contiguous("x", (16,), 1), contiguous("y", (16,), 1), 16, 16)
+    here, apart = (execute(program, {}, {}, apart=apart).results.hazards for apart in (False, True))
+    assert here == apart
+    stuck = Program((Engine("waits", (Acquire("s"),)),), semaphores=(Semaphore("s", 0, 1),))
+    with pytest.raises(DeadlockError, match="waits"):
+        execute(stuck, {}, {}, apart=True)
+
+
+def test_memories_that_a_machine_lacks_are_refused_with_numbers() -> None:
+    program = Program((), memories=(Memory("x", 1, 1 << 20),))
+    with limited(Limits(memory_bytes=1 << 20)), pytest.raises(LimitError, match="needs 2 MiB of memory, has 1 MiB"):
+        execute(program, {}, {})
+
+
 def test_a_step_that_takes_no_time_still_happens() -> None:
     program = Program((Engine("core", (Loop(3, (Compute("k", 0),)),)),))
     calls: list[int] = []
@@ -436,7 +463,7 @@ def test_wrong_data(inputs: dict, kernels: dict, message: str) -> None:
 
 def test_memories_too_large_for_a_functional_run() -> None:
     program = Program((), memories=(Memory("y", 3, 1 << 40),))
-    with pytest.raises(InputError, match="the memories take 1099511627776 bytes"):
+    with pytest.raises(InputError, match=r"the functional run needs 2048 GiB of memory, has .* GiB available"):
         execute(program, {}, {})
 
 

@@ -14,7 +14,7 @@ import pytest
 
 import npuflow
 from npuflow.compiler import Function
-from npuflow.execute.oracle import _program
+from npuflow.execute.iree_compile import compile_text
 from npuflow.execute.verification import Judge, Status, make_references
 from npuflow.simulate.program import Cause
 from npuflow.simulate.verify_function import verify_function
@@ -170,7 +170,7 @@ def test_a_schedule_that_does_not_wait_is_found_out_and_both_steps_are_named() -
 def test_without_iree_nothing_is_compared_unless_that_was_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("iree", "iree.compiler", "iree.runtime"):
         monkeypatch.setitem(sys.modules, name, None)
-    monkeypatch.setattr("npuflow.execute.oracle._program", _program.__wrapped__)
+    monkeypatch.setattr("npuflow.execute.oracle.compile_text", compile_text.__wrapped__)
     compiled = npuflow.compile(SMALL, device="toy")
     verified = compiled.run().functions[0].verified
     assert verified.status is Status.SKIPPED

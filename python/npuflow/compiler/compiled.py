@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from npuflow.bindings import ir
 from npuflow.errors import UsageError, unknown_name, with_hint
 from npuflow.execute.arrays import Array
+from npuflow.execute.limits import Limits, limited, limits_in_force
+from npuflow.execute.sandbox import beside
+from npuflow.execute.verification import Judge
 from npuflow.report.bounds import OpSizes
 from npuflow.report.losses import executed_macs
 from npuflow.report.measure import report_function
@@ -116,17 +118,20 @@ class Compiled:
         verify: bool | None = None,
         seed: int = 0,
         reference: Path | None = None,
+        judge: Judge = Judge.IREE,
+        limits: Limits | None = None,
         on_step: OnStep = lambda _: None,
     ) -> Report:
-        """Times every function, finds what limits it, and compares its functional run with IREE's on random data.
+        """Times every function, finds what limits it, and compares its functional run with the judge's on random data.
 
         `verify` left out: only what is small is executed. `reference` is a file with functions that say what those
         that came as schedules must compute; without it they are executed and looked at for races and the like.
-        `on_step` is told what begins. Parts are compared all together, as the sequence that they are.
+        `limits` are for each stage of the verification, without them those in force; `on_step` is told what begins.
+        Parts are compared all together, as the sequence that they are.
         """
-        with ThreadPoolExecutor(1) as pool:
+        with limited(limits or limits_in_force()), beside() as pool:
             subjects = self._subjects(reference)
-            checks = Checks(list(subjects.values()), verify, seed, pool, on_step)
+            checks = Checks(list(subjects.values()), verify, seed, pool, on_step, judge)
             timed = [self._timed(function, on_step) for function in self.functions]
             checked = {name: checks.of(subject) for name, subject in subjects.items()}
         reports = [replace(report, verified=_verified(report, checked)) for report in timed]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-import tempfile
+import secrets
 from pathlib import Path
 
+from npuflow.core.leftovers import removed_at_end
 from npuflow.errors import InputError, with_hint
 
 
@@ -23,15 +24,12 @@ def write_atomically(path: str, data: bytes) -> None:
 
 
 def _replace(target: Path, data: bytes) -> None:
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
+    with removed_at_end(lambda: temporary.unlink(missing_ok=True)):
+        with temporary.open("xb") as file:
             file.write(data)
-        Path(temporary).chmod(_mode_of(target))
-        Path(temporary).replace(target)
-    except BaseException:
-        Path(temporary).unlink()
-        raise
+        temporary.chmod(_mode_of(target))
+        temporary.replace(target)
 
 
 def _mode_of(target: Path) -> int:

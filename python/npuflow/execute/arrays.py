@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from math import prod
 
 import numpy as np
 import numpy.typing as npt
@@ -69,6 +70,10 @@ class ArraySpec:
     @property
     def dtype(self) -> np.dtype[np.generic]:
         return dtype_of(self.element)
+
+    @property
+    def nbytes(self) -> int:
+        return prod(self.shape) * self.dtype.itemsize
 
     def __str__(self) -> str:
         return "x".join([*map(str, self.shape), self.element])

@@ -9,14 +9,18 @@ from dataclasses import dataclass
 
 from npuflow.bindings import ir, load_execution_engine, load_runtime
 from npuflow.core.diagnostics import DiagnosticSink
-from npuflow.execute.arrays import Array, Signature
+from npuflow.execute.arena import Arena
+from npuflow.execute.arrays import Array, Signature, is_float
+from npuflow.execute.limits import ProgramFailedError, limits_in_force
 from npuflow.execute.lowering import ENTRY, NotExecutableError, lower_to_llvm
-from npuflow.execute.sandbox import Arena, ProgramFailedError, run_in_child
-
-DEFAULT_TIME_LIMIT_SECONDS = 120.0
+from npuflow.execute.sandbox import run_in_child
 
 # Below this many multiply-adds LLVM's optimiser takes longer (20 to 40 ms) than it saves (half of 0.9 ns each).
 _WORTH_OPTIMISING = 2**25
+
+# What arrays hold that nothing has been written to yet.
+_NAN_BYTES = 0xFF
+_GARBAGE = 0xA5
 
 
 @dataclass(frozen=True)
@@ -35,21 +39,25 @@ class Executable:
     engine: object
     address: int
 
-    def run(self, inputs: Sequence[Array], time_limit_seconds: float = DEFAULT_TIME_LIMIT_SECONDS) -> Execution:
+    def run(self, inputs: Sequence[Array], what: str = "") -> Execution:
         """Calls the function on copies of `inputs`; raises ProgramFailedError where it misbehaves.
 
-        Arguments behind the given ones are there to be written, and hold garbage.
+        Arguments behind the given ones are there to be written, and hold garbage. `what` names the call in messages.
         """
+        what = what or f"the execution of @{self.signature.name}"
         count = len(self.signature.inputs)
         assert len(inputs) <= count, f"{self.signature} got {len(inputs)} arrays"
-        arena = Arena((*self.signature.inputs, *self.signature.outputs))
-        for place, given in zip(arena.arrays, inputs, strict=False):
+        specs = (*self.signature.inputs, *self.signature.outputs)
+        limits_in_force().require(sum(spec.nbytes for spec in specs), what)
+        arena = Arena([(spec.nbytes, _NAN_BYTES if is_float(spec.element) else _GARBAGE) for spec in specs])
+        arrays = [piece.view(s.dtype).reshape(s.shape) for piece, s in zip(arena.pieces, specs, strict=True)]
+        for place, given in zip(arrays, inputs, strict=False):
             place[...] = given
-        run_in_child(_call_on(self.address, arena.arrays), time_limit_seconds)
-        overrun = arena.overrun()
+        run_in_child(_call_on(self.address, arrays), what)
+        overrun = arena.overrun([f"array {position}" for position in range(len(specs))])
         if overrun is not None:
-            raise ProgramFailedError(f"@{self.signature.name} wrote {overrun}")
-        return Execution(arena.arrays[count:], arena.arrays[:count])
+            raise ProgramFailedError(f"{what} wrote {overrun}")
+        return Execution(arrays[count:], arrays[:count])
 
 
 def _call_on(address: int, arrays: Sequence[Array]) -> Callable[[], None]:

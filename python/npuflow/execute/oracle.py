@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
@@ -11,14 +10,15 @@ import numpy as np
 from npuflow.bindings import ir
 from npuflow.core.diagnostics import location_of
 from npuflow.core.passes import ops_of
-from npuflow.errors import Diagnostic, Severity, with_hint
+from npuflow.errors import Diagnostic, Severity
 from npuflow.execute.arrays import Array, ArraySpec, Signature
 from npuflow.execute.clone import clone_function, run_passes
+from npuflow.execute.inline_resources import inline_resources
+from npuflow.execute.iree_compile import compile_text
+from npuflow.execute.limits import LimitError, ProgramFailedError
 from npuflow.execute.lowering import NotExecutableError
+from npuflow.execute.sandbox import run_in_child
 
-# A compiled program takes some 10 KiB.
-_PROGRAMS_KEPT = 256
-_FLAGS = ("--iree-llvmcpu-target-cpu=host", "--iree-input-type=none", "--iree-input-demote-f64-to-f32=false")
 _LINES_SHOWN = 6
 _NO_SCALARS = ("bf16", "f16")
 # Functions that it has for f64 as well as for f32.
@@ -37,13 +37,33 @@ class Program(Protocol):
 def run_iree(module: ir.Operation, signature: Signature, inputs: Sequence[Array]) -> list[Array]:
     """The results of a function of `module`; raises NotExecutableError where IREE cannot compile or run it."""
     _check(module, signature)
+    name = signature.name
+    given = [_to_iree(array, spec) for array, spec in zip(inputs, signature.inputs, strict=True)]
     try:
-        program = _compile(module, signature.name)
-        given = [_to_iree(array, spec) for array, spec in zip(inputs, signature.inputs, strict=True)]
-        returned = program[signature.name](*given)
-    except (RuntimeError, ValueError) as error:
+        binary = _compile(module, name)
+        _load_runtime()
+        return run_in_child(lambda: _call(binary, signature, given), f"IREE's run of @{name}")
+    except LimitError:
+        raise
+    except (RuntimeError, ValueError, ProgramFailedError) as error:
         what = "\n".join(str(error).strip().splitlines()[:_LINES_SHOWN])
-        raise _refusal(module, f"IREE cannot run @{signature.name}: {what}") from error
+        raise _refusal(module, f"IREE cannot run @{name}: {what}") from error
+
+
+def _load_runtime() -> None:
+    """In a child it would be loaded again each time, and might wait for another thread that we are loading it in."""
+    import iree.runtime  # noqa: F401
+
+
+def _call(binary: bytes, signature: Signature, given: Sequence[object]) -> list[Array]:
+    """Loads and calls a compiled function, which must not happen in our own process."""
+    import iree.runtime
+
+    try:
+        program: Program = iree.runtime.load_vm_flatbuffer(binary, driver="local-sync")
+    except IndexError as error:
+        raise RuntimeError(str(error)) from error
+    returned = program[signature.name](*given)
     values = returned if isinstance(returned, (tuple, list)) else [returned] * len(signature.outputs)
     return [_to_numpy(value, spec) for value, spec in zip(values, signature.outputs, strict=True)]
 
@@ -55,8 +75,12 @@ def runs_wide(module: ir.Operation, function: str) -> bool:
 
 
 def text_for_iree(module: ir.Operation, function: str, *, generalise: bool) -> str:
-    """A function without what only we know; named ops as `linalg.generic` where IREE's newer MLIR lacks them."""
+    """A function without what only we know; named ops as `linalg.generic` where IREE's newer MLIR lacks them.
+
+    Its constants stand in the text: IREE fails on resources of bf16.
+    """
     copy = clone_function(module, function)
+    inline_resources(copy)
     for op in ops_of(copy.operation, "func.func"):
         for name in ("arg_attrs", "res_attrs"):
             if name in op.attributes:
@@ -66,28 +90,12 @@ def text_for_iree(module: ir.Operation, function: str, *, generalise: bool) -> s
     return str(copy)
 
 
-def _compile(module: ir.Operation, function: str) -> Program:
+def _compile(module: ir.Operation, function: str) -> bytes:
+    what = f"IREE's compilation of @{function}"
     try:
-        return _program(text_for_iree(module, function, generalise=False))
+        return compile_text(text_for_iree(module, function, generalise=False), what)
     except RuntimeError:
-        return _program(text_for_iree(module, function, generalise=True))
-
-
-@lru_cache(maxsize=_PROGRAMS_KEPT)
-def _program(text: str) -> Program:
-    """What IREE makes of a program's text; raises RuntimeError with IREE's messages."""
-    import iree.compiler
-    import iree.runtime
-
-    try:
-        binary = iree.compiler.compile_str(text, target_backends=["llvm-cpu"], extra_args=list(_FLAGS))
-    except iree.compiler.CompilerToolError as error:
-        raise RuntimeError(str(error).partition("Diagnostics:")[2].partition("Invoked with:")[0]) from error
-    try:
-        loaded: Program = iree.runtime.load_vm_flatbuffer(binary, driver="local-sync")
-    except IndexError as error:
-        raise RuntimeError(str(error)) from error
-    return loaded
+        return compile_text(text_for_iree(module, function, generalise=True), what)
 
 
 def _check(module: ir.Operation, signature: Signature) -> None:
@@ -98,8 +106,7 @@ def _check(module: ir.Operation, signature: Signature) -> None:
 
 
 def _refusal(module: ir.Operation, text: str) -> NotExecutableError:
-    hint = "compare with the JIT-compiled input instead (--oracle=jit, oracle=jit)"
-    return NotExecutableError(Diagnostic(Severity.ERROR, with_hint(text, hint), location_of(module)))
+    return NotExecutableError(Diagnostic(Severity.ERROR, text, location_of(module)))
 
 
 def _to_iree(array: Array, spec: ArraySpec) -> object:

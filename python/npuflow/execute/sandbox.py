@@ -1,101 +1,201 @@
-"""Memory that a compiled program runs on, and a child process that it runs in.
+"""Child processes that others' code runs in, under limits on their time and memory.
 
-A wrong program may write anywhere or never end; in a child of its own it only spoils the arrays, which lie in shared
-memory between guard bytes, and it can be stopped.
+A wrong program may write anywhere, never end or take all memory. In a child it spoils nothing but what it shares with
+us (`arena`), and it can be stopped. No child outlives us: the system kills it when we die, however that happens.
 """
 
 from __future__ import annotations
 
-import faulthandler
-import mmap
 import os
+import pickle
 import resource
 import select
 import signal
-import warnings
-from collections.abc import Callable, Sequence
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import Context, ContextVar, copy_context
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, TypeVar
 
-import numpy as np
+from npuflow.core.leftovers import removed_at_end
+from npuflow.errors import with_hint
+from npuflow.execute.fork import fork, kill, signals_held
+from npuflow.execute.limits import Limits, ProgramFailedError, limits_in_force
 
-from npuflow.errors import InputError, with_hint
-from npuflow.execute.arrays import Array, ArraySpec, is_float
+Value = TypeVar("Value")
 
-GUARD_BYTES = 4096
-_ALIGNMENT = 64
-_GUARD = 0xA5
-_NAN_BYTES = 0xFF
+# How often a child's memory is looked at; a core fills some 100 MB in that time.
+_GLANCE_SECONDS = 0.02
 
-
-class ProgramFailedError(InputError):
-    """A compiled program crashed, didn't end or wrote outside of its arrays."""
-
-
-class Arena:
-    """Arrays in memory shared with child processes; what isn't set yet holds garbage that shows."""
-
-    def __init__(self, specs: Sequence[ArraySpec]) -> None:
-        places = []
-        end = GUARD_BYTES
-        for spec in specs:
-            size = int(np.prod(spec.shape, dtype=np.int64)) * spec.dtype.itemsize
-            places.append((end, size))
-            end += -(-size // _ALIGNMENT) * _ALIGNMENT + GUARD_BYTES
-        self._bytes = np.frombuffer(mmap.mmap(-1, end), np.uint8)
-        self._bytes[:] = _GUARD
-        self._places = places
-        self.arrays: list[Array] = []
-        for spec, (start, size) in zip(specs, places, strict=True):
-            part = self._bytes[start : start + size]
-            part[:] = _NAN_BYTES if is_float(spec.element) else _GUARD
-            self.arrays.append(part.view(spec.dtype).reshape(spec.shape))
-
-    def overrun(self) -> str | None:
-        """What was written outside of the arrays: `4 bytes behind array 1`; None if nothing was."""
-        gaps = np.ones(self._bytes.size, np.bool_)
-        for start, size in self._places:
-            gaps[start : start + size] = False
-        (wrong,) = np.nonzero(gaps & (self._bytes != _GUARD))
-        if not wrong.size:
-            return None
-        first = int(wrong[0])
-        array = max((i for i, (start, _) in enumerate(self._places) if start <= first), default=-1)
-        where = f"behind array {array}" if array >= 0 else "in front of array 0"
-        return f"{wrong.size} bytes {where}"
+_NOT_STARTED = -1
 
 
-def run_in_child(action: Callable[[], None], time_limit_seconds: float) -> None:
-    """Runs `action` in a fork of this process; raises ProgramFailedError where it crashes or takes too long."""
-    with warnings.catch_warnings():
-        # Other threads may hold locks that stay locked in the child, but compiled code takes none of them.
-        warnings.simplefilter("ignore", DeprecationWarning)
-        child = os.fork()
-    if child == 0:
-        _be_child(action)
+@dataclass(frozen=True)
+class Ended:
+    """How another program ended; a negative code is the signal that ended it."""
+
+    code: int
+    stdout: bytes
+    stderr: bytes
+
+
+class _Scope:
+    """Children that end together: once it is closed, those that run are killed, and no other starts."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._children: set[int] = set()
+        self._is_closed = False
+
+    def start(self, body: Callable[[], None]) -> int:
+        with self._lock:
+            if self._is_closed:
+                raise ProgramFailedError("the run was ended before this began")
+            child = fork(body)
+            self._children.add(child)
+        return child
+
+    def end(self, child: int) -> int:
+        """Kills a child, unless it has ended, and what it started; its exit code, or the negative signal."""
+        with self._lock:
+            kill(child)
+            _, status = os.waitpid(child, 0)
+            self._children.remove(child)
+        return os.waitstatus_to_exitcode(status)
+
+    def close(self) -> None:
+        with self._lock:
+            self._is_closed = True
+            for child in self._children:
+                kill(child)
+
+
+_OUTERMOST = _Scope()
+_scope: ContextVar[_Scope] = ContextVar("scope", default=_OUTERMOST)
+
+
+@contextmanager
+def beside() -> Iterator[Executor]:
+    """A thread for work beside this one's; where the block fails or is interrupted, that work ends at once."""
+    scope = _Scope()
+    context = copy_context()
+    context.run(_scope.set, scope)
+    pool = ThreadPoolExecutor(1, initializer=_adopt, initargs=(context,))
+    try:
+        yield pool
+    except BaseException:
+        scope.close()
+        pool.shutdown(cancel_futures=True)
+        raise
+    pool.shutdown()
+
+
+def _adopt(context: Context) -> None:
+    """Makes what holds in a context, limits among it, hold in this thread."""
+    for variable, value in context.items():
+        variable.set(value)
+
+
+def run_in_child(action: Callable[[], Value], what: str) -> Value:
+    """What `action` gives or raises in a fork of this process, under the limits in force; messages call it `what`.
+
+    Raises LimitError where it takes too much, ProgramFailedError where it crashes. The fork has none of our other
+    threads: `action` must not wait for them, nor import what is not imported yet.
+    """
+    with _shared_file() as file:
+
+        def body() -> None:
+            try:
+                outcome: tuple[Value | None, Exception | None] = (action(), None)
+            except Exception as error:  # noqa: BLE001  (it is raised where it belongs, in the parent)
+                outcome = (None, error)
+            pickle.dump(outcome, file, pickle.HIGHEST_PROTOCOL)
+            file.flush()
+
+        _check(_supervise(body, what), what)
+        try:
+            file.seek(0)
+            value, error = pickle.load(file)
+        except Exception as spoiled:
+            raise ProgramFailedError(f"{what} ended without a result") from spoiled
+    if error is not None:
+        raise error
+    result: Value = value
+    return result
+
+
+def run_program(command: Sequence[str], given: bytes, what: str, environment: Mapping[str, str]) -> Ended:
+    """Runs another program on `given` as its standard input, under the limits in force."""
+    with _shared_file() as stdin, _shared_file() as stdout, _shared_file() as stderr:
+        stdin.write(given)
+        stdin.seek(0)
+
+        def body() -> None:
+            for number, file in enumerate((stdin, stdout, stderr)):
+                os.dup2(file.fileno(), number)
+            os.execve(command[0], list(command), dict(environment))
+
+        code = _supervise(body, what)
+        for file in (stdout, stderr):
+            file.seek(0)
+        return Ended(code, stdout.read(), stderr.read())
+
+
+def _shared_file() -> BinaryIO:
+    """A file in memory, without a name to be left behind."""
+    return os.fdopen(os.memfd_create("npuflow"), "w+b")
+
+
+def _supervise(body: Callable[[], None], what: str) -> int:
+    """Runs `body` in a child; its exit code."""
+    scope, child = _scope.get(), 0
+    inherited_bytes = _own_bytes("self")
+    try:
+        with signals_held():
+            child = scope.start(body)
+        with removed_at_end(lambda: kill(child)):
+            _watch(child, inherited_bytes, what, limits_in_force())
+    finally:
+        code = scope.end(child) if child else _NOT_STARTED
+    return code
+
+
+def _watch(child: int, inherited_bytes: int, what: str, limits: Limits) -> None:
+    """Returns when the child has ended; raises where it takes more than it may.
+
+    Limits of the system's own are no use here: they count mappings and not what is used of them, and programs that run
+    into them crash without saying why.
+    """
+    end, most_bytes = time.monotonic() + limits.time_seconds, limits.most_bytes
     watch = os.pidfd_open(child)
     try:
-        ended, _, _ = select.select([watch], [], [], time_limit_seconds)
-        if not ended:
-            os.kill(child, signal.SIGKILL)
+        poll = select.poll()
+        poll.register(watch, select.POLLIN)
+        while (left := end - time.monotonic()) > 0:
+            if poll.poll(1000 * min(left, _GLANCE_SECONDS)):
+                return
+            if _own_bytes(str(child)) - inherited_bytes > most_bytes:
+                raise limits.out_of_memory(what, most_bytes)
     finally:
         os.close(watch)
-        _, status = os.waitpid(child, 0)
-    if not ended:
-        text = f"the compiled program did not end within {time_limit_seconds:g} s"
-        raise ProgramFailedError(with_hint(text, "try a smaller shape, or allow more time"))
-    code = os.waitstatus_to_exitcode(status)
+    raise limits.out_of_time(what)
+
+
+def _own_bytes(process: str) -> int:
+    """The memory that a process has filled and shares with no file."""
+    _, resident, shared, *_ = Path(f"/proc/{process}/statm").read_text(encoding="ascii").split()
+    return (int(resident) - int(shared)) * resource.getpagesize()
+
+
+def _check(code: int, what: str) -> None:
+    if code == -signal.SIGKILL:
+        hint = "the system does that where memory runs out: try a smaller shape, or --memory-limit"
+        raise ProgramFailedError(with_hint(f"{what} was killed", hint))
     if code < 0:
-        raise ProgramFailedError(f"the compiled program crashed with {signal.Signals(-code).name}")
+        raise ProgramFailedError(f"{what} crashed with {signal.Signals(-code).name}")
     if code > 0:
-        raise ProgramFailedError(f"the compiled program ended with exit code {code}")
-
-
-def _be_child(action: Callable[[], None]) -> None:
-    """Never returns: what the parent would do at its end is not the child's business."""
-    code = 1
-    try:
-        faulthandler.disable()
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        action()
-        code = 0
-    finally:
-        os._exit(code)  # noqa: TID251  (the child of a fork must not unwind into its parent's callers)
+        raise ProgramFailedError(f"{what} ended with exit code {code}")

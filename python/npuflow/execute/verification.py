@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import Enum
 
@@ -16,10 +17,10 @@ from npuflow.execute.arrays import Array, ArraySpec, Signature, functions_of, si
 from npuflow.execute.bounds import Bound, BoundKind, Evaluation, evaluate, observed_arrays, wide_inputs
 from npuflow.execute.compare import Comparison, compare, worst_of
 from npuflow.execute.data import Draw, arrays_for, share_that_tells
-from npuflow.execute.jit import DEFAULT_TIME_LIMIT_SECONDS, compile_function
+from npuflow.execute.jit import compile_function
+from npuflow.execute.limits import ProgramFailedError
 from npuflow.execute.lowering import NotExecutableError
 from npuflow.execute.oracle import run_iree, runs_wide
-from npuflow.execute.sandbox import ProgramFailedError
 from npuflow.execute.widen import NoWiderFormError, widened
 
 # Of the results' elements; what less of them tells something is tried with other data.
@@ -54,7 +55,8 @@ class Reference:
 
     The expected arrays are the function's results and, behind them, its memref arguments as it leaves them; floats have
     64 bits. `bounds` are for executions in the program's types, `wide_bounds` for those in 64 bits, if there are any.
-    `dispute` says where the judge disagrees with the input's own execution.
+    `dispute` says where the judge disagrees with the input's own execution, `why_not_iree` what kept IREE from judging
+    where it was asked to.
     """
 
     signature: Signature
@@ -64,6 +66,7 @@ class Reference:
     judge: Judge
     wide_bounds: tuple[Bound, ...] = ()
     dispute: str = ""
+    why_not_iree: str = ""
 
     @property
     def name(self) -> str:
@@ -167,28 +170,35 @@ def _share_checked(found: Evaluation) -> float:
 
 
 def judged(module: ir.Operation, reference: Reference, judge: Judge) -> Reference:
-    """The reference as the judge sees it: confirmed, or disputed."""
+    """The reference as the judge sees it: confirmed, disputed, or beyond what IREE can run."""
     if judge is not Judge.IREE:
         return reference
-    signature, inputs, bounds = reference.signature, reference.inputs, reference.bounds
-    if reference.has_floats and runs_wide(module, signature.name):
-        module = widened(module, signature.name).operation
-        (function,) = functions_of(module)
-        signature, inputs, bounds = signature_of(function), tuple(wide_inputs(inputs)), reference.wide_bounds
-    got = run_iree(module, signature, inputs)
-    comparisons = [compare(*each) for each in zip(got, reference.expected, bounds, strict=True)]
-    worst = worst_of(comparisons)
+    try:
+        got, bounds = _by_iree(module, reference)
+    except NotExecutableError as error:
+        return replace(reference, why_not_iree=error.diagnostics[0].message)
+    worst = worst_of(compare_all(got, reference, bounds))
     dispute = "" if worst is None or worst.ok else f"{judge} computes something else than our own execution: {worst}"
     return replace(reference, judge=judge, dispute=dispute)
 
 
-def check(module: ir.Operation, reference: Reference, time_limit_seconds: float = DEFAULT_TIME_LIMIT_SECONDS) -> Check:
+def _by_iree(module: ir.Operation, reference: Reference) -> tuple[list[Array], Sequence[Bound]]:
+    """What IREE computes, in 64 bits if it can, and how far from the reference that may be."""
+    if reference.has_floats and runs_wide(module, reference.name):
+        wide = widened(module, reference.name).operation
+        (function,) = functions_of(wide)
+        with suppress(NotExecutableError):
+            return run_iree(wide, signature_of(function), wide_inputs(reference.inputs)), reference.wide_bounds
+    return run_iree(module, reference.signature, reference.inputs), reference.bounds
+
+
+def check(module: ir.Operation, reference: Reference) -> Check:
     """Runs what the module now computes and compares it with the reference."""
     start = time.perf_counter()
     outcome = Outcome((), ())
     status, message = Status.OK, ""
     try:
-        outcome = _compared(module, reference, time_limit_seconds)
+        outcome = _compared(module, reference)
         status = outcome.status
         if reference.dispute:
             status, message = Status.WRONG, reference.dispute
@@ -204,10 +214,10 @@ def compare_all(got: Sequence[Array], reference: Reference, bounds: Sequence[Bou
     return tuple(compare(*each) for each in zip(got, reference.expected, bounds, strict=True))
 
 
-def _compared(module: ir.Operation, reference: Reference, time_limit_seconds: float) -> Outcome:
+def _compared(module: ir.Operation, reference: Reference) -> Outcome:
     executable = compile_function(module, reference.name)
     _check_signature(module, reference.signature, executable.signature)
-    execution = executable.run(reference.inputs, time_limit_seconds)
+    execution = executable.run(reference.inputs)
     narrow = compare_all(observed_arrays(reference.signature, execution), reference, reference.bounds)
     if not reference.has_floats:
         return Outcome(narrow)
@@ -215,7 +225,7 @@ def _compared(module: ir.Operation, reference: Reference, time_limit_seconds: fl
         wide = widened(module, reference.name)
     except NoWiderFormError:
         return Outcome(narrow)
-    execution = compile_function(wide.operation, reference.name).run(wide_inputs(reference.inputs), time_limit_seconds)
+    execution = compile_function(wide.operation, reference.name).run(wide_inputs(reference.inputs))
     got = observed_arrays(reference.signature, execution)
     return Outcome(narrow, compare_all(got, reference, reference.wide_bounds))
 

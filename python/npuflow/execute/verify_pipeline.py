@@ -10,7 +10,7 @@ from npuflow.core.diagnostics import DiagnosticSink
 from npuflow.core.expansion import leaves_of
 from npuflow.core.pipeline_text import Nest
 from npuflow.core.runner import Instrumentation, PassRun, Runner
-from npuflow.execute.jit import DEFAULT_TIME_LIMIT_SECONDS
+from npuflow.execute.limits import DEFAULT_LIMITS, Limits, limited
 from npuflow.execute.verification import Check, Judge, Reference, Status, check, make_references
 
 INPUT = "input"
@@ -25,7 +25,7 @@ class Request:
     function: str = ""
     seed: int = 0
     judge: Judge = Judge.IREE
-    time_limit_seconds: float = DEFAULT_TIME_LIMIT_SECONDS
+    limits: Limits = DEFAULT_LIMITS
 
 
 @dataclass(frozen=True)
@@ -70,11 +70,18 @@ def verify_pipeline(
 
     `report` gets each check as it is made. With `each`, the input's own execution is checked first.
     """
+    with limited(request.limits):
+        return _verified(module, request, report, sink or DiagnosticSink())
+
+
+def _verified(
+    module: ir.Module, request: Request, report: Callable[[PassCheck], None], sink: DiagnosticSink
+) -> Verdict:
     references = make_references(module.operation, request.function, request.seed, request.judge)
     watcher = _Watcher(references, report, request)
     leaves = [leaf for _, leaf in leaves_of(request.pipeline)]
     instrumentations = [watcher] if request.each else []
-    runner = Runner(request.pipeline, instrumentations=instrumentations, sink=sink or DiagnosticSink())
+    runner = Runner(request.pipeline, instrumentations=instrumentations, sink=sink)
     try:
         if request.each or not leaves:
             watcher.check_now(module.operation, 0, INPUT, INPUT)
@@ -101,8 +108,7 @@ class _Watcher(Instrumentation):
 
     def check_now(self, module: ir.Operation, position: int, name: str, text: str) -> None:
         """Checks the module as it is; raises where its results are wrong."""
-        limit = self.request.time_limit_seconds
-        checks = tuple(check(module, reference, limit) for reference in self.references)
+        checks = tuple(check(module, reference) for reference in self.references)
         self.made.append(PassCheck(position, name, text, checks))
         self._checked = str(module)
         self.report(self.made[-1])

@@ -42,22 +42,32 @@ class VerifyResults(Pass):
     against: str = option("", "a file whose functions of the same names compute what is expected; default: the input")
     oracle: OracleName = option(OracleName.IREE, "what runs the expected computation; jit also takes memrefs")
 
+    time_limit: int = option(120, "stop a stage after so many seconds")
+    memory_limit: str = option("", "stop a stage that takes more bytes, as 4G; default: what the machine has")
+
     def run(self, op: ir.Operation, context: PassContext) -> None:
-        from npuflow.execute.arrays import functions_of
-        from npuflow.execute.verification import Judge, Status, check, make_references
+        from npuflow.execute.limits import limited, read_limits
 
         if op.name != "builtin.module":
             raise fail(op, f"{self.name} runs on modules, not on {op.name}", "put it outside of nested pipelines")
         assert context.input is not None
         expected = parse_file(self.against, op.context).operation if self.against else context.input
         against = f"'{self.against}'" if self.against else "the input"
+        with limited(read_limits(self.time_limit, self.memory_limit)):
+            self._compare(op, expected, against, context)
+
+    def _compare(self, op: ir.Operation, expected: ir.Operation, against: str, context: PassContext) -> None:
+        from npuflow.execute.arrays import functions_of
+        from npuflow.execute.verification import Judge, Status, check, make_references
+
         function, judge = self.function.removeprefix("@"), Judge(self.oracle.value)
         for reference in make_references(expected, function, self.seed, judge):
             outcome = check(op, reference)
             place = next((f for f in functions_of(op) if f.opview.name.value == reference.name), op)
             context.count(f"functions that are {outcome.status.value}")
             if outcome.status is Status.OK:
-                context.remark(place, f"@{reference.name} computes what {against} computes: {outcome}")
+                why = f" (by {reference.judge}: {reference.why_not_iree})" if reference.why_not_iree else ""
+                context.remark(place, f"@{reference.name} computes what {against} computes: {outcome}{why}")
             elif outcome.status is Status.WRONG:
                 context.error(place, f"@{reference.name} computes something else than {against}: {outcome}")
             else:

@@ -6,12 +6,13 @@ import json
 from collections.abc import Mapping, Sequence
 from importlib import resources
 
+from npuflow.execute.limits import byte_text
 from npuflow.report.layout import array_layout, memory_maps
 from npuflow.report.model import FunctionReport, Report, SequenceReport
 from npuflow.report.sequences import HEADS, changes_text, part_rows, time_text
 from npuflow.report.text import causes_text, largest_losses, reshape_text, text_of, verified_text
 from npuflow.report.timeline import Timeline, tile_name
-from npuflow.report.words import byte_text, percent, quantity
+from npuflow.report.words import percent, quantity
 from npuflow.simulate.results import Results
 
 # What a browser draws without a pause while one zooms.

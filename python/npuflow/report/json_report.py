@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict
 
+from npuflow.execute.verification import Judge
 from npuflow.report.model import EngineClass, FunctionReport, LevelTraffic, Report, SequenceReport
 from npuflow.simulate.verify_function import Verified
 
@@ -109,7 +110,8 @@ def _engines(engines: EngineClass) -> Json:
 def _verified(verified: Verified) -> Json:
     return {
         "status": verified.status.value,
-        "against": verified.against or None,
+        "against": str(Judge.JIT) if verified.against == Judge.JIT.value else verified.against or None,
+        "why_not_iree": verified.why_not_iree or None,
         "max_error": verified.max_error,
         "allowed_error": verified.allowed_error,
         "wide_max_error": verified.wide_max_error,

@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
+from npuflow.execute.limits import byte_text
 from npuflow.report.model import FunctionReport, LevelTraffic, SequenceReport
-from npuflow.report.words import byte_text, percent, quantity
+from npuflow.report.words import percent, quantity
 from npuflow.simulate.verify_function import Verified
 from npuflow.target import Device
 

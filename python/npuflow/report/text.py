@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from npuflow.execute.verification import Status
+from npuflow.execute.limits import byte_text
+from npuflow.execute.verification import Judge, Status
 from npuflow.report.model import (
     EngineClass,
     FunctionReport,
@@ -16,7 +17,7 @@ from npuflow.report.model import (
     TensorTraffic,
 )
 from npuflow.report.sequences import HEADS, changes_text, part_rows, time_text
-from npuflow.report.words import byte_text, percent, quantity
+from npuflow.report.words import percent, quantity
 from npuflow.strategy.strategy import DEPTHS
 
 LOSSES_SHOWN = 3
@@ -24,7 +25,7 @@ LOSSES_SHOWN = 3
 _INDENT = "  "
 _LABEL = 12
 _CELL = 11
-_AGAINST = {"iree": "IREE", "jit": "the input's own execution", "numpy": "numpy"}
+_AGAINST = {judge.value: str(judge) for judge in Judge}
 # A cause that took less than this share is not worth a word.
 _SHARE_SHOWN = 0.005
 _LOSS_SHOWN = 0.0005
@@ -167,7 +168,8 @@ def verified_text(function: FunctionReport | SequenceReport) -> str:
     if not verified.against:
         return f"WRONG: {len(verified.hazards)} hazards, {verified.message}"
     against = f"against {_AGAINST.get(verified.against, verified.against)}"
-    text = f"{verified.message}, {against}"
+    reason = f" ({verified.why_not_iree.splitlines()[0]})" if verified.why_not_iree else ""
+    text = f"{verified.message}, {against}{reason}"
     if verified.status in (Status.OK, Status.UNCHECKED):
         return text
     return f"WRONG: {text}" + (f", {len(verified.hazards)} hazards" if verified.hazards else "")

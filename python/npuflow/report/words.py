@@ -13,11 +13,3 @@ def quantity(value: float, unit: str) -> str:
         if abs(value) >= scale:
             return f"{value / scale:.4g} {prefix}{unit}"
     return f"{value / 1e-9:.4g} n{unit}" if value else f"0 {unit}"
-
-
-def byte_text(count: int) -> str:
-    """Exact below a KiB; else with a binary prefix, and without decimals where there are none."""
-    for scale, unit in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
-        if count >= scale:
-            return f"{count // scale} {unit}" if count % scale == 0 else f"{count / scale:.2f} {unit}"
-    return f"{count} B"

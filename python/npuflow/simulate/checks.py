@@ -14,10 +14,14 @@ from npuflow.dialect.context import new_context
 from npuflow.errors import Diagnostic, Severity, nearest, with_hint
 from npuflow.execute.arrays import ArraySpec, Signature, functions_of, signature_of
 from npuflow.execute.data import arrays_for
+from npuflow.execute.limits import limits_in_force
 from npuflow.execute.lowering import NotExecutableError
 from npuflow.execute.verification import Judge, Reference, judged, make_reference
 from npuflow.simulate.compiled import CompiledFunction, execute_function
+from npuflow.simulate.execute_wide import wide_program
 from npuflow.simulate.handover import moved_bytes
+from npuflow.simulate.program import Program
+from npuflow.simulate.run import needed_bytes
 from npuflow.simulate.sequence import CompiledSequence
 from npuflow.simulate.verify_function import Verified, confirmed, judge_alone, verify_function
 
@@ -26,6 +30,11 @@ VERIFIED_MACS = 1 << 28
 
 # What a schedule that came as such may move; one that computes little takes about a second for it.
 EXECUTED_BYTES = 1 << 28
+
+EXECUTED_MEMORY_BYTES = 1 << 28
+
+# A byte, its state, and who has touched it last.
+_MOST_PER_BYTE = 26
 
 OnStep = Callable[[str], None]
 
@@ -42,10 +51,29 @@ class Subject:
     def name(self) -> str:
         return self.compiled.name
 
+    @property
+    def parts(self) -> Sequence[CompiledFunction]:
+        """What is executed, one after the other."""
+        return list(self.compiled.parts.values()) if isinstance(self.compiled, CompiledSequence) else [self.compiled]
+
+    @property
+    def programs(self) -> Sequence[Program]:
+        """The parts' programs, and those in 64 bits where there are floats."""
+        wide = (wide_program(part) for part in self.parts if part.has_floats and self.text is not None)
+        return [*(part.program for part in self.parts), *wide]
+
+    def require_memory(self) -> None:
+        """Raises before anything is begun that would not fit at its end."""
+        for program in self.programs:
+            if _data_bytes(program) * _MOST_PER_BYTE > limits_in_force().most_bytes:  # only then worth an exact answer
+                limits_in_force().require(needed_bytes(program), f"the functional run of @{self.name}")
+
     def too_large(self) -> str | None:
         """Why the function is not executed unless that is asked for."""
         if self.macs > VERIFIED_MACS:
             return f"more than {VERIFIED_MACS} multiply-accumulates, and not asked for"
+        if max(map(_data_bytes, self.programs)) > EXECUTED_MEMORY_BYTES:
+            return f"more than {EXECUTED_MEMORY_BYTES} bytes of memory, and not asked for"
         if self.text is not None or isinstance(self.compiled, CompiledSequence):
             return None
         if moved_bytes(self.compiled.program) > EXECUTED_BYTES:
@@ -65,14 +93,19 @@ class Checks:
     seed: int
     pool: Executor
     on_step: OnStep
+    judge: Judge = Judge.IREE
     _references: Mapping[str, Future[Reference]] = field(init=False)
     _judged: Mapping[str, Future[Reference]] = field(init=False)
 
     def __post_init__(self) -> None:
-        given = {s.name: s.text for s in self.subjects if s.text is not None and self._skipped(s) is None}
+        asked = [subject for subject in self.subjects if self._skipped(subject) is None]
+        for subject in asked:
+            subject.require_memory()
+        given = {subject.name: subject.text for subject in asked if subject.text is not None}
         self._references = {name: self.pool.submit(_reference, text, name, self.seed) for name, text in given.items()}
         self._judged = {
-            name: self.pool.submit(_judged, text, name, self._references[name]) for name, text in given.items()
+            name: self.pool.submit(_judged, text, name, self._references[name], self.judge)
+            for name, text in given.items()
         }
 
     def _skipped(self, subject: Subject) -> str | None:
@@ -104,8 +137,12 @@ class Checks:
         reference = self._references[subject.name].result()
         self.on_step(f"executing @{subject.name}")
         found = verify_function(compiled, reference)
-        self.on_step(f"computing @{subject.name} with IREE")
+        self.on_step(f"computing @{subject.name} with {self.judge.name}")
         return confirmed(found, self._judged[subject.name].result())
+
+
+def _data_bytes(program: Program) -> int:
+    return sum(memory.bytes for memory in program.memories)
 
 
 def _reference(text: str, name: str, seed: int) -> Reference:
@@ -114,11 +151,11 @@ def _reference(text: str, name: str, seed: int) -> Reference:
     return make_reference(module.operation, function, seed)
 
 
-def _judged(text: str, name: str, reference: Future[Reference]) -> Reference:
-    """The same as IREE sees it."""
+def _judged(text: str, name: str, reference: Future[Reference], judge: Judge) -> Reference:
+    """The same as the judge sees it."""
     module, _ = _function(text, name)
     try:
-        return judged(module.operation, reference.result(), Judge.IREE)
+        return judged(module.operation, reference.result(), judge)
     except ImportError as error:
         hint = "pip install iree-base-compiler iree-base-runtime"
         message = with_hint(f"@{name} cannot be compared with IREE: {error}", hint)

@@ -16,7 +16,7 @@ from npuflow.bindings import ir
 from npuflow.core.diagnostics import location_of
 from npuflow.core.passes import fail, ops_of
 from npuflow.errors import Diagnostic, InputError, Severity, UsageError, with_hint
-from npuflow.execute.arrays import Array, ArraySpec, Signature
+from npuflow.execute.arrays import Array, ArraySpec, Signature, is_float
 from npuflow.frontend.allowed_ops import ELEMENT_TYPES
 from npuflow.schedule.describe_kernels import describe_kernel
 from npuflow.schedule.emit import computes
@@ -29,7 +29,7 @@ from npuflow.simulate.flatten import flatten
 from npuflow.simulate.kernel_functions import compile_schedule_kernels
 from npuflow.simulate.program import Program
 from npuflow.simulate.results import Results
-from npuflow.simulate.run import DEFAULT_LIMITS, RunLimits, execute, simulate
+from npuflow.simulate.run import DEFAULT_RUN_LIMITS, RunLimits, execute, simulate
 from npuflow.target import Device
 
 _OTHER = "other"
@@ -70,6 +70,11 @@ class CompiledFunction:
     def results(self) -> Sequence[str]:
         """The memories that hold the results, in order."""
         return self.schedule.results
+
+    @property
+    def has_floats(self) -> bool:
+        """Whether any of its buffers holds floats."""
+        return any(is_float(buffer.element_type) for buffer in self.schedule.buffers.values())
 
     @property
     def labels(self) -> Mapping[str, str]:
@@ -188,27 +193,26 @@ def _shape(function: ir.Operation, device: Device) -> KernelShape:
 
 
 def simulate_function(
-    function: CompiledFunction, *, trace: bool = False, limits: RunLimits = DEFAULT_LIMITS
+    function: CompiledFunction, *, trace: bool = False, limits: RunLimits = DEFAULT_RUN_LIMITS
 ) -> Results:
     """Times the function."""
     return simulate(function.program, trace=trace, limits=limits)
 
 
-def execute_function(
-    function: CompiledFunction, inputs: Sequence[Array], *, limits: RunLimits = DEFAULT_LIMITS
-) -> Execution:
-    """Runs the function on arrays, through the array's memories, DMA engines and kernels."""
+def execute_function(function: CompiledFunction, inputs: Sequence[Array]) -> Execution:
+    """Runs the function on arrays, through the array's memories, DMA engines and kernels, in a child process."""
     check_inputs(function.signature, inputs)
     kernels = compile_schedule_kernels(function.op)
     memories = {**constant_contents(function.op), **dict(zip(function.arguments, inputs))}
-    executed = execute(function.program, memories, kernels, limits=limits)
+    what = f"the functional run of @{function.name}"
+    executed = execute(function.program, memories, kernels, apart=True, what=what)
     specs = function.signature.outputs
     outputs = [_typed(executed.memories[name], spec) for name, spec in zip(function.results, specs, strict=True)]
     return Execution(tuple(outputs), executed.results)
 
 
 def _typed(memory: Array, spec: ArraySpec) -> Array:
-    return memory.view(spec.dtype).reshape(spec.shape)
+    return memory.view(spec.dtype).reshape(spec.shape).copy()  # all memories are one piece, which is large
 
 
 def check_inputs(signature: Signature, inputs: Sequence[Array]) -> None:

@@ -18,6 +18,7 @@ from npuflow.simulate.compiled import CompiledFunction
 from npuflow.simulate.constants import constant_contents
 from npuflow.simulate.flatten import flatten
 from npuflow.simulate.kernel_functions import compile_schedule_kernels
+from npuflow.simulate.program import Program
 from npuflow.simulate.run import execute
 from npuflow.simulate.sequence import CompiledSequence, run_calls
 from npuflow.target import Device
@@ -39,11 +40,15 @@ def _executed(function: CompiledFunction, inputs: Sequence[Array]) -> tuple[Arra
     kernels = compile_schedule_kernels(function.op, wide=True)
     contents = constant_contents(function.op)
     constants = dict(zip(contents, wide_inputs(list(contents.values())), strict=True))
-    program = flatten(wide_schedule(function.schedule), _roomy(function.device))
-    executed = execute(program, {**constants, **dict(zip(function.arguments, inputs))}, kernels)
+    executed = execute(wide_program(function), {**constants, **dict(zip(function.arguments, inputs))}, kernels)
     specs = [_wide_spec(spec) for spec in function.signature.outputs]
     named = zip(function.results, specs, strict=True)
     return tuple(executed.memories[name].view(spec.dtype).reshape(spec.shape) for name, spec in named)
+
+
+def wide_program(function: CompiledFunction) -> Program:
+    """What is executed."""
+    return flatten(wide_schedule(function.schedule), _roomy(function.device))
 
 
 def wide_schedule(schedule: Schedule) -> Schedule:

@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 
 from npuflow import _native
 from npuflow.errors import InputError, unknown_name, with_hint
+from npuflow.execute.arena import Arena
+from npuflow.execute.limits import ProgramFailedError, limits_in_force
+from npuflow.execute.sandbox import run_in_child
 from npuflow.simulate.encode import Encoded, encode
 from npuflow.simulate.kernels import Abi, KernelFunction
 from npuflow.simulate.program import Program
@@ -17,9 +20,6 @@ from npuflow.simulate.results import Results, decode
 
 # All bits set: not a number in every float type, and unlikely as an integer.
 POISON = 0xFF
-
-# Watching who touched a byte takes up to 25 bytes more.
-_MOST_DATA_BYTES = 256 << 20
 
 # Every engine keeps what it knows of every other.
 _MOST_ENGINES = 4096
@@ -37,7 +37,7 @@ class RunLimits:
     trace_events: int = 1_000_000
 
 
-DEFAULT_LIMITS = RunLimits()
+DEFAULT_RUN_LIMITS = RunLimits()
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Executed:
     memories: Mapping[str, NDArray[np.uint8]]
 
 
-def simulate(program: Program, *, trace: bool = False, limits: RunLimits = DEFAULT_LIMITS) -> Results:
+def simulate(program: Program, *, trace: bool = False, limits: RunLimits = DEFAULT_RUN_LIMITS) -> Results:
     """Times a program without moving data; raises InputError for one that is wrong, DeadlockError if it gets stuck."""
     encoded = encode(program)
     return decode(program, encoded, _run(encoded, trace, limits, None), traced=trace)
@@ -60,23 +60,45 @@ def execute(
     kernels: Mapping[str, KernelFunction],
     *,
     trace: bool = False,
-    limits: RunLimits = DEFAULT_LIMITS,
+    limits: RunLimits = DEFAULT_RUN_LIMITS,
+    apart: bool = False,
+    what: str = "the functional run",
 ) -> Executed:
     """Runs a program with its data: the same events and times as `simulate`, and bytes that really move.
 
     `inputs` are the memories that hold data from the start; all others begin poisoned. What looks wrong on the way is
-    in `results.hazards`.
+    in `results.hazards`. Kernels of others' code run `apart`: in a child process, under limits; `what` is its name.
     """
     if len(program.engines) > _MOST_ENGINES:
         what = f"the program has {len(program.engines)} engines, a functional run at most {_MOST_ENGINES}"
         raise InputError(with_hint(what, "use `simulate`, or a smaller part of the array"))
     encoded = encode(program)
-    memories = _memories(program, inputs)
-    written = [memory.name in inputs for memory in program.memories]
+    _check_inputs(program, inputs)
+    limits_in_force().require(_data_bytes(program, encoded), what)
+    arena = Arena([(memory.bytes, POISON) for memory in program.memories])
+    memories = {memory.name: piece for memory, piece in zip(program.memories, arena.pieces, strict=True)}
+    for name, array in inputs.items():
+        memories[name][:] = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
     functions = [_function(name, kernels) for name in encoded.kernels]
-    data = _native.Data(list(memories.values()), written, functions)
-    results = decode(program, encoded, _run(encoded, trace, limits, data), traced=trace)
-    return Executed(results, memories)
+    data = _native.Data(arena.pieces, [name in inputs for name in memories], functions)
+
+    def run() -> _native.Results:
+        return _run(encoded, trace, limits, data)
+
+    native = run_in_child(run, what) if apart else run()
+    overrun = arena.overrun([f"memory '{name}'" for name in memories])
+    if overrun is not None:
+        raise ProgramFailedError(f"{what} wrote {overrun}")
+    return Executed(decode(program, encoded, native, traced=trace), memories)
+
+
+def needed_bytes(program: Program) -> int:
+    """What a functional run takes: the memories, and what watches who touches them."""
+    return _data_bytes(program, encode(program))
+
+
+def _data_bytes(program: Program, encoded: Encoded) -> int:
+    return sum(memory.bytes for memory in program.memories) + encoded.native.watching_bytes()
 
 
 def _run(encoded: Encoded, trace: bool, limits: RunLimits, data: _native.Data | None) -> _native.Results:
@@ -88,7 +110,7 @@ def _run(encoded: Encoded, trace: bool, limits: RunLimits, data: _native.Data | 
         raise InputError(str(error)) from error
 
 
-def _memories(program: Program, inputs: Mapping[str, NDArray[np.generic]]) -> dict[str, NDArray[np.uint8]]:
+def _check_inputs(program: Program, inputs: Mapping[str, NDArray[np.generic]]) -> None:
     sizes = {memory.name: memory.bytes for memory in program.memories}
     for name, array in inputs.items():
         if name not in sizes:
@@ -96,17 +118,6 @@ def _memories(program: Program, inputs: Mapping[str, NDArray[np.generic]]) -> di
         if array.nbytes != sizes[name]:
             what = f"memory '{name}' has {sizes[name]} bytes, its data {array.nbytes}"
             raise InputError(with_hint(what, "give an array of the memory's size"))
-    total = sum(sizes.values())
-    if total > _MOST_DATA_BYTES:
-        what = f"the memories take {total} bytes, more than {_MOST_DATA_BYTES}"
-        raise InputError(with_hint(what, "use `simulate`, which needs no data, or a smaller problem"))
-    return {name: _image(size, inputs.get(name)) for name, size in sizes.items()}
-
-
-def _image(size: int, data: NDArray[np.generic] | None) -> NDArray[np.uint8]:
-    if data is None:
-        return np.full(size, POISON, np.uint8)
-    return np.frombuffer(np.ascontiguousarray(data).tobytes(), np.uint8).copy()
 
 
 def _function(name: str, kernels: Mapping[str, KernelFunction]) -> tuple[int, bool]:

@@ -36,6 +36,7 @@ class Verified:
     wide_max_error: float | None = None
     wide_allowed_error: float | None = None
     unchecked_elements: int = 0
+    why_not_iree: str = ""
 
     @staticmethod
     def skipped(reason: str) -> Verified:
@@ -86,6 +87,7 @@ def _judged(
         is_close,
         *_shown(outcome.wide),
         sum(comparison.unchecked for comparison in outcome.narrow),
+        reference.why_not_iree,
     )
 
 
@@ -99,7 +101,7 @@ def confirmed(verified: Verified, reference: Reference) -> Verified:
     """What was found against a reference, once the judge has said what he thinks of that reference."""
     if reference.dispute:
         return replace(verified, status=Status.WRONG, message=reference.dispute, is_close=False)
-    return replace(verified, against=reference.judge.value)
+    return replace(verified, against=reference.judge.value, why_not_iree=reference.why_not_iree)
 
 
 def judge_alone(execution: Execution) -> Verified:

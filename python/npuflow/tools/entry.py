@@ -4,36 +4,66 @@ from __future__ import annotations
 
 import os
 import sys
-import traceback
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
-from npuflow.errors import Diagnostic, ExitCode, NpuflowError, Severity, UsageError, render, with_hint
+from npuflow.errors import Diagnostic, ExitCode, InternalError, NpuflowError, Severity, UsageError, render, with_hint
+from npuflow.tools.crash import failure_of, show_traceback
 from npuflow.tools.messages import print_messages
-
-_FRAMES_SHOWN = 5
-_INTERRUPTED = 130  # what shells expect of a command that Ctrl-C ended
+from npuflow.tools.signals import ending_at_once
 
 
 def run_command(name: str, action: Callable[[Sequence[str]], ExitCode], arguments: Sequence[str]) -> int:
-    """Runs `action`; returns the exit code (0 ok, 1 the input's fault, 2 usage, 3 our bug)."""
+    """Runs `action`; returns the exit code (0 ok, 1 the input's fault, 2 usage, 3 our bug, 128 + n for signal n)."""
+    _open_streams()
     try:
-        return int(action(arguments))
+        with ending_at_once():
+            code = int(action(arguments))
+            sys.stdout.flush()
+            return code
     except UsageError as error:
         for diagnostic in error.diagnostics:
             prefix = "" if diagnostic.location else f"{name}: "
             print(prefix + render(diagnostic), file=sys.stderr)
         return int(error.exit_code)
     except NpuflowError as error:
+        if isinstance(error, InternalError):
+            show_traceback(error)
         print_messages(error.diagnostics)
         return int(error.exit_code)
-    except BrokenPipeError:
-        # Keeps the interpreter from complaining about a reader that has gone away.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return int(ExitCode.INPUT)
-    except KeyboardInterrupt:
-        return _INTERRUPTED
-    except Exception as error:  # noqa: BLE001  (whatever it is, it is our bug and must say so)
-        traceback.print_exc(limit=-_FRAMES_SHOWN, file=sys.stderr)
-        text = with_hint(f"{name} itself failed: {type(error).__name__}: {error}", "please report this")
+    except OSError as error:
+        return _refused_by_system(error)
+    except MemoryError:
+        text = with_hint("memory has run out", "try a smaller shape, or free memory")
         print(Diagnostic(Severity.ERROR, text), file=sys.stderr)
+        return int(ExitCode.INPUT)
+    except Exception as error:  # noqa: BLE001  (whatever it is, it is our bug and must say so)
+        show_traceback(error)
+        print(failure_of(name, error), file=sys.stderr)
         return int(ExitCode.BUG)
+
+
+def _open_streams() -> None:
+    """Puts something in the place of streams that the caller has closed, or files of ours would take their numbers.
+
+    Standard input and output are opened the wrong way round: only a command that uses them fails.
+    """
+    if sys.stdin is None:
+        sys.stdin = os.fdopen(os.open(os.devnull, os.O_WRONLY), "r")
+    if sys.stdout is None:
+        sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w")
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
+
+
+def _refused_by_system(error: OSError) -> int:
+    """A full disk, a reader that is gone, a file that may not be read: nobody's bug."""
+    what = error.filename
+    if what is None:
+        what = "standard input or output"
+        with suppress(OSError):  # what is left to be written would fail once more at the end
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if not isinstance(error, BrokenPipeError):
+        text = with_hint(f"cannot use {what}: {error.strerror or error}", "check that it is open, and the disk")
+        print(Diagnostic(Severity.ERROR, text), file=sys.stderr)
+    return int(ExitCode.INPUT)

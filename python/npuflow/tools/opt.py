@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from npuflow.errors import ExitCode, UsageError, with_hint
 from npuflow.tools.entry import run_command
 from npuflow.tools.flags import ParsedFlags, build, flags_of, parse_flags
-from npuflow.tools.opt_flags import OptFlags
+
+if TYPE_CHECKING:
+    from npuflow.tools.opt_flags import OptFlags
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -17,6 +20,8 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str]) -> ExitCode:
+    from npuflow.tools.opt_flags import OptFlags
+
     table = flags_of(OptFlags)
     parsed = parse_flags(["--help" if argument == "-h" else argument for argument in arguments], table)
     flags = build(OptFlags, parsed)
@@ -27,7 +32,7 @@ def _run(arguments: Sequence[str]) -> ExitCode:
         return ExitCode.OK
     from npuflow.tools.opt_session import run_session
 
-    return run_session(flags, parsed.others, _input_of(parsed))
+    return run_session(flags, parsed.others, _input_of(parsed), ["npuflow-opt", *arguments])
 
 
 def _load_passes(flags: OptFlags) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import sys
-import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,9 +12,8 @@ from npuflow.core.expansion import Leaf
 from npuflow.core.output import write_atomically
 from npuflow.core.reproducer import DEFAULT_FILE, located_text, make_reproducer
 from npuflow.errors import Diagnostic, InputError, InternalError, NpuflowError, Severity
+from npuflow.tools.crash import show_traceback
 from npuflow.tools.opt_plan import Plan
-
-_FRAMES_SHOWN = 5
 
 
 @dataclass(frozen=True)
@@ -39,8 +36,8 @@ class CrashReport:
 
     def explain(self, error: NpuflowError, failed: Leaf | None, parse_input: Callable[[], ir.Module]) -> None:
         """Shows where a pass of ours crashed and, where there is to be one, writes the reproducer."""
-        if error.__cause__ is not None and isinstance(error, InternalError):
-            traceback.print_exception(error.__cause__, limit=-_FRAMES_SHOWN, file=sys.stderr)
+        if isinstance(error, InternalError):
+            show_traceback(error)
         path = self._path_for(error)
         if failed is None or path is None:
             return

@@ -12,6 +12,7 @@ from npuflow.core.pipeline_text import Nest, parse_pipeline
 from npuflow.core.reproducer import Reproducer, read_reproducer
 from npuflow.core.sources import SPLIT_MARKER, Source
 from npuflow.errors import ExitCode, InputError, UsageError, with_hint
+from npuflow.tools.crash import kept
 from npuflow.tools.flags import OtherFlag
 from npuflow.tools.opt_chunk import ChunkRun
 from npuflow.tools.opt_flags import OptFlags
@@ -21,11 +22,16 @@ from npuflow.tools.opt_plan import Plan
 STDIN = "<stdin>"
 
 
-def run_session(flags: OptFlags, others: Sequence[OtherFlag], path: str) -> ExitCode:
+def run_session(flags: OptFlags, others: Sequence[OtherFlag], path: str, command: Sequence[str]) -> ExitCode:
     """Processes the input; the output is written when every part of it went well."""
     _check(flags)
     requested = requested_pipeline(flags, others)
     source = _read(path)
+    with kept(command, path, source.data):
+        return _process(flags, requested, source)
+
+
+def _process(flags: OptFlags, requested: Nest, source: Source) -> ExitCode:
     reproducer, nest = _pipeline(flags, requested, source)
     pipeline = expand(nest, _expansion(flags))
     if flags.dump_pass_pipeline:

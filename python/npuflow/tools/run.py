@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import sys
-import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from npuflow.errors import Diagnostic, ExitCode, InputError, Severity, UsageError, unknown_name, with_hint
-from npuflow.tools.flags import Flag, build, flag, flags_of, parse_flags
+from npuflow.tools.crash import kept
+from npuflow.tools.flags import build, flags_of, parse_flags
+from npuflow.tools.limit_flags import limits_of
 from npuflow.tools.messages import print_messages
 from npuflow.tools.progress import Progress
+from npuflow.tools.run_flags import OF_PIPELINES, RunFlags, help_text, pipeline_text, rate_of
 
 if TYPE_CHECKING:
     from npuflow.bindings import ir
@@ -23,52 +24,6 @@ if TYPE_CHECKING:
 
 STDIN = "<stdin>"
 _SPLITTER = "npuflow-split-functions"
-_PIPELINE = "npuflow-stream-k"
-_COLUMN = 34
-_WIDTH = 120
-
-
-@dataclass(frozen=True)
-class RunFlags:
-    """Every flag with its default."""
-
-    device: str | None = flag(
-        None, "the device, or its file (default: the module's, else npu1)", group="", metavar="name|file"
-    )
-    columns: int | None = flag(None, "use only so many of the device's columns", group="", metavar="n")
-    pipeline: str | None = flag(None, "how to compile (default: npuflow-stream-k)", group="", metavar="text")
-    grid: str | None = flag(None, "rows,columns of cores", group="", metavar="r,c")
-    tile_l2: str | None = flag(None, "sizes of a block in L2", group="", metavar="m,n,k")
-    tile_l1: str | None = flag(None, "sizes of a core's tile in L1", group="", metavar="m,n,k")
-    pack: str | None = flag(None, "sizes of the matmul instruction", group="", metavar="m,n,k")
-    depth_l2: str | None = flag(None, "slots of each operand's buffer in L2", group="", metavar="n")
-    depth_l1: str | None = flag(None, "slots of each operand's buffer in L1", group="", metavar="n")
-    depth_lhs: str | None = flag(None, "slots of the left operand's buffers", group="", metavar="l2,l1")
-    depth_rhs: str | None = flag(None, "slots of the right operand's buffers", group="", metavar="l2,l1")
-    depth_result: str | None = flag(None, "slots of the result's buffers", group="", metavar="n")
-    depth_tail: str | None = flag(None, "slots of what the tail reads beside the sum", group="", metavar="n")
-    kernel_macs_per_cycle: str | None = flag(
-        None, "time matmul kernels by this rate instead of the model, calls included", group="", metavar="x"
-    )
-    specialize: tuple[str, ...] = flag(
-        (), "first give arguments of dynamic shape a static one, as %arg0=128x256", group="", metavar="shape,..."
-    )
-    split: bool = flag(False, "run every function of several groups of ops as a sequence of parts", group="")
-    no_split: bool = flag(False, "refuse what doesn't fit as a whole (default: split that, and only that)", group="")
-    details: bool = flag(False, "print the parts of sequences each on a screen of its own as well", group="")
-    verify: bool = flag(False, "compare with IREE on random data, however large the problem is", group="")
-    no_verify: bool = flag(False, "compare nothing (default: compare up to 2^28 multiply-accumulates)", group="")
-    reference: str | None = flag(
-        None, "for a schedule: the program that it must agree with, by its function's name", group="", metavar="file"
-    )
-    seed: int = flag(0, "which random data (default: 0)", group="", metavar="n")
-    json: str | None = flag(None, "write the report as JSON", group="", metavar="file")
-    trace: str | None = flag(None, "write a timeline that ui.perfetto.dev loads", group="", metavar="file")
-    html: str | None = flag(
-        None, "write the report as a page with timeline, array and memories", group="", metavar="file"
-    )
-    load: tuple[str, ...] = flag((), "run a Python file that registers passes", group="", metavar="plugin.py")
-    help: bool = flag(False, "print this text", group="")
 
 
 def run(arguments: Sequence[str]) -> ExitCode:
@@ -88,31 +43,28 @@ def run(arguments: Sequence[str]) -> ExitCode:
     for name in ("verify", "split"):
         if getattr(flags, name) and getattr(flags, f"no_{name}"):
             raise UsageError(with_hint(f"--{name} and --no-{name} exclude each other", "give one of them"))
-    return _run(parsed.positional[0], flags)
+    (path,) = parsed.positional
+    source = sys.stdin.buffer.read() if path == "-" else Path(path)
+    with kept(["npuflow", "run", *arguments], path, source):
+        return _run(path, source, flags)
 
 
-def help_text(flags: Sequence[Flag]) -> str:
-    lines = [
-        "npuflow run: how long a program or schedule takes on a device, whether it is right, and what limits it",
-        "",
-    ]
-    lines += ["usage: npuflow run <file.mlir, or - for stdin> [--device=<name>] [flags]", ""]
-    for known in flags:
-        left = f"{f'  {known.spelling}':<{_COLUMN}}"
-        lines += textwrap.wrap(known.help, _WIDTH, initial_indent=left, subsequent_indent=" " * _COLUMN)
-    lines += ["", "Exit codes: 0 done, 1 refused or wrong results, 2 usage, 3 a bug of npuflow."]
-    return "\n".join(lines)
-
-
-def _run(path: str, flags: RunFlags) -> ExitCode:
+def _run(path: str, source: bytes | Path, flags: RunFlags) -> ExitCode:
+    from npuflow.execute.verification import Judge
     from npuflow.report.text import text_of
 
     with Progress() as progress:
         progress.step("compiling")
-        compiled = _compile(path, flags)
-        verify = _either(flags.verify, flags.no_verify)
-        reference = Path(flags.reference) if flags.reference is not None else None
-        report = compiled.run(verify=verify, seed=flags.seed, reference=reference, on_step=progress.step)
+        limits = limits_of(flags.time_limit, flags.memory_limit)
+        compiled = _compile(path, source, flags)
+        report = compiled.run(
+            verify=_either(flags.verify, flags.no_verify),
+            seed=flags.seed,
+            reference=Path(flags.reference) if flags.reference is not None else None,
+            judge=Judge(flags.oracle),
+            limits=limits,
+            on_step=progress.step,
+        )
         progress.done()
         print(text_of(report, details=flags.details), flush=True)
         problems = _problems(report)
@@ -127,7 +79,7 @@ def _either(yes: bool, no: bool) -> bool | None:
     return True if yes else False if no else None
 
 
-def _compile(path: str, flags: RunFlags) -> Compiled:
+def _compile(path: str, source: bytes | Path, flags: RunFlags) -> Compiled:
     from npuflow.compiler import compile as compile_source
     from npuflow.core.diagnostics import DiagnosticSink
     from npuflow.core.registry import load_entry_points, load_plugin
@@ -135,21 +87,19 @@ def _compile(path: str, flags: RunFlags) -> Compiled:
     load_entry_points()
     for plugin in flags.load:
         load_plugin(plugin)
-    is_stdin = path == "-"
-    if not is_stdin and Path(path).is_dir():
+    if isinstance(source, Path) and source.is_dir():
         raise InputError(with_hint(f"'{path}' is a directory", "give the path of an .mlir file, or - for stdin"))
-    source = sys.stdin.buffer.read() if is_stdin else Path(path)
-    sink = DiagnosticSink(source_name=STDIN) if is_stdin else DiagnosticSink()
+    sink = DiagnosticSink() if isinstance(source, Path) else DiagnosticSink(source_name=STDIN)
     compiled = compile_source(
         _specialized(source, flags.specialize, sink) if flags.specialize else source,
         pipeline_text(flags),
         device=flags.device,
         columns=flags.columns,
-        kernel_macs_per_cycle=_rate(flags.kernel_macs_per_cycle),
+        kernel_macs_per_cycle=rate_of(flags.kernel_macs_per_cycle),
         split=_either(flags.split, flags.no_split),
         sink=sink,
     )
-    unused = [f"--{name.replace('_', '-')}" for name in _OF_PIPELINES if getattr(flags, name) is not None]
+    unused = [f"--{name.replace('_', '-')}" for name in OF_PIPELINES if getattr(flags, name) is not None]
     if unused and not compiled.pipeline:
         what = f"{', '.join(unused)} would change nothing: '{path}' holds schedules, which are run as they are"
         raise UsageError(with_hint(what, "leave them out, or give the program that the schedule was made of"))
@@ -171,34 +121,6 @@ def _specialized(source: bytes | Path, shapes: tuple[str, ...], sink: Diagnostic
         module = parse(source, context, source_name=STDIN, sink=sink)
     Runner(parse_pipeline(str(SpecializeShapes(shapes))), sink=sink).run(module)
     return module
-
-
-_DEPTHS = (field.name for field in fields(RunFlags) if field.name.startswith("depth_"))
-_OPTIONS = ("grid", "tile_l2", "tile_l1", "pack", *_DEPTHS)
-_OF_PIPELINES = ("pipeline", *_OPTIONS)
-
-
-def pipeline_text(flags: RunFlags) -> str:
-    """The pipeline with the options that have flags of their own."""
-    given = {name.replace("_", "-"): getattr(flags, name) for name in _OPTIONS}
-    options = " ".join(f"{key}={value}" for key, value in given.items() if value is not None)
-    pipeline = flags.pipeline if flags.pipeline is not None else _PIPELINE
-    if not options:
-        return pipeline
-    name, brace, rest = pipeline.partition("{")
-    if not brace:
-        return f"{name}{{{options}}}"
-    return f"{name}{{{rest.removesuffix('}')} {options}}}"
-
-
-def _rate(text: str | None) -> float | None:
-    if text is None:
-        return None
-    try:
-        return float(text)
-    except ValueError:
-        what = f"flag '--kernel-macs-per-cycle' cannot be '{text}'"
-        raise UsageError(with_hint(what, "give a number, as 180.5")) from None
 
 
 def _problems(report: Report) -> list[Diagnostic]:

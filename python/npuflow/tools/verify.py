@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from npuflow.errors import Diagnostic, ExitCode, InputError, Severity, UsageError, unknown_name, with_hint
+from npuflow.tools.crash import kept
 from npuflow.tools.flags import Flag, build, flag, flags_of, parse_flags
+from npuflow.tools.limit_flags import limits_of, memory_limit_flag, time_limit_flag
 from npuflow.tools.messages import print_messages
 
 if TYPE_CHECKING:
@@ -46,7 +48,8 @@ class VerifyFlags:
     stop_after: str | None = flag(None, "stop after this stage of a named pipeline", group="", metavar="stage")
     load: tuple[str, ...] = flag((), "run a Python file that registers passes", group="", metavar="plugin.py")
     json: str | None = flag(None, "write every check to a file as well", group="", metavar="file")
-    time_limit: int = flag(120, "stop an execution after so many seconds (default: 120)", group="", metavar="seconds")
+    time_limit: int = time_limit_flag()
+    memory_limit: str | None = memory_limit_flag()
     help: bool = flag(False, "print this text", group="")
 
 
@@ -64,7 +67,10 @@ def run(arguments: Sequence[str]) -> ExitCode:
     if len(parsed.positional) != 1:
         what = f"expected one input file, got {len(parsed.positional)}"
         raise UsageError(with_hint(what, "npuflow verify matmul.mlir --pipeline=npuflow-stream-k"))
-    return _verify(parsed.positional[0], flags)
+    (path,) = parsed.positional
+    source = sys.stdin.buffer.read() if path == "-" else Path(path)
+    with kept(["npuflow", "verify", *arguments], path, source):
+        return _verify(path, source, flags)
 
 
 def help_text(flags: Sequence[Flag]) -> str:
@@ -78,18 +84,21 @@ def help_text(flags: Sequence[Flag]) -> str:
     return "\n".join(lines)
 
 
-def _verify(path: str, flags: VerifyFlags) -> ExitCode:
+def _verify(path: str, source: bytes | Path, flags: VerifyFlags) -> ExitCode:
     from npuflow.core.diagnostics import DiagnosticSink
     from npuflow.execute.verify_pipeline import verify_pipeline
 
     request = _request(flags)
     sink = DiagnosticSink(source_name=STDIN)
-    module = _parse(path, sink)
+    module = _parse(path, source, sink)
     name = STDIN if path == "-" else path
     print(f"{name}: against {request.judge}, seed {request.seed}", flush=True)
     verdict = verify_pipeline(module, request, _print_check, sink)
     if flags.json is not None:
         _write_json(flags.json, name, str(request.pipeline), flags, verdict)
+    for reference in verdict.references:
+        if reference.why_not_iree:
+            print(f"@{reference.name}: against {reference.judge}, because {reference.why_not_iree}")
     if not verdict.ok:
         print_messages((_failure(module, verdict, flags),))
         return ExitCode.INPUT
@@ -110,16 +119,17 @@ def _request(flags: VerifyFlags) -> Request:
         load_plugin(plugin)
     pipeline = expand(parse_pipeline(flags.pipeline), Expansion(flags.stop_after, device=flags.device))
     function = flags.function.removeprefix("@")
-    return Request(pipeline, flags.each, function, flags.seed, Judge(flags.oracle), float(flags.time_limit))
+    limits = limits_of(flags.time_limit, flags.memory_limit)
+    return Request(pipeline, flags.each, function, flags.seed, Judge(flags.oracle), limits)
 
 
-def _parse(path: str, sink: DiagnosticSink) -> ir.Module:
+def _parse(path: str, source: bytes | Path, sink: DiagnosticSink) -> ir.Module:
     from npuflow.core.parsing import parse, parse_file
     from npuflow.dialect.context import new_context
 
-    if path == "-":
-        return parse(sys.stdin.buffer.read(), new_context(), STDIN, sink)
-    if Path(path).is_dir():
+    if isinstance(source, bytes):
+        return parse(source, new_context(), STDIN, sink)
+    if source.is_dir():
         raise InputError(with_hint(f"'{path}' is a directory", "give the path of an .mlir file, or - for stdin"))
     return parse_file(path, new_context(), sink)
 
@@ -144,13 +154,15 @@ def _failure(module: ir.Module, verdict: Verdict, flags: VerifyFlags) -> Diagnos
             Severity.ERROR, with_hint(text, "--stop-after=STAGE verifies a prefix of the pipeline"), place
         )
     function = f"@{last.wrong.function}"
+    ended = bool(last.wrong.comparisons)
     if last.position == 0:
-        text = f"{function} computes something else here than with the oracle, before any pass: {last.wrong}"
-        return Diagnostic(Severity.ERROR, text, place)
+        what = "computes something else here than with the oracle" if ended else "fails here"
+        return Diagnostic(Severity.ERROR, f"{function} {what}, before any pass: {last.wrong}", place)
+    what = "compute something else" if ended else "fail"
     if not flags.each and verdict.pass_count > 1:
-        text = f"the pipeline makes {function} compute something else: {last.wrong}"
+        text = f"the pipeline makes {function} {what}: {last.wrong}"
         return Diagnostic(Severity.ERROR, with_hint(text, "--each names the pass that does"), place)
-    text = f"{pass_name} makes {function} compute something else: {last.wrong}"
+    text = f"{pass_name} makes {function} {what}: {last.wrong}"
     hint = f"npuflow-opt --mlir-print-ir-before={last.name} --mlir-print-ir-after={last.name} shows what it does"
     return Diagnostic(Severity.ERROR, with_hint(text, hint), place)
 
@@ -167,6 +179,8 @@ def _write_json(path: str, name: str, pipeline: str, flags: VerifyFlags, verdict
         "ok": verdict.ok,
         "first_wrong": {"pass": wrong.name, "position": wrong.position} if wrong else None,
         "functions": {r.name: str(r.signature) for r in verdict.references},
+        "against": {r.name: str(r.judge) for r in verdict.references},
+        "why_not_iree": {r.name: r.why_not_iree for r in verdict.references if r.why_not_iree},
         "checks": [entry for made in verdict.pass_checks for entry in _json_checks(made)],
     }
     write_atomically(path, (json.dumps(report, indent=2) + "\n").encode())

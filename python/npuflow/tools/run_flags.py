@@ -1,0 +1,107 @@
+"""The flags of `npuflow run`."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+from npuflow.errors import UsageError, with_hint
+from npuflow.tools.flags import Flag, flag
+from npuflow.tools.limit_flags import memory_limit_flag, time_limit_flag
+
+_PIPELINE = "npuflow-stream-k"
+_COLUMN = 34
+_WIDTH = 120
+
+
+@dataclass(frozen=True)
+class RunFlags:
+    """Every flag with its default."""
+
+    device: str | None = flag(
+        None, "the device, or its file (default: the module's, else npu1)", group="", metavar="name|file"
+    )
+    columns: int | None = flag(None, "use only so many of the device's columns", group="", metavar="n")
+    pipeline: str | None = flag(None, "how to compile (default: npuflow-stream-k)", group="", metavar="text")
+    grid: str | None = flag(None, "rows,columns of cores", group="", metavar="r,c")
+    tile_l2: str | None = flag(None, "sizes of a block in L2", group="", metavar="m,n,k")
+    tile_l1: str | None = flag(None, "sizes of a core's tile in L1", group="", metavar="m,n,k")
+    pack: str | None = flag(None, "sizes of the matmul instruction", group="", metavar="m,n,k")
+    depth_l2: str | None = flag(None, "slots of each operand's buffer in L2", group="", metavar="n")
+    depth_l1: str | None = flag(None, "slots of each operand's buffer in L1", group="", metavar="n")
+    depth_lhs: str | None = flag(None, "slots of the left operand's buffers", group="", metavar="l2,l1")
+    depth_rhs: str | None = flag(None, "slots of the right operand's buffers", group="", metavar="l2,l1")
+    depth_result: str | None = flag(None, "slots of the result's buffers", group="", metavar="n")
+    depth_tail: str | None = flag(None, "slots of what the tail reads beside the sum", group="", metavar="n")
+    kernel_macs_per_cycle: str | None = flag(
+        None, "time matmul kernels by this rate instead of the model, calls included", group="", metavar="x"
+    )
+    specialize: tuple[str, ...] = flag(
+        (), "first give arguments of dynamic shape a static one, as %arg0=128x256", group="", metavar="shape,..."
+    )
+    split: bool = flag(False, "run every function of several groups of ops as a sequence of parts", group="")
+    no_split: bool = flag(False, "refuse what doesn't fit as a whole (default: split that, and only that)", group="")
+    details: bool = flag(False, "print the parts of sequences each on a screen of its own as well", group="")
+    verify: bool = flag(False, "compare with IREE on random data, however large the problem is", group="")
+    no_verify: bool = flag(False, "compare nothing (default: compare up to 2^28 multiply-accumulates)", group="")
+    reference: str | None = flag(
+        None, "for a schedule: the program that it must agree with, by its function's name", group="", metavar="file"
+    )
+    seed: int = flag(0, "which random data (default: 0)", group="", metavar="n")
+    oracle: str = flag(
+        "iree",
+        "what it is compared with (default: iree); jit is the input's own execution",
+        group="",
+        choices=("iree", "jit"),
+    )
+    time_limit: int = time_limit_flag()
+    memory_limit: str | None = memory_limit_flag()
+    json: str | None = flag(None, "write the report as JSON", group="", metavar="file")
+    trace: str | None = flag(None, "write a timeline that ui.perfetto.dev loads", group="", metavar="file")
+    html: str | None = flag(
+        None, "write the report as a page with timeline, array and memories", group="", metavar="file"
+    )
+    load: tuple[str, ...] = flag((), "run a Python file that registers passes", group="", metavar="plugin.py")
+    help: bool = flag(False, "print this text", group="")
+
+
+def help_text(flags: Sequence[Flag]) -> str:
+    lines = [
+        "npuflow run: how long a program or schedule takes on a device, whether it is right, and what limits it",
+        "",
+    ]
+    lines += ["usage: npuflow run <file.mlir, or - for stdin> [--device=<name>] [flags]", ""]
+    for known in flags:
+        left = f"{f'  {known.spelling}':<{_COLUMN}}"
+        lines += textwrap.wrap(known.help, _WIDTH, initial_indent=left, subsequent_indent=" " * _COLUMN)
+    lines += ["", "Exit codes: 0 done, 1 refused or wrong results, 2 usage, 3 a bug of npuflow."]
+    return "\n".join(lines)
+
+
+_DEPTHS = (field.name for field in fields(RunFlags) if field.name.startswith("depth_"))
+_OPTIONS = ("grid", "tile_l2", "tile_l1", "pack", *_DEPTHS)
+OF_PIPELINES = ("pipeline", *_OPTIONS)
+
+
+def pipeline_text(flags: RunFlags) -> str:
+    """The pipeline with the options that have flags of their own."""
+    given = {name.replace("_", "-"): getattr(flags, name) for name in _OPTIONS}
+    options = " ".join(f"{key}={value}" for key, value in given.items() if value is not None)
+    pipeline = flags.pipeline if flags.pipeline is not None else _PIPELINE
+    if not options:
+        return pipeline
+    name, brace, rest = pipeline.partition("{")
+    if not brace:
+        return f"{name}{{{options}}}"
+    return f"{name}{{{rest.removesuffix('}')} {options}}}"
+
+
+def rate_of(text: str | None) -> float | None:
+    if text is None:
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        what = f"flag '--kernel-macs-per-cycle' cannot be '{text}'"
+        raise UsageError(with_hint(what, "give a number, as 180.5")) from None

@@ -1,0 +1,147 @@
+"""Ctrl-C, SIGTERM and SIGKILL: real processes, none of which is left behind, and no file."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import npuflow
+
+ROOT = Path(__file__).parents[2]
+PROGRAM = str(ROOT / "test/tools/run.mlir")
+WRONG = str(ROOT / "test/execute/Inputs/wrong_passes.py")
+PACKAGE = str(Path(npuflow.__file__).parents[1])
+# Only what never comes is waited for so long.
+PATIENCE_SECONDS = 60.0
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a command runs: with IREE's compiler replaced by one that never ends, if it is."""
+
+    work: Path
+    temporary: Path
+    path: tuple[str, ...]
+
+    def start(self, *arguments: str) -> subprocess.Popen[str]:
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(self.path), "TMPDIR": str(self.temporary)}
+        return subprocess.Popen(
+            [sys.executable, "-m", *arguments],
+            cwd=self.work,
+            env=environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    @property
+    def files(self) -> list[str]:
+        return sorted(path.name for path in (*self.work.iterdir(), *self.temporary.iterdir()))
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    for name in ("work", "temporary"):
+        (tmp_path / name).mkdir()
+    return Place(tmp_path / "work", tmp_path / "temporary", (PACKAGE,))
+
+
+@pytest.fixture
+def slow(place: Place, tmp_path: Path) -> Place:
+    """IREE's compiler starts another program, as it starts its linker, and waits."""
+    compiler = tmp_path / "path/iree/compiler/_mlir_libs/iree-compile"
+    compiler.parent.mkdir(parents=True)
+    (compiler.parents[1] / "__init__.py").touch()
+    compiler.write_text('#!/bin/sh\necho > "$TMPDIR/object.o"\nsleep 1000 &\nwait\n')
+    compiler.chmod(0o755)
+    return Place(place.work, place.temporary, (PACKAGE, str(tmp_path / "path")))
+
+
+def descendants(process: int) -> list[int]:
+    found: list[int] = []
+    for task in Path(f"/proc/{process}/task").glob("*/children"):
+        try:
+            children = [int(word) for word in task.read_text().split()]
+        except OSError:  # it has ended in the meantime
+            continue
+        found += [one for child in children for one in (child, *descendants(child))]
+    return found
+
+
+def is_running(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def wait_for(condition: Callable[[], object]) -> None:
+    end = time.monotonic() + PATIENCE_SECONDS
+    while not condition():
+        assert time.monotonic() < end, "what the test waits for never came"
+        time.sleep(0.01)
+
+
+@pytest.fixture
+def ended() -> Iterator[list[int]]:
+    """Processes that must be gone at the end, and are made to go."""
+    processes: list[int] = []
+    yield processes
+    for process in filter(is_running, processes):
+        os.kill(process, signal.SIGKILL)
+
+
+def interrupted(command: subprocess.Popen[str], number: int, ended: list[int], at_least: int) -> tuple[int, str]:
+    """The exit code and messages of a command that gets a signal once so many processes of its own are there."""
+    wait_for(lambda: len(descendants(command.pid)) >= at_least or command.poll() is not None)
+    ended += descendants(command.pid)
+    assert len(ended) >= at_least
+    command.send_signal(number)
+    _, messages = command.communicate(timeout=PATIENCE_SECONDS)
+    return command.returncode, messages
+
+
+@pytest.mark.parametrize(
+    ("arguments", "number", "code"),
+    [
+        (["npuflow.tools.npuflow", "run", PROGRAM, "--device=toy", "--json=report.json"], signal.SIGINT, 130),
+        (["npuflow.tools.npuflow", "verify", PROGRAM, "--json=report.json"], signal.SIGTERM, 143),
+        (["npuflow.tools.opt", PROGRAM, "--npuflow-verify", "-o", "out.mlir"], signal.SIGINT, 130),
+    ],
+    ids=["run", "verify", "opt"],
+)
+def test_one_signal_ends_a_command_while_iree_compiles(
+    arguments: Sequence[str], number: int, code: int, slow: Place, ended: list[int]
+) -> None:
+    assert interrupted(slow.start(*arguments), number, ended, at_least=2) == (code, "")
+    wait_for(lambda: not any(map(is_running, ended)))
+    assert slow.files == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_a_program_without_end_ends_with_the_command(number: int, place: Place, ended: list[int]) -> None:
+    arguments = ["verify", PROGRAM, "--oracle=jit", f"--load={WRONG}", "--pipeline=npuflow-stream-k,wrong-loop-forever"]
+    code, messages = interrupted(place.start("npuflow.tools.npuflow", *arguments), number, ended, at_least=1)
+    assert (code, messages) == (130 if number == signal.SIGINT else -signal.SIGKILL, "")
+    wait_for(lambda: not any(map(is_running, ended)))
+    assert place.files == []
+
+
+def test_what_is_ignored_stays_ignored() -> None:
+    script = (
+        "import signal, sys; signal.signal(signal.SIGHUP, signal.SIG_IGN);"
+        "from npuflow.tools.signals import ending_at_once\n"
+        "with ending_at_once(): signal.raise_signal(signal.SIGHUP); print('goes on', file=sys.stderr)\n"
+        "with ending_at_once(): signal.raise_signal(signal.SIGTERM)"
+    )
+    environment = {**os.environ, "PYTHONPATH": PACKAGE}
+    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (143, "goes on\n")
