@@ -61,7 +61,7 @@ class ProjectEngines(Pass):
 
 def replace_by_schedule(function: ir.Operation, device: Device) -> ir.Operation:
     """A bufferized function's schedule, in its place; raises InputError, located, and leaves it if it has none."""
-    _check_bufferized(function)
+    check_schedulable(function)
     scheduled = build_schedule(function, device)
     kernels = {kernel_name(key): kernel for key, kernel in enumerate(scheduled.kernels)}
     module = emit_schedule(scheduled.schedule, kernels, function)
@@ -69,7 +69,7 @@ def replace_by_schedule(function: ir.Operation, device: Device) -> ir.Operation:
     return module
 
 
-def _check_bufferized(function: ir.Operation) -> None:
+def check_schedulable(function: ir.Operation) -> None:
     """A schedule is made of one block of ops on memrefs."""
     name, blocks = function.opview.name.value, list(function.regions[0].blocks)
     if len(blocks) > 1:

@@ -22,7 +22,7 @@ from npuflow.schedule.describe_kernels import describe_kernel
 from npuflow.schedule.emit import computes
 from npuflow.schedule.kernel_cycles import KernelShape, Reshape, kernel_cycles, reshape_of
 from npuflow.schedule.model import Schedule
-from npuflow.schedule.project_engines import replace_by_schedule
+from npuflow.schedule.project_engines import check_schedulable, replace_by_schedule
 from npuflow.schedule.read_schedule import kernel_functions_of, read_schedule
 from npuflow.simulate.constants import constant_contents
 from npuflow.simulate.flatten import flatten
@@ -141,14 +141,15 @@ def schedule_function(
     """The program of a bufferized function of `module`, which its schedule replaces there."""
     if not signature.outputs:
         raise fail(function, f"@{signature.name} returns nothing", "return what it computes")
-    _check_bufferized(function)
+    check_schedulable(function)
+    _check_on_chip(function)
     with function.context:
         op = replace_by_schedule(function, device)
     return compile_schedule(module, op, device, signature, kernel_macs_per_cycle)
 
 
-def _check_bufferized(function: ir.Operation) -> None:
-    """Only what has reached memrefs, on chip ones among them where anything is computed, can be scheduled."""
+def _check_on_chip(function: ir.Operation) -> None:
+    """What computes something must have reached memrefs on chip."""
     if not any(op.name.startswith("linalg.") and op.name not in _CONSTANT for op in ops_of(function)):
         return
     if not any(op.name == "memref.alloc" and _is_on_chip(op) for op in ops_of(function)):
