@@ -48,6 +48,15 @@ def test_a_tensor_of_rank_0_is_passed_as_one() -> None:
     assert results[0] == inputs[0] + inputs[0]
 
 
+def test_more_tensors_than_iree_binds() -> None:
+    kinds = ["tensor<2x3xi32>", "tensor<4xi8>", "tensor<f32>", "i16", "tensor<1x2x2xi1>"] * 8
+    arguments = ", ".join(f"%a{i}: {kind}" for i, kind in enumerate(kinds))
+    results = ", ".join(f"%a{i}" for i in (39, 38, 37, 36, 35, 0))
+    types = ", ".join(kinds[i] for i in (39, 38, 37, 36, 35, 0))
+    inputs, got = run(f"func.func @f({arguments}) -> ({types}) {{ return {results} : {types} }}")
+    assert all(np.array_equal(inputs[i], result) for i, result in zip((39, 38, 37, 36, 35, 0), got, strict=True))
+
+
 def test_named_ops_that_iree_no_longer_has_are_generalised() -> None:
     kind = "tensor<4xf32>"
     inputs, results = run(

@@ -12,7 +12,8 @@ from npuflow.core.diagnostics import location_of
 from npuflow.core.passes import ops_of
 from npuflow.errors import Diagnostic, Severity
 from npuflow.execute.arrays import Array, ArraySpec, Signature
-from npuflow.execute.clone import clone_function, run_passes
+from npuflow.execute.clone import clone_function, function_of, run_passes
+from npuflow.execute.gather_arguments import gather_arguments, gathered
 from npuflow.execute.inline_resources import inline_resources
 from npuflow.execute.iree_compile import compile_text
 from npuflow.execute.limits import LimitError, ProgramFailedError
@@ -38,7 +39,7 @@ def run_iree(module: ir.Operation, signature: Signature, inputs: Sequence[Array]
     """The results of a function of `module`; raises NotExecutableError where IREE cannot compile or run it."""
     _check(module, signature)
     name = signature.name
-    given = [_to_iree(array, spec) for array, spec in zip(inputs, signature.inputs, strict=True)]
+    given = [_to_iree(array, spec) for array, spec in zip(*gathered(signature, inputs), strict=True)]
     try:
         binary = _compile(module, name)
         _load_runtime()
@@ -87,6 +88,7 @@ def text_for_iree(module: ir.Operation, function: str, *, generalise: bool) -> s
                 del op.attributes[name]
     if generalise:
         run_passes(copy, "func.func(linalg-generalize-named-ops)")
+    gather_arguments(function_of(copy, function))
     return str(copy)
 
 

@@ -12,6 +12,7 @@ from npuflow.frontend.allowed_ops import ELEMENT_TYPES, problems_in, type_proble
 from npuflow.frontend.bundle_ops import op_problem, pad_problem, scalar_problem
 from npuflow.frontend.check_tail import tail_problem
 from npuflow.frontend.contraction import Contraction, is_matmul, match_contraction, producer, tail_of
+from npuflow.frontend.reshape import unreshaped
 
 _CONTAINERS = ("builtin.module", "func.func")
 # Ops that surround a matmul and are folded, fused or kept as they are.
@@ -29,7 +30,6 @@ _SUPPORTED = (
     "supported are linalg ops on tensors (matmuls, convolutions, pooling, reductions, elementwise ops, softmax), "
     "linalg.fill, tensor.pad with constants, tensor.expand_shape and tensor.collapse_shape"
 )
-_RESHAPES = ("tensor.collapse_shape", "tensor.expand_shape")
 _HINTS = {"func.call": "inline the function first (--inline)"}
 
 
@@ -134,9 +134,7 @@ def _check_body(op: ir.Operation, context: PassContext) -> bool:
 def _check_written(op: ir.Operation, context: PassContext) -> bool:
     """Reports elements that are read though nothing has made them."""
     for index, value in enumerate(op.operands):
-        while (source := producer(value, *_RESHAPES)) is not None:
-            value = source.operands[0]
-        if producer(value, "tensor.empty") is not None and _reads(op, index):
+        if producer(unreshaped(value), "tensor.empty") is not None and _reads(op, index):
             hint = "give it a value first, as linalg.fill does"
             context.error(op, f"{op.name} reads a tensor.empty, whose elements nothing has made", hint)
             return False

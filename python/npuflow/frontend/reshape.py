@@ -52,6 +52,13 @@ def regroup(
     return made
 
 
+def unreshaped(value: ir.Value) -> ir.Value:
+    """What a value holds the elements of, in the same order, before all reshapes."""
+    while (reshape := producer(value, "tensor.collapse_shape", "tensor.expand_shape")) is not None:
+        value = reshape.operands[0]
+    return value
+
+
 def collapsed(value: ir.Value, dims: Sequence[Sequence[int]]) -> ir.Value:
     """A tensor with dimensions taken together; what is filled or empty is made in its new shape."""
     shape = shape_of(value)

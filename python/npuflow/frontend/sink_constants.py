@@ -9,6 +9,7 @@ from npuflow.core.build import at
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.frontend.contraction import producer
+from npuflow.frontend.reshape import unreshaped
 
 
 @register_pass
@@ -63,10 +64,7 @@ def _make_constant(returned: ir.Operation) -> int:
     """Lets a function return constants in place of what is filled by one; returns how many."""
     made = 0
     for index, value in enumerate(returned.operands):
-        source = value
-        while (reshape := producer(source, "tensor.collapse_shape", "tensor.expand_shape")) is not None:
-            source = reshape.operands[0]
-        filled = producer(source, "linalg.fill")
+        filled = producer(unreshaped(value), "linalg.fill")
         scalar = producer(filled.operands[0], "arith.constant") if filled is not None else None
         if scalar is None or not ir.RankedTensorType(value.type).has_static_shape:
             continue
