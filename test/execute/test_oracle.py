@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import signal
+
 import numpy as np
 import pytest
 
 import npuflow
-from npuflow.execute import iree_compile
+from npuflow.execute import iree_compile, oracle
 from npuflow.execute.arrays import Array, functions_of, signature_of
 from npuflow.execute.data import random_arrays
+from npuflow.execute.limits import LimitError, Limits, limited
 from npuflow.execute.lowering import NotExecutableError
 from npuflow.execute.oracle import run_iree, text_for_iree
 from npuflow.frontend.allowed_ops import ELEMENT_TYPES
@@ -103,3 +107,35 @@ def test_a_program_is_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
     run(text)
     monkeypatch.setattr(iree_compile, "run_program", None)
     run(text, seed=1)
+
+
+RESOURCES = """
+  func.func @f() -> (tensor<4xbf16>, tensor<2xf32>, tensor<4xi1>) {
+    %w = arith.constant dense_resource<torch.w_1> : tensor<4xbf16>
+    %x = arith.constant dense_resource<"a name"> : tensor<2xf32>
+    %y = arith.constant dense<[1, 0, 1, 1]> : tensor<4xi1>
+    return %w, %x, %y : tensor<4xbf16>, tensor<2xf32>, tensor<4xi1>
+  }
+  {-# dialect_resources: { builtin: {
+    torch.w_1: "0x02000000803F004040408040",
+    "a name": "0x040000000000803F00000040"
+  } } #-}"""
+
+
+def test_constants_as_resources_stand_in_the_text() -> None:
+    module = npuflow.parse(RESOURCES, npuflow.new_context())
+    assert "dense_resource" not in text_for_iree(module.operation, "f", generalise=False)
+    _, (w, x, y) = run(RESOURCES)
+    assert (w.tolist(), x.tolist(), y.tolist()) == ([1, 2, 3, 4], [1, 2], [True, False, True, True])
+
+
+def test_the_compiler_is_limited() -> None:
+    text = "func.func @slow(%t: tensor<4xi32>) -> tensor<4xi32> { return %t : tensor<4xi32> }"
+    with limited(Limits(time_seconds=0)), pytest.raises(LimitError, match="IREE's compilation of @slow did not end"):
+        run(text)
+
+
+def test_a_crash_of_what_it_compiled_is_a_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(oracle, "_call", lambda *_: os.kill(os.getpid(), signal.SIGSEGV))
+    with pytest.raises(NotExecutableError, match="IREE cannot run @f: IREE's run of @f crashed with SIGSEGV"):
+        run("func.func @f(%t: tensor<4xi32>) -> tensor<4xi32> { return %t : tensor<4xi32> }")

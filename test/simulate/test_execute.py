@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from npuflow.errors import InputError
-from npuflow.execute.limits import LimitError, Limits, limited
-from npuflow.simulate.kernels import Abi, KernelFunction, PythonKernels
+from npuflow.execute.limits import LimitError, Limits, ProgramFailedError, limited
+from npuflow.simulate.kernels import Abi, KernelFunction, PythonKernels, idle_kernel
 from npuflow.simulate.program import (
     Access,
     Acquire,
@@ -390,7 +390,7 @@ def test_kernels_take_memref_descriptors() -> None:
     def kernel(arguments):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
         seen.append(tuple(arguments[0][0][i] for i in range(7)))
 
-    function = KernelFunction(ctypes.cast(kernel, ctypes.c_void_p).value or 0, Abi.MEMREFS, kernel)
+    function = KernelFunction(ctypes.cast(kernel, ctypes.c_void_p).value or 0, Abi.MEMREFS, kernel, ours=True)
     program = Program(
         (Engine("core", (Compute("k", 1, (Operand(operand),)),)),),
         memories=(Memory("y", 1, 64),),
@@ -413,10 +413,19 @@ def test_an_exception_in_a_kernel_is_raised() -> None:
         kernels.raise_first()
 
 
+# A kernel that is ours runs here, one of an input's in a child.
+HERE = idle_kernel()
+APART = dataclasses.replace(HERE, ours=False)
+
+
+def with_a_kernel(program: Program) -> Program:
+    return dataclasses.replace(program, engines=(*program.engines, Engine("core", (Compute("k", 1),))))
+
+
 def test_in_a_child_everything_is_as_it_is_here() -> None:
     x = np.arange(16, dtype=np.uint8)
-    program = copy_program(contiguous("x", (16,), 1), contiguous("y", (16,), 1), 16, 16)
-    here, apart = (execute(program, {"x": x}, {}, trace=True, apart=apart) for apart in (False, True))
+    program = with_a_kernel(copy_program(contiguous("x", (16,), 1), contiguous("y", (16,), 1), 16, 16))
+    here, apart = (execute(program, {"x": x}, {"k": kernel}, trace=True) for kernel in (HERE, APART))
     assert apart.memories["y"].tolist() == x.tolist()
     assert here.results.trace is not None
     assert apart.results.trace is not None
@@ -425,12 +434,21 @@ def test_in_a_child_everything_is_as_it_is_here() -> None:
 
 
 def test_hazards_and_deadlocks_come_from_a_child_too() -> None:
-    program = copy_program(contiguous("x", (16,), 1), contiguous("y", (16,), 1), 16, 16)
-    here, apart = (execute(program, {}, {}, apart=apart).results.hazards for apart in (False, True))
+    y = contiguous("y", (16,), 1)
+    kernel = Engine("core", (Compute("k", 1, (Operand(y),)),))
+    program = Program((kernel,), memories=(Memory("y", 1, 16),), buffers=(Buffer("y", "y", 16),))
+    here, apart = (execute(program, {}, {"k": kernel}).results.hazards for kernel in (HERE, APART))
+    assert [hazard.kind for hazard in apart] == [HazardKind.UNWRITTEN]
     assert here == apart
-    stuck = Program((Engine("waits", (Acquire("s"),)),), semaphores=(Semaphore("s", 0, 1),))
+    stuck = with_a_kernel(Program((Engine("waits", (Acquire("s"),)),), semaphores=(Semaphore("s", 0, 1),)))
     with pytest.raises(DeadlockError, match="waits"):
-        execute(stuck, {}, {}, apart=True)
+        execute(stuck, {}, {"k": APART})
+
+
+def test_a_kernel_that_crashes_is_an_error() -> None:
+    program = with_a_kernel(Program(()))
+    with pytest.raises(ProgramFailedError, match="the functional run crashed with SIGSEGV"):
+        execute(program, {}, {"k": KernelFunction(8)})
 
 
 def test_memories_that_a_machine_lacks_are_refused_with_numbers() -> None:

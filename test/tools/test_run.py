@@ -15,9 +15,13 @@ import pytest
 import npuflow
 from npuflow.compiler import Function
 from npuflow.execute.iree_compile import compile_text
+from npuflow.execute.lowering import NotExecutableError
 from npuflow.execute.verification import Judge, Status, make_references
+from npuflow.report.json_report import json_of
+from npuflow.report.text import text_of
 from npuflow.simulate.program import Cause
 from npuflow.simulate.verify_function import verify_function
+from npuflow.tools.npuflow import main
 
 ROOT = Path(__file__).resolve().parents[2]
 # Where the package that is tested lies: the sources, or an installed copy.
@@ -177,3 +181,55 @@ def test_without_iree_nothing_is_compared_unless_that_was_asked_for(monkeypatch:
     assert "pip install iree-base-compiler" in verified.message
     with pytest.raises(npuflow.InputError, match="cannot be compared with IREE"):
         compiled.run(verify=True)
+
+
+def test_what_iree_cannot_run_is_compared_with_its_own_execution(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> None:
+        raise NotExecutableError("IREE cannot run @matmul: it has no time\nsecond line")
+
+    monkeypatch.setattr("npuflow.execute.verification.run_iree", fails)
+    report = npuflow.compile(SMALL, device="toy").run()
+    assert report.functions[0].verified.status is Status.OK
+    text = "against the input's own execution (IREE cannot run @matmul: it has no time)"
+    assert text in text_of(report)
+    verified = json.loads(json_of(report))["functions"][0]["verified"]
+    assert (verified["status"], verified["against"]) == ("ok", "the input's own execution")
+    assert verified["why_not_iree"].startswith("IREE cannot run @matmul")
+
+
+def test_the_input_may_judge_itself(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "small.mlir"
+    file.write_text(SMALL)
+    assert main(["run", str(file), "--device=toy", "--oracle=jit"]) == 0
+    assert "verified    bit-exact, against the input's own execution\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("flag", "code", "message"),
+    [
+        ("--time-limit=0", 2, "the time limit cannot be 0; hint: give a number of seconds, 1 or larger"),
+        ("--memory-limit=2X", 2, "the memory limit cannot be '2X'; hint: give bytes, or as 512M or 4G"),
+        ("--memory-limit=4K", 1, "the functional run of @matmul needs"),
+    ],
+)
+def test_limits_of_a_run(
+    flag: str,
+    code: int,
+    message: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    file = tmp_path / "small.mlir"
+    file.write_text(SMALL)
+    monkeypatch.setattr("npuflow.simulate.checks.make_references", None)  # refused before the work
+    assert main(["run", str(file), "--device=toy", "--verify", flag]) == code
+    assert message in capsys.readouterr().err
+
+
+def test_large_memories_are_executed_when_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("npuflow.simulate.checks.EXECUTED_MEMORY_BYTES", 1 << 10)
+    compiled = npuflow.compile(SMALL, device="toy")
+    skipped = compiled.run(judge=Judge.JIT).functions[0].verified
+    assert (skipped.status, skipped.message) == (Status.SKIPPED, "more than 1024 bytes of memory, and not asked for")
+    assert compiled.run(judge=Judge.JIT, verify=True).functions[0].verified.status is Status.OK

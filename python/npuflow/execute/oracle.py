@@ -47,7 +47,8 @@ def run_iree(module: ir.Operation, signature: Signature, inputs: Sequence[Array]
     except LimitError:
         raise
     except (RuntimeError, ValueError, ProgramFailedError) as error:
-        what = "\n".join(str(error).strip().splitlines()[:_LINES_SHOWN])
+        said = error.diagnostics[0].message if isinstance(error, ProgramFailedError) else str(error)
+        what = "\n".join(said.strip().splitlines()[:_LINES_SHOWN])
         raise _refusal(module, f"IREE cannot run @{name}: {what}") from error
 
 

@@ -206,7 +206,7 @@ def execute_function(function: CompiledFunction, inputs: Sequence[Array]) -> Exe
     kernels = compile_schedule_kernels(function.op)
     memories = {**constant_contents(function.op), **dict(zip(function.arguments, inputs))}
     what = f"the functional run of @{function.name}"
-    executed = execute(function.program, memories, kernels, apart=True, what=what)
+    executed = execute(function.program, memories, kernels, what=what)
     specs = function.signature.outputs
     outputs = [_typed(executed.memories[name], spec) for name, spec in zip(function.results, specs, strict=True)]
     return Execution(tuple(outputs), executed.results)

@@ -30,11 +30,15 @@ class Abi(Enum):
 
 @dataclass(frozen=True)
 class KernelFunction:
-    """A compiled function by its address; `keep` holds whatever must stay alive as long as it may be called."""
+    """A compiled function by its address; `keep` holds whatever must stay alive as long as it may be called.
+
+    One that is `ours` is no code of an input's, and may be called in our own process.
+    """
 
     address: int
     abi: Abi = Abi.POINTERS
     keep: object = None
+    ours: bool = False
 
 
 def idle_kernel() -> KernelFunction:
@@ -42,7 +46,7 @@ def idle_kernel() -> KernelFunction:
     wrapped = _CALLBACK(lambda _: None)
     address = ctypes.cast(wrapped, ctypes.c_void_p).value
     assert address is not None, "a callback has an address"
-    return KernelFunction(address, Abi.POINTERS, wrapped)
+    return KernelFunction(address, Abi.POINTERS, wrapped, ours=True)
 
 
 @dataclass
@@ -69,7 +73,7 @@ class PythonKernels:
         wrapped = _CALLBACK(callback)
         address = ctypes.cast(wrapped, ctypes.c_void_p).value
         assert address is not None, "a callback has an address"
-        return KernelFunction(address, Abi.POINTERS, wrapped)
+        return KernelFunction(address, Abi.POINTERS, wrapped, ours=True)
 
     def raise_first(self) -> None:
         if self.errors:

@@ -61,13 +61,12 @@ def execute(
     *,
     trace: bool = False,
     limits: RunLimits = DEFAULT_RUN_LIMITS,
-    apart: bool = False,
     what: str = "the functional run",
 ) -> Executed:
     """Runs a program with its data: the same events and times as `simulate`, and bytes that really move.
 
     `inputs` are the memories that hold data from the start; all others begin poisoned. What looks wrong on the way is
-    in `results.hazards`. Kernels of others' code run `apart`: in a child process, under limits; `what` is its name.
+    in `results.hazards`. Kernels that aren't ours run in a child process, under limits; messages call it `what`.
     """
     if len(program.engines) > _MOST_ENGINES:
         what = f"the program has {len(program.engines)} engines, a functional run at most {_MOST_ENGINES}"
@@ -85,7 +84,7 @@ def execute(
     def run() -> _native.Results:
         return _run(encoded, trace, limits, data)
 
-    native = run_in_child(run, what) if apart else run()
+    native = run() if all(kernels[name].ours for name in encoded.kernels) else run_in_child(run, what)
     overrun = arena.overrun([f"memory '{name}'" for name in memories])
     if overrun is not None:
         raise ProgramFailedError(f"{what} wrote {overrun}")
