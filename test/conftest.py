@@ -6,7 +6,12 @@ import os
 import sys
 from pathlib import Path
 
+# What all rooms' tests share, and what runs commands for them.
+sys.path[:0] = [str(Path(__file__).parent / "support"), str(Path(__file__).parents[1] / "tools")]
+
 BUILD = os.environ.get("NPUFLOW_TEST_BUILD")
+
+import profiles  # noqa: E402, F401  (registers the settings of all that draws)
 
 if BUILD is not None:
     # An editable install answers for the package before any path is looked at.

@@ -1,6 +1,7 @@
 """lit configuration: `lit -v test` works from a source tree and with an installed package.
 
-Tools are taken from beside the running Python; where `npuflow-opt` isn't installed there, the sources run directly.
+Our commands, and FileCheck, are forks of one server that has imported them; with `--param=processes` each is a process
+of its own, taken from beside the running Python. Where `npuflow-opt` isn't installed there, the sources run directly.
 """
 
 import os
@@ -12,6 +13,9 @@ import lit.formats
 
 ROOT = Path(__file__).resolve().parent.parent
 TOOLS = Path(sys.executable).parent
+
+sys.path.insert(0, str(ROOT / "tools"))
+import command_server  # noqa: E402
 
 config.name = "npuflow"
 config.test_format = lit.formats.ShTest(execute_external=False)
@@ -26,27 +30,35 @@ def beside_python(name):
     return shutil.which(name, path=str(TOOLS))
 
 
-def command(name, module):
-    """An installed console command, else the module run from the sources."""
-    installed = beside_python(name)
-    if installed is not None:
-        return installed
-    # Not through config.environment: lit's own `cat` takes PYTHONPATH away from what it is piped into.
-    source_path = os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), str(ROOT / "python")]))
-    return f"env PYTHONPATH={source_path} {sys.executable} -m {module}"
+def source_path():
+    """Where Python finds the package if it isn't installed."""
+    return os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), str(ROOT / "python")]))
+
+
+def processes():
+    """Every command as a process of its own: an installed console command, else the module run from the sources."""
+    for name, module in command_server.COMMANDS.items():
+        # Not through config.environment: lit's own `cat` takes PYTHONPATH away from what it is piped into.
+        sources = f"env PYTHONPATH={source_path()} {sys.executable} -m {module}"
+        yield name, beside_python(name) or sources
+
+
+def forks():
+    """Every command as a fork of a server, which ends with lit."""
+    path = {} if beside_python("npuflow-opt") else {"PYTHONPATH": source_path()}
+    server = " ".join(command_server.start({**config.environment, **path}))
+    return ((name, f"{server} {name}") for name in command_server.COMMANDS)
 
 
 # A tool's name stands for its path where a command line starts or goes on, not inside of file names.
 START = r"(?:(?<=^)|(?<=[|&;!(\s]))"
 END = r"(?=\s|$)"
 
-config.substitutions += [
-    (START + r"npuflow-opt" + END, command("npuflow-opt", "npuflow.tools.opt")),
-    (START + r"npuflow" + END, command("npuflow", "npuflow.tools.npuflow")),
-    (START + r"filecheck" + END, f"{beside_python('filecheck') or 'filecheck'} --enable-var-scope"),
-    (START + r"python" + END, sys.executable),
-    ("%root", str(ROOT)),
-]
+ALWAYS = {"filecheck": " --enable-var-scope"}
+
+commands = processes() if "processes" in lit_config.params else forks()
+config.substitutions += [(START + name + END, line + ALWAYS.get(name, "")) for name, line in commands]
+config.substitutions += [(START + r"python" + END, sys.executable), ("%root", str(ROOT))]
 
 iree_opt = beside_python("iree-opt")
 if iree_opt is not None:

@@ -20,9 +20,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from command_server import HANG_SECONDS
+
 ROOT = Path(__file__).resolve().parent.parent
 ELLIPSIS = "…"
-TIMEOUT_SECONDS = 120
 
 # Commands of this repository run by module, so that an installed package and a source tree behave alike.
 MODULES = {"npuflow-opt": "npuflow.tools.opt", "npuflow": "npuflow.tools.npuflow"}
@@ -74,12 +75,8 @@ def argv_of(command: str) -> list[str]:
     return [name, *arguments]
 
 
-# What a command says while it takes long, which depends on the machine.
-_PROGRESS = re.compile(r"^npuflow: .* \.\.\.\n", re.MULTILINE)
-
-
 def run(command: str) -> str:
-    """What a command prints when it is run in the repository's root, but for its progress."""
+    """What a command prints when it is run in the repository's root."""
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"}
     done = subprocess.run(
         argv_of(command),
@@ -89,10 +86,10 @@ def run(command: str) -> str:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        timeout=TIMEOUT_SECONDS,
+        timeout=HANG_SECONDS,
         check=False,
     )
-    return _PROGRESS.sub("", done.stdout)
+    return done.stdout
 
 
 def blocks_in(text: str) -> list[ConsoleBlock]:

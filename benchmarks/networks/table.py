@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import argparse
+import difflib
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -62,15 +64,20 @@ def summary(rows: Iterable[Measured | Failed]) -> str:
     )
 
 
-def write(device: str, text: str) -> None:
-    """Puts the tables into the page, between the marks."""
-    page = PAGE.read_text(encoding="utf-8")
+def with_tables(page: str, device: str, text: str) -> str:
+    """The page with these tables between the marks."""
     begin = BEGIN.format(device=device)
     if begin not in page:
         raise SystemExit(f"{PAGE.name} has no '{begin}'; hint: add it, and '{END}' behind it")
     before, _, rest = page.partition(begin)
     _, _, after = rest.partition(END)
-    PAGE.write_text(f"{before}{begin}\n\n{text}\n\n{END}{after}", encoding="utf-8")
+    return f"{before}{begin}\n\n{text}\n\n{END}{after}"
+
+
+def difference(page: str, wanted: str) -> str:
+    """What the page says otherwise, but for how long compiling took; empty if nothing."""
+    timeless = [re.sub(r"\d+\.\d\d s\b", "… s", text).splitlines(True) for text in (page, wanted)]
+    return "".join(difflib.unified_diff(*timeless, f"docs/{PAGE.name}", "measured", n=0))
 
 
 def wanted(layers: Sequence[Layer], patterns: Sequence[str]) -> list[Layer]:
@@ -85,7 +92,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--no-verify", action="store_true", help="only times them")
     parser.add_argument("--text", metavar="DIR", help="writes each layer's program into a folder instead")
     parser.add_argument("--write", action="store_true", help="writes the tables into docs/networks.md as well")
+    parser.add_argument("--check", action="store_true", help="exits with 1 if the page's tables say something else")
     options = parser.parse_args(arguments)
+    if (options.write or options.check) and (options.layers or options.no_verify):
+        parser.error("--write and --check need all layers, verified; hint: leave names and --no-verify out")
     layers = wanted(all_layers(), options.layers)
     if options.text:
         return write_programs(layers, Path(options.text))
@@ -98,9 +108,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
             flush=True,
         )
     print(summary(rows))
+    page = PAGE.read_text(encoding="utf-8")
+    tables = (
+        with_tables(page, options.device, f"{markdown(rows)}\n\n{summary(rows)}.")
+        if options.write or options.check
+        else page
+    )
     if options.write:
-        write(options.device, f"{markdown(rows)}\n\n{summary(rows)}.")
-    return int(any(isinstance(row, Failed) or row.verified.startswith("WRONG") for row in rows))
+        PAGE.write_text(tables, encoding="utf-8")
+    change = difference(page, tables) if options.check else ""
+    if change:
+        print(f"{change}docs/{PAGE.name} is out of date; hint: benchmarks/networks/table.py --write")
+    return int(bool(change) or any(isinstance(row, Failed) or row.verified.startswith("WRONG") for row in rows))
 
 
 def write_programs(layers: Sequence[Layer], folder: Path) -> int:

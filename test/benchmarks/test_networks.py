@@ -120,3 +120,11 @@ def test_random_convolutions_are_neither_all_clamped_nor_all_zero() -> None:
     inputs = [random.integers(-128, 128, s.shape).astype(s.dtype) for s in function.compiled.signature.inputs]
     (result,) = function.execute(*inputs)
     assert np.mean((result > 0) & (result < 127)) > 0.1
+
+
+def test_a_page_is_compared_but_for_how_long_compiling_took() -> None:
+    page = "before\n<!-- table: npu2 -->\n\n| a | 1.0 us | 0.05 s | whole |\n\n<!-- end of table -->\nafter\n"
+    slower, other = (table.with_tables(page, "npu2", text) for text in ("| a | 1.0 us | 0.61 s | whole |", "| b |"))
+    assert slower != page
+    assert table.difference(page, slower) == ""
+    assert "-| a | 1.0 us | … s | whole |\n+| b |\n" in table.difference(page, other)

@@ -34,13 +34,17 @@ def check() -> ModuleType:
 
 
 @pytest.fixture(scope="session")
+def nightly() -> ModuleType:
+    return load("nightly")
+
+
+@pytest.fixture(scope="session")
 def console_blocks() -> ModuleType:
     return load("console_blocks.py")
 
 
-@pytest.fixture
-def update_generated(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    monkeypatch.syspath_prepend(TOOLS)  # as when it is run as a script
+@pytest.fixture(scope="session")
+def update_generated() -> ModuleType:
     return load("update-generated")
 
 

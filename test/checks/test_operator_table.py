@@ -57,6 +57,14 @@ def test_a_wrong_result_is_said(operator_table: ModuleType) -> None:
     assert str(found).startswith("**0 of 1 right**: ")
 
 
-def test_a_page_of_some_operators_only_is_not_written(operator_table: ModuleType) -> None:
+@pytest.mark.parametrize("flag", ["--write", "--check"])
+def test_a_page_of_some_operators_only_is_not_written(operator_table: ModuleType, flag: str) -> None:
     with pytest.raises(SystemExit):
-        operator_table.main(["--write", "--only=add"])
+        operator_table.main([flag, "--only=add"])
+
+
+def test_a_stale_page_is_said(operator_table: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+    page = operator_table.PAGE.read_text(encoding="utf-8")
+    assert operator_table.check(page) == 0
+    assert operator_table.check(page.replace("| add |", "| sub |", 1)) == 1
+    assert "docs/operators.md is out of date; hint: tools/operator-table --write" in capsys.readouterr().out

@@ -1,7 +1,7 @@
 // A padded tensor that somebody needs in memory is moved there by an op of its own, whose loop of one keeps it.
 // RUN: npuflow-opt %s --npuflow-compute-padding --mlir-print-local-scope | filecheck %s
 // RUN: npuflow-opt %s --npuflow-compute-padding --canonicalize | filecheck %s --check-prefix=KEPT
-// RUN: npuflow verify %s --pipeline=npuflow-stream-k --each | filecheck %s --check-prefix=RIGHT
+// RUN: npuflow verify %s --pipeline=npuflow-stream-k | filecheck %s --check-prefix=RIGHT
 
 // RIGHT-NOT: wrong
 

@@ -1,6 +1,6 @@
 // What an op computes from positions, it computes from slices of tensors of them.
 // RUN: npuflow-opt %s --npuflow-read-positions --mlir-print-local-scope | filecheck %s
-// RUN: npuflow verify %s --pipeline=npuflow-stream-k --each | filecheck %s --check-prefix=RIGHT
+// RUN: npuflow verify %s --pipeline=npuflow-stream-k | filecheck %s --check-prefix=RIGHT
 
 // RIGHT-NOT: wrong
 

@@ -6,8 +6,9 @@ from contextlib import suppress
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from profiles import drawn
 
 from npuflow import _native
 
@@ -41,7 +42,7 @@ CALLS = st.lists(
 )  # fmt: skip
 
 
-@settings(max_examples=500, deadline=None)
+@drawn(few=200, many=10_000)
 @given(CALLS)
 def test_any_calls_end_in_a_result_or_an_error(calls: list[tuple]) -> None:
     program = _native.Program()

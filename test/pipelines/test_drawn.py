@@ -1,17 +1,14 @@
-"""Drawn programs, pipelines, tiles and grids, with numpy as the judge and IREE as numpy's.
-
-The profile `nightly` (environment variable NPUFLOW_TEST_PROFILE) draws thousands.
-"""
+"""Drawn programs, pipelines, tiles and grids, with numpy as the judge and IREE as numpy's."""
 
 from __future__ import annotations
 
-import os
 import re
 from dataclasses import dataclass
 
 import pytest
-from hypothesis import HealthCheck, event, given, settings
+from hypothesis import event, given
 from hypothesis import strategies as st
+from profiles import drawn
 
 import npuflow
 from npuflow.bindings import ir
@@ -23,8 +20,6 @@ from npuflow.target import load_device
 
 PIPELINES = ("npuflow-stream-k", "npuflow-pad-pack", "npuflow-pack-peel")
 DEVICES = ("npu1", "npu2")
-NIGHTLY = os.environ.get("NPUFLOW_TEST_PROFILE") == "nightly"
-COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "derandomize": not NIGHTLY}
 
 # The only refusal that a consistent choice of tiles may meet: `needs 73728 bytes, has 65536`.
 CAPACITY = re.compile(r"needs (\d+) bytes, has (\d+)")
@@ -87,7 +82,7 @@ def refusal_by(pipeline: str, module: ir.Module) -> str | None:
 
 
 @pytest.mark.parametrize("pipeline", PIPELINES)
-@settings(max_examples=5000 if NIGHTLY else 80, **COMMON)  # type: ignore[arg-type]
+@drawn(few=40, many=5000)
 @given(case=cases())
 def test_drawn_pipelines_compute_what_numpy_computes(pipeline: str, case: Case) -> None:
     module = npuflow.parse(case.program.text(), npuflow.new_context())
@@ -102,7 +97,7 @@ def test_drawn_pipelines_compute_what_numpy_computes(pipeline: str, case: Case) 
     assert int(numbers[1]) > int(numbers[2]), refusal
 
 
-@settings(max_examples=500 if NIGHTLY else 30, **COMMON)  # type: ignore[arg-type]
+@drawn(few=12, many=500)
 @given(programs())
 def test_numpy_and_the_jit_agree_with_iree_about_drawn_programs(program: MatmulProgram) -> None:
     module = npuflow.parse(program.text(), npuflow.new_context())

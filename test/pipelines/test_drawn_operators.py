@@ -1,16 +1,12 @@
-"""Drawn operators of every family on every device, through the functional simulator, with IREE as the judge.
-
-The profile `nightly` (environment variable NPUFLOW_TEST_PROFILE) draws thousands.
-"""
+"""Drawn operators of every family on every device, through the functional simulator, with IREE as the judge."""
 
 from __future__ import annotations
 
-import os
-
 import pytest
-from hypothesis import HealthCheck, event, given, settings
+from hypothesis import event, given
 from hypothesis import strategies as st
 from operator_cases import DEVICES, FAMILIES, Case, cases, reference_of, run
+from profiles import drawn
 from refusals import is_honest
 
 import npuflow
@@ -18,14 +14,12 @@ from npuflow.execute.operators import OperatorProgram, families
 from npuflow.execute.verification import Status
 from npuflow.target import load_device
 
-NIGHTLY = os.environ.get("NPUFLOW_TEST_PROFILE") == "nightly"
-EXAMPLES = int(os.environ.get("NPUFLOW_TEST_EXAMPLES", "400")) if NIGHTLY else 3
-COMMON = {"deadline": None, "suppress_health_check": list(HealthCheck), "derandomize": not NIGHTLY}
+FEW, MANY = 3, 400
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__)
 def test_drawn_operators_compute_what_iree_computes(family: type[OperatorProgram]) -> None:
-    @settings(max_examples=EXAMPLES, **COMMON)  # type: ignore[arg-type]
+    @drawn(FEW, MANY)
     @given(cases(FAMILIES[family]))
     def check(case: Case) -> None:
         reference = reference_of(case)
@@ -47,7 +41,7 @@ def test_every_family_is_drawn() -> None:
     assert tuple(FAMILIES) == families()
 
 
-@settings(max_examples=300, **COMMON)  # type: ignore[arg-type]
+@drawn(few=300, many=300)
 @given(st.sampled_from(list(FAMILIES)).flatmap(lambda family: cases(FAMILIES[family])))
 def test_what_is_drawn_is_valid(case: Case) -> None:
     """The text parses, and its signature is the function's; nothing is compiled."""

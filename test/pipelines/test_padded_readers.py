@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from profiles import spread
 
 import npuflow
 from npuflow.execute.verification import Status
@@ -60,9 +61,16 @@ READERS = {
 NUMBERS = {("i32", 0): ("0", "-7"), ("i32", 3): ("3", "0"), ("f32", 0): ("0.0", "0.5"), ("f32", 3): ("-0.0", "0.0")}
 
 
-@pytest.mark.parametrize("device", ["toy", "npu1", "npu2"])
-@pytest.mark.parametrize(("element", "number"), NUMBERS)
-@pytest.mark.parametrize("reader", READERS)
+# Four numbers for three devices: every reader is on all of them.
+CASES = [
+    (reader, *number, device)
+    for row, reader in enumerate(READERS)
+    for column, number in enumerate(NUMBERS)
+    for device in spread(row + column, ["toy", "npu1", "npu2"])
+]
+
+
+@pytest.mark.parametrize(("reader", "element", "number", "device"), CASES)
 def test_readers_of_padding(reader: str, element: str, number: int, device: str) -> None:
     arguments, body, returned = READERS[reader]
     kinds = returned.partition(" : ")[2]

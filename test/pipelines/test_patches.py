@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from operator_cases import FAMILIES, Case, cases, reference_of, run
-from test_drawn_operators import EXAMPLES, NIGHTLY, is_honest
+from profiles import drawn
+from test_drawn_operators import FEW, MANY, is_honest
 
 import npuflow
 from npuflow.execute.operator_products import Product
@@ -132,10 +133,10 @@ def test_convolutions_are_right(op: str, image: str, weights: str, result: str, 
 
 @pytest.mark.parametrize("family", [Convolution, Product], ids=lambda family: family.__name__)
 def test_drawn_operators_are_right(family: type[OperatorProgram]) -> None:
-    @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck), derandomize=not NIGHTLY)
+    @drawn(FEW, MANY)
     @given(cases(FAMILIES[family]))
-    def check(drawn: Case) -> None:
-        case = replace(drawn, device=DEVICE, options="")
+    def check(found: Case) -> None:
+        case = replace(found, device=DEVICE, options="")
         reference = reference_of(case)
         refusal = ""
         try:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from profiles import drawn
 
 import npuflow
 from npuflow.execute.operator_text import Access, Loops, Value, Writer, loop_names
 from npuflow.execute.verification import Judge, Status, make_references
 from npuflow.simulate.verify_function import Verified, verify_function
 
-EXAMPLES = int(os.environ.get("NPUFLOW_TEST_EXAMPLES", "4"))
 # IREE binds at most so many tensors.
 _IREE_TENSORS = 32
 
@@ -81,7 +80,7 @@ def verified(text: str, device: str, tensors: int) -> Verified:
 
 @pytest.mark.parametrize("device", ["toy", "npu1", "npu2"])
 def test_ops_with_many_inputs_compute_what_they_say(device: str) -> None:
-    @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck), derandomize=EXAMPLES < 10)
+    @drawn(few=4, many=400)
     @given(bodies())
     def check(body: Body) -> None:
         found = verified(body.text(), device, len(body.inputs) + 1)

@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 from math import prod
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from profiles import drawn
 
 import npuflow
 from npuflow.bindings import ir
@@ -275,7 +276,7 @@ def cases(draw: st.DrawFn) -> Case:
     return Case(pipeline, (m, n, k), element, grid, tile, draw(small), draw(st.booleans()), draw(st.booleans()))
 
 
-@settings(max_examples=60, deadline=None)
+@drawn(few=40, many=1000)
 @given(cases())
 def test_counts_follow_from_the_sizes(case: Case) -> None:
     check(case)

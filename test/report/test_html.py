@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from command_server import HANG_SECONDS
 from matmuls import matmul
 
 import npuflow
@@ -67,7 +68,7 @@ def rendered(path: Path, profile: Path) -> str:
         ],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=HANG_SECONDS,
         check=True,
     )
     return run.stdout

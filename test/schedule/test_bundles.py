@@ -9,8 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from profiles import drawn
 
 import npuflow
 from npuflow.core.passes import ops_of
@@ -78,13 +79,13 @@ def windows(draw: st.DrawFn) -> Window:
     return Window(h, w, channels, rows, columns, grid, True, draw(st.sampled_from([1, 2])))
 
 
-@settings(max_examples=25, deadline=None)
+@drawn(few=15, many=500)
 @given(windows())
 def test_windows_with_strides_dilations_pads_and_halos(window: Window) -> None:
     executed(window.text(), "toy")
 
 
-@settings(max_examples=15, deadline=None)
+@drawn(few=10, many=500)
 @given(
     st.builds(
         Rows,

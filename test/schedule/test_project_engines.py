@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
+from profiles import spread
 
 import npuflow
 from npuflow.bindings import ir
@@ -140,13 +141,17 @@ def test_peeling_takes_no_more_channels() -> None:
     assert engines[0] == engines[1]
 
 
-@pytest.mark.parametrize("device", ["toy", "npu1", "npu2", "npu2:4x1", "npu2:4x3"])
+DEVICES = ("toy", "npu1", "npu2", "npu2:4x1", "npu2:4x3")
+SIZES = ((4096, 4096, 4096), (1000, 1000, 1000), (256, 8192, 2048), (37, 41, 43))
+
+
+@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("types", [Types("i8", "i32"), Types("bf16", "f32"), I32], ids=str)
 def test_what_the_pipelines_choose_fits_the_device(device: str, types: Types) -> None:
     target = load_device(device)
     found = []
-    for pipeline in PIPELINES:
-        for size in ((4096, 4096, 4096), (1000, 1000, 1000), (256, 8192, 2048), (37, 41, 43)):
+    for number, pipeline in enumerate(PIPELINES, start=DEVICES.index(device)):
+        for size in spread(number, SIZES):
             module = bufferized(MatmulProgram(*size, types), f"{pipeline}{{device={device}}}")
             npuflow.run_pipeline(module, f"npuflow-project-engines{{device={device}}}")
             (op,) = schedules_of(module.operation)

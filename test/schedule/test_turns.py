@@ -8,7 +8,7 @@ from math import prod
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import npuflow
@@ -75,7 +75,6 @@ def rank(transfer: Transfer) -> int:
     return sum(factor.size > 1 for dimension in transfer.dimensions for factor in dimension.factors)
 
 
-@settings(deadline=None)
 @given(st.lists(dimensions, min_size=1, max_size=3), st.booleans(), st.integers(1, 4))
 def test_turns_move_what_the_transfer_moves(shape: list[Dimension], is_read: bool, most: int) -> None:
     transfer = transfers(shape, is_read)

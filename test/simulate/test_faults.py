@@ -111,9 +111,9 @@ def test_a_deadlock_of_very_many_engines_is_told_soon() -> None:
         *((Acquire(f"s{i}"), Release(f"s{(i + 1) % count}")) for i in range(count)),
         semaphores=tuple(Semaphore(f"s{i}") for i in range(count)),
     )
-    began = time.monotonic()
+    began = time.process_time()
     assert "a circle of 3000: 'e0' waits" in error_of(program)
-    assert time.monotonic() - began < 5
+    assert time.process_time() - began < 5
 
 
 def test_deadlocks_have_their_own_type() -> None:
@@ -192,9 +192,9 @@ def nested(depth: int, trips: int) -> tuple[Step, ...]:
 def test_huge_loops_end_in_bounded_time_and_memory() -> None:
     program = engines(nested(8, 1 << 40), nested(3, 1 << 40))
     tracemalloc.start()
-    began = time.monotonic()
+    began = time.process_time()
     message = error_of(program, RunLimits(steps=20_000_000))
-    assert time.monotonic() - began < 10
+    assert time.process_time() - began < 10
     assert tracemalloc.get_traced_memory()[1] < 10 << 20
     tracemalloc.stop()
     assert "takes more than 20000000 steps; hint: use larger tiles, or allow more steps" in message

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from contextlib import suppress
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from profiles import drawn
 
 from npuflow.errors import InputError
 from npuflow.simulate.kernels import PythonKernels
@@ -123,14 +124,14 @@ def check_invariants(program: Program) -> None:
     assert executed.results.cycles == results.cycles
 
 
-@settings(max_examples=300, deadline=None)
+@drawn(few=100, many=10_000)
 @given(programs(hostile, 3))
 def test_hostile_programs_end(program: Program) -> None:
     with suppress(InputError):
         simulate(program, trace=True, limits=LIMITS)
 
 
-@settings(max_examples=300, deadline=None)
+@drawn(few=100, many=10_000)
 @given(programs(small, 3))
 def test_small_programs_end(program: Program) -> None:
     with suppress(InputError):
@@ -179,7 +180,7 @@ def moving_programs(draw: Draw) -> Program:
     )
 
 
-@settings(max_examples=300, deadline=None)
+@drawn(few=100, many=10_000)
 @given(moving_programs())
 def test_moving_programs_obey_the_model(program: Program) -> None:
     check_invariants(program)
@@ -192,7 +193,7 @@ def test_moving_programs_obey_the_model(program: Program) -> None:
     assert execute(program, data, {"k": NOTHING}).results.hazards == ()
 
 
-@settings(max_examples=200, deadline=None)
+@drawn(few=100, many=10_000)
 @given(
     st.lists(st.tuples(st.integers(0, 50), st.integers(1, 4)), min_size=1, max_size=6),
     st.integers(1, 12),
@@ -257,7 +258,7 @@ def fair_ends(flows: list[tuple[int, float, frozenset[int]]], rates: list[float]
     return ends
 
 
-@settings(max_examples=200, deadline=None)
+@drawn(few=100, many=10_000)
 @given(
     st.lists(
         st.tuples(

@@ -6,8 +6,9 @@ import sys
 from dataclasses import fields
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from profiles import drawn
 
 from npuflow.strategy.choose import Given, complete
 from npuflow.strategy.feasibility import violations
@@ -20,7 +21,7 @@ CUBE = Problem(1024, 1024, 1024, 1, ("i8", "i8", "i32"), 1, 1, 4, 4)
 
 
 @given(st.data())
-@settings(deadline=None)  # the search takes tens of milliseconds, more beside other tests
+@drawn(few=40, many=1000)
 def test_without_a_word_something_that_fits_is_chosen(data: st.DataObject) -> None:
     device = data.draw(devices())
     problem = data.draw(problems(device))
@@ -29,7 +30,7 @@ def test_without_a_word_something_that_fits_is_chosen(data: st.DataObject) -> No
 
 
 @given(st.data())
-@settings(deadline=None)  # the search takes tens of milliseconds, more beside other tests
+@drawn(few=40, many=1000)
 def test_what_is_given_is_kept(data: st.DataObject) -> None:
     device = data.draw(devices())
     problem, said = data.draw(problems(device)), data.draw(givens())
@@ -40,7 +41,7 @@ def test_what_is_given_is_kept(data: st.DataObject) -> None:
 
 
 @given(st.data())
-@settings(deadline=None)  # the search takes tens of milliseconds, more beside other tests
+@drawn(few=40, many=1000)
 def test_no_core_has_nothing_but_padding(data: st.DataObject) -> None:
     device = data.draw(devices())
     problem = data.draw(problems(device))

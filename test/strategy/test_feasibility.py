@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from npuflow.strategy.choose import complete
@@ -57,7 +57,6 @@ def test_all_of_k_of_the_seed_case_does_not_fit() -> None:
     assert found.hint == "lower tile-l2 m,n from 64,64 to 32,64"
 
 
-@settings(deadline=None)  # the search takes tens of milliseconds, more beside other tests
 @given(st.data())
 def test_a_strategy_that_passes_fits(data: st.DataObject) -> None:
     device, whole_k = data.draw(devices()), data.draw(st.booleans())

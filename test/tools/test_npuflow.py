@@ -53,6 +53,7 @@ def test_version_is_that_of_npuflow_opt(capsys: Capture) -> None:
     assert "LLVM" in out
 
 
+@pytest.mark.speed
 def test_help_is_there_at_once() -> None:
     environment = {**os.environ, "PYTHONPATH": PACKAGE}
     command = [sys.executable, "-m", "npuflow.tools.npuflow", "--help"]

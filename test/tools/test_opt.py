@@ -1,4 +1,4 @@
-"""`npuflow-opt` as a process: exit codes, files, start-up. The .mlir files next to this check what it prints."""
+"""`npuflow-opt` as a command: exit codes, files, start-up. The .mlir files next to this check what it prints."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
+from command_server import HANG_SECONDS, command
 
 import npuflow
 
@@ -29,14 +30,12 @@ FOLDABLE = """func.func @sum() -> index {
 
 
 def opt(*arguments: str, text: str | bytes = FOLDABLE, cwd: Path | None = None) -> subprocess.CompletedProcess[bytes]:
-    paths = [PACKAGE, os.environ.get("PYTHONPATH", "")]
     return subprocess.run(
-        [sys.executable, "-m", "npuflow.tools.opt", *arguments],
+        [*command("npuflow-opt"), *arguments],
         input=text.encode() if isinstance(text, str) else text,
         capture_output=True,
         cwd=cwd,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))},
-        timeout=60,
+        timeout=HANG_SECONDS,
         check=False,
     )
 

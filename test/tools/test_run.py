@@ -1,9 +1,8 @@
-"""`npuflow run` as a process: exit codes, files, what it says about wrong schedules."""
+"""`npuflow run` as a command: exit codes, files, what it says about wrong schedules."""
 
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from dataclasses import replace
@@ -11,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from command_server import HANG_SECONDS, command
 
 import npuflow
 from npuflow.compiler import Function
@@ -24,8 +24,6 @@ from npuflow.simulate.verify_function import verify_function
 from npuflow.tools.npuflow import main
 
 ROOT = Path(__file__).resolve().parents[2]
-# Where the package that is tested lies: the sources, or an installed copy.
-PACKAGE = str(Path(npuflow.__file__).parents[1])
 SMALL = """func.func @matmul(%a: tensor<33x40xi8>, %b: tensor<40x50xi8>) -> tensor<33x50xi32> {
   %zero = arith.constant 0 : i32
   %empty = tensor.empty() : tensor<33x50xi32>
@@ -38,15 +36,13 @@ SMALL = """func.func @matmul(%a: tensor<33x40xi8>, %b: tensor<40x50xi8>) -> tens
 
 
 def run(*arguments: str, text: str = SMALL, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    paths = [os.environ.get("PYTHONPATH", ""), PACKAGE]
     return subprocess.run(
-        [sys.executable, "-m", "npuflow.tools.npuflow", *arguments],
+        [*command("npuflow"), *arguments],
         input=text,
         capture_output=True,
         text=True,
         cwd=cwd,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))},
-        timeout=120,
+        timeout=HANG_SECONDS,
         check=False,
     )
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from command_server import HANG_SECONDS, command
 
 import npuflow
 from npuflow.bindings import ir
@@ -17,7 +16,6 @@ from npuflow.errors import InputError, NpuflowError, UsageError
 from npuflow.execute.verification import Status
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGE = str(Path(npuflow.__file__).parents[1])
 EXAMPLE = ROOT / "examples" / "two_cores.mlir"
 REFERENCE = ROOT / "examples" / "two_cores_reference.mlir"
 SCHEDULE, PROGRAM = EXAMPLE.read_text(), REFERENCE.read_text()
@@ -32,15 +30,13 @@ def changed(old: str, new: str, text: str = SCHEDULE) -> str:
 
 
 def run(*arguments: str, text: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    paths = [os.environ.get("PYTHONPATH", ""), PACKAGE]
     return subprocess.run(
-        [sys.executable, "-m", "npuflow.tools.npuflow", "run", *arguments],
+        [*command("npuflow"), "run", *arguments],
         input=text,
         capture_output=True,
         text=True,
         cwd=cwd,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))},
-        timeout=120,
+        timeout=HANG_SECONDS,
         check=False,
     )
 

@@ -1,4 +1,4 @@
-"""What a command is doing, said on stderr once that takes longer than a second."""
+"""What a command is doing, said on a terminal once that takes longer than a second."""
 
 from __future__ import annotations
 
@@ -24,8 +24,10 @@ class Progress:
         self.done()
 
     def step(self, what: str) -> None:
-        """Says `what` begins; the step before is over."""
+        """Says `what` begins; the step before is over. Output that is kept says nothing: it must depend on no speed."""
         self.done()
+        if not sys.stderr.isatty():
+            return
         self._timer = threading.Timer(_PATIENCE_SECONDS, self._say, (what,))
         self._timer.daemon = True
         self._timer.start()
