@@ -56,11 +56,17 @@ class Bound:
         if self.allowed is None:
             return np.ones(expected.shape, np.bool_)
         size = np.abs(expected.astype(np.float64))
-        is_number = np.isfinite(size)
-        typical = float(np.sqrt(np.mean(size[is_number] ** 2))) if is_number.any() else 0.0
+        is_number, typical = np.isfinite(size), typical_size(expected)
         allowed = np.broadcast_to(self.allowed, expected.shape)
         meaningful = (allowed == 0) | (allowed < _MEANINGFUL * np.maximum(np.where(is_number, size, 0.0), typical))
         return np.where(is_number, meaningful, np.isfinite(allowed))
+
+
+def typical_size(result: Array) -> float:
+    """The root mean square of a result's finite elements."""
+    values = result.astype(np.float64)
+    finite = values[np.isfinite(values)]
+    return float(np.sqrt(np.mean(finite**2))) if finite.size else 0.0
 
 
 EXACT = Bound(BoundKind.EXACT)

@@ -29,16 +29,34 @@ class Draw(Enum):
 
     FULL = "full range"
     POSITIVE = "positive"
+    ABOVE_ONE = "above one"
     SMALL = "small"
     SMALL_POSITIVE = "small and positive"
 
     @property
-    def is_positive(self) -> bool:
-        return self in (Draw.POSITIVE, Draw.SMALL_POSITIVE)
+    def floats(self) -> tuple[float, float]:
+        """Where floats are drawn from, evenly."""
+        return _FLOATS[self]
 
     @property
-    def is_small(self) -> bool:
-        return self in (Draw.SMALL, Draw.SMALL_POSITIVE)
+    def integers(self) -> tuple[int, int] | None:
+        """Where integers are drawn from, up to the second; None for all of their type."""
+        return _INTEGERS.get(self)
+
+
+_FLOATS = {
+    Draw.FULL: (-1.0, 1.0),
+    Draw.POSITIVE: (0.25, 1.0),
+    Draw.ABOVE_ONE: (1.25, 4.0),
+    Draw.SMALL: (-0.0625, 0.0625),
+    Draw.SMALL_POSITIVE: (0.015625, 0.0625),
+}
+_INTEGERS = {
+    Draw.POSITIVE: (0, 64),
+    Draw.ABOVE_ONE: (1, 16),
+    Draw.SMALL: (-8, 8),
+    Draw.SMALL_POSITIVE: (0, 8),
+}
 
 
 def random_array(spec: ArraySpec, seed: int, position: int = 0, draw: Draw = Draw.FULL) -> Array:
@@ -47,12 +65,9 @@ def random_array(spec: ArraySpec, seed: int, position: int = 0, draw: Draw = Dra
     if spec.element == "i1":
         return generator.integers(0, 2, spec.shape).astype(np.bool_)
     if is_float(spec.element):
-        low, high = (0.25, 1.0) if draw.is_positive else (-1.0, 1.0)
-        values = np.asarray(generator.uniform(low, high, spec.shape))
-        return (values / 16 if draw.is_small else values).astype(spec.dtype)
-    if draw is not Draw.FULL:
-        low, high = 0 if draw.is_positive else -8, 8 if draw.is_small else 64
-        return generator.integers(low, high, spec.shape).astype(spec.dtype)
+        return np.asarray(generator.uniform(*draw.floats, spec.shape)).astype(spec.dtype)
+    if draw.integers is not None:
+        return generator.integers(*draw.integers, spec.shape).astype(spec.dtype)
     bytes_needed = int(np.prod(spec.shape, dtype=np.int64)) * spec.dtype.itemsize
     return np.frombuffer(generator.bytes(bytes_needed), spec.dtype).reshape(spec.shape).copy()
 

@@ -13,8 +13,8 @@ import numpy as np
 from npuflow.bindings import ir
 from npuflow.core.passes import fail
 from npuflow.errors import UsageError, unknown_name
-from npuflow.execute.arrays import Array, ArraySpec, Signature, functions_of, signature_of
-from npuflow.execute.bounds import Bound, BoundKind, Evaluation, evaluate, observed_arrays, wide_inputs
+from npuflow.execute.arrays import FLOAT_FORMATS, Array, ArraySpec, Signature, functions_of, is_float, signature_of
+from npuflow.execute.bounds import Bound, BoundKind, Evaluation, evaluate, observed_arrays, typical_size, wide_inputs
 from npuflow.execute.compare import Comparison, compare, worst_of
 from npuflow.execute.data import Draw, arrays_for, share_that_tells
 from npuflow.execute.jit import compile_function
@@ -23,8 +23,10 @@ from npuflow.execute.lowering import NotExecutableError
 from npuflow.execute.oracle import run_iree, runs_wide
 from npuflow.execute.widen import NoWiderFormError, widened
 
-# Of the results' elements; what less of them tells something is tried with other data.
-_ENOUGH = 0.2
+# With fewer elements that can be checked, or that tell something, a program is tried with other data.
+_CHECKED, _TELLING = 0.99, 0.2
+# IREE approximates functions in the program's own types: so many of their roundings, beside as many bounds.
+_JUDGES_ROUNDINGS = 32.0
 
 
 class Judge(Enum):
@@ -149,24 +151,21 @@ def make_reference(module: ir.Operation, function: ir.Operation, seed: int) -> R
     for draw in Draw:
         inputs = arrays_for(function, signature.inputs, seed, draw)
         found = evaluate(module, signature, inputs)
-        share = _share_checked(found)
-        if best is None or share > best[0]:
-            best = share, inputs, found
-        if share >= _ENOUGH or not inputs:
+        checked, telling = _shares(found)
+        if best is None or checked * telling > best[0]:
+            best = checked * telling, inputs, found
+        if (checked >= _CHECKED and telling >= _TELLING) or not inputs:
             break
     assert best is not None
     _, inputs, found = best
     return Reference(signature, tuple(inputs), found.expected, found.narrow, Judge.JIT, found.wide)
 
 
-def _share_checked(found: Evaluation) -> float:
-    """How much of the result that tells least can be compared, and says something."""
-    bounds = found.wide or found.narrow
-    shares = (
-        float(np.mean(bound.checkable(result))) * share_that_tells(result) if result.size else 1.0
-        for result, bound in zip(found.expected, bounds, strict=True)
-    )
-    return min(shares, default=1.0)
+def _shares(found: Evaluation) -> tuple[float, float]:
+    """How much can be compared, and how much tells something, of the results of which that is least."""
+    pairs = list(zip(found.expected, found.wide or found.narrow, strict=True))
+    checked = (float(np.mean(bound.checkable(result))) if result.size else 1.0 for result, bound in pairs)
+    return min(checked, default=1.0), min((share_that_tells(result) for result, _ in pairs), default=1.0)
 
 
 def judged(module: ir.Operation, reference: Reference, judge: Judge) -> Reference:
@@ -178,6 +177,8 @@ def judged(module: ir.Operation, reference: Reference, judge: Judge) -> Referenc
     except NotExecutableError as error:
         return replace(reference, why_not_iree=error.diagnostics[0].message)
     worst = worst_of(compare_all(got, reference, bounds))
+    if worst is not None and worst.is_blind:
+        return replace(reference, why_not_iree="IREE has no wider form of it, and its own types tell nothing")
     dispute = "" if worst is None or worst.ok else f"{judge} computes something else than our own execution: {worst}"
     return replace(reference, judge=judge, dispute=dispute)
 
@@ -189,7 +190,18 @@ def _by_iree(module: ir.Operation, reference: Reference) -> tuple[list[Array], S
         (function,) = functions_of(wide)
         with suppress(NotExecutableError):
             return run_iree(wide, signature_of(function), wide_inputs(reference.inputs)), reference.wide_bounds
-    return run_iree(module, reference.signature, reference.inputs), reference.bounds
+    results = run_iree(module, reference.signature, reference.inputs)
+    specs = reference.signature.outputs
+    lenient = [_lenient(*each) for each in zip(specs, reference.expected, reference.bounds, strict=True)]
+    return results, lenient
+
+
+def _lenient(spec: ArraySpec, expected: Array, bound: Bound) -> Bound:
+    """A bound for one whose functions are approximations in the result's type."""
+    if bound.allowed is None or not is_float(spec.element):
+        return bound
+    size = _JUDGES_ROUNDINGS * FLOAT_FORMATS[spec.element].unit_roundoff * typical_size(expected)
+    return replace(bound, allowed=_JUDGES_ROUNDINGS * bound.allowed + size)
 
 
 def check(module: ir.Operation, reference: Reference) -> Check:
