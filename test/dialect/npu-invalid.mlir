@@ -12,17 +12,17 @@
 // -----
 
 // expected-error @+1 {{spans 'floor', which is none of row, column, tile, part}}
-"npu.buffer"() {sym_name = "b", contents = memref<4xi32>, level = 2 : i64, span = ["floor"], depth = 1 : i64, address = affine_map<(d0) -> (0)>, role = "internal"} : () -> ()
+"npu.buffer"() {sym_name = "b", contents = memref<4xi32, 1>, level = 2 : i64, span = ["floor"], depth = 1 : i64, address = affine_map<(d0) -> (0)>, role = "internal"} : () -> ()
 
 // -----
 
 // expected-error @+1 {{map 'address' takes 0 values, but there are 1 indices}}
-"npu.buffer"() {sym_name = "b", contents = memref<4xi32>, level = 2 : i64, span = ["row"], depth = 1 : i64, address = affine_map<() -> (0)>, role = "internal"} : () -> ()
+"npu.buffer"() {sym_name = "b", contents = memref<4xi32, 1>, level = 2 : i64, span = ["row"], depth = 1 : i64, address = affine_map<() -> (0)>, role = "internal"} : () -> ()
 
 // -----
 
 // expected-error @+1 {{map 'address' gives 2 values instead of 1}}
-"npu.buffer"() {sym_name = "b", contents = memref<4xi32>, level = 2 : i64, span = ["row"], depth = 1 : i64, address = affine_map<(d0) -> (0, 0)>, role = "internal"} : () -> ()
+"npu.buffer"() {sym_name = "b", contents = memref<4xi32, 1>, level = 2 : i64, span = ["row"], depth = 1 : i64, address = affine_map<(d0) -> (0, 0)>, role = "internal"} : () -> ()
 
 // -----
 
@@ -85,7 +85,7 @@ func.func @f() {
 
 func.func @f() {
   // expected-error @+2 {{has a limit with 1 weights for 2 dimensions}}
-  // expected-error @+1 {{has a limit whose bound takes 1 of 0 indices}}
+  // expected-error @+1 {{has a limit whose bound (d0) -> (d0) is no map from 0 indices to one value}}
   "npu.send"() {stream = @s, stream_at = affine_map<() -> ()>, buffer = @b, buffer_at = affine_map<() -> ()>, slot = affine_map<() -> (0)>, offset = affine_map<() -> (0)>, sizes = [4, 4], strides = [4, 1], limits = [[[1], affine_map<(d0) -> (d0)>]], zeros = false} : () -> ()
   return
 }
@@ -114,3 +114,18 @@ func.func @f() {
   "npu.compute"() {kernel = @k, kind = "fill", cycles = -1 : i64, buffers = [], at = affine_map<() -> ()>, slots = [], effects = []} : () -> ()
   return
 }
+
+// -----
+
+// expected-error @+1 {{is in level 2 and holds memref<4xi32>, whose memory space is none instead of 1 : i64}}
+"npu.buffer"() {sym_name = "b", contents = memref<4xi32>, level = 2 : i64, span = ["row"], depth = 1 : i64, address = affine_map<(d0) -> (0)>, role = "internal"} : () -> ()
+
+// -----
+
+// expected-error @+1 {{is result in level 2; arguments, results and constants are in level 3}}
+"npu.buffer"() {sym_name = "b", contents = memref<4xi32, 1>, level = 2 : i64, span = ["row"], depth = 1 : i64, address = affine_map<(d0) -> (0)>, role = "result"} : () -> ()
+
+// -----
+
+// expected-error @+1 {{spans 'column' twice}}
+"npu.stream"() {sym_name = "s", span = ["column"], sender = @a, receiver = @b, multicast = ["column"]} : () -> ()

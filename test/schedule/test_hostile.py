@@ -14,6 +14,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from hand_written import TEXT, changed, errors
 
+import npuflow
+from npuflow.errors import InputError
+
 BUFFER = (
     '"npu.buffer"() {sym_name = "x1", contents = memref<64xi32, 2>, level = 1 : i64, span = ["row", "column"], '
     "depth = 2"
@@ -35,6 +38,8 @@ def sent(old: str, new: str) -> str:
     return changed((SEND, SEND.replace(old, new)), function="memory_out")
 
 
+KERNEL = TEXT[TEXT.index("  func.func private @multiply") : TEXT.index("  func.func @shim_out")]
+
 HOSTILE = {
     "an enormous grid": (extents("row = 1000000000 : i64, column = 1 : i64"), "npu.extents has row = 1000000000"),
     "no grid at all": (extents("row = 0 : i64, column = 1 : i64"), "npu.extents has row = 0"),
@@ -50,6 +55,23 @@ HOSTILE = {
         "npu.engine lacks lane",
     ),
     "a lane that is no number": (changed(('stage = "core", lane = 0 : i64', 'stage = "core", lane = "a"')), "lane"),
+    "a lane of a stage that has none": (
+        changed(('stage = "core", lane = 0', 'stage = "core", lane = 3')),
+        "there is lane 0",
+    ),
+    "a lane that no memory tile has": (
+        changed(("lane = 1", "lane = 9"), function="memory_out"),
+        "has lane 9, a memory",
+    ),
+    "a stage that is no text": (changed(('stage = "core",', "stage = 1 : i64,")), "unknown stage '1 : i64'"),
+    "a span that is no list": (
+        changed(('span = ["column"]', "span = 1 : i64"), function="shim_in"),
+        "npu.engine has span",
+    ),
+    "an engine that is none": (
+        changed(('#npu.engine<{stage = "core", lane = 0 : i64, span = ["row", "column"]}>', "unit")),
+        "npu.engine is unit",
+    ),
     "a lane that no channel has": (changed(("lane = 1", "lane = 9"), function="memory_in"), "needs 10 in-channels"),
     "a span of nothing known": (
         changed(('span = ["column"]', 'span = ["floor"]'), function="shim_in"),
@@ -91,6 +113,73 @@ HOSTILE = {
     "an enormous depth": (
         changed((BUFFER, BUFFER.replace("depth = 2", "depth = 1000000000000"))),
         "L1 of core (0,0) needs",
+    ),
+    "slots of a tensor in DRAM": (
+        changed(("level = 3 : i64, span = [], depth = 1", "level = 3 : i64, span = [], depth = 9")),
+        "has 9 slots in level 3",
+    ),
+    "a memory space of another level": (
+        changed(("contents = memref<64xi32, 2>", "contents = memref<64xi32, 1>")),
+        "whose memory space is 1 : i64 instead of 2 : i64",
+    ),
+    "a memory space that is no number": (
+        changed(("contents = memref<64xi32, 2>", 'contents = memref<64xi32, "l1">')),
+        'whose memory space is "l1" instead of 2 : i64',
+    ),
+    "a buffer with gaps": (
+        changed(("contents = memref<64xi32, 2>", "contents = memref<64xi32, strided<[2]>, 2>")),
+        "whose elements do not lie one behind the other",
+    ),
+    "elements that are no numbers": (
+        changed(("contents = memref<64xi32, 2>", "contents = memref<64xi7, 2>")),
+        "whose elements are no numbers of whole bytes",
+    ),
+    "a result on the chip": (changed((BUFFER, BUFFER), ('"internal"', '"result"')), "is result in level"),
+    "an address that turns": (
+        changed(("address = affine_map<(d0, d1) -> (0)>", "address = affine_map<(d0, d1) -> (d0 mod 2 * 64)>")),
+        "is no sum of steps",
+    ),
+    "a span that names a row twice": (
+        changed(('span = ["row", "column"], initial', 'span = ["row", "row"], initial')),
+        "spans 'row' twice",
+    ),
+    "a span of numbers": (
+        changed(('"x1_full", span = ["row", "column"]', '"x1_full", span = [1, 2]')),
+        "no list of strings",
+    ),
+    "zeros that are a number": (changed(("zeros = false", "zeros = 7 : i64")), "which is neither true nor false"),
+    "sizes that are texts": (sent("sizes = [64]", 'sizes = ["64"]'), "no list of integers"),
+    "a slot below": (
+        sent("slot = affine_map<(d0, d1) -> (d1)>", "slot = affine_map<(d0, d1) -> (-d1)>"),
+        "uses slot -7",
+    ),
+    "a coordinate that is none": (
+        extents("rows = 1 : i64, column = 1 : i64"),
+        "unknown coordinate in npu.extents 'rows'",
+    ),
+    "a lock that counts tasks": (changed(('cause = "space"', 'cause = "task"')), "which counts tasks"),
+    "a call that lasts forever": (
+        changed(("cycles = 100 : i64", "cycles = 9223372036854775807 : i64")),
+        "takes 9223372036854775807 cycles",
+    ),
+    "descriptors without end": (
+        changed((LOOP, f'"npu.configure"() {{descriptors = -1 : i64}} : () -> ()\n    {LOOP}'), function="memory_in"),
+        "sets up -1 descriptors",
+    ),
+    "a buffer that is no name": (changed(("buffers = [@x1, @y1]", "buffers = [@x1, 1]")), "has a buffer 1 : i64"),
+    "a slot that is no map": (
+        changed(("slots = [affine_map<(d0, d1, d2) -> (d2)>, ", "slots = [1, ")),
+        "has a slot 1 : i64, which is no map",
+    ),
+    "a kernel without a body": (
+        re.sub(
+            r"@multiply\(.*?\n  \}", "@multiply(memref<64xi32, 2>, memref<64xi32, 2>)", TEXT, flags=re.DOTALL, count=1
+        ),
+        "calls 'multiply', which has no body",
+    ),
+    "a kernel of another shape": (
+        TEXT.replace(KERNEL, KERNEL.replace("64", "128")),
+        "for argument 1, which is memref<128xi",
     ),
     "an unknown level": (
         changed((BUFFER, BUFFER.replace("level = 1", "level = 7"))),
@@ -186,3 +275,8 @@ def test_all_that_is_wrong_is_reported_at_once() -> None:
     assert any("needs 10 in-channels" in message for message in found)
     assert any("L1 of core (0,0) needs 2560000 bytes, has 32768" in message for message in found)
     assert sum("counts to 99, a lock of level" in message for message in found) == 8
+
+
+def test_a_device_that_is_no_device_is_refused_where_it_stands() -> None:
+    with pytest.raises(InputError, match=r'-:7:1: error: npu\.device is "toy"; hint: write #npu\.device<'):
+        npuflow.compile(changed(('#npu.device<"toy", {}>', '"toy"')))

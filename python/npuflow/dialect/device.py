@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from npuflow.bindings import ir
-from npuflow.errors import InputError, UsageError
+from npuflow.errors import Diagnostic, InputError, Severity, SourceLocation, UsageError, with_hint
 from npuflow.target import DEFAULT_DEVICE, Device, load_device
 
 DEVICE = "npu.device"
@@ -20,19 +22,27 @@ def recorded_device(op: ir.Operation) -> str | None:
     while at is not None:
         if DEVICE in at.attributes:
             if not str(at.attributes[DEVICE]).startswith("#npu.device<"):
-                raise InputError(f'{DEVICE} is {at.attributes[DEVICE]}; hint: write #npu.device<"npu1", {{}}>')
-            return _known(str(ir.StringAttr(ir.DynamicAttr(at.attributes[DEVICE]).params[0]).value))
+                what = with_hint(f"{DEVICE} is {at.attributes[DEVICE]}", 'write #npu.device<"npu1", {}>')
+                raise InputError(Diagnostic(Severity.ERROR, what, _place(at)))
+            return _known(str(ir.StringAttr(ir.DynamicAttr(at.attributes[DEVICE]).params[0]).value), at)
         at = at.parent.operation if at.parent is not None else None
     return None
 
 
-def _known(name: str) -> str:
+def _known(name: str, op: ir.Operation) -> str:
     """A device's name as the IR gives it: if it is wrong, that is the input's fault, not the command's."""
     try:
         load_device(name)
     except UsageError as error:
-        raise InputError(error.diagnostics) from None
+        raise InputError([replace(d, location=_place(op)) for d in error.diagnostics]) from None
     return name
+
+
+def _place(op: ir.Operation) -> SourceLocation | None:
+    place = op.location
+    if not isinstance(place, ir.FileLineColLoc):
+        return None
+    return SourceLocation(str(place.filename), max(place.start_line, 1), max(place.start_col, 1))
 
 
 def record_device(op: ir.Operation, device: Device, option: str) -> None:

@@ -9,7 +9,7 @@ from npuflow.bindings import ir
 COORDINATES = ("row", "column", "tile", "part")
 CAUSES = ("data", "space", "task", "other")
 ROLES = ("argument", "result", "constant", "internal")
-SPACES = {1: "2 : i64", 2: "1 : i64", 3: "None"}
+SPACES = {1: "2 : i64", 2: "1 : i64", 3: "none"}
 
 
 class WrongItemError(ValueError):
@@ -49,9 +49,10 @@ def _contents_problems(kind: ir.Type, attributes: ir.OpAttributeMap) -> list[str
     if not isinstance(kind, ir.MemRefType) or not ir.ShapedType(kind).has_static_shape:
         return [f"holds {kind}, which is no memref of static shape"]
     problems = []
-    level, space = int(ir.IntegerAttr(attributes["level"]).value), kind.memory_space
-    wanted = SPACES.get(level, str(space))
-    if str(space) != wanted:
+    level = int(ir.IntegerAttr(attributes["level"]).value)
+    space = "none" if kind.memory_space is None else str(kind.memory_space)
+    wanted = SPACES.get(level, space)
+    if space != wanted:
         problems.append(f"is in level {level} and holds {kind}, whose memory space is {space} instead of {wanted}")
     if kind.affine_map != ir.AffineMap.get_identity(kind.rank, kind.context):
         problems.append(f"holds {kind}, whose elements do not lie one behind the other")

@@ -1,14 +1,14 @@
 """How long a kernel's program is: an estimate from its body, since others compile it. Reads IR and changes nothing.
 
 An operation takes an instruction for each cycle in which it occupies its unit, functions as exp at least those of a
-table look-up; loops, operands and entering and leaving take some each. All of these counts are assumed: nobody has
+table look-up; loops, operands, and entering and leaving take some each. All of these counts are assumed: nobody has
 published the sizes of such programs.
 """
 
 from __future__ import annotations
 
 from npuflow.bindings import ir
-from npuflow.frontend.contraction import is_matmul, match_contraction
+from npuflow.frontend.contraction import match_contraction
 from npuflow.strategy.describe_vector import describe_vector_work, kind_of
 from npuflow.target import Device
 
@@ -22,7 +22,8 @@ def kernel_bytes(op: ir.Operation, device: Device) -> int:
     """The code of a linalg op's kernel: 496 bytes for an addition of two tensors, 256 more for an exp behind it."""
     work = describe_vector_work(op)
     contraction = match_contraction(op)
-    matrix = _MATRIX if contraction is not None and is_matmul(contraction) else 0
+    is_matmul = contraction is not None and contraction.m and contraction.n and contraction.k
+    matrix = _MATRIX if is_matmul else 0
     body = sum(_instructions(node.operation, node.type, device) for node in work.nodes)
     around = _FRAME + _LOOP * len(work.runs) + _OPERAND * len((*work.inputs, *work.outputs))
     return device.engines[0].instruction_bytes * (around + matrix + body)
