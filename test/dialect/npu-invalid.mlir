@@ -2,7 +2,7 @@
 // RUN: npuflow-opt %s --split-input-file --verify-diagnostics
 
 // expected-error @+1 {{has depth 0, below 1}}
-"npu.buffer"() {sym_name = "b", contents = memref<4xi32>, level = 1 : i64, span = ["row", "column"], depth = 0 : i64, address = affine_map<(d0, d1) -> (0)>, role = "internal"} : () -> ()
+"npu.buffer"() {sym_name = "b", contents = memref<4xi32, 2>, level = 1 : i64, span = ["row", "column"], depth = 0 : i64, address = affine_map<(d0, d1) -> (0)>, role = "internal"} : () -> ()
 
 // -----
 
