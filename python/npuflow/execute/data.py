@@ -1,7 +1,8 @@
 """Random inputs: every argument seeded on its own, so that adding one leaves the others as they are.
 
 Integers take their type's full range: two's complement wraps on both sides alike, so that overflow in an accumulator is
-compared as well. Floats are uniform in [-1, 1): sums of products then stay far from overflow, and their rounding errors
+compared as well. Half of those of more than 8 bits have fewer, by as many as chance says: what saturates has some that
+don't. Floats are uniform in [-1, 1): sums of products then stay far from overflow, and their rounding errors
 are of the size that the bounds of `compare` state. Where a function divides integers, none is zero or the smallest of
 its type, by which dividing is undefined. Functions that index with an argument need data of their own.
 
@@ -22,6 +23,7 @@ from npuflow.execute.guard_divisions import divides_integers
 
 # Results of so few elements may be equal by chance.
 _FEW = 8
+_BYTE = 8
 
 
 class Draw(Enum):
@@ -69,7 +71,12 @@ def random_array(spec: ArraySpec, seed: int, position: int = 0, draw: Draw = Dra
     if draw.integers is not None:
         return generator.integers(*draw.integers, spec.shape).astype(spec.dtype)
     bytes_needed = int(np.prod(spec.shape, dtype=np.int64)) * spec.dtype.itemsize
-    return np.frombuffer(generator.bytes(bytes_needed), spec.dtype).reshape(spec.shape).copy()
+    values = np.frombuffer(generator.bytes(bytes_needed), spec.dtype).reshape(spec.shape)
+    width = 8 * spec.dtype.itemsize
+    if width == _BYTE:
+        return values.copy()
+    fewer = generator.integers(-width, width, spec.shape).clip(0).astype(spec.dtype)
+    return np.right_shift(values, fewer)
 
 
 def random_arrays(specs: Sequence[ArraySpec], seed: int, draw: Draw = Draw.FULL) -> list[Array]:
@@ -92,11 +99,14 @@ def _divisible(array: Array) -> Array:
 
 
 def share_that_tells(result: Array) -> float:
-    """The share of a result's elements that are finite and not all the same: what a wrong program would change."""
+    """The share of a result's elements that are finite and not one of its two most frequent values.
+
+    Those of a result that saturates are its ends; what is wrong hides behind them.
+    """
     if not result.size:
         return 1.0
     finite = np.isfinite(result.astype(np.float64))
     if result.size < _FEW:
         return float(np.mean(finite))
     _, counts = np.unique(result[finite], return_counts=True)
-    return float((np.count_nonzero(finite) - np.max(counts, initial=0)) / result.size)
+    return float((np.count_nonzero(finite) - np.sort(counts)[-2:].sum()) / result.size)

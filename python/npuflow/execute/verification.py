@@ -24,7 +24,7 @@ from npuflow.execute.oracle import run_iree, runs_wide
 from npuflow.execute.widen import NoWiderFormError, widened
 
 # With fewer elements that can be checked, or that tell something, a program is tried with other data.
-_CHECKED, _TELLING = 0.99, 0.2
+_CHECKED, _TELLING = 0.99, 0.02
 # IREE approximates functions in the program's own types: so many of their roundings, beside as many bounds.
 _JUDGES_ROUNDINGS = 32.0
 
