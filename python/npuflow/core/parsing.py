@@ -29,7 +29,15 @@ def parse_file(path: str, context: ir.Context, sink: DiagnosticSink | None = Non
     """Parses and verifies a file; locations carry its path."""
     if not Path(path).exists():
         raise InputError(with_hint(f"cannot open input file '{path}': no such file", "check the path"))
+    check_has_end(path)
     return _parse(lambda: ir.Module.parseFile(path), context, sink or DiagnosticSink())
+
+
+def check_has_end(path: str) -> None:
+    """Raises InputError for what is read without an end, as /dev/zero, under whatever name."""
+    if Path(path).is_char_device():
+        text = f"cannot open input file '{path}': it is a device"
+        raise InputError(with_hint(text, "give the path of an .mlir file, or - for stdin"))
 
 
 def _parse(read: Callable[[], ir.Module], context: ir.Context, sink: DiagnosticSink) -> ir.Module:

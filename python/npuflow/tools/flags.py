@@ -16,6 +16,9 @@ from typing import Any, TypeVar
 
 from npuflow.errors import UsageError, unknown_name, with_hint
 
+# More than any count that makes sense, and less than Python refuses to convert.
+_MOST_DIGITS = 18
+
 FlagValue = bool | int | str | tuple[str, ...] | None
 Owner = TypeVar("Owner")
 
@@ -62,9 +65,10 @@ class Flag:
         )
 
     def _read_count(self, text: str) -> int:
-        if text.isdecimal():
+        if text.isdecimal() and len(text) <= _MOST_DIGITS:
             return int(text)
-        raise UsageError(with_hint(f"flag '--{self.name}' cannot be '{text}'", "give a number, 0 or larger"))
+        shown = text if len(text) <= _MOST_DIGITS else f"{text[:_MOST_DIGITS]}..."
+        raise UsageError(with_hint(f"flag '--{self.name}' cannot be '{shown}'", "give a number, 0 or larger"))
 
 
 @dataclass(frozen=True)

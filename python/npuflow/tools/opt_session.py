@@ -8,6 +8,7 @@ from pathlib import Path
 
 from npuflow.core.expansion import Expansion, Schedule, expand
 from npuflow.core.output import write_atomically
+from npuflow.core.parsing import check_has_end
 from npuflow.core.pipeline_text import Nest, parse_pipeline
 from npuflow.core.reproducer import Reproducer, read_reproducer
 from npuflow.core.sources import SPLIT_MARKER, Source
@@ -49,6 +50,7 @@ def _process(flags: OptFlags, requested: Nest, source: Source) -> ExitCode:
 def _read(path: str) -> Source:
     if path == "-":
         return Source(STDIN, sys.stdin.buffer.read())
+    check_has_end(path)
     try:
         return Source(path, Path(path).read_bytes(), is_file=True)
     except OSError as error:
