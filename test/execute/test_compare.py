@@ -76,10 +76,11 @@ def test_a_small_element_among_large_ones_may_be_off_by_what_is_small_beside_tho
     assert not compare(np.array([10.0, -10.0, 0.6]), np.array([10.0, -10.0, 0.0]), bound).ok
 
 
-def test_the_element_that_is_nearest_to_its_bound_is_shown() -> None:
+def test_the_largest_error_is_shown_and_the_largest_share_of_a_bound_known() -> None:
     bound = Bound(BoundKind.DERIVED, np.array([0.5, 0.001]))
     result = compare(np.array([10.1, 1.0005]), np.array([10.0, 1.0]), bound)
-    assert (round(result.max_error, 6), result.allowed) == (0.0005, 0.001)
+    assert (round(result.max_error, 6), result.allowed) == (0.1, 0.5)
+    assert round(result.share, 6) == 0.5
 
 
 def test_floats_are_compared_with_64_bit_ones() -> None:

@@ -28,9 +28,10 @@ class Mismatch:
 
 @dataclass(frozen=True)
 class Comparison:
-    """How two arrays compare; `max_error` and `allowed` are those of the element that is nearest to its bound.
+    """How two arrays compare; `allowed` is the bound at the element of the largest error.
 
-    `unchecked` counts elements of which the bound says nothing: it reaches the results' size.
+    `share` is the most that any error takes of its bound; `unchecked` counts elements of which the bound says nothing,
+    as it reaches the results' size, and which are left out of all else.
     """
 
     kind: BoundKind
@@ -40,15 +41,11 @@ class Comparison:
     size: int
     first: Mismatch | None = None
     unchecked: int = 0
+    share: float = 0.0
 
     @property
     def ok(self) -> bool:
         return self.wrong == 0
-
-    @property
-    def share(self) -> float:
-        """How much of what is allowed the error takes."""
-        return self.max_error / self.allowed if self.allowed else self.max_error
 
     @property
     def is_blind(self) -> bool:
@@ -77,10 +74,16 @@ def compare(got: Array, expected: Array, bound: Bound) -> Comparison:
     error = _errors(got, expected)
     wrong = checkable & ~(error <= allowed)
     first = _first_mismatch(got, expected, allowed, wrong)
-    worst = _worst(error, allowed, checkable)
-    unchecked = int(got.size - np.count_nonzero(checkable))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = np.where(allowed > 0, error / allowed, np.where(error > 0, np.inf, 0.0))
     return Comparison(
-        bound.kind, float(error[worst]), float(allowed[worst]), int(np.count_nonzero(wrong)), got.size, first, unchecked
+        bound.kind,
+        *_largest(error, allowed, checkable),
+        int(np.count_nonzero(wrong)),
+        got.size,
+        first,
+        int(got.size - np.count_nonzero(checkable)),
+        float(np.max(np.nan_to_num(share[checkable], nan=np.inf, posinf=np.inf), initial=0.0)),
     )
 
 
@@ -90,15 +93,16 @@ def worst_of(comparisons: Sequence[Comparison]) -> Comparison | None:
     return ranked[0] if ranked else None
 
 
-def _worst(
+def _largest(
     error: npt.NDArray[np.float64], allowed: npt.NDArray[np.float64], checkable: npt.NDArray[np.bool_]
-) -> tuple[np.intp, ...]:
-    """The checked element that is nearest to its bound, or furthest beyond; of exact ones the furthest off."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        share = np.where(allowed > 0, error / allowed, np.where(error > 0, np.inf, 0.0))
-    share = np.where(checkable, np.where(np.isnan(share), np.inf, share), -1.0)
-    size = np.nan_to_num(error, nan=np.inf) + np.where(checkable, allowed, 0.0)  # which decides between equal shares
-    return np.unravel_index(int(np.argmax(np.where(share == np.max(share), size, -1.0))), error.shape)
+) -> tuple[float, float]:
+    """The largest error of what is checked, and its bound; without any error, the largest bound."""
+    if not checkable.any():
+        return 0.0, 0.0
+    found, bounds = error[checkable], allowed[checkable]
+    numbers = np.nan_to_num(found, nan=np.inf, posinf=np.inf)
+    worst = int(np.argmax(numbers if numbers.max() > 0 else bounds))
+    return float(found[worst]), float(bounds[worst])
 
 
 def _errors(got: Array, expected: Array) -> npt.NDArray[np.float64]:

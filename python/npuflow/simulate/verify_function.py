@@ -22,8 +22,9 @@ from npuflow.simulate.walk import sends
 class Verified:
     """How a function's results compare; `message` says what is wrong or why nothing was compared.
 
-    Errors are those of the element nearest to its bound, `wide` ones with all floats in 64 bits. Results may be right
-    by luck where the schedule has hazards: `is_close` is about the numbers alone.
+    Errors are the largest of a result, with the bound there, `wide` ones with all floats in 64 bits; `share` is the most
+    that any error takes of its bound. Results may be right by luck where the schedule has hazards: `is_close` is about
+    the numbers alone.
     """
 
     status: Status
@@ -36,6 +37,7 @@ class Verified:
     wide_max_error: float | None = None
     wide_allowed_error: float | None = None
     unchecked_elements: int = 0
+    share: float = 0.0
     why_not_iree: str = ""
 
     @staticmethod
@@ -87,6 +89,7 @@ def _judged(
         is_close,
         *_shown(outcome.wide),
         sum(comparison.unchecked for comparison in outcome.narrow),
+        max((comparison.share for comparison in (*outcome.narrow, *outcome.wide)), default=0.0),
         reference.why_not_iree,
     )
 
