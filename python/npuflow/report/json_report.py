@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import asdict
 
@@ -112,11 +113,16 @@ def _verified(verified: Verified) -> Json:
         "status": verified.status.value,
         "against": str(Judge.JIT) if verified.against == Judge.JIT.value else verified.against or None,
         "why_not_iree": verified.why_not_iree or None,
-        "max_error": verified.max_error,
-        "allowed_error": verified.allowed_error,
-        "wide_max_error": verified.wide_max_error,
-        "wide_allowed_error": verified.wide_allowed_error,
+        "max_error": json_number(verified.max_error),
+        "allowed_error": json_number(verified.allowed_error),
+        "wide_max_error": json_number(verified.wide_max_error),
+        "wide_allowed_error": json_number(verified.wide_allowed_error),
         "unchecked_elements": verified.unchecked_elements,
         "message": verified.message,
         "hazards": list(verified.hazards),
     }
+
+
+def json_number(value: float | None) -> float | str | None:
+    """JSON has no word for NaN and infinity."""
+    return value if value is None or math.isfinite(value) else str(value)

@@ -22,9 +22,9 @@ from npuflow.simulate.walk import sends
 class Verified:
     """How a function's results compare; `message` says what is wrong or why nothing was compared.
 
-    Errors are the largest of a result, with the bound there, `wide` ones with all floats in 64 bits; `share` is the most
-    that any error takes of its bound. Results may be right by luck where the schedule has hazards: `is_close` is about
-    the numbers alone.
+    Errors are the largest of a result, with the bound there, `wide` ones with all floats in 64 bits; `share` is the
+    most that any error takes of its bound. Results may be right by luck where the schedule has hazards: `is_close` is
+    about the numbers alone.
     """
 
     status: Status

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
 import textwrap
 from collections.abc import Sequence
@@ -187,6 +186,8 @@ def _write_json(path: str, name: str, pipeline: str, flags: VerifyFlags, verdict
 
 
 def _json_checks(made: PassCheck) -> list[dict[str, object]]:
+    from npuflow.report.json_report import json_number
+
     return [
         {
             "position": made.position,
@@ -194,16 +195,12 @@ def _json_checks(made: PassCheck) -> list[dict[str, object]]:
             "function": check.function,
             "status": check.status.value,
             "message": str(check),
-            "max_error": _number(check.outcome.worst.max_error) if check.outcome.worst else None,
-            "allowed_error": _number(check.outcome.worst.allowed) if check.outcome.worst else None,
+            "max_error": json_number(check.outcome.worst.max_error) if check.outcome.worst else None,
+            "allowed_error": json_number(check.outcome.worst.allowed) if check.outcome.worst else None,
             "bound": check.outcome.worst.kind.value if check.outcome.worst else None,
             "wrong_elements": sum(c.wrong for c in check.comparisons),
+            "unchecked_elements": sum(c.unchecked for c in check.outcome.narrow),
             "seconds": round(check.seconds, 6),
         }
         for check in made.checks
     ]
-
-
-def _number(value: float) -> float | str:
-    """JSON has no word for NaN and infinity."""
-    return value if math.isfinite(value) else str(value)
