@@ -4,7 +4,7 @@
 // WRONG: verify-results-invalid.mlir:[[#]]:1: error: @f computes something else than the input: {{[0-9]+}} of 15 elements are wrong, the first: [0, 0] is {{.*}}, expected
 
 // RUN: not npuflow-opt %s --load=%S/Inputs/wrong_passes.py --pass-pipeline='gpu-add-barrier,npuflow-verify' -o %t 2>&1 | filecheck %s --check-prefix=SKIPPED
-// SKIPPED: error: @f cannot be verified: @f cannot be executed on the CPU; gpu.barrier cannot be lowered for the CPU
+// SKIPPED: error: @f cannot be verified: @f cannot be executed on the CPU; gpu.barrier is not allowed in a program
 
 // RUN: not npuflow-opt %s --pass-pipeline='func.func(npuflow-verify)' -o %t 2>&1 | filecheck %s --check-prefix=NESTED
 // NESTED: error: npuflow-verify runs on modules, not on func.func; hint: put it outside of nested pipelines

@@ -2,7 +2,7 @@
 
 // RUN: npuflow-opt %s --pass-pipeline='npuflow-stream-k,npuflow-verify' --remarks=npuflow-verify 2>&1 | filecheck %s --check-prefixes=REMARK,IR
 // REMARK-DAG: verify-results.mlir:[[#]]:1: remark: [npuflow-verify] @integers computes what the input computes: bit-exact
-// REMARK-DAG: remark: [npuflow-verify] @reals computes what the input computes: max error {{.*}} allowed (derived)
+// REMARK-DAG: remark: [npuflow-verify] @reals computes what the input computes: max error {{.*}} allowed (derived); in 64 bits {{.*}} of
 
 // It changes nothing.
 // IR: func.func @integers(%{{.*}}: memref<5x7xi8>
@@ -14,7 +14,7 @@
 // One function of several, other data, and the JIT as the judge.
 // RUN: npuflow-opt %s --npuflow-verify='function=reals seed=3 oracle=jit' --remarks -o %t 2>&1 | filecheck %s --check-prefix=ONE
 // ONE-NOT: @integers
-// ONE: @reals computes what the input computes: max error 0 of
+// ONE: @reals computes what the input computes: max error {{.*}} in 64 bits 0 of
 
 // What IREE cannot run is compared with its own execution before.
 // RUN: echo "func.func @m(%%m: memref<4xi32>) { return }" | npuflow-opt - --npuflow-verify --remarks -o %t 2>&1 | filecheck %s --check-prefix=MEMREF
