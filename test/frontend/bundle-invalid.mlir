@@ -198,3 +198,16 @@ func.func @scattered(%x: tensor<16x4xf32>) -> tensor<16xf32> {
   } -> tensor<16xf32>
   return %r : tensor<16xf32>
 }
+
+// -----
+
+func.func @nothing_is_reduced(%x: tensor<16x4xf32>) -> tensor<16x4xf32> {
+  %e = tensor.empty() : tensor<16x4xf32>
+  // expected-error @below {{linalg.generic has a result that follows reduction loop 1; hint: make the loop parallel}}
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<16x4xf32>) outs(%e : tensor<16x4xf32>) {
+  ^bb0(%v: f32, %o: f32):
+    linalg.yield %v : f32
+  } -> tensor<16x4xf32>
+  return %r : tensor<16x4xf32>
+}

@@ -33,3 +33,16 @@ func.func @argument(%z: i32, %a: tensor<4x4xi8>, %c: tensor<4x4xi32>) -> tensor<
   %r = linalg.quantized_matmul ins(%a, %a, %z, %z : tensor<4x4xi8>, tensor<4x4xi8>, i32, i32) outs(%c : tensor<4x4xi32>) -> tensor<4x4xi32>
   return %r : tensor<4x4xi32>
 }
+
+// What is returned and filled by a constant is one, reshaped or not; a fill that something adds to stays.
+// CHECK-LABEL: func.func @filled
+// CHECK-DAG:     %[[R:.*]] = arith.constant dense<7> : tensor<4x4xi32>
+// CHECK-DAG:     %[[F:.*]] = arith.constant dense<7> : tensor<16xi32>
+// CHECK:         return %[[F]], %[[R]]
+func.func @filled() -> (tensor<16xi32>, tensor<4x4xi32>) {
+  %seven = arith.constant 7 : i32
+  %e = tensor.empty() : tensor<16xi32>
+  %f = linalg.fill ins(%seven : i32) outs(%e : tensor<16xi32>) -> tensor<16xi32>
+  %x = tensor.expand_shape %f [[0, 1]] output_shape [4, 4] : tensor<16xi32> into tensor<4x4xi32>
+  return %f, %x : tensor<16xi32>, tensor<4x4xi32>
+}

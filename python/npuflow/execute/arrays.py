@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from npuflow.bindings import ir
 from npuflow.core.passes import fail
-from npuflow.frontend.allowed_ops import ELEMENT_TYPES
+from npuflow.frontend.allowed_ops import ELEMENT_TYPES, type_problem
 
 Array = npt.NDArray[np.generic]
 
@@ -119,6 +119,8 @@ def _spec(kind: ir.Type, function: ir.Operation, what: str) -> ArraySpec:
     if str(element) not in ELEMENT_TYPES:
         known = f"arrays and scalars of {', '.join(ELEMENT_TYPES)} can be executed"
         raise fail(function, f"{what} of type {kind} is not supported", known)
+    if (problem := type_problem(kind)) is not None:
+        raise fail(function, f"{what} {problem[0]}", problem[1])
     return ArraySpec(str(element), shape, is_scalar=element == kind)
 
 

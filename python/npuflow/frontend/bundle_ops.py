@@ -29,13 +29,12 @@ def op_problem(op: ir.Operation) -> Problem | None:
     if 0 in extents:
         return f"{op.name} has a loop whose size no operand gives", "index one operand by that loop alone"
     for loop, size in enumerate(extents):
-        if (
-            size > 1
-            and not is_reduction(op, loop)
-            and any(loop not in _loops(dims) for dims in maps[input_count(op) :])
-        ):
+        follows = [loop in _loops(dims) for dims in maps[input_count(op) :]]
+        if size > 1 and not is_reduction(op, loop) and not all(follows):
             what = f"{op.name} writes each element {size} times, as its result doesn't follow parallel loop {loop}"
             return what, "make the loop a reduction, whose body says what becomes of the element there was"
+        if is_reduction(op, loop) and any(follows):
+            return f"{op.name} has a result that follows reduction loop {loop}", "make the loop parallel"
     return None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from math import prod
+from math import gcd, prod
 
 from npuflow.bindings import ir, linalg
 from npuflow.core.build import dynamic_marker, shape_of
@@ -31,6 +31,11 @@ class Linear:
         """How many different values it takes while every loop goes through its size."""
         if len(self.terms) < 2:
             return prod(sizes[loop] for loop, _ in self.terms)
+        if len(self.terms) == 2:
+            (first, a), (second, b) = self.terms
+            n, m, common = sizes[first], sizes[second], gcd(a, b)
+            # a i + b j is the same for i + b and j - a, each divided by what the two have in common.
+            return n * m - max(0, n - abs(b) // common) * max(0, m - abs(a) // common)
         values = {0}
         for loop, coefficient in self.terms:
             values = {value + coefficient * step for value in values for step in range(sizes[loop])}

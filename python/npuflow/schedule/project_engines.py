@@ -16,6 +16,8 @@ from npuflow.schedule.project import kernel_name
 from npuflow.schedule.read_schedule import schedules_of
 from npuflow.target import Device
 
+_CONSTANT = ("linalg.fill", "linalg.yield")
+
 
 @register_pass
 @dataclass(frozen=True)
@@ -61,7 +63,7 @@ class ProjectEngines(Pass):
 
 def replace_by_schedule(function: ir.Operation, device: Device) -> ir.Operation:
     """A bufferized function's schedule, in its place; raises InputError, located, and leaves it if it has none."""
-    check_schedulable(function)
+    _check_bufferized(function)
     scheduled = build_schedule(function, device)
     kernels = {kernel_name(key): kernel for key, kernel in enumerate(scheduled.kernels)}
     module = emit_schedule(scheduled.schedule, kernels, function)
@@ -69,8 +71,8 @@ def replace_by_schedule(function: ir.Operation, device: Device) -> ir.Operation:
     return module
 
 
-def check_schedulable(function: ir.Operation) -> None:
-    """A schedule is made of one block of ops on memrefs."""
+def _check_bufferized(function: ir.Operation) -> None:
+    """A schedule is made of one block of ops on memrefs, on chip ones among them where anything is computed."""
     name, blocks = function.opview.name.value, list(function.regions[0].blocks)
     if len(blocks) > 1:
         what = f"@{name} has {len(blocks)} blocks of ops, which branches lead to"
@@ -84,3 +86,11 @@ def check_schedulable(function: ir.Operation) -> None:
         if not isinstance(argument.type, ir.MemRefType):
             what = f"argument {index} of @{name} is a scalar ({argument.type}), and schedules are made of memrefs"
             raise fail(function, what, "make it a memref of one element")
+    computes = any(op.name.startswith("linalg.") and op.name not in _CONSTANT for op in ops_of(function))
+    if computes and not any(op.name == "memref.alloc" and _is_on_chip(op) for op in ops_of(function)):
+        what = f"@{name} has no buffer in L1 or L2 where the pipeline ends"
+        raise fail(function, what, "use a pipeline that moves data into the array, as npuflow-stream-k")
+
+
+def _is_on_chip(allocation: ir.Operation) -> bool:
+    return ir.MemRefType(allocation.results[0].type).memory_space is not None

@@ -22,7 +22,7 @@ from npuflow.schedule.describe_kernels import describe_kernel
 from npuflow.schedule.emit import computes
 from npuflow.schedule.kernel_cycles import KernelShape, Reshape, kernel_cycles, reshape_of
 from npuflow.schedule.model import Schedule
-from npuflow.schedule.project_engines import check_schedulable, replace_by_schedule
+from npuflow.schedule.project_engines import replace_by_schedule
 from npuflow.schedule.read_schedule import kernel_functions_of, read_schedule
 from npuflow.simulate.constants import constant_contents
 from npuflow.simulate.flatten import flatten
@@ -35,7 +35,6 @@ from npuflow.target import Device
 _OTHER = "other"
 # Ops that say what an op of linalg does.
 _PARTS = ("linalg.yield", "linalg.index")
-_CONSTANT = ("linalg.fill", "linalg.yield")
 
 
 @dataclass(frozen=True)
@@ -141,24 +140,9 @@ def schedule_function(
     """The program of a bufferized function of `module`, which its schedule replaces there."""
     if not signature.outputs:
         raise fail(function, f"@{signature.name} returns nothing", "return what it computes")
-    check_schedulable(function)
-    _check_on_chip(function)
     with function.context:
         op = replace_by_schedule(function, device)
     return compile_schedule(module, op, device, signature, kernel_macs_per_cycle)
-
-
-def _check_on_chip(function: ir.Operation) -> None:
-    """What computes something must have reached memrefs on chip."""
-    if not any(op.name.startswith("linalg.") and op.name not in _CONSTANT for op in ops_of(function)):
-        return
-    if not any(op.name == "memref.alloc" and _is_on_chip(op) for op in ops_of(function)):
-        what = f"@{function.opview.name.value} has no buffer in L1 or L2 where the pipeline ends"
-        raise fail(function, what, "use a pipeline that moves data into the array, as npuflow-stream-k")
-
-
-def _is_on_chip(allocation: ir.Operation) -> bool:
-    return ir.MemRefType(allocation.results[0].type).memory_space is not None
 
 
 def _signature(schedule: Schedule, op: ir.Operation) -> Signature:

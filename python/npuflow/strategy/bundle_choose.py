@@ -185,5 +185,7 @@ def _shorter(shape: BundleShape, tiles: tuple[int, ...]) -> list[tuple[int, ...]
 
 def _previous_piece(shape: BundleShape, loop: int, piece: int) -> int:
     """The next smaller piece: a divisor that isn't much smaller than the piece, else half of it."""
-    half = max(1, piece // 2)
-    return next((d for d in range(piece - 1, half - 1, -1) if shape.sizes[loop] % d == 0), half)
+    size, half = shape.sizes[loop], max(1, piece // 2)
+    if size // half < half:  # fewer pieces to try than lengths of them
+        return next((size // n for n in range(-(-size // (piece - 1)), size // half + 1) if size % n == 0), half)
+    return next((d for d in range(piece - 1, half - 1, -1) if size % d == 0), half)
