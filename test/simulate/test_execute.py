@@ -1,5 +1,6 @@
 """Functional runs: bytes go where the access patterns say, and what no right schedule does is reported."""
 
+import ctypes
 import dataclasses
 
 import numpy as np
