@@ -64,6 +64,18 @@ def test_a_deadlock_in_a_round_is_found() -> None:
         simulate(few_rounds(greedy)[0])
 
 
+def test_an_engine_without_a_loop_waits_for_what_follows_the_rounds() -> None:
+    # As the control processor does that sets up one task of many rounds, and waits for its end.
+    semaphores = (Semaphore("task", 0, 1, Cause.TASK), Semaphore("room", 1, 1, Cause.TASK))
+    control: tuple[Step, ...] = (Acquire("room"), Release("task"), Acquire("room"))
+    worker: tuple[Step, ...] = (Acquire("task"), Loop(MANY, (Control(1),)), Release("room"))
+    program = Program((Engine("control", control), Engine("worker", worker)), semaphores=semaphores)
+    assert [simulate(run).operations > 0 for run in few_rounds(program)] == [True] * 3
+    stuck = Program((Engine("control", (Acquire("room"), *control)), Engine("worker", worker)), semaphores=semaphores)
+    with pytest.raises(DeadlockError):
+        simulate(few_rounds(stuck)[-1])
+
+
 def test_rounds_that_say_nothing_about_later_ones_are_not_shortened() -> None:
     assert few_rounds(pair((Loop(MANY, FILL),), (Loop(MANY // 2, (*DRAIN, *DRAIN)),))) == ()  # other trip counts
     assert (

@@ -178,7 +178,7 @@ def few_rounds(program: Program) -> tuple[Program, ...]:
     Empty where that says nothing about all rounds: the engines' outermost loops differ in their trips, a round gives
     back other counts than it takes, or what it moves depends on which round it is.
     """
-    rounds = [_Rounds.of(engine) for engine in program.engines]
+    rounds = _told_apart(program)
     looping = [one for one in rounds if one.count is not None]
     counts = {one.count for one in looping}
     if any(one.is_mixed for one in rounds) or len(counts) != 1 or not counts.isdisjoint({0, 1, 2}):
@@ -193,6 +193,26 @@ def few_rounds(program: Program) -> tuple[Program, ...]:
         return ()
     wanted = ((1, False), (2, False), (2, True))
     return tuple(replace(program, engines=_shortened(program, rounds, *how)) for how in wanted)
+
+
+def _told_apart(program: Program) -> list[_Rounds]:
+    """Engines' programs around their rounds, those without a loop in two: what comes before the rounds, and after them.
+
+    One that sets up a single task, for instance, waits at its end for what others release after all their rounds.
+    """
+    initial = {semaphore.name: semaphore.initial for semaphore in program.semaphores}
+    rounds = [_Rounds.of(engine) for engine in program.engines]
+    while True:
+        late = {name for one in rounds for name in _released(one.after)}
+        late -= {name for one in rounds for name in _released((*one.before, *one.body))}
+        found = [one.cut_where({name: initial[name] for name in late}) for one in rounds]
+        if found == rounds:
+            return found
+        rounds = found
+
+
+def _released(steps: tuple[Step, ...]) -> Iterator[str]:
+    return (step.semaphore for step, times in counted(steps) if isinstance(step, Release) and times)
 
 
 def _depends_on_round(access: Access) -> bool:
@@ -225,10 +245,21 @@ class _Rounds:
         assert isinstance(loop, Loop)
         return _Rounds(engine.body[:at], loop.count, loop.body, engine.body[at + 1 :], len(places) > 1)
 
+    def cut_where(self, late: dict[str, int]) -> _Rounds:
+        """Without a loop: from where it needs more of a semaphore than there is until the rounds are over."""
+        if self.count is not None:
+            return self
+        left = dict(late)
+        for at, step in enumerate(self.before):
+            if isinstance(step, Acquire) and step.semaphore in left:
+                left[step.semaphore] -= step.count
+                if left[step.semaphore] < 0:
+                    return replace(self, before=self.before[:at], after=(*self.before[at:], *self.after))
+        return self
+
     def shortened(self, count: int, *, with_rest: bool) -> tuple[Step, ...]:
-        if self.count is None:
-            return self.before
-        return (*self.before, Loop(count, self.body), *(self.after if with_rest else ()))
+        rounds = () if self.count is None else (Loop(count, self.body),)
+        return (*self.before, *rounds, *(self.after if with_rest else ()))
 
 
 def step_count(program: Program) -> int:
