@@ -16,7 +16,7 @@ from npuflow.execute.operator_steps import Step, is_possible
 from npuflow.execute.operator_windows import CONVOLUTIONS, Convolution, Layout, Windows
 from npuflow.execute.operators import OperatorProgram
 from npuflow.execute.programs import TYPES, Types
-from npuflow.execute.verification import Judge, make_references
+from npuflow.execute.references import Judge, make_references
 
 
 def results_of(program: OperatorProgram) -> Array:

@@ -11,7 +11,7 @@ from npuflow.core.expansion import expand
 from npuflow.core.pipeline_text import parse_pipeline
 from npuflow.execute.limits import DEFAULT_LIMITS, Limits
 from npuflow.execute.programs import MatmulProgram, Types
-from npuflow.execute.verification import Judge
+from npuflow.execute.references import Judge
 from npuflow.execute.verify_pipeline import PassCheck, Request, Verdict, verify_pipeline
 
 INPUTS = Path(__file__).parent / "Inputs"

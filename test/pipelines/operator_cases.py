@@ -18,7 +18,7 @@ from npuflow.execute.operator_steps import NARROWING, Step, is_possible
 from npuflow.execute.operator_windows import CONVOLUTIONS, POOLINGS, Convolution, Layout, Pool, Pooling, Windows
 from npuflow.execute.operators import OperatorProgram
 from npuflow.execute.programs import TYPES, Types
-from npuflow.execute.verification import Judge, Reference, make_references
+from npuflow.execute.references import Judge, Reference, make_references
 from npuflow.simulate.verify_function import Verified, verify_function
 
 PIPELINES = ("npuflow-stream-k", "npuflow-pad-pack", "npuflow-pack-peel")

@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 
-from npuflow.execute.verification import Reference
+from npuflow.execute.references import Reference
 
 # What may be refused: what doesn't fit a memory, with the numbers that say so.
 CAPACITY = re.compile(r"needs (?:at least )?(\d+) bytes.* has (\d+)")

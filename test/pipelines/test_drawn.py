@@ -15,7 +15,8 @@ from npuflow.bindings import ir
 from npuflow.execute.compare import compare
 from npuflow.execute.numpy_reference import numpy_reference
 from npuflow.execute.programs import TYPES, MatmulProgram, Tail, Transposed
-from npuflow.execute.verification import Judge, Status, check, make_references
+from npuflow.execute.references import Judge, make_references
+from npuflow.execute.verification import Status, check
 from npuflow.target import load_device
 
 PIPELINES = ("npuflow-stream-k", "npuflow-pad-pack", "npuflow-pack-peel")

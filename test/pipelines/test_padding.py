@@ -12,7 +12,8 @@ from npuflow.execute.operator_samples import sized
 from npuflow.execute.operator_windows import Convolution, Pooling, Windows, layout_named
 from npuflow.execute.operators import OperatorProgram
 from npuflow.execute.programs import Types
-from npuflow.execute.verification import Judge, Status, make_references
+from npuflow.execute.references import Judge, make_references
+from npuflow.execute.verification import Status
 from npuflow.schedule.model import Each, Repeat, Send, Stage, Step
 from npuflow.simulate.verify_function import verify_function
 

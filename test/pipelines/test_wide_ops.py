@@ -11,7 +11,8 @@ from profiles import drawn
 
 import npuflow
 from npuflow.execute.operator_text import Access, Loops, Value, Writer, loop_names
-from npuflow.execute.verification import Judge, Status, make_references
+from npuflow.execute.references import Judge, make_references
+from npuflow.execute.verification import Status
 from npuflow.simulate.verify_function import Verified, verify_function
 
 # IREE binds at most so many tensors.

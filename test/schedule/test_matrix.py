@@ -14,7 +14,8 @@ import npuflow
 from npuflow.core.passes import ops_of
 from npuflow.execute.numpy_reference import numpy_reference
 from npuflow.execute.programs import TYPES, MatmulProgram, Tail, Transposed, Types
-from npuflow.execute.verification import Judge, Reference, Status, make_references
+from npuflow.execute.references import Judge, Reference, make_references
+from npuflow.execute.verification import Status
 from npuflow.simulate.compiled import schedule_function
 from npuflow.simulate.verify_function import verify_function
 from npuflow.target import load_device

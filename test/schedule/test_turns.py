@@ -18,7 +18,8 @@ from npuflow.execute.operator_samples import sized
 from npuflow.execute.operator_windows import Convolution, Windows, layout_named
 from npuflow.execute.operators import OperatorProgram
 from npuflow.execute.programs import Types
-from npuflow.execute.verification import Judge, Status, make_references
+from npuflow.execute.references import Judge, make_references
+from npuflow.execute.verification import Status
 from npuflow.schedule.affine import Affine
 from npuflow.schedule.model import Configure, Schedule
 from npuflow.schedule.nest import BufferInfo, Dimension, End, Factor, Transfer

@@ -16,7 +16,8 @@ import npuflow
 from npuflow.compiler import Function
 from npuflow.execute.iree_compile import compile_text
 from npuflow.execute.lowering import NotExecutableError
-from npuflow.execute.verification import Judge, Status, make_references
+from npuflow.execute.references import Judge, make_references
+from npuflow.execute.verification import Status
 from npuflow.report.json_report import json_of
 from npuflow.report.text import text_of
 from npuflow.simulate.program import Cause
@@ -183,7 +184,7 @@ def test_what_iree_cannot_run_is_compared_with_its_own_execution(monkeypatch: py
     def fails(*_: object) -> None:
         raise NotExecutableError("IREE cannot run @matmul: it has no time\nsecond line")
 
-    monkeypatch.setattr("npuflow.execute.verification.run_iree", fails)
+    monkeypatch.setattr("npuflow.execute.references.run_iree", fails)
     report = npuflow.compile(SMALL, device="toy").run()
     assert report.functions[0].verified.status is Status.OK
     text = "against the input's own execution (IREE cannot run @matmul: it has no time)"
@@ -218,7 +219,7 @@ def test_limits_of_a_run(
 ) -> None:
     file = tmp_path / "small.mlir"
     file.write_text(SMALL)
-    monkeypatch.setattr("npuflow.simulate.checks.make_references", None)  # refused before the work
+    monkeypatch.setattr("npuflow.simulate.checks.make_reference", None)  # refused before the work
     assert main(["run", str(file), "--device=toy", "--verify", flag]) == code
     assert message in capsys.readouterr().err
 

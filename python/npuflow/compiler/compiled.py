@@ -9,8 +9,8 @@ from npuflow.bindings import ir
 from npuflow.errors import UsageError, unknown_name, with_hint
 from npuflow.execute.arrays import Array
 from npuflow.execute.limits import Limits, limited, limits_in_force
+from npuflow.execute.references import Judge
 from npuflow.execute.sandbox import beside
-from npuflow.execute.verification import Judge
 from npuflow.report.bounds import OpSizes
 from npuflow.report.losses import executed_macs
 from npuflow.report.measure import report_function

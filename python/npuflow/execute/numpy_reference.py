@@ -16,7 +16,7 @@ from npuflow.execute.arrays import FLOAT_FORMATS, Array, is_float
 from npuflow.execute.bounds import EXACT, WIDE_ROUNDOFF, Bound, BoundKind
 from npuflow.execute.data import random_arrays
 from npuflow.execute.programs import SCALE_FLOAT, SCALE_INTEGER, SHIFT, MatmulProgram, Tail
-from npuflow.execute.verification import Judge, Reference
+from npuflow.execute.references import Judge, Reference
 
 Number = TypeVar("Number", np.int64, np.float64)
 

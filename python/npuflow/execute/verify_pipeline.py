@@ -11,7 +11,8 @@ from npuflow.core.expansion import leaves_of
 from npuflow.core.pipeline_text import Nest
 from npuflow.core.runner import Instrumentation, PassRun, Runner
 from npuflow.execute.limits import DEFAULT_LIMITS, Limits, limited
-from npuflow.execute.verification import Check, Judge, Reference, Status, check, make_references
+from npuflow.execute.references import Judge, Reference, make_references
+from npuflow.execute.verification import Check, Status, check
 
 INPUT = "input"
 

@@ -58,7 +58,8 @@ class VerifyResults(Pass):
 
     def _compare(self, op: ir.Operation, expected: ir.Operation, against: str, context: PassContext) -> None:
         from npuflow.execute.arrays import functions_of
-        from npuflow.execute.verification import Judge, Status, check, make_references
+        from npuflow.execute.references import Judge, make_references
+        from npuflow.execute.verification import Status, check
 
         function, judge = self.function.removeprefix("@"), Judge(self.oracle.value)
         for reference in make_references(expected, function, self.seed, judge):

@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import asdict
 
-from npuflow.execute.verification import Judge
+from npuflow.execute.references import Judge
 from npuflow.report.model import EngineClass, FunctionReport, LevelTraffic, Report, SequenceReport
 from npuflow.simulate.verify_function import Verified
 

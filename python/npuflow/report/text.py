@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from npuflow.execute.limits import byte_text
-from npuflow.execute.verification import Judge, Status
+from npuflow.execute.references import Judge
+from npuflow.execute.verification import Status
 from npuflow.report.model import (
     EngineClass,
     FunctionReport,

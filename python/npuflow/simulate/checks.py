@@ -16,7 +16,7 @@ from npuflow.execute.arrays import ArraySpec, Signature, functions_of, signature
 from npuflow.execute.data import arrays_for
 from npuflow.execute.limits import limits_in_force
 from npuflow.execute.lowering import NotExecutableError
-from npuflow.execute.verification import Judge, Reference, judged, make_reference
+from npuflow.execute.references import Judge, Reference, judged, make_reference
 from npuflow.simulate.compiled import CompiledFunction, execute_function
 from npuflow.simulate.execute_wide import wide_program
 from npuflow.simulate.handover import moved_bytes

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from npuflow.execute.arrays import Array
-from npuflow.execute.bounds import wide_inputs
 from npuflow.execute.compare import Comparison, worst_of
-from npuflow.execute.verification import Outcome, Reference, Status, compare_all
+from npuflow.execute.references import Reference
+from npuflow.execute.verification import Outcome, Status, outcome_of
 from npuflow.execute.widen import NoWiderFormError
 from npuflow.simulate.compiled import CompiledFunction, Execution, execute_function
 from npuflow.simulate.execute_wide import execute_wide
@@ -50,35 +51,31 @@ def verify_function(function: CompiledFunction | CompiledSequence, reference: Re
 
     Hazards of parts say whose they are.
     """
-    if isinstance(function, CompiledFunction):
-        execution = execute_function(function, reference.inputs)
-        outputs, hazards = execution.outputs, _hazards(execution)
-    else:
-        in_parts = execute_sequence(function, reference.inputs)
-        outputs = in_parts.outputs
-        hazards = tuple(f"@{name}: {hazard}" for name, one in in_parts.executions for hazard in _hazards(one))
-    return _judged(outputs, _wide_outputs(function, reference), hazards, reference)
+    hazards: dict[str, None] = {}
 
+    def run(inputs: Sequence[Array]) -> Sequence[Array]:
+        if isinstance(function, CompiledFunction):
+            execution = execute_function(function, inputs)
+            hazards.update(dict.fromkeys(_hazards(execution)))
+            return execution.outputs
+        in_parts = execute_sequence(function, inputs)
+        for name, one in in_parts.executions:
+            hazards.update(dict.fromkeys(f"@{name}: {hazard}" for hazard in _hazards(one)))
+        return in_parts.outputs
 
-def _wide_outputs(function: CompiledFunction | CompiledSequence, reference: Reference) -> tuple[Array, ...] | None:
-    """Results in 64 bits, if that is a run of its own and there is one."""
-    if not reference.has_floats:
-        return None
     try:
-        return execute_wide(function, wide_inputs(reference.inputs))
+        wide = partial(execute_wide, function) if reference.has_floats else None
+        outcome = outcome_of(reference, run, wide)
     except NoWiderFormError:
-        return None
+        outcome = outcome_of(reference, run, None)
+    return _judged(outcome, tuple(hazards), reference)
 
 
 def _hazards(execution: Execution) -> tuple[str, ...]:
     return tuple(str(hazard) for hazard in faults(execution.results))
 
 
-def _judged(
-    outputs: Sequence[Array], wide: Sequence[Array] | None, hazards: tuple[str, ...], reference: Reference
-) -> Verified:
-    narrow = compare_all(outputs, reference, reference.bounds)
-    outcome = Outcome(narrow, compare_all(wide, reference, reference.wide_bounds) if wide is not None else ())
+def _judged(outcome: Outcome, hazards: tuple[str, ...], reference: Reference) -> Verified:
     is_close = outcome.status is not Status.WRONG
     return Verified(
         outcome.status if is_close and not hazards else Status.WRONG,

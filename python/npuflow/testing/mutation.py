@@ -29,7 +29,8 @@ from npuflow.execute.bounds import observed_arrays, wide_inputs
 from npuflow.execute.clone import spell_out
 from npuflow.execute.data import Draw, arrays_for
 from npuflow.execute.jit import compile_function
-from npuflow.execute.verification import Reference, Status, check, make_reference
+from npuflow.execute.references import Reference, make_reference
+from npuflow.execute.verification import Status, check
 from npuflow.execute.widen import widened
 from npuflow.simulate.compiled import CompiledFunction, execute_function
 from npuflow.simulate.execute_wide import execute_wide

@@ -50,7 +50,7 @@ def run(arguments: Sequence[str]) -> ExitCode:
 
 
 def _run(path: str, source: bytes | Path, flags: RunFlags) -> ExitCode:
-    from npuflow.execute.verification import Judge
+    from npuflow.execute.references import Judge
     from npuflow.report.text import text_of
 
     with Progress() as progress:

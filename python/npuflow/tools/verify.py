@@ -110,7 +110,7 @@ def _request(flags: VerifyFlags) -> Request:
     from npuflow.core.expansion import Expansion, expand
     from npuflow.core.pipeline_text import parse_pipeline
     from npuflow.core.registry import load_entry_points, load_plugin
-    from npuflow.execute.verification import Judge
+    from npuflow.execute.references import Judge
     from npuflow.execute.verify_pipeline import Request
 
     load_entry_points()
