@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from npuflow.execute.arrays import FLOAT_FORMATS, ArraySpec, dtype_of, is_float
-from npuflow.execute.data import random_array, random_arrays
+from npuflow.execute.data import Draw, random_array, random_arrays, share_that_tells
 from npuflow.frontend.allowed_ops import ELEMENT_TYPES
 
 BIG = (64, 64)
@@ -44,7 +44,9 @@ def test_floats_are_within_one(element: str) -> None:
 
 
 def test_scalars_and_empty_arrays_have_their_shapes() -> None:
-    assert random_array(ArraySpec("i32", ()), 0).shape == ()
+    for draw in Draw:
+        assert isinstance(random_array(ArraySpec("i32", ()), 0, draw=draw), np.ndarray)
+        assert random_array(ArraySpec("i32", ()), 0, draw=draw).shape == ()
     assert random_array(ArraySpec("f32", (0, 3)), 0).shape == (0, 3)
 
 
@@ -56,3 +58,11 @@ def test_float_formats_are_those_of_numpy(element: str) -> None:
     assert is_float(element)
     assert FLOAT_FORMATS[element].unit_roundoff == float(found.eps) / 2
     assert FLOAT_FORMATS[element].smallest == float(found.smallest_subnormal)
+
+
+def test_what_saturates_tells_little() -> None:
+    values = np.arange(100).clip(20, 30)
+    assert share_that_tells(values) == 0.09
+    assert share_that_tells(np.zeros(100)) == 0.0
+    assert share_that_tells(np.linspace(0, 1, 100)) == 0.98
+    assert share_that_tells(np.array([np.nan, 1.0, 2.0, 3.0])) == 0.75

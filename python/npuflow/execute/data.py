@@ -69,14 +69,14 @@ def random_array(spec: ArraySpec, seed: int, position: int = 0, draw: Draw = Dra
     if is_float(spec.element):
         return np.asarray(generator.uniform(*draw.floats, spec.shape)).astype(spec.dtype)
     if draw.integers is not None:
-        return generator.integers(*draw.integers, spec.shape).astype(spec.dtype)
+        return np.asarray(generator.integers(*draw.integers, spec.shape)).astype(spec.dtype)
     bytes_needed = int(np.prod(spec.shape, dtype=np.int64)) * spec.dtype.itemsize
     values = np.frombuffer(generator.bytes(bytes_needed), spec.dtype).reshape(spec.shape)
     width = 8 * spec.dtype.itemsize
     if width == _BYTE:
         return values.copy()
-    fewer = generator.integers(-width, width, spec.shape).clip(0).astype(spec.dtype)
-    return np.right_shift(values, fewer)
+    fewer = np.asarray(generator.integers(-width, width, spec.shape)).clip(0).astype(spec.dtype)
+    return np.asarray(np.right_shift(values, fewer))  # of rank 0 too
 
 
 def random_arrays(specs: Sequence[ArraySpec], seed: int, draw: Draw = Draw.FULL) -> list[Array]:
