@@ -178,8 +178,11 @@ def _judged(mutant: Mutant | ScheduleMutant, status: Status, said: str, runs: Se
     function = next(functions_of(module.operation))
     specs = signature_of(function).inputs
     drawn = (arrays_for(function, specs, seed, draw) for seed in _OTHER_SEEDS for draw in _OTHER_DRAWS)
-    same = all(_are_same(*(run(inputs) for run in runs)) for inputs in drawn)
-    return Trial(mutant.fault, str(mutant), Outcome.EQUIVALENT if same else Outcome.SURVIVED, said)
+    same = [_are_same(*(run(inputs) for run in runs)) for inputs in drawn]
+    if all(same):
+        return Trial(mutant.fault, str(mutant), Outcome.EQUIVALENT, said)
+    told = f"{said} on this data, {same.count(False)} of {len(same)} other draws tell"
+    return Trial(mutant.fault, str(mutant), Outcome.SURVIVED, told)
 
 
 def _are_same(before: Sequence[Array], after: Sequence[Array]) -> bool:
