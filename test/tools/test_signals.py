@@ -62,7 +62,7 @@ def slow(place: Place, tmp_path: Path) -> Place:
     (compiler.parents[1] / "__init__.py").touch()
     compiler.write_text('#!/bin/sh\necho > "$TMPDIR/object.o"\nsleep 1000 &\nwait\n')
     compiler.chmod(0o755)
-    return Place(place.work, place.temporary, (PACKAGE, str(tmp_path / "path")))
+    return Place(place.work, place.temporary, (str(tmp_path / "path"), PACKAGE))
 
 
 def descendants(process: int) -> list[int]:
