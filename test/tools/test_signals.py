@@ -34,7 +34,8 @@ class Place:
     def start(self, *arguments: str) -> subprocess.Popen[str]:
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(self.path), "TMPDIR": str(self.temporary)}
         return subprocess.Popen(
-            [sys.executable, "-m", *arguments],
+            # Who runs the tests in the background may have Ctrl-C ignored, by what he starts as well.
+            ["env", "--default-signal=INT", sys.executable, "-m", *arguments],
             cwd=self.work,
             env=environment,
             stdout=subprocess.DEVNULL,
