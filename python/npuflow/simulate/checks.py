@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from npuflow.bindings import ir
@@ -56,7 +57,7 @@ class Subject:
         """What is executed, one after the other."""
         return list(self.compiled.parts.values()) if isinstance(self.compiled, CompiledSequence) else [self.compiled]
 
-    @property
+    @cached_property
     def programs(self) -> Sequence[Program]:
         """The parts' programs, and those in 64 bits where there are floats."""
         wide = (wide_program(part) for part in self.parts if part.has_floats and self.text is not None)
