@@ -1,4 +1,4 @@
-"""What `tools/check` and `tools/nightly` share: steps that run one after the other, with a line for each.
+"""What `tools/check` and `tools/nightly` share: steps and how they are run, with a line for each.
 
 Every step runs even if an earlier one failed; the exit code is 1 if any did.
 """
@@ -6,6 +6,7 @@ Every step runs even if an earlier one failed; the exit code is 1 if any did.
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import shutil
 import subprocess
@@ -13,7 +14,9 @@ import sys
 import sysconfig
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -33,12 +36,16 @@ class Command:
 
 @dataclass(frozen=True)
 class Step:
-    """One check. `summary` picks the lines of its output that say how it ended."""
+    """One check. `summary` picks the lines of its output that say how it ended.
+
+    One that `shares` may run beside its neighbours: it leaves cores idle and measures nothing.
+    """
 
     name: str
     help: str
     commands: Callable[[], Sequence[Command]]
     summary: Callable[[list[str]], list[str]] = lambda lines: lines[-1:]
+    shares: bool = False
 
 
 @dataclass(frozen=True)
@@ -70,8 +77,8 @@ def script(name: str, *arguments: str) -> Command:
     return Command((sys.executable, str(ROOT / name), *arguments))
 
 
-def run_command(command: Command, verbose: bool) -> tuple[int, list[str]]:
-    """Runs a command; returns its exit code and output lines, echoing them as they come if `verbose`."""
+def run_command(command: Command, echo: bool) -> tuple[int, list[str]]:
+    """Runs a command; returns its exit code and output lines, echoing them as they come if asked to."""
     process = subprocess.Popen(
         command.argv,
         cwd=ROOT,
@@ -87,19 +94,31 @@ def run_command(command: Command, verbose: bool) -> tuple[int, list[str]]:
         assert process.stdout is not None
         for line in process.stdout:
             lines.append(line.rstrip("\n"))
-            if verbose:
+            if echo:
                 print(line, end="", flush=True)
     return process.returncode, lines
 
 
+def run_steps(steps: Sequence[Step], verbose: bool) -> list[Outcome]:
+    """Runs steps in this order, those that share the machine side by side with their neighbours."""
+    outcomes: list[Outcome] = []
+    for shares, group in itertools.groupby(steps, key=lambda step: step.shares):
+        with ThreadPoolExecutor(int(WORKERS) if shares else 1) as pool:
+            outcomes += pool.map(partial(run_step, verbose=verbose), group)
+    return outcomes
+
+
 def run_step(step: Step, verbose: bool) -> Outcome:
-    """Runs a step and prints what a reader needs: everything if it failed, else one line."""
-    print(f"{step.name:<10} ", end="\n" if verbose else "", flush=True)
+    """Runs a step and prints what a reader needs: everything if it failed or if `verbose`, else one line."""
+    echo = verbose and not step.shares
+    title = f"{step.name:<10} "
+    if not step.shares:
+        print(title, end="\n" if verbose else "", flush=True)
     start = time.monotonic()
     passed, output = True, []
     try:
         for command in step.commands():
-            code, lines = run_command(command, verbose)
+            code, lines = run_command(command, echo)
             passed = passed and code == 0  # any code counts, pytest's 5 ("no tests collected") too
             output += lines
     except OSError as error:
@@ -107,9 +126,8 @@ def run_step(step: Step, verbose: bool) -> Outcome:
         output.append(f"{error.filename}: {error.strerror}; hint: pip install '.[test,check]', and a C++ compiler")
     closing = step.summary([line for line in output if line.strip()])
     outcome = Outcome(step, passed, time.monotonic() - start, closing)
-    print(outcome.line.removeprefix(f"{step.name:<10} "), flush=True)
-    if not passed and not verbose:
-        print("\n".join(output), flush=True)
+    shown = output if not echo and (verbose or not passed) else []
+    print(outcome.line if step.shares else outcome.line.removeprefix(title), *shown, sep="\n", flush=True)
     return outcome
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable
 from types import ModuleType
 
 import pytest
-from steps import ROOT, Command, Step, run_step
+from steps import ROOT, Command, Step, module, run_step, run_steps
 
 Steps = Callable[..., tuple[Step, ...]]
 
@@ -58,6 +59,19 @@ def test_all_steps_run_and_one_failure_fails_all(
     assert "FAILED" in summary
     assert "2 of 2" in summary
     assert summary.endswith("3 passed\n")
+
+
+def test_steps_that_share_the_machine_keep_their_order(capsys: pytest.CaptureFixture[str]) -> None:
+    slow, quick = (
+        Step(name, "", lambda code=code: [module("timeit", "-n1", "-r1", code)], shares=True)  # type: ignore[misc]
+        for name, code in (("slow", "import time; time.sleep(0.5)"), ("quick", "print('said')"))
+    )
+    outcomes = run_steps([slow, quick], verbose=True)
+    assert [(outcome.step.name, outcome.passed) for outcome in outcomes] == [("slow", True), ("quick", True)]
+    # What a step says stands together, behind its line.
+    printed = capsys.readouterr().out
+    assert re.search(r"quick +ok.*\nsaid", printed)
+    assert printed.index("quick") < printed.index("slow")
 
 
 def test_a_subset_runs_alone(either: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from profiles import spread
 
 import npuflow
 from npuflow.core.expansion import expand
@@ -41,17 +42,20 @@ def verdict_on(
     return verdict
 
 
-@pytest.mark.parametrize("program", [PROGRAM, REAL_PROGRAM], ids=str)
+WRONG = [
+    (f"{STREAM_K},wrong-drop-copy,canonicalize", "elements are wrong"),
+    (f"{STREAM_K},wrong-drop-fill,canonicalize", "elements are wrong"),
+    (f"wrong-drop-fill,{STREAM_K}", "elements are wrong"),
+    (f"{STREAM_K},wrong-shift-slice,canonicalize", "elements are wrong"),
+    (f"{STREAM_K},wrong-write-outside,canonicalize", "behind array 0"),
+    (f"{STREAM_K},wrong-read-nowhere,canonicalize", "crashed with SIGSEGV"),
+]
+
+
 @pytest.mark.parametrize(
-    ("pipeline", "message"),
-    [
-        (f"{STREAM_K},wrong-drop-copy,canonicalize", "elements are wrong"),
-        (f"{STREAM_K},wrong-drop-fill,canonicalize", "elements are wrong"),
-        (f"wrong-drop-fill,{STREAM_K}", "elements are wrong"),
-        (f"{STREAM_K},wrong-shift-slice,canonicalize", "elements are wrong"),
-        (f"{STREAM_K},wrong-write-outside,canonicalize", "behind array 0"),
-        (f"{STREAM_K},wrong-read-nowhere,canonicalize", "crashed with SIGSEGV"),
-    ],
+    ("pipeline", "message", "program"),
+    [(*wrong, program) for number, wrong in enumerate(WRONG) for program in spread(number, [PROGRAM, REAL_PROGRAM])],
+    ids=str,
 )
 def test_a_wrong_pass_is_named(pipeline: str, message: str, program: MatmulProgram) -> None:
     verdict = verdict_on(pipeline, program)

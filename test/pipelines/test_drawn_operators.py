@@ -41,7 +41,7 @@ def test_every_family_is_drawn() -> None:
     assert tuple(FAMILIES) == families()
 
 
-@drawn(few=300, many=300)
+@drawn(few=100, many=3000)
 @given(st.sampled_from(list(FAMILIES)).flatmap(lambda family: cases(FAMILIES[family])))
 def test_what_is_drawn_is_valid(case: Case) -> None:
     """The text parses, and its signature is the function's; nothing is compiled."""

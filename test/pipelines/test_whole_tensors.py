@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from profiles import spread
 
 import npuflow
 from npuflow.execute.operator_rows import Centre, Norm, Softmax
@@ -12,6 +13,7 @@ from npuflow.execute.operators import OperatorProgram
 from npuflow.execute.programs import Types
 from npuflow.execute.verification import Status
 
+DEVICES = ("toy", "npu1", "npu2")
 FLOAT, MIXED = Types("f32", "f32"), Types("bf16", "f32")
 
 RMS_OF_ALL = """
@@ -45,37 +47,32 @@ func.func @rms(%x: tensor<3x5x37xf32>, %weight: tensor<37xf32>) -> tensor<3x5x37
 """
 
 
-@pytest.mark.parametrize("device", ["toy", "npu1", "npu2"])
-@pytest.mark.parametrize(
-    "program",
-    [
-        Softmax((2048,), 0, FLOAT),
-        Softmax((37,), 0, MIXED, by_name=False),
-        Softmax((1,), 0, FLOAT),
-        Norm((2048,), Centre.RMS, MIXED),
-        Norm((1021,), Centre.LAYER, FLOAT),
-    ],
-    ids=str,
+def on_devices(*programs: OperatorProgram) -> pytest.MarkDecorator:
+    runs = [(program, device) for number, program in enumerate(programs) for device in spread(number, DEVICES)]
+    return pytest.mark.parametrize(("program", "device"), runs, ids=str)
+
+
+@on_devices(
+    Softmax((2048,), 0, FLOAT),
+    Softmax((37,), 0, MIXED, by_name=False),
+    Softmax((1,), 0, FLOAT),
+    Norm((2048,), Centre.RMS, MIXED),
+    Norm((1021,), Centre.LAYER, FLOAT),
 )
 def test_vectors(program: OperatorProgram, device: str) -> None:
     check_one_group(program.text(), device)
 
 
-@pytest.mark.parametrize("device", ["toy", "npu1", "npu2"])
+@pytest.mark.parametrize("device", DEVICES)
 def test_all_dimensions(device: str) -> None:
     check_one_group(RMS_OF_ALL, device)
 
 
-@pytest.mark.parametrize("device", ["toy", "npu1", "npu2"])
-@pytest.mark.parametrize(
-    "program",
-    [
-        Softmax((37,), 0, FLOAT, by_name=False, keeps_dims=True),
-        Softmax((5, 64, 3), 1, FLOAT, by_name=False, keeps_dims=True),
-        Norm((1, 7, 33), Centre.LAYER, FLOAT, keeps_dims=True),
-        Norm((65, 130), Centre.RMS, MIXED, keeps_dims=True),
-    ],
-    ids=str,
+@on_devices(
+    Softmax((37,), 0, FLOAT, by_name=False, keeps_dims=True),
+    Softmax((5, 64, 3), 1, FLOAT, by_name=False, keeps_dims=True),
+    Norm((1, 7, 33), Centre.LAYER, FLOAT, keeps_dims=True),
+    Norm((65, 130), Centre.RMS, MIXED, keeps_dims=True),
 )
 def test_dimensions_that_are_kept_change_nothing(program: Softmax | Norm, device: str) -> None:
     kept, lost = (

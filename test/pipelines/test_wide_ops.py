@@ -81,7 +81,7 @@ def verified(text: str, device: str, tensors: int) -> Verified:
 
 @pytest.mark.parametrize("device", ["toy", "npu1", "npu2"])
 def test_ops_with_many_inputs_compute_what_they_say(device: str) -> None:
-    @drawn(few=4, many=400)
+    @drawn(few=2, many=400)
     @given(bodies())
     def check(body: Body) -> None:
         found = verified(body.text(), device, len(body.inputs) + 1)
