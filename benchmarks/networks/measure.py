@@ -26,7 +26,7 @@ from npuflow.dialect.context import new_context
 from npuflow.errors import NpuflowError
 from npuflow.execute.references import Judge, make_references
 from npuflow.execute.verification import Status
-from npuflow.frontend.contraction import BUNDLE, STRATEGY
+from npuflow.ops.contraction import BUNDLE, STRATEGY
 from npuflow.report.losses import without_compute, without_control, without_dma, without_dram, without_launch
 from npuflow.report.traffic import levels_of_traffic
 from npuflow.simulate.program import Program

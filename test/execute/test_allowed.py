@@ -15,7 +15,7 @@ from npuflow.execute.arrays import dtype_of, functions_of, signature_of
 from npuflow.execute.jit import compile_function
 from npuflow.execute.lowering import NotExecutableError
 from npuflow.execute.oracle import run_iree
-from npuflow.frontend.allowed_ops import SCALAR_OPS
+from npuflow.ops.allowed_ops import SCALAR_OPS
 
 
 def program(body: str, kind: str = "i32", around: str = "") -> str:

@@ -5,7 +5,7 @@ import pytest
 
 from npuflow.execute.arrays import FLOAT_FORMATS, ArraySpec, dtype_of, is_float
 from npuflow.execute.data import Draw, random_array, random_arrays, share_that_tells
-from npuflow.frontend.allowed_ops import ELEMENT_TYPES
+from npuflow.ops.allowed_ops import ELEMENT_TYPES
 
 BIG = (64, 64)
 

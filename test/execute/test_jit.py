@@ -14,7 +14,7 @@ from npuflow.execute.jit import Execution, compile_function
 from npuflow.execute.limits import LimitError, Limits, ProgramFailedError, limited
 from npuflow.execute.lowering import NotExecutableError
 from npuflow.execute.order_loops import order_loops
-from npuflow.frontend.allowed_ops import ELEMENT_TYPES
+from npuflow.ops.allowed_ops import ELEMENT_TYPES
 
 
 def execute(text: str, *inputs: Array, function: str = "f", poison: bool = True) -> Execution:

@@ -15,7 +15,7 @@ from npuflow.execute.data import random_arrays
 from npuflow.execute.limits import LimitError, Limits, limited
 from npuflow.execute.lowering import NotExecutableError
 from npuflow.execute.oracle import run_iree, text_for_iree
-from npuflow.frontend.allowed_ops import ELEMENT_TYPES
+from npuflow.ops.allowed_ops import ELEMENT_TYPES
 
 
 def run(text: str, seed: int = 0) -> tuple[list[Array], list[Array]]:

@@ -20,6 +20,7 @@ ROOMS = (
     "target",
     "dialect",
     "core",
+    "ops",
     "frontend",
     "strategy",
     "network",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from npuflow.frontend.linear import Linear
+from npuflow.ops.linear import Linear
 from npuflow.strategy.bundle_room import (
     l1_bytes,
     l2_bytes,

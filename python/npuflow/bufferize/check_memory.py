@@ -11,7 +11,7 @@ from npuflow.core.options import option
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.dialect.device import chosen_device
-from npuflow.frontend.contraction import producer
+from npuflow.ops.contraction import producer
 from npuflow.target import Device
 
 _LEVELS = {1: "L2", 2: "L1"}

@@ -12,8 +12,8 @@ from npuflow.core.runner import Instrumentation, PassRun, Runner
 from npuflow.dialect.device import recorded_device
 from npuflow.errors import Diagnostic, InputError
 from npuflow.execute.arrays import Signature, functions_of, signature_of
-from npuflow.frontend.bundle import marked_bundles
-from npuflow.frontend.contraction import STRATEGY, static_matmuls
+from npuflow.ops.bundle import marked_bundles
+from npuflow.ops.contraction import STRATEGY, static_matmuls
 from npuflow.report.bounds import BundleSizes, MatmulSizes, OpSizes
 from npuflow.report.model import StrategyFields
 from npuflow.simulate.compiled import CompiledFunction, compile_schedule, schedule_function

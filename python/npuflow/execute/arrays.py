@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from npuflow.bindings import ir
 from npuflow.core.passes import fail
-from npuflow.frontend.allowed_ops import ELEMENT_TYPES, type_problem
+from npuflow.ops.allowed_ops import ELEMENT_TYPES, type_problem
 
 Array = npt.NDArray[np.generic]
 

@@ -6,8 +6,8 @@ from npuflow.bindings import ir, passmanager
 from npuflow.core.passes import fail, ops_of
 from npuflow.errors import InputError
 from npuflow.execute.strip_npu import strip_npu
-from npuflow.frontend.allowed_ops import problems_in
 from npuflow.frontend.generalize_operators import decompose_softmax
+from npuflow.ops.allowed_ops import problems_in
 
 _NOT_PROGRAM = ("transform.", "builtin.module")
 _GENERALIZE = "func.func(convert-elementwise-to-linalg),func.func(linalg-generalize-named-ops)"

@@ -1,1 +1,1 @@
-"""Input in, normalised linalg on tensors out: what a contraction and its surroundings are, and what is refused."""
+"""Input in, normalised linalg on tensors out: one spelling for what means the same, and what is refused."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from npuflow.bindings import ir
 from npuflow.core.build import at, element_type_of, generic_op
-from npuflow.frontend.linear import input_count, iterators, maps_of
+from npuflow.ops.linear import input_count, iterators, maps_of
 
 
 def add_inputs(op: ir.Operation, values: Sequence[ir.Value], maps: Sequence[ir.AffineMap]) -> ir.Operation:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from npuflow.bindings import ir, linalg
-from npuflow.frontend.bundle_ops import Problem, body_problem
+from npuflow.ops.bundle_ops import Problem, body_problem
 
 
 def tail_problem(op: ir.Operation) -> Problem | None:

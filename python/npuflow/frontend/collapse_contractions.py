@@ -10,11 +10,11 @@ from npuflow.bindings import ir
 from npuflow.core.build import shape_of
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
-from npuflow.frontend.contraction import is_elementwise, match_contraction, only_user, producer
-from npuflow.frontend.linear import input_count, is_reduction, iterators, linear_maps, loop_extents
 from npuflow.frontend.loop_groups import Dims, collapsed_dims, loop_groups
 from npuflow.frontend.reshape import Grouped, expanded, regroup
 from npuflow.frontend.upstream import run_upstream
+from npuflow.ops.contraction import is_elementwise, match_contraction, only_user, producer
+from npuflow.ops.linear import input_count, is_reduction, iterators, linear_maps, loop_extents
 
 _PRODUCT = frozenset({"arith.muli", "arith.mulf"})
 _SUM = frozenset({"arith.addi", "arith.addf"})

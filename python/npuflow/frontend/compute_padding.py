@@ -8,8 +8,8 @@ from npuflow.bindings import ir, tensor
 from npuflow.core.build import at, element_type_of, empty, moved, shape_of
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
-from npuflow.frontend.bundle_ops import is_input, pads_with_zeros
-from npuflow.frontend.contraction import static_matmuls
+from npuflow.ops.bundle_ops import is_input, pads_with_zeros
+from npuflow.ops.contraction import static_matmuls
 
 
 @register_pass

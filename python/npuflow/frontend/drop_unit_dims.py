@@ -9,8 +9,10 @@ from npuflow.bindings import ir
 from npuflow.core.build import at, generic_op, is_static, shape_of
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
-from npuflow.frontend.contraction import is_elementwise, is_parallel, producer
-from npuflow.frontend.linear import (
+from npuflow.frontend.reshape import collapsed, expanded
+from npuflow.frontend.upstream import run_upstream
+from npuflow.ops.contraction import is_elementwise, is_parallel, producer
+from npuflow.ops.linear import (
     Linear,
     composed,
     input_count,
@@ -20,8 +22,6 @@ from npuflow.frontend.linear import (
     maps_of,
     set_maps,
 )
-from npuflow.frontend.reshape import collapsed, expanded
-from npuflow.frontend.upstream import run_upstream
 
 _EXPAND = "tensor.expand_shape"
 Dims = tuple[Linear, ...]

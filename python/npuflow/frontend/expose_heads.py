@@ -8,7 +8,7 @@ from npuflow.bindings import ir
 from npuflow.core.build import apply_steps
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
-from npuflow.frontend.contraction import has_heads, match_contraction
+from npuflow.ops.contraction import has_heads, match_contraction
 
 
 @register_pass

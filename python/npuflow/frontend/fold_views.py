@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from npuflow.bindings import ir
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
-from npuflow.frontend.contraction import is_parallel, match_contraction
-from npuflow.frontend.linear import composed, maps_of
+from npuflow.ops.contraction import is_parallel, match_contraction
+from npuflow.ops.linear import composed, maps_of
 
 _MAPS = "indexing_maps"
 

@@ -9,9 +9,9 @@ from npuflow.bindings import bufferization, ir
 from npuflow.core.build import at, element_type_of, empty, generic_op, shape_of
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
-from npuflow.frontend.contraction import is_elementwise, is_parallel, match_contraction, producer
-from npuflow.frontend.linear import iterators, maps_of
 from npuflow.frontend.upstream import run_upstream
+from npuflow.ops.contraction import is_elementwise, is_parallel, match_contraction, producer
+from npuflow.ops.linear import iterators, maps_of
 
 _COSTLY = ("math.", "arith.div", "arith.rem")
 

@@ -9,8 +9,8 @@ from npuflow.bindings import ir
 from npuflow.core.build import apply_steps, at, element_type_of, empty, is_static, shape_of
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
-from npuflow.frontend.contraction import is_elementwise, match_contraction, producer
 from npuflow.frontend.upstream import run_upstream
+from npuflow.ops.contraction import is_elementwise, match_contraction, producer
 
 SOFTMAX = "linalg.softmax"
 # What has a meaning of its own for the passes that follow, or isn't a computation in the sense of linalg.generic.

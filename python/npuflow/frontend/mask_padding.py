@@ -10,9 +10,9 @@ from npuflow.core.build import at, dynamic_marker, element_type_of, empty, moved
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.frontend.add_inputs import add_inputs
-from npuflow.frontend.bundle_ops import is_input
-from npuflow.frontend.contraction import producer
-from npuflow.frontend.linear import input_count, maps_of
+from npuflow.ops.bundle_ops import is_input
+from npuflow.ops.contraction import producer
+from npuflow.ops.linear import input_count, maps_of
 
 
 @register_pass

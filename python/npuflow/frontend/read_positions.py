@@ -10,7 +10,7 @@ from npuflow.core.build import at
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.frontend.add_inputs import add_inputs
-from npuflow.frontend.linear import input_count, iterators, loop_extents
+from npuflow.ops.linear import input_count, iterators, loop_extents
 
 
 @register_pass

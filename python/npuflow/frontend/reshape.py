@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from npuflow.bindings import ir, tensor
 from npuflow.core.build import at, element_type_of, empty, fill, generic_op, shape_of
-from npuflow.frontend.contraction import producer
+from npuflow.ops.contraction import producer
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,9 @@ from npuflow.core.options import option
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.errors import unknown_name
-from npuflow.frontend.contraction import producer
 from npuflow.frontend.shape_text import GivenShape, read_shape
 from npuflow.frontend.upstream import run_upstream
+from npuflow.ops.contraction import producer
 
 _TYPE = "function_type"
 

@@ -9,8 +9,8 @@ from npuflow.bindings import arith, ir, linalg, tensor
 from npuflow.core.build import at, element_type_of, empty, fill, generic_op, shape_of
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
-from npuflow.frontend.contraction import producer
-from npuflow.frontend.linear import input_count, is_reduction, iterators, linear_maps, loop_extents, maps_of
+from npuflow.ops.contraction import producer
+from npuflow.ops.linear import input_count, is_reduction, iterators, linear_maps, loop_extents, maps_of
 
 # What a sum starts from without changing it; None where what it was to start from may come in again and again.
 _NEUTRAL: dict[str, int | None] = {

@@ -9,8 +9,8 @@ from npuflow.bindings import ir, tensor
 from npuflow.core.build import at, element_type_of, empty, fill, generic_op, shape_of
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
-from npuflow.frontend.contraction import is_parallel, producer, users
-from npuflow.frontend.linear import input_count, iterators, maps_of, set_maps
+from npuflow.ops.contraction import is_parallel, producer, users
+from npuflow.ops.linear import input_count, iterators, maps_of, set_maps
 
 
 @register_pass

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from npuflow.bindings import ir
 from npuflow.core.passes import ops_of
-from npuflow.frontend.bundle import find_bundles
-from npuflow.frontend.contraction import contractions, is_matmul, static_matmuls, tail_of
-from npuflow.frontend.linear import is_reduction, iterators, linear_maps
-from npuflow.frontend.products import sums_products
+from npuflow.ops.bundle import find_bundles
+from npuflow.ops.contraction import contractions, is_matmul, static_matmuls, tail_of
+from npuflow.ops.linear import is_reduction, iterators, linear_maps
+from npuflow.ops.products import sums_products
 from npuflow.strategy.describe_bundle import bundle_fits
 from npuflow.target import Device
 

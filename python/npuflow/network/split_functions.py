@@ -11,9 +11,9 @@ from npuflow.core.options import option
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.dialect.device import chosen_device
-from npuflow.frontend.contraction import BUNDLE
 from npuflow.network.groups import groups_of
 from npuflow.network.parts import Part, body_of, plan_parts, strays
+from npuflow.ops.contraction import BUNDLE
 from npuflow.target import Device
 
 

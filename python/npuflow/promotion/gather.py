@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from npuflow.bindings import ir
 from npuflow.core.build import allocate, element_type_of, moved
-from npuflow.frontend.linear import is_reduction, iterators, linear_maps, loop_extents, maps_of, set_maps
-from npuflow.frontend.products import match_products
+from npuflow.ops.linear import is_reduction, iterators, linear_maps, loop_extents, maps_of, set_maps
+from npuflow.ops.products import match_products
 from npuflow.promotion.shared_slices import L1
 from npuflow.strategy.bundle_strategy import bundle_strategy_of
 

@@ -8,7 +8,7 @@ from npuflow.bindings import ir
 from npuflow.core.build import at, fill
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
-from npuflow.frontend.contraction import contractions, only_user, producer, users
+from npuflow.ops.contraction import contractions, only_user, producer, users
 
 
 @register_pass

@@ -22,7 +22,7 @@ from npuflow.core.build import (
 )
 from npuflow.core.passes import Pass, PassContext
 from npuflow.core.registry import register_pass
-from npuflow.frontend.contraction import LHS, RHS, Contraction, contractions, operand_loops, producer
+from npuflow.ops.contraction import LHS, RHS, Contraction, contractions, operand_loops, producer
 from npuflow.promotion.shared_slices import L2
 
 

@@ -9,7 +9,7 @@ from npuflow.core.build import allocate, apply_steps, at, copy_into, element_typ
 from npuflow.core.options import option
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
-from npuflow.frontend.contraction import (
+from npuflow.ops.contraction import (
     INIT,
     STRATEGY,
     Contraction,

@@ -8,7 +8,7 @@ from npuflow.bindings import arith, ir
 from npuflow.core.build import at
 from npuflow.core.passes import Pass, PassContext
 from npuflow.core.registry import register_pass
-from npuflow.frontend.contraction import contractions, k_loops, producer
+from npuflow.ops.contraction import contractions, k_loops, producer
 
 
 @register_pass

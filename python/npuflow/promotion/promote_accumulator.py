@@ -8,7 +8,7 @@ from npuflow.bindings import ir
 from npuflow.core.build import allocate, at, copy_into, element_type_of, extract_slice, shape_of
 from npuflow.core.passes import Pass, PassContext
 from npuflow.core.registry import register_pass
-from npuflow.frontend.contraction import (
+from npuflow.ops.contraction import (
     INIT,
     Contraction,
     enclosing,

@@ -9,8 +9,8 @@ from npuflow.bindings import ir
 from npuflow.core.build import Mixed, allocate, at, copy_into, element_type_of, extract_slice, fill, shape_of
 from npuflow.core.passes import Pass, PassContext, ops_of, parents_of
 from npuflow.core.registry import register_pass
-from npuflow.frontend.contraction import BUNDLE, producer
-from npuflow.frontend.linear import input_count
+from npuflow.ops.contraction import BUNDLE, producer
+from npuflow.ops.linear import input_count
 from npuflow.promotion.gather import gather, gathers
 from npuflow.promotion.promote_result import promote_result
 from npuflow.promotion.shared_slices import L1, SharedSlice, promote_to_l2, shared_slice

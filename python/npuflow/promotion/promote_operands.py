@@ -9,7 +9,7 @@ from npuflow.core.build import apply_steps, at, extract_slice
 from npuflow.core.options import option
 from npuflow.core.passes import Pass, PassContext
 from npuflow.core.registry import register_pass
-from npuflow.frontend.contraction import (
+from npuflow.ops.contraction import (
     LHS,
     RHS,
     Contraction,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from npuflow.bindings import ir
 from npuflow.core.build import allocate, at, copy_into, element_type_of, empty, extract_slice, mixed, shape_of
-from npuflow.frontend.contraction import enclosing, users
+from npuflow.ops.contraction import enclosing, users
 from npuflow.promotion.shared_slices import L2, promote_to_l2, shared_slice
 
 

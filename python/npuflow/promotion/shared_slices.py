@@ -29,7 +29,7 @@ from npuflow.core.build import (
     zero,
 )
 from npuflow.core.passes import parents_of
-from npuflow.frontend.contraction import enclosing, producer
+from npuflow.ops.contraction import enclosing, producer
 from npuflow.tiling.regions import Region, clip
 
 L2, L1 = 1, 2

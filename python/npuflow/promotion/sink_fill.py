@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from npuflow.bindings import ir
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
-from npuflow.frontend.contraction import only_user
+from npuflow.ops.contraction import only_user
 
 
 @register_pass

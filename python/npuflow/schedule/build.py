@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from npuflow.bindings import ir
-from npuflow.frontend.contraction import BUNDLE, STRATEGY
+from npuflow.ops.contraction import BUNDLE, STRATEGY
 from npuflow.schedule.addresses import assign_addresses
 from npuflow.schedule.capacity import lacks_locks
 from npuflow.schedule.describe_kernels import describe_kernel

@@ -6,9 +6,9 @@ from math import prod
 
 from npuflow.bindings import ir
 from npuflow.core.build import element_bytes, element_type_of, shape_of
-from npuflow.frontend.factors import factors_of
-from npuflow.frontend.linear import linear_maps, loop_extents
-from npuflow.frontend.products import match_products
+from npuflow.ops.factors import factors_of
+from npuflow.ops.linear import linear_maps, loop_extents
+from npuflow.ops.products import match_products
 from npuflow.schedule.kernel_cycles import KernelShape
 from npuflow.schedule.kernel_operands import kernel_kind
 from npuflow.strategy.describe_vector import describe_vector_work

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from npuflow.frontend.patches import Extent
-from npuflow.frontend.products import Products
+from npuflow.ops.patches import Extent
+from npuflow.ops.products import Products
 from npuflow.strategy.matrix_cycles import head_cycles, made_as, matrix_cycles
 from npuflow.strategy.vector_cycles import VectorWork, vector_cycles
 from npuflow.target import Device, MatmulShape

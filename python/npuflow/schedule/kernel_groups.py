@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from npuflow.frontend.union import Union
+from npuflow.ops.union import Union
 from npuflow.schedule.kernel_cycles import KernelShape
 from npuflow.schedule.nest import Kernel, Nest, walk
 from npuflow.target import Device

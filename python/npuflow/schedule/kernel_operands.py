@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from npuflow.bindings import ir, linalg
 from npuflow.core.diagnostics import location_of
 from npuflow.core.passes import fail
-from npuflow.frontend.contraction import match_contraction
+from npuflow.ops.contraction import match_contraction
 from npuflow.schedule.nest import L1, BufferInfo, Kernel
 
 # Ops that give a buffer, or the whole of one, another type.

@@ -8,7 +8,7 @@ from dataclasses import replace
 from npuflow.bindings import ir
 from npuflow.core.build import mixed, offsets_of, sizes_of
 from npuflow.core.passes import fail
-from npuflow.frontend.contraction import producer
+from npuflow.ops.contraction import producer
 from npuflow.schedule.affine import Affine
 from npuflow.schedule.indices import Bounds, Extent, Place
 from npuflow.schedule.nest import L2

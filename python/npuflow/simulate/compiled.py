@@ -17,7 +17,7 @@ from npuflow.core.diagnostics import location_of
 from npuflow.core.passes import fail, ops_of
 from npuflow.errors import Diagnostic, InputError, Severity, UsageError, with_hint
 from npuflow.execute.arrays import Array, ArraySpec, Signature, is_float
-from npuflow.frontend.allowed_ops import ELEMENT_TYPES
+from npuflow.ops.allowed_ops import ELEMENT_TYPES
 from npuflow.schedule.describe_kernels import describe_kernel
 from npuflow.schedule.emit import computes
 from npuflow.schedule.kernel_cycles import KernelShape, Reshape, kernel_cycles, reshape_of

@@ -13,7 +13,7 @@ from npuflow.core.runner import Runner
 from npuflow.dialect.device import recorded_device
 from npuflow.errors import Diagnostic, InputError, Severity
 from npuflow.execute.arrays import functions_of
-from npuflow.frontend.allowed_ops import problems_in
+from npuflow.ops.allowed_ops import problems_in
 from npuflow.schedule.check_schedule import CheckSchedule
 from npuflow.schedule.emit import ENGINE, EXTENTS
 from npuflow.schedule.read_schedule import kernel_functions_of

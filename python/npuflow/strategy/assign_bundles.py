@@ -10,8 +10,8 @@ from npuflow.core.options import option
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.dialect.device import chosen_device, record_device
-from npuflow.frontend.bundle import Bundle, find_bundles
-from npuflow.frontend.contraction import BUNDLE, STRATEGY, static_matmuls
+from npuflow.ops.bundle import Bundle, find_bundles
+from npuflow.ops.contraction import BUNDLE, STRATEGY, static_matmuls
 from npuflow.strategy.bundle_choose import complete_bundle
 from npuflow.strategy.bundle_room import l1_bytes
 from npuflow.strategy.bundle_shape import BundleShape, Depths, Role

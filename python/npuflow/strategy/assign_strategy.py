@@ -11,7 +11,7 @@ from npuflow.core.passes import Pass, PassContext
 from npuflow.core.registry import register_pass
 from npuflow.dialect.device import chosen_device, record_device
 from npuflow.errors import InputError, with_hint
-from npuflow.frontend.contraction import STRATEGY, Contraction, enclosing, matmuls
+from npuflow.ops.contraction import STRATEGY, Contraction, enclosing, matmuls
 from npuflow.strategy.choose import Given, complete
 from npuflow.strategy.describe_matmul import problem_of, types_of
 from npuflow.strategy.feasibility import violations

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from npuflow.frontend.products import padded
+from npuflow.ops.products import padded
 from npuflow.strategy.bundle_shape import (
     BundleShape,
     BundleTensor,

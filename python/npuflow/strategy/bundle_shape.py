@@ -8,8 +8,8 @@ from enum import Enum
 from functools import cached_property
 from math import prod
 
-from npuflow.frontend.linear import Linear
-from npuflow.frontend.products import Products
+from npuflow.ops.linear import Linear
+from npuflow.ops.products import Products
 from npuflow.strategy.vector_cycles import VectorWork
 
 Tiles = Sequence[int]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 from npuflow.bindings import ir
-from npuflow.frontend.contraction import BUNDLE, LHS, RHS, STRATEGY
+from npuflow.ops.contraction import BUNDLE, LHS, RHS, STRATEGY
 from npuflow.strategy.bundle_shape import Depths, Spread
 from npuflow.strategy.strategy import strategy_fields
 

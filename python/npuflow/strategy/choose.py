@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
 from itertools import islice, product
 
-from npuflow.frontend.products import padded
+from npuflow.ops.products import padded
 from npuflow.strategy.footprint import (
     Problem,
     fullest_l2_bytes,

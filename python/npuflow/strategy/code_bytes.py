@@ -8,7 +8,7 @@ published the sizes of such programs.
 from __future__ import annotations
 
 from npuflow.bindings import ir
-from npuflow.frontend.contraction import match_contraction
+from npuflow.ops.contraction import match_contraction
 from npuflow.strategy.describe_vector import describe_vector_work, kind_of
 from npuflow.target import Device
 

@@ -6,11 +6,11 @@ from math import prod
 
 from npuflow.bindings import ir
 from npuflow.core.build import element_bytes, element_type_of, shape_of
-from npuflow.frontend.bundle import Bundle
-from npuflow.frontend.contraction import producer, users
-from npuflow.frontend.factors import factors_of
-from npuflow.frontend.linear import Linear, input_count, loop_extents
-from npuflow.frontend.products import match_products, pads_streamed
+from npuflow.ops.bundle import Bundle
+from npuflow.ops.contraction import producer, users
+from npuflow.ops.factors import factors_of
+from npuflow.ops.linear import Linear, input_count, loop_extents
+from npuflow.ops.products import match_products, pads_streamed
 from npuflow.strategy.bundle_choose import smallest_tile_fits
 from npuflow.strategy.bundle_shape import BundleShape, BundleTensor, Role, Work
 from npuflow.strategy.code_bytes import kernel_bytes

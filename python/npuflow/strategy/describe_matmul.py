@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from npuflow.bindings import ir
 from npuflow.core.build import element_bytes, element_type_of
-from npuflow.frontend.contraction import INIT, RHS, Contraction, fill_of, operand_loops, root_of, tail_of
+from npuflow.ops.contraction import INIT, RHS, Contraction, fill_of, operand_loops, root_of, tail_of
 from npuflow.strategy.describe_vector import describe_vector_work
 from npuflow.strategy.footprint import Problem, TailOperand
 

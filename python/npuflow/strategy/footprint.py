@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from npuflow.frontend.products import padded
+from npuflow.ops.products import padded
 from npuflow.strategy.strategy import Strategy
 from npuflow.strategy.vector_cycles import VectorWork
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 
-from npuflow.frontend.products import padded
+from npuflow.ops.products import padded
 from npuflow.strategy.footprint import Problem, l3_traffic_bytes
 from npuflow.strategy.matrix_cycles import made_as, matrix_cycles
 from npuflow.strategy.overlap import together

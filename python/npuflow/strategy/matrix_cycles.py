@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import ceil
 
-from npuflow.frontend.products import Products
+from npuflow.ops.products import Products
 from npuflow.target import Device
 
 _COMPUTED_BYTES = 4  # zero points, masks and scales are applied to 32-bit elements

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 
 from npuflow.bindings import ir
 from npuflow.core.passes import Pass, PassContext
-from npuflow.frontend.contraction import STRATEGY, Contraction
+from npuflow.ops.contraction import STRATEGY, Contraction
 
 Tile = tuple[int, int, int]
 

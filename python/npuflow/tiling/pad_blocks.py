@@ -22,7 +22,7 @@ from npuflow.core.build import (
 from npuflow.core.options import option
 from npuflow.core.passes import Pass, PassContext
 from npuflow.core.registry import register_pass
-from npuflow.frontend.contraction import INIT, Contraction, matmuls, operand_loops, producer, tail_of
+from npuflow.ops.contraction import INIT, Contraction, matmuls, operand_loops, producer, tail_of
 from npuflow.strategy.strategy import required_sizes
 
 

@@ -18,8 +18,8 @@ from npuflow.core.build import (
     weighted_sum,
     zero,
 )
-from npuflow.frontend.bundle_ops import pads_with_zeros
-from npuflow.frontend.contraction import producer
+from npuflow.ops.bundle_ops import pads_with_zeros
+from npuflow.ops.contraction import producer
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from npuflow.core.build import at, element_type_of, empty, shape_of
 from npuflow.core.options import option
 from npuflow.core.passes import Pass, PassContext
 from npuflow.core.registry import register_pass
-from npuflow.frontend.contraction import Contraction, fill_of, matmuls, producer, tail_of
+from npuflow.ops.contraction import Contraction, fill_of, matmuls, producer, tail_of
 from npuflow.strategy.strategy import required_sizes
 from npuflow.tiling.tile_group import GroupTile, tile_groups
 

@@ -23,10 +23,10 @@ from npuflow.core.build import (
 )
 from npuflow.core.passes import Pass, PassContext
 from npuflow.core.registry import register_pass
-from npuflow.frontend.bundle import Bundle, marked_bundles
-from npuflow.frontend.contraction import producer
-from npuflow.frontend.linear import Linear, input_count
-from npuflow.frontend.products import pads_streamed
+from npuflow.ops.bundle import Bundle, marked_bundles
+from npuflow.ops.contraction import producer
+from npuflow.ops.linear import Linear, input_count
+from npuflow.ops.products import pads_streamed
 from npuflow.strategy.bundle_strategy import BundleStrategy, bundle_strategy_of
 from npuflow.tiling.regions import Region, block_region
 

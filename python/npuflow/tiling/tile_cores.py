@@ -9,7 +9,7 @@ from npuflow.bindings import ir
 from npuflow.core.options import option
 from npuflow.core.passes import Pass, PassContext
 from npuflow.core.registry import register_pass
-from npuflow.frontend.contraction import matmuls
+from npuflow.ops.contraction import matmuls
 from npuflow.strategy.strategy import required_sizes, strategy_of
 from npuflow.tiling.tile_group import GroupTile, tile_groups
 

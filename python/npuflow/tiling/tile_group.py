@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from npuflow.bindings import ir
 from npuflow.core.build import apply_steps, at, element_type_of, empty, fill, sizes_of
-from npuflow.frontend.contraction import INIT, Contraction, contractions, fill_of, operand_loops, producer, tail_of
+from npuflow.ops.contraction import INIT, Contraction, contractions, fill_of, operand_loops, producer, tail_of
 
 TileStep = Callable[[str, Sequence[int]], str]
 

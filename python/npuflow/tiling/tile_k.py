@@ -10,7 +10,7 @@ from npuflow.core.build import apply_steps
 from npuflow.core.options import option
 from npuflow.core.passes import Pass, PassContext
 from npuflow.core.registry import register_pass
-from npuflow.frontend.contraction import matmuls
+from npuflow.ops.contraction import matmuls
 from npuflow.strategy.strategy import Strategy, required_sizes
 
 

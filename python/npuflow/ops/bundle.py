@@ -15,10 +15,10 @@ from math import prod
 
 from npuflow.bindings import ir
 from npuflow.core.passes import ops_of
-from npuflow.frontend.bundle_ops import is_bundle_op
-from npuflow.frontend.contraction import BUNDLE, is_head, is_parallel, producer, static_matmuls, tail_of, users
-from npuflow.frontend.linear import Linear, input_count, is_reduction, iterators, linear_maps, loop_extents
-from npuflow.frontend.union import Union
+from npuflow.ops.bundle_ops import is_bundle_op
+from npuflow.ops.contraction import BUNDLE, is_head, is_parallel, producer, static_matmuls, tail_of, users
+from npuflow.ops.linear import Linear, input_count, is_reduction, iterators, linear_maps, loop_extents
+from npuflow.ops.union import Union
 
 
 @dataclass(frozen=True)

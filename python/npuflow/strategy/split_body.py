@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from npuflow.bindings import arith, ir, linalg
 from npuflow.core.build import at, element_type_of, empty, generic_op
 from npuflow.core.passes import ops_of
-from npuflow.frontend.linear import composed, input_count, iterators, linear_dims, loop_extents, maps_of
+from npuflow.ops.linear import composed, input_count, iterators, linear_dims, loop_extents, maps_of
 
 # Whether an op with such inputs, as the body's values, and so many results will do.
 Allowed = Callable[[Sequence[ir.Value], int], bool]

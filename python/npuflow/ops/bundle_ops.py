@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from npuflow.bindings import ir
 from npuflow.core.passes import ops_of, parents_of
-from npuflow.frontend.contraction import producer, users
-from npuflow.frontend.linear import Linear, input_count, is_reduction, linear_maps, loop_extents
+from npuflow.ops.contraction import producer, users
+from npuflow.ops.linear import Linear, input_count, is_reduction, linear_maps, loop_extents
 
 Problem = tuple[str, str]
 

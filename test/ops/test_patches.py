@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from npuflow.frontend.patches import Extent, image_of_line, patch_count
-from npuflow.frontend.products import Products
+from npuflow.ops.patches import Extent, image_of_line, patch_count
+from npuflow.ops.products import Products
 from npuflow.target import load_device
 
 I8 = ("i8", "i8", "i32")
@@ -60,7 +60,7 @@ def test_an_image_takes_every_patch_that_it_touches() -> None:
         assert patch_count(image, (4, 3)) == len(touched)
 
 
-# A 3x3 window over an image, as npuflow.frontend.products describes it: n, oh, ow, f, kh, kw, c.
+# A 3x3 window over an image, as npuflow.ops.products describes it: n, oh, ow, f, kh, kw, c.
 WINDOW = Products(I8, m=(2,), n=(3,), k=(6,), single=(4, 5), rows=(0, 1), pixels=(1, 2), taps=(4, 5))
 PACKED = Products(I8, m=(0, 3), n=(1, 4), k=(2, 5), single=())
 

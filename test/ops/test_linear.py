@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from npuflow.frontend.linear import Linear
+from npuflow.ops.linear import Linear
 
 COEFFICIENT, SIZE = st.integers(1, 9), st.integers(1, 12)
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from npuflow.bindings import ir
 from npuflow.core.build import element_type_of
-from npuflow.frontend.linear import input_count
+from npuflow.ops.linear import input_count
 
 _ADDITIONS, _PRODUCTS = ("arith.addf", "arith.addi"), ("arith.mulf", "arith.muli")
 _EXTENSIONS = ("arith.extf", "arith.extsi", "arith.extui")

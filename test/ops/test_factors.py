@@ -7,8 +7,8 @@ import pytest
 import npuflow
 from npuflow.bindings import ir
 from npuflow.core.passes import ops_of
-from npuflow.frontend.factors import Factor, factors_of
-from npuflow.frontend.products import match_products
+from npuflow.ops.factors import Factor, factors_of
+from npuflow.ops.products import match_products
 
 # Body, and the factors: (inputs, operations, type) of each; None where the op sums no product.
 BARE = "%x = arith.extsi %a : i8 to i32  %y = arith.extsi %b : i8 to i32  %p = arith.muli %x, %y : i32"

@@ -15,10 +15,10 @@ from math import prod
 
 from npuflow.bindings import ir
 from npuflow.core.build import element_type_of
-from npuflow.frontend.bundle import Bundle
-from npuflow.frontend.factors import factors_of
-from npuflow.frontend.linear import Linear, input_count, is_reduction, iterators, linear_maps
-from npuflow.frontend.patches import Extent, image_of_line, patch_count
+from npuflow.ops.bundle import Bundle
+from npuflow.ops.factors import factors_of
+from npuflow.ops.linear import Linear, input_count, is_reduction, iterators, linear_maps
+from npuflow.ops.patches import Extent, image_of_line, patch_count
 from npuflow.target import MatmulShape
 
 
