@@ -6,10 +6,10 @@ from types import ModuleType
 
 import pytest
 
-from npuflow.execute.operator_rows import Elementwise, Pairwise
-from npuflow.execute.operator_samples import Sample, samples
-from npuflow.execute.operators import families
-from npuflow.execute.programs import Types
+from npuflow.testing.operator_families import OPERATOR_FAMILIES
+from npuflow.testing.operator_rows import Elementwise, Pairwise
+from npuflow.testing.operator_samples import Sample, samples
+from npuflow.testing.programs import Types
 
 
 def rows_of(page: str) -> list[list[str]]:
@@ -25,9 +25,9 @@ def test_the_page_has_every_operator_and_type(operator_table: ModuleType) -> Non
 
 
 def test_every_family_has_a_sample_and_a_heading(operator_table: ModuleType) -> None:
-    assert {type(sample.timed) for sample in samples()} == set(families())
+    assert {type(sample.timed) for sample in samples()} == set(OPERATOR_FAMILIES)
     page = operator_table.PAGE.read_text(encoding="utf-8")
-    assert [family.family for family in families() if f"\n## {family.family.capitalize()}\n" not in page] == []
+    assert [family.family for family in OPERATOR_FAMILIES if f"\n## {family.family.capitalize()}\n" not in page] == []
 
 
 def test_nothing_is_blank_and_what_is_not_right_has_a_reason(operator_table: ModuleType) -> None:

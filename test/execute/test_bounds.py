@@ -13,8 +13,8 @@ from npuflow.execute.bounds import WIDE_ROUNDOFF, BoundKind, Evaluation, evaluat
 from npuflow.execute.compare import compare
 from npuflow.execute.data import random_arrays
 from npuflow.execute.jit import compile_function
-from npuflow.execute.numpy_reference import numpy_reference
-from npuflow.execute.programs import MatmulProgram, Tail, Types
+from npuflow.testing.numpy_reference import numpy_reference
+from npuflow.testing.programs import MatmulProgram, Tail, Types
 
 F32, BF16 = 2.0**-24, 2.0**-8
 # How often a rounding counts.

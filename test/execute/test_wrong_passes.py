@@ -11,9 +11,9 @@ import npuflow
 from npuflow.core.expansion import expand
 from npuflow.core.pipeline_text import parse_pipeline
 from npuflow.execute.limits import DEFAULT_LIMITS, Limits
-from npuflow.execute.programs import MatmulProgram, Types
 from npuflow.execute.references import Judge
 from npuflow.execute.verify_pipeline import PassCheck, Request, Verdict, verify_pipeline
+from npuflow.testing.programs import MatmulProgram, Types
 
 INPUTS = Path(__file__).parent / "Inputs"
 STREAM_K = "npuflow-stream-k{grid=2,2 tile-l2=16,16,32 tile-l1=8,8,16}"

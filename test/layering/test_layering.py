@@ -1,10 +1,13 @@
-"""Imports go down the list of rooms, only `bindings` imports MLIR, and importing runs nothing but definitions."""
+"""Imports go down the list of rooms and never in a circle.
+
+Only `bindings` imports MLIR, and importing runs nothing but definitions.
+"""
 
 from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -100,6 +103,34 @@ def source_files() -> list[Path]:
     return sorted(PACKAGE.rglob("*.py"))
 
 
+def name_of(file: Path) -> str:
+    """`npuflow.core.passes` for a module, `npuflow.core` for the package itself."""
+    return ".".join(file.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__")
+
+
+def module_graph(sources: Mapping[Path, str]) -> dict[str, set[str]]:
+    """What each module imports, of the modules there are; the facade is left out, which loads the others when asked."""
+    modules = {name_of(file): file for file in sources if room_of(file)}
+
+    def targets(file: Path) -> set[str]:
+        names = (found.target for found in imports_in(sources[file], file, package_of(file)))
+        return {name if name in modules else name.rpartition(".")[0] for name in names} & modules.keys()
+
+    return {name: targets(file) - {name} for name, file in modules.items()}
+
+
+def circle_in(graph: Mapping[str, set[str]]) -> list[str]:
+    """What is left of a graph once all that leads nowhere is gone: circles, and what leads from one to another."""
+    left = {name: set(targets) for name, targets in graph.items()}
+    while leaves := [name for name, targets in left.items() if not targets & left.keys()]:
+        for name in leaves:
+            del left[name]
+    while starts := left.keys() - {target for targets in left.values() for target in targets}:
+        for name in starts:
+            del left[name]
+    return sorted(left)
+
+
 @pytest.mark.parametrize("file", source_files(), ids=lambda file: str(file.relative_to(PACKAGE)))
 def test_imports_go_down_the_list(file: Path) -> None:
     found = imports_in(file.read_text(), file, package_of(file))
@@ -109,6 +140,22 @@ def test_imports_go_down_the_list(file: Path) -> None:
 def test_every_room_is_in_the_list() -> None:
     rooms = {room_of(file) for file in source_files()} - {""}
     assert rooms <= set(ROOMS)
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    assert circle_in(module_graph({file: file.read_text() for file in source_files()})) == []
+
+
+def test_a_circle_is_seen_wherever_its_imports_stand() -> None:
+    sources = {
+        "a": "from npuflow.core.b import x",
+        "b": "def f():\n    from npuflow.core import c",
+        "c": "from .a import y",
+        "d": "from npuflow.core.a import y",
+        "e": "",
+    }
+    files = {PACKAGE / "core" / f"{name}.py": source for name, source in sources.items()}
+    assert circle_in(module_graph(files)) == ["npuflow.core.a", "npuflow.core.b", "npuflow.core.c"]
 
 
 @pytest.mark.parametrize(

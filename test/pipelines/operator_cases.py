@@ -9,17 +9,17 @@ from math import prod
 from hypothesis import strategies as st
 
 import npuflow
-from npuflow.execute.operator_chains import AttentionScores, ConvolutionPair
-from npuflow.execute.operator_moves import Cast, Reshaped, Turned
-from npuflow.execute.operator_places import Padded, Place, Placed
-from npuflow.execute.operator_products import Kind, Product
-from npuflow.execute.operator_rows import Centre, Elementwise, Norm, Pairwise, Reduction, Softmax
-from npuflow.execute.operator_steps import NARROWING, Step, is_possible
-from npuflow.execute.operator_windows import CONVOLUTIONS, POOLINGS, Convolution, Layout, Pool, Pooling, Windows
-from npuflow.execute.operators import OperatorProgram
-from npuflow.execute.programs import TYPES, Types
 from npuflow.execute.references import Judge, Reference, make_references
 from npuflow.simulate.verify_function import Verified, verify_function
+from npuflow.testing.operator_chains import AttentionScores, ConvolutionPair
+from npuflow.testing.operator_moves import Cast, Reshaped, Turned
+from npuflow.testing.operator_places import Padded, Place, Placed
+from npuflow.testing.operator_products import Kind, Product
+from npuflow.testing.operator_rows import Centre, Elementwise, Norm, Pairwise, Reduction, Softmax
+from npuflow.testing.operator_steps import NARROWING, Step, is_possible
+from npuflow.testing.operator_windows import CONVOLUTIONS, POOLINGS, Convolution, Layout, Pool, Pooling, Windows
+from npuflow.testing.operators import OperatorProgram
+from npuflow.testing.programs import TYPES, Types
 
 PIPELINES = ("npuflow-stream-k", "npuflow-pad-pack", "npuflow-pack-peel")
 DEVICES = {"toy": (2, 2), "npu1": (4, 4), "npu2": (4, 8)}

@@ -13,11 +13,11 @@ from profiles import drawn
 import npuflow
 from npuflow.bindings import ir
 from npuflow.execute.compare import compare
-from npuflow.execute.numpy_reference import numpy_reference
-from npuflow.execute.programs import TYPES, MatmulProgram, Tail, Transposed
 from npuflow.execute.references import Judge, make_references
 from npuflow.execute.verification import Status, check
 from npuflow.target import load_device
+from npuflow.testing.numpy_reference import numpy_reference
+from npuflow.testing.programs import TYPES, MatmulProgram, Tail, Transposed
 
 PIPELINES = ("npuflow-stream-k", "npuflow-pad-pack", "npuflow-pack-peel")
 DEVICES = ("npu1", "npu2")

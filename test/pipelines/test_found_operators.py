@@ -6,15 +6,15 @@ import pytest
 from operator_cases import Case, reference_of, run
 
 import npuflow
-from npuflow.execute.operator_places import Place, Placed
-from npuflow.execute.operator_products import Kind, Product
-from npuflow.execute.operator_rows import Centre, Elementwise, Norm, Pairwise, Reduction
-from npuflow.execute.operator_samples import sized
-from npuflow.execute.operator_steps import Step
-from npuflow.execute.operator_windows import Convolution, Pool, Pooling, Windows, layout_named
-from npuflow.execute.operators import OperatorProgram
-from npuflow.execute.programs import Types
 from npuflow.execute.verification import Status
+from npuflow.testing.operator_places import Place, Placed
+from npuflow.testing.operator_products import Kind, Product
+from npuflow.testing.operator_rows import Centre, Elementwise, Norm, Pairwise, Reduction
+from npuflow.testing.operator_samples import sized
+from npuflow.testing.operator_steps import Step
+from npuflow.testing.operator_windows import Convolution, Pool, Pooling, Windows, layout_named
+from npuflow.testing.operators import OperatorProgram
+from npuflow.testing.programs import Types
 
 
 def convolution(op: str, types: Types, windows: Windows, **sizes: int) -> Convolution:

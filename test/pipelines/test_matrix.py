@@ -11,10 +11,10 @@ import pytest
 from profiles import NIGHTLY, spread
 
 import npuflow
-from npuflow.execute.numpy_reference import numpy_reference
-from npuflow.execute.programs import TYPES, MatmulProgram, Tail, Transposed, Types
 from npuflow.execute.references import Judge, Reference, make_references
 from npuflow.execute.verification import Status, check
+from npuflow.testing.numpy_reference import numpy_reference
+from npuflow.testing.programs import TYPES, MatmulProgram, Tail, Transposed, Types
 
 PIPELINES = ("npuflow-stream-k", "npuflow-pad-pack", "npuflow-pack-peel")
 # What the device suggests (one block for shapes as small as these), and many blocks, cores and steps along K.

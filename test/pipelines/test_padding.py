@@ -8,14 +8,14 @@ from dataclasses import dataclass
 import pytest
 
 import npuflow
-from npuflow.execute.operator_samples import sized
-from npuflow.execute.operator_windows import Convolution, Pooling, Windows, layout_named
-from npuflow.execute.operators import OperatorProgram
-from npuflow.execute.programs import Types
 from npuflow.execute.references import Judge, make_references
 from npuflow.execute.verification import Status
 from npuflow.schedule.model import Each, Repeat, Send, Stage, Step
 from npuflow.simulate.verify_function import verify_function
+from npuflow.testing.operator_samples import sized
+from npuflow.testing.operator_windows import Convolution, Pooling, Windows, layout_named
+from npuflow.testing.operators import OperatorProgram
+from npuflow.testing.programs import Types
 
 I8 = Types("i8", "i32")
 SAME = Windows.plain((3, 3), pad=1)

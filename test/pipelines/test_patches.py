@@ -13,14 +13,14 @@ from profiles import drawn
 from test_drawn_operators import FEW, MANY, is_honest
 
 import npuflow
-from npuflow.execute.operator_products import Product
-from npuflow.execute.operator_windows import Convolution
-from npuflow.execute.operators import OperatorProgram
 from npuflow.execute.verification import Status
 from npuflow.report import json_report, text
 from npuflow.report.model import FunctionReport
 from npuflow.schedule.kernel_cycles import Reshape
 from npuflow.schedule.model import Access, Each, Repeat, Send, Step
+from npuflow.testing.operator_products import Product
+from npuflow.testing.operator_windows import Convolution
+from npuflow.testing.operators import OperatorProgram
 
 DEVICE = "toy-patch"
 TILES = "npuflow-stream-k{grid=2,2 tile-l2=128,128,48 tile-l1=64,64,48}"

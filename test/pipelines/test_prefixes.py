@@ -8,8 +8,8 @@ from profiles import spread
 import npuflow
 from npuflow.core.expansion import expand
 from npuflow.core.pipeline_text import parse_pipeline
-from npuflow.execute.programs import MatmulProgram, Tail, Transposed, Types
 from npuflow.execute.verify_pipeline import PassCheck, Request, verify_pipeline
+from npuflow.testing.programs import MatmulProgram, Tail, Transposed, Types
 
 PIPELINES = ("npuflow-stream-k", "npuflow-pad-pack", "npuflow-pack-peel")
 TILES = "{grid=2,2 tile-l2=16,16,32 tile-l1=8,8,16}"

@@ -8,10 +8,10 @@ import pytest
 from profiles import spread
 
 import npuflow
-from npuflow.execute.operator_rows import Centre, Norm, Softmax
-from npuflow.execute.operators import OperatorProgram
-from npuflow.execute.programs import Types
 from npuflow.execute.verification import Status
+from npuflow.testing.operator_rows import Centre, Norm, Softmax
+from npuflow.testing.operators import OperatorProgram
+from npuflow.testing.programs import Types
 
 DEVICES = ("toy", "npu1", "npu2")
 FLOAT, MIXED = Types("f32", "f32"), Types("bf16", "f32")

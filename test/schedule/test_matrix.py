@@ -12,13 +12,13 @@ from profiles import NIGHTLY, spread
 
 import npuflow
 from npuflow.core.passes import ops_of
-from npuflow.execute.numpy_reference import numpy_reference
-from npuflow.execute.programs import TYPES, MatmulProgram, Tail, Transposed, Types
 from npuflow.execute.references import Judge, Reference, make_references
 from npuflow.execute.verification import Status
 from npuflow.simulate.compiled import schedule_function
 from npuflow.simulate.verify_function import verify_function
 from npuflow.target import load_device
+from npuflow.testing.numpy_reference import numpy_reference
+from npuflow.testing.programs import TYPES, MatmulProgram, Tail, Transposed, Types
 
 PIPELINES = ("npuflow-stream-k", "npuflow-pad-pack", "npuflow-pack-peel")
 # Many blocks, cores and steps along K on the small device; what npuflow chooses on the others.

@@ -10,7 +10,6 @@ from profiles import spread
 import npuflow
 from npuflow.bindings import ir
 from npuflow.core.passes import ops_of
-from npuflow.execute.programs import MatmulProgram, Tail, Types
 from npuflow.schedule.build import build_schedule
 from npuflow.schedule.legality import violations
 from npuflow.schedule.model import Acquire, Configure, Each, Repeat, Step
@@ -20,6 +19,7 @@ from npuflow.simulate.flatten import flatten
 from npuflow.simulate.program import Program
 from npuflow.simulate.run import simulate
 from npuflow.target import load_device
+from npuflow.testing.programs import MatmulProgram, Tail, Types
 
 PIPELINES = ("npuflow-stream-k", "npuflow-pad-pack", "npuflow-pack-peel")
 I32 = Types("i32", "i32")

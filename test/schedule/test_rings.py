@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import pytest
 
 import npuflow
-from npuflow.execute.operator_rows import Elementwise, Pairwise
-from npuflow.execute.programs import Types
 from npuflow.schedule.capacity import lacks_locks
 from npuflow.schedule.model import Acquire, Each, Engine, Receive, Release, Repeat, Schedule, Stage, Step
 from npuflow.target import load_device
+from npuflow.testing.operator_rows import Elementwise, Pairwise
+from npuflow.testing.programs import Types
 
 DEVICE = load_device("npu1")
 

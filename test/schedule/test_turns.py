@@ -12,12 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import npuflow
-from npuflow.execute.operator_products import Kind, Product
-from npuflow.execute.operator_rows import Elementwise, Pairwise
-from npuflow.execute.operator_samples import sized
-from npuflow.execute.operator_windows import Convolution, Windows, layout_named
-from npuflow.execute.operators import OperatorProgram
-from npuflow.execute.programs import Types
 from npuflow.execute.references import Judge, make_references
 from npuflow.execute.verification import Status
 from npuflow.schedule.affine import Affine
@@ -26,6 +20,12 @@ from npuflow.schedule.nest import BufferInfo, Dimension, End, Factor, Transfer
 from npuflow.schedule.turns import Turns, in_turns
 from npuflow.schedule.violations import placed_steps
 from npuflow.simulate.verify_function import verify_function
+from npuflow.testing.operator_products import Kind, Product
+from npuflow.testing.operator_rows import Elementwise, Pairwise
+from npuflow.testing.operator_samples import sized
+from npuflow.testing.operator_windows import Convolution, Windows, layout_named
+from npuflow.testing.operators import OperatorProgram
+from npuflow.testing.programs import Types
 
 L3, L2 = 0, 1
 

@@ -7,14 +7,14 @@ from collections import Counter
 import pytest
 
 import npuflow
-from npuflow.execute.operator_products import Kind, Product
-from npuflow.execute.operator_rows import Centre, Norm, Softmax
-from npuflow.execute.operator_steps import Step
-from npuflow.execute.operator_windows import Convolution, Windows, layout_named
-from npuflow.execute.operators import OperatorProgram
-from npuflow.execute.programs import Types
 from npuflow.testing.ir_mutators import Fault, mutants_of
 from npuflow.testing.mutation import Outcome, Subject, trials
+from npuflow.testing.operator_products import Kind, Product
+from npuflow.testing.operator_rows import Centre, Norm, Softmax
+from npuflow.testing.operator_steps import Step
+from npuflow.testing.operator_windows import Convolution, Windows, layout_named
+from npuflow.testing.operators import OperatorProgram
+from npuflow.testing.programs import Types
 
 CONVOLUTION = layout_named("conv_2d_nhwc_hwcf_q")
 PROGRAMS: dict[str, tuple[OperatorProgram, set[Fault]]] = {

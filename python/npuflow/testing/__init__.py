@@ -1,1 +1,1 @@
-"""What tests the tests: programs broken on purpose, and whether verification notices."""
+"""Programs to compile, random ones and samples, and what tests the tests: programs broken on purpose."""

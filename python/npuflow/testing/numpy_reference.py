@@ -15,8 +15,8 @@ import numpy.typing as npt
 from npuflow.execute.arrays import FLOAT_FORMATS, Array, is_float
 from npuflow.execute.bounds import EXACT, WIDE_ROUNDOFF, Bound, BoundKind
 from npuflow.execute.data import random_arrays
-from npuflow.execute.programs import SCALE_FLOAT, SCALE_INTEGER, SHIFT, MatmulProgram, Tail
 from npuflow.execute.references import Judge, Reference
+from npuflow.testing.programs import SCALE_FLOAT, SCALE_INTEGER, SHIFT, MatmulProgram, Tail
 
 Number = TypeVar("Number", np.int64, np.float64)
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from npuflow.execute.operator_products import sum_of_products
-from npuflow.execute.operator_rows import Centre, norm_of, softmax_of
-from npuflow.execute.operator_steps import Step, apply_steps, widened
-from npuflow.execute.operator_text import Access, Value, Writer
-from npuflow.execute.operators import OperatorProgram
-from npuflow.execute.programs import Types
+from npuflow.testing.operator_products import sum_of_products
+from npuflow.testing.operator_rows import Centre, norm_of, softmax_of
+from npuflow.testing.operator_steps import Step, apply_steps, widened
+from npuflow.testing.operator_text import Access, Value, Writer
+from npuflow.testing.operators import OperatorProgram
+from npuflow.testing.programs import Types
 
 
 @dataclass(frozen=True)

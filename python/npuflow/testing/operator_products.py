@@ -8,10 +8,10 @@ from math import prod
 from typing import ClassVar
 
 from npuflow.execute.arrays import is_float
-from npuflow.execute.operator_steps import widened
-from npuflow.execute.operator_text import Access, Loops, Value, Writer
-from npuflow.execute.operators import Tailed
-from npuflow.execute.programs import Types
+from npuflow.testing.operator_steps import widened
+from npuflow.testing.operator_text import Access, Loops, Value, Writer
+from npuflow.testing.operators import Tailed
+from npuflow.testing.programs import Types
 
 
 class Kind(Enum):

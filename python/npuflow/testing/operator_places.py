@@ -7,8 +7,8 @@ from enum import Enum
 from typing import ClassVar
 
 from npuflow.execute.arrays import is_float
-from npuflow.execute.operator_text import Access, Loops, Value, Writer, loop_names
-from npuflow.execute.operators import Tailed
+from npuflow.testing.operator_text import Access, Loops, Value, Writer, loop_names
+from npuflow.testing.operators import Tailed
 
 
 @dataclass(frozen=True)

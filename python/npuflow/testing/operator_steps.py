@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from enum import Enum
 
 from npuflow.execute.arrays import is_float
-from npuflow.execute.operator_text import Access, Loops, Value, Writer, loop_names
+from npuflow.testing.operator_text import Access, Loops, Value, Writer, loop_names
 
 SCALE_FLOAT = -0.375
 SCALE_INTEGER = 3

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from math import prod
 from typing import ClassVar
 
-from npuflow.execute.operator_steps import Step, apply_steps, widened
-from npuflow.execute.operator_text import Value, Writer
-from npuflow.execute.operators import OperatorProgram, Tailed
-from npuflow.execute.programs import Types
+from npuflow.testing.operator_steps import Step, apply_steps, widened
+from npuflow.testing.operator_text import Value, Writer
+from npuflow.testing.operators import OperatorProgram, Tailed
+from npuflow.testing.programs import Types
 
 
 @dataclass(frozen=True)

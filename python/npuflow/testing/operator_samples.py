@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from npuflow.execute.operator_chains import AttentionScores, ConvolutionPair
-from npuflow.execute.operator_moves import Cast, Reshaped, Turned
-from npuflow.execute.operator_places import Padded, Place, Placed
-from npuflow.execute.operator_products import Kind, Product
-from npuflow.execute.operator_rows import Centre, Elementwise, Norm, Pairwise, Reduction, Softmax
-from npuflow.execute.operator_steps import Step
-from npuflow.execute.operator_windows import (
+from npuflow.testing.operator_chains import AttentionScores, ConvolutionPair
+from npuflow.testing.operator_families import OPERATOR_FAMILIES
+from npuflow.testing.operator_moves import Cast, Reshaped, Turned
+from npuflow.testing.operator_places import Padded, Place, Placed
+from npuflow.testing.operator_products import Kind, Product
+from npuflow.testing.operator_rows import Centre, Elementwise, Norm, Pairwise, Reduction, Softmax
+from npuflow.testing.operator_steps import Step
+from npuflow.testing.operator_windows import (
     CONVOLUTIONS,
     POOLINGS,
     Convolution,
@@ -24,8 +25,8 @@ from npuflow.execute.operator_windows import (
     Windows,
     layout_named,
 )
-from npuflow.execute.operators import OperatorProgram, families
-from npuflow.execute.programs import TYPES, Types
+from npuflow.testing.operators import OperatorProgram
+from npuflow.testing.programs import TYPES, Types
 
 I8, I16, I32, BF16, F32 = TYPES
 SAME_BF16 = Types("bf16", "bf16")
@@ -54,7 +55,7 @@ class Sample:
 def samples() -> tuple[Sample, ...]:
     """All samples, family by family."""
     found = (*_convolutions(), *_poolings(), *_products(), *_rows(), *_moves(), *_places(), *_chains())
-    order = [family.family for family in families()]
+    order = [family.family for family in OPERATOR_FAMILIES]
     return tuple(sorted(found, key=lambda sample: order.index(sample.family)))
 
 

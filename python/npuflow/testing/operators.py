@@ -1,6 +1,6 @@
 """Operator programs by family, type, shape and attributes, as MLIR text: what tests, tables and benchmarks compile.
 
-A family is a frozen dataclass in one of the modules `operator_*`; `families()` lists them.
+A family is a frozen dataclass in one of the modules `operator_*`; `operator_families` lists them.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from enum import Enum
 from typing import ClassVar
 
 from npuflow.execute.arrays import Signature
-from npuflow.execute.operator_steps import Step, apply_steps
-from npuflow.execute.operator_text import Value, Writer
+from npuflow.testing.operator_steps import Step, apply_steps
+from npuflow.testing.operator_text import Value, Writer
 
 
 @dataclass(frozen=True)
@@ -87,30 +87,3 @@ def print_value(value: object) -> str:
     if all(isinstance(item, tuple) and item and isinstance(item[0], str) for item in value):
         return ",".join(f"{item[0]}={item[1]}" for item in value)
     return "+".join(print_value(item) for item in value)
-
-
-def families() -> tuple[type[OperatorProgram], ...]:
-    """Every family that tables show and tests draw, in the order in which tables show them."""
-    from npuflow.execute.operator_chains import AttentionScores, ConvolutionPair
-    from npuflow.execute.operator_moves import Cast, Reshaped, Turned
-    from npuflow.execute.operator_places import Padded, Placed
-    from npuflow.execute.operator_products import Product
-    from npuflow.execute.operator_rows import Elementwise, Norm, Reduction, Softmax
-    from npuflow.execute.operator_windows import Convolution, Pooling
-
-    return (
-        Convolution,
-        Pooling,
-        Product,
-        Elementwise,
-        Reduction,
-        Softmax,
-        Norm,
-        Turned,
-        Reshaped,
-        Cast,
-        Padded,
-        Placed,
-        ConvolutionPair,
-        AttentionScores,
-    )

@@ -9,11 +9,11 @@ from math import prod
 from typing import ClassVar
 
 from npuflow.execute.arrays import is_float
-from npuflow.execute.operator_steps import EPSILON, Step, apply_steps, widened
-from npuflow.execute.operator_text import Access, Loops, Value, Writer, loop_names
-from npuflow.execute.operator_windows import Pool, divided, neutral_of
-from npuflow.execute.operators import Tailed
-from npuflow.execute.programs import Types
+from npuflow.testing.operator_steps import EPSILON, Step, apply_steps, widened
+from npuflow.testing.operator_text import Access, Loops, Value, Writer, loop_names
+from npuflow.testing.operator_windows import Pool, divided, neutral_of
+from npuflow.testing.operators import Tailed
+from npuflow.testing.programs import Types
 
 
 class Pairwise(Enum):

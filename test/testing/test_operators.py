@@ -10,13 +10,13 @@ from npuflow.execute.arrays import Array
 from npuflow.execute.compare import compare
 from npuflow.execute.data import random_arrays
 from npuflow.execute.jit import compile_function
-from npuflow.execute.operator_moves import Cast
-from npuflow.execute.operator_rows import Softmax
-from npuflow.execute.operator_steps import Step, is_possible
-from npuflow.execute.operator_windows import CONVOLUTIONS, Convolution, Layout, Windows
-from npuflow.execute.operators import OperatorProgram
-from npuflow.execute.programs import TYPES, Types
 from npuflow.execute.references import Judge, make_references
+from npuflow.testing.operator_moves import Cast
+from npuflow.testing.operator_rows import Softmax
+from npuflow.testing.operator_steps import Step, is_possible
+from npuflow.testing.operator_windows import CONVOLUTIONS, Convolution, Layout, Windows
+from npuflow.testing.operators import OperatorProgram
+from npuflow.testing.programs import TYPES, Types
 
 
 def results_of(program: OperatorProgram) -> Array:
