@@ -1,4 +1,4 @@
-"""Imports go down the list of rooms and never in a circle.
+"""Imports go down the list of rooms, and of folders in a room, and never in a circle.
 
 Only `bindings` imports MLIR, and importing runs nothing but definitions.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,6 +40,9 @@ ROOMS = (
     "testing",
     "tools",
 )
+
+# The folders of a room, in the order of their imports; its own modules come after them.
+FOLDERS = {"schedule": ("data", "nest", "kernels", "project", "ir", "check")}
 
 # The oracle's and the numerics' packages, each in the one room that is about them.
 OTHER_PACKAGES = {"iree": {"execute"}, "ml_dtypes": {"execute"}, "torch": {"frontend"}, "torch_mlir": {"bindings"}}
@@ -95,8 +98,21 @@ def problem_with(found: Import) -> str | None:
         return None if room == "tools" else f"{found}, the whole package, which only tools may"
     if not room or parts[1] not in ROOMS:
         return None
+    if parts[1] == room in FOLDERS:
+        return problem_within(found, FOLDERS[room])
     below = ROOMS.index(parts[1]) <= ROOMS.index(room)
     return None if below else f"{found}, but {parts[1]} comes after {room}"
+
+
+def problem_within(found: Import, folders: Sequence[str]) -> str | None:
+    """Why an import within a room of folders is not allowed; None if it is."""
+    importing, imported = found.file.relative_to(PACKAGE).parts[1], found.target.split(".")[2]
+    if importing not in folders:
+        return None
+    if imported not in folders:
+        return f"{found}, but what is in no folder comes after {importing}"
+    below = folders.index(imported) <= folders.index(importing)
+    return None if below else f"{found}, but {imported} comes after {importing}"
 
 
 def source_files() -> list[Path]:
@@ -142,6 +158,11 @@ def test_every_room_is_in_the_list() -> None:
     assert rooms <= set(ROOMS)
 
 
+def test_every_folder_is_in_the_list() -> None:
+    folders = {file.parent.relative_to(PACKAGE).parts for file in source_files()}
+    assert {parts for parts in folders if len(parts) > 1} == {(room, f) for room in FOLDERS for f in FOLDERS[room]}
+
+
 def test_no_modules_import_each_other_in_a_circle() -> None:
     assert circle_in(module_graph({file: file.read_text() for file in source_files()})) == []
 
@@ -168,6 +189,9 @@ def test_a_circle_is_seen_wherever_its_imports_stand() -> None:
         ("tiling/x.py", "from ..schedule import y", "schedule comes after tiling"),
         ("target/x.py", "import requests", "no room"),
         ("core/x.py", "import npuflow", "the whole package"),
+        ("schedule/nest/x.py", "from npuflow.schedule.project.lanes import y", "project comes after nest"),
+        ("schedule/nest/x.py", "from ..project import y", "project comes after nest"),
+        ("schedule/check/x.py", "from npuflow.schedule.build import y", "no folder comes after check"),
     ],
 )
 def test_a_wrong_import_is_seen(file: str, source: str, names: str) -> None:
@@ -180,3 +204,5 @@ def test_a_right_import_is_let_through() -> None:
     path = PACKAGE / "tools" / "x.py"
     source = "import npuflow\nfrom npuflow import errors\nfrom npuflow.core import passes\nfrom . import opt"
     assert [problem_with(found) for found in imports_in(source, path, package_of(path))] == [None] * 4
+    path, source = PACKAGE / "schedule" / "x.py", "from .nest import x\nfrom npuflow.schedule.check import y"
+    assert [problem_with(found) for found in imports_in(source, path, package_of(path))] == [None] * 2

@@ -10,7 +10,7 @@ import pytest
 import npuflow
 from npuflow.execute.references import Judge, make_references
 from npuflow.execute.verification import Status
-from npuflow.schedule.model import Each, Repeat, Send, Stage, Step
+from npuflow.schedule.data.model import Each, Repeat, Send, Stage, Step
 from npuflow.simulate.verify_function import verify_function
 from npuflow.testing.operator_samples import sized
 from npuflow.testing.operator_windows import Convolution, Pooling, Windows, layout_named

@@ -16,8 +16,8 @@ import npuflow
 from npuflow.execute.verification import Status
 from npuflow.report import json_report, text
 from npuflow.report.model import FunctionReport
-from npuflow.schedule.kernel_cycles import Reshape
-from npuflow.schedule.model import Access, Each, Repeat, Send, Step
+from npuflow.schedule.data.model import Access, Each, Repeat, Send, Step
+from npuflow.schedule.kernels.kernel_cycles import Reshape
 from npuflow.testing.operator_products import Product
 from npuflow.testing.operator_windows import Convolution
 from npuflow.testing.operators import OperatorProgram

@@ -18,9 +18,9 @@ from npuflow.core.passes import ops_of
 from npuflow.execute.arrays import signature_of
 from npuflow.execute.data import random_arrays
 from npuflow.execute.jit import compile_function
-from npuflow.schedule.legality import violations
-from npuflow.schedule.model import Each, Receive, Repeat, Send, Stage, Step
-from npuflow.schedule.read_kernels import kernel_interfaces
+from npuflow.schedule.check.legality import violations
+from npuflow.schedule.data.model import Each, Receive, Repeat, Send, Stage, Step
+from npuflow.schedule.ir.read_kernels import kernel_interfaces
 from npuflow.simulate.compiled import (
     CompiledFunction,
     Execution,

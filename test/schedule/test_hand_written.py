@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from npuflow.schedule.read_schedule import read_schedule, schedules_of
+from npuflow.schedule.ir.read_schedule import read_schedule, schedules_of
 from npuflow.simulate.flatten import flatten
 from npuflow.simulate.kernel_functions import compile_schedule_kernels
 from npuflow.simulate.run import execute, simulate

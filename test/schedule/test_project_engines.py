@@ -11,10 +11,10 @@ import npuflow
 from npuflow.bindings import ir
 from npuflow.core.passes import ops_of
 from npuflow.schedule.build import build_schedule
-from npuflow.schedule.legality import violations
-from npuflow.schedule.model import Acquire, Configure, Each, Repeat, Step
-from npuflow.schedule.read_kernels import kernel_interfaces
-from npuflow.schedule.read_schedule import read_schedule, schedules_of
+from npuflow.schedule.check.legality import violations
+from npuflow.schedule.data.model import Acquire, Configure, Each, Repeat, Step
+from npuflow.schedule.ir.read_kernels import kernel_interfaces
+from npuflow.schedule.ir.read_schedule import read_schedule, schedules_of
 from npuflow.simulate.flatten import flatten
 from npuflow.simulate.program import Program
 from npuflow.simulate.run import simulate

@@ -6,7 +6,7 @@ import pytest
 
 import npuflow
 import npuflow.pipelines
-from npuflow.schedule.kernel_cycles import KernelShape, kernel_cycles
+from npuflow.schedule.kernels.kernel_cycles import KernelShape, kernel_cycles
 from npuflow.target import load_device
 from npuflow.target.model import KernelKind
 from npuflow.validate.constants import with_constants

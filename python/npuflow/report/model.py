@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-from npuflow.schedule.kernel_cycles import Reshape
+from npuflow.schedule.kernels.kernel_cycles import Reshape
 from npuflow.simulate.verify_function import Verified
 
 StrategyFields = Mapping[str, "int | tuple[int, ...]"]

@@ -7,23 +7,23 @@ from dataclasses import dataclass
 
 from npuflow.bindings import ir
 from npuflow.ops.contraction import BUNDLE, STRATEGY
-from npuflow.schedule.addresses import assign_addresses
-from npuflow.schedule.capacity import lacks_locks
-from npuflow.schedule.describe_kernels import describe_kernel
-from npuflow.schedule.descriptors import descriptors_taken
-from npuflow.schedule.hoist import hoist
-from npuflow.schedule.kernel_cycles import KernelShape, kernel_cycles
-from npuflow.schedule.kernel_groups import with_neighbours
-from npuflow.schedule.lanes import Lanes, even_lanes
-from npuflow.schedule.legality import lacks_descriptors
-from npuflow.schedule.model import Schedule
-from npuflow.schedule.nest import L3, Kernel, Nest, Transfer, walk
-from npuflow.schedule.project import kernel_name, project
-from npuflow.schedule.read_nest import read_nest
-from npuflow.schedule.reroll import reroll
-from npuflow.schedule.rings import Rings
-from npuflow.schedule.routes import Routes
-from npuflow.schedule.tasks import Tasks
+from npuflow.schedule.check.capacity import lacks_locks
+from npuflow.schedule.check.descriptors import descriptors_taken
+from npuflow.schedule.check.legality import lacks_descriptors
+from npuflow.schedule.data.addresses import assign_addresses
+from npuflow.schedule.data.model import Schedule
+from npuflow.schedule.kernels.describe_kernels import describe_kernel
+from npuflow.schedule.kernels.kernel_cycles import KernelShape, kernel_cycles
+from npuflow.schedule.kernels.kernel_groups import with_neighbours
+from npuflow.schedule.nest.hoist import hoist
+from npuflow.schedule.nest.nest import L3, Kernel, Nest, Transfer, walk
+from npuflow.schedule.nest.read_nest import read_nest
+from npuflow.schedule.nest.reroll import reroll
+from npuflow.schedule.project.lanes import Lanes, even_lanes
+from npuflow.schedule.project.project import kernel_name, project
+from npuflow.schedule.project.rings import Rings
+from npuflow.schedule.project.routes import Routes
+from npuflow.schedule.project.tasks import Tasks
 from npuflow.strategy.bundle_strategy import depths_of, tail_depth_of
 from npuflow.target import Device
 

@@ -11,9 +11,9 @@ from npuflow.core.passes import Pass, PassContext
 from npuflow.core.registry import register_pass
 from npuflow.dialect.device import chosen_device
 from npuflow.errors import Diagnostic, InputError, Severity
-from npuflow.schedule.legality import violations
-from npuflow.schedule.read_kernels import kernel_interfaces
-from npuflow.schedule.read_schedule import read_schedule, schedules_of
+from npuflow.schedule.check.legality import violations
+from npuflow.schedule.ir.read_kernels import kernel_interfaces
+from npuflow.schedule.ir.read_schedule import read_schedule, schedules_of
 from npuflow.target import Device
 
 

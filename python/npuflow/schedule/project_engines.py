@@ -11,9 +11,9 @@ from npuflow.core.registry import register_pass
 from npuflow.dialect.device import chosen_device
 from npuflow.errors import InputError
 from npuflow.schedule.build import build_schedule
-from npuflow.schedule.emit import ENGINE, emit_schedule
-from npuflow.schedule.project import kernel_name
-from npuflow.schedule.read_schedule import schedules_of
+from npuflow.schedule.ir.emit import ENGINE, emit_schedule
+from npuflow.schedule.ir.read_schedule import schedules_of
+from npuflow.schedule.project.project import kernel_name
 from npuflow.target import Device
 
 _CONSTANT = ("linalg.fill", "linalg.yield")

@@ -10,7 +10,7 @@ from npuflow.core.passes import Pass, PassContext
 from npuflow.core.registry import register_pass
 from npuflow.dialect.device import chosen_device
 from npuflow.errors import InputError
-from npuflow.schedule.read_schedule import schedules_of
+from npuflow.schedule.ir.read_schedule import schedules_of
 
 
 @register_pass

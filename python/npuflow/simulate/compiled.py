@@ -18,12 +18,12 @@ from npuflow.core.passes import fail, ops_of
 from npuflow.errors import Diagnostic, InputError, Severity, UsageError, with_hint
 from npuflow.execute.arrays import Array, ArraySpec, Signature, is_float
 from npuflow.ops.allowed_ops import ELEMENT_TYPES
-from npuflow.schedule.describe_kernels import describe_kernel
-from npuflow.schedule.emit import computes
-from npuflow.schedule.kernel_cycles import KernelShape, Reshape, kernel_cycles, reshape_of
-from npuflow.schedule.model import Schedule
+from npuflow.schedule.data.model import Schedule
+from npuflow.schedule.ir.emit import computes
+from npuflow.schedule.ir.read_schedule import kernel_functions_of, read_schedule
+from npuflow.schedule.kernels.describe_kernels import describe_kernel
+from npuflow.schedule.kernels.kernel_cycles import KernelShape, Reshape, kernel_cycles, reshape_of
 from npuflow.schedule.project_engines import replace_by_schedule
-from npuflow.schedule.read_schedule import kernel_functions_of, read_schedule
 from npuflow.simulate.constants import constant_contents
 from npuflow.simulate.flatten import flatten
 from npuflow.simulate.kernel_functions import compile_schedule_kernels

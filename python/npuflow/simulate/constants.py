@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from npuflow.bindings import func, ir, memref
 from npuflow.execute.arrays import Array
 from npuflow.execute.jit import compile_function
-from npuflow.schedule.read_schedule import constant_values_of
+from npuflow.schedule.ir.read_schedule import constant_values_of
 
 _ENTRY = "constants"
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from npuflow.execute.arrays import Array, ArraySpec, is_float
 from npuflow.execute.bounds import wide_inputs
-from npuflow.schedule.model import Address, Buffer, Schedule
+from npuflow.schedule.data.model import Address, Buffer, Schedule
 from npuflow.simulate.compiled import CompiledFunction
 from npuflow.simulate.constants import constant_contents
 from npuflow.simulate.flatten import flatten

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from npuflow.errors import Diagnostic, InputError, Severity
-from npuflow.schedule import model
-from npuflow.schedule.addresses import aligned_slot_bytes
-from npuflow.schedule.affine import Affine as Sum
-from npuflow.schedule.channels import channel_of, column_of
-from npuflow.schedule.model import Schedule, Stage
-from npuflow.schedule.neighbours import adjoining
+from npuflow.schedule.data import model
+from npuflow.schedule.data.addresses import aligned_slot_bytes
+from npuflow.schedule.data.affine import Affine as Sum
+from npuflow.schedule.data.channels import channel_of, column_of
+from npuflow.schedule.data.model import Schedule, Stage
+from npuflow.schedule.data.neighbours import adjoining
 from npuflow.simulate import program as flat
 from npuflow.simulate.platform import Platform, Side
 from npuflow.target import Device

@@ -15,8 +15,8 @@ from npuflow.errors import Diagnostic, InputError, Severity
 from npuflow.execute.arrays import functions_of
 from npuflow.ops.allowed_ops import problems_in
 from npuflow.schedule.check_schedule import CheckSchedule
-from npuflow.schedule.emit import ENGINE, EXTENTS
-from npuflow.schedule.read_schedule import kernel_functions_of
+from npuflow.schedule.ir.emit import ENGINE, EXTENTS
+from npuflow.schedule.ir.read_schedule import kernel_functions_of
 from npuflow.simulate.check_handover import CheckHandover
 from npuflow.target import DEFAULT_DEVICE, load_device
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from npuflow.bindings import ir
 from npuflow.execute.jit import compile_function
 from npuflow.execute.widen import widened
-from npuflow.schedule.read_schedule import kernel_functions_of
+from npuflow.schedule.ir.read_schedule import kernel_functions_of
 from npuflow.simulate.kernels import Abi, KernelFunction
 
 

@@ -13,12 +13,12 @@ from npuflow.bindings import ir
 from npuflow.core.diagnostics import location_of
 from npuflow.core.passes import PassContext
 from npuflow.errors import Diagnostic, InputError, Severity, SourceLocation, with_hint
-from npuflow.schedule import model
-from npuflow.schedule.model import Schedule
-from npuflow.schedule.read_kernels import kernel_interfaces
-from npuflow.schedule.read_schedule import read_schedule
-from npuflow.schedule.violations import placed_steps
-from npuflow.schedule.well_formed import ill_formed
+from npuflow.schedule.check.violations import placed_steps
+from npuflow.schedule.check.well_formed import ill_formed
+from npuflow.schedule.data import model
+from npuflow.schedule.data.model import Schedule
+from npuflow.schedule.ir.read_kernels import kernel_interfaces
+from npuflow.schedule.ir.read_schedule import read_schedule
 from npuflow.simulate.flatten import engine_names, flatten
 from npuflow.simulate.handover import few_rounds, moved_bytes, semaphore_problems, step_count
 from npuflow.simulate.kernels import idle_kernel

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from npuflow.schedule.affine import Affine
-from npuflow.schedule.model import Access, Buffer, Compute, Each, Receive, Repeat, Schedule, Send, Step
+from npuflow.schedule.data.affine import Affine
+from npuflow.schedule.data.model import Access, Buffer, Compute, Each, Receive, Repeat, Schedule, Send, Step
 from npuflow.testing.ir_mutators import Fault
 
 Change = Callable[[Step, Schedule], "tuple[Step, ...] | None"]

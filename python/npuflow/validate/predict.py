@@ -12,8 +12,8 @@ from npuflow.core.passes import ops_of
 from npuflow.dialect.context import new_context
 from npuflow.errors import InputError, UsageError
 from npuflow.schedule.build import Scheduled, build_schedule
-from npuflow.schedule.kernel_cycles import KernelShape, kernel_cycles
-from npuflow.schedule.project import kernel_name
+from npuflow.schedule.kernels.kernel_cycles import KernelShape, kernel_cycles
+from npuflow.schedule.project.project import kernel_name
 from npuflow.simulate.flatten import flatten
 from npuflow.simulate.run import simulate
 from npuflow.target import Device, load_device

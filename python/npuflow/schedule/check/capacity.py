@@ -1,0 +1,167 @@
+"""What a schedule keeps in memories: buffers, locks and the cores' programs, against what a device has. Pure.
+
+A lock lies in the memory beside which the engines stand that use it; a task's semaphores are places in a queue, not
+locks. A core's program is estimated from its steps and its kernels' bodies, since others compile them.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import chain, pairwise
+
+from npuflow.schedule.check.violations import Need, Violation, keep_worst, placed_steps
+from npuflow.schedule.data import model
+from npuflow.schedule.data.addresses import aligned_slot_bytes
+from npuflow.schedule.data.affine import Affine
+from npuflow.schedule.data.channels import Memory, column_of, memory_of
+from npuflow.schedule.data.model import Schedule, Stage
+from npuflow.target import Device
+
+# Estimates in bytes, assumed; those of kernels are `strategy.code_bytes`.
+_START_BYTES, _STEP_BYTES = 512, 64
+
+
+def capacity_violations(schedule: Schedule, device: Device, code_bytes: Mapping[str, int]) -> list[Violation]:
+    """Every memory, set of locks and program that is too small for the schedule; `code_bytes` are the kernels'."""
+    needs = (_memories(schedule, device), _locks(schedule, device), _tasks(schedule, device))
+    return [*chain.from_iterable(needs), *_programs(schedule, device, code_bytes)]
+
+
+def lacks_locks(schedule: Schedule, device: Device) -> bool:
+    """Whether engines beside a memory need more locks than it has."""
+    return any(True for _ in _locks(schedule, device))
+
+
+@dataclass(frozen=True)
+class _Range:
+    """The bytes of a buffer in one memory."""
+
+    start: int
+    end: int
+    buffer: model.Buffer
+
+
+def _memories(schedule: Schedule, device: Device) -> Iterator[Violation]:
+    for buffer in schedule.buffers.values():
+        yield from _alignment(buffer, device)
+    needs: dict[tuple[int, int], Need] = {}
+    overlaps: dict[tuple[str, str], Violation] = {}
+    for memory, ranges in _ranges(schedule, device).items():
+        ordered = sorted(ranges, key=lambda r: (r.start, r.end))
+        users = tuple((r.buffer.name, r.end - r.start) for r in ordered)
+        last = max(ordered, key=lambda r: r.end)
+        keep_worst(needs, (memory.level, 0), Need(memory, last.end, users, last.buffer.location))
+        for one, other in pairwise(ordered):
+            if memory.level < 3 and one.end > other.start:
+                overlaps.setdefault((one.buffer.name, other.buffer.name), _overlap(memory, one, other))
+    yield from overlaps.values()
+    for (level, _), need in needs.items():
+        have = device.level(level).usable_bytes
+        if need.need > have:
+            place = device.level(level).name + ("" if level == 3 else f" of {need.memory}")
+            what = f"{place} needs {need.need} bytes, has {have} ({need.largest()})"
+            yield Violation(what, "use smaller tiles or fewer slots", need.location)
+
+
+def _alignment(buffer: model.Buffer, device: Device) -> Iterator[Violation]:
+    alignment = device.level(buffer.level).alignment_bytes
+    for number in (buffer.address.base, buffer.address.step):
+        if number % alignment:
+            what = (
+                f"buffer '{buffer.name}' lies at a multiple of {number} bytes, level {buffer.level} needs {alignment}"
+            )
+            yield Violation(what, f"round its address up to a multiple of {alignment}", buffer.location)
+
+
+def _overlap(memory: Memory, one: _Range, other: _Range) -> Violation:
+    ends = f"'{one.buffer.name}' up to byte {one.end} and '{other.buffer.name}' from byte {other.start}"
+    what = f"{ends} overlap in {memory}"
+    return Violation(what, "move one of them, or give it fewer slots", other.buffer.location)
+
+
+def _ranges(schedule: Schedule, device: Device) -> dict[Memory, list[_Range]]:
+    """Who lies where; DRAM is one memory, in which every tensor follows the one before."""
+    found: dict[Memory, list[_Range]] = defaultdict(list)
+    dram = 0
+    for buffer in schedule.buffers.values():
+        if buffer.level == 3:
+            found[Memory(3, 0, 0)].append(_Range(dram, dram + buffer.slot_bytes, buffer))
+            dram += buffer.slot_bytes
+            continue
+        size = aligned_slot_bytes(buffer, device.level(buffer.level).alignment_bytes) * buffer.depth
+        for place in schedule.places(buffer.span):
+            row = place["row"] if buffer.level == 1 else 0
+            start = buffer.address.at(place[buffer.span[0]])
+            found[Memory(buffer.level, row, column_of(place, schedule))].append(_Range(start, start + size, buffer))
+    return found
+
+
+def _locks(schedule: Schedule, device: Device) -> Iterator[Violation]:
+    used: dict[Memory, dict[str, set[tuple[int, ...]]]] = defaultdict(lambda: defaultdict(set))
+    for memory, name, at in _locks_in_use(schedule):
+        used[memory][name].add(at)
+    needs: dict[tuple[int, int], Need] = {}
+    for memory, locks in used.items():
+        counts = tuple((name, len(places)) for name, places in locks.items())
+        location = schedule.semaphores[max(counts, key=lambda user: user[1])[0]].location
+        keep_worst(needs, (memory.level, 0), Need(memory, sum(n for _, n in counts), counts, location))
+    for (level, _), need in needs.items():
+        have = device.dma(level).locks
+        if need.need > have:
+            what = f"{need.memory} needs {need.need} locks, has {have} ({need.largest()})"
+            yield Violation(what, "let fewer engines share it, or use fewer buffers", need.location)
+    levels = {name: memory.level for memory, locks in used.items() for name in locks}
+    for name, level in levels.items():
+        semaphore, most = schedule.semaphores[name], device.dma(level).lock_max
+        if semaphore.maximum > most:
+            what = f"semaphore '{name}' counts to {semaphore.maximum}, a lock of level {level} to {most}"
+            yield Violation(what, "use fewer slots", semaphore.location)
+
+
+def _tasks(schedule: Schedule, device: Device) -> Iterator[Violation]:
+    """Tasks that wait in a shim's queue."""
+    have = device.dma(3).queue_depth
+    for semaphore in schedule.semaphores.values():
+        if semaphore.cause == "task" and semaphore.maximum > have:
+            what = f"semaphore '{semaphore.name}' counts to {semaphore.maximum} tasks, a channel's queue holds {have}"
+            yield Violation(what, f"let its maximum be {have} at most", semaphore.location)
+
+
+def _locks_in_use(schedule: Schedule) -> Iterator[tuple[Memory, str, tuple[int, ...]]]:
+    """Memories and the locks in them, by name and coordinates."""
+    for engine in schedule.engines.values():
+        for placed in placed_steps(engine, schedule.extents):
+            step = placed.step
+            if not isinstance(step, (model.Acquire, model.Release)):
+                continue
+            if schedule.semaphores[step.semaphore.name].cause == "task":
+                continue
+            for place in schedule.places(tuple(placed.coordinates)):
+                memory = memory_of(engine, {name: place[name] for name in engine.span}, schedule)
+                values = {name: Affine(value) for name, value in place.items()}
+                at = tuple(index.substitute(values).constant for index in step.semaphore.at)
+                if memory is not None:
+                    yield memory, step.semaphore.name, at
+
+
+def _programs(schedule: Schedule, device: Device, code_bytes: Mapping[str, int]) -> Iterator[Violation]:
+    """Of a core: starting up, every step once (loops stay loops), and every distinct kernel once."""
+    have = device.engines[0].program_bytes
+    for engine in schedule.engines.values():
+        if engine.stage is not Stage.CORE or not have:
+            continue
+        steps = [placed.step for placed in placed_steps(engine, schedule.extents)]
+        calls = {step.kernel: step.location for step in steps if isinstance(step, model.Compute)}
+        users = [(name, code_bytes[name]) for name in calls]
+        users.append(("its steps", _START_BYTES + _STEP_BYTES * len(steps)))
+        need = sum(size for _, size in users)
+        if need > have:
+            largest, size = max(users, key=lambda user: user[1])
+            hint = "let functions come apart (--split), so that each part has fewer kernels"
+            if 2 * size > have:
+                hint = f"let {largest} do less: hand over a part of it in a tensor"
+            which = Need(Memory(1, 0, 0), need, tuple(users), None).largest()
+            what = f"the program of '{engine.name}' needs about {need} bytes, a core has {have} ({which})"
+            yield Violation(what, hint, calls.get(largest) or engine.location)

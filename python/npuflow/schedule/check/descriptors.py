@@ -1,0 +1,106 @@
+"""How many DMA descriptors a schedule's transfers take, per channel. Pure.
+
+- A channel beside L1 or L2 goes through a list of descriptors that is written once: every transfer of its program needs
+  one for each slot that it addresses, and for each place that it goes through one after the other.
+- Loops around a transfer that move its place in a slot become dimensions of its pattern, or the descriptor's iteration;
+  where neither is left, each turn has descriptors of its own (`patterns.fit`).
+- A pattern that is cut off at an edge in some turns of a loop is several patterns: one for each way to be cut (`cuts`).
+- A shim's descriptors are set up by the control processor, task by task: a channel needs as many as a task takes, times
+  the tasks that wait in its queue. Loops outside of a task cost nothing.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+from npuflow.schedule.check.violations import PlacedStep
+from npuflow.schedule.data import model
+from npuflow.schedule.data.channels import Channel, channel_of
+from npuflow.schedule.data.cuts import cut_patterns
+from npuflow.schedule.data.model import Schedule
+from npuflow.schedule.data.patterns import Fit, fit
+from npuflow.target import Device
+
+Transfer = model.Send | model.Receive
+
+
+@dataclass(frozen=True)
+class Use:
+    """What one transfer of a channel's program takes."""
+
+    transfer: Transfer
+    descriptors: int
+    is_sub_granule: bool
+
+
+def channel_uses(engine: model.Engine, schedule: Schedule, device: Device) -> list[Use]:
+    """The descriptors of one engine of this kind, per transfer; none for cores and the control processor."""
+    channel = channel_of(engine, dict.fromkeys(engine.span, 0), schedule)
+    own = {name: schedule.extents[name] for name in engine.span}
+    return _Counter(schedule, device, channel, own).uses(engine) if channel else []
+
+
+def descriptors_taken(schedule: Schedule, device: Device) -> dict[tuple[model.Stage, str], int]:
+    """The descriptors that one engine of each stage takes for each buffer."""
+    found: dict[tuple[model.Stage, str], int] = defaultdict(int)
+    for engine in schedule.engines.values():
+        for use in channel_uses(engine, schedule, device):
+            found[engine.stage, use.transfer.access.buffer.name] += use.descriptors
+    return found
+
+
+@dataclass
+class _Counter:
+    schedule: Schedule
+    device: Device
+    channel: Channel
+    own: dict[str, int]
+
+    def uses(self, engine: model.Engine) -> list[Use]:
+        found: list[Use] = []
+        self._collect(engine.program, PlacedStep(model.Configure(0), {}, {}), 1, found)
+        return found
+
+    def _collect(self, steps: tuple[model.Step, ...], around: PlacedStep, queued: int, found: list[Use]) -> None:
+        """`around` has the loops that a descriptor must cover; `queued` tasks of this kind wait at a time."""
+        task = self._task(steps)
+        if task is not None:
+            around, queued = PlacedStep(around.step, {}, around.coordinates), max(1, task.maximum)
+        for step in steps:
+            if isinstance(step, model.Repeat):
+                inner = PlacedStep(step, {**around.counters, step.counter: step.trips}, around.coordinates)
+                self._collect(step.body, inner, queued, found)
+            elif isinstance(step, model.Each):
+                inner = PlacedStep(step, around.counters, {**around.coordinates, step.coordinate: step.count})
+                self._collect(step.body, inner, queued, found)
+            elif isinstance(step, (model.Send, model.Receive)):
+                found.append(self._use(step, around, queued))
+
+    def _task(self, steps: tuple[model.Step, ...]) -> model.Semaphore | None:
+        """The semaphore of a task that begins among these steps."""
+        waits = [step for step in steps if isinstance(step, model.Acquire)]
+        semaphores = [self.schedule.semaphores[step.semaphore.name] for step in waits]
+        return next((s for s in semaphores if s.cause == "task"), None)
+
+    def _use(self, step: Transfer, around: PlacedStep, queued: int) -> Use:
+        access = step.access
+        buffer = self.schedule.buffers[access.buffer.name]
+        moved = [(trips, access.offset.coefficient(name)) for name, trips in around.counters.items()]
+        pattern = self.device.dma(self.channel.memory.level).pattern
+        one = self._fit([(t, s) for t, s in moved if s], access, buffer.element_bytes)
+        alone = fit(tuple(zip(access.sizes, access.strides)), buffer.element_bytes, pattern)
+        patterns = cut_patterns(access, around.counters, around.coordinates, self.own)
+        count = one.descriptors * self._slots(access, buffer, around) * patterns * queued
+        return Use(step, count, one.is_sub_granule or alone.is_sub_granule)
+
+    def _fit(self, loops: list[tuple[int, int]], access: model.Access, element_bytes: int) -> Fit:
+        """Loops outermost, backward steps as forward ones."""
+        dims = [*((trips, abs(stride)) for trips, stride in loops), *zip(access.sizes, access.strides)]
+        return fit(dims, element_bytes, self.device.dma(self.channel.memory.level).pattern)
+
+    def _slots(self, access: model.Access, buffer: model.Buffer, around: PlacedStep) -> int:
+        """A slot's number is counted modulo the depth; where a loop moves it, all slots are in use."""
+        ranges = {**around.ranges, **dict.fromkeys(self.own, 1)}
+        moves = any(c % buffer.depth for name, c in access.slot.terms if ranges.get(name, 2) > 1)
+        return buffer.depth if moves else 1

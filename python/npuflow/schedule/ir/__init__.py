@@ -1,0 +1,1 @@
+"""A schedule as IR, written and read."""

@@ -1,0 +1,1 @@
+"""What each kernel is to the cycle model."""

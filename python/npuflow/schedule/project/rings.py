@@ -1,0 +1,163 @@
+"""Rings of engines that hand a buffer around, in the order in which they first touch it, and what they wait for. Pure.
+
+Each engine waits for the one before, the first for the last. Buffers that an engine fills right after each other, and
+that the same one empties, can be handed over as one: then they share the two semaphores of the first of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import prod
+
+from npuflow.errors import Diagnostic, InputError, Severity
+from npuflow.schedule.data.affine import Affine
+from npuflow.schedule.data.model import Semaphore, Stage
+from npuflow.schedule.nest.nest import (
+    COLUMN,
+    L3,
+    ROW,
+    Allocate,
+    BufferInfo,
+    Kernel,
+    Loop,
+    Nest,
+    Statement,
+    Transfer,
+    walk,
+)
+from npuflow.schedule.project.routes import EngineKey, Routes
+
+CORE = EngineKey(Stage.CORE)
+
+
+@dataclass(frozen=True)
+class _Scope:
+    """Where a buffer is allocated: the loops around it count its slots."""
+
+    loops: tuple[Loop, ...]
+
+    def slot(self) -> Affine:
+        total, scale = Affine(), 1
+        for loop in reversed(self.loops):
+            total = total + Affine.counter(loop.counter, scale)
+            scale *= loop.trips
+        return total
+
+    def turns(self) -> int:
+        """How often the buffer is filled anew."""
+        return prod(loop.trips for loop in self.loops)
+
+
+@dataclass
+class Rings:
+    """The engines, slots and semaphores of each buffer on the chip; some are handed over together if `are_shared`.
+
+    `groups` has these by the first buffer of each, whose semaphores the `others` share.
+    """
+
+    nest: Nest
+    routes: Routes
+    depths: Mapping[str, int]
+    are_shared: bool = False
+    scopes: dict[int, _Scope] = field(default_factory=dict)
+    of: dict[int, list[EngineKey]] = field(default_factory=dict)
+    groups: dict[int, tuple[BufferInfo, ...]] = field(default_factory=dict)
+    others: set[int] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        for statement, around in walk(self.nest.body):
+            if isinstance(statement, Allocate):
+                self.scopes[id(statement.buffer)] = _Scope(tuple(loop for loop in around if not loop.grid))
+            for buffer, engine in self.touches(statement):
+                ring = self.of.setdefault(id(buffer), [])
+                if ring and ring[-1] == engine:
+                    continue
+                if engine in ring:
+                    text = f"{engine.name} comes back to {buffer.name} after others used it; hint: use another buffer"
+                    raise InputError(Diagnostic(Severity.ERROR, text, buffer.location))
+                ring.append(engine)
+        if self.are_shared:
+            bodies = [s.body for s, _ in walk(self.nest.body) if isinstance(s, Loop)]
+            for body in (self.nest.body, *bodies):
+                self.groups |= {id(group[0]): group for group in self._together(body)}
+            self.others = {id(buffer) for group in self.groups.values() for buffer in group[1:]}
+
+    def touches(self, statement: Statement) -> list[tuple[BufferInfo, EngineKey]]:
+        """The on-chip buffers a statement works on, and the engine that does."""
+        if isinstance(statement, Kernel):
+            return [(buffer, CORE) for buffer in (*statement.reads, *statement.writes)]
+        if not isinstance(statement, Transfer):
+            return []
+        route = self.routes.of(statement)
+        ends = [(statement.source.buffer, route.sender), (statement.target.buffer, route.receiver)]
+        return [(buffer, engine) for buffer, engine in ends if buffer.space != L3]
+
+    def slot(self, buffer: BufferInfo) -> Affine:
+        """The slot that is in use, by the loops around."""
+        return self.scopes[id(buffer)].slot() if id(buffer) in self.scopes else Affine()
+
+    def depth(self, buffer: BufferInfo) -> int:
+        """How many slots a buffer has; more than it is filled would be in vain."""
+        return max(1, min(self.depths.get(buffer.name, 1), self.scopes[id(buffer)].turns()))
+
+    def handed_over(self, allocated: Sequence[BufferInfo]) -> Iterator[tuple[BufferInfo, ...]]:
+        """Buffers that are allocated in one body, those in one tuple that are handed over as one."""
+        for buffer in allocated:
+            if id(buffer) not in self.others:
+                yield self.groups.get(id(buffer), (buffer,))
+
+    def semaphores(self, buffer: BufferInfo, span: Sequence[str]) -> Iterator[Semaphore]:
+        """What the engines of a buffer's ring wait for: a semaphore for every pair that shares a part of it."""
+        if id(buffer) in self.others:
+            return
+        ring, depth = self.of.get(id(buffer), []), self.depth(buffer)
+        for index, engine in enumerate(ring if len(ring) > 1 else ()):
+            last = index == len(ring) - 1
+            own = set(span)
+            for each in (engine, ring[(index + 1) % len(ring)]):
+                own |= {name for name in self.routes.span(each) if name in (ROW, COLUMN)}
+            shared = tuple(name for name in (ROW, COLUMN) if name in own)
+            name, cause = _semaphore_name(buffer, ring, index), "space" if last else "data"
+            yield Semaphore(name, shared, depth if last else 0, depth, cause)
+
+    def waits_for(self, buffer: BufferInfo, engine: EngineKey) -> str | None:
+        """The semaphore that tells an engine that it may use a buffer; None where no other engine does."""
+        ring = self.of[id(buffer)]
+        return _semaphore_name(buffer, ring, (ring.index(engine) - 1) % len(ring)) if len(ring) > 1 else None
+
+    def gives(self, buffer: BufferInfo, engine: EngineKey) -> str | None:
+        """The semaphore by which an engine says that it is done with a buffer."""
+        ring = self.of[id(buffer)]
+        return _semaphore_name(buffer, ring, ring.index(engine)) if len(ring) > 1 else None
+
+    def _together(self, body: list[Statement]) -> Iterator[tuple[BufferInfo, ...]]:
+        """Buffers of a body that one engine fills with nothing else between, before another one empties any of them."""
+        allocated = [s.buffer for s in body if isinstance(s, Allocate) and len(self.of.get(id(s.buffer), [])) == 2]
+        for giver, taker in dict.fromkeys(tuple(self.of[id(buffer)]) for buffer in allocated):
+            group: list[BufferInfo] = []
+            for statement in body:
+                filled, emptied = self._used(statement, giver), self._used(statement, taker)
+                mine = [b for b in allocated if {id(b)} == filled and self._is_filled_once(b, body, giver)]
+                if mine and mine[0] not in group and (not group or self._are_alike(group[0], mine[0])):
+                    group += mine
+                elif filled or not emptied.isdisjoint(map(id, group)):
+                    yield from [tuple(group)] if len(group) > 1 else []
+                    group = mine
+            yield from [tuple(group)] if len(group) > 1 else []
+
+    def _used(self, statement: Statement, engine: EngineKey) -> set[int]:
+        """The buffers that an engine touches in a statement."""
+        inner = [s for s, _ in walk([statement])]
+        return {id(buffer) for s in inner for buffer, its in self.touches(s) if its == engine}
+
+    def _is_filled_once(self, buffer: BufferInfo, body: list[Statement], giver: EngineKey) -> bool:
+        return sum(id(buffer) in self._used(statement, giver) for statement in body) == 1
+
+    def _are_alike(self, one: BufferInfo, other: BufferInfo) -> bool:
+        return self.of[id(one)] == self.of[id(other)] and self.depth(one) == self.depth(other)
+
+
+def _semaphore_name(buffer: BufferInfo, ring: list[EngineKey], index: int) -> str:
+    """Named by what it says: who hands the buffer to whom."""
+    return f"{buffer.name}_{ring[index].name}_to_{ring[(index + 1) % len(ring)].name}"
