@@ -15,7 +15,8 @@ from operators import Contraction, Operator
 from rows import Rows
 
 import npuflow
-from npuflow.compiler import Function
+from npuflow.compiler.compiled import Function
+from npuflow.compiler.verify_function import Verified, verify_function
 from npuflow.core.diagnostics import DiagnosticSink
 from npuflow.core.expansion import Expansion, expand
 from npuflow.core.parsing import parse
@@ -31,7 +32,6 @@ from npuflow.report.losses import without_compute, without_control, without_dma,
 from npuflow.report.traffic import levels_of_traffic
 from npuflow.simulate.program import Program
 from npuflow.simulate.run import simulate
-from npuflow.simulate.verify_function import Verified, verify_function
 from npuflow.strategy.bundle_strategy import said_of
 from npuflow.strategy.strategy import strategy_fields
 from npuflow.target import Device, load_device

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 _EXPORTS = {
-    "compile": "npuflow.compiler",
-    "Compiled": "npuflow.compiler",
+    "compile": "npuflow.api",
+    "Compiled": "npuflow.api",
     "Report": "npuflow.report.model",
     "Pass": "npuflow.core.passes",
     "PassContext": "npuflow.core.passes",
@@ -47,8 +47,8 @@ _EXPORTS = {
 __all__ = sorted(_EXPORTS)
 
 if TYPE_CHECKING:
-    from npuflow.compiler import Compiled as Compiled
-    from npuflow.compiler import compile as compile  # noqa: A004  (the package's name qualifies it)
+    from npuflow.api import Compiled as Compiled
+    from npuflow.api import compile as compile  # noqa: A004  (the package's name qualifies it)
     from npuflow.core.options import option as option
     from npuflow.core.parsing import parse as parse
     from npuflow.core.passes import Pass as Pass

@@ -33,10 +33,11 @@ ROOMS = (
     "execute",
     "schedule",
     "simulate",
-    "report",
-    "validate",
     "pipelines",
     "compiler",
+    "report",
+    "validate",
+    "api",
     "testing",
     "tools",
 )
@@ -48,7 +49,7 @@ FOLDERS = {"schedule": ("data", "nest", "kernels", "project", "ir", "check")}
 OTHER_PACKAGES = {"iree": {"execute"}, "ml_dtypes": {"execute"}, "torch": {"frontend"}, "torch_mlir": {"bindings"}}
 OTHER_PACKAGES |= {
     "mlir": {"bindings"},
-    "numpy": {"execute", "schedule", "simulate", "report", "validate", "testing", "tools"},
+    "numpy": {"execute", "schedule", "simulate", "compiler", "report", "validate", "testing", "tools"},
 }
 OTHER_PACKAGES |= {"tomllib": {"target"}, "tomli": {"target"}}  # in the standard library from Python 3.11 on
 

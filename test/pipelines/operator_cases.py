@@ -9,8 +9,8 @@ from math import prod
 from hypothesis import strategies as st
 
 import npuflow
+from npuflow.compiler.verify_function import Verified, verify_function
 from npuflow.execute.references import Judge, Reference, make_references
-from npuflow.simulate.verify_function import Verified, verify_function
 from npuflow.testing.operator_chains import AttentionScores, ConvolutionPair
 from npuflow.testing.operator_moves import Cast, Reshaped, Turned
 from npuflow.testing.operator_places import Padded, Place, Placed

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import pytest
 
 import npuflow
+from npuflow.compiler.verify_function import verify_function
 from npuflow.execute.references import Judge, make_references
 from npuflow.execute.verification import Status
 from npuflow.schedule.data.model import Each, Repeat, Send, Stage, Step
-from npuflow.simulate.verify_function import verify_function
 from npuflow.testing.operator_samples import sized
 from npuflow.testing.operator_windows import Convolution, Pooling, Windows, layout_named
 from npuflow.testing.operators import OperatorProgram

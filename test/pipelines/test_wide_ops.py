@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from profiles import drawn
 
 import npuflow
+from npuflow.compiler.verify_function import Verified, verify_function
 from npuflow.execute.references import Judge, make_references
 from npuflow.execute.verification import Status
-from npuflow.simulate.verify_function import Verified, verify_function
 from npuflow.testing.operator_text import Access, Loops, Value, Writer, loop_names
 
 # IREE binds at most so many tensors.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import npuflow
-from npuflow.compiler import Function
+from npuflow.compiler.compiled import Function
 
 
 def matmul(m: int, n: int, k: int, inputs: str = "i8", result: str = "i32", name: str = "matmul") -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from npuflow.report.bounds import MatmulSizes, compulsory_bytes, lower_bound_bytes
+from npuflow.compiler.sizes import MatmulSizes
+from npuflow.report.bounds import compulsory_bytes, lower_bound_bytes
 
 CUBE = MatmulSizes(512, 512, 512, 1, 1, 1, 1, 1)
 

@@ -6,7 +6,7 @@ import pytest
 from matmuls import SMALL, TILES, matmul, small
 
 import npuflow
-from npuflow.compiler import Function
+from npuflow.compiler.compiled import Function
 from npuflow.report.losses import measure_losses, with_second_slots, without_compute, without_control, without_dram
 from npuflow.report.model import Bottleneck
 from npuflow.simulate.run import simulate

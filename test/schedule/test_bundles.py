@@ -14,6 +14,13 @@ from hypothesis import strategies as st
 from profiles import drawn
 
 import npuflow
+from npuflow.compiler.compiled_function import (
+    CompiledFunction,
+    Execution,
+    execute_function,
+    schedule_function,
+    simulate_function,
+)
 from npuflow.core.passes import ops_of
 from npuflow.execute.arrays import signature_of
 from npuflow.execute.data import random_arrays
@@ -21,14 +28,7 @@ from npuflow.execute.jit import compile_function
 from npuflow.schedule.check.legality import violations
 from npuflow.schedule.data.model import Each, Receive, Repeat, Send, Stage, Step
 from npuflow.schedule.ir.read_kernels import kernel_interfaces
-from npuflow.simulate.compiled import (
-    CompiledFunction,
-    Execution,
-    execute_function,
-    schedule_function,
-    simulate_function,
-)
-from npuflow.simulate.verify_function import faults
+from npuflow.simulate.faults import faults
 from npuflow.target import Device, load_device
 
 sys.path.insert(0, str(Path(__file__).parent))

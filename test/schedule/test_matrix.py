@@ -11,11 +11,11 @@ import pytest
 from profiles import NIGHTLY, spread
 
 import npuflow
+from npuflow.compiler.compiled_function import schedule_function
+from npuflow.compiler.verify_function import verify_function
 from npuflow.core.passes import ops_of
 from npuflow.execute.references import Judge, Reference, make_references
 from npuflow.execute.verification import Status
-from npuflow.simulate.compiled import schedule_function
-from npuflow.simulate.verify_function import verify_function
 from npuflow.target import load_device
 from npuflow.testing.numpy_reference import numpy_reference
 from npuflow.testing.programs import TYPES, MatmulProgram, Tail, Transposed, Types

@@ -1,28 +1,17 @@
-"""What compiling gives: functions and sequences, to be timed, executed and reported on."""
+"""What compiling gives: functions and sequences, to be timed and executed."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from collections.abc import Mapping
+from dataclasses import dataclass
 
-from npuflow.bindings import ir
-from npuflow.errors import UsageError, unknown_name, with_hint
+from npuflow.compiler.compiled_function import CompiledFunction, execute_function, simulate_function
+from npuflow.compiler.sequence import CompiledSequence, execute_sequence
+from npuflow.compiler.sizes import OpSizes
 from npuflow.execute.arrays import Array
-from npuflow.execute.limits import Limits, limited, limits_in_force
-from npuflow.execute.references import Judge
-from npuflow.execute.sandbox import beside
-from npuflow.report.bounds import OpSizes
-from npuflow.report.losses import executed_macs
-from npuflow.report.measure import report_function
-from npuflow.report.model import DeviceSummary, FunctionReport, Report, SequenceReport, StrategyFields
-from npuflow.report.sequences import report_sequence
-from npuflow.report.timeline import Timeline, timeline_of
-from npuflow.simulate.checks import Checks, OnStep, Subject, reference_text
-from npuflow.simulate.compiled import CompiledFunction, execute_function, simulate_function
 from npuflow.simulate.results import Results
-from npuflow.simulate.sequence import CompiledSequence, execute_sequence
-from npuflow.simulate.verify_function import Verified
-from npuflow.target import Device
+
+StrategyFields = Mapping[str, "int | tuple[int, ...]"]
 
 
 @dataclass(frozen=True)
@@ -79,114 +68,3 @@ class Sequence:
     def execute(self, *inputs: Array) -> tuple[Array, ...]:
         """The function's results on these arrays, part by part through the simulated array."""
         return execute_sequence(self.compiled, inputs).outputs
-
-
-@dataclass(frozen=True)
-class Compiled:
-    """A module compiled for a device: `given` is the text of its functions as they came, `module` has all schedules.
-
-    `functions` has the parts of `sequences` as well. `pipeline` is empty where there was nothing to compile.
-    """
-
-    device: Device
-    pipeline: str
-    functions: tuple[Function, ...]
-    given: str = field(repr=False)
-    module: ir.Module = field(repr=False, compare=False)
-    sequences: tuple[Sequence, ...] = ()
-
-    def __getitem__(self, name: str) -> Function:
-        for function in self.functions:
-            if function.name == name:
-                return function
-        for sequence in self.sequences:
-            if sequence.name == name:
-                what = f"@{name} runs as a sequence of {len(sequence.parts)} parts"
-                raise UsageError(with_hint(what, f"compiled.sequence('{name}') is it, compiled['{name}_0'] a part"))
-        raise UsageError(unknown_name("function", name, [function.name for function in self.functions]))
-
-    def sequence(self, name: str) -> Sequence:
-        """The sequence that a function became."""
-        for sequence in self.sequences:
-            if sequence.name == name:
-                return sequence
-        raise UsageError(unknown_name("sequence", name, [sequence.name for sequence in self.sequences]))
-
-    def run(
-        self,
-        *,
-        verify: bool | None = None,
-        seed: int = 0,
-        reference: Path | None = None,
-        judge: Judge = Judge.IREE,
-        limits: Limits | None = None,
-        on_step: OnStep = lambda _: None,
-    ) -> Report:
-        """Times every function, finds what limits it, and compares its functional run with the judge's on random data.
-
-        `verify` left out: only what is small is executed. `reference` is a file with functions that say what those
-        that came as schedules must compute; without it they are executed and looked at for races and the like.
-        `limits` are for each stage of the verification, without them those in force; `on_step` is told what begins.
-        Parts are compared all together, as the sequence that they are.
-        """
-        with limited(limits or limits_in_force()), beside() as pool:
-            subjects = self._subjects(reference)
-            checks = Checks(list(subjects.values()), verify, seed, pool, on_step, judge)
-            timed = [self._timed(function, on_step) for function in self.functions]
-            checked = {name: checks.of(subject) for name, subject in subjects.items()}
-        reports = [replace(report, verified=_verified(report, checked)) for report in timed]
-        sequences = tuple(self._sequence_report(sequence, reports, checked) for sequence in self.sequences)
-        device = self.device
-        summary = DeviceSummary(device.name, device.description, device.rows, device.columns, device.clock_hz)
-        return Report(summary, self.pipeline, tuple(reports), sequences)
-
-    def _subjects(self, reference: Path | None) -> dict[str, Subject]:
-        """What is checked, by name, in the order of the functions."""
-        given = [function.compiled.signature for function in self.functions if function.is_given]
-        if reference is not None and not given:
-            what = "a reference is for schedules, and there is none in the input"
-            raise UsageError(with_hint(what, "leave it out: what is compiled is compared with what it was"))
-        text = reference_text(reference, given) if reference is not None else None
-        subjects = {
-            f.name: Subject(f.compiled, _macs(f), text if f.is_given else self.given)
-            for f in self.functions
-            if not f.part_of
-        }
-        for sequence in self.sequences:
-            subjects[sequence.name] = Subject(sequence.compiled, sum(map(_macs, sequence.parts)), self.given)
-        return subjects
-
-    def _sequence_report(
-        self, sequence: Sequence, reports: list[FunctionReport], checked: dict[str, Verified]
-    ) -> SequenceReport:
-        found = {report.name: report for report in reports}
-        parts = [found[part.name] for part in sequence.parts]
-        signature = str(sequence.compiled.signature)
-        return report_sequence(signature, sequence.name, parts, sequence.reason, checked[sequence.name], self.device)
-
-    def timelines(self, most_events: int) -> list[tuple[str, Timeline]]:
-        """Every function's name and timeline, cut after `most_events` events each; parts once per call."""
-        timelines = {function.name: timeline_of(function.compiled, most_events) for function in self.functions}
-        calls = {sequence.name: [part.name for part in sequence.parts] for sequence in self.sequences}
-        names = dict.fromkeys(function.part_of or function.name for function in self.functions)
-        return [(part, timelines[part]) for name in names for part in calls.get(name, [name])]
-
-    def timed_timelines(self, most_events: int) -> dict[str, tuple[Results, Timeline]]:
-        """What a page is drawn from, by function."""
-        return {f.name: (f.simulate(), timeline_of(f.compiled, most_events)) for f in self.functions}
-
-    def _timed(self, function: Function, on_step: OnStep) -> FunctionReport:
-        on_step(f"simulating @{function.name}")
-        results = function.simulate()
-        on_step(f"simulating @{function.name} without each of its costs")
-        unknown = Verified.skipped("not run yet")
-        report = report_function(function.compiled, results, unknown, function.sizes, function.strategy)
-        return replace(report, is_given=function.is_given, part_of=function.part_of, kinds=function.kinds)
-
-
-def _macs(function: Function) -> int:
-    return function.macs or executed_macs(function.compiled)
-
-
-def _verified(report: FunctionReport, checked: dict[str, Verified]) -> Verified:
-    return Verified.skipped(f"checked as a part of @{report.part_of}") if report.part_of else checked[report.name]

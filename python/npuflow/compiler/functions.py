@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from npuflow.bindings import ir
-from npuflow.compiler.compiled import Function
+from npuflow.compiler.compiled import Function, StrategyFields
+from npuflow.compiler.compiled_function import CompiledFunction, compile_schedule, schedule_function
+from npuflow.compiler.given import check_made, schedule_name, schedules_in
+from npuflow.compiler.sizes import BundleSizes, MatmulSizes, OpSizes
 from npuflow.core.diagnostics import DiagnosticSink
 from npuflow.core.pipeline_text import Nest
 from npuflow.core.runner import Instrumentation, PassRun, Runner
@@ -14,10 +17,6 @@ from npuflow.errors import Diagnostic, InputError
 from npuflow.execute.arrays import Signature, functions_of, signature_of
 from npuflow.ops.bundle import marked_bundles
 from npuflow.ops.contraction import STRATEGY, static_matmuls
-from npuflow.report.bounds import BundleSizes, MatmulSizes, OpSizes
-from npuflow.report.model import StrategyFields
-from npuflow.simulate.compiled import CompiledFunction, compile_schedule, schedule_function
-from npuflow.simulate.given import check_made, schedule_name, schedules_in
 from npuflow.strategy.assign_bundles import AssignBundles
 from npuflow.strategy.assign_strategy import AssignStrategy
 from npuflow.strategy.bundle_strategy import said_of

@@ -9,6 +9,8 @@ from enum import Enum
 from npuflow.bindings import func, ir
 from npuflow.compiler.compiled import Function, Sequence
 from npuflow.compiler.functions import How, compile_functions
+from npuflow.compiler.given import move, schedules_in
+from npuflow.compiler.sequence import CompiledSequence
 from npuflow.core.diagnostics import DiagnosticSink
 from npuflow.core.parsing import parse
 from npuflow.core.passes import fail, ops_of
@@ -20,8 +22,6 @@ from npuflow.execute.arrays import functions_of, signature_of
 from npuflow.network.calls import read_calls
 from npuflow.network.groups import groups_of, kinds_of, least_locks
 from npuflow.network.split_functions import SplitFunctions
-from npuflow.simulate.given import move, schedules_in
-from npuflow.simulate.sequence import CompiledSequence
 from npuflow.strategy.assign_bundles import AssignBundles
 from npuflow.strategy.assign_strategy import AssignStrategy
 

@@ -7,9 +7,9 @@ import math
 from collections.abc import Mapping
 from dataclasses import asdict
 
+from npuflow.compiler.verify_function import Verified
 from npuflow.execute.references import Judge
 from npuflow.report.model import EngineClass, FunctionReport, LevelTraffic, Report, SequenceReport
-from npuflow.simulate.verify_function import Verified
 
 Json = Mapping[str, object]
 

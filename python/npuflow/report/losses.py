@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from math import ceil
 
+from npuflow.compiler.compiled_function import CompiledFunction
 from npuflow.report.model import Bottleneck, Loss
-from npuflow.simulate.compiled import CompiledFunction
 from npuflow.simulate.platform import DRAM_READ, DRAM_TOTAL, DRAM_WRITE
 from npuflow.simulate.program import Cause, Compute, Control, Engine, Program, Resource, Semaphore, Step
 from npuflow.simulate.results import Results

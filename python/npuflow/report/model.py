@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
+from npuflow.compiler.compiled import StrategyFields
+from npuflow.compiler.verify_function import Verified
 from npuflow.schedule.kernels.kernel_cycles import Reshape
-from npuflow.simulate.verify_function import Verified
-
-StrategyFields = Mapping[str, "int | tuple[int, ...]"]
 
 
 class Bottleneck(Enum):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from npuflow.compiler.compiled_function import CompiledFunction
 from npuflow.report.losses import with_kernels
 from npuflow.report.model import Reshapes
-from npuflow.simulate.compiled import CompiledFunction
 from npuflow.simulate.run import simulate
 
 

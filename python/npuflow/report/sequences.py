@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
+from npuflow.compiler.verify_function import Verified
 from npuflow.execute.limits import byte_text
 from npuflow.report.model import FunctionReport, LevelTraffic, SequenceReport
 from npuflow.report.words import percent, quantity
-from npuflow.simulate.verify_function import Verified
 from npuflow.target import Device
 
 HEADS = ("part", "calls", "time", "share", "bound by", "L3 read", "L3 written", "what it does")

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from npuflow.compiler.compiled_function import CompiledFunction, simulate_function
 from npuflow.report.flows import flows_of
-from npuflow.simulate.compiled import CompiledFunction, simulate_function
 from npuflow.simulate.program import (
     Access,
     Acquire,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from npuflow.report.bounds import MatmulSizes, OpSizes, lower_bound_bytes
+from npuflow.compiler.sizes import MatmulSizes, OpSizes
+from npuflow.report.bounds import lower_bound_bytes
 from npuflow.report.flows import Flows, flows_of
 from npuflow.report.model import LevelTraffic, Occupancy, TensorTraffic
 from npuflow.simulate.program import Buffer, Program

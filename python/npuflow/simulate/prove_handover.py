@@ -19,13 +19,13 @@ from npuflow.schedule.data import model
 from npuflow.schedule.data.model import Schedule
 from npuflow.schedule.ir.read_kernels import kernel_interfaces
 from npuflow.schedule.ir.read_schedule import read_schedule
+from npuflow.simulate.faults import faults
 from npuflow.simulate.flatten import engine_names, flatten
 from npuflow.simulate.handover import few_rounds, moved_bytes, semaphore_problems, step_count
 from npuflow.simulate.kernels import idle_kernel
 from npuflow.simulate.program import Program
 from npuflow.simulate.results import Hazard, HazardKind
 from npuflow.simulate.run import RunLimits, execute, simulate
-from npuflow.simulate.verify_function import faults
 from npuflow.simulate.walk import computes
 from npuflow.target import Device
 

@@ -16,8 +16,12 @@ from typing import TypeVar
 
 import numpy as np
 
+from npuflow.api import compile  # noqa: A004
 from npuflow.bindings import ir
-from npuflow.compiler import compile  # noqa: A004
+from npuflow.compiler.compiled_function import CompiledFunction, execute_function
+from npuflow.compiler.execute_wide import execute_wide
+from npuflow.compiler.sequence import CompiledSequence, execute_sequence
+from npuflow.compiler.verify_function import verify_function
 from npuflow.core.expansion import Expansion, expand
 from npuflow.core.parsing import parse
 from npuflow.core.pipeline_text import parse_pipeline
@@ -32,11 +36,7 @@ from npuflow.execute.jit import compile_function
 from npuflow.execute.references import Reference, make_reference
 from npuflow.execute.verification import Status, check
 from npuflow.execute.widen import widened
-from npuflow.simulate.compiled import CompiledFunction, execute_function
-from npuflow.simulate.execute_wide import execute_wide
 from npuflow.simulate.flatten import flatten
-from npuflow.simulate.sequence import CompiledSequence, execute_sequence
-from npuflow.simulate.verify_function import verify_function
 from npuflow.testing.ir_mutators import Fault, Mutant, mutants_of
 from npuflow.testing.schedule_mutators import ScheduleMutant, schedule_mutants_of
 

@@ -16,11 +16,11 @@ from npuflow.tools.progress import Progress
 from npuflow.tools.run_flags import OF_PIPELINES, RunFlags, help_text, pipeline_text, rate_of
 
 if TYPE_CHECKING:
+    from npuflow.api import Compiled
     from npuflow.bindings import ir
-    from npuflow.compiler import Compiled
+    from npuflow.compiler.verify_function import Verified
     from npuflow.core.diagnostics import DiagnosticSink
     from npuflow.report.model import Report
-    from npuflow.simulate.verify_function import Verified
 
 STDIN = "<stdin>"
 _SPLITTER = "npuflow-split-functions"
@@ -80,7 +80,7 @@ def _either(yes: bool, no: bool) -> bool | None:
 
 
 def _compile(path: str, source: bytes | Path, flags: RunFlags) -> Compiled:
-    from npuflow.compiler import compile as compile_source
+    from npuflow.api import compile as compile_source
     from npuflow.core.diagnostics import DiagnosticSink
     from npuflow.core.registry import load_entry_points, load_plugin
 

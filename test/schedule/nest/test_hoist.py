@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import npuflow
-from npuflow.compiler.compiled import Compiled
+from npuflow.api.compiled import Compiled
 from npuflow.simulate.results import Results
 from npuflow.simulate.run import simulate
 

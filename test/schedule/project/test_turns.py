@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import npuflow
+from npuflow.compiler.verify_function import verify_function
 from npuflow.execute.references import Judge, make_references
 from npuflow.execute.verification import Status
 from npuflow.schedule.check.violations import placed_steps
@@ -19,7 +20,6 @@ from npuflow.schedule.data.affine import Affine
 from npuflow.schedule.data.model import Configure, Schedule
 from npuflow.schedule.nest.nest import BufferInfo, Dimension, End, Factor, Transfer
 from npuflow.schedule.project.turns import Turns, in_turns
-from npuflow.simulate.verify_function import verify_function
 from npuflow.testing.operator_products import Kind, Product
 from npuflow.testing.operator_rows import Elementwise, Pairwise
 from npuflow.testing.operator_samples import sized

@@ -9,6 +9,10 @@ from functools import cached_property
 from pathlib import Path
 
 from npuflow.bindings import ir
+from npuflow.compiler.compiled_function import CompiledFunction, execute_function
+from npuflow.compiler.execute_wide import wide_program
+from npuflow.compiler.sequence import CompiledSequence
+from npuflow.compiler.verify_function import Verified, confirmed, judge_alone, verify_function
 from npuflow.core.parsing import parse, parse_file
 from npuflow.core.passes import fail
 from npuflow.dialect.context import new_context
@@ -18,13 +22,9 @@ from npuflow.execute.data import arrays_for
 from npuflow.execute.limits import limits_in_force
 from npuflow.execute.lowering import NotExecutableError
 from npuflow.execute.references import Judge, Reference, judged, make_reference
-from npuflow.simulate.compiled import CompiledFunction, execute_function
-from npuflow.simulate.execute_wide import wide_program
 from npuflow.simulate.handover import moved_bytes
 from npuflow.simulate.program import Program
 from npuflow.simulate.run import needed_bytes
-from npuflow.simulate.sequence import CompiledSequence
-from npuflow.simulate.verify_function import Verified, confirmed, judge_alone, verify_function
 
 # A functional run takes about two seconds per 2^30 multiply-accumulates.
 VERIFIED_MACS = 1 << 28

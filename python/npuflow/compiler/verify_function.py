@@ -6,17 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+from npuflow.compiler.compiled_function import CompiledFunction, Execution, execute_function
+from npuflow.compiler.execute_wide import execute_wide
+from npuflow.compiler.sequence import CompiledSequence, execute_sequence
 from npuflow.execute.arrays import Array
 from npuflow.execute.compare import Comparison, worst_of
 from npuflow.execute.references import Reference
 from npuflow.execute.verification import Outcome, Status, outcome_of
 from npuflow.execute.widen import NoWiderFormError
-from npuflow.simulate.compiled import CompiledFunction, Execution, execute_function
-from npuflow.simulate.execute_wide import execute_wide
-from npuflow.simulate.program import Program
-from npuflow.simulate.results import Hazard, HazardKind, Results
-from npuflow.simulate.sequence import CompiledSequence, execute_sequence
-from npuflow.simulate.walk import sends
+from npuflow.simulate.faults import faults
 
 
 @dataclass(frozen=True)
@@ -111,25 +109,3 @@ def judge_alone(execution: Execution) -> Verified:
         return Verified(Status.WRONG, message="compared with nothing", hazards=hazards)
     checked = "no deadlock, no race, nothing read unwritten, nothing lost"
     return Verified(Status.EXECUTED, message=f"{checked}; its results are compared with nothing")
-
-
-def faults(results: Results) -> list[Hazard]:
-    """The hazards that no right schedule has.
-
-    Results on padding are computed and then left behind in L2, because the way out stops at the tensor's boundary:
-    overwriting those bytes unread is no fault.
-    """
-    cut = _buffers_with_limited_reads(results.program)
-    return [h for h in results.hazards if h.kind is not HazardKind.LOST or not _is_in(h, results.program, cut)]
-
-
-def _buffers_with_limited_reads(program: Program) -> frozenset[str]:
-    return frozenset(send.access.buffer for send in sends(program) if send.access.limits)
-
-
-def _is_in(hazard: Hazard, program: Program, names: frozenset[str]) -> bool:
-    for buffer in program.buffers:
-        end = buffer.address_bytes + buffer.slot_bytes * buffer.depth
-        if buffer.memory == hazard.memory and buffer.address_bytes <= hazard.low_byte < end:
-            return buffer.name in names
-    return False

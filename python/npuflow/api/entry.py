@@ -5,9 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import npuflow.pipelines  # noqa: F401  (registers our passes and pipelines)
+from npuflow.api.compiled import Compiled
 from npuflow.bindings import ir
-from npuflow.compiler.compiled import Compiled, Function, Sequence
+from npuflow.compiler.compiled import Function, Sequence
+from npuflow.compiler.compiled_function import compile_schedule
 from npuflow.compiler.functions import How
+from npuflow.compiler.given import check_given, device_of, move, schedules_in, take_apart
 from npuflow.compiler.split import Split, compile_or_split
 from npuflow.core.diagnostics import DiagnosticSink
 from npuflow.core.expansion import Expansion, expand
@@ -17,8 +20,6 @@ from npuflow.core.pipeline_text import parse_pipeline
 from npuflow.dialect.context import new_context
 from npuflow.dialect.device import recorded_device
 from npuflow.errors import InputError, UsageError, with_hint
-from npuflow.simulate.compiled import compile_schedule
-from npuflow.simulate.given import check_given, device_of, move, schedules_in, take_apart
 from npuflow.target import DEFAULT_DEVICE, MACS_RATE, load_device
 
 DEFAULT_PIPELINE = "npuflow-stream-k"

@@ -11,16 +11,16 @@ from dataclasses import replace
 
 import numpy as np
 
+from npuflow.compiler.compiled_function import CompiledFunction
+from npuflow.compiler.sequence import CompiledSequence, run_calls
 from npuflow.execute.arrays import Array, ArraySpec, is_float
 from npuflow.execute.bounds import wide_inputs
 from npuflow.schedule.data.model import Address, Buffer, Schedule
-from npuflow.simulate.compiled import CompiledFunction
 from npuflow.simulate.constants import constant_contents
 from npuflow.simulate.flatten import flatten
 from npuflow.simulate.kernel_functions import compile_schedule_kernels
 from npuflow.simulate.program import Program
 from npuflow.simulate.run import execute
-from npuflow.simulate.sequence import CompiledSequence, run_calls
 from npuflow.target import Device
 
 _WIDE = "f64"

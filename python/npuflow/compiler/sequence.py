@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from npuflow.bindings import ir
+from npuflow.compiler.compiled_function import CompiledFunction, Execution, check_inputs, execute_function
 from npuflow.execute.arrays import Array, Signature
 from npuflow.execute.guard_divisions import divides_integers
 from npuflow.network.calls import CallList
-from npuflow.simulate.compiled import CompiledFunction, Execution, check_inputs, execute_function
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,29 @@
+"""Which hazards of a run are faults of its program."""
+
+from __future__ import annotations
+
+from npuflow.simulate.program import Program
+from npuflow.simulate.results import Hazard, HazardKind, Results
+from npuflow.simulate.walk import sends
+
+
+def faults(results: Results) -> list[Hazard]:
+    """The hazards that no right schedule has.
+
+    Results on padding are computed and then left behind in L2, because the way out stops at the tensor's boundary:
+    overwriting those bytes unread is no fault.
+    """
+    cut = _buffers_with_limited_reads(results.program)
+    return [h for h in results.hazards if h.kind is not HazardKind.LOST or not _is_in(h, results.program, cut)]
+
+
+def _buffers_with_limited_reads(program: Program) -> frozenset[str]:
+    return frozenset(send.access.buffer for send in sends(program) if send.access.limits)
+
+
+def _is_in(hazard: Hazard, program: Program, names: frozenset[str]) -> bool:
+    for buffer in program.buffers:
+        end = buffer.address_bytes + buffer.slot_bytes * buffer.depth
+        if buffer.memory == hazard.memory and buffer.address_bytes <= hazard.low_byte < end:
+            return buffer.name in names
+    return False
