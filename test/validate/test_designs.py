@@ -8,7 +8,7 @@ import npuflow
 import npuflow.pipelines
 from npuflow.schedule.kernels.kernel_cycles import KernelShape, kernel_cycles
 from npuflow.target import load_device
-from npuflow.target.model import KernelKind
+from npuflow.target.matmul import KernelKind
 from npuflow.validate.constants import with_constants
 from npuflow.validate.designs import design_of, device_of, kind_of, module_text, why_unsupported
 from npuflow.validate.measurements import Measurement

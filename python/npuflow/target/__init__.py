@@ -2,6 +2,7 @@
 
 from npuflow.target.fields import MACS_RATE
 from npuflow.target.load import DEFAULT_DEVICE, device_names, load_device
+from npuflow.target.matmul import MatmulShape
 from npuflow.target.model import (
     ComputeEngine,
     Control,
@@ -9,7 +10,6 @@ from npuflow.target.model import (
     DmaEngine,
     Dram,
     Link,
-    MatmulShape,
     MemoryLevel,
     PatternLimits,
     SharedBy,

@@ -14,7 +14,6 @@ from npuflow.core.build import (
     element_type_of,
     empty,
     extract_slice,
-    fill,
     insert_slice,
     minimum,
     shape_of,
@@ -28,6 +27,7 @@ from npuflow.ops.contraction import producer
 from npuflow.ops.linear import Linear, input_count
 from npuflow.ops.products import pads_streamed
 from npuflow.strategy.bundle_strategy import BundleStrategy, bundle_strategy_of
+from npuflow.tiling.core_part import CorePart
 from npuflow.tiling.regions import Region, block_region
 
 _ROWS, _COLUMNS = "#gpu.thread<y>", "#gpu.thread<x>"
@@ -122,7 +122,7 @@ class _Tiler:
         with ir.InsertionPoint(forall.body):
             row, column = forall.induction_variables
             places = self._places(row, column)
-            tiles = self._one_core(places, operands)
+            tiles = CorePart(self.bundle, self.tiles, self.block, operands).results(places)
             _insert_all(tiles, list(forall.inner_iter_args), maps, places)
         return [self._put(block, out, dims, offsets) for block, out, dims in zip(forall.results, outs, maps)]
 
@@ -201,118 +201,9 @@ class _Tiler:
             places[loop] = weighted_sum(terms)
         return places
 
-    # A core's part
-
-    def _one_core(self, places: dict[int, Mixed], operands: dict[tuple[int, int], ir.Value]) -> list[ir.Value]:
-        values: dict[ir.Value, ir.Value] = {}
-        core = [tile if loop < self.bundle.space else self.block[loop] for loop, tile in enumerate(self.tiles)]
-        pieced = {head for index in range(len(self.bundle.ops)) for head in self.bundle.heads(index)}
-        for index, op in enumerate(self.bundle.ops):
-            if index in pieced:
-                continue
-            streamed = [loop for loop in self.bundle.streamed() if loop in self.bundle.inner(index)]
-            stepping = [loop for loop in streamed if self.tiles[loop] < self.block[loop]]
-            inits = self._inits(index, places, operands, values, core)
-            found = self._pieces(index, stepping, self.tiles, places, operands, values, inits)
-            values.update(zip(op.results, found))
-        return [values[result] for result in self.bundle.root.results]
-
-    def _inits(
-        self,
-        index: int,
-        places: dict[int, Mixed],
-        operands: dict[tuple[int, int], ir.Value],
-        values: dict[ir.Value, ir.Value],
-        core: Sequence[int],
-    ) -> list[ir.Value]:
-        """What an op starts from: a tile of `core` sizes, filled or empty, what an op before made, or a given slice."""
-        op, maps = self.bundle.ops[index], self.bundle.maps(index)
-        found = []
-        for number in range(input_count(op), len(op.operands)):
-            value, dims = op.operands[number], maps[number]
-            if value in values:
-                found.append(values[value])
-                continue
-            if (index, number) in operands:
-                found.append(_core_slice(operands[index, number], dims, places, self.tiles))
-                continue
-            target = empty([dim.extent(core) for dim in dims], element_type_of(value))
-            filled = producer(value, "linalg.fill")
-            found.append(target if filled is None else fill(filled.operands[0], target))
-        return found
-
-    def _pieces(
-        self,
-        index: int,
-        loops: Sequence[int],
-        tiles: Sequence[int],
-        places: dict[int, Mixed],
-        operands: dict[tuple[int, int], ir.Value],
-        values: dict[ir.Value, ir.Value],
-        inits: Sequence[ir.Value],
-    ) -> list[ir.Value]:
-        """The loops over pieces of streamed loops, from the outermost one left on, and what is left over behind."""
-        if not loops:
-            inner = dict(values)
-            for head in self.bundle.heads(index):
-                starts = self._inits(head, places, operands, inner, tiles)
-                made = self._clone(head, tiles, places, operands, inner, starts)
-                inner.update(zip(self.bundle.ops[head].results, made))
-            return self._clone(index, tiles, places, operands, inner, inits)
-        first, rest = loops[0], loops[1:]
-        whole, tile = self.block[first], tiles[first]
-        left = whole % tile
-        bounds = [arith.ConstantOp.create_index(n).result for n in (0, whole - left, tile)]
-        loop = scf.ForOp(*bounds, list(inits))
-        with ir.InsertionPoint(loop.body):
-            inner = {**places, first: loop.induction_variable}
-            carried = list(loop.inner_iter_args)
-            scf.YieldOp(self._pieces(index, rest, tiles, inner, operands, values, carried))
-        results = list(loop.results)
-        if not left:
-            return results
-        smaller = [left if number == first else size for number, size in enumerate(tiles)]
-        return self._pieces(index, rest, smaller, {**places, first: whole - left}, operands, values, results)
-
-    def _clone(
-        self,
-        index: int,
-        tiles: Sequence[int],
-        places: dict[int, Mixed],
-        operands: dict[tuple[int, int], ir.Value],
-        values: dict[ir.Value, ir.Value],
-        inits: Sequence[ir.Value],
-    ) -> list[ir.Value]:
-        op, maps = self.bundle.ops[index], self.bundle.maps(index)
-        new = []
-        for number, value in enumerate(list(op.operands)[: input_count(op)]):
-            if value in values:
-                new.append(values[value])
-            elif (index, number) in operands:
-                new.append(_core_slice(operands[index, number], maps[number], places, tiles))
-            elif isinstance(value.type, ir.ShapedType):
-                new.append(empty([dim.extent(tiles) for dim in maps[number]], element_type_of(value)))
-            else:
-                new.append(value)
-        clone = op.clone().operation
-        for number, value in enumerate([*new, *inits]):
-            clone.operands[number] = value
-        for result, init in zip(clone.results, inits):
-            result.set_type(init.type)
-        return list(clone.results)
-
 
 def _offset(dim: Linear, offsets: dict[int, Mixed]) -> Mixed:
     return weighted_sum([(c, offsets[loop]) for loop, c in dim.terms if loop in offsets], dim.constant)
-
-
-def _core_slice(block: ir.Value, dims: Sequence[Linear], places: dict[int, Mixed], tiles: Sequence[int]) -> ir.Value:
-    """A core's part of a block's operand; a constant in an index is where the block begins already."""
-    start = [weighted_sum([(c, places[loop]) for loop, c in dim.terms if loop in places]) for dim in dims]
-    sizes = [dim.extent(tiles) for dim in dims]
-    if sizes == shape_of(block) and all(place == 0 for place in start):
-        return block
-    return extract_slice(block, start, sizes)
 
 
 def _insert_all(

@@ -15,7 +15,8 @@ from typing import TypeVar
 
 from npuflow.errors import UsageError, with_hint
 from npuflow.target import Device
-from npuflow.target.model import Control, Dram, KernelKind
+from npuflow.target.matmul import KernelKind
+from npuflow.target.model import Control, Dram
 from npuflow.target.vector import VectorKernelKind, VectorOperation
 
 Table = TypeVar("Table", Dram, Control, KernelKind, VectorKernelKind, VectorOperation)

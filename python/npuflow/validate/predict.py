@@ -17,7 +17,7 @@ from npuflow.schedule.project.project import kernel_name
 from npuflow.simulate.flatten import flatten
 from npuflow.simulate.run import simulate
 from npuflow.target import Device, load_device
-from npuflow.target.model import KernelKind
+from npuflow.target.matmul import KernelKind
 from npuflow.validate.designs import Design, design_of, device_of, kind_of, module_text, why_unsupported
 from npuflow.validate.measurements import ELEMENT_BYTES, Measurement
 from npuflow.validate.vector_designs import is_vector_op, vector_design_of, vector_module_text
