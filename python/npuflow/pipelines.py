@@ -15,7 +15,18 @@ from npuflow.core.registry import NamedPipeline, Stage, StageElement, register_p
 from npuflow.execute import verify_results as _verify_results  # noqa: F401  (registers npuflow-verify)
 from npuflow.frontend import specialize_shapes as _specialize_shapes  # noqa: F401  (registers npuflow-specialize-shapes)
 from npuflow.frontend.check_input import CheckInput
-from npuflow.frontend.normalize_linalg import NormalizeLinalg
+from npuflow.frontend.collapse_contractions import CollapseContractions
+from npuflow.frontend.compute_padding import ComputePadding
+from npuflow.frontend.drop_unit_dims import DropUnitDims
+from npuflow.frontend.expose_heads import ExposeHeads
+from npuflow.frontend.fold_views import FoldViews
+from npuflow.frontend.fuse_elementwise import FuseElementwise
+from npuflow.frontend.generalize_operators import GeneralizeOperators
+from npuflow.frontend.mask_padding import MaskPadding
+from npuflow.frontend.read_positions import ReadPositions
+from npuflow.frontend.sink_constants import SinkConstants
+from npuflow.frontend.split_reductions import SplitReductions
+from npuflow.frontend.widen_scalars import WidenScalars
 from npuflow.network import split_functions as _split_functions  # noqa: F401  (registers npuflow-split-functions)
 from npuflow.promotion.hoist_accumulator import HoistAccumulator
 from npuflow.promotion.pack_blocks import PackBlocks
@@ -48,6 +59,42 @@ def stage(name: str, *elements: StageElement) -> Stage:
     return Stage(name, elements)
 
 
+@register_pipeline
+@dataclass(frozen=True)
+class NormalizeLinalg(NamedPipeline):
+    """One spelling for every operator.
+
+        %bt = linalg.transpose ins(%b : tensor<64x32xf32>) outs(...) permutation = [1, 0]
+        %r = linalg.matmul ins(%a, %bt : ...) outs(%f : ...)
+        %s = linalg.add ins(%r, %c : ...) outs(...)
+        %t = linalg.max ins(%s, %zeros : ...) outs(...)
+
+    becomes
+
+        %r = linalg.matmul indexing_maps = [...] ins(%a, %b : ...) outs(%f : ...)
+        %t = linalg.generic ... ins(%r, %c : ...) { arith.addf ... arith.maximumf ... }
+    """
+
+    name = "npuflow-normalize-linalg"
+    takes_schedule = False
+
+    def stages(self) -> tuple[Stage, ...]:
+        return (
+            stage("generalize-operators", GeneralizeOperators()),
+            stage("read-positions", ReadPositions()),
+            stage("drop-unit-dims", DropUnitDims()),
+            stage("fold-views", FoldViews()),
+            stage("mask-padding", MaskPadding()),
+            stage("fuse-elementwise", FuseElementwise()),
+            stage("collapse-contractions", CollapseContractions()),
+            stage("expose-heads", ExposeHeads()),
+            stage("compute-padding", ComputePadding()),
+            stage("sink-constants", SinkConstants()),
+            stage("split-reductions", SplitReductions()),
+            stage("widen-scalars", WidenScalars()),
+        )
+
+
 @dataclass(frozen=True)
 class MatmulPipeline(NamedPipeline):
     """What the three matmul pipelines share: their options, how they begin and how they end."""
@@ -78,7 +125,7 @@ class MatmulPipeline(NamedPipeline):
         assign = AssignStrategy(*tiles, *depths)
         wide, bundles = SplitWideOps(self.device, self.grid), AssignBundles(self.device, self.grid)
         return (
-            stage("normalize-linalg", NormalizeLinalg()),
+            stage("normalize-linalg", NormalizeLinalg.name),
             stage("check-input", CheckInput()),
             stage("assign-strategy", wide, assign, bundles),
             stage("tile-blocks", TileBlocks(), CLEAN),

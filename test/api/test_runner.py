@@ -40,8 +40,8 @@ def run(pipeline: str, source: str = MATMUL, stop_after: str | None = None) -> t
 
 
 def test_every_pass_is_seen_before_and_after() -> None:
-    _, recorder = run("npuflow-normalize-linalg,canonicalize,func.func(cse)")
-    names = ["npuflow-normalize-linalg", "canonicalize", "cse"]
+    _, recorder = run("npuflow-check-input,canonicalize,func.func(cse)")
+    names = ["npuflow-check-input", "canonicalize", "cse"]
     assert recorder.events == [(when, name) for name in names for when in ("before", "after")]
 
 

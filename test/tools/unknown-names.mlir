@@ -3,6 +3,7 @@
 // RUN: not npuflow-opt %s --mlir-timings 2>&1 | filecheck %s --check-prefix=FLAG2
 // RUN: not npuflow-opt %s --pass-pipeline='builtin.module(cse,func.func(cannonicalize))' 2>&1 | filecheck %s --check-prefix=PASS
 // RUN: not npuflow-opt %s --mlir-print-ir-after=cannonicalize 2>&1 | filecheck %s --check-prefix=DUMP
+// RUN: not npuflow-opt %s --remarks=npuflow-schedule 2>&1 | filecheck %s --check-prefix=PIPELINE
 // RUN: not npuflow-opt %s --load=%root/test/core/plugins/passes.py --test-count-constants=atmost=1 2>&1 | filecheck %s --check-prefix=OPTION
 // RUN: not npuflow-opt %s --load=%root/test/core/plugins/passes.py --test-count-constants="at-most=many" 2>&1 | filecheck %s --check-prefix=VALUE
 // RUN: not npuflow-opt %s --canonicalize=max-iteration=1 2>&1 | filecheck %s --check-prefix=UPSTREAM
@@ -18,6 +19,7 @@
 // PASS-NEXT: {{^}}builtin.module(cse,func.func(cannonicalize))
 // PASS-NEXT: {{^}}                             ^
 // DUMP: error: unknown pass 'cannonicalize'; hint: did you mean canonicalize,
+// PIPELINE: error: 'npuflow-schedule' is a named pipeline, and this is about passes; hint: name its passes, which --npuflow-schedule --dump-pass-pipeline shows
 // OPTION: error: unknown option of test-count-constants 'atmost'; hint: did you mean at-most, device?
 // VALUE: error: option 'at-most' of test-count-constants cannot be 'many': expected an integer; hint: at-most=<int>
 // UPSTREAM: error: pass 'canonicalize' is not accepted on 'builtin.module': {{.*}}no such option max-iteration

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from npuflow.core.apply_schedule import ApplySchedule
@@ -37,13 +37,13 @@ class Expansion:
 def expand(nest: Nest, how: Expansion | None = None) -> Nest:
     """Replaces named pipelines by their passes; what is expanded already stays as it is."""
     expander = _Expander(how or Expansion())
-    expanded = expander.nest(nest)
+    expanded = expander.nest(nest, expander.how.device)
     expander.check()
     return expanded
 
 
 def expand_stage(stage: Stage) -> tuple[Node, ...]:
-    """A stage's passes as nodes."""
+    """A stage's passes and named pipelines as nodes."""
     nodes: list[Node] = []
     for element in stage.elements:
         if isinstance(element, Pass):
@@ -84,39 +84,49 @@ class _Expander:
     stages_seen: list[str] = field(default_factory=list)
     stopped: bool = False
     schedule_placed: bool = False
+    _inside: list[str] = field(default_factory=list, init=False)
 
-    def nest(self, nest: Nest) -> Nest:
-        elements: list[Node] = []
-        for element in nest.elements:
+    def nest(self, nest: Nest, device: str | None) -> Nest:
+        return replace(nest, elements=self.nodes(nest.elements, device))
+
+    def nodes(self, elements: Iterable[Node], device: str | None) -> tuple[Node, ...]:
+        """The elements expanded, up to where the pipeline stops; those that have none yet get `device`."""
+        nodes: list[Node] = []
+        for element in elements:
             if self.stopped:
                 break
-            elements += self.element(element)
-        return replace(nest, elements=tuple(elements))
+            nodes += self.element(element, device)
+        return tuple(nodes)
 
-    def element(self, element: Node) -> tuple[Node, ...]:
+    def element(self, element: Node, device: str | None) -> tuple[Node, ...]:
         if isinstance(element, Nest):
-            return (self.nest(element),)
-        element = _with_device(element, self.how.device)
+            return (self.nest(element, device),)
+        element = _with_device(element, device)
         if isinstance(element, NamedNode):
             return self.named(element.instance)
         return (element,)
 
     def named(self, pipeline: NamedPipeline) -> tuple[Node, ...]:
+        """A pipeline's passes; a pipeline in one of its stages has stages of its own, where one can stop as well."""
+        if pipeline.name in self._inside:
+            raise UsageError(with_hint(f"pipeline {pipeline.name} is a part of itself", "leave it out of its stages"))
+        self._inside.append(pipeline.name)
         nodes: list[Node] = []
         stages = pipeline.stages()
         self.stages_seen += [stage.name for stage in stages]
         device = None if _has_device(pipeline) else self.how.device  # a pipeline that has one gives it to its passes
         for stage in self.scheduled(pipeline, stages):
-            nodes += [_with_device(node, device) for node in expand_stage(stage)]
-            if stage.name == self.how.stop_after:
-                self.stopped = True
+            nodes += self.nodes(expand_stage(stage), device)
+            self.stopped = self.stopped or stage.name == self.how.stop_after
+            if self.stopped:
                 break
+        self._inside.pop()
         return tuple(nodes)
 
     def scheduled(self, pipeline: NamedPipeline, stages: tuple[Stage, ...]) -> tuple[Stage, ...]:
         """The stages with their prefix replaced by the user's schedule, where there is one."""
         schedule = self.how.schedule
-        if schedule is None or self.schedule_placed:
+        if schedule is None or self.schedule_placed or not pipeline.takes_schedule:
             return stages
         self.schedule_placed = True
         cut = _resume_index(pipeline, stages, schedule.resume_after)

@@ -21,7 +21,7 @@ StageElement = Pass | str
 
 @dataclass(frozen=True)
 class Stage:
-    """A named step of a pipeline: our passes, and upstream ones as text such as `canonicalize`."""
+    """A named step of a pipeline: our passes, and as text upstream ones (`canonicalize`) and other named pipelines."""
 
     name: str
     elements: tuple[StageElement, ...]
@@ -34,6 +34,8 @@ class NamedPipeline:
     # What a user's transform schedule leaves alone: stages that run before it, and the first stage after it.
     kept_stages: ClassVar[tuple[str, ...]] = ()
     default_resume: ClassVar[str] = ""
+    # Whether a schedule replaces anything at all; one that doesn't is passed over in favour of the next.
+    takes_schedule: ClassVar[bool] = True
 
     def stages(self) -> tuple[Stage, ...]:
         raise NotImplementedError

@@ -155,6 +155,9 @@ def _pipeline_lines(name: str) -> Iterator[str]:
     owner: type = pipeline
     yield f"  {name:<{_COLUMN - 4}}  {pipeline.summary()}"
     stages = [stage.name for stage in pipeline().stages()]
-    yield from textwrap.wrap("stages: " + ", ".join(stages), _WIDTH, initial_indent="    ", subsequent_indent="      ")
+    text, indents = "stages: " + ", ".join(stages), (" " * 4, " " * 6)
+    yield from textwrap.wrap(
+        text, _WIDTH, initial_indent=indents[0], subsequent_indent=indents[1], break_on_hyphens=False
+    )
     for spec in option_specs(owner):
         yield from _entry(f"    {spec.key}=<{spec.type_text}>", spec.help + _default_text(spec))

@@ -43,6 +43,9 @@ def _requested(flags: OptFlags, others: Sequence[OtherFlag]) -> Nest:
 def check_pass_names(names: Sequence[str]) -> None:
     """Refuses names that are no pass, as in `--mlir-print-ir-after=canonicalise`."""
     for name in names:
+        if name in PIPELINES:
+            hint = f"name its passes, which --{name} --dump-pass-pipeline shows"
+            raise UsageError(with_hint(f"'{name}' is a named pipeline, and this is about passes", hint))
         if name not in PASSES and not is_upstream_pass(name):
             raise UsageError(unknown_name("pass", name, [*PASSES, *upstream_pass_names()]))
 

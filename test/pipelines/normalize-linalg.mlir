@@ -1,5 +1,35 @@
 // One spelling for every matmul group: transposes folded, everything elementwise behind a matmul in one linalg.generic.
 // RUN: npuflow-opt %s --npuflow-normalize-linalg --mlir-print-local-scope | filecheck %s
+// It is a pipeline, of others a stage: what runs are its passes, each by its own name.
+// RUN: npuflow-opt %s --npuflow-normalize-linalg --dump-pass-pipeline -o %t 2>&1 | filecheck %s --check-prefix=PASSES
+// RUN: npuflow-opt %s --npuflow-stream-k --stop-after=normalize-linalg --dump-pass-pipeline -o %t 2>&1 | filecheck %s --check-prefix=PASSES
+// RUN: npuflow-opt %s --npuflow-stream-k --stop-after=fold-views --mlir-timing -o %t 2>&1 | filecheck %s --check-prefix=TIMES
+// RUN: npuflow-opt %s --npuflow-normalize-linalg --mlir-print-ir-after=npuflow-fold-views,npuflow-fuse-elementwise -o %t 2>&1 | filecheck %s --check-prefix=DUMPS
+// RUN: npuflow-opt %s --npuflow-normalize-linalg --mlir-pass-statistics -o %t 2>&1 | filecheck %s --check-prefix=COUNTS
+
+// PASSES:      Pass Manager with 12 passes:
+// PASSES-NEXT: builtin.module(npuflow-generalize-operators,npuflow-read-positions,npuflow-drop-unit-dims,npuflow-fold-views,npuflow-mask-padding,npuflow-fuse-elementwise,npuflow-collapse-contractions,npuflow-expose-heads,npuflow-compute-padding,npuflow-sink-constants,npuflow-split-reductions,npuflow-widen-scalars){{$}}
+
+// TIMES:       npuflow-generalize-operators
+// TIMES-NEXT:  npuflow-read-positions
+// TIMES-NEXT:  npuflow-drop-unit-dims
+// TIMES-NEXT:  npuflow-fold-views
+// TIMES-NEXT:  Output
+
+// DUMPS:       // -----// IR Dump After npuflow-fold-views //----- //
+// DUMPS:       func.func @tail
+// DUMPS:       linalg.generic
+// DUMPS:       linalg.generic
+// DUMPS:       // -----// IR Dump After npuflow-fuse-elementwise //----- //
+// DUMPS:       func.func @tail
+// DUMPS:       linalg.generic
+// DUMPS-NOT:   linalg.generic
+// DUMPS:       return
+
+// COUNTS:      npuflow-generalize-operators
+// COUNTS:        (S) {{[0-9]+}} ops generalized
+// COUNTS:      npuflow-fold-views
+// COUNTS-NEXT:   (S) {{[0-9]+}} views folded
 
 // A transposed operand is read as it lies.
 // CHECK-LABEL: func.func @transposed_rhs
