@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
 import npuflow
+from npuflow.bindings import ir
+from npuflow.core.pipeline_text import Nest, PassNode
 from npuflow.core.runner import PassRun
 
 MATMUL = (Path(__file__).resolve().parents[2] / "examples" / "matmul.mlir").read_text()
@@ -82,3 +86,30 @@ def test_a_failing_pass_is_seen_failing_and_nothing_runs_after_it() -> None:
 def test_statistics_count_what_passes_did() -> None:
     _, recorder = run(STREAM_K)
     assert recorder.statistics["matmuls tiled into blocks"] == 1
+
+
+@dataclass(frozen=True)
+class Breaks(npuflow.Pass):
+    """Leaves functions without their end, and counts that or doesn't."""
+
+    name: ClassVar[str] = "test-breaks"
+    counts_changes: ClassVar[bool] = True
+    counted: int = npuflow.option(1, "what it says")
+
+    def run(self, op: ir.Operation, context: npuflow.PassContext) -> None:
+        for end in npuflow.ops_of(op, "func.return"):
+            end.erase()
+        context.count("ends", self.counted)
+
+
+@pytest.mark.parametrize("counted", [0, 1])
+def test_ir_is_verified_after_passes_that_say_they_changed_it(counted: int) -> None:
+    """Such a pass is taken at its word; the IR is none that could be printed then."""
+    node = PassNode(Breaks(counted), Breaks.name)
+    module = npuflow.parse(MATMUL, npuflow.new_context())
+    runner = npuflow.Runner(Nest("builtin.module", (node,)))
+    if counted:
+        with pytest.raises(npuflow.InternalError, match="pass 'test-breaks' left invalid IR"):
+            runner.run(module)
+    else:
+        runner.run(module)

@@ -74,6 +74,8 @@ class Pass:
     name: ClassVar[str] = ""
     group: ClassVar[str] = "plugin"
     needs_input: ClassVar[bool] = False
+    # Whether it changes nothing where it counts nothing; the IR is then as it was, and isn't verified again.
+    counts_changes: ClassVar[bool] = False
 
     def run(self, op: ir.Operation, context: PassContext) -> None:
         """Edits `op` in place; reports through `context`, or raises InputError."""

@@ -44,6 +44,7 @@ class CollapseContractions(Pass):
 
     name = "npuflow-collapse-contractions"
     group = "frontend"
+    counts_changes = True
 
     def run(self, op: ir.Operation, context: PassContext) -> None:
         collapsed = 0

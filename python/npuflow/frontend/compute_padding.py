@@ -36,10 +36,12 @@ class ComputePadding(Pass):
 
     name = "npuflow-compute-padding"
     group = "frontend"
+    counts_changes = True
 
     def run(self, op: ir.Operation, context: PassContext) -> None:
-        matmuls = {contraction.op for contraction in static_matmuls(op)}
-        for pad in ops_of(op, "tensor.pad"):
+        pads = ops_of(op, "tensor.pad")
+        matmuls = {contraction.op for contraction in static_matmuls(op)} if pads else set()
+        for pad in pads:
             padded = pad.results[0]
             uses = [(use.owner.operation, use.operand_number) for use in padded.uses]
             needing = [(user, i) for user, i in uses if user in matmuls or not is_input(user, i)]

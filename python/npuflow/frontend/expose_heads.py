@@ -29,11 +29,12 @@ class ExposeHeads(Pass):
 
     name = "npuflow-expose-heads"
     group = "frontend"
+    counts_changes = True
 
     def run(self, op: ir.Operation, context: PassContext) -> None:
         for named in ops_of(op):
-            contraction = match_contraction(named)
-            if contraction is None or named.name == "linalg.generic" or not has_heads(contraction):
+            contraction = match_contraction(named) if named.name != "linalg.generic" else None
+            if contraction is None or not has_heads(contraction):
                 continue
             apply_steps(named, "%g = transform.structured.generalize %op : (!transform.any_op) -> !transform.any_op")
             context.count("matmuls with heads")

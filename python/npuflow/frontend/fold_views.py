@@ -32,6 +32,7 @@ class FoldViews(Pass):
 
     name = "npuflow-fold-views"
     group = "frontend"
+    counts_changes = True
 
     def run(self, op: ir.Operation, context: PassContext) -> None:
         for view in ops_of(op, "linalg.generic"):

@@ -35,6 +35,7 @@ class MaskPadding(Pass):
 
     name = "npuflow-mask-padding"
     group = "frontend"
+    counts_changes = True
 
     def run(self, op: ir.Operation, context: PassContext) -> None:
         for pad in ops_of(op, "tensor.pad"):

@@ -32,6 +32,7 @@ class ReadPositions(Pass):
 
     name = "npuflow-read-positions"
     group = "frontend"
+    counts_changes = True
 
     def run(self, op: ir.Operation, context: PassContext) -> None:
         for generic in ops_of(op, "linalg.generic"):

@@ -44,6 +44,7 @@ class SplitReductions(Pass):
 
     name = "npuflow-split-reductions"
     group = "frontend"
+    counts_changes = True
 
     def run(self, op: ir.Operation, context: PassContext) -> None:
         for generic in ops_of(op, "linalg.generic"):

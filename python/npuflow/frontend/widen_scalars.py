@@ -34,6 +34,7 @@ class WidenScalars(Pass):
 
     name = "npuflow-widen-scalars"
     group = "frontend"
+    counts_changes = True
 
     def run(self, op: ir.Operation, context: PassContext) -> None:
         found = ops_of(op, "linalg.generic")
