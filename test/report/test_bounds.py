@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from npuflow.compiler.sizes import MatmulSizes
 from npuflow.report.bounds import compulsory_bytes, lower_bound_bytes
+from npuflow.strategy.sizes import MatmulSizes
 
 CUBE = MatmulSizes(512, 512, 512, 1, 1, 1, 1, 1)
 

@@ -4,7 +4,8 @@
 // RUN: iree-opt --irdl-file=%root/dialects/npu.irdl.mlir %t.mlir | filecheck %s --check-prefix=OTHER
 // REQUIRES: iree-opt
 
-// CHECK:       module @matmul attributes {npu.extents = {column = 2 : i64, part = 1 : i64, row = 2 : i64, tile = 2 : i64}}
+// What the function said of its work for reports, its schedule says.
+// CHECK:       module @matmul attributes {npu.extents = {column = 2 : i64, part = 1 : i64, row = 2 : i64, tile = 2 : i64}, npu.work = [{{.*}}k = 64 : i64{{.*}}tile_l1 = [8, 8, 16]{{.*}}}]}
 // CHECK-DAG:   contents = memref<64x64xi32>, depth = 1 : i64, level = 3 : i64, role = "argument"{{.*}}sym_name = "arg0"
 // CHECK-DAG:   multicast = ["column"], receiver = @core_in0, sender = @memory_out0, span = ["row"]
 // CHECK-DAG:   multicast = ["row"], receiver = @core_in1, sender = @memory_out1, span = ["column"]

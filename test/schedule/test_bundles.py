@@ -14,11 +14,12 @@ from hypothesis import strategies as st
 from profiles import drawn
 
 import npuflow
+from npuflow.bindings import ir
 from npuflow.compiler.compiled_function import (
     CompiledFunction,
     Execution,
+    compile_schedule,
     execute_function,
-    schedule_function,
     simulate_function,
 )
 from npuflow.core.passes import ops_of
@@ -28,6 +29,7 @@ from npuflow.execute.jit import compile_function
 from npuflow.schedule.check.legality import violations
 from npuflow.schedule.data.model import Each, Receive, Repeat, Send, Stage, Step
 from npuflow.schedule.ir.read_kernels import kernel_interfaces
+from npuflow.schedule.project_engines import replace_by_schedule
 from npuflow.simulate.faults import faults
 from npuflow.target import Device, load_device
 
@@ -36,10 +38,17 @@ sys.path.insert(0, str(Path(__file__).parent))
 from bundles import Axis, Rows, Window
 
 
+def scheduled(module: ir.Module, function: ir.Operation, device: Device) -> CompiledFunction:
+    """The function by a schedule for a device that may have no name."""
+    signature = signature_of(function)
+    with module.context:
+        return compile_schedule(module, replace_by_schedule(function, device), device, signature)
+
+
 def compiled(text: str, device: str) -> CompiledFunction:
     module = npuflow.parse(text, npuflow.new_context())
     (function,) = ops_of(module.operation, "func.func")
-    return schedule_function(module, function, signature_of(function), load_device(device))
+    return scheduled(module, function, load_device(device))
 
 
 def executed(text: str, device: str | Device) -> tuple[CompiledFunction, Execution]:
@@ -50,7 +59,7 @@ def executed(text: str, device: str | Device) -> tuple[CompiledFunction, Executi
     inputs = random_arrays(signature.inputs, 0)
     expected = compile_function(module.operation, signature.name).run(inputs).results
     chosen = load_device(device) if isinstance(device, str) else device
-    array = schedule_function(module, function, signature, chosen)
+    array = scheduled(module, function, chosen)
     execution = execute_function(array, inputs)
     assert [str(hazard) for hazard in faults(execution.results)] == []
     for got, wanted in zip(execution.outputs, expected, strict=True):

@@ -11,11 +11,11 @@ import pytest
 from profiles import NIGHTLY, spread
 
 import npuflow
-from npuflow.compiler.compiled_function import schedule_function
+from npuflow.compiler.compiled_function import compile_schedule
 from npuflow.compiler.verify_function import verify_function
-from npuflow.core.passes import ops_of
 from npuflow.execute.references import Judge, Reference, make_references
 from npuflow.execute.verification import Status
+from npuflow.schedule.ir.read_schedule import schedules_of
 from npuflow.target import load_device
 from npuflow.testing.numpy_reference import numpy_reference
 from npuflow.testing.programs import TYPES, MatmulProgram, Tail, Transposed, Types
@@ -61,9 +61,9 @@ def reference_of(program: MatmulProgram) -> Reference:
 def wrong(program: MatmulProgram, pipeline: str, device: str) -> str | None:
     """What is wrong with the functional run; None if nothing is."""
     module = npuflow.parse(program.text(), npuflow.new_context())
-    npuflow.run_pipeline(module, pipeline + OPTIONS[device])
-    (bufferized,) = ops_of(module.operation, "func.func")
-    function = schedule_function(module, bufferized, program.signature, load_device(device))
+    npuflow.run_pipeline(module, f"{pipeline}{OPTIONS[device]},npuflow-project-engines")
+    (schedule,) = schedules_of(module.operation)
+    function = compile_schedule(module, schedule, load_device(device), program.signature)
     verified = verify_function(function, reference_of(program))
     return (
         None if verified.status is Status.OK else f"{pipeline} on {device}: {verified.message} {verified.hazards[:1]}"

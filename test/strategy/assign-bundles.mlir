@@ -6,7 +6,9 @@
 
 // Rows are summed and divided by their sum: one bundle, read once; the rows are its space.
 // CHECK: module attributes {npu.device = #npu.device<"toy", {{.*}}>}
+// The function says for reports that 64x32 elements are read and as many made: 16384 bytes, no products.
 // CHECK-LABEL: func.func @one_bundle
+// CHECK-SAME:    attributes {npu.work = [{macs = 0 : i64, needed_bytes = 16384 : i64, strategy = #npu.strategy<{{.*}}grid = [1, 2]
 // CHECK:         linalg.generic {{.*}} ["parallel", "reduction"]{{.*}}npu.bundle = 0 : i64, npu.strategy = #npu.strategy<{depth_l1 = {{[12]}} : i64, depth_l2 = {{[12]}} : i64, depth_result = {{[12]}} : i64,
 // CHECK-SAME:      grid = [1, 2], order = [0], spread = [0, 0], stream = [], tile_l1 = [{{[0-9]+}}]}>
 // CHECK:         linalg.generic {{.*}} ["parallel", "parallel"]{{.*}}npu.bundle = 0 : i64,

@@ -4,6 +4,8 @@
 // CHECK: module attributes {npu.device = #npu.device<"toy", {{.*}}>}
 
 // CHECK-LABEL: func.func @options
+// The function says for reports what the matmul is, and how it is mapped.
+// CHECK-SAME:    attributes {npu.work = [{acc_bytes = 4 : i64, batch = 1 : i64, k = 64 : i64, lhs_bytes = 4 : i64, m = 64 : i64, n = 64 : i64, result_bytes = 4 : i64, rhs_bytes = 4 : i64, strategy = #npu.strategy<{{.*}}grid = [1, 2]
 // CHECK:         linalg.matmul {npu.strategy = #npu.strategy<{depth_l1 = {{[12]}} : i64, depth_l2 = {{[12]}} : i64, {{(depth_result = 2 : i64, )?}}grid = [1, 2], pack = [4, 8, 8],
 // CHECK-SAME:      tile_l1 = [{{[0-9]+, [0-9]+, [0-9]+}}], tile_l2 = [{{[0-9]+, [0-9]+, [0-9]+}}]}>}
 func.func @options(%a: tensor<64x64xi32>, %b: tensor<64x64xi32>, %c: tensor<64x64xi32>) -> tensor<64x64xi32> {

@@ -10,7 +10,8 @@ from npuflow.bindings import ir
 from npuflow.compiler.compiled import Function, Sequence
 from npuflow.compiler.compiled_function import compile_schedule
 from npuflow.compiler.functions import How
-from npuflow.compiler.given import check_given, device_of, move, schedules_in, take_apart
+from npuflow.compiler.given import device_of, move, schedules_in, take_apart
+from npuflow.compiler.scheduling import check_schedules
 from npuflow.compiler.split import Split, compile_or_split
 from npuflow.core.diagnostics import DiagnosticSink
 from npuflow.core.expansion import Expansion, expand
@@ -65,7 +66,7 @@ def _compiled(
     functions: list[Function] = []
     sequences: tuple[Sequence, ...] = ()
     if found.schedules is not None:
-        check_given(found.schedules, chosen, sink)
+        check_schedules(found.schedules, chosen or DEFAULT_DEVICE, sink)
         target = load_device(chosen or DEFAULT_DEVICE)
         made = [compile_schedule(module, op, target, kernel_macs_per_cycle=rate) for op in schedules]
         functions += [Function(one, (), {}, is_given=True) for one in made]

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from npuflow.compiler.compiled_function import CompiledFunction, execute_function, simulate_function
 from npuflow.compiler.sequence import CompiledSequence, execute_sequence
-from npuflow.compiler.sizes import OpSizes
 from npuflow.execute.arrays import Array
 from npuflow.simulate.results import Results
+from npuflow.strategy.sizes import OpSizes
 
 StrategyFields = Mapping[str, "int | tuple[int, ...]"]
 

@@ -23,7 +23,6 @@ from npuflow.schedule.ir.emit import computes
 from npuflow.schedule.ir.read_schedule import kernel_functions_of, read_schedule
 from npuflow.schedule.kernels.describe_kernels import describe_kernel
 from npuflow.schedule.kernels.kernel_cycles import KernelShape, Reshape, kernel_cycles, reshape_of
-from npuflow.schedule.project_engines import replace_by_schedule
 from npuflow.simulate.constants import constant_contents
 from npuflow.simulate.flatten import flatten
 from npuflow.simulate.kernel_functions import compile_schedule_kernels
@@ -128,21 +127,6 @@ def compile_schedule(
 
 def _is_modelled(shape: KernelShape, cycles: int, device: Device) -> bool:
     return shape.kind != _OTHER and kernel_cycles(shape, device) == cycles
-
-
-def schedule_function(
-    module: ir.Module,
-    function: ir.Operation,
-    signature: Signature,
-    device: Device,
-    kernel_macs_per_cycle: float | None = None,
-) -> CompiledFunction:
-    """The program of a bufferized function of `module`, which its schedule replaces there."""
-    if not signature.outputs:
-        raise fail(function, f"@{signature.name} returns nothing", "return what it computes")
-    with function.context:
-        op = replace_by_schedule(function, device)
-    return compile_schedule(module, op, device, signature, kernel_macs_per_cycle)
 
 
 def _signature(schedule: Schedule, op: ir.Operation) -> Signature:

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from npuflow.bindings import ir
-from npuflow.compiler.compiled import Function, StrategyFields
-from npuflow.compiler.compiled_function import CompiledFunction, compile_schedule, schedule_function
-from npuflow.compiler.given import check_made, schedule_name, schedules_in
-from npuflow.compiler.sizes import BundleSizes, MatmulSizes, OpSizes
+from npuflow.compiler.compiled import Function
+from npuflow.compiler.compiled_function import CompiledFunction, compile_schedule
+from npuflow.compiler.given import schedule_name, schedules_in
+from npuflow.compiler.scheduling import make_schedules
 from npuflow.core.diagnostics import DiagnosticSink
+from npuflow.core.passes import fail
 from npuflow.core.pipeline_text import Nest
-from npuflow.core.runner import Instrumentation, PassRun, Runner
+from npuflow.core.runner import Runner
 from npuflow.dialect.device import recorded_device
-from npuflow.errors import Diagnostic, InputError
-from npuflow.execute.arrays import Signature, functions_of, signature_of
-from npuflow.ops.bundle import marked_bundles
-from npuflow.ops.contraction import STRATEGY, static_matmuls
-from npuflow.strategy.assign_bundles import AssignBundles
-from npuflow.strategy.assign_strategy import AssignStrategy
-from npuflow.strategy.bundle_strategy import said_of
-from npuflow.strategy.describe_bundle import macs_of, needed_bytes
-from npuflow.strategy.describe_matmul import problem_of
-from npuflow.strategy.strategy import strategy_fields
-from npuflow.target import DEFAULT_DEVICE, Device, load_device
+from npuflow.errors import InputError
+from npuflow.execute.arrays import functions_of, signature_of
+from npuflow.strategy.sizes import MatmulSizes
+from npuflow.strategy.work import work_of
+from npuflow.target import DEFAULT_DEVICE, load_device
 
 
 @dataclass(frozen=True)
@@ -38,61 +33,29 @@ class How:
 def compile_functions(module: ir.Module, how: How, sink: DiagnosticSink) -> list[Function]:
     """What a pipeline makes of a module's functions, whose schedules replace them there."""
     signatures = {s.name: s for s in (signature_of(op) for op in functions_of(module.operation))}
-    watch = _Watch()
-    Runner(how.pipeline, instrumentations=(watch,), sink=sink).run(module)
-    chosen = recorded_device(module.operation) or how.device
-    scheduled = _schedule_all(module, signatures, load_device(chosen or DEFAULT_DEVICE), how.kernel_macs_per_cycle)
-    check_made(module, chosen, sink)
-    return [Function(c, watch.sizes.get(c.name, ()), watch.strategies.get(c.name, {})) for c in scheduled]
+    Runner(how.pipeline, sink=sink).run(module)
+    _check_results(module)
+    chosen = recorded_device(module.operation) or how.device or DEFAULT_DEVICE
+    make_schedules(module, chosen, sink)
+    device, rate = load_device(chosen), how.kernel_macs_per_cycle
+    schedules = schedules_in(module.operation)
+    made = [compile_schedule(module, op, device, signatures.get(schedule_name(op)), rate) for op in schedules]
+    return [_function(one) for one in made]
 
 
-@dataclass
-class _Watch(Instrumentation):
-    """Notes what every function computes, and how, as soon as strategies are assigned."""
-
-    sizes: dict[str, tuple[OpSizes, ...]] = field(default_factory=dict)
-    strategies: dict[str, StrategyFields] = field(default_factory=dict)
-
-    def after_pass(self, run: PassRun) -> None:
-        """Looks at the IR between passes, where ops are whole and have their strategies."""
-        if run.name == AssignStrategy.name:
-            for function in functions_of(run.op):
-                self._note_matmuls(function, str(function.opview.name.value))
-        if run.name == AssignBundles.name:
-            for function in functions_of(run.op):
-                self._note_bundles(function, str(function.opview.name.value))
-
-    def _note_matmuls(self, function: ir.Operation, name: str) -> None:
-        found = static_matmuls(function)
-        problems = map(problem_of, found)
-        self.sizes[name] = tuple(
-            MatmulSizes(p.m, p.n, p.k, p.batch, p.lhs_bytes, p.rhs_bytes, p.acc_bytes, p.result_bytes) for p in problems
-        )
-        if found:
-            self.strategies[name] = strategy_fields(found[0].op.attributes[STRATEGY])
-
-    def _note_bundles(self, function: ir.Operation, name: str) -> None:
-        bundles = marked_bundles(function)
-        sizes = (BundleSizes(macs_of(bundle), needed_bytes(bundle)) for bundle in bundles)
-        self.sizes[name] = (*self.sizes.get(name, ()), *sizes)
-        if len(bundles) == 1 and name not in self.strategies:
-            self.strategies[name] = said_of(bundles[0].root)
-
-
-def _schedule_all(
-    module: ir.Module, signatures: dict[str, Signature], device: Device, kernel_macs_per_cycle: float | None
-) -> list[CompiledFunction]:
-    """Every public function's program; raises all functions' errors at once."""
-    rate = kernel_macs_per_cycle
-    there = schedules_in(module.operation)  # of a pipeline that went all the way
-    compiled = [compile_schedule(module, op, device, signatures.get(schedule_name(op)), rate) for op in there]
-    problems: list[Diagnostic] = []
-    for function in list(functions_of(module.operation)):
-        signature = signatures[str(function.opview.name.value)]
-        try:
-            compiled.append(schedule_function(module, function, signature, device, rate))
-        except InputError as error:
-            problems += error.diagnostics
+def _check_results(module: ir.Module) -> None:
+    """A function without results can be scheduled, but nobody could tell what it does."""
+    empty = [op for op in functions_of(module.operation) if not ir.FunctionType(op.opview.type).results]
+    errors = (fail(op, f"@{op.opview.name.value} returns nothing", "return what it computes") for op in empty)
+    problems = [diagnostic for error in errors for diagnostic in error.diagnostics]
     if problems:
         raise InputError(problems)
-    return compiled
+
+
+def _function(compiled: CompiledFunction) -> Function:
+    """A function with what its schedule says of its ops, and with the strategy where one is the whole function's."""
+    work = work_of(compiled.op)
+    matmuls = [one for one in work if isinstance(one.sizes, MatmulSizes)]
+    leading = matmuls[:1] or (work if len(work) == 1 else [])
+    strategy = leading[0].strategy if leading else {}
+    return Function(compiled, tuple(one.sizes for one in work), strategy)

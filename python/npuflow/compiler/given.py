@@ -1,4 +1,4 @@
-"""Schedules that come as such, written by hand or by npuflow-opt: found, told apart from functions, and checked."""
+"""Schedules that come as such, written by hand or by npuflow-opt: told apart from functions, and for which device."""
 
 from __future__ import annotations
 
@@ -6,19 +6,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from npuflow.bindings import ir
-from npuflow.core.diagnostics import DiagnosticSink, location_of
-from npuflow.core.passes import Pass, fail, ops_of
-from npuflow.core.pipeline_text import Nest, PassNode
-from npuflow.core.runner import Runner
+from npuflow.core.diagnostics import location_of
+from npuflow.core.passes import fail, ops_of
 from npuflow.dialect.device import recorded_device
 from npuflow.errors import Diagnostic, InputError, Severity
 from npuflow.execute.arrays import functions_of
 from npuflow.ops.allowed_ops import problems_in
-from npuflow.schedule.check_schedule import CheckSchedule
 from npuflow.schedule.ir.emit import ENGINE, EXTENTS
 from npuflow.schedule.ir.read_schedule import kernel_functions_of
-from npuflow.simulate.check_handover import CheckHandover
-from npuflow.target import DEFAULT_DEVICE, load_device
+from npuflow.target import load_device
 
 
 @dataclass(frozen=True)
@@ -143,22 +139,3 @@ def _recorded(op: ir.Operation) -> str | None:
         raise InputError(
             [Diagnostic(Severity.ERROR, d.message, d.location or place) for d in error.diagnostics]
         ) from None
-
-
-# Checks
-
-
-def check_given(module: ir.Module, device: str | None, sink: DiagnosticSink) -> None:
-    """Raises with everything that keeps a module's schedules off the device, or from handing over in order."""
-    name = device or DEFAULT_DEVICE
-    _run(module, (CheckSchedule(name), CheckHandover(name)), sink)
-
-
-def check_made(module: ir.Module, device: str | None, sink: DiagnosticSink) -> None:
-    """The same of schedules of ours, which hand over in order by construction."""
-    _run(module, (CheckSchedule(device or DEFAULT_DEVICE),), sink)
-
-
-def _run(module: ir.Module, passes: Sequence[Pass], sink: DiagnosticSink) -> None:
-    nodes = tuple(PassNode(instance, str(instance)) for instance in passes)
-    Runner(Nest("builtin.module", nodes), verify_each=False, sink=sink).run(module)

@@ -127,9 +127,11 @@ def _spec(kind: ir.Type, function: ir.Operation, what: str) -> ArraySpec:
 def functions_of(module: ir.Operation) -> Iterator[ir.Operation]:
     """The functions a caller of the module may run: public, with a body."""
     for child in module.regions[0].blocks[0].operations:
-        op = child.operation
-        if op.name != "func.func" or op.opview.is_external:
-            continue
-        private = "sym_visibility" in op.attributes and op.opview.visibility.value == "private"
-        if not private:
-            yield op
+        if child.operation.name == "func.func" and may_run(child.operation):
+            yield child.operation
+
+
+def may_run(function: ir.Operation) -> bool:
+    """Whether a caller of the module around a function may run it."""
+    is_private = "sym_visibility" in function.attributes and function.opview.visibility.value == "private"
+    return not is_private and not function.opview.is_external

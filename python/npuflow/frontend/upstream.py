@@ -6,7 +6,7 @@ from npuflow.bindings import ir, passmanager
 
 
 def run_upstream(op: ir.Operation, passes: str) -> None:
-    """Runs `passes`, a pipeline text such as `canonicalize,cse`, on `op`, unverified: that follows the pass around it."""
+    """Runs `passes`, as `canonicalize,cse`, on `op`; it is verified when the pass around it is done."""
     manager = passmanager.PassManager("any")
     manager.add(passes)
     manager.enable_verifier(False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import sqrt
 
-from npuflow.compiler.sizes import BundleSizes, MatmulSizes, OpSizes
+from npuflow.strategy.sizes import BundleSizes, MatmulSizes, OpSizes
 
 
 def compulsory_bytes(sizes: MatmulSizes) -> int:

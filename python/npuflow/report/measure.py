@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from npuflow.compiler.compiled import StrategyFields
 from npuflow.compiler.compiled_function import CompiledFunction
-from npuflow.compiler.sizes import OpSizes
 from npuflow.compiler.verify_function import Verified
 from npuflow.report.losses import executed_macs, measure_losses
 from npuflow.report.model import EngineClass, FunctionReport, ResourceUse
@@ -14,6 +13,7 @@ from npuflow.report.reshapes import measure_reshapes
 from npuflow.report.traffic import levels_of_traffic, occupancies
 from npuflow.simulate.program import Cause
 from npuflow.simulate.results import EngineTime, Results
+from npuflow.strategy.sizes import OpSizes
 
 IDLE = "idle"
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from npuflow.compiler.sizes import MatmulSizes, OpSizes
 from npuflow.report.bounds import lower_bound_bytes
 from npuflow.report.flows import Flows, flows_of
 from npuflow.report.model import LevelTraffic, Occupancy, TensorTraffic
 from npuflow.simulate.program import Buffer, Program
 from npuflow.simulate.results import Results
+from npuflow.strategy.sizes import MatmulSizes, OpSizes
 from npuflow.target import Device
 
 

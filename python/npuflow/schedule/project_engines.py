@@ -10,10 +10,12 @@ from npuflow.core.passes import Pass, PassContext, fail, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.dialect.device import chosen_device
 from npuflow.errors import InputError
+from npuflow.execute.arrays import may_run
 from npuflow.schedule.build import build_schedule
 from npuflow.schedule.ir.emit import ENGINE, emit_schedule
 from npuflow.schedule.ir.read_schedule import schedules_of
 from npuflow.schedule.project.project import kernel_name
+from npuflow.strategy.work import keep_work
 from npuflow.target import Device
 
 _CONSTANT = ("linalg.fill", "linalg.yield")
@@ -22,7 +24,7 @@ _CONSTANT = ("linalg.fill", "linalg.yield")
 @register_pass
 @dataclass(frozen=True)
 class ProjectEngines(Pass):
-    """Replaces each bufferized function by its schedule: the program as each engine of the device sees it.
+    """Replaces each public bufferized function by its schedule: the program as each engine of the device sees it.
 
     A schedule is a module of buffers, semaphores, streams and kernels, with one function per kind of engine; like
     engines share a function that takes their coordinates. Its size depends on the number of distinct transfers and
@@ -51,7 +53,7 @@ class ProjectEngines(Pass):
         device = chosen_device(op, self.device)
         inside = {f for schedule in schedules_of(op) for f in ops_of(schedule, "func.func")}
         for function in ops_of(op, "func.func"):
-            if function in inside or ENGINE in function.attributes or function.opview.is_external:
+            if function in inside or ENGINE in function.attributes or not may_run(function):
                 continue
             try:
                 replace_by_schedule(function, device)
@@ -67,6 +69,7 @@ def replace_by_schedule(function: ir.Operation, device: Device) -> ir.Operation:
     scheduled = build_schedule(function, device)
     kernels = {kernel_name(key): kernel for key, kernel in enumerate(scheduled.kernels)}
     module = emit_schedule(scheduled.schedule, kernels, function)
+    keep_work(function, module)
     function.erase()
     return module
 

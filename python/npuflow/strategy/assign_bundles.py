@@ -18,6 +18,7 @@ from npuflow.strategy.bundle_shape import BundleShape, Depths, Role
 from npuflow.strategy.bundle_strategy import BundleStrategy, GivenBundle, said_of
 from npuflow.strategy.describe_bundle import bundle_fits, shape_of_bundle
 from npuflow.strategy.strategy import strategy_of
+from npuflow.strategy.work import note_bundles
 from npuflow.target import Device
 
 
@@ -28,7 +29,8 @@ class AssignBundles(Pass):
 
     A bundle is as many ops as can share a tile in L1: a softmax is one, read once and written once, if a row fits.
     Loops are numbered as the bundle's last op has them, those of its space first. What a `#npu.strategy` on that op
-    says comes first, then the grid of the function's matmuls, then the choice for the device.
+    says comes first, then the grid of the function's matmuls, then the choice for the device. The function's `npu.work`
+    says what its bundles are, for reports.
 
         %s = linalg.generic ... iterator_types = ["parallel", "reduction"] ins(%x : tensor<256x512xf32>) ...
         %r = linalg.generic ... iterator_types = ["parallel", "parallel"] ins(%x, %s : ...) ...
@@ -50,10 +52,12 @@ class AssignBundles(Pass):
         number = 0
         for function in ops_of(op, "func.func"):
             bundles = find_bundles(function, lambda bundle: bundle_fits(bundle, device))
-            for bundle, strategy in self._on_one_grid(function, bundles, device, context):
+            mapped = self._on_one_grid(function, bundles, device, context)
+            for bundle, strategy in mapped:
                 _mark(bundle, number, strategy)
                 context.remark(bundle.root, _said(bundle, shape_of_bundle(bundle), strategy, device))
                 number += 1
+            note_bundles(function, [bundle for bundle, _ in mapped])
         if number and not context.failed:
             context.count("bundles", number)
             record_device(op, device, self.device)

@@ -7,7 +7,7 @@ from enum import Enum
 
 from npuflow.bindings import ir
 from npuflow.core.options import option
-from npuflow.core.passes import Pass, PassContext
+from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.dialect.device import chosen_device, record_device
 from npuflow.errors import InputError, with_hint
@@ -17,6 +17,7 @@ from npuflow.strategy.describe_matmul import problem_of, types_of
 from npuflow.strategy.feasibility import violations
 from npuflow.strategy.footprint import l1_buffers, l2_buffers, total_bytes
 from npuflow.strategy.strategy import DEPTHS, Strategy, strategy_fields
+from npuflow.strategy.work import note_matmuls
 from npuflow.target import Device
 
 
@@ -32,7 +33,8 @@ class KInL2(Enum):
 class AssignStrategy(Pass):
     """Completes each matmul's strategy and refuses what doesn't fit the device, before anything is rewritten.
 
-    The device is noted on the module as `npu.device`, where later passes find it.
+    The device is noted on the module as `npu.device`, where later passes find it; what the matmuls are and how they are
+    mapped, on their function as `npu.work`, for reports.
 
     What a `#npu.strategy` on the op says comes first, then this pass's options, then the choice for the device.
 
@@ -69,6 +71,8 @@ class AssignStrategy(Pass):
         for contraction, strategy in chosen:
             contraction.op.attributes[STRATEGY] = strategy.to_attribute()
             _remark(contraction, strategy, device, self._whole_k, context)
+        for function in ops_of(op, "func.func"):
+            note_matmuls(function)
         record_device(op, device, self.device)
 
     @property

@@ -96,10 +96,12 @@ def tail_depth_of(op: ir.Operation) -> int:
 
 
 def said_of(op: ir.Operation) -> dict[str, int | tuple[int, ...]]:
-    """The fields that an op's `#npu.strategy` gives; raises ValueError naming every unknown or malformed one."""
-    if STRATEGY not in op.attributes:
-        return {}
-    attribute = op.attributes[STRATEGY]
+    """The fields that an op's `#npu.strategy` gives; raises ValueError as bundle_fields does."""
+    return bundle_fields(op.attributes[STRATEGY]) if STRATEGY in op.attributes else {}
+
+
+def bundle_fields(attribute: ir.Attribute) -> dict[str, int | tuple[int, ...]]:
+    """What a bundle's `#npu.strategy` says; raises ValueError naming every unknown or malformed field."""
     if not str(attribute).startswith("#npu.strategy<"):
         raise ValueError(f"expected #npu.strategy<{{...}}>, got {attribute}")
     known = {f.name: f for f in fields(BundleStrategy)}
