@@ -39,6 +39,20 @@ def test_two_compilations_in_one_process_agree(pipeline: str) -> None:
     assert "memref<" in first
 
 
+@pytest.mark.parametrize("pipeline", PIPELINES)
+def test_compiling_runs_the_pipelines_that_a_user_sees(pipeline: str) -> None:
+    asked = pipeline + OPTIONS
+    assert str(npuflow.compile(MATMUL, asked).module) == compiled(f"{asked},npuflow-schedule")
+
+
+def test_a_pipeline_that_schedules_itself_gives_the_same_and_private_functions_stay() -> None:
+    helper = "func.func private @helper(%a: tensor<8xi32>) -> tensor<8xi32> { return %a : tensor<8xi32> }"
+    (alone,) = npuflow.compile(MATMUL, PIPELINES[0] + OPTIONS).functions
+    (function,) = npuflow.compile(MATMUL + helper, f"{PIPELINES[0]}{OPTIONS},npuflow-schedule").functions
+    assert (function.name, function.sizes, function.strategy) == (alone.name, alone.sizes, alone.strategy)
+    assert function.simulate().cycles == alone.simulate().cycles
+
+
 def test_one_context_compiles_two_modules() -> None:
     context = npuflow.new_context()
     modules = [npuflow.parse(MATMUL, context) for _ in range(2)]
