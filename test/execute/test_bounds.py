@@ -148,6 +148,27 @@ def test_integers_made_of_what_rounds_may_fall_to_the_next_where_that_is_near() 
     assert (found == np.where(a % 2 == 0, np.abs(a) > 0, 0)).all()  # whole numbers lie on the edge, halves do not
 
 
+def test_integers_made_of_what_may_be_anything_are_not_checked() -> None:
+    """The exponential's error is larger than what it is added to, so that the divisor may be 0."""
+    sigmoid = """%p = arith.mulf %x, %y : bf16
+          %q = arith.mulf %p, %p : bf16
+          %many = arith.constant 3.0e+01 : bf16
+          %t = arith.mulf %q, %many : bf16
+          %u = math.exp %t : bf16
+          %one = arith.constant 1.0 : bf16
+          %v = arith.addf %u, %one : bf16
+          %i = arith.divf %one, %v : bf16
+          %w = arith.mulf %i, %many : bf16
+          %l = arith.minimumf %w, %many : bf16
+          %r = arith.fptosi %l : bf16 to i8"""
+    (x, y), _, bound = allowed(elementwise(sigmoid, "bf16", "i8"))
+    exponent = 30 * (x.astype(np.float64) * y.astype(np.float64)) ** 2
+    # Three products and the exponential, each off by 4 u at most, are off by more than doubles what exp gives.
+    unknown = exponent * 12 * BF16 > 1
+    assert unknown.any()
+    assert not (bound[unknown] <= 30).any()
+
+
 @pytest.mark.parametrize("element", ["f16", "f32"])
 def test_what_may_overflow_is_not_checked(element: str) -> None:
     large = "6.0e+4" if element == "f16" else "3.0e+38"

@@ -136,6 +136,11 @@ class Rules:
         for corner in corners:
             distance = magnitude(sub(as_float(self._wide_copy(op, corner)), as_float(value)))
             furthest = maximum(furthest, distance)  # of which a NaN stays a NaN
+        for one in given:
+            # What a conversion makes of an error that nobody knows is any integer.
+            if one.error is not None and not isinstance(element_type_of(value), ir.FloatType):
+                unknown = compare("UNO", one.error, one.error)
+                furthest = arith.SelectOp(unknown, one.error, furthest).result
         return furthest
 
     def _wide_copy(self, op: ir.Operation, operands: Sequence[ir.Value]) -> ir.Value:
