@@ -43,7 +43,7 @@ ROOMS = (
 )
 
 # The folders of a room, in the order of their imports; its own modules come after them.
-FOLDERS = {"schedule": ("data", "nest", "kernels", "project", "ir", "check")}
+FOLDERS = {"schedule": ("data", "nest", "kernels", "project", "ir", "assign", "check")}
 
 # The oracle's and the numerics' packages, each in the one room that is about them.
 OTHER_PACKAGES = {"iree": {"execute"}, "ml_dtypes": {"execute"}, "torch": {"frontend"}, "torch_mlir": {"bindings"}}

@@ -7,12 +7,13 @@
 // What the function said of its work for reports, its schedule says.
 // CHECK:       module @matmul attributes {npu.extents = {column = 2 : i64, part = 1 : i64, row = 2 : i64, tile = 2 : i64}, npu.work = [{{.*}}k = 64 : i64{{.*}}tile_l1 = [8, 8, 16]{{.*}}}]}
 // CHECK-DAG:   contents = memref<64x64xi32>, depth = 1 : i64, level = 3 : i64, role = "argument"{{.*}}sym_name = "arg0"
+// CHECK-DAG:   npu.locks = [0, 1]{{.*}}sym_name = "l2_0_result_in_to_result_out"
 // CHECK-DAG:   multicast = ["column"], receiver = @core_in0, sender = @memory_out0, span = ["row"]
 // CHECK-DAG:   multicast = ["row"], receiver = @core_in1, sender = @memory_out1, span = ["column"]
 
 // The rows' operand goes to both memory tiles, half a block each; its loops stay loops.
-// CHECK:       func.func @shim_out0(%{{.*}}: index) attributes {npu.engine = #npu.engine<{lane = 0 : i64, span = ["tile"], stage = "shim_out"}>}
-// CHECK:         "npu.send"{{.*}}buffer = @arg0{{.*}}sizes = [8, 32]{{.*}}strides = [64, 1]
+// CHECK:       func.func @shim_out0(%{{.*}}: index) attributes {npu.engine = #npu.engine<{channels = [0], lane = 0 : i64, span = ["tile"], stage = "shim_out"}>}
+// CHECK:         "npu.send"{{.*}}buffer = @arg0{{.*}}npu.descriptors = {count = 4 : i64, first = [0]}{{.*}}sizes = [8, 32]{{.*}}strides = [64, 1]
 
 // Two slots: a slot is filled when there is room, and handed on.
 // CHECK:       func.func @memory_in0
@@ -29,10 +30,14 @@
 // CHECK:           "npu.compute"{{.*}}effects = ["r", "r", "rw"]{{.*}}kind = "matmul"
 // CHECK:         "npu.release"{{.*}}_core_to_core_out
 
+// Two rows' results come in beside each memory tile, through channels of their own: an even one and an odd one.
+// CHECK:       func.func @result_in{{.*}}channels = [2, 3]
+// CHECK:         npu.descriptors = {count = 1 : i64, first = [4, 28]}
+
 // CHECK:       func.func @control() attributes {npu.engine = #npu.engine<{lane = 0 : i64, span = [], stage = "control"}>}
 // CHECK:         "npu.configure"() {descriptors = 1 : i64}
 
-// OTHER: npu.engine = #npu.engine<{lane = 0 : i64, span = ["tile"], stage = "shim_out"}>
+// OTHER: npu.engine = #npu.engine<{channels = [0], lane = 0 : i64, span = ["tile"], stage = "shim_out"}>
 // OTHER: npu.send
 func.func @matmul(%a: tensor<64x64xi32>, %b: tensor<64x64xi32>) -> tensor<64x64xi32> {
   %c0 = arith.constant 0 : i32

@@ -31,7 +31,10 @@ class StrategyAttr(Npu.Attribute, name="strategy"):  # type: ignore[name-defined
 
 
 class EngineAttr(Npu.Attribute, name="engine"):  # type: ignore[name-defined, call-arg]
-    """On a function: it is the program of all like engines; its arguments are their coordinates, named by `span`."""
+    """On a function: it is the program of all like engines; its arguments are their coordinates, named by `span`.
+
+    `channels`, if they are assigned, are the numbers of those beside one memory, in the order of their coordinates.
+    """
 
     fields: ir.DictAttr
 
@@ -60,7 +63,10 @@ class BufferOp(Npu.Operation, name="buffer"):  # type: ignore[name-defined, call
 
 
 class SemaphoreOp(Npu.Operation, name="semaphore"):  # type: ignore[name-defined, call-arg]
-    """A counter that engines wait for and add to, for every combination of the coordinates in `span`."""
+    """A counter that engines wait for and add to, for every combination of the coordinates in `span`.
+
+    The attribute `npu.locks`, if they are assigned, has the numbers of those in one memory.
+    """
 
     sym_name: ir.StringAttr
     span: ir.ArrayAttr
@@ -108,7 +114,8 @@ class Transfer(Npu.Operation):  # type: ignore[name-defined]
     """One end of a transfer: a slot of a buffer, gone through by an access pattern.
 
     Sizes and strides are in elements, outermost first. `limits` is a list of [weights, bound]: an element exists where
-    the weighted sum of its position is below the bound; with `zeros`, zeros are sent for what doesn't exist.
+    the weighted sum of its position is below the bound; with `zeros`, zeros are sent for what doesn't exist. The attribute
+    `npu.descriptors`, if they are assigned, says how many it takes and the first of them for each of its channels.
     """
 
     indices: Coordinates

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from npuflow.bindings import ir
 from npuflow.ops.contraction import BUNDLE, STRATEGY
+from npuflow.schedule.assign.assign_numbers import descriptors_taken, numbered
 from npuflow.schedule.check.capacity import lacks_locks
-from npuflow.schedule.check.descriptors import descriptors_taken
 from npuflow.schedule.check.legality import lacks_descriptors
 from npuflow.schedule.data.addresses import assign_addresses
 from npuflow.schedule.data.model import Schedule
@@ -89,12 +89,12 @@ def _project(
             schedule = project(nest, routes, Tasks(device.dma(3), together), rings, cycles)
             if not lacks_locks(schedule, device):
                 break
-        return routes, schedule
+        return routes, numbered(schedule, device)
 
     for clips in (True, False) if tile.pads_with_zeros else (False,):
         routes, schedule = projected(clips)
         if lacks_descriptors(schedule, device):
-            lanes = even_lanes(nest, routes.lanes, descriptors_taken(schedule, device), tile)
+            lanes = even_lanes(nest, routes.lanes, descriptors_taken(schedule), tile)
             routes, schedule = projected(clips, lanes)
         if not routes.has_clips or not lacks_descriptors(schedule, device):
             break

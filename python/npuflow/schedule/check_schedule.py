@@ -23,7 +23,8 @@ class CheckSchedule(Pass):
     """Refuses schedules that the device cannot carry out, with every need above its limit; changes nothing.
 
     It looks at the grid, DMA channels, descriptors with their patterns, locks, memories and the cores' programs, and
-    before all that at names, coordinates and what accesses reach.
+    before all that at names, coordinates and what accesses reach. Numbers of channels, descriptors and locks must be
+    there, of the right group, and one thing's only; what has none is numbered as `npuflow-project-engines` does.
 
         "npu.buffer"() {contents = memref<256x256xi32, 2>, level = 1 : i64, sym_name = "acc", ...}
 

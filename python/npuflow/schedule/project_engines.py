@@ -28,16 +28,18 @@ class ProjectEngines(Pass):
 
     A schedule is a module of buffers, semaphores, streams and kernels, with one function per kind of engine; like
     engines share a function that takes their coordinates. Its size depends on the number of distinct transfers and
-    kernels, not on sizes or the array.
+    kernels, not on sizes or the array. Channels, descriptors and locks have numbers: of like ones beside one memory a
+    list, in the order of their coordinates.
 
         scf.for %k ... {
           memref.copy %a_l3, %a_l2 : memref<64x256xi32, ...> to memref<64x256xi32, 1>
 
     becomes
 
-        func.func @shim_out0(%tile: index) attributes {npu.engine = #npu.engine<{lane = 0, span = ["tile"], ...}>} {
+        func.func @shim_out0(%tile: index) attributes {npu.engine = #npu.engine<{channels = [0], span = ["tile"], ...}>} {
           scf.for %k = ... {
-            "npu.send"(%k, %tile) {buffer = @arg0, sizes = [32, 256], strides = [2048, 1], ...}
+            "npu.send"(%k, %tile) {buffer = @arg0, sizes = [32, 256], strides = [2048, 1],
+              npu.descriptors = {count = 4, first = [0]}, ...}
         func.func @memory_in0(%tile: index) ... {
           scf.for %k = ... {
             "npu.acquire"(%tile) {semaphore = @l2_1_memory_out0_to_memory_in0, ...}

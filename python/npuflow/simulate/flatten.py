@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from npuflow.errors import Diagnostic, InputError, Severity
+from npuflow.schedule.assign.assign_numbers import numbered
 from npuflow.schedule.data import model
 from npuflow.schedule.data.addresses import aligned_slot_bytes
 from npuflow.schedule.data.affine import Affine as Sum
@@ -204,11 +205,11 @@ def _affine(total: Sum, place: Place, loops: tuple[str, ...]) -> flat.Affine:
 
 def flatten(schedule: Schedule, device: Device, cycles: Mapping[str, int] | None = None) -> flat.Program:
     """The program; `cycles` overrides the times per call that the schedule gives its kernels, by their names."""
-    return _Flattening(schedule, device, cycles or {}).program()
+    return _Flattening(numbered(schedule, device), device, cycles or {}).program()
 
 
 def engine_names(schedule: Schedule, device: Device) -> dict[str, tuple[str, Place]]:
     """The program's engines by name: which engine of the schedule each is, and where."""
-    flattening = _Flattening(schedule, device, {})
-    engines = [(e, place) for e in schedule.engines.values() for place in schedule.places(e.span)]
+    flattening = _Flattening(numbered(schedule, device), device, {})
+    engines = [(e, p) for e in flattening.schedule.engines.values() for p in schedule.places(e.span)]
     return {flattening.engine_name(engine, place): (engine.name, place) for engine, place in engines}

@@ -13,10 +13,10 @@ from npuflow.bindings import ir
 from npuflow.core.diagnostics import location_of
 from npuflow.core.passes import PassContext
 from npuflow.errors import Diagnostic, InputError, Severity, SourceLocation, with_hint
-from npuflow.schedule.check.violations import placed_steps
 from npuflow.schedule.check.well_formed import ill_formed
 from npuflow.schedule.data import model
 from npuflow.schedule.data.model import Schedule
+from npuflow.schedule.data.placed import placed_steps
 from npuflow.schedule.ir.read_kernels import kernel_interfaces
 from npuflow.schedule.ir.read_schedule import read_schedule
 from npuflow.simulate.faults import faults

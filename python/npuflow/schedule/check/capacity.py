@@ -1,7 +1,6 @@
 """What a schedule keeps in memories: buffers, locks and the cores' programs, against what a device has. Pure.
 
-A lock lies in the memory beside which the engines stand that use it; a task's semaphores are places in a queue, not
-locks. A core's program is estimated from its steps and its kernels' bodies, since others compile them.
+A core's program is estimated from its steps and its kernels' bodies, since others compile them.
 """
 
 from __future__ import annotations
@@ -11,12 +10,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain, pairwise
 
-from npuflow.schedule.check.violations import Need, Violation, keep_worst, placed_steps
+from npuflow.schedule.assign.locks import lock_users
+from npuflow.schedule.check.numbers import lock_clashes
+from npuflow.schedule.check.violations import Need, Violation, keep_worst
 from npuflow.schedule.data import model
 from npuflow.schedule.data.addresses import aligned_slot_bytes
-from npuflow.schedule.data.affine import Affine
-from npuflow.schedule.data.channels import Memory, column_of, memory_of
+from npuflow.schedule.data.channels import Memory, column_of
 from npuflow.schedule.data.model import Schedule, Stage
+from npuflow.schedule.data.placed import placed_steps
 from npuflow.target import Device
 
 # Estimates in bytes, assumed; those of kernels are `strategy.code_bytes`.
@@ -99,17 +100,20 @@ def _ranges(schedule: Schedule, device: Device) -> dict[Memory, list[_Range]]:
 
 
 def _locks(schedule: Schedule, device: Device) -> Iterator[Violation]:
-    used: dict[Memory, dict[str, set[tuple[int, ...]]]] = defaultdict(lambda: defaultdict(set))
-    for memory, name, at in _locks_in_use(schedule):
-        used[memory][name].add(at)
+    used: dict[Memory, dict[str, int]] = defaultdict(dict)
+    for name, memories in lock_users(schedule).items():
+        for memory, places in memories.items():
+            used[memory][name] = len(places)
     needs: dict[tuple[int, int], Need] = {}
     for memory, locks in used.items():
-        counts = tuple((name, len(places)) for name, places in locks.items())
+        counts = tuple(locks.items())
         location = schedule.semaphores[max(counts, key=lambda user: user[1])[0]].location
         keep_worst(needs, (memory.level, 0), Need(memory, sum(n for _, n in counts), counts, location))
+    short: set[tuple[int, int]] = set()
     for (level, _), need in needs.items():
         have = device.dma(level).locks
         if need.need > have:
+            short.add((level, 0))
             what = f"{need.memory} needs {need.need} locks, has {have} ({need.largest()})"
             yield Violation(what, "let fewer engines share it, or use fewer buffers", need.location)
     levels = {name: memory.level for memory, locks in used.items() for name in locks}
@@ -118,6 +122,7 @@ def _locks(schedule: Schedule, device: Device) -> Iterator[Violation]:
         if semaphore.maximum > most:
             what = f"semaphore '{name}' counts to {semaphore.maximum}, a lock of level {level} to {most}"
             yield Violation(what, "use fewer slots", semaphore.location)
+    yield from lock_clashes(schedule, device, short)
 
 
 def _tasks(schedule: Schedule, device: Device) -> Iterator[Violation]:
@@ -127,23 +132,6 @@ def _tasks(schedule: Schedule, device: Device) -> Iterator[Violation]:
         if semaphore.cause == "task" and semaphore.maximum > have:
             what = f"semaphore '{semaphore.name}' counts to {semaphore.maximum} tasks, a channel's queue holds {have}"
             yield Violation(what, f"let its maximum be {have} at most", semaphore.location)
-
-
-def _locks_in_use(schedule: Schedule) -> Iterator[tuple[Memory, str, tuple[int, ...]]]:
-    """Memories and the locks in them, by name and coordinates."""
-    for engine in schedule.engines.values():
-        for placed in placed_steps(engine, schedule.extents):
-            step = placed.step
-            if not isinstance(step, (model.Acquire, model.Release)):
-                continue
-            if schedule.semaphores[step.semaphore.name].cause == "task":
-                continue
-            for place in schedule.places(tuple(placed.coordinates)):
-                memory = memory_of(engine, {name: place[name] for name in engine.span}, schedule)
-                values = {name: Affine(value) for name, value in place.items()}
-                at = tuple(index.substitute(values).constant for index in step.semaphore.at)
-                if memory is not None:
-                    yield memory, step.semaphore.name, at
 
 
 def _programs(schedule: Schedule, device: Device, code_bytes: Mapping[str, int]) -> Iterator[Violation]:

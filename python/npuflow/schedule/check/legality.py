@@ -10,12 +10,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from npuflow.errors import SourceLocation
+from npuflow.schedule.assign.assign_numbers import numbered, transfers_of
+from npuflow.schedule.assign.descriptors import Use, channel_uses
 from npuflow.schedule.check.capacity import capacity_violations
-from npuflow.schedule.check.descriptors import Use, channel_uses
+from npuflow.schedule.check.numbers import descriptor_clashes
 from npuflow.schedule.check.violations import Need, Violation, keep_worst
 from npuflow.schedule.check.well_formed import ill_formed
 from npuflow.schedule.data import model
-from npuflow.schedule.data.channels import Channel, Memory, channel_of
+from npuflow.schedule.data.channels import Channel, Memory, channel_of, level_of
 from npuflow.schedule.data.kernel_interface import KernelInterface
 from npuflow.schedule.data.model import Schedule
 from npuflow.target import Device
@@ -27,11 +29,12 @@ def violations(schedule: Schedule, device: Device, kernels: Mapping[str, KernelI
     if found:
         return found
     code_bytes = {name: kernel.code_bytes for name, kernel in kernels.items()}
-    return [*_Legality(schedule, device).violations(), *capacity_violations(schedule, device, code_bytes)]
+    whole = numbered(schedule, device)
+    return [*_Legality(whole, device).violations(), *capacity_violations(whole, device, code_bytes)]
 
 
 def lacks_descriptors(schedule: Schedule, device: Device) -> bool:
-    """Whether a DMA engine needs more descriptors than it has."""
+    """Whether a DMA engine needs more descriptors than it has; all are numbered."""
     return bool(_Legality(schedule, device).lacking_descriptors())
 
 
@@ -41,15 +44,17 @@ class _Legality:
     device: Device
     channels: dict[Channel, list[model.Engine]] = field(default_factory=lambda: defaultdict(list))
     uses: dict[str, list[Use]] = field(default_factory=dict)
+    short: set[tuple[int, int]] = field(default_factory=set)
 
     def violations(self) -> list[Violation]:
+        engines = self.schedule.engines.values()
+        self.uses = {engine.name: channel_uses(engine, self.schedule, self.device) for engine in engines}
         lacking = self.lacking_descriptors()
-        free = [*self._granules(), *self._zeros()]
-        return [*self._channels(), *lacking, *free]
+        clashes = descriptor_clashes(self.schedule, self.device, self.uses, self.short)
+        return [*self._channels(), *lacking, *clashes, *self._granules(), *self._zeros()]
 
     def lacking_descriptors(self) -> list[Violation]:
         for engine in self.schedule.engines.values():
-            self.uses[engine.name] = channel_uses(engine, self.schedule, self.device)
             for place in self.schedule.places(engine.span):
                 channel = channel_of(engine, place, self.schedule)
                 if channel is not None:
@@ -85,13 +90,15 @@ class _Legality:
         needs: dict[tuple[int, int], Need] = {}
         for (memory, group), used in users.items():
             largest = max(used, key=lambda user: user[1])[0]
-            location = next((use.transfer.location for use in self.uses[largest]), None)
+            program = self.schedule.engines[largest].program
+            location = next((transfer.location for transfer in transfers_of(program)), None)
             need = Need(memory, sum(n for _, n in used), tuple(used), location or self._engine_location(largest))
             keep_worst(needs, (memory.level, group), need)
         for (level, group), need in needs.items():
             dma = self.device.dma(level)
             have = dma.descriptors // dma.descriptor_groups
             if need.need > have:
+                self.short.add((level, group))
                 which = f" for its {('even', 'odd')[group]} channels" if dma.descriptor_groups == 2 else ""
                 what = f"{need.memory} needs {need.need} descriptors{which}, has {have} ({need.largest()})"
                 yield Violation(
@@ -100,7 +107,7 @@ class _Legality:
 
     def _count(self, engine: model.Engine, channel: Channel) -> int:
         """A shim's tasks follow each other through one queue, so its largest counts; elsewhere all stand in a list."""
-        counts = [use.descriptors for use in self.uses[engine.name]]
+        counts = [t.descriptors.count for t in transfers_of(engine.program) if t.descriptors is not None]
         return max(counts, default=0) if channel.memory.level == 3 else sum(counts)
 
     def _engine_location(self, name: str) -> SourceLocation | None:
@@ -110,8 +117,8 @@ class _Legality:
         """Zeros that no engine of a level inserts are inserted by the simulator as if it did."""
         for engine in self.schedule.engines.values():
             zeros = [use.transfer for use in self.uses[engine.name] if use.transfer.access.zeros]
-            channel = channel_of(engine, dict.fromkeys(engine.span, 0), self.schedule) if zeros else None
-            dma = self.device.dma(channel.memory.level) if channel else None
+            level = level_of(engine) if zeros else None
+            dma = self.device.dma(level) if level else None
             if dma is None or dma.pads_with_zeros:
                 continue
             what = f"'{engine.name}' surrounds '{zeros[0].access.buffer.name}' with zeros, which no {dma.name} inserts"
@@ -124,8 +131,8 @@ class _Legality:
             odd = [use for use in self.uses[engine.name] if use.is_sub_granule]
             if not odd:
                 continue
-            level = channel_of(engine, dict.fromkeys(engine.span, 0), self.schedule)
-            granule = self.device.dma(level.memory.level).pattern.granule_bytes if level else 0
+            level = level_of(engine)
+            granule = self.device.dma(level).pattern.granule_bytes if level else 0
             access = odd[0].transfer.access
             size = self.schedule.buffers[access.buffer.name].element_bytes
             what = (

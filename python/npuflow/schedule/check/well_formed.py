@@ -11,11 +11,13 @@ from dataclasses import dataclass
 from math import prod
 
 from npuflow.errors import SourceLocation, unknown_name
-from npuflow.schedule.check.violations import PlacedStep, Violation, placed_steps
+from npuflow.schedule.check.numbers import unlisted
+from npuflow.schedule.check.violations import Violation
 from npuflow.schedule.data import model
-from npuflow.schedule.data.channels import channel_of
+from npuflow.schedule.data.channels import is_channel, level_of
 from npuflow.schedule.data.kernel_interface import KernelInterface
 from npuflow.schedule.data.model import Schedule, Stage
+from npuflow.schedule.data.placed import PlacedStep, placed_steps
 from npuflow.target import Device
 
 _SPANS = {1: (("row", "column"),), 2: (("row",), ("column",), ("tile",)), 3: ((),)}
@@ -41,7 +43,7 @@ def ill_formed(schedule: Schedule, device: Device, kernels: Mapping[str, KernelI
         checker = _EngineChecker(schedule, engine, kernels)
         for placed in placed_steps(engine, schedule.extents):
             found += checker.problems(placed)
-    return found
+    return found or unlisted(schedule)
 
 
 def _grid(schedule: Schedule, device: Device) -> Iterator[Violation]:
@@ -175,9 +177,9 @@ class _EngineChecker:
             found.append(self._problem(what, "use the engine's own streams", step.location))
         buffer = self.schedule.buffers[step.access.buffer.name]
         found += self._ref(step.access.buffer, buffer.span, placed)
-        channel = channel_of(self.engine, {}, self.schedule)
-        if channel is None or channel.memory.level != buffer.level:
-            where = f"is beside level {channel.memory.level}" if channel else "has no DMA channel"
+        level = level_of(self.engine) if is_channel(self.engine) else None
+        if level != buffer.level:
+            where = f"is beside level {level}" if level else "has no DMA channel"
             what = f"{where} and can't reach '{buffer.name}' in level {buffer.level}"
             found.append(self._problem(what, "let an engine of that level's stage move it", step.location))
         return found + self._access(step.access, buffer, placed)

@@ -6,10 +6,12 @@ lanes from L3, then one for each row's results.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
-from npuflow.schedule.data.model import Engine, Schedule, Stage
+from npuflow.schedule.data.model import Coordinates, Engine, Schedule, Stage
 from npuflow.strategy.lane_descriptors import LANES
 
 Place = Mapping[str, int]
@@ -61,20 +63,63 @@ def column_of(place: Place, schedule: Schedule) -> int:
     return place["column"] if "column" in place else place.get("row", 0) % schedule.extents["tile"]
 
 
+def level_of(engine: Engine) -> int | None:
+    """The level of the memories that engines stand beside; None for the control processor."""
+    return _LEVELS.get(engine.stage)
+
+
 def memory_of(engine: Engine, place: Place, schedule: Schedule) -> Memory | None:
     """The memory that an engine stands beside; None for the control processor."""
-    if engine.stage is Stage.CONTROL:
+    level = level_of(engine)
+    if level is None:
         return None
-    level = _LEVELS[engine.stage]
     return Memory(level, place.get("row", 0) if level == 1 else 0, column_of(place, schedule))
 
 
+def is_channel(engine: Engine) -> bool:
+    """Whether it is a channel of a DMA engine: not a core, nor the control processor."""
+    return engine.stage not in (Stage.CORE, Stage.CONTROL)
+
+
 def channel_of(engine: Engine, place: Place, schedule: Schedule) -> Channel | None:
-    """The channel that an engine is; None for cores and the control processor."""
+    """The channel that an engine is, by its assigned number; None for cores and the control processor."""
     memory = memory_of(engine, place, schedule)
-    if memory is None or engine.stage is Stage.CORE:
+    if memory is None or not is_channel(engine):
         return None
-    return Channel(memory, engine.stage in _INWARD, _number(engine, place, schedule))
+    turn = turns_of(engine, schedule)[_key(engine.span, place)]
+    return Channel(memory, engine.stage in _INWARD, engine.channels[turn])
+
+
+def turns_of(engine: Engine, schedule: Schedule) -> Mapping[tuple[int, ...], int]:
+    """Of each place of a channel: the how many-th it is of its kind beside its memory."""
+    level = level_of(engine)
+    assert level is not None, "the control processor is no channel"
+    return _turns(engine.span, level, tuple(schedule.extents.items()))
+
+
+@lru_cache(maxsize=256)
+def _turns(span: Coordinates, level: int, extents: tuple[tuple[str, int], ...]) -> Mapping[tuple[int, ...], int]:
+    schedule, turns = Schedule("", dict(extents)), {}
+    seen: dict[tuple[int, int], int] = defaultdict(int)
+    for place in schedule.places(span):
+        if _key(span, place) in turns:
+            continue
+        memory = (place.get("row", 0) if level == 1 else 0, column_of(place, schedule))
+        turns[_key(span, place)] = seen[memory]
+        seen[memory] += 1
+    return turns
+
+
+def _key(span: Coordinates, place: Place) -> tuple[int, ...]:
+    return tuple(place[name] for name in span)
+
+
+def usual_channels(engine: Engine, schedule: Schedule) -> tuple[int, ...]:
+    """The numbers of an engine's channels beside one memory, where nothing else is said."""
+    numbers: dict[int, int] = {}
+    for at, turn in turns_of(engine, schedule).items():
+        numbers.setdefault(turn, _number(engine, dict(zip(engine.span, at)), schedule))
+    return tuple(numbers.values())
 
 
 def _number(engine: Engine, place: Place, schedule: Schedule) -> int:

@@ -75,7 +75,10 @@ class Buffer:
 
 @dataclass(frozen=True)
 class Semaphore:
-    """What one engine waits for and another gives: a filled or an emptied slot, a task, a completion."""
+    """What one engine waits for and another gives: a filled or an emptied slot, a task, a completion.
+
+    `locks` are the numbers of those that lie in one memory, in the order of their coordinates; none of tasks.
+    """
 
     name: str
     span: Coordinates
@@ -83,6 +86,7 @@ class Semaphore:
     maximum: int
     cause: str
     location: SourceLocation | None = field(default=None, compare=False)
+    locks: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -135,12 +139,21 @@ class Release:
 
 
 @dataclass(frozen=True)
+class Descriptors:
+    """Which ones a transfer takes: `count` from `first` on, for each of the engine's channels beside one memory."""
+
+    first: tuple[int, ...]
+    count: int
+
+
+@dataclass(frozen=True)
 class Send:
     """Reads what the access covers and puts it on the stream."""
 
     stream: Ref
     access: Access
     location: SourceLocation | None = None
+    descriptors: Descriptors | None = None
 
 
 @dataclass(frozen=True)
@@ -150,6 +163,7 @@ class Receive:
     stream: Ref
     access: Access
     location: SourceLocation | None = None
+    descriptors: Descriptors | None = None
 
 
 @dataclass(frozen=True)
@@ -203,7 +217,10 @@ Step = Acquire | Release | Send | Receive | Compute | Configure | Repeat | Each
 
 @dataclass(frozen=True)
 class Engine:
-    """All like engines of a stage and lane: one program, run once for every combination of `span`."""
+    """All like engines of a stage and lane: one program, run once for every combination of `span`.
+
+    `channels` are the numbers of those beside one memory, in the order of their coordinates.
+    """
 
     name: str
     stage: Stage
@@ -211,6 +228,7 @@ class Engine:
     span: Coordinates
     program: tuple[Step, ...]
     location: SourceLocation | None = field(default=None, compare=False)
+    channels: tuple[int, ...] = ()
 
 
 @dataclass

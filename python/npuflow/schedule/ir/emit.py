@@ -12,7 +12,7 @@ from npuflow.schedule.data.model import Schedule
 from npuflow.schedule.ir.outline_kernel import outline_kernel
 
 ENGINE, EXTENTS, COORDINATE, VALUE = "npu.engine", "npu.extents", "npu.coordinate", "npu.value"
-RESULTS = "npu.results"
+RESULTS, LOCKS, DESCRIPTORS = "npu.results", "npu.locks", "npu.descriptors"
 Indices = Mapping[str, "ir.Value"]
 
 
@@ -52,7 +52,7 @@ def _emit_things(schedule: Schedule, values: Mapping[str, ir.Operation]) -> None
             value.attributes["sym_name"] = _text(f"{buffer.name}_value")
             op.attributes[VALUE] = ir.FlatSymbolRefAttr.get(f"{buffer.name}_value")
     for semaphore in schedule.semaphores.values():
-        _build(
+        op = _build(
             "npu.semaphore",
             sym_name=_text(semaphore.name),
             span=_texts(semaphore.span),
@@ -60,6 +60,8 @@ def _emit_things(schedule: Schedule, values: Mapping[str, ir.Operation]) -> None
             maximum=_integer(semaphore.maximum),
             cause=_text(semaphore.cause),
         )
+        if semaphore.locks:
+            op.attributes[LOCKS] = _integers(semaphore.locks)
     for stream in schedule.streams.values():
         _build(
             "npu.stream",
@@ -117,6 +119,8 @@ def _emit_engine(engine: model.Engine) -> None:
     index = ir.IndexType.get()
     function = func.FuncOp(engine.name, ([index] * len(engine.span), []))
     fields = {"stage": _text(engine.stage.value), "lane": _integer(engine.lane), "span": _texts(engine.span)}
+    if engine.channels:
+        fields["channels"] = _integers(engine.channels)
     function.attributes[ENGINE] = ir.Attribute.parse(f"#npu.engine<{ir.DictAttr.get(fields)}>")
     block = function.add_entry_block()
     with ir.InsertionPoint(block):
@@ -178,7 +182,7 @@ class _Emitter:
         sums = (*step.stream.at, *access.buffer.at, access.slot, access.offset, *bounds)
         names, values = _used(indices, sums)
         limits = [ir.ArrayAttr.get([_integers(limit.weights), _map((limit.bound,), names)]) for limit in access.limits]
-        _build(
+        op = _build(
             "npu.send" if isinstance(step, model.Send) else "npu.receive",
             values,
             stream=ir.FlatSymbolRefAttr.get(step.stream.name),
@@ -192,6 +196,9 @@ class _Emitter:
             limits=ir.ArrayAttr.get(limits),
             zeros=ir.BoolAttr.get(access.zeros),
         )
+        if step.descriptors is not None:
+            numbers = {"first": _integers(step.descriptors.first), "count": _integer(step.descriptors.count)}
+            op.attributes[DESCRIPTORS] = ir.DictAttr.get(numbers)
 
     def _compute(self, step: model.Compute, indices: Indices) -> None:
         at = step.operands[0].access.buffer.at if step.operands else ()

@@ -11,15 +11,14 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import dataclass
 
-from npuflow.schedule.check.violations import PlacedStep
 from npuflow.schedule.data import model
-from npuflow.schedule.data.channels import Channel, channel_of
+from npuflow.schedule.data.channels import is_channel, level_of
 from npuflow.schedule.data.cuts import cut_patterns
 from npuflow.schedule.data.model import Schedule
 from npuflow.schedule.data.patterns import Fit, fit
+from npuflow.schedule.data.placed import PlacedStep
 from npuflow.target import Device
 
 Transfer = model.Send | model.Receive
@@ -36,25 +35,16 @@ class Use:
 
 def channel_uses(engine: model.Engine, schedule: Schedule, device: Device) -> list[Use]:
     """The descriptors of one engine of this kind, per transfer; none for cores and the control processor."""
-    channel = channel_of(engine, dict.fromkeys(engine.span, 0), schedule)
+    level = level_of(engine) if is_channel(engine) else None
     own = {name: schedule.extents[name] for name in engine.span}
-    return _Counter(schedule, device, channel, own).uses(engine) if channel else []
-
-
-def descriptors_taken(schedule: Schedule, device: Device) -> dict[tuple[model.Stage, str], int]:
-    """The descriptors that one engine of each stage takes for each buffer."""
-    found: dict[tuple[model.Stage, str], int] = defaultdict(int)
-    for engine in schedule.engines.values():
-        for use in channel_uses(engine, schedule, device):
-            found[engine.stage, use.transfer.access.buffer.name] += use.descriptors
-    return found
+    return _Counter(schedule, device, level, own).uses(engine) if level is not None else []
 
 
 @dataclass
 class _Counter:
     schedule: Schedule
     device: Device
-    channel: Channel
+    level: int
     own: dict[str, int]
 
     def uses(self, engine: model.Engine) -> list[Use]:
@@ -87,7 +77,7 @@ class _Counter:
         access = step.access
         buffer = self.schedule.buffers[access.buffer.name]
         moved = [(trips, access.offset.coefficient(name)) for name, trips in around.counters.items()]
-        pattern = self.device.dma(self.channel.memory.level).pattern
+        pattern = self.device.dma(self.level).pattern
         one = self._fit([(t, s) for t, s in moved if s], access, buffer.element_bytes)
         alone = fit(tuple(zip(access.sizes, access.strides)), buffer.element_bytes, pattern)
         patterns = cut_patterns(access, around.counters, around.coordinates, self.own)
@@ -97,7 +87,7 @@ class _Counter:
     def _fit(self, loops: list[tuple[int, int]], access: model.Access, element_bytes: int) -> Fit:
         """Loops outermost, backward steps as forward ones."""
         dims = [*((trips, abs(stride)) for trips, stride in loops), *zip(access.sizes, access.strides)]
-        return fit(dims, element_bytes, self.device.dma(self.channel.memory.level).pattern)
+        return fit(dims, element_bytes, self.device.dma(self.level).pattern)
 
     def _slots(self, access: model.Access, buffer: model.Buffer, around: PlacedStep) -> int:
         """A slot's number is counted modulo the depth; where a loop moves it, all slots are in use."""

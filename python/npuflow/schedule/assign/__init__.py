@@ -1,0 +1,1 @@
+"""Numbers for channels, descriptors and locks, and what they are counted from."""
