@@ -68,8 +68,14 @@ def test_what_nobody_says_is_assigned() -> None:
         Descriptors((2,), 2),
     ]
     assert {name: semaphore.locks for name, semaphore in whole.semaphores.items()} == {
-        "x2_full": (0,), "x2_empty": (1,), "y2_full": (2,), "y2_empty": (3,),
-        "x1_full": (0,), "x1_empty": (1,), "y1_full": (2,), "y1_empty": (3,),
+        "x2_full": (0,),
+        "x2_empty": (1,),
+        "y2_full": (2,),
+        "y2_empty": (3,),
+        "x1_full": (0,),
+        "x1_empty": (1,),
+        "y1_full": (2,),
+        "y1_empty": (3,),
     }
 
 

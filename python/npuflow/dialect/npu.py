@@ -114,8 +114,10 @@ class Transfer(Npu.Operation):  # type: ignore[name-defined]
     """One end of a transfer: a slot of a buffer, gone through by an access pattern.
 
     Sizes and strides are in elements, outermost first. `limits` is a list of [weights, bound]: an element exists where
-    the weighted sum of its position is below the bound; with `zeros`, zeros are sent for what doesn't exist. The attribute
-    `npu.descriptors`, if they are assigned, says how many it takes and the first of them for each of its channels.
+    the weighted sum of its position is below the bound; with `zeros`, zeros are sent for what doesn't exist.
+
+    The attribute `npu.descriptors`, if they are assigned, says how many it takes and the first of them for each of its
+    channels.
     """
 
     indices: Coordinates

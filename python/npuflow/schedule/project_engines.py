@@ -36,7 +36,7 @@ class ProjectEngines(Pass):
 
     becomes
 
-        func.func @shim_out0(%tile: index) attributes {npu.engine = #npu.engine<{channels = [0], span = ["tile"], ...}>} {
+        func.func @shim_out0(%tile: index) attributes {npu.engine = #npu.engine<{channels = [0], ...}>} {
           scf.for %k = ... {
             "npu.send"(%k, %tile) {buffer = @arg0, sizes = [32, 256], strides = [2048, 1],
               npu.descriptors = {count = 4, first = [0]}, ...}

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
+from functools import lru_cache
 
 from npuflow.schedule.data import model
-from npuflow.schedule.data.channels import Memory, memory_of
+from npuflow.schedule.data.affine import Affine
+from npuflow.schedule.data.channels import Memory, level_of, memory_at
 from npuflow.schedule.data.model import Schedule
 from npuflow.schedule.data.placed import placed_steps
 
 Coordinates = tuple[int, ...]
+Extents = tuple[tuple[str, int], ...]
 
 
 def lock_users(schedule: Schedule) -> Mapping[str, Mapping[Memory, tuple[Coordinates, ...]]]:
@@ -27,12 +30,23 @@ def lock_users(schedule: Schedule) -> Mapping[str, Mapping[Memory, tuple[Coordin
             if isinstance(placed.step, (model.Acquire, model.Release))
             and schedule.semaphores[placed.step.semaphore.name].cause != "task"
         )
-        for semaphore, coordinates in uses:
-            for place in schedule.places(coordinates):
-                memory = memory_of(engine, {name: place[name] for name in engine.span}, schedule)
-                at = tuple(i.constant + sum(c * place.get(name, 0) for name, c in i.terms) for i in semaphore.at)
-                if memory is not None:
-                    found[semaphore.name][memory].add(at)
+        level, extents = level_of(engine), tuple(schedule.extents.items())
+        for semaphore, coordinates in uses if level is not None else ():
+            for memory, its in _places(level, engine.span, coordinates, semaphore.at, extents).items():
+                found[semaphore.name][memory] |= its
     return {
         name: {memory: tuple(sorted(places)) for memory, places in memories.items()} for name, memories in found.items()
     }
+
+
+@lru_cache(maxsize=1024)
+def _places(
+    level: int, span: model.Coordinates, through: model.Coordinates, at: tuple[Affine, ...], extents: Extents
+) -> Mapping[Memory, frozenset[Coordinates]]:
+    """Which of like semaphores the engines of a span reach, going `through` coordinates, by the engines' memories."""
+    found: dict[Memory, set[Coordinates]] = defaultdict(set)
+    schedule = Schedule("", dict(extents))
+    for place in schedule.places(through):
+        memory = memory_at(level, {name: place[name] for name in span}, schedule)
+        found[memory].add(tuple(i.constant + sum(c * place.get(name, 0) for name, c in i.terms) for i in at))
+    return {memory: frozenset(places) for memory, places in found.items()}

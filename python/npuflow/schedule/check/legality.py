@@ -84,9 +84,10 @@ class _Legality:
     def _descriptors(self) -> Iterator[Violation]:
         """Channels of a memory share its descriptors, or those of one parity do."""
         users: dict[tuple[Memory, int], list[tuple[str, int]]] = defaultdict(list)
+        counts = {engine.name: _descriptors_of(engine) for engine in self.schedule.engines.values()}
         for channel, engines in self.channels.items():
             group = channel.number % self.device.dma(channel.memory.level).descriptor_groups
-            users[channel.memory, group] += [(engine.name, self._count(engine, channel)) for engine in engines]
+            users[channel.memory, group] += [(engine.name, counts[engine.name]) for engine in engines]
         needs: dict[tuple[int, int], Need] = {}
         for (memory, group), used in users.items():
             largest = max(used, key=lambda user: user[1])[0]
@@ -104,11 +105,6 @@ class _Legality:
                 yield Violation(
                     what, "use fewer slots, larger tiles, or tiles whose patterns need no split", need.location
                 )
-
-    def _count(self, engine: model.Engine, channel: Channel) -> int:
-        """A shim's tasks follow each other through one queue, so its largest counts; elsewhere all stand in a list."""
-        counts = [t.descriptors.count for t in transfers_of(engine.program) if t.descriptors is not None]
-        return max(counts, default=0) if channel.memory.level == 3 else sum(counts)
 
     def _engine_location(self, name: str) -> SourceLocation | None:
         return self.schedule.engines[name].location
@@ -141,3 +137,9 @@ class _Legality:
             )
             hint = "choose tiles and shapes whose innermost runs are; the simulator moves single elements as well"
             yield Violation(what, hint, odd[0].transfer.location or engine.location, is_warning=True)
+
+
+def _descriptors_of(engine: model.Engine) -> int:
+    """A shim's tasks follow each other through one queue, so its largest counts; elsewhere all stand in a list."""
+    counts = [t.descriptors.count for t in transfers_of(engine.program) if t.descriptors is not None]
+    return max(counts, default=0) if level_of(engine) == 3 else sum(counts)

@@ -71,8 +71,11 @@ def level_of(engine: Engine) -> int | None:
 def memory_of(engine: Engine, place: Place, schedule: Schedule) -> Memory | None:
     """The memory that an engine stands beside; None for the control processor."""
     level = level_of(engine)
-    if level is None:
-        return None
+    return None if level is None else memory_at(level, place, schedule)
+
+
+def memory_at(level: int, place: Place, schedule: Schedule) -> Memory:
+    """The memory of a level that serves a place."""
     return Memory(level, place.get("row", 0) if level == 1 else 0, column_of(place, schedule))
 
 
@@ -100,11 +103,11 @@ def turns_of(engine: Engine, schedule: Schedule) -> Mapping[tuple[int, ...], int
 @lru_cache(maxsize=256)
 def _turns(span: Coordinates, level: int, extents: tuple[tuple[str, int], ...]) -> Mapping[tuple[int, ...], int]:
     schedule, turns = Schedule("", dict(extents)), {}
-    seen: dict[tuple[int, int], int] = defaultdict(int)
+    seen: dict[Memory, int] = defaultdict(int)
     for place in schedule.places(span):
         if _key(span, place) in turns:
             continue
-        memory = (place.get("row", 0) if level == 1 else 0, column_of(place, schedule))
+        memory = memory_at(level, place, schedule)
         turns[_key(span, place)] = seen[memory]
         seen[memory] += 1
     return turns
