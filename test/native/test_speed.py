@@ -79,7 +79,7 @@ def matmul_program(size: int) -> Program:
             Release(f"a {tile} empty"),
             Release(f"b {tile} empty"),
         )
-        engines.append(array.core(tile, (Loop(turns, work),)))
+        engines.append(array.core("core", tile, (Loop(turns, work),)))
     return Program(
         tuple(engines), tuple(memories), tuple(buffers), tuple(semaphores), array.resources(), tuple(streams), 1.8e9
     )

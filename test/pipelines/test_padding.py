@@ -11,7 +11,7 @@ import npuflow
 from npuflow.compiler.verify_function import verify_function
 from npuflow.execute.references import Judge, make_references
 from npuflow.execute.verification import Status
-from npuflow.schedule.data.model import Each, Repeat, Send, Stage, Step
+from npuflow.schedule.data.model import Each, Repeat, Send, Step
 from npuflow.testing.operator_samples import sized
 from npuflow.testing.operator_windows import Convolution, Pooling, Windows, layout_named
 from npuflow.testing.operators import OperatorProgram
@@ -82,8 +82,8 @@ def test_zeros_go_in_behind_l2(name: str, device: str) -> None:
     verified = verify_function(function.compiled, reference)
     assert verified.status is Status.OK, f"{verified.message} {verified.hazards[:1]}"
     engines = function.compiled.schedule.engines.values()
-    padding = {engine.stage for engine in engines for send in sends(engine.program) if send.access.zeros}
-    assert padding == {Stage.MEMORY_OUT}
+    padding = {engine.stage.name for engine in engines for send in sends(engine.program) if send.access.zeros}
+    assert padding == {"memory_out"}
 
 
 def sends(steps: Sequence[Step]) -> Iterator[Send]:

@@ -19,6 +19,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from hand_written import TEXT, changed, errors, parsed, without
 
+TOY = load_device("toy")
+
 
 def test_it_is_right() -> None:
     assert errors(TEXT) == []
@@ -31,7 +33,7 @@ def test_its_time_is_what_paper_says() -> None:
     (schedule,) = schedules_of(module.operation)
     device = load_device("toy")
     hop = [64 + device.link(outer, inner).latency_cycles for outer, inner in ((3, 2), (2, 1))]
-    results = simulate(flatten(read_schedule(schedule), device))
+    results = simulate(flatten(read_schedule(schedule, device), device))
     assert results.cycles == sum(hop) + 8 * 100 + sum(hop)
 
 
@@ -39,7 +41,7 @@ def test_it_computes() -> None:
     module = parsed()
     (op,) = schedules_of(module.operation)
     kernels = compile_schedule_kernels(op)
-    program = flatten(read_schedule(op), load_device("toy"))
+    program = flatten(read_schedule(op, TOY), TOY)
     x = np.arange(-256, 256, dtype=np.int32)
     executed = execute(program, {"x": x}, kernels)
     np.testing.assert_array_equal(executed.memories["y"].view(np.int32), x * x)

@@ -22,7 +22,7 @@ TOY = load_device("toy")
 
 def schedule(text: str = TEXT) -> Schedule:
     (op,) = schedules_of(parsed(text).operation)
-    return read_schedule(op)
+    return read_schedule(op, TOY)
 
 
 def descriptors(whole: Schedule, engine: str) -> list[Descriptors | None]:

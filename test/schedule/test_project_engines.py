@@ -44,7 +44,8 @@ def flat_program(pipeline: str) -> Program:
     """The large matmul's program on a 2x2 grid."""
     module = scheduled(LARGE, f"{pipeline}{{device=npu1 {TILES}}}", "npu1")
     (op,) = schedules_of(module.operation)
-    return flatten(read_schedule(op), load_device("npu1"))
+    device = load_device("npu1")
+    return flatten(read_schedule(op, device), device)
 
 
 @pytest.mark.parametrize("pipeline", PIPELINES)
@@ -59,7 +60,7 @@ def test_ir_says_all_that_the_schedule_says(pipeline: str, program: MatmulProgra
     npuflow.run_pipeline(module, "npuflow-project-engines{device=toy}")
     printed = npuflow.parse(str(module), npuflow.new_context())
     (op,) = schedules_of(printed.operation)
-    read = read_schedule(op)
+    read = read_schedule(op, device)
     assert flatten(read, device) == flatten(built.schedule, device)
     assert (read.arguments, read.results, read.extents) == (
         built.schedule.arguments,
@@ -155,6 +156,6 @@ def test_what_the_pipelines_choose_fits_the_device(device: str, types: Types) ->
             module = bufferized(MatmulProgram(*size, types), f"{pipeline}{{device={device}}}")
             npuflow.run_pipeline(module, f"npuflow-project-engines{{device={device}}}")
             (op,) = schedules_of(module.operation)
-            wrong = violations(read_schedule(op), target, kernel_interfaces(op, target))
+            wrong = violations(read_schedule(op, target), target, kernel_interfaces(op, target))
             found += [f"{pipeline} {size}: {v}" for v in wrong if not v.is_warning]
     assert found == []

@@ -83,7 +83,7 @@ def producer_consumer(turns: int, depth: int, kernel_cycles: int) -> Program:
     fill = (Acquire("empty"), Receive("s", next_slot("l1")), Release("full"))
     work = (Acquire("full"), Compute("kernel", kernel_cycles, (Operand(next_slot("l1")),)), Release("empty"))
     into = TOY.channel(1, Side.IN, (0, 0), 0, (Loop(turns, fill),))
-    core = TOY.core((0, 0), (Loop(turns, work),))
+    core = TOY.core("core", (0, 0), (Loop(turns, work),))
     return Program(
         (out, into, core),
         memories=(Memory("l2", 2, TILE_BYTES), Memory("l1", 1, depth * TILE_BYTES)),
@@ -239,7 +239,7 @@ def chain(tiles: int, kernel_cycles: int) -> Program:
     l2_in = into_l2(0, 0, (Loop(tiles, fill_l2),))
     l2_out = TOY.channel(2, Side.OUT, (0, 0), 0, (Loop(tiles, drain_l2),))
     l1_in = TOY.channel(1, Side.IN, (0, 0), 0, (Loop(tiles, fill_l1),))
-    core = TOY.core((0, 0), (Loop(tiles, work),))
+    core = TOY.core("core", (0, 0), (Loop(tiles, work),))
     return Program(
         (read, l2_in, l2_out, l1_in, core),
         memories=(DRAM, Memory("l2", 2, 2 * TILE_BYTES), Memory("l1", 1, 2 * TILE_BYTES)),
@@ -290,7 +290,7 @@ def accumulate(blocks: int, k_tiles: int, acc_depth: int) -> Program:
     into = TOY.channel(1, Side.IN, (0, 0), 0, (Loop(blocks * k_tiles, fill),))
     back = TOY.channel(1, Side.OUT, (0, 0), 0, (Loop(blocks, drain),))
     home = TOY.channel(2, Side.IN, (0, 0), 0, (Loop(blocks, (Receive("c", tile_of("l2")),)),))
-    core = TOY.core((0, 0), (Loop(blocks, work),))
+    core = TOY.core("core", (0, 0), (Loop(blocks, work),))
     return Program(
         (out, into, back, home, core),
         memories=(Memory("l2", 2, TILE_BYTES), Memory("l1", 1, 4 * TILE_BYTES)),

@@ -28,7 +28,7 @@ def elementwise(*inputs: tuple[Linear, ...]) -> BundleShape:
 
 
 def npu2(groups: int = 2) -> TileDma:
-    return TileDma(rows=4, channels_out=6, groups=groups)
+    return TileDma(rows=4, channels_out=6, groups=groups, lanes=2, leaving=1)
 
 
 def test_descriptors_count_slots_and_the_rows_that_take_their_own() -> None:
@@ -50,7 +50,7 @@ def test_what_follows_the_rows_alone_has_channels_of_its_own() -> None:
 
 def test_results_that_overhang_take_a_descriptor_for_each_way_to_be_cut_off() -> None:
     shape, spread = elementwise((ROW, COLUMN)), Spread((1, 1), 0, 1)
-    dma = TileDma(rows=1, channels_out=6, groups=1)
+    dma = TileDma(rows=1, channels_out=6, groups=1, lanes=2, leaving=1)
     # 2 + 2 of the input; a result's slot is filled once, and leaves whole, without 6 rows, without 12 columns, or both.
     assert l2_descriptors(shape, (16, 16), spread, Depths(2, 2, 1), 1, dma) == 4 + 1 + 1
     assert l2_descriptors(shape, (14, 28), spread, Depths(2, 2, 1), 1, dma) == 4 + 1 + 2 * 2
@@ -58,7 +58,7 @@ def test_results_that_overhang_take_a_descriptor_for_each_way_to_be_cut_off() ->
 
 def test_the_left_over_piece_of_a_streamed_loop_takes_descriptors_of_its_own() -> None:
     row = BundleTensor("row", Role.INPUT, (ROW, SUMMED), (1, 10), 1)
-    dma = TileDma(rows=1, channels_out=6, groups=1)
+    dma = TileDma(rows=1, channels_out=6, groups=1, lanes=2, leaving=1)
     for pads, pieces in ((False, 2), (True, 1)):
         shape = BundleShape((1, 1, 10), 2, (2,), (row,), (), pads_streamed=pads)
         assert l2_descriptors(shape, (1, 1, 5), Spread((1, 1), 0, 1), Depths(2, 2, 1), 1, dma) == 4
@@ -96,7 +96,11 @@ def test_zeros_take_no_room_where_the_dma_of_l2_inserts_them() -> None:
 
 
 def test_blocks_that_edges_cut_off_take_descriptors_of_their_own() -> None:
-    spread, depths, dma = Spread((1, 1), 0, 1), Depths(2, 2, 1), TileDma(rows=1, channels_out=6, groups=1)
+    spread, depths, dma = (
+        Spread((1, 1), 0, 1),
+        Depths(2, 2, 1),
+        TileDma(rows=1, channels_out=6, groups=1, lanes=2, leaving=1),
+    )
     # 2 slots, filled and emptied; a result of 1 slot. Whole, in two halves, and of many blocks those at the edges.
     for tile, ways in ((10, 1), (5, 2), (1, 3 + 10)):
         shape = window(10, 5, 10)

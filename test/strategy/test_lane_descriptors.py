@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from npuflow.strategy.lane_descriptors import Choice, Lane, Moved, Results, TileDma, evenest, fullest_group, lanes_of
 
-NPU1 = TileDma(rows=4, channels_out=6, groups=2)
+NPU1 = TileDma(rows=4, channels_out=6, groups=2, lanes=2, leaving=1)
 
 
 def test_channels_in_turn_belong_to_a_group() -> None:
@@ -33,7 +33,12 @@ def test_buffers_for_single_rows_don_t_crowd_one_group() -> None:
 @given(
     st.lists(st.builds(Moved, st.integers(1, 8), st.integers(1, 8), st.booleans()), max_size=4),
     st.builds(Results, st.integers(0, 8), st.integers(0, 8)),
-    st.builds(TileDma, st.integers(1, 4), st.sampled_from([2, 3, 6]), st.sampled_from([1, 2])),
+    st.builds(
+        TileDma,
+        *(st.integers(1, 4), st.sampled_from([2, 3, 6]), st.sampled_from([1, 2])),
+        lanes=st.just(2),
+        leaving=st.just(1),
+    ),
 )
 def test_no_other_lanes_need_fewer(moved: list[Moved], results: Results, dma: TileDma) -> None:
     best = evenest(tuple(moved), results, dma)

@@ -8,18 +8,17 @@ from pathlib import Path
 import pytest
 
 from npuflow.errors import InputError, UsageError
-from npuflow.target import device_names, load_device
+from npuflow.target import Device, device_names, load_device
 from npuflow.target.lines import key_lines
 from npuflow.target.load import parse_device
+from npuflow.target.matmul import KernelKind, MatmulShape
 from npuflow.target.model import (
     ComputeEngine,
     Control,
-    Device,
     DmaEngine,
     Dram,
-    KernelKind,
+    Hop,
     Link,
-    MatmulShape,
     MemoryLevel,
     PatternLimits,
 )
@@ -72,7 +71,7 @@ def test_every_number_of_a_real_device_has_its_source() -> None:
         text = (resources.files("npuflow.target") / "devices" / f"{name}.toml").read_text()
         for line in text.splitlines():
             key, _, value = line.partition("=")
-            derived = key.strip() in ("number", "level", "outer_level", "inner_level", "count", "m", "n", "k")
+            derived = key.strip() in ("number", "count", "m", "n", "k") or key.strip().endswith("level")
             if value.strip()[:1].isdigit() and not derived:
                 assert "#" in line, f"{name}: {line}"
 
@@ -184,13 +183,20 @@ def test_all_errors_of_a_file_at_their_lines() -> None:
         ("bytes = 32768 ", "reserved_bytes = 32768\nbytes = 32768 ", "'L1' reserves 32768 of its 32768 bytes"),
         ('name = "toy"', 'name = "to:y"', "a ':' introduces a partial array"),
         ("[control]", "[[control]]", "'control' must be a table"),
-        ("lanes = 4\nbytes_per_cycle = 4\nlatency_cycles = 0\nmulticast = true\n\n[[matmuls]]",
-         "lanes = 4\nbytes_per_cycle = 4\nlatency_cycles = 0\nmulticast = 1\n\n[[matmuls]]",
+        ("lanes = 4\nbytes_per_cycle = 4\nlatency_cycles = 0\nmulticast = true\n\n[[hops]]",
+         "lanes = 4\nbytes_per_cycle = 4\nlatency_cycles = 0\nmulticast = 1\n\n[[hops]]",
          "'links[1].multicast' must be true or false, is 1"),
+        ('receiver = "memory_in"', 'receiver = "core_in"', "'core_in' is another end as well; hint: give each"),
+        ('sender = "shim_out"', 'sender = "control"', "'control' is the control processor as well"),
+        ('receiver = "core_in"', 'receiver = "core"', "'core' is an engine as well; hint: give each end a name"),
+        ('receiver = "core_in"\nlanes = 2', 'receiver = "core_in"\nlanes = 3',
+         "a hop from level 2 to 1 has 3 lanes, level 1 2 in-channels; hint: give the level"),
+        ('from_level = 3\nto_level = 2', 'from_level = 2\nto_level = 1', "a hop from level 2 to 1, as another"),
+        ('from_level = 3\nto_level = 2', 'from_level = 3\nto_level = 3', "a hop from level 3 to 3; hint: one joins"),
         (I8_SHAPE, f"patch = 16\n{I8_SHAPE}", "'matmuls[0].patch' must be a list of whole numbers, is 16; hint: write"),
         (I8_SHAPE, f"patch = [4.0, 4]\n{I8_SHAPE}", "'matmuls[0].patch' must be a list of whole numbers, is [4.0, 4]"),
         (I8_SHAPE, f"patch = [2, 4]\n{I8_SHAPE}",
-         "my.toml:142:1: error: a patch of [2, 4] for an instruction of m = 4; hint: say rows and columns"),
+         "my.toml:175:1: error: a patch of [2, 4] for an instruction of m = 4; hint: say rows and columns"),
         (I8_SHAPE, f"patch = [4]\n{I8_SHAPE}", "a patch of [4] for an instruction of m = 4"),
         (I8_SHAPE, f"patch = [-2, -2]\n{I8_SHAPE}", "a patch of [-2, -2] for an instruction of m = 4"),
         ('acc = "f32"\nm = 4\nn = 8\n', 'acc = "f32"\nm = 4\npatch = [2, 2]\nn = 8\n',
@@ -237,6 +243,7 @@ def test_every_key_is_documented() -> None:
         DmaEngine,
         PatternLimits,
         Link,
+        Hop,
         MatmulShape,
         KernelKind,
     ]
@@ -274,6 +281,7 @@ bytes = 17179869184
 shared_by = "array"
 [[engines]]
 name = "matrix engine"
+level = 1
 shared_by = "core"
 count = 1
 clock_hz = 1.7e9
@@ -281,6 +289,7 @@ vector_bytes = 32
 call_cycles = 0
 [[engines]]
 name = "vector engine"
+level = 1
 shared_by = "core"
 count = 2
 vector_bytes = 32
@@ -288,6 +297,8 @@ call_cycles = 0
 [[dmas]]
 name = "dma"
 level = 3
+place = "DRAM port"
+shared_by = "array"
 channels_in = 2
 channels_out = 2
 bytes_per_cycle = 55

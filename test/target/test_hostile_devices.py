@@ -14,18 +14,17 @@ import pytest
 
 import npuflow
 from npuflow.errors import InputError, UsageError
-from npuflow.target import load_device
+from npuflow.target import Device, load_device
 from npuflow.target.fields import bound_of
 from npuflow.target.load import parse_device
+from npuflow.target.matmul import KernelKind, MatmulShape
 from npuflow.target.model import (
     ComputeEngine,
     Control,
-    Device,
     DmaEngine,
     Dram,
-    KernelKind,
+    Hop,
     Link,
-    MatmulShape,
     MemoryLevel,
     PatternLimits,
 )
@@ -33,7 +32,7 @@ from npuflow.target.read import TableReader
 from npuflow.target.vector import VectorKernelKind, VectorOperation, VectorUnit
 
 TABLES = (
-    *(ComputeEngine, Control, Device, DmaEngine, Dram, KernelKind, Link, MatmulShape, MemoryLevel, PatternLimits),
+    *(ComputeEngine, Control, Device, DmaEngine, Dram, Hop, KernelKind, Link, MatmulShape, MemoryLevel, PatternLimits),
     *(VectorKernelKind, VectorOperation, VectorUnit),
 )
 TOY = (resources.files("npuflow.target") / "devices" / "toy.toml").read_text()
@@ -158,7 +157,9 @@ def test_a_files_name_may_have_quotes(tmp_path: Path) -> None:
 def test_a_device_without_memory_tiles_is_refused_in_its_file(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     tables = TOY.replace("inner_level = 2", "inner_level = 1").split("\n[[")
-    path.write_text("\n[[".join(t for t in tables if not re.search("^(number|level|outer_level) = 2", t, re.M)))
+    path.write_text(
+        "\n[[".join(t for t in tables if not re.search("^(number|level|outer_level|from_level|to_level) = 2", t, re.M))
+    )
     assert not load_device(str(path)).has_level(2)
     with pytest.raises(InputError) as caught:
         npuflow.compile(ELEMENTWISE, device=str(path))

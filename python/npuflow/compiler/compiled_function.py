@@ -112,7 +112,7 @@ def compile_schedule(
     kernel_macs_per_cycle: float | None = None,
 ) -> CompiledFunction:
     """The program of a schedule in `module`; `signature` is that of the function it was made of, if it was."""
-    schedule = read_schedule(op)
+    schedule = read_schedule(op, device)
     functions = kernel_functions_of(op)
     said = {call.kernel: call.cycles for engine in schedule.engines.values() for call in computes(engine.program)}
     shapes = {name: _shape(functions[name], device) for name in said}

@@ -80,21 +80,20 @@ def _project(
 
     Lanes that spare descriptors come before zeros in L2, for which there may be no room.
     """
-    tile = device.dma(2)
 
     def projected(clips: bool, lanes: Lanes | None = None) -> tuple[Routes, Schedule]:
-        routes = Routes(nest, device.columns, tile.channels_out, clips, lanes)
+        routes = Routes(nest, device, clips, lanes)
         for are_shared in (False, True):
             rings = Rings(nest, routes, depths, are_shared)
-            schedule = project(nest, routes, Tasks(device.dma(3), together), rings, cycles)
+            schedule = project(nest, routes, Tasks(device.dma(device.dram_level), together), rings, cycles)
             if not lacks_locks(schedule, device):
                 break
         return routes, numbered(schedule, device)
 
-    for clips in (True, False) if tile.pads_with_zeros else (False,):
+    for clips in (True, False) if device.dma(2).pads_with_zeros else (False,):
         routes, schedule = projected(clips)
         if lacks_descriptors(schedule, device):
-            lanes = even_lanes(nest, routes.lanes, descriptors_taken(schedule), tile)
+            lanes = even_lanes(nest, routes.lanes, descriptors_taken(schedule), device)
             routes, schedule = projected(clips, lanes)
         if not routes.has_clips or not lacks_descriptors(schedule, device):
             break

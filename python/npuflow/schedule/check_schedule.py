@@ -47,7 +47,7 @@ class CheckSchedule(Pass):
 
 
 def _check(module: ir.Operation, device: Device, context: PassContext) -> None:
-    schedule = read_schedule(module)
+    schedule = read_schedule(module, device)
     for violation in violations(schedule, device, kernel_interfaces(module, device)):
         place = violation.location or location_of(module)
         if violation.is_warning and place is not None:

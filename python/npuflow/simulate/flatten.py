@@ -11,11 +11,11 @@ from npuflow.schedule.data import model
 from npuflow.schedule.data.addresses import aligned_slot_bytes
 from npuflow.schedule.data.affine import Affine as Sum
 from npuflow.schedule.data.channels import channel_of, column_of
-from npuflow.schedule.data.model import Schedule, Stage
+from npuflow.schedule.data.model import Schedule
 from npuflow.schedule.data.neighbours import adjoining
 from npuflow.simulate import program as flat
 from npuflow.simulate.platform import Platform, Side
-from npuflow.target import Device
+from npuflow.target import Device, SharedBy, Work
 
 _CAUSES = {"data": flat.Cause.DATA, "space": flat.Cause.SPACE, "task": flat.Cause.TASK}
 Place = Mapping[str, int]
@@ -27,7 +27,7 @@ class _Flattening:
     device: Device
     cycles: Mapping[str, int]
     platform: Platform = field(init=False)
-    used: dict[str, int] = field(default_factory=dict)
+    used: dict[tuple[str, int], int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.platform = Platform(self.device)
@@ -47,8 +47,9 @@ class _Flattening:
             for s in self.schedule.semaphores.values()
             for place in self.schedule.places(s.span)
         )
-        memories = [flat.Memory(b.name, 3, b.slot_bytes) for b in self.schedule.buffers.values() if b.level == 3]
-        memories += [flat.Memory(name, _level_of(name), size) for name, size in self.used.items()]
+        dram = self.device.dram_level
+        memories = [flat.Memory(b.name, dram, b.slot_bytes) for b in self.schedule.buffers.values() if b.level == dram]
+        memories += [flat.Memory(name, level, size) for (name, level), size in self.used.items()]
         return flat.Program(
             tuple(engines),
             tuple(memories),
@@ -63,27 +64,28 @@ class _Flattening:
 
     def _buffer(self, buffer: model.Buffer, place: Place) -> flat.Buffer:
         name = _name(buffer.name, place)
-        if buffer.level == 3:
+        if buffer.level == self.device.dram_level:
             return flat.Buffer(name, buffer.name, buffer.slot_bytes, tensor=buffer.name)
         memory = self._memory(buffer, place)
         slot = aligned_slot_bytes(buffer, self.device.level(buffer.level).alignment_bytes)
         address = buffer.address.at(place.get(buffer.span[0], 0) if buffer.span else 0)
-        self.used[memory] = max(self.used.get(memory, 0), address + slot * buffer.depth)
+        key = (memory, buffer.level)
+        self.used[key] = max(self.used.get(key, 0), address + slot * buffer.depth)
         self._check_room(memory, buffer)
         return flat.Buffer(name, memory, slot, address, buffer.depth, buffer.name)
 
     def _memory(self, buffer: model.Buffer, place: Place) -> str:
-        if buffer.level == 1:
-            return f"L1 ({place['row']},{place['column']})"
-        return f"L2 {self._column(place)}"
+        level = self.device.level(buffer.level)
+        if level.shared_by is SharedBy.CORE:
+            return f"{level.name} ({place['row']},{place['column']})"
+        return f"{level.name} {self._column(place)}" if level.shared_by is SharedBy.COLUMN else level.name
 
     def _check_room(self, memory: str, buffer: model.Buffer) -> None:
         have = self.device.level(buffer.level).usable_bytes
-        if self.used[memory] <= have:
+        used = self.used[memory, buffer.level]
+        if used <= have:
             return
-        text = (
-            f"{memory} needs at least {self.used[memory]} bytes for {buffer.name} and what lies before it, has {have}"
-        )
+        text = f"{memory} needs at least {used} bytes for {buffer.name} and what lies before it, has {have}"
         raise InputError(Diagnostic(Severity.ERROR, f"{text}; hint: use smaller tiles or fewer slots", buffer.location))
 
     def _column(self, place: Place) -> int:
@@ -95,11 +97,11 @@ class _Flattening:
     def _engine(self, engine: model.Engine, place: Place) -> flat.Engine:
         body = self._steps(engine.program, place, ())
         row, column = place.get("row", 0), self._column(place) if place else 0
-        if engine.stage is Stage.CONTROL:
+        if engine.stage.work is Work.CONTROL:
             launch = flat.Control(self.platform.cycles(self.device.control.launch_seconds), "launch")
             return self.platform.control((launch, *body))
-        if engine.stage is Stage.CORE:
-            return self.platform.core((row, column), body)
+        if engine.stage.work is Work.COMPUTE:
+            return self.platform.core(engine.stage.name, (row, column), body)
         level, side, number = self._channel(engine, place)
         joined = adjoining(engine, self.schedule) if self.device.dram.joins_runs else 1
         return self.platform.channel(level, side, (row, column), number, body, joined)
@@ -114,18 +116,17 @@ class _Flattening:
         """What an engine is called in the program, in which `place` may say more than the engine's coordinates."""
         own = {coordinate: place[coordinate] for coordinate in engine.span}
         tile = own.get("row", 0), self._column(own)
-        if engine.stage is Stage.CONTROL:
+        if engine.stage.work is Work.CONTROL:
             return self.platform.control(()).name
-        if engine.stage is Stage.CORE:
-            return self.platform.core(tile, ()).name
+        if engine.stage.work is Work.COMPUTE:
+            return self.platform.core(engine.stage.name, tile, ()).name
         level, side, number = self._channel(engine, own)
         return self.platform.channel_name(level, side, tile, number)
 
     def _stream(self, stream: model.Stream, place: Place) -> flat.Stream:
         receivers = []
         links: list[str] = []
-        level = self.schedule.engines[stream.receiver].stage in (Stage.CORE_IN, Stage.RESULT_IN)
-        outer, inner = (2, 1) if level else (3, 2)
+        outer, inner = self.device.ways.levels_of(self.schedule.engines[stream.receiver].stage)
         for more in self.schedule.places(stream.multicast):
             whole = {**place, **more}
             receivers.append(self.engine_name(self.schedule.engines[stream.receiver], whole))
@@ -177,10 +178,6 @@ class _Flattening:
             limits,
             flat.Outside.ZERO if access.zeros else flat.Outside.SKIP,
         )
-
-
-def _level_of(memory: str) -> int:
-    return int(memory[1])
 
 
 def _name(name: str, place: Place) -> str:

@@ -47,7 +47,7 @@ class Platform:
             for dma in self.device.dmas
             if dma.port_bytes_per_cycle
             for side in Side
-            for instance in range(self._beside(dma.level).instances(self.device.rows, self.device.columns))
+            for instance in range(dma.shared_by.instances(self.device.rows, self.device.columns))
         )
         links = tuple(
             Resource(self._link_name(link, instance), link.lanes * link.bytes_per_cycle)
@@ -61,18 +61,18 @@ class Platform:
         link = self.device.link(outer_level, inner_level)
         return self._link_name(link, self._instance(link.shared_by, tile))
 
-    def core(self, tile: tuple[int, int], body: tuple[Step, ...], number: int = 0) -> Engine:
-        """The compute engine of a tile, `number` counting the kinds in the device's file."""
-        engine = self.device.engines[number]
-        return Engine(f"{engine.name} ({tile[0]},{tile[1]})", body, kind=engine.name, tile=tile)
+    def core(self, kind: str, tile: tuple[int, int], body: tuple[Step, ...]) -> Engine:
+        """The compute engine of a kind in the device's file, at a tile."""
+        return Engine(f"{kind} ({tile[0]},{tile[1]})", body, kind=kind, tile=tile)
 
     def control(self, body: tuple[Step, ...]) -> Engine:
         """The processor that hands tasks to the outermost DMA engines."""
         return Engine("control", body, kind="control")
 
     def channel_name(self, level: int, side: Side, tile: tuple[int, int], number: int) -> str:
-        place = f"({tile[0]},{tile[1]})" if self._shared_by(level) is SharedBy.CORE else str(tile[1])
-        return f"{self.device.dma(level).name} {place} {side.value} {number}"
+        dma = self.device.dma(level)
+        place = f"({tile[0]},{tile[1]})" if dma.shared_by is SharedBy.CORE else str(tile[1])
+        return f"{dma.name} {place} {side.value} {number}"
 
     def channel(
         self, level: int, side: Side, tile: tuple[int, int], number: int, body: tuple[Step, ...], joined: int = 1
@@ -82,7 +82,7 @@ class Platform:
         The runs of `joined` such channels adjoin each other in DRAM.
         """
         dma = self.device.dma(level)
-        is_dram = level == max(lv.number for lv in self.device.levels)
+        is_dram = level == self.device.dram_level
         latency = self.device.dram.latency_seconds if is_dram and side is Side.OUT else 0.0
         return Engine(
             self.channel_name(level, side, tile, number),
@@ -100,22 +100,14 @@ class Platform:
         """What a channel shares with the others of its engine and direction, where the device says that."""
         if not dma.port_bytes_per_cycle:
             return ()
-        return (self._port_name(dma, side, self._instance(self._beside(dma.level), tile)),)
+        return (self._port_name(dma, side, self._instance(dma.shared_by, tile)),)
 
     def _port_name(self, dma: DmaEngine, side: Side, instance: int) -> str:
         return f"{dma.name} port {instance} {side.value}"
 
-    def _beside(self, level: int) -> SharedBy:
-        """What has one DMA engine for a level; the outermost memory has one at the foot of each column."""
-        is_dram = level == max(lv.number for lv in self.device.levels)
-        return SharedBy.COLUMN if is_dram else self._shared_by(level)
-
     def _run_overhead(self, side: Side, body: tuple[Step, ...]) -> float:
         pitch = max(map(_pitch_bytes, _accesses(body)), default=0)
         return self.device.dram.run_overhead_bytes(write=side is Side.IN, pitch_bytes=pitch)
-
-    def _shared_by(self, level: int) -> SharedBy:
-        return self.device.level(level).shared_by
 
     def _instance(self, shared_by: SharedBy, tile: tuple[int, int]) -> int:
         row, column = tile

@@ -46,7 +46,7 @@ _HINTS = {
 
 def check_handover(module: ir.Operation, device: Device, context: PassContext) -> None:
     """Raises InputError with every problem of a schedule; remarks on what wasn't looked for."""
-    schedule = read_schedule(module)
+    schedule = read_schedule(module, device)
     place = location_of(module)
     wrong = ill_formed(schedule, device, kernel_interfaces(module, device))
     if wrong:

@@ -83,7 +83,7 @@ def fits(shape: BundleShape, candidate: Candidate, device: Device) -> bool:
         return False
     serving, dma = row_tiles(spread.grid[0], device.columns), device.dma(2)
     groups, have = dma.descriptor_groups, device.capacity_bytes(2, 1, 1)
-    tile = TileDma(spread.grid[0], dma.channels_out, groups)
+    tile = TileDma.of(device, spread.grid[0])
     return _hands_out(shape, candidate, device) and any(
         l2_bytes(shape, tiles, spread, candidate.order, depths, serving, clips) <= have
         and l2_descriptors(shape, tiles, spread, depths, serving, tile, clips) <= dma.descriptors // groups

@@ -1,6 +1,6 @@
 """Descriptors of a memory tile: what its channels take of each group, and the lanes that spread them best. Pure.
 
-A tile's channels in turn belong to a group of descriptors each. What comes in goes through one of two lanes: an
+A tile's channels in turn belong to a group of descriptors each. What comes in goes through one of several lanes: an
 in-channel, and an out-channel that serves all rows of cores in turn, or one for each row (`separate`).
 """
 
@@ -13,25 +13,32 @@ from itertools import product
 
 from npuflow.target import Device
 
-LANES = 2
-# Of a memory tile's out-channels, those that no lane can have: results leave through one.
-RESULT_CHANNELS = 1
 # For so many buffers all ways to take the lanes are compared; of more the largest are, the others even things out.
 _COMPARED = 6
 
 
 def served_rows(device: Device) -> int:
     """Rows of cores that memory tiles serve: beside the lanes, each row's results take an in-channel."""
-    return max(1, min(device.rows, device.dma(2).channels_in - LANES))
+    return max(1, min(device.rows, device.dma(2).channels_in - device.ways.hop(3, 2)[1].lanes))
 
 
 @dataclass(frozen=True)
 class TileDma:
-    """Rows of cores that a memory tile serves, its out-channels, and the groups that its descriptors fall into."""
+    """Rows of cores that a memory tile serves, its out-channels, and the groups that its descriptors fall into.
+
+    What comes in takes one of so many `lanes`; results leave through as many channels as `leaving` says.
+    """
 
     rows: int
     channels_out: int
     groups: int
+    lanes: int
+    leaving: int
+
+    @staticmethod
+    def of(device: Device, rows: int) -> TileDma:
+        dma, (_, filling), (leaving, _) = device.dma(2), device.ways.hop(3, 2), device.ways.hop(2, 3)
+        return TileDma(rows, dma.channels_out, dma.descriptor_groups, filling.lanes, leaving.lanes)
 
 
 @dataclass(frozen=True)
@@ -79,7 +86,7 @@ def fullest_group(lanes: Sequence[Lane], results: Results, dma: TileDma) -> int:
             needs[channel % dma.groups] += lane.emptied
         first += lane.channels
     for row in range(dma.rows):
-        needs[(LANES + row) % dma.groups] += results.gathered
+        needs[(dma.lanes + row) % dma.groups] += results.gathered
     needs[first % dma.groups] += results.left
     return max(needs)
 
@@ -106,7 +113,7 @@ def evenest(moved: tuple[Moved, ...], results: Results, dma: TileDma) -> Choice:
 
     best = min(_choices(heaviest[:_COMPARED], dma), key=fullest)
     for _ in heaviest[_COMPARED:]:
-        best = min((Choice((*best.lanes, lane), best.separate) for lane in range(LANES)), key=fullest)
+        best = min((Choice((*best.lanes, lane), best.separate) for lane in range(dma.lanes)), key=fullest)
     lanes = dict(zip(order, best.lanes))
     return Choice(tuple(lanes[i] for i in range(len(moved))), best.separate)
 
@@ -118,12 +125,12 @@ def _weight(buffer: Moved, dma: TileDma) -> int:
 
 def _choices(moved: Sequence[Moved], dma: TileDma) -> Iterator[Choice]:
     """All lanes for some buffers, and all separations that channels last for."""
-    for lanes in product(range(LANES), repeat=len(moved)):
-        spare = dma.channels_out - RESULT_CHANNELS - len(set(lanes))
+    for lanes in product(range(dma.lanes), repeat=len(moved)):
+        spare = dma.channels_out - dma.leaving - len(set(lanes))
         parted = {lane for lane, buffer in zip(lanes, moved) if buffer.by_rows and dma.rows > 1}
         yield Choice(lanes, frozenset())
         for lane in sorted(parted):
             if dma.rows - 1 <= spare:
                 yield Choice(lanes, frozenset([lane]))
-        if len(parted) == LANES and LANES * (dma.rows - 1) <= spare:
+        if len(parted) == dma.lanes and dma.lanes * (dma.rows - 1) <= spare:
             yield Choice(lanes, frozenset(parted))

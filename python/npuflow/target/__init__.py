@@ -1,19 +1,21 @@
 """Device models: what an array can hold, compute and move, as data that a user can extend."""
 
+from npuflow.target.device import Device
 from npuflow.target.fields import MACS_RATE
 from npuflow.target.load import DEFAULT_DEVICE, device_names, load_device
 from npuflow.target.matmul import MatmulShape
 from npuflow.target.model import (
     ComputeEngine,
     Control,
-    Device,
     DmaEngine,
     Dram,
+    Hop,
     Link,
     MemoryLevel,
     PatternLimits,
     SharedBy,
 )
+from npuflow.target.ways import Place, Stage, Ways, Work
 
 __all__ = [
     "DEFAULT_DEVICE",
@@ -23,11 +25,16 @@ __all__ = [
     "Device",
     "DmaEngine",
     "Dram",
+    "Hop",
     "Link",
     "MatmulShape",
     "MemoryLevel",
     "PatternLimits",
+    "Place",
     "SharedBy",
+    "Stage",
+    "Ways",
+    "Work",
     "device_names",
     "load_device",
 ]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import prod
 
+from npuflow.target.device import Device
 from npuflow.target.fields import RATE
 from npuflow.target.lines import Path
-from npuflow.target.model import Device
 
 Problem = tuple[Path, str, str]
 
@@ -16,6 +16,7 @@ def problems_of(device: Device) -> Iterator[Problem]:
     """Each contradiction as (where, what, hint)."""
     yield from _level_problems(device)
     yield from _reference_problems(device)
+    yield from _hop_problems(device)
     yield from _rate_problems(device)
     yield from _patch_problems(device)
     if ":" in device.name or device.name.endswith(".toml"):
@@ -28,6 +29,8 @@ def array_problems(device: Device) -> Iterator[Problem]:
     lacks += [f"a DMA engine at level {n}" for n in (1, 2, 3) if all(dma.level != n for dma in device.dmas)]
     joined = {(link.outer_level, link.inner_level) for link in device.links}
     lacks += [f"a link from {outer} to {inner}" for outer, inner in ((3, 2), (2, 1)) if (outer, inner) not in joined]
+    ways = {(a, b) for ends in joined for a, b in (ends, ends[::-1])} - {hop.levels for hop in device.hops}
+    lacks += [f"a hop from {a} to {b}" for a, b in ((3, 2), (2, 1), (1, 2), (2, 3)) if (a, b) in ways]
     if lacks:
         what = f"'{device.name}' lacks {', '.join(lacks)}"
         yield ("levels", 0), what, "programs go from DRAM (3) through memory tiles (2) to cores (1); others come later"
@@ -80,6 +83,28 @@ def _reference_problems(device: Device) -> Iterator[Problem]:
                 "one joins two levels; it may have several lanes",
             )
         joined.add(ends)
+
+
+def _hop_problems(device: Device) -> Iterator[Problem]:
+    """Stages have one name each, and a hop's ends are DMA engines with a channel for each of its lanes."""
+    engines = {dma.level: dma for dma in device.dmas}
+    names = {"control": "the control processor", **{engine.name: "an engine" for engine in device.engines}}
+    seen: set[tuple[int, int]] = set()
+    for i, hop in enumerate(device.hops):
+        what = f"a hop from level {hop.from_level} to {hop.to_level}"
+        if hop.from_level == hop.to_level or hop.levels in seen:
+            hint = "one joins two levels; it may have several lanes"
+            yield ("hops", i), f"{what}{', as another' if hop.levels in seen else ''}", hint
+        seen.add(hop.levels)
+        for key, level, way in (("sender", hop.from_level, "out"), ("receiver", hop.to_level, "in")):
+            name, dma = getattr(hop, key), engines.get(level)
+            if name in names:
+                yield ("hops", i, key), f"'{name}' is {names[name]} as well", "give each end a name of its own"
+            names[name] = "another end"
+            have = 0 if dma is None else dma.channels_out if way == "out" else dma.channels_in
+            if have < hop.lanes:
+                need = f"{what} has {hop.lanes} lanes, level {level} {have} {way}-channels"
+                yield ("hops", i), need, "give the level a DMA engine with a channel for each lane"
 
 
 def _rate_problems(device: Device) -> Iterator[Problem]:

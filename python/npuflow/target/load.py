@@ -10,8 +10,8 @@ from importlib import resources
 from npuflow.errors import Diagnostic, InputError, Severity, SourceLocation, UsageError, unknown_name, with_hint
 from npuflow.files import read_bytes
 from npuflow.target.check import array_problems, problems_of
+from npuflow.target.device import Device
 from npuflow.target.lines import key_lines
-from npuflow.target.model import Device
 from npuflow.target.read import TableReader
 
 if sys.version_info >= (3, 11):

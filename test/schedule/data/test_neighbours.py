@@ -3,15 +3,17 @@
 import pytest
 
 from npuflow.schedule.data.affine import Affine
-from npuflow.schedule.data.model import Access, Engine, Ref, Repeat, Schedule, Send, Stage
+from npuflow.schedule.data.model import Access, Engine, Ref, Repeat, Schedule, Send
 from npuflow.schedule.data.neighbours import adjoining
+from npuflow.target import load_device
 
+STAGES = load_device("toy").ways.stages
 SCHEDULE = Schedule("s", {"column": 4})
 
 
-def shim(column_step: int, sizes: tuple[int, ...], strides: tuple[int, ...], stage: Stage = Stage.SHIM_OUT) -> Engine:
+def shim(column_step: int, sizes: tuple[int, ...], strides: tuple[int, ...], stage: str = "shim_out") -> Engine:
     access = Access(Ref("b"), Affine(), Affine.counter("column", column_step), sizes, strides)
-    return Engine("shim", stage, 0, ("column",), (Repeat("k", 3, (Send(Ref("s"), access),)),))
+    return Engine("shim", STAGES[stage], 0, ("column",), (Repeat("k", 3, (Send(Ref("s"), access),)),))
 
 
 @pytest.mark.parametrize(
@@ -21,7 +23,7 @@ def shim(column_step: int, sizes: tuple[int, ...], strides: tuple[int, ...], sta
         (shim(16 * 64, (16, 8), (64, 1)), 1),  # 16 whole rows per column, of which 8 elements are read
         (shim(32, (8, 16), (64, 1)), 1),  # a gap between the columns' parts
         (shim(0, (8, 16), (64, 1)), 1),  # every column reads the same
-        (shim(16, (8, 16), (64, 1), Stage.MEMORY_IN), 1),  # not L3
+        (shim(16, (8, 16), (64, 1), "memory_in"), 1),  # not L3
         (shim(64, (4, 16), (16, 1)), 4),  # two dimensions that are one run
     ],
 )

@@ -15,9 +15,9 @@ import npuflow
 from npuflow.compiler.verify_function import verify_function
 from npuflow.execute.references import Judge, make_references
 from npuflow.execute.verification import Status
-from npuflow.schedule.check.violations import placed_steps
 from npuflow.schedule.data.affine import Affine
 from npuflow.schedule.data.model import Configure, Schedule
+from npuflow.schedule.data.placed import placed_steps
 from npuflow.schedule.nest.nest import BufferInfo, Dimension, End, Factor, Transfer
 from npuflow.schedule.project.turns import Turns, in_turns
 from npuflow.testing.operator_products import Kind, Product

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field, replace
 from npuflow.schedule.assign.descriptors import Use, channel_uses
 from npuflow.schedule.assign.locks import lock_users
 from npuflow.schedule.data import model
-from npuflow.schedule.data.channels import is_channel, level_of, usual_channels
+from npuflow.schedule.data.channels import usual_channels
 from npuflow.schedule.data.model import Descriptors, Schedule
-from npuflow.target import Device
+from npuflow.target import Device, Stage
 
 
 def numbered(schedule: Schedule, device: Device) -> Schedule:
@@ -37,9 +37,9 @@ def transfers_of(steps: Sequence[model.Step]) -> Iterator[model.Send | model.Rec
             yield from transfers_of(step.body)
 
 
-def descriptors_taken(schedule: Schedule) -> dict[tuple[model.Stage, str], int]:
+def descriptors_taken(schedule: Schedule) -> dict[tuple[Stage, str], int]:
     """The descriptors that one engine of each stage takes for each buffer."""
-    found: dict[tuple[model.Stage, str], int] = defaultdict(int)
+    found: dict[tuple[Stage, str], int] = defaultdict(int)
     for engine in schedule.engines.values():
         for transfer in transfers_of(engine.program):
             if transfer.descriptors is not None:
@@ -48,7 +48,7 @@ def descriptors_taken(schedule: Schedule) -> dict[tuple[model.Stage, str], int]:
 
 
 def _with_channels(engine: model.Engine, schedule: Schedule) -> model.Engine:
-    if engine.channels or not is_channel(engine):
+    if engine.channels or not engine.stage.is_channel:
         return engine
     return replace(engine, channels=usual_channels(engine, schedule))
 
@@ -90,7 +90,7 @@ def _free_descriptors(schedule: Schedule, level: int, device: Device) -> list[_F
     dma = device.dma(level)
     free = [_Free(group * (dma.descriptors // dma.descriptor_groups)) for group in range(dma.descriptor_groups)]
     for engine in schedule.engines.values():
-        for transfer in transfers_of(engine.program) if level_of(engine) == level else ():
+        for transfer in transfers_of(engine.program) if engine.stage.level == level else ():
             for channel, first in zip(engine.channels, transfer.descriptors.first if transfer.descriptors else ()):
                 count = transfer.descriptors.count if transfer.descriptors else 0
                 free[channel % len(free)].taken.update(range(first, first + count))
@@ -99,11 +99,11 @@ def _free_descriptors(schedule: Schedule, level: int, device: Device) -> list[_F
 
 def _describe(engine: model.Engine, uses: list[Use], free: dict[int, list[_Free]]) -> model.Engine:
     """The engine with descriptors for its transfers; tasks of one queue follow each other on the same ones."""
-    level = level_of(engine)
+    level = engine.stage.level
     if level is None or not uses:
         return engine
     groups = [free[level][channel % len(free[level])] for channel in engine.channels]
-    if level == 3:
+    if engine.stage.at_dram:
         most = max(use.descriptors for use in uses)
         first = tuple(group.take(most) for group in groups)
         taken = [Descriptors(first, use.descriptors) for use in uses]

@@ -14,7 +14,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from npuflow.schedule.data import model
-from npuflow.schedule.data.channels import is_channel, level_of
 from npuflow.schedule.data.cuts import cut_patterns
 from npuflow.schedule.data.model import Schedule
 from npuflow.schedule.data.patterns import Fit, fit
@@ -35,7 +34,7 @@ class Use:
 
 def channel_uses(engine: model.Engine, schedule: Schedule, device: Device) -> list[Use]:
     """The descriptors of one engine of this kind, per transfer; none for cores and the control processor."""
-    level = level_of(engine) if is_channel(engine) else None
+    level = engine.stage.level if engine.stage.is_channel else None
     own = {name: schedule.extents[name] for name in engine.span}
     return _Counter(schedule, device, level, own).uses(engine) if level is not None else []
 

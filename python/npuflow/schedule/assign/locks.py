@@ -12,9 +12,10 @@ from functools import lru_cache
 
 from npuflow.schedule.data import model
 from npuflow.schedule.data.affine import Affine
-from npuflow.schedule.data.channels import Memory, level_of, memory_at
+from npuflow.schedule.data.channels import Memory, memory_at
 from npuflow.schedule.data.model import Schedule
 from npuflow.schedule.data.placed import placed_steps
+from npuflow.target import Place
 
 Coordinates = tuple[int, ...]
 Extents = tuple[tuple[str, int], ...]
@@ -30,9 +31,9 @@ def lock_users(schedule: Schedule) -> Mapping[str, Mapping[Memory, tuple[Coordin
             if isinstance(placed.step, (model.Acquire, model.Release))
             and schedule.semaphores[placed.step.semaphore.name].cause != "task"
         )
-        level, extents = level_of(engine), tuple(schedule.extents.items())
-        for semaphore, coordinates in uses if level is not None else ():
-            for memory, its in _places(level, engine.span, coordinates, semaphore.at, extents).items():
+        place, extents = engine.stage.place, tuple(schedule.extents.items())
+        for semaphore, coordinates in uses if place is not None else ():
+            for memory, its in _places(place, engine.span, coordinates, semaphore.at, extents).items():
                 found[semaphore.name][memory] |= its
     return {
         name: {memory: tuple(sorted(places)) for memory, places in memories.items()} for name, memories in found.items()
@@ -41,12 +42,12 @@ def lock_users(schedule: Schedule) -> Mapping[str, Mapping[Memory, tuple[Coordin
 
 @lru_cache(maxsize=1024)
 def _places(
-    level: int, span: model.Coordinates, through: model.Coordinates, at: tuple[Affine, ...], extents: Extents
+    place: Place, span: model.Coordinates, through: model.Coordinates, at: tuple[Affine, ...], extents: Extents
 ) -> Mapping[Memory, frozenset[Coordinates]]:
     """Which of like semaphores the engines of a span reach, going `through` coordinates, by the engines' memories."""
     found: dict[Memory, set[Coordinates]] = defaultdict(set)
     schedule = Schedule("", dict(extents))
-    for place in schedule.places(through):
-        memory = memory_at(level, {name: place[name] for name in span}, schedule)
-        found[memory].add(tuple(i.constant + sum(c * place.get(name, 0) for name, c in i.terms) for i in at))
+    for one in schedule.places(through):
+        memory = memory_at(place, {name: one[name] for name in span}, schedule)
+        found[memory].add(tuple(i.constant + sum(c * one.get(name, 0) for name, c in i.terms) for i in at))
     return {memory: frozenset(places) for memory, places in found.items()}

@@ -15,8 +15,8 @@ from npuflow.schedule.check.numbers import lock_clashes
 from npuflow.schedule.check.violations import Need, Violation, keep_worst
 from npuflow.schedule.data import model
 from npuflow.schedule.data.addresses import aligned_slot_bytes
-from npuflow.schedule.data.channels import Memory, column_of
-from npuflow.schedule.data.model import Schedule, Stage
+from npuflow.schedule.data.channels import Memory, memory_at
+from npuflow.schedule.data.model import Schedule
 from npuflow.schedule.data.placed import placed_steps
 from npuflow.target import Device
 
@@ -55,13 +55,13 @@ def _memories(schedule: Schedule, device: Device) -> Iterator[Violation]:
         last = max(ordered, key=lambda r: r.end)
         keep_worst(needs, (memory.level, 0), Need(memory, last.end, users, last.buffer.location))
         for one, other in pairwise(ordered):
-            if memory.level < 3 and one.end > other.start:
+            if memory.level < device.dram_level and one.end > other.start:
                 overlaps.setdefault((one.buffer.name, other.buffer.name), _overlap(memory, one, other))
     yield from overlaps.values()
     for (level, _), need in needs.items():
         have = device.level(level).usable_bytes
         if need.need > have:
-            place = device.level(level).name + ("" if level == 3 else f" of {need.memory}")
+            place = device.level(level).name + ("" if level == device.dram_level else f" of {need.memory}")
             what = f"{place} needs {need.need} bytes, has {have} ({need.largest()})"
             yield Violation(what, "use smaller tiles or fewer slots", need.location)
 
@@ -87,15 +87,17 @@ def _ranges(schedule: Schedule, device: Device) -> dict[Memory, list[_Range]]:
     found: dict[Memory, list[_Range]] = defaultdict(list)
     dram = 0
     for buffer in schedule.buffers.values():
-        if buffer.level == 3:
-            found[Memory(3, 0, 0)].append(_Range(dram, dram + buffer.slot_bytes, buffer))
+        if buffer.level == device.dram_level:
+            found[Memory(buffer.level, 0, 0, device.ways.places[buffer.level])].append(
+                _Range(dram, dram + buffer.slot_bytes, buffer)
+            )
             dram += buffer.slot_bytes
             continue
         size = aligned_slot_bytes(buffer, device.level(buffer.level).alignment_bytes) * buffer.depth
         for place in schedule.places(buffer.span):
-            row = place["row"] if buffer.level == 1 else 0
-            start = buffer.address.at(place[buffer.span[0]])
-            found[Memory(buffer.level, row, column_of(place, schedule))].append(_Range(start, start + size, buffer))
+            memory = memory_at(device.ways.places[buffer.level], place, schedule)
+            start = buffer.address.at(place[buffer.span[0]] if buffer.span else 0)
+            found[memory].append(_Range(start, start + size, buffer))
     return found
 
 
@@ -126,8 +128,8 @@ def _locks(schedule: Schedule, device: Device) -> Iterator[Violation]:
 
 
 def _tasks(schedule: Schedule, device: Device) -> Iterator[Violation]:
-    """Tasks that wait in a shim's queue."""
-    have = device.dma(3).queue_depth
+    """Tasks that wait in the queue of a channel to DRAM."""
+    have = device.dma(device.dram_level).queue_depth
     for semaphore in schedule.semaphores.values():
         if semaphore.cause == "task" and semaphore.maximum > have:
             what = f"semaphore '{semaphore.name}' counts to {semaphore.maximum} tasks, a channel's queue holds {have}"
@@ -136,9 +138,10 @@ def _tasks(schedule: Schedule, device: Device) -> Iterator[Violation]:
 
 def _programs(schedule: Schedule, device: Device, code_bytes: Mapping[str, int]) -> Iterator[Violation]:
     """Of a core: starting up, every step once (loops stay loops), and every distinct kernel once."""
-    have = device.engines[0].program_bytes
+    room = {engine.name: engine.program_bytes for engine in device.engines}
     for engine in schedule.engines.values():
-        if engine.stage is not Stage.CORE or not have:
+        have, place = room.get(engine.stage.name, 0), engine.stage.place
+        if place is None or not have:
             continue
         steps = [placed.step for placed in placed_steps(engine, schedule.extents)]
         calls = {step.kernel: step.location for step in steps if isinstance(step, model.Compute)}
@@ -150,6 +153,6 @@ def _programs(schedule: Schedule, device: Device, code_bytes: Mapping[str, int])
             hint = "let functions come apart (--split), so that each part has fewer kernels"
             if 2 * size > have:
                 hint = f"let {largest} do less: hand over a part of it in a tensor"
-            which = Need(Memory(1, 0, 0), need, tuple(users), None).largest()
-            what = f"the program of '{engine.name}' needs about {need} bytes, a core has {have} ({which})"
+            which = Need(memory_at(place, dict.fromkeys(engine.span, 0), schedule), need, tuple(users), None).largest()
+            what = f"the program of '{engine.name}' needs about {need} bytes, a {place.name} has {have} ({which})"
             yield Violation(what, hint, calls.get(largest) or engine.location)

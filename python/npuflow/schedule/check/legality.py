@@ -17,7 +17,7 @@ from npuflow.schedule.check.numbers import descriptor_clashes
 from npuflow.schedule.check.violations import Need, Violation, keep_worst
 from npuflow.schedule.check.well_formed import ill_formed
 from npuflow.schedule.data import model
-from npuflow.schedule.data.channels import Channel, Memory, channel_of, level_of
+from npuflow.schedule.data.channels import Channel, Memory, channel_of
 from npuflow.schedule.data.kernel_interface import KernelInterface
 from npuflow.schedule.data.model import Schedule
 from npuflow.target import Device
@@ -113,7 +113,7 @@ class _Legality:
         """Zeros that no engine of a level inserts are inserted by the simulator as if it did."""
         for engine in self.schedule.engines.values():
             zeros = [use.transfer for use in self.uses[engine.name] if use.transfer.access.zeros]
-            level = level_of(engine) if zeros else None
+            level = engine.stage.level if zeros else None
             dma = self.device.dma(level) if level else None
             if dma is None or dma.pads_with_zeros:
                 continue
@@ -127,7 +127,7 @@ class _Legality:
             odd = [use for use in self.uses[engine.name] if use.is_sub_granule]
             if not odd:
                 continue
-            level = level_of(engine)
+            level = engine.stage.level
             granule = self.device.dma(level).pattern.granule_bytes if level else 0
             access = odd[0].transfer.access
             size = self.schedule.buffers[access.buffer.name].element_bytes
@@ -142,4 +142,4 @@ class _Legality:
 def _descriptors_of(engine: model.Engine) -> int:
     """A shim's tasks follow each other through one queue, so its largest counts; elsewhere all stand in a list."""
     counts = [t.descriptors.count for t in transfers_of(engine.program) if t.descriptors is not None]
-    return max(counts, default=0) if level_of(engine) == 3 else sum(counts)
+    return max(counts, default=0) if engine.stage.at_dram else sum(counts)

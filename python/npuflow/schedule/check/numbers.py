@@ -13,7 +13,7 @@ from npuflow.schedule.assign.descriptors import Use
 from npuflow.schedule.assign.locks import lock_users
 from npuflow.schedule.check.violations import Violation
 from npuflow.schedule.data import model
-from npuflow.schedule.data.channels import Channel, Memory, channel_of, is_channel, turns_of
+from npuflow.schedule.data.channels import Channel, Memory, channel_of, count_beside, turns_of
 from npuflow.schedule.data.model import Schedule
 from npuflow.target import Device
 
@@ -29,12 +29,12 @@ def unlisted(schedule: Schedule) -> list[Violation]:
 def _unlisted_channels(schedule: Schedule) -> Iterator[Violation]:
     for engine in schedule.engines.values():
         have = len(engine.channels)
-        if not is_channel(engine):
+        if not engine.stage.is_channel:
             if have:
-                what = f"'{engine.name}' of stage {engine.stage.value} has channels {list(engine.channels)}"
+                what = f"'{engine.name}' of stage {engine.stage.name} has channels {list(engine.channels)}"
                 yield Violation(what, "it is none: leave them out", engine.location)
             continue
-        need = 1 + max(turns_of(engine, schedule).values())
+        need = count_beside(engine, schedule)
         if have and have != need:
             what = f"'{engine.name}' has {have} channels, and {need} of it are beside one memory"
             yield Violation(what, "number each of these, in the order of their coordinates", engine.location)
@@ -42,7 +42,7 @@ def _unlisted_channels(schedule: Schedule) -> Iterator[Violation]:
 
 def _unlisted_descriptors(schedule: Schedule) -> Iterator[Violation]:
     for engine in schedule.engines.values():
-        need = 1 + max(turns_of(engine, schedule).values()) if is_channel(engine) else 0
+        need = count_beside(engine, schedule) if engine.stage.is_channel else 0
         for transfer in transfers_of(engine.program):
             have = len(transfer.descriptors.first) if transfer.descriptors else need
             if have != need:
@@ -87,7 +87,7 @@ def descriptor_clashes(
                 what = f"'{engine.name}' has {said.count} descriptors for '{use.transfer.access.buffer.name}'"
                 hint = "give it as many as its pattern takes"
                 yield Violation(f"{what}, which takes {use.descriptors}", hint, use.transfer.location)
-        for place in schedule.places(engine.span) if is_channel(engine) else ():
+        for place in schedule.places(engine.span) if engine.stage.is_channel else ():
             channel = channel_of(engine, place, schedule)
             dma = device.dma(channel.memory.level) if channel else None
             if channel and dma and (channel.memory.level, channel.number % dma.descriptor_groups) not in short:
@@ -101,7 +101,6 @@ def _descriptors_at(
     dma = device.dma(channel.memory.level)
     share = dma.descriptors // dma.descriptor_groups
     begin = channel.number % dma.descriptor_groups * share
-    by_task = channel.memory.level == 3
     for number, transfer in enumerate(transfers_of(engine.program)):
         if transfer.descriptors is None:
             continue
@@ -111,7 +110,7 @@ def _descriptors_at(
             hint = f"channel {channel.number} can have {begin} to {begin + share - 1}"
             yield Violation(what, hint, transfer.location or engine.location)
             return
-        user = f"'{engine.name}'" if by_task else f"transfer {number} of '{engine.name}'"
+        user = f"'{engine.name}'" if engine.stage.at_dram else f"transfer {number} of '{engine.name}'"
         for descriptor in range(first, first + count):
             for what, hint in taken.take(channel.memory, descriptor, user):
                 yield Violation(what, hint, transfer.location or engine.location)

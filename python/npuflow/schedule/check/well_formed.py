@@ -14,15 +14,16 @@ from npuflow.errors import SourceLocation, unknown_name
 from npuflow.schedule.check.numbers import unlisted
 from npuflow.schedule.check.violations import Violation
 from npuflow.schedule.data import model
-from npuflow.schedule.data.channels import is_channel, level_of
 from npuflow.schedule.data.kernel_interface import KernelInterface
-from npuflow.schedule.data.model import Schedule, Stage
+from npuflow.schedule.data.model import Schedule
 from npuflow.schedule.data.placed import PlacedStep, placed_steps
-from npuflow.target import Device
+from npuflow.target import Device, SharedBy, Work
 
-_SPANS = {1: (("row", "column"),), 2: (("row",), ("column",), ("tile",)), 3: ((),)}
-_ONE_LANE = (Stage.CORE, Stage.CONTROL, Stage.RESULT_IN, Stage.RESULT_OUT)
-_OF_TASKS = (Stage.CONTROL, Stage.SHIM_OUT, Stage.SHIM_IN)
+_SPANS = {
+    SharedBy.CORE: (("row", "column"),),
+    SharedBy.COLUMN: (("row",), ("column",), ("tile",)),
+    SharedBy.ARRAY: ((),),
+}
 _MOST_ELEMENTS = 1 << 40
 _MOST_CYCLES = 1 << 48  # what the simulator counts to in one step
 _MOST_DESCRIPTORS = 1 << 20
@@ -36,11 +37,11 @@ def ill_formed(schedule: Schedule, device: Device, kernels: Mapping[str, KernelI
     for buffer in schedule.buffers.values():
         found += _buffer(buffer, device)
     for stream in schedule.streams.values():
-        found += _stream(stream, schedule)
+        found += _stream(stream, schedule, device)
     for engine in schedule.engines.values():
         found += _span(engine.span, schedule, engine.name, engine.location)
         found += _lane(engine, device)
-        checker = _EngineChecker(schedule, engine, kernels)
+        checker = _EngineChecker(schedule, device, engine, kernels)
         for placed in placed_steps(engine, schedule.extents):
             found += checker.problems(placed)
     return found or unlisted(schedule)
@@ -57,20 +58,25 @@ def _grid(schedule: Schedule, device: Device) -> Iterator[Violation]:
             yield Violation(what, f"use a grid of at most {device.rows}x{device.columns}, or a larger device", first)
     rows, tiles, parts = (schedule.extents[name] for name in ("row", "tile", "part"))
     if tiles * parts < rows:
-        what = f"{tiles} memory tiles of {parts} parts each don't serve {rows} rows"
+        places = device.ways.places.values()
+        name = next(
+            (p.name for p in places if p.shared_by is SharedBy.COLUMN and p.level < device.dram_level), "memory"
+        )
+        what = f"{tiles} {name}s of {parts} parts each don't serve {rows} rows"
         yield Violation(what, "choose tile * part = row in npu.extents", first)
 
 
 def _buffer(buffer: model.Buffer, device: Device) -> Iterator[Violation]:
-    if buffer.level not in _SPANS or not device.has_level(buffer.level):
+    spans = _SPANS[device.level(buffer.level).shared_by] if device.has_level(buffer.level) else ()
+    if not spans:
         what = f"buffer '{buffer.name}' is in level {buffer.level}, which device '{device.name}' lacks"
         yield Violation(what, f"it has {', '.join(str(level.number) for level in device.levels)}", buffer.location)
-    elif buffer.span not in _SPANS[buffer.level]:
-        known = " or ".join(str(list(span)) for span in _SPANS[buffer.level])
+    elif buffer.span not in spans:
+        known = " or ".join(str(list(span)) for span in spans)
         what = f"buffer '{buffer.name}' in level {buffer.level} spans {list(buffer.span)}"
         yield Violation(what, f"let it span {known}", buffer.location)
-    if buffer.level == 3 and buffer.depth != 1:
-        what = f"buffer '{buffer.name}' has {buffer.depth} slots in level 3"
+    if buffer.level == device.dram_level and buffer.depth != 1:
+        what = f"buffer '{buffer.name}' has {buffer.depth} slots in level {buffer.level}"
         yield Violation(what, "tensors have one", buffer.location)
     if min(buffer.address.at(0), buffer.address.base) < 0:
         yield Violation(f"buffer '{buffer.name}' is at {buffer.address.base}", "addresses begin at 0", buffer.location)
@@ -87,15 +93,17 @@ def _span(
 
 def _lane(engine: model.Engine, device: Device) -> Iterator[Violation]:
     """A lane is a channel's number, but where stages have one engine; DMA engines' other channels are counted later."""
-    if engine.stage in _ONE_LANE and engine.lane:
-        what = f"'{engine.name}' of stage {engine.stage.value} has lane {engine.lane}"
+    stage = engine.stage
+    if engine.lane and (not stage.is_channel or (stage.lanes == 1 and stage.first)):
+        what = f"'{engine.name}' of stage {stage.name} has lane {engine.lane}"
         yield Violation(what, "there is lane 0 only", engine.location)
-    elif engine.stage is Stage.MEMORY_OUT and engine.lane >= device.dma(2).channels_out:
-        what = f"'{engine.name}' has lane {engine.lane}, a memory tile {device.dma(2).channels_out} out-channels"
+    elif stage.place and stage.spreads and engine.lane >= device.dma(stage.place.level).channels_out:
+        have = device.dma(stage.place.level).channels_out
+        what = f"'{engine.name}' has lane {engine.lane}, a {stage.place.name} {have} out-channels"
         yield Violation(what, "number lanes from 0", engine.location)
 
 
-def _stream(stream: model.Stream, schedule: Schedule) -> Iterator[Violation]:
+def _stream(stream: model.Stream, schedule: Schedule, device: Device) -> Iterator[Violation]:
     yield from _span((*stream.span, *stream.multicast), schedule, stream.name, stream.location)
     reaches = {"sender": stream.span, "receiver": (*stream.span, *stream.multicast)}
     for end, name in (("sender", stream.sender), ("receiver", stream.receiver)):
@@ -103,9 +111,11 @@ def _stream(stream: model.Stream, schedule: Schedule) -> Iterator[Violation]:
         if engine is None:
             text, _, hint = unknown_name("engine", name, schedule.engines).partition("; hint: ")
             yield Violation(f"the {end} of stream '{stream.name}' is an {text}", hint, stream.location)
-        elif engine.stage in (Stage.CORE, Stage.CONTROL):
+        elif not engine.stage.is_channel:
+            compute = device.ways.compute
+            movers = [s.name for s in device.ways.stages.values() if s.is_channel and s.level == compute.level]
             what = f"the {end} of stream '{stream.name}' is '{name}', which has no DMA channel"
-            yield Violation(what, "let core_in and core_out move a core's data", stream.location)
+            yield Violation(what, f"let {' and '.join(movers)} move a {compute.name}'s data", stream.location)
         elif set(engine.span) - set(reaches[end]):
             missing = sorted(set(engine.span) - set(reaches[end]))
             what = f"stream '{stream.name}' doesn't say which '{name}' is its {end}: {', '.join(missing)} is open"
@@ -115,6 +125,7 @@ def _stream(stream: model.Stream, schedule: Schedule) -> Iterator[Violation]:
 @dataclass(frozen=True)
 class _EngineChecker:
     schedule: Schedule
+    device: Device
     engine: model.Engine
     kernels: Mapping[str, KernelInterface]
 
@@ -144,9 +155,11 @@ class _EngineChecker:
     def _semaphore(self, step: model.Acquire | model.Release, placed: PlacedStep) -> list[Violation]:
         semaphore = self.schedule.semaphores[step.semaphore.name]
         found = self._ref(step.semaphore, semaphore.span, placed)
-        if semaphore.cause == "task" and self.engine.stage not in _OF_TASKS:
+        stage = self.engine.stage
+        if semaphore.cause == "task" and stage.work is not Work.CONTROL and not stage.at_dram:
+            shims = f"{self.device.ways.places[self.device.dram_level].name}s"
             what = f"uses semaphore '{semaphore.name}', which counts tasks"
-            found.append(self._problem(what, "tasks go from the control processor to shims", step.location))
+            found.append(self._problem(what, f"tasks go from the control processor to {shims}", step.location))
         return found
 
     def _ref(self, ref: model.Ref, span: model.Coordinates, placed: PlacedStep) -> list[Violation]:
@@ -177,7 +190,7 @@ class _EngineChecker:
             found.append(self._problem(what, "use the engine's own streams", step.location))
         buffer = self.schedule.buffers[step.access.buffer.name]
         found += self._ref(step.access.buffer, buffer.span, placed)
-        level = level_of(self.engine) if is_channel(self.engine) else None
+        level = self.engine.stage.level if self.engine.stage.is_channel else None
         if level != buffer.level:
             where = f"is beside level {level}" if level else "has no DMA channel"
             what = f"{where} and can't reach '{buffer.name}' in level {buffer.level}"
@@ -212,8 +225,11 @@ class _EngineChecker:
             text, _, hint = unknown_name("kernel", step.kernel, self.kernels).partition("; hint: ")
             return [self._problem(f"calls an {text}", hint, step.location)]
         found = []
-        if self.engine.stage is not Stage.CORE:
-            found.append(self._problem(f"calls '{step.kernel}' but is no core", "use stage core", step.location))
+        stage = self.engine.stage
+        if stage.work is not Work.COMPUTE:
+            name = self.device.ways.compute.name
+            what = f"calls '{step.kernel}' but is no {name}"
+            found.append(self._problem(what, f"use stage {name}", step.location))
         if not 0 <= step.cycles <= _MOST_CYCLES:
             what = f"says that '{step.kernel}' takes {step.cycles} cycles"
             found.append(self._problem(what, f"a call takes from 0 to {_MOST_CYCLES}", step.location))
@@ -225,9 +241,10 @@ class _EngineChecker:
             if low < 0:
                 what = f"uses slot {low} of '{buffer.name}'"
                 found.append(self._problem(what, "count slots from 0; they are taken in turn", step.location))
-            if buffer.level != 1:
+            level = self.device.ways.compute.level
+            if buffer.level != level:
                 what = f"works on '{buffer.name}' in level {buffer.level}"
-                found.append(self._problem(what, "kernels work on level 1", step.location))
+                found.append(self._problem(what, f"kernels work on level {level}", step.location))
         return found
 
     def _arguments(self, step: model.Compute, kernel: KernelInterface) -> list[Violation]:

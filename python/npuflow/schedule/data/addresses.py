@@ -18,8 +18,7 @@ from npuflow.target import Device, MemoryLevel
 
 def assign_addresses(schedule: Schedule, device: Device) -> None:
     """Gives every on-chip buffer its address, in place; within a bank where there is room for that."""
-    for number in (1, 2):
-        level = device.level(number)
+    for level in (level for level in device.levels if level.number != device.dram_level):
         apart = _layout(schedule, level, level.bytes // level.banks)
         starts = apart.starts if apart.end <= level.usable_bytes else _layout(schedule, level, None).starts
         for name, start in starts.items():

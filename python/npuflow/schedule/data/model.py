@@ -8,27 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from enum import Enum
 
 from npuflow.errors import SourceLocation
 from npuflow.schedule.data.affine import Affine
+from npuflow.target import Stage
 
 Coordinates = tuple[str, ...]
-
-
-class Stage(Enum):
-    """Where on its way through the array a piece of work is done."""
-
-    SHIM_OUT = "shim_out"
-    MEMORY_IN = "memory_in"
-    MEMORY_OUT = "memory_out"
-    CORE_IN = "core_in"
-    CORE = "core"
-    CORE_OUT = "core_out"
-    RESULT_IN = "result_in"
-    RESULT_OUT = "result_out"
-    SHIM_IN = "shim_in"
-    CONTROL = "control"
 
 
 @dataclass(frozen=True)

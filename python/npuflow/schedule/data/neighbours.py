@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from npuflow.schedule.data.model import Access, Each, Engine, Receive, Repeat, Schedule, Send, Stage, Step
-
-_L3_STAGES = (Stage.SHIM_OUT, Stage.SHIM_IN)
+from npuflow.schedule.data.model import Access, Each, Engine, Receive, Repeat, Schedule, Send, Step
 
 
 def adjoining(engine: Engine, schedule: Schedule) -> int:
     """How many channels' contiguous runs in L3 make one longer run together: 1 where they lie apart."""
-    if engine.stage not in _L3_STAGES or len(engine.span) != 1:
+    if not engine.stage.at_dram or len(engine.span) != 1:
         return 1
     (coordinate,) = engine.span
     moves = list(_accesses(engine.program))

@@ -118,7 +118,7 @@ def computes(steps: Sequence[model.Step]) -> list[model.Compute]:
 def _emit_engine(engine: model.Engine) -> None:
     index = ir.IndexType.get()
     function = func.FuncOp(engine.name, ([index] * len(engine.span), []))
-    fields = {"stage": _text(engine.stage.value), "lane": _integer(engine.lane), "span": _texts(engine.span)}
+    fields = {"stage": _text(engine.stage.name), "lane": _integer(engine.lane), "span": _texts(engine.span)}
     if engine.channels:
         fields["channels"] = _integers(engine.channels)
     function.attributes[ENGINE] = ir.Attribute.parse(f"#npu.engine<{ir.DictAttr.get(fields)}>")

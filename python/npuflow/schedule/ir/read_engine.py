@@ -13,15 +13,16 @@ from npuflow.dialect.verify import integers, strings
 from npuflow.errors import unknown_name
 from npuflow.schedule.data import model
 from npuflow.schedule.data.affine import Affine
-from npuflow.schedule.data.model import Descriptors, Ref, Schedule, Stage
+from npuflow.schedule.data.model import Descriptors, Ref, Schedule
 from npuflow.schedule.ir.emit import COORDINATE, DESCRIPTORS, ENGINE
 from npuflow.schedule.ir.fields import MOST_NUMBER, integer, numbers, string, symbol
 from npuflow.schedule.nest.indices import evaluate_affine
+from npuflow.target import Stage, Ways
 
 _SEMAPHORE, _STREAM, _BUFFER = "semaphore", "stream", "buffer"
 
 
-def _engine_fields(function: ir.Operation) -> tuple[Stage, int, tuple[str, ...], tuple[int, ...]]:
+def _engine_fields(function: ir.Operation, ways: Ways) -> tuple[Stage, int, tuple[str, ...], tuple[int, ...]]:
     """A function's stage, lane, span and channels, as its npu.engine says."""
     attribute = function.attributes[ENGINE]
     if not str(attribute).startswith("#npu.engine<"):
@@ -31,7 +32,7 @@ def _engine_fields(function: ir.Operation) -> tuple[Stage, int, tuple[str, ...],
     if missing:
         raise fail(function, f"npu.engine lacks {', '.join(missing)}")
     stage, lane, span = (fields[name] for name in ("stage", "lane", "span"))
-    known = {stage.value: stage for stage in Stage}
+    known = ways.stages
     if not isinstance(stage, ir.StringAttr) or str(stage.value) not in known:
         raise fail(function, unknown_name("stage", str(stage).strip('"'), known))
     if not isinstance(lane, ir.IntegerAttr) or int(lane.value) < 0:
@@ -47,10 +48,11 @@ class EngineReader:
     """Reads functions as engines of a schedule whose buffers, semaphores and streams are known."""
 
     schedule: Schedule
+    ways: Ways
     loops: int = 0
 
     def read(self, function: ir.Operation) -> model.Engine:
-        stage, lane, span, channels = _engine_fields(function)
+        stage, lane, span, channels = _engine_fields(function, self.ways)
         block = function.regions[0].blocks[0]
         if len(block.arguments) != len(span):
             raise fail(function, f"has {len(block.arguments)} arguments for the {len(span)} coordinates it spans")

@@ -13,6 +13,7 @@ from npuflow.schedule.data.model import Address, Schedule
 from npuflow.schedule.ir.emit import ENGINE, EXTENTS, LOCKS, RESULTS, VALUE
 from npuflow.schedule.ir.fields import integer, numbers, string, symbol
 from npuflow.schedule.ir.read_engine import EngineReader
+from npuflow.target import Device
 
 _MOST_PLACES = 1024
 
@@ -22,8 +23,8 @@ def schedules_of(root: ir.Operation) -> list[ir.Operation]:
     return [op for op in [root.operation, *ops_of(root, "builtin.module")] if EXTENTS in op.attributes]
 
 
-def read_schedule(module: ir.Operation) -> Schedule:
-    """The schedule that a module holds; raises InputError, located, for what doesn't fit together."""
+def read_schedule(module: ir.Operation, device: Device) -> Schedule:
+    """The schedule that a module holds for a device; raises InputError, located, for what doesn't fit together."""
     extents = _extents(module)
     name = str(ir.StringAttr(module.attributes["sym_name"]).value) if "sym_name" in module.attributes else "schedule"
     schedule = Schedule(name, {**dict.fromkeys(COORDINATES, 1), **extents})
@@ -37,7 +38,7 @@ def read_schedule(module: ir.Operation) -> Schedule:
     if RESULTS in module.attributes:
         schedule.results = _results(module, schedule)
     for function in functions:
-        engine = EngineReader(schedule).read(function)
+        engine = EngineReader(schedule, device.ways).read(function)
         schedule.engines[engine.name] = engine
     return schedule
 

@@ -1,20 +1,19 @@
-"""Which of the two inward lanes a buffer takes, and which memory tiles' channels serve one core each. Pure.
+"""Which of the inward lanes a buffer takes, and which memory tiles' channels serve one core each. Pure.
 
-A lane is an input channel of a core, with all that feeds it. What is divided by rows takes lane 0, all else lane 1;
-where nothing is divided by rows, both lanes are by columns and share what is moved, or the descriptors that it takes.
+A lane is an input channel of a core, with all that feeds it. What is divided by rows takes lane 0, all else the others;
+where nothing is divided by rows, all lanes are by columns and share what is moved, or the descriptors that it takes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from npuflow.schedule.data.model import Stage
 from npuflow.schedule.nest.nest import L1, L2, L3, ROW, BufferInfo, Nest, Transfer, walk
 from npuflow.schedule.project.layout import Part
-from npuflow.strategy.lane_descriptors import RESULT_CHANNELS, Moved, Results, TileDma, evenest
-from npuflow.target.model import DmaEngine
+from npuflow.strategy.lane_descriptors import Moved, Results, TileDma, evenest
+from npuflow.target import Device, Stage
 
 
 @dataclass(frozen=True)
@@ -39,36 +38,42 @@ class _Load:
         return max(self.into, self.out * rows if self.is_separate else self.out)
 
 
-def assign_lanes(nest: Nest, parts: Mapping[int, Part], channels_out: int) -> Lanes:
-    """Balances what goes by columns over both lanes, then gives rows channels of their own where that speeds up."""
+def assign_lanes(nest: Nest, parts: Mapping[int, Part], dma: TileDma) -> Lanes:
+    """Balances what goes by columns over the lanes, then gives rows channels of their own where that speeds up."""
     rows = nest.grid[0]
     buffers = [b for b in _read_buffers(nest) if id(b) in parts]
-    if any(parts[id(b)].coordinate == ROW for b in buffers):
-        lanes = {id(b): 0 if parts[id(b)].coordinate == ROW else 1 for b in buffers}
-        return Lanes(True, lanes, frozenset())
-    loads = {id(b): _load(b, nest, parts[id(b)]) for b in buffers}
-    lanes, totals = {}, [0, 0]
+    by_rows = [id(b) for b in buffers if parts[id(b)].coordinate == ROW]
+    loads = {id(b): _load(b, nest, parts[id(b)]) for b in buffers if id(b) not in by_rows}
+    if by_rows:
+        return Lanes(True, dict.fromkeys(by_rows, 0) | _balanced(loads, rows, range(1, dma.lanes)), frozenset())
+    lanes = _balanced(loads, rows, range(dma.lanes))
+    return Lanes(False, lanes, _separate(loads, lanes, dma))
+
+
+def _balanced(loads: Mapping[int, _Load], rows: int, lanes: Sequence[int]) -> dict[int, int]:
+    """The largest load first, each to the lane that has least; of several, to the last."""
+    chosen, totals = {}, dict.fromkeys(reversed(lanes), 0)
     for key in sorted(loads, key=lambda key: -loads[key].through(rows)):
-        lane = 1 if totals[1] <= totals[0] else 0
-        lanes[key] = lane
-        totals[lane] += loads[key].through(rows)
-    return Lanes(False, lanes, _separate(loads, lanes, rows, channels_out))
+        chosen[key] = min(totals, key=lambda lane: totals[lane])
+        totals[chosen[key]] += loads[key].through(rows)
+    return chosen
 
 
-def even_lanes(nest: Nest, lanes: Lanes, taken: Mapping[tuple[Stage, str], int], dma: DmaEngine) -> Lanes:
+def even_lanes(nest: Nest, lanes: Lanes, taken: Mapping[tuple[Stage, str], int], device: Device) -> Lanes:
     """Balances descriptors instead; `taken` are those of each stage's engines for each buffer, with other lanes."""
     if lanes.by_rows:
         return lanes
-    rows, moved = nest.grid[0], []
+    rows, moved, ways = nest.grid[0], [], device.ways
+    (_, filling), (emptying, _), (_, gathering), (leaving, _) = (
+        ways.hop(*levels) for levels in ((3, 2), (2, 1), (1, 2), (2, 3))
+    )
     buffers = [b for b in _read_buffers(nest) if id(b) in lanes.of]
     for buffer in buffers:
-        by_rows, emptied = _is_by_rows(buffer, nest), taken[Stage.MEMORY_OUT, buffer.name]
+        by_rows, emptied = _is_by_rows(buffer, nest), taken[emptying, buffer.name]
         shared = by_rows and lanes.of[id(buffer)] not in lanes.separate
-        moved.append(Moved(taken[Stage.MEMORY_IN, buffer.name], -(-emptied // rows) if shared else emptied, by_rows))
-    gathered, left = (
-        sum(n for (stage, _), n in taken.items() if stage is its) for its in (Stage.RESULT_IN, Stage.RESULT_OUT)
-    )
-    choice = evenest(tuple(moved), Results(gathered, left), TileDma(rows, dma.channels_out, dma.descriptor_groups))
+        moved.append(Moved(taken[filling, buffer.name], -(-emptied // rows) if shared else emptied, by_rows))
+    gathered, left = (sum(n for (stage, _), n in taken.items() if stage == its) for its in (gathering, leaving))
+    choice = evenest(tuple(moved), Results(gathered, left), TileDma.of(device, rows))
     return Lanes(False, {id(b): lane for b, lane in zip(buffers, choice.lanes)}, choice.separate)
 
 
@@ -98,12 +103,12 @@ def _load(buffer: BufferInfo, nest: Nest, part: Part) -> _Load:
     return _Load(into, out, _is_by_rows(buffer, nest))
 
 
-def _separate(loads: Mapping[int, _Load], lanes: Mapping[int, int], rows: int, channels_out: int) -> frozenset[int]:
+def _separate(loads: Mapping[int, _Load], lanes: Mapping[int, int], dma: TileDma) -> frozenset[int]:
     """Lanes whose rows get channels of their own: those that move most for single rows first, while channels last.
 
     A lane that moves more for all rows keeps its multicast: each row's channel would carry all of that again.
     """
-    spare = channels_out - RESULT_CHANNELS - len(set(lanes.values()))
+    rows, spare = dma.rows, dma.channels_out - dma.leaving - len(set(lanes.values()))
     for_rows, for_all = (dict.fromkeys(lanes.values(), 0) for _ in range(2))
     for key, lane in lanes.items():
         (for_rows if loads[key].is_separate else for_all)[lane] += loads[key].out

@@ -24,7 +24,6 @@ from npuflow.schedule.data.model import (
     Repeat,
     Schedule,
     Send,
-    Stage,
     Step,
     Stream,
     substitute_access,
@@ -43,7 +42,7 @@ from npuflow.schedule.nest.nest import (
     walk,
 )
 from npuflow.schedule.project.accesses import accesses
-from npuflow.schedule.project.rings import CORE, Rings
+from npuflow.schedule.project.rings import Rings
 from npuflow.schedule.project.routes import TILE, EngineKey, Routes
 from npuflow.schedule.project.tasks import Tasks, control_program
 
@@ -126,7 +125,7 @@ class _Projection:
             return self.tasks.around_loop(statement, key, self.routes, repeated), used
         used = {id(buffer) for buffer, engine in self.rings.touches(statement) if engine == key}
         if isinstance(statement, Kernel):
-            return ([self._compute(statement)], used) if key == CORE else ([], set())
+            return ([self._compute(statement)], used) if key == self.routes.engine_of(statement) else ([], set())
         assert isinstance(statement, Transfer)
         return self._transfer(statement, key), used
 
@@ -135,7 +134,13 @@ class _Projection:
         buffers = [*kernel.reads, *(b for b in kernel.writes if b not in kernel.reads)]
         for buffer in buffers:
             elements = buffer.elements
-            access = Access(self._ref(CORE, buffer)[0], self.rings.slot(buffer), Affine(), (elements,), (1,))
+            access = Access(
+                self._ref(self.routes.engine_of(kernel), buffer)[0],
+                self.rings.slot(buffer),
+                Affine(),
+                (elements,),
+                (1,),
+            )
             operands.append(Operand(access, buffer in kernel.reads, buffer in kernel.writes))
         name = kernel_name(kernel.key)
         return Compute(name, kernel.kind, self.cycles[kernel.key], tuple(operands), kernel.location)
@@ -210,13 +215,14 @@ def project(nest: Nest, routes: Routes, tasks: Tasks, rings: Rings, cycles: Mapp
         span = routes.stream_span(route)
         others = tuple(name for name in routes.span(route.receiver) if name not in span and name != "tile")
         schedule.streams[route.stream] = Stream(route.stream, span, route.sender.name, route.receiver.name, others)
-    if any(isinstance(s, Kernel) for s, _ in walk(nest.body)):
-        keys.append(CORE)
+    kernels = (s for s, _ in walk(nest.body) if isinstance(s, Kernel))
+    keys += dict.fromkeys(routes.engine_of(kernel) for kernel in kernels)
     projection.add_buffers()
     tasks.plan(nest, routes, schedule)
-    for key in sorted(keys, key=lambda k: (list(Stage).index(k.stage), k.lane)):
+    for key in sorted(keys, key=lambda k: (k.stage.order, k.lane)):
         schedule.engines[key.name] = projection.engine(key)
-    schedule.engines["control"] = control_program(nest, routes, tasks)
+    control = control_program(nest, routes, tasks)
+    schedule.engines[control.name] = control
     schedule.arguments = [buffer.name for buffer in nest.arguments]
     schedule.results = [buffer.name for buffer in nest.results]
     schedule.constants = [buffer.name for buffer in nest.constants]

@@ -12,7 +12,7 @@ from math import prod
 
 from npuflow.errors import Diagnostic, InputError, Severity
 from npuflow.schedule.data.affine import Affine
-from npuflow.schedule.data.model import Semaphore, Stage
+from npuflow.schedule.data.model import Semaphore
 from npuflow.schedule.nest.nest import (
     COLUMN,
     L3,
@@ -27,8 +27,6 @@ from npuflow.schedule.nest.nest import (
     walk,
 )
 from npuflow.schedule.project.routes import EngineKey, Routes
-
-CORE = EngineKey(Stage.CORE)
 
 
 @dataclass(frozen=True)
@@ -86,7 +84,7 @@ class Rings:
     def touches(self, statement: Statement) -> list[tuple[BufferInfo, EngineKey]]:
         """The on-chip buffers a statement works on, and the engine that does."""
         if isinstance(statement, Kernel):
-            return [(buffer, CORE) for buffer in (*statement.reads, *statement.writes)]
+            return [(buffer, self.routes.engine_of(statement)) for buffer in (*statement.reads, *statement.writes)]
         if not isinstance(statement, Transfer):
             return []
         route = self.routes.of(statement)

@@ -1,6 +1,6 @@
 """Which engines carry a statement, and through which lane. Pure.
 
-Inward data has two lanes, one per input channel of a core (`lanes`).
+The device says which engines are at the ends of a hop, and how many lanes it has (`lanes`).
 """
 
 from __future__ import annotations
@@ -9,14 +9,17 @@ from dataclasses import dataclass, field
 
 from npuflow.errors import Diagnostic, InputError, Severity
 from npuflow.schedule.data.affine import Affine
-from npuflow.schedule.data.model import Stage
-from npuflow.schedule.nest.nest import COLUMN, L1, L2, L3, ROW, BufferInfo, Nest, Transfer, walk
+from npuflow.schedule.nest.nest import COLUMN, L1, L2, L3, ROW, BufferInfo, Kernel, Nest, Transfer, walk
 from npuflow.schedule.project.clip import Clip, clip_of
 from npuflow.schedule.project.lanes import Lanes, assign_lanes
 from npuflow.schedule.project.layout import Part, divide, localise, part_of
 from npuflow.strategy.footprint import row_tiles
+from npuflow.strategy.lane_descriptors import TileDma
+from npuflow.target import Device, SharedBy, Stage
 
 TILE, PART = "tile", "part"
+# The levels of the nest's memory spaces.
+LEVELS = {L3: 3, L2: 2, L1: 1}
 
 
 @dataclass(frozen=True)
@@ -28,10 +31,7 @@ class EngineKey:
 
     @property
     def name(self) -> str:
-        return f"{self.stage.value}{self.lane}" if self.stage in _LANED else self.stage.value
-
-
-_LANED = (Stage.SHIM_OUT, Stage.MEMORY_IN, Stage.MEMORY_OUT, Stage.CORE_IN)
+        return f"{self.stage.name}{self.lane}" if self.stage.lanes > 1 else self.stage.name
 
 
 @dataclass(frozen=True)
@@ -53,13 +53,11 @@ def _route(transfer: Transfer, sender: EngineKey, receiver: EngineKey, kind: str
 class Routes:
     """The routes of a nest, the parts of its L2 buffers, and how many memory tiles serve the rows.
 
-    The array has so many `columns`, and each memory tile so many `channels_out`; `clips` says that these insert zeros.
-    Lanes that are not `given` are chosen.
+    `clips` says that the channels out of L2 insert zeros. Lanes that are not `given` are chosen.
     """
 
     nest: Nest
-    columns: int
-    channels_out: int
+    device: Device
     clips: bool = False
     given: Lanes | None = None
     parts: dict[int, Part] = field(default_factory=dict)
@@ -75,14 +73,14 @@ class Routes:
                 clip = clip_of(end.buffer, self.nest, part) if self.clips else None
                 if clip is not None:
                     self._clips[id(end.buffer)] = clip
-        self.lanes = self.given or assign_lanes(self.nest, self.parts, self.channels_out)
+        self.lanes = self.given or assign_lanes(self.nest, self.parts, TileDma.of(self.device, self.nest.grid[0]))
         for transfer in transfers:
             self._routes[id(transfer)] = self._route(transfer)
 
     @property
     def row_tiles(self) -> int:
         """Memory tiles that hold what is divided by rows: as many as divide the rows evenly."""
-        return row_tiles(self.nest.grid[0], self.columns)
+        return row_tiles(self.nest.grid[0], self.device.columns)
 
     def of(self, transfer: Transfer) -> Route:
         return self._routes[id(transfer)]
@@ -99,50 +97,50 @@ class Routes:
         clip = self._clips.get(id(buffer))
         return self.part(buffer).shape if clip is None else clip.shape
 
+    def engine_of(self, kernel: Kernel) -> EngineKey:
+        """What runs a kernel."""
+        return EngineKey(self.device.ways.compute)
+
+    @property
+    def control(self) -> EngineKey:
+        return EngineKey(self.device.ways.control)
+
     def _route(self, transfer: Transfer) -> Route:
         source, target = transfer.source.buffer, transfer.target.buffer
-        way = (source.space, target.space)
-        if way == (L3, L2):
-            lane = self._lane(target)
-            divided = divide(transfer, target, self.part(target))
-            clip = self._clips.get(id(target))
-            divided = divided if clip is None else clip.written(divided)
-            return _route(
-                divided, EngineKey(Stage.SHIM_OUT, lane), EngineKey(Stage.MEMORY_IN, lane), f"l3_to_l2_lane{lane}"
-            )
-        if way == (L2, L1):
-            lane = self._lane(source)
-            local = localise(transfer, source, self.part(source))
-            clip = self._clips.get(id(source))
-            local = local if clip is None else clip.read(local)
-            sender = EngineKey(Stage.MEMORY_OUT, lane)
-            alone = self.span(sender) == (COLUMN,) and local.source.offset.coefficient(ROW) != 0
-            stream = f"l2_to_l1_lane{lane}" + ("_each" if alone else "")
-            return _route(local, sender, EngineKey(Stage.CORE_IN, lane), stream)
-        if way == (L1, L2):
-            local = localise(transfer, target, self.part(target))
-            return _route(local, EngineKey(Stage.CORE_OUT), EngineKey(Stage.RESULT_IN), "l1_to_l2")
-        if way == (L2, L3):
-            divided = divide(transfer, source, self.part(source))
-            return _route(divided, EngineKey(Stage.RESULT_OUT), EngineKey(Stage.SHIM_IN), "l2_to_l3")
-        text = f"no engine moves data from {_LEVELS[way[0]]} to {_LEVELS[way[1]]}; hint: move it level by level"
-        raise InputError(Diagnostic(Severity.ERROR, text, transfer.location))
+        levels = (LEVELS[source.space], LEVELS[target.space])
+        if not self.device.ways.has_hop(*levels):
+            text = f"no engine moves data from L{levels[0]} to L{levels[1]}; hint: move it level by level"
+            raise InputError(Diagnostic(Severity.ERROR, text, transfer.location))
+        sender, receiver = self.device.ways.hop(*levels)
+        divided = target if target.space == L2 else source
+        lane = self.lanes.of.get(id(divided), sender.lanes - 1)
+        own = self._divided(transfer, divided)
+        kind = f"l{levels[0]}_to_l{levels[1]}" + (f"_lane{lane}" if sender.lanes > 1 else "")
+        alone = (
+            sender.spreads and self.span(EngineKey(sender, lane)) == (COLUMN,) and own.source.offset.coefficient(ROW)
+        )
+        return _route(own, EngineKey(sender, lane), EngineKey(receiver, lane), kind + ("_each" if alone else ""))
 
-    def _lane(self, buffer: BufferInfo) -> int:
-        return self.lanes.of.get(id(buffer), 1)
+    def _divided(self, transfer: Transfer, buffer: BufferInfo) -> Transfer:
+        """A transfer from or to an L2 buffer, as one with the part in each place."""
+        part, clip = self.part(buffer), self._clips.get(id(buffer))
+        if L3 not in (transfer.source.buffer.space, transfer.target.buffer.space):
+            local = localise(transfer, buffer, part)
+            return local if clip is None or transfer.target.buffer is buffer else clip.read(local)
+        own = divide(transfer, buffer, part)
+        return own if clip is None or transfer.source.buffer is buffer else clip.written(own)
 
     def span(self, engine: EngineKey) -> tuple[str, ...]:
         """The coordinates that tell like engines apart."""
-        if engine.stage in (Stage.CORE_IN, Stage.CORE, Stage.CORE_OUT, Stage.RESULT_IN):
-            return (ROW, COLUMN)
-        if engine.stage is Stage.CONTROL:
+        stage = engine.stage
+        if stage.place is None:
             return ()
-        by_rows = engine.lane == 0 and self.lanes.by_rows
-        if by_rows and engine.stage in (Stage.SHIM_OUT, Stage.MEMORY_IN):
-            return (TILE,)
-        if engine.stage is Stage.MEMORY_OUT:
+        if stage.place.shared_by is SharedBy.CORE or stage.gathers:
+            return (ROW, COLUMN)
+        by_rows = stage.lanes > 1 and engine.lane == 0 and self.lanes.by_rows
+        if stage.spreads:
             return (ROW,) if by_rows else (ROW, COLUMN) if engine.lane in self.lanes.separate else (COLUMN,)
-        return (COLUMN,)
+        return (TILE,) if by_rows else (COLUMN,)
 
     def stream_span(self, route: Route) -> tuple[str, ...]:
         """The coordinates that tell streams of a kind apart: the sender's, or those of cores that it serves in turn."""
@@ -161,6 +159,3 @@ class Routes:
             each = (PART,) if self.extents()[PART] > 1 else ()
             return Affine.counter(TILE) + Affine.counter(PART, self.row_tiles if each else 0), each
         return Affine.counter(coordinate), (coordinate,)
-
-
-_LEVELS = {L3: "L3", L2: "L2", L1: "L1"}

@@ -19,7 +19,6 @@ from npuflow.schedule.data.model import (
     Repeat,
     Schedule,
     Semaphore,
-    Stage,
     Step,
 )
 from npuflow.schedule.data.patterns import fit
@@ -27,10 +26,7 @@ from npuflow.schedule.nest.nest import L3, Loop, Nest, Statement, Transfer, walk
 from npuflow.schedule.project.accesses import accesses
 from npuflow.schedule.project.routes import TILE, EngineKey, Routes
 from npuflow.schedule.project.turns import Turns, in_turns
-from npuflow.target.model import DmaEngine
-
-SHIM = (Stage.SHIM_OUT, Stage.SHIM_IN)
-CONTROL = EngineKey(Stage.CONTROL)
+from npuflow.target import DmaEngine, Work
 
 
 @dataclass
@@ -65,7 +61,7 @@ class Tasks:
                 continue
             route = routes.of(statement)
             for key in (route.sender, route.receiver):
-                if key.stage in SHIM:
+                if key.stage.at_dram:
                     self.engines[id(statement)] = key
                     self._absorb(statement, routes, around)
         for key in dict.fromkeys(self.engines.values()):
@@ -74,7 +70,7 @@ class Tasks:
     def _absorb(self, statement: Transfer, routes: Routes, around: tuple[Loop, ...]) -> None:
         """Decides which loops the transfer's task covers, and how many descriptors it takes."""
         route = routes.of(statement)
-        is_sent = route.sender.stage is Stage.SHIM_OUT
+        is_sent = route.sender.stage.at_dram
         parts = routes.extents()["part"] if is_sent and TILE in routes.span(route.sender) else 1
         end = route.transfer.source if is_sent else route.transfer.target
         turns = in_turns(route.transfer, lambda t: self._fit(t, ()) * parts <= self._share)
@@ -173,7 +169,7 @@ def control_program(nest: Nest, routes: Routes, tasks: Tasks) -> Engine:
         pending |= written
         steps += _control_body([statement], routes, tasks)
     steps += _wait_for_results(routes, tasks, give_back=False)
-    return Engine("control", Stage.CONTROL, 0, (), tuple(steps))
+    return Engine(routes.control.name, routes.control.stage, 0, (), tuple(steps))
 
 
 def _l3_buffers(statement: Statement) -> tuple[set[str], set[str]]:
@@ -186,7 +182,7 @@ def _l3_buffers(statement: Statement) -> tuple[set[str], set[str]]:
 def _wait_for_results(routes: Routes, tasks: Tasks, *, give_back: bool) -> list[Step]:
     """Takes all room in the queues of what writes L3, which is free when everything is written."""
     steps: list[Step] = []
-    engines = {key.name: key for key in tasks.engines.values() if key.stage is Stage.SHIM_IN}
+    engines = {key.name: key for key in tasks.engines.values() if key.stage.work is Work.RECEIVE}
     for key in engines.values():
         room = Ref(_room(key), _span_at(key, routes))
         taken: list[Step] = [Acquire(room)] * tasks.queue_depth(key)

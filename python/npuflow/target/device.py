@@ -1,0 +1,142 @@
+"""A device as a whole: what there is of each of its parts, and what it can multiply."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from functools import cached_property
+
+from npuflow.errors import InputError, nearest, unknown_name, with_hint
+from npuflow.target.fields import between
+from npuflow.target.matmul import KernelKind, MatmulShape
+from npuflow.target.model import (
+    ComputeEngine,
+    Control,
+    DmaEngine,
+    Dram,
+    Hop,
+    Link,
+    MemoryLevel,
+    SharedBy,
+)
+from npuflow.target.vector import PLAIN_UNIT, VectorUnit
+from npuflow.target.ways import Ways, ways_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class Device:
+    """One device; a partial array's name says how much of it there is (`npu2:4x2`), as `load_device` reads it."""
+
+    name: str
+    description: str
+    rows: int = between(1, 64)
+    columns: int = between(1, 64)
+    clock_hz: float = between(1e6, 1e12)
+    dram: Dram
+    control: Control
+    levels: tuple[MemoryLevel, ...]
+    engines: tuple[ComputeEngine, ...]
+    dmas: tuple[DmaEngine, ...]
+    links: tuple[Link, ...]
+    hops: tuple[Hop, ...] = ()
+    matmuls: tuple[MatmulShape, ...]
+    kernels: tuple[KernelKind, ...] = ()
+    vector: VectorUnit = PLAIN_UNIT
+
+    @property
+    def cores(self) -> int:
+        return self.rows * self.columns
+
+    def has_level(self, number: int) -> bool:
+        return any(level.number == number for level in self.levels)
+
+    def level(self, number: int) -> MemoryLevel:
+        for level in self.levels:
+            if level.number == number:
+                return level
+        known = ", ".join(f"{level.number} ({level.name})" for level in self.levels)
+        raise InputError(with_hint(f"device '{self.name}' has no memory level {number}", f"it has {known}"))
+
+    def dma(self, level: int) -> DmaEngine:
+        """The DMA engine that serves the memories of `level`."""
+        for engine in self.dmas:
+            if engine.level == level:
+                return engine
+        known = ", ".join(str(engine.level) for engine in self.dmas)
+        raise InputError(
+            with_hint(f"device '{self.name}' has no DMA engine at level {level}", f"levels with one: {known}")
+        )
+
+    @cached_property
+    def ways(self) -> Ways:
+        """The stages that work goes through on its way in and out again."""
+        return ways_of(self.levels, self.dmas, self.engines, self.hops)
+
+    @property
+    def dram_level(self) -> int:
+        return max(level.number for level in self.levels)
+
+    def link(self, outer_level: int, inner_level: int) -> Link:
+        for link in self.links:
+            if (link.outer_level, link.inner_level) == (outer_level, inner_level):
+                return link
+        known = ", ".join(f"{link.outer_level} to {link.inner_level}" for link in self.links)
+        what = f"device '{self.name}' has no link between levels {outer_level} and {inner_level}"
+        raise InputError(with_hint(what, f"it has {known}"))
+
+    def capacity_bytes(self, level: int, rows: int, columns: int) -> int:
+        """What a grid of `rows` x `columns` cores may use of a level: per core of the cores' own, else in all."""
+        self.check_grid(rows, columns)
+        memory = self.level(level)
+        if memory.shared_by is SharedBy.CORE:
+            return memory.usable_bytes
+        return memory.usable_bytes * memory.shared_by.instances(rows, columns)
+
+    def check_grid(self, rows: int, columns: int) -> None:
+        """Raises if the array cannot hold a grid of `rows` x `columns` cores."""
+        if 1 <= rows <= self.rows and 1 <= columns <= self.columns:
+            return
+        what = f"a grid of {rows}x{columns} cores doesn't fit the {self.rows}x{self.columns} of device '{self.name}'"
+        raise InputError(with_hint(what, f"at least 1x1, at most {self.rows}x{self.columns}"))
+
+    def matmul_shapes(self, lhs: str, rhs: str, acc: str) -> tuple[MatmulShape, ...]:
+        """The instructions for these element types, the preferred one first; raises if there are none."""
+        shapes = tuple(shape for shape in self.matmuls if shape.types == (lhs, rhs, acc))
+        if shapes:
+            return shapes
+        known = {_types_text(types): types for types in self.supported_types()}
+        wanted = _types_text((lhs, rhs, acc))
+        what = f"device '{self.name}' cannot multiply {wanted}"
+        raise InputError(with_hint(what, f"it can multiply {'; '.join(nearest(wanted, known, len(known)))}"))
+
+    def kernel_kind(self, kind: str, types: tuple[str, str, str]) -> KernelKind | None:
+        """The first entry for a kind ("": any kind) and types; None where there is none for these types."""
+        if kind and kind not in {known.kind for known in self.kernels}:
+            what = unknown_name(f"kernel kind of device '{self.name}'", kind, [known.kind for known in self.kernels])
+            raise InputError(what)
+        return next((known for known in self.kernels if known.suits(kind, types)), None)
+
+    def has_instruction(self, types: tuple[str, ...]) -> bool:
+        """Whether there is a matrix instruction, or a scalar one, for (lhs, rhs, acc) element types."""
+        return any(shape.types == types for shape in self.matmuls)
+
+    def accepts_any_shape(self, lhs: str, rhs: str, acc: str) -> bool:
+        """True where no matrix instruction constrains the inner shape; raises for types the device cannot multiply."""
+        return any(shape.any_shape for shape in self.matmul_shapes(lhs, rhs, acc))
+
+    def supported_types(self) -> tuple[tuple[str, str, str], ...]:
+        """The (lhs, rhs, acc) element types that the device can multiply, in the file's order."""
+        return tuple(dict.fromkeys(shape.types for shape in self.matmuls))
+
+    def partial(self, columns: int | None = None, rows: int | None = None) -> Device:
+        """The same device with fewer columns, or rows; its name says so (`npu2:4x2`)."""
+        rows, columns = rows or self.rows, columns or self.columns
+        self.check_grid(rows, columns)
+        if (rows, columns) == (self.rows, self.columns):
+            return self
+        whole = self.name.partition(":")[0]
+        return dataclasses.replace(self, name=f"{whole}:{rows}x{columns}", rows=rows, columns=columns)
+
+
+def _types_text(types: tuple[str, str, str]) -> str:
+    return f"{types[0]} x {types[1]} -> {types[2]}"
