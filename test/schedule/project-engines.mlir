@@ -11,6 +11,8 @@
 // CHECK-DAG:   multicast = ["column"], receiver = @core_in0, sender = @memory_out0, span = ["row"]
 // CHECK-DAG:   multicast = ["row"], receiver = @core_in1, sender = @memory_out1, span = ["column"]
 
+// CHECK-DAG:   func.func private @kernel0({{.*}}) attributes {npu.class = "matrix"}
+
 // The rows' operand goes to both memory tiles, half a block each; its loops stay loops.
 // CHECK:       func.func @shim_out0(%{{.*}}: index) attributes {npu.engine = #npu.engine<{channels = [0], lane = 0 : i64, span = ["tile"], stage = "shim_out"}>}
 // CHECK:         "npu.send"{{.*}}buffer = @arg0{{.*}}npu.descriptors = {count = 4 : i64, first = [0]}{{.*}}sizes = [8, 32]{{.*}}strides = [64, 1]

@@ -186,6 +186,9 @@ def test_all_errors_of_a_file_at_their_lines() -> None:
         ("lanes = 4\nbytes_per_cycle = 4\nlatency_cycles = 0\nmulticast = true\n\n[[hops]]",
          "lanes = 4\nbytes_per_cycle = 4\nlatency_cycles = 0\nmulticast = 1\n\n[[hops]]",
          "'links[1].multicast' must be true or false, is 1"),
+        ('runs = "all"', 'runs = "matrix"', "no engine runs kernels of class 'vector'; hint: let one run"),
+        ('runs = "all"', 'runs = "some"', "'engines[0].runs' must be one of "),
+        ('name = "core"\nlevel = 1', 'name = "core"\nlevel = 0', "'engines[0].level' is 0"),
         ('receiver = "memory_in"', 'receiver = "core_in"', "'core_in' is another end as well; hint: give each"),
         ('sender = "shim_out"', 'sender = "control"', "'control' is the control processor as well"),
         ('receiver = "core_in"', 'receiver = "core"', "'core' is an engine as well; hint: give each end a name"),
@@ -196,7 +199,7 @@ def test_all_errors_of_a_file_at_their_lines() -> None:
         (I8_SHAPE, f"patch = 16\n{I8_SHAPE}", "'matmuls[0].patch' must be a list of whole numbers, is 16; hint: write"),
         (I8_SHAPE, f"patch = [4.0, 4]\n{I8_SHAPE}", "'matmuls[0].patch' must be a list of whole numbers, is [4.0, 4]"),
         (I8_SHAPE, f"patch = [2, 4]\n{I8_SHAPE}",
-         "my.toml:175:1: error: a patch of [2, 4] for an instruction of m = 4; hint: say rows and columns"),
+         "my.toml:176:1: error: a patch of [2, 4] for an instruction of m = 4; hint: say rows and columns"),
         (I8_SHAPE, f"patch = [4]\n{I8_SHAPE}", "a patch of [4] for an instruction of m = 4"),
         (I8_SHAPE, f"patch = [-2, -2]\n{I8_SHAPE}", "a patch of [-2, -2] for an instruction of m = 4"),
         ('acc = "f32"\nm = 4\nn = 8\n', 'acc = "f32"\nm = 4\npatch = [2, 2]\nn = 8\n',
@@ -282,6 +285,7 @@ shared_by = "array"
 [[engines]]
 name = "matrix engine"
 level = 1
+runs = "matrix"
 shared_by = "core"
 count = 1
 clock_hz = 1.7e9
@@ -290,6 +294,7 @@ call_cycles = 0
 [[engines]]
 name = "vector engine"
 level = 1
+runs = "vector"
 shared_by = "core"
 count = 2
 vector_bytes = 32

@@ -14,7 +14,7 @@ from npuflow.schedule.data.addresses import assign_addresses
 from npuflow.schedule.data.model import Schedule
 from npuflow.schedule.kernels.describe_kernels import describe_kernel
 from npuflow.schedule.kernels.kernel_cycles import KernelShape, kernel_cycles
-from npuflow.schedule.kernels.kernel_groups import with_neighbours
+from npuflow.schedule.kernels.kernel_groups import kernel_classes, with_neighbours
 from npuflow.schedule.nest.hoist import hoist
 from npuflow.schedule.nest.nest import L3, Kernel, Nest, Transfer, walk
 from npuflow.schedule.nest.read_nest import read_nest
@@ -25,7 +25,7 @@ from npuflow.schedule.project.rings import Rings
 from npuflow.schedule.project.routes import Routes
 from npuflow.schedule.project.tasks import Tasks
 from npuflow.strategy.bundle_strategy import depths_of, tail_depth_of
-from npuflow.target import Device
+from npuflow.target import Device, KernelClass
 
 
 @dataclass(frozen=True)
@@ -68,13 +68,22 @@ def build_schedule(
     shapes = with_neighbours(nest, tuple(map(describe_kernel, kernels)), device)
     cycles = {key: kernel_cycles(shape, device, kernel_kind) for key, shape in enumerate(shapes)}
     depths = _depths(nest, kernels)
-    schedule = _project(nest, depths, cycles, device, together)
+    calls = _Calls(cycles, kernel_classes(nest, shapes, device))
+    schedule = _project(nest, depths, calls, device, together)
     assign_addresses(schedule, device)
     return Scheduled(schedule, nest, tuple(kernels), shapes, device, kernel_kind)
 
 
+@dataclass(frozen=True)
+class _Calls:
+    """Of each kernel, by its key: how long a call takes, and the class of engines that runs it."""
+
+    cycles: Mapping[int, int]
+    classes: Mapping[int, KernelClass]
+
+
 def _project(
-    nest: Nest, depths: Mapping[str, int], cycles: Mapping[int, int], device: Device, together: tuple[int, int] | None
+    nest: Nest, depths: Mapping[str, int], calls: _Calls, device: Device, together: tuple[int, int] | None
 ) -> Schedule:
     """The first schedule that has enough descriptors, if any does; buffers share locks where there are too few.
 
@@ -82,10 +91,10 @@ def _project(
     """
 
     def projected(clips: bool, lanes: Lanes | None = None) -> tuple[Routes, Schedule]:
-        routes = Routes(nest, device, clips, lanes)
+        routes = Routes(nest, device, calls.classes, clips, lanes)
         for are_shared in (False, True):
             rings = Rings(nest, routes, depths, are_shared)
-            schedule = project(nest, routes, Tasks(device.dma(device.dram_level), together), rings, cycles)
+            schedule = project(nest, routes, Tasks(device.dma(device.dram_level), together), rings, calls.cycles)
             if not lacks_locks(schedule, device):
                 break
         return routes, numbered(schedule, device)

@@ -29,7 +29,7 @@ class ProjectEngines(Pass):
     A schedule is a module of buffers, semaphores, streams and kernels, with one function per kind of engine; like
     engines share a function that takes their coordinates. Its size depends on the number of distinct transfers and
     kernels, not on sizes or the array. Channels, descriptors and locks have numbers: of like ones beside one memory a
-    list, in the order of their coordinates.
+    list, in the order of their coordinates. `npu.class` says of a kernel which class of engines runs it.
 
         scf.for %k ... {
           memref.copy %a_l3, %a_l2 : memref<64x256xi32, ...> to memref<64x256xi32, 1>

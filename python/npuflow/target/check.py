@@ -8,6 +8,7 @@ from math import prod
 from npuflow.target.device import Device
 from npuflow.target.fields import RATE
 from npuflow.target.lines import Path
+from npuflow.target.model import KernelClass
 
 Problem = tuple[Path, str, str]
 
@@ -16,6 +17,7 @@ def problems_of(device: Device) -> Iterator[Problem]:
     """Each contradiction as (where, what, hint)."""
     yield from _level_problems(device)
     yield from _reference_problems(device)
+    yield from _engine_problems(device)
     yield from _hop_problems(device)
     yield from _rate_problems(device)
     yield from _patch_problems(device)
@@ -83,6 +85,18 @@ def _reference_problems(device: Device) -> Iterator[Problem]:
                 "one joins two levels; it may have several lanes",
             )
         joined.add(ends)
+
+
+def _engine_problems(device: Device) -> Iterator[Problem]:
+    """Each class of kernels is run by somebody, on a level that there is."""
+    for kernels in KernelClass:
+        if not any(engine.runs.includes(kernels) for engine in device.engines):
+            what = f"no engine runs kernels of class '{kernels.value}'"
+            yield ("engines", 0, "runs"), what, f'let one run "{kernels.value}" or "all"'
+    for i, engine in enumerate(device.engines):
+        if not device.has_level(engine.level):
+            what = f"'{engine.name}' works on level {engine.level}, which isn't there"
+            yield ("engines", i, "level"), what, "kernels work on the memory of a level"
 
 
 def _hop_problems(device: Device) -> Iterator[Problem]:

@@ -92,12 +92,31 @@ class DmaEngine:
     port_bytes_per_cycle: float = between(0, MOST_RATE, default=0.0)
 
 
+class KernelClass(Enum):
+    """What kind of engine a kernel is for: one with matrix instructions, or one for everything else."""
+
+    MATRIX = "matrix"
+    VECTOR = "vector"
+
+
+class Runs(Enum):
+    """Which classes of kernels an engine runs."""
+
+    MATRIX = "matrix"
+    VECTOR = "vector"
+    ALL = "all"
+
+    def includes(self, kernels: KernelClass) -> bool:
+        return self in (Runs.ALL, Runs(kernels.value))
+
+
 @dataclass(frozen=True, kw_only=True)
 class ComputeEngine:
     """An engine that runs kernels on what lies in `level`; rates of matrix work stand in the `matmul` tables."""
 
     name: str
     level: int = between(1, 3)
+    runs: Runs
     shared_by: SharedBy
     count: int = between(1, 1024)
     vector_bytes: int = between(1, 65536)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from npuflow.errors import InputError, with_hint
-from npuflow.target.model import ComputeEngine, DmaEngine, Hop, MemoryLevel, SharedBy
+from npuflow.target.model import ComputeEngine, DmaEngine, Hop, KernelClass, MemoryLevel, Runs, SharedBy
 
 _REACH = (SharedBy.CORE, SharedBy.COLUMN, SharedBy.ARRAY)
 
@@ -53,6 +53,7 @@ class Stage:
     spreads: bool = field(compare=False, default=False)
     gathers: bool = field(compare=False, default=False)
     at_dram: bool = field(compare=False, default=False)
+    runs: Runs | None = field(compare=False, default=None)
 
     @property
     def is_channel(self) -> bool:
@@ -82,9 +83,13 @@ class Ways:
         return next(stage for stage in self.stages.values() if stage.work is Work.CONTROL)
 
     @property
-    def compute(self) -> Stage:
-        """What runs kernels."""
-        return next(stage for stage in self.stages.values() if stage.work is Work.COMPUTE)
+    def computing(self) -> tuple[Stage, ...]:
+        """Everything that runs kernels."""
+        return tuple(stage for stage in self.stages.values() if stage.work is Work.COMPUTE)
+
+    def runner(self, kernels: KernelClass) -> Stage:
+        """The first that runs kernels of a class."""
+        return next(stage for stage in self.computing if stage.runs is not None and stage.runs.includes(kernels))
 
     def has_hop(self, from_level: int, to_level: int) -> bool:
         return (from_level, to_level) in self.ends
@@ -142,7 +147,7 @@ def ways_of(
     for hop in inward:
         add_hop(hop)
     stages += (
-        Stage(engine.name, Work.COMPUTE, len(stages) + number, places.get(engine.level))
+        Stage(engine.name, Work.COMPUTE, len(stages) + number, places.get(engine.level), runs=engine.runs)
         for number, engine in enumerate(engines)
     )
     for hop in outward:

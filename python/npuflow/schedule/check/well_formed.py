@@ -112,7 +112,7 @@ def _stream(stream: model.Stream, schedule: Schedule, device: Device) -> Iterato
             text, _, hint = unknown_name("engine", name, schedule.engines).partition("; hint: ")
             yield Violation(f"the {end} of stream '{stream.name}' is an {text}", hint, stream.location)
         elif not engine.stage.is_channel:
-            compute = device.ways.compute
+            compute = device.ways.computing[0]
             movers = [s.name for s in device.ways.stages.values() if s.is_channel and s.level == compute.level]
             what = f"the {end} of stream '{stream.name}' is '{name}', which has no DMA channel"
             yield Violation(what, f"let {' and '.join(movers)} move a {compute.name}'s data", stream.location)
@@ -227,9 +227,14 @@ class _EngineChecker:
         found = []
         stage = self.engine.stage
         if stage.work is not Work.COMPUTE:
-            name = self.device.ways.compute.name
+            name = " or ".join(stage.name for stage in self.device.ways.computing)
             what = f"calls '{step.kernel}' but is no {name}"
             found.append(self._problem(what, f"use stage {name}", step.location))
+        kernels = self.schedule.classes.get(step.kernel)
+        if kernels is not None and stage.runs is not None and not stage.runs.includes(kernels):
+            what = f"calls '{step.kernel}', which is for engines of class '{kernels.value}'"
+            hint = f"let stage {self.device.ways.runner(kernels).name} call it"
+            found.append(self._problem(what, hint, step.location))
         if not 0 <= step.cycles <= _MOST_CYCLES:
             what = f"says that '{step.kernel}' takes {step.cycles} cycles"
             found.append(self._problem(what, f"a call takes from 0 to {_MOST_CYCLES}", step.location))
@@ -241,8 +246,8 @@ class _EngineChecker:
             if low < 0:
                 what = f"uses slot {low} of '{buffer.name}'"
                 found.append(self._problem(what, "count slots from 0; they are taken in turn", step.location))
-            level = self.device.ways.compute.level
-            if buffer.level != level:
+            level = stage.level
+            if stage.work is Work.COMPUTE and buffer.level != level:
                 what = f"works on '{buffer.name}' in level {buffer.level}"
                 found.append(self._problem(what, f"kernels work on level {level}", step.location))
         return found

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from npuflow.errors import SourceLocation
 from npuflow.schedule.data.affine import Affine
-from npuflow.target import Stage
+from npuflow.target import KernelClass, Stage
 
 Coordinates = tuple[str, ...]
 
@@ -218,7 +218,10 @@ class Engine:
 
 @dataclass
 class Schedule:
-    """What the whole array does for one function; arguments, results and constants name L3 buffers."""
+    """What the whole array does for one function; arguments, results and constants name L3 buffers.
+
+    `classes` say of kernels which engines they are for; of those by hand it may say nothing.
+    """
 
     name: str
     extents: dict[str, int]
@@ -229,6 +232,7 @@ class Schedule:
     arguments: list[str] = field(default_factory=list)
     results: list[str] = field(default_factory=list)
     constants: list[str] = field(default_factory=list)
+    classes: dict[str, KernelClass] = field(default_factory=dict)
 
     def add_buffer(self, buffer: Buffer) -> None:
         self.buffers[buffer.name] = buffer

@@ -12,7 +12,7 @@ from npuflow.schedule.data.model import Schedule
 from npuflow.schedule.ir.outline_kernel import outline_kernel
 
 ENGINE, EXTENTS, COORDINATE, VALUE = "npu.engine", "npu.extents", "npu.coordinate", "npu.value"
-RESULTS, LOCKS, DESCRIPTORS = "npu.results", "npu.locks", "npu.descriptors"
+RESULTS, LOCKS, DESCRIPTORS, CLASS = "npu.results", "npu.locks", "npu.descriptors", "npu.class"
 Indices = Mapping[str, "ir.Value"]
 
 
@@ -32,7 +32,8 @@ def emit_schedule(schedule: Schedule, kernels: Mapping[str, ir.Operation], at: i
         _emit_things(schedule, _globals_around(at))
         used = _kernels_of(schedule)
         for name in used:
-            outline_kernel(kernels[name], name)
+            function = outline_kernel(kernels[name], name)
+            function.attributes[CLASS] = _text(schedule.classes[name].value)
         for engine in schedule.engines.values():
             _emit_engine(engine)
     return module

@@ -10,10 +10,10 @@ from npuflow.dialect.verify import COORDINATES, strings
 from npuflow.errors import unknown_name
 from npuflow.schedule.data import model
 from npuflow.schedule.data.model import Address, Schedule
-from npuflow.schedule.ir.emit import ENGINE, EXTENTS, LOCKS, RESULTS, VALUE
+from npuflow.schedule.ir.emit import CLASS, ENGINE, EXTENTS, LOCKS, RESULTS, VALUE
 from npuflow.schedule.ir.fields import integer, numbers, string, symbol
 from npuflow.schedule.ir.read_engine import EngineReader
-from npuflow.target import Device
+from npuflow.target import Device, KernelClass
 
 _MOST_PLACES = 1024
 
@@ -37,10 +37,21 @@ def read_schedule(module: ir.Operation, device: Device) -> Schedule:
             _THINGS[op.name](op, schedule)
     if RESULTS in module.attributes:
         schedule.results = _results(module, schedule)
+    for name, function in kernel_functions_of(module).items():
+        if CLASS in function.attributes:
+            schedule.classes[name] = _class(function)
     for function in functions:
         engine = EngineReader(schedule, device.ways).read(function)
         schedule.engines[engine.name] = engine
     return schedule
+
+
+def _class(function: ir.Operation) -> KernelClass:
+    attribute, known = function.attributes[CLASS], {kernels.value: kernels for kernels in KernelClass}
+    text = str(attribute.value) if isinstance(attribute, ir.StringAttr) else str(attribute)
+    if text not in known:
+        raise fail(function, unknown_name(CLASS, text, known))
+    return known[text]
 
 
 def _results(module: ir.Operation, schedule: Schedule) -> list[str]:

@@ -1,4 +1,4 @@
-"""Which kernels work in L1 with a matrix kernel, and so are code of its kind. Pure."""
+"""Which kernels are for matrix engines, and which work in L1 with one of those, and so are code of its kind. Pure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import replace
 from npuflow.ops.union import Union
 from npuflow.schedule.kernels.kernel_cycles import KernelShape
 from npuflow.schedule.nest.nest import Kernel, Nest, walk
-from npuflow.target import Device
+from npuflow.target import Device, KernelClass
 
 _KERNEL, _BUFFER = 0, 1
 
@@ -29,3 +29,13 @@ def with_neighbours(nest: Nest, shapes: Sequence[KernelShape], device: Device) -
         for key in keys:
             found[key] = replace(found[key], beside=beside)
     return tuple(found)
+
+
+def kernel_classes(nest: Nest, shapes: Sequence[KernelShape], device: Device) -> dict[int, KernelClass]:
+    """The class of each kernel by its key: what takes matrix instructions, and fills of the sums that these add to."""
+    kernels = [statement for statement, _ in walk(nest.body) if isinstance(statement, Kernel)]
+    matrix = [kernel for kernel in kernels if device.has_instruction(shapes[kernel.key].types)]
+    sums = {id(buffer) for kernel in matrix for buffer in kernel.writes}
+    keys = {kernel.key for kernel in matrix}
+    keys |= {kernel.key for kernel in kernels if kernel.kind == "fill" and sums.issuperset(map(id, kernel.writes))}
+    return {k.key: KernelClass.MATRIX if k.key in keys else KernelClass.VECTOR for k in kernels}

@@ -225,5 +225,6 @@ def project(nest: Nest, routes: Routes, tasks: Tasks, rings: Rings, cycles: Mapp
     schedule.engines[control.name] = control
     schedule.arguments = [buffer.name for buffer in nest.arguments]
     schedule.results = [buffer.name for buffer in nest.results]
+    schedule.classes = {kernel_name(key): routes.classes[key] for key in routes.classes}
     schedule.constants = [buffer.name for buffer in nest.constants]
     return schedule

@@ -5,6 +5,7 @@ The device says which engines are at the ends of a hop, and how many lanes it ha
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from npuflow.errors import Diagnostic, InputError, Severity
@@ -15,7 +16,7 @@ from npuflow.schedule.project.lanes import Lanes, assign_lanes
 from npuflow.schedule.project.layout import Part, divide, localise, part_of
 from npuflow.strategy.footprint import row_tiles
 from npuflow.strategy.lane_descriptors import TileDma
-from npuflow.target import Device, SharedBy, Stage
+from npuflow.target import Device, KernelClass, SharedBy, Stage
 
 TILE, PART = "tile", "part"
 # The levels of the nest's memory spaces.
@@ -53,11 +54,13 @@ def _route(transfer: Transfer, sender: EngineKey, receiver: EngineKey, kind: str
 class Routes:
     """The routes of a nest, the parts of its L2 buffers, and how many memory tiles serve the rows.
 
-    `clips` says that the channels out of L2 insert zeros. Lanes that are not `given` are chosen.
+    `classes` are the kernels', by their keys; `clips` says that the channels out of L2 insert zeros. Lanes that are not
+    `given` are chosen.
     """
 
     nest: Nest
     device: Device
+    classes: Mapping[int, KernelClass]
     clips: bool = False
     given: Lanes | None = None
     parts: dict[int, Part] = field(default_factory=dict)
@@ -99,7 +102,7 @@ class Routes:
 
     def engine_of(self, kernel: Kernel) -> EngineKey:
         """What runs a kernel."""
-        return EngineKey(self.device.ways.compute)
+        return EngineKey(self.device.ways.runner(self.classes[kernel.key]))
 
     @property
     def control(self) -> EngineKey:
