@@ -11,9 +11,12 @@ from npuflow.target import DEFAULT_DEVICE, Device, load_device
 DEVICE = "npu.device"
 
 
-def chosen_device(op: ir.Operation, option: str) -> Device:
-    """The device a pass works for: its option, else what the module says, else the default."""
-    return load_device(option or recorded_device(op) or DEFAULT_DEVICE, scheduled=True)
+def chosen_device(op: ir.Operation, option: str, *, scheduled: bool = True) -> Device:
+    """The device a pass works for: its option, else what the module says, else the default.
+
+    It is one that programs can be `scheduled` for, where that is asked for.
+    """
+    return load_device(option or recorded_device(op) or DEFAULT_DEVICE, scheduled=scheduled)
 
 
 def recorded_device(op: ir.Operation) -> str | None:

@@ -38,7 +38,7 @@ class CheckSchedule(Pass):
     device: str = option("", "device name or TOML file; default: the module's npu.device, else npu1")
 
     def run(self, op: ir.Operation, context: PassContext) -> None:
-        device = chosen_device(op, self.device)
+        device = chosen_device(op, self.device, scheduled=False)
         for module in schedules_of(op):
             try:
                 _check(module, device, context)

@@ -37,7 +37,7 @@ class CheckHandover(Pass):
         # The native core and numpy are for those who check, not for every start of a command line.
         from npuflow.simulate.prove_handover import check_handover
 
-        device = chosen_device(op, self.device)
+        device = chosen_device(op, self.device, scheduled=False)
         for module in schedules_of(op):
             try:
                 check_handover(module, device, context)
