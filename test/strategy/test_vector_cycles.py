@@ -124,7 +124,7 @@ def test_a_vector_takes_several_short_rows() -> None:
     assert vector_cycles(VectorWork(((0,), (1,)), (False, False), (apart,), (apart,), (ADD,), 4), (6, 4), TOY) == 6 + 3
 
 
-@pytest.mark.parametrize("name", ["npu1", "npu1-hawk", "npu2", "toy", "toy-patch"])
+@pytest.mark.parametrize("name", ["npu1", "npu1-hawk", "npu2", "toy", "toy-patch", "toy-scratchpad"])
 def test_every_device_says_how_code_is_written(name: str) -> None:
     unit = load_device(name).vector
     assert unit.kernels[0].kind == "direct"

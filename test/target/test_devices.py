@@ -39,7 +39,7 @@ def toy_with(old: str, new: str) -> str:
     return TOY.replace(old, new)
 
 
-@pytest.mark.parametrize("name", ["npu1", "npu1-hawk", "npu2", "toy", "toy-patch"])
+@pytest.mark.parametrize("name", ["npu1", "npu1-hawk", "npu2", "toy", "toy-patch", "toy-scratchpad"])
 def test_shipped_devices_load(name: str) -> None:
     device = load_device(name)
     assert name in device_names()

@@ -87,7 +87,7 @@ def test_runs_are_alike_to_the_byte(tmp_path: Path) -> None:
 
 def test_devices_lists_what_there_is() -> None:
     listed = [line.split()[0] for line in run("devices").stdout.splitlines()]
-    assert listed == ["npu1", "npu1-hawk", "npu2", "toy", "toy-patch"]
+    assert listed == ["npu1", "npu1-hawk", "npu2", "toy", "toy-patch", "toy-scratchpad"]
     assert "16x16x16 in patches of 4x4" in run("devices", "toy-patch").stdout
     details = run("devices", "toy:1").stdout
     assert "2 rows x 1 columns at 1 GHz" in details

@@ -10,7 +10,7 @@ from npuflow.core.build import element_bytes, memory_space_of
 from npuflow.core.options import option
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
-from npuflow.dialect.device import chosen_device
+from npuflow.dialect.device import planned_device
 from npuflow.ops.contraction import producer
 from npuflow.target import Device
 
@@ -38,7 +38,7 @@ class CheckMemory(Pass):
     device: str = option("", "device name or TOML file; default: the module's npu.device, else npu1")
 
     def run(self, op: ir.Operation, context: PassContext) -> None:
-        device = chosen_device(op, self.device)
+        device = planned_device(op, self.device)
         for function in ops_of(op, "func.func"):
             for space, level in _LEVELS.items():
                 _check(function, space, level, device, context)

@@ -16,7 +16,7 @@ from npuflow.core.parsing import parse
 from npuflow.core.passes import fail, ops_of
 from npuflow.core.pipeline_text import Nest, Node, PassNode, parse_pipeline
 from npuflow.core.runner import Runner
-from npuflow.dialect.device import chosen_device
+from npuflow.dialect.device import planned_device
 from npuflow.errors import Diagnostic, InputError
 from npuflow.execute.arrays import functions_of, signature_of
 from npuflow.network.calls import read_calls
@@ -149,7 +149,7 @@ def _foreseen(source: _Source, how: How, prefix: Nest, sink: DiagnosticSink) -> 
     if not _is_long(function):
         return None
     Runner(prefix, sink=replace(sink, diagnostics=[], on_add=None)).run(module)
-    device = chosen_device(module.operation, how.device or "")
+    device = planned_device(module.operation, how.device or "")
     groups = groups_of(function, device)
     need, have = least_locks(groups), device.dma(1).locks
     if need <= have:

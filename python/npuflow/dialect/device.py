@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from npuflow.bindings import ir
 from npuflow.errors import Diagnostic, InputError, Severity, SourceLocation, UsageError, with_hint
-from npuflow.target import DEFAULT_DEVICE, Device, load_device
+from npuflow.target import DEFAULT_DEVICE, Device, load_device, planned
 
 DEVICE = "npu.device"
 
@@ -17,6 +17,11 @@ def chosen_device(op: ir.Operation, option: str, *, scheduled: bool = True) -> D
     It is one that programs can be `scheduled` for, where that is asked for.
     """
     return load_device(option or recorded_device(op) or DEFAULT_DEVICE, scheduled=scheduled)
+
+
+def planned_device(op: ir.Operation, option: str) -> Device:
+    """The same device, as what comes before schedules sees it."""
+    return planned(chosen_device(op, option))
 
 
 def recorded_device(op: ir.Operation) -> str | None:

@@ -10,7 +10,7 @@ from npuflow.core.build import at
 from npuflow.core.options import option
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
-from npuflow.dialect.device import chosen_device
+from npuflow.dialect.device import planned_device
 from npuflow.network.groups import groups_of
 from npuflow.network.parts import Part, body_of, plan_parts, strays
 from npuflow.ops.contraction import BUNDLE
@@ -50,7 +50,7 @@ class SplitFunctions(Pass):
     device: str = option("", "device name or TOML file; default: the module's npu.device, else npu1")
 
     def run(self, op: ir.Operation, context: PassContext) -> None:
-        device = chosen_device(op, self.device)
+        device = planned_device(op, self.device)
         functions = [f for f in ops_of(op, "func.func") if not f.opview.is_external]
         plans = [(function, _plan(function, device, context)) for function in functions]
         if context.failed:

@@ -19,6 +19,7 @@ from npuflow.schedule.nest.hoist import hoist
 from npuflow.schedule.nest.nest import L3, Kernel, Nest, Transfer, walk
 from npuflow.schedule.nest.read_nest import read_nest
 from npuflow.schedule.nest.reroll import reroll
+from npuflow.schedule.project.bypass import bypass_l2
 from npuflow.schedule.project.lanes import Lanes, even_lanes
 from npuflow.schedule.project.project import kernel_name, project
 from npuflow.schedule.project.rings import Rings
@@ -63,6 +64,8 @@ def build_schedule(
     """
     nest, kernels = read_nest(function)
     reroll(nest)
+    if not device.has_level(2):
+        bypass_l2(nest)
     if hoisted:
         hoist(nest)
     shapes = with_neighbours(nest, tuple(map(describe_kernel, kernels)), device)
@@ -99,6 +102,8 @@ def _project(
                 break
         return routes, numbered(schedule, device)
 
+    if not device.has_level(2):
+        return projected(False)[1]
     for clips in (True, False) if device.dma(2).pads_with_zeros else (False,):
         routes, schedule = projected(clips)
         if lacks_descriptors(schedule, device):

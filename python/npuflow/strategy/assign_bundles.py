@@ -9,7 +9,7 @@ from npuflow.bindings import ir
 from npuflow.core.options import option
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
-from npuflow.dialect.device import chosen_device, record_device
+from npuflow.dialect.device import planned_device, record_device
 from npuflow.ops.bundle import Bundle, find_bundles
 from npuflow.ops.contraction import BUNDLE, STRATEGY, static_matmuls
 from npuflow.strategy.bundle_choose import complete_bundle
@@ -48,7 +48,7 @@ class AssignBundles(Pass):
     grid: tuple[int, int] | None = option(None, "rows,columns of cores; default: those of the matmuls, else all")
 
     def run(self, op: ir.Operation, context: PassContext) -> None:
-        device = chosen_device(op, self.device)
+        device = planned_device(op, self.device)
         number = 0
         for function in ops_of(op, "func.func"):
             bundles = find_bundles(function, lambda bundle: bundle_fits(bundle, device))

@@ -9,7 +9,7 @@ from npuflow.bindings import ir
 from npuflow.core.options import option
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
-from npuflow.dialect.device import chosen_device, record_device
+from npuflow.dialect.device import planned_device, record_device
 from npuflow.errors import InputError, with_hint
 from npuflow.ops.contraction import STRATEGY, Contraction, enclosing, matmuls
 from npuflow.strategy.choose import Given, complete
@@ -62,7 +62,7 @@ class AssignStrategy(Pass):
     depth_tail: int | None = option(None, "slots of what the tail reads beside the sum, in L2 and L1")
 
     def run(self, op: ir.Operation, context: PassContext) -> None:
-        device = chosen_device(op, self.device)
+        device = planned_device(op, self.device)
         chosen = [(c, strategy) for c in matmuls(op, context) if (strategy := self._choose(c, device, context))]
         if not context.failed:
             chosen = self._on_one_grid(chosen, device, context)

@@ -10,7 +10,7 @@ from npuflow.core.build import is_static
 from npuflow.core.options import option
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
-from npuflow.dialect.device import chosen_device
+from npuflow.dialect.device import planned_device
 from npuflow.ops.bundle_ops import is_bundle_op
 from npuflow.ops.contraction import Contraction, static_matmuls, tail_of
 from npuflow.ops.linear import input_count
@@ -50,7 +50,7 @@ class SplitWideOps(Pass):
     grid: tuple[int, int] | None = option(None, "rows,columns of cores; default: as few rows as an op needs")
 
     def run(self, op: ir.Operation, context: PassContext) -> None:
-        device = chosen_device(op, self.device)
+        device = planned_device(op, self.device)
         matmuls = static_matmuls(op)
         tails = {tail: matmul for matmul in matmuls if (tail := tail_of(matmul)) is not None}
         whole = {matmul.op for matmul in matmuls}

@@ -16,6 +16,7 @@ from npuflow.target.model import (
     PatternLimits,
     SharedBy,
 )
+from npuflow.target.planned import planned
 from npuflow.target.ways import Place, Stage, Ways, Work
 
 __all__ = [
@@ -39,4 +40,5 @@ __all__ = [
     "Work",
     "device_names",
     "load_device",
+    "planned",
 ]

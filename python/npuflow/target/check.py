@@ -26,7 +26,12 @@ def problems_of(device: Device) -> Iterator[Problem]:
 
 
 def array_problems(device: Device) -> Iterator[Problem]:
-    """What keeps programs from being scheduled for a device that is well described: they need all three levels."""
+    """What keeps programs from being scheduled for a device that is well described.
+
+    They need all three levels, or one memory around which all engines stand.
+    """
+    if _has_one_memory(device):
+        return
     lacks = [f"level {number}" for number in (1, 2, 3) if not device.has_level(number)]
     lacks += [f"a DMA engine at level {n}" for n in (1, 2, 3) if all(dma.level != n for dma in device.dmas)]
     joined = {(link.outer_level, link.inner_level) for link in device.links}
@@ -36,6 +41,14 @@ def array_problems(device: Device) -> Iterator[Problem]:
     if lacks:
         what = f"'{device.name}' lacks {', '.join(lacks)}"
         yield ("levels", 0), what, "programs go from DRAM (3) through memory tiles (2) to cores (1); others come later"
+
+
+def _has_one_memory(device: Device) -> bool:
+    """Whether a single memory is all that there is beside DRAM, and reached from there."""
+    joined = {(link.outer_level, link.inner_level) for link in device.links}
+    hops, served = {hop.levels for hop in device.hops}, {dma.level for dma in device.dmas}
+    is_single = not device.has_level(2) and (device.rows, device.columns) == (1, 1)
+    return is_single and (3, 1) in joined and {(3, 1), (1, 3)} <= hops and {1, 3} <= served
 
 
 def _level_problems(device: Device) -> Iterator[Problem]:

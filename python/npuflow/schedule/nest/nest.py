@@ -97,13 +97,18 @@ class End:
 
 @dataclass(frozen=True)
 class Transfer:
-    """A movement between two levels; `pads` writes zeros for what doesn't exist in the source."""
+    """A movement between two levels.
+
+    What doesn't exist is neither read nor written, or else zeros are written for it (`pads`), or it is read and then
+    left out (`drops`).
+    """
 
     source: End
     target: End
     dimensions: tuple[Dimension, ...]
     pads: bool
     location: SourceLocation | None
+    drops: bool = False
 
 
 @dataclass(frozen=True)

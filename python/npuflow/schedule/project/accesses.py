@@ -45,7 +45,7 @@ def accesses(
         transfer.source.offset,
         sizes,
         tuple(step.source for step in steps) or (1,),
-        tuple(limits),
+        () if transfer.drops else tuple(limits),
         zeros=transfer.pads and bool(limits),
     )
     written = Access(
@@ -55,6 +55,7 @@ def accesses(
         sizes,
         tuple(step.target for step in steps) or (1,),
         () if transfer.pads else tuple(limits),
+        zeros=transfer.drops and bool(limits),
     )
     return read, written
 

@@ -29,7 +29,7 @@ from npuflow.schedule.project.layout import Part, Relayout, digits, divide, in_l
 
 
 @dataclass(frozen=True)
-class _Axis:
+class Axis:
     """A dimension of a part: `size` indices from `shift` on are stored.
 
     Below `lower` and from `limit` on none exist.
@@ -55,7 +55,7 @@ class Clip:
     """What is stored of an L2 part; `trips` are those of all loops and coordinates."""
 
     part: Part
-    axes: tuple[_Axis, ...]
+    axes: tuple[Axis, ...]
     trips: Mapping[str, int]
 
     @property
@@ -147,7 +147,7 @@ def clip_of(buffer: BufferInfo, nest: Nest, part: Part) -> Clip | None:
     if any(bound.counters - known for dimension in limited for bound in dimension.bounds):
         return None
     trips = {s.counter: s.trips for s, _ in walk(nest.body) if isinstance(s, Loop)}
-    axes = [_Axis(size, Affine()) for size in part.shape]
+    axes = [Axis(size, Affine()) for size in part.shape]
     for d, dimension in zip(filled, limited):
         axes[d] = _clipped(dimension, trips)
     clip = Clip(part, tuple(axes), trips)
@@ -176,20 +176,20 @@ def _counters_around(buffer: BufferInfo, nest: Nest) -> set[str]:
     return {loop.counter for loop in around if not loop.grid}
 
 
-def _clipped(dimension: Dimension, trips: Mapping[str, int]) -> _Axis:
+def _clipped(dimension: Dimension, trips: Mapping[str, int]) -> Axis:
     """What is stored along a dimension of so many indices: the fewest indices over all ways to begin."""
     whole, lower, limit = dimension.extent, dimension.lower, dimension.limit
     first = 0 if lower is None else min(whole, max(0, lower.minimum(trips)))
     last = whole if limit is None else max(first, min(whole, limit.maximum(trips)))
-    options = [_Axis(last - first, Affine(first), lower, limit)]
+    options = [Axis(last - first, Affine(first), lower, limit)]
     if lower is not None:
         end = Affine(whole) if limit is None else limit
         options += _each_of_two(dimension, lower, end, trips)
-        options.append(_Axis((end - lower).maximum(trips), lower, lower, limit))
+        options.append(Axis((end - lower).maximum(trips), lower, lower, limit))
     return replace(best := min(options, key=lambda axis: axis.size), size=max(1, best.size))
 
 
-def _each_of_two(dimension: Dimension, lower: Affine, end: Affine, trips: Mapping[str, int]) -> list[_Axis]:
+def _each_of_two(dimension: Dimension, lower: Affine, end: Affine, trips: Mapping[str, int]) -> list[Axis]:
     """Each of two contents from its own first index on; none where there are more of them, or just one."""
     counters = [name for name in lower.counters | end.counters if trips[name] > 1]
     if len(counters) != 1 or trips[counters[0]] != 2:
@@ -201,4 +201,4 @@ def _each_of_two(dimension: Dimension, lower: Affine, end: Affine, trips: Mappin
     begins = [min(dimension.extent, max(0, lower.substitute(turn).constant)) for turn in turns]
     ends = [max(b, min(dimension.extent, end.substitute(turn).constant)) for b, turn in zip(begins, turns)]
     begin, behind = (Affine.counter(counter, both[1] - both[0], both[0]) for both in (begins, ends))
-    return [_Axis(max(e - b for b, e in zip(begins, ends)), begin, begin, behind)]
+    return [Axis(max(e - b for b, e in zip(begins, ends)), begin, begin, behind)]

@@ -50,6 +50,17 @@ def assign_lanes(nest: Nest, parts: Mapping[int, Part], dma: TileDma) -> Lanes:
     return Lanes(False, lanes, _separate(loads, lanes, dma))
 
 
+def lanes_from_l3(nest: Nest, count: int) -> Lanes:
+    """Lanes of what comes into L1 from L3 at once: balanced by what is moved."""
+    loads: dict[int, _Load] = {}
+    for statement, around in walk(nest.body):
+        if isinstance(statement, Transfer) and statement.source.buffer.space == L3:
+            moved = prod(f.size for d in statement.dimensions for f in d.factors) * prod(loop.trips for loop in around)
+            key, before = id(statement.target.buffer), loads.get(id(statement.target.buffer), _Load(0, 0, False))
+            loads[key] = _Load(before.into + moved * statement.target.buffer.element_bytes, 0, False)
+    return Lanes(False, _balanced(loads, 1, range(count)), frozenset())
+
+
 def _balanced(loads: Mapping[int, _Load], rows: int, lanes: Sequence[int]) -> dict[int, int]:
     """The largest load first, each to the lane that has least; of several, to the last."""
     chosen, totals = {}, dict.fromkeys(reversed(lanes), 0)

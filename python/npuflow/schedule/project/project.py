@@ -29,7 +29,6 @@ from npuflow.schedule.data.model import (
     substitute_access,
 )
 from npuflow.schedule.nest.nest import (
-    COLUMN,
     L2,
     ROW,
     Allocate,
@@ -72,7 +71,8 @@ class _Projection:
                 part = self.routes.part(buffer)
                 self.schedule.add_buffer(self._buffer(buffer, 2, (part.coordinate,), self.routes.shape(buffer), depth))
             else:
-                self.schedule.add_buffer(self._buffer(buffer, 1, (ROW, COLUMN), buffer.shape, depth))
+                span = self.routes.inner_span
+                self.schedule.add_buffer(self._buffer(buffer, 1, span, buffer.shape, depth))
             span = self.schedule.buffers[buffer.name].span
             self.schedule.semaphores |= {s.name: s for s in self.rings.semaphores(buffer, span)}
 

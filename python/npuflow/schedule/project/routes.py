@@ -12,7 +12,7 @@ from npuflow.errors import Diagnostic, InputError, Severity
 from npuflow.schedule.data.affine import Affine
 from npuflow.schedule.nest.nest import COLUMN, L1, L2, L3, ROW, BufferInfo, Kernel, Nest, Transfer, walk
 from npuflow.schedule.project.clip import Clip, clip_of
-from npuflow.schedule.project.lanes import Lanes, assign_lanes
+from npuflow.schedule.project.lanes import Lanes, assign_lanes, lanes_from_l3
 from npuflow.schedule.project.layout import Part, divide, localise, part_of
 from npuflow.strategy.footprint import row_tiles
 from npuflow.strategy.lane_descriptors import TileDma
@@ -76,7 +76,12 @@ class Routes:
                 clip = clip_of(end.buffer, self.nest, part) if self.clips else None
                 if clip is not None:
                     self._clips[id(end.buffer)] = clip
-        self.lanes = self.given or assign_lanes(self.nest, self.parts, TileDma.of(self.device, self.nest.grid[0]))
+        if self.given is not None:
+            self.lanes = self.given
+        elif self.device.has_level(2):
+            self.lanes = assign_lanes(self.nest, self.parts, TileDma.of(self.device, self.nest.grid[0]))
+        else:
+            self.lanes = lanes_from_l3(self.nest, self.device.ways.hop(3, 1)[1].lanes)
         for transfer in transfers:
             self._routes[id(transfer)] = self._route(transfer)
 
@@ -115,9 +120,9 @@ class Routes:
             text = f"no engine moves data from L{levels[0]} to L{levels[1]}; hint: move it level by level"
             raise InputError(Diagnostic(Severity.ERROR, text, transfer.location))
         sender, receiver = self.device.ways.hop(*levels)
-        divided = target if target.space == L2 else source
+        divided = target if target.space == L2 or source.space == L3 else source
         lane = self.lanes.of.get(id(divided), sender.lanes - 1)
-        own = self._divided(transfer, divided)
+        own = self._divided(transfer, divided) if L2 in (source.space, target.space) else transfer
         kind = f"l{levels[0]}_to_l{levels[1]}" + (f"_lane{lane}" if sender.lanes > 1 else "")
         alone = (
             sender.spreads and self.span(EngineKey(sender, lane)) == (COLUMN,) and own.source.offset.coefficient(ROW)
@@ -138,12 +143,19 @@ class Routes:
         stage = engine.stage
         if stage.place is None:
             return ()
+        if stage.place.shared_by is SharedBy.ARRAY:
+            return ()
         if stage.place.shared_by is SharedBy.CORE or stage.gathers:
             return (ROW, COLUMN)
         by_rows = stage.lanes > 1 and engine.lane == 0 and self.lanes.by_rows
         if stage.spreads:
             return (ROW,) if by_rows else (ROW, COLUMN) if engine.lane in self.lanes.separate else (COLUMN,)
         return (TILE,) if by_rows else (COLUMN,)
+
+    @property
+    def inner_span(self) -> tuple[str, ...]:
+        """The coordinates that tell memories of level 1 apart."""
+        return self.span(EngineKey(self.device.ways.computing[0]))
 
     def stream_span(self, route: Route) -> tuple[str, ...]:
         """The coordinates that tell streams of a kind apart: the sender's, or those of cores that it serves in turn."""

@@ -192,8 +192,9 @@ def _wait_for_results(routes: Routes, tasks: Tasks, *, give_back: bool) -> list[
 
 
 def _for_all(routes: Routes, key: EngineKey, steps: list[Step]) -> list[Step]:
-    name = routes.span(key)[0]
-    return [Each(name, routes.extents()[name], tuple(steps))]
+    for name in reversed(routes.span(key)):
+        steps = [Each(name, routes.extents()[name], tuple(steps))]
+    return steps
 
 
 def _control_body(body: list[Statement], routes: Routes, tasks: Tasks) -> list[Step]:

@@ -1,6 +1,10 @@
 // A matmul and a relu behind it by hand, for a machine whose matrix engine, vector engine and two DMA ports share one
 // scratchpad: C = max(A B, 0), A of 16x64, B of 64x32, two blocks of 16 columns, four steps of 16 of K each.
-// test_scratchpad.py numbers, checks, times and executes it.
+// test_scratchpad.py numbers, times and executes it, and breaks it.
+// RUN: npuflow-opt %s --npuflow-check-schedule --npuflow-check-handover | filecheck %s
+
+// CHECK: module @matmul
+// CHECK: func.func @vector(
 
 #only = affine_map<() -> ()>
 #here = affine_map<(n, k) -> ()>
@@ -15,7 +19,7 @@
 #rhs = affine_map<(m, n, k, m0, n0, k0) -> (k, n, k0, n0)>
 #acc = affine_map<(m, n, k, m0, n0, k0) -> (m, n, m0, n0)>
 
-module @matmul attributes {npu.device = #npu.device<"toy-scratchpad.toml", {}>, npu.extents = {}} {
+module @matmul attributes {npu.device = #npu.device<"toy-scratchpad", {}>, npu.extents = {}} {
   "npu.buffer"() {sym_name = "a", role = "argument", level = 3 : i64, contents = memref<16x64xi8>, depth = 1 : i64, address = affine_map<() -> (0)>, span = []} : () -> ()
   "npu.buffer"() {sym_name = "b", role = "argument", level = 3 : i64, contents = memref<64x32xi8>, depth = 1 : i64, address = affine_map<() -> (0)>, span = []} : () -> ()
   "npu.buffer"() {sym_name = "c", role = "result", level = 3 : i64, contents = memref<16x32xi32>, depth = 1 : i64, address = affine_map<() -> (0)>, span = []} : () -> ()
