@@ -58,12 +58,18 @@ class _Free:
     """Numbers that nobody has taken, from `next` on."""
 
     next: int
-    taken: set[int] = field(default_factory=set)
+    _taken: list[tuple[int, int]] = field(default_factory=list)
+
+    def occupy(self, first: int, count: int) -> None:
+        """So many from the first on are somebody's."""
+        self._taken.append((first, first + count))
 
     def take(self, count: int) -> int:
         """The first of so many in a row."""
-        while not self.taken.isdisjoint(range(self.next, self.next + count)):
-            self.next += 1
+        for first, behind in sorted(self._taken):
+            if first >= self.next + count:
+                break
+            self.next = max(self.next, behind)
         self.next += count
         return self.next - count
 
@@ -93,7 +99,7 @@ def _free_descriptors(schedule: Schedule, level: int, device: Device) -> list[_F
         for transfer in transfers_of(engine.program) if engine.stage.level == level else ():
             for channel, first in zip(engine.channels, transfer.descriptors.first if transfer.descriptors else ()):
                 count = transfer.descriptors.count if transfer.descriptors else 0
-                free[channel % len(free)].taken.update(range(first, first + count))
+                free[channel % len(free)].occupy(first, count)
     return free
 
 
@@ -137,7 +143,8 @@ def _with_locks(schedule: Schedule) -> dict[str, model.Semaphore]:
     free: dict[int, _Free] = defaultdict(lambda: _Free(0))
     for name, its in levels.items():
         for level in its:
-            free[level].taken.update(semaphores[name].locks)
+            for lock in semaphores[name].locks:
+                free[level].occupy(lock, 1)
     done = dict(semaphores)
     for name in (name for name in semaphores if name in users and not semaphores[name].locks):
         count = max(len(places) for places in users[name].values())

@@ -121,7 +121,8 @@ class Routes:
             raise InputError(Diagnostic(Severity.ERROR, text, transfer.location))
         sender, receiver = self.device.ways.hop(*levels)
         divided = target if target.space == L2 or source.space == L3 else source
-        lane = self.lanes.of.get(id(divided), sender.lanes - 1)
+        # What comes in and is written back in place has a lane inwards, and none on its way out.
+        lane = self.lanes.of.get(id(divided), sender.lanes - 1) if sender.lanes > 1 else 0
         own = self._divided(transfer, divided) if L2 in (source.space, target.space) else transfer
         kind = f"l{levels[0]}_to_l{levels[1]}" + (f"_lane{lane}" if sender.lanes > 1 else "")
         alone = (
