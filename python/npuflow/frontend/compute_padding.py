@@ -9,7 +9,7 @@ from npuflow.core.build import at, element_type_of, empty, moved, shape_of
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.ops.bundle_ops import is_input, pads_with_zeros
-from npuflow.ops.contraction import static_matmuls
+from npuflow.ops.contraction import static_matmuls, tail_of
 
 
 @register_pass
@@ -17,8 +17,8 @@ from npuflow.ops.contraction import static_matmuls
 class ComputePadding(Pass):
     """Puts a linalg.generic between padding by zeros and whoever needs the padded tensor in memory.
 
-    Transfers pad what elementwise ops and those of a bundle read. Results, what matmuls read, reshapes and what is
-    written over are there as a whole: an op moves them, and what that one reads is padded.
+    Transfers pad what elementwise ops and those of a bundle read. Results, what matmuls and their tails read, reshapes
+    and what is written over are there as a whole: an op moves them, and what that one reads is padded.
 
         %p = tensor.pad %x low[1] high[2] { tensor.yield %zero } : tensor<5xf32> to tensor<8xf32>
         return %p
@@ -40,7 +40,8 @@ class ComputePadding(Pass):
 
     def run(self, op: ir.Operation, context: PassContext) -> None:
         pads = ops_of(op, "tensor.pad")
-        matmuls = {contraction.op for contraction in static_matmuls(op)} if pads else set()
+        found = static_matmuls(op) if pads else []
+        matmuls = {op for contraction in found for op in (contraction.op, tail_of(contraction)) if op is not None}
         for pad in pads:
             padded = pad.results[0]
             uses = [(use.owner.operation, use.operand_number) for use in padded.uses]
