@@ -32,8 +32,7 @@ from npuflow.report.losses import without_compute, without_control, without_dma,
 from npuflow.report.traffic import levels_of_traffic
 from npuflow.simulate.program import Program
 from npuflow.simulate.run import simulate
-from npuflow.strategy.bundle_strategy import said_of
-from npuflow.strategy.strategy import strategy_fields
+from npuflow.strategy.strategy import said_of
 from npuflow.target import Device, load_device
 
 PIPELINE = "npuflow-stream-k"
@@ -159,8 +158,8 @@ def choice_of(text: str, device_name: str) -> Choice:
     with module.context:
         said = str(op.attributes[STRATEGY])
         if BUNDLE not in op.attributes:
-            return Choice("matmul", dict(strategy_fields(op.attributes[STRATEGY])), said)
-        fields = said_of(op)
+            return Choice("matmul", said_of(op).said(), said)
+        fields = said_of(op).said()
         return Choice("gathered" if fields.get("gather") else "direct", fields, said)
 
 

@@ -99,22 +99,22 @@ def test_a_matmul_with_a_tail_takes_what_paper_says() -> None:
 
 
 def test_a_convolution_takes_what_paper_says() -> None:
-    # Two blocks of 2x4 pixels of 8 channels: 256 bytes of sums, and 8 * 8 * 72 multiplications.
+    # Four blocks of 4 pixels of 8 channels: 128 bytes of sums, and 4 * 8 * 72 multiplications.
     cycles, kernels = run(convolution(6, 8))
-    assert kernels["matrix"] == [256 // 32, 8 * 8 * 72 // 64 + 2 * 256 // 32]
-    # The image's task is set up second; its first block is 4x6 pixels of 8 bytes. Weights (576 bytes) come before
-    # it, and only with these does the matrix engine begin: 8 cycles to set sums to zero. Then it is the slowest.
-    image, weights = LAUNCH + 2 * SET_UP + 4 * 6 * 8 // 4, LAUNCH + SET_UP + 576 // 4
-    assert cycles == max(image, weights + 8) + 88 + (8 + 88) + 256 // 4
+    assert kernels["matrix"] == [128 // 32, 4 * 8 * 72 // 64 + 2 * 128 // 32]
+    # The image's task is set up second; its first block is 3x6 pixels of 8 bytes. Weights (576 bytes) come before
+    # it, and only with these does the matrix engine begin: 4 cycles to set sums to zero. Then it is the slowest.
+    image, weights = LAUNCH + 2 * SET_UP + 3 * 6 * 8 // 4, LAUNCH + SET_UP + 576 // 4
+    assert cycles == max(image, weights + 4) + 44 + 3 * (4 + 44) + 128 // 4
 
 
 def test_a_softmax_takes_what_paper_says() -> None:
-    # Two blocks of two rows. The first one's maxima are set to their start before anything has come.
+    # Four blocks of a row. The first one's maxima are set to their start before anything has come.
     cycles, kernels = run(softmax(4, 32))
     assert "matrix" not in kernels
     first, *others = kernels["vector"]
-    assert (first, sum(others)) == (1, 126)
-    assert cycles == LAUNCH + SET_UP + 256 // 4 + 126 + 127 + 256 // 4
+    assert (first, sum(others)) == (1, 70)
+    assert cycles == LAUNCH + SET_UP + 128 // 4 + 70 + 3 * (1 + 70) + 128 // 4
 
 
 @pytest.mark.parametrize("pipeline", ["npuflow-stream-k", "npuflow-pad-pack"])

@@ -17,7 +17,7 @@ func.func @malformed(%x: tensor<64x32xf32>) -> tensor<64x32xf32> {
 #same = affine_map<(d0, d1) -> (d0, d1)>
 func.func @a_number_for_a_list(%x: tensor<64x32xf32>) -> tensor<64x32xf32> {
   %o = tensor.empty() : tensor<64x32xf32>
-  // expected-error @below {{npu.strategy is malformed: field 'grid' is 4 : i64; field 'tile_l1' is [4, -8]; hint: see npuflow-assign-bundles in the docs}}
+  // expected-error @below {{npu.strategy is malformed: field 'grid' must be positive integers, is 4 : i64; field 'tile_l1' must be positive integers, is [4, -8]; hint: see npuflow-assign-bundles in the docs}}
   %q = linalg.generic {indexing_maps = [#same, #same], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<64x32xf32>) outs(%o : tensor<64x32xf32>) attrs = {npu.strategy = #npu.strategy<{grid = 4, tile_l1 = [4, -8]}>} {
   ^bb0(%a: f32, %out: f32):
     linalg.yield %a : f32
@@ -50,8 +50,7 @@ func.func @values(%x: tensor<64x32xf32>) -> tensor<64x32xf32> {
   // expected-error @below {{grid 3x2 is larger than the 2x2 cores of toy; hint: use at most 2 rows and 2 columns}}
   // expected-error @below {{spread names loop 2; hint: this bundle's space has loops 0 to 1}}
   // expected-error @below {{order [1, 1] is no order of 2 loops; hint: name each loop once}}
-  // expected-error @below {{tile_l1 [0, 8] is not positive; hint: sizes start at 1}}
-  %q = linalg.generic {indexing_maps = [#same, #same], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<64x32xf32>) outs(%o : tensor<64x32xf32>) attrs = {npu.strategy = #npu.strategy<{grid = [3, 2], spread = [0, 2], tile_l1 = [0, 8], order = [1, 1]}>} {
+  %q = linalg.generic {indexing_maps = [#same, #same], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<64x32xf32>) outs(%o : tensor<64x32xf32>) attrs = {npu.strategy = #npu.strategy<{grid = [3, 2], spread = [0, 2], tile_l1 = [8, 8], order = [1, 1]}>} {
   ^bb0(%a: f32, %out: f32):
     linalg.yield %a : f32
   } -> tensor<64x32xf32>
@@ -63,7 +62,7 @@ func.func @values(%x: tensor<64x32xf32>) -> tensor<64x32xf32> {
 #same = affine_map<(d0, d1) -> (d0, d1)>
 #rows = affine_map<(d0, d1) -> (d0)>
 func.func @stream(%x: tensor<64x32xf32>, %s: tensor<64xf32>) -> tensor<64xf32> {
-  // expected-error @below {{stream [0] is not positive; hint: sizes start at 1}}
+  // expected-error @below {{npu.strategy is malformed: field 'stream' must be positive integers, is [0]; hint: see npuflow-assign-bundles in the docs}}
   %q = linalg.generic {indexing_maps = [#same, #rows], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<64x32xf32>) outs(%s : tensor<64xf32>) attrs = {npu.strategy = #npu.strategy<{stream = [0]}>} {
   ^bb0(%a: f32, %sum: f32):
     %r = arith.addf %sum, %a : f32

@@ -10,7 +10,7 @@
 // CHECK-LABEL: func.func @one_bundle
 // CHECK-SAME:    attributes {npu.work = [{macs = 0 : i64, needed_bytes = 16384 : i64, strategy = #npu.strategy<{{.*}}grid = [1, 2]
 // CHECK:         linalg.generic {{.*}} ["parallel", "reduction"]{{.*}}npu.bundle = 0 : i64, npu.strategy = #npu.strategy<{depth_l1 = {{[12]}} : i64, depth_l2 = {{[12]}} : i64, depth_result = {{[12]}} : i64,
-// CHECK-SAME:      grid = [1, 2], order = [0], spread = [0, 0], stream = [], tile_l1 = [{{[0-9]+}}]}>
+// CHECK-SAME:      grid = [1, 2], order = [0], spread = [0, 0], tile_l1 = [{{[0-9]+}}]}>
 // CHECK:         linalg.generic {{.*}} ["parallel", "parallel"]{{.*}}npu.bundle = 0 : i64,
 func.func @one_bundle(%x: tensor<64x32xf32>) -> tensor<64x32xf32> {
   %zero = arith.constant 0.0 : f32
@@ -40,7 +40,7 @@ func.func @one_bundle(%x: tensor<64x32xf32>) -> tensor<64x32xf32> {
 // CHECK:         linalg.generic {{.*}} ["parallel", "reduction"]{{.*}}npu.bundle = 0 : i64,
 // CHECK-SAME:      stream = [{{[0-9]+}}], tile_l1 = [{{[0-9]+}}]}>
 // CHECK:         linalg.generic {{.*}} ["parallel", "parallel"]{{.*}}npu.bundle = 1 : i64,
-// CHECK-SAME:      stream = [], tile_l1 = [{{[0-9]+}}, {{[0-9]+}}]}>
+// CHECK-SAME:      tile_l1 = [{{[0-9]+}}, {{[0-9]+}}]}>
 func.func @two_bundles(%x: tensor<8x40000xf32>) -> tensor<8x40000xf32> {
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<8xf32>
@@ -65,7 +65,7 @@ func.func @two_bundles(%x: tensor<8x40000xf32>) -> tensor<8x40000xf32> {
 
 // What the op says comes first, the rest is completed around it.
 // CHECK-LABEL: func.func @preset
-// CHECK:         npu.strategy = #npu.strategy<{depth_l1 = 1 : i64, depth_l2 = {{[12]}} : i64, depth_result = {{[12]}} : i64, grid = [2, 2], order = [1, 0], spread = [1, 0], stream = [], tile_l1 = [4, 8]}>
+// CHECK:         npu.strategy = #npu.strategy<{depth_l1 = 1 : i64, depth_l2 = {{[12]}} : i64, depth_result = {{[12]}} : i64, grid = [2, 2], order = [1, 0], spread = [1, 0], tile_l1 = [4, 8]}>
 func.func @preset(%x: tensor<64x32xf32>) -> tensor<64x32xf32> {
   %o = tensor.empty() : tensor<64x32xf32>
   %q = linalg.generic {indexing_maps = [#same, #same], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<64x32xf32>) outs(%o : tensor<64x32xf32>) attrs = {npu.strategy = #npu.strategy<{depth_l1 = 1, grid = [2, 2], order = [1, 0], spread = [1, 0], tile_l1 = [4, 8]}>} {

@@ -55,11 +55,11 @@ func.func @small_block(%a: tensor<8x8xi32>) -> tensor<8x8xi32> {
 // -----
 
 // L1: 2 x 64 x 64 x 4 bytes of each operand, 64 x 64 x 4 of the sum; k = 16 leaves 2 x (4096 + 4096) + 16384 = 32768.
-func.func @l1_k(%a: tensor<64x64xi32>) -> tensor<64x64xi32> {
+func.func @l1_k(%a: tensor<128x128xi32>) -> tensor<128x128xi32> {
   // expected-error @below {{L1 of a core needs 81920 bytes, has 32768 (lhs 2x16384, rhs 2x16384, acc 16384); hint: lower tile-l1 k from 64 to 16}}
   %0 = linalg.matmul {npu.strategy = #npu.strategy<{grid = [1, 1], tile_l1 = [64, 64, 64], tile_l2 = [64, 64, 64], depth_l1 = 2}>}
-      ins(%a, %a : tensor<64x64xi32>, tensor<64x64xi32>) outs(%a : tensor<64x64xi32>) -> tensor<64x64xi32>
-  return %0 : tensor<64x64xi32>
+      ins(%a, %a : tensor<128x128xi32>, tensor<128x128xi32>) outs(%a : tensor<128x128xi32>) -> tensor<128x128xi32>
+  return %0 : tensor<128x128xi32>
 }
 
 // -----
@@ -74,11 +74,11 @@ func.func @l1_mn(%a: tensor<128x128xi32>) -> tensor<128x128xi32> {
 
 // -----
 
-func.func @l1_depth(%a: tensor<8x8xi32>) -> tensor<8x8xi32> {
+func.func @l1_depth(%a: tensor<16x16xi32>) -> tensor<16x16xi32> {
   // expected-error @below {{L1 of a core needs 384128 bytes, has 32768 (rhs 1000x256, lhs 1000x128, acc 128); hint: lower depth_l1 from 1000 to 1}}
   %0 = linalg.matmul {npu.strategy = #npu.strategy<{grid = [1, 1], tile_l1 = [4, 8, 8], tile_l2 = [4, 8, 8], depth_l1 = 1000}>}
-      ins(%a, %a : tensor<8x8xi32>, tensor<8x8xi32>) outs(%a : tensor<8x8xi32>) -> tensor<8x8xi32>
-  return %0 : tensor<8x8xi32>
+      ins(%a, %a : tensor<16x16xi32>, tensor<16x16xi32>) outs(%a : tensor<16x16xi32>) -> tensor<16x16xi32>
+  return %0 : tensor<16x16xi32>
 }
 
 // -----

@@ -11,16 +11,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from npuflow.strategy.choose import complete
+from npuflow.strategy.choose_matmul import complete
 from npuflow.strategy.feasibility import violations
-from npuflow.strategy.footprint import Problem, l1_buffers, total_bytes
+from npuflow.strategy.mapping import mapping_of
+from npuflow.strategy.room import fullest_l2_bytes, l1_buffers, l2_buffers, total_l1_bytes
 from npuflow.strategy.strategy import Strategy
 
 sys.path.insert(0, str(Path(__file__).parent))
-from problems import DEVICES, devices, givens, nested, problems
+from problems import DEVICES, devices, givens, matmul_group, nested, problems
 
-I32 = Problem(1024, 512, 2048, 1, ("i32", "i32", "i32"), 4, 4, 4, 4)
-SEED = Strategy((2, 2), (64, 64, 256), (32, 32, 32), (4, 8, 8), 2, 2)
+I32 = matmul_group(1024, 512, 2048, types=("i32", "i32", "i32"))
+SEED = Strategy((2, 2), (64, 64, 256), (32, 32, 32), (4, 8, 8), depth_l2=2, depth_l1=2)
 BYTES = re.compile(r"needs (\d+) bytes, has (\d+)")
 LOWER_K = re.compile(r"lower tile-l([12]) k from \d+ to (\d+)")
 LOWER_MN = re.compile(r"lower tile-l([12]) m,n from \d+,\d+ to (\d+),(\d+)")
@@ -47,7 +48,7 @@ def followed(strategy: Strategy, hint: str) -> Strategy | None:
 
 
 def test_the_seed_case_fits() -> None:
-    assert violations(I32, SEED, DEVICES["npu1"], whole_k=False) == ()
+    assert violations(I32, SEED, DEVICES["npu1"]) == ()
 
 
 def test_all_of_k_of_the_seed_case_does_not_fit() -> None:
@@ -60,15 +61,18 @@ def test_all_of_k_of_the_seed_case_does_not_fit() -> None:
 @given(st.data())
 def test_a_strategy_that_passes_fits(data: st.DataObject) -> None:
     device, whole_k = data.draw(devices()), data.draw(st.booleans())
-    problem = data.draw(problems(device))
-    strategy = complete(problem, data.draw(givens()), device, whole_k)
-    found = violations(problem, strategy, device, whole_k)
+    group = data.draw(problems(device))
+    strategy = complete(group, data.draw(givens()), device, whole_k=whole_k)
+    found = violations(group, strategy, device, whole_k=whole_k)
     if found:
         assert all(v.message and v.hint for v in found)
         return
     rows, columns = strategy.grid
     assert all(have <= most for have, most in zip(strategy.array, (device.rows, device.columns)))
-    assert total_bytes(l1_buffers(problem, strategy)) <= device.capacity_bytes(1, *strategy.array)
+    mapping = mapping_of(group, strategy, whole_k=whole_k)
+    in_l1, in_l2 = l1_buffers(group, mapping), l2_buffers(group, mapping, device.columns)
+    assert total_l1_bytes(in_l1, device.level(1).alignment_bytes) <= device.capacity_bytes(1, *strategy.array)
+    assert fullest_l2_bytes(in_l2) <= device.capacity_bytes(2, 1, 1)
     assert [t % p for t, p in zip(strategy.tile_l1, strategy.pack)] == [0, 0, 0]
     assert strategy.tile_l2[:2] == (strategy.tile_l1[0] * rows, strategy.tile_l1[1] * columns)
     assert strategy.tile_l2[2] % strategy.tile_l1[2] == 0
@@ -78,17 +82,17 @@ def test_a_strategy_that_passes_fits(data: st.DataObject) -> None:
 def test_following_hints_ends_at_a_strategy_that_fits(data: st.DataObject) -> None:
     """Each hint with sizes removes its violation; the others say that no sizes help."""
     device, whole_k = data.draw(devices()), data.draw(st.booleans())
-    problem = data.draw(problems(device))
-    strategy = data.draw(nested(problem, device))
+    group = data.draw(problems(device))
+    strategy = data.draw(nested(group, device))
     for _ in range(2):
-        found = [v for v in violations(problem, strategy, device, whole_k) if BYTES.search(v.message)]
+        found = [v for v in violations(group, strategy, device, whole_k=whole_k) if BYTES.search(v.message)]
         if not found:
             return
         better = followed(strategy, found[0].hint)
         assert (better is None) == (found[0].hint in LAST_RESORTS or "use npuflow-stream-k" in found[0].hint)
         if better is None:
             return
-        left = [v.message[:2] for v in violations(problem, better, device, whole_k) if BYTES.search(v.message)]
+        left = [v.message[:2] for v in violations(group, better, device, whole_k=whole_k) if BYTES.search(v.message)]
         assert found[0].message[:2] not in left
         strategy = better
 
@@ -103,12 +107,11 @@ def test_following_hints_ends_at_a_strategy_that_fits(data: st.DataObject) -> No
     ],
 )
 def test_each_rule_alone(change: dict[str, tuple[int, ...]], message: str) -> None:
-    found = violations(I32, replace(SEED, **change), DEVICES["npu1"], whole_k=False)
+    found = violations(I32, replace(SEED, **change), DEVICES["npu1"])
     assert message in [v.message for v in found]
 
 
 def test_an_instruction_of_a_fixed_shape_is_asked_for() -> None:
-    problem = replace(I32, types=("i8", "i8", "i32"), lhs_bytes=1, rhs_bytes=1)
-    (found,) = violations(problem, replace(SEED, pack=(4, 4, 8)), DEVICES["npu1"], whole_k=False)
+    (found,) = violations(matmul_group(1024, 512, 2048), replace(SEED, pack=(4, 4, 8)), DEVICES["npu1"])
     assert found.message == "pack 4,4,8 is no matmul instruction of npu1 for i8 x i8 -> i32"
     assert found.hint == "use pack=4,8,8"

@@ -25,7 +25,10 @@ class Linear:
 
     def extent(self, tiles: Sequence[int]) -> int:
         """How many values it spans while every loop goes through its tile."""
-        return sum(coefficient * (tiles[loop] - 1) for loop, coefficient in self.terms) + 1
+        span = 1
+        for loop, coefficient in self.terms:
+            span += coefficient * (tiles[loop] - 1)
+        return span
 
     def distinct(self, sizes: Sequence[int]) -> int:
         """How many different values it takes while every loop goes through its size."""

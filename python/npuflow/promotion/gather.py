@@ -7,12 +7,12 @@ from npuflow.core.build import allocate, element_type_of, moved
 from npuflow.ops.linear import is_reduction, iterators, linear_maps, loop_extents, maps_of, set_maps
 from npuflow.ops.products import match_products
 from npuflow.promotion.shared_slices import L1
-from npuflow.strategy.bundle_strategy import bundle_strategy_of
+from npuflow.strategy.strategy import strategy_of
 
 
 def gathers(op: ir.Operation, number: int) -> bool:
     """Whether an op's strategy says that this operand's windows are gathered."""
-    strategy = bundle_strategy_of(op)
+    strategy = strategy_of(op)
     products = match_products(op) if strategy is not None and strategy.gather else None
     return products is not None and number in products.windowed
 

@@ -14,7 +14,7 @@ from npuflow.ops.linear import input_count
 from npuflow.promotion.gather import gather, gathers
 from npuflow.promotion.promote_result import promote_result
 from npuflow.promotion.shared_slices import L1, SharedSlice, promote_to_l2, shared_slice
-from npuflow.strategy.bundle_strategy import bundle_strategy_of
+from npuflow.strategy.strategy import strategy_of
 
 
 @register_pass
@@ -159,7 +159,7 @@ class _Promoter:
 
 def _holds(op: ir.Operation) -> bool:
     """Whether an op's strategy says that what all blocks need is whole in L2."""
-    strategy = bundle_strategy_of(op)
+    strategy = strategy_of(op)
     return strategy is not None and bool(strategy.hold)
 
 

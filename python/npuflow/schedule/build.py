@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from npuflow.bindings import ir
-from npuflow.ops.contraction import BUNDLE, STRATEGY
+from npuflow.ops.contraction import BUNDLE, LHS, RHS, STRATEGY
 from npuflow.schedule.assign.assign_numbers import descriptors_taken, numbered
 from npuflow.schedule.check.capacity import lacks_locks
 from npuflow.schedule.check.legality import lacks_descriptors
@@ -25,7 +25,9 @@ from npuflow.schedule.project.project import kernel_name, project
 from npuflow.schedule.project.rings import Rings
 from npuflow.schedule.project.routes import Routes
 from npuflow.schedule.project.tasks import Tasks
-from npuflow.strategy.bundle_strategy import depths_of, tail_depth_of
+from npuflow.strategy.group import Operand
+from npuflow.strategy.mapping import slots_of
+from npuflow.strategy.strategy import said_of
 from npuflow.target import Device, KernelClass
 
 
@@ -114,6 +116,9 @@ def _project(
     return schedule
 
 
+_OPERANDS = {LHS: Operand.LHS, RHS: Operand.RHS}
+
+
 def _depths(nest: Nest, kernels: list[ir.Operation]) -> dict[str, int]:
     """Slots of the buffers in L1 and L2, as the strategies on kernels' ops say.
 
@@ -127,16 +132,17 @@ def _depths(nest: Nest, kernels: list[ir.Operation]) -> dict[str, int]:
         if not isinstance(statement, Kernel) or STRATEGY not in kernels[statement.key].attributes:
             continue
         op = kernels[statement.key]
+        slots, is_matmul = slots_of(said_of(op)), BUNDLE not in op.attributes
         for index, buffer in enumerate(statement.reads):
-            said = depths_of(op, index)
+            l2, l1 = slots.of(_OPERANDS.get(index) if is_matmul else None)
             feeders = [t for t in transfers if t.target.buffer is buffer and buffer not in statement.writes]
             for feeder in feeders:
-                depths |= {buffer.name: said.l1, feeder.source.buffer.name: said.l2}
-        depths |= dict.fromkeys(_result_buffers(nest, statement), depths_of(op).result)
-        if BUNDLE not in op.attributes:
+                depths |= {buffer.name: l1, feeder.source.buffer.name: l2}
+        depths |= dict.fromkeys(_result_buffers(nest, statement), slots.result)
+        if is_matmul:
             read = _tail_buffers(nest, statement)
             fed_from = {t.source.buffer.name for t in transfers if t.target.buffer.name in read}
-            depths |= dict.fromkeys(read | fed_from, tail_depth_of(op))
+            depths |= dict.fromkeys(read | fed_from, slots.tail)
     return depths
 
 

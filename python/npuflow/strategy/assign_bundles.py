@@ -12,12 +12,13 @@ from npuflow.core.registry import register_pass
 from npuflow.dialect.device import planned_device, record_device
 from npuflow.ops.bundle import Bundle, find_bundles
 from npuflow.ops.contraction import BUNDLE, STRATEGY, static_matmuls
-from npuflow.strategy.bundle_choose import complete_bundle
-from npuflow.strategy.bundle_room import l1_bytes
-from npuflow.strategy.bundle_shape import BundleShape, Depths, Role
-from npuflow.strategy.bundle_strategy import BundleStrategy, GivenBundle, said_of
-from npuflow.strategy.describe_bundle import bundle_fits, shape_of_bundle
-from npuflow.strategy.strategy import strategy_of
+from npuflow.strategy.choose_bundle import bare_l1_bytes, complete_bundle
+from npuflow.strategy.describe_bundle import bundle_fits
+from npuflow.strategy.describe_group import group_of_bundle
+from npuflow.strategy.group import Group, Role
+from npuflow.strategy.mapping import mapping_of
+from npuflow.strategy.room import l1_buffers, total_l1_bytes
+from npuflow.strategy.strategy import BUNDLE_FIELDS, Strategy, said_of, strategy_of
 from npuflow.strategy.work import note_bundles
 from npuflow.target import Device
 
@@ -55,7 +56,7 @@ class AssignBundles(Pass):
             mapped = self._on_one_grid(function, bundles, device, context)
             for bundle, strategy in mapped:
                 _mark(bundle, number, strategy)
-                context.remark(bundle.root, _said(bundle, shape_of_bundle(bundle), strategy, device))
+                context.remark(bundle.root, _said(bundle, group_of_bundle(bundle), strategy, device))
                 number += 1
             note_bundles(function, [bundle for bundle, _ in mapped])
         if number and not context.failed:
@@ -64,17 +65,17 @@ class AssignBundles(Pass):
 
     def _on_one_grid(
         self, function: ir.Operation, bundles: list[Bundle], device: Device, context: PassContext
-    ) -> list[tuple[Bundle, BundleStrategy]]:
+    ) -> list[tuple[Bundle, Strategy]]:
         """The strategies on one grid, the matmuls' or the largest that all bundles can have: another reconfigures."""
         grid = self.grid or _grid_of_matmuls(function)
         chosen = [(bundle, _choose(bundle, grid, device)) for bundle in bundles]
         problems = [(bundle, what) for bundle, found in chosen if isinstance(found, list) for what in found]
         for bundle, (what, hint) in problems:
             context.error(bundle.root, what, hint)
-        found = [(bundle, strategy) for bundle, strategy in chosen if isinstance(strategy, BundleStrategy)]
-        for shared in sorted({strategy.grid for _, strategy in found}, key=prod, reverse=True):
-            again = ((b, s if s.grid == shared else _choose(b, shared, device)) for b, s in found)
-            same = [(b, s) for b, s in again if isinstance(s, BundleStrategy) and s.grid == shared]
+        found = [(bundle, strategy) for bundle, strategy in chosen if isinstance(strategy, Strategy)]
+        for shared in sorted({strategy.cores for _, strategy in found}, key=prod, reverse=True):
+            again = ((b, s if s.cores == shared else _choose(b, shared, device)) for b, s in found)
+            same = [(b, s) for b, s in again if isinstance(s, Strategy) and s.cores == shared]
             if len(same) == len(found):
                 return same
         return found
@@ -82,39 +83,39 @@ class AssignBundles(Pass):
 
 def _grid_of_matmuls(function: ir.Operation) -> tuple[int, int] | None:
     """The array that the matmuls of a function take: all of its ops share one."""
-    found = (strategy_of(contraction) for contraction in static_matmuls(function))
+    found = (strategy_of(contraction.op) for contraction in static_matmuls(function))
     return next((strategy.array for strategy in found if strategy is not None), None)
 
 
-def _mark(bundle: Bundle, number: int, strategy: BundleStrategy) -> None:
+def _mark(bundle: Bundle, number: int, strategy: Strategy) -> None:
     for op in bundle.ops:
         kind = ir.IntegerType.get_signless(64, op.context)
         op.attributes[BUNDLE] = ir.IntegerAttr.get(kind, number)
         op.attributes[STRATEGY] = strategy.to_attribute()
 
 
-def _choose(bundle: Bundle, grid: tuple[int, int] | None, device: Device) -> BundleStrategy | list[tuple[str, str]]:
+def _choose(bundle: Bundle, grid: tuple[int, int] | None, device: Device) -> Strategy | list[tuple[str, str]]:
     """The bundle's strategy, or why there is none."""
     try:
-        given = GivenBundle(**said_of(bundle.root))  # type: ignore[arg-type]
+        given = said_of(bundle.root, BUNDLE_FIELDS)
     except ValueError as error:
         return [(f"npu.strategy is malformed: {error}", "see npuflow-assign-bundles in the docs")]
-    if given.grid is None:
+    if not given.grid and grid is not None:
         given = replace(given, grid=grid)
     if problems := _problems(bundle, given, device):
         return problems
-    shape = shape_of_bundle(bundle)
-    return complete_bundle(shape, given, device) or [_too_large(bundle, shape, given, device)]
+    group = group_of_bundle(bundle)
+    return complete_bundle(group, given, device) or [_too_large(bundle, group, given, device)]
 
 
-def _problems(bundle: Bundle, given: GivenBundle, device: Device) -> list[tuple[str, str]]:
+def _problems(bundle: Bundle, given: Strategy, device: Device) -> list[tuple[str, str]]:
     """What is said of a strategy that doesn't go with the bundle or the device."""
     found = []
     streamed = len(bundle.streamed())
     widths = (("grid", 2), ("spread", 2), ("tile_l1", bundle.space), ("order", bundle.space), ("stream", streamed))
     for name, width in widths:
         value = getattr(given, name)
-        if value is not None and len(value) != width:
+        if value and len(value) != width:
             found.append((f"{name} has {len(value)} numbers, this bundle needs {width}", f"give {width}"))
     if found:
         return found
@@ -128,19 +129,15 @@ def _problems(bundle: Bundle, given: GivenBundle, device: Device) -> list[tuple[
         )
     if given.order and sorted(given.order) != list(range(bundle.space)):
         found.append((f"order {list(given.order)} is no order of {bundle.space} loops", "name each loop once"))
-    if given.tile_l1 and min(given.tile_l1) < 1:
-        found.append((f"tile_l1 {list(given.tile_l1)} is not positive", "sizes start at 1"))
-    if given.stream and min(given.stream) < 1:
-        found.append((f"stream {list(given.stream)} is not positive", "sizes start at 1"))
     return found
 
 
-def _too_large(bundle: Bundle, shape: BundleShape, given: GivenBundle, device: Device) -> tuple[str, str]:
-    tiles = shape.whole()
-    tiles[: shape.space] = given.tile_l1 or tiles[: shape.space]
-    need = l1_bytes(shape, tiles, Depths(1, 1, 1), device.level(1).alignment_bytes)
+def _too_large(bundle: Bundle, group: Group, given: Strategy, device: Device) -> tuple[str, str]:
+    tiles = group.whole()
+    tiles[: group.space] = given.tile_l1 or tiles[: group.space]
+    need = bare_l1_bytes(group, tiles, device)
     have = device.capacity_bytes(1, 1, 1)
-    moved, core = sum(tensor.role is not Role.LOCAL for tensor in shape.tensors), device.dma(1).descriptors
+    moved, core = sum(tensor.role is not Role.LOCAL for tensor in group.tensors), device.dma(1).descriptors
     if need <= have and moved > core:
         what = f"{moved} tensors of {bundle.root.name} take a descriptor each, and a core has {core}"
         return what, "run npuflow-split-wide-ops first"
@@ -148,17 +145,14 @@ def _too_large(bundle: Bundle, shape: BundleShape, given: GivenBundle, device: D
         rows = (given.grid or (device.rows, 1))[0]
         what = f"{moved} tensors of {bundle.root.name} take more descriptors for {rows} rows of cores"
         return f"{what} than a memory tile has ({device.dma(2).descriptors})", "choose a grid of fewer rows"
-    largest = sorted(shape.tensors, key=lambda t: -t.bytes(tiles))[:3]
+    largest = sorted(group.tensors, key=lambda t: -t.bytes(tiles))[:3]
     listed = ", ".join(f"{t.name} {t.bytes(tiles)}" for t in largest)
     what = f"a tile of {bundle.root.name} needs {need} bytes of a core's L1, which has {have} ({listed})"
     return what, "choose smaller tiles" if given.tile_l1 else "cut the dimensions that stay whole inside of a tile"
 
 
-def _said(bundle: Bundle, shape: BundleShape, strategy: BundleStrategy, device: Device) -> str:
-    tiles = [*strategy.tile_l1, *shape.sizes[shape.space :]]
-    for loop, tile in zip(shape.streamed, strategy.stream):
-        tiles[loop] = tile
-    used = l1_bytes(shape, tiles, strategy.depths, device.level(1).alignment_bytes)
+def _said(bundle: Bundle, group: Group, strategy: Strategy, device: Device) -> str:
+    used = total_l1_bytes(l1_buffers(group, mapping_of(group, strategy)), device.level(1).alignment_bytes)
     return (
         f"{len(bundle.ops)} ops on a grid of {strategy.grid[0]}x{strategy.grid[1]}, spread {list(strategy.spread)},"
         f" tile-l1 {list(strategy.tile_l1)}: L1 {used} of {device.capacity_bytes(1, 1, 1)} bytes"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 
 from npuflow.bindings import ir
@@ -12,11 +12,13 @@ from npuflow.core.registry import register_pass
 from npuflow.dialect.device import planned_device, record_device
 from npuflow.errors import InputError, with_hint
 from npuflow.ops.contraction import STRATEGY, Contraction, enclosing, matmuls
-from npuflow.strategy.choose import Given, complete
-from npuflow.strategy.describe_matmul import problem_of, types_of
+from npuflow.strategy.choose_matmul import complete
+from npuflow.strategy.describe_group import group_of_matmul, types_of
 from npuflow.strategy.feasibility import violations
-from npuflow.strategy.footprint import l1_buffers, l2_buffers, total_bytes
-from npuflow.strategy.strategy import DEPTHS, Strategy, strategy_fields
+from npuflow.strategy.group import Operand
+from npuflow.strategy.mapping import mapping_of
+from npuflow.strategy.room import fullest_l2_bytes, l1_buffers, l2_buffers, total_l1_bytes
+from npuflow.strategy.strategy import DEPTHS, MATMUL_FIELDS, Strategy, said_of
 from npuflow.strategy.work import note_matmuls
 from npuflow.target import Device
 
@@ -107,16 +109,14 @@ class AssignStrategy(Pass):
         given = self._given(contraction, context)
         if given is None:
             return None
-        if array is not None and given.grid is None and given.tile_l2 is None and given.tile_l1 is None:
-            given = replace(given, array=array)
-        problem = problem_of(contraction)
-        strategy = complete(problem, given, device, self._whole_k)
-        found = violations(problem, strategy, device, self._whole_k)
+        group = group_of_matmul(contraction)
+        strategy = complete(group, given, device, whole_k=self._whole_k, array=array)
+        found = violations(group, strategy, device, whole_k=self._whole_k)
         for violation in found:
             context.error(contraction.op, violation.message, violation.hint)
         return None if found else strategy
 
-    def _given(self, contraction: Contraction, context: PassContext) -> Given | None:
+    def _given(self, contraction: Contraction, context: PassContext) -> Strategy | None:
         said = {key: value for key in _GIVEN if (value := getattr(self, key)) is not None}
         wrong = [key for key, value in said.items() if (value if isinstance(value, int) else min(value)) < 1]
         for key in wrong:
@@ -125,13 +125,12 @@ class AssignStrategy(Pass):
             )
         if wrong:
             return None
-        if STRATEGY in contraction.op.attributes:
-            try:
-                said.update(strategy_fields(contraction.op.attributes[STRATEGY]))
-            except ValueError as error:
-                context.error(contraction.op, with_hint(f"npu.strategy is malformed: {error}", _EXAMPLE))
-                return None
-        return Given(**said)
+        try:
+            said.update(said_of(contraction.op, MATMUL_FIELDS).said())
+        except ValueError as error:
+            context.error(contraction.op, with_hint(f"npu.strategy is malformed: {error}", _EXAMPLE))
+            return None
+        return Strategy(**said)
 
 
 _GIVEN = ("grid", "tile_l2", "tile_l1", "pack", *DEPTHS)
@@ -141,17 +140,23 @@ _EXAMPLE = (
 
 
 def _remark(contraction: Contraction, strategy: Strategy, device: Device, whole_k: bool, context: PassContext) -> None:
-    problem = problem_of(contraction)
-    l1, l2 = l1_buffers(problem, strategy), l2_buffers(problem, strategy, whole_k)
+    group = group_of_matmul(contraction)
+    mapping = mapping_of(group, strategy, whole_k=whole_k)
+    l1, l2 = l1_buffers(group, mapping), l2_buffers(group, mapping, device.columns)
     have_l1, have_l2 = (device.capacity_bytes(level, *strategy.array) for level in (1, 2))
+    alignment, columns = device.level(1).alignment_bytes, strategy.array[1]
+    used_l1, used_l2 = total_l1_bytes(l1, alignment), columns * fullest_l2_bytes(l2)
     context.remark(
         contraction.op,
         f"grid {strategy.grid[0]}x{strategy.grid[1]}, tile-l2 {strategy.tile_l2}, tile-l1 {strategy.tile_l1}, pack"
-        f" {strategy.pack}: L1 {total_bytes(l1)} of {have_l1} bytes, L2 {total_bytes(l2)} of {have_l2} bytes",
+        f" {strategy.pack}: L1 {used_l1} of {have_l1} bytes, L2 {used_l2} of {have_l2} bytes",
     )
-    for level, buffers, have in (("L1", l1, have_l1), ("L2", l2, have_l2)):
-        single = [b for b in buffers if b.name in ("lhs", "rhs") and b.depth == 1]
-        if not single:
-            continue
-        need = total_bytes(buffers) + sum(b.slot_bytes for b in single)
-        context.remark(contraction.op, f"{level} is single-buffered: two slots each would need {need} of {have} bytes")
+    operands = [tensor for tensor in group.inputs if tensor.operand in (Operand.LHS, Operand.RHS)]
+    levels = (("L2", l2, used_l2, have_l2), ("L1", l1, used_l1, have_l1))
+    for place, (level, buffers, used, have) in reversed(list(enumerate(levels))):
+        names = [tensor.name for tensor in operands if mapping.depths.of(tensor.operand)[place] == 1]
+        single = [buffer for buffer in buffers if buffer.name in names]
+        if single:
+            need = used + sum(buffer.slot_bytes for buffer in single)
+            what = f"{level} is single-buffered: two slots each would need {need} of {have} bytes"
+            context.remark(contraction.op, what)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from npuflow.strategy.footprint import Buffer, Problem, fullest_l2_bytes, l1_buffers, l2_buffers, total_bytes
-from npuflow.strategy.strategy import Strategy, Tile
+from npuflow.strategy.group import Group, K
+from npuflow.strategy.mapping import mapping_of
+from npuflow.strategy.room import Buffer, fullest_l2_bytes, l1_buffers, l1_descriptors, l2_buffers, total_l1_bytes
+from npuflow.strategy.strategy import Sizes, Strategy, Tile
 from npuflow.target import Device
 
 
@@ -18,11 +20,12 @@ class Violation:
     hint: str
 
 
-def violations(problem: Problem, strategy: Strategy, device: Device, whole_k: bool) -> tuple[Violation, ...]:
+def violations(group: Group, strategy: Strategy, device: Device, *, whole_k: bool = False) -> tuple[Violation, ...]:
     """Everything that stands against the strategy, independent of each other."""
-    found = [*_grid(strategy, device), *_pack(problem, strategy, device), *_nesting(strategy)]
+    found = [*_grid(strategy, device), *_pack(group, strategy, device), *_nesting(strategy)]
     if not found:
-        found = [*_l1(problem, strategy, device), *_l2(problem, strategy, device, whole_k)]
+        found = [*_l1(group, strategy, device), *_l2(group, strategy, device, whole_k)]
+        found = found or _descriptors(group, strategy, device)
     return tuple(found)
 
 
@@ -38,8 +41,9 @@ def _grid(strategy: Strategy, device: Device) -> list[Violation]:
     ]
 
 
-def _pack(problem: Problem, strategy: Strategy, device: Device) -> list[Violation]:
-    lhs, rhs, acc = problem.types
+def _pack(group: Group, strategy: Strategy, device: Device) -> list[Violation]:
+    assert group.types is not None
+    lhs, rhs, acc = group.types
     if device.accepts_any_shape(lhs, rhs, acc):
         return []
     shapes = [(s.m, s.n, s.k) for s in device.matmul_shapes(lhs, rhs, acc)]
@@ -79,30 +83,40 @@ def _nesting(strategy: Strategy) -> list[Violation]:
     return found
 
 
-def _l1(problem: Problem, strategy: Strategy, device: Device) -> list[Violation]:
-    def need(changed: Strategy) -> tuple[Buffer, ...]:
-        return l1_buffers(problem, changed)
+def _l1(group: Group, strategy: Strategy, device: Device) -> list[Violation]:
+    def need(changed: Strategy) -> list[Buffer]:
+        return l1_buffers(group, mapping_of(group, changed))
 
-    level = _Level("L1 of a core", "l1", strategy.pack, device.capacity_bytes(1, *strategy.array), need, _total)
+    def total(buffers: Sequence[Buffer]) -> int:
+        return total_l1_bytes(buffers, device.level(1).alignment_bytes)
+
+    level = _Level("L1 of a core", "l1", _tile(strategy.pack), device.capacity_bytes(1, *strategy.array), need, total)
     return _overflow(level, strategy, "not even one instruction's operands fit")
 
 
-def _l2(problem: Problem, strategy: Strategy, device: Device, whole_k: bool) -> list[Violation]:
+def _l2(group: Group, strategy: Strategy, device: Device, whole_k: bool) -> list[Violation]:
     step = (strategy.grid[0] * strategy.pack[0], strategy.grid[1] * strategy.pack[1], strategy.tile_l1[2])
-    also = f"all of K={problem.k} stays in L2 here: use npuflow-stream-k" if whole_k else "use more columns"
+    also = f"all of K={group.sizes[K]} stays in L2 here: use npuflow-stream-k" if whole_k else "use more columns"
+    columns = strategy.array[1]
 
-    def need(changed: Strategy) -> tuple[Buffer, ...]:
-        return l2_buffers(problem, changed, whole_k)
+    def need(changed: Strategy) -> list[Buffer]:
+        m, n, _ = changed.tile_l2
+        tile = (m // changed.grid[0], n // changed.grid[1], changed.tile_l1[2])
+        mapping = mapping_of(group, replace(changed, tile_l1=tile), whole_k=whole_k)
+        return l2_buffers(group, mapping, device.columns)
 
-    def total(buffers: tuple[Buffer, ...], changed: Strategy) -> int:
-        return fullest_l2_bytes(buffers, changed, device.columns)
+    def total(buffers: Sequence[Buffer]) -> int:
+        return columns * fullest_l2_bytes(buffers)
 
-    where = f"L2 of {strategy.array[1]} columns"
+    where = f"L2 of {columns} columns"
     return _overflow(_Level(where, "l2", step, device.capacity_bytes(2, *strategy.array), need, total), strategy, also)
 
 
-def _total(buffers: tuple[Buffer, ...], _strategy: Strategy) -> int:
-    return total_bytes(buffers)
+def _descriptors(group: Group, strategy: Strategy, device: Device) -> list[Violation]:
+    need, have = l1_descriptors(group, mapping_of(group, strategy)), device.dma(1).descriptors
+    if need <= have:
+        return []
+    return [Violation(f"a core's channels need {need} descriptors, have {have}", "use fewer slots in L1")]
 
 
 @dataclass(frozen=True)
@@ -113,11 +127,11 @@ class _Level:
     field: str
     step: Tile
     have_bytes: int
-    need: Callable[[Strategy], tuple[Buffer, ...]]
-    total: Callable[[tuple[Buffer, ...], Strategy], int]
+    need: Callable[[Strategy], list[Buffer]]
+    total: Callable[[Sequence[Buffer]], int]
 
     def need_bytes(self, strategy: Strategy) -> int:
-        return self.total(self.need(strategy), strategy)
+        return self.total(self.need(strategy))
 
     def fits(self, strategy: Strategy) -> bool:
         return self.need_bytes(strategy) <= self.have_bytes
@@ -141,7 +155,7 @@ def _overflow(level: _Level, strategy: Strategy, last_resort: str) -> list[Viola
 
 def _lever(level: _Level, strategy: Strategy) -> str | None:
     """What makes it fit: a smaller k if that is enough, else smaller m and n, else fewer slots."""
-    m, n, k = strategy.tile_l1 if level.field == "l1" else strategy.tile_l2
+    m, n, k = _tile(strategy.tile_l1 if level.field == "l1" else strategy.tile_l2)
     smaller = _largest_k(level, strategy, (m, n, k))
     if smaller:
         return f"lower tile-{level.field} k from {k} to {smaller}"
@@ -150,8 +164,7 @@ def _lever(level: _Level, strategy: Strategy) -> str | None:
         a, b = _halved(a, b, level.step)
         if level.fits(level.with_tile(strategy, (a, b, k))):
             return f"lower tile-{level.field} m,n from {m},{n} to {a},{b}"
-    place = 1 if level.field == "l1" else 0
-    depth = max(strategy.slots_lhs[place], strategy.slots_rhs[place])
+    depth = _most_slots(strategy, 1 if level.field == "l1" else 0)
     if level.fits(level.with_single_buffers(strategy)):
         return f"lower depth_{level.field} from {depth} to 1"
     smallest = level.with_single_buffers(level.with_tile(strategy, level.step))
@@ -180,5 +193,16 @@ def _halved(m: int, n: int, step: Tile) -> tuple[int, int]:
     return m, max(step[1], n // 2 // step[1] * step[1])
 
 
-def _text(tile: tuple[int, int, int]) -> str:
+def _most_slots(strategy: Strategy, place: int) -> int:
+    """The slots of the operand that has more of them, in L2 (0) or L1 (1)."""
+    shared = (strategy.depth_l2 or 1, strategy.depth_l1 or 1)
+    return max((strategy.depth_lhs or shared)[place], (strategy.depth_rhs or shared)[place])
+
+
+def _tile(sizes: Sizes) -> Tile:
+    m, n, k = sizes
+    return m, n, k
+
+
+def _text(tile: Sizes) -> str:
     return ",".join(map(str, tile))

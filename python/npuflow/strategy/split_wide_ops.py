@@ -14,8 +14,8 @@ from npuflow.dialect.device import planned_device
 from npuflow.ops.bundle_ops import is_bundle_op
 from npuflow.ops.contraction import Contraction, static_matmuls, tail_of
 from npuflow.ops.linear import input_count
-from npuflow.strategy.describe_matmul import tail_operand
-from npuflow.strategy.footprint import TailOperand
+from npuflow.strategy.describe_group import read_along
+from npuflow.strategy.group import M, N
 from npuflow.strategy.split_body import parts_of, split_body
 from npuflow.target import Device
 
@@ -79,7 +79,7 @@ class _Room:
             in_tile = len(inputs) * (1 + self.rows) + results * (self.rows + 1)
             return len(inputs) + results <= _SHARE * core and in_tile <= _SHARE * tile.descriptors
         others = [value for value in inputs if not self._is_sum(value)]
-        taken = sum(self._read_by_tail(value).slot_descriptors(self.device.rows) for value in others)
+        taken = sum(1 + (self.device.rows if self._comes_by_rows(value) else 1) for value in others)
         lane = tile.descriptors // tile.descriptor_groups - _MATMUL_DESCRIPTORS
         return taken <= lane and len(others) + results - 1 <= core - _MATMUL_CORE_DESCRIPTORS
 
@@ -87,12 +87,12 @@ class _Room:
         place = self._place(value)
         return place is not None and self.matmul is not None and self.op.operands[place] == self.matmul.result
 
-    def _read_by_tail(self, value: ir.Value) -> TailOperand:
-        """How a value varies from row to row of cores and from column to column: what isn't an input, in both."""
+    def _comes_by_rows(self, value: ir.Value) -> bool:
+        """Whether every row of cores has its own part of a value, in all columns: of what isn't an input, it does."""
         place = self._place(value)
         if place is None or self.matmul is None:
-            return TailOperand(along_m=True, along_n=True, element_bytes=1)
-        return tail_operand(self.matmul, self.op, place)
+            return True
+        return {M, N} <= set(read_along(self.matmul, self.op, place))
 
     def _place(self, value: ir.Value) -> int | None:
         """The input that a value of the body is."""

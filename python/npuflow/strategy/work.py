@@ -14,11 +14,11 @@ from npuflow.core.passes import fail
 from npuflow.errors import InputError
 from npuflow.ops.bundle import Bundle
 from npuflow.ops.contraction import STRATEGY, static_matmuls
-from npuflow.strategy.bundle_strategy import bundle_fields
 from npuflow.strategy.describe_bundle import macs_of, needed_bytes
-from npuflow.strategy.describe_matmul import problem_of
+from npuflow.strategy.describe_group import group_of_matmul
+from npuflow.strategy.group import BATCH, Group, K, M, N, Operand
 from npuflow.strategy.sizes import BundleSizes, MatmulSizes, OpSizes
-from npuflow.strategy.strategy import strategy_fields
+from npuflow.strategy.strategy import BUNDLE_FIELDS, MATMUL_FIELDS, strategy_from
 
 WORK = "npu.work"
 _MAPPING, _OF_BUNDLES = "strategy", "macs"
@@ -36,12 +36,14 @@ class Mapped:
 
 def note_matmuls(function: ir.Operation) -> None:
     """Notes a function's matmuls, and forgets what it said before."""
-    noted = []
-    for matmul in static_matmuls(function):
-        p = problem_of(matmul)
-        sizes = MatmulSizes(p.m, p.n, p.k, p.batch, p.lhs_bytes, p.rhs_bytes, p.acc_bytes, p.result_bytes)
-        noted.append(_entry(sizes, matmul.op))
-    _write(function, noted)
+    found = static_matmuls(function)
+    _write(function, [_entry(_matmul_sizes(group_of_matmul(matmul)), matmul.op) for matmul in found])
+
+
+def _matmul_sizes(group: Group) -> MatmulSizes:
+    sizes, bytes_of = group.sizes, {tensor.operand: tensor.element_bytes for tensor in group.tensors}
+    lhs, rhs, acc = (bytes_of[operand] for operand in (Operand.LHS, Operand.RHS, Operand.SUM))
+    return MatmulSizes(sizes[M], sizes[N], sizes[K], sizes[BATCH], lhs, rhs, acc, group.outputs[0].element_bytes)
 
 
 def note_bundles(function: ir.Operation, bundles: Sequence[Bundle]) -> None:
@@ -97,8 +99,8 @@ def _read(entry: ir.DictAttr) -> Mapped:
     if sorted(said) != sorted([*names, _MAPPING]):
         raise ValueError(f"{entry} must have {', '.join(names)} and {_MAPPING}")
     sizes = kind(**{name: _size(name, said[name]) for name in names})
-    read = bundle_fields if kind is BundleSizes else strategy_fields
-    return Mapped(sizes, read(said[_MAPPING]))
+    known = BUNDLE_FIELDS if kind is BundleSizes else MATMUL_FIELDS
+    return Mapped(sizes, strategy_from(said[_MAPPING], known).said())
 
 
 def _size(name: str, attribute: ir.Attribute) -> int:

@@ -26,7 +26,8 @@ from npuflow.ops.bundle import Bundle, marked_bundles
 from npuflow.ops.contraction import producer
 from npuflow.ops.linear import Linear, input_count
 from npuflow.ops.products import pads_streamed
-from npuflow.strategy.bundle_strategy import BundleStrategy, bundle_strategy_of
+from npuflow.strategy.mapping import spread_of
+from npuflow.strategy.strategy import Strategy, strategy_of
 from npuflow.tiling.core_part import CorePart
 from npuflow.tiling.regions import Region, block_region
 
@@ -60,7 +61,7 @@ class TileBundles(Pass):
 
     def run(self, op: ir.Operation, context: PassContext) -> None:
         for bundle in marked_bundles(op):
-            strategy = bundle_strategy_of(bundle.root)
+            strategy = strategy_of(bundle.root)
             if strategy is None:
                 context.error(bundle.root, "a bundle has no strategy", "run npuflow-assign-bundles before")
                 continue
@@ -73,13 +74,13 @@ class _Tiler:
     """Rewrites one bundle."""
 
     bundle: Bundle
-    strategy: BundleStrategy
+    strategy: Strategy
     tiles: list[int] = field(default_factory=list)
     block: list[int] = field(default_factory=list)
     loops: list[tuple[int, ir.Operation]] = field(default_factory=list)
 
     def run(self) -> None:
-        bundle, spread = self.bundle, self.strategy.placed
+        bundle, spread = self.bundle, spread_of(self.strategy)
         self.tiles = [*self.strategy.tile_l1, *bundle.sizes[bundle.space :]]
         for loop, tile in zip(bundle.streamed(), self.strategy.stream):
             self.tiles[loop] = tile
@@ -117,7 +118,7 @@ class _Tiler:
         maps = self._result_maps()
         shapes = [[dim.extent(self.block) for dim in dims] for dims in maps]
         blocks = [empty(shape, element_type_of(out)) for shape, out in zip(shapes, outs)]
-        rows, columns = self.strategy.placed.grid
+        rows, columns = self.strategy.grid
         forall = scf.ForallOp([0, 0], [rows, columns], [1, 1], blocks, mapping=_mapping())
         with ir.InsertionPoint(forall.body):
             row, column = forall.induction_variables
@@ -189,7 +190,7 @@ class _Tiler:
 
     def _places(self, row: ir.Value, column: ir.Value) -> dict[int, Mixed]:
         """Where in a block this core's tile begins, for each loop that is spread."""
-        spread = self.strategy.placed
+        spread = spread_of(self.strategy)
         places: dict[int, Mixed] = {}
         for loop in {spread.rows, spread.columns}:
             terms = []

@@ -42,7 +42,7 @@ class TileCores(Pass):
         for contraction in matmuls(op, context):
             sizes = required_sizes(self, contraction, context, self.tile, lambda strategy: strategy.tile_l1)
             if sizes is not None:
-                strategy = strategy_of(contraction)
+                strategy = strategy_of(contraction.op)
                 tiles = turned if strategy is not None and strategy.turned else upright
                 tiles.append(GroupTile(contraction, sizes[0], sizes[1]))
         if not context.failed:

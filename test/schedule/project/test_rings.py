@@ -17,7 +17,7 @@ DEVICE = load_device("npu1")
 
 
 def schedule_of(inputs: int) -> Schedule:
-    program = Elementwise((64, 96), ((0, 1),) * inputs, Pairwise.ADD, Types("i32", "i32"))
+    program = Elementwise((32, 48), ((0, 1),) * inputs, Pairwise.ADD, Types("i32", "i32"))
     (function,) = npuflow.compile(program.text(), device=DEVICE.name).functions
     return function.compiled.schedule
 

@@ -30,7 +30,7 @@ def part_of(buffer: BufferInfo, nest: Nest) -> Part:
 
     Results are gathered by columns. What follows the row alone is divided by rows; everything else by columns. What all
     cores of a single row read is one copy for them all, unless that takes a lane that streams by columns need: the
-    strategy knows it (`bundle_shape.goes_by_rows`).
+    strategy knows it (`Mapping.goes_by_rows`).
     """
     ends = list(_core_ends(buffer, nest))
     outward = any(end.is_outward for end in ends)

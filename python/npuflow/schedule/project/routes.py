@@ -14,8 +14,8 @@ from npuflow.schedule.nest.nest import COLUMN, L1, L2, L3, ROW, BufferInfo, Kern
 from npuflow.schedule.project.clip import Clip, clip_of
 from npuflow.schedule.project.lanes import Lanes, assign_lanes, lanes_from_l3
 from npuflow.schedule.project.layout import Part, divide, localise, part_of
-from npuflow.strategy.footprint import row_tiles
 from npuflow.strategy.lane_descriptors import TileDma
+from npuflow.strategy.room import row_tiles
 from npuflow.target import Device, KernelClass, SharedBy, Stage
 
 TILE, PART = "tile", "part"

@@ -1,0 +1,136 @@
+"""Matmuls with their tails, and bundles, as the strategy sees them. Reads IR and changes nothing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import prod
+
+from npuflow.bindings import ir
+from npuflow.core.build import element_bytes, element_type_of, shape_of
+from npuflow.ops.bundle import Bundle
+from npuflow.ops.contraction import INIT, Contraction, fill_of, operand_loops, producer, root_of, tail_of, users
+from npuflow.ops.linear import Linear, input_count
+from npuflow.ops.products import Products, match_products, pads_streamed
+from npuflow.strategy.describe_vector import describe_vector_work
+from npuflow.strategy.group import BATCH, Group, K, M, N, Operand, Role, Tensor, Work
+from npuflow.strategy.vector_cycles import VectorOperand, VectorWork
+
+_OPERANDS = (Operand.LHS, Operand.RHS, Operand.START)
+
+
+def types_of(contraction: Contraction) -> tuple[str, str, str]:
+    """The element types of operands and sum."""
+    lhs, rhs, acc = (str(element_type_of(v)) for v in (contraction.lhs, contraction.rhs, contraction.init))
+    return lhs, rhs, acc
+
+
+def group_of_matmul(contraction: Contraction) -> Group:
+    """The matmul's sizes, its operands, and what its tail does and reads."""
+    sizes = contraction.loop_sizes()
+    roles = {contraction.m[0]: M, contraction.n[0]: N, contraction.k[0]: K}
+    batch = prod(sizes[loop] for loop in contraction.batch)
+    tail, root = tail_of(contraction), root_of(contraction)
+    values = (contraction.lhs, contraction.rhs, contraction.init)
+    lhs, rhs, start = (
+        _matmul_tensor(operand.value, Role.INPUT, operand, [roles.get(loop, BATCH) for loop in loops], value)
+        for operand, loops, value in zip(_OPERANDS, operand_loops(contraction.op), values)
+    )
+    tensors, work = [lhs, rhs], [_product(types_of(contraction))]
+    if fill_of(contraction) is None:
+        tensors.append(replace(start, name="sum"))
+    if tail is None:
+        tensors.append(replace(start, name="result", operand=Operand.SUM, role=Role.OUTPUT))
+    else:
+        made = read_along(contraction, tail, len(tail.operands) - 1)
+        result = _matmul_tensor("result", Role.OUTPUT, None, made, root.results[0])
+        own = replace(start, name="sum", operand=Operand.SUM, role=Role.LOCAL)
+        tensors += [own, result, *_tail_tensors(contraction, tail)]
+        work.append(Work((M, N, BATCH), _packed(describe_vector_work(tail))))
+    extents = (sizes[contraction.m[0]], sizes[contraction.n[0]], batch, sizes[contraction.k[0]])
+    return Group(extents, 3, (K,), tuple(tensors), tuple(work), True, packed=True)
+
+
+def read_along(contraction: Contraction, tail: ir.Operation, index: int) -> list[int]:
+    """The loops of a matmul's group that a tail's operand follows, one for each of its dimensions that do."""
+    roles = {contraction.m[0]: M, contraction.n[0]: N}
+    made = [roles.get(loop, BATCH) for loop in operand_loops(contraction.op)[INIT]]
+    return [made[loop] for loop in operand_loops(tail)[index] if loop >= 0]
+
+
+def _product(types: tuple[str, str, str]) -> Work:
+    return Work((M, N, BATCH, K), None, Products(types, (M,), (N,), (K,), (BATCH,)))
+
+
+def _matmul_tensor(name: str, role: Role, operand: Operand | None, loops: list[int], value: ir.Value) -> Tensor:
+    """A tensor that follows loops of a matmul; of batches there is one loop, whatever they are made of."""
+    extents: dict[int, int] = {}
+    for loop, size in zip(loops, shape_of(value)):
+        extents[loop] = extents.get(loop, 1) * size
+    dims = tuple(Linear(((loop, 1),)) for loop in extents)
+    return Tensor(name, role, dims, tuple(extents.values()), element_bytes(element_type_of(value)), operand=operand)
+
+
+def _tail_tensors(contraction: Contraction, tail: ir.Operation) -> list[Tensor]:
+    """What a tail reads beside the sum."""
+    found: list[Tensor] = []
+    for index, value in enumerate(list(tail.operands)[:-1]):
+        if isinstance(value.type, ir.ShapedType) and value != contraction.result:
+            loops = read_along(contraction, tail, index)
+            found.append(_matmul_tensor(f"tail{len(found)}", Role.INPUT, Operand.TAIL, loops, value))
+    return found
+
+
+def _packed(tail: VectorWork) -> VectorWork:
+    """A tail on packed sums: loops over pieces along m and n and inside of them; one loop where operands are alike."""
+    if len(tail.runs) == 1:
+        return replace(tail, runs=((0, 1, 2, 3),))
+
+    def packed(operand: VectorOperand) -> VectorOperand:
+        follows_n = len(tail.runs) - 1 in operand.follows
+        follows_m = any(run < len(tail.runs) - 1 for run in operand.follows)
+        lies = tuple(loop for loop in range(4) if (follows_m, follows_n)[loop % 2])
+        return VectorOperand(operand.element_bytes, frozenset(lies), lies)
+
+    inputs, outputs = (tuple(map(packed, operands)) for operands in (tail.inputs, tail.outputs))
+    return replace(tail, runs=((0,), (1,), (2,), (3,)), sums=(False,) * 4, inputs=inputs, outputs=outputs)
+
+
+def group_of_bundle(bundle: Bundle) -> Group:
+    """The bundle's sizes, tensors and work."""
+    tensors: dict[tuple[object, ...], Tensor] = {}
+    work = []
+    for index, op in enumerate(bundle.ops):
+        maps = bundle.maps(index)
+        arguments = op.regions[0].blocks[0].arguments
+        for number, (value, dims) in enumerate(zip(op.operands, maps)):
+            if not isinstance(value.type, ir.ShapedType) or bundle.is_internal(value):
+                continue
+            is_init = number >= input_count(op)
+            if is_init and producer(value, "linalg.fill", "tensor.empty") is not None:
+                continue
+            is_read = is_init or any(True for _ in arguments[number].uses)
+            key = (value, tuple((_in_space(bundle, dim), dim.extent(bundle.sizes)) for dim in dims))
+            role = Role.INPUT if is_read else Role.LOCAL
+            tensors.setdefault(key, _tensor(f"in{len(tensors)}", role, unpadded(value), dims))
+        for number, result in enumerate(op.results):
+            outside = any(user not in bundle.ops for user in users(result))
+            role = Role.OUTPUT if outside or op == bundle.root else Role.LOCAL
+            dims = maps[input_count(op) + number]
+            tensors[index, number] = _tensor(f"out{len(tensors)}", role, result, dims)
+        work.append(Work(bundle.loops[index], describe_vector_work(op), match_products(op)))
+    streamed = tuple(bundle.streamed())
+    return Group(bundle.sizes, bundle.space, streamed, tuple(tensors.values()), tuple(work), pads_streamed(bundle))
+
+
+def _in_space(bundle: Bundle, dim: Linear) -> tuple[tuple[int, int], ...]:
+    return tuple((loop, c) for loop, c in dim.terms if loop < bundle.space)
+
+
+def unpadded(value: ir.Value) -> ir.Value:
+    """What a padded tensor holds beside its zeros."""
+    pad = producer(value, "tensor.pad")
+    return value if pad is None else pad.operands[0]
+
+
+def _tensor(name: str, role: Role, value: ir.Value, dims: tuple[Linear, ...]) -> Tensor:
+    return Tensor(name, role, dims, tuple(shape_of(value)), element_bytes(element_type_of(value)))

@@ -1,0 +1,349 @@
+"""How long a mapped group takes, roughly: what ranks the candidates of a search, and is shown to nobody. Pure.
+
+Cores, with the ways into and out of their L1, DRAM, the channels of the outermost DMA engines and the control processor
+work side by side: the slowest counts most. Before them stands what the first block needs to be set up and to arrive,
+behind them the last block's way out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import inf, log2, prod
+
+from npuflow.ops.products import Products
+from npuflow.strategy.group import Group, M, N, Operand, Role, Tensor, Tiles, Work
+from npuflow.strategy.mapping import Mapping, calls
+from npuflow.strategy.matrix_cycles import head_cycles, made_as, matrix_cycles
+from npuflow.strategy.traffic import traffic_bytes, visits
+from npuflow.strategy.vector_cycles import vector_cycles
+from npuflow.target import Device
+from npuflow.target.model import DmaEngine
+
+# How sharply the slowest decides: the power of a norm over what works side by side, which rises with each doubling of
+# how often something comes into L2, since pipelines that are long have time to even out; and powers at most where
+# single slots let less overlap. These, and the shares below, bring estimates nearest to simulated times within each
+# group, over 1360 strategies of 51 groups: layers of docs/networks.md on npu2, and matmuls on npu1 and npu2.
+_POWER, _POWER_PER_DOUBLING = 2.55, 0.37
+_SINGLE_POWERS = (inf, 2.5, 1.0)
+# What comes into L1 shares its way with what is waited for, and takes so much longer.
+_ARRIVAL_SHARE = 1.08
+# Of the first block's way from DRAM, what isn't hidden behind setting up its other transfers.
+_FIRST_SHARE = 0.85
+# Setting up the first transfers takes somewhat longer than their descriptors; of all, some is hidden behind the last
+# block's way out.
+_START_SHARE, _SET_UP_SHARE = 1.08, 0.92
+# Of setting up, what is waited for again where a tail's operand has a single slot, in which the last block's is.
+_SINGLE_TAIL_SHARE = 0.1
+_ACC_BYTES = 4  # sums of all types that matrix instructions take are this wide or narrower
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Estimates for one group on one device."""
+
+    group: Group
+    device: Device
+    _cycles: dict[tuple[int, ...], int] = field(default_factory=dict, compare=False)
+
+    def seconds(self, mapping: Mapping) -> float:
+        """How long the whole group takes, roughly."""
+        return Mapped(self, mapping).seconds()
+
+    def work_share(self, mapping: Mapping) -> float:
+        """How much of the time the cores and DRAM would take alone."""
+        mapped = Mapped(self, mapping)
+        return max(mapped.core_seconds, sum(mapped.dram_seconds.values())) / mapped.seconds()
+
+    def block_cycles(self, mapping: Mapping) -> int:
+        """What a core computes for a block."""
+        group, total = self.group, 0
+        for number, work in enumerate(group.work):
+            turns = calls(group, mapping) if any(loop in group.streamed for loop in work.loops) else 1
+            total += turns * self.cycles(number, mapping.tiles, mapping.pack)
+        return total
+
+    def cycles(self, number: int, tiles: Tiles, pack: Sequence[int]) -> int:
+        """What a core computes for one call of the work of that number, found once."""
+        work = self.group.work[number]
+        key = (number, *[tiles[loop] for loop in work.loops])
+        if key not in self._cycles:
+            self._cycles[key] = work_cycles(work, tiles, self.device, self.kind, pack)
+        return self._cycles[key]
+
+    @cached_property
+    def kind(self) -> str:
+        return kind_of(self.group, self.device)
+
+
+@dataclass(frozen=True)
+class Mapped:
+    """A mapping, with what several parts of its estimate need."""
+
+    of: Estimate
+    mapping: Mapping
+
+    @property
+    def group(self) -> Group:
+        return self.of.group
+
+    @property
+    def device(self) -> Device:
+        return self.of.device
+
+    @cached_property
+    def moved(self) -> dict[str, int]:
+        """What crosses between L3 and L2 for each tensor."""
+        group, mapping, tiles, counts = self.group, self.mapping, self.in_l2, self.counts
+        return {t.name: traffic_bytes(group, mapping, t, tiles[t.name], self._visits(t), counts) for t in self.outside}
+
+    @cached_property
+    def dram_seconds(self) -> dict[str, float]:
+        """How long DRAM takes for each tensor."""
+        return {tensor.name: self._dram_seconds(tensor) for tensor in self.outside}
+
+    @cached_property
+    def blocks(self) -> int:
+        return prod(self.counts)
+
+    @cached_property
+    def counts(self) -> list[int]:
+        """How often each loop of the space steps from block to block."""
+        return self.mapping.counts(self.group)
+
+    @cached_property
+    def outside(self) -> list[Tensor]:
+        return [*self.group.inputs, *self.group.outputs]
+
+    @cached_property
+    def in_l2(self) -> dict[str, Tiles]:
+        """The tiles of what comes into L2 of each tensor at a time."""
+        return {tensor.name: self.mapping.tiles_in_l2(self.group, tensor) for tensor in self.outside}
+
+    @cached_property
+    def by_rows(self) -> frozenset[str]:
+        """The tensors that memory tiles have for rows of cores."""
+        return frozenset(t.name for t in self.group.inputs if self.mapping.goes_by_rows(self.group, t))
+
+    @cached_property
+    def largest(self) -> str:
+        """The input with the largest tile."""
+        return max(self.group.inputs, key=lambda tensor: tensor.bytes(self.mapping.tiles)).name
+
+    def seconds(self) -> float:
+        group, device, memory = self.group, self.device, self.dram_seconds
+        dram, control = sum(memory.values()), device.control.descriptor_seconds
+        first = sum(memory[tensor.name] / self._visits(tensor) for tensor in group.inputs)
+        last = sum(memory[tensor.name] / self.blocks for tensor in group.outputs)
+        between = max(0.0, 1 - (first + last) / dram) if dram else 0.0
+        at_first = max(_FIRST_SHARE * first, self._channel_seconds(group.inputs, self._visits))
+        starting = _START_SHARE * control * sum(self._channels(tensor) for tensor in group.inputs)
+        setting_up = control * sum(self.descriptors(tensor) for tensor in self.outside)
+        again = _SINGLE_TAIL_SHARE * setting_up if self._waits_for_tails() else 0.0
+        behind = max(0.0, _SET_UP_SHARE * setting_up - starting - at_first)
+        last = max(last, self._channel_seconds(group.outputs, lambda _: self.blocks))
+        outer = max(dram, self._channel_seconds(self.outside, lambda _: 1))
+        # What is in L2 of a matmul goes on once it is whole: behind the last of it stands its way through L1.
+        late = 1 / max(self._visits(tensor) for tensor in group.inputs) if group.packed else 0.0
+        core, arrival = self.core_seconds, self._arrival_seconds
+        times = ((1 - late) * core, (1 - late) * arrival, between * outer, behind)
+        often = sum(self._visits(tensor) for tensor in group.inputs)
+        power = min(_POWER + _POWER_PER_DOUBLING * log2(max(1, often)), _SINGLE_POWERS[self._single])
+        return starting + at_first + _together(times, power) + late * max(core, arrival) + again + last
+
+    def _waits_for_tails(self) -> bool:
+        """Whether something that a tail reads comes again into a single slot."""
+        tails = [tensor for tensor in self.group.inputs if tensor.operand is Operand.TAIL]
+        group, mapping = self.group, self.mapping
+        return mapping.depths.tail == 1 and not all(mapping.comes_once(group, t, mapping.tiles) for t in tails)
+
+    @property
+    def _single(self) -> int:
+        """Of the two ways in that are waited for, how many have single slots."""
+        depths = self.mapping.depths
+        if self.group.packed:
+            return sum(min(depths.of(operand)) == 1 for operand in (Operand.LHS, Operand.RHS))
+        return (depths.l1 == 1) + (depths.l2 == 1)
+
+    @cached_property
+    def core_seconds(self) -> float:
+        """A core's time, computing and waiting: operands of the next block arrive while a result leaves alone."""
+        device, tiles = self.device, self.mapping.tiles
+        compute, arrival = self.of.block_cycles(self.mapping) / device.clock_hz, self._arrival_seconds / self.blocks
+        leaving = sum(tensor.bytes(tiles) for tensor in self.group.outputs) / self._l1_rate
+        waiting = leaving if self.mapping.depths.result == 1 else max(0.0, leaving - max(compute, arrival))
+        return self.blocks * (compute + waiting)
+
+    @cached_property
+    def _arrival_seconds(self) -> float:
+        """The way into L1."""
+        return _ARRIVAL_SHARE * self._arrival_bytes() / self._l1_rate
+
+    @property
+    def _l1_rate(self) -> float:
+        return self.device.dma(1).bytes_per_cycle * self.device.clock_hz
+
+    def _visits(self, tensor: Tensor) -> int:
+        """How often a tensor's part comes into L2."""
+        return self._visited[tensor.name]
+
+    @cached_property
+    def _visited(self) -> dict[str, int]:
+        order = self.mapping.order
+        return {t.name: visits(self.group, t, self.in_l2[t.name], self.counts, order) for t in self.outside}
+
+    def _dram_seconds(self, tensor: Tensor) -> float:
+        dram, spread, tiles = self.device.dram, self.mapping.spread, self.in_l2[tensor.name]
+        run = tensor.run_bytes(spread.block(tiles) if dram.joins_runs else spread.column(tiles))
+        pitch = max(run, tensor.shape[-1] * tensor.element_bytes if tensor.shape else run)
+        efficiency = dram.efficiency(run, write=tensor.role is Role.OUTPUT, pitch_bytes=pitch)
+        return self.moved[tensor.name] / (dram.total_bytes_per_second * efficiency)
+
+    def _channels(self, tensor: Tensor) -> int:
+        """How many channels of the outermost DMA engines move a tensor: of columns those that have a part of it.
+
+        What they all read has one in each of them, what they all make is written by one.
+        """
+        spread, tiles = self.mapping.spread, self.mapping.tiles
+        rows, columns = spread.grid
+        if tensor.name in self.by_rows:
+            return rows
+        if tensor.follows(spread.columns):
+            part = spread.column(tiles)[spread.columns]
+            return min(columns, -(-self.group.sizes[spread.columns] // part))
+        return 1 if tensor.role is Role.OUTPUT else columns
+
+    def _channel_seconds(self, tensors: Iterable[Tensor], times: Callable[[Tensor], int]) -> float:
+        """The busiest of the outermost channels, at one of so many times that something is moved.
+
+        Those by rows, by columns and outward work side by side.
+        """
+        bytes_: dict[tuple[bool, Role], float] = {}
+        for tensor in tensors:
+            key = (tensor.name in self.by_rows, tensor.role)
+            share = self.moved[tensor.name] / (times(tensor) * self._channels(tensor))
+            bytes_[key] = bytes_.get(key, 0.0) + share
+        return max(bytes_.values(), default=0.0) / (self._outermost.bytes_per_cycle * self.device.clock_hz)
+
+    @property
+    def _outermost(self) -> DmaEngine:
+        return self.device.dma(max(level.number for level in self.device.levels))
+
+    def descriptors(self, tensor: Tensor) -> int:
+        """How many descriptors a tensor takes: none for inner loops that move it by equal steps and fit the pattern."""
+        limits = self._outermost.pattern
+        loops = self._loops_around(tensor)
+        count, dims = self._channels(tensor) * prod(turns for turns, _ in loops), self._dims(tensor)
+        for turns, is_covered in loops:
+            too_many = dims > limits.dims or (dims == limits.dims and turns > limits.iteration_max)
+            if not is_covered or too_many:
+                break
+            dims += 1
+            count //= turns
+        return count
+
+    def _loops_around(self, tensor: Tensor) -> list[tuple[int, bool]]:
+        """Turns of the loops around a tensor's transfer, and whether a descriptor may cover them; innermost first."""
+        group, block, tiles = self.group, self.mapping.block, self.in_l2[tensor.name]
+        alike = group.inputs if tensor.role is Role.INPUT else group.outputs
+        others = [other for other in alike if other is not tensor and self._share_channels(other, tensor)]
+        found, cut_off = [], group.cut_off[tensor.name]
+        if tensor.role is Role.INPUT and group.streams_through(tensor):
+            is_alone = not any(group.streams_through(other) for other in others)
+            for loop in reversed(group.streamed):
+                turns = -(-group.sizes[loop] // tiles[loop])
+                steps = self._steps(tensor, loop, tiles[loop])
+                found.append((turns, is_alone and steps and loop not in cut_off))
+        is_cut = any(turns > 1 for turns, _ in found)
+        inner = list(reversed(self.mapping.order))
+        for loop in inner if is_cut else inner[_stays(tensor, self.mapping.order, self.counts) :]:
+            steps = self._steps(tensor, loop, block[loop])
+            found.append((self.counts[loop], not others and steps and loop not in cut_off))
+        return [one for one in found if one[0] > 1]
+
+    def _steps(self, tensor: Tensor, loop: int, piece: int) -> bool:
+        """Whether a tensor's place moves by equal steps from piece to piece, which a pattern's stride can take."""
+        if not tensor.follows(loop) or self.group.sizes[loop] % piece:
+            return False
+        limits, stride, step = self._outermost.pattern, tensor.element_bytes, 0
+        for dim, size in zip(reversed(tensor.dims), reversed(tensor.shape)):
+            step += sum(c * piece for own, c in dim.terms if own == loop) * stride
+            stride *= size
+        return step <= limits.stride_max * limits.granule_bytes
+
+    def _share_channels(self, one: Tensor, other: Tensor) -> bool:
+        """Whether two tensors go through the same channels: where nothing goes by rows, the largest has its own."""
+        if one.role is Role.OUTPUT or self.by_rows:
+            return (one.name in self.by_rows) == (other.name in self.by_rows)
+        return (one.name == self.largest) == (other.name == self.largest)
+
+    def _dims(self, tensor: Tensor) -> int:
+        """Dimensions of the pattern in DRAM of what a channel moves for a block; whole ones go on in the next.
+
+        Where windows reach over an edge in some places and not in others, the sizes differ, and nothing goes on. A run
+        that is longer than a dimension may be is two, behind which others stand.
+        """
+        tiles, limits = self.in_l2[tensor.name], self._outermost.pattern
+        part = tiles if tensor.name in self.by_rows else self.mapping.spread.column(tiles)
+        is_long = tensor.run_bytes(part) > limits.size_max * limits.granule_bytes
+        dims, is_whole = 1 + is_long, True
+        for dim, size in zip(reversed(tensor.dims), reversed(tensor.shape)):
+            extent, all_ = dim.extent(part), dim.extent(self.group.sizes)
+            is_cut = all_ > max(size, extent)
+            dims += extent > 1 and (is_cut or not is_whole)
+            is_whole = extent >= size and not is_cut
+        return dims
+
+    def _arrival_bytes(self) -> float:
+        """What the busier of the two channels into L1 takes, one of which is for what goes by rows."""
+        tiles, order = self.mapping.tiles, self.mapping.order
+        by_rows, by_columns = [0], [0]
+        for tensor in self.group.inputs:
+            lane = by_rows if tensor.name in self.by_rows else by_columns
+            lane.append(tensor.l1_bytes(tiles) * visits(self.group, tensor, tiles, self.counts, order))
+        alone = max(sum(by_columns) / 2, *by_columns)
+        return max(sum(by_rows), sum(by_columns)) if len(by_rows) > 1 else alone
+
+
+def _together(times: Sequence[float], power: float) -> float:
+    """About as long as the slowest takes, and longer where others take nearly that; with a power of 1, their sum."""
+    slowest = max(times)
+    return slowest * float(sum((time / slowest) ** power for time in times) ** (1 / power)) if slowest else 0.0
+
+
+def _stays(tensor: Tensor, order: Sequence[int], counts: Sequence[int]) -> int:
+    """How many of the innermost loops a tensor stays in L2 for."""
+    number = 0
+    for loop in reversed(order):
+        if counts[loop] > 1 and tensor.follows(loop):
+            break
+        number += 1
+    return number
+
+
+def kind_of(group: Group, device: Device) -> str:
+    """How the kernels of a group are made: all of them as one with matrix instructions, if there is any."""
+    types = (work.products.types for work in group.work if work.products)
+    return made_as(next((each for each in types if device.has_instruction(each)), None), device)
+
+
+def work_cycles(work: Work, tiles: Sequence[int], device: Device, kind: str = "", pack: Sequence[int] = ()) -> int:
+    """One op on one tile: matrix instructions for sums of products whose types have them, else vector operations."""
+    own = [tiles[loop] for loop in work.loops]
+    products = work.products
+    if products is None or not device.has_instruction(products.types):
+        assert work.vector is not None, "a packed product has an instruction"
+        sizes = own if not pack else [tiles[M] // pack[M], tiles[N] // pack[N], pack[M], pack[N]]
+        return vector_cycles(work.vector, sizes, device, kind)
+    instruction = device.matmul_shapes(*products.types)[0]
+    sums = prod(own[loop] for loop in _made(work, products))
+    issued = products.issued(own, instruction, device.engines[0].vector_bytes)
+    return matrix_cycles(products.types, issued, sums * _ACC_BYTES, device, kind) + head_cycles(products, own, device)
+
+
+def _made(work: Work, products: Products) -> list[int]:
+    """The loops of an op that each make sums of their own."""
+    if work.vector is None:
+        return [loop for loop in range(len(work.loops)) if loop not in products.k]
+    return [loop for run, is_sum in zip(work.vector.runs, work.vector.sums) if not is_sum for loop in run]

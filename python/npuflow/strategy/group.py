@@ -1,0 +1,176 @@
+"""A group as numbers: what its ops loop over, which tensors they touch and what work they do. Pure data.
+
+A matmul with its tail is a group as a softmax is. Of its loops `M`, `N` and `BATCH` are the space, and `K` is streamed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from functools import cached_property
+from math import prod
+
+from npuflow.ops.linear import Linear
+from npuflow.ops.products import Products
+from npuflow.strategy.vector_cycles import VectorWork
+
+Tiles = Sequence[int]
+M, N, BATCH, K = range(4)
+
+
+class Role(Enum):
+    """What a group does with a tensor."""
+
+    INPUT = "input"
+    LOCAL = "local"
+    OUTPUT = "output"
+
+
+class Operand(Enum):
+    """What a tensor is to a matmul; `START` is a sum that is continued, and read where the result will be."""
+
+    LHS = "lhs"
+    RHS = "rhs"
+    START = "start"
+    SUM = "sum"
+    TAIL = "tail"
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """A tensor that a group reads, makes for itself or gives away; `dims` say how loops walk through it.
+
+    A `gathered` one lies in L1 with a dimension for each of its loops, windows copied out one by one.
+    """
+
+    name: str
+    role: Role
+    dims: tuple[Linear, ...]
+    shape: tuple[int, ...]
+    element_bytes: int
+    gathered: bool = False
+    operand: Operand | None = None
+
+    def bytes(self, tiles: Tiles) -> int:
+        """What a tile touches of it, halo included."""
+        size = self.element_bytes
+        for dim in self.dims:
+            size *= dim.extent(tiles)
+        return size
+
+    def stored_bytes(self, tiles: Tiles) -> int:
+        """What a tile touches of what exists: without the zeros around it."""
+        stored = self.element_bytes
+        for dim, size in zip(self.dims, self.shape):
+            stored *= min(dim.extent(tiles), size)
+        return stored
+
+    def l1_bytes(self, tiles: Tiles) -> int:
+        """What a tile takes in L1."""
+        if not self.gathered:
+            return self.bytes(tiles)
+        return prod(tiles[loop] for loop in self.loops) * self.element_bytes
+
+    @cached_property
+    def loops(self) -> frozenset[int]:
+        """The loops that it follows."""
+        return frozenset(loop for dim in self.dims for loop, _ in dim.terms)
+
+    def follows(self, loop: int) -> bool:
+        return loop in self.loops
+
+    def run_bytes(self, tiles: Tiles) -> int:
+        """The contiguous bytes of a tile in a row-major tensor."""
+        run = self.element_bytes
+        for dim, size in zip(reversed(self.dims), reversed(self.shape)):
+            extent = min(dim.extent(tiles), size)
+            run *= extent
+            if extent < size:
+                break
+        return run
+
+
+@dataclass(frozen=True)
+class Work:
+    """One op: its loops, what it is to the vector unit if that can do it, and to matrix instructions if they could.
+
+    Where the group is packed, its vector work goes through pieces of the space and through what is inside of them.
+    """
+
+    loops: tuple[int, ...]
+    vector: VectorWork | None
+    products: Products | None = None
+
+
+@dataclass(frozen=True)
+class Group:
+    """`sizes` of all loops: the first `space` are split over blocks and cores, `streamed` ones may go piece by piece.
+
+    Zeros may be added to a streamed loop where they change no sum (`pads_streamed`). A matmul's tiles lie `packed` as
+    its instruction takes them.
+    """
+
+    sizes: tuple[int, ...]
+    space: int
+    streamed: tuple[int, ...]
+    tensors: tuple[Tensor, ...]
+    work: tuple[Work, ...]
+    pads_streamed: bool
+    packed: bool = False
+
+    def with_gather(self) -> Group | None:
+        """The same with windows gathered on their way into L1; None where no sum of products has any."""
+        wanted = [number for work in self.work if work.products for number in work.products.windowed]
+        if not wanted or len([w for w in self.work if w.products]) != 1:
+            return None
+        windowed = [_is_windowed(tensor) for tensor in self.tensors]
+        if sum(windowed) != len(wanted):
+            return None
+        tensors = tuple(replace(t, gathered=gathers) for t, gathers in zip(self.tensors, windowed))
+        work = tuple(
+            replace(w, products=w.products.gathered) if w.products and w.products.gathered else w for w in self.work
+        )
+        return replace(self, tensors=tensors, work=work)
+
+    @cached_property
+    def inputs(self) -> tuple[Tensor, ...]:
+        return tuple(tensor for tensor in self.tensors if tensor.role is Role.INPUT)
+
+    @cached_property
+    def outputs(self) -> tuple[Tensor, ...]:
+        return tuple(tensor for tensor in self.tensors if tensor.role is Role.OUTPUT)
+
+    @property
+    def gathers(self) -> bool:
+        return any(tensor.gathered for tensor in self.tensors)
+
+    @cached_property
+    def types(self) -> tuple[str, str, str] | None:
+        """The types of the first sum of products."""
+        return next((work.products.types for work in self.work if work.products), None)
+
+    @cached_property
+    def cut_off(self) -> dict[str, frozenset[int]]:
+        """The loops along which windows reach over a tensor's edge, where transfers are cut off."""
+        return {
+            tensor.name: frozenset(
+                loop
+                for dim, size in zip(tensor.dims, tensor.shape)
+                if dim.extent(self.sizes) > size
+                for loop, _ in dim.terms
+            )
+            for tensor in self.tensors
+        }
+
+    def whole(self) -> list[int]:
+        """Tiles of one in space, and all of every other loop."""
+        return [1] * self.space + list(self.sizes[self.space :])
+
+    def streams_through(self, tensor: Tensor) -> bool:
+        """Whether a tensor comes in pieces where streamed loops are cut."""
+        return any(tensor.follows(loop) for loop in self.streamed)
+
+
+def _is_windowed(tensor: Tensor) -> bool:
+    return tensor.role is Role.INPUT and any(len(dim.terms) > 1 for dim in tensor.dims)

@@ -1,0 +1,231 @@
+"""A group mapped onto an array: tiles, the grid over them, the order of blocks, slots. Pure data and its arithmetic.
+
+A `Strategy` is how people and attributes say it, matmuls in their words and bundles in theirs; a `Mapping` is what both
+mean, and what room, estimates and searches work on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import prod
+
+from npuflow.ops.linear import Linear
+from npuflow.ops.products import padded
+from npuflow.strategy.group import BATCH, Group, K, M, N, Operand, Role, Tensor, Tiles
+from npuflow.strategy.strategy import Sizes, Strategy, Tile
+
+
+@dataclass(frozen=True)
+class Spread:
+    """The grid, and the loops of the space that its rows and columns follow."""
+
+    grid: tuple[int, int]
+    rows: int
+    columns: int
+
+    def cores(self, loop: int) -> int:
+        """Over how many cores a loop is spread."""
+        return (self.grid[0] if loop == self.rows else 1) * (self.grid[1] if loop == self.columns else 1)
+
+    def block(self, tiles: Tiles) -> list[int]:
+        """The tiles of a whole block."""
+        return [tile * self.cores(loop) for loop, tile in enumerate(tiles)]
+
+    def column(self, tiles: Tiles) -> list[int]:
+        """The tiles of one column of the array."""
+        return [tile * (self.grid[0] if loop == self.rows else 1) for loop, tile in enumerate(tiles)]
+
+
+@dataclass(frozen=True)
+class Depths:
+    """Slots of what comes in, in L2 and L1, and of results; a matmul's operands, and what its tail reads, may differ.
+
+    With `hold`, what stays in L2 while the innermost loop over blocks steps is whole there, and comes into L1 from it
+    in pieces of streamed loops.
+    """
+
+    l2: int = 2
+    l1: int = 2
+    result: int = 1
+    hold: bool = False
+    lhs: Sizes = ()
+    rhs: Sizes = ()
+    tail: int = 1
+
+    def of(self, operand: Operand | None) -> tuple[int, int]:
+        """Slots in L2 and in L1 of what comes in."""
+        if operand is Operand.START:
+            return 1, 0
+        if operand is Operand.TAIL:
+            return self.tail, self.tail
+        own = self.lhs if operand is Operand.LHS else self.rhs if operand is Operand.RHS else ()
+        return (own[0], own[1]) if own else (self.l2, self.l1)
+
+
+@dataclass(frozen=True)
+class Mapping:
+    """How a group might be mapped: a core's tile of every loop, and in `in_l2` the pieces of streamed loops there.
+
+    With `whole`, L2 has all of these pieces of what comes in at a time.
+    """
+
+    tiles: Sizes
+    spread: Spread
+    depths: Depths
+    order: Sizes
+    in_l2: Sizes = ()
+    pack: Sizes = ()
+    whole: bool = False
+
+    @cached_property
+    def block(self) -> list[int]:
+        """The tiles of a whole block."""
+        return self.spread.block(self.tiles)
+
+    def with_tile(self, loop: int, size: int) -> Mapping:
+        """The same with another tile of one loop."""
+        return replace(self, tiles=(*self.tiles[:loop], size, *self.tiles[loop + 1 :]))
+
+    def counts(self, group: Group) -> list[int]:
+        """How often each loop of the space steps from block to block."""
+        return [-(-group.sizes[loop] // self.block[loop]) for loop in range(group.space)]
+
+    def tiles_in_l2(self, group: Group, tensor: Tensor) -> Tiles:
+        """The tiles of what comes into L2 of a tensor at a time: all pieces together of what is held."""
+        if tensor.role is not Role.INPUT or not group.streams_through(tensor):
+            return self.tiles
+        tiles = list(self.tiles)
+        for loop, piece in zip(group.streamed, self.in_l2):
+            tiles[loop] = piece
+        stepping = (loop for loop in reversed(self.order) if self.block[loop] < group.sizes[loop])
+        if not self.depths.hold or tensor.follows(next(stepping, -1)):
+            return tiles
+        for loop in group.streamed:
+            tiles[loop] = padded(group.sizes[loop], tiles[loop]) if group.pads_streamed else group.sizes[loop]
+        return tiles
+
+    def held_in_l2(self, group: Group, tensor: Tensor) -> Tiles:
+        """The tiles of what L2 has of a tensor at a time."""
+        tiles = self.tiles_in_l2(group, tensor)
+        if not self.whole or tensor.role is not Role.INPUT:
+            return tiles
+        held = list(tiles)
+        for loop in group.streamed:
+            held[loop] = padded(group.sizes[loop], tiles[loop])
+        return held
+
+    def goes_by_rows(self, group: Group, tensor: Tensor) -> bool:
+        """Whether a memory tile has a tensor for a row of cores: parts for rows alone, or one copy for the only row."""
+        spread = self.spread
+        if tensor.role is not Role.INPUT or tensor.follows(spread.columns):
+            return False
+        if spread.grid[0] > 1:
+            return tensor.follows(spread.rows)
+        by_columns = sum(other.follows(spread.columns) for other in group.inputs)
+        return spread.grid[1] > 1 and by_columns < 2
+
+    def copies(self, group: Group, tensor: Tensor) -> int:
+        """How many memory tiles get the same of a tensor, each on its own."""
+        shares = tensor.role is Role.OUTPUT or tensor.follows(self.spread.columns) or self.goes_by_rows(group, tensor)
+        return 1 if shares else self.spread.grid[1]
+
+    def comes_once(self, group: Group, tensor: Tensor, tiles: Tiles) -> bool:
+        """Whether a tensor, of which so much comes at a time, doesn't come again with another block or piece."""
+        return all(
+            tiles[loop] * self.spread.cores(loop) >= group.sizes[loop]
+            for loop in tensor.loops
+            if loop < group.space or loop in group.streamed
+        )
+
+
+def pieces(group: Group, tiles: Tiles) -> int:
+    """How many pieces the streamed loops are cut into."""
+    return prod(-(-group.sizes[loop] // tiles[loop]) for loop in group.streamed)
+
+
+def calls(group: Group, mapping: Mapping) -> int:
+    """How many pieces of streamed loops a core goes through for a block; those in L2 may hold some behind the end."""
+    if not mapping.in_l2:
+        return pieces(group, mapping.tiles)
+    in_l2 = zip(group.streamed, mapping.in_l2)
+    return prod(-(-group.sizes[loop] // piece) * (piece // mapping.tiles[loop]) for loop, piece in in_l2)
+
+
+def steps_of(group: Group, dim: Linear, tiles: Tiles, counts: Sequence[int]) -> int:
+    """How many places a dimension's loops step through; `counts` are those of the space."""
+    return prod(turns_of(group, loop, tiles, counts) for loop, _ in dim.terms)
+
+
+def turns_of(group: Group, loop: int, tiles: Tiles, counts: Sequence[int]) -> int:
+    """How often a loop steps: from block to block, or from piece to piece."""
+    return counts[loop] if loop < group.space else -(-group.sizes[loop] // tiles[loop])
+
+
+def mapping_of(group: Group, strategy: Strategy, *, whole_k: bool = False) -> Mapping:
+    """What a complete strategy means for a group; with `whole_k`, all of a matmul's K is in L2."""
+    if not group.packed:
+        tiles = [*strategy.tile_l1, *group.sizes[group.space :]]
+        for loop, tile in zip(group.streamed, strategy.stream):
+            tiles[loop] = tile
+        return Mapping(tuple(tiles), spread_of(strategy), slots_of(strategy), strategy.order)
+    m, n, k = strategy.tile_l1
+    spread, slots, order, in_l2 = spread_of(strategy), slots_of(strategy), (BATCH, M, N), (strategy.tile_l2[2],)
+    return Mapping((m, n, 1, k), spread, slots, order, in_l2, strategy.pack, whole_k)
+
+
+def spread_of(strategy: Strategy) -> Spread:
+    """The loops that the array's rows and columns follow: a matmul's go along m and n."""
+    rows, columns = strategy.spread or ((N, M) if strategy.turned else (M, N))
+    return Spread(strategy.array, rows, columns)
+
+
+def slots_of(strategy: Strategy) -> Depths:
+    """Slots of a group's buffers; one each where nothing is said."""
+    return Depths(
+        strategy.depth_l2 or 1,
+        strategy.depth_l1 or 1,
+        strategy.depth_result or 1,
+        bool(strategy.hold),
+        strategy.depth_lhs,
+        strategy.depth_rhs,
+        strategy.depth_tail or 1,
+    )
+
+
+def strategy_of_bundle(group: Group, mapping: Mapping) -> Strategy:
+    """How a bundle's strategy says a mapping."""
+    spread, depths = mapping.spread, mapping.depths
+    return Strategy(
+        grid=spread.grid,
+        spread=(spread.rows, spread.columns),
+        tile_l1=mapping.tiles[: group.space],
+        order=mapping.order,
+        stream=tuple(mapping.tiles[loop] for loop in group.streamed),
+        depth_l2=depths.l2,
+        depth_l1=depths.l1,
+        depth_result=depths.result,
+        gather=1 if group.gathers else None,
+        hold=1 if depths.hold else None,
+    )
+
+
+def strategy_of_matmul(mapping: Mapping, tile_l2_k: int) -> Strategy:
+    """How a matmul's strategy says a mapping; what is as usual stays unsaid."""
+    spread, depths = mapping.spread, mapping.depths
+    turned = spread.rows == N
+    tile_l2: Tile = (mapping.block[M], mapping.block[N], tile_l2_k)
+    return Strategy(
+        grid=spread.grid[::-1] if turned else spread.grid,
+        tile_l2=tile_l2,
+        tile_l1=(mapping.tiles[M], mapping.tiles[N], mapping.tiles[K]),
+        pack=mapping.pack,
+        depth_l2=depths.l2,
+        depth_l1=depths.l1,
+        depth_lhs=depths.lhs,
+        depth_rhs=depths.rhs,
+        depth_result=depths.result if depths.result > 1 else None,
+        depth_tail=depths.tail if depths.tail > 1 else None,
+        turned=1 if turned else None,
+    )

@@ -1,0 +1,43 @@
+"""What a mapped group moves between L3 and L2, and how often. Pure arithmetic."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from npuflow.strategy.group import Group, Role, Tensor, Tiles
+from npuflow.strategy.mapping import Mapping, pieces, steps_of, turns_of
+
+
+def visits(group: Group, tensor: Tensor, tiles: Tiles, counts: Sequence[int], order: Sequence[int]) -> int:
+    """How often a tensor's block moves between L3 and L2: it stays while only loops step that it doesn't follow."""
+    streams = pieces(group, tiles) if tensor.role is Role.INPUT and group.streams_through(tensor) else 1
+    last = len(order) if streams > 1 else 0
+    for place, loop in enumerate(order):
+        if tensor.follows(loop) and counts[loop] > 1:
+            last = max(last, place + 1)
+    return prod(counts[loop] for loop in order[:last]) * streams
+
+
+def traffic_bytes(
+    group: Group, mapping: Mapping, tensor: Tensor, tiles: Tiles, turns: int, counts: Sequence[int]
+) -> int:
+    """What crosses between L3 and L2 for a tensor that comes as such tiles in so many turns, of so `counts` per loop.
+
+    What lies outside of the tensor doesn't, overlaps do. What is the same for all columns comes for each of them.
+    """
+    elements = _moved_elements(group, tensor, tiles, mapping.spread.block(tiles), counts)
+    covered = prod(steps_of(group, dim, tiles, counts) for dim in tensor.dims)
+    return elements * turns // covered * tensor.element_bytes * mapping.copies(group, tensor)
+
+
+def _moved_elements(group: Group, tensor: Tensor, tiles: Tiles, block: Sequence[int], counts: Sequence[int]) -> int:
+    """Elements of all the blocks that differ, once each."""
+    elements = 1
+    for dim, size in zip(tensor.dims, tensor.shape):
+        steps = steps_of(group, dim, tiles, counts)
+        advance = sum(c * block[loop] for loop, c in dim.terms if turns_of(group, loop, tiles, counts) > 1)
+        extent = dim.extent(block)
+        overlap = max(0, extent - advance)
+        elements *= min(steps * extent, size + (steps - 1) * overlap)
+    return elements
