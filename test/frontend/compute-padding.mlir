@@ -24,7 +24,7 @@ func.func @returned(%x: tensor<5x7xf32>) -> tensor<8x12xf32> {
   return %p : tensor<8x12xf32>
 }
 
-// Who is padded on its way in reads as before, a tail too; a matmul and the result have what was computed once for them.
+// Who is padded on its way in reads as before; a matmul, its tail and the result have what was computed once for them.
 // CHECK-LABEL: func.func @readers
 // CHECK:         %[[P:.*]] = tensor.pad
 // CHECK:         %[[R:.*]] = linalg.generic {{.*}} ins(%[[P]] : tensor<8x8xi32>) outs(%{{.*}} : tensor<1x8x8xi32>)
@@ -32,7 +32,7 @@ func.func @returned(%x: tensor<5x7xf32>) -> tensor<8x12xf32> {
 // CHECK:         linalg.generic {{.*}} ins(%[[P]] : tensor<8x8xi32>) outs(%{{.*}} : tensor<8x8xi32>)
 // CHECK:           arith.muli
 // CHECK:         %[[S:.*]] = linalg.matmul ins(%[[C]], %{{.*}} :
-// CHECK:         %[[T:.*]] = linalg.generic {{.*}} ins(%[[S]], %[[P]] :
+// CHECK:         %[[T:.*]] = linalg.generic {{.*}} ins(%[[S]], %[[C]] :
 // CHECK:         return %{{.*}}, %[[T]], %[[C]]
 #same = affine_map<(d0, d1) -> (d0, d1)>
 func.func @readers(%x: tensor<6x7xi32>, %w: tensor<8x8xi32>, %c: tensor<8x8xi32>) -> (tensor<8x8xi32>, tensor<8x8xi32>, tensor<8x8xi32>) {
