@@ -206,7 +206,7 @@ def test_a_reader_that_goes_away_is_no_crash() -> None:
 
 def seconds_of(*arguments: str) -> float:
     argv, environment = [sys.executable, *arguments], {**os.environ, "PYTHONPATH": PACKAGE}
-    return best_of(3, lambda: subprocess.run(argv, stdout=subprocess.DEVNULL, env=environment, check=True))
+    return best_of(5, lambda: subprocess.run(argv, stdout=subprocess.DEVNULL, env=environment, check=True))
 
 
 @pytest.mark.speed
