@@ -201,18 +201,15 @@ class Mapped:
         return self.moved[tensor.name] / (dram.total_bytes_per_second * efficiency)
 
     def _channels(self, tensor: Tensor) -> int:
-        """How many channels of the outermost DMA engines move a tensor: of columns those that have a part of it.
-
-        What they all read has one in each of them, what they all make is written by one.
-        """
-        spread, tiles = self.mapping.spread, self.mapping.tiles
+        """How many channels of the outermost DMA engines move a tensor; results leave through columns that have any."""
+        spread = self.mapping.spread
         rows, columns = spread.grid
-        if tensor.name in self.by_rows:
-            return rows
-        if tensor.follows(spread.columns):
-            part = spread.column(tiles)[spread.columns]
-            return min(columns, -(-self.group.sizes[spread.columns] // part))
-        return 1 if tensor.role is Role.OUTPUT else columns
+        if tensor.role is Role.INPUT:
+            return rows if tensor.name in self.by_rows else columns
+        if not tensor.follows(spread.columns):
+            return 1
+        part = spread.column(self.mapping.tiles)[spread.columns]
+        return min(columns, -(-self.group.sizes[spread.columns] // part))
 
     def _channel_seconds(self, tensors: Iterable[Tensor], times: Callable[[Tensor], int]) -> float:
         """The busiest of the outermost channels, at one of so many times that something is moved.
