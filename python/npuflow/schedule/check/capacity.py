@@ -103,7 +103,8 @@ def _ranges(schedule: Schedule, device: Device) -> dict[Memory, list[_Range]]:
 
 def _locks(schedule: Schedule, device: Device) -> Iterator[Violation]:
     used: dict[Memory, dict[str, int]] = defaultdict(dict)
-    for name, memories in lock_users(schedule).items():
+    users = lock_users(schedule)
+    for name, memories in users.items():
         for memory, places in memories.items():
             used[memory][name] = len(places)
     needs: dict[tuple[int, int], Need] = {}
@@ -124,7 +125,7 @@ def _locks(schedule: Schedule, device: Device) -> Iterator[Violation]:
         if semaphore.maximum > most:
             what = f"semaphore '{name}' counts to {semaphore.maximum}, a lock of level {level} to {most}"
             yield Violation(what, "use fewer slots", semaphore.location)
-    yield from lock_clashes(schedule, device, short)
+    yield from lock_clashes(schedule, device, users, short)
 
 
 def _tasks(schedule: Schedule, device: Device) -> Iterator[Violation]:

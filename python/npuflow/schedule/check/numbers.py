@@ -116,10 +116,12 @@ def _descriptors_at(
                 yield Violation(what, hint, transfer.location or engine.location)
 
 
-def lock_clashes(schedule: Schedule, device: Device, short: Short) -> Iterator[Violation]:
-    """Locks that are another semaphore's, or not there."""
+def lock_clashes(
+    schedule: Schedule, device: Device, users: Mapping[str, Mapping[Memory, Collection[object]]], short: Short
+) -> Iterator[Violation]:
+    """Locks that are another semaphore's, or not there; `users` are those of each semaphore beside a memory."""
     taken, told = _Taken("lock"), set()
-    for name, memories in lock_users(schedule).items():
+    for name, memories in users.items():
         semaphore = schedule.semaphores[name]
         for memory, places in memories.items():
             have = device.dma(memory.level).locks
