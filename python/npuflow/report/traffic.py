@@ -21,7 +21,7 @@ def levels_of_traffic(
     `labels` are what tensors in DRAM are called, where that is not the name of their memory.
     """
     flows = flows_of(results.program)
-    outermost = max(level.number for level in device.levels)
+    outermost = device.dram_level
     whole = {memory.name: memory.bytes for memory in results.program.memories if memory.level == outermost}
     levels = sorted((level for level in device.levels if level.number > 1), key=lambda level: -level.number)
     found = []
@@ -63,7 +63,7 @@ def buffers_at(program: Program, level: int) -> Iterable[Buffer]:
 
 def occupancies(program: Program, device: Device) -> tuple[Occupancy, ...]:
     """The fullest memory of each level on chip, the innermost first."""
-    outermost = max(level.number for level in device.levels)
+    outermost = device.dram_level
     levels = sorted((level for level in device.levels if level.number != outermost), key=lambda level: level.number)
     found = []
     for level in levels:
