@@ -2,60 +2,45 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import npuflow
 from npuflow.ops.bundle import find_bundles
-from npuflow.ops.contraction import static_matmuls
 from npuflow.report.losses import without_launch
 from npuflow.simulate.run import simulate
 from npuflow.strategy.choose_bundle import complete_bundle
 from npuflow.strategy.choose_matmul import complete
-from npuflow.strategy.describe_group import group_of_bundle, group_of_matmul
+from npuflow.strategy.describe_group import group_of_bundle
 from npuflow.strategy.estimate import Estimate, Mapped
-from npuflow.strategy.group import Group
+from npuflow.strategy.group import Group, N
 from npuflow.strategy.mapping import mapping_of
 from npuflow.strategy.strategy import Strategy
 from npuflow.target import Device, load_device
+
+sys.path.insert(0, str(Path(__file__).parent))
+from problems import TailOperand, matmul_group
 
 NPU2 = load_device("npu2")
 SIZES = (1024, 512, 256)
 STRATEGY = Strategy((4, 8), (256, 256, 256), (64, 32, 64), (8, 8, 8), depth_l2=2, depth_l1=2)
 
 
-def matmul_text(m: int, n: int, k: int, said: str = "", tail: str = "") -> str:
+def matmul_text(m: int, n: int, k: int, said: str) -> str:
     return f"""
-#same = affine_map<(i, j) -> (i, j)>
-#columns = affine_map<(i, j) -> (j)>
-func.func @matmul(%a: tensor<{m}x{k}xi8>, %b: tensor<{k}x{n}xi8>, %bias: tensor<{n}xi32>) -> tensor<{m}x{n}xi32> {{
+func.func @matmul(%a: tensor<{m}x{k}xi8>, %b: tensor<{k}x{n}xi8>) -> tensor<{m}x{n}xi32> {{
   %zero = arith.constant 0 : i32
   %empty = tensor.empty() : tensor<{m}x{n}xi32>
   %init = linalg.fill ins(%zero : i32) outs(%empty : tensor<{m}x{n}xi32>) -> tensor<{m}x{n}xi32>
-  %c = linalg.matmul {said} ins(%a, %b : tensor<{m}x{k}xi8>, tensor<{k}x{n}xi8>)
+  %c = linalg.matmul {{{said}}} ins(%a, %b : tensor<{m}x{k}xi8>, tensor<{k}x{n}xi8>)
                      outs(%init : tensor<{m}x{n}xi32>) -> tensor<{m}x{n}xi32>
-  {tail or "%r = tensor.cast %c : tensor<" + f"{m}x{n}xi32> to tensor<{m}x{n}xi32>"}
-  return %r : tensor<{m}x{n}xi32>
+  return %c : tensor<{m}x{n}xi32>
 }}
 """
-
-
-def bias(m: int, n: int) -> str:
-    return f"""
-  %r = linalg.generic {{indexing_maps = [#same, #columns, #same], iterator_types = ["parallel", "parallel"]}}
-      ins(%c, %bias : tensor<{m}x{n}xi32>, tensor<{n}xi32>) outs(%empty : tensor<{m}x{n}xi32>) {{
-  ^bb0(%x: i32, %y: i32, %o: i32):
-    %s = arith.addi %x, %y : i32
-    linalg.yield %s : i32
-  }} -> tensor<{m}x{n}xi32>"""
-
-
-def matmul(m: int, n: int, k: int, *, with_bias: bool = False) -> Group:
-    module = npuflow.parse(matmul_text(m, n, k, tail=bias(m, n) if with_bias else ""), npuflow.new_context())
-    (found,) = static_matmuls(module.operation)
-    return group_of_matmul(found)
 
 
 def mapped(group: Group, strategy: Strategy = STRATEGY, device: Device = NPU2) -> Mapped:
@@ -73,23 +58,23 @@ def test_loops_that_a_descriptor_covers_need_no_others() -> None:
     The left operand goes through 4 rows' channels. With all of K it is there for both blocks along n, and its loop
     along m is covered. The right one's loop along n is covered, and both of the result's.
     """
-    assert descriptors(matmul(*SIZES)) == {"lhs": 4, "rhs": 8 * 4, "result": 8}
+    assert descriptors(matmul_group(*SIZES)) == {"lhs": 4, "rhs": 8 * 4, "result": 8}
 
 
 def test_what_is_there_in_part_comes_again() -> None:
     """With half of K at a time the left operand comes for every block; a descriptor covers the loop along K."""
-    assert descriptors(matmul(1024, 512, 512)) == {"lhs": 4 * 4 * 2, "rhs": 8 * 4, "result": 8}
+    assert descriptors(matmul_group(1024, 512, 512)) == {"lhs": 4 * 4 * 2, "rhs": 8 * 4, "result": 8}
 
 
 def test_blocks_that_are_cut_off_need_descriptors_of_their_own() -> None:
     """1000 rows are no multiple of 256: the loop along m is not covered. 500 columns: neither is the one along n."""
-    assert descriptors(matmul(1000, 512, 256)) == {"lhs": 4 * 4, "rhs": 8 * 4, "result": 8 * 4}
-    assert descriptors(matmul(1000, 500, 256)) == {"lhs": 4 * 4, "rhs": 8 * 4 * 2, "result": 8 * 4 * 2}
+    assert descriptors(matmul_group(1000, 512, 256)) == {"lhs": 4 * 4, "rhs": 8 * 4, "result": 8 * 4}
+    assert descriptors(matmul_group(1000, 500, 256)) == {"lhs": 4 * 4, "rhs": 8 * 4 * 2, "result": 8 * 4 * 2}
 
 
 def test_what_shares_a_channel_is_set_up_block_by_block() -> None:
     """A bias along n takes the right operand's channels."""
-    found = descriptors(matmul(*SIZES, with_bias=True))
+    found = descriptors(matmul_group(*SIZES, tail_operands=(TailOperand((N,), 4),)))
     assert found == {"lhs": 4, "rhs": 8 * 4 * 2, "tail0": 8 * 4 * 2, "result": 8}
 
 
@@ -98,13 +83,13 @@ def test_a_step_that_no_stride_can_take_is_not_covered() -> None:
     assert NPU2.dma(3).pattern.stride_max * NPU2.dma(3).pattern.granule_bytes == 4 << 20
     for k, count in ((8192, 4), (32768, 4 * 4)):
         strategy = replace(STRATEGY, tile_l2=(256, 256, k))
-        assert descriptors(matmul(1024, 256, k), strategy)["lhs"] == count
+        assert descriptors(matmul_group(1024, 256, k), strategy)["lhs"] == count
 
 
 def test_runs_that_adjoin_count_as_one_where_the_device_joins_them() -> None:
     """32 bytes per column of a row-major right operand and 128 of the result are runs of 256 and 1024 bytes there."""
     joining = replace(NPU2, dram=replace(NPU2.dram, joins_runs=True))
-    group = matmul(*SIZES)
+    group = matmul_group(*SIZES)
     alone, joined = (mapped(group, device=device).dram_seconds for device in (NPU2, joining))
     for name, run, pitch, write in (("rhs", 32, 512, False), ("result", 128, 2048, True)):
         one, eight = (NPU2.dram.efficiency(run * n, write=write, pitch_bytes=pitch) for n in (1, 8))
@@ -114,7 +99,7 @@ def test_runs_that_adjoin_count_as_one_where_the_device_joins_them() -> None:
 
 def test_a_short_matmul_turns_the_array_or_takes_less_of_it() -> None:
     """64 columns are 8 for each of 8 columns of the array, but 16 for each of its 4 rows."""
-    group = matmul(3136, 64, 64)
+    group = matmul_group(3136, 64, 64)
     free, upright = complete(group, Strategy(), NPU2), complete(group, Strategy(grid=(4, 8)), NPU2)
     estimate = Estimate(group, NPU2)
     assert estimate.seconds(mapping_of(group, free)) < estimate.seconds(mapping_of(group, upright))
@@ -122,7 +107,7 @@ def test_a_short_matmul_turns_the_array_or_takes_less_of_it() -> None:
 
 @pytest.mark.parametrize("array", [(4, 8), (2, 4), (1, 8)])
 def test_an_array_that_is_asked_for_is_taken(array: tuple[int, int]) -> None:
-    for group in (matmul(*SIZES), matmul(8, 512, 256), matmul(1024, 8, 256)):
+    for group in (matmul_group(*SIZES), matmul_group(8, 512, 256), matmul_group(1024, 8, 256)):
         assert complete(group, Strategy(), NPU2, array=array).array == array
 
 
@@ -143,12 +128,12 @@ def ranks(times: list[float]) -> np.ndarray:
 
 def test_the_ranking_of_matmuls_is_the_simulators() -> None:
     """Tiles of all kinds on the same problem: ranks correlate by at least 0.9, and the first is near the best."""
-    group = matmul(*SIZES)
+    group = matmul_group(*SIZES)
     estimated, times = [], []
     for grid, tile, k2 in TILES:
         block = (tile[0] * grid[0], tile[1] * grid[1], k2)
         fields = f"grid = {list(grid)}, tile_l2 = {list(block)}, tile_l1 = {list(tile)}"
-        times.append(simulated(matmul_text(*SIZES, f"{{npu.strategy = #npu.strategy<{{{fields}}}>}}")))
+        times.append(simulated(matmul_text(*SIZES, f"npu.strategy = #npu.strategy<{{{fields}}}>")))
         strategy = Strategy(grid, block, tile, (8, 8, 8), depth_l2=2, depth_l1=2)
         estimated.append(Estimate(group, NPU2).seconds(mapping_of(group, strategy)))
     assert np.corrcoef(ranks(estimated), ranks(times))[0, 1] >= 0.9
@@ -213,15 +198,8 @@ def convolution() -> Group:
 @pytest.fixture(scope="module")
 def times() -> list[float]:
     """What the simulator says of each strategy."""
-    said = [
-        ", npu.strategy = #npu.strategy<{"
-        + ", ".join(
-            f"{name} = {list(value) if isinstance(value, tuple) else f'{value} : i64'}"
-            for name, value in one.said().items()
-        )
-        + "}>"
-        for one in STRATEGIES
-    ]
+    with npuflow.new_context():
+        said = [f", npu.strategy = {strategy.to_attribute()}" for strategy in STRATEGIES]
     return [simulated(CONVOLUTION.format(said=text)) for text in said]
 
 

@@ -73,9 +73,9 @@ class AssignBundles(Pass):
         for bundle, (what, hint) in problems:
             context.error(bundle.root, what, hint)
         found = [(bundle, strategy) for bundle, strategy in chosen if isinstance(strategy, Strategy)]
-        for shared in sorted({strategy.cores for _, strategy in found}, key=prod, reverse=True):
-            again = ((b, s if s.cores == shared else _choose(b, shared, device)) for b, s in found)
-            same = [(b, s) for b, s in again if isinstance(s, Strategy) and s.cores == shared]
+        for shared in sorted({strategy.array for _, strategy in found}, key=prod, reverse=True):
+            again = ((b, s if s.array == shared else _choose(b, shared, device)) for b, s in found)
+            same = [(b, s) for b, s in again if isinstance(s, Strategy) and s.array == shared]
             if len(same) == len(found):
                 return same
         return found

@@ -98,7 +98,7 @@ def _starts_on(grids: list[tuple[int, int]], group: Group, given: Strategy, devi
 def _grids(group: Group, given: Strategy, array: tuple[int, int]) -> list[tuple[int, int]]:
     """The whole array; a row of it or a core where there is too little work for all."""
     if given.grid:
-        return [given.cores]
+        return [given.array]
     if prod(group.sizes[: group.space]) >= prod(array):
         return [array]
     return list(dict.fromkeys([array, (1, array[1]), (1, 1)]))

@@ -47,8 +47,7 @@ def complete(
     `array` are the rows and columns to be taken where nothing else is said.
     """
     search = _Search(group, given, device, whole_k, array)
-    is_open = not (given.grid or given.tile_l2 or given.tile_l1)
-    if not is_open:
+    if given.grid or given.tile_l2 or given.tile_l1:
         return search.best([search.grid()]) or search.fallback()
     most = array or (served_rows(device), device.columns)
     best = search.best(search.grids(most))
@@ -131,16 +130,15 @@ class _Search:
 
         It shares channels with an operand, which would come no further than the first slot that isn't free.
         """
-        mapping, tails = self.mapping(base), [t for t in self.group.inputs if t.operand is Operand.TAIL]
         given = self.given.depth_tail or self.given.tile_l2 or self.given.tile_l1
-        if given or all(mapping.comes_once(self.group, tensor, mapping.tiles) for tensor in tails):
+        if given or self.mapping(base).tails_come_once(self.group):
             return (self.given.depth_tail,)
         return 2, None
 
     def _with_result_slots(self, best: Strategy) -> Strategy:
         """The strategy with a second slot for results, where that fits and helps."""
         more = replace(best, depth_result=2)
-        if self.given.depth_result is not None or not self._fits(more):
+        if self.given.depth_result is not None or not fits(self.group, self.mapping(more), self.device):
             return best
         return min((best, more), key=self.rank)
 
@@ -168,14 +166,14 @@ class _Search:
         rows, columns = min(along_m, -(-sizes[M] // unit[0])), min(along_n, -(-sizes[N] // unit[1]))
         if not given.tile_l2:
             return rows, columns, turned
-        pack = self.pack
-        return _divisor(given.tile_l2[0] // pack[0], rows), _divisor(given.tile_l2[1] // pack[1], columns), turned
+        in_m, in_n = given.tile_l2[0] // self.pack[0], given.tile_l2[1] // self.pack[1]
+        return _divisor(in_m, rows), _divisor(in_n, columns), turned
 
     def _bases(self, grid: _Grid) -> Iterator[_Base]:
         """L1 tiles that fit with double buffering, or failing that without."""
-        have, depths = self.device.capacity_bytes(1, 1, 1), (2, 1)
+        have = self.device.capacity_bytes(1, 1, 1)
         sizes_m, sizes_n, sizes_k = self._tile_sizes(grid)
-        for depth in depths if self.given.depth_l1 is None else (self.given.depth_l1,):
+        for depth in (2, 1) if self.given.depth_l1 is None else (self.given.depth_l1,):
             smallest = _Base(grid, (sizes_m[0], sizes_n[0], sizes_k[0]), depth)
             fixed, by_k = self._l1_terms(self.mapping(self._strategy_of(smallest)))
             found = False
@@ -205,20 +203,15 @@ class _Search:
         blocks_m, blocks_n = -(-sizes[M] // (m * along_m)), -(-sizes[N] // (n * along_n))
         blocks, calls = sizes[BATCH] * blocks_m * blocks_n, -(-sizes[K] // k)
         arriving = max(m * lhs.element_bytes, n * rhs.element_bytes) * k / device.dma(1).bytes_per_cycle
-        core = blocks * (max(calls * self._call_cycles(m, n, k), calls * arriving) + self._tail_cycles(m, n))
+        call, *tail = (self.estimate.cycles(number, (m, n, 1, k), self.pack) for number in range(len(self.group.work)))
+        core = blocks * (calls * max(call, arriving) + sum(tail))
         again = (1 if blocks_n == 1 else blocks_m, 1) if calls == 1 else (blocks_m, blocks_n)
         moved = lhs.bytes(sizes) * again[1] + rhs.bytes(sizes) * again[0] + self.group.outputs[0].bytes(sizes)
         rows, columns = (along_n, along_m) if turned else (along_m, along_n)
         is_whole = sizes[M] % (m * along_m) == 0 and sizes[N] % (n * along_n) == 0
-        descriptors = (sizes[BATCH] if is_whole else blocks) * (rows + columns * (len(self.group.inputs)))
+        descriptors = (sizes[BATCH] if is_whole else blocks) * (rows + columns * len(self.group.inputs))
         traffic = moved / device.dram.total_bytes_per_second
         return core / device.clock_hz + traffic + descriptors * device.control.descriptor_seconds
-
-    def _call_cycles(self, m: int, n: int, k: int) -> int:
-        return self.estimate.cycles(0, (m, n, 1, k), self.pack)
-
-    def _tail_cycles(self, m: int, n: int) -> int:
-        return sum(self.estimate.cycles(number, (m, n, 1, 1), self.pack) for number in range(1, len(self.group.work)))
 
     def _strategy_of(self, base: _Base) -> Strategy:
         m, n, k = base.tile
@@ -260,9 +253,6 @@ class _Search:
             if self.group.sizes[K] % first.tile_l2[2]:
                 yield from islice((s for s in fitting if self.group.sizes[K] % s.tile_l2[2] == 0), 1)
             return
-
-    def _fits(self, strategy: Strategy) -> bool:
-        return fits(self.group, self.mapping(strategy), self.device)
 
     def _ks(self, tile_k: int) -> tuple[int, ...]:
         """Multiples of the L1 tile's k that cut K into nearly equal parts, little padding and long runs first."""

@@ -12,12 +12,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from math import inf, log2, prod
 
-from npuflow.ops.products import Products
-from npuflow.strategy.group import Group, M, N, Operand, Role, Tensor, Tiles, Work
+from npuflow.strategy.group import Group, Operand, Role, Tensor, Tiles
 from npuflow.strategy.mapping import Mapping, calls
-from npuflow.strategy.matrix_cycles import head_cycles, made_as, matrix_cycles
-from npuflow.strategy.traffic import traffic_bytes, visits
-from npuflow.strategy.vector_cycles import vector_cycles
+from npuflow.strategy.traffic import stays, traffic_bytes, visits
+from npuflow.strategy.work_cycles import kind_of, work_cycles
 from npuflow.target import Device
 from npuflow.target.model import DmaEngine
 
@@ -36,7 +34,6 @@ _FIRST_SHARE = 0.85
 _START_SHARE, _SET_UP_SHARE = 1.08, 0.92
 # Of setting up, what is waited for again where a tail's operand has a single slot, in which the last block's is.
 _SINGLE_TAIL_SHARE = 0.1
-_ACC_BYTES = 4  # sums of all types that matrix instructions take are this wide or narrower
 
 
 @dataclass(frozen=True)
@@ -140,7 +137,8 @@ class Mapped:
         at_first = max(_FIRST_SHARE * first, self._channel_seconds(group.inputs, self._visits))
         starting = _START_SHARE * control * sum(self._channels(tensor) for tensor in group.inputs)
         setting_up = control * sum(self.descriptors(tensor) for tensor in self.outside)
-        again = _SINGLE_TAIL_SHARE * setting_up if self._waits_for_tails() else 0.0
+        waits = self.mapping.depths.tail == 1 and not self.mapping.tails_come_once(group)
+        again = _SINGLE_TAIL_SHARE * setting_up if waits else 0.0
         behind = max(0.0, _SET_UP_SHARE * setting_up - starting - at_first)
         last = max(last, self._channel_seconds(group.outputs, lambda _: self.blocks))
         outer = max(dram, self._channel_seconds(self.outside, lambda _: 1))
@@ -151,12 +149,6 @@ class Mapped:
         often = sum(self._visits(tensor) for tensor in group.inputs)
         power = min(_POWER + _POWER_PER_DOUBLING * log2(max(1, often)), _SINGLE_POWERS[self._single])
         return starting + at_first + _together(times, power) + late * max(core, arrival) + again + last
-
-    def _waits_for_tails(self) -> bool:
-        """Whether something that a tail reads comes again into a single slot."""
-        tails = [tensor for tensor in self.group.inputs if tensor.operand is Operand.TAIL]
-        group, mapping = self.group, self.mapping
-        return mapping.depths.tail == 1 and not all(mapping.comes_once(group, t, mapping.tiles) for t in tails)
 
     @property
     def _single(self) -> int:
@@ -225,7 +217,7 @@ class Mapped:
 
     @property
     def _outermost(self) -> DmaEngine:
-        return self.device.dma(max(level.number for level in self.device.levels))
+        return self.device.dma(self.device.dram_level)
 
     def descriptors(self, tensor: Tensor) -> int:
         """How many descriptors a tensor takes: none for inner loops that move it by equal steps and fit the pattern."""
@@ -250,13 +242,12 @@ class Mapped:
             is_alone = not any(group.streams_through(other) for other in others)
             for loop in reversed(group.streamed):
                 turns = -(-group.sizes[loop] // tiles[loop])
-                steps = self._steps(tensor, loop, tiles[loop])
-                found.append((turns, is_alone and steps and loop not in cut_off))
+                found.append((turns, is_alone and self._steps(tensor, loop, tiles[loop]) and loop not in cut_off))
         is_cut = any(turns > 1 for turns, _ in found)
         inner = list(reversed(self.mapping.order))
-        for loop in inner if is_cut else inner[_stays(tensor, self.mapping.order, self.counts) :]:
-            steps = self._steps(tensor, loop, block[loop])
-            found.append((self.counts[loop], not others and steps and loop not in cut_off))
+        for loop in inner if is_cut else inner[stays(tensor, self.counts, self.mapping.order) :]:
+            steps = self._steps(tensor, loop, block[loop]) and loop not in cut_off
+            found.append((self.counts[loop], steps and not others))
         return [one for one in found if one[0] > 1]
 
     def _steps(self, tensor: Tensor, loop: int, piece: int) -> bool:
@@ -307,40 +298,3 @@ def _together(times: Sequence[float], power: float) -> float:
     """About as long as the slowest takes, and longer where others take nearly that; with a power of 1, their sum."""
     slowest = max(times)
     return slowest * float(sum((time / slowest) ** power for time in times) ** (1 / power)) if slowest else 0.0
-
-
-def _stays(tensor: Tensor, order: Sequence[int], counts: Sequence[int]) -> int:
-    """How many of the innermost loops a tensor stays in L2 for."""
-    number = 0
-    for loop in reversed(order):
-        if counts[loop] > 1 and tensor.follows(loop):
-            break
-        number += 1
-    return number
-
-
-def kind_of(group: Group, device: Device) -> str:
-    """How the kernels of a group are made: all of them as one with matrix instructions, if there is any."""
-    types = (work.products.types for work in group.work if work.products)
-    return made_as(next((each for each in types if device.has_instruction(each)), None), device)
-
-
-def work_cycles(work: Work, tiles: Sequence[int], device: Device, kind: str = "", pack: Sequence[int] = ()) -> int:
-    """One op on one tile: matrix instructions for sums of products whose types have them, else vector operations."""
-    own = [tiles[loop] for loop in work.loops]
-    products = work.products
-    if products is None or not device.has_instruction(products.types):
-        assert work.vector is not None, "a packed product has an instruction"
-        sizes = own if not pack else [tiles[M] // pack[M], tiles[N] // pack[N], pack[M], pack[N]]
-        return vector_cycles(work.vector, sizes, device, kind)
-    instruction = device.matmul_shapes(*products.types)[0]
-    sums = prod(own[loop] for loop in _made(work, products))
-    issued = products.issued(own, instruction, device.engines[0].vector_bytes)
-    return matrix_cycles(products.types, issued, sums * _ACC_BYTES, device, kind) + head_cycles(products, own, device)
-
-
-def _made(work: Work, products: Products) -> list[int]:
-    """The loops of an op that each make sums of their own."""
-    if work.vector is None:
-        return [loop for loop in range(len(work.loops)) if loop not in products.k]
-    return [loop for run, is_sum in zip(work.vector.runs, work.vector.sums) if not is_sum for loop in run]

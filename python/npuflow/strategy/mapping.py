@@ -13,8 +13,8 @@ from math import prod
 
 from npuflow.ops.linear import Linear
 from npuflow.ops.products import padded
-from npuflow.strategy.group import BATCH, Group, K, M, N, Operand, Role, Tensor, Tiles
-from npuflow.strategy.strategy import Sizes, Strategy, Tile
+from npuflow.strategy.group import BATCH, Group, M, N, Operand, Role, Tensor, Tiles
+from npuflow.strategy.strategy import Sizes, Strategy
 
 
 @dataclass(frozen=True)
@@ -106,9 +106,8 @@ class Mapping:
             tiles[loop] = padded(group.sizes[loop], tiles[loop]) if group.pads_streamed else group.sizes[loop]
         return tiles
 
-    def held_in_l2(self, group: Group, tensor: Tensor) -> Tiles:
-        """The tiles of what L2 has of a tensor at a time."""
-        tiles = self.tiles_in_l2(group, tensor)
+    def held_in_l2(self, group: Group, tensor: Tensor, tiles: Tiles) -> Tiles:
+        """The tiles of what L2 has at a time of a tensor that comes in such tiles."""
         if not self.whole or tensor.role is not Role.INPUT:
             return tiles
         held = list(tiles)
@@ -138,6 +137,11 @@ class Mapping:
             for loop in tensor.loops
             if loop < group.space or loop in group.streamed
         )
+
+    def tails_come_once(self, group: Group) -> bool:
+        """Whether nothing that a matmul's tail reads comes again."""
+        tails = (tensor for tensor in group.inputs if tensor.operand is Operand.TAIL)
+        return all(self.comes_once(group, tensor, self.tiles) for tensor in tails)
 
 
 def pieces(group: Group, tiles: Tiles) -> int:
@@ -208,24 +212,4 @@ def strategy_of_bundle(group: Group, mapping: Mapping) -> Strategy:
         depth_result=depths.result,
         gather=1 if group.gathers else None,
         hold=1 if depths.hold else None,
-    )
-
-
-def strategy_of_matmul(mapping: Mapping, tile_l2_k: int) -> Strategy:
-    """How a matmul's strategy says a mapping; what is as usual stays unsaid."""
-    spread, depths = mapping.spread, mapping.depths
-    turned = spread.rows == N
-    tile_l2: Tile = (mapping.block[M], mapping.block[N], tile_l2_k)
-    return Strategy(
-        grid=spread.grid[::-1] if turned else spread.grid,
-        tile_l2=tile_l2,
-        tile_l1=(mapping.tiles[M], mapping.tiles[N], mapping.tiles[K]),
-        pack=mapping.pack,
-        depth_l2=depths.l2,
-        depth_l1=depths.l1,
-        depth_lhs=depths.lhs,
-        depth_rhs=depths.rhs,
-        depth_result=depths.result if depths.result > 1 else None,
-        depth_tail=depths.tail if depths.tail > 1 else None,
-        turned=1 if turned else None,
     )

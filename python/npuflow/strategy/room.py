@@ -71,7 +71,7 @@ def l2_buffers(group: Group, mapping: Mapping, device_columns: int, *, clips: bo
         depth = mapping.depths.of(tensor.operand)[0] if is_input else mapping.depths.result
         depth = 1 if is_input and mapping.comes_once(group, tensor, own) else depth
         size = tensor.stored_bytes if clips and is_input else tensor.bytes
-        own, by_rows = mapping.held_in_l2(group, tensor), mapping.goes_by_rows(group, tensor)
+        own, by_rows = mapping.held_in_l2(group, tensor, own), mapping.goes_by_rows(group, tensor)
         share = size(own) * rows_each if by_rows else size(spread.column(own))
         whole = _with_left_over(group, tensor, size(spread.block(own)), own)
         parts = _with_left_over(group, tensor, share, own)

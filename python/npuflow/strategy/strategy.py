@@ -85,12 +85,6 @@ class Strategy:
         first, second = self.grid
         return (second, first) if self.turned else (first, second)
 
-    @property
-    def cores(self) -> tuple[int, int]:
-        """The grid."""
-        first, second = self.grid
-        return first, second
-
     def said(self) -> dict[str, int | Sizes]:
         """The fields that say something."""
         values = {f.name: getattr(self, f.name) for f in fields(self)}

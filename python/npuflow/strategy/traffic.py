@@ -12,11 +12,18 @@ from npuflow.strategy.mapping import Mapping, pieces, steps_of, turns_of
 def visits(group: Group, tensor: Tensor, tiles: Tiles, counts: Sequence[int], order: Sequence[int]) -> int:
     """How often a tensor's block moves between L3 and L2: it stays while only loops step that it doesn't follow."""
     streams = pieces(group, tiles) if tensor.role is Role.INPUT and group.streams_through(tensor) else 1
-    last = len(order) if streams > 1 else 0
-    for place, loop in enumerate(order):
-        if tensor.follows(loop) and counts[loop] > 1:
-            last = max(last, place + 1)
-    return prod(counts[loop] for loop in order[:last]) * streams
+    around = order if streams > 1 else order[: len(order) - stays(tensor, counts, order)]
+    return prod(counts[loop] for loop in around) * streams
+
+
+def stays(tensor: Tensor, counts: Sequence[int], order: Sequence[int]) -> int:
+    """How many of the innermost loops over blocks a tensor stays in L2 for."""
+    number = 0
+    for loop in reversed(order):
+        if counts[loop] > 1 and tensor.follows(loop):
+            break
+        number += 1
+    return number
 
 
 def traffic_bytes(

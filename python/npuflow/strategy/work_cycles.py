@@ -1,0 +1,41 @@
+"""How long the ops of a group take on a core's tile. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from npuflow.ops.products import Products
+from npuflow.strategy.group import Group, M, N, Work
+from npuflow.strategy.matrix_cycles import head_cycles, made_as, matrix_cycles
+from npuflow.strategy.vector_cycles import vector_cycles
+from npuflow.target import Device
+
+_ACC_BYTES = 4  # sums of all types that matrix instructions take are this wide or narrower
+
+
+def kind_of(group: Group, device: Device) -> str:
+    """How the kernels of a group are made: all of them as one with matrix instructions, if there is any."""
+    types = (work.products.types for work in group.work if work.products)
+    return made_as(next((each for each in types if device.has_instruction(each)), None), device)
+
+
+def work_cycles(work: Work, tiles: Sequence[int], device: Device, kind: str = "", pack: Sequence[int] = ()) -> int:
+    """One op on one tile: matrix instructions for sums of products whose types have them, else vector operations."""
+    own = [tiles[loop] for loop in work.loops]
+    products = work.products
+    if products is None or not device.has_instruction(products.types):
+        assert work.vector is not None, "a packed product has an instruction"
+        sizes = own if not pack else [tiles[M] // pack[M], tiles[N] // pack[N], pack[M], pack[N]]
+        return vector_cycles(work.vector, sizes, device, kind)
+    instruction = device.matmul_shapes(*products.types)[0]
+    sums = prod(own[loop] for loop in _made(work, products))
+    issued = products.issued(own, instruction, device.engines[0].vector_bytes)
+    return matrix_cycles(products.types, issued, sums * _ACC_BYTES, device, kind) + head_cycles(products, own, device)
+
+
+def _made(work: Work, products: Products) -> list[int]:
+    """The loops of an op that each make sums of their own."""
+    if work.vector is None:
+        return [loop for loop in range(len(work.loops)) if loop not in products.k]
+    return [loop for run, is_sum in zip(work.vector.runs, work.vector.sums) if not is_sum for loop in run]
