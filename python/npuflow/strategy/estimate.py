@@ -160,12 +160,12 @@ class Mapped:
 
     @cached_property
     def core_seconds(self) -> float:
-        """A core's time, computing and waiting: operands of the next block arrive while a result leaves alone."""
+        """A core's time: computing, and between blocks waiting for a result that leaves alone while others arrive."""
         device, tiles = self.device, self.mapping.tiles
         compute, arrival = self.of.block_cycles(self.mapping) / device.clock_hz, self._arrival_seconds / self.blocks
         leaving = sum(tensor.bytes(tiles) for tensor in self.group.outputs) / self._l1_rate
         waiting = leaving if self.mapping.depths.result == 1 else max(0.0, leaving - max(compute, arrival))
-        return self.blocks * (compute + waiting)
+        return self.blocks * compute + (self.blocks - 1) * waiting
 
     @cached_property
     def _arrival_seconds(self) -> float:
