@@ -5,7 +5,7 @@
 
 // CHECK: assign-strategy-default.mlir:{{[0-9]+}}:8: remark: [npuflow-assign-strategy] grid {{4x8|8x4}}, tile-l2
 // CHECK-SAME: L1 {{[0-9]+}} of 64512 bytes, L2 {{[0-9]+}} of 4194304 bytes
-// CHECK: remark: [npuflow-assign-strategy] grid 1x1, tile-l2 (8, 8, 8), tile-l1 (8, 8, 8), pack (8, 8, 8): L1 640 of 64512 bytes, L2 640 of 524288 bytes
+// CHECK: remark: [npuflow-assign-strategy] grid 1x1, tile-l2 (8, 8, 8), tile-l1 (8, 8, 8), pack (8, 8, 8): L1 384 of 64512 bytes, L2 384 of 524288 bytes
 
 // CHECK-LABEL: func.func @large
 // CHECK:         grid = [{{4, 8|8, 4}}], pack = [8, 8, 8]
