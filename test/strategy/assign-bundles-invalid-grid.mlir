@@ -5,7 +5,7 @@
 // Nine tensors take more than a memory tile has, on four rows of cores that somebody asks for.
 func.func @wide(%a: tensor<4x8xi8>, %b: tensor<4x8xi8>, %c: tensor<4x8xi8>, %d: tensor<4x8xi8>, %e: tensor<4x8xi8>, %f: tensor<4x8xi8>, %g: tensor<4x8xi8>, %h: tensor<4x8xi8>, %i: tensor<4x8xi8>) -> tensor<4x8xi8> {
   %o = tensor.empty() : tensor<4x8xi8>
-  // expected-error @below {{10 tensors of linalg.generic take more descriptors for 4 rows of cores than a memory tile has (48); hint: choose a grid of fewer rows}}
+  // expected-error @below {{10 tensors take 27 descriptors of a memory tile for 4 rows of cores, of which 24 serve a group of its channels; hint: choose a grid of fewer rows}}
   %q = linalg.generic {indexing_maps = [#same, #same, #same, #same, #same, #same, #same, #same, #same, #same], iterator_types = ["parallel", "parallel"]} ins(%a, %b, %c, %d, %e, %f, %g, %h, %i : tensor<4x8xi8>, tensor<4x8xi8>, tensor<4x8xi8>, tensor<4x8xi8>, tensor<4x8xi8>, tensor<4x8xi8>, tensor<4x8xi8>, tensor<4x8xi8>, tensor<4x8xi8>) outs(%o : tensor<4x8xi8>) {
   ^bb0(%p0: i8, %p1: i8, %p2: i8, %p3: i8, %p4: i8, %p5: i8, %p6: i8, %p7: i8, %p8: i8, %out: i8):
     %s1 = arith.addi %p0, %p1 : i8
@@ -24,7 +24,7 @@ func.func @wide(%a: tensor<4x8xi8>, %b: tensor<4x8xi8>, %c: tensor<4x8xi8>, %d: 
 // Seventeen tensors and the result have no descriptors beside a core, on any grid.
 func.func @wider(%a0: tensor<4x8xi8>, %a1: tensor<4x8xi8>, %a2: tensor<4x8xi8>, %a3: tensor<4x8xi8>, %a4: tensor<4x8xi8>, %a5: tensor<4x8xi8>, %a6: tensor<4x8xi8>, %a7: tensor<4x8xi8>, %a8: tensor<4x8xi8>, %a9: tensor<4x8xi8>, %a10: tensor<4x8xi8>, %a11: tensor<4x8xi8>, %a12: tensor<4x8xi8>, %a13: tensor<4x8xi8>, %a14: tensor<4x8xi8>, %a15: tensor<4x8xi8>, %a16: tensor<4x8xi8>) -> tensor<4x8xi8> {
   %o = tensor.empty() : tensor<4x8xi8>
-  // expected-error @below {{18 tensors of linalg.generic take a descriptor each, and a core has 16; hint: run npuflow-split-wide-ops first}}
+  // expected-error @below {{18 tensors take a descriptor each, and a core has 16; hint: run npuflow-split-wide-ops first}}
   %q = linalg.generic {indexing_maps = [#same, #same, #same, #same, #same, #same, #same, #same, #same, #same, #same, #same, #same, #same, #same, #same, #same, #same], iterator_types = ["parallel", "parallel"]} ins(%a0, %a1, %a2, %a3, %a4, %a5, %a6, %a7, %a8, %a9, %a10, %a11, %a12, %a13, %a14, %a15, %a16 : tensor<4x8xi8>, tensor<4x8xi8>, tensor<4x8xi8>, tensor<4x8xi8>, tensor<4x8xi8>, tensor<4x8xi8>, tensor<4x8xi8>, tensor<4x8xi8>, tensor<4x8xi8>, tensor<4x8xi8>, tensor<4x8xi8>, tensor<4x8xi8>, tensor<4x8xi8>, tensor<4x8xi8>, tensor<4x8xi8>, tensor<4x8xi8>, tensor<4x8xi8>) outs(%o : tensor<4x8xi8>) {
   ^bb0(%p0: i8, %p1: i8, %p2: i8, %p3: i8, %p4: i8, %p5: i8, %p6: i8, %p7: i8, %p8: i8, %p9: i8, %p10: i8, %p11: i8, %p12: i8, %p13: i8, %p14: i8, %p15: i8, %p16: i8, %out: i8):
     %s1 = arith.addi %p0, %p1 : i8

@@ -77,7 +77,7 @@ func.func @stream(%x: tensor<64x32xf32>, %s: tensor<64xf32>) -> tensor<64xf32> {
 #same = affine_map<(d0, d1) -> (d0, d1)>
 func.func @too_large(%x: tensor<64x128xf32>) -> tensor<64x128xf32> {
   %o = tensor.empty() : tensor<64x128xf32>
-  // expected-error @below {{a tile of linalg.generic needs 65536 bytes of a core's L1, which has 32768 (in0 32768, out1 32768); hint: choose smaller tiles}}
+  // expected-error @below {{L1 of a core needs 65536 bytes, has 32768 (in0 32768, out1 32768); hint: lower tile_l1 from 64,128 to 64,64}}
   %q = linalg.generic {indexing_maps = [#same, #same], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<64x128xf32>) outs(%o : tensor<64x128xf32>) attrs = {npu.strategy = #npu.strategy<{tile_l1 = [64, 128]}>} {
   ^bb0(%a: f32, %out: f32):
     linalg.yield %a : f32
@@ -94,7 +94,7 @@ func.func @piece(%x: tensor<4x20000xf32>) -> tensor<4xf32> {
   %zero = arith.constant 0.0 : f32
   %o = tensor.empty() : tensor<4xf32>
   %f = linalg.fill ins(%zero : f32) outs(%o : tensor<4xf32>) -> tensor<4xf32>
-  // expected-error @below {{a tile of linalg.generic needs 80032 bytes of a core's L1, which has 32768 (in0 80000, out1 4); hint: cut the dimensions that stay whole inside of a tile}}
+  // expected-error @below {{L1 of a core needs 80032 bytes, has 32768 (in0 80000, out1 4); hint: lower stream from 20000 to 6666}}
   %q = linalg.generic {indexing_maps = [#same, #rows], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<4x20000xf32>) outs(%f : tensor<4xf32>) attrs = {npu.strategy = #npu.strategy<{stream = [20000]}>} {
   ^bb0(%a: f32, %sum: f32):
     %r = arith.addf %sum, %a : f32

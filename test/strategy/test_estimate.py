@@ -13,12 +13,12 @@ import npuflow
 from npuflow.ops.bundle import find_bundles
 from npuflow.report.losses import without_launch
 from npuflow.simulate.run import simulate
-from npuflow.strategy.choose_bundle import complete_bundle
-from npuflow.strategy.choose_matmul import complete
+from npuflow.strategy.choose import complete
 from npuflow.strategy.describe_group import group_of_bundle
 from npuflow.strategy.estimate import Estimate, Mapped
 from npuflow.strategy.group import Group, N
 from npuflow.strategy.mapping import mapping_of
+from npuflow.strategy.room import fits
 from npuflow.strategy.strategy import Strategy
 from npuflow.target import Device, load_device
 
@@ -211,5 +211,5 @@ def test_the_ranking_of_bundles_is_the_simulators(convolution: Group, times: lis
 
 
 def test_the_choice_is_as_good_as_any_of_them(convolution: Group, times: list[float]) -> None:
-    assert complete_bundle(convolution, Strategy(), NPU2) is not None
+    assert fits(convolution, mapping_of(convolution, complete(convolution, Strategy(), NPU2)), NPU2)
     assert simulated(CONVOLUTION.format(said="")) <= 1.1 * min(times)

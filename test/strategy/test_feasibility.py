@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from npuflow.strategy.choose_matmul import complete
+from npuflow.strategy.choose import complete
 from npuflow.strategy.feasibility import violations
 from npuflow.strategy.mapping import mapping_of
 from npuflow.strategy.room import fullest_l2_bytes, l1_buffers, l2_buffers, total_l1_bytes

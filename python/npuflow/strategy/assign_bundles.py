@@ -12,10 +12,11 @@ from npuflow.core.registry import register_pass
 from npuflow.dialect.device import planned_device, record_device
 from npuflow.ops.bundle import Bundle, find_bundles
 from npuflow.ops.contraction import BUNDLE, STRATEGY, static_matmuls
-from npuflow.strategy.choose_bundle import bare_l1_bytes, complete_bundle
+from npuflow.strategy.choose import complete
 from npuflow.strategy.describe_bundle import bundle_fits
 from npuflow.strategy.describe_group import group_of_bundle
-from npuflow.strategy.group import Group, Role
+from npuflow.strategy.feasibility import misfits, violations
+from npuflow.strategy.group import Group
 from npuflow.strategy.mapping import mapping_of
 from npuflow.strategy.room import l1_buffers, total_l1_bytes
 from npuflow.strategy.strategy import BUNDLE_FIELDS, Strategy, said_of, strategy_of
@@ -102,53 +103,11 @@ def _choose(bundle: Bundle, grid: tuple[int, int] | None, device: Device) -> Str
         return [(f"npu.strategy is malformed: {error}", "see npuflow-assign-bundles in the docs")]
     if not given.grid and grid is not None:
         given = replace(given, grid=grid)
-    if problems := _problems(bundle, given, device):
-        return problems
     group = group_of_bundle(bundle)
-    return complete_bundle(group, given, device) or [_too_large(bundle, group, given, device)]
-
-
-def _problems(bundle: Bundle, given: Strategy, device: Device) -> list[tuple[str, str]]:
-    """What is said of a strategy that doesn't go with the bundle or the device."""
-    found = []
-    streamed = len(bundle.streamed())
-    widths = (("grid", 2), ("spread", 2), ("tile_l1", bundle.space), ("order", bundle.space), ("stream", streamed))
-    for name, width in widths:
-        value = getattr(given, name)
-        if value and len(value) != width:
-            found.append((f"{name} has {len(value)} numbers, this bundle needs {width}", f"give {width}"))
-    if found:
-        return found
-    grid = given.grid or (1, 1)
-    if not (1 <= grid[0] <= device.rows and 1 <= grid[1] <= device.columns):
-        what = f"grid {grid[0]}x{grid[1]} is larger than the {device.rows}x{device.columns} cores of {device.name}"
-        found.append((what, f"use at most {device.rows} rows and {device.columns} columns"))
-    if given.spread and max(given.spread) >= bundle.space:
-        found.append(
-            (f"spread names loop {max(given.spread)}", f"this bundle's space has loops 0 to {bundle.space - 1}")
-        )
-    if given.order and sorted(given.order) != list(range(bundle.space)):
-        found.append((f"order {list(given.order)} is no order of {bundle.space} loops", "name each loop once"))
-    return found
-
-
-def _too_large(bundle: Bundle, group: Group, given: Strategy, device: Device) -> tuple[str, str]:
-    tiles = group.whole()
-    tiles[: group.space] = given.tile_l1 or tiles[: group.space]
-    need = bare_l1_bytes(group, tiles, device)
-    have = device.capacity_bytes(1, 1, 1)
-    moved, core = sum(tensor.role is not Role.LOCAL for tensor in group.tensors), device.dma(1).descriptors
-    if need <= have and moved > core:
-        what = f"{moved} tensors of {bundle.root.name} take a descriptor each, and a core has {core}"
-        return what, "run npuflow-split-wide-ops first"
-    if need <= have:
-        rows = (given.grid or (device.rows, 1))[0]
-        what = f"{moved} tensors of {bundle.root.name} take more descriptors for {rows} rows of cores"
-        return f"{what} than a memory tile has ({device.dma(2).descriptors})", "choose a grid of fewer rows"
-    largest = sorted(group.tensors, key=lambda t: -t.bytes(tiles))[:3]
-    listed = ", ".join(f"{t.name} {t.bytes(tiles)}" for t in largest)
-    what = f"a tile of {bundle.root.name} needs {need} bytes of a core's L1, which has {have} ({listed})"
-    return what, "choose smaller tiles" if given.tile_l1 else "cut the dimensions that stay whole inside of a tile"
+    found = misfits(group, given, device)
+    strategy = given if found else complete(group, given, device)
+    found = found or violations(group, strategy, device)
+    return [(violation.message, violation.hint) for violation in found] or strategy
 
 
 def _said(bundle: Bundle, group: Group, strategy: Strategy, device: Device) -> str:

@@ -12,7 +12,7 @@ from npuflow.core.registry import register_pass
 from npuflow.dialect.device import planned_device, record_device
 from npuflow.errors import InputError, with_hint
 from npuflow.ops.contraction import STRATEGY, Contraction, enclosing, matmuls
-from npuflow.strategy.choose_matmul import complete
+from npuflow.strategy.choose import complete
 from npuflow.strategy.describe_group import group_of_matmul, types_of
 from npuflow.strategy.feasibility import violations
 from npuflow.strategy.group import Operand

@@ -14,6 +14,7 @@ from math import inf, log2, prod
 
 from npuflow.strategy.group import Group, Operand, Role, Tensor, Tiles
 from npuflow.strategy.mapping import Mapping, calls
+from npuflow.strategy.patterns import pattern_dims, steps_evenly
 from npuflow.strategy.traffic import stays, traffic_bytes, visits
 from npuflow.strategy.work_cycles import kind_of, work_cycles
 from npuflow.target import Device
@@ -73,6 +74,11 @@ class Estimate:
     def kind(self) -> str:
         return kind_of(self.group, self.device)
 
+    @cached_property
+    def outermost(self) -> DmaEngine:
+        """The DMA engines beside DRAM."""
+        return self.device.dma(self.device.dram_level)
+
 
 @dataclass(frozen=True)
 class Mapped:
@@ -92,8 +98,10 @@ class Mapped:
     @cached_property
     def moved(self) -> dict[str, int]:
         """What crosses between L3 and L2 for each tensor."""
-        group, mapping, tiles, counts = self.group, self.mapping, self.in_l2, self.counts
-        return {t.name: traffic_bytes(group, mapping, t, tiles[t.name], self._visits(t), counts) for t in self.outside}
+        group, mapping, counts = self.group, self.mapping, self.counts
+        return {
+            t.name: traffic_bytes(group, mapping, t, self.in_l2[t.name], self._visits(t), counts) for t in self.outside
+        }
 
     @cached_property
     def dram_seconds(self) -> dict[str, float]:
@@ -153,10 +161,11 @@ class Mapped:
     @property
     def _single(self) -> int:
         """Of the two ways in that are waited for, how many have single slots."""
-        depths = self.mapping.depths
-        if self.group.packed:
-            return sum(min(depths.of(operand)) == 1 for operand in (Operand.LHS, Operand.RHS))
-        return (depths.l1 == 1) + (depths.l2 == 1)
+        depths, packed = self.mapping.depths, self.group.packed
+        ways = (
+            [depths.of(operand) for operand in (Operand.LHS, Operand.RHS)] if packed else [(depths.l1,), (depths.l2,)]
+        )
+        return sum(min(slots) == 1 for slots in ways)
 
     @cached_property
     def core_seconds(self) -> float:
@@ -213,17 +222,16 @@ class Mapped:
             key = (tensor.name in self.by_rows, tensor.role)
             share = self.moved[tensor.name] / (times(tensor) * self._channels(tensor))
             bytes_[key] = bytes_.get(key, 0.0) + share
-        return max(bytes_.values(), default=0.0) / (self._outermost.bytes_per_cycle * self.device.clock_hz)
-
-    @property
-    def _outermost(self) -> DmaEngine:
-        return self.device.dma(self.device.dram_level)
+        return max(bytes_.values(), default=0.0) / (self.of.outermost.bytes_per_cycle * self.device.clock_hz)
 
     def descriptors(self, tensor: Tensor) -> int:
         """How many descriptors a tensor takes: none for inner loops that move it by equal steps and fit the pattern."""
-        limits = self._outermost.pattern
+        limits = self.of.outermost.pattern
         loops = self._loops_around(tensor)
-        count, dims = self._channels(tensor) * prod(turns for turns, _ in loops), self._dims(tensor)
+        count, dims = (
+            self._channels(tensor) * prod(turns for turns, _ in loops),
+            pattern_dims(self.group, tensor, self._part(tensor), limits),
+        )
         for turns, is_covered in loops:
             too_many = dims > limits.dims or (dims == limits.dims and turns > limits.iteration_max)
             if not is_covered or too_many:
@@ -237,28 +245,20 @@ class Mapped:
         group, block, tiles = self.group, self.mapping.block, self.in_l2[tensor.name]
         alike = group.inputs if tensor.role is Role.INPUT else group.outputs
         others = [other for other in alike if other is not tensor and self._share_channels(other, tensor)]
-        found, cut_off = [], group.cut_off[tensor.name]
+        found: list[tuple[int, bool]] = []
+        cut_off, limits = group.cut_off[tensor.name], self.of.outermost.pattern
         if tensor.role is Role.INPUT and group.streams_through(tensor):
             is_alone = not any(group.streams_through(other) for other in others)
             for loop in reversed(group.streamed):
-                turns = -(-group.sizes[loop] // tiles[loop])
-                found.append((turns, is_alone and self._steps(tensor, loop, tiles[loop]) and loop not in cut_off))
-        is_cut = any(turns > 1 for turns, _ in found)
+                if (turns := -(-group.sizes[loop] // tiles[loop])) > 1:
+                    steps = is_alone and loop not in cut_off and steps_evenly(group, tensor, loop, tiles[loop], limits)
+                    found.append((turns, steps))
         inner = list(reversed(self.mapping.order))
-        for loop in inner if is_cut else inner[stays(tensor, self.counts, self.mapping.order) :]:
-            steps = self._steps(tensor, loop, block[loop]) and loop not in cut_off
-            found.append((self.counts[loop], steps and not others))
-        return [one for one in found if one[0] > 1]
-
-    def _steps(self, tensor: Tensor, loop: int, piece: int) -> bool:
-        """Whether a tensor's place moves by equal steps from piece to piece, which a pattern's stride can take."""
-        if not tensor.follows(loop) or self.group.sizes[loop] % piece:
-            return False
-        limits, stride, step = self._outermost.pattern, tensor.element_bytes, 0
-        for dim, size in zip(reversed(tensor.dims), reversed(tensor.shape)):
-            step += sum(c * piece for own, c in dim.terms if own == loop) * stride
-            stride *= size
-        return step <= limits.stride_max * limits.granule_bytes
+        for loop in inner if found else inner[stays(tensor, self.counts, self.mapping.order) :]:
+            if self.counts[loop] > 1:
+                steps = not others and loop not in cut_off and steps_evenly(group, tensor, loop, block[loop], limits)
+                found.append((self.counts[loop], steps))
+        return found
 
     def _share_channels(self, one: Tensor, other: Tensor) -> bool:
         """Whether two tensors go through the same channels: where nothing goes by rows, the largest has its own."""
@@ -266,22 +266,10 @@ class Mapped:
             return (one.name in self.by_rows) == (other.name in self.by_rows)
         return (one.name == self.largest) == (other.name == self.largest)
 
-    def _dims(self, tensor: Tensor) -> int:
-        """Dimensions of the pattern in DRAM of what a channel moves for a block; whole ones go on in the next.
-
-        Where windows reach over an edge in some places and not in others, the sizes differ, and nothing goes on. A run
-        that is longer than a dimension may be is two, behind which others stand.
-        """
-        tiles, limits = self.in_l2[tensor.name], self._outermost.pattern
-        part = tiles if tensor.name in self.by_rows else self.mapping.spread.column(tiles)
-        is_long = tensor.run_bytes(part) > limits.size_max * limits.granule_bytes
-        dims, is_whole = 1 + is_long, True
-        for dim, size in zip(reversed(tensor.dims), reversed(tensor.shape)):
-            extent, all_ = dim.extent(part), dim.extent(self.group.sizes)
-            is_cut = all_ > max(size, extent)
-            dims += extent > 1 and (is_cut or not is_whole)
-            is_whole = extent >= size and not is_cut
-        return dims
+    def _part(self, tensor: Tensor) -> Tiles:
+        """The tiles of what one channel moves of a tensor for a block."""
+        tiles = self.in_l2[tensor.name]
+        return tiles if tensor.name in self.by_rows else self.mapping.spread.column(tiles)
 
     def _arrival_bytes(self) -> float:
         """What the busier of the two channels into L1 takes, one of which is for what goes by rows."""

@@ -1,196 +1,282 @@
-"""Whether a strategy can be carried out: violations as data, each with need, limit and lever. Pure."""
+"""Whether a strategy can be carried out: what stands against it as data, with need, limit and what helps. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from enum import Enum
 
-from npuflow.strategy.group import Group, K
-from npuflow.strategy.mapping import mapping_of
-from npuflow.strategy.room import Buffer, fullest_l2_bytes, l1_buffers, l1_descriptors, l2_buffers, total_l1_bytes
-from npuflow.strategy.strategy import Sizes, Strategy, Tile
+from npuflow.strategy.group import Group, Role
+from npuflow.strategy.lane_descriptors import TileDma
+from npuflow.strategy.mapping import Mapping, mapping_of
+from npuflow.strategy.room import (
+    Buffer,
+    fits_l2,
+    fullest_l2_bytes,
+    l1_buffers,
+    l1_descriptors,
+    l2_buffers,
+    l2_descriptors,
+    row_tiles,
+    total_l1_bytes,
+)
+from npuflow.strategy.strategy import Sizes, Strategy
 from npuflow.target import Device
+
+
+class Constraint(Enum):
+    """What a strategy must keep to."""
+
+    SAID = "fields say what the group has"
+    GRID = "cores that the device has"
+    INSTRUCTION = "a shape of its matrix instructions"
+    NESTING = "tiles within each other"
+    L1 = "memory of a core"
+    L2 = "memory tiles"
+    CORE_DESCRIPTORS = "descriptors beside a core"
+    TILE_DESCRIPTORS = "descriptors of a memory tile"
 
 
 @dataclass(frozen=True)
 class Violation:
-    """What is wrong, with numbers, and what to change."""
+    """What is wrong, with numbers, and what to change; `nearest` does that and has what was lacking, if anything does.
 
+    `hint` says the first lever of several; `users` are whose bytes these are.
+    """
+
+    constraint: Constraint
     message: str
     hint: str
+    need: int = 0
+    have: int = 0
+    users: tuple[Buffer, ...] = ()
+    nearest: Strategy | None = None
 
 
 def violations(group: Group, strategy: Strategy, device: Device, *, whole_k: bool = False) -> tuple[Violation, ...]:
-    """Everything that stands against the strategy, independent of each other."""
-    found = [*_grid(strategy, device), *_pack(group, strategy, device), *_nesting(strategy)]
-    if not found:
-        found = [*_l1(group, strategy, device), *_l2(group, strategy, device, whole_k)]
-        found = found or _descriptors(group, strategy, device)
+    """Everything that stands against a complete strategy, independent of each other."""
+    found = [*_grid(strategy, device)]
+    if group.packed:
+        found += [*_instruction(group, strategy, device), *_nesting(strategy)]
+    own = group.with_gather() if strategy.gather else group
+    if not found and own is not None:
+        found = [*_memories(own, strategy, device, whole_k)] or [*_descriptors(own, strategy, device, whole_k)]
     return tuple(found)
 
 
-def _grid(strategy: Strategy, device: Device) -> list[Violation]:
+def misfits(group: Group, said: Strategy, device: Device) -> tuple[Violation, ...]:
+    """What is said of a bundle's strategy that doesn't go with its loops or the device."""
+    found, streamed = [], len(group.streamed)
+    widths = (("grid", 2), ("spread", 2), ("tile_l1", group.space), ("order", group.space), ("stream", streamed))
+    for name, width in widths:
+        value = getattr(said, name)
+        if value and len(value) != width:
+            what = f"{name} has {len(value)} numbers, this bundle needs {width}"
+            found.append(Violation(Constraint.SAID, what, f"give {width}", len(value), width))
+    if found:
+        return tuple(found)
+    found += _grid(said, device) if said.grid else ()
+    if said.spread and max(said.spread) >= group.space:
+        hint = f"this bundle's space has loops 0 to {group.space - 1}"
+        found.append(Violation(Constraint.SAID, f"spread names loop {max(said.spread)}", hint))
+    if said.order and sorted(said.order) != list(range(group.space)):
+        what = f"order {list(said.order)} is no order of {group.space} loops"
+        found.append(Violation(Constraint.SAID, what, "name each loop once"))
+    return tuple(found)
+
+
+def _grid(strategy: Strategy, device: Device) -> Iterator[Violation]:
     rows, columns = strategy.array
-    if 1 <= rows <= device.rows and 1 <= columns <= device.columns:
-        return []
-    return [
-        Violation(
-            f"grid {rows}x{columns} is larger than the {device.rows}x{device.columns} cores of {device.name}",
-            f"use at most {device.rows} rows and {device.columns} columns",
-        )
-    ]
+    if not (1 <= rows <= device.rows and 1 <= columns <= device.columns):
+        what = f"grid {rows}x{columns} is larger than the {device.rows}x{device.columns} cores of {device.name}"
+        hint = f"use at most {device.rows} rows and {device.columns} columns"
+        yield Violation(Constraint.GRID, what, hint, rows * columns, device.rows * device.columns)
 
 
-def _pack(group: Group, strategy: Strategy, device: Device) -> list[Violation]:
+def _instruction(group: Group, strategy: Strategy, device: Device) -> Iterator[Violation]:
     assert group.types is not None
     lhs, rhs, acc = group.types
     if device.accepts_any_shape(lhs, rhs, acc):
-        return []
+        return
     shapes = [(s.m, s.n, s.k) for s in device.matmul_shapes(lhs, rhs, acc)]
-    if strategy.pack in shapes:
-        return []
-    known = " or ".join(_text(shape) for shape in shapes)
-    return [
-        Violation(
-            f"pack {_text(strategy.pack)} is no matmul instruction of {device.name} for {lhs} x {rhs} -> {acc}",
-            f"use pack={known}",
-        )
-    ]
+    if strategy.pack not in shapes:
+        what = f"pack {_text(strategy.pack)} is no matmul instruction of {device.name} for {lhs} x {rhs} -> {acc}"
+        yield Violation(Constraint.INSTRUCTION, what, f"use pack={' or '.join(map(_text, shapes))}")
 
 
-def _nesting(strategy: Strategy) -> list[Violation]:
-    found = []
+def _nesting(strategy: Strategy) -> Iterator[Violation]:
     for name, size, pack in zip("mnk", strategy.tile_l1, strategy.pack):
         if size % pack:
             what = f"tile-l1 {name}={size} is no multiple of pack {name}={pack}"
-            found.append(Violation(what, f"use a multiple of {pack}, such as {-(-size // pack) * pack}"))
+            hint = f"use a multiple of {pack}, such as {-(-size // pack) * pack}"
+            yield Violation(Constraint.NESTING, what, hint)
     for name, l2, l1, cores, side in zip("mn", strategy.tile_l2, strategy.tile_l1, strategy.grid, ("rows", "columns")):
         if l2 != l1 * cores:
-            found.append(
-                Violation(
-                    f"tile-l2 {name}={l2} is not {cores} grid {side} times tile-l1 {name}={l1}",
-                    f"set tile-l2 {name} to {l1 * cores}"
-                    + (f" or tile-l1 {name} to {l2 // cores}" if l2 % cores == 0 else ""),
-                )
-            )
-    if strategy.tile_l2[2] % strategy.tile_l1[2]:
-        found.append(
-            Violation(
-                f"tile-l2 k={strategy.tile_l2[2]} is no multiple of tile-l1 k={strategy.tile_l1[2]}",
-                f"set tile-l2 k to {-(-strategy.tile_l2[2] // strategy.tile_l1[2]) * strategy.tile_l1[2]}",
-            )
-        )
-    return found
+            what = f"tile-l2 {name}={l2} is not {cores} grid {side} times tile-l1 {name}={l1}"
+            also = f" or tile-l1 {name} to {l2 // cores}" if l2 % cores == 0 else ""
+            yield Violation(Constraint.NESTING, what, f"set tile-l2 {name} to {l1 * cores}{also}")
+    l2, l1 = strategy.tile_l2[2], strategy.tile_l1[2]
+    if l2 % l1:
+        what = f"tile-l2 k={l2} is no multiple of tile-l1 k={l1}"
+        yield Violation(Constraint.NESTING, what, f"set tile-l2 k to {-(-l2 // l1) * l1}")
 
 
-def _l1(group: Group, strategy: Strategy, device: Device) -> list[Violation]:
-    def need(changed: Strategy) -> list[Buffer]:
+def _memories(group: Group, strategy: Strategy, device: Device, whole_k: bool) -> Iterator[Violation]:
+    """What L1 and L2 have too little room for."""
+    columns, alignment = strategy.array[1], device.level(1).alignment_bytes
+
+    def in_l1(changed: Strategy) -> list[Buffer]:
         return l1_buffers(group, mapping_of(group, changed))
 
-    def total(buffers: Sequence[Buffer]) -> int:
-        return total_l1_bytes(buffers, device.level(1).alignment_bytes)
-
-    level = _Level("L1 of a core", "l1", _tile(strategy.pack), device.capacity_bytes(1, *strategy.array), need, total)
-    return _overflow(level, strategy, "not even one instruction's operands fit")
-
-
-def _l2(group: Group, strategy: Strategy, device: Device, whole_k: bool) -> list[Violation]:
-    step = (strategy.grid[0] * strategy.pack[0], strategy.grid[1] * strategy.pack[1], strategy.tile_l1[2])
-    also = f"all of K={group.sizes[K]} stays in L2 here: use npuflow-stream-k" if whole_k else "use more columns"
-    columns = strategy.array[1]
-
-    def need(changed: Strategy) -> list[Buffer]:
+    def in_l2(changed: Strategy) -> list[Buffer]:
+        if not group.packed:
+            mapping = mapping_of(group, changed)
+            return l2_buffers(group, mapping, device.columns, clips=device.dma(2).pads_with_zeros)
         m, n, _ = changed.tile_l2
         tile = (m // changed.grid[0], n // changed.grid[1], changed.tile_l1[2])
-        mapping = mapping_of(group, replace(changed, tile_l1=tile), whole_k=whole_k)
-        return l2_buffers(group, mapping, device.columns)
+        return l2_buffers(group, mapping_of(group, replace(changed, tile_l1=tile), whole_k=whole_k), device.columns)
 
-    def total(buffers: Sequence[Buffer]) -> int:
-        return columns * fullest_l2_bytes(buffers)
+    have_l1, have_l2 = (device.capacity_bytes(level, *strategy.array) for level in (1, 2))
+    step_l1: Sizes = strategy.pack
+    step_l2: Sizes = ()
+    last_l1, last_l2 = "not even one instruction's operands fit", "use more columns"
+    if group.packed:
+        step_l2 = (strategy.grid[0] * strategy.pack[0], strategy.grid[1] * strategy.pack[1], strategy.tile_l1[2])
+        if whole_k:
+            last_l2 = f"all of K={group.sizes[3]} stays in L2 here: use npuflow-stream-k"
+    else:
+        step_l1 = step_l2 = (1,) * (group.space + len(group.streamed))
+        last_l1 = last_l2 = "cut the dimensions that stay whole inside of a tile"
+    levels = (
+        _Level(Constraint.L1, "L1 of a core", "l1", step_l1, have_l1, in_l1, lambda b: total_l1_bytes(b, alignment)),
+        _Level(
+            *(Constraint.L2, f"L2 of {columns} columns", "l2", step_l2, have_l2, in_l2),
+            lambda buffers: columns * fullest_l2_bytes(buffers),
+        ),
+    )
+    yield from _overflow(levels[0], strategy, last_l1)
+    yield from _overflow(levels[1], strategy, last_l2)
 
-    where = f"L2 of {columns} columns"
-    return _overflow(_Level(where, "l2", step, device.capacity_bytes(2, *strategy.array), need, total), strategy, also)
+
+def _descriptors(group: Group, strategy: Strategy, device: Device, whole_k: bool) -> Iterator[Violation]:
+    mapping, moved = mapping_of(group, strategy, whole_k=whole_k), sum(t.role is not Role.LOCAL for t in group.tensors)
+    need, have = l1_descriptors(group, mapping), device.dma(1).descriptors
+    if need > have:
+        what, hint = f"a core's channels need {need} descriptors, have {have}", "use fewer slots in L1"
+        if moved > have:
+            what = f"{moved} tensors take a descriptor each, and a core has {have}"
+            hint = "run npuflow-split-wide-ops first"
+        yield Violation(Constraint.CORE_DESCRIPTORS, what, hint, need, have)
+    elif not group.packed and not fits_l2(group, mapping, device):
+        yield _tile_descriptors(group, mapping, device, moved)
 
 
-def _descriptors(group: Group, strategy: Strategy, device: Device) -> list[Violation]:
-    need, have = l1_descriptors(group, mapping_of(group, strategy)), device.dma(1).descriptors
-    if need <= have:
-        return []
-    return [Violation(f"a core's channels need {need} descriptors, have {have}", "use fewer slots in L1")]
+def _tile_descriptors(group: Group, mapping: Mapping, device: Device, moved: int) -> Violation:
+    rows, dma = mapping.spread.grid[0], device.dma(2)
+    need = l2_descriptors(group, mapping, row_tiles(rows, device.columns), TileDma.of(device, rows))
+    have = dma.descriptors // dma.descriptor_groups
+    what = f"{moved} tensors take {need} descriptors of a memory tile for {rows} rows of cores, of which {have} serve a"
+    return Violation(
+        Constraint.TILE_DESCRIPTORS, f"{what} group of its channels", "choose a grid of fewer rows", need, have
+    )
 
 
 @dataclass(frozen=True)
 class _Level:
-    """A memory: what it has, what a strategy needs of it, and the steps in which its tile can shrink."""
+    """A memory: what it has, what a strategy needs of it, and the steps in which its tile can shrink.
 
+    Sizes are those of the space and then those of streamed loops: of a matmul the level's tile, of a bundle the tile
+    and pieces in L1, of which blocks in L2 are made.
+    """
+
+    constraint: Constraint
     where: str
-    field: str
-    step: Tile
-    have_bytes: int
-    need: Callable[[Strategy], list[Buffer]]
+    name: str
+    steps: Sizes
+    have: int
+    buffers: Callable[[Strategy], list[Buffer]]
     total: Callable[[Sequence[Buffer]], int]
 
-    def need_bytes(self, strategy: Strategy) -> int:
-        return self.total(self.need(strategy))
-
     def fits(self, strategy: Strategy) -> bool:
-        return self.need_bytes(strategy) <= self.have_bytes
+        return self.total(self.buffers(strategy)) <= self.have
 
-    def with_tile(self, strategy: Strategy, tile: Tile) -> Strategy:
-        return replace(strategy, tile_l1=tile) if self.field == "l1" else replace(strategy, tile_l2=tile)
+    def sizes(self, strategy: Strategy) -> Sizes:
+        if strategy.pack:
+            return strategy.tile_l1 if self.name == "l1" else strategy.tile_l2
+        return (*strategy.tile_l1, *strategy.stream)
+
+    def with_sizes(self, strategy: Strategy, sizes: Sizes) -> Strategy:
+        if strategy.pack:
+            return replace(strategy, tile_l1=sizes) if self.name == "l1" else replace(strategy, tile_l2=sizes)
+        space = len(strategy.tile_l1)
+        return replace(strategy, tile_l1=sizes[:space], stream=sizes[space:])
+
+    def space(self, strategy: Strategy) -> int:
+        """How many of the sizes are of the space."""
+        return 2 if strategy.pack else len(strategy.tile_l1)
 
     def with_single_buffers(self, strategy: Strategy) -> Strategy:
-        changed = replace(strategy, depth_l1=1) if self.field == "l1" else replace(strategy, depth_l2=1)
+        changed = replace(strategy, depth_l1=1) if self.name == "l1" else replace(strategy, depth_l2=1)
         return replace(changed, depth_lhs=(), depth_rhs=())
 
+    def said(self, strategy: Strategy, of: str, before: Sizes, after: Sizes) -> str:
+        field = (
+            f"tile-{self.name} {of}" if strategy.pack else {"k": "stream", "m,n": "tile_l1"}.get(of, "tile_l1, stream")
+        )
+        return f"lower {field.strip()} from {_text(before)} to {_text(after)}"
 
-def _overflow(level: _Level, strategy: Strategy, last_resort: str) -> list[Violation]:
+
+def _overflow(level: _Level, strategy: Strategy, last_resort: str) -> Iterator[Violation]:
     if level.fits(strategy):
-        return []
-    buffers = sorted(level.need(strategy), key=lambda b: -b.bytes)
+        return
+    buffers = sorted(level.buffers(strategy), key=lambda b: -b.bytes)
     listed = ", ".join(str(b) for b in buffers[:4]) + (", ..." if len(buffers) > 4 else "")
-    what = f"{level.where} needs {level.need_bytes(strategy)} bytes, has {level.have_bytes} ({listed})"
-    return [Violation(what, _lever(level, strategy) or last_resort)]
+    need = level.total(buffers)
+    hint, nearest = next(_levers(level, strategy), (last_resort, None))
+    what = f"{level.where} needs {need} bytes, has {level.have} ({listed})"
+    yield Violation(level.constraint, what, hint, need, level.have, tuple(buffers), nearest)
 
 
-def _lever(level: _Level, strategy: Strategy) -> str | None:
-    """What makes it fit: a smaller k if that is enough, else smaller m and n, else fewer slots."""
-    m, n, k = _tile(strategy.tile_l1 if level.field == "l1" else strategy.tile_l2)
-    smaller = _largest_k(level, strategy, (m, n, k))
-    if smaller:
-        return f"lower tile-{level.field} k from {k} to {smaller}"
-    a, b = m, n
-    while a > level.step[0] or b > level.step[1]:
-        a, b = _halved(a, b, level.step)
-        if level.fits(level.with_tile(strategy, (a, b, k))):
-            return f"lower tile-{level.field} m,n from {m},{n} to {a},{b}"
-    depth = _most_slots(strategy, 1 if level.field == "l1" else 0)
-    if level.fits(level.with_single_buffers(strategy)):
-        return f"lower depth_{level.field} from {depth} to 1"
-    smallest = level.with_single_buffers(level.with_tile(strategy, level.step))
-    if not level.fits(smallest):
-        return None
-    also = f" and depth_{level.field} from {depth} to 1" if depth > 1 else ""
-    return f"lower tile-{level.field} from {_text((m, n, k))} to {_text(level.step)}{also}"
+def _levers(level: _Level, strategy: Strategy) -> Iterator[tuple[str, Strategy]]:
+    """What makes it fit: smaller pieces of a streamed loop if that is enough, else of the space, else fewer slots."""
+    sizes, space = level.sizes(strategy), level.space(strategy)
+    for place in sorted(range(space, len(sizes)), key=lambda place: -sizes[place]):
+        if smaller := _largest(level, strategy, sizes, place):
+            cut = (*sizes[:place], smaller, *sizes[place + 1 :])
+            yield level.said(strategy, "k", sizes[space:], cut[space:]), level.with_sizes(strategy, cut)
+    cut = sizes
+    while any(size > step for size, step in zip(cut[:space], level.steps)):
+        cut = _halved(cut, level.steps, space)
+        if level.fits(nearest := level.with_sizes(strategy, cut)):
+            yield level.said(strategy, "m,n", sizes[:space], cut[:space]), nearest
+            break
+    depth = _most_slots(strategy, 1 if level.name == "l1" else 0)
+    if level.fits(single := level.with_single_buffers(strategy)):
+        yield f"lower depth_{level.name} from {depth} to 1", single
+    smallest = level.with_sizes(level.with_single_buffers(strategy), level.steps)
+    if level.fits(smallest):
+        also = f" and depth_{level.name} from {depth} to 1" if depth > 1 else ""
+        yield f"{level.said(strategy, '', sizes, level.steps)}{also}", smallest
 
 
-def _largest_k(level: _Level, strategy: Strategy, tile: Tile) -> int:
-    """The largest k below the tile's that fits, by bisection; 0 if none does."""
-    low, high = 0, (tile[2] - 1) // level.step[2]
+def _largest(level: _Level, strategy: Strategy, sizes: Sizes, place: int) -> int:
+    """The largest size below that at a place that fits, by bisection; 0 if none does."""
+    step = level.steps[place]
+    low, high = 0, (sizes[place] - 1) // step
     while low < high:
         middle = (low + high + 1) // 2
-        if level.fits(level.with_tile(strategy, (tile[0], tile[1], middle * level.step[2]))):
+        if level.fits(level.with_sizes(strategy, (*sizes[:place], middle * step, *sizes[place + 1 :]))):
             low = middle
         else:
             high = middle - 1
-    return low * level.step[2]
+    return low * step
 
 
-def _halved(m: int, n: int, step: Tile) -> tuple[int, int]:
-    """The larger of m and n halved, in steps."""
-    if (m >= n and m > step[0]) or n <= step[1]:
-        return max(step[0], m // 2 // step[0] * step[0]), n
-    return m, max(step[1], n // 2 // step[1] * step[1])
+def _halved(sizes: Sizes, steps: Sizes, space: int) -> Sizes:
+    """The largest size of the space that can be halved is, in steps."""
+    place = max((i for i in range(space) if sizes[i] > steps[i]), key=lambda i: (sizes[i], -i))
+    half = max(steps[place], sizes[place] // 2 // steps[place] * steps[place])
+    return (*sizes[:place], half, *sizes[place + 1 :])
 
 
 def _most_slots(strategy: Strategy, place: int) -> int:
@@ -199,10 +285,5 @@ def _most_slots(strategy: Strategy, place: int) -> int:
     return max((strategy.depth_lhs or shared)[place], (strategy.depth_rhs or shared)[place])
 
 
-def _tile(sizes: Sizes) -> Tile:
-    m, n, k = sizes
-    return m, n, k
-
-
-def _text(tile: Sizes) -> str:
-    return ",".join(map(str, tile))
+def _text(sizes: Sizes) -> str:
+    return ",".join(map(str, sizes))

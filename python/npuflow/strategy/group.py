@@ -169,7 +169,7 @@ class Group:
 
     def streams_through(self, tensor: Tensor) -> bool:
         """Whether a tensor comes in pieces where streamed loops are cut."""
-        return any(tensor.follows(loop) for loop in self.streamed)
+        return not tensor.loops.isdisjoint(self.streamed)
 
 
 def _is_windowed(tensor: Tensor) -> bool:

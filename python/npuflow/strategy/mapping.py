@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
+from typing import Any
 
 from npuflow.ops.linear import Linear
 from npuflow.ops.products import padded
@@ -24,6 +25,10 @@ class Spread:
     grid: tuple[int, int]
     rows: int
     columns: int
+
+    @property
+    def loops(self) -> tuple[int, int]:
+        return self.rows, self.columns
 
     def cores(self, loop: int) -> int:
         """Over how many cores a loop is spread."""
@@ -53,6 +58,11 @@ class Depths:
     lhs: Sizes = ()
     rhs: Sizes = ()
     tail: int = 1
+
+    def with_other(self, field: str) -> Depths:
+        """The same with two slots instead of one, or the other way round; or holding or not."""
+        changed: dict[str, Any] = {field: not self.hold if field == "hold" else 3 - min(2, getattr(self, field))}
+        return replace(self, **changed)
 
     def of(self, operand: Operand | None) -> tuple[int, int]:
         """Slots in L2 and in L1 of what comes in."""
@@ -198,18 +208,33 @@ def slots_of(strategy: Strategy) -> Depths:
     )
 
 
-def strategy_of_bundle(group: Group, mapping: Mapping) -> Strategy:
-    """How a bundle's strategy says a mapping."""
+def strategy_of(group: Group, mapping: Mapping, given: Strategy) -> Strategy:
+    """How a group's strategy says a mapping, beside what is given."""
     spread, depths = mapping.spread, mapping.depths
-    return Strategy(
-        grid=spread.grid,
-        spread=(spread.rows, spread.columns),
-        tile_l1=mapping.tiles[: group.space],
-        order=mapping.order,
-        stream=tuple(mapping.tiles[loop] for loop in group.streamed),
+    if not group.packed:
+        return Strategy(
+            grid=spread.grid,
+            spread=(spread.rows, spread.columns),
+            tile_l1=mapping.tiles[: group.space],
+            order=mapping.order,
+            stream=tuple(mapping.tiles[loop] for loop in group.streamed),
+            depth_result=depths.result,
+            gather=1 if group.gathers else None,
+            hold=1 if depths.hold else None,
+            depth_l2=depths.l2,
+            depth_l1=depths.l1,
+        )
+    m, n, _, k = mapping.tiles
+    along_m, along_n = spread.cores(M), spread.cores(N)
+    return replace(
+        given,
+        grid=(along_m, along_n),
+        tile_l2=given.tile_l2 or (m * along_m, n * along_n, *mapping.in_l2),
+        tile_l1=(m, n, k),
+        pack=mapping.pack,
+        turned=given.turned if spread.rows == M else 1,
+        depth_result=given.depth_result or (depths.result if depths.result > 1 else None),
+        depth_tail=given.depth_tail or (depths.tail if depths.tail > 1 else None),
         depth_l2=depths.l2,
         depth_l1=depths.l1,
-        depth_result=depths.result,
-        gather=1 if group.gathers else None,
-        hold=1 if depths.hold else None,
     )

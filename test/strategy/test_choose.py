@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from profiles import drawn
 
 from npuflow.ops.products import padded
-from npuflow.strategy.choose_matmul import complete
+from npuflow.strategy.choose import complete
 from npuflow.strategy.feasibility import violations
 from npuflow.strategy.group import M, N
 from npuflow.strategy.mapping import mapping_of

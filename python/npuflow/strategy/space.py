@@ -1,0 +1,184 @@
+"""What is open of a group's mapping once somebody said some of it: where a search begins, and where it may go. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import product
+
+from npuflow.ops.products import padded
+from npuflow.strategy.group import BATCH, Group, K, M, N
+from npuflow.strategy.lane_descriptors import served_rows
+from npuflow.strategy.mapping import Depths, Mapping, Spread, slots_of
+from npuflow.strategy.strategy import Sizes, Strategy, Tile
+from npuflow.target import Device
+
+ANY_SHAPE_PACK: Tile = (4, 8, 8)
+Array = tuple[int, int]
+# Slots in L2 and L1, the best first.
+_SLOTS = ((2, 2), (1, 2), (2, 1), (1, 1))
+
+
+@dataclass(frozen=True)
+class Space:
+    """Mappings of a group. Tiles of loops that are `open` are the smallest in `start`, and grow in `units`.
+
+    `arrays` are tried first, `parts` of them where there is too little work for all cores or too little room; `loops`
+    are those that rows and columns may follow. `depths` are slots to begin with, the best first; `slots` are the fields
+    of `Depths` that nobody has said. Pieces of streamed loops in L2 grow where `opens_l2`, and so may blocks take any
+    order where `opens_order`.
+    """
+
+    group: Group
+    start: Mapping
+    arrays: tuple[Array, ...]
+    parts: tuple[Array, ...]
+    loops: tuple[tuple[int, int], ...]
+    open: tuple[int, ...]
+    units: Sizes
+    depths: tuple[Depths, ...]
+    slots: tuple[str, ...]
+    opens_order: bool
+    opens_l2: bool
+
+    def spreads(self, arrays: tuple[Array, ...]) -> Iterator[Spread]:
+        """The ways to spread loops over arrays; of matmuls, over no more cores than have work unless they are said."""
+        for array, loops in product(arrays, self.loops):
+            rows, columns = array
+            if self.group.packed and self.parts:
+                rows, columns = min(rows, self.steps(loops[0])), min(columns, self.steps(loops[1]))
+            yield Spread((rows, columns), *loops)
+
+    def smallest(self) -> Mapping:
+        """The smallest tiles, with the fewest slots that nobody has said."""
+        spread = next(self.spreads(self.arrays))
+        return replace(self.start, spread=spread, depths=self.depths[-1])
+
+    def steps(self, loop: int) -> int:
+        """How many of the smallest tiles a loop has."""
+        return -(-self.group.sizes[loop] // self.start.tiles[loop])
+
+    def share(self, mapping: Mapping, loop: int) -> int:
+        """What a core has of a loop at most, and of a streamed one what is said to be in L2."""
+        if loop in self.group.streamed and mapping.in_l2 and not self.opens_l2:
+            return mapping.in_l2[self.group.streamed.index(loop)]
+        cores = mapping.spread.cores(loop) if loop < self.group.space else 1
+        return padded(-(-self.group.sizes[loop] // cores), self.units[loop])
+
+
+def space_of(
+    group: Group, given: Strategy, device: Device, *, whole_k: bool = False, array: Array | None = None
+) -> Space:
+    """What is open of a group's mapping; `array` are the rows and columns to be taken where nothing else is said."""
+    if group.packed:
+        return _space_of_matmul(group, given, device, whole_k, array)
+    return _space_of_bundle(group, given, device, array)
+
+
+def _space_of_matmul(group: Group, given: Strategy, device: Device, whole_k: bool, array: Array | None) -> Space:
+    assert group.types is not None
+    pack = given.pack or _default_pack(group.types, device)
+    is_said = bool(given.grid or given.tile_l2 or given.tile_l1)
+    along_m, along_n = grid = _said_grid(group, given, device, pack)
+    if given.tile_l1:
+        m, n, k = given.tile_l1
+    elif given.tile_l2:  # a core's part of the block, at least one instruction's shape
+        m, n, k = max(pack[0], given.tile_l2[0] // along_m), max(pack[1], given.tile_l2[1] // along_n), pack[2]
+    else:
+        m, n, k = pack
+    turns = (0, 1) if given.turned is None and not is_said else (given.turned or 0,)
+    whole = array or (served_rows(device), device.columns)
+    arrays = [grid[::-1] if given.turned else grid] if is_said else [whole]
+    open_ = () if given.tile_l1 else (K,) if given.tile_l2 else (M, N, K)
+    in_l2 = (given.tile_l2[2] if given.tile_l2 else k,)
+    start = Mapping((m, n, 1, k), Spread((1, 1), M, N), slots_of(given), (BATCH, M, N), in_l2, pack, whole_k)
+    return Space(
+        group,
+        start,
+        tuple(arrays),
+        () if is_said or array else _parts(whole),
+        tuple((N, M) if turned else (M, N) for turned in turns),
+        open_,
+        (pack[0], pack[1], 1, pack[2]),
+        tuple(_depths(given, 1)),
+        # Who says tiles says that there is room for them, not for more.
+        _open_slots(given, "l2", "l1", *([] if given.tile_l2 or given.tile_l1 else ["result", "tail"])),
+        False,
+        not given.tile_l2,
+    )
+
+
+def _default_pack(types: tuple[str, str, str], device: Device) -> Tile:
+    if device.accepts_any_shape(*types):
+        return ANY_SHAPE_PACK
+    shape = device.matmul_shapes(*types)[0]
+    return (shape.m, shape.n, shape.k)
+
+
+def _said_grid(group: Group, given: Strategy, device: Device, pack: Sizes) -> tuple[int, int]:
+    """Cores along m and n that go with what is given."""
+    if given.grid:
+        return given.grid[0], given.grid[1]
+    if given.tile_l2 and given.tile_l1:
+        return max(1, given.tile_l2[0] // given.tile_l1[0]), max(1, given.tile_l2[1] // given.tile_l1[1])
+    unit = given.tile_l1 or pack
+    array = (served_rows(device), device.columns)
+    rows, columns = (
+        min(most, -(-group.sizes[loop] // unit[loop]))
+        for loop, most in zip((M, N), array[::-1] if given.turned else array)
+    )
+    if not given.tile_l2:
+        return rows, columns
+    return _divisor(given.tile_l2[0] // pack[0], rows), _divisor(given.tile_l2[1] // pack[1], columns)
+
+
+def _divisor(number: int, at_most: int) -> int:
+    """The largest divisor of `number` up to `at_most`."""
+    return next((d for d in range(at_most, 0, -1) if number % d == 0), 1)
+
+
+def _space_of_bundle(group: Group, given: Strategy, device: Device, array: Array | None) -> Space:
+    tiles = group.whole()
+    if given.tile_l1:
+        tiles[: group.space] = given.tile_l1
+    for loop, piece in zip(group.streamed, given.stream or group.streamed):
+        tiles[loop] = piece if given.stream else group.sizes[loop]
+    wide = [loop for loop in range(group.space) if group.sizes[loop] > 1] or [0]
+    whole = (served_rows(device), device.columns)
+    given_array = given.array if given.grid else array
+    multiplies = any(work.products and device.has_instruction(work.products.types) for work in group.work)
+    return Space(
+        group,
+        Mapping(tuple(tiles), Spread((1, 1), 0, 0), slots_of(given), given.order or tuple(range(group.space))),
+        (given_array or whole,),
+        () if given_array else _parts(whole),
+        ((given.spread[0], given.spread[1]),) if given.spread else tuple(product(wide, wide)),
+        (*(() if given.tile_l1 else range(group.space)), *(() if given.stream else group.streamed)),
+        (1,) * len(group.sizes),
+        # A result leaves while the next one's products are summed, and so needs one slot at first.
+        tuple(_depths(given, 1 if multiplies else 2)),
+        _open_slots(given, "l2", "l1", "result", *(["hold"] if group.streamed else [])),
+        not given.order,
+        False,
+    )
+
+
+def _parts(array: Array) -> tuple[Array, ...]:
+    """Parts of an array: fewer columns, fewer rows, a single core."""
+    rows, columns = array
+    parts = ((rows, columns // 2), (rows, columns // 4), (rows // 2, columns), (1, columns), (1, 1))
+    return tuple(part for part in dict.fromkeys(parts) if min(part) and part != array)
+
+
+def _open_slots(given: Strategy, *names: str) -> tuple[str, ...]:
+    fields = {"hold": given.hold, **{name: getattr(given, f"depth_{name}") for name in ("l2", "l1", "result", "tail")}}
+    return tuple(name for name in names if fields[name] is None)
+
+
+def _depths(given: Strategy, result: int) -> Iterator[Depths]:
+    """Slots to begin with; what is said isn't questioned."""
+    said = slots_of(given)
+    for l2, l1 in _SLOTS:
+        yield replace(said, l2=given.depth_l2 or l2, l1=given.depth_l1 or l1, result=given.depth_result or result)
+    if given.depth_result is None and result > 1:
+        yield replace(said, l2=given.depth_l2 or 1, l1=given.depth_l1 or 1, result=1)
