@@ -46,8 +46,10 @@ void Ordering::acquired(Index engine, Index semaphore, std::int64_t count) {
   }
 }
 
+void Ordering::receiving(Index receiver, Index sender) { join(clock(receiver), clock(sender)); }
+
 void Ordering::received(Index receiver, Index sender) {
-  join(clock(receiver), clock(sender));
+  receiving(receiver, sender);
   tick(sender);
 }
 

@@ -23,6 +23,8 @@ class Ordering {
 
   void released(Index engine, Index semaphore, std::int64_t count);
   void acquired(Index engine, Index semaphore, std::int64_t count);
+  // The receiver writes what the sender sends, when all that the sender did before is over.
+  void receiving(Index receiver, Index sender);
   // The receiver has got what the sender sent until now.
   void received(Index receiver, Index sender);
 

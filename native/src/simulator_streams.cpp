@@ -141,6 +141,7 @@ void Simulator::copy_piece(Index index) {
   const Stream& stream = program_.streams[index];
   receiving_.clear();
   for (const Index e : stream.receivers) receiving_.push_back(&*ends_[e]);
+  for (const Index e : stream.receivers) data_->ordering().receiving(e, stream.sender);
   data_->move(*ends_[stream.sender], receiving_, streams_[index].elements, now_, budget_);
   for (const Index e : stream.receivers) data_->ordering().received(e, stream.sender);
 }

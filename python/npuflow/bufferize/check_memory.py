@@ -23,8 +23,13 @@ class CheckMemory(Pass):
     """Refuses programs whose buffers of one block don't fit L1 or L2 together; changes nothing.
 
     A buffer in L2 counts once for the array, one in L1 once for each core. Buffers of loops that follow each other
-    don't live at the same time, so of those only the largest sum counts. Zeros around a copy from L3 take no room where
-    the DMA engines of L2 insert zeros: then no more counts than the tensor in L3 has.
+    don't live at the same time, so of those only the largest sum counts; in a schedule they lie in each other's place
+    where there is no room for all of them apart. Zeros around a copy from L3 take no room where the DMA engines of L2
+    insert zeros: then no more counts than the tensor in L3 has.
+
+    What is counted is the least that any schedule takes. A schedule's slots beyond the first, its alignment, and which
+    column's memory a part of an L2 buffer is in, are known to npuflow-check-schedule, and before that to the choice of
+    strategies, which leaves room for all of it in each group of ops.
 
         %a = memref.alloc() : memref<1024x1024xi32, 2>
 

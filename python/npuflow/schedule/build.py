@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from npuflow.bindings import ir
 from npuflow.ops.contraction import BUNDLE, LHS, RHS, STRATEGY
@@ -74,8 +75,11 @@ def build_schedule(
     cycles = {key: kernel_cycles(shape, device, kernel_kind) for key, shape in enumerate(shapes)}
     depths = _depths(nest, kernels)
     calls = _Calls(cycles, kernel_classes(nest, shapes, device))
-    schedule = _project(nest, depths, calls, device, together)
-    assign_addresses(schedule, device)
+    tasks = partial(Tasks, device.dma(device.dram_level), together)
+    schedule = _project(nest, depths, calls, device, tasks)
+    if not assign_addresses(schedule, device):
+        in_turn = _project(nest, depths, calls, device, partial(tasks, in_turn=True))
+        schedule = in_turn if assign_addresses(in_turn, device) else schedule
     return Scheduled(schedule, nest, tuple(kernels), shapes, device, kernel_kind)
 
 
@@ -88,7 +92,7 @@ class _Calls:
 
 
 def _project(
-    nest: Nest, depths: Mapping[str, int], calls: _Calls, device: Device, together: tuple[int, int] | None
+    nest: Nest, depths: Mapping[str, int], calls: _Calls, device: Device, tasks: Callable[[], Tasks]
 ) -> Schedule:
     """The first schedule that has enough descriptors, if any does; buffers share locks where there are too few.
 
@@ -99,7 +103,7 @@ def _project(
         routes = Routes(nest, device, calls.classes, clips, lanes)
         for are_shared in (False, True):
             rings = Rings(nest, routes, depths, are_shared)
-            schedule = project(nest, routes, Tasks(device.dma(device.dram_level), together), rings, calls.cycles)
+            schedule = project(nest, routes, tasks(), rings, calls.cycles)
             if not lacks_locks(schedule, device):
                 break
         return routes, numbered(schedule, device)

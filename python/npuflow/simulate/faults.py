@@ -22,8 +22,10 @@ def _buffers_with_limited_reads(program: Program) -> frozenset[str]:
 
 
 def _is_in(hazard: Hazard, program: Program, names: frozenset[str]) -> bool:
-    for buffer in program.buffers:
-        end = buffer.address_bytes + buffer.slot_bytes * buffer.depth
-        if buffer.memory == hazard.memory and buffer.address_bytes <= hazard.low_byte < end:
-            return buffer.name in names
-    return False
+    """Whether the bytes are those of such a buffer, be it in another one's place."""
+    return any(
+        buffer.memory == hazard.memory
+        and buffer.name in names
+        and buffer.address_bytes <= hazard.low_byte < buffer.address_bytes + buffer.slot_bytes * buffer.depth
+        for buffer in program.buffers
+    )

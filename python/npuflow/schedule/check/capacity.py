@@ -6,9 +6,9 @@ A core's program is estimated from its steps and its kernels' bodies, since othe
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, pairwise
+from itertools import chain, takewhile
 
 from npuflow.schedule.assign.locks import lock_users
 from npuflow.schedule.check.numbers import lock_clashes
@@ -17,6 +17,7 @@ from npuflow.schedule.data import model
 from npuflow.schedule.data.addresses import aligned_slot_bytes
 from npuflow.schedule.data.channels import Memory, memory_at
 from npuflow.schedule.data.model import Schedule
+from npuflow.schedule.data.order import Order
 from npuflow.schedule.data.placed import placed_steps
 from npuflow.target import Device
 
@@ -49,14 +50,20 @@ def _memories(schedule: Schedule, device: Device) -> Iterator[Violation]:
         yield from _alignment(buffer, device)
     needs: dict[tuple[int, int], Need] = {}
     overlaps: dict[tuple[str, str], Violation] = {}
+    order = Order(schedule)
     for memory, ranges in _ranges(schedule, device).items():
         ordered = sorted(ranges, key=lambda r: (r.start, r.end))
-        users = tuple((r.buffer.name, r.end - r.start) for r in ordered)
-        last = max(ordered, key=lambda r: r.end)
-        keep_worst(needs, (memory.level, 0), Need(memory, last.end, users, last.buffer.location))
-        for one, other in pairwise(ordered):
-            if memory.level < device.dram_level and one.end > other.start:
+        together = list(_overlapping(ordered)) if memory.level < device.dram_level else []
+        for one, other in together:
+            if not order.is_ordered(one.buffer.name, other.buffer.name):
                 overlaps.setdefault((one.buffer.name, other.buffer.name), _overlap(memory, one, other))
+        last = max(ordered, key=lambda r: r.end)
+        # Where buffers take each other's place, those that are in use with the last one are what it lies behind.
+        beside = [
+            r for r in ordered if not together or r is last or not order.is_ordered(r.buffer.name, last.buffer.name)
+        ]
+        users = tuple((r.buffer.name, r.end - r.start) for r in beside)
+        keep_worst(needs, (memory.level, 0), Need(memory, last.end, users, last.buffer.location))
     yield from overlaps.values()
     for (level, _), need in needs.items():
         have = device.level(level).usable_bytes
@@ -74,6 +81,13 @@ def _alignment(buffer: model.Buffer, device: Device) -> Iterator[Violation]:
                 f"buffer '{buffer.name}' lies at a multiple of {number} bytes, level {buffer.level} needs {alignment}"
             )
             yield Violation(what, f"round its address up to a multiple of {alignment}", buffer.location)
+
+
+def _overlapping(ordered: Sequence[_Range]) -> Iterator[tuple[_Range, _Range]]:
+    """The pairs that have bytes in common; ranges come by where they start."""
+    for number, one in enumerate(ordered):
+        behind = takewhile(lambda other: other.start < one.end, ordered[number + 1 :])  # noqa: B023
+        yield from ((one, other) for other in behind)
 
 
 def _overlap(memory: Memory, one: _Range, other: _Range) -> Violation:

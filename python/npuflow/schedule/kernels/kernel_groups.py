@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from npuflow.ops.union import Union
 from npuflow.schedule.kernels.kernel_cycles import KernelShape
-from npuflow.schedule.nest.nest import Kernel, Nest, walk
+from npuflow.schedule.nest.nest import BufferInfo, Kernel, Nest, walk
 from npuflow.target import Device, KernelClass
 
 _KERNEL, _BUFFER = 0, 1
@@ -15,11 +15,11 @@ _KERNEL, _BUFFER = 0, 1
 
 def with_neighbours(nest: Nest, shapes: Sequence[KernelShape], device: Device) -> tuple[KernelShape, ...]:
     """The shapes, by kernels' keys, each with the types of a matrix kernel that is joined to it by buffers in L1."""
-    union, numbers = Union(), dict[int, int]()
+    union, numbers = Union(), dict[BufferInfo, int]()
     for statement, _ in walk(nest.body):
         if isinstance(statement, Kernel):
             for buffer in (*statement.reads, *statement.writes):
-                number = numbers.setdefault(id(buffer), len(numbers))
+                number = numbers.setdefault(buffer, len(numbers))
                 union.join((_KERNEL, statement.key), (_BUFFER, number))
     found = list(shapes)
     for group in union.classes([(_KERNEL, key) for key in range(len(shapes))]):
@@ -35,7 +35,7 @@ def kernel_classes(nest: Nest, shapes: Sequence[KernelShape], device: Device) ->
     """The class of each kernel by its key: what takes matrix instructions, and fills of the sums that these add to."""
     kernels = [statement for statement, _ in walk(nest.body) if isinstance(statement, Kernel)]
     matrix = [kernel for kernel in kernels if device.has_instruction(shapes[kernel.key].types)]
-    sums = {id(buffer) for kernel in matrix for buffer in kernel.writes}
+    sums = {buffer for kernel in matrix for buffer in kernel.writes}
     keys = {kernel.key for kernel in matrix}
-    keys |= {kernel.key for kernel in kernels if kernel.kind == "fill" and sums.issuperset(map(id, kernel.writes))}
+    keys |= {kernel.key for kernel in kernels if kernel.kind == "fill" and sums.issuperset(kernel.writes)}
     return {k.key: KernelClass.MATRIX if k.key in keys else KernelClass.VECTOR for k in kernels}

@@ -38,14 +38,14 @@ def _hoist_from(body: list[Statement]) -> None:
 def _constant_loads(loop: Loop) -> Iterator[tuple[tuple[Loop, ...], Transfer]]:
     """The loads that every turn of a loop does alike, with the grid loops around them in the loop."""
     inside = list(walk(loop.body))
-    own = {id(s.buffer): around for s, around in inside if isinstance(s, Allocate)}
+    own = {s.buffer: around for s, around in inside if isinstance(s, Allocate)}
     for statement, around in inside:
         if not isinstance(statement, Transfer) or not all(outer.grid for outer in around):
             continue
         target, source = statement.target.buffer, statement.source.buffer
-        if target.space == L3 or own.get(id(target)) not in (around, ()) or _writers(target, loop) != 1:
+        if target.space == L3 or own.get(target) not in (around, ()) or _writers(target, loop) != 1:
             continue
-        if id(source) not in own and not _writers(source, loop) and loop.counter not in _counters(statement):
+        if source not in own and not _writers(source, loop) and loop.counter not in _counters(statement):
             yield around, statement
 
 

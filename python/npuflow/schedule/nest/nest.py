@@ -69,7 +69,7 @@ class Dimension:
 
 @dataclass(frozen=True, eq=False)
 class BufferInfo:
-    """An allocation, or a function's tensor argument or result (L3)."""
+    """An allocation, or a function's tensor argument or result (L3); equal to itself alone."""
 
     name: str
     space: int

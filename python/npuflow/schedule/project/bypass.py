@@ -44,14 +44,14 @@ _FIRST = {ROW: Affine(), COLUMN: Affine()}
 def bypass_l2(nest: Nest) -> None:
     """Takes the buffers in L2 out of a nest, in place; raises InputError for one that can't be gone around."""
     trips = {s.counter: s.trips for s, _ in walk(nest.body) if isinstance(s, Loop)}
-    ways: dict[int, _Way] = {}
+    ways: dict[BufferInfo, _Way] = {}
     for statement, _ in walk(nest.body):
         if isinstance(statement, Transfer) and L3 in (statement.source.buffer.space, statement.target.buffer.space):
             for buffer in (statement.source.buffer, statement.target.buffer):
                 if buffer.space == L2:
-                    if id(buffer) in ways:
+                    if buffer in ways:
                         raise _error(buffer, "is moved from or to L3 by several transfers", statement)
-                    ways[id(buffer)] = _Way.of(buffer, statement, trips)
+                    ways[buffer] = _Way.of(buffer, statement, trips)
     nest.body[:] = _without(nest.body, ways)
 
 
@@ -60,7 +60,7 @@ def _error(buffer: BufferInfo, what: str, transfer: Transfer) -> InputError:
     return InputError(Diagnostic(Severity.ERROR, text, transfer.location))
 
 
-def _without(body: list[Statement], ways: Mapping[int, _Way]) -> list[Statement]:
+def _without(body: list[Statement], ways: Mapping[BufferInfo, _Way]) -> list[Statement]:
     kept: list[Statement] = []
     for statement in body:
         if isinstance(statement, Loop):
@@ -71,9 +71,9 @@ def _without(body: list[Statement], ways: Mapping[int, _Way]) -> list[Statement]
             if L3 in spaces and L2 in spaces:
                 continue
             through = next((e.buffer for e in (statement.source, statement.target) if e.buffer.space == L2), None)
-            if through is not None and id(through) not in ways:
+            if through is not None and through not in ways:
                 raise _error(through, "isn't moved from or to L3", statement)
-            kept.append(_first(statement if through is None else ways[id(through)].piece(statement)))
+            kept.append(_first(statement if through is None else ways[through].piece(statement)))
         elif not isinstance(statement, Allocate) or statement.buffer.space != L2:
             kept.append(statement)
     return kept

@@ -18,10 +18,10 @@ from npuflow.target import Device, Stage
 
 @dataclass(frozen=True)
 class Lanes:
-    """The lane of each L2 buffer that is read, by its identity; and the lanes with a channel for each row."""
+    """The lane of each L2 buffer that is read; and the lanes with a channel for each row."""
 
     by_rows: bool
-    of: Mapping[int, int]
+    of: Mapping[BufferInfo, int]
     separate: frozenset[int]
 
 
@@ -38,12 +38,12 @@ class _Load:
         return max(self.into, self.out * rows if self.is_separate else self.out)
 
 
-def assign_lanes(nest: Nest, parts: Mapping[int, Part], dma: TileDma) -> Lanes:
+def assign_lanes(nest: Nest, parts: Mapping[BufferInfo, Part], dma: TileDma) -> Lanes:
     """Balances what goes by columns over the lanes, then gives rows channels of their own where that speeds up."""
     rows = nest.grid[0]
-    buffers = [b for b in _read_buffers(nest) if id(b) in parts]
-    by_rows = [id(b) for b in buffers if parts[id(b)].coordinate == ROW]
-    loads = {id(b): _load(b, nest, parts[id(b)]) for b in buffers if id(b) not in by_rows}
+    buffers = [b for b in _read_buffers(nest) if b in parts]
+    by_rows = [b for b in buffers if parts[b].coordinate == ROW]
+    loads = {b: _load(b, nest, parts[b]) for b in buffers if b not in by_rows}
     if by_rows:
         return Lanes(True, dict.fromkeys(by_rows, 0) | _balanced(loads, rows, range(1, dma.lanes)), frozenset())
     lanes = _balanced(loads, rows, range(dma.lanes))
@@ -52,16 +52,16 @@ def assign_lanes(nest: Nest, parts: Mapping[int, Part], dma: TileDma) -> Lanes:
 
 def lanes_from_l3(nest: Nest, count: int) -> Lanes:
     """Lanes of what comes into L1 from L3 at once: balanced by what is moved."""
-    loads: dict[int, _Load] = {}
+    loads: dict[BufferInfo, _Load] = {}
     for statement, around in walk(nest.body):
         if isinstance(statement, Transfer) and statement.source.buffer.space == L3:
             moved = prod(f.size for d in statement.dimensions for f in d.factors) * prod(loop.trips for loop in around)
-            key, before = id(statement.target.buffer), loads.get(id(statement.target.buffer), _Load(0, 0, False))
+            key, before = statement.target.buffer, loads.get(statement.target.buffer, _Load(0, 0, False))
             loads[key] = _Load(before.into + moved * statement.target.buffer.element_bytes, 0, False)
     return Lanes(False, _balanced(loads, 1, range(count)), frozenset())
 
 
-def _balanced(loads: Mapping[int, _Load], rows: int, lanes: Sequence[int]) -> dict[int, int]:
+def _balanced(loads: Mapping[BufferInfo, _Load], rows: int, lanes: Sequence[int]) -> dict[BufferInfo, int]:
     """The largest load first, each to the lane that has least; of several, to the last."""
     chosen, totals = {}, dict.fromkeys(reversed(lanes), 0)
     for key in sorted(loads, key=lambda key: -loads[key].through(rows)):
@@ -78,14 +78,14 @@ def even_lanes(nest: Nest, lanes: Lanes, taken: Mapping[tuple[Stage, str], int],
     (_, filling), (emptying, _), (_, gathering), (leaving, _) = (
         ways.hop(*levels) for levels in ((3, 2), (2, 1), (1, 2), (2, 3))
     )
-    buffers = [b for b in _read_buffers(nest) if id(b) in lanes.of]
+    buffers = [b for b in _read_buffers(nest) if b in lanes.of]
     for buffer in buffers:
         by_rows, emptied = _is_by_rows(buffer, nest), taken[emptying, buffer.name]
-        shared = by_rows and lanes.of[id(buffer)] not in lanes.separate
+        shared = by_rows and lanes.of[buffer] not in lanes.separate
         moved.append(Moved(taken[filling, buffer.name], -(-emptied // rows) if shared else emptied, by_rows))
     gathered, left = (sum(n for (stage, _), n in taken.items() if stage == its) for its in (gathering, leaving))
     choice = evenest(tuple(moved), Results(gathered, left), TileDma.of(device, rows))
-    return Lanes(False, {id(b): lane for b, lane in zip(buffers, choice.lanes)}, choice.separate)
+    return Lanes(False, dict(zip(buffers, choice.lanes)), choice.separate)
 
 
 def _read_buffers(nest: Nest) -> list[BufferInfo]:
@@ -114,7 +114,7 @@ def _load(buffer: BufferInfo, nest: Nest, part: Part) -> _Load:
     return _Load(into, out, _is_by_rows(buffer, nest))
 
 
-def _separate(loads: Mapping[int, _Load], lanes: Mapping[int, int], dma: TileDma) -> frozenset[int]:
+def _separate(loads: Mapping[BufferInfo, _Load], lanes: Mapping[BufferInfo, int], dma: TileDma) -> frozenset[int]:
     """Lanes whose rows get channels of their own: those that move most for single rows first, while channels last.
 
     A lane that moves more for all rows keeps its multicast: each row's channel would carry all of that again.

@@ -98,12 +98,12 @@ def _core_ends(buffer: BufferInfo, nest: Nest) -> Iterator[_CoreEnd]:
 def _is_lhs(buffer: BufferInfo, nest: Nest) -> bool:
     """Whether the buffer feeds the left operand of a matmul."""
     fed = {
-        id(s.target.buffer)
+        s.target.buffer
         for s, _ in walk(nest.body)
         if isinstance(s, Transfer) and s.source.buffer is buffer and s.target.buffer.space == L1
     }
     kernels = [s for s, _ in walk(nest.body) if not isinstance(s, Transfer) and getattr(s, "kind", "") == "matmul"]
-    return any(id(kernel.reads[0]) in fed for kernel in kernels)  # type: ignore[union-attr]
+    return any(kernel.reads[0] in fed for kernel in kernels)  # type: ignore[union-attr]
 
 
 def _axis(buffer: BufferInfo, steps: set[int], count: int) -> tuple[int, int]:

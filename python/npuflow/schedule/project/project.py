@@ -59,12 +59,12 @@ class _Projection:
 
     def add_buffers(self) -> None:
         nest = self.nest
-        moved = {id(end.buffer) for s, _ in walk(nest.body) if isinstance(s, Transfer) for end in (s.source, s.target)}
-        intermediates = [buffer for buffer in nest.intermediates if id(buffer) in moved]
+        moved = {end.buffer for s, _ in walk(nest.body) if isinstance(s, Transfer) for end in (s.source, s.target)}
+        intermediates = [buffer for buffer in nest.intermediates if buffer in moved]
         for buffer in (*nest.arguments, *nest.constants, *nest.results, *intermediates):
             self.schedule.add_buffer(self._buffer(buffer, 3, (), buffer.shape, 1))
         for statement, _ in walk(self.nest.body):
-            if not isinstance(statement, Allocate) or id(statement.buffer) not in self.rings.of:
+            if not isinstance(statement, Allocate) or statement.buffer not in self.rings.of:
                 continue
             buffer, depth = statement.buffer, self.rings.depth(statement.buffer)
             if buffer.space == L2:
@@ -96,10 +96,10 @@ class _Projection:
         steps, _ = self._body(self.nest.body, key)
         return Engine(key.name, key.stage, key.lane, self.routes.span(key), tuple(steps))
 
-    def _body(self, body: list[Statement], key: EngineKey) -> tuple[list[Step], set[int]]:
+    def _body(self, body: list[Statement], key: EngineKey) -> tuple[list[Step], set[BufferInfo]]:
         """An engine's share of a body, and the buffers it touches in it."""
         pieces: list[list[Step]] = []
-        touched: list[set[int]] = []
+        touched: list[set[BufferInfo]] = []
         allocated: list[BufferInfo] = []
         for statement in body:
             if isinstance(statement, Allocate):
@@ -109,21 +109,21 @@ class _Projection:
             pieces.append(steps)
             touched.append(used)
         for group in self.rings.handed_over(allocated):
-            places = [i for i, used in enumerate(touched) if not used.isdisjoint(map(id, group))]
+            places = [i for i, used in enumerate(touched) if not used.isdisjoint(group)]
             if places:
                 first, last = places[0], places[-1]
                 pieces[first] = self._handover(Acquire, self.rings.waits_for(group[0], key), key) + pieces[first]
                 pieces[last] = pieces[last] + self._handover(Release, self.rings.gives(group[0], key), key)
         return [step for steps in pieces for step in steps], set().union(*touched) if touched else set()
 
-    def _statement(self, statement: Statement, key: EngineKey) -> tuple[list[Step], set[int]]:
+    def _statement(self, statement: Statement, key: EngineKey) -> tuple[list[Step], set[BufferInfo]]:
         if isinstance(statement, Loop):
             steps, used = self._body(statement.body, key)
             if not steps or statement.grid:
                 return steps, used
             repeated: list[Step] = [Repeat(statement.counter, statement.trips, tuple(steps))]
             return self.tasks.around_loop(statement, key, self.routes, repeated), used
-        used = {id(buffer) for buffer, engine in self.rings.touches(statement) if engine == key}
+        used = {buffer for buffer, engine in self.rings.touches(statement) if engine == key}
         if isinstance(statement, Kernel):
             return ([self._compute(statement)], used) if key == self.routes.engine_of(statement) else ([], set())
         assert isinstance(statement, Transfer)

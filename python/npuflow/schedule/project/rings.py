@@ -58,17 +58,17 @@ class Rings:
     routes: Routes
     depths: Mapping[str, int]
     are_shared: bool = False
-    scopes: dict[int, _Scope] = field(default_factory=dict)
-    of: dict[int, list[EngineKey]] = field(default_factory=dict)
-    groups: dict[int, tuple[BufferInfo, ...]] = field(default_factory=dict)
-    others: set[int] = field(default_factory=set)
+    scopes: dict[BufferInfo, _Scope] = field(default_factory=dict)
+    of: dict[BufferInfo, list[EngineKey]] = field(default_factory=dict)
+    groups: dict[BufferInfo, tuple[BufferInfo, ...]] = field(default_factory=dict)
+    others: set[BufferInfo] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         for statement, around in walk(self.nest.body):
             if isinstance(statement, Allocate):
-                self.scopes[id(statement.buffer)] = _Scope(tuple(loop for loop in around if not loop.grid))
+                self.scopes[statement.buffer] = _Scope(tuple(loop for loop in around if not loop.grid))
             for buffer, engine in self.touches(statement):
-                ring = self.of.setdefault(id(buffer), [])
+                ring = self.of.setdefault(buffer, [])
                 if ring and ring[-1] == engine:
                     continue
                 if engine in ring:
@@ -78,8 +78,8 @@ class Rings:
         if self.are_shared:
             bodies = [s.body for s, _ in walk(self.nest.body) if isinstance(s, Loop)]
             for body in (self.nest.body, *bodies):
-                self.groups |= {id(group[0]): group for group in self._together(body)}
-            self.others = {id(buffer) for group in self.groups.values() for buffer in group[1:]}
+                self.groups |= {group[0]: group for group in self._together(body)}
+            self.others = {buffer for group in self.groups.values() for buffer in group[1:]}
 
     def touches(self, statement: Statement) -> list[tuple[BufferInfo, EngineKey]]:
         """The on-chip buffers a statement works on, and the engine that does."""
@@ -93,23 +93,23 @@ class Rings:
 
     def slot(self, buffer: BufferInfo) -> Affine:
         """The slot that is in use, by the loops around."""
-        return self.scopes[id(buffer)].slot() if id(buffer) in self.scopes else Affine()
+        return self.scopes[buffer].slot() if buffer in self.scopes else Affine()
 
     def depth(self, buffer: BufferInfo) -> int:
         """How many slots a buffer has; more than it is filled would be in vain."""
-        return max(1, min(self.depths.get(buffer.name, 1), self.scopes[id(buffer)].turns()))
+        return max(1, min(self.depths.get(buffer.name, 1), self.scopes[buffer].turns()))
 
     def handed_over(self, allocated: Sequence[BufferInfo]) -> Iterator[tuple[BufferInfo, ...]]:
         """Buffers that are allocated in one body, those in one tuple that are handed over as one."""
         for buffer in allocated:
-            if id(buffer) not in self.others:
-                yield self.groups.get(id(buffer), (buffer,))
+            if buffer not in self.others:
+                yield self.groups.get(buffer, (buffer,))
 
     def semaphores(self, buffer: BufferInfo, span: Sequence[str]) -> Iterator[Semaphore]:
         """What the engines of a buffer's ring wait for: a semaphore for every pair that shares a part of it."""
-        if id(buffer) in self.others:
+        if buffer in self.others:
             return
-        ring, depth = self.of.get(id(buffer), []), self.depth(buffer)
+        ring, depth = self.of.get(buffer, []), self.depth(buffer)
         for index, engine in enumerate(ring if len(ring) > 1 else ()):
             last = index == len(ring) - 1
             own = set(span)
@@ -121,39 +121,39 @@ class Rings:
 
     def waits_for(self, buffer: BufferInfo, engine: EngineKey) -> str | None:
         """The semaphore that tells an engine that it may use a buffer; None where no other engine does."""
-        ring = self.of[id(buffer)]
+        ring = self.of[buffer]
         return _semaphore_name(buffer, ring, (ring.index(engine) - 1) % len(ring)) if len(ring) > 1 else None
 
     def gives(self, buffer: BufferInfo, engine: EngineKey) -> str | None:
         """The semaphore by which an engine says that it is done with a buffer."""
-        ring = self.of[id(buffer)]
+        ring = self.of[buffer]
         return _semaphore_name(buffer, ring, ring.index(engine)) if len(ring) > 1 else None
 
     def _together(self, body: list[Statement]) -> Iterator[tuple[BufferInfo, ...]]:
         """Buffers of a body that one engine fills with nothing else between, before another one empties any of them."""
-        allocated = [s.buffer for s in body if isinstance(s, Allocate) and len(self.of.get(id(s.buffer), [])) == 2]
-        for giver, taker in dict.fromkeys(tuple(self.of[id(buffer)]) for buffer in allocated):
+        allocated = [s.buffer for s in body if isinstance(s, Allocate) and len(self.of.get(s.buffer, [])) == 2]
+        for giver, taker in dict.fromkeys(tuple(self.of[buffer]) for buffer in allocated):
             group: list[BufferInfo] = []
             for statement in body:
                 filled, emptied = self._used(statement, giver), self._used(statement, taker)
-                mine = [b for b in allocated if {id(b)} == filled and self._is_filled_once(b, body, giver)]
+                mine = [b for b in allocated if {b} == filled and self._is_filled_once(b, body, giver)]
                 if mine and mine[0] not in group and (not group or self._are_alike(group[0], mine[0])):
                     group += mine
-                elif filled or not emptied.isdisjoint(map(id, group)):
+                elif filled or not emptied.isdisjoint(group):
                     yield from [tuple(group)] if len(group) > 1 else []
                     group = mine
             yield from [tuple(group)] if len(group) > 1 else []
 
-    def _used(self, statement: Statement, engine: EngineKey) -> set[int]:
+    def _used(self, statement: Statement, engine: EngineKey) -> set[BufferInfo]:
         """The buffers that an engine touches in a statement."""
         inner = [s for s, _ in walk([statement])]
-        return {id(buffer) for s in inner for buffer, its in self.touches(s) if its == engine}
+        return {buffer for s in inner for buffer, its in self.touches(s) if its == engine}
 
     def _is_filled_once(self, buffer: BufferInfo, body: list[Statement], giver: EngineKey) -> bool:
-        return sum(id(buffer) in self._used(statement, giver) for statement in body) == 1
+        return sum(buffer in self._used(statement, giver) for statement in body) == 1
 
     def _are_alike(self, one: BufferInfo, other: BufferInfo) -> bool:
-        return self.of[id(one)] == self.of[id(other)] and self.depth(one) == self.depth(other)
+        return self.of[one] == self.of[other] and self.depth(one) == self.depth(other)
 
 
 def _semaphore_name(buffer: BufferInfo, ring: list[EngineKey], index: int) -> str:

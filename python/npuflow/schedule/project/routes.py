@@ -63,19 +63,19 @@ class Routes:
     classes: Mapping[int, KernelClass]
     clips: bool = False
     given: Lanes | None = None
-    parts: dict[int, Part] = field(default_factory=dict)
+    parts: dict[BufferInfo, Part] = field(default_factory=dict)
     lanes: Lanes = field(init=False)
-    _clips: dict[int, Clip] = field(default_factory=dict)
+    _clips: dict[BufferInfo, Clip] = field(default_factory=dict)
     _routes: dict[int, Route] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         transfers = [s for s, _ in walk(self.nest.body) if isinstance(s, Transfer)]
         for end in (end for t in transfers for end in (t.source, t.target)):
-            if end.buffer.space == L2 and id(end.buffer) not in self.parts:
-                part = self.parts[id(end.buffer)] = part_of(end.buffer, self.nest)
+            if end.buffer.space == L2 and end.buffer not in self.parts:
+                part = self.parts[end.buffer] = part_of(end.buffer, self.nest)
                 clip = clip_of(end.buffer, self.nest, part) if self.clips else None
                 if clip is not None:
-                    self._clips[id(end.buffer)] = clip
+                    self._clips[end.buffer] = clip
         if self.given is not None:
             self.lanes = self.given
         elif self.device.has_level(2):
@@ -98,11 +98,11 @@ class Routes:
         return bool(self._clips)
 
     def part(self, buffer: BufferInfo) -> Part:
-        return self.parts[id(buffer)]
+        return self.parts[buffer]
 
     def shape(self, buffer: BufferInfo) -> tuple[int, ...]:
         """What a slot of an L2 buffer holds in each place."""
-        clip = self._clips.get(id(buffer))
+        clip = self._clips.get(buffer)
         return self.part(buffer).shape if clip is None else clip.shape
 
     def engine_of(self, kernel: Kernel) -> EngineKey:
@@ -122,7 +122,7 @@ class Routes:
         sender, receiver = self.device.ways.hop(*levels)
         divided = target if target.space == L2 or source.space == L3 else source
         # What comes in and is written back in place has a lane inwards, and none on its way out.
-        lane = self.lanes.of.get(id(divided), sender.lanes - 1) if sender.lanes > 1 else 0
+        lane = self.lanes.of.get(divided, sender.lanes - 1) if sender.lanes > 1 else 0
         own = self._divided(transfer, divided) if L2 in (source.space, target.space) else transfer
         kind = f"l{levels[0]}_to_l{levels[1]}" + (f"_lane{lane}" if sender.lanes > 1 else "")
         alone = (
@@ -132,7 +132,7 @@ class Routes:
 
     def _divided(self, transfer: Transfer, buffer: BufferInfo) -> Transfer:
         """A transfer from or to an L2 buffer, as one with the part in each place."""
-        part, clip = self.part(buffer), self._clips.get(id(buffer))
+        part, clip = self.part(buffer), self._clips.get(buffer)
         if L3 not in (transfer.source.buffer.space, transfer.target.buffer.space):
             local = localise(transfer, buffer, part)
             return local if clip is None or transfer.target.buffer is buffer else clip.read(local)

@@ -34,11 +34,12 @@ class Tasks:
     """For each L3 transfer, the loop that its task covers (None: the transfer alone).
 
     With `together`, the control processor sets up that many rows and columns of blocks, and waits until they are
-    written before it sets up the next.
+    written before it sets up the next. `in_turn`, it waits so after every statement of the function.
     """
 
     dma: DmaEngine
     together: tuple[int, int] | None = None
+    in_turn: bool = False
     outermost: dict[int, Loop | None] = field(default_factory=dict)
     engines: dict[int, EngineKey] = field(default_factory=dict)
     descriptors: dict[int, int] = field(default_factory=dict)
@@ -158,12 +159,15 @@ def _room(key: EngineKey) -> str:
 
 
 def control_program(nest: Nest, routes: Routes, tasks: Tasks) -> Engine:
-    """Sets up every task in the nest's order; waits until results are written before they are read, and at the end."""
+    """Sets up every task in the nest's order; waits until results are written before they are read, and at the end.
+
+    Groups of ops that run in turn wait for those before them, whether or not they read what these write.
+    """
     steps: list[Step] = []
     pending: set[str] = set()
     for statement in nest.body:
         read, written = _l3_buffers(statement)
-        if read & pending:
+        if pending and (tasks.in_turn or read & pending):
             steps += _wait_for_results(routes, tasks, give_back=True)
             pending.clear()
         pending |= written
