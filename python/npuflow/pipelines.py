@@ -27,7 +27,6 @@ from npuflow.frontend.read_positions import ReadPositions
 from npuflow.frontend.sink_constants import SinkConstants
 from npuflow.frontend.split_reductions import SplitReductions
 from npuflow.frontend.widen_scalars import WidenScalars
-from npuflow.network import split_functions as _split_functions  # noqa: F401  (registers npuflow-split-functions)
 from npuflow.promotion.hoist_accumulator import HoistAccumulator
 from npuflow.promotion.pack_blocks import PackBlocks
 from npuflow.promotion.pack_operands import PackOperands
@@ -39,6 +38,7 @@ from npuflow.promotion.sink_fill import SinkFill
 from npuflow.schedule.check_schedule import CheckSchedule
 from npuflow.schedule.project_engines import ProjectEngines
 from npuflow.simulate.check_handover import CheckHandover
+from npuflow.strategy import split_functions as _split_functions  # noqa: F401  (registers npuflow-split-functions)
 from npuflow.strategy.assign_bundles import AssignBundles
 from npuflow.strategy.assign_strategy import AssignStrategy, KInL2
 from npuflow.strategy.split_wide_ops import SplitWideOps

@@ -20,10 +20,10 @@ from npuflow.dialect.device import planned_device
 from npuflow.errors import Diagnostic, InputError
 from npuflow.execute.arrays import functions_of, signature_of
 from npuflow.network.calls import read_calls
-from npuflow.network.groups import groups_of, kinds_of, least_locks
-from npuflow.network.split_functions import SplitFunctions
+from npuflow.network.groups import kinds_of, least_locks
 from npuflow.strategy.assign_bundles import AssignBundles
 from npuflow.strategy.assign_strategy import AssignStrategy
+from npuflow.strategy.split_functions import SplitFunctions, groups_on
 
 _ASKED_FOR = "asked for"
 # Functions of so few linalg ops compile fast enough to be tried as a whole.
@@ -150,7 +150,7 @@ def _foreseen(source: _Source, how: How, prefix: Nest, sink: DiagnosticSink) -> 
         return None
     Runner(prefix, sink=replace(sink, diagnostics=[], on_add=None)).run(module)
     device = planned_device(module.operation, how.device or "")
-    groups = groups_of(function, device)
+    groups = groups_on(function, device)
     need, have = least_locks(groups), device.dma(1).locks
     if need <= have:
         return None
