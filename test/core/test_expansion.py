@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import pytest
 
-from npuflow.core.expansion import Expansion, Schedule, expand
+from npuflow.core.expansion import Expansion, Schedule, expand, leaves_of, numbered
 from npuflow.core.options import option
 from npuflow.core.pipeline_text import Nest, parse_pipeline
 from npuflow.core.registry import PIPELINES, NamedPipeline, Stage
@@ -101,3 +101,12 @@ def test_a_pipeline_that_takes_no_schedule_is_none_to_replace_stages_of() -> Non
 def test_a_pipeline_that_holds_itself_is_refused() -> None:
     with pytest.raises(UsageError, match="pipeline test-around is a part of itself; hint: leave it out of its stages"):
         expanded("test-around")
+
+
+def test_elements_are_numbered_as_the_passes_in_them_are() -> None:
+    pipeline = parse_pipeline("cse,func.func(cse,scf.for(canonicalize),cse),symbol-dce")
+    assert [position for position, _ in numbered(pipeline)] == [1, 2, 5]
+    inner = pipeline.elements[1]
+    assert isinstance(inner, Nest)
+    assert [position for position, _ in numbered(inner, 2)] == [2, 3, 4]
+    assert len(list(leaves_of(pipeline))) == 5

@@ -21,8 +21,6 @@ from npuflow.errors import Diagnostic, InputError
 from npuflow.execute.arrays import functions_of, signature_of
 from npuflow.network.calls import read_calls
 from npuflow.network.groups import kinds_of, least_locks
-from npuflow.strategy.assign_bundles import AssignBundles
-from npuflow.strategy.assign_strategy import AssignStrategy
 from npuflow.strategy.split_functions import SplitFunctions, groups_on
 
 _ASKED_FOR = "asked for"
@@ -198,7 +196,7 @@ def _before_strategies(pipeline: Nest) -> Nest | None:
     """The passes up to where strategies are assigned; None where that is not part of the pipeline."""
     kept: list[Node] = []
     for element in pipeline.elements:
-        if isinstance(element, PassNode) and isinstance(element.instance, (AssignStrategy, AssignBundles)):
+        if isinstance(element, PassNode) and element.instance.assigns_strategies:
             return replace(pipeline, elements=tuple(kept))
         kept.append(element)
     return None

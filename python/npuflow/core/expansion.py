@@ -62,6 +62,13 @@ def leaves_of(nest: Nest) -> Iterator[tuple[str, Leaf]]:
             yield nest.anchor, element
 
 
+def numbered(nest: Nest, first: int = 1) -> Iterator[tuple[int, Node]]:
+    """The elements of an expanded pipeline, each with its first pass's position in `leaves_of`."""
+    for element in nest.elements:
+        yield first, element
+        first += sum(1 for _ in leaves_of(element)) if isinstance(element, Nest) else 1
+
+
 def _with_device(node: Node, device: str | None) -> Node:
     """The node with its `device` option set, if it has one that wasn't given."""
     if device is None or not isinstance(node, (PassNode, NamedNode)):

@@ -104,7 +104,6 @@ class _Watcher(Instrumentation):
     report: Callable[[PassCheck], None]
     request: Request
     made: list[PassCheck] = field(default_factory=list)
-    _seen: list[int] = field(default_factory=list)
     _checked: str = ""
 
     def check_now(self, module: ir.Operation, position: int, name: str, text: str) -> None:
@@ -122,16 +121,9 @@ class _Watcher(Instrumentation):
 
     def after_pass(self, run: PassRun) -> None:
         """Passes that changed nothing need no check."""
-        self._count(run)
         module = _outermost(run.op)
         if not self.is_current(module):
-            self.check_now(module, len(self._seen), run.name, str(run.leaf))
-
-    def _count(self, run: PassRun) -> None:
-        """A pass nested in functions runs once on each, but has one position."""
-        identity = id(run.leaf)
-        if identity not in self._seen:
-            self._seen.append(identity)
+            self.check_now(module, run.position, run.name, str(run.leaf))
 
 
 def _outermost(op: ir.Operation) -> ir.Operation:
