@@ -46,7 +46,7 @@ from npuflow.tiling.pad_blocks import PadBlocks
 from npuflow.tiling.tile_blocks import TileBlocks
 from npuflow.tiling.tile_bundles import TileBundles
 from npuflow.tiling.tile_cores import TileCores
-from npuflow.tiling.tile_k import Level, TileK
+from npuflow.tiling.tile_k import KLevel, TileK
 
 CLEAN = "canonicalize,cse"
 BUFFERIZE = (
@@ -153,9 +153,9 @@ class StreamK(MatmulPipeline):
             *self.begin(),
             stage("tile-cores", TileCores(), CLEAN),
             stage("promote-accumulator", PromoteAccumulator()),
-            stage("tile-k-l2", TileK(Level.L2)),
+            stage("tile-k-l2", TileK(KLevel.L2)),
             stage("promote-operands", PromoteOperands()),
-            stage("tile-k-l1", TileK(Level.L1)),
+            stage("tile-k-l1", TileK(KLevel.L1)),
             stage("pack-operands", PackOperands()),
             stage("hoist-accumulator", HoistAccumulator(), CLEAN),
             *self.end(),
@@ -176,7 +176,7 @@ class PadPack(MatmulPipeline):
             stage("promote-operands", PromoteOperands(tile_copies=True)),
             stage("tile-cores", TileCores(), CLEAN),
             stage("promote-accumulator", PromoteAccumulator()),
-            stage("tile-k-l1", TileK(Level.L1)),
+            stage("tile-k-l1", TileK(KLevel.L1)),
             stage("pack-operands", PackOperands()),
             stage("hoist-accumulator", HoistAccumulator(), CLEAN),
             *self.end(),
@@ -195,9 +195,9 @@ class PackPeel(MatmulPipeline):
             *self.begin(),
             stage("tile-cores", TileCores(), CLEAN),
             stage("promote-accumulator", PromoteAccumulator()),
-            stage("tile-k-l2", TileK(Level.L2)),
+            stage("tile-k-l2", TileK(KLevel.L2)),
             stage("promote-operands", PromoteOperands()),
-            stage("tile-k-l1", TileK(Level.L1)),
+            stage("tile-k-l1", TileK(KLevel.L1)),
             stage("pack-blocks", PackBlocks()),
             stage("pack-operands", PackOperands()),
             stage("hoist-accumulator", HoistAccumulator(), CLEAN),

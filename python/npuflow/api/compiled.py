@@ -18,7 +18,7 @@ from npuflow.report.measure import report_function
 from npuflow.report.model import DeviceSummary, FunctionReport, Report, SequenceReport
 from npuflow.report.sequences import report_sequence
 from npuflow.report.timeline import Timeline, timeline_of
-from npuflow.simulate.results import Results
+from npuflow.simulate.results import RunResults
 from npuflow.target import Device
 
 
@@ -112,7 +112,7 @@ class Compiled:
         names = dict.fromkeys(function.part_of or function.name for function in self.functions)
         return [(part, timelines[part]) for name in names for part in calls.get(name, [name])]
 
-    def timed_timelines(self, most_events: int) -> dict[str, tuple[Results, Timeline]]:
+    def timed_timelines(self, most_events: int) -> dict[str, tuple[RunResults, Timeline]]:
         """What a page is drawn from, by function."""
         return {f.name: (f.simulate(), timeline_of(f.compiled, most_events)) for f in self.functions}
 

@@ -12,7 +12,7 @@ from npuflow.bindings import ir, passmanager
 from npuflow.core.diagnostics import DiagnosticSink, location_of
 from npuflow.core.expansion import Expansion, Leaf, expand, leaves_of, numbered
 from npuflow.core.passes import PassContext
-from npuflow.core.pipeline_text import NamedNode, Nest, PassNode, UpstreamNode, parse_pipeline
+from npuflow.core.pipeline_text import NamedNode, PassNest, PassNode, UpstreamNode, parse_pipeline
 from npuflow.errors import Diagnostic, InputError, InternalError, NpuflowError, Severity, UsageError
 
 
@@ -47,7 +47,7 @@ class Instrumentation:
 class Runner:
     """How to run: `Runner(parse_pipeline(text)).run(module)`."""
 
-    pipeline: Nest
+    pipeline: PassNest
     verify_each: bool = True
     stop_after: str | None = None
     instrumentations: Sequence[Instrumentation] = ()
@@ -72,7 +72,7 @@ class Runner:
                 raise
         return self.sink
 
-    def _prepare(self, pipeline: Nest) -> dict[int, passmanager.PassManager]:
+    def _prepare(self, pipeline: PassNest) -> dict[int, passmanager.PassManager]:
         """A pass manager per upstream pass, by its position; a bad option is refused before anything runs."""
         managers: dict[int, passmanager.PassManager] = {}
         for position, (anchor, leaf) in enumerate(leaves_of(pipeline), 1):
@@ -82,11 +82,11 @@ class Runner:
                     watcher.configure_upstream(managers[position])
         return managers
 
-    def _run_nest(self, nest: Nest, op: ir.Operation, first: int = 1) -> None:
+    def _run_nest(self, nest: PassNest, op: ir.Operation, first: int = 1) -> None:
         for position, element in numbered(nest, first):
             if isinstance(element, NamedNode):
                 raise AssertionError(f"pipeline '{element.name}' was not expanded")
-            if not isinstance(element, Nest):
+            if not isinstance(element, PassNest):
                 self._run_leaf(PassRun(element, op, position))
                 continue
             for child in _children(op, element.anchor):
@@ -168,7 +168,7 @@ def _may_have_changed(leaf: Leaf, statistics: dict[str, int]) -> bool:
     return not counts_changes or any(statistics.values())
 
 
-def _needs_input(pipeline: Nest) -> bool:
+def _needs_input(pipeline: PassNest) -> bool:
     return any(isinstance(leaf, PassNode) and leaf.instance.needs_input for _, leaf in leaves_of(pipeline))
 
 
@@ -185,7 +185,7 @@ def upstream_manager(anchor: str, leaf: UpstreamNode) -> passmanager.PassManager
     return manager
 
 
-def run_pipeline(module: ir.Module, pipeline: str | Nest, *, verify_each: bool = True) -> DiagnosticSink:
+def run_pipeline(module: ir.Module, pipeline: str | PassNest, *, verify_each: bool = True) -> DiagnosticSink:
     """Runs pipeline text on a module: `run_pipeline(module, "npuflow-stream-k{grid=2,2},cse")`."""
     nest = parse_pipeline(pipeline) if isinstance(pipeline, str) else pipeline
     return Runner(nest, verify_each=verify_each).run(module)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from npuflow.bindings import passmanager
 from npuflow.core.expansion import leaves_of, numbered
-from npuflow.core.pipeline_text import NamedNode, Nest, UpstreamNode
+from npuflow.core.pipeline_text import NamedNode, PassNest, UpstreamNode
 from npuflow.core.runner import Instrumentation, PassRun
 from npuflow.core.stderr_capture import StderrCapture
 from npuflow.core.timing import report_header
@@ -53,22 +53,22 @@ class StatisticsCollector(Instrumentation):
         self.write(other)
         return {name: int(amount) for amount, name in _COUNTED.findall(counted)}
 
-    def report(self, pipeline: Nest, *, as_list: bool = False) -> str:
+    def report(self, pipeline: PassNest, *, as_list: bool = False) -> str:
         """The report; as a list the counts are summed by pass and sorted by name."""
         lines = self._list_lines(pipeline) if as_list else self._nest_lines(pipeline, 0)
         return "\n".join([report_header("Pass statistics report"), *lines]) + "\n"
 
-    def _nest_lines(self, nest: Nest, depth: int, first: int = 1) -> list[str]:
+    def _nest_lines(self, nest: PassNest, depth: int, first: int = 1) -> list[str]:
         lines: list[str] = []
         indent = "  " * depth
         for position, element in numbered(nest, first):
-            if isinstance(element, Nest):
+            if isinstance(element, PassNest):
                 lines += [f"{indent}'{element.anchor}' Pipeline", *self._nest_lines(element, depth + 1, position)]
             elif not isinstance(element, NamedNode):
                 lines += _pass_lines(element.name, self._counts.get(position, {}), indent)
         return lines
 
-    def _list_lines(self, nest: Nest) -> list[str]:
+    def _list_lines(self, nest: PassNest) -> list[str]:
         summed: dict[str, dict[str, int]] = {}
         for position, (_, leaf) in enumerate(leaves_of(nest), 1):
             counts = summed.setdefault(leaf.name, {})

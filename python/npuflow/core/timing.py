@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from time import perf_counter
 
 from npuflow.core.expansion import numbered
-from npuflow.core.pipeline_text import NamedNode, Nest
+from npuflow.core.pipeline_text import NamedNode, PassNest
 from npuflow.core.runner import Instrumentation, PassRun
 
 _RULE = f"==={'-' * 73}==="
@@ -64,7 +64,7 @@ class Timer(Instrumentation):
         """A failed pass took its time as well."""
         self.after_pass(run)
 
-    def report(self, pipeline: Nest, *, as_list: bool = False) -> str:
+    def report(self, pipeline: PassNest, *, as_list: bool = False) -> str:
         """The table; as a list the rows are summed by name and sorted by time."""
         total = self.now() - self._begin
         rows = [
@@ -86,10 +86,10 @@ class Timer(Instrumentation):
     def _phase_rows(self, name: str) -> list[TimedRow]:
         return [TimedRow(name, self.phases[name])] if name in self.phases else []
 
-    def _nest_rows(self, nest: Nest, depth: int, first: int = 1) -> list[TimedRow]:
+    def _nest_rows(self, nest: PassNest, depth: int, first: int = 1) -> list[TimedRow]:
         rows: list[TimedRow] = []
         for position, element in numbered(nest, first):
-            if isinstance(element, Nest):
+            if isinstance(element, PassNest):
                 inner = self._nest_rows(element, depth + 1, position)
                 seconds = sum(row.seconds for row in inner if row.depth == depth + 1)
                 rows += [TimedRow(f"'{element.anchor}' Pipeline", seconds, depth), *inner]

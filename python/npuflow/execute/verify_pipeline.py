@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from npuflow.bindings import ir
 from npuflow.core.diagnostics import DiagnosticSink
 from npuflow.core.expansion import leaves_of
-from npuflow.core.pipeline_text import Nest
+from npuflow.core.pipeline_text import PassNest
 from npuflow.core.runner import Instrumentation, PassRun, Runner
 from npuflow.execute.limits import DEFAULT_LIMITS, Limits, limited
 from npuflow.execute.references import Judge, Reference, make_references
@@ -21,7 +21,7 @@ INPUT = "input"
 class Request:
     """What to verify and how; the pipeline is an expanded one, and function "" means every public one."""
 
-    pipeline: Nest
+    pipeline: PassNest
     each: bool = False
     function: str = ""
     seed: int = 0

@@ -15,7 +15,7 @@ from npuflow.ops.products import sums_products
 
 
 @dataclass(frozen=True)
-class Group:
+class FusionGroup:
     """Ops in program order; nobody else reads anything but the last one's results."""
 
     ops: tuple[ir.Operation, ...]
@@ -25,13 +25,13 @@ class Group:
         return self.ops[-1]
 
 
-def groups_of(function: ir.Operation, fits: Callable[[Bundle], bool]) -> list[Group]:
+def groups_of(function: ir.Operation, fits: Callable[[Bundle], bool]) -> list[FusionGroup]:
     """The groups of a normalised function in the order in which they can run; `fits` says what can share a tile."""
     found = []
     for contraction in static_matmuls(function):
         tail = tail_of(contraction)
-        found.append(Group((contraction.op,) if tail is None else (contraction.op, tail)))
-    found += [Group(bundle.ops) for bundle in find_bundles(function, fits)]
+        found.append(FusionGroup((contraction.op,) if tail is None else (contraction.op, tail)))
+    found += [FusionGroup(bundle.ops) for bundle in find_bundles(function, fits)]
     place = {op: index for index, op in enumerate(ops_of(function))}
     return sorted(found, key=lambda group: place[group.root])
 
@@ -40,7 +40,7 @@ def groups_of(function: ir.Operation, fits: Callable[[Bundle], bool]) -> list[Gr
 _BUFFER_LOCKS = 2
 
 
-def least_locks(groups: Sequence[Group]) -> int:
+def least_locks(groups: Sequence[FusionGroup]) -> int:
     """Locks that a core needs at least if it does all groups: for a result each, and for something that is read."""
     return sum(_BUFFER_LOCKS * (1 + any(_reads_tensor(op) for op in group.ops)) for group in groups)
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from npuflow.bindings import func, ir
 from npuflow.core.build import at
 from npuflow.core.passes import ops_of
-from npuflow.network.parts import Part, body_of
+from npuflow.network.parts import PartPlan, body_of
 
 
 def free_names(name: str, count: int, taken: set[str]) -> list[str]:
@@ -19,7 +19,7 @@ def free_names(name: str, count: int, taken: set[str]) -> list[str]:
     return names
 
 
-def split_function(function: ir.Operation, parts: Sequence[Part], names: Sequence[str]) -> int:
+def split_function(function: ir.Operation, parts: Sequence[PartPlan], names: Sequence[str]) -> int:
     """Replaces a function's body by calls; returns how many parts they call."""
     known: dict[tuple[str, str], str] = {}
     called, place = [], function
@@ -46,7 +46,7 @@ def split_function(function: ir.Operation, parts: Sequence[Part], names: Sequenc
     return len(known)
 
 
-def _outline(place: ir.Operation, part: Part, name: str) -> ir.Operation:
+def _outline(place: ir.Operation, part: PartPlan, name: str) -> ir.Operation:
     """A private function right behind `place` with copies of the part's ops."""
     with at(place, after=True), part.group.root.location as location:
         kind = ir.FunctionType.get([v.type for v in part.inputs], [v.type for v in part.outputs])

@@ -9,9 +9,9 @@ from npuflow.core.options import option
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.dialect.device import planned_device
-from npuflow.network.groups import Group, groups_of
+from npuflow.network.groups import FusionGroup, groups_of
 from npuflow.network.outline import free_names, split_function
-from npuflow.network.parts import Part, plan_parts, strays
+from npuflow.network.parts import PartPlan, plan_parts, strays
 from npuflow.ops.contraction import BUNDLE
 from npuflow.strategy.describe_bundle import bundle_fits
 from npuflow.target import Device
@@ -65,7 +65,7 @@ class SplitFunctions(Pass):
             context.remark(function, f"{len(parts)} groups in {made} parts")
 
 
-def _plan(function: ir.Operation, device: Device, context: PassContext) -> list[Part]:
+def _plan(function: ir.Operation, device: Device, context: PassContext) -> list[PartPlan]:
     """The parts of a function; none after reporting why it cannot be split."""
     marked = next((op for op in ops_of(function) if BUNDLE in op.attributes), None)
     if marked is not None:
@@ -81,6 +81,6 @@ def _plan(function: ir.Operation, device: Device, context: PassContext) -> list[
     return [] if found else plan_parts(function, groups)
 
 
-def groups_on(function: ir.Operation, device: Device) -> list[Group]:
+def groups_on(function: ir.Operation, device: Device) -> list[FusionGroup]:
     """The groups of a normalised function as `npuflow-assign-bundles` finds them for a device."""
     return groups_of(function, lambda bundle: bundle_fits(bundle, device))

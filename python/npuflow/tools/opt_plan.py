@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass, field
 
-from npuflow.core.pipeline_text import Nest
+from npuflow.core.pipeline_text import PassNest
 from npuflow.core.printing import IrDumper
 from npuflow.core.reproducer import Reproducer
 from npuflow.core.runner import Instrumentation
@@ -20,7 +20,7 @@ class Plan:
     """What the parts of an input share."""
 
     flags: OptFlags
-    pipeline: Nest
+    pipeline: PassNest
     how: Reproducer
     source: Source
     timer: Timer = field(default_factory=Timer)
