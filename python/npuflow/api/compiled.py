@@ -67,8 +67,8 @@ class Compiled:
 
         `verify` left out: only what is small is executed. `reference` is a file with functions that say what those
         that came as schedules must compute; without it they are executed and looked at for races and the like.
-        `limits` are for each stage of the verification, without them those in force; `on_step` is told what begins.
-        Parts are compared all together, as the sequence that they are.
+        `limits` are for each child process of the verification, without them those in force; `on_step` is told what
+        begins. Parts are compared all together, as the sequence that they are.
         """
         with limited(limits or limits_in_force()), beside() as pool:
             subjects = self._subjects(reference)

@@ -100,9 +100,9 @@ def memory_maps(program: Program, occupancy: Sequence[Occupancy], tensors: Mappi
 def _map(layout: Sequence[tuple[str, int, int, int]], memories: Sequence[str], level: Occupancy) -> Json:
     size = level.usable_bytes
     blocks = [
-        [tensor, address + slot * turn, slot, f"slot {turn + 1} of {depth}"]
+        [tensor, address + slot * number, slot, f"slot {number + 1} of {depth}"]
         for tensor, address, slot, depth in layout
-        for turn in range(depth)
+        for number in range(depth)
     ]
     end = max(address + slot * depth for _, address, slot, depth in layout)
     more = f" and {len(memories) - 1} more like it" if len(memories) > 1 else ""

@@ -35,7 +35,7 @@ class Platform:
         return math.ceil(seconds * self.device.clock_hz - 1e-6)
 
     def resources(self) -> tuple[Resource, ...]:
-        """Everything that transfers share: DRAM's rates, DMA engines' ports and the lanes between levels."""
+        """Everything that transfers share: DRAM's rates, DMA engines' ports and the links between levels."""
         dram, clock = self.device.dram, self.device.clock_hz
         rates = (
             Resource(DRAM_READ, dram.read_bytes_per_second / clock),
@@ -57,7 +57,7 @@ class Platform:
         return rates + ports + links
 
     def link(self, outer_level: int, inner_level: int, tile: tuple[int, int]) -> str:
-        """The name of the lanes that reach `tile` between two levels."""
+        """The name of the link that reaches `tile` between two levels."""
         link = self.device.link(outer_level, inner_level)
         return self._link_name(link, self._instance(link.shared_by, tile))
 

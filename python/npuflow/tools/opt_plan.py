@@ -1,4 +1,4 @@
-"""What the parts of one input of `npuflow-opt` share: the flags, the pipeline, and what watches it run."""
+"""What the chunks of one input of `npuflow-opt` share: the flags, the pipeline, and what watches it run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from npuflow.tools.opt_flags import OptFlags
 
 @dataclass(frozen=True)
 class Plan:
-    """What the parts of an input share."""
+    """What the chunks of an input share."""
 
     flags: OptFlags
     pipeline: PassNest

@@ -1,4 +1,4 @@
-"""One run of `npuflow-opt`: reads the input, runs the pipeline over each part, writes the output."""
+"""One run of `npuflow-opt`: reads the input, runs the pipeline over each chunk, writes the output."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ STDIN = "<stdin>"
 
 
 def run_session(flags: OptFlags, others: Sequence[OtherFlag], path: str, command: Sequence[str]) -> ExitCode:
-    """Processes the input; the output is written when every part of it went well."""
+    """Processes the input; the output is written when every chunk of it went well."""
     _check(flags)
     requested = requested_pipeline(flags, others)
     source = _read(path)
