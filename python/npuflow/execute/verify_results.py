@@ -42,8 +42,8 @@ class VerifyResults(Pass):
     against: str = option("", "a file whose functions of the same names compute what is expected; default: the input")
     oracle: OracleName = option(OracleName.IREE, "what runs the expected computation; jit also takes memrefs")
 
-    time_limit: int = option(120, "stop a child process after so many seconds")
-    memory_limit: str = option("", "stop a child process that takes more bytes, as 4G; default: what the machine has")
+    time_limit: int = option(120, "stop a stage after so many seconds")
+    memory_limit: str = option("", "stop a stage that takes more bytes, as 4G; default: what the machine has")
 
     def run(self, op: ir.Operation, context: PassContext) -> None:
         from npuflow.execute.limits import limited, read_limits

@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 
 
 def time_limit_flag() -> Any:  # noqa: ANN401  (a field of any type, as `flag` gives)
-    return flag(120, "stop a child process after so many seconds (default: 120)", group="", metavar="seconds")
+    return flag(120, "stop a stage after so many seconds (default: 120)", group="", metavar="seconds")
 
 
 def memory_limit_flag() -> Any:  # noqa: ANN401
-    text = "stop a child process that takes more memory (default: what the machine has)"
+    text = "stop a stage that takes more memory (default: what the machine has)"
     return flag(None, text, group="", metavar="bytes|4G")
 
 

@@ -27,7 +27,7 @@ class OptFlags:
         "-", "output file, written only on success; '-' is stdout", group=GENERAL, metavar="file", name="o"
     )
     split_input_file: str | None = flag(
-        None, "process the chunks between marker lines on their own", group=GENERAL, metavar="marker", bare=SPLIT_MARKER
+        None, "process the parts between marker lines on their own", group=GENERAL, metavar="marker", bare=SPLIT_MARKER
     )
     allow_unregistered_dialect: bool = flag(False, "accept operations of unknown dialects", group=GENERAL)
     irdl_file: tuple[str, ...] = flag((), "load the dialects an IRDL file defines", group=GENERAL, metavar="file")
