@@ -139,7 +139,7 @@ std::int64_t watching_bytes(const ProgramBuilder& builder) {
 }
 
 void bind_program(nb::module_& m) {
-  nb::class_<ProgramBuilder>(m, "Program", "A program for the simulator, built piece by piece.")
+  nb::class_<ProgramBuilder>(m, "ProgramBuilder", "A program for the simulator, built piece by piece.")
       .def(nb::init<>())
       .def("add_memory", &ProgramBuilder::add_memory)
       .def("add_buffer", &ProgramBuilder::add_buffer)
@@ -172,11 +172,13 @@ void bind_program(nb::module_& m) {
 }
 
 void bind_results(nb::module_& m) {
-  nb::class_<EngineTime>(m, "EngineTime").def_ro("spent", &EngineTime::spent).def_ro("finished", &EngineTime::finished);
-  nb::class_<Traffic>(m, "Traffic")
+  nb::class_<EngineTime>(m, "RawEngineTime")
+      .def_ro("spent", &EngineTime::spent)
+      .def_ro("finished", &EngineTime::finished);
+  nb::class_<Traffic>(m, "RawTraffic")
       .def_ro("read_bytes", &Traffic::read_bytes)
       .def_ro("written_bytes", &Traffic::written_bytes);
-  nb::class_<Hazard>(m, "Hazard")
+  nb::class_<Hazard>(m, "RawHazard")
       .def_prop_ro("kind", [](const Hazard& self) { return static_cast<int>(self.kind); })
       .def_ro("op", &Hazard::op)
       .def_prop_ro("other", [](const Hazard& self) { return self.other == none ? std::int64_t{-1} : self.other; })
@@ -184,7 +186,7 @@ void bind_results(nb::module_& m) {
       .def_ro("low_byte", &Hazard::low_byte)
       .def_ro("high_byte", &Hazard::high_byte)
       .def_ro("cycle", &Hazard::cycle);
-  nb::class_<Results>(m, "Results")
+  nb::class_<Results>(m, "RawResults")
       .def_ro("cycles", &Results::cycles)
       .def_ro("operations", &Results::operations)
       .def_ro("engines", &Results::engines)

@@ -27,7 +27,6 @@ from npuflow.frontend.read_positions import ReadPositions
 from npuflow.frontend.sink_constants import SinkConstants
 from npuflow.frontend.split_reductions import SplitReductions
 from npuflow.frontend.widen_scalars import WidenScalars
-from npuflow.network import split_functions as _split_functions  # noqa: F401  (registers npuflow-split-functions)
 from npuflow.promotion.hoist_accumulator import HoistAccumulator
 from npuflow.promotion.pack_blocks import PackBlocks
 from npuflow.promotion.pack_operands import PackOperands
@@ -39,6 +38,7 @@ from npuflow.promotion.sink_fill import SinkFill
 from npuflow.schedule.check_schedule import CheckSchedule
 from npuflow.schedule.project_engines import ProjectEngines
 from npuflow.simulate.check_handover import CheckHandover
+from npuflow.strategy import split_functions as _split_functions  # noqa: F401  (registers npuflow-split-functions)
 from npuflow.strategy.assign_bundles import AssignBundles
 from npuflow.strategy.assign_strategy import AssignStrategy, KInL2
 from npuflow.strategy.split_wide_ops import SplitWideOps
@@ -46,7 +46,7 @@ from npuflow.tiling.pad_blocks import PadBlocks
 from npuflow.tiling.tile_blocks import TileBlocks
 from npuflow.tiling.tile_bundles import TileBundles
 from npuflow.tiling.tile_cores import TileCores
-from npuflow.tiling.tile_k import Level, TileK
+from npuflow.tiling.tile_k import KLevel, TileK
 
 CLEAN = "canonicalize,cse"
 BUFFERIZE = (
@@ -153,9 +153,9 @@ class StreamK(MatmulPipeline):
             *self.begin(),
             stage("tile-cores", TileCores(), CLEAN),
             stage("promote-accumulator", PromoteAccumulator()),
-            stage("tile-k-l2", TileK(Level.L2)),
+            stage("tile-k-l2", TileK(KLevel.L2)),
             stage("promote-operands", PromoteOperands()),
-            stage("tile-k-l1", TileK(Level.L1)),
+            stage("tile-k-l1", TileK(KLevel.L1)),
             stage("pack-operands", PackOperands()),
             stage("hoist-accumulator", HoistAccumulator(), CLEAN),
             *self.end(),
@@ -176,7 +176,7 @@ class PadPack(MatmulPipeline):
             stage("promote-operands", PromoteOperands(tile_copies=True)),
             stage("tile-cores", TileCores(), CLEAN),
             stage("promote-accumulator", PromoteAccumulator()),
-            stage("tile-k-l1", TileK(Level.L1)),
+            stage("tile-k-l1", TileK(KLevel.L1)),
             stage("pack-operands", PackOperands()),
             stage("hoist-accumulator", HoistAccumulator(), CLEAN),
             *self.end(),
@@ -195,9 +195,9 @@ class PackPeel(MatmulPipeline):
             *self.begin(),
             stage("tile-cores", TileCores(), CLEAN),
             stage("promote-accumulator", PromoteAccumulator()),
-            stage("tile-k-l2", TileK(Level.L2)),
+            stage("tile-k-l2", TileK(KLevel.L2)),
             stage("promote-operands", PromoteOperands()),
-            stage("tile-k-l1", TileK(Level.L1)),
+            stage("tile-k-l1", TileK(KLevel.L1)),
             stage("pack-blocks", PackBlocks()),
             stage("pack-operands", PackOperands()),
             stage("hoist-accumulator", HoistAccumulator(), CLEAN),

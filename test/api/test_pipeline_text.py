@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import npuflow
 from npuflow.bindings import ir
 from npuflow.core.options import from_assignments, option_specs, print_options, split_assignments
-from npuflow.core.pipeline_text import Nest, Node, PassNode, UpstreamNode
+from npuflow.core.pipeline_text import Node, PassNest, PassNode, UpstreamNode
 
 
 class Order(Enum):
@@ -59,11 +59,11 @@ upstream = st.sampled_from(["canonicalize", "cse", "canonicalize{max-iterations=
 
 def nest(children: st.SearchStrategy[Node]) -> st.SearchStrategy[Node]:
     anchors = st.sampled_from(["func.func", "scf.for", "any"])
-    return st.builds(Nest, anchors, st.lists(children, min_size=1, max_size=3).map(tuple))
+    return st.builds(PassNest, anchors, st.lists(children, min_size=1, max_size=3).map(tuple))
 
 
 nodes = st.recursive(ours | upstream, nest, max_leaves=8)
-pipelines = st.lists(nodes, max_size=4).map(lambda elements: Nest("builtin.module", tuple(elements)))
+pipelines = st.lists(nodes, max_size=4).map(lambda elements: PassNest("builtin.module", tuple(elements)))
 
 
 @given(everything)
@@ -73,18 +73,18 @@ def test_options_print_and_parse(instance: Everything) -> None:
 
 
 @given(pipelines)
-def test_pipelines_print_and_parse(pipeline: Nest) -> None:
+def test_pipelines_print_and_parse(pipeline: PassNest) -> None:
     assert npuflow.parse_pipeline(str(pipeline)) == pipeline
 
 
 @given(pipelines)
-def test_printed_text_is_a_fixed_point(pipeline: Nest) -> None:
+def test_printed_text_is_a_fixed_point(pipeline: PassNest) -> None:
     text = str(pipeline)
     assert str(npuflow.parse_pipeline(text)) == text
 
 
 @given(pipelines, st.sampled_from([" ", "\n", "\t  "]))
-def test_blanks_between_elements_do_not_matter(pipeline: Nest, blank: str) -> None:
+def test_blanks_between_elements_do_not_matter(pipeline: PassNest, blank: str) -> None:
     spaced = str(pipeline).replace("(", f"({blank}").replace(")", f"{blank})")
     assert npuflow.parse_pipeline(spaced) == pipeline
 

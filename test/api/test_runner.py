@@ -10,7 +10,7 @@ import pytest
 
 import npuflow
 from npuflow.bindings import ir
-from npuflow.core.pipeline_text import Nest, PassNode
+from npuflow.core.pipeline_text import PassNest, PassNode
 from npuflow.core.runner import PassRun
 
 MATMUL = (Path(__file__).resolve().parents[2] / "examples" / "matmul.mlir").read_text()
@@ -107,7 +107,7 @@ def test_ir_is_verified_after_passes_that_say_they_changed_it(counted: int) -> N
     """Such a pass is taken at its word; the IR is none that could be printed then."""
     node = PassNode(Breaks(counted), Breaks.name)
     module = npuflow.parse(MATMUL, npuflow.new_context())
-    runner = npuflow.Runner(Nest("builtin.module", (node,)))
+    runner = npuflow.Runner(PassNest("builtin.module", (node,)))
     if counted:
         with pytest.raises(npuflow.InternalError, match="pass 'test-breaks' left invalid IR"):
             runner.run(module)

@@ -6,7 +6,7 @@ import json
 import re
 import sys
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +15,9 @@ from profiles import spread
 from stopwatch import best_of
 
 import npuflow
+from npuflow.bindings import ir
 from npuflow.core.diagnostics import DiagnosticSink
+from npuflow.core.registry import PASSES
 from npuflow.errors import Severity
 from npuflow.execute.verification import Status
 from npuflow.network.calls import CallList
@@ -177,6 +179,33 @@ def test_strategies_of_the_user_are_kept() -> None:
     compiled = npuflow.compile(p.text(p.softmax(m)), device="toy", split=True)
     assert compiled["f_0"].strategy["tile_l1"] == (8, 16, 16)
     assert [compiled[f"f_{number}"].compiled.grid for number in range(2)] == [(1, 2), (2, 2)]
+
+
+@dataclass(frozen=True)
+class OnOneCore(npuflow.Pass):
+    """Maps every matmul to one core, and says in which function."""
+
+    name = "test-on-one-core"
+    assigns_strategies = True
+
+    def run(self, op: ir.Operation, context: npuflow.PassContext) -> None:
+        for function in npuflow.ops_of(op, "func.func"):
+            for matmul in npuflow.ops_of(function, "linalg.matmul"):
+                matmul.attributes["npu.strategy"] = ir.Attribute.parse("#npu.strategy<{grid = [1, 1]}>")
+                context.remark(matmul, str(function.opview.name.value))
+
+
+def test_functions_come_apart_in_front_of_the_first_pass_that_assigns_strategies() -> None:
+    npuflow.register_pass(OnOneCore)
+    sink = DiagnosticSink()
+    pipeline = "npuflow-normalize-linalg,test-on-one-core,npuflow-stream-k,npuflow-schedule"
+    try:
+        compiled = npuflow.compile(TOO_LARGE, pipeline, device="toy", split=True, sink=sink)
+    finally:
+        del PASSES[OnOneCore.name]
+    said = [d.message for d in sink.diagnostics if d.message.startswith(f"[{OnOneCore.name}]")]
+    assert said == ["[test-on-one-core] block_1", "[test-on-one-core] block_3"]
+    assert compiled["block_1"].compiled.grid == (1, 1)
 
 
 def test_a_pipeline_without_strategies_says_what_it_always_said() -> None:

@@ -7,9 +7,9 @@ from typing import ClassVar
 
 import pytest
 
-from npuflow.core.expansion import Expansion, Schedule, expand
+from npuflow.core.expansion import Expansion, TransformSchedule, expand, leaves_of, numbered
 from npuflow.core.options import option
-from npuflow.core.pipeline_text import Nest, parse_pipeline
+from npuflow.core.pipeline_text import PassNest, parse_pipeline
 from npuflow.core.registry import PIPELINES, NamedPipeline, Stage
 from npuflow.errors import UsageError
 
@@ -58,7 +58,7 @@ def known(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(PIPELINES, pipeline.name, pipeline)
 
 
-def expanded(text: str, how: Expansion | None = None) -> Nest:
+def expanded(text: str, how: Expansion | None = None) -> PassNest:
     return expand(parse_pipeline(text), how)
 
 
@@ -90,14 +90,23 @@ def test_a_schedule_keeps_what_its_pipeline_keeps_whole_and_passes_over_what_tak
         "builtin.module(canonicalize,func.func(cse),canonicalize,func.func(cse),"
         "npuflow-apply-schedule{file=s.mlir},symbol-dce,canonicalize)"
     )
-    assert str(expanded("test-inner,test-outer", Expansion(schedule=Schedule("s.mlir")))) == wanted
+    assert str(expanded("test-inner,test-outer", Expansion(schedule=TransformSchedule("s.mlir")))) == wanted
 
 
 def test_a_pipeline_that_takes_no_schedule_is_none_to_replace_stages_of() -> None:
     with pytest.raises(UsageError, match="replaces stages of a named pipeline, but none runs"):
-        expanded("test-inner", Expansion(schedule=Schedule("s.mlir")))
+        expanded("test-inner", Expansion(schedule=TransformSchedule("s.mlir")))
 
 
 def test_a_pipeline_that_holds_itself_is_refused() -> None:
     with pytest.raises(UsageError, match="pipeline test-around is a part of itself; hint: leave it out of its stages"):
         expanded("test-around")
+
+
+def test_elements_are_numbered_as_the_passes_in_them_are() -> None:
+    pipeline = parse_pipeline("cse,func.func(cse,scf.for(canonicalize),cse),symbol-dce")
+    assert [position for position, _ in numbered(pipeline)] == [1, 2, 5]
+    inner = pipeline.elements[1]
+    assert isinstance(inner, PassNest)
+    assert [position for position, _ in numbered(inner, 2)] == [2, 3, 4]
+    assert len(list(leaves_of(pipeline))) == 5

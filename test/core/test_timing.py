@@ -1,7 +1,7 @@
 """The time report's arithmetic, on a clock that tests turn by hand."""
 
 from npuflow.bindings import ir
-from npuflow.core.pipeline_text import Nest, parse_pipeline
+from npuflow.core.pipeline_text import PassNest, parse_pipeline
 from npuflow.core.runner import Instrumentation, PassRun, Runner
 from npuflow.core.timing import Timer, report_header
 from npuflow.dialect.context import new_context
@@ -26,7 +26,7 @@ class Slow(Instrumentation):
         self.clock.seconds += self.seconds
 
 
-def timed(pipeline: Nest) -> Timer:
+def timed(pipeline: PassNest) -> Timer:
     """Parsing takes 1 s, every pass on every op 2 s, what is left 1 s."""
     clock = Clock()
     timer = Timer(clock)

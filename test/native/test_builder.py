@@ -45,7 +45,7 @@ CALLS = st.lists(
 @drawn(few=200, many=10_000)
 @given(CALLS)
 def test_any_calls_end_in_a_result_or_an_error(calls: list[tuple]) -> None:
-    program = _native.Program()
+    program = _native.ProgramBuilder()
     for name, *arguments in calls:
         with suppress(ValueError):
             getattr(program, name)(*arguments)
@@ -54,7 +54,7 @@ def test_any_calls_end_in_a_result_or_an_error(calls: list[tuple]) -> None:
 
 
 def test_loops_and_engines_belong_together() -> None:
-    program = _native.Program()
+    program = _native.ProgramBuilder()
     with pytest.raises(ValueError, match="an operation comes before the first engine"):
         program.control("c", 1)
     with pytest.raises(ValueError, match="an operation comes before the first engine"):
@@ -72,7 +72,7 @@ def test_loops_and_engines_belong_together() -> None:
 
 
 def test_an_invalid_program_does_not_run() -> None:
-    program = _native.Program()
+    program = _native.ProgramBuilder()
     program.add_engine("e", 1.0, [], 0, 0, 0.0)
     program.acquire("a", 5, 1)
     with pytest.raises(_native.Fault, match="'a' of 'e' refers to semaphore number 5 of 0"):
@@ -80,7 +80,7 @@ def test_an_invalid_program_does_not_run() -> None:
 
 
 def test_data_must_match_the_program() -> None:
-    program = _native.Program()
+    program = _native.ProgramBuilder()
     program.add_memory("m", 16)
     with pytest.raises(ValueError, match="an array for each memory"):
         _native.simulate(program, 100, 0, _native.Data([], [], []))

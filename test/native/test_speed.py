@@ -7,22 +7,22 @@ from stopwatch import best_of
 
 from npuflow.simulate.platform import Platform, Side
 from npuflow.simulate.program import (
-    Access,
-    Acquire,
-    Affine,
-    Buffer,
     Cause,
-    Compute,
-    Engine,
-    Loop,
-    Memory,
-    Operand,
+    FlatAccess,
+    FlatAcquire,
+    FlatAffine,
+    FlatBuffer,
+    FlatCompute,
+    FlatEngine,
+    FlatLoop,
+    FlatMemory,
+    FlatOperand,
+    FlatReceive,
+    FlatRelease,
+    FlatSemaphore,
+    FlatSend,
+    FlatStream,
     Program,
-    Receive,
-    Release,
-    Semaphore,
-    Send,
-    Stream,
     contiguous,
 )
 from npuflow.simulate.run import simulate
@@ -34,8 +34,8 @@ TILE = 64
 TILE_BYTES = TILE * TILE
 
 
-def next_tile(buffer: str) -> Access:
-    return contiguous(buffer, (TILE, TILE), 1, Affine(0, (1,)))
+def next_tile(buffer: str) -> FlatAccess:
+    return contiguous(buffer, (TILE, TILE), 1, FlatAffine(0, (1,)))
 
 
 def matmul_program(size: int) -> Program:
@@ -43,43 +43,43 @@ def matmul_program(size: int) -> Program:
     array = Platform(load_device("npu2"))
     rows, columns = array.device.rows, array.device.columns
     turns = (size // TILE) ** 3 // array.device.cores
-    engines: list[Engine] = []
-    memories: list[Memory] = []
-    buffers: list[Buffer] = []
-    semaphores: list[Semaphore] = []
-    streams: list[Stream] = []
+    engines: list[FlatEngine] = []
+    memories: list[FlatMemory] = []
+    buffers: list[FlatBuffer] = []
+    semaphores: list[FlatSemaphore] = []
+    streams: list[FlatStream] = []
 
     def multicast(name: str, source: tuple[int, int], targets: list[tuple[int, int]], number: int) -> None:
-        memories.append(Memory(f"l2 {name}", 2, TILE_BYTES))
-        buffers.append(Buffer(f"l2 {name}", f"l2 {name}", TILE_BYTES))
-        send = Send(name, contiguous(f"l2 {name}", (TILE, TILE), 1))
-        out = array.channel(2, Side.OUT, source, number, (Loop(turns, (send,)),))
+        memories.append(FlatMemory(f"l2 {name}", 2, TILE_BYTES))
+        buffers.append(FlatBuffer(f"l2 {name}", f"l2 {name}", TILE_BYTES))
+        send = FlatSend(name, contiguous(f"l2 {name}", (TILE, TILE), 1))
+        out = array.channel(2, Side.OUT, source, number, (FlatLoop(turns, (send,)),))
         ends = []
         for tile in targets:
             slot = f"{name[0]} {tile}"
-            fill = (Acquire(f"{slot} empty"), Receive(name, next_tile(slot)), Release(f"{slot} full"))
-            ends.append(array.channel(1, Side.IN, tile, int(name[0] == "b"), (Loop(turns, fill),)))
-            buffers.append(Buffer(slot, f"l1 {tile}", TILE_BYTES, 2 * TILE_BYTES * (name[0] == "b"), depth=2))
-            semaphores.append(Semaphore(f"{slot} empty", 2, cause=Cause.SPACE))
-            semaphores.append(Semaphore(f"{slot} full", cause=Cause.DATA))
+            fill = (FlatAcquire(f"{slot} empty"), FlatReceive(name, next_tile(slot)), FlatRelease(f"{slot} full"))
+            ends.append(array.channel(1, Side.IN, tile, int(name[0] == "b"), (FlatLoop(turns, fill),)))
+            buffers.append(FlatBuffer(slot, f"l1 {tile}", TILE_BYTES, 2 * TILE_BYTES * (name[0] == "b"), depth=2))
+            semaphores.append(FlatSemaphore(f"{slot} empty", 2, cause=Cause.SPACE))
+            semaphores.append(FlatSemaphore(f"{slot} full", cause=Cause.DATA))
         engines.extend((out, *ends))
-        streams.append(Stream(name, out.name, tuple(e.name for e in ends), (array.link(2, 1, source),), 8))
+        streams.append(FlatStream(name, out.name, tuple(e.name for e in ends), (array.link(2, 1, source),), 8))
 
     for row in range(rows):
         multicast(f"a{row}", (0, row), [(row, c) for c in range(columns)], 0)
     for column in range(columns):
         multicast(f"b{column}", (0, column), [(r, column) for r in range(rows)], 1)
     for tile in ((r, c) for r in range(rows) for c in range(columns)):
-        memories.append(Memory(f"l1 {tile}", 1, 4 * TILE_BYTES))
-        operands = (Operand(next_tile(f"a {tile}")), Operand(next_tile(f"b {tile}")))
+        memories.append(FlatMemory(f"l1 {tile}", 1, 4 * TILE_BYTES))
+        operands = (FlatOperand(next_tile(f"a {tile}")), FlatOperand(next_tile(f"b {tile}")))
         work = (
-            Acquire(f"a {tile} full"),
-            Acquire(f"b {tile} full"),
-            Compute("matmul", TILE**3 // 512 + 100, operands),
-            Release(f"a {tile} empty"),
-            Release(f"b {tile} empty"),
+            FlatAcquire(f"a {tile} full"),
+            FlatAcquire(f"b {tile} full"),
+            FlatCompute("matmul", TILE**3 // 512 + 100, operands),
+            FlatRelease(f"a {tile} empty"),
+            FlatRelease(f"b {tile} empty"),
         )
-        engines.append(array.core("core", tile, (Loop(turns, work),)))
+        engines.append(array.core("core", tile, (FlatLoop(turns, work),)))
     return Program(
         tuple(engines), tuple(memories), tuple(buffers), tuple(semaphores), array.resources(), tuple(streams), 1.8e9
     )

@@ -7,7 +7,7 @@ import pytest
 import npuflow
 from npuflow.bindings import ir
 from npuflow.core.passes import ops_of
-from npuflow.ops.factors import Factor, factors_of
+from npuflow.ops.factors import ProductFactor, factors_of
 from npuflow.ops.products import match_products
 
 # Body, and the factors: (inputs, operations, type) of each; None where the op sums no product.
@@ -56,7 +56,7 @@ def test_factors(body: str, expected: tuple[tuple[tuple[int, ...], int, str], ..
         module = ir.Module.parse(PROGRAM.format(body=body))
         (op,) = ops_of(module.operation, "linalg.generic")
         found = factors_of(op)
-        assert found == (None if expected is None else tuple(Factor(*each) for each in expected))
+        assert found == (None if expected is None else tuple(ProductFactor(*each) for each in expected))
         products = match_products(op)
     assert (products is None) == (expected is None)
     if products is not None and expected is not None:

@@ -13,11 +13,11 @@ from npuflow.compiler.verify_function import Verified, verify_function
 from npuflow.execute.references import Judge, Reference, make_references
 from npuflow.testing.operator_chains import AttentionScores, ConvolutionPair
 from npuflow.testing.operator_moves import Cast, Reshaped, Turned
-from npuflow.testing.operator_places import Padded, Place, Placed
+from npuflow.testing.operator_places import Padded, Placed, PositionUse
 from npuflow.testing.operator_products import Kind, Product
 from npuflow.testing.operator_rows import Centre, Elementwise, Norm, Pairwise, Reduction, Softmax
-from npuflow.testing.operator_steps import NARROWING, Step, is_possible
-from npuflow.testing.operator_windows import CONVOLUTIONS, POOLINGS, Convolution, Layout, Pool, Pooling, Windows
+from npuflow.testing.operator_steps import NARROWING, ElementwiseStep, is_possible
+from npuflow.testing.operator_windows import CONVOLUTIONS, POOLINGS, Convolution, Pool, Pooling, WindowLayout, Windows
 from npuflow.testing.operators import OperatorProgram
 from npuflow.testing.programs import TYPES, Types
 
@@ -27,7 +27,7 @@ FLOATS = (Types("bf16", "f32"), Types("f32", "f32"))
 SAME = (*TYPES, Types("i8", "i8"), Types("i16", "i16"), Types("bf16", "bf16"))
 
 # An elementwise function of an unbounded sum could overflow.
-_BOUNDED_ONLY = frozenset({Step.EXP})
+_BOUNDED_ONLY = frozenset({ElementwiseStep.EXP})
 _MOST_ELEMENTS = 40_000
 _MOST_POINTS = 400_000
 _LARGE = (1021, 4099, 20011)
@@ -92,8 +92,10 @@ def bounded(sizes: Sequence[int], most: int) -> tuple[int, ...]:
 
 
 @st.composite
-def tails(draw: st.DrawFn, element: str, without: frozenset[Step] = _BOUNDED_ONLY) -> tuple[Step, ...]:
-    possible = [step for step in Step if is_possible(step, element) and step not in without]
+def tails(
+    draw: st.DrawFn, element: str, without: frozenset[ElementwiseStep] = _BOUNDED_ONLY
+) -> tuple[ElementwiseStep, ...]:
+    possible = [step for step in ElementwiseStep if is_possible(step, element) and step not in without]
     wide = [step for step in possible if step not in NARROWING]
     found = draw(st.lists(st.sampled_from(wide), unique=True, max_size=3))
     last = draw(st.sampled_from([None, *(step for step in possible if step in NARROWING)]))
@@ -114,7 +116,7 @@ def windows(draw: st.DrawFn, results: Sequence[int], most_kernel: int = 4) -> Wi
     return Windows(*(tuple(values) for values in zip(*parts)))
 
 
-def sized(layout: Layout, sizes: dict[str, int]) -> tuple[tuple[str, int], ...]:
+def sized(layout: WindowLayout, sizes: dict[str, int]) -> tuple[tuple[str, int], ...]:
     letters = (d for d in layout.result + layout.image + layout.filter if d in sizes)
     return tuple((letter, sizes[letter]) for letter in dict.fromkeys(letters))
 
@@ -202,7 +204,9 @@ def reductions(draw: st.DrawFn) -> Reduction:
 def softmaxes(draw: st.DrawFn) -> Softmax:
     shape = draw(shapes(1, 4))
     types = draw(st.sampled_from(FLOATS))
-    after = draw(st.sampled_from([(), (Step.TRUNCATE,), (Step.SCALE,), (Step.QUANTISE,)]))
+    after = draw(
+        st.sampled_from([(), (ElementwiseStep.TRUNCATE,), (ElementwiseStep.SCALE,), (ElementwiseStep.QUANTISE,)])
+    )
     return Softmax(
         shape, draw(st.integers(0, len(shape) - 1)), types, draw(st.booleans()), draw(st.booleans()), tails=after
     )
@@ -210,7 +214,16 @@ def softmaxes(draw: st.DrawFn) -> Softmax:
 
 @st.composite
 def norms(draw: st.DrawFn) -> Norm:
-    after = draw(st.sampled_from([(), (Step.TRUNCATE,), (Step.RESIDUAL,), (Step.SILU, Step.TRUNCATE)]))
+    after = draw(
+        st.sampled_from(
+            [
+                (),
+                (ElementwiseStep.TRUNCATE,),
+                (ElementwiseStep.RESIDUAL,),
+                (ElementwiseStep.SILU, ElementwiseStep.TRUNCATE),
+            ]
+        )
+    )
     centre, types = draw(st.sampled_from(Centre)), draw(st.sampled_from(FLOATS))
     return Norm(draw(shapes(1, 3)), centre, types, draw(st.booleans()), tails=after)
 
@@ -237,7 +250,7 @@ def reshapes(draw: st.DrawFn) -> Reshaped:
 def casts(draw: st.DrawFn) -> Cast:
     types = draw(st.sampled_from([*SAME, Types("i8", "f32"), Types("i32", "f32"), Types("f32", "bf16")]))
     after = draw(tails(types.accumulator))
-    return Cast(draw(shapes(1, 3)), types, after or (Step.SCALE,))
+    return Cast(draw(shapes(1, 3)), types, after or (ElementwiseStep.SCALE,))
 
 
 @st.composite
@@ -252,7 +265,7 @@ def paddings(draw: st.DrawFn) -> Padded:
 @st.composite
 def places(draw: st.DrawFn) -> Placed:
     element = draw(st.sampled_from(["i8", "i16", "i32", "bf16", "f32"]))
-    return Placed(draw(shapes(1, 4)), draw(st.sampled_from(Place)), element, tails=draw(tails(element)))
+    return Placed(draw(shapes(1, 4)), draw(st.sampled_from(PositionUse)), element, tails=draw(tails(element)))
 
 
 @st.composite

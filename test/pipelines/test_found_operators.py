@@ -7,11 +7,11 @@ from operator_cases import Case, reference_of, run
 
 import npuflow
 from npuflow.execute.verification import Status
-from npuflow.testing.operator_places import Place, Placed
+from npuflow.testing.operator_places import Placed, PositionUse
 from npuflow.testing.operator_products import Kind, Product
 from npuflow.testing.operator_rows import Centre, Elementwise, Norm, Pairwise, Reduction
 from npuflow.testing.operator_samples import sized
-from npuflow.testing.operator_steps import Step
+from npuflow.testing.operator_steps import ElementwiseStep
 from npuflow.testing.operator_windows import Convolution, Pool, Pooling, Windows, layout_named
 from npuflow.testing.operators import OperatorProgram
 from npuflow.testing.programs import Types
@@ -63,7 +63,7 @@ FOUND: dict[str, tuple[OperatorProgram, str]] = {
             Kind.TURNED_VECMAT.sizes_of(20011, 1),
             Types("i8", "i32"),
             head=True,
-            tails=(Step.RESIDUAL, Step.REQUANTISE),
+            tails=(ElementwiseStep.RESIDUAL, ElementwiseStep.REQUANTISE),
             one_op_per_tail=True,
         ),
         "npu2",
@@ -73,7 +73,7 @@ FOUND: dict[str, tuple[OperatorProgram, str]] = {
         "npu1",
     ),
     "results whose patterns edges cut off beside them": (
-        Norm((129, 6007), Centre.LAYER, FLOAT, tails=(Step.RESIDUAL,)),
+        Norm((129, 6007), Centre.LAYER, FLOAT, tails=(ElementwiseStep.RESIDUAL,)),
         "npu1",
     ),
     "three inputs for single rows and one for all of them": (
@@ -99,7 +99,12 @@ FOUND: dict[str, tuple[OperatorProgram, str]] = {
         "npu2",
     ),
     "positions along four loops, a bias and a residual: more buffers than a core has locks for": (
-        Placed((2, 4, 3, 13), Place.RAMP, "i8", tails=(Step.BIAS, Step.RESIDUAL, Step.REQUANTISE)),
+        Placed(
+            (2, 4, 3, 13),
+            PositionUse.RAMP,
+            "i8",
+            tails=(ElementwiseStep.BIAS, ElementwiseStep.RESIDUAL, ElementwiseStep.REQUANTISE),
+        ),
         "npu1",
     ),
     "eleven inputs of all kinds, whose lanes depended on their order": (
@@ -115,7 +120,12 @@ FOUND: dict[str, tuple[OperatorProgram, str]] = {
 
 FOUND_IN = {
     "a split sum's parts, between the two dimensions of L2's packed tiles": (
-        Product(Kind.TWO_SUMS, Kind.TWO_SUMS.sizes_of(2, 4093, 17, 2), Types("i32", "i32"), tails=(Step.RESIDUAL,)),
+        Product(
+            Kind.TWO_SUMS,
+            Kind.TWO_SUMS.sizes_of(2, 4093, 17, 2),
+            Types("i32", "i32"),
+            tails=(ElementwiseStep.RESIDUAL,),
+        ),
         "toy",
         "npuflow-pack-peel",
     ),
@@ -124,7 +134,7 @@ FOUND_IN = {
             Kind.OUTER,
             Kind.OUTER.sizes_of(4, 4099),
             Types("i32", "i32"),
-            tails=(Step.CHANNEL_SCALE, Step.BIAS),
+            tails=(ElementwiseStep.CHANNEL_SCALE, ElementwiseStep.BIAS),
         ),
         "npu1",
         "npuflow-pad-pack",

@@ -13,7 +13,7 @@ import npuflow
 from npuflow.compiler.verify_function import Verified, verify_function
 from npuflow.execute.references import Judge, make_references
 from npuflow.execute.verification import Status
-from npuflow.testing.operator_text import Access, Loops, Value, Writer, loop_names
+from npuflow.testing.operator_text import Indexed, Loops, Value, Writer, loop_names
 
 # IREE binds at most so many tensors.
 _IREE_TENSORS = 32
@@ -45,9 +45,9 @@ class Body:
                 result = writer.scalar("arith.xori : i32", result, number)
             return writer.scalar("arith.addi : i32", result, numbers[-1]) if self.summed else result
 
-        accesses = [Access(value, tuple(loops[d] for d in dims)) for value, dims in zip(taken, self.inputs)]
+        accesses = [Indexed(value, tuple(loops[d] for d in dims)) for value, dims in zip(taken, self.inputs)]
         all_loops = Loops(kept, loops[len(kept) :])
-        return writer.text(writer.generic(all_loops, accesses, Access(target, kept), body))
+        return writer.text(writer.generic(all_loops, accesses, Indexed(target, kept), body))
 
 
 def _apply(writer: Writer, step: str, a: str, b: str, c: str) -> str:
@@ -96,7 +96,7 @@ def _matmul_with_tail(shape: tuple[int, int, int], tails: int) -> str:
     left, right = writer.argument("i8", (m, k)), writer.argument("i8", (k, n))
     total = writer.named("linalg.matmul", [left, right], writer.filled(0, "i32", (m, n)))
     loops = loop_names(2)
-    others = [Access(writer.argument("i32", (m, n)), loops) for _ in range(tails)]
+    others = [Indexed(writer.argument("i32", (m, n)), loops) for _ in range(tails)]
 
     def body(*numbers: str) -> str:
         result = numbers[0]
@@ -105,7 +105,7 @@ def _matmul_with_tail(shape: tuple[int, int, int], tails: int) -> str:
         return result
 
     target: Value = writer.empty("i32", (m, n))
-    return writer.text(writer.generic(Loops(loops), [Access(total, loops), *others], Access(target, loops), body))
+    return writer.text(writer.generic(Loops(loops), [Indexed(total, loops), *others], Indexed(target, loops), body))
 
 
 @pytest.mark.parametrize("tails", [3, 4, 9])

@@ -11,7 +11,7 @@ from matmuls import small
 
 from npuflow.report.timeline import tile_name, timeline_of
 from npuflow.report.trace import trace_json
-from npuflow.simulate.program import Engine
+from npuflow.simulate.program import FlatEngine
 
 Event = dict[str, object]
 NEEDED = {
@@ -117,6 +117,6 @@ def test_two_functions_follow_each_other() -> None:
 
 
 def test_where_engines_stand() -> None:
-    assert tile_name(Engine("core dma (1,3) in 0", (), "core dma in", (1, 3))) == "tile (1,3)"
-    assert tile_name(Engine("memory tile dma 2 out 1", (), "memory tile dma out", (0, 2))) == "memory tile 2"
-    assert tile_name(Engine("control", (), "control")) == "control"
+    assert tile_name(FlatEngine("core dma (1,3) in 0", (), "core dma in", (1, 3))) == "tile (1,3)"
+    assert tile_name(FlatEngine("memory tile dma 2 out 1", (), "memory tile dma out", (0, 2))) == "memory tile 2"
+    assert tile_name(FlatEngine("control", (), "control")) == "control"

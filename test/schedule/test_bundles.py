@@ -17,7 +17,7 @@ import npuflow
 from npuflow.bindings import ir
 from npuflow.compiler.compiled_function import (
     CompiledFunction,
-    Execution,
+    FunctionalRun,
     compile_schedule,
     execute_function,
     simulate_function,
@@ -51,7 +51,7 @@ def compiled(text: str, device: str) -> CompiledFunction:
     return scheduled(module, function, load_device(device))
 
 
-def executed(text: str, device: str | Device) -> tuple[CompiledFunction, Execution]:
+def executed(text: str, device: str | Device) -> tuple[CompiledFunction, FunctionalRun]:
     """The schedule's functional run, which must give what the program gives; and the schedule must be legal."""
     module = npuflow.parse(text, npuflow.new_context())
     (function,) = ops_of(module.operation, "func.func")

@@ -10,27 +10,27 @@ import pytest
 
 from npuflow.simulate.platform import DRAM_TOTAL, Platform, Side
 from npuflow.simulate.program import (
-    Access,
-    Acquire,
-    Affine,
-    Buffer,
     Cause,
-    Compute,
-    Control,
-    Engine,
-    Limit,
-    Loop,
-    Memory,
-    Operand,
+    FlatAccess,
+    FlatAcquire,
+    FlatAffine,
+    FlatBuffer,
+    FlatCompute,
+    FlatControl,
+    FlatEngine,
+    FlatLimit,
+    FlatLoop,
+    FlatMemory,
+    FlatOperand,
+    FlatReceive,
+    FlatRelease,
+    FlatSemaphore,
+    FlatSend,
+    FlatStep,
+    FlatStream,
     Outside,
     Program,
-    Receive,
-    Release,
     Resource,
-    Semaphore,
-    Send,
-    Step,
-    Stream,
     contiguous,
 )
 from npuflow.simulate.run import simulate
@@ -38,40 +38,43 @@ from npuflow.target import load_device
 
 TOY = Platform(load_device("toy"))
 TILE_BYTES = 256
-DRAM = Memory("dram", 3, 1 << 20)
+DRAM = FlatMemory("dram", 3, 1 << 20)
 
 
-def tile_of(buffer: str, tile_bytes: int = TILE_BYTES) -> Access:
+def tile_of(buffer: str, tile_bytes: int = TILE_BYTES) -> FlatAccess:
     return contiguous(buffer, (tile_bytes // 4,), 4)
 
 
-def next_slot(buffer: str) -> Access:
+def next_slot(buffer: str) -> FlatAccess:
     """The slot after the last, in the innermost of one loop."""
-    return contiguous(buffer, (TILE_BYTES // 4,), 4, slot=Affine(0, (1,)))
+    return contiguous(buffer, (TILE_BYTES // 4,), 4, slot=FlatAffine(0, (1,)))
 
 
-def reader(column: int, number: int, body: tuple[Step, ...]) -> Engine:
+def reader(column: int, number: int, body: tuple[FlatStep, ...]) -> FlatEngine:
     return TOY.channel(3, Side.OUT, (0, column), number, body)
 
 
-def into_l2(column: int, number: int, body: tuple[Step, ...]) -> Engine:
+def into_l2(column: int, number: int, body: tuple[FlatStep, ...]) -> FlatEngine:
     return TOY.channel(2, Side.IN, (0, column), number, body)
 
 
 def loads(sizes: tuple[int, ...]) -> Program:
     """Transfers of these many bytes from DRAM to L2, each on channels of its own, all at once."""
-    engines: list[Engine] = []
+    engines: list[FlatEngine] = []
     streams = []
     for i, size in enumerate(sizes):
         column, number = i % 2, i // 2
-        send, receive = Send(f"s{i}", tile_of("x", size)), Receive(f"s{i}", tile_of(f"l2 {i}", size))
+        send, receive = FlatSend(f"s{i}", tile_of("x", size)), FlatReceive(f"s{i}", tile_of(f"l2 {i}", size))
         ends = reader(column, number, (send,)), into_l2(column, number, (receive,))
         engines += ends
-        streams.append(Stream(f"s{i}", ends[0].name, (ends[1].name,), (TOY.link(3, 2, (0, column)),)))
+        streams.append(FlatStream(f"s{i}", ends[0].name, (ends[1].name,), (TOY.link(3, 2, (0, column)),)))
     return Program(
         tuple(engines),
-        memories=(DRAM, *(Memory(f"l2 {i}", 2, size) for i, size in enumerate(sizes))),
-        buffers=(Buffer("x", "dram", 1 << 20), *(Buffer(f"l2 {i}", f"l2 {i}", size) for i, size in enumerate(sizes))),
+        memories=(DRAM, *(FlatMemory(f"l2 {i}", 2, size) for i, size in enumerate(sizes))),
+        buffers=(
+            FlatBuffer("x", "dram", 1 << 20),
+            *(FlatBuffer(f"l2 {i}", f"l2 {i}", size) for i, size in enumerate(sizes)),
+        ),
         resources=TOY.resources(),
         streams=tuple(streams),
     )
@@ -79,18 +82,22 @@ def loads(sizes: tuple[int, ...]) -> Program:
 
 def producer_consumer(turns: int, depth: int, kernel_cycles: int) -> Program:
     """L2 to L1 in tiles, a kernel on each: the core's in-channel fills what the core empties."""
-    out = TOY.channel(2, Side.OUT, (0, 0), 0, (Loop(turns, (Send("s", tile_of("l2")),)),))
-    fill = (Acquire("empty"), Receive("s", next_slot("l1")), Release("full"))
-    work = (Acquire("full"), Compute("kernel", kernel_cycles, (Operand(next_slot("l1")),)), Release("empty"))
-    into = TOY.channel(1, Side.IN, (0, 0), 0, (Loop(turns, fill),))
-    core = TOY.core("core", (0, 0), (Loop(turns, work),))
+    out = TOY.channel(2, Side.OUT, (0, 0), 0, (FlatLoop(turns, (FlatSend("s", tile_of("l2")),)),))
+    fill = (FlatAcquire("empty"), FlatReceive("s", next_slot("l1")), FlatRelease("full"))
+    work = (
+        FlatAcquire("full"),
+        FlatCompute("kernel", kernel_cycles, (FlatOperand(next_slot("l1")),)),
+        FlatRelease("empty"),
+    )
+    into = TOY.channel(1, Side.IN, (0, 0), 0, (FlatLoop(turns, fill),))
+    core = TOY.core("core", (0, 0), (FlatLoop(turns, work),))
     return Program(
         (out, into, core),
-        memories=(Memory("l2", 2, TILE_BYTES), Memory("l1", 1, depth * TILE_BYTES)),
-        buffers=(Buffer("l2", "l2", TILE_BYTES), Buffer("l1", "l1", TILE_BYTES, depth=depth)),
-        semaphores=(Semaphore("empty", depth, cause=Cause.SPACE), Semaphore("full", cause=Cause.DATA)),
+        memories=(FlatMemory("l2", 2, TILE_BYTES), FlatMemory("l1", 1, depth * TILE_BYTES)),
+        buffers=(FlatBuffer("l2", "l2", TILE_BYTES), FlatBuffer("l1", "l1", TILE_BYTES, depth=depth)),
+        semaphores=(FlatSemaphore("empty", depth, cause=Cause.SPACE), FlatSemaphore("full", cause=Cause.DATA)),
         resources=TOY.resources(),
-        streams=(Stream("s", out.name, (into.name,), (TOY.link(2, 1, (0, 0)),)),),
+        streams=(FlatStream("s", out.name, (into.name,), (TOY.link(2, 1, (0, 0)),)),),
     )
 
 
@@ -107,10 +114,12 @@ def test_one_transfer() -> None:
 def test_one_transfer_after_its_descriptor_is_set_up() -> None:
     # 100 cycles of set-up, then 1024 bytes at 4 per cycle.
     program = loads((1024,))
-    setup = TOY.control((Control(TOY.cycles(TOY.device.control.descriptor_seconds), "descriptor"), Release("task")))
-    read = dataclasses.replace(program.engines[0], body=(Acquire("task"), *program.engines[0].body))
+    setup = TOY.control(
+        (FlatControl(TOY.cycles(TOY.device.control.descriptor_seconds), "descriptor"), FlatRelease("task"))
+    )
+    read = dataclasses.replace(program.engines[0], body=(FlatAcquire("task"), *program.engines[0].body))
     program = dataclasses.replace(
-        program, engines=(read, program.engines[1], setup), semaphores=(Semaphore("task", cause=Cause.TASK),)
+        program, engines=(read, program.engines[1], setup), semaphores=(FlatSemaphore("task", cause=Cause.TASK),)
     )
     results = simulate(program)
     assert results.cycles == 100 + 256
@@ -154,8 +163,8 @@ def test_short_runs_cost_the_time_of_their_overhead() -> None:
     # Runs of 16 bytes with 48 bytes' overhead take DRAM's time of 64 bytes: at 8 bytes per cycle 2 bytes really move,
     # so 1024 bytes take 512 cycles instead of 256.
     program = loads((1024,))
-    rows = Access("x", (64, 4), (100, 1), 4)
-    read = dataclasses.replace(program.engines[0], body=(Send("s0", rows),), run_overhead_bytes=48)
+    rows = FlatAccess("x", (64, 4), (100, 1), 4)
+    read = dataclasses.replace(program.engines[0], body=(FlatSend("s0", rows),), run_overhead_bytes=48)
     program = dataclasses.replace(program, engines=(read, program.engines[1]))
     assert simulate(program).cycles == 512
 
@@ -198,19 +207,19 @@ def test_waits_are_attributed_to_what_is_missing() -> None:
 def multicast(delays: tuple[int, ...]) -> Program:
     """One out-channel to the in-channels of the cores of a column, each of which comes after a delay."""
     ends = [
-        TOY.channel(1, Side.IN, (row, 0), 0, (Control(delay), Receive("s", tile_of(f"l1 {row}"))))
+        TOY.channel(1, Side.IN, (row, 0), 0, (FlatControl(delay), FlatReceive("s", tile_of(f"l1 {row}"))))
         for row, delay in enumerate(delays)
     ]
-    out = TOY.channel(2, Side.OUT, (0, 0), 0, (Send("s", tile_of("l2")),))
+    out = TOY.channel(2, Side.OUT, (0, 0), 0, (FlatSend("s", tile_of("l2")),))
     return Program(
         (out, *ends),
-        memories=(Memory("l2", 2, TILE_BYTES), *(Memory(f"l1 {r}", 1, TILE_BYTES) for r in range(len(delays)))),
+        memories=(FlatMemory("l2", 2, TILE_BYTES), *(FlatMemory(f"l1 {r}", 1, TILE_BYTES) for r in range(len(delays)))),
         buffers=(
-            Buffer("l2", "l2", TILE_BYTES),
-            *(Buffer(f"l1 {r}", f"l1 {r}", TILE_BYTES) for r in range(len(delays))),
+            FlatBuffer("l2", "l2", TILE_BYTES),
+            *(FlatBuffer(f"l1 {r}", f"l1 {r}", TILE_BYTES) for r in range(len(delays))),
         ),
         resources=TOY.resources(),
-        streams=(Stream("s", out.name, tuple(e.name for e in ends), (TOY.link(2, 1, (0, 0)),)),),
+        streams=(FlatStream("s", out.name, tuple(e.name for e in ends), (TOY.link(2, 1, (0, 0)),)),),
     )
 
 
@@ -231,32 +240,38 @@ def test_a_multicast_waits_for_its_last_receiver() -> None:
 
 def chain(tiles: int, kernel_cycles: int) -> Program:
     """DRAM to L2 to L1 to a core that works, two slots at each level."""
-    read = reader(0, 0, (Loop(tiles, (Send("in", tile_of("x")),)),))
-    fill_l2 = (Acquire("l2 empty"), Receive("in", next_slot("l2")), Release("l2 full"))
-    drain_l2 = (Acquire("l2 full"), Send("on", next_slot("l2")), Release("l2 empty"))
-    fill_l1 = (Acquire("l1 empty"), Receive("on", next_slot("l1")), Release("l1 full"))
-    work = (Acquire("l1 full"), Compute("kernel", kernel_cycles, (Operand(next_slot("l1")),)), Release("l1 empty"))
-    l2_in = into_l2(0, 0, (Loop(tiles, fill_l2),))
-    l2_out = TOY.channel(2, Side.OUT, (0, 0), 0, (Loop(tiles, drain_l2),))
-    l1_in = TOY.channel(1, Side.IN, (0, 0), 0, (Loop(tiles, fill_l1),))
-    core = TOY.core("core", (0, 0), (Loop(tiles, work),))
+    read = reader(0, 0, (FlatLoop(tiles, (FlatSend("in", tile_of("x")),)),))
+    fill_l2 = (FlatAcquire("l2 empty"), FlatReceive("in", next_slot("l2")), FlatRelease("l2 full"))
+    drain_l2 = (FlatAcquire("l2 full"), FlatSend("on", next_slot("l2")), FlatRelease("l2 empty"))
+    fill_l1 = (FlatAcquire("l1 empty"), FlatReceive("on", next_slot("l1")), FlatRelease("l1 full"))
+    work = (
+        FlatAcquire("l1 full"),
+        FlatCompute("kernel", kernel_cycles, (FlatOperand(next_slot("l1")),)),
+        FlatRelease("l1 empty"),
+    )
+    l2_in = into_l2(0, 0, (FlatLoop(tiles, fill_l2),))
+    l2_out = TOY.channel(2, Side.OUT, (0, 0), 0, (FlatLoop(tiles, drain_l2),))
+    l1_in = TOY.channel(1, Side.IN, (0, 0), 0, (FlatLoop(tiles, fill_l1),))
+    core = TOY.core("core", (0, 0), (FlatLoop(tiles, work),))
     return Program(
         (read, l2_in, l2_out, l1_in, core),
-        memories=(DRAM, Memory("l2", 2, 2 * TILE_BYTES), Memory("l1", 1, 2 * TILE_BYTES)),
+        memories=(DRAM, FlatMemory("l2", 2, 2 * TILE_BYTES), FlatMemory("l1", 1, 2 * TILE_BYTES)),
         buffers=(
-            Buffer("x", "dram", 1 << 20),
-            Buffer("l2", "l2", TILE_BYTES, depth=2),
-            Buffer("l1", "l1", TILE_BYTES, depth=2),
+            FlatBuffer("x", "dram", 1 << 20),
+            FlatBuffer("l2", "l2", TILE_BYTES, depth=2),
+            FlatBuffer("l1", "l1", TILE_BYTES, depth=2),
         ),
         semaphores=tuple(
-            Semaphore(f"{level} {what}", 2 * (what == "empty"), cause=Cause.SPACE if what == "empty" else Cause.DATA)
+            FlatSemaphore(
+                f"{level} {what}", 2 * (what == "empty"), cause=Cause.SPACE if what == "empty" else Cause.DATA
+            )
             for level in ("l2", "l1")
             for what in ("empty", "full")
         ),
         resources=TOY.resources(),
         streams=(
-            Stream("in", read.name, (l2_in.name,), (TOY.link(3, 2, (0, 0)),)),
-            Stream("on", l2_out.name, (l1_in.name,), (TOY.link(2, 1, (0, 0)),)),
+            FlatStream("in", read.name, (l2_in.name,), (TOY.link(3, 2, (0, 0)),)),
+            FlatStream("on", l2_out.name, (l1_in.name,), (TOY.link(2, 1, (0, 0)),)),
         ),
     )
 
@@ -279,33 +294,33 @@ def test_a_chain_that_is_bound_by_its_transfers() -> None:
 def accumulate(blocks: int, k_tiles: int, acc_depth: int) -> Program:
     """For each block: fill the accumulator (8), k_tiles matmuls (100 each) on streamed tiles, then write it back."""
     work = (
-        Acquire("acc empty"),
-        Compute("fill", 8),
-        Loop(k_tiles, (Acquire("full"), Compute("matmul", 100), Release("empty"))),
-        Release("acc full"),
+        FlatAcquire("acc empty"),
+        FlatCompute("fill", 8),
+        FlatLoop(k_tiles, (FlatAcquire("full"), FlatCompute("matmul", 100), FlatRelease("empty"))),
+        FlatRelease("acc full"),
     )
-    fill = (Acquire("empty"), Receive("a", tile_of("a")), Release("full"))
-    drain = (Acquire("acc full"), Send("c", tile_of("c")), Release("acc empty"))
-    out = TOY.channel(2, Side.OUT, (0, 0), 0, (Loop(blocks * k_tiles, (Send("a", tile_of("l2")),)),))
-    into = TOY.channel(1, Side.IN, (0, 0), 0, (Loop(blocks * k_tiles, fill),))
-    back = TOY.channel(1, Side.OUT, (0, 0), 0, (Loop(blocks, drain),))
-    home = TOY.channel(2, Side.IN, (0, 0), 0, (Loop(blocks, (Receive("c", tile_of("l2")),)),))
-    core = TOY.core("core", (0, 0), (Loop(blocks, work),))
+    fill = (FlatAcquire("empty"), FlatReceive("a", tile_of("a")), FlatRelease("full"))
+    drain = (FlatAcquire("acc full"), FlatSend("c", tile_of("c")), FlatRelease("acc empty"))
+    out = TOY.channel(2, Side.OUT, (0, 0), 0, (FlatLoop(blocks * k_tiles, (FlatSend("a", tile_of("l2")),)),))
+    into = TOY.channel(1, Side.IN, (0, 0), 0, (FlatLoop(blocks * k_tiles, fill),))
+    back = TOY.channel(1, Side.OUT, (0, 0), 0, (FlatLoop(blocks, drain),))
+    home = TOY.channel(2, Side.IN, (0, 0), 0, (FlatLoop(blocks, (FlatReceive("c", tile_of("l2")),)),))
+    core = TOY.core("core", (0, 0), (FlatLoop(blocks, work),))
     return Program(
         (out, into, back, home, core),
-        memories=(Memory("l2", 2, TILE_BYTES), Memory("l1", 1, 4 * TILE_BYTES)),
+        memories=(FlatMemory("l2", 2, TILE_BYTES), FlatMemory("l1", 1, 4 * TILE_BYTES)),
         buffers=(
-            Buffer("l2", "l2", TILE_BYTES),
-            Buffer("a", "l1", TILE_BYTES, depth=2),
-            Buffer("c", "l1", TILE_BYTES, address_bytes=2 * TILE_BYTES, depth=2),
+            FlatBuffer("l2", "l2", TILE_BYTES),
+            FlatBuffer("a", "l1", TILE_BYTES, depth=2),
+            FlatBuffer("c", "l1", TILE_BYTES, address_bytes=2 * TILE_BYTES, depth=2),
         ),
         semaphores=(
-            Semaphore("empty", 2, cause=Cause.SPACE),
-            Semaphore("full", cause=Cause.DATA),
-            Semaphore("acc empty", acc_depth, cause=Cause.SPACE),
-            Semaphore("acc full", cause=Cause.DATA),
+            FlatSemaphore("empty", 2, cause=Cause.SPACE),
+            FlatSemaphore("full", cause=Cause.DATA),
+            FlatSemaphore("acc empty", acc_depth, cause=Cause.SPACE),
+            FlatSemaphore("acc full", cause=Cause.DATA),
         ),
-        streams=(Stream("a", out.name, (into.name,)), Stream("c", back.name, (home.name,))),
+        streams=(FlatStream("a", out.name, (into.name,)), FlatStream("c", back.name, (home.name,))),
     )
 
 
@@ -325,14 +340,14 @@ def test_fill_and_drain_of_a_k_loop(acc_depth: int, cycles: int) -> None:
 
 def test_ends_of_a_stream_may_cut_it_differently() -> None:
     # The sender's four transfers of 256 bytes are one of 1024 for the receiver; the sender rests 10 after each.
-    send = TOY.channel(2, Side.OUT, (0, 0), 0, (Loop(4, (Send("s", tile_of("l2")), Control(10))),))
-    receive = TOY.channel(1, Side.IN, (0, 0), 0, (Receive("s", tile_of("l1", 1024)),))
+    send = TOY.channel(2, Side.OUT, (0, 0), 0, (FlatLoop(4, (FlatSend("s", tile_of("l2")), FlatControl(10))),))
+    receive = TOY.channel(1, Side.IN, (0, 0), 0, (FlatReceive("s", tile_of("l1", 1024)),))
     results = simulate(
         Program(
             (send, receive),
-            memories=(Memory("l2", 2, 256), Memory("l1", 1, 1024)),
-            buffers=(Buffer("l2", "l2", 256), Buffer("l1", "l1", 1024)),
-            streams=(Stream("s", send.name, (receive.name,)),),
+            memories=(FlatMemory("l2", 2, 256), FlatMemory("l1", 1, 1024)),
+            buffers=(FlatBuffer("l2", "l2", 256), FlatBuffer("l1", "l1", 1024)),
+            streams=(FlatStream("s", send.name, (receive.name,)),),
         )
     )
     assert results.engines[1].finished == 4 * 64 + 3 * 10
@@ -341,13 +356,15 @@ def test_ends_of_a_stream_may_cut_it_differently() -> None:
 
 def with_latency(rest: int) -> Program:
     """Two transfers of 64 cycles with `rest` between them, over 30 cycles of latency."""
-    send = Engine("out", (Send("s", tile_of("a")), Control(rest), Send("s", tile_of("a"))), bytes_per_cycle=4)
-    receive = Engine("in", (Loop(2, (Receive("s", tile_of("b")),)),), bytes_per_cycle=4)
+    send = FlatEngine(
+        "out", (FlatSend("s", tile_of("a")), FlatControl(rest), FlatSend("s", tile_of("a"))), bytes_per_cycle=4
+    )
+    receive = FlatEngine("in", (FlatLoop(2, (FlatReceive("s", tile_of("b")),)),), bytes_per_cycle=4)
     return Program(
         (dataclasses.replace(send, latency_cycles=20), receive),
-        memories=(Memory("a", 2, 256), Memory("b", 1, 256)),
-        buffers=(Buffer("a", "a", 256), Buffer("b", "b", 256)),
-        streams=(Stream("s", "out", ("in",), latency_cycles=10),),
+        memories=(FlatMemory("a", 2, 256), FlatMemory("b", 1, 256)),
+        buffers=(FlatBuffer("a", "a", 256), FlatBuffer("b", "b", 256)),
+        streams=(FlatStream("s", "out", ("in",), latency_cycles=10),),
     )
 
 
@@ -379,18 +396,18 @@ def test_start_up_comes_before_each_transfer() -> None:
 
 def edge_program(outside: Outside) -> Program:
     """Three tiles of 4 rows x 16 of a 10 x 16 matrix of i32: the last has 2 rows inside."""
-    rows = Limit((1, 0), Affine(10, (-4,)))
-    tile = Access("x", (4, 16), (16, 1), 4, Affine(0, (64,)), limits=(rows,), outside=outside)
-    into = Access("y", (4, 16), (16, 1), 4, limits=(rows,) if outside is Outside.SKIP else (), outside=outside)
+    rows = FlatLimit((1, 0), FlatAffine(10, (-4,)))
+    tile = FlatAccess("x", (4, 16), (16, 1), 4, FlatAffine(0, (64,)), limits=(rows,), outside=outside)
+    into = FlatAccess("y", (4, 16), (16, 1), 4, limits=(rows,) if outside is Outside.SKIP else (), outside=outside)
     return Program(
         (
-            Engine("out", (Loop(3, (Send("s", tile),)),), bytes_per_cycle=4, ports=("port",)),
-            Engine("in", (Loop(3, (Receive("s", into),)),), bytes_per_cycle=8),
+            FlatEngine("out", (FlatLoop(3, (FlatSend("s", tile),)),), bytes_per_cycle=4, ports=("port",)),
+            FlatEngine("in", (FlatLoop(3, (FlatReceive("s", into),)),), bytes_per_cycle=8),
         ),
-        memories=(Memory("x", 3, 640), Memory("y", 2, 256)),
-        buffers=(Buffer("x", "x", 640), Buffer("y", "y", 256)),
+        memories=(FlatMemory("x", 3, 640), FlatMemory("y", 2, 256)),
+        buffers=(FlatBuffer("x", "x", 640), FlatBuffer("y", "y", 256)),
         resources=(Resource("port", 4),),
-        streams=(Stream("s", "out", ("in",)),),
+        streams=(FlatStream("s", "out", ("in",)),),
     )
 
 
@@ -403,10 +420,10 @@ def test_tiles_at_the_edge_are_cut_or_padded() -> None:
 
 def test_semaphores_serve_who_came_first() -> None:
     # Both want 2; the first in the list of engines comes first, though the second could have gone on with 1.
-    big = Engine("big", (Acquire("s", 2), Control(10)))
-    small = Engine("small", (Acquire("s", 1), Control(1)))
-    give = Engine("give", (Loop(3, (Control(5), Release("s"))),))
-    results = simulate(Program((big, small, give), semaphores=(Semaphore("s"),)))
+    big = FlatEngine("big", (FlatAcquire("s", 2), FlatControl(10)))
+    small = FlatEngine("small", (FlatAcquire("s", 1), FlatControl(1)))
+    give = FlatEngine("give", (FlatLoop(3, (FlatControl(5), FlatRelease("s"))),))
+    results = simulate(Program((big, small, give), semaphores=(FlatSemaphore("s"),)))
     assert results.engine("big").finished == 5 + 5 + 10
     assert results.engine("small").finished == 15 + 1
 
@@ -414,16 +431,18 @@ def test_semaphores_serve_who_came_first() -> None:
 def test_a_bounded_queue_of_tasks() -> None:
     # The processor sets up a task in 10; the channel takes 64 for each of 6. With a queue of 2 the processor runs
     # ahead until two tasks wait; the channel starts at 10 and never waits again.
-    queue = (Acquire("queue space"), Control(10), Release("queue"))
-    send = Engine(
-        "out", (Loop(6, (Acquire("queue"), Send("s", tile_of("a")), Release("queue space"))),), bytes_per_cycle=4
+    queue = (FlatAcquire("queue space"), FlatControl(10), FlatRelease("queue"))
+    send = FlatEngine(
+        "out",
+        (FlatLoop(6, (FlatAcquire("queue"), FlatSend("s", tile_of("a")), FlatRelease("queue space"))),),
+        bytes_per_cycle=4,
     )
-    receive = Engine("in", (Loop(6, (Receive("s", tile_of("b")),)),), bytes_per_cycle=4)
+    receive = FlatEngine("in", (FlatLoop(6, (FlatReceive("s", tile_of("b")),)),), bytes_per_cycle=4)
     program = dataclasses.replace(
         with_latency(0),
-        engines=(send, receive, TOY.control((Loop(6, queue),))),
-        semaphores=(Semaphore("queue space", 2, cause=Cause.TASK), Semaphore("queue", cause=Cause.TASK)),
-        streams=(Stream("s", "out", ("in",)),),
+        engines=(send, receive, TOY.control((FlatLoop(6, queue),))),
+        semaphores=(FlatSemaphore("queue space", 2, cause=Cause.TASK), FlatSemaphore("queue", cause=Cause.TASK)),
+        streams=(FlatStream("s", "out", ("in",)),),
     )
     results = simulate(program)
     assert results.cycles == 10 + 6 * 64
@@ -432,7 +451,10 @@ def test_a_bounded_queue_of_tasks() -> None:
 
 
 def test_an_empty_loop_and_an_empty_program() -> None:
-    assert simulate(Program((Engine("e", (Loop(0, (Control(5),)), Loop(3, ()), Control(7))),))).cycles == 7
+    assert (
+        simulate(Program((FlatEngine("e", (FlatLoop(0, (FlatControl(5),)), FlatLoop(3, ()), FlatControl(7))),))).cycles
+        == 7
+    )
     assert simulate(Program(())).cycles == 0
 
 

@@ -13,32 +13,32 @@ from profiles import drawn
 from npuflow.errors import InputError
 from npuflow.simulate.kernels import PythonKernels
 from npuflow.simulate.program import (
-    Access,
-    Acquire,
-    Affine,
-    Buffer,
     Cause,
-    Compute,
-    Control,
-    Engine,
-    Limit,
-    Loop,
-    Memory,
-    Operand,
+    FlatAccess,
+    FlatAcquire,
+    FlatAffine,
+    FlatBuffer,
+    FlatCompute,
+    FlatControl,
+    FlatEngine,
+    FlatLimit,
+    FlatLoop,
+    FlatMemory,
+    FlatOperand,
+    FlatReceive,
+    FlatRelease,
+    FlatSemaphore,
+    FlatSend,
+    FlatStep,
+    FlatStream,
     Outside,
     Program,
-    Receive,
-    Release,
     Resource,
-    Semaphore,
-    Send,
-    Step,
-    Stream,
 )
 from npuflow.simulate.run import RunLimits, execute, simulate
 
 LIMITS = RunLimits(steps=20_000, trace_events=100)
-NOTHING = PythonKernels().wrap(lambda: None, Compute("k", 0), [])
+NOTHING = PythonKernels().wrap(lambda: None, FlatCompute("k", 0), [])
 
 small = st.integers(0, 6)
 hostile = st.one_of(small, st.sampled_from([-1, -(1 << 40), 1 << 20, 1 << 46, 1 << 62, 1 << 63, -(1 << 63), 1 << 70]))
@@ -54,12 +54,12 @@ def programs(number: st.SearchStrategy[int], names: int) -> st.SearchStrategy[Pr
     def several(strategy: st.SearchStrategy, most: int = 4) -> st.SearchStrategy[tuple]:
         return st.lists(strategy, max_size=most).map(tuple)
 
-    affine = st.builds(Affine, number, several(number, 2))
-    limit = st.builds(Limit, several(number, 3), affine)
+    affine = st.builds(FlatAffine, number, several(number, 2))
+    limit = st.builds(FlatLimit, several(number, 3), affine)
     element = st.sampled_from([1, 4, 4, 4])
     pattern = st.integers(0, 3).flatmap(
         lambda rank: st.builds(
-            Access,
+            FlatAccess,
             buffer=name("b"),
             sizes=st.tuples(*[number] * rank),
             strides=st.tuples(*[number] * rank),
@@ -70,17 +70,17 @@ def programs(number: st.SearchStrategy[int], names: int) -> st.SearchStrategy[Pr
             outside=st.sampled_from(Outside),
         )
     )
-    operand = st.builds(Operand, pattern, st.booleans(), st.booleans())
+    operand = st.builds(FlatOperand, pattern, st.booleans(), st.booleans())
     step = st.one_of(
-        st.builds(Acquire, name("s"), number),
-        st.builds(Release, name("s"), number),
-        st.builds(Send, name("w"), pattern),
-        st.builds(Receive, name("w"), pattern),
-        st.builds(Compute, st.just("k"), number, several(operand, 2)),
-        st.builds(Control, number),
+        st.builds(FlatAcquire, name("s"), number),
+        st.builds(FlatRelease, name("s"), number),
+        st.builds(FlatSend, name("w"), pattern),
+        st.builds(FlatReceive, name("w"), pattern),
+        st.builds(FlatCompute, st.just("k"), number, several(operand, 2)),
+        st.builds(FlatControl, number),
     )
     body = st.recursive(
-        several(step), lambda inner: st.builds(Loop, number, inner).map(lambda loop: (loop,)), max_leaves=3
+        several(step), lambda inner: st.builds(FlatLoop, number, inner).map(lambda loop: (loop,)), max_leaves=3
     )
     rate = (
         st.sampled_from([0.0, 0.5, 1.0, 4.0, 1e30, float("nan")])
@@ -92,19 +92,19 @@ def programs(number: st.SearchStrategy[int], names: int) -> st.SearchStrategy[Pr
         count = range(names)
         return Program(
             tuple(
-                Engine(f"e{i}", draw(body), bytes_per_cycle=draw(rate), ports=draw(several(name("r"), 2)),
+                FlatEngine(f"e{i}", draw(body), bytes_per_cycle=draw(rate), ports=draw(several(name("r"), 2)),
                        start_cycles=draw(number), latency_cycles=draw(number))
                 for i in count
             ),
-            memories=tuple(Memory(f"m{i}", i, draw(st.one_of(number, st.just(256)))) for i in count),
+            memories=tuple(FlatMemory(f"m{i}", i, draw(st.one_of(number, st.just(256)))) for i in count),
             buffers=tuple(
-                Buffer(f"b{i}", draw(name("m")), draw(st.one_of(number, st.just(64))), draw(number), draw(number))
+                FlatBuffer(f"b{i}", draw(name("m")), draw(st.one_of(number, st.just(64))), draw(number), draw(number))
                 for i in count
             ),
-            semaphores=tuple(Semaphore(f"s{i}", draw(number), cause=Cause.DATA) for i in count),
+            semaphores=tuple(FlatSemaphore(f"s{i}", draw(number), cause=Cause.DATA) for i in count),
             resources=tuple(Resource(f"r{i}", draw(rate)) for i in count),
             streams=tuple(
-                Stream(f"w{i}", draw(name("e")), draw(several(name("e"), 2)), draw(several(name("r"), 2)), draw(number))
+                FlatStream(f"w{i}", draw(name("e")), *(draw(several(name(of), 2)) for of in "er"), draw(number))
                 for i in count
             ),
         )  # fmt: skip
@@ -143,38 +143,38 @@ def moving_programs(draw: Draw) -> Program:
     """Programs that do run: streams between engines that share resources, whose ends agree on what travels."""
     wires, rate = draw(st.integers(1, 6)), st.sampled_from([1.0, 4.0])
     rates = [draw(st.sampled_from([0.5, 1.0, 3.0, 8.0])) for _ in range(3)]
-    engines: list[Engine] = []
-    streams: list[Stream] = []
-    turn = Affine(0, (1,))
+    engines: list[FlatEngine] = []
+    streams: list[FlatStream] = []
+    turn = FlatAffine(0, (1,))
     for w in range(wires):
         turns = draw(st.integers(1, 5))
         rows, columns = draw(st.integers(1, 5)), draw(st.integers(1, 8))
         pieces = draw(st.sampled_from([1, rows]))
-        source = Access(f"x{w}", (rows, columns), (draw(st.integers(8, 11)), 1), 1, slot=turn)
-        piece = Access(f"y{w}", (rows // pieces, columns), (8, 1), 1, slot=turn)
-        fill: tuple[Step, ...] = (Acquire(f"empty{w}"), Receive(f"w{w}", piece), Release(f"full{w}"))
-        drain: tuple[Step, ...] = (
-            Acquire(f"full{w}"),
-            Compute("k", draw(st.integers(0, 40)), (Operand(piece),)),
-            Release(f"empty{w}"),
+        source = FlatAccess(f"x{w}", (rows, columns), (draw(st.integers(8, 11)), 1), 1, slot=turn)
+        piece = FlatAccess(f"y{w}", (rows // pieces, columns), (8, 1), 1, slot=turn)
+        fill: tuple[FlatStep, ...] = (FlatAcquire(f"empty{w}"), FlatReceive(f"w{w}", piece), FlatRelease(f"full{w}"))
+        drain: tuple[FlatStep, ...] = (
+            FlatAcquire(f"full{w}"),
+            FlatCompute("k", draw(st.integers(0, 40)), (FlatOperand(piece),)),
+            FlatRelease(f"empty{w}"),
         )
         ports = tuple(draw(st.sets(st.sampled_from(["r0", "r1", "r2"]))))
         engines += [
-            Engine(f"out{w}", (Loop(turns, (Send(f"w{w}", source),)),), bytes_per_cycle=draw(rate),
+            FlatEngine(f"out{w}", (FlatLoop(turns, (FlatSend(f"w{w}", source),)),), bytes_per_cycle=draw(rate),
                    ports=ports, start_cycles=draw(small), latency_cycles=draw(small), run_overhead_bytes=draw(small)),
-            Engine(f"in{w}", (Loop(turns * pieces, fill),), bytes_per_cycle=4.0, start_cycles=draw(small)),
-            Engine(f"core{w}", (Loop(turns * pieces, drain),)),
+            FlatEngine(f"in{w}", (FlatLoop(turns * pieces, fill),), bytes_per_cycle=4.0, start_cycles=draw(small)),
+            FlatEngine(f"core{w}", (FlatLoop(turns * pieces, drain),)),
         ]  # fmt: skip
-        streams.append(Stream(f"w{w}", f"out{w}", (f"in{w}",), latency_cycles=draw(small)))
+        streams.append(FlatStream(f"w{w}", f"out{w}", (f"in{w}",), latency_cycles=draw(small)))
     depth = draw(st.integers(1, 3))
     each = range(wires)
     return Program(
         tuple(engines),
-        memories=(Memory("x", 3, wires * 128), Memory("y", 1, wires * 64 * depth)),
-        buffers=tuple(Buffer(f"x{w}", "x", 64, 128 * w, 2) for w in each)
-        + tuple(Buffer(f"y{w}", "y", 64, 64 * depth * w, depth) for w in each),
-        semaphores=tuple(Semaphore(f"empty{w}", depth, cause=Cause.SPACE) for w in each)
-        + tuple(Semaphore(f"full{w}", cause=Cause.DATA) for w in each),
+        memories=(FlatMemory("x", 3, wires * 128), FlatMemory("y", 1, wires * 64 * depth)),
+        buffers=tuple(FlatBuffer(f"x{w}", "x", 64, 128 * w, 2) for w in each)
+        + tuple(FlatBuffer(f"y{w}", "y", 64, 64 * depth * w, depth) for w in each),
+        semaphores=tuple(FlatSemaphore(f"empty{w}", depth, cause=Cause.SPACE) for w in each)
+        + tuple(FlatSemaphore(f"full{w}", cause=Cause.DATA) for w in each),
         resources=tuple(Resource(f"r{i}", rate) for i, rate in enumerate(rates)),
         streams=tuple(streams),
     )
@@ -206,13 +206,13 @@ def test_pipelines_agree_with_their_recurrence(stages: list[tuple[int, int]], tu
     engines = []
     for i, (cycles, _) in enumerate(stages):
         first, last = i == 0, i == len(stages) - 1
-        before: tuple[Step, ...] = () if first else (Acquire(f"full{i - 1}"),)
-        space: tuple[Step, ...] = () if last else (Acquire(f"empty{i}"),)
-        after: tuple[Step, ...] = () if first else (Release(f"empty{i - 1}"),)
-        done: tuple[Step, ...] = () if last else (Release(f"full{i}"),)
-        engines.append(Engine(f"e{i}", (Loop(turns, (*before, *space, Control(cycles), *after, *done)),)))
-    semaphores = [Semaphore(f"empty{i}", depth) for i, (_, depth) in enumerate(stages[:-1])]
-    semaphores += [Semaphore(f"full{i}") for i in range(len(stages) - 1)]
+        before: tuple[FlatStep, ...] = () if first else (FlatAcquire(f"full{i - 1}"),)
+        space: tuple[FlatStep, ...] = () if last else (FlatAcquire(f"empty{i}"),)
+        after: tuple[FlatStep, ...] = () if first else (FlatRelease(f"empty{i - 1}"),)
+        done: tuple[FlatStep, ...] = () if last else (FlatRelease(f"full{i}"),)
+        engines.append(FlatEngine(f"e{i}", (FlatLoop(turns, (*before, *space, FlatControl(cycles), *after, *done)),)))
+    semaphores = [FlatSemaphore(f"empty{i}", depth) for i, (_, depth) in enumerate(stages[:-1])]
+    semaphores += [FlatSemaphore(f"full{i}") for i in range(len(stages) - 1)]
     results = simulate(Program(tuple(engines), semaphores=tuple(semaphores)))
 
     end = [[0] * turns for _ in stages]
@@ -272,18 +272,18 @@ def fair_ends(flows: list[tuple[int, float, frozenset[int]]], rates: list[float]
     st.lists(st.sampled_from([0.75, 2.0, 5.0, 9.0]), min_size=3, max_size=3),
 )
 def test_shares_agree_with_water_filling(flows: list[tuple[int, float, frozenset[int]]], rates: list[float]) -> None:
-    engines: list[Engine] = []
+    engines: list[FlatEngine] = []
     for f, (size, limit, used) in enumerate(flows):
-        tile = Access("b", (size,), (1,), 1)
+        tile = FlatAccess("b", (size,), (1,), 1)
         ports = tuple(f"r{r}" for r in sorted(used))
-        engines.append(Engine(f"out{f}", (Send(f"s{f}", tile),), bytes_per_cycle=limit, ports=ports))
-        engines.append(Engine(f"in{f}", (Receive(f"s{f}", tile),), bytes_per_cycle=limit))
+        engines.append(FlatEngine(f"out{f}", (FlatSend(f"s{f}", tile),), bytes_per_cycle=limit, ports=ports))
+        engines.append(FlatEngine(f"in{f}", (FlatReceive(f"s{f}", tile),), bytes_per_cycle=limit))
     program = Program(
         tuple(engines),
-        memories=(Memory("m", 1, 2000),),
-        buffers=(Buffer("b", "m", 2000),),
+        memories=(FlatMemory("m", 1, 2000),),
+        buffers=(FlatBuffer("b", "m", 2000),),
         resources=tuple(Resource(f"r{i}", rate) for i, rate in enumerate(rates)),
-        streams=tuple(Stream(f"s{f}", f"out{f}", (f"in{f}",)) for f in range(len(flows))),
+        streams=tuple(FlatStream(f"s{f}", f"out{f}", (f"in{f}",)) for f in range(len(flows))),
     )
     results = simulate(program)
     for f, end in enumerate(fair_ends(flows, rates)):

@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 
 from npuflow.simulate.platform import DRAM_READ, DRAM_TOTAL, DRAM_WRITE, Platform, Side
-from npuflow.simulate.program import Access, Loop, Send
+from npuflow.simulate.program import FlatAccess, FlatLoop, FlatSend
 from npuflow.target import load_device
 
 # Two gigahertz; reads lose 64 bytes' time per run, writes 32; the first byte of a read takes 150 ns.
@@ -46,19 +46,19 @@ def test_the_shims_pay_for_dram() -> None:
     ("access", "overhead"),
     [
         # Rows that begin 256 bytes apart change the page of 1024 bytes at every fourth, which costs 40 bytes' time.
-        (Access("a", (8, 16), (64, 1), 4), 64 + 40 / 4),
-        (Access("a", (8, 16), (256, 1), 4), 64 + 40),
-        (Access("a", (8, 16), (4096, 1), 4), 64 + 40),
+        (FlatAccess("a", (8, 16), (64, 1), 4), 64 + 40 / 4),
+        (FlatAccess("a", (8, 16), (256, 1), 4), 64 + 40),
+        (FlatAccess("a", (8, 16), (4096, 1), 4), 64 + 40),
         # Two levels of rows: how far apart neighbours are counts, not the parts.
-        (Access("a", (2, 8, 16), (8192, 64, 1), 4), 64 + 40 / 4),
+        (FlatAccess("a", (2, 8, 16), (8192, 64, 1), 4), 64 + 40 / 4),
         # One run, however its dimensions are written.
-        (Access("a", (8, 16), (16, 1), 4), 64),
+        (FlatAccess("a", (8, 16), (16, 1), 4), 64),
     ],
 )
-def test_runs_that_begin_in_other_pages_cost_more(access: Access, overhead: float) -> None:
+def test_runs_that_begin_in_other_pages_cost_more(access: FlatAccess, overhead: float) -> None:
     paged = dataclasses.replace(DRAM, page_bytes=1024, page_overhead_bytes=40)
     array = Platform(dataclasses.replace(ARRAY.device, dram=paged))
-    body = (Loop(3, (Send("s", access),)),)
+    body = (FlatLoop(3, (FlatSend("s", access),)),)
     assert array.channel(3, Side.OUT, (0, 0), 0, body).run_overhead_bytes == overhead
     # Channels whose runs adjoin share what a run costs.
     assert array.channel(3, Side.OUT, (0, 0), 0, body, joined=2).run_overhead_bytes == overhead / 2

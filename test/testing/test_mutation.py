@@ -7,17 +7,17 @@ from collections import Counter
 import pytest
 
 import npuflow
-from npuflow.testing.ir_mutators import Fault, mutants_of
-from npuflow.testing.mutation import Outcome, Subject, trials
+from npuflow.testing.ir_mutators import FaultClass, mutants_of
+from npuflow.testing.mutation import MutantStatus, MutationSubject, trials
 from npuflow.testing.operator_products import Kind, Product
 from npuflow.testing.operator_rows import Centre, Norm, Softmax
-from npuflow.testing.operator_steps import Step
+from npuflow.testing.operator_steps import ElementwiseStep
 from npuflow.testing.operator_windows import Convolution, Windows, layout_named
 from npuflow.testing.operators import OperatorProgram
 from npuflow.testing.programs import Types
 
 CONVOLUTION = layout_named("conv_2d_nhwc_hwcf_q")
-PROGRAMS: dict[str, tuple[OperatorProgram, set[Fault]]] = {
+PROGRAMS: dict[str, tuple[OperatorProgram, set[FaultClass]]] = {
     "bf16 sums": (Product(Kind.MATMUL, Kind.MATMUL.sizes_of(9, 11, 70), Types("bf16", "bf16")), set()),
     "requantised": (
         Convolution(
@@ -25,31 +25,31 @@ PROGRAMS: dict[str, tuple[OperatorProgram, set[Fault]]] = {
             tuple((d, s) for d, s in (("n", 1), ("h", 5), ("w", 7), ("f", 4), ("c", 3))),
             Windows((3, 3), (1, 1), (1, 1), (1, 1), (1, 1)),
             Types("i8", "i32"),
-            tails=(Step.BIAS, Step.REQUANTISE),
+            tails=(ElementwiseStep.BIAS, ElementwiseStep.REQUANTISE),
         ),
-        {Fault.ZERO_POINT},
+        {FaultClass.ZERO_POINT},
     ),
     "norm": (Norm((9, 37), next(iter(Centre)), Types("bf16", "bf16")), set()),
-    "softmax": (Softmax((7, 33), 1, Types("bf16", "f32"), tails=(Step.TRUNCATE,)), set()),
+    "softmax": (Softmax((7, 33), 1, Types("bf16", "f32"), tails=(ElementwiseStep.TRUNCATE,)), set()),
 }
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_whatever_computes_something_else_is_caught(name: str) -> None:
     program, faults = PROGRAMS[name]
-    found = list(trials(Subject(program.text(), most=1)))
-    survived = [f"{trial.mutant}: {trial.said}" for trial in found if trial.outcome is Outcome.SURVIVED]
+    found = list(trials(MutationSubject(program.text(), most=1)))
+    survived = [f"{trial.mutant}: {trial.said}" for trial in found if trial.outcome is MutantStatus.SURVIVED]
     assert survived == []
-    caught = Counter(trial.fault for trial in found if trial.outcome is Outcome.CAUGHT)
-    always = {Fault.DROPPED, Fault.SCALED, Fault.HALVED, Fault.NEGATED, Fault.SHIFTED}
+    caught = Counter(trial.fault for trial in found if trial.outcome is MutantStatus.CAUGHT)
+    always = {FaultClass.DROPPED, FaultClass.SCALED, FaultClass.HALVED, FaultClass.NEGATED, FaultClass.SHIFTED}
     assert always | faults <= set(caught), caught
 
 
 def test_a_mutant_that_computes_the_same_is_no_survivor() -> None:
-    found = list(trials(Subject(ADDITION, "toy")))
-    swapped = [trial.outcome for trial in found if trial.fault is Fault.SWAPPED]
-    assert Outcome.EQUIVALENT in swapped
-    assert Outcome.SURVIVED not in swapped
+    found = list(trials(MutationSubject(ADDITION, "toy")))
+    swapped = [trial.outcome for trial in found if trial.fault is FaultClass.SWAPPED]
+    assert MutantStatus.EQUIVALENT in swapped
+    assert MutantStatus.SURVIVED not in swapped
 
 
 def test_mutants_are_found_by_what_an_op_is() -> None:

@@ -13,8 +13,8 @@ from npuflow.execute.jit import compile_function
 from npuflow.execute.references import Judge, make_references
 from npuflow.testing.operator_moves import Cast
 from npuflow.testing.operator_rows import Softmax
-from npuflow.testing.operator_steps import Step, is_possible
-from npuflow.testing.operator_windows import CONVOLUTIONS, Convolution, Layout, Windows
+from npuflow.testing.operator_steps import ElementwiseStep, is_possible
+from npuflow.testing.operator_windows import CONVOLUTIONS, Convolution, WindowLayout, Windows
 from npuflow.testing.operators import OperatorProgram
 from npuflow.testing.programs import TYPES, Types
 
@@ -27,7 +27,7 @@ def results_of(program: OperatorProgram) -> Array:
     return result
 
 
-def convolution(layout: Layout, by_name: bool) -> Convolution:
+def convolution(layout: WindowLayout, by_name: bool) -> Convolution:
     sizes = {"n": 2, "h": 4, "w": 3, "c": 3, "f": 2, "g": 2, "m": 2}
     shape = tuple((letter, sizes[letter]) for letter in dict.fromkeys(layout.result + layout.image + layout.filter))
     count = len(layout.spatial)
@@ -36,7 +36,7 @@ def convolution(layout: Layout, by_name: bool) -> Convolution:
 
 
 @pytest.mark.parametrize("layout", CONVOLUTIONS, ids=lambda layout: layout.op)
-def test_the_table_of_layouts_says_what_the_named_ops_do(layout: Layout) -> None:
+def test_the_table_of_layouts_says_what_the_named_ops_do(layout: WindowLayout) -> None:
     named, spelled = results_of(convolution(layout, True)), results_of(convolution(layout, False))
     assert np.array_equal(named, spelled)
     assert len(np.unique(named)) > 1
@@ -52,9 +52,9 @@ def test_a_softmax_is_the_ops_that_it_is_made_of() -> None:
     assert np.allclose(results_of(spelled).astype(float).sum(axis=1), 1, rtol=18 * 2.0**-24)
 
 
-@pytest.mark.parametrize("step", Step)
+@pytest.mark.parametrize("step", ElementwiseStep)
 @pytest.mark.parametrize("types", TYPES, ids=str)
-def test_steps_are_possible_on_the_types_that_they_say(step: Step, types: Types) -> None:
+def test_steps_are_possible_on_the_types_that_they_say(step: ElementwiseStep, types: Types) -> None:
     program = Cast((3, 5), types, (step,))
     if is_possible(step, types.accumulator):
         npuflow.parse(program.text(), npuflow.new_context())

@@ -18,7 +18,7 @@ from npuflow.report.measure import report_function
 from npuflow.report.model import DeviceSummary, FunctionReport, Report, SequenceReport
 from npuflow.report.sequences import report_sequence
 from npuflow.report.timeline import Timeline, timeline_of
-from npuflow.simulate.results import Results
+from npuflow.simulate.results import RunResults
 from npuflow.target import Device
 
 
@@ -67,8 +67,8 @@ class Compiled:
 
         `verify` left out: only what is small is executed. `reference` is a file with functions that say what those
         that came as schedules must compute; without it they are executed and looked at for races and the like.
-        `limits` are for each stage of the verification, without them those in force; `on_step` is told what begins.
-        Parts are compared all together, as the sequence that they are.
+        `limits` are for each child process of the verification, without them those in force; `on_step` is told what
+        begins. Parts are compared all together, as the sequence that they are.
         """
         with limited(limits or limits_in_force()), beside() as pool:
             subjects = self._subjects(reference)
@@ -112,7 +112,7 @@ class Compiled:
         names = dict.fromkeys(function.part_of or function.name for function in self.functions)
         return [(part, timelines[part]) for name in names for part in calls.get(name, [name])]
 
-    def timed_timelines(self, most_events: int) -> dict[str, tuple[Results, Timeline]]:
+    def timed_timelines(self, most_events: int) -> dict[str, tuple[RunResults, Timeline]]:
         """What a page is drawn from, by function."""
         return {f.name: (f.simulate(), timeline_of(f.compiled, most_events)) for f in self.functions}
 

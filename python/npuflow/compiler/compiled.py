@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from npuflow.compiler.compiled_function import CompiledFunction, execute_function, simulate_function
 from npuflow.compiler.sequence import CompiledSequence, execute_sequence
 from npuflow.execute.arrays import Array
-from npuflow.simulate.results import Results
+from npuflow.simulate.results import RunResults
 from npuflow.strategy.sizes import OpSizes
 
 StrategyFields = Mapping[str, "int | tuple[int, ...]"]
@@ -37,7 +37,7 @@ class Function:
         """The multiply-accumulates that the function asks for; None where its matmuls are not known."""
         return sum(one.macs for one in self.sizes) if self.sizes else None
 
-    def simulate(self, *, trace: bool = False) -> Results:
+    def simulate(self, *, trace: bool = False) -> RunResults:
         """Times the function; no data moves."""
         return simulate_function(self.compiled, trace=trace)
 
@@ -61,7 +61,7 @@ class Sequence:
     def name(self) -> str:
         return self.compiled.name
 
-    def simulate(self) -> tuple[Results, ...]:
+    def simulate(self) -> tuple[RunResults, ...]:
         """Times the parts, in order."""
         return tuple(part.simulate() for part in self.parts)
 

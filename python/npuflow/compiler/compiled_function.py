@@ -27,7 +27,7 @@ from npuflow.simulate.constants import constant_contents
 from npuflow.simulate.flatten import flatten
 from npuflow.simulate.kernel_functions import compile_schedule_kernels
 from npuflow.simulate.program import Program
-from npuflow.simulate.results import Results
+from npuflow.simulate.results import RunResults
 from npuflow.simulate.run import DEFAULT_RUN_LIMITS, RunLimits, execute, simulate
 from npuflow.target import Device
 
@@ -97,11 +97,11 @@ class CompiledFunction:
 
 
 @dataclass(frozen=True)
-class Execution:
+class FunctionalRun:
     """What a functional run leaves: the function's results, and what the simulator saw."""
 
     outputs: tuple[Array, ...]
-    results: Results
+    results: RunResults
 
 
 def compile_schedule(
@@ -163,12 +163,12 @@ def _shape(function: ir.Operation, device: Device) -> KernelShape:
 
 def simulate_function(
     function: CompiledFunction, *, trace: bool = False, limits: RunLimits = DEFAULT_RUN_LIMITS
-) -> Results:
+) -> RunResults:
     """Times the function."""
     return simulate(function.program, trace=trace, limits=limits)
 
 
-def execute_function(function: CompiledFunction, inputs: Sequence[Array]) -> Execution:
+def execute_function(function: CompiledFunction, inputs: Sequence[Array]) -> FunctionalRun:
     """Runs the function on arrays, through the array's memories, DMA engines and kernels, in a child process."""
     check_inputs(function.signature, inputs)
     kernels = compile_schedule_kernels(function.op)
@@ -177,7 +177,7 @@ def execute_function(function: CompiledFunction, inputs: Sequence[Array]) -> Exe
     executed = execute(function.program, memories, kernels, what=what)
     specs = function.signature.outputs
     outputs = [_typed(executed.memories[name], spec) for name, spec in zip(function.results, specs, strict=True)]
-    return Execution(tuple(outputs), executed.results)
+    return FunctionalRun(tuple(outputs), executed.results)
 
 
 def _typed(memory: Array, spec: ArraySpec) -> Array:

@@ -11,7 +11,7 @@ from npuflow.compiler.given import schedule_name, schedules_in
 from npuflow.compiler.scheduling import make_schedules
 from npuflow.core.diagnostics import DiagnosticSink
 from npuflow.core.passes import fail
-from npuflow.core.pipeline_text import Nest
+from npuflow.core.pipeline_text import PassNest
 from npuflow.core.runner import Runner
 from npuflow.dialect.device import recorded_device
 from npuflow.errors import InputError
@@ -25,7 +25,7 @@ from npuflow.target import DEFAULT_DEVICE, load_device
 class How:
     """How functions are compiled: the expanded pipeline, what for, and the rate of matmul kernels if it is known."""
 
-    pipeline: Nest
+    pipeline: PassNest
     device: str | None
     kernel_macs_per_cycle: float | None
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from npuflow.bindings import ir
-from npuflow.compiler.compiled_function import CompiledFunction, Execution, check_inputs, execute_function
+from npuflow.compiler.compiled_function import CompiledFunction, FunctionalRun, check_inputs, execute_function
 from npuflow.execute.arrays import Array, Signature
 from npuflow.execute.guard_divisions import divides_integers
 from npuflow.network.calls import CallList
@@ -36,13 +36,13 @@ class SequenceExecution:
     """What a functional run leaves: the function's results, and each part's run."""
 
     outputs: tuple[Array, ...]
-    executions: tuple[tuple[str, Execution], ...]
+    executions: tuple[tuple[str, FunctionalRun], ...]
 
 
 def execute_sequence(sequence: CompiledSequence, inputs: Sequence[Array]) -> SequenceExecution:
     """Runs the parts in order through the simulated array; what one leaves in DRAM is what others find there."""
     check_inputs(sequence.signature, inputs)
-    executions: list[tuple[str, Execution]] = []
+    executions: list[tuple[str, FunctionalRun]] = []
 
     def run(name: str, given: Sequence[Array]) -> Sequence[Array]:
         executions.append((name, execute_function(sequence.parts[name], given)))

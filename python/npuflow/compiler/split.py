@@ -14,16 +14,14 @@ from npuflow.compiler.sequence import CompiledSequence
 from npuflow.core.diagnostics import DiagnosticSink
 from npuflow.core.parsing import parse
 from npuflow.core.passes import fail, ops_of
-from npuflow.core.pipeline_text import Nest, Node, PassNode, parse_pipeline
+from npuflow.core.pipeline_text import Node, PassNest, PassNode, parse_pipeline
 from npuflow.core.runner import Runner
 from npuflow.dialect.device import planned_device
 from npuflow.errors import Diagnostic, InputError
 from npuflow.execute.arrays import functions_of, signature_of
 from npuflow.network.calls import read_calls
-from npuflow.network.groups import groups_of, kinds_of, least_locks
-from npuflow.network.split_functions import SplitFunctions
-from npuflow.strategy.assign_bundles import AssignBundles
-from npuflow.strategy.assign_strategy import AssignStrategy
+from npuflow.network.groups import kinds_of, least_locks
+from npuflow.strategy.split_functions import SplitFunctions, groups_on
 
 _ASKED_FOR = "asked for"
 # Functions of so few linalg ops compile fast enough to be tried as a whole.
@@ -62,13 +60,13 @@ def compile_or_split(module: ir.Module, text: str, how: How, split: Split, sink:
         except InputError as error:
             refusal = error
     if refusal is not None and len(names) == 1:
-        return _split(_Source(text, names[0], module.context, ()), how, prefix, refusal, sink)
-    sources = [_Source(text, name, module.context, tuple(names)) for name in names]
+        return _split(_FunctionSource(text, names[0], module.context, ()), how, prefix, refusal, sink)
+    sources = [_FunctionSource(text, name, module.context, tuple(names)) for name in names]
     return _one_by_one(sources, how, prefix, split, sink)
 
 
 @dataclass(frozen=True)
-class _Source:
+class _FunctionSource:
     """A function of a module that is given as text; `taken` are the names that its parts must not have."""
 
     text: str
@@ -105,7 +103,9 @@ def _whole(module: ir.Module, how: How, sink: DiagnosticSink) -> Batch:
     return Batch(tuple(functions), (), module)
 
 
-def _one_by_one(sources: list[_Source], how: How, prefix: Nest, split: Split, sink: DiagnosticSink) -> Batch:
+def _one_by_one(
+    sources: list[_FunctionSource], how: How, prefix: PassNest, split: Split, sink: DiagnosticSink
+) -> Batch:
     """Every function in a module of its own, so that those that fit are not split for those that don't."""
     batches: list[Batch] = []
     problems: list[Diagnostic] = []
@@ -126,7 +126,7 @@ def _one_by_one(sources: list[_Source], how: How, prefix: Nest, split: Split, si
     return Batch(functions, tuple(sequence for batch in batches for sequence in batch.sequences), first.module)
 
 
-def _one(source: _Source, how: How, prefix: Nest, split: Split, sink: DiagnosticSink) -> Batch:
+def _one(source: _FunctionSource, how: How, prefix: PassNest, split: Split, sink: DiagnosticSink) -> Batch:
     refusal = None
     if split is Split.IF_NEEDED:
         refusal = _foreseen(source, how, prefix, sink)
@@ -142,7 +142,7 @@ def _is_long(function: ir.Operation) -> bool:
     return sum(op.name.startswith("linalg.") and op.name not in _NO_WORK for op in ops_of(function)) > _SHORT
 
 
-def _foreseen(source: _Source, how: How, prefix: Nest, sink: DiagnosticSink) -> InputError | None:
+def _foreseen(source: _FunctionSource, how: How, prefix: PassNest, sink: DiagnosticSink) -> InputError | None:
     """What keeps a long function from fitting, where its groups alone tell: compiling it would take time in vain."""
     module = source.module()
     function = next(functions_of(module.operation))
@@ -150,7 +150,7 @@ def _foreseen(source: _Source, how: How, prefix: Nest, sink: DiagnosticSink) -> 
         return None
     Runner(prefix, sink=replace(sink, diagnostics=[], on_add=None)).run(module)
     device = planned_device(module.operation, how.device or "")
-    groups = groups_of(function, device)
+    groups = groups_on(function, device)
     need, have = least_locks(groups), device.dma(1).locks
     if need <= have:
         return None
@@ -158,7 +158,9 @@ def _foreseen(source: _Source, how: How, prefix: Nest, sink: DiagnosticSink) -> 
     return fail(function, what, "leave out --no-split, so that it runs in parts")
 
 
-def _split(source: _Source, how: How, prefix: Nest, refusal: InputError | None, sink: DiagnosticSink) -> Batch:
+def _split(
+    source: _FunctionSource, how: How, prefix: PassNest, refusal: InputError | None, sink: DiagnosticSink
+) -> Batch:
     """A function by its parts; raises `refusal` where it has but one."""
     module, splitter = source.module_to_split(), SplitFunctions(how.device or "")
     Runner(replace(prefix, elements=(*prefix.elements, PassNode(splitter, str(splitter)))), sink=sink).run(module)
@@ -194,11 +196,11 @@ def _make_public(module: ir.Module) -> Iterator[ir.Operation]:
             yield op
 
 
-def _before_strategies(pipeline: Nest) -> Nest | None:
+def _before_strategies(pipeline: PassNest) -> PassNest | None:
     """The passes up to where strategies are assigned; None where that is not part of the pipeline."""
     kept: list[Node] = []
     for element in pipeline.elements:
-        if isinstance(element, PassNode) and isinstance(element.instance, (AssignStrategy, AssignBundles)):
+        if isinstance(element, PassNode) and element.instance.assigns_strategies:
             return replace(pipeline, elements=tuple(kept))
         kept.append(element)
     return None

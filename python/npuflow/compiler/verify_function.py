@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from npuflow.compiler.compiled_function import CompiledFunction, Execution, execute_function
+from npuflow.compiler.compiled_function import CompiledFunction, FunctionalRun, execute_function
 from npuflow.compiler.execute_wide import execute_wide
 from npuflow.compiler.sequence import CompiledSequence, execute_sequence
 from npuflow.execute.arrays import Array
@@ -69,7 +69,7 @@ def verify_function(function: CompiledFunction | CompiledSequence, reference: Re
     return _judged(outcome, tuple(hazards), reference)
 
 
-def _hazards(execution: Execution) -> tuple[str, ...]:
+def _hazards(execution: FunctionalRun) -> tuple[str, ...]:
     return tuple(str(hazard) for hazard in faults(execution.results))
 
 
@@ -102,7 +102,7 @@ def confirmed(verified: Verified, reference: Reference) -> Verified:
     return replace(verified, against=reference.judge.value, why_not_iree=reference.why_not_iree)
 
 
-def judge_alone(execution: Execution) -> Verified:
+def judge_alone(execution: FunctionalRun) -> Verified:
     """An execution that there is nothing to compare with: its hazards decide."""
     hazards = _hazards(execution)
     if hazards:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from npuflow.core.apply_schedule import ApplySchedule
 from npuflow.core.options import option_specs, print_value, split_assignments
 from npuflow.core.passes import Pass
-from npuflow.core.pipeline_text import NamedNode, Nest, Node, PassNode, UpstreamNode, make_node, parse_elements
+from npuflow.core.pipeline_text import NamedNode, Node, PassNest, PassNode, UpstreamNode, make_node, parse_elements
 from npuflow.core.registry import NamedPipeline, Stage
 from npuflow.errors import UsageError, unknown_name, with_hint
 
@@ -18,7 +18,7 @@ DEVICE_KEY = "device"
 
 
 @dataclass(frozen=True)
-class Schedule:
+class TransformSchedule:
     """A user's transform schedule: its file ("" for the module's own) and the last stage that it replaces."""
 
     file: str
@@ -30,11 +30,11 @@ class Expansion:
     """How named pipelines become passes."""
 
     stop_after: str | None = None
-    schedule: Schedule | None = None
+    schedule: TransformSchedule | None = None
     device: str | None = None
 
 
-def expand(nest: Nest, how: Expansion | None = None) -> Nest:
+def expand(nest: PassNest, how: Expansion | None = None) -> PassNest:
     """Replaces named pipelines by their passes; what is expanded already stays as it is."""
     expander = _Expander(how or Expansion())
     expanded = expander.nest(nest, expander.how.device)
@@ -53,13 +53,20 @@ def expand_stage(stage: Stage) -> tuple[Node, ...]:
     return tuple(nodes)
 
 
-def leaves_of(nest: Nest) -> Iterator[tuple[str, Leaf]]:
+def leaves_of(nest: PassNest) -> Iterator[tuple[str, Leaf]]:
     """The passes of an expanded pipeline in order, each with the anchor it runs on."""
     for element in nest.elements:
-        if isinstance(element, Nest):
+        if isinstance(element, PassNest):
             yield from leaves_of(element)
         elif not isinstance(element, NamedNode):
             yield nest.anchor, element
+
+
+def numbered(nest: PassNest, first: int = 1) -> Iterator[tuple[int, Node]]:
+    """The elements of an expanded pipeline, each with its first pass's position in `leaves_of`."""
+    for element in nest.elements:
+        yield first, element
+        first += sum(1 for _ in leaves_of(element)) if isinstance(element, PassNest) else 1
 
 
 def _with_device(node: Node, device: str | None) -> Node:
@@ -86,7 +93,7 @@ class _Expander:
     schedule_placed: bool = False
     _inside: list[str] = field(default_factory=list, init=False)
 
-    def nest(self, nest: Nest, device: str | None) -> Nest:
+    def nest(self, nest: PassNest, device: str | None) -> PassNest:
         return replace(nest, elements=self.nodes(nest.elements, device))
 
     def nodes(self, elements: Iterable[Node], device: str | None) -> tuple[Node, ...]:
@@ -99,7 +106,7 @@ class _Expander:
         return tuple(nodes)
 
     def element(self, element: Node, device: str | None) -> tuple[Node, ...]:
-        if isinstance(element, Nest):
+        if isinstance(element, PassNest):
             return (self.nest(element, device),)
         element = _with_device(element, device)
         if isinstance(element, NamedNode):

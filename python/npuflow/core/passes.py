@@ -76,6 +76,8 @@ class Pass:
     needs_input: ClassVar[bool] = False
     # Whether it changes nothing where it counts nothing; the IR is then as it was, and isn't verified again.
     counts_changes: ClassVar[bool] = False
+    # Whether it says how ops are mapped: functions come apart into parts in front of the first such pass.
+    assigns_strategies: ClassVar[bool] = False
 
     def run(self, op: ir.Operation, context: PassContext) -> None:
         """Edits `op` in place; reports through `context`, or raises InputError."""

@@ -57,7 +57,7 @@ class NamedNode:
 
 
 @dataclass(frozen=True)
-class Nest:
+class PassNest:
     """Elements that run on each `anchor` op."""
 
     anchor: str
@@ -67,7 +67,7 @@ class Nest:
         return f"{self.anchor}({','.join(str(e) for e in self.elements)})"
 
 
-Node = PassNode | UpstreamNode | NamedNode | Nest
+Node = PassNode | UpstreamNode | NamedNode | PassNest
 
 _DEEPEST = 64
 _NAME = re.compile(r"[A-Za-z_][\w.\-]*")
@@ -134,7 +134,7 @@ class _Parser:
             self.position = start
             raise self.fail(error.diagnostics[0].message) from None
 
-    def nest(self, anchor: str) -> Nest:
+    def nest(self, anchor: str) -> PassNest:
         """The elements in parentheses, which start here."""
         if self.depth == _DEEPEST:
             raise self.fail(f"more than {_DEEPEST} levels of nesting", "no op nests as deep")
@@ -143,7 +143,7 @@ class _Parser:
         inner = self.elements(")")
         self.position += 1
         self.depth -= 1
-        return Nest(anchor, inner)
+        return PassNest(anchor, inner)
 
 
 def make_node(name: str, options: str = "") -> Node:
@@ -158,13 +158,13 @@ def make_node(name: str, options: str = "") -> Node:
     return UpstreamNode(name, text)
 
 
-def parse_pipeline(text: str) -> Nest:
+def parse_pipeline(text: str) -> PassNest:
     """Reads pipeline text; without an outer `anchor(...)` the elements run on the module."""
     parser = _Parser(text)
     nodes = parser.elements("")
-    if len(nodes) == 1 and isinstance(nodes[0], Nest) and nodes[0].anchor in ("builtin.module", "any"):
+    if len(nodes) == 1 and isinstance(nodes[0], PassNest) and nodes[0].anchor in ("builtin.module", "any"):
         return nodes[0]
-    return Nest("builtin.module", nodes)
+    return PassNest("builtin.module", nodes)
 
 
 def parse_elements(text: str) -> tuple[Node, ...]:

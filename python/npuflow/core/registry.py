@@ -7,6 +7,7 @@ import inspect
 import sys
 import traceback
 from dataclasses import dataclass, is_dataclass
+from hashlib import sha256
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import ClassVar, TypeVar
@@ -82,7 +83,7 @@ def load_plugin(path: str) -> None:
     file = Path(path)
     if not file.is_file():
         raise UsageError(with_hint(f"plugin '{path}' is no file", "give the path of a Python file"))
-    name = f"npuflow_plugin_{file.stem}_{abs(hash(file.resolve()))}"
+    name = f"npuflow_plugin_{file.stem}_{sha256(str(file.resolve()).encode()).hexdigest()[:16]}"
     spec = importlib.util.spec_from_file_location(name, file)
     if spec is None or spec.loader is None:
         raise UsageError(with_hint(f"plugin '{path}' cannot be loaded", "its name must end in .py"))

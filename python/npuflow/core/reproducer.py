@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 
 from npuflow.bindings import ir
 from npuflow.core.expansion import Leaf, leaves_of
-from npuflow.core.pipeline_text import NamedNode, Nest, Node
+from npuflow.core.pipeline_text import NamedNode, Node, PassNest
 from npuflow.core.runner import Instrumentation, PassRun, Runner
 from npuflow.errors import InputError, NpuflowError, with_hint
 
@@ -84,7 +84,7 @@ class FailureWatch(Instrumentation):
 
 
 def make_reproducer(
-    whole: Reproducer, pipeline: Nest, failed: Leaf | None, parse_input: Callable[[], ir.Module]
+    whole: Reproducer, pipeline: PassNest, failed: Leaf | None, parse_input: Callable[[], ir.Module]
 ) -> tuple[str, int]:
     """A reproducer file's text and how many passes it runs.
 
@@ -106,7 +106,7 @@ def located_text(module: ir.Module) -> str:
     return str(module.operation.get_asm(enable_debug_info=True))
 
 
-def _split_at(pipeline: Nest, failed: Leaf | None) -> tuple[Nest, Nest]:
+def _split_at(pipeline: PassNest, failed: Leaf | None) -> tuple[PassNest, PassNest]:
     """The pipeline in front of the top-level element that holds the failing pass, and the rest."""
     for index, element in enumerate(pipeline.elements):
         if failed is not None and _holds(element, failed):
@@ -116,7 +116,7 @@ def _split_at(pipeline: Nest, failed: Leaf | None) -> tuple[Nest, Nest]:
 
 
 def _holds(element: Node, leaf: Leaf) -> bool:
-    if isinstance(element, Nest):
+    if isinstance(element, PassNest):
         return any(_holds(inner, leaf) for inner in element.elements)
     return element is leaf and not isinstance(element, NamedNode)
 

@@ -10,18 +10,19 @@ from dataclasses import dataclass, field
 
 from npuflow.bindings import ir, passmanager
 from npuflow.core.diagnostics import DiagnosticSink, location_of
-from npuflow.core.expansion import Expansion, Leaf, expand, leaves_of
+from npuflow.core.expansion import Expansion, Leaf, expand, leaves_of, numbered
 from npuflow.core.passes import PassContext
-from npuflow.core.pipeline_text import NamedNode, Nest, PassNode, UpstreamNode, parse_pipeline
+from npuflow.core.pipeline_text import NamedNode, PassNest, PassNode, UpstreamNode, parse_pipeline
 from npuflow.errors import Diagnostic, InputError, InternalError, NpuflowError, Severity, UsageError
 
 
 @dataclass
 class PassRun:
-    """One pass at work on one op, and what it counted."""
+    """One pass at work on one op, and what it counted; `position` is the pass's place in the pipeline, from 1 on."""
 
     leaf: Leaf
     op: ir.Operation
+    position: int
     statistics: dict[str, int] = field(default_factory=dict)
 
     @property
@@ -46,7 +47,7 @@ class Instrumentation:
 class Runner:
     """How to run: `Runner(parse_pipeline(text)).run(module)`."""
 
-    pipeline: Nest
+    pipeline: PassNest
     verify_each: bool = True
     stop_after: str | None = None
     instrumentations: Sequence[Instrumentation] = ()
@@ -71,32 +72,31 @@ class Runner:
                 raise
         return self.sink
 
-    def _prepare(self, pipeline: Nest) -> dict[int, passmanager.PassManager]:
-        """A pass manager per upstream pass, by the node's identity; a bad option is refused before anything runs."""
+    def _prepare(self, pipeline: PassNest) -> dict[int, passmanager.PassManager]:
+        """A pass manager per upstream pass, by its position; a bad option is refused before anything runs."""
         managers: dict[int, passmanager.PassManager] = {}
-        for anchor, leaf in leaves_of(pipeline):
+        for position, (anchor, leaf) in enumerate(leaves_of(pipeline), 1):
             if isinstance(leaf, UpstreamNode):
-                managers[id(leaf)] = upstream_manager(anchor, leaf)
+                managers[position] = upstream_manager(anchor, leaf)
                 for watcher in self.instrumentations:
-                    watcher.configure_upstream(managers[id(leaf)])
+                    watcher.configure_upstream(managers[position])
         return managers
 
-    def _run_nest(self, nest: Nest, op: ir.Operation) -> None:
-        for element in nest.elements:
+    def _run_nest(self, nest: PassNest, op: ir.Operation, first: int = 1) -> None:
+        for position, element in numbered(nest, first):
             if isinstance(element, NamedNode):
                 raise AssertionError(f"pipeline '{element.name}' was not expanded")
-            if not isinstance(element, Nest):
-                self._run_leaf(element, op)
+            if not isinstance(element, PassNest):
+                self._run_leaf(PassRun(element, op, position))
                 continue
             for child in _children(op, element.anchor):
-                self._run_nest(element, child)
+                self._run_nest(element, child, position)
 
-    def _run_leaf(self, leaf: Leaf, op: ir.Operation) -> None:
-        run = PassRun(leaf, op)
+    def _run_leaf(self, run: PassRun) -> None:
         for watcher in self.instrumentations:
             watcher.before_pass(run)
         try:
-            run.statistics = self._execute(leaf, op)
+            run.statistics = self._execute(run)
         except BaseException:
             for watcher in reversed(self.instrumentations):
                 watcher.after_pass_failed(run)
@@ -104,10 +104,10 @@ class Runner:
         for watcher in reversed(self.instrumentations):
             watcher.after_pass(run)
 
-    def _execute(self, leaf: Leaf, op: ir.Operation) -> dict[str, int]:
-        first = len(self.sink.diagnostics)
+    def _execute(self, run: PassRun) -> dict[str, int]:
+        leaf, op, first = run.leaf, run.op, len(self.sink.diagnostics)
         if isinstance(leaf, UpstreamNode):
-            self._run_upstream(leaf, op, first)
+            self._run_upstream(run, first)
             statistics: dict[str, int] = {}
         else:
             statistics = self._run_ours(leaf, op, first)
@@ -130,13 +130,13 @@ class Runner:
             raise InputError(self.sink.errors_from(first))
         return context.statistics
 
-    def _run_upstream(self, leaf: UpstreamNode, op: ir.Operation, first: int) -> None:
+    def _run_upstream(self, run: PassRun, first: int) -> None:
         try:
-            self._managers[id(leaf)].run(op)
+            self._managers[run.position].run(run.op)
         except ir.MLIRError:
             errors = self.sink.errors_from(first)
-            text = f"pass '{leaf.name}' failed"
-            raise InputError(errors or Diagnostic(Severity.ERROR, text, location_of(op))) from None
+            text = f"pass '{run.name}' failed"
+            raise InputError(errors or Diagnostic(Severity.ERROR, text, location_of(run.op))) from None
 
     def _verify(self, leaf: Leaf, op: ir.Operation) -> None:
         first = len(self.sink.diagnostics)
@@ -168,7 +168,7 @@ def _may_have_changed(leaf: Leaf, statistics: dict[str, int]) -> bool:
     return not counts_changes or any(statistics.values())
 
 
-def _needs_input(pipeline: Nest) -> bool:
+def _needs_input(pipeline: PassNest) -> bool:
     return any(isinstance(leaf, PassNode) and leaf.instance.needs_input for _, leaf in leaves_of(pipeline))
 
 
@@ -185,7 +185,7 @@ def upstream_manager(anchor: str, leaf: UpstreamNode) -> passmanager.PassManager
     return manager
 
 
-def run_pipeline(module: ir.Module, pipeline: str | Nest, *, verify_each: bool = True) -> DiagnosticSink:
+def run_pipeline(module: ir.Module, pipeline: str | PassNest, *, verify_each: bool = True) -> DiagnosticSink:
     """Runs pipeline text on a module: `run_pipeline(module, "npuflow-stream-k{grid=2,2},cse")`."""
     nest = parse_pipeline(pipeline) if isinstance(pipeline, str) else pipeline
     return Runner(nest, verify_each=verify_each).run(module)

@@ -32,7 +32,7 @@ class Source:
         return self.text.split("\n")
 
     def chunks(self, marker: str | None) -> Iterator[Chunk]:
-        """The parts between lines that hold only `marker`; the whole without a marker."""
+        """The chunks between lines that are only `marker`; the whole without a marker."""
         if marker is None or self.is_bytecode:
             yield Chunk(self, self.data, 0)
             return
@@ -47,7 +47,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Chunk:
-    """A part of a source, which starts after `lines_before` lines."""
+    """A piece of a source, which starts after `lines_before` lines."""
 
     source: Source
     data: bytes

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from npuflow.bindings import passmanager
-from npuflow.core.pipeline_text import NamedNode, Nest, UpstreamNode
+from npuflow.core.expansion import leaves_of, numbered
+from npuflow.core.pipeline_text import NamedNode, PassNest, UpstreamNode
 from npuflow.core.runner import Instrumentation, PassRun
 from npuflow.core.stderr_capture import StderrCapture
 from npuflow.core.timing import report_header
@@ -35,7 +36,7 @@ class StatisticsCollector(Instrumentation):
     def after_pass(self, run: PassRun) -> None:
         """Adds what the pass counted."""
         for name, amount in {**run.statistics, **self._captured()}.items():
-            counts = self._counts.setdefault(id(run.leaf), {})
+            counts = self._counts.setdefault(run.position, {})
             counts[name] = counts.get(name, 0) + amount
 
     def after_pass_failed(self, _: PassRun) -> None:
@@ -52,36 +53,28 @@ class StatisticsCollector(Instrumentation):
         self.write(other)
         return {name: int(amount) for amount, name in _COUNTED.findall(counted)}
 
-    def report(self, pipeline: Nest, *, as_list: bool = False) -> str:
+    def report(self, pipeline: PassNest, *, as_list: bool = False) -> str:
         """The report; as a list the counts are summed by pass and sorted by name."""
         lines = self._list_lines(pipeline) if as_list else self._nest_lines(pipeline, 0)
         return "\n".join([report_header("Pass statistics report"), *lines]) + "\n"
 
-    def _nest_lines(self, nest: Nest, depth: int) -> list[str]:
+    def _nest_lines(self, nest: PassNest, depth: int, first: int = 1) -> list[str]:
         lines: list[str] = []
         indent = "  " * depth
-        for element in nest.elements:
-            if isinstance(element, Nest):
-                lines += [f"{indent}'{element.anchor}' Pipeline", *self._nest_lines(element, depth + 1)]
+        for position, element in numbered(nest, first):
+            if isinstance(element, PassNest):
+                lines += [f"{indent}'{element.anchor}' Pipeline", *self._nest_lines(element, depth + 1, position)]
             elif not isinstance(element, NamedNode):
-                lines += _pass_lines(element.name, self._counts.get(id(element), {}), indent)
+                lines += _pass_lines(element.name, self._counts.get(position, {}), indent)
         return lines
 
-    def _list_lines(self, nest: Nest) -> list[str]:
+    def _list_lines(self, nest: PassNest) -> list[str]:
         summed: dict[str, dict[str, int]] = {}
-        self._sum_into(summed, nest)
-        return [line for name in sorted(summed) for line in _pass_lines(name, summed[name], "")]
-
-    def _sum_into(self, summed: dict[str, dict[str, int]], nest: Nest) -> None:
-        for element in nest.elements:
-            if isinstance(element, Nest):
-                self._sum_into(summed, element)
-                continue
-            if isinstance(element, NamedNode):
-                continue
-            counts = summed.setdefault(element.name, {})
-            for name, amount in self._counts.get(id(element), {}).items():
+        for position, (_, leaf) in enumerate(leaves_of(nest), 1):
+            counts = summed.setdefault(leaf.name, {})
+            for name, amount in self._counts.get(position, {}).items():
                 counts[name] = counts.get(name, 0) + amount
+        return [line for name in sorted(summed) for line in _pass_lines(name, summed[name], "")]
 
 
 def _pass_lines(name: str, counts: dict[str, int], indent: str) -> list[str]:

@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import perf_counter
 
-from npuflow.core.pipeline_text import NamedNode, Nest
+from npuflow.core.expansion import numbered
+from npuflow.core.pipeline_text import NamedNode, PassNest
 from npuflow.core.runner import Instrumentation, PassRun
 
 _RULE = f"==={'-' * 73}==="
@@ -57,13 +58,13 @@ class Timer(Instrumentation):
 
     def after_pass(self, run: PassRun) -> None:
         """Adds the pass's time."""
-        self._passes[id(run.leaf)] = self._passes.get(id(run.leaf), 0.0) + self.now() - self._since
+        self._passes[run.position] = self._passes.get(run.position, 0.0) + self.now() - self._since
 
     def after_pass_failed(self, run: PassRun) -> None:
         """A failed pass took its time as well."""
         self.after_pass(run)
 
-    def report(self, pipeline: Nest, *, as_list: bool = False) -> str:
+    def report(self, pipeline: PassNest, *, as_list: bool = False) -> str:
         """The table; as a list the rows are summed by name and sorted by time."""
         total = self.now() - self._begin
         rows = [
@@ -85,15 +86,15 @@ class Timer(Instrumentation):
     def _phase_rows(self, name: str) -> list[TimedRow]:
         return [TimedRow(name, self.phases[name])] if name in self.phases else []
 
-    def _nest_rows(self, nest: Nest, depth: int) -> list[TimedRow]:
+    def _nest_rows(self, nest: PassNest, depth: int, first: int = 1) -> list[TimedRow]:
         rows: list[TimedRow] = []
-        for element in nest.elements:
-            if isinstance(element, Nest):
-                inner = self._nest_rows(element, depth + 1)
+        for position, element in numbered(nest, first):
+            if isinstance(element, PassNest):
+                inner = self._nest_rows(element, depth + 1, position)
                 seconds = sum(row.seconds for row in inner if row.depth == depth + 1)
                 rows += [TimedRow(f"'{element.anchor}' Pipeline", seconds, depth), *inner]
             elif not isinstance(element, NamedNode):
-                rows.append(TimedRow(element.name, self._passes.get(id(element), 0.0), depth))
+                rows.append(TimedRow(element.name, self._passes.get(position, 0.0), depth))
         return rows
 
 

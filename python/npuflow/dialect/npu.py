@@ -110,7 +110,7 @@ class ReleaseOp(Synchronisation, name="release"):  # type: ignore[call-arg]
     """Adds one to the semaphore."""
 
 
-class Transfer(Npu.Operation):  # type: ignore[name-defined]
+class TransferEnd(Npu.Operation):  # type: ignore[name-defined]
     """One end of a transfer: a slot of a buffer, gone through by an access pattern.
 
     Sizes and strides are in elements, outermost first. `limits` is a list of [weights, bound]: an element exists where
@@ -136,11 +136,11 @@ class Transfer(Npu.Operation):  # type: ignore[name-defined]
         return holds(self, lambda: verify.transfer_problems(self.attributes, len(self.operation.operands)))
 
 
-class SendOp(Transfer, name="send"):  # type: ignore[call-arg]
+class SendOp(TransferEnd, name="send"):  # type: ignore[call-arg]
     """Reads what it goes through onto the stream."""
 
 
-class ReceiveOp(Transfer, name="receive"):  # type: ignore[call-arg]
+class ReceiveOp(TransferEnd, name="receive"):  # type: ignore[call-arg]
     """Writes what the stream brings where it goes through."""
 
 

@@ -28,7 +28,7 @@ _LOST = 4.0
 
 
 @dataclass(frozen=True)
-class _Way:
+class _Carried:
     """How a result's error is carried: `places` tensors behind the values, of which a sum has two and others one."""
 
     is_inexact: bool
@@ -40,7 +40,7 @@ class _Way:
 
 
 @dataclass(frozen=True)
-class Scope:
+class ErrorScope:
     """What has become of values so far, and the rules for those to come."""
 
     rules: Rules
@@ -62,7 +62,7 @@ class Scope:
         given = [self.known[value] for value in op.operands]
         outs = len(op.results)
         flags = inexact_results(op, [one.error is not None for one in given], self._is_inexact)
-        ways = [_Way(flag, sum_of(op, position) if flag else None) for position, flag in enumerate(flags)]
+        ways = [_Carried(flag, sum_of(op, position) if flag else None) for position, flag in enumerate(flags)]
         made = self._built(op, given[: len(given) - outs], given[len(given) - outs :], ways)
         values, errors = made[:outs], iter(made[outs:])
         is_constant = all(one.constant for one in given)
@@ -74,7 +74,7 @@ class Scope:
         return value in self.known and self.known[value].error is not None
 
     def _built(
-        self, op: ir.Operation, inputs: Sequence[Tracked], outputs: Sequence[Tracked], ways: Sequence[_Way]
+        self, op: ir.Operation, inputs: Sequence[Tracked], outputs: Sequence[Tracked], ways: Sequence[_Carried]
     ) -> list[ir.Value]:
         """The results of the new op: values, and behind them what the ways carry."""
         maps = [ir.AffineMapAttr(map_).value for map_ in op.attributes["indexing_maps"]]
@@ -88,10 +88,10 @@ class Scope:
         generic = generic_op([v for v, _ in ins], [v for v, _ in news], [m for _, m in (*ins, *news)], kinds)
         block = generic.regions[0].blocks.append(*[element_type_of(value) for value, _ in (*ins, *news)])
         with ir.InsertionPoint(block):
-            _Body(self, op.regions[0].blocks[0], ways).build(inputs, outputs, iter(block.arguments))
+            _ErrorBody(self, op.regions[0].blocks[0], ways).build(inputs, outputs, iter(block.arguments))
         return list(generic.results)
 
-    def _error(self, old: ir.Value, value: ir.Value, way: _Way, carried: Iterator[ir.Value]) -> ir.Value | None:
+    def _error(self, old: ir.Value, value: ir.Value, way: _Carried, carried: Iterator[ir.Value]) -> ir.Value | None:
         if not way.is_inexact:
             return None
         if way.total is None:
@@ -106,12 +106,12 @@ class Scope:
 
 
 @dataclass(frozen=True)
-class _Body:
+class _ErrorBody:
     """Builds the body of the new op from the `old` one."""
 
-    scope: Scope
+    scope: ErrorScope
     old: ir.Block
-    ways: Sequence[_Way]
+    ways: Sequence[_Carried]
 
     def build(self, inputs: Sequence[Tracked], outputs: Sequence[Tracked], given: Iterator[ir.Value]) -> None:
         """`given` are the new block's arguments: values and errors of inputs, then values and errors of outputs."""
@@ -131,7 +131,7 @@ class _Body:
         made = [self._result(*each) for each in zip(end.operands, self.ways, carried, strict=True)]
         linalg.YieldOp([*(values[0] for values in made), *(error for values in made for error in values[1:])])
 
-    def _result(self, yielded: ir.Value, way: _Way, carried: Sequence[ir.Value]) -> list[ir.Value]:
+    def _result(self, yielded: ir.Value, way: _Carried, carried: Sequence[ir.Value]) -> list[ir.Value]:
         """A result's value, and behind it what is carried of its error."""
         known = self.scope.known
         if way.total is not None:
@@ -188,7 +188,7 @@ def _extracted(op: ir.Operation, given: Sequence[Tracked]) -> Tracked:
     return Tracked(element(source.value), error, source.constant)
 
 
-def _starts(one: Tracked, way: _Way) -> list[ir.Value]:
+def _starts(one: Tracked, way: _Carried) -> list[ir.Value]:
     """What a result's error begins with."""
     if way.total is not None:
         squared = zeros(one.value) if one.error is None else _elementwise([one.error], lambda error: mul(error, error))

@@ -1,4 +1,4 @@
-"""What one stage of a verification may take: time and memory."""
+"""What one child process of a verification may take: time and memory."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class ProgramFailedError(InputError):
 
 
 class LimitError(ProgramFailedError):
-    """A stage was stopped, or not begun, because it takes more than it may."""
+    """A child process was stopped, or not begun, because it takes more than it may."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What each stage may take: `Limits(2.0, 1 << 30)`. Without a limit on memory, what the machine has available."""
+    """What each child may take: `Limits(2.0, 1 << 30)`. Without a limit on memory, what the machine has available."""
 
     time_seconds: float = DEFAULT_TIME_LIMIT_SECONDS
     memory_bytes: int | None = None
@@ -57,7 +57,7 @@ class Limits:
         return LimitError(with_hint(text, hint))
 
     def out_of_memory(self, what: str, most_bytes: int) -> LimitError:
-        """The error of a stage that was stopped when it had taken `most_bytes`."""
+        """The error of a child process that was stopped when it had taken `most_bytes`."""
         text = f"{what} took more than {byte_text(most_bytes)} of memory"
         return LimitError(with_hint(text, self.memory_hint))
 
@@ -68,13 +68,13 @@ _in_force: ContextVar[Limits] = ContextVar("limits", default=DEFAULT_LIMITS)
 
 
 def limits_in_force() -> Limits:
-    """What a stage that begins now may take."""
+    """What a child process that begins now may take."""
     return _in_force.get()
 
 
 @contextmanager
 def limited(limits: Limits) -> Iterator[None]:
-    """`with limited(Limits(time_seconds=2)): ...`: every stage that begins in the block, whoever begins it, obeys."""
+    """`with limited(Limits(time_seconds=2)): ...`: every child that begins in the block, whoever begins it, obeys."""
     token = _in_force.set(limits)
     try:
         yield

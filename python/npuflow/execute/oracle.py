@@ -29,7 +29,7 @@ _WIDE_MATH = frozenset(
 )
 
 
-class Program(Protocol):
+class LoadedModule(Protocol):
     """What IREE's runtime loads: functions by name."""
 
     def __getitem__(self, name: str) -> Callable[..., object]: ...
@@ -62,7 +62,7 @@ def _call(binary: bytes, signature: Signature, given: Sequence[object]) -> list[
     import iree.runtime
 
     try:
-        program: Program = iree.runtime.load_vm_flatbuffer(binary, driver="local-sync")
+        program: LoadedModule = iree.runtime.load_vm_flatbuffer(binary, driver="local-sync")
     except IndexError as error:
         raise RuntimeError(str(error)) from error
     returned = program[signature.name](*given)

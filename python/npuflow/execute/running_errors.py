@@ -21,7 +21,7 @@ from npuflow.bindings import func, ir
 from npuflow.core.build import at, fill, shape_of
 from npuflow.core.passes import ops_of
 from npuflow.execute.clone import clone_function, function_of, run_passes, spell_out
-from npuflow.execute.error_bodies import Scope, error_of, zeros
+from npuflow.execute.error_bodies import ErrorScope, error_of, zeros
 from npuflow.execute.error_rules import NoRuleError, Rules, Tracked
 from npuflow.execute.wide_arithmetic import number
 from npuflow.execute.widen import wide_type, widen_op
@@ -57,7 +57,7 @@ def error_program(module: ir.Operation, function: str) -> ErrorProgram:
         with ir.InsertionPoint(new.add_entry_block()):
             *given, narrow, wide = new.entry_block.arguments
             known = {before: Tracked(now) for before, now in zip(block.arguments, given, strict=True)}
-            results = _Tracker(Scope(Rules(narrow, wide), known)).run(block)
+            results = _Tracker(ErrorScope(Rules(narrow, wide), known)).run(block)
             returned, errors = _laid_out(results)
             func.ReturnOp(returned)
         kind = ir.FunctionType.get(kinds, [value.type for value in returned])
@@ -81,7 +81,7 @@ def _laid_out(results: Sequence[Tracked]) -> tuple[list[ir.Value], tuple[int | N
 class _Tracker:
     """Builds the new function op by op."""
 
-    scope: Scope
+    scope: ErrorScope
 
     def run(self, block: ir.Block) -> list[Tracked]:
         *body, end = [child.operation for child in block.operations]

@@ -43,7 +43,7 @@ class Ended:
     stderr: bytes
 
 
-class _Scope:
+class _ChildScope:
     """Children that end together: once it is closed, those that run are killed, and no other starts."""
 
     def __init__(self) -> None:
@@ -74,14 +74,14 @@ class _Scope:
                 kill(child)
 
 
-_OUTERMOST = _Scope()
-_scope: ContextVar[_Scope] = ContextVar("scope", default=_OUTERMOST)
+_OUTERMOST = _ChildScope()
+_scope: ContextVar[_ChildScope] = ContextVar("scope", default=_OUTERMOST)
 
 
 @contextmanager
 def beside() -> Iterator[Executor]:
     """A thread for work beside this one's; where the block fails or is interrupted, that work ends at once."""
-    scope = _Scope()
+    scope = _ChildScope()
     context = copy_context()
     context.run(_scope.set, scope)
     pool = ThreadPoolExecutor(1, initializer=_adopt, initargs=(context,))

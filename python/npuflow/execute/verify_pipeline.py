@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from npuflow.bindings import ir
 from npuflow.core.diagnostics import DiagnosticSink
 from npuflow.core.expansion import leaves_of
-from npuflow.core.pipeline_text import Nest
+from npuflow.core.pipeline_text import PassNest
 from npuflow.core.runner import Instrumentation, PassRun, Runner
 from npuflow.execute.limits import DEFAULT_LIMITS, Limits, limited
 from npuflow.execute.references import Judge, Reference, make_references
@@ -21,7 +21,7 @@ INPUT = "input"
 class Request:
     """What to verify and how; the pipeline is an expanded one, and function "" means every public one."""
 
-    pipeline: Nest
+    pipeline: PassNest
     each: bool = False
     function: str = ""
     seed: int = 0
@@ -104,7 +104,6 @@ class _Watcher(Instrumentation):
     report: Callable[[PassCheck], None]
     request: Request
     made: list[PassCheck] = field(default_factory=list)
-    _seen: list[int] = field(default_factory=list)
     _checked: str = ""
 
     def check_now(self, module: ir.Operation, position: int, name: str, text: str) -> None:
@@ -122,16 +121,9 @@ class _Watcher(Instrumentation):
 
     def after_pass(self, run: PassRun) -> None:
         """Passes that changed nothing need no check."""
-        self._count(run)
         module = _outermost(run.op)
         if not self.is_current(module):
-            self.check_now(module, len(self._seen), run.name, str(run.leaf))
-
-    def _count(self, run: PassRun) -> None:
-        """A pass nested in functions runs once on each, but has one position."""
-        identity = id(run.leaf)
-        if identity not in self._seen:
-            self._seen.append(identity)
+            self.check_now(module, run.position, run.name, str(run.leaf))
 
 
 def _outermost(op: ir.Operation) -> ir.Operation:

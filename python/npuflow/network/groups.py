@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from npuflow.bindings import ir
 from npuflow.core.passes import ops_of
-from npuflow.ops.bundle import find_bundles
+from npuflow.ops.bundle import Bundle, find_bundles
 from npuflow.ops.contraction import contractions, is_matmul, static_matmuls, tail_of
 from npuflow.ops.linear import is_reduction, iterators, linear_maps
 from npuflow.ops.products import sums_products
-from npuflow.strategy.describe_bundle import bundle_fits
-from npuflow.target import Device
 
 
 @dataclass(frozen=True)
-class Group:
+class FusionGroup:
     """Ops in program order; nobody else reads anything but the last one's results."""
 
     ops: tuple[ir.Operation, ...]
@@ -27,14 +25,13 @@ class Group:
         return self.ops[-1]
 
 
-def groups_of(function: ir.Operation, device: Device) -> list[Group]:
-    """The groups of a normalised function as the strategies will find them, in the order in which they can run."""
+def groups_of(function: ir.Operation, fits: Callable[[Bundle], bool]) -> list[FusionGroup]:
+    """The groups of a normalised function in the order in which they can run; `fits` says what can share a tile."""
     found = []
     for contraction in static_matmuls(function):
         tail = tail_of(contraction)
-        found.append(Group((contraction.op,) if tail is None else (contraction.op, tail)))
-    bundles = find_bundles(function, lambda bundle: bundle_fits(bundle, device))
-    found += [Group(bundle.ops) for bundle in bundles]
+        found.append(FusionGroup((contraction.op,) if tail is None else (contraction.op, tail)))
+    found += [FusionGroup(bundle.ops) for bundle in find_bundles(function, fits)]
     place = {op: index for index, op in enumerate(ops_of(function))}
     return sorted(found, key=lambda group: place[group.root])
 
@@ -43,7 +40,7 @@ def groups_of(function: ir.Operation, device: Device) -> list[Group]:
 _BUFFER_LOCKS = 2
 
 
-def least_locks(groups: Sequence[Group]) -> int:
+def least_locks(groups: Sequence[FusionGroup]) -> int:
     """Locks that a core needs at least if it does all groups: for a result each, and for something that is read."""
     return sum(_BUFFER_LOCKS * (1 + any(_reads_tensor(op) for op in group.ops)) for group in groups)
 

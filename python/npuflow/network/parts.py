@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from npuflow.bindings import ir
 from npuflow.core.passes import ops_of
-from npuflow.network.groups import Group
+from npuflow.network.groups import FusionGroup
 
 # Ops that cost nothing or little where they are needed: every part that reads their results has its own.
 COPIED = (
@@ -21,13 +21,13 @@ COPIED = (
 
 
 @dataclass(frozen=True)
-class Part:
+class PartPlan:
     """What becomes a function of its own: `ops` in order, the values it is called with and those it returns.
 
     Copies stand right before their first reader, wherever the originals are: groups that do the same look the same.
     """
 
-    group: Group
+    group: FusionGroup
     ops: tuple[ir.Operation, ...]
     inputs: tuple[ir.Value, ...]
     outputs: tuple[ir.Value, ...]
@@ -37,13 +37,13 @@ class Part:
 class _Draft:
     """A part while it grows."""
 
-    group: Group
+    group: FusionGroup
     ops: dict[ir.Operation, None] = field(default_factory=dict)
     inputs: dict[ir.Value, None] = field(default_factory=dict)
     outputs: dict[ir.Value, None] = field(default_factory=dict)
 
 
-def strays(function: ir.Operation, groups: Sequence[Group]) -> list[ir.Operation]:
+def strays(function: ir.Operation, groups: Sequence[FusionGroup]) -> list[ir.Operation]:
     """The ops of a function's body that are in no group, and not copied to where they are needed either."""
     grouped = {op for group in groups for op in group.ops}
     return [op for op in body_of(function)[:-1] if op not in grouped and op.name not in COPIED]
@@ -54,7 +54,7 @@ def body_of(function: ir.Operation) -> list[ir.Operation]:
     return [child.operation for child in function.regions[0].blocks[0].operations]
 
 
-def plan_parts(function: ir.Operation, groups: Sequence[Group]) -> list[Part]:
+def plan_parts(function: ir.Operation, groups: Sequence[FusionGroup]) -> list[PartPlan]:
     """A part for every group whose results anybody reads, in the order of `groups`."""
     body = body_of(function)
     owner = {op: number for number, group in enumerate(groups) for op in group.ops}
@@ -71,7 +71,7 @@ def plan_parts(function: ir.Operation, groups: Sequence[Group]) -> list[Part]:
             draft.ops[op] = None
         _take(draft, draft.outputs, owner)
         wanted |= set(draft.inputs)
-    return [Part(d.group, tuple(d.ops), tuple(d.inputs), tuple(d.outputs)) for d in drafts if d.outputs]
+    return [PartPlan(d.group, tuple(d.ops), tuple(d.inputs), tuple(d.outputs)) for d in drafts if d.outputs]
 
 
 def _return_from(
@@ -82,7 +82,7 @@ def _return_from(
     if op is None or op in owner:
         wanted.add(value)
         return
-    probe = _Draft(Group(()))
+    probe = _Draft(FusionGroup(()))
     _take(probe, [value], owner)
     sources = [owner[source] for v in probe.inputs if (source := defining(v)) is not None]
     drafts[max(sources, default=0)].outputs[value] = None

@@ -86,7 +86,7 @@ _PROGRAM_HINT = "functions take ops of arith, math, linalg, tensor, memref, scf,
 
 
 @dataclass(frozen=True)
-class Problem:
+class DisallowedOp:
     """An op that may not be there: what it is, and what may."""
 
     op: ir.Operation
@@ -102,7 +102,7 @@ class Problem:
         return fail(self.place, self.what, self.hint)
 
 
-def problems_in(root: ir.Operation) -> Iterator[Problem]:
+def problems_in(root: ir.Operation) -> Iterator[DisallowedOp]:
     """What is not allowed below `root`, a module, a function or an op; nothing inside of what is refused itself.
 
     `llvm.inline_asm` in a body: "llvm.inline_asm is not allowed in the body of linalg.generic".
@@ -112,7 +112,7 @@ def problems_in(root: ir.Operation) -> Iterator[Problem]:
         yield from _recursion_in(root)
 
 
-def _below(op: ir.Operation, around: ir.Operation | None) -> Iterator[Problem]:
+def _below(op: ir.Operation, around: ir.Operation | None) -> Iterator[DisallowedOp]:
     for region in op.regions:
         for block in region.blocks:
             for child in block.operations:
@@ -129,16 +129,16 @@ def _body_of(op: ir.Operation) -> ir.Operation | None:
     return op if op.name.startswith(_LINALG) or op.name in _WITH_BODIES else None
 
 
-def _problem(op: ir.Operation, around: ir.Operation | None) -> Problem | None:
+def _problem(op: ir.Operation, around: ir.Operation | None) -> DisallowedOp | None:
     if around is not None and op.name not in _BODY_OPS:
-        return Problem(op, f"{op.name} is not allowed in the body of {around.name}", _near(op.name, _BODY_HINT))
+        return DisallowedOp(op, f"{op.name} is not allowed in the body of {around.name}", _near(op.name, _BODY_HINT))
     if op.name not in _OPS and not op.name.startswith(_LINALG):
-        return Problem(op, f"{op.name} is not allowed in a program", _near(op.name, _PROGRAM_HINT))
+        return DisallowedOp(op, f"{op.name} is not allowed in a program", _near(op.name, _PROGRAM_HINT))
     if op.name == "memref.global" and "initial_value" not in op.attributes:
-        return Problem(op, "memref.global has no value: it would be memory of another program", "give it a value")
+        return DisallowedOp(op, "memref.global has no value: it would be memory of another program", "give it a value")
     kinds = (*_types_of(op), *_block_types(op))
     wrong = next(((kind, problem) for kind in kinds if (problem := type_problem(kind)) is not None), None)
-    return None if wrong is None else Problem(op, f"{op.name} {wrong[1][0]}", wrong[1][1])
+    return None if wrong is None else DisallowedOp(op, f"{op.name} {wrong[1][0]}", wrong[1][1])
 
 
 def _near(name: str, hint: str) -> str:
@@ -190,7 +190,7 @@ def _bytes_of(kind: ir.ShapedType, element: ir.Type) -> int:
     return prod(sizes) * max(1, bits // 8)
 
 
-def _recursion_in(module: ir.Operation) -> Iterator[Problem]:
+def _recursion_in(module: ir.Operation) -> Iterator[DisallowedOp]:
     """The calls of a module that lead back to where they stand."""
     calls = {_name(f): ops_of(f, "func.call") for f in ops_of(module, "func.func")}
     while calls:
@@ -205,7 +205,7 @@ def _recursion_in(module: ir.Operation) -> Iterator[Problem]:
         for call in made:
             if _callee(call) in calls:
                 what = f"@{name} calls @{_callee(call)}, which leads back to @{name}"
-                yield Problem(call, what, "write it without recursion")
+                yield DisallowedOp(call, what, "write it without recursion")
 
 
 def _name(function: ir.Operation) -> str:

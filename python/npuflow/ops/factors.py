@@ -17,7 +17,7 @@ _EXTENSIONS = ("arith.extf", "arith.extsi", "arith.extui")
 
 
 @dataclass(frozen=True)
-class Factor:
+class ProductFactor:
     """Positions of inputs, the one with most dimensions first; `operations` make the factor of them."""
 
     inputs: tuple[int, ...]
@@ -29,7 +29,7 @@ class Factor:
         return len(self.inputs) == 1 and self.operations == 0
 
 
-def factors_of(op: ir.Operation) -> tuple[Factor, Factor] | None:
+def factors_of(op: ir.Operation) -> tuple[ProductFactor, ProductFactor] | None:
     """The factors, where an op adds a product of two things that share no input to its only output, else None."""
     block = op.regions[0].blocks[0]
     body = [inner.operation for inner in block.operations]
@@ -50,7 +50,7 @@ def factors_of(op: ir.Operation) -> tuple[Factor, Factor] | None:
     return left, right
 
 
-def _factor(op: ir.Operation, value: ir.Value) -> Factor | None:
+def _factor(op: ir.Operation, value: ir.Value) -> ProductFactor | None:
     """What a value in the body is made of; None where that is no input at all, or the output, too."""
     found: dict[int, None] = {}
     operations: list[ir.Operation] = []
@@ -60,7 +60,7 @@ def _factor(op: ir.Operation, value: ir.Value) -> Factor | None:
         return None
     ordered = sorted(found, key=lambda position: -_rank(op.operands[position]))
     computed = [each for each in operations if each.name not in _EXTENSIONS]
-    return Factor(tuple(ordered), len(computed), _type(op.operands[ordered[0]], value, computed))
+    return ProductFactor(tuple(ordered), len(computed), _type(op.operands[ordered[0]], value, computed))
 
 
 def _collect(value: ir.Value, found: dict[int, None], operations: list[ir.Operation]) -> None:

@@ -1,4 +1,4 @@
-"""Windows copied out one by one: a movement that gives each loop of an operand a dimension of its own."""
+"""Windows copied out one by one (im2col): a movement that gives each loop of an operand a dimension of its own."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ class _Promoter:
         """The value in L1, by way of L2."""
         if value in self.in_l1:
             return self.in_l1[value]
-        shared = shared_slice(value, self.grid, hold=_holds(op))
+        shared = shared_slice(value, self.grid, resident=_is_resident(op))
         if shared is None:
             owner = self.grid if isinstance(value.owner, ir.Block) else value.owner.operation
             self.context.error(owner, "an operand is no slice of its block that all cores could share in L2")
@@ -125,7 +125,7 @@ class _Promoter:
     def _gather(self, op: ir.Operation, number: int) -> None:
         """Moves a windowed operand into L1 with a dimension for each loop; the op then reads it like a matmul's."""
         value = op.operands[number]
-        shared = shared_slice(value, self.grid, hold=_holds(op))
+        shared = shared_slice(value, self.grid, resident=_is_resident(op))
         if shared is None:
             self.context.error(op, "an operand is no slice of its block that all cores could share in L2")
             return
@@ -157,7 +157,7 @@ class _Promoter:
         return at(value.owner.operation) if inside else at(first)
 
 
-def _holds(op: ir.Operation) -> bool:
+def _is_resident(op: ir.Operation) -> bool:
     """Whether an op's strategy says that what all blocks need is whole in L2."""
     strategy = strategy_of(op)
     return strategy is not None and bool(strategy.hold)

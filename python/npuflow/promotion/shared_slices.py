@@ -47,12 +47,12 @@ class SharedSlice:
     follows_k: bool
 
 
-def shared_slice(operand: ir.Value, scope: ir.Operation | None, *, hold: bool = False) -> SharedSlice | None:
+def shared_slice(operand: ir.Value, scope: ir.Operation | None, *, resident: bool = False) -> SharedSlice | None:
     """The shared slice behind `operand`; `scope` is the outermost op around the cores' work (None: `operand` itself).
 
     None if offsets of both kinds meet in one dimension or a shape is dynamic. A constant of one value, whose slices
-    were folded into smaller constants inside of `scope`, is moved out of it: all cores read the same. With `hold`, what
-    the innermost loop around `scope` doesn't change is widened to all of K as well.
+    were folded into smaller constants inside of `scope`, is moved out of it: all cores read the same.
+    What is to be `resident`, and the innermost loop around `scope` does not change, is widened to all of K as well.
     """
     chain: list[ir.Operation] = []
     value = operand
@@ -68,7 +68,7 @@ def shared_slice(operand: ir.Value, scope: ir.Operation | None, *, hold: bool = 
         value = slice_op.operands[0]
     grid = enclosing_grid(chain)
     loop = None if scope is None else next((op for op in parents_of(scope) if op.name == "scf.for"), None)
-    hold = hold and (loop is None or not _is_inside(value, loop))
+    resident = resident and (loop is None or not _is_inside(value, loop))
     whole, part = shape_of(value), shape_of(operand)
     offsets: list[Mixed] = [0] * len(whole)
     core: list[Mixed] = [0] * len(whole)
@@ -76,7 +76,7 @@ def shared_slice(operand: ir.Value, scope: ir.Operation | None, *, hold: bool = 
         for d, offset in enumerate(offsets_of(slice_op)):
             if offset == 0:
                 continue
-            place = core if hold or (grid is not None and depends_on(offset, grid)) else offsets
+            place = core if resident or (grid is not None and depends_on(offset, grid)) else offsets
             if place[d] != 0:
                 return None
             place[d] = offset

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from npuflow.simulate.program import Program, Receive, Send
+from npuflow.simulate.program import FlatReceive, FlatSend, Program
 from npuflow.simulate.walk import receives, sends
 
 
@@ -46,7 +46,7 @@ def _pairs(program: Program, kind_of: dict[str, str]) -> Iterator[tuple[str, str
         yield from zip(sources.get(stream, []), filled)
 
 
-def _add(ends: dict[str, list[str]], step: Send | Receive, kind_of: dict[str, str]) -> None:
+def _add(ends: dict[str, list[str]], step: FlatSend | FlatReceive, kind_of: dict[str, str]) -> None:
     known = ends.setdefault(step.stream, [])
     tensor = kind_of[step.access.buffer]
     if tensor not in known:

@@ -13,7 +13,7 @@ from npuflow.report.sequences import HEADS, changes_text, part_rows, time_text
 from npuflow.report.text import causes_text, largest_losses, reshape_text, text_of, verified_text
 from npuflow.report.timeline import Timeline, tile_name
 from npuflow.report.words import percent, quantity
-from npuflow.simulate.results import Results
+from npuflow.simulate.results import RunResults
 
 # What a browser draws without a pause while one zooms.
 MOST_EVENTS = 30_000
@@ -25,7 +25,7 @@ _TITLE_MARK = "<!--TITLE-->"
 Json = Mapping[str, object]
 
 
-def html_of(report: Report, runs: Mapping[str, tuple[Results, Timeline]]) -> str:
+def html_of(report: Report, runs: Mapping[str, tuple[RunResults, Timeline]]) -> str:
     """The page; `runs` has each function's results and timeline."""
     page = (resources.files("npuflow.report") / _PAGE).read_text(encoding="utf-8")
     functions = [_function(report, function, *runs[function.name]) for function in report.functions]
@@ -53,7 +53,7 @@ def _sequence(sequence: SequenceReport) -> Json:
     }
 
 
-def _function(report: Report, function: FunctionReport, results: Results, timeline: Timeline) -> Json:
+def _function(report: Report, function: FunctionReport, results: RunResults, timeline: Timeline) -> Json:
     return {
         "name": function.name,
         "text": text_of(Report(report.device, report.pipeline, (function,))),

@@ -8,13 +8,13 @@ from npuflow.execute.limits import byte_text
 from npuflow.report.model import Occupancy
 from npuflow.report.timeline import tile_name, touched_memories
 from npuflow.report.words import percent
-from npuflow.simulate.program import Buffer, Engine, Program
-from npuflow.simulate.results import EngineTime, Results
+from npuflow.simulate.program import FlatBuffer, FlatEngine, Program
+from npuflow.simulate.results import EngineTime, RunResults
 
 Json = Mapping[str, object]
 
 
-def array_layout(results: Results) -> Json:
+def array_layout(results: RunResults) -> Json:
     """Tiles with their place (row, column) and how busy they are, and links with the bytes that crossed them.
 
     Rows count from the cores outward: cores first, then what stands by column, then what the array has once.
@@ -46,11 +46,11 @@ def _rows(program: Program) -> dict[str, int]:
     return cores | {tile: below + order.index(band) for tile, band in outer.items()}
 
 
-def _is_of_core(engine: Engine) -> bool:
+def _is_of_core(engine: FlatEngine) -> bool:
     return "(" in engine.name
 
 
-def _band(engine: Engine) -> str:
+def _band(engine: FlatEngine) -> str:
     """What is beside each other under the cores: memory tiles, shims."""
     return tile_name(engine).rstrip("0123456789 ")
 
@@ -67,7 +67,7 @@ def _outward(program: Program, bands: Sequence[str]) -> list[str]:
     return sorted(bands, key=lambda band: levels[band])
 
 
-def _links(results: Results) -> list[Sequence[object]]:
+def _links(results: RunResults) -> list[Sequence[object]]:
     """`[from, to, bytes]` between tiles; a multicast counts on the way to each of its receivers."""
     tile_of = {engine.name: tile_name(engine) for engine in results.program.engines}
     total: dict[tuple[str, str], int] = {}
@@ -86,7 +86,7 @@ def memory_maps(program: Program, occupancy: Sequence[Occupancy], tensors: Mappi
     levels = {one.level: one for one in occupancy}
     level_of = {memory.name: memory.level for memory in program.memories}
     outermost = max(level_of.values())
-    inside: dict[str, list[Buffer]] = {}
+    inside: dict[str, list[FlatBuffer]] = {}
     for buffer in program.buffers:
         if level_of[buffer.memory] < outermost:
             inside.setdefault(buffer.memory, []).append(buffer)
@@ -100,9 +100,9 @@ def memory_maps(program: Program, occupancy: Sequence[Occupancy], tensors: Mappi
 def _map(layout: Sequence[tuple[str, int, int, int]], memories: Sequence[str], level: Occupancy) -> Json:
     size = level.usable_bytes
     blocks = [
-        [tensor, address + slot * turn, slot, f"slot {turn + 1} of {depth}"]
+        [tensor, address + slot * number, slot, f"slot {number + 1} of {depth}"]
         for tensor, address, slot, depth in layout
-        for turn in range(depth)
+        for number in range(depth)
     ]
     end = max(address + slot * depth for _, address, slot, depth in layout)
     more = f" and {len(memories) - 1} more like it" if len(memories) > 1 else ""

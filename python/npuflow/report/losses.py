@@ -10,8 +10,17 @@ from math import ceil
 from npuflow.compiler.compiled_function import CompiledFunction
 from npuflow.report.model import Bottleneck, Loss
 from npuflow.simulate.platform import DRAM_READ, DRAM_TOTAL, DRAM_WRITE
-from npuflow.simulate.program import Cause, Compute, Control, Engine, Program, Resource, Semaphore, Step
-from npuflow.simulate.results import Results
+from npuflow.simulate.program import (
+    Cause,
+    FlatCompute,
+    FlatControl,
+    FlatEngine,
+    FlatSemaphore,
+    FlatStep,
+    Program,
+    Resource,
+)
+from npuflow.simulate.results import RunResults
 from npuflow.simulate.run import simulate
 from npuflow.simulate.walk import computes, with_steps
 
@@ -45,7 +54,7 @@ class Losses:
     losses: tuple[Loss, ...]
 
 
-def measure_losses(function: CompiledFunction, results: Results, useful_macs: int | None) -> Losses:
+def measure_losses(function: CompiledFunction, results: RunResults, useful_macs: int | None) -> Losses:
     """Simulates the function once without each cost that it has."""
     known: dict[Program, int] = {function.program: results.cycles}
     what_ifs = (*COSTS, *_costs_of_shape(function, useful_macs))
@@ -78,7 +87,7 @@ def _with_resources(program: Program, change: Callable[[Resource], Resource]) ->
     return replace(program, resources=tuple(map(change, program.resources)))
 
 
-def _with_engines(program: Program, change: Callable[[Engine], Engine]) -> Program:
+def _with_engines(program: Program, change: Callable[[FlatEngine], FlatEngine]) -> Program:
     return replace(program, engines=tuple(map(change, program.engines)))
 
 
@@ -104,7 +113,7 @@ def _fast_resource(resource: Resource) -> Resource:
     return replace(resource, bytes_per_cycle=_UNLIMITED_BYTES_PER_CYCLE)
 
 
-def _fast_channel(engine: Engine) -> Engine:
+def _fast_channel(engine: FlatEngine) -> FlatEngine:
     return replace(engine, bytes_per_cycle=_UNLIMITED_BYTES_PER_CYCLE, start_cycles=0)
 
 
@@ -117,8 +126,8 @@ def without_control(program: Program, keep: Iterable[str] = ()) -> Program:
     """A control processor that takes no time, but for steps named in `keep`."""
     kept = frozenset(keep)
 
-    def change(step: Step) -> Step:
-        return replace(step, cycles=0) if isinstance(step, Control) and step.name not in kept else step
+    def change(step: FlatStep) -> FlatStep:
+        return replace(step, cycles=0) if isinstance(step, FlatControl) and step.name not in kept else step
 
     return with_steps(program, change)
 
@@ -126,15 +135,15 @@ def without_control(program: Program, keep: Iterable[str] = ()) -> Program:
 def without_launch(program: Program) -> Program:
     """No launch."""
 
-    def change(step: Step) -> Step:
-        return replace(step, cycles=0) if isinstance(step, Control) and step.name == LAUNCH else step
+    def change(step: FlatStep) -> FlatStep:
+        return replace(step, cycles=0) if isinstance(step, FlatControl) and step.name == LAUNCH else step
 
     return with_steps(program, change)
 
 
 def without_compute(program: Program) -> Program:
     """Kernels that take no time."""
-    return with_steps(program, lambda step: replace(step, cycles=0) if isinstance(step, Compute) else step)
+    return with_steps(program, lambda step: replace(step, cycles=0) if isinstance(step, FlatCompute) else step)
 
 
 def with_second_slots(program: Program) -> Program:
@@ -143,7 +152,7 @@ def with_second_slots(program: Program) -> Program:
     single = {b.tensor for b in program.buffers if b.depth == 1 and b.memory in on_chip}
     guards = tuple(f"{tensor}_" for tensor in single)  # a buffer's semaphores begin with its name
 
-    def widened(semaphore: Semaphore) -> Semaphore:
+    def widened(semaphore: FlatSemaphore) -> FlatSemaphore:
         if not semaphore.name.startswith(guards) or semaphore.cause not in (Cause.DATA, Cause.SPACE):
             return semaphore
         initial = semaphore.initial + (semaphore.cause is Cause.SPACE)
@@ -171,8 +180,8 @@ KernelCycles = Callable[[str, int], int]
 def with_kernels(function: CompiledFunction, cycles: KernelCycles) -> Program:
     """Kernels that take the cycles said of their name and the cycles they take."""
 
-    def change(step: Step) -> Step:
-        return replace(step, cycles=cycles(step.kernel, step.cycles)) if isinstance(step, Compute) else step
+    def change(step: FlatStep) -> FlatStep:
+        return replace(step, cycles=cycles(step.kernel, step.cycles)) if isinstance(step, FlatCompute) else step
 
     return with_steps(function.program, change)
 

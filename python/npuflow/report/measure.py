@@ -12,7 +12,7 @@ from npuflow.report.model import EngineClass, FunctionReport, ResourceUse
 from npuflow.report.reshapes import measure_reshapes
 from npuflow.report.traffic import levels_of_traffic, occupancies
 from npuflow.simulate.program import Cause
-from npuflow.simulate.results import EngineTime, Results
+from npuflow.simulate.results import EngineTime, RunResults
 from npuflow.strategy.sizes import OpSizes
 
 IDLE = "idle"
@@ -20,7 +20,7 @@ IDLE = "idle"
 
 def report_function(
     function: CompiledFunction,
-    results: Results,
+    results: RunResults,
     verified: Verified,
     sizes: Sequence[OpSizes],
     strategy: StrategyFields,
@@ -65,7 +65,7 @@ def _peak(function: CompiledFunction, types: tuple[str, ...]) -> float:
     return 2 * device.matmul_shapes(lhs, rhs, acc)[0].macs_per_cycle * device.cores * device.clock_hz
 
 
-def engine_classes(results: Results) -> tuple[EngineClass, ...]:
+def engine_classes(results: RunResults) -> tuple[EngineClass, ...]:
     """Engines by kind, in the program's order."""
     kinds: dict[str, list[EngineTime]] = {}
     for engine in results.engines:
@@ -82,7 +82,7 @@ def _engine_class(kind: str, engines: Sequence[EngineTime], cycles: int) -> Engi
     return EngineClass(kind, len(engines), shares, busy, busiest.name, busiest.busy_cycles / cycles)
 
 
-def _resources(results: Results) -> tuple[ResourceUse, ...]:
+def _resources(results: RunResults) -> tuple[ResourceUse, ...]:
     """Shared rates that anything used, the busiest first."""
     rates = {resource.name: resource.bytes_per_cycle for resource in results.program.resources}
     cycles = max(results.cycles, 1)

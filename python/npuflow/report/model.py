@@ -67,7 +67,7 @@ class EngineClass:
 
 @dataclass(frozen=True)
 class ResourceUse:
-    """A shared rate: DRAM, or the lanes between two levels."""
+    """A shared rate: DRAM, or the link between two levels."""
 
     name: str
     share: float

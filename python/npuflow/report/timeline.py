@@ -9,17 +9,17 @@ from dataclasses import dataclass, field
 from npuflow.compiler.compiled_function import CompiledFunction, simulate_function
 from npuflow.report.flows import flows_of
 from npuflow.simulate.program import (
-    Access,
-    Acquire,
-    Compute,
-    Control,
-    Engine,
-    Loop,
+    FlatAccess,
+    FlatAcquire,
+    FlatCompute,
+    FlatControl,
+    FlatEngine,
+    FlatLoop,
+    FlatReceive,
+    FlatRelease,
+    FlatSend,
+    FlatStep,
     Program,
-    Receive,
-    Release,
-    Send,
-    Step,
 )
 from npuflow.simulate.results import Trace
 from npuflow.simulate.run import RunLimits
@@ -59,7 +59,7 @@ class Timeline:
     tensors: Mapping[str, str]
 
 
-def tile_name(engine: Engine) -> str:
+def tile_name(engine: FlatEngine) -> str:
     """Where an engine stands: a core's tile, a memory tile, a shim, the control processor."""
     found = _IN_TILE.search(engine.name)
     if found:
@@ -78,16 +78,16 @@ def tiles_of_memories(program: Program) -> Mapping[str, str]:
     return found
 
 
-def touched_memories(engine: Engine, memory_of: Mapping[str, str]) -> list[str]:
+def touched_memories(engine: FlatEngine, memory_of: Mapping[str, str]) -> list[str]:
     """The memories that an engine's steps read or write; `memory_of` finds a buffer's."""
     accesses = (access for step in leaves(engine.body) for access in _accesses(step))
     return list(dict.fromkeys(memory_of[access.buffer] for access in accesses))
 
 
-def _accesses(step: Step) -> tuple[Access, ...]:
-    if isinstance(step, (Send, Receive)):
+def _accesses(step: FlatStep) -> tuple[FlatAccess, ...]:
+    if isinstance(step, (FlatSend, FlatReceive)):
         return (step.access,)
-    return tuple(operand.access for operand in step.operands) if isinstance(step, Compute) else ()
+    return tuple(operand.access for operand in step.operands) if isinstance(step, FlatCompute) else ()
 
 
 def timeline_of(function: CompiledFunction, most_events: int) -> Timeline:
@@ -117,13 +117,13 @@ def _steps(changes: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
 
 
 @dataclass(frozen=True)
-class _Place:
+class _NestedStep:
     """A step and the trip counts of the loops around it, the outermost first."""
 
-    step: Step | None
+    step: FlatStep | None
     counts: tuple[int, ...]
 
-    def turn(self, access: Access, occurrence: int) -> int:
+    def turn(self, access: FlatAccess, occurrence: int) -> int:
         """Which turn of the buffer the step's access is at when it runs for the nth time."""
         turn, rest = access.slot.constant, occurrence
         for count, weight in zip(reversed(self.counts), reversed(self._weights(access))):
@@ -131,24 +131,24 @@ class _Place:
             rest //= count
         return turn
 
-    def _weights(self, access: Access) -> tuple[int, ...]:
+    def _weights(self, access: FlatAccess) -> tuple[int, ...]:
         weights = access.slot.coefficients
         return weights + (0,) * (len(self.counts) - len(weights))
 
 
-def _places(body: tuple[Step, ...], counts: tuple[int, ...] = ()) -> Iterator[_Place]:
+def _places(body: tuple[FlatStep, ...], counts: tuple[int, ...] = ()) -> Iterator[_NestedStep]:
     """Every step in the order the simulator numbers them; a loop is numbered at its begin and its end."""
     for step in body:
-        if not isinstance(step, Loop):
-            yield _Place(step, counts)
+        if not isinstance(step, FlatLoop):
+            yield _NestedStep(step, counts)
             continue
-        yield _Place(None, counts)
+        yield _NestedStep(None, counts)
         yield from _places(step.body, (*counts, step.count))
-        yield _Place(None, counts)
+        yield _NestedStep(None, counts)
 
 
 @dataclass
-class _Version:
+class _SlotTurn:
     """What a slot holds in one turn: the slices that write and read it."""
 
     writers: list[int] = field(default_factory=list)
@@ -160,7 +160,7 @@ class _Reader:
     trace: Trace
     labels: Mapping[str, str]
     slices: list[Slice] = field(default_factory=list)
-    versions: dict[tuple[str, int], _Version] = field(default_factory=dict)
+    versions: dict[tuple[str, int], _SlotTurn] = field(default_factory=dict)
     ends: dict[tuple[str, int], list[int]] = field(default_factory=dict)
 
     def read(self) -> None:
@@ -179,23 +179,23 @@ class _Reader:
             self._add(engine, place, seen[number], begin, end)
             seen[number] += 1
 
-    def _add(self, engine: int, place: _Place, occurrence: int, begin: int, end: int) -> None:
+    def _add(self, engine: int, place: _NestedStep, occurrence: int, begin: int, end: int) -> None:
         step, index = place.step, len(self.slices)
         match step:
-            case Send(stream, access) | Receive(stream, access):
-                kind = type(step).__name__.lower()
+            case FlatSend(stream, access) | FlatReceive(stream, access):
+                kind = step.kind
                 name = f"{kind} {self.label(self.buffers[access.buffer].tensor)}"
                 self.slices.append(Slice(engine, name, kind, stream, begin, end, access.bytes))
                 self.ends.setdefault((stream, occurrence), []).append(index)
-                self._touch(access, place, occurrence, index, writes=isinstance(step, Receive))
-            case Compute(kernel, _, operands):
+                self._touch(access, place, occurrence, index, writes=isinstance(step, FlatReceive))
+            case FlatCompute(kernel, _, operands):
                 self.slices.append(Slice(engine, step.name or kernel, "compute", kernel, begin, end))
                 for operand in operands:
                     self._touch(operand.access, place, occurrence, index, writes=operand.writes)
-            case Acquire(semaphore) | Release(semaphore):
+            case FlatAcquire(semaphore) | FlatRelease(semaphore):
                 cause = self.causes[semaphore]
                 self.slices.append(Slice(engine, f"wait for {cause}", "acquire", semaphore, begin, end))
-            case Control():
+            case FlatControl():
                 self.slices.append(Slice(engine, step.name, "control", step.name, begin, end))
 
     def label(self, kind: str) -> str:
@@ -203,10 +203,10 @@ class _Reader:
         tensor = self.tensor_of.get(kind, kind)
         return self.labels.get(tensor, tensor)
 
-    def _touch(self, access: Access, place: _Place, occurrence: int, index: int, *, writes: bool) -> None:
+    def _touch(self, access: FlatAccess, place: _NestedStep, occurrence: int, index: int, *, writes: bool) -> None:
         if self.levels[self.buffers[access.buffer].memory] == self.outermost:
             return
-        version = self.versions.setdefault((access.buffer, place.turn(access, occurrence)), _Version())
+        version = self.versions.setdefault((access.buffer, place.turn(access, occurrence)), _SlotTurn())
         (version.writers if writes else version.readers).append(index)
 
     def links(self) -> Iterator[tuple[int, int]]:
@@ -217,7 +217,7 @@ class _Reader:
         for version in self.versions.values():
             yield from self._handed_over(version)
 
-    def _handed_over(self, version: _Version) -> Iterator[tuple[int, int]]:
+    def _handed_over(self, version: _SlotTurn) -> Iterator[tuple[int, int]]:
         if not version.writers:
             return
         writer = max(version.writers, key=lambda i: self.slices[i].end)

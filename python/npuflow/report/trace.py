@@ -35,7 +35,7 @@ def _note(timeline: Timeline) -> str:
 def _all_events(timelines: Sequence[tuple[str, Timeline]]) -> Iterator[Event]:
     begin_us, first_pid, first_link = 0.0, 1, 1
     for name, timeline in timelines:
-        writer = _Writer(name if len(timelines) > 1 else "", timeline, begin_us, first_pid, first_link)
+        writer = _TraceWriter(name if len(timelines) > 1 else "", timeline, begin_us, first_pid, first_link)
         yield from writer.events()
         begin_us += timeline.cycles / timeline.program.clock_hz * 1e6
         first_pid += len(writer.pids)
@@ -43,7 +43,7 @@ def _all_events(timelines: Sequence[tuple[str, Timeline]]) -> Iterator[Event]:
 
 
 @dataclass
-class _Writer:
+class _TraceWriter:
     function: str
     timeline: Timeline
     begin_us: float

@@ -7,14 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from npuflow.report.bounds import lower_bound_bytes
 from npuflow.report.flows import Flows, flows_of
 from npuflow.report.model import LevelTraffic, Occupancy, TensorTraffic
-from npuflow.simulate.program import Buffer, Program
-from npuflow.simulate.results import Results
+from npuflow.simulate.program import FlatBuffer, Program
+from npuflow.simulate.results import RunResults
 from npuflow.strategy.sizes import MatmulSizes, OpSizes
 from npuflow.target import Device
 
 
 def levels_of_traffic(
-    results: Results, device: Device, labels: Mapping[str, str], sizes: Sequence[OpSizes]
+    results: RunResults, device: Device, labels: Mapping[str, str], sizes: Sequence[OpSizes]
 ) -> tuple[LevelTraffic, ...]:
     """What crosses from each level inward and back, the outermost level first.
 
@@ -40,7 +40,7 @@ def levels_of_traffic(
     return tuple(found)
 
 
-def _moved(results: Results, level: int, is_outermost: bool, flows: Flows) -> Mapping[str, tuple[int, int]]:
+def _moved(results: RunResults, level: int, is_outermost: bool, flows: Flows) -> Mapping[str, tuple[int, int]]:
     """Bytes inward and outward by tensor.
 
     A buffer between two others is written from one side and read from the other: only the inner side counts.
@@ -55,7 +55,7 @@ def _moved(results: Results, level: int, is_outermost: bool, flows: Flows) -> Ma
     return moved
 
 
-def buffers_at(program: Program, level: int) -> Iterable[Buffer]:
+def buffers_at(program: Program, level: int) -> Iterable[FlatBuffer]:
     """The buffers in memories of a level."""
     levels = {memory.name: memory.level for memory in program.memories}
     return (buffer for buffer in program.buffers if levels[buffer.memory] == level)

@@ -10,20 +10,20 @@ from npuflow import _native
 from npuflow.errors import Diagnostic, InputError, Severity, unknown_name, with_hint
 from npuflow.simulate.program import (
     WAIT_CAUSES,
-    Access,
-    Acquire,
-    Affine,
     Cause,
-    Compute,
-    Control,
-    Engine,
-    Loop,
+    FlatAccess,
+    FlatAcquire,
+    FlatAffine,
+    FlatCompute,
+    FlatControl,
+    FlatEngine,
+    FlatLoop,
+    FlatReceive,
+    FlatRelease,
+    FlatSend,
+    FlatStep,
     Outside,
     Program,
-    Receive,
-    Release,
-    Send,
-    Step,
 )
 
 _MOST_DEPTH = 32
@@ -50,7 +50,7 @@ class StepPlace:
 class Encoded:
     """The core's program, and what its numbers stand for."""
 
-    native: _native.Program
+    native: _native.ProgramBuilder
     kernels: tuple[str, ...]
     steps: tuple[StepPlace, ...]
 
@@ -77,11 +77,11 @@ def _input_error(problems: Iterable[str]) -> InputError:
 @dataclass
 class _Encoder:
     program: Program
-    native: _native.Program = field(default_factory=_native.Program)
+    native: _native.ProgramBuilder = field(default_factory=_native.ProgramBuilder)
     problems: list[str] = field(default_factory=list)
     kernels: dict[str, int] = field(default_factory=dict)
     steps: list[StepPlace] = field(default_factory=list)
-    accesses: dict[Access, int] = field(default_factory=dict)
+    accesses: dict[FlatAccess, int] = field(default_factory=dict)
     where: str = "the program"
 
     def run(self) -> None:
@@ -138,7 +138,7 @@ class _Encoder:
             links = [self._find("resource", name, self.resources) for name in stream.links]
             self.native.add_stream(stream.name, sender, receivers, links, stream.latency_cycles)
 
-    def _add_engine(self, number: int, engine: Engine) -> None:
+    def _add_engine(self, number: int, engine: FlatEngine) -> None:
         self.where = f"engine '{engine.name}'"
         ports = [self._find("resource", name, self.resources) for name in engine.ports]
         rate, start, latency = engine.bytes_per_cycle, engine.start_cycles, engine.latency_cycles
@@ -146,29 +146,29 @@ class _Encoder:
         for step in engine.body:
             self._add_step(number, step, 0)
 
-    def _add_step(self, engine: int, step: Step, depth: int) -> None:
-        if isinstance(step, Loop):
+    def _add_step(self, engine: int, step: FlatStep, depth: int) -> None:
+        if isinstance(step, FlatLoop):
             self._add_loop(engine, step, depth)
             return
         name = step_name(step)
         self.where = f"'{name}' of engine '{self.program.engines[engine].name}'"
-        self.steps.append(StepPlace(engine, name, type(step).__name__.lower()))
+        self.steps.append(StepPlace(engine, name, step.kind))
         match step:
-            case Acquire(semaphore, count):
+            case FlatAcquire(semaphore, count):
                 self.native.acquire(name, self._find("semaphore", semaphore, self.semaphores), count)
-            case Release(semaphore, count):
+            case FlatRelease(semaphore, count):
                 self.native.release(name, self._find("semaphore", semaphore, self.semaphores), count)
-            case Send(stream, access):
+            case FlatSend(stream, access):
                 self.native.send(name, self._find("stream", stream, self.streams), self._access(access))
-            case Receive(stream, access):
+            case FlatReceive(stream, access):
                 self.native.receive(name, self._find("stream", stream, self.streams), self._access(access))
-            case Compute(kernel, cycles, operands):
+            case FlatCompute(kernel, cycles, operands):
                 parts = [(self._access(o.access), o.reads, o.writes) for o in operands]
                 self.native.compute(name, self._kernel(kernel), cycles, parts)
-            case Control(cycles):
+            case FlatControl(cycles):
                 self.native.control(name, cycles)
 
-    def _add_loop(self, engine: int, loop: Loop, depth: int) -> None:
+    def _add_loop(self, engine: int, loop: FlatLoop, depth: int) -> None:
         if depth == _MOST_DEPTH:
             where = f"engine '{self.program.engines[engine].name}'"
             self.problems.append(f"{where} has loops more than {_MOST_DEPTH} deep; hint: merge some of them")
@@ -186,7 +186,7 @@ class _Encoder:
             self.kernels[name] = self.native.add_kernel(name)
         return self.kernels[name]
 
-    def _access(self, access: Access) -> int:
+    def _access(self, access: FlatAccess) -> int:
         number = self.accesses.get(access)
         if number is not None:
             return number
@@ -204,22 +204,22 @@ class _Encoder:
         return number
 
 
-def _affine_parts(affine: Affine) -> tuple[int, tuple[int, ...]]:
+def _affine_parts(affine: FlatAffine) -> tuple[int, tuple[int, ...]]:
     return affine.constant, affine.coefficients
 
 
-def step_name(step: Acquire | Release | Send | Receive | Compute | Control) -> str:
+def step_name(step: FlatAcquire | FlatRelease | FlatSend | FlatReceive | FlatCompute | FlatControl) -> str:
     """What messages and traces call a step: its own name, else what it does to what."""
     match step:
-        case Acquire(semaphore):
+        case FlatAcquire(semaphore):
             return f"acquire {semaphore}"
-        case Release(semaphore):
+        case FlatRelease(semaphore):
             return f"release {semaphore}"
-        case Send(stream):
+        case FlatSend(stream):
             return step.name or f"send {stream}"
-        case Receive(stream):
+        case FlatReceive(stream):
             return step.name or f"receive {stream}"
-        case Compute(kernel):
+        case FlatCompute(kernel):
             return step.name or kernel
-        case Control():
+        case FlatControl():
             return step.name

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from npuflow.simulate.program import Program
-from npuflow.simulate.results import Hazard, HazardKind, Results
+from npuflow.simulate.results import Hazard, HazardKind, RunResults
 from npuflow.simulate.walk import sends
 
 
-def faults(results: Results) -> list[Hazard]:
+def faults(results: RunResults) -> list[Hazard]:
     """The hazards that no right schedule has.
 
     Results on padding are computed and then left behind in L2, because the way out stops at the tensor's boundary:

@@ -9,15 +9,36 @@ from npuflow.errors import Diagnostic, InputError, Severity
 from npuflow.schedule.assign.assign_numbers import numbered
 from npuflow.schedule.data import model
 from npuflow.schedule.data.addresses import aligned_slot_bytes
-from npuflow.schedule.data.affine import Affine as Sum
+from npuflow.schedule.data.affine import Affine
 from npuflow.schedule.data.channels import channel_of, column_of
 from npuflow.schedule.data.model import Schedule
 from npuflow.schedule.data.neighbours import adjoining
-from npuflow.simulate import program as flat
 from npuflow.simulate.platform import Platform, Side
+from npuflow.simulate.program import (
+    Cause,
+    FlatAccess,
+    FlatAcquire,
+    FlatAffine,
+    FlatBuffer,
+    FlatCompute,
+    FlatControl,
+    FlatEngine,
+    FlatLimit,
+    FlatLoop,
+    FlatMemory,
+    FlatOperand,
+    FlatReceive,
+    FlatRelease,
+    FlatSemaphore,
+    FlatSend,
+    FlatStep,
+    FlatStream,
+    Outside,
+    Program,
+)
 from npuflow.target import Device, SharedBy, Work
 
-_CAUSES = {"data": flat.Cause.DATA, "space": flat.Cause.SPACE, "task": flat.Cause.TASK}
+_CAUSES = {"data": Cause.DATA, "space": Cause.SPACE, "task": Cause.TASK}
 Place = Mapping[str, int]
 
 
@@ -32,7 +53,7 @@ class _Flattening:
     def __post_init__(self) -> None:
         self.platform = Platform(self.device)
 
-    def program(self) -> flat.Program:
+    def program(self) -> Program:
         buffers = [
             self._buffer(b, place) for b in self.schedule.buffers.values() for place in self.schedule.places(b.span)
         ]
@@ -43,14 +64,14 @@ class _Flattening:
             self._stream(s, place) for s in self.schedule.streams.values() for place in self.schedule.places(s.span)
         ]
         semaphores = tuple(
-            flat.Semaphore(_name(s.name, place), s.initial, s.maximum, _CAUSES[s.cause])
+            FlatSemaphore(_name(s.name, place), s.initial, s.maximum, _CAUSES[s.cause])
             for s in self.schedule.semaphores.values()
             for place in self.schedule.places(s.span)
         )
         dram = self.device.dram_level
-        memories = [flat.Memory(b.name, dram, b.slot_bytes) for b in self.schedule.buffers.values() if b.level == dram]
-        memories += [flat.Memory(name, level, size) for (name, level), size in self.used.items()]
-        return flat.Program(
+        memories = [FlatMemory(b.name, dram, b.slot_bytes) for b in self.schedule.buffers.values() if b.level == dram]
+        memories += [FlatMemory(name, level, size) for (name, level), size in self.used.items()]
+        return Program(
             tuple(engines),
             tuple(memories),
             tuple(buffers),
@@ -62,17 +83,17 @@ class _Flattening:
 
     # Memory
 
-    def _buffer(self, buffer: model.Buffer, place: Place) -> flat.Buffer:
+    def _buffer(self, buffer: model.Buffer, place: Place) -> FlatBuffer:
         name = _name(buffer.name, place)
         if buffer.level == self.device.dram_level:
-            return flat.Buffer(name, buffer.name, buffer.slot_bytes, tensor=buffer.name)
+            return FlatBuffer(name, buffer.name, buffer.slot_bytes, tensor=buffer.name)
         memory = self._memory(buffer, place)
         slot = aligned_slot_bytes(buffer, self.device.level(buffer.level).alignment_bytes)
         address = buffer.address.at(place.get(buffer.span[0], 0) if buffer.span else 0)
         key = (memory, buffer.level)
         self.used[key] = max(self.used.get(key, 0), address + slot * buffer.depth)
         self._check_room(memory, buffer)
-        return flat.Buffer(name, memory, slot, address, buffer.depth, buffer.name)
+        return FlatBuffer(name, memory, slot, address, buffer.depth, buffer.name)
 
     def _memory(self, buffer: model.Buffer, place: Place) -> str:
         level = self.device.level(buffer.level)
@@ -94,11 +115,11 @@ class _Flattening:
 
     # Engines
 
-    def _engine(self, engine: model.Engine, place: Place) -> flat.Engine:
+    def _engine(self, engine: model.Engine, place: Place) -> FlatEngine:
         body = self._steps(engine.program, place, ())
         row, column = place.get("row", 0), self._column(place) if place else 0
         if engine.stage.work is Work.CONTROL:
-            launch = flat.Control(self.platform.cycles(self.device.control.launch_seconds), "launch")
+            launch = FlatControl(self.platform.cycles(self.device.control.launch_seconds), "launch")
             return self.platform.control((launch, *body))
         if engine.stage.work is Work.COMPUTE:
             return self.platform.core(engine.stage.name, (row, column), body)
@@ -123,7 +144,7 @@ class _Flattening:
         level, side, number = self._channel(engine, own)
         return self.platform.channel_name(level, side, tile, number)
 
-    def _stream(self, stream: model.Stream, place: Place) -> flat.Stream:
+    def _stream(self, stream: model.Stream, place: Place) -> FlatStream:
         receivers = []
         links: list[str] = []
         outer, inner = self.device.ways.levels_of(self.schedule.engines[stream.receiver].stage)
@@ -134,41 +155,41 @@ class _Flattening:
             links += [link] if link not in links else []
         sender = self.engine_name(self.schedule.engines[stream.sender], place)
         latency = self.device.link(outer, inner).latency_cycles
-        return flat.Stream(_name(stream.name, place), sender, tuple(receivers), tuple(links), latency)
+        return FlatStream(_name(stream.name, place), sender, tuple(receivers), tuple(links), latency)
 
     # Steps
 
-    def _steps(self, steps: tuple[model.Step, ...], place: Place, loops: tuple[str, ...]) -> tuple[flat.Step, ...]:
+    def _steps(self, steps: tuple[model.Step, ...], place: Place, loops: tuple[str, ...]) -> tuple[FlatStep, ...]:
         return tuple(step for one in steps for step in self._step(one, place, loops))
 
-    def _step(self, step: model.Step, place: Place, loops: tuple[str, ...]) -> tuple[flat.Step, ...]:
+    def _step(self, step: model.Step, place: Place, loops: tuple[str, ...]) -> tuple[FlatStep, ...]:
         if isinstance(step, model.Repeat):
-            return (flat.Loop(step.trips, self._steps(step.body, place, (*loops, step.counter))),)
+            return (FlatLoop(step.trips, self._steps(step.body, place, (*loops, step.counter))),)
         if isinstance(step, model.Each):
             places = [{**place, step.coordinate: value} for value in range(step.count)]
             return tuple(s for each in places for s in self._steps(step.body, each, loops))
         if isinstance(step, model.Acquire):
-            return (flat.Acquire(_at(step.semaphore, place)),)
+            return (FlatAcquire(_at(step.semaphore, place)),)
         if isinstance(step, model.Release):
-            return (flat.Release(_at(step.semaphore, place)),)
+            return (FlatRelease(_at(step.semaphore, place)),)
         if isinstance(step, model.Send):
-            return (flat.Send(_at(step.stream, place), self._access(step.access, place, loops)),)
+            return (FlatSend(_at(step.stream, place), self._access(step.access, place, loops)),)
         if isinstance(step, model.Receive):
-            return (flat.Receive(_at(step.stream, place), self._access(step.access, place, loops)),)
+            return (FlatReceive(_at(step.stream, place), self._access(step.access, place, loops)),)
         if isinstance(step, model.Configure):
             cycles = self.platform.cycles(self.device.control.descriptor_seconds * step.descriptors)
-            return (flat.Control(cycles, "descriptor"),)
+            return (FlatControl(cycles, "descriptor"),)
         operands = tuple(
-            flat.Operand(self._access(operand.access, place, loops), operand.reads, operand.writes)
+            FlatOperand(self._access(operand.access, place, loops), operand.reads, operand.writes)
             for operand in step.operands
         )
         cycles = self.cycles.get(step.kernel, step.cycles)
-        return (flat.Compute(step.kernel, cycles, operands, step.kind),)
+        return (FlatCompute(step.kernel, cycles, operands, step.kind),)
 
-    def _access(self, access: model.Access, place: Place, loops: tuple[str, ...]) -> flat.Access:
+    def _access(self, access: model.Access, place: Place, loops: tuple[str, ...]) -> FlatAccess:
         buffer = self.schedule.buffers[access.buffer.name]
-        limits = tuple(flat.Limit(limit.weights, _affine(limit.bound, place, loops)) for limit in access.limits)
-        return flat.Access(
+        limits = tuple(FlatLimit(limit.weights, _affine(limit.bound, place, loops)) for limit in access.limits)
+        return FlatAccess(
             _at(access.buffer, place),
             access.sizes,
             access.strides,
@@ -176,7 +197,7 @@ class _Flattening:
             _affine(access.offset, place, loops),
             _affine(access.slot, place, loops),
             limits,
-            flat.Outside.ZERO if access.zeros else flat.Outside.SKIP,
+            Outside.ZERO if access.zeros else Outside.SKIP,
         )
 
 
@@ -189,7 +210,7 @@ def _at(ref: model.Ref, place: Place) -> str:
     return f"{ref.name}[{','.join(map(str, values))}]" if values else ref.name
 
 
-def _affine(total: Sum, place: Place, loops: tuple[str, ...]) -> flat.Affine:
+def _affine(total: Affine, place: Place, loops: tuple[str, ...]) -> FlatAffine:
     """Coordinates become constants, counters positions in the loops around."""
     constant, coefficients = total.constant, [0] * len(loops)
     for name, coefficient in total.terms:
@@ -197,10 +218,10 @@ def _affine(total: Sum, place: Place, loops: tuple[str, ...]) -> flat.Affine:
             coefficients[loops.index(name)] += coefficient
         else:
             constant += coefficient * place[name]
-    return flat.Affine(constant, tuple(coefficients))
+    return FlatAffine(constant, tuple(coefficients))
 
 
-def flatten(schedule: Schedule, device: Device, cycles: Mapping[str, int] | None = None) -> flat.Program:
+def flatten(schedule: Schedule, device: Device, cycles: Mapping[str, int] | None = None) -> Program:
     """The program; `cycles` overrides the times per call that the schedule gives its kernels, by their names."""
     return _Flattening(numbered(schedule, device), device, cycles or {}).program()
 

@@ -27,17 +27,17 @@ from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 
 from npuflow.simulate.program import (
-    Access,
-    Acquire,
     Cause,
-    Engine,
-    Loop,
+    FlatAccess,
+    FlatAcquire,
+    FlatEngine,
+    FlatLoop,
+    FlatReceive,
+    FlatRelease,
+    FlatSemaphore,
+    FlatSend,
+    FlatStep,
     Program,
-    Receive,
-    Release,
-    Semaphore,
-    Send,
-    Step,
 )
 from npuflow.simulate.walk import counted
 
@@ -75,14 +75,14 @@ class _Tally:
         tally = _Tally(defaultdict(lambda: defaultdict(int)), defaultdict(lambda: defaultdict(int)))
         for engine in program.engines:
             for step, times in counted(engine.body):
-                if isinstance(step, Acquire) and times:
+                if isinstance(step, FlatAcquire) and times:
                     tally.acquired[step.semaphore][engine.name] += times * step.count
-                elif isinstance(step, Release) and times:
+                elif isinstance(step, FlatRelease) and times:
                     tally.released[step.semaphore][engine.name] += times * step.count
         return tally
 
 
-def _count_problems(semaphore: Semaphore, tally: _Tally) -> Iterator[Problem]:
+def _count_problems(semaphore: FlatSemaphore, tally: _Tally) -> Iterator[Problem]:
     name = semaphore.name
     acquirers, releasers = tally.acquired[name], tally.released[name]
     if len(acquirers) > 1:
@@ -105,11 +105,11 @@ def _names(users: dict[str, int]) -> str:
 # Maxima
 
 
-def _overflow_problems(semaphore: Semaphore, program: Program, tally: _Tally) -> list[Problem]:
+def _overflow_problems(semaphore: FlatSemaphore, program: Program, tally: _Tally) -> list[Problem]:
     releasers = list(tally.released[semaphore.name])
     if len(releasers) != 1 or semaphore.initial + sum(tally.released[semaphore.name].values()) <= semaphore.maximum:
         return []
-    most = _Bound(program, tally).most(semaphore)
+    most = _ValueBound(program, tally).most(semaphore)
     if most is not None and most <= semaphore.maximum:
         return []
     reach = f"can reach {most}" if most is not None else "can grow without a bound"
@@ -120,11 +120,11 @@ def _overflow_problems(semaphore: Semaphore, program: Program, tally: _Tally) ->
 
 
 @dataclass
-class _Bound:
+class _ValueBound:
     program: Program
     tally: _Tally
 
-    def most(self, semaphore: Semaphore) -> int | None:
+    def most(self, semaphore: FlatSemaphore) -> int | None:
         """The shortest way from the semaphore's releases back to its acquires, as a bound on its value."""
         initial = {s.name: s.initial for s in self.program.semaphores}
         queue: list[tuple[int, str]] = [(initial[semaphore.name], semaphore.name)]
@@ -152,18 +152,18 @@ class _Bound:
         return {name: most for name, (net, most) in ahead.items() if net <= 0}
 
 
-def _ahead(body: tuple[Step, ...], released: str, acquired: str) -> tuple[int, int]:
+def _ahead(body: tuple[FlatStep, ...], released: str, acquired: str) -> tuple[int, int]:
     """Releases of one semaphore minus acquires of another: at the end, and at most on the way."""
     net = most = 0
     for step in body:
-        if isinstance(step, Loop):
+        if isinstance(step, FlatLoop):
             inner, peak = _ahead(step.body, released, acquired)
             if step.count:
                 most = max(most, net + peak, net + (step.count - 1) * inner + peak)
             net += inner * step.count
-        elif isinstance(step, Release) and step.semaphore == released:
+        elif isinstance(step, FlatRelease) and step.semaphore == released:
             net += step.count
-        elif isinstance(step, Acquire) and step.semaphore == acquired:
+        elif isinstance(step, FlatAcquire) and step.semaphore == acquired:
             net -= step.count
         most = max(most, net)
     return net, most
@@ -185,9 +185,9 @@ def few_rounds(program: Program) -> tuple[Program, ...]:
         return ()
     balance: dict[str, int] = defaultdict(int)
     for step, times in (pair for one in looping for pair in counted(one.body)):
-        if isinstance(step, (Acquire, Release)):
-            balance[step.semaphore] += times * (step.count if isinstance(step, Release) else -step.count)
-        elif isinstance(step, (Send, Receive)) and _depends_on_round(step.access):
+        if isinstance(step, (FlatAcquire, FlatRelease)):
+            balance[step.semaphore] += times * (step.count if isinstance(step, FlatRelease) else -step.count)
+        elif isinstance(step, (FlatSend, FlatReceive)) and _depends_on_round(step.access):
             return ()
     if any(balance.values()):
         return ()
@@ -211,16 +211,16 @@ def _told_apart(program: Program) -> list[_Rounds]:
         rounds = found
 
 
-def _released(steps: tuple[Step, ...]) -> Iterator[str]:
-    return (step.semaphore for step, times in counted(steps) if isinstance(step, Release) and times)
+def _released(steps: tuple[FlatStep, ...]) -> Iterator[str]:
+    return (step.semaphore for step, times in counted(steps) if isinstance(step, FlatRelease) and times)
 
 
-def _depends_on_round(access: Access) -> bool:
+def _depends_on_round(access: FlatAccess) -> bool:
     """Whether the outermost counter moves a limit."""
     return any(limit.bound.coefficients[:1] not in ((), (0,)) for limit in access.limits)
 
 
-def _shortened(program: Program, rounds: list[_Rounds], count: int, with_rest: bool) -> tuple[Engine, ...]:
+def _shortened(program: Program, rounds: list[_Rounds], count: int, with_rest: bool) -> tuple[FlatEngine, ...]:
     bodies = [one.shortened(count, with_rest=with_rest) for one in rounds]
     return tuple(replace(engine, body=body) for engine, body in zip(program.engines, bodies))
 
@@ -229,20 +229,20 @@ def _shortened(program: Program, rounds: list[_Rounds], count: int, with_rest: b
 class _Rounds:
     """An engine's program: what comes before its one outermost loop, the loop, what comes after it."""
 
-    before: tuple[Step, ...]
+    before: tuple[FlatStep, ...]
     count: int | None
-    body: tuple[Step, ...]
-    after: tuple[Step, ...]
+    body: tuple[FlatStep, ...]
+    after: tuple[FlatStep, ...]
     is_mixed: bool = False
 
     @staticmethod
-    def of(engine: Engine) -> _Rounds:
-        places = [index for index, step in enumerate(engine.body) if isinstance(step, Loop)]
+    def of(engine: FlatEngine) -> _Rounds:
+        places = [index for index, step in enumerate(engine.body) if isinstance(step, FlatLoop)]
         if not places:
             return _Rounds(engine.body, None, (), ())
         at = places[0]
         loop = engine.body[at]
-        assert isinstance(loop, Loop)
+        assert isinstance(loop, FlatLoop)
         return _Rounds(engine.body[:at], loop.count, loop.body, engine.body[at + 1 :], len(places) > 1)
 
     def cut_where(self, late: dict[str, int]) -> _Rounds:
@@ -251,14 +251,14 @@ class _Rounds:
             return self
         left = dict(late)
         for at, step in enumerate(self.before):
-            if isinstance(step, Acquire) and step.semaphore in left:
+            if isinstance(step, FlatAcquire) and step.semaphore in left:
                 left[step.semaphore] -= step.count
                 if left[step.semaphore] < 0:
                     return replace(self, before=self.before[:at], after=(*self.before[at:], *self.after))
         return self
 
-    def shortened(self, count: int, *, with_rest: bool) -> tuple[Step, ...]:
-        rounds = () if self.count is None else (Loop(count, self.body),)
+    def shortened(self, count: int, *, with_rest: bool) -> tuple[FlatStep, ...]:
+        rounds = () if self.count is None else (FlatLoop(count, self.body),)
         return (*self.before, *rounds, *(self.after if with_rest else ()))
 
 
@@ -270,4 +270,4 @@ def step_count(program: Program) -> int:
 def moved_bytes(program: Program) -> int:
     """How much data a run moves, counted where it is received."""
     steps = (pair for engine in program.engines for pair in counted(engine.body))
-    return sum(times * step.access.bytes for step, times in steps if isinstance(step, Receive))
+    return sum(times * step.access.bytes for step, times in steps if isinstance(step, FlatReceive))

@@ -10,7 +10,7 @@ from enum import Enum
 import numpy as np
 from numpy.typing import NDArray
 
-from npuflow.simulate.program import Access, Compute
+from npuflow.simulate.program import FlatAccess, FlatCompute
 
 PythonKernel = Callable[..., None]
 
@@ -58,7 +58,7 @@ class PythonKernels:
 
     errors: list[BaseException] = field(default_factory=list)
 
-    def wrap(self, function: PythonKernel, call: Compute, dtypes: Sequence[np.dtype]) -> KernelFunction:
+    def wrap(self, function: PythonKernel, call: FlatCompute, dtypes: Sequence[np.dtype]) -> KernelFunction:
         """`function` for calls whose operands have the shapes of `call`."""
         accesses = [operand.access for operand in call.operands]
 
@@ -80,7 +80,7 @@ class PythonKernels:
             raise self.errors[0]
 
 
-def _view(address: int, access: Access, dtype: np.dtype) -> NDArray[np.generic]:
+def _view(address: int, access: FlatAccess, dtype: np.dtype) -> NDArray[np.generic]:
     """The operand as an array over the simulated memory itself."""
     low = sum(min(0, s * (n - 1)) for n, s in zip(access.sizes, access.strides))
     high = sum(max(0, s * (n - 1)) for n, s in zip(access.sizes, access.strides)) + 1

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
-from npuflow.simulate.program import Access, Engine, Loop, Receive, Resource, Send, Step
+from npuflow.simulate.program import FlatAccess, FlatEngine, FlatLoop, FlatReceive, FlatSend, FlatStep, Resource
 from npuflow.target import Device, DmaEngine, Link, SharedBy
 
 DRAM_READ, DRAM_WRITE, DRAM_TOTAL = "dram read", "dram write", "dram"
@@ -35,7 +35,7 @@ class Platform:
         return math.ceil(seconds * self.device.clock_hz - 1e-6)
 
     def resources(self) -> tuple[Resource, ...]:
-        """Everything that transfers share: DRAM's rates, DMA engines' ports and the lanes between levels."""
+        """Everything that transfers share: DRAM's rates, DMA engines' ports and the links between levels."""
         dram, clock = self.device.dram, self.device.clock_hz
         rates = (
             Resource(DRAM_READ, dram.read_bytes_per_second / clock),
@@ -57,17 +57,17 @@ class Platform:
         return rates + ports + links
 
     def link(self, outer_level: int, inner_level: int, tile: tuple[int, int]) -> str:
-        """The name of the lanes that reach `tile` between two levels."""
+        """The name of the link that reaches `tile` between two levels."""
         link = self.device.link(outer_level, inner_level)
         return self._link_name(link, self._instance(link.shared_by, tile))
 
-    def core(self, kind: str, tile: tuple[int, int], body: tuple[Step, ...]) -> Engine:
+    def core(self, kind: str, tile: tuple[int, int], body: tuple[FlatStep, ...]) -> FlatEngine:
         """The compute engine of a kind in the device's file, at a tile."""
-        return Engine(f"{kind} ({tile[0]},{tile[1]})", body, kind=kind, tile=tile)
+        return FlatEngine(f"{kind} ({tile[0]},{tile[1]})", body, kind=kind, tile=tile)
 
-    def control(self, body: tuple[Step, ...]) -> Engine:
+    def control(self, body: tuple[FlatStep, ...]) -> FlatEngine:
         """The processor that hands tasks to the outermost DMA engines."""
-        return Engine("control", body, kind="control")
+        return FlatEngine("control", body, kind="control")
 
     def channel_name(self, level: int, side: Side, tile: tuple[int, int], number: int) -> str:
         dma = self.device.dma(level)
@@ -75,8 +75,8 @@ class Platform:
         return f"{dma.name} {place} {side.value} {number}"
 
     def channel(
-        self, level: int, side: Side, tile: tuple[int, int], number: int, body: tuple[Step, ...], joined: int = 1
-    ) -> Engine:
+        self, level: int, side: Side, tile: tuple[int, int], number: int, body: tuple[FlatStep, ...], joined: int = 1
+    ) -> FlatEngine:
         """One channel of the DMA engine beside the memory of `level` at `tile` (outside the cores: of its column).
 
         The runs of `joined` such channels adjoin each other in DRAM.
@@ -84,7 +84,7 @@ class Platform:
         dma = self.device.dma(level)
         is_dram = level == self.device.dram_level
         latency = self.device.dram.latency_seconds if is_dram and side is Side.OUT else 0.0
-        return Engine(
+        return FlatEngine(
             self.channel_name(level, side, tile, number),
             body,
             kind=f"{dma.name} {side.value}",
@@ -105,7 +105,7 @@ class Platform:
     def _port_name(self, dma: DmaEngine, side: Side, instance: int) -> str:
         return f"{dma.name} port {instance} {side.value}"
 
-    def _run_overhead(self, side: Side, body: tuple[Step, ...]) -> float:
+    def _run_overhead(self, side: Side, body: tuple[FlatStep, ...]) -> float:
         pitch = max(map(_pitch_bytes, _accesses(body)), default=0)
         return self.device.dram.run_overhead_bytes(write=side is Side.IN, pitch_bytes=pitch)
 
@@ -118,15 +118,15 @@ class Platform:
         return f"{link.name} {instance}"
 
 
-def _accesses(steps: tuple[Step, ...]) -> Iterator[Access]:
+def _accesses(steps: tuple[FlatStep, ...]) -> Iterator[FlatAccess]:
     for step in steps:
-        if isinstance(step, Loop):
+        if isinstance(step, FlatLoop):
             yield from _accesses(step.body)
-        elif isinstance(step, (Send, Receive)):
+        elif isinstance(step, (FlatSend, FlatReceive)):
             yield step.access
 
 
-def _pitch_bytes(access: Access) -> int:
+def _pitch_bytes(access: FlatAccess) -> int:
     """How far apart its contiguous runs begin; 0 where it is one run."""
     run = 1
     for size, stride in zip(reversed(access.sizes), reversed(access.strides)):

@@ -2,13 +2,13 @@
 
 Everything is referred to by name, so a program reads like what it describes:
 
-    Engine(
+    FlatEngine(
         "core",
         body=(
-            Loop(8, (
-                Acquire("a.full"),
-                Compute("matmul", cycles=64, operands=(read("a", (16, 16), slot=Affine(0, (1,))), ...)),
-                Release("a.empty"),
+            FlatLoop(8, (
+                FlatAcquire("a.full"),
+                FlatCompute("matmul", cycles=64, operands=(read("a", (16, 16), slot=FlatAffine(0, (1,))), ...)),
+                FlatRelease("a.empty"),
             )),
         ),
     )
@@ -22,11 +22,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 from math import prod
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 
 @dataclass(frozen=True)
-class Affine:
+class FlatAffine:
     """`constant + sum(coefficients[d] * counter of the loop at depth d)`, the outermost loop being depth 0."""
 
     constant: int = 0
@@ -34,7 +34,7 @@ class Affine:
 
 
 @dataclass(frozen=True)
-class Memory:
+class FlatMemory:
     """A separate piece of storage: one core's L1, one memory tile, or one tensor in DRAM. Level 1 is the cores' own."""
 
     name: str
@@ -43,7 +43,7 @@ class Memory:
 
 
 @dataclass(frozen=True)
-class Buffer:
+class FlatBuffer:
     """`depth` slots in a memory, one after the other; `tensor` says whose data it holds, for reports."""
 
     name: str
@@ -73,7 +73,7 @@ WAIT_CAUSES = (Cause.DATA, Cause.SPACE, Cause.TASK, Cause.OTHER)
 
 
 @dataclass(frozen=True)
-class Semaphore:
+class FlatSemaphore:
     """A counting lock: acquire waits until it can subtract, first come, first served; release adds."""
 
     name: str
@@ -91,7 +91,7 @@ class Resource:
 
 
 @dataclass(frozen=True)
-class Stream:
+class FlatStream:
     """A wire from one engine to others (several: a multicast) that takes up `links` on its way."""
 
     name: str
@@ -102,11 +102,11 @@ class Stream:
 
 
 @dataclass(frozen=True)
-class Limit:
+class FlatLimit:
     """The element at index i exists where `sum(coefficients[d] * i[d]) < bound`."""
 
     coefficients: tuple[int, ...]
-    bound: Affine
+    bound: FlatAffine
 
 
 class Outside(Enum):
@@ -117,7 +117,7 @@ class Outside(Enum):
 
 
 @dataclass(frozen=True)
-class Access:
+class FlatAccess:
     """Elements of one slot of a buffer in the order they travel; sizes and strides in elements, outermost first.
 
     `slot` counts turns; the slot is its remainder by the buffer's depth.
@@ -127,9 +127,9 @@ class Access:
     sizes: tuple[int, ...]
     strides: tuple[int, ...]
     element_bytes: int
-    offset: Affine = Affine()
-    slot: Affine = Affine()
-    limits: tuple[Limit, ...] = ()
+    offset: FlatAffine = FlatAffine()
+    slot: FlatAffine = FlatAffine()
+    limits: tuple[FlatLimit, ...] = ()
     outside: Outside = Outside.SKIP
 
     @property
@@ -139,79 +139,86 @@ class Access:
 
 
 @dataclass(frozen=True)
-class Loop:
+class FlatLoop:
     """Its body `count` times; 0 is never."""
 
+    kind: ClassVar[str] = "loop"
     count: int
-    body: tuple[Step, ...]
+    body: tuple[FlatStep, ...]
 
 
 @dataclass(frozen=True)
-class Acquire:
+class FlatAcquire:
     """Waits until the semaphore is at least `count`, then subtracts it."""
 
+    kind: ClassVar[str] = "acquire"
     semaphore: str
     count: int = 1
 
 
 @dataclass(frozen=True)
-class Release:
+class FlatRelease:
     """Adds `count` to the semaphore, above whose maximum it must not come."""
 
+    kind: ClassVar[str] = "release"
     semaphore: str
     count: int = 1
 
 
 @dataclass(frozen=True)
-class Send:
+class FlatSend:
     """One end of a transfer: the engine reads `access` onto the stream."""
 
+    kind: ClassVar[str] = "send"
     stream: str
-    access: Access
+    access: FlatAccess
     name: str = ""
 
 
 @dataclass(frozen=True)
-class Receive:
+class FlatReceive:
     """The other end: the engine writes what the stream brings to `access`."""
 
+    kind: ClassVar[str] = "receive"
     stream: str
-    access: Access
+    access: FlatAccess
     name: str = ""
 
 
 @dataclass(frozen=True)
-class Operand:
+class FlatOperand:
     """What a kernel does with one of its arguments."""
 
-    access: Access
+    access: FlatAccess
     reads: bool = True
     writes: bool = False
 
 
 @dataclass(frozen=True)
-class Compute:
+class FlatCompute:
     """One call of a kernel; its operands are its own from its begin to its end."""
 
+    kind: ClassVar[str] = "compute"
     kernel: str
     cycles: int
-    operands: tuple[Operand, ...] = ()
+    operands: tuple[FlatOperand, ...] = ()
     name: str = ""
 
 
 @dataclass(frozen=True)
-class Control:
+class FlatControl:
     """Time that an engine spends on itself: setting up a descriptor, launching, being reconfigured."""
 
+    kind: ClassVar[str] = "control"
     cycles: int
     name: str = "control"
 
 
-Step: TypeAlias = Loop | Acquire | Release | Send | Receive | Compute | Control
+FlatStep: TypeAlias = FlatLoop | FlatAcquire | FlatRelease | FlatSend | FlatReceive | FlatCompute | FlatControl
 
 
 @dataclass(frozen=True)
-class Engine:
+class FlatEngine:
     """Something that does one thing at a time: a core, a DMA channel, the control processor.
 
     `kind` groups like engines in reports; `ports` are the resources each of its transfers uses at this end (its
@@ -221,7 +228,7 @@ class Engine:
     """
 
     name: str
-    body: tuple[Step, ...]
+    body: tuple[FlatStep, ...]
     kind: str = ""
     tile: tuple[int, int] | None = None
     bytes_per_cycle: float = 1.0
@@ -235,12 +242,12 @@ class Engine:
 class Program:
     """A whole schedule; names are unique among things of one kind."""
 
-    engines: tuple[Engine, ...]
-    memories: tuple[Memory, ...] = ()
-    buffers: tuple[Buffer, ...] = ()
-    semaphores: tuple[Semaphore, ...] = ()
+    engines: tuple[FlatEngine, ...]
+    memories: tuple[FlatMemory, ...] = ()
+    buffers: tuple[FlatBuffer, ...] = ()
+    semaphores: tuple[FlatSemaphore, ...] = ()
     resources: tuple[Resource, ...] = ()
-    streams: tuple[Stream, ...] = ()
+    streams: tuple[FlatStream, ...] = ()
     clock_hz: float = 1e9
 
 
@@ -249,6 +256,6 @@ def contiguous_strides(sizes: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(prod(sizes[d + 1 :]) for d in range(len(sizes)))
 
 
-def contiguous(buffer: str, sizes: tuple[int, ...], element_bytes: int, slot: Affine = Affine()) -> Access:
+def contiguous(buffer: str, sizes: tuple[int, ...], element_bytes: int, slot: FlatAffine = FlatAffine()) -> FlatAccess:
     """The first elements of a buffer's slot, in row-major order."""
-    return Access(buffer, sizes, contiguous_strides(sizes), element_bytes, slot=slot)
+    return FlatAccess(buffer, sizes, contiguous_strides(sizes), element_bytes, slot=slot)

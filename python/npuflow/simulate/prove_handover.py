@@ -23,7 +23,7 @@ from npuflow.simulate.faults import faults
 from npuflow.simulate.flatten import engine_names, flatten
 from npuflow.simulate.handover import few_rounds, moved_bytes, semaphore_problems, step_count
 from npuflow.simulate.kernels import idle_kernel
-from npuflow.simulate.program import Program
+from npuflow.simulate.program import FlatAcquire, FlatReceive, FlatRelease, FlatSend, Program
 from npuflow.simulate.results import Hazard, HazardKind
 from npuflow.simulate.run import RunLimits, execute, simulate
 from npuflow.simulate.walk import computes
@@ -161,10 +161,19 @@ class _Checker:
         return engine.location
 
 
+# What a step that is named after its kind is called in a flat program.
+_KINDS: dict[type, str] = {
+    model.Acquire: FlatAcquire.kind,
+    model.Release: FlatRelease.kind,
+    model.Send: FlatSend.kind,
+    model.Receive: FlatReceive.kind,
+}
+
+
 def _describes(step: model.Step, kind: str, name: str) -> bool:
     """Whether a step's name in a flat program can be this step's."""
     if isinstance(step, (model.Acquire, model.Release)):
-        return kind == type(step).__name__.lower() and step.semaphore.name == name
+        return kind == _KINDS[type(step)] and step.semaphore.name == name
     if isinstance(step, (model.Send, model.Receive)):
-        return kind == type(step).__name__.lower() and step.stream.name == name
+        return kind == _KINDS[type(step)] and step.stream.name == name
     return isinstance(step, model.Compute) and kind in (step.kernel, step.kind)

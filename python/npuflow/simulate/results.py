@@ -112,7 +112,7 @@ class Utilisation:
 
 
 @dataclass(frozen=True)
-class Results:
+class RunResults:
     """One run. `operations` counts the steps that engines carried out."""
 
     program: Program
@@ -153,7 +153,7 @@ class Results:
         return tuple(s.name for s in self.program.semaphores if self.semaphore_values[s.name] != s.initial)
 
 
-def decode(program: Program, encoded: Encoded, native: _native.Results, *, traced: bool) -> Results:
+def decode(program: Program, encoded: Encoded, native: _native.RawResults, *, traced: bool) -> RunResults:
     """The core's results in the program's names."""
     causes = tuple(Cause)
     engines = tuple(
@@ -161,7 +161,7 @@ def decode(program: Program, encoded: Encoded, native: _native.Results, *, trace
         for engine, time in zip(program.engines, native.engines, strict=True)
     )
     buffers = [Traffic(traffic.read_bytes, traffic.written_bytes) for traffic in native.buffers]
-    return Results(
+    return RunResults(
         program,
         native.cycles,
         native.operations,
@@ -180,7 +180,7 @@ def _names(things: Sequence[Named]) -> list[str]:
     return [thing.name for thing in things]
 
 
-def _hazard(program: Program, encoded: Encoded, hazard: _native.Hazard) -> Hazard:
+def _hazard(program: Program, encoded: Encoded, hazard: _native.RawHazard) -> Hazard:
     def text(step: int) -> str:
         place = encoded.steps[step]
         return f"'{place.name}' of '{program.engines[place.engine].name}'"

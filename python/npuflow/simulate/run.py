@@ -16,7 +16,7 @@ from npuflow.execute.sandbox import run_in_child
 from npuflow.simulate.encode import Encoded, encode
 from npuflow.simulate.kernels import Abi, KernelFunction
 from npuflow.simulate.program import Program
-from npuflow.simulate.results import Results, decode
+from npuflow.simulate.results import RunResults, decode
 
 # All bits set: not a number in every float type, and unlikely as an integer.
 POISON = 0xFF
@@ -44,11 +44,11 @@ DEFAULT_RUN_LIMITS = RunLimits()
 class Executed:
     """A functional run: its results, and every memory's bytes at the end."""
 
-    results: Results
+    results: RunResults
     memories: Mapping[str, NDArray[np.uint8]]
 
 
-def simulate(program: Program, *, trace: bool = False, limits: RunLimits = DEFAULT_RUN_LIMITS) -> Results:
+def simulate(program: Program, *, trace: bool = False, limits: RunLimits = DEFAULT_RUN_LIMITS) -> RunResults:
     """Times a program without moving data; raises InputError for one that is wrong, DeadlockError if it gets stuck."""
     encoded = encode(program)
     return decode(program, encoded, _run(encoded, trace, limits, None), traced=trace)
@@ -81,7 +81,7 @@ def execute(
     functions = [_function(name, kernels) for name in encoded.kernels]
     data = _native.Data(arena.pieces, [name in inputs for name in memories], functions)
 
-    def run() -> _native.Results:
+    def run() -> _native.RawResults:
         return _run(encoded, trace, limits, data)
 
     native = run() if all(kernels[name].ours for name in encoded.kernels) else run_in_child(run, what)
@@ -100,7 +100,7 @@ def _data_bytes(program: Program, encoded: Encoded) -> int:
     return sum(memory.bytes for memory in program.memories) + encoded.native.watching_bytes()
 
 
-def _run(encoded: Encoded, trace: bool, limits: RunLimits, data: _native.Data | None) -> _native.Results:
+def _run(encoded: Encoded, trace: bool, limits: RunLimits, data: _native.Data | None) -> _native.RawResults:
     try:
         return _native.simulate(encoded.native, limits.steps, limits.trace_events if trace else 0, data)
     except _native.Deadlock as error:

@@ -5,38 +5,38 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from npuflow.simulate.program import Compute, Engine, Loop, Program, Receive, Send, Step
+from npuflow.simulate.program import FlatCompute, FlatEngine, FlatLoop, FlatReceive, FlatSend, FlatStep, Program
 
-StepChange = Callable[[Step], Step]
+StepChange = Callable[[FlatStep], FlatStep]
 
 
-def leaves(body: tuple[Step, ...]) -> Iterator[Step]:
+def leaves(body: tuple[FlatStep, ...]) -> Iterator[FlatStep]:
     """Every step that is no loop, in program order."""
     for step, _ in counted(body):
         yield step
 
 
-def counted(body: tuple[Step, ...], times: int = 1) -> Iterator[tuple[Step, int]]:
+def counted(body: tuple[FlatStep, ...], times: int = 1) -> Iterator[tuple[FlatStep, int]]:
     """Every step that is no loop, and how often it runs."""
     for step in body:
-        if isinstance(step, Loop):
+        if isinstance(step, FlatLoop):
             yield from counted(step.body, times * step.count)
         else:
             yield step, times
 
 
-def sends(program: Program) -> Iterator[Send]:
-    yield from (step for engine in program.engines for step in leaves(engine.body) if isinstance(step, Send))
+def sends(program: Program) -> Iterator[FlatSend]:
+    yield from (step for engine in program.engines for step in leaves(engine.body) if isinstance(step, FlatSend))
 
 
-def receives(program: Program) -> Iterator[Receive]:
-    yield from (step for engine in program.engines for step in leaves(engine.body) if isinstance(step, Receive))
+def receives(program: Program) -> Iterator[FlatReceive]:
+    yield from (step for engine in program.engines for step in leaves(engine.body) if isinstance(step, FlatReceive))
 
 
-def computes(program: Program) -> Iterator[tuple[Compute, int]]:
+def computes(program: Program) -> Iterator[tuple[FlatCompute, int]]:
     """Every kernel call of every engine, and how often it is made."""
     for engine in program.engines:
-        yield from ((step, times) for step, times in counted(engine.body) if isinstance(step, Compute))
+        yield from ((step, times) for step, times in counted(engine.body) if isinstance(step, FlatCompute))
 
 
 def with_steps(program: Program, change: StepChange) -> Program:
@@ -44,12 +44,12 @@ def with_steps(program: Program, change: StepChange) -> Program:
     return replace(program, engines=tuple(_changed(engine, change) for engine in program.engines))
 
 
-def _changed(engine: Engine, change: StepChange) -> Engine:
+def _changed(engine: FlatEngine, change: StepChange) -> FlatEngine:
     return replace(engine, body=_changed_body(engine.body, change))
 
 
-def _changed_body(body: tuple[Step, ...], change: StepChange) -> tuple[Step, ...]:
+def _changed_body(body: tuple[FlatStep, ...], change: StepChange) -> tuple[FlatStep, ...]:
     return tuple(
-        replace(step, body=_changed_body(step.body, change)) if isinstance(step, Loop) else change(step)
+        replace(step, body=_changed_body(step.body, change)) if isinstance(step, FlatLoop) else change(step)
         for step in body
     )

@@ -46,6 +46,7 @@ class AssignBundles(Pass):
 
     name = "npuflow-assign-bundles"
     group = "strategy"
+    assigns_strategies = True
     device: str = option("", "device name or TOML file; default: the module's npu.device, else npu1")
     grid: tuple[int, int] | None = option(None, "rows,columns of cores; default: those of the matmuls, else all")
 

@@ -50,6 +50,7 @@ class AssignStrategy(Pass):
 
     name = "npuflow-assign-strategy"
     group = "strategy"
+    assigns_strategies = True
     device: str = option("", "device name or TOML file; default: the module's npu.device, else npu1")
     grid: tuple[int, int] | None = option(None, "rows,columns of cores (along m, along n)")
     tile_l2: tuple[int, int, int] | None = option(None, "m,n,k of a block in L2")

@@ -17,7 +17,7 @@ LEAST_RATE, MOST_RATE = 1e-3, 1e6
 
 
 @dataclass(frozen=True)
-class Bound:
+class NumberRange:
     """A number must be from `least` to `most`, both included."""
 
     least: float
@@ -37,14 +37,14 @@ def _text(number: float) -> str:
 
 
 # Per cycle of anything: bytes, and multiply-accumulates.
-RATE = Bound(LEAST_RATE, MOST_RATE)
-MACS_RATE = Bound(LEAST_RATE, 1e9)
+RATE = NumberRange(LEAST_RATE, MOST_RATE)
+MACS_RATE = NumberRange(LEAST_RATE, 1e9)
 
 
 # What `dataclasses.field` gives fits a field of any type, so Any is the type of these two.
 def between(least: float, most: float, default: object = dataclasses.MISSING) -> Any:  # noqa: ANN401
     """A number from `least` to `most`."""
-    return dataclasses.field(default=default, metadata={"bound": Bound(least, most)})
+    return dataclasses.field(default=default, metadata={"bound": NumberRange(least, most)})
 
 
 def one_of(known: tuple[str, ...], default: object = dataclasses.MISSING) -> Any:  # noqa: ANN401
@@ -57,5 +57,5 @@ def known_of(field: dataclasses.Field[Any]) -> tuple[str, ...]:
     return field.metadata.get("known", ())
 
 
-def bound_of(field: dataclasses.Field[Any]) -> Bound | None:
+def bound_of(field: dataclasses.Field[Any]) -> NumberRange | None:
     return field.metadata.get("bound")

@@ -183,8 +183,8 @@ class Dram:
     def run_overhead_bytes(self, *, write: bool, pitch_bytes: int | None = None) -> float:
         """What a run costs beside its bytes, where runs begin `pitch_bytes` apart (unknown: in pages of their own)."""
         overhead = self.write_run_overhead_bytes if write else self.read_run_overhead_bytes
-        turns = 1.0 if pitch_bytes is None else min(1.0, pitch_bytes / self.page_bytes)
-        return overhead + turns * self.page_overhead_bytes
+        opened = 1.0 if pitch_bytes is None else min(1.0, pitch_bytes / self.page_bytes)
+        return overhead + opened * self.page_overhead_bytes
 
     def efficiency(self, run_bytes: int, *, write: bool, pitch_bytes: int | None = None) -> float:
         """The share of the rate that contiguous runs of `run_bytes` reach."""

@@ -15,7 +15,7 @@ from npuflow.core.build import at, dynamic_marker
 from npuflow.core.passes import ops_of
 
 
-class Fault(Enum):
+class FaultClass(Enum):
     """The classes of faults, in the order of tables."""
 
     DROPPED = "dropped op"
@@ -34,7 +34,7 @@ class Fault(Enum):
 class Mutator:
     """Breaks an op for which `applies` says yes."""
 
-    fault: Fault
+    fault: FaultClass
     name: str
     applies: Callable[[ir.Operation], bool]
     apply: Callable[[ir.Operation], None]
@@ -244,19 +244,19 @@ def _mask_otherwise(op: ir.Operation) -> None:
 
 
 MUTATORS = (
-    Mutator(Fault.DROPPED, "op", _has_init, _drop_to_init),
-    Mutator(Fault.DROPPED, "operation", _is_arithmetic, _drop_to_operand),
-    Mutator(Fault.SCALED, "1.02", _yields_numbers, _yield_times(1.02, _tripled)),
-    Mutator(Fault.HALVED, "result", _yields_numbers, _yield_times(0.5, _half)),
-    Mutator(Fault.NEGATED, "result", _yields_numbers, _yield_times(-1.0, _negative)),
-    Mutator(Fault.SWAPPED, "operands", _takes_alike, _swap),
-    Mutator(Fault.SHIFTED, "slice", _slides, _shift),
-    Mutator(Fault.SHIFTED, "padding", _pads, _pad_elsewhere),
-    Mutator(Fault.LOST_STEP, "last turn", _repeats, _stop_early),
-    Mutator(Fault.STALE, "turn", _repeats, _stand_still),
-    Mutator(Fault.STALE, "movement", _is_movement, _erase),
-    Mutator(Fault.ZERO_POINT, "constant", _is_number, _change_number),
-    Mutator(Fault.MASK, "comparison", _compares, _mask_otherwise),
+    Mutator(FaultClass.DROPPED, "op", _has_init, _drop_to_init),
+    Mutator(FaultClass.DROPPED, "operation", _is_arithmetic, _drop_to_operand),
+    Mutator(FaultClass.SCALED, "1.02", _yields_numbers, _yield_times(1.02, _tripled)),
+    Mutator(FaultClass.HALVED, "result", _yields_numbers, _yield_times(0.5, _half)),
+    Mutator(FaultClass.NEGATED, "result", _yields_numbers, _yield_times(-1.0, _negative)),
+    Mutator(FaultClass.SWAPPED, "operands", _takes_alike, _swap),
+    Mutator(FaultClass.SHIFTED, "slice", _slides, _shift),
+    Mutator(FaultClass.SHIFTED, "padding", _pads, _pad_elsewhere),
+    Mutator(FaultClass.LOST_STEP, "last turn", _repeats, _stop_early),
+    Mutator(FaultClass.STALE, "turn", _repeats, _stand_still),
+    Mutator(FaultClass.STALE, "movement", _is_movement, _erase),
+    Mutator(FaultClass.ZERO_POINT, "constant", _is_number, _change_number),
+    Mutator(FaultClass.MASK, "comparison", _compares, _mask_otherwise),
 )
 
 
@@ -269,7 +269,7 @@ class Mutant:
     place: str
 
     @property
-    def fault(self) -> Fault:
+    def fault(self) -> FaultClass:
         return self.mutator.fault
 
     def __str__(self) -> str:

@@ -37,7 +37,7 @@ from npuflow.execute.references import Reference, make_reference
 from npuflow.execute.verification import Status, check
 from npuflow.execute.widen import widened
 from npuflow.simulate.flatten import flatten
-from npuflow.testing.ir_mutators import Fault, Mutant, mutants_of
+from npuflow.testing.ir_mutators import FaultClass, Mutant, mutants_of
 from npuflow.testing.schedule_mutators import ScheduleMutant, schedule_mutants_of
 
 _OTHER_SEEDS, _OTHER_DRAWS = (1, 2), (Draw.FULL, Draw.POSITIVE)
@@ -47,7 +47,7 @@ Run = Callable[[Sequence[Array]], Sequence[Array]]
 AnyMutant = TypeVar("AnyMutant", Mutant, ScheduleMutant)
 
 
-class Outcome(Enum):
+class MutantStatus(Enum):
     """What became of a mutant."""
 
     CAUGHT = "caught"
@@ -60,14 +60,14 @@ class Outcome(Enum):
 class Trial:
     """One mutant and what verification said."""
 
-    fault: Fault
+    fault: FaultClass
     mutant: str
-    outcome: Outcome
+    outcome: MutantStatus
     said: str = ""
 
 
 @dataclass(frozen=True)
-class Subject:
+class MutationSubject:
     """A program, for which device and by which pipeline; `most` mutants are tried per fault and stage."""
 
     text: str
@@ -84,7 +84,7 @@ class Subject:
         return make_reference(module.operation, next(functions_of(module.operation)), self.seed)
 
 
-def trials(subject: Subject) -> Iterator[Trial]:
+def trials(subject: MutationSubject) -> Iterator[Trial]:
     """Mutants of the program as it came, as it is when all is bufferized, and of its schedule."""
     reference = subject.reference()
     for module in (_spelled_out(subject), _bufferized(subject)):
@@ -95,38 +95,38 @@ def trials(subject: Subject) -> Iterator[Trial]:
     yield from _schedule_trials(whole.compiled, reference, subject)
 
 
-def _spelled_out(subject: Subject) -> ir.Module:
+def _spelled_out(subject: MutationSubject) -> ir.Module:
     module = subject.module()
     with module.context:
         spell_out(module)
     return module
 
 
-def _bufferized(subject: Subject) -> ir.Module:
+def _bufferized(subject: MutationSubject) -> ir.Module:
     module = subject.module()
     nest = expand(parse_pipeline(subject.pipeline), Expansion(device=subject.device))
     Runner(nest).run(module)
     return module
 
 
-def _some(mutants: Sequence[AnyMutant], subject: Subject) -> list[AnyMutant]:
+def _some(mutants: Sequence[AnyMutant], subject: MutationSubject) -> list[AnyMutant]:
     """As many of each kind as the subject asks for."""
-    by_kind: defaultdict[tuple[Fault, str], list[AnyMutant]] = defaultdict(list)
+    by_kind: defaultdict[tuple[FaultClass, str], list[AnyMutant]] = defaultdict(list)
     for mutant in mutants:
         by_kind[mutant.fault, mutant.mutator.name].append(mutant)
     chosen = random.Random(subject.seed)
     return [m for group in by_kind.values() for m in chosen.sample(group, min(subject.most, len(group)))]
 
 
-def _ir_trial(mutant: Mutant, module: ir.Module, reference: Reference, subject: Subject) -> Trial:
+def _ir_trial(mutant: Mutant, module: ir.Module, reference: Reference, subject: MutationSubject) -> Trial:
     try:
         broken = mutant.applied(module)
         broken.operation.verify()
     except (InputError, ir.MLIRError) as error:
-        return Trial(mutant.fault, str(mutant), Outcome.INVALID, str(error).splitlines()[0])
+        return Trial(mutant.fault, str(mutant), MutantStatus.INVALID, str(error).splitlines()[0])
     found = check(broken.operation, reference)
     if found.status is Status.SKIPPED:
-        return Trial(mutant.fault, str(mutant), Outcome.INVALID, str(found))
+        return Trial(mutant.fault, str(mutant), MutantStatus.INVALID, str(found))
     runs = [partial(_run_ir, one, reference) for one in (module, broken)]
     return _judged(mutant, found.status, str(found), runs, subject)
 
@@ -140,7 +140,7 @@ def _run_ir(module: ir.Module, reference: Reference, inputs: Sequence[Array]) ->
 
 
 def _schedule_trials(
-    function: CompiledFunction | CompiledSequence, reference: Reference, subject: Subject
+    function: CompiledFunction | CompiledSequence, reference: Reference, subject: MutationSubject
 ) -> Iterator[Trial]:
     parts = [function] if isinstance(function, CompiledFunction) else list(function.parts.values())
     for part in parts:
@@ -153,7 +153,7 @@ def _schedule_trials(
             try:
                 found_here = verify_function(whole, reference)
             except InputError as error:
-                yield Trial(mutant.fault, str(mutant), Outcome.CAUGHT, error.diagnostics[0].message)
+                yield Trial(mutant.fault, str(mutant), MutantStatus.CAUGHT, error.diagnostics[0].message)
                 continue
             runs = [partial(_run_schedule, one, reference) for one in (function, whole)]
             said = "; ".join([found_here.message, *found_here.hazards[:1]])
@@ -170,19 +170,21 @@ def _run_schedule(
     return execute_sequence(function, inputs).outputs
 
 
-def _judged(mutant: Mutant | ScheduleMutant, status: Status, said: str, runs: Sequence[Run], subject: Subject) -> Trial:
+def _judged(
+    mutant: Mutant | ScheduleMutant, status: Status, said: str, runs: Sequence[Run], subject: MutationSubject
+) -> Trial:
     """A mutant that isn't called wrong survives, unless it computes the same on other data too."""
     if status is Status.WRONG:
-        return Trial(mutant.fault, str(mutant), Outcome.CAUGHT, said)
+        return Trial(mutant.fault, str(mutant), MutantStatus.CAUGHT, said)
     module = subject.module()
     function = next(functions_of(module.operation))
     specs = signature_of(function).inputs
     drawn = (arrays_for(function, specs, seed, draw) for seed in _OTHER_SEEDS for draw in _OTHER_DRAWS)
     same = [_are_same(*(run(inputs) for run in runs)) for inputs in drawn]
     if all(same):
-        return Trial(mutant.fault, str(mutant), Outcome.EQUIVALENT, said)
+        return Trial(mutant.fault, str(mutant), MutantStatus.EQUIVALENT, said)
     told = f"{said} on this data, {same.count(False)} of {len(same)} other draws tell"
-    return Trial(mutant.fault, str(mutant), Outcome.SURVIVED, told)
+    return Trial(mutant.fault, str(mutant), MutantStatus.SURVIVED, told)
 
 
 def _are_same(before: Sequence[Array], after: Sequence[Array]) -> bool:

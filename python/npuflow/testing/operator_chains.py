@@ -7,8 +7,8 @@ from typing import ClassVar
 
 from npuflow.testing.operator_products import sum_of_products
 from npuflow.testing.operator_rows import Centre, norm_of, softmax_of
-from npuflow.testing.operator_steps import Step, apply_steps, widened
-from npuflow.testing.operator_text import Access, Value, Writer
+from npuflow.testing.operator_steps import ElementwiseStep, apply_steps, widened
+from npuflow.testing.operator_text import Indexed, Value, Writer
 from npuflow.testing.operators import OperatorProgram
 from npuflow.testing.programs import Types
 
@@ -39,8 +39,8 @@ class ConvolutionPair(OperatorProgram):
         weights = writer.argument(operand, (self.kernel, self.kernel, first, middle))
         target = writer.filled(0, accumulator, (1, self.h, self.w, middle))
         value = writer.named("linalg.conv_2d_nhwc_hwcf", [padded, weights], target)
-        narrow = (Step.TRUNCATE,) if self.types.truncated == operand else ()
-        value = apply_steps(writer, value, (Step.BIAS, Step.RELU, *narrow), 3)
+        narrow = (ElementwiseStep.TRUNCATE,) if self.types.truncated == operand else ()
+        value = apply_steps(writer, value, (ElementwiseStep.BIAS, ElementwiseStep.RELU, *narrow), 3)
         pointwise = writer.argument(value.element, (1, 1, middle, last))
         target = writer.filled(0, accumulator, (1, self.h, self.w, last))
         return writer.named("linalg.conv_2d_nhwc_hwcf", [value, pointwise], target)
@@ -65,11 +65,11 @@ class AttentionScores(OperatorProgram):
         accumulator = self.types.accumulator
         source = widened(writer, writer.argument(self.types.operand, (self.rows, self.width)), accumulator, head=False)
         normed = norm_of(writer, source, Centre.RMS)
-        narrow = (Step.TRUNCATE,) if self.types.operand == "bf16" else ()
+        narrow = (ElementwiseStep.TRUNCATE,) if self.types.operand == "bf16" else ()
         normed = apply_steps(writer, normed, narrow, 1)
         weights = writer.argument(normed.element, (self.width, self.columns))
         target = writer.filled(0, accumulator, (self.rows, self.columns))
-        left, right = Access(normed, ("m", "k")), Access(weights, ("k", "n"))
+        left, right = Indexed(normed, ("m", "k")), Indexed(weights, ("k", "n"))
         scores = sum_of_products(writer, left, right, target, ("m", "n"))
         return softmax_of(writer, scores, 1, by_name=True)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import ClassVar
 
-from npuflow.testing.operator_steps import Step, apply_steps, widened
+from npuflow.testing.operator_steps import ElementwiseStep, apply_steps, widened
 from npuflow.testing.operator_text import Value, Writer
 from npuflow.testing.operators import OperatorProgram, Tailed
 from npuflow.testing.programs import Types
@@ -55,7 +55,7 @@ class Cast(OperatorProgram):
 
     shape: tuple[int, ...]
     types: Types
-    tails: tuple[Step, ...] = ()
+    tails: tuple[ElementwiseStep, ...] = ()
 
     @property
     def label(self) -> str:

@@ -7,7 +7,7 @@ from enum import Enum
 from typing import ClassVar
 
 from npuflow.execute.arrays import is_float
-from npuflow.testing.operator_text import Access, Loops, Value, Writer, loop_names
+from npuflow.testing.operator_text import Indexed, Loops, Value, Writer, loop_names
 from npuflow.testing.operators import Tailed
 
 
@@ -32,7 +32,7 @@ class Padded(Tailed):
         return self.behind(writer, writer.pad(source, self.low, self.high, self.number))
 
 
-class Place(Enum):
+class PositionUse(Enum):
     """What is done with positions: the causal mask keeps elements up to the diagonal, a ramp grows along all loops."""
 
     MASK = "causal mask"
@@ -47,7 +47,7 @@ class Placed(Tailed):
     in_label: ClassVar[tuple[str, ...]] = ("place",)
 
     shape: tuple[int, ...]
-    place: Place
+    place: PositionUse
     element: str
 
     @property
@@ -57,9 +57,9 @@ class Placed(Tailed):
     def build(self, writer: Writer) -> Value:
         loops = loop_names(len(self.shape))
         source, target = writer.argument(self.element, self.shape), writer.empty(self.element, self.shape)
-        body = self._masked if self.place is Place.MASK else self._on_a_ramp
+        body = self._masked if self.place is PositionUse.MASK else self._on_a_ramp
         made = writer.generic(
-            Loops(loops), [Access(source, loops)], Access(target, loops), lambda number, _: body(writer, number)
+            Loops(loops), [Indexed(source, loops)], Indexed(target, loops), lambda number, _: body(writer, number)
         )
         return self.behind(writer, made)
 

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from npuflow.execute.arrays import is_float
 from npuflow.testing.operator_steps import widened
-from npuflow.testing.operator_text import Access, Loops, Value, Writer
+from npuflow.testing.operator_text import Indexed, Loops, Value, Writer
 from npuflow.testing.operators import Tailed
 from npuflow.testing.programs import Types
 
@@ -82,11 +82,13 @@ class Product(Tailed):
         if self.by_name and self.kind.op is not None:
             value = writer.named(self.kind.op, [left, right], target)
         else:
-            value = sum_of_products(writer, Access(left, tuple(lhs)), Access(right, tuple(rhs)), target, tuple(result))
+            value = sum_of_products(
+                writer, Indexed(left, tuple(lhs)), Indexed(right, tuple(rhs)), target, tuple(result)
+            )
         return self.behind(writer, value)
 
 
-def sum_of_products(writer: Writer, left: Access, right: Access, target: Value, result: tuple[str, ...]) -> Value:
+def sum_of_products(writer: Writer, left: Indexed, right: Indexed, target: Value, result: tuple[str, ...]) -> Value:
     """A linalg.generic that adds products to `target`; loops that the result lacks are summed over."""
     element = target.element
     summed = tuple(d for d in dict.fromkeys((*left.indices, *right.indices)) if d not in result)
@@ -97,4 +99,4 @@ def sum_of_products(writer: Writer, left: Access, right: Access, target: Value, 
         product = writer.scalar(f"arith.mul{suffix} : {element}", *factors)
         return writer.scalar(f"arith.add{suffix} : {element}", total, product)
 
-    return writer.generic(Loops(result, summed), [left, right], Access(target, result), body)
+    return writer.generic(Loops(result, summed), [left, right], Indexed(target, result), body)

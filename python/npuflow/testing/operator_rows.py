@@ -9,8 +9,8 @@ from math import prod
 from typing import ClassVar
 
 from npuflow.execute.arrays import is_float
-from npuflow.testing.operator_steps import EPSILON, Step, apply_steps, widened
-from npuflow.testing.operator_text import Access, Loops, Value, Writer, loop_names
+from npuflow.testing.operator_steps import EPSILON, ElementwiseStep, apply_steps, widened
+from npuflow.testing.operator_text import Indexed, Loops, Value, Writer, loop_names
 from npuflow.testing.operator_windows import Pool, divided, neutral_of
 from npuflow.testing.operators import Tailed
 from npuflow.testing.programs import Types
@@ -67,8 +67,8 @@ class Elementwise(Tailed):
                 result = self.operation.on(writer, result, number, element)
             return result
 
-        accesses = [Access(value, tuple(loops[d] for d in dims)) for value, dims in zip(taken, self.inputs)]
-        return self.behind(writer, writer.generic(Loops(loops), accesses, Access(target, loops), body))
+        accesses = [Indexed(value, tuple(loops[d] for d in dims)) for value, dims in zip(taken, self.inputs)]
+        return self.behind(writer, writer.generic(Loops(loops), accesses, Indexed(target, loops), body))
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ def reduced(
 
     summed = tuple(loops[d] for d in dims)
     places = tuple("0" if d in dims else loop for d, loop in enumerate(loops)) if keeps_dims else kept
-    return writer.generic(Loops(kept, summed), [Access(source, loops)], Access(target, places), body)
+    return writer.generic(Loops(kept, summed), [Indexed(source, loops)], Indexed(target, places), body)
 
 
 @dataclass(frozen=True)
@@ -155,8 +155,8 @@ def with_rows(writer: Writer, source: Value, rows: Sequence[Value], dim: int, co
     kept = tuple(loop for d, loop in enumerate(loops) if d != dim)
     first = tuple("0" if d == dim else loop for d, loop in enumerate(loops))
     target = writer.empty(source.element, source.shape)
-    inputs = [Access(source, loops), *(Access(row, kept if len(row.shape) < len(loops) else first) for row in rows)]
-    return writer.generic(Loops(loops), inputs, Access(target, loops), lambda *numbers: combine(*numbers[:-1]))
+    inputs = [Indexed(source, loops), *(Indexed(row, kept if len(row.shape) < len(loops) else first) for row in rows)]
+    return writer.generic(Loops(loops), inputs, Indexed(target, loops), lambda *numbers: combine(*numbers[:-1]))
 
 
 class Centre(Enum):
@@ -198,7 +198,9 @@ def norm_of(writer: Writer, source: Value, centre: Centre, keeps_dims: bool = Fa
     variance = divided(writer, reduced(writer, squares, [dim], Pool.SUM, element, keeps_dims), length)
     roots = with_rows(writer, variance, [], -1, lambda v: _reciprocal_root(writer, v, element))
     scaled = with_rows(writer, source, [roots], dim, lambda x, r: writer.scalar(f"arith.mulf : {element}", x, r))
-    return apply_steps(writer, scaled, [Step.CHANNEL_SCALE, Step.BIAS][: 2 if centre is Centre.LAYER else 1], dim)
+    return apply_steps(
+        writer, scaled, [ElementwiseStep.CHANNEL_SCALE, ElementwiseStep.BIAS][: 2 if centre is Centre.LAYER else 1], dim
+    )
 
 
 def _reciprocal_root(writer: Writer, value: str, element: str) -> str:

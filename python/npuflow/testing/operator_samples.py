@@ -11,17 +11,17 @@ from dataclasses import dataclass
 from npuflow.testing.operator_chains import AttentionScores, ConvolutionPair
 from npuflow.testing.operator_families import OPERATOR_FAMILIES
 from npuflow.testing.operator_moves import Cast, Reshaped, Turned
-from npuflow.testing.operator_places import Padded, Place, Placed
+from npuflow.testing.operator_places import Padded, Placed, PositionUse
 from npuflow.testing.operator_products import Kind, Product
 from npuflow.testing.operator_rows import Centre, Elementwise, Norm, Pairwise, Reduction, Softmax
-from npuflow.testing.operator_steps import Step
+from npuflow.testing.operator_steps import ElementwiseStep
 from npuflow.testing.operator_windows import (
     CONVOLUTIONS,
     POOLINGS,
     Convolution,
-    Layout,
     Pool,
     Pooling,
+    WindowLayout,
     Windows,
     layout_named,
 )
@@ -65,11 +65,13 @@ def _convolutions() -> Iterator[Sample]:
         for types in TYPES if is_common else (I8,):
             yield _convolution(layout, types)
     hwcf = layout_named("conv_2d_nhwc_hwcf")
-    yield _convolution(hwcf, I8, (Step.BIAS, Step.RELU, Step.REQUANTISE))
-    yield _convolution(hwcf, BF16, (Step.BIAS, Step.GELU, Step.RESIDUAL, Step.TRUNCATE))
+    yield _convolution(hwcf, I8, (ElementwiseStep.BIAS, ElementwiseStep.RELU, ElementwiseStep.REQUANTISE))
+    yield _convolution(
+        hwcf, BF16, (ElementwiseStep.BIAS, ElementwiseStep.GELU, ElementwiseStep.RESIDUAL, ElementwiseStep.TRUNCATE)
+    )
 
 
-def _convolution(layout: Layout, types: Types, tails: tuple[Step, ...] = ()) -> Sample:
+def _convolution(layout: WindowLayout, types: Types, tails: tuple[ElementwiseStep, ...] = ()) -> Sample:
     groups = {"g": 4, "c": 16, "f": 16} if "g" in layout.image else {}
     sizes = {"n": 1, "h": 28, "w": 28, "c": 64, "f": 64, "m": 2, **groups}
     count = len(layout.spatial)
@@ -84,7 +86,7 @@ def _convolution(layout: Layout, types: Types, tails: tuple[Step, ...] = ()) -> 
     return Sample(str(types), program(sizes, plain), (program(awkward, windows), program(ones, whole)))
 
 
-def sized(layout: Layout, sizes: dict[str, int]) -> tuple[tuple[str, int], ...]:
+def sized(layout: WindowLayout, sizes: dict[str, int]) -> tuple[tuple[str, int], ...]:
     """A size for every letter of a layout, the result's first."""
     return tuple((d, sizes[d]) for d in dict.fromkeys(layout.result + layout.image + layout.filter) if d in sizes)
 
@@ -97,7 +99,7 @@ def _poolings() -> Iterator[Sample]:
     yield _pooling(layout_named("pooling_nhwc_sum"), "f32", is_mean=True)
 
 
-def _pooling(layout: Layout, element: str, is_mean: bool) -> Sample:
+def _pooling(layout: WindowLayout, element: str, is_mean: bool) -> Sample:
     count = len(layout.spatial)
 
     def program(h: int, w: int, c: int, windows: Windows) -> Pooling:
@@ -130,7 +132,7 @@ def _products() -> Iterator[Sample]:
         for types in TYPES if kind is Kind.MATVEC else _BOTH:
             yield Sample(str(types), *_product(kind, large, odd, types))
     large, odd = _PRODUCTS[Kind.MATVEC]
-    tails = (Step.BIAS, Step.SILU, Step.TRUNCATE)
+    tails = (ElementwiseStep.BIAS, ElementwiseStep.SILU, ElementwiseStep.TRUNCATE)
     yield Sample(str(BF16), *_product(Kind.MATVEC, large, odd, BF16, tails))
     yield Sample("i8->f32 dequantised", *_product(Kind.MATVEC, large, odd, Types("i8", "f32"), head=True))
 
@@ -140,7 +142,7 @@ def _product(
     large: tuple[int, ...],
     odd: tuple[int, ...],
     types: Types,
-    tails: tuple[Step, ...] = (),
+    tails: tuple[ElementwiseStep, ...] = (),
     head: bool = False,
 ) -> tuple[Product, tuple[Product, ...]]:
     shapes = (large, odd, (1,) * len(odd))
@@ -155,11 +157,11 @@ def _rows() -> Iterator[Sample]:
     whole, rows = (0, 1), (1,)
     for types in (Types("i8", "i8"), I32, SAME_BF16, F32):
         yield _sample(str(types), *(Elementwise(s, (whole, whole), Pairwise.ADD, types) for s in _MATRICES))
-    elementwise: tuple[tuple[tuple[tuple[int, ...], ...], Pairwise, Types, tuple[Step, ...]], ...] = (
+    elementwise: tuple[tuple[tuple[tuple[int, ...], ...], Pairwise, Types, tuple[ElementwiseStep, ...]], ...] = (
         ((whole, rows), Pairwise.MUL, SAME_BF16, ()),
         ((whole, whole, whole, rows), Pairwise.ADD, F32, ()),
-        ((whole,), Pairwise.ADD, BF16, (Step.GELU, Step.TRUNCATE)),
-        ((whole, whole), Pairwise.MUL, BF16, (Step.SILU, Step.TRUNCATE)),
+        ((whole,), Pairwise.ADD, BF16, (ElementwiseStep.GELU, ElementwiseStep.TRUNCATE)),
+        ((whole, whole), Pairwise.MUL, BF16, (ElementwiseStep.SILU, ElementwiseStep.TRUNCATE)),
     )
     for inputs, operation, types, tails in elementwise:
         programs = (Elementwise(s, inputs, operation, types, tails=tails) for s in _MATRICES)
@@ -169,7 +171,7 @@ def _rows() -> Iterator[Sample]:
             yield _sample(str(types), *(Reduction(s, (1,), kind, types) for s in _MATRICES))
     yield _sample(str(F32), *(Reduction(s, (0,), Pool.SUM, F32) for s in _MATRICES))
     yield _sample(str(F32), *(Reduction(s, (0, 1), Pool.SUM, F32) for s in _MATRICES))
-    narrowed: tuple[tuple[Types, tuple[Step, ...]], ...] = ((F32, ()), (BF16, (Step.TRUNCATE,)))
+    narrowed: tuple[tuple[Types, tuple[ElementwiseStep, ...]], ...] = ((F32, ()), (BF16, (ElementwiseStep.TRUNCATE,)))
     for types, tails in narrowed:
         yield _sample(str(types), *(Softmax(s, 1, types, tails=tails) for s in _MATRICES))
         for centre in Centre:
@@ -181,13 +183,13 @@ def _moves() -> Iterator[Sample]:
         yield _sample(element, *(Turned(s, (1, 0), element) for s in ((512, 512), (37, 41))))
     for element in ("i8", "f32"):
         shapes = ((8, 64, 512), (3, 13, 41), (1, 1, 1))
-        yield _sample(element, *(Reshaped(s, ((0, 1), (2,)), element, tails=(Step.RELU,)) for s in shapes))
-    casts: tuple[tuple[Types, tuple[Step, ...]], ...] = (
+        yield _sample(element, *(Reshaped(s, ((0, 1), (2,)), element, tails=(ElementwiseStep.RELU,)) for s in shapes))
+    casts: tuple[tuple[Types, tuple[ElementwiseStep, ...]], ...] = (
         (Types("bf16", "f32"), ()),
-        (F32, (Step.TRUNCATE,)),
-        (Types("i8", "f32"), (Step.CHANNEL_SCALE,)),
-        (F32, (Step.QUANTISE,)),
-        (I32, (Step.REQUANTISE,)),
+        (F32, (ElementwiseStep.TRUNCATE,)),
+        (Types("i8", "f32"), (ElementwiseStep.CHANNEL_SCALE,)),
+        (F32, (ElementwiseStep.QUANTISE,)),
+        (I32, (ElementwiseStep.REQUANTISE,)),
     )
     for types, tails in casts:
         yield _sample(str(types), *(Cast(s, types, tails) for s in _MATRICES))
@@ -199,7 +201,7 @@ def _places() -> Iterator[Sample]:
         for number in (0, 3):
             whole = Padded((510, 509), (1, 2), (1, 1), number, element)
             yield _sample(element, whole, *(Padded(s, (3, 0), (0, 2), number, element) for s in awkward))
-        for place in Place:
+        for place in PositionUse:
             # Of one element, both do nothing.
             yield _sample(element, *(Placed(s, place, element) for s in ((512, 512), (37, 41), (1, 3))))
 

@@ -32,7 +32,7 @@ class Value:
 
 
 @dataclass(frozen=True)
-class Access:
+class Indexed:
     """A tensor and how the loops index it: one affine expression of loop names per dimension."""
 
     value: Value
@@ -153,7 +153,7 @@ class Writer:
         self.lines.append(f"{made.name} = {operation}{said} {ins} outs({target.name} : {target.kind}) -> {made.kind}")
         return made
 
-    def generic(self, loops: Loops, inputs: Sequence[Access], target: Access, body: Body) -> Value:
+    def generic(self, loops: Loops, inputs: Sequence[Indexed], target: Indexed, body: Body) -> Value:
         """A linalg.generic; `body` gets a name per input and one for the output, and returns what to yield."""
         made = Value(self.name(), target.value.spec)
         accesses = [*inputs, target]

@@ -9,7 +9,7 @@ from math import prod
 from typing import ClassVar
 
 from npuflow.execute.arrays import is_float
-from npuflow.testing.operator_text import Access, Loops, Value, Writer
+from npuflow.testing.operator_text import Indexed, Loops, Value, Writer
 from npuflow.testing.operators import Tailed
 from npuflow.testing.programs import Types
 
@@ -18,7 +18,7 @@ ZERO_POINTS = (3, -5)
 
 
 @dataclass(frozen=True)
-class Layout:
+class WindowLayout:
     """A named op and the dimensions of its image, filter and result, a letter each.
 
     `h` and `w` are where windows slide; other letters of the result are parallel, those that only the operands have are
@@ -45,7 +45,7 @@ class Layout:
 
 
 CONVOLUTIONS = tuple(
-    Layout(*row.split())
+    WindowLayout(*row.split())
     for row in (
         "conv_1d_nwc_wcf nwc wcf nwf",
         "conv_1d_ncw_fcw ncw fcw nfw",
@@ -66,7 +66,7 @@ CONVOLUTIONS = tuple(
     )
 )
 POOLINGS = tuple(
-    Layout(*row.split())
+    WindowLayout(*row.split())
     for row in (
         "pooling_nhwc_max nhwc hw nhwc",
         "pooling_nhwc_min nhwc hw nhwc",
@@ -78,7 +78,7 @@ POOLINGS = tuple(
 )
 
 
-def layout_named(op: str) -> Layout:
+def layout_named(op: str) -> WindowLayout:
     return next(layout for layout in (*CONVOLUTIONS, *POOLINGS) if layout.op == op)
 
 
@@ -122,7 +122,7 @@ class Convolution(Tailed):
     family: ClassVar[str] = "convolution"
     in_label: ClassVar[tuple[str, ...]] = ("layout",)
 
-    layout: Layout
+    layout: WindowLayout
     shape: tuple[tuple[str, int], ...]
     windows: Windows
     types: Types
@@ -167,10 +167,10 @@ class Convolution(Tailed):
             return writer.scalar(f"arith.add{suffix} : {element}", total, product)
 
         inputs = [
-            Access(image, window_indices(layout, self.windows)),
-            Access(weights, tuple(f"k{d}" if d in layout.spatial else d for d in layout.filter)),
+            Indexed(image, window_indices(layout, self.windows)),
+            Indexed(weights, tuple(f"k{d}" if d in layout.spatial else d for d in layout.filter)),
         ]
-        return writer.generic(loops, inputs, Access(target, tuple(layout.result)), body)
+        return writer.generic(loops, inputs, Indexed(target, tuple(layout.result)), body)
 
 
 class Pool(Enum):
@@ -189,7 +189,7 @@ class Pooling(Tailed):
     family: ClassVar[str] = "pooling"
     in_label: ClassVar[tuple[str, ...]] = ("layout", "is_mean")
 
-    layout: Layout
+    layout: WindowLayout
     shape: tuple[tuple[str, int], ...]
     windows: Windows
     element: str
@@ -235,11 +235,11 @@ def divided(writer: Writer, value: Value, count: int) -> Value:
         return writer.scalar(f"arith.divsi : {value.element}", number, writer.constant(count, value.element))
 
     target = writer.empty(value.element, value.shape)
-    return writer.generic(Loops(indices), [Access(value, indices)], Access(target, indices), body)
+    return writer.generic(Loops(indices), [Indexed(value, indices)], Indexed(target, indices), body)
 
 
 def window_input(
-    writer: Writer, layout: Layout, sizes: dict[str, int], windows: Windows, element: str, padding: float
+    writer: Writer, layout: WindowLayout, sizes: dict[str, int], windows: Windows, element: str, padding: float
 ) -> Value:
     """The image that windows slide over: an argument, padded."""
     spatial = dict(zip(layout.spatial, windows.image_sizes([sizes[d] for d in layout.spatial])))
@@ -248,7 +248,7 @@ def window_input(
     return writer.pad(image, [low.get(d, 0) for d in layout.image], [high.get(d, 0) for d in layout.image], padding)
 
 
-def window_indices(layout: Layout, windows: Windows) -> tuple[str, ...]:
+def window_indices(layout: WindowLayout, windows: Windows) -> tuple[str, ...]:
     """How loops index the image: where a window begins, and the place in it."""
     steps = dict(zip(layout.spatial, zip(windows.strides, windows.dilations)))
     return tuple(f"{d} * {steps[d][0]} + k{d} * {steps[d][1]}" if d in steps else d for d in layout.image)

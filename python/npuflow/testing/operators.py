@@ -12,7 +12,7 @@ from enum import Enum
 from typing import ClassVar
 
 from npuflow.execute.arrays import Signature
-from npuflow.testing.operator_steps import Step, apply_steps
+from npuflow.testing.operator_steps import ElementwiseStep, apply_steps
 from npuflow.testing.operator_text import Value, Writer
 
 
@@ -56,12 +56,12 @@ class OperatorProgram(ABC):
 class Tailed(OperatorProgram):
     """An operator with elementwise steps behind it, in one op or in one op each."""
 
-    tails: tuple[Step, ...] = field(default=(), kw_only=True)
+    tails: tuple[ElementwiseStep, ...] = field(default=(), kw_only=True)
     one_op_per_tail: bool = field(default=False, kw_only=True)
 
     def behind(self, writer: Writer, value: Value, channel: int = -1) -> Value:
         """`value` after the steps; biases and scales follow the dimension `channel`."""
-        groups: Sequence[tuple[Step, ...]] = [self.tails]
+        groups: Sequence[tuple[ElementwiseStep, ...]] = [self.tails]
         if self.one_op_per_tail:
             groups = [(step,) for step in self.tails]
         for group in groups:

@@ -108,10 +108,10 @@ class MatmulProgram:
 
     def text(self) -> str:
         """The program as MLIR."""
-        return _Writer(self).text()
+        return _MatmulWriter(self).text()
 
 
-class _Writer:
+class _MatmulWriter:
     """Puts a program's text together, one SSA value after the other."""
 
     def __init__(self, program: MatmulProgram) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from npuflow.schedule.data.affine import Affine
 from npuflow.schedule.data.model import Access, Buffer, Compute, Each, Receive, Repeat, Schedule, Send, Step
-from npuflow.testing.ir_mutators import Fault
+from npuflow.testing.ir_mutators import FaultClass
 
 Change = Callable[[Step, Schedule], "tuple[Step, ...] | None"]
 
@@ -16,7 +16,7 @@ Change = Callable[[Step, Schedule], "tuple[Step, ...] | None"]
 class StepMutator:
     """Makes another step, or none, of one; `change` returns None where it has nothing to do."""
 
-    fault: Fault
+    fault: FaultClass
     name: str
     change: Change
 
@@ -96,13 +96,13 @@ def _exchanged(step: Step, schedule: Schedule) -> tuple[Step, ...] | None:
 
 
 STEP_MUTATORS = (
-    StepMutator(Fault.DROPPED, "kernel", _left_out),
-    StepMutator(Fault.SWAPPED, "kernel's operands", _exchanged),
-    StepMutator(Fault.SWAPPED, "dimensions of a transfer", _on_access(_turned)),
-    StepMutator(Fault.SHIFTED, "transfer", _on_access_of(_shifted)),
-    StepMutator(Fault.STALE, "part of the tensor", _on_access(_still)),
-    StepMutator(Fault.STALE, "slot", _on_access(_first_slot)),
-    StepMutator(Fault.MASK, "limit of a transfer", _on_access(_unlimited)),
+    StepMutator(FaultClass.DROPPED, "kernel", _left_out),
+    StepMutator(FaultClass.SWAPPED, "kernel's operands", _exchanged),
+    StepMutator(FaultClass.SWAPPED, "dimensions of a transfer", _on_access(_turned)),
+    StepMutator(FaultClass.SHIFTED, "transfer", _on_access_of(_shifted)),
+    StepMutator(FaultClass.STALE, "part of the tensor", _on_access(_still)),
+    StepMutator(FaultClass.STALE, "slot", _on_access(_first_slot)),
+    StepMutator(FaultClass.MASK, "limit of a transfer", _on_access(_unlimited)),
 )
 
 
@@ -115,7 +115,7 @@ class ScheduleMutant:
     position: int
 
     @property
-    def fault(self) -> Fault:
+    def fault(self) -> FaultClass:
         return self.mutator.fault
 
     def __str__(self) -> str:

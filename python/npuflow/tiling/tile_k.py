@@ -14,7 +14,7 @@ from npuflow.ops.contraction import matmuls
 from npuflow.strategy.strategy import Strategy, required_sizes
 
 
-class Level(Enum):
+class KLevel(Enum):
     """A memory that holds a piece of K at a time."""
 
     L2 = "l2"
@@ -39,7 +39,7 @@ class TileK(Pass):
 
     name = "npuflow-tile-k"
     group = "tiling"
-    level: Level = option(Level.L2, "whose tile of the strategy to use")
+    level: KLevel = option(KLevel.L2, "whose tile of the strategy to use")
     tile: int | None = option(None, "size of a piece of K; default: the strategy's")
 
     def run(self, op: ir.Operation, context: PassContext) -> None:
@@ -62,4 +62,4 @@ class TileK(Pass):
             context.count("K loops made")
 
     def _strategy_k(self, strategy: Strategy) -> tuple[int]:
-        return (strategy.tile_l2[2] if self.level is Level.L2 else strategy.tile_l1[2],)
+        return (strategy.tile_l2[2] if self.level is KLevel.L2 else strategy.tile_l1[2],)

@@ -1,4 +1,4 @@
-"""The flags that say what each stage of a verification may take."""
+"""The flags that say what each child process of a verification may take."""
 
 from __future__ import annotations
 

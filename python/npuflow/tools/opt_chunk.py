@@ -1,4 +1,4 @@
-"""What `npuflow-opt` does with one part of its input."""
+"""What `npuflow-opt` does with one chunk of its input."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from npuflow.tools.opt_plan import Plan
 
 @dataclass
 class ChunkRun:
-    """One part on its way through: parsed, checked, transformed, printed."""
+    """One chunk on its way through: parsed, checked, transformed, printed."""
 
     plan: Plan
     chunk: Chunk
@@ -45,7 +45,7 @@ class ChunkRun:
         )
 
     def process(self) -> tuple[ExitCode, bytes | None]:
-        """The part's exit code and output; None where there is none."""
+        """The chunk's exit code and output; None where there is none."""
         try:
             return self._process()
         finally:
@@ -126,7 +126,7 @@ class ChunkRun:
         return buffer.getvalue()
 
     def _verified(self) -> ExitCode:
-        """Compares what was reported with what the part's comments expect."""
+        """Compares what was reported with what the chunk's comments expect."""
         verifier = DiagnosticVerifier(
             self.plan.source.name,
             self.chunk.lines,

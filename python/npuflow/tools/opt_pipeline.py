@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from npuflow.bindings import ir
 from npuflow.core.expansion import Leaf, leaves_of
 from npuflow.core.options import print_value
-from npuflow.core.pipeline_text import Nest, Node, UpstreamNode, make_node, parse_pipeline
+from npuflow.core.pipeline_text import Node, PassNest, UpstreamNode, make_node, parse_pipeline
 from npuflow.core.registry import PASSES, PIPELINES
 from npuflow.core.runner import upstream_manager
 from npuflow.core.upstream import is_upstream_pass, upstream_pass_names
@@ -20,20 +20,20 @@ MODULE = "builtin.module"
 FUNCTION = "func.func"
 
 
-def requested_pipeline(flags: OptFlags, others: Sequence[OtherFlag]) -> Nest:
+def requested_pipeline(flags: OptFlags, others: Sequence[OtherFlag]) -> PassNest:
     """`--pass-pipeline`, or the passes that were given as flags, in order; first what `--specialize` asks for."""
     nest = _requested(flags, others)
     if not flags.specialize:
         return nest
     first = make_node(SpecializeShapes.name, f"shapes={print_value(flags.specialize)}")
-    return Nest(MODULE, (first, *nest.elements) if nest.anchor == MODULE else (first, nest))
+    return PassNest(MODULE, (first, *nest.elements) if nest.anchor == MODULE else (first, nest))
 
 
-def _requested(flags: OptFlags, others: Sequence[OtherFlag]) -> Nest:
+def _requested(flags: OptFlags, others: Sequence[OtherFlag]) -> PassNest:
     for other in others:
         _check_known(other)
     if flags.pass_pipeline is None:
-        return Nest(MODULE, tuple(_node(other) for other in others))
+        return PassNest(MODULE, tuple(_node(other) for other in others))
     if others:
         what = f"--pass-pipeline and the pass flag --{others[0].name} are both given"
         raise UsageError(with_hint(what, "put the pass into the pipeline text"))
@@ -50,11 +50,11 @@ def check_pass_names(names: Sequence[str]) -> None:
             raise UsageError(unknown_name("pass", name, [*PASSES, *upstream_pass_names()]))
 
 
-def pipeline_text(nest: Nest) -> str:
+def pipeline_text(nest: PassNest) -> str:
     """An expanded pipeline as text that parses back, with what MLIR's own pipelines and defaults stand for."""
     parts = []
     for element in nest.elements:
-        if isinstance(element, Nest):
+        if isinstance(element, PassNest):
             parts.append(pipeline_text(element))
         elif isinstance(element, UpstreamNode):
             parts.append(_spelled_out(nest.anchor, element))
@@ -63,7 +63,7 @@ def pipeline_text(nest: Nest) -> str:
     return f"{nest.anchor}({','.join(parts)})"
 
 
-def pass_count(nest: Nest) -> int:
+def pass_count(nest: PassNest) -> int:
     return sum(1 for _ in leaves_of(nest))
 
 
@@ -86,7 +86,7 @@ def _node(other: OtherFlag) -> Node:
     """A pass flag's node; MLIR's function passes are nested as `mlir-opt` does for flags."""
     node = make_node(other.name, other.value or "")
     if isinstance(node, UpstreamNode) and _runs_only_on_functions(node):
-        return Nest(FUNCTION, (node,))
+        return PassNest(FUNCTION, (node,))
     return node
 
 

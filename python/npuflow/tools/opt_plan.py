@@ -1,11 +1,11 @@
-"""What the parts of one input of `npuflow-opt` share: the flags, the pipeline, and what watches it run."""
+"""What the chunks of one input of `npuflow-opt` share: the flags, the pipeline, and what watches it run."""
 
 from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, field
 
-from npuflow.core.pipeline_text import Nest
+from npuflow.core.pipeline_text import PassNest
 from npuflow.core.printing import IrDumper
 from npuflow.core.reproducer import Reproducer
 from npuflow.core.runner import Instrumentation
@@ -17,10 +17,10 @@ from npuflow.tools.opt_flags import OptFlags
 
 @dataclass(frozen=True)
 class Plan:
-    """What the parts of an input share."""
+    """What the chunks of an input share."""
 
     flags: OptFlags
-    pipeline: Nest
+    pipeline: PassNest
     how: Reproducer
     source: Source
     timer: Timer = field(default_factory=Timer)

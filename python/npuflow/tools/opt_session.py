@@ -1,4 +1,4 @@
-"""One run of `npuflow-opt`: reads the input, runs the pipeline over each part, writes the output."""
+"""One run of `npuflow-opt`: reads the input, runs the pipeline over each chunk, writes the output."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from npuflow.core.expansion import Expansion, Schedule, expand
+from npuflow.core.expansion import Expansion, TransformSchedule, expand
 from npuflow.core.output import write_atomically
 from npuflow.core.parsing import check_has_end
-from npuflow.core.pipeline_text import Nest, parse_pipeline
+from npuflow.core.pipeline_text import PassNest, parse_pipeline
 from npuflow.core.reproducer import Reproducer, read_reproducer
 from npuflow.core.sources import SPLIT_MARKER, Source
 from npuflow.errors import ExitCode, InputError, UsageError, with_hint
@@ -24,7 +24,7 @@ STDIN = "<stdin>"
 
 
 def run_session(flags: OptFlags, others: Sequence[OtherFlag], path: str, command: Sequence[str]) -> ExitCode:
-    """Processes the input; the output is written when every part of it went well."""
+    """Processes the input; the output is written when every chunk of it went well."""
     _check(flags)
     requested = requested_pipeline(flags, others)
     source = _read(path)
@@ -32,7 +32,7 @@ def run_session(flags: OptFlags, others: Sequence[OtherFlag], path: str, command
         return _process(flags, requested, source)
 
 
-def _process(flags: OptFlags, requested: Nest, source: Source) -> ExitCode:
+def _process(flags: OptFlags, requested: PassNest, source: Source) -> ExitCode:
     reproducer, nest = _pipeline(flags, requested, source)
     pipeline = expand(nest, _expansion(flags))
     if flags.dump_pass_pipeline:
@@ -68,7 +68,7 @@ def _check(flags: OptFlags) -> None:
         raise UsageError(with_hint(what, "leave one of them out"))
 
 
-def _pipeline(flags: OptFlags, requested: Nest, source: Source) -> tuple[Reproducer, Nest]:
+def _pipeline(flags: OptFlags, requested: PassNest, source: Source) -> tuple[Reproducer, PassNest]:
     """What to run and how: as the flags say, or as the reproducer that is the input says."""
     if not flags.run_reproducer:
         return Reproducer(str(requested), flags.verify_each, flags.mlir_disable_threading), requested
@@ -82,7 +82,7 @@ def _pipeline(flags: OptFlags, requested: Nest, source: Source) -> tuple[Reprodu
 def _expansion(flags: OptFlags) -> Expansion:
     schedule = None
     if flags.transform_schedule is not None:
-        schedule = Schedule(flags.transform_schedule, flags.resume_after)
+        schedule = TransformSchedule(flags.transform_schedule, flags.resume_after)
     return Expansion(flags.stop_after, schedule, flags.device)
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 STDIN = "<stdin>"
 _COLUMN = 30
 _WIDTH = 120
-_STAGE_WIDTH = 40
+_PASS_WIDTH = 40
 
 
 @dataclass(frozen=True)
@@ -134,11 +134,11 @@ def _parse(path: str, source: bytes | Path, sink: DiagnosticSink) -> ir.Module:
 
 
 def _print_check(made: PassCheck) -> None:
-    text = made.text if len(made.text) <= _STAGE_WIDTH else made.name
-    stage = f"{made.position:>4}  {text:<{_STAGE_WIDTH}}"
+    text = made.text if len(made.text) <= _PASS_WIDTH else made.name
+    place = f"{made.position:>4}  {text:<{_PASS_WIDTH}}"
     for check in made.checks:
         function = f"  @{check.function}" if len(made.checks) > 1 else ""
-        print(f"{stage}{function}  {check.status.value:<8} {check}  {check.seconds:.2f} s", flush=True)
+        print(f"{place}{function}  {check.status.value:<8} {check}  {check.seconds:.2f} s", flush=True)
 
 
 def _failure(module: ir.Module, verdict: Verdict, flags: VerifyFlags) -> Diagnostic:

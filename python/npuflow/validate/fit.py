@@ -22,7 +22,7 @@ _ROUNDS = 20  # of a linear fit
 
 
 @dataclass(frozen=True)
-class Fit:
+class FittedValues:
     """Fitted values by name, and the mean absolute relative error they leave."""
 
     values: dict[str, float]
@@ -36,7 +36,7 @@ def errors(rows: Sequence[Prepared], device: Device) -> NDArray[np.float64]:
 
 def fit(
     rows: Sequence[Prepared], device: Device, names: Sequence[str], rounds: int = 5, progress: Progress | None = None
-) -> Fit:
+) -> FittedValues:
     """Changes the named constants, in proportion, to where the rows' errors are least."""
     start = np.array([log(constant(device, name)) for name in names])
     point = start.copy()
@@ -49,7 +49,9 @@ def fit(
             progress(round_, _loss(residual))
         if not moved:
             break
-    return Fit({name: exp(value) for name, value in zip(names, point)}, float(np.mean(np.abs(np.expm1(residual)))))
+    return FittedValues(
+        {name: exp(value) for name, value in zip(names, point)}, float(np.mean(np.abs(np.expm1(residual))))
+    )
 
 
 def left_out(

@@ -6,7 +6,7 @@ import pytest
 
 import npuflow
 from npuflow.api.compiled import Compiled
-from npuflow.simulate.results import Results
+from npuflow.simulate.results import RunResults
 from npuflow.simulate.run import simulate
 
 # 4 images of 10x10 pixels, of which each of two columns reads 6 for its half of a row, and weights of 3x3 taps.
@@ -38,7 +38,7 @@ def compiled(tile: list[int], order: list[int], piece: int, *, hold: bool) -> Co
     return npuflow.compile(text, device="toy")
 
 
-def run(program: Compiled) -> Results:
+def run(program: Compiled) -> RunResults:
     (function,) = program.run(verify=True).functions
     assert function.verified.status.value == "ok"
     return simulate(program.functions[0].compiled.program)

@@ -13,7 +13,7 @@ from npuflow.schedule.assign.descriptors import Use
 from npuflow.schedule.assign.locks import lock_users
 from npuflow.schedule.check.violations import Violation
 from npuflow.schedule.data import model
-from npuflow.schedule.data.channels import Channel, Memory, channel_of, count_beside, turns_of
+from npuflow.schedule.data.channels import Channel, Memory, channel_of, count_beside, numbers_beside
 from npuflow.schedule.data.model import Schedule
 from npuflow.target import Device
 
@@ -91,12 +91,12 @@ def descriptor_clashes(
             channel = channel_of(engine, place, schedule)
             dma = device.dma(channel.memory.level) if channel else None
             if channel and dma and (channel.memory.level, channel.number % dma.descriptor_groups) not in short:
-                turn = turns_of(engine, schedule)[tuple(place[name] for name in engine.span)]
-                yield from _descriptors_at(engine, channel, turn, device, taken)
+                beside = numbers_beside(engine, schedule)[tuple(place[name] for name in engine.span)]
+                yield from _descriptors_at(engine, channel, beside, device, taken)
 
 
 def _descriptors_at(
-    engine: model.Engine, channel: Channel, turn: int, device: Device, taken: _Taken
+    engine: model.Engine, channel: Channel, beside: int, device: Device, taken: _Taken
 ) -> Iterator[Violation]:
     dma = device.dma(channel.memory.level)
     share = dma.descriptors // dma.descriptor_groups
@@ -104,7 +104,7 @@ def _descriptors_at(
     for number, transfer in enumerate(transfers_of(engine.program)):
         if transfer.descriptors is None:
             continue
-        first, count = transfer.descriptors.first[turn], transfer.descriptors.count
+        first, count = transfer.descriptors.first[beside], transfer.descriptors.count
         if not begin <= first <= first + count <= begin + share:
             what = f"'{engine.name}' takes descriptors {first} to {first + count - 1} of {channel.memory}"
             hint = f"channel {channel.number} can have {begin} to {begin + share - 1}"

@@ -68,27 +68,29 @@ def channel_of(engine: Engine, at: At, schedule: Schedule) -> Channel | None:
     memory = memory_of(engine, at, schedule)
     if memory is None or not engine.stage.is_channel:
         return None
-    turn = turns_of(engine, schedule)[_key(engine.span, at)]
-    return Channel(memory, engine.stage.work is Work.RECEIVE, engine.channels[turn])
+    number = numbers_beside(engine, schedule)[_key(engine.span, at)]
+    return Channel(memory, engine.stage.work is Work.RECEIVE, engine.channels[number])
 
 
-def turns_of(engine: Engine, schedule: Schedule) -> Mapping[tuple[int, ...], int]:
-    """Of each place of a channel: the how many-th it is of its kind beside its memory."""
+def numbers_beside(engine: Engine, schedule: Schedule) -> Mapping[tuple[int, ...], int]:
+    """Of each place of a channel: its number among those of its kind beside its memory, from 0 on."""
     assert engine.stage.place is not None, "the control processor is no channel"
-    return _turns(engine.span, engine.stage.place, tuple(schedule.extents.items()))
+    return _numbers_beside(engine.span, engine.stage.place, tuple(schedule.extents.items()))
 
 
 @lru_cache(maxsize=256)
-def _turns(span: Coordinates, place: Place, extents: tuple[tuple[str, int], ...]) -> Mapping[tuple[int, ...], int]:
-    schedule, turns = Schedule("", dict(extents)), {}
+def _numbers_beside(
+    span: Coordinates, place: Place, extents: tuple[tuple[str, int], ...]
+) -> Mapping[tuple[int, ...], int]:
+    schedule, numbers = Schedule("", dict(extents)), {}
     seen: dict[Memory, int] = defaultdict(int)
     for at in schedule.places(span):
-        if _key(span, at) in turns:
+        if _key(span, at) in numbers:
             continue
         memory = memory_at(place, at, schedule)
-        turns[_key(span, at)] = seen[memory]
+        numbers[_key(span, at)] = seen[memory]
         seen[memory] += 1
-    return turns
+    return numbers
 
 
 def _key(span: Coordinates, at: At) -> tuple[int, ...]:
@@ -97,7 +99,7 @@ def _key(span: Coordinates, at: At) -> tuple[int, ...]:
 
 def count_beside(engine: Engine, schedule: Schedule) -> int:
     """How many of its kind are beside one memory."""
-    return 1 + max(turns_of(engine, schedule).values())
+    return 1 + max(numbers_beside(engine, schedule).values())
 
 
 def usual_channels(engine: Engine, schedule: Schedule) -> tuple[int, ...]:
@@ -105,7 +107,7 @@ def usual_channels(engine: Engine, schedule: Schedule) -> tuple[int, ...]:
     stage = engine.stage
     first = stage.first + engine.lane if stage.work is Work.RECEIVE else _first_out(engine, schedule)
     steps = stage.spreads or stage.gathers
-    return tuple(first + (turn if steps else 0) for turn in range(count_beside(engine, schedule)))
+    return tuple(first + (number if steps else 0) for number in range(count_beside(engine, schedule)))
 
 
 def _first_out(engine: Engine, schedule: Schedule) -> int:

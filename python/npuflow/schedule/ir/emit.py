@@ -79,8 +79,8 @@ def _emit_buffer(buffer: model.Buffer, schedule: Schedule) -> ir.Operation:
     contents = ir.MemRefType.get(buffer.shape, ir.Type.parse(buffer.element_type), memory_space=space)
     address = ir.AffineExpr.get_constant(buffer.address.base)
     if buffer.address.step:
-        turn = ir.AffineExpr.get_floor_div(ir.AffineExpr.get_dim(0), buffer.address.divisor)
-        address = turn * buffer.address.step + address
+        quotient = ir.AffineExpr.get_floor_div(ir.AffineExpr.get_dim(0), buffer.address.divisor)
+        address = quotient * buffer.address.step + address
     return _build(
         "npu.buffer",
         sym_name=_text(buffer.name),

@@ -20,7 +20,7 @@ class Extent:
 
 
 @dataclass(frozen=True)
-class Place:
+class ViewStart:
     """Where a dimension of a view begins: at `base`, of whose indices those below `lower` don't exist.
 
     Nor may those from `last` on.
@@ -32,7 +32,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class _Bound:
+class _Extreme:
     """The largest or the smallest of some sums."""
 
     is_largest: bool
@@ -48,22 +48,22 @@ class Bounds:
     A block that may lie wholly in the padding begins at min(size, max(0, o)) and ends at max(0, min(size, o + extent)).
     """
 
-    _bounds: dict[str, _Bound] = field(default_factory=dict)
+    _bounds: dict[str, _Extreme] = field(default_factory=dict)
 
     def largest(self, options: Sequence[Affine]) -> Affine:
-        return self._bound(_Bound(True, _distinct(options)))
+        return self._bound(_Extreme(True, _distinct(options)))
 
     def smallest(self, options: Sequence[Affine]) -> Affine:
-        return self._bound(_Bound(False, _distinct(options)))
+        return self._bound(_Extreme(False, _distinct(options)))
 
-    def _bound(self, bound: _Bound) -> Affine:
+    def _bound(self, bound: _Extreme) -> Affine:
         constants = [option.constant for option in bound.options if option.is_constant]
         others = tuple(option for option in bound.options if not option.is_constant)
         if constants:
             others = (*others, Affine(max(constants) if bound.is_largest else min(constants)))
-        return others[0] if len(others) == 1 else self._named(_Bound(bound.is_largest, others))
+        return others[0] if len(others) == 1 else self._named(_Extreme(bound.is_largest, others))
 
-    def _named(self, bound: _Bound) -> Affine:
+    def _named(self, bound: _Extreme) -> Affine:
         name = f"{'max' if bound.is_largest else 'min'}({', '.join(map(str, bound.options))})"
         self._bounds[name] = bound
         return Affine.counter(name)
@@ -74,14 +74,14 @@ class Bounds:
     def _in(self, total: Affine) -> list[str]:
         return [name for name in total.counters if name in self._bounds]
 
-    def place(self, start: Affine) -> Place | None:
+    def place(self, start: Affine) -> ViewStart | None:
         """Where a dimension begins that starts at `start`; None where that isn't affine even counted from elsewhere.
 
         A start of min(C, m) is taken for m: nothing exists behind C (`extent` sees to it), so nothing begins there.
         """
         name = self._only(start)
         if name is None:
-            return Place(start) if self.is_affine(start) else None
+            return ViewStart(start) if self.is_affine(start) else None
         bound, rest = self._bounds[name], start - Affine.counter(name)
         constants = [option for option in bound.options if option.is_constant]
         others = [option for option in bound.options if not option.is_constant]
@@ -92,15 +92,15 @@ class Bounds:
             return None
         edge = constants[0] + rest - place.base
         if bound.is_largest:
-            return Place(place.base, edge, place.last) if place.lower is None else None
-        return Place(place.base, place.lower, edge) if place.last is None else None
+            return ViewStart(place.base, edge, place.last) if place.lower is None else None
+        return ViewStart(place.base, place.lower, edge) if place.last is None else None
 
     def _only(self, total: Affine) -> str | None:
         """The one bound in a sum, where that is it or something added to it."""
         names = self._in(total)
         return names[0] if len(names) == 1 and total.coefficient(names[0]) == 1 else None
 
-    def extent(self, start: Affine, place: Place, size: Affine) -> Extent | None:
+    def extent(self, start: Affine, place: ViewStart, size: Affine) -> Extent | None:
         """Which indices exist, counted from `place`, of `size` from `start` on; None where that isn't affine."""
         ends = self._smallest_of(size + (start - place.base), place.lower or Affine())
         constants = [end.constant for end in ends if end.is_constant]
@@ -127,8 +127,8 @@ class Bounds:
         """How many tiles cover so many indices, of which the last may be partial: as many as the most take."""
         if total.is_constant:
             return Affine(-(-total.constant // tile))
-        found = self.extent(Affine(), Place(Affine()), total)
-        return None if found is None else self._named(_Bound(False, (Affine(-(-found.full // tile)),)))
+        found = self.extent(Affine(), ViewStart(Affine()), total)
+        return None if found is None else self._named(_Extreme(False, (Affine(-(-found.full // tile)),)))
 
 
 def _distinct(options: Sequence[Affine]) -> tuple[Affine, ...]:

@@ -16,11 +16,11 @@ def kernel_code(op: ir.Operation) -> str:
     """
     operands = kernel_operands(op)
     buffers = {value: f"#{place}" for place, value in enumerate((*operands.arguments, *operands.unused))}
-    return _Writer(buffers).op(op)
+    return _CodeWriter(buffers).op(op)
 
 
 @dataclass
-class _Writer:
+class _CodeWriter:
     """Names what is defined inside in the order in which it is met."""
 
     names: dict[ir.Value, str] = field(default_factory=dict)

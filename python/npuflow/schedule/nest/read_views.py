@@ -10,7 +10,7 @@ from npuflow.core.build import mixed, offsets_of, sizes_of
 from npuflow.core.passes import fail
 from npuflow.ops.contraction import producer
 from npuflow.schedule.data.affine import Affine
-from npuflow.schedule.nest.indices import Bounds, Extent, Place
+from npuflow.schedule.nest.indices import Bounds, Extent, ViewStart
 from npuflow.schedule.nest.nest import L2
 from npuflow.schedule.nest.views import View, kept_dims
 
@@ -59,7 +59,7 @@ def _static(values: ir.Attribute) -> list[int]:
     return [int(value) for value in ir.DenseI64ArrayAttr(values)]
 
 
-def _place(op: ir.Operation, d: int, start: Affine, bounds: Bounds) -> Place:
+def _place(op: ir.Operation, d: int, start: Affine, bounds: Bounds) -> ViewStart:
     place = bounds.place(start)
     if place is None:
         what = f"offset {d} of {op.name} is {start}, a maximum or minimum that cannot be scheduled"
@@ -67,7 +67,7 @@ def _place(op: ir.Operation, d: int, start: Affine, bounds: Bounds) -> Place:
     return place
 
 
-def _extent(op: ir.Operation, d: int, start: Affine, place: Place, size: Affine, bounds: Bounds) -> Extent:
+def _extent(op: ir.Operation, d: int, start: Affine, place: ViewStart, size: Affine, bounds: Bounds) -> Extent:
     extent = bounds.extent(start, place, size)
     if extent is None:
         what = f"size {d} of {op.name}, {size} from {start} on, cannot be scheduled"

@@ -1,0 +1,70 @@
+"""A function's parts as functions of their own, called one after the other. Edits IR."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from npuflow.bindings import func, ir
+from npuflow.core.build import at
+from npuflow.core.passes import ops_of
+from npuflow.network.parts import PartPlan, body_of
+
+
+def free_names(name: str, count: int, taken: set[str]) -> list[str]:
+    """`f_0`, `f_1` and so on, with underscores until none of them is taken."""
+    while any(f"{name}_{number}" in taken for number in range(count)):
+        name += "_"
+    names = [f"{name}_{number}" for number in range(count)]
+    taken.update(names)
+    return names
+
+
+def split_function(function: ir.Operation, parts: Sequence[PartPlan], names: Sequence[str]) -> int:
+    """Replaces a function's body by calls; returns how many parts they call."""
+    known: dict[tuple[str, str], str] = {}
+    called, place = [], function
+    for part in parts:
+        made = _outline(place, part, names[len(known)])
+        key = (str(made.opview.type), str(made.regions[0].blocks[0]))
+        if key in known:
+            made.erase()
+        else:
+            known[key], place = names[len(known)], made
+        called.append(known[key])
+    before = body_of(function)
+    returned = before[-1]
+    values: dict[ir.Value, ir.Value] = {}
+    for part, name in zip(parts, called):
+        with ir.InsertionPoint(returned), part.group.root.location:
+            operands = [values.get(value, value) for value in part.inputs]
+            call = func.CallOp([value.type for value in part.outputs], name, operands)
+        values.update(zip(part.outputs, call.operation.results))
+    for index, value in enumerate(returned.operands):
+        returned.operands[index] = values.get(value, value)
+    for op in reversed(before[:-1]):
+        op.erase()
+    return len(known)
+
+
+def _outline(place: ir.Operation, part: PartPlan, name: str) -> ir.Operation:
+    """A private function right behind `place` with copies of the part's ops."""
+    with at(place, after=True), part.group.root.location as location:
+        kind = ir.FunctionType.get([v.type for v in part.inputs], [v.type for v in part.outputs])
+        made = func.FuncOp(name, kind, visibility="private")
+        block = made.add_entry_block([location] * len(part.inputs))
+        values = dict(zip(part.inputs, block.arguments))
+        with ir.InsertionPoint(block):
+            for op in part.ops:
+                values.update(zip(op.results, _copied(op, values)))
+            func.ReturnOp([values[value] for value in part.outputs])
+    return made.operation
+
+
+def _copied(op: ir.Operation, values: dict[ir.Value, ir.Value]) -> list[ir.Value]:
+    """The results of a copy that reads the part's own values, inside of its regions as well."""
+    copy = op.clone()
+    for one in (copy, *ops_of(copy)):
+        for index, value in enumerate(one.operands):
+            if value in values:
+                one.operands[index] = values[value]
+    return list(copy.results)

@@ -1,0 +1,48 @@
+"""What runs as one depends on what is said to fit, and on nothing of a device."""
+
+from __future__ import annotations
+
+import pytest
+
+from npuflow.core.parsing import parse
+from npuflow.core.passes import ops_of
+from npuflow.dialect.context import new_context
+from npuflow.network.groups import groups_of, least_locks
+
+# A matmul, and behind it a row's sum and what reads it again: two ops that can share a row in L1.
+TWO = """
+#id = affine_map<(d0, d1) -> (d0, d1)>
+#row = affine_map<(d0, d1) -> (d0)>
+func.func @two(%a: tensor<16x32xf32>, %b: tensor<32x16xf32>) -> tensor<16x16xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<16x16xf32>
+  %r = tensor.empty() : tensor<16xf32>
+  %i = linalg.fill ins(%zero : f32) outs(%e : tensor<16x16xf32>) -> tensor<16x16xf32>
+  %j = linalg.fill ins(%zero : f32) outs(%r : tensor<16xf32>) -> tensor<16xf32>
+  %m = linalg.matmul ins(%a, %b : tensor<16x32xf32>, tensor<32x16xf32>)
+      outs(%i : tensor<16x16xf32>) -> tensor<16x16xf32>
+  %s = linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%m : tensor<16x16xf32>) outs(%j : tensor<16xf32>) {
+  ^bb0(%x: f32, %o: f32):
+    %t = arith.addf %x, %o : f32
+    linalg.yield %t : f32
+  } -> tensor<16xf32>
+  %d = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%m, %s : tensor<16x16xf32>, tensor<16xf32>) outs(%e : tensor<16x16xf32>) {
+  ^bb0(%x: f32, %y: f32, %o: f32):
+    %t = arith.subf %x, %y : f32
+    linalg.yield %t : f32
+  } -> tensor<16x16xf32>
+  return %d : tensor<16x16xf32>
+}
+"""
+
+
+@pytest.mark.parametrize(("most", "groups", "locks"), [(2, [1, 2], 8), (1, [1, 1, 1], 12)])
+def test_a_bundle_is_as_many_ops_as_fit(most: int, groups: list[int], locks: int) -> None:
+    """Each group takes two locks for its result and two for what it reads."""
+    module = parse(TWO, new_context())
+    (function,) = ops_of(module.operation, "func.func")
+    found = groups_of(function, lambda bundle: len(bundle.ops) <= most)
+    assert [len(group.ops) for group in found] == groups
+    assert least_locks(found) == locks
