@@ -61,8 +61,8 @@ def conv_and_pool(size: int, channels: int) -> str:
 CROWDED = {
     "two matmuls": two_matmuls(128),
     "two matmuls side by side": side_by_side(128),
-    "softmax and matmul": softmax_and_matmul(128, 256),
-    "conv and pool": conv_and_pool(32, 16),
+    "softmax and matmul": softmax_and_matmul(192, 384),
+    "conv and pool": conv_and_pool(40, 16),
 }
 
 
@@ -194,16 +194,16 @@ def with_l1(device: Device, size: int) -> Device:
 
 
 def test_what_has_no_room_in_turn_either_is_said_with_who_is_there_together() -> None:
-    """Apart, two matmuls take 56 KiB; the larger of the two 28."""
+    """Apart, two matmuls take 48 KiB; the larger of the two 24."""
     function = whole(CROWDED["two matmuls"])
     schedule = replace(function.schedule, buffers=dict(function.schedule.buffers))
-    small = with_l1(function.device, 24 << 10)
+    small = with_l1(function.device, 20 << 10)
     assert not assign_addresses(schedule, small)
     (found,) = capacity_violations(schedule, small, CodeBytes())
     order = Order(schedule)
     top = max((b for b in schedule.buffers.values() if b.level == 1), key=end)
     there = [b for b in schedule.buffers.values() if b.level == 1 and not order.is_ordered(b.name, top.name)]
-    assert found.what.startswith(f"L1 of core (0,0) needs {end(top)} bytes, has {24 << 10} (")
+    assert found.what.startswith(f"L1 of core (0,0) needs {end(top)} bytes, has {20 << 10} (")
     assert all(buffer.name in found.what for buffer in there[:3])
     assert end(top) < sum(b.slot_bytes * b.depth for b in schedule.buffers.values() if b.level == 1)
 

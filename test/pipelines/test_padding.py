@@ -68,7 +68,7 @@ PADDED = {
     "depthwise": convolution("depthwise_conv_2d_nhwc_hwc", STRIDED, n=1, h=9, w=9, c=16),
     "a sum of windows": pooling("pooling_nhwc_sum", SAME, n=1, h=9, w=9, c=16),
     "a maximum, of which zeros are no part": pooling(
-        "pooling_nhwc_max", Windows.plain((3, 3), 2, 1), n=1, h=9, w=9, c=16
+        "pooling_nhwc_max", Windows.plain((3, 3), 2, 1), n=1, h=9, w=9, c=64
     ),
 }
 

@@ -512,19 +512,19 @@ def test_inputs_are_not_changed() -> None:
 @pytest.mark.parametrize("waits", [True, False])
 def test_what_is_received_waits_for_what_its_sender_waited_for(waits: bool) -> None:
     """A kernel works where a transfer then writes, in another buffer; only the sender waits for the kernel."""
-    begin = (Acquire("done"),) if waits else (Control(100),)
-    work = Compute("work", cycles=10, operands=(Operand(contiguous("old", (4,), 4), reads=False, writes=True),))
-    use = Compute("work", cycles=10, operands=(Operand(contiguous("old", (4,), 4)),))
+    begin = (FlatAcquire("done"),) if waits else (FlatControl(100),)
+    work = FlatCompute("work", cycles=10, operands=(FlatOperand(contiguous("old", (4,), 4), reads=False, writes=True),))
+    use = FlatCompute("work", cycles=10, operands=(FlatOperand(contiguous("old", (4,), 4)),))
     program = Program(
         (
-            Engine("core", (work, use, Release("done"))),
-            Engine("out", (*begin, Send("s", contiguous("x", (4,), 4)))),
-            Engine("in", (Receive("s", contiguous("new", (4,), 4)),)),
+            FlatEngine("core", (work, use, FlatRelease("done"))),
+            FlatEngine("out", (*begin, FlatSend("s", contiguous("x", (4,), 4)))),
+            FlatEngine("in", (FlatReceive("s", contiguous("new", (4,), 4)),)),
         ),
-        memories=(Memory("x", 3, 16), Memory("l1", 1, 16)),
-        buffers=(Buffer("x", "x", 16), Buffer("old", "l1", 16), Buffer("new", "l1", 16)),
-        semaphores=(Semaphore("done"),),
-        streams=(Stream("s", "out", ("in",)),),
+        memories=(FlatMemory("x", 3, 16), FlatMemory("l1", 1, 16)),
+        buffers=(FlatBuffer("x", "x", 16), FlatBuffer("old", "l1", 16), FlatBuffer("new", "l1", 16)),
+        semaphores=(FlatSemaphore("done"),),
+        streams=(FlatStream("s", "out", ("in",)),),
     )
     executed = execute(program, {"x": np.zeros(4, np.int32)}, {"work": idle_kernel()})
     assert {hazard.kind for hazard in executed.results.hazards} == (set() if waits else {HazardKind.RACE})

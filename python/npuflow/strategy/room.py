@@ -183,7 +183,7 @@ def fits_l2(group: Group, mapping: Mapping, device: Device) -> bool:
     """Whether memory tiles have room for the blocks, and descriptors for them."""
     rows, dma = mapping.spread.grid[0], device.dma(2)
     have, tile = device.capacity_bytes(2, 1, 1), TileDma.of(device, rows)
-    for clips in (False, True) if dma.pads_with_zeros else (False,):
+    for clips in (False, True) if dma.pads_with_zeros and not group.packed else (False,):
         if fullest_l2_bytes(l2_buffers(group, mapping, device.columns, clips=clips)) > have:
             continue
         need = l2_descriptors(group, mapping, row_tiles(rows, device.columns), tile, clips=clips)

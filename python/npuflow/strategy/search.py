@@ -66,10 +66,10 @@ class Search:
         found = self._best_of(self._starts(list(space.spreads(space.arrays))))
         if not found:
             found = self._best_of(self._starts(list(space.spreads(space.parts))))
-        elif self.estimate.work_share(found[0]) < _SMALL_SHARE:
+        elif space.has_idle_cores or self.estimate.work_share(found[0]) < _SMALL_SHARE:
             parts = (self._on(one, part) for part in space.parts for one in found)
-            others = self._best_of(list(filter(self.fits, parts)))
-            found += (one for one in others if self.cost(one) < (1 - _UNLIKE) * self.cost(found[0]))
+            limit = self.cost(found[0]) * (1 if space.has_idle_cores else 1 - _UNLIKE)
+            found += (one for one in self._best_of(list(filter(self.fits, parts))) if self.cost(one) <= limit)
         return min(found, key=self._rank, default=None)
 
     def _on(self, mapping: Mapping, array: Array) -> Mapping:

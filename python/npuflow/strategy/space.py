@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import product
+from math import prod
 
 from npuflow.ops.products import padded
 from npuflow.strategy.group import BATCH, Group, K, M, N
@@ -12,6 +13,7 @@ from npuflow.strategy.lane_descriptors import served_rows
 from npuflow.strategy.mapping import Depths, Mapping, Spread, slots_of
 from npuflow.strategy.strategy import Sizes, Strategy, Tile
 from npuflow.target import Device
+from npuflow.target.planned import goes_around_l2
 
 ANY_SHAPE_PACK: Tile = (4, 8, 8)
 Array = tuple[int, int]
@@ -48,6 +50,11 @@ class Space:
             if self.group.packed and self.parts:
                 rows, columns = min(rows, self.steps(loops[0])), min(columns, self.steps(loops[1]))
             yield Spread((rows, columns), *loops)
+
+    @property
+    def has_idle_cores(self) -> bool:
+        """Whether there are more cores than even the smallest tiles."""
+        return prod(self.steps(loop) for loop in range(self.group.space)) < prod(self.arrays[0])
 
     def smallest(self) -> Mapping:
         """The smallest tiles, with the fewest slots that nobody has said."""
@@ -90,7 +97,8 @@ def _space_of_matmul(group: Group, given: Strategy, device: Device, whole_k: boo
     whole = array or (served_rows(device), device.columns)
     arrays = [grid[::-1] if given.turned else grid] if is_said else [whole]
     open_ = () if given.tile_l1 else (K,) if given.tile_l2 else (M, N, K)
-    in_l2 = (given.tile_l2[2] if given.tile_l2 else k,)
+    is_one_piece = whole_k and goes_around_l2(device)
+    in_l2 = (given.tile_l2[2] if given.tile_l2 else padded(group.sizes[K], k) if is_one_piece else k,)
     start = Mapping((m, n, 1, k), Spread((1, 1), M, N), slots_of(given), (BATCH, M, N), in_l2, pack, whole_k)
     return Space(
         group,
@@ -104,7 +112,7 @@ def _space_of_matmul(group: Group, given: Strategy, device: Device, whole_k: boo
         # Who says tiles says that there is room for them, not for more.
         _open_slots(given, "l2", "l1", *([] if given.tile_l2 or given.tile_l1 else ["result", "tail"])),
         False,
-        not given.tile_l2,
+        not given.tile_l2 and not is_one_piece,
     )
 
 

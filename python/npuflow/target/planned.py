@@ -12,6 +12,7 @@ from npuflow.target.device import Device
 from npuflow.target.model import Hop, SharedBy
 
 _PLENTY = 10**6
+_PLACE = "block"
 
 
 def planned(device: Device) -> Device:
@@ -25,7 +26,7 @@ def planned(device: Device) -> Device:
         inner,
         name="block dma",
         level=2,
-        place="block",
+        place=_PLACE,
         shared_by=SharedBy.COLUMN,
         pads_with_zeros=True,
         channels_in=lanes + 1,
@@ -45,3 +46,8 @@ def planned(device: Device) -> Device:
     return replace(
         device, levels=(*device.levels, block), dmas=(*device.dmas, dma), links=(*device.links, *links), hops=hops
     )
+
+
+def goes_around_l2(device: Device) -> bool:
+    """Whether a planned device's level 2 isn't real: what comes into it must go on as it came."""
+    return device.dma(2).place == _PLACE

@@ -96,7 +96,7 @@ def _units(step: model.Step, schedule: Schedule) -> int:
 
 
 @dataclass(frozen=True)
-class _Cut:
+class _Moves:
     """How much a transfer moves each time, if limits don't cut it off, and how often."""
 
     most_bytes: int
@@ -106,13 +106,13 @@ class _Cut:
 
 def _is_cut_alike(stream: str, schedule: Schedule, its: Mapping[str, tuple[PlacedLeaf, ...]]) -> bool:
     """Whether bytes tell how far both ends are: what limits cut off, they cut off at both, step by step."""
-    sent: list[_Cut] = []
-    received: list[_Cut] = []
+    sent: list[_Moves] = []
+    received: list[_Moves] = []
     for leaf in (leaf for engine in its.values() for leaf in engine):
         step = leaf.step
         if isinstance(step, (model.Send, model.Receive)) and step.stream.name == stream:
             limits = () if step.access.zeros else step.access.limits
-            cut = _Cut(_units(step, schedule), limits, tuple(trips for _, trips in leaf.loops))
+            cut = _Moves(_units(step, schedule), limits, tuple(trips for _, trips in leaf.loops))
             (sent if isinstance(step, model.Send) else received).append(cut)
     return sent == received or not any(cut.limits for cut in (*sent, *received))
 
