@@ -20,13 +20,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from command_server import HANG_SECONDS
+from command_server import COMMANDS, HANG_SECONDS, command
 
 ROOT = Path(__file__).resolve().parent.parent
 ELLIPSIS = "…"
-
-# Commands of this repository run by module, so that an installed package and a source tree behave alike.
-MODULES = {"npuflow-opt": "npuflow.tools.opt", "npuflow": "npuflow.tools.npuflow"}
 
 _BLOCK = re.compile(
     r"(?P<head>(?:<!-- keep: (?P<keep>.*?) -->\n)?(?:<!-- shorten: (?P<shorten>.*?) -->\n)?```console\n)"
@@ -65,21 +62,21 @@ def kept(lines: Iterable[str], wanted: re.Pattern[str]) -> Iterator[str]:
             skipping = True
 
 
-def argv_of(command: str) -> list[str]:
-    """A command line as the program and arguments to start."""
-    name, *arguments = shlex.split(command)
-    if name in MODULES:
-        return [sys.executable, "-m", MODULES[name], *arguments]
+def argv_of(line: str) -> list[str]:
+    """A command line as the program and arguments to start; commands of this repository are the server's."""
+    name, *arguments = shlex.split(line)
+    if name in COMMANDS:
+        return [*command(name), *arguments]
     if name == "python":
         return [sys.executable, *arguments]
     return [name, *arguments]
 
 
-def run(command: str) -> str:
+def run(line: str) -> str:
     """What a command prints when it is run in the repository's root."""
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"}
     done = subprocess.run(
-        argv_of(command),
+        argv_of(line),
         cwd=ROOT,
         env=environment,
         stdin=subprocess.DEVNULL,

@@ -73,6 +73,7 @@ else:
     transform = _load("dialects.transform")
     interpreter = _load("dialects.transform.interpreter")
 _register = _load("_mlir_libs._mlirRegisterEverything")
+_globals = _load("_mlir_libs._mlir").globals
 
 
 def load_execution_engine() -> ModuleType:
@@ -88,6 +89,11 @@ def load_runtime() -> ModuleType:
 def library_directory() -> str:
     """Where the provider keeps its shared libraries."""
     return str(_load("_mlir_libs").get_lib_dirs()[0])
+
+
+def find_dialects_in(package: str) -> None:
+    """Says where MLIR finds modules of dialects: one that it doesn't find it looks for again at each attribute."""
+    _globals.append_dialect_search_prefix(package)
 
 
 def new_context() -> ir.Context:

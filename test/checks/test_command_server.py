@@ -55,6 +55,8 @@ def ends(argv: list[str], text: str, cwd: Path) -> tuple[int, str, str]:
         (["missing.mlir"], 1),
         (["--load=plugin.py", "--test-do=what=print(os.environ['SEEN'],~sys.argv[1:],~os.getcwd())"], 0),
         (["--load=plugin.py", "--test-do=what=print(sys.stdout.isatty(),~file=sys.stderr)"], 0),
+        (["--load=plugin.py", "--test-do=what=import~atexit;atexit.register(print,'at~last')"], 0),
+        (["--load=plugin.py", "--test-do=what=import~threading;threading.Timer(0.1,print,['later']).start()"], 0),
         (["--load=plugin.py", "--test-do=what=os._exit(7)"], 7),
         (["--load=plugin.py", "--test-do=what=os.abort()"], -signal.SIGABRT),
         (["--load=plugin.py", "--test-do=what=os.kill(os.getpid(),~9)"], -signal.SIGKILL),
@@ -65,6 +67,16 @@ def test_commands_end_as_processes_do(arguments: list[str], code: int, tmp_path:
     served = ends([*command("npuflow-opt"), *arguments], PROGRAM, tmp_path)
     assert served[0] == code
     assert served == ends([*own("npuflow-opt"), *arguments], PROGRAM, tmp_path)
+
+
+def test_output_that_cannot_be_written_ends_a_command_alike() -> None:
+    def ended(argv: list[str]) -> tuple[int, str]:
+        with Path("/dev/full").open("w") as full:
+            done = subprocess.run([*argv, "--help"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+        return done.returncode, done.stderr.splitlines()[-1]
+
+    assert ended(command("npuflow-opt"))[0] != 0
+    assert ended(command("npuflow-opt")) == ended(own("npuflow-opt"))
 
 
 def test_commands_leave_nothing_to_each_other(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import npuflow
+from npuflow.execute import jit
 from npuflow.execute.arrays import Array, dtype_of
 from npuflow.execute.data import random_arrays
 from npuflow.execute.jit import Execution, compile_function
@@ -420,3 +421,34 @@ def test_functions_of_integers(operation: str, expected: list[int]) -> None:
         return %r : tensor<4xi32>
       }}"""
     assert result_of(text, np.array([-3, 0, 7, 5], np.int32)).tolist() == expected
+
+
+def scaled_by(factor: int) -> str:
+    return f"""
+      func.func @f(%t: tensor<3x4xi32>) -> tensor<3x4xi32> {{
+        %c = arith.constant dense<{factor}> : tensor<3x4xi32>
+        %r = linalg.mul ins(%t, %c : tensor<3x4xi32>, tensor<3x4xi32>) outs(%t : tensor<3x4xi32>) -> tensor<3x4xi32>
+        return %r : tensor<3x4xi32>
+      }}"""
+
+
+def test_what_was_compiled_before_is_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    counted = []
+    real = jit.lower_to_llvm
+    monkeypatch.setattr(
+        jit, "lower_to_llvm", lambda *given, poison: counted.append(poison) or real(*given, poison=poison)
+    )
+    for _ in range(2):
+        assert np.array_equal(result_of(scaled_by(731), COUNT), COUNT * 731)
+    assert counted == [True]
+    execute(scaled_by(731), COUNT, poison=False)  # which is another program
+    assert counted == [True, False]
+
+
+def test_engines_are_not_kept_for_ever() -> None:
+    module = npuflow.parse(scaled_by(997), npuflow.new_context())
+    first = compile_function(module.operation, "f")
+    assert compile_function(module.operation, "f") is first
+    for factor in range(1000, 1040):
+        execute(scaled_by(factor), COUNT)
+    assert compile_function(module.operation, "f") is not first

@@ -204,17 +204,20 @@ def test_a_reader_that_goes_away_is_no_crash() -> None:
     assert b"Traceback" not in done.stderr
 
 
-def seconds_of(*arguments: str) -> float:
+def seconds_of(runs: int, *arguments: str) -> float:
     argv, environment = [sys.executable, *arguments], {**os.environ, "PYTHONPATH": PACKAGE}
-    return best_of(5, lambda: subprocess.run(argv, stdout=subprocess.DEVNULL, env=environment, check=True))
+    return best_of(runs, lambda: subprocess.run(argv, stdout=subprocess.DEVNULL, env=environment, check=True))
 
 
 @pytest.mark.speed
-def test_help_answers_at_once() -> None:
+@pytest.mark.parametrize(
+    "arguments", [("-m", "npuflow.tools.opt", "--help"), ("-m", "npuflow.tools.npuflow", "--version")]
+)
+def test_help_answers_at_once(arguments: tuple[str, ...]) -> None:
     """Half a second; where even importing MLIR takes a fifth of one, as on a busy machine, in proportion to that."""
-    bindings = seconds_of("-c", "import npuflow.bindings")
-    assert seconds_of("-m", "npuflow.tools.opt", "--help") < max(0.5, 2.5 * bindings)
-    assert seconds_of("-m", "npuflow.tools.npuflow", "--version") < max(0.5, 2.5 * bindings)
+    if any(seconds_of(1, *arguments) < 0.5 for _ in range(2)):
+        return
+    assert seconds_of(5, *arguments) < max(0.5, 2.5 * seconds_of(5, "-c", "import npuflow.bindings"))
 
 
 def test_start_up_imports_nothing_that_it_does_not_need() -> None:

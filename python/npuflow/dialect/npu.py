@@ -9,8 +9,10 @@ IRDL checks the kinds of the parameters; `attributes.py` checks what is inside.
 import threading  # annotations below are read by `ext` as objects, so they must not be postponed
 from collections.abc import Callable, Sequence
 
-from npuflow.bindings import ext, ir
+from npuflow.bindings import ext, find_dialects_in, ir
 from npuflow.dialect import verify
+
+find_dialects_in("npuflow.dialect")  # this module, `npu`
 
 
 class Npu(ext.Dialect, name="npu"):  # type: ignore[call-arg]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import math
+import threading
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -12,11 +14,14 @@ from npuflow.core.diagnostics import DiagnosticSink
 from npuflow.execute.arena import Arena
 from npuflow.execute.arrays import Array, Signature, is_float
 from npuflow.execute.limits import ProgramFailedError, limits_in_force
-from npuflow.execute.lowering import ENTRY, NotExecutableError, lower_to_llvm
+from npuflow.execute.lowering import ENTRY, NotExecutableError, isolated, lower_to_llvm
 from npuflow.execute.sandbox import run_in_child
 
 # Below this many multiply-adds LLVM's optimiser takes longer (20 to 40 ms) than it saves (half of 0.9 ns each).
 _WORTH_OPTIMISING = 2**25
+
+# What is executed again comes soon: a kernel that many schedules have, an input on other data. An engine takes 0.7 MB.
+_ENGINES_KEPT = 32
 
 # What arrays hold that nothing has been written to yet.
 _NAN_BYTES = 0xFF
@@ -75,24 +80,67 @@ def _call_on(address: int, arrays: Sequence[Array]) -> Callable[[], None]:
     return call
 
 
+@dataclass(frozen=True)
+class _ProgramText:
+    """All that decides what is compiled; where it stood in a file doesn't."""
+
+    text: str
+    function: str
+    poison: bool
+
+
+class _Kept:
+    """The executables that were asked for last."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._executables: OrderedDict[_ProgramText, Executable] = OrderedDict()
+
+    def of(self, program: _ProgramText) -> Executable | None:
+        with self._lock:
+            if program in self._executables:
+                self._executables.move_to_end(program)
+            return self._executables.get(program)
+
+    def keep(self, program: _ProgramText, executable: Executable) -> None:
+        with self._lock:
+            self._executables[program] = executable
+            if len(self._executables) > _ENGINES_KEPT:
+                self._executables.popitem(last=False)
+
+
+_kept = _Kept()
+
+
 def compile_function(module: ir.Operation, function: str, *, poison: bool = True) -> Executable:
     """Compiles a copy of what `function` needs; raises NotExecutableError where the IR cannot be run.
 
     With `poison`, buffers hold garbage until they are written, so that reading them too early shows.
     """
-    lowered = lower_to_llvm(module, function, poison=poison)
+    copy = isolated(module, function)
+    program = _ProgramText(str(copy), function, poison)
+    known = _kept.of(program)
+    if known is not None:
+        return known
+    executable = _compiled(copy, program)
+    _kept.keep(program, executable)
+    return executable
+
+
+def _compiled(copy: ir.Module, program: _ProgramText) -> Executable:
+    lowered = lower_to_llvm(copy, program.function, poison=program.poison)
     optimise = _multiply_adds(lowered.signature) > _WORTH_OPTIMISING
     if optimise:
         _prefer_size(lowered.module)
-    with DiagnosticSink().capture(module.context) as sink:
+    with DiagnosticSink().capture(copy.context) as sink:
         try:
             engine = load_execution_engine().ExecutionEngine(
                 lowered.module, opt_level=2 if optimise else 0, enable_object_dump=False
             )
             address = int(engine.raw_lookup(f"_mlir_ciface_{ENTRY}"))
         except RuntimeError as error:
-            raise NotExecutableError(sink.errors or f"@{function} cannot be compiled: {error}") from error
-    assert address, f"@{function} calls what this process doesn't have"
+            raise NotExecutableError(sink.errors or f"@{program.function} cannot be compiled: {error}") from error
+    assert address, f"@{program.function} calls what this process doesn't have"
     return Executable(lowered.signature, engine, address)
 
 

@@ -55,11 +55,17 @@ class NotExecutableError(InputError):
     """The IR is valid, but cannot be run on the CPU."""
 
 
-def lower_to_llvm(module: ir.Operation, function: str, *, poison: bool) -> Lowered:
-    """Lowers a copy of `module`; raises NotExecutableError where that isn't possible."""
+def isolated(module: ir.Operation, function: str) -> ir.Module:
+    """A copy of a function, to be lowered; raises NotExecutableError where it is not one that can be executed."""
     with module.context, refusing(module, function):
         copy = clone_function(module, function)
         signature_of(function_of(copy, function))
+    return copy
+
+
+def lower_to_llvm(copy: ir.Module, function: str, *, poison: bool) -> Lowered:
+    """Lowers an isolated function in place; raises NotExecutableError where that isn't possible."""
+    with copy.context, refusing(copy.operation, function):
         spell_out(copy)
         if _has_tensors(copy):
             run_passes(copy, _BUFFERIZE)
