@@ -452,3 +452,16 @@ def test_engines_are_not_kept_for_ever() -> None:
     for factor in range(1000, 1040):
         execute(scaled_by(factor), COUNT)
     assert compile_function(module.operation, "f") is not first
+
+
+def test_large_constants_that_differ_are_different_programs() -> None:
+    """They aren't printed, and so nothing is known of them."""
+    numbers, kind = np.arange(2 * 4099, dtype=np.int32).reshape(2, 4099), "tensor<4099xi32>"
+    for row in numbers:
+        text = f"""
+          func.func @f(%t: {kind}) -> {kind} {{
+            %c = arith.constant dense<{row.tolist()}> : {kind}
+            %r = linalg.add ins(%t, %c : {kind}, {kind}) outs(%t : {kind}) -> {kind}
+            return %r : {kind}
+          }}"""
+        assert np.array_equal(result_of(text, np.ones(4099, np.int32)), row + 1)

@@ -23,6 +23,10 @@ _WORTH_OPTIMISING = 2**25
 # What is executed again comes soon: a kernel that many schedules have, an input on other data. An engine takes 0.7 MB.
 _ENGINES_KEPT = 32
 
+# Constants of more elements or bytes aren't printed to find out whether a program is a known one.
+_PRINTED = 4096
+_LEFT_OUT = "__elided__"
+
 # What arrays hold that nothing has been written to yet.
 _NAN_BYTES = 0xFF
 _GARBAGE = 0xA5
@@ -118,12 +122,15 @@ def compile_function(module: ir.Operation, function: str, *, poison: bool = True
     With `poison`, buffers hold garbage until they are written, so that reading them too early shows.
     """
     copy = isolated(module, function)
-    program = _ProgramText(str(copy), function, poison)
-    known = _kept.of(program)
+    text = copy.operation.get_asm(large_elements_limit=_PRINTED, large_resource_limit=_PRINTED)
+    program = _ProgramText(text, function, poison)
+    is_whole = _LEFT_OUT not in text
+    known = _kept.of(program) if is_whole else None
     if known is not None:
         return known
     executable = _compiled(copy, program)
-    _kept.keep(program, executable)
+    if is_whole:
+        _kept.keep(program, executable)
     return executable
 
 
