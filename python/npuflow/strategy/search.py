@@ -48,7 +48,7 @@ class Search:
     def cost(self, candidate: Mapping) -> float:
         """Its estimate, made once."""
         if candidate not in self._costs:
-            self._costs[candidate] = self.estimate.seconds(candidate)
+            self._costs[candidate] = self.estimate.cost(candidate)
         return self._costs[candidate]
 
     def fits(self, candidate: Mapping) -> bool:
