@@ -52,7 +52,7 @@ class Estimate:
         return Mapped(self, mapping).seconds()
 
     def cost(self, mapping: Mapping) -> float:
-        """What a search makes small: the time, and a little of DRAM's, so that of equals that is best which moves less."""
+        """What a search makes small: the time, and a little of DRAM's, so that what moves less is best of equals."""
         mapped = Mapped(self, mapping)
         return mapped.seconds() + _MOVING_SHARE * sum(mapped.dram_seconds.values())
 
