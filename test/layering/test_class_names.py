@@ -12,12 +12,7 @@ PACKAGE = Path(__file__).resolve().parents[2] / "python" / "npuflow"
 # Names of two things that are left, and why. The list only gets shorter: a name that is unique must leave it.
 LEFT = {
     "Axis": "both are the dimensions that projection sees: of a clip, and of a buffer's layout",
-    "Buffer": "a schedule's, and one that a strategy would need, which has neither address nor name in IR",
-    "Mapped": "a mapping while its time is estimated, and one as reports read it",
-    "Operand": "a kernel's in a schedule, and a matmul's: left, right, sum, tail",
     "Stage": "a pipeline's is what plugins know; a hop's two ends are a device's",
-    "Violation": "what stands against a strategy, and against a schedule; both are printed as what and hint",
-    "Work": "what an engine does, and an op's share of a group",
 }
 
 

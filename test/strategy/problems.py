@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from npuflow.ops.linear import Linear
 from npuflow.ops.products import Products
-from npuflow.strategy.group import BATCH, Group, K, M, N, Operand, Role, Tensor, Work
+from npuflow.strategy.group import BATCH, Group, K, M, MatmulOperand, N, OpWork, Role, Tensor
 from npuflow.strategy.strategy import Sizes, Strategy
 from npuflow.strategy.vector_cycles import LOADED, Node, VectorOperand, VectorWork
 from npuflow.target import Device, load_device
@@ -47,28 +47,28 @@ def matmul_group(
     extents, (lhs_bytes, rhs_bytes, acc_bytes) = (m, n, batch, k), (ELEMENT_BYTES[type_] for type_ in types)
     outer = (BATCH,) if batch > 1 else ()
 
-    def tensor(name: str, role: Role, operand: Operand | None, loops: Sizes, element_bytes: int) -> Tensor:
+    def tensor(name: str, role: Role, operand: MatmulOperand | None, loops: Sizes, element_bytes: int) -> Tensor:
         dims = tuple(Linear(((loop, 1),)) for loop in loops)
         return Tensor(name, role, dims, tuple(extents[loop] for loop in loops), element_bytes, operand=operand)
 
     made = (*outer, M, N)
     along_rhs = (*outer, N, K) if rhs_along_k else (*outer, K, N)
     tensors = [
-        tensor("lhs", Role.INPUT, Operand.LHS, (*outer, M, K), lhs_bytes),
-        tensor("rhs", Role.INPUT, Operand.RHS, along_rhs, rhs_bytes),
+        tensor("lhs", Role.INPUT, MatmulOperand.LHS, (*outer, M, K), lhs_bytes),
+        tensor("rhs", Role.INPUT, MatmulOperand.RHS, along_rhs, rhs_bytes),
     ]
-    work = [Work((M, N, BATCH, K), None, Products(types, (M,), (N,), (K,), (BATCH,)))]
+    work = [OpWork((M, N, BATCH, K), None, Products(types, (M,), (N,), (K,), (BATCH,)))]
     if not is_filled:
-        tensors.append(tensor("sum", Role.INPUT, Operand.START, made, acc_bytes))
+        tensors.append(tensor("sum", Role.INPUT, MatmulOperand.START, made, acc_bytes))
     if result_bytes is None and not tail_operands:
-        tensors.append(tensor("result", Role.OUTPUT, Operand.SUM, made, acc_bytes))
+        tensors.append(tensor("result", Role.OUTPUT, MatmulOperand.SUM, made, acc_bytes))
     else:
         own = acc_bytes if result_bytes is None else result_bytes
-        tensors.append(tensor("sum", Role.LOCAL, Operand.SUM, made, acc_bytes))
+        tensors.append(tensor("sum", Role.LOCAL, MatmulOperand.SUM, made, acc_bytes))
         tensors.append(tensor("result", Role.OUTPUT, None, made, own))
         for number, one in enumerate(tail_operands):
-            tensors.append(tensor(f"tail{number}", Role.INPUT, Operand.TAIL, one.loops, one.element_bytes))
-        work.append(Work((M, N, BATCH), _tail(types[2], own, tail_operands)))
+            tensors.append(tensor(f"tail{number}", Role.INPUT, MatmulOperand.TAIL, one.loops, one.element_bytes))
+        work.append(OpWork((M, N, BATCH), _tail(types[2], own, tail_operands)))
     return Group(extents, 3, (K,), tuple(tensors), tuple(work), pads_streamed=True, packed=True)
 
 

@@ -12,7 +12,7 @@ from profiles import drawn
 
 from npuflow.ops.products import padded
 from npuflow.strategy.choose import complete
-from npuflow.strategy.feasibility import violations
+from npuflow.strategy.feasibility import obstacles
 from npuflow.strategy.group import M, N
 from npuflow.strategy.mapping import mapping_of
 from npuflow.strategy.room import fits
@@ -30,7 +30,7 @@ def test_without_a_word_something_that_fits_is_chosen(data: st.DataObject) -> No
     device = data.draw(devices())
     group = data.draw(problems(device))
     strategy = complete(group, Strategy(), device)
-    assert violations(group, strategy, device) == ()
+    assert obstacles(group, strategy, device) == ()
     assert fits(group, mapping_of(group, strategy), device)
 
 
@@ -77,5 +77,5 @@ def test_all_of_k_in_l2_shrinks_the_block() -> None:
     device = DEVICES["toy"]
     strategy = complete(CUBE, Strategy(), device, whole_k=True)
     m, n, _ = strategy.tile_l2
-    assert violations(CUBE, strategy, device, whole_k=True) == ()
+    assert obstacles(CUBE, strategy, device, whole_k=True) == ()
     assert strategy.depth_l2 * (m + n) * 1024 + m * n * 4 <= 2 * 262144

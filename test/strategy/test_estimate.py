@@ -15,7 +15,7 @@ from npuflow.report.losses import without_launch
 from npuflow.simulate.run import simulate
 from npuflow.strategy.choose import complete
 from npuflow.strategy.describe_group import group_of_bundle
-from npuflow.strategy.estimate import Estimate, Mapped
+from npuflow.strategy.estimate import Estimate, MappedTime
 from npuflow.strategy.group import Group, N
 from npuflow.strategy.mapping import mapping_of
 from npuflow.strategy.room import fits
@@ -43,8 +43,8 @@ func.func @matmul(%a: tensor<{m}x{k}xi8>, %b: tensor<{k}x{n}xi8>) -> tensor<{m}x
 """
 
 
-def mapped(group: Group, strategy: Strategy = STRATEGY, device: Device = NPU2) -> Mapped:
-    return Mapped(Estimate(group, device), mapping_of(group, strategy))
+def mapped(group: Group, strategy: Strategy = STRATEGY, device: Device = NPU2) -> MappedTime:
+    return MappedTime(Estimate(group, device), mapping_of(group, strategy))
 
 
 def descriptors(group: Group, strategy: Strategy = STRATEGY) -> dict[str, int]:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from npuflow.strategy.choose import complete
-from npuflow.strategy.feasibility import violations
+from npuflow.strategy.feasibility import obstacles
 from npuflow.strategy.mapping import mapping_of
 from npuflow.strategy.room import fullest_l2_bytes, l1_buffers, l2_buffers, total_l1_bytes
 from npuflow.strategy.strategy import Strategy
@@ -48,12 +48,12 @@ def followed(strategy: Strategy, hint: str) -> Strategy | None:
 
 
 def test_the_seed_case_fits() -> None:
-    assert violations(I32, SEED, DEVICES["npu1"]) == ()
+    assert obstacles(I32, SEED, DEVICES["npu1"]) == ()
 
 
 def test_all_of_k_of_the_seed_case_does_not_fit() -> None:
     """64 x 2048 x 4 of each operand and 64 x 64 x 4 of the result, in two memory tiles of 512 KiB."""
-    (found,) = violations(I32, replace(SEED, depth_l2=1), DEVICES["npu1"], whole_k=True)
+    (found,) = obstacles(I32, replace(SEED, depth_l2=1), DEVICES["npu1"], whole_k=True)
     assert found.message == "L2 of 2 columns needs 1064960 bytes, has 1048576 (lhs 524288, rhs 524288, result 16384)"
     assert found.hint == "lower tile-l2 m,n from 64,64 to 32,64"
 
@@ -63,7 +63,7 @@ def test_a_strategy_that_passes_fits(data: st.DataObject) -> None:
     device, whole_k = data.draw(devices()), data.draw(st.booleans())
     group = data.draw(problems(device))
     strategy = complete(group, data.draw(givens()), device, whole_k=whole_k)
-    found = violations(group, strategy, device, whole_k=whole_k)
+    found = obstacles(group, strategy, device, whole_k=whole_k)
     if found:
         assert all(v.message and v.hint for v in found)
         return
@@ -80,19 +80,19 @@ def test_a_strategy_that_passes_fits(data: st.DataObject) -> None:
 
 @given(st.data())
 def test_following_hints_ends_at_a_strategy_that_fits(data: st.DataObject) -> None:
-    """Each hint with sizes removes its violation; the others say that no sizes help."""
+    """Each hint with sizes removes its obstacle; the others say that no sizes help."""
     device, whole_k = data.draw(devices()), data.draw(st.booleans())
     group = data.draw(problems(device))
     strategy = data.draw(nested(group, device))
     for _ in range(2):
-        found = [v for v in violations(group, strategy, device, whole_k=whole_k) if BYTES.search(v.message)]
+        found = [v for v in obstacles(group, strategy, device, whole_k=whole_k) if BYTES.search(v.message)]
         if not found:
             return
         better = followed(strategy, found[0].hint)
         assert (better is None) == (found[0].hint in LAST_RESORTS or "use npuflow-stream-k" in found[0].hint)
         if better is None:
             return
-        left = [v.message[:2] for v in violations(group, better, device, whole_k=whole_k) if BYTES.search(v.message)]
+        left = [v.message[:2] for v in obstacles(group, better, device, whole_k=whole_k) if BYTES.search(v.message)]
         assert found[0].message[:2] not in left
         strategy = better
 
@@ -107,11 +107,11 @@ def test_following_hints_ends_at_a_strategy_that_fits(data: st.DataObject) -> No
     ],
 )
 def test_each_rule_alone(change: dict[str, tuple[int, ...]], message: str) -> None:
-    found = violations(I32, replace(SEED, **change), DEVICES["npu1"])
+    found = obstacles(I32, replace(SEED, **change), DEVICES["npu1"])
     assert message in [v.message for v in found]
 
 
 def test_an_instruction_of_a_fixed_shape_is_asked_for() -> None:
-    (found,) = violations(matmul_group(1024, 512, 2048), replace(SEED, pack=(4, 4, 8)), DEVICES["npu1"])
+    (found,) = obstacles(matmul_group(1024, 512, 2048), replace(SEED, pack=(4, 4, 8)), DEVICES["npu1"])
     assert found.message == "pack 4,4,8 is no matmul instruction of npu1 for i8 x i8 -> i32"
     assert found.hint == "use pack=4,8,8"

@@ -26,7 +26,7 @@ from npuflow.schedule.project.project import kernel_name, project
 from npuflow.schedule.project.rings import Rings
 from npuflow.schedule.project.routes import Routes
 from npuflow.schedule.project.tasks import Tasks
-from npuflow.strategy.group import Operand
+from npuflow.strategy.group import MatmulOperand
 from npuflow.strategy.mapping import slots_of
 from npuflow.strategy.strategy import said_of
 from npuflow.target import Device, KernelClass
@@ -120,7 +120,7 @@ def _project(
     return schedule
 
 
-_OPERANDS = {LHS: Operand.LHS, RHS: Operand.RHS}
+_OPERANDS = {LHS: MatmulOperand.LHS, RHS: MatmulOperand.RHS}
 
 
 def _depths(nest: Nest, kernels: list[ir.Operation]) -> dict[str, int]:

@@ -15,7 +15,7 @@ from npuflow.ops.contraction import BUNDLE, STRATEGY, static_matmuls
 from npuflow.strategy.choose import complete
 from npuflow.strategy.describe_bundle import bundle_fits
 from npuflow.strategy.describe_group import group_of_bundle
-from npuflow.strategy.feasibility import misfits, violations
+from npuflow.strategy.feasibility import misfits, obstacles
 from npuflow.strategy.group import Group
 from npuflow.strategy.mapping import mapping_of
 from npuflow.strategy.room import l1_buffers, total_l1_bytes
@@ -107,8 +107,8 @@ def _choose(bundle: Bundle, grid: tuple[int, int] | None, device: Device) -> Str
     group = group_of_bundle(bundle)
     found = misfits(group, given, device)
     strategy = given if found else complete(group, given, device)
-    found = found or violations(group, strategy, device)
-    return [(violation.message, violation.hint) for violation in found] or strategy
+    found = found or obstacles(group, strategy, device)
+    return [(obstacle.message, obstacle.hint) for obstacle in found] or strategy
 
 
 def _said(bundle: Bundle, group: Group, strategy: Strategy, device: Device) -> str:

@@ -14,8 +14,8 @@ from npuflow.errors import InputError, with_hint
 from npuflow.ops.contraction import STRATEGY, Contraction, enclosing, matmuls
 from npuflow.strategy.choose import complete
 from npuflow.strategy.describe_group import group_of_matmul, types_of
-from npuflow.strategy.feasibility import violations
-from npuflow.strategy.group import Operand
+from npuflow.strategy.feasibility import obstacles
+from npuflow.strategy.group import MatmulOperand
 from npuflow.strategy.mapping import mapping_of
 from npuflow.strategy.room import fullest_l2_bytes, l1_buffers, l2_buffers, total_l1_bytes
 from npuflow.strategy.strategy import DEPTHS, MATMUL_FIELDS, Strategy, said_of
@@ -112,9 +112,9 @@ class AssignStrategy(Pass):
             return None
         group = group_of_matmul(contraction)
         strategy = complete(group, given, device, whole_k=self._whole_k, array=array)
-        found = violations(group, strategy, device, whole_k=self._whole_k)
-        for violation in found:
-            context.error(contraction.op, violation.message, violation.hint)
+        found = obstacles(group, strategy, device, whole_k=self._whole_k)
+        for obstacle in found:
+            context.error(contraction.op, obstacle.message, obstacle.hint)
         return None if found else strategy
 
     def _given(self, contraction: Contraction, context: PassContext) -> Strategy | None:
@@ -152,7 +152,7 @@ def _remark(contraction: Contraction, strategy: Strategy, device: Device, whole_
         f"grid {strategy.grid[0]}x{strategy.grid[1]}, tile-l2 {strategy.tile_l2}, tile-l1 {strategy.tile_l1}, pack"
         f" {strategy.pack}: L1 {used_l1} of {have_l1} bytes, L2 {used_l2} of {have_l2} bytes",
     )
-    operands = [tensor for tensor in group.inputs if tensor.operand in (Operand.LHS, Operand.RHS)]
+    operands = [tensor for tensor in group.inputs if tensor.operand in (MatmulOperand.LHS, MatmulOperand.RHS)]
     levels = (("L2", l2, used_l2, have_l2), ("L1", l1, used_l1, have_l1))
     for place, (level, buffers, used, have) in reversed(list(enumerate(levels))):
         names = [tensor.name for tensor in operands if mapping.depths.of(tensor.operand)[place] == 1]

@@ -12,10 +12,10 @@ from npuflow.ops.contraction import INIT, Contraction, fill_of, operand_loops, p
 from npuflow.ops.linear import Linear, input_count
 from npuflow.ops.products import Products, match_products, pads_streamed
 from npuflow.strategy.describe_vector import describe_vector_work
-from npuflow.strategy.group import BATCH, Group, K, M, N, Operand, Role, Tensor, Work
+from npuflow.strategy.group import BATCH, Group, K, M, MatmulOperand, N, OpWork, Role, Tensor
 from npuflow.strategy.vector_cycles import VectorOperand, VectorWork
 
-_OPERANDS = (Operand.LHS, Operand.RHS, Operand.START)
+_OPERANDS = (MatmulOperand.LHS, MatmulOperand.RHS, MatmulOperand.START)
 
 
 def types_of(contraction: Contraction) -> tuple[str, str, str]:
@@ -39,13 +39,13 @@ def group_of_matmul(contraction: Contraction) -> Group:
     if fill_of(contraction) is None:
         tensors.append(replace(start, name="sum"))
     if tail is None:
-        tensors.append(replace(start, name="result", operand=Operand.SUM, role=Role.OUTPUT))
+        tensors.append(replace(start, name="result", operand=MatmulOperand.SUM, role=Role.OUTPUT))
     else:
         made = read_along(contraction, tail, len(tail.operands) - 1)
         result = _matmul_tensor("result", Role.OUTPUT, None, made, root.results[0])
-        own = replace(start, name="sum", operand=Operand.SUM, role=Role.LOCAL)
+        own = replace(start, name="sum", operand=MatmulOperand.SUM, role=Role.LOCAL)
         tensors += [own, result, *_tail_tensors(contraction, tail)]
-        work.append(Work((M, N, BATCH), _packed(describe_vector_work(tail))))
+        work.append(OpWork((M, N, BATCH), _packed(describe_vector_work(tail))))
     extents = (sizes[contraction.m[0]], sizes[contraction.n[0]], batch, sizes[contraction.k[0]])
     return Group(extents, 3, (K,), tuple(tensors), tuple(work), True, packed=True)
 
@@ -57,11 +57,11 @@ def read_along(contraction: Contraction, tail: ir.Operation, index: int) -> list
     return [made[loop] for loop in operand_loops(tail)[index] if loop >= 0]
 
 
-def _product(types: tuple[str, str, str]) -> Work:
-    return Work((M, N, BATCH, K), None, Products(types, (M,), (N,), (K,), (BATCH,)))
+def _product(types: tuple[str, str, str]) -> OpWork:
+    return OpWork((M, N, BATCH, K), None, Products(types, (M,), (N,), (K,), (BATCH,)))
 
 
-def _matmul_tensor(name: str, role: Role, operand: Operand | None, loops: list[int], value: ir.Value) -> Tensor:
+def _matmul_tensor(name: str, role: Role, operand: MatmulOperand | None, loops: list[int], value: ir.Value) -> Tensor:
     """A tensor that follows loops of a matmul; of batches there is one loop, whatever they are made of."""
     extents: dict[int, int] = {}
     for loop, size in zip(loops, shape_of(value)):
@@ -76,7 +76,7 @@ def _tail_tensors(contraction: Contraction, tail: ir.Operation) -> list[Tensor]:
     for index, value in enumerate(list(tail.operands)[:-1]):
         if isinstance(value.type, ir.ShapedType) and value != contraction.result:
             loops = read_along(contraction, tail, index)
-            found.append(_matmul_tensor(f"tail{len(found)}", Role.INPUT, Operand.TAIL, loops, value))
+            found.append(_matmul_tensor(f"tail{len(found)}", Role.INPUT, MatmulOperand.TAIL, loops, value))
     return found
 
 
@@ -117,7 +117,7 @@ def group_of_bundle(bundle: Bundle) -> Group:
             role = Role.OUTPUT if outside or op == bundle.root else Role.LOCAL
             dims = maps[input_count(op) + number]
             tensors[index, number] = _tensor(f"out{len(tensors)}", role, result, dims)
-        work.append(Work(bundle.loops[index], describe_vector_work(op), match_products(op)))
+        work.append(OpWork(bundle.loops[index], describe_vector_work(op), match_products(op)))
     streamed = tuple(bundle.streamed())
     return Group(bundle.sizes, bundle.space, streamed, tuple(tensors.values()), tuple(work), pads_streamed(bundle))
 

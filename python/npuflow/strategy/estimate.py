@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from math import inf, log2, prod
 
-from npuflow.strategy.group import Group, Operand, Role, Tensor, Tiles
+from npuflow.strategy.group import Group, MatmulOperand, Role, Tensor, Tiles
 from npuflow.strategy.mapping import Mapping, calls
 from npuflow.strategy.patterns import pattern_dims, steps_evenly
 from npuflow.strategy.traffic import stays, traffic_bytes, visits
@@ -49,16 +49,16 @@ class Estimate:
 
     def seconds(self, mapping: Mapping) -> float:
         """How long the whole group takes, roughly."""
-        return Mapped(self, mapping).seconds()
+        return MappedTime(self, mapping).seconds()
 
     def cost(self, mapping: Mapping) -> float:
         """What a search makes small: the time, and a little of DRAM's, so that what moves less is best of equals."""
-        mapped = Mapped(self, mapping)
+        mapped = MappedTime(self, mapping)
         return mapped.seconds() + _MOVING_SHARE * sum(mapped.dram_seconds.values())
 
     def work_share(self, mapping: Mapping) -> float:
         """How much of the time the cores and DRAM would take alone."""
-        mapped = Mapped(self, mapping)
+        mapped = MappedTime(self, mapping)
         return max(mapped.core_seconds, sum(mapped.dram_seconds.values())) / mapped.seconds()
 
     def block_cycles(self, mapping: Mapping) -> int:
@@ -88,7 +88,7 @@ class Estimate:
 
 
 @dataclass(frozen=True)
-class Mapped:
+class MappedTime:
     """A mapping, with what several parts of its estimate need."""
 
     of: Estimate
@@ -170,7 +170,9 @@ class Mapped:
         """Of the two ways in that are waited for, how many have single slots."""
         depths, packed = self.mapping.depths, self.group.packed
         ways = (
-            [depths.of(operand) for operand in (Operand.LHS, Operand.RHS)] if packed else [(depths.l1,), (depths.l2,)]
+            [depths.of(operand) for operand in (MatmulOperand.LHS, MatmulOperand.RHS)]
+            if packed
+            else [(depths.l1,), (depths.l2,)]
         )
         return sum(min(slots) == 1 for slots in ways)
 

@@ -10,7 +10,7 @@ from npuflow.strategy.group import Group, Role
 from npuflow.strategy.lane_descriptors import TileDma
 from npuflow.strategy.mapping import Mapping, mapping_of
 from npuflow.strategy.room import (
-    Buffer,
+    Slots,
     fits_l2,
     fullest_l2_bytes,
     l1_buffers,
@@ -38,7 +38,7 @@ class Constraint(Enum):
 
 
 @dataclass(frozen=True)
-class Violation:
+class Obstacle:
     """What is wrong, with numbers, and what to change; `nearest` does that and has what was lacking, if anything does.
 
     `hint` says the first lever of several; `users` are whose bytes these are.
@@ -49,11 +49,11 @@ class Violation:
     hint: str
     need: int = 0
     have: int = 0
-    users: tuple[Buffer, ...] = ()
+    users: tuple[Slots, ...] = ()
     nearest: Strategy | None = None
 
 
-def violations(group: Group, strategy: Strategy, device: Device, *, whole_k: bool = False) -> tuple[Violation, ...]:
+def obstacles(group: Group, strategy: Strategy, device: Device, *, whole_k: bool = False) -> tuple[Obstacle, ...]:
     """Everything that stands against a complete strategy, independent of each other."""
     found = [*_grid(strategy, device)]
     if group.packed:
@@ -64,7 +64,7 @@ def violations(group: Group, strategy: Strategy, device: Device, *, whole_k: boo
     return tuple(found)
 
 
-def misfits(group: Group, said: Strategy, device: Device) -> tuple[Violation, ...]:
+def misfits(group: Group, said: Strategy, device: Device) -> tuple[Obstacle, ...]:
     """What is said of a bundle's strategy that doesn't go with its loops or the device."""
     found, streamed = [], len(group.streamed)
     widths = (("grid", 2), ("spread", 2), ("tile_l1", group.space), ("order", group.space), ("stream", streamed))
@@ -72,28 +72,28 @@ def misfits(group: Group, said: Strategy, device: Device) -> tuple[Violation, ..
         value = getattr(said, name)
         if value and len(value) != width:
             what = f"{name} has {len(value)} numbers, this bundle needs {width}"
-            found.append(Violation(Constraint.SAID, what, f"give {width}", len(value), width))
+            found.append(Obstacle(Constraint.SAID, what, f"give {width}", len(value), width))
     if found:
         return tuple(found)
     found += _grid(said, device) if said.grid else ()
     if said.spread and max(said.spread) >= group.space:
         hint = f"this bundle's space has loops 0 to {group.space - 1}"
-        found.append(Violation(Constraint.SAID, f"spread names loop {max(said.spread)}", hint))
+        found.append(Obstacle(Constraint.SAID, f"spread names loop {max(said.spread)}", hint))
     if said.order and sorted(said.order) != list(range(group.space)):
         what = f"order {list(said.order)} is no order of {group.space} loops"
-        found.append(Violation(Constraint.SAID, what, "name each loop once"))
+        found.append(Obstacle(Constraint.SAID, what, "name each loop once"))
     return tuple(found)
 
 
-def _grid(strategy: Strategy, device: Device) -> Iterator[Violation]:
+def _grid(strategy: Strategy, device: Device) -> Iterator[Obstacle]:
     rows, columns = strategy.array
     if not (1 <= rows <= device.rows and 1 <= columns <= device.columns):
         what = f"grid {rows}x{columns} is larger than the {device.rows}x{device.columns} cores of {device.name}"
         hint = f"use at most {device.rows} rows and {device.columns} columns"
-        yield Violation(Constraint.GRID, what, hint, rows * columns, device.rows * device.columns)
+        yield Obstacle(Constraint.GRID, what, hint, rows * columns, device.rows * device.columns)
 
 
-def _instruction(group: Group, strategy: Strategy, device: Device) -> Iterator[Violation]:
+def _instruction(group: Group, strategy: Strategy, device: Device) -> Iterator[Obstacle]:
     assert group.types is not None
     lhs, rhs, acc = group.types
     if device.accepts_any_shape(lhs, rhs, acc):
@@ -101,34 +101,34 @@ def _instruction(group: Group, strategy: Strategy, device: Device) -> Iterator[V
     shapes = [(s.m, s.n, s.k) for s in device.matmul_shapes(lhs, rhs, acc)]
     if strategy.pack not in shapes:
         what = f"pack {_text(strategy.pack)} is no matmul instruction of {device.name} for {lhs} x {rhs} -> {acc}"
-        yield Violation(Constraint.INSTRUCTION, what, f"use pack={' or '.join(map(_text, shapes))}")
+        yield Obstacle(Constraint.INSTRUCTION, what, f"use pack={' or '.join(map(_text, shapes))}")
 
 
-def _nesting(strategy: Strategy) -> Iterator[Violation]:
+def _nesting(strategy: Strategy) -> Iterator[Obstacle]:
     for name, size, pack in zip("mnk", strategy.tile_l1, strategy.pack):
         if size % pack:
             what = f"tile-l1 {name}={size} is no multiple of pack {name}={pack}"
             hint = f"use a multiple of {pack}, such as {-(-size // pack) * pack}"
-            yield Violation(Constraint.NESTING, what, hint)
+            yield Obstacle(Constraint.NESTING, what, hint)
     for name, l2, l1, cores, side in zip("mn", strategy.tile_l2, strategy.tile_l1, strategy.grid, ("rows", "columns")):
         if l2 != l1 * cores:
             what = f"tile-l2 {name}={l2} is not {cores} grid {side} times tile-l1 {name}={l1}"
             also = f" or tile-l1 {name} to {l2 // cores}" if l2 % cores == 0 else ""
-            yield Violation(Constraint.NESTING, what, f"set tile-l2 {name} to {l1 * cores}{also}")
+            yield Obstacle(Constraint.NESTING, what, f"set tile-l2 {name} to {l1 * cores}{also}")
     l2, l1 = strategy.tile_l2[2], strategy.tile_l1[2]
     if l2 % l1:
         what = f"tile-l2 k={l2} is no multiple of tile-l1 k={l1}"
-        yield Violation(Constraint.NESTING, what, f"set tile-l2 k to {-(-l2 // l1) * l1}")
+        yield Obstacle(Constraint.NESTING, what, f"set tile-l2 k to {-(-l2 // l1) * l1}")
 
 
-def _memories(group: Group, strategy: Strategy, device: Device, whole_k: bool) -> Iterator[Violation]:
+def _memories(group: Group, strategy: Strategy, device: Device, whole_k: bool) -> Iterator[Obstacle]:
     """What L1 and L2 have too little room for."""
     columns, alignment = strategy.array[1], device.level(1).alignment_bytes
 
-    def in_l1(changed: Strategy) -> list[Buffer]:
+    def in_l1(changed: Strategy) -> list[Slots]:
         return l1_buffers(group, mapping_of(group, changed))
 
-    def in_l2(changed: Strategy) -> list[Buffer]:
+    def in_l2(changed: Strategy) -> list[Slots]:
         if not group.packed:
             mapping = mapping_of(group, changed)
             return l2_buffers(group, mapping, device.columns, clips=device.dma(2).pads_with_zeros)
@@ -158,7 +158,7 @@ def _memories(group: Group, strategy: Strategy, device: Device, whole_k: bool) -
     yield from _overflow(levels[1], strategy, last_l2)
 
 
-def _descriptors(group: Group, strategy: Strategy, device: Device, whole_k: bool) -> Iterator[Violation]:
+def _descriptors(group: Group, strategy: Strategy, device: Device, whole_k: bool) -> Iterator[Obstacle]:
     mapping, moved = mapping_of(group, strategy, whole_k=whole_k), sum(t.role is not Role.LOCAL for t in group.tensors)
     need, have = l1_descriptors(group, mapping), device.dma(1).descriptors
     if need > have:
@@ -166,17 +166,17 @@ def _descriptors(group: Group, strategy: Strategy, device: Device, whole_k: bool
         if moved > have:
             what = f"{moved} tensors take a descriptor each, and a core has {have}"
             hint = "run npuflow-split-wide-ops first"
-        yield Violation(Constraint.CORE_DESCRIPTORS, what, hint, need, have)
+        yield Obstacle(Constraint.CORE_DESCRIPTORS, what, hint, need, have)
     elif not group.packed and not fits_l2(group, mapping, device):
         yield _tile_descriptors(group, mapping, device, moved)
 
 
-def _tile_descriptors(group: Group, mapping: Mapping, device: Device, moved: int) -> Violation:
+def _tile_descriptors(group: Group, mapping: Mapping, device: Device, moved: int) -> Obstacle:
     rows, dma = mapping.spread.grid[0], device.dma(2)
     need = l2_descriptors(group, mapping, row_tiles(rows, device.columns), TileDma.of(device, rows))
     have = dma.descriptors // dma.descriptor_groups
     what = f"{moved} tensors take {need} descriptors of a memory tile for {rows} rows of cores, of which {have} serve a"
-    return Violation(
+    return Obstacle(
         Constraint.TILE_DESCRIPTORS, f"{what} group of its channels", "choose a grid of fewer rows", need, have
     )
 
@@ -194,8 +194,8 @@ class _Level:
     name: str
     steps: Sizes
     have: int
-    buffers: Callable[[Strategy], list[Buffer]]
-    total: Callable[[Sequence[Buffer]], int]
+    buffers: Callable[[Strategy], list[Slots]]
+    total: Callable[[Sequence[Slots]], int]
 
     def fits(self, strategy: Strategy) -> bool:
         return self.total(self.buffers(strategy)) <= self.have
@@ -226,7 +226,7 @@ class _Level:
         return f"lower {field.strip()} from {_text(before)} to {_text(after)}"
 
 
-def _overflow(level: _Level, strategy: Strategy, last_resort: str) -> Iterator[Violation]:
+def _overflow(level: _Level, strategy: Strategy, last_resort: str) -> Iterator[Obstacle]:
     if level.fits(strategy):
         return
     buffers = sorted(level.buffers(strategy), key=lambda b: -b.bytes)
@@ -234,7 +234,7 @@ def _overflow(level: _Level, strategy: Strategy, last_resort: str) -> Iterator[V
     need = level.total(buffers)
     hint, nearest = next(_levers(level, strategy), (last_resort, None))
     what = f"{level.where} needs {need} bytes, has {level.have} ({listed})"
-    yield Violation(level.constraint, what, hint, need, level.have, tuple(buffers), nearest)
+    yield Obstacle(level.constraint, what, hint, need, level.have, tuple(buffers), nearest)
 
 
 def _levers(level: _Level, strategy: Strategy) -> Iterator[tuple[str, Strategy]]:

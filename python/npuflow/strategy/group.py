@@ -27,7 +27,7 @@ class Role(Enum):
     OUTPUT = "output"
 
 
-class Operand(Enum):
+class MatmulOperand(Enum):
     """What a tensor is to a matmul; `START` is a sum that is continued, and read where the result will be."""
 
     LHS = "lhs"
@@ -50,7 +50,7 @@ class Tensor:
     shape: tuple[int, ...]
     element_bytes: int
     gathered: bool = False
-    operand: Operand | None = None
+    operand: MatmulOperand | None = None
 
     def bytes(self, tiles: Tiles) -> int:
         """What a tile touches of it, halo included."""
@@ -92,7 +92,7 @@ class Tensor:
 
 
 @dataclass(frozen=True)
-class Work:
+class OpWork:
     """One op: its loops, what it is to the vector unit if that can do it, and to matrix instructions if they could.
 
     Where the group is packed, its vector work goes through pieces of the space and through what is inside of them.
@@ -115,7 +115,7 @@ class Group:
     space: int
     streamed: tuple[int, ...]
     tensors: tuple[Tensor, ...]
-    work: tuple[Work, ...]
+    work: tuple[OpWork, ...]
     pads_streamed: bool
     packed: bool = False
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from npuflow.ops.linear import Linear
 from npuflow.ops.products import padded
-from npuflow.strategy.group import BATCH, Group, M, N, Operand, Role, Tensor, Tiles
+from npuflow.strategy.group import BATCH, Group, M, MatmulOperand, N, Role, Tensor, Tiles
 from npuflow.strategy.strategy import Sizes, Strategy
 
 
@@ -64,13 +64,13 @@ class Depths:
         changed: dict[str, Any] = {field: not self.hold if field == "hold" else 3 - min(2, getattr(self, field))}
         return replace(self, **changed)
 
-    def of(self, operand: Operand | None) -> tuple[int, int]:
+    def of(self, operand: MatmulOperand | None) -> tuple[int, int]:
         """Slots in L2 and in L1 of what comes in."""
-        if operand is Operand.START:
+        if operand is MatmulOperand.START:
             return 1, 0
-        if operand is Operand.TAIL:
+        if operand is MatmulOperand.TAIL:
             return self.tail, self.tail
-        own = self.lhs if operand is Operand.LHS else self.rhs if operand is Operand.RHS else ()
+        own = self.lhs if operand is MatmulOperand.LHS else self.rhs if operand is MatmulOperand.RHS else ()
         return (own[0], own[1]) if own else (self.l2, self.l1)
 
 
@@ -150,7 +150,7 @@ class Mapping:
 
     def tails_come_once(self, group: Group) -> bool:
         """Whether nothing that a matmul's tail reads comes again."""
-        tails = (tensor for tensor in group.inputs if tensor.operand is Operand.TAIL)
+        tails = (tensor for tensor in group.inputs if tensor.operand is MatmulOperand.TAIL)
         return all(self.comes_once(group, tensor, self.tiles) for tensor in tails)
 
 

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from math import prod
 
 from npuflow.ops.products import padded
-from npuflow.strategy.group import Group, Operand, Role, Tensor, Tiles
+from npuflow.strategy.group import Group, MatmulOperand, Role, Tensor, Tiles
 from npuflow.strategy.lane_descriptors import Lane, Moved, Results, TileDma, evenest, fullest_group, lanes_of
 from npuflow.strategy.mapping import Mapping, steps_of
 from npuflow.target import Device
 
 
 @dataclass(frozen=True)
-class Buffer:
+class Slots:
     """A buffer of `depth` slots; `fullest_bytes` are what a slot takes of the memory tile that has most of it."""
 
     name: str
@@ -34,15 +34,15 @@ class Buffer:
         return f"{self.name} {self.depth}x{self.slot_bytes}" if self.depth > 1 else f"{self.name} {self.slot_bytes}"
 
 
-def l1_buffers(group: Group, mapping: Mapping) -> list[Buffer]:
+def l1_buffers(group: Group, mapping: Mapping) -> list[Slots]:
     """The buffers of a core; the last piece of a streamed loop has one of its own where it is smaller."""
     found, tiles = [], mapping.tiles
     for tensor in group.tensors:
-        if tensor.operand is Operand.START:
+        if tensor.operand is MatmulOperand.START:
             continue
-        name = "acc" if tensor.operand is Operand.SUM else tensor.name
+        name = "acc" if tensor.operand is MatmulOperand.SUM else tensor.name
         size, depth = tensor.l1_bytes(tiles), l1_slots(group, mapping, tensor)
-        found += [Buffer(name, part, depth) for part in _with_left_over(group, tensor, size, tiles)]
+        found += [Slots(name, part, depth) for part in _with_left_over(group, tensor, size, tiles)]
     return found
 
 
@@ -55,7 +55,7 @@ def l1_slots(group: Group, mapping: Mapping, tensor: Tensor) -> int:
     return mapping.depths.of(tensor.operand)[1]
 
 
-def l2_buffers(group: Group, mapping: Mapping, device_columns: int, *, clips: bool = False) -> list[Buffer]:
+def l2_buffers(group: Group, mapping: Mapping, device_columns: int, *, clips: bool = False) -> list[Slots]:
     """The buffers of the grid in memory tiles; clipped, they hold no zeros of inputs.
 
     What is divided by the array's rows lies in as many memory tiles as divide them evenly, all else in every column's.
@@ -65,7 +65,7 @@ def l2_buffers(group: Group, mapping: Mapping, device_columns: int, *, clips: bo
     rows_each = spread.grid[0] // row_tiles(spread.grid[0], device_columns)
     has_sum = any(tensor.role is Role.LOCAL for tensor in group.tensors)
     for tensor in group.tensors:
-        if tensor.role is Role.LOCAL or (tensor.operand is Operand.START and not has_sum):
+        if tensor.role is Role.LOCAL or (tensor.operand is MatmulOperand.START and not has_sum):
             continue
         own, is_input = mapping.tiles_in_l2(group, tensor), tensor.role is Role.INPUT
         depth = mapping.depths.of(tensor.operand)[0] if is_input else mapping.depths.result
@@ -75,7 +75,7 @@ def l2_buffers(group: Group, mapping: Mapping, device_columns: int, *, clips: bo
         share = size(own) * rows_each if by_rows else size(spread.column(own))
         whole = _with_left_over(group, tensor, size(spread.block(own)), own)
         parts = _with_left_over(group, tensor, share, own)
-        found += [Buffer(tensor.name, slot, depth, part) for slot, part in zip(whole, parts)]
+        found += [Slots(tensor.name, slot, depth, part) for slot, part in zip(whole, parts)]
     return found
 
 
@@ -94,12 +94,12 @@ def _with_left_over(group: Group, tensor: Tensor, size: int, tiles: Tiles) -> li
     return sizes
 
 
-def total_l1_bytes(buffers: Sequence[Buffer], alignment_bytes: int) -> int:
+def total_l1_bytes(buffers: Sequence[Slots], alignment_bytes: int) -> int:
     """What buffers take of a core's memory, each slot aligned."""
     return sum(padded(buffer.slot_bytes, alignment_bytes) * buffer.depth for buffer in buffers)
 
 
-def fullest_l2_bytes(buffers: Sequence[Buffer]) -> int:
+def fullest_l2_bytes(buffers: Sequence[Slots]) -> int:
     """What buffers take of the memory tile that has most of them."""
     return sum(buffer.fullest_bytes * buffer.depth for buffer in buffers)
 
@@ -108,7 +108,7 @@ def l1_descriptors(group: Group, mapping: Mapping) -> int:
     """The descriptors beside a core: one for each slot of what comes in and goes out."""
     total = 0
     for tensor in group.tensors:
-        if tensor.role is Role.INPUT and tensor.operand is not Operand.START:
+        if tensor.role is Role.INPUT and tensor.operand is not MatmulOperand.START:
             total += l1_slots(group, mapping, tensor) * _buffers(group, tensor, mapping.tiles)
         total += mapping.depths.result if tensor.role is Role.OUTPUT else 0
     return total

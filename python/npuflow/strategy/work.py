@@ -16,7 +16,7 @@ from npuflow.ops.bundle import Bundle
 from npuflow.ops.contraction import STRATEGY, static_matmuls
 from npuflow.strategy.describe_bundle import macs_of, needed_bytes
 from npuflow.strategy.describe_group import group_of_matmul
-from npuflow.strategy.group import BATCH, Group, K, M, N, Operand
+from npuflow.strategy.group import BATCH, Group, K, M, MatmulOperand, N
 from npuflow.strategy.sizes import BundleSizes, MatmulSizes, OpSizes
 from npuflow.strategy.strategy import BUNDLE_FIELDS, MATMUL_FIELDS, strategy_from
 
@@ -42,7 +42,7 @@ def note_matmuls(function: ir.Operation) -> None:
 
 def _matmul_sizes(group: Group) -> MatmulSizes:
     sizes, bytes_of = group.sizes, {tensor.operand: tensor.element_bytes for tensor in group.tensors}
-    lhs, rhs, acc = (bytes_of[operand] for operand in (Operand.LHS, Operand.RHS, Operand.SUM))
+    lhs, rhs, acc = (bytes_of[operand] for operand in (MatmulOperand.LHS, MatmulOperand.RHS, MatmulOperand.SUM))
     return MatmulSizes(sizes[M], sizes[N], sizes[K], sizes[BATCH], lhs, rhs, acc, group.outputs[0].element_bytes)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import prod
 
 from npuflow.ops.products import Products
-from npuflow.strategy.group import Group, M, N, Work
+from npuflow.strategy.group import Group, M, N, OpWork
 from npuflow.strategy.matrix_cycles import head_cycles, made_as, matrix_cycles
 from npuflow.strategy.vector_cycles import vector_cycles
 from npuflow.target import Device
@@ -20,7 +20,7 @@ def kind_of(group: Group, device: Device) -> str:
     return made_as(next((each for each in types if device.has_instruction(each)), None), device)
 
 
-def work_cycles(work: Work, tiles: Sequence[int], device: Device, kind: str = "", pack: Sequence[int] = ()) -> int:
+def work_cycles(work: OpWork, tiles: Sequence[int], device: Device, kind: str = "", pack: Sequence[int] = ()) -> int:
     """One op on one tile: matrix instructions for sums of products whose types have them, else vector operations."""
     own = [tiles[loop] for loop in work.loops]
     products = work.products
@@ -34,7 +34,7 @@ def work_cycles(work: Work, tiles: Sequence[int], device: Device, kind: str = ""
     return matrix_cycles(products.types, issued, sums * _ACC_BYTES, device, kind) + head_cycles(products, own, device)
 
 
-def _made(work: Work, products: Products) -> list[int]:
+def _made(work: OpWork, products: Products) -> list[int]:
     """The loops of an op that each make sums of their own."""
     if work.vector is None:
         return [loop for loop in range(len(work.loops)) if loop not in products.k]
