@@ -24,6 +24,7 @@ ROOMS = (
     "dialect",
     "core",
     "ops",
+    "kernels",
     "frontend",
     "network",
     "strategy",

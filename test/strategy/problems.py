@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 
 from hypothesis import strategies as st
 
+from npuflow.kernels.vector_cycles import LOADED, Node, VectorOperand, VectorWork
 from npuflow.ops.linear import Linear
 from npuflow.ops.products import Products
 from npuflow.strategy.group import BATCH, Group, K, M, MatmulOperand, N, OpWork, Role, Tensor
 from npuflow.strategy.strategy import Sizes, Strategy
-from npuflow.strategy.vector_cycles import LOADED, Node, VectorOperand, VectorWork
 from npuflow.target import Device, load_device
 
 DEVICES = {name: load_device(name) for name in ("toy", "npu1", "npu2")}

@@ -151,7 +151,7 @@ def _foreseen(source: _FunctionSource, how: How, prefix: PassNest, sink: Diagnos
     Runner(prefix, sink=replace(sink, diagnostics=[], on_add=None)).run(module)
     device = planned_device(module.operation, how.device or "")
     groups = groups_on(function, device)
-    need, have = least_locks(groups), device.dma(1).locks
+    need, have = least_locks(groups), device.dma(device.kernel_level).locks
     if need <= have:
         return None
     what = f"{len(groups)} groups of ops need at least {need} locks of a core, which has {have}"

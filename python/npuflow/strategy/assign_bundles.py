@@ -112,8 +112,10 @@ def _choose(bundle: Bundle, grid: tuple[int, int] | None, device: Device) -> Str
 
 
 def _said(bundle: Bundle, group: Group, strategy: Strategy, device: Device) -> str:
-    used = total_l1_bytes(l1_buffers(group, mapping_of(group, strategy)), device.level(1).alignment_bytes)
+    used = total_l1_bytes(
+        l1_buffers(group, mapping_of(group, strategy)), device.level(device.kernel_level).alignment_bytes
+    )
     return (
         f"{len(bundle.ops)} ops on a grid of {strategy.grid[0]}x{strategy.grid[1]}, spread {list(strategy.spread)},"
-        f" tile-l1 {list(strategy.tile_l1)}: L1 {used} of {device.capacity_bytes(1, 1, 1)} bytes"
+        f" tile-l1 {list(strategy.tile_l1)}: L1 {used} of {device.capacity_bytes(device.kernel_level, 1, 1)} bytes"
     )

@@ -144,8 +144,10 @@ def _remark(contraction: Contraction, strategy: Strategy, device: Device, whole_
     group = group_of_matmul(contraction)
     mapping = mapping_of(group, strategy, whole_k=whole_k)
     l1, l2 = l1_buffers(group, mapping), l2_buffers(group, mapping, device.columns)
-    have_l1, have_l2 = (device.capacity_bytes(level, *strategy.array) for level in (1, 2))
-    alignment, columns = device.level(1).alignment_bytes, strategy.array[1]
+    have_l1, have_l2 = (
+        device.capacity_bytes(level, *strategy.array) for level in (device.kernel_level, device.block_level)
+    )
+    alignment, columns = device.level(device.kernel_level).alignment_bytes, strategy.array[1]
     used_l1, used_l2 = total_l1_bytes(l1, alignment), columns * fullest_l2_bytes(l2)
     context.remark(
         contraction.op,

@@ -6,15 +6,15 @@ from math import prod
 
 from npuflow.bindings import ir
 from npuflow.core.build import element_bytes, element_type_of, shape_of
+from npuflow.kernels.code_bytes import kernel_bytes
 from npuflow.ops.bundle import Bundle
 from npuflow.ops.factors import factors_of
 from npuflow.ops.linear import Linear, input_count, loop_extents
-from npuflow.strategy.code_bytes import kernel_bytes
 from npuflow.strategy.describe_group import group_of_bundle, unpadded
 from npuflow.strategy.group import Role
 from npuflow.strategy.mapping import Depths, Mapping, Spread
 from npuflow.strategy.room import fits_l1
-from npuflow.target import Device
+from npuflow.target import Device, KernelClass
 
 # Beside an op's kernel: the fill in front of it, and the steps that hand its operands over, with some to spare; what a
 # schedule really needs is counted when there is one.
@@ -23,13 +23,15 @@ _BESIDE_KERNEL_BYTES = 1024
 
 def bundle_fits(bundle: Bundle, device: Device) -> bool:
     """Whether a bundle fits a core: a tile of it in L1, its kernels where programs are, two slots of what is moved."""
-    have = device.engines[0].program_bytes
+    have = device.engine(KernelClass.VECTOR).program_bytes
     need = sum(kernel_bytes(op, device) + _BESIDE_KERNEL_BYTES for op in bundle.ops) if have else 0
     group = group_of_bundle(bundle)
     moved = sum(tensor.role is not Role.LOCAL for tensor in group.tensors)
     tiles = [1 if loop < group.space or loop in group.streamed else size for loop, size in enumerate(group.sizes)]
     smallest = Mapping(tuple(tiles), Spread((1, 1), 0, 0), Depths(1, 1, 1), tuple(range(group.space)))
-    return need <= have and 2 * moved <= device.dma(1).descriptors and fits_l1(group, smallest, device)
+    return (
+        need <= have and 2 * moved <= device.dma(device.kernel_level).descriptors and fits_l1(group, smallest, device)
+    )
 
 
 def macs_of(bundle: Bundle) -> int:

@@ -7,13 +7,13 @@ from math import prod
 
 from npuflow.bindings import ir
 from npuflow.core.build import element_bytes, element_type_of, shape_of
+from npuflow.kernels.describe_vector import describe_vector_work
+from npuflow.kernels.vector_cycles import VectorOperand, VectorWork
 from npuflow.ops.bundle import Bundle
 from npuflow.ops.contraction import INIT, Contraction, fill_of, operand_loops, producer, root_of, tail_of, users
 from npuflow.ops.linear import Linear, input_count
 from npuflow.ops.products import Products, match_products, pads_streamed
-from npuflow.strategy.describe_vector import describe_vector_work
 from npuflow.strategy.group import BATCH, Group, K, M, MatmulOperand, N, OpWork, Role, Tensor
-from npuflow.strategy.vector_cycles import VectorOperand, VectorWork
 
 _OPERANDS = (MatmulOperand.LHS, MatmulOperand.RHS, MatmulOperand.START)
 

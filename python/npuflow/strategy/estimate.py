@@ -192,7 +192,7 @@ class MappedTime:
 
     @property
     def _l1_rate(self) -> float:
-        return self.device.dma(1).bytes_per_cycle * self.device.clock_hz
+        return self.device.dma(self.device.kernel_level).bytes_per_cycle * self.device.clock_hz
 
     def _visits(self, tensor: Tensor) -> int:
         """How often a tensor's part comes into L2."""

@@ -123,7 +123,7 @@ def _nesting(strategy: Strategy) -> Iterator[Obstacle]:
 
 def _memories(group: Group, strategy: Strategy, device: Device, whole_k: bool) -> Iterator[Obstacle]:
     """What L1 and L2 have too little room for."""
-    columns, alignment = strategy.array[1], device.level(1).alignment_bytes
+    columns, alignment = strategy.array[1], device.level(device.kernel_level).alignment_bytes
 
     def in_l1(changed: Strategy) -> list[Slots]:
         return l1_buffers(group, mapping_of(group, changed))
@@ -131,12 +131,14 @@ def _memories(group: Group, strategy: Strategy, device: Device, whole_k: bool) -
     def in_l2(changed: Strategy) -> list[Slots]:
         if not group.packed:
             mapping = mapping_of(group, changed)
-            return l2_buffers(group, mapping, device.columns, clips=device.dma(2).pads_with_zeros)
+            return l2_buffers(group, mapping, device.columns, clips=device.dma(device.block_level).pads_with_zeros)
         m, n, _ = changed.tile_l2
         tile = (m // changed.grid[0], n // changed.grid[1], changed.tile_l1[2])
         return l2_buffers(group, mapping_of(group, replace(changed, tile_l1=tile), whole_k=whole_k), device.columns)
 
-    have_l1, have_l2 = (device.capacity_bytes(level, *strategy.array) for level in (1, 2))
+    have_l1, have_l2 = (
+        device.capacity_bytes(level, *strategy.array) for level in (device.kernel_level, device.block_level)
+    )
     step_l1: Sizes = strategy.pack
     step_l2: Sizes = ()
     last_l1, last_l2 = "not even one instruction's operands fit", "use more columns"
@@ -160,7 +162,7 @@ def _memories(group: Group, strategy: Strategy, device: Device, whole_k: bool) -
 
 def _descriptors(group: Group, strategy: Strategy, device: Device, whole_k: bool) -> Iterator[Obstacle]:
     mapping, moved = mapping_of(group, strategy, whole_k=whole_k), sum(t.role is not Role.LOCAL for t in group.tensors)
-    need, have = l1_descriptors(group, mapping), device.dma(1).descriptors
+    need, have = l1_descriptors(group, mapping), device.dma(device.kernel_level).descriptors
     if need > have:
         what, hint = f"a core's channels need {need} descriptors, have {have}", "use fewer slots in L1"
         if moved > have:
@@ -172,7 +174,7 @@ def _descriptors(group: Group, strategy: Strategy, device: Device, whole_k: bool
 
 
 def _tile_descriptors(group: Group, mapping: Mapping, device: Device, moved: int) -> Obstacle:
-    rows, dma = mapping.spread.grid[0], device.dma(2)
+    rows, dma = mapping.spread.grid[0], device.dma(device.block_level)
     need = l2_descriptors(group, mapping, row_tiles(rows, device.columns), TileDma.of(device, rows))
     have = dma.descriptors // dma.descriptor_groups
     what = f"{moved} tensors take {need} descriptors of a memory tile for {rows} rows of cores, of which {have} serve a"

@@ -11,9 +11,9 @@ from enum import Enum
 from functools import cached_property
 from math import prod
 
+from npuflow.kernels.vector_cycles import VectorWork
 from npuflow.ops.linear import Linear
 from npuflow.ops.products import Products
-from npuflow.strategy.vector_cycles import VectorWork
 
 Tiles = Sequence[int]
 M, N, BATCH, K = range(4)

@@ -19,7 +19,8 @@ _COMPARED = 6
 
 def served_rows(device: Device) -> int:
     """Rows of cores that memory tiles serve: beside the lanes, each row's results take an in-channel."""
-    return max(1, min(device.rows, device.dma(2).channels_in - device.ways.hop(3, 2)[1].lanes))
+    _, filling = device.ways.hop(device.dram_level, device.block_level)
+    return max(1, min(device.rows, device.dma(device.block_level).channels_in - filling.lanes))
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,8 @@ class TileDma:
 
     @staticmethod
     def of(device: Device, rows: int) -> TileDma:
-        dma, (_, filling), (leaving, _) = device.dma(2), device.ways.hop(3, 2), device.ways.hop(2, 3)
+        dma, outer, inner = device.dma(device.block_level), device.dram_level, device.block_level
+        (_, filling), (leaving, _) = device.ways.hop(outer, inner), device.ways.hop(inner, outer)
         return TileDma(rows, dma.channels_out, dma.descriptor_groups, filling.lanes, leaving.lanes)
 
 

@@ -173,16 +173,16 @@ def fits(group: Group, mapping: Mapping, device: Device) -> bool:
 
 def fits_l1(group: Group, mapping: Mapping, device: Device) -> bool:
     """Whether a core has room for its tiles, and descriptors for them."""
-    if l1_descriptors(group, mapping) > device.dma(1).descriptors:
+    if l1_descriptors(group, mapping) > device.dma(device.kernel_level).descriptors:
         return False
-    need = total_l1_bytes(l1_buffers(group, mapping), device.level(1).alignment_bytes)
-    return need <= device.capacity_bytes(1, 1, 1)
+    need = total_l1_bytes(l1_buffers(group, mapping), device.level(device.kernel_level).alignment_bytes)
+    return need <= device.capacity_bytes(device.kernel_level, 1, 1)
 
 
 def fits_l2(group: Group, mapping: Mapping, device: Device) -> bool:
     """Whether memory tiles have room for the blocks, and descriptors for them."""
-    rows, dma = mapping.spread.grid[0], device.dma(2)
-    have, tile = device.capacity_bytes(2, 1, 1), TileDma.of(device, rows)
+    rows, dma = mapping.spread.grid[0], device.dma(device.block_level)
+    have, tile = device.capacity_bytes(device.block_level, 1, 1), TileDma.of(device, rows)
     for clips in (False, True) if dma.pads_with_zeros and not group.packed else (False,):
         if fullest_l2_bytes(l2_buffers(group, mapping, device.columns, clips=clips)) > have:
             continue
@@ -194,7 +194,7 @@ def fits_l2(group: Group, mapping: Mapping, device: Device) -> bool:
 
 def _hands_out(group: Group, mapping: Mapping, device: Device) -> bool:
     """Whether pieces of what L2 has more of leave it by one pattern, and so take no descriptors of their own."""
-    limits = device.dma(2).pattern
+    limits = device.dma(device.block_level).pattern
     for tensor in () if group.packed else group.inputs:
         whole = mapping.tiles_in_l2(group, tensor)
         cut = [loop for loop in group.streamed if tensor.follows(loop) and mapping.tiles[loop] < whole[loop]]

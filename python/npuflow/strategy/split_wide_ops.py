@@ -74,7 +74,7 @@ class _Room:
 
     def has_for(self, inputs: Sequence[ir.Value], results: int) -> bool:
         """Whether there is room for an op with such inputs, as the body's values."""
-        core, tile = self.device.dma(1).descriptors, self.device.dma(2)
+        core, tile = self.device.dma(self.device.kernel_level).descriptors, self.device.dma(self.device.block_level)
         if self.matmul is None or not any(self._is_sum(value) for value in inputs):
             in_tile = len(inputs) * (1 + self.rows) + results * (self.rows + 1)
             return len(inputs) + results <= _SHARE * core and in_tile <= _SHARE * tile.descriptors

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
+from npuflow.kernels.matrix_cycles import head_cycles, made_as, matrix_cycles
+from npuflow.kernels.vector_cycles import vector_cycles
 from npuflow.ops.products import Products
 from npuflow.strategy.group import Group, M, N, OpWork
-from npuflow.strategy.matrix_cycles import head_cycles, made_as, matrix_cycles
-from npuflow.strategy.vector_cycles import vector_cycles
-from npuflow.target import Device
+from npuflow.target import Device, KernelClass
 
 _ACC_BYTES = 4  # sums of all types that matrix instructions take are this wide or narrower
 
@@ -30,7 +30,7 @@ def work_cycles(work: OpWork, tiles: Sequence[int], device: Device, kind: str = 
         return vector_cycles(work.vector, sizes, device, kind)
     instruction = device.matmul_shapes(*products.types)[0]
     sums = prod(own[loop] for loop in _made(work, products))
-    issued = products.issued(own, instruction, device.engines[0].vector_bytes)
+    issued = products.issued(own, instruction, device.engine(KernelClass.MATRIX).vector_bytes)
     return matrix_cycles(products.types, issued, sums * _ACC_BYTES, device, kind) + head_cycles(products, own, device)
 
 

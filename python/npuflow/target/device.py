@@ -15,6 +15,7 @@ from npuflow.target.model import (
     DmaEngine,
     Dram,
     Hop,
+    KernelClass,
     Link,
     MemoryLevel,
     SharedBy,
@@ -75,6 +76,20 @@ class Device:
     @property
     def dram_level(self) -> int:
         return max(level.number for level in self.levels)
+
+    def engine(self, kernels: KernelClass) -> ComputeEngine:
+        """The first that runs kernels of a class."""
+        return next(engine for engine in self.engines if engine.runs.includes(kernels))
+
+    @cached_property
+    def kernel_level(self) -> int:
+        """The memory that kernels work on."""
+        return self.engine(KernelClass.MATRIX).level
+
+    @cached_property
+    def block_level(self) -> int:
+        """The memory that blocks lie in between DRAM and kernels'; a device without one is `planned`."""
+        return max((level.number for level in self.levels if level.number < self.dram_level), default=self.kernel_level)
 
     def link(self, outer_level: int, inner_level: int) -> Link:
         for link in self.links:

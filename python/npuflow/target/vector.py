@@ -1,6 +1,6 @@
 """What a vector unit is: how wide it is, what it starts per cycle, and when results can be used.
 
-A device file has it as `[vector]`, `[[vector.operations]]` and `[[vector.kernels]]`; `strategy.vector_cycles` reads it.
+A device file has it as `[vector]`, `[[vector.operations]]` and `[[vector.kernels]]`; `kernels.vector_cycles` reads it.
 """
 
 from __future__ import annotations

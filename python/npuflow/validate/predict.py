@@ -130,7 +130,7 @@ def restart_cycles(known: KernelKind, design: Design, device: Device) -> float:
     m, n, k = design.tile_l1
     lhs, rhs, _ = design.types
     tiles_bytes = m * k * ELEMENT_BYTES[lhs] + k * n * ELEMENT_BYTES[rhs]
-    return known.restart_cycles + tiles_bytes / device.dma(1).bytes_per_cycle
+    return known.restart_cycles + tiles_bytes / device.dma(device.kernel_level).bytes_per_cycle
 
 
 def _cast_seconds(design: Design, device: Device) -> float:

@@ -21,7 +21,7 @@ from npuflow.schedule.data.order import Order
 from npuflow.schedule.data.placed import placed_steps
 from npuflow.target import Device
 
-# Estimates in bytes, assumed; those of kernels are `strategy.code_bytes`.
+# Estimates in bytes, assumed; those of kernels are `kernels.code_bytes`.
 _START_BYTES, _STEP_BYTES = 512, 64
 
 

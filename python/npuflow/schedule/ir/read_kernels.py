@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 from npuflow.bindings import ir
 from npuflow.core.diagnostics import location_of
+from npuflow.kernels.code_bytes import function_bytes
 from npuflow.schedule.data.kernel_interface import KernelInterface
 from npuflow.schedule.ir.read_schedule import kernel_functions_of
-from npuflow.strategy.code_bytes import function_bytes
 from npuflow.target import Device
 
 

@@ -6,12 +6,12 @@ from math import prod
 
 from npuflow.bindings import ir
 from npuflow.core.build import element_bytes, element_type_of, shape_of
+from npuflow.kernels.describe_vector import describe_vector_work
 from npuflow.ops.factors import factors_of
 from npuflow.ops.linear import linear_maps, loop_extents
 from npuflow.ops.products import match_products
 from npuflow.schedule.kernels.kernel_cycles import KernelShape
 from npuflow.schedule.nest.kernel_operands import kernel_kind
-from npuflow.strategy.describe_vector import describe_vector_work
 
 
 def describe_kernel(op: ir.Operation) -> KernelShape:

@@ -1,17 +1,17 @@
 """How long a kernel takes on a core. Pure.
 
-What takes matrix instructions takes what `npuflow.strategy.matrix_cycles` says, all else what `vector_cycles` says.
+What takes matrix instructions takes what `npuflow.kernels.matrix_cycles` says, all else what `vector_cycles` says.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from npuflow.kernels.matrix_cycles import head_cycles, made_as, matrix_cycles
+from npuflow.kernels.vector_cycles import VectorWork, vector_cycles
 from npuflow.ops.patches import Extent
 from npuflow.ops.products import Products
-from npuflow.strategy.matrix_cycles import head_cycles, made_as, matrix_cycles
-from npuflow.strategy.vector_cycles import VectorWork, vector_cycles
-from npuflow.target import Device, MatmulShape
+from npuflow.target import Device, KernelClass, MatmulShape
 
 
 @dataclass(frozen=True)
@@ -54,11 +54,10 @@ def kernel_cycles(shape: KernelShape, device: Device, kind: str = "") -> int:
 
     Without one, a matrix kernel is of the first kind for its types, and others of the kind of that beside them.
     """
-    engine = device.engines[0]
     if device.has_instruction(shape.types):
         return _matmul_cycles(shape, device, kind, reshaped=True)
     if shape.vector is None:
-        return engine.call_cycles
+        return device.engine(KernelClass.VECTOR).call_cycles
     return vector_cycles(shape.vector, shape.trips, device, kind or made_as(shape.beside, device))
 
 
@@ -78,7 +77,7 @@ def reshape_of(shape: KernelShape, device: Device, kind: str = "") -> Reshape | 
 
 def _matmul_cycles(shape: KernelShape, device: Device, kind: str, *, reshaped: bool) -> int:
     lhs, rhs, acc = shape.types
-    instruction, vector_bytes = device.matmul_shapes(lhs, rhs, acc)[0], device.engines[0].vector_bytes
+    instruction, vector_bytes = device.matmul_shapes(lhs, rhs, acc)[0], device.engine(KernelClass.MATRIX).vector_bytes
     issued = shape.issued_macs(instruction, vector_bytes, reshaped=reshaped)
     heads = head_cycles(shape.products, shape.trips, device) if shape.products else 0
     return matrix_cycles((lhs, rhs, acc), issued, shape.acc_bytes, device, kind) + heads

@@ -8,7 +8,7 @@ import pytest
 
 import npuflow
 from npuflow.core.passes import ops_of
-from npuflow.strategy.code_bytes import function_bytes, kernel_bytes
+from npuflow.kernels.code_bytes import function_bytes, kernel_bytes
 from npuflow.target import Device, load_device
 
 NPU1 = load_device("npu1")

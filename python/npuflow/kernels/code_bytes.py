@@ -8,9 +8,9 @@ published the sizes of such programs.
 from __future__ import annotations
 
 from npuflow.bindings import ir
+from npuflow.kernels.describe_vector import describe_vector_work, kind_of
 from npuflow.ops.contraction import match_contraction
-from npuflow.strategy.describe_vector import describe_vector_work, kind_of
-from npuflow.target import Device
+from npuflow.target import Device, KernelClass
 
 _FRAME, _LOOP, _OPERAND = 16, 8, 2  # entering and leaving; each loop; each operand's addresses
 _MATRIX = 192  # a matrix kernel's accumulators, unrolled, and their way in and out
@@ -26,7 +26,8 @@ def kernel_bytes(op: ir.Operation, device: Device) -> int:
     matrix = _MATRIX if is_matmul else 0
     body = sum(_instructions(node.operation, node.type, device) for node in work.nodes)
     around = _FRAME + _LOOP * len(work.runs) + _OPERAND * len((*work.inputs, *work.outputs))
-    return device.engines[0].instruction_bytes * (around + matrix + body)
+    kernels = KernelClass.MATRIX if is_matmul else KernelClass.VECTOR
+    return device.engine(kernels).instruction_bytes * (around + matrix + body)
 
 
 def function_bytes(function: ir.Operation, device: Device) -> int:
@@ -44,7 +45,7 @@ def _block_bytes(block: ir.Block, device: Device) -> int:
         type_ = str(op.results[0].type) if op.results else ""
         is_function = op.name.startswith("math.")
         instructions = _instructions(kind_of(op), type_, device) if is_function else 1
-        size += device.engines[0].instruction_bytes * instructions
+        size += device.engine(KernelClass.VECTOR).instruction_bytes * instructions
         size += sum(_block_bytes(inner, device) for region in op.regions for inner in region.blocks)
     return size
 

@@ -5,8 +5,8 @@ import pytest
 from npuflow.core.parsing import parse
 from npuflow.core.passes import ops_of
 from npuflow.dialect.context import new_context
-from npuflow.strategy.describe_vector import describe_vector_work
-from npuflow.strategy.vector_cycles import LOADED, SUM, Node, VectorOperand, VectorWork
+from npuflow.kernels.describe_vector import describe_vector_work
+from npuflow.kernels.vector_cycles import LOADED, SUM, Node, VectorOperand, VectorWork
 
 
 def work_of(maps: list[str], kinds: str, types: list[str], body: str, dims: str = "d0, d1") -> VectorWork:

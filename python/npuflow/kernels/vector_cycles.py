@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import ceil, inf, log2, prod
 
-from npuflow.target import Device
+from npuflow.target import Device, KernelClass
 from npuflow.target.vector import Overlap, VectorKernelKind, VectorUnit
 
 LOADED, SUM = -1, -2
@@ -79,7 +79,7 @@ class VectorWork:
 
 def vector_cycles(work: VectorWork, sizes: Sequence[int], device: Device, kind: str = "") -> int:
     """Cycles of one call for a tile, by the sizes of the op's loops; `kind` is one of the device's kernel kinds."""
-    engine, unit = device.engines[0], device.vector
+    engine, unit = device.engine(KernelClass.VECTOR), device.vector
     code = unit.kernel_kind(kind, engine.call_cycles)
     body = _body(work, unit)
     extents = [prod(sizes[loop] for loop in run) for run in work.runs] or [1]

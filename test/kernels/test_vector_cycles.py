@@ -8,7 +8,7 @@ import dataclasses
 
 import pytest
 
-from npuflow.strategy.vector_cycles import LOADED, SUM, Node, VectorOperand, VectorWork, vector_cycles
+from npuflow.kernels.vector_cycles import LOADED, SUM, Node, VectorOperand, VectorWork, vector_cycles
 from npuflow.target import Device, load_device
 from npuflow.target.vector import Overlap, VectorKernelKind
 

@@ -11,14 +11,14 @@ from collections.abc import Sequence
 from math import ceil
 
 from npuflow.ops.products import Products
-from npuflow.target import Device
+from npuflow.target import Device, KernelClass
 
 _COMPUTED_BYTES = 4  # zero points, masks and scales are applied to 32-bit elements
 
 
 def matrix_cycles(types: tuple[str, str, str], issued_macs: int, acc_bytes: int, device: Device, kind: str = "") -> int:
     """Cycles of one call that does so many multiplications, idle ones included, on an accumulator of so many bytes."""
-    engine, instruction = device.engines[0], device.matmul_shapes(*types)[0]
+    engine, instruction = device.engine(KernelClass.MATRIX), device.matmul_shapes(*types)[0]
     moves = 2 * acc_bytes / engine.vector_bytes
     known = None if instruction.any_shape else device.kernel_kind(kind, types)
     if known is None:
@@ -40,5 +40,5 @@ def made_as(types: tuple[str, str, str] | None, device: Device) -> str:
 
 def head_cycles(products: Products, tiles: Sequence[int], device: Device) -> int:
     """Cycles of a call for what is computed of factors before they are multiplied, a vector at a time."""
-    at_once = max(1, device.engines[0].vector_bytes // _COMPUTED_BYTES)
+    at_once = max(1, device.engine(KernelClass.MATRIX).vector_bytes // _COMPUTED_BYTES)
     return sum(ceil(head.steps(tiles) / at_once) for head in products.heads)

@@ -6,9 +6,9 @@ from itertools import pairwise
 
 from npuflow.bindings import ir
 from npuflow.core.build import element_bytes, element_type_of
+from npuflow.kernels.vector_cycles import LOADED, SUM, Node, VectorOperand, VectorWork
 from npuflow.ops.contraction import producer, users
 from npuflow.ops.linear import Linear, input_count, is_reduction, iterators, linear_maps
-from npuflow.strategy.vector_cycles import LOADED, SUM, Node, VectorOperand, VectorWork
 
 _KINDS = {
     "add": ("addf", "subf", "addi", "subi", "negf", "index_cast"),
