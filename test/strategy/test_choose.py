@@ -64,6 +64,12 @@ def test_the_type_decides_the_packed_shape() -> None:
                 assert strategy.pack == (first.m, first.n, first.k)
 
 
+def test_a_packed_k_longer_than_any_start_ends() -> None:
+    for k in (17, 24, 200):
+        strategy = complete(matmul_group(64, 64, 512), Strategy(pack=(4, 8, k)), DEVICES["npu1"])
+        assert strategy.tile_l1[2] % k == 0
+
+
 def test_a_large_cube_uses_every_core_and_double_buffers() -> None:
     for device in DEVICES.values():
         strategy = complete(CUBE, Strategy(), device)

@@ -129,7 +129,7 @@ class Search:
         """The mapping, and the same with streamed loops cut shorter: which leaves room for other loops."""
         found = [smallest]
         for loop in self._streamed():
-            while found[-1].tiles[loop] > _SHORTEST:
+            while found[-1].tiles[loop] > max(_SHORTEST, self.space.units[loop]):
                 shorter = self._previous(loop, self._previous(loop, found[-1].tiles[loop]))
                 found.append(self.near.resized(found[-1], loop, shorter))
         return [found[0], found[-1], self._balanced(found[-1])] if self.space.opens_l2 else found
