@@ -149,15 +149,11 @@ def _memories(group: Group, strategy: Strategy, device: Device, whole_k: bool) -
     else:
         step_l1 = step_l2 = (1,) * (group.space + len(group.streamed))
         last_l1 = last_l2 = "cut the dimensions that stay whole inside of a tile"
-    levels = (
-        _Level(Constraint.L1, "L1 of a core", "l1", step_l1, have_l1, in_l1, lambda b: total_l1_bytes(b, alignment)),
-        _Level(
-            *(Constraint.L2, f"L2 of {columns} columns", "l2", step_l2, have_l2, in_l2),
-            lambda buffers: columns * fullest_l2_bytes(buffers),
-        ),
-    )
-    yield from _overflow(levels[0], strategy, last_l1)
-    yield from _overflow(levels[1], strategy, last_l2)
+    l1 = _Level(Constraint.L1, "L1 of a core", "l1", step_l1, have_l1, in_l1, lambda b: total_l1_bytes(b, alignment))
+    where = f"L2 of {columns} columns"
+    l2 = _Level(Constraint.L2, where, "l2", step_l2, have_l2, in_l2, lambda b: columns * fullest_l2_bytes(b))
+    yield from _overflow(l1, strategy, last_l1)
+    yield from _overflow(l2, strategy, last_l2)
 
 
 def _descriptors(group: Group, strategy: Strategy, device: Device, whole_k: bool) -> Iterator[Obstacle]:

@@ -95,7 +95,7 @@ def _space_of_matmul(group: Group, given: Strategy, device: Device, whole_k: boo
         m, n, k = pack
     turns = (0, 1) if given.turned is None and not is_said else (given.turned or 0,)
     whole = array or (served_rows(device), device.columns)
-    arrays = [grid[::-1] if given.turned else grid] if is_said else [whole]
+    first = whole if not is_said else (along_n, along_m) if given.turned else grid
     open_ = () if given.tile_l1 else (K,) if given.tile_l2 else (M, N, K)
     is_one_piece = whole_k and goes_around_l2(device)
     in_l2 = (given.tile_l2[2] if given.tile_l2 else padded(group.sizes[K], k) if is_one_piece else k,)
@@ -103,7 +103,7 @@ def _space_of_matmul(group: Group, given: Strategy, device: Device, whole_k: boo
     return Space(
         group,
         start,
-        tuple(arrays),
+        (first,),
         () if is_said or array else _parts(whole),
         tuple((N, M) if turned else (M, N) for turned in turns),
         open_,
@@ -149,8 +149,8 @@ def _space_of_bundle(group: Group, given: Strategy, device: Device, array: Array
     tiles = group.whole()
     if given.tile_l1:
         tiles[: group.space] = given.tile_l1
-    for loop, piece in zip(group.streamed, given.stream or group.streamed):
-        tiles[loop] = piece if given.stream else group.sizes[loop]
+    for loop, piece in zip(group.streamed, given.stream):
+        tiles[loop] = piece
     wide = [loop for loop in range(group.space) if group.sizes[loop] > 1] or [0]
     whole = (served_rows(device), device.columns)
     given_array = given.array if given.grid else array
