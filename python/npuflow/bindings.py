@@ -105,4 +105,15 @@ def new_context() -> ir.Context:
         context.append_dialect_registry(registry)
         context.load_all_available_dialects()
         _register.register_llvm_translations(context)
+    _load_exporters_dialect(context)
     return context
+
+
+def _load_exporters_dialect(context: ir.Context) -> None:
+    """Lets a context know `tm_tensor`, in which PyTorch's exporter says what linalg cannot: by a pass that makes it."""
+    if PROVIDER != "torch_mlir":
+        return
+    _load("_mlir_libs._torchMlir")
+    with context, ir.Location.unknown():
+        manager = passmanager.PassManager.parse("builtin.module(func.func(convert-torch-to-tmtensor))")
+        manager.run(ir.Module.parse("func.func private @nothing()").operation)

@@ -17,12 +17,17 @@ from npuflow.frontend import specialize_shapes as _specialize_shapes  # noqa: F4
 from npuflow.frontend.check_input import CheckInput
 from npuflow.frontend.collapse_contractions import CollapseContractions
 from npuflow.frontend.compute_padding import ComputePadding
+from npuflow.frontend.compute_slices import ComputeSlices
 from npuflow.frontend.drop_unit_dims import DropUnitDims
 from npuflow.frontend.expose_heads import ExposeHeads
+from npuflow.frontend.fold_constants import FoldConstants
 from npuflow.frontend.fold_views import FoldViews
 from npuflow.frontend.fuse_elementwise import FuseElementwise
 from npuflow.frontend.generalize_operators import GeneralizeOperators
+from npuflow.frontend.import_program import ImportProgram
+from npuflow.frontend.join_slices import JoinSlices
 from npuflow.frontend.mask_padding import MaskPadding
+from npuflow.frontend.read_elements import ReadElements
 from npuflow.frontend.read_positions import ReadPositions
 from npuflow.frontend.sink_constants import SinkConstants
 from npuflow.frontend.split_reductions import SplitReductions
@@ -80,7 +85,11 @@ class NormalizeLinalg(NamedPipeline):
 
     def stages(self) -> tuple[Stage, ...]:
         return (
+            stage("import-program", ImportProgram()),
             stage("generalize-operators", GeneralizeOperators()),
+            stage("fold-constants", FoldConstants()),
+            stage("read-elements", ReadElements()),
+            stage("join-slices", JoinSlices()),
             stage("read-positions", ReadPositions()),
             stage("drop-unit-dims", DropUnitDims()),
             stage("fold-views", FoldViews()),
@@ -89,6 +98,7 @@ class NormalizeLinalg(NamedPipeline):
             stage("collapse-contractions", CollapseContractions()),
             stage("expose-heads", ExposeHeads()),
             stage("compute-padding", ComputePadding()),
+            stage("compute-slices", ComputeSlices()),
             stage("sink-constants", SinkConstants()),
             stage("split-reductions", SplitReductions()),
             stage("widen-scalars", WidenScalars()),

@@ -15,6 +15,7 @@ from npuflow.execute.data import random_arrays
 from npuflow.execute.limits import LimitError, Limits, limited
 from npuflow.execute.lowering import NotExecutableError
 from npuflow.execute.oracle import run_iree, text_for_iree
+from npuflow.execute.references import Judge, make_references
 from npuflow.ops.allowed_ops import ELEMENT_TYPES
 
 
@@ -139,3 +140,37 @@ def test_a_crash_of_what_it_compiled_is_a_refusal(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(oracle, "_call", lambda *_: os.kill(os.getpid(), signal.SIGSEGV))
     with pytest.raises(NotExecutableError, match="IREE cannot run @f: IREE's run of @f crashed with SIGSEGV"):
         run("func.func @f(%t: tensor<4xi32>) -> tensor<4xi32> { return %t : tensor<4xi32> }")
+
+
+SUMS_OF_PAIRS = """
+#whole = affine_map<(d0, d1) -> (d0, d1)>
+#first = affine_map<(d0, d1) -> (d0)>
+func.func @f(%x: tensor<9x7xf32>) -> tensor<9x9xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<9xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<9xf32>) -> tensor<9xf32>
+  %s = linalg.generic {indexing_maps = [#whole, #first], iterator_types = ["parallel", "reduction"]}
+    ins(%x : tensor<9x7xf32>) outs(%f : tensor<9xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %q = arith.addf %a, %o : f32
+    linalg.yield %q : f32
+  } -> tensor<9xf32>
+  %g = tensor.empty() : tensor<9x9xf32>
+  %d = linalg.generic {indexing_maps = [#first, affine_map<(d0, d1) -> (d1)>, #whole],
+    iterator_types = ["parallel", "parallel"]}
+    ins(%s, %s : tensor<9xf32>, tensor<9xf32>) outs(%g : tensor<9x9xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %q = arith.subf %a, %b : f32
+    linalg.yield %q : f32
+  } -> tensor<9x9xf32>
+  return %d : tensor<9x9xf32>
+}"""
+
+
+def test_a_result_that_is_read_in_two_ways_is_judged_right() -> None:
+    module = npuflow.parse(SUMS_OF_PAIRS, npuflow.new_context())
+    (reference,) = make_references(module.operation, "f", 0, Judge.IREE)
+    assert reference.judge is Judge.IREE
+    assert not reference.dispute
+    sums = reference.inputs[0].astype(np.float64).sum(1)
+    assert np.allclose(reference.expected[0], sums[:, None] - sums[None, :], atol=1e-12)

@@ -24,6 +24,7 @@ ROOMS = (
     "dialect",
     "core",
     "ops",
+    "constants",
     "kernels",
     "frontend",
     "network",
@@ -47,10 +48,21 @@ ROOMS = (
 FOLDERS = {"schedule": ("data", "nest", "kernels", "project", "ir", "assign", "check")}
 
 # The oracle's and the numerics' packages, each in the one room that is about them.
-OTHER_PACKAGES = {"iree": {"execute"}, "ml_dtypes": {"execute"}, "torch": {"frontend"}, "torch_mlir": {"bindings"}}
+OTHER_PACKAGES = {"iree": {"execute"}, "ml_dtypes": {"constants"}, "torch": {"frontend"}, "torch_mlir": {"bindings"}}
 OTHER_PACKAGES |= {
     "mlir": {"bindings"},
-    "numpy": {"execute", "schedule", "simulate", "compiler", "report", "validate", "testing", "tools"},
+    "numpy": {
+        "constants",
+        "frontend",
+        "execute",
+        "schedule",
+        "simulate",
+        "compiler",
+        "report",
+        "validate",
+        "testing",
+        "tools",
+    },
 }
 OTHER_PACKAGES |= {"tomllib": {"target"}, "tomli": {"target"}}  # in the standard library from Python 3.11 on
 

@@ -4,28 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
 from math import prod
 
 import numpy as np
 import numpy.typing as npt
 
 from npuflow.bindings import ir
+from npuflow.constants.dtypes import dtype_of
 from npuflow.core.passes import fail
 from npuflow.ops.allowed_ops import ELEMENT_TYPES, type_problem
 
 Array = npt.NDArray[np.generic]
-
-_PLAIN = {
-    "i1": np.bool_,
-    "i8": np.int8,
-    "i16": np.int16,
-    "i32": np.int32,
-    "i64": np.int64,
-    "f16": np.float16,
-    "f32": np.float32,
-    "f64": np.float64,
-}
 
 
 @dataclass(frozen=True)
@@ -43,16 +32,6 @@ FLOAT_FORMATS = {
     "f32": FloatFormat(2.0**-24, 2.0**-149, (2.0 - 2.0**-23) * 2.0**127),
     "f64": FloatFormat(2.0**-53, 2.0**-1074, (2.0 - 2.0**-52) * 2.0**1023),
 }
-
-
-@cache
-def dtype_of(element: str) -> np.dtype[np.generic]:
-    """The numpy type of an MLIR element type's name."""
-    if element == "bf16":
-        import ml_dtypes
-
-        return np.dtype(ml_dtypes.bfloat16)
-    return np.dtype(_PLAIN[element])
 
 
 def is_float(element: str) -> bool:

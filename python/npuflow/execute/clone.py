@@ -6,7 +6,9 @@ from npuflow.bindings import ir, passmanager
 from npuflow.core.passes import fail, ops_of
 from npuflow.errors import InputError
 from npuflow.execute.strip_npu import strip_npu
+from npuflow.frontend.fold_constants import fold_constants
 from npuflow.frontend.generalize_operators import decompose_softmax
+from npuflow.frontend.import_program import import_program
 from npuflow.ops.allowed_ops import problems_in
 
 _NOT_PROGRAM = ("transform.", "builtin.module")
@@ -30,6 +32,7 @@ def clone_function(module: ir.Operation, name: str) -> ir.Module:
                 op.attributes["sym_visibility"] = ir.StringAttr.get("private" if private else "public")
         run_passes(copy, "symbol-dce")
         function_of(copy, name)
+        import_program(copy.operation)
         problems = [d for problem in problems_in(copy.operation) for d in problem.error().diagnostics]
         if problems:
             raise InputError(problems)
@@ -59,6 +62,10 @@ def run_passes(module: ir.Module, passes: str) -> None:
 
 
 def spell_out(module: ir.Module) -> None:
-    """Makes every named op a `linalg.generic` or several, whose bodies say what it computes."""
+    """Makes every named op a `linalg.generic` or several, whose bodies say what it computes.
+
+    What is computed from constants alone is a constant, of its own type: it is the program's, not something rounded.
+    """
     decompose_softmax(module.operation)
     run_passes(module, _GENERALIZE)
+    fold_constants(module.operation)

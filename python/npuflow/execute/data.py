@@ -4,7 +4,7 @@ Integers take their type's full range: two's complement wraps on both sides alik
 compared as well. Half of those of more than 8 bits have fewer, by as many as chance says: what saturates has some that
 don't. Floats are uniform in [-1, 1): sums of products then stay far from overflow, and their rounding errors
 are of the size that the bounds of `compare` state. Where a function divides integers, none is zero or the smallest of
-its type, by which dividing is undefined. Functions that index with an argument need data of their own.
+its type, by which dividing is undefined. What a function picks elements by is inside of what it picks them from.
 
 Some programs make nothing of such data: logarithms of negative numbers, sums that all saturate. For these there are
 other `Draw`s, and `share_that_tells` says how much a result can tell.
@@ -20,6 +20,7 @@ import numpy as np
 from npuflow.bindings import ir
 from npuflow.execute.arrays import Array, ArraySpec, is_float
 from npuflow.execute.guard_divisions import divides_integers
+from npuflow.execute.index_limits import index_limits
 
 # Results of so few elements may be equal by chance.
 _FEW = 8
@@ -85,8 +86,14 @@ def random_arrays(specs: Sequence[ArraySpec], seed: int, draw: Draw = Draw.FULL)
 
 
 def arrays_for(function: ir.Operation, specs: Sequence[ArraySpec], seed: int, draw: Draw = Draw.FULL) -> list[Array]:
-    """One array per argument of a function; integers without zeros and the smallest number if it divides any."""
+    """One array per argument of a function; integers without zeros and the smallest number if it divides any.
+
+    Those that it picks elements by are at least 0, and less than the size that they are picked from.
+    """
     arrays = random_arrays(specs, seed, draw)
+    for position, size in index_limits(function).items():
+        generator = np.random.default_rng([seed, position])
+        arrays[position] = generator.integers(0, size, specs[position].shape).astype(specs[position].dtype)
     if not divides_integers(function):
         return arrays
     return [_divisible(array) if np.issubdtype(array.dtype, np.signedinteger) else array for array in arrays]

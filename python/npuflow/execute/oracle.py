@@ -16,6 +16,7 @@ from npuflow.execute.clone import clone_function, function_of, run_passes
 from npuflow.execute.gather_arguments import gather_arguments, gathered
 from npuflow.execute.inline_resources import inline_resources
 from npuflow.execute.iree_compile import compile_text
+from npuflow.execute.keep_apart import keep_apart
 from npuflow.execute.limits import LimitError, ProgramFailedError
 from npuflow.execute.lowering import NotExecutableError
 from npuflow.execute.sandbox import run_in_child
@@ -90,6 +91,7 @@ def text_for_iree(module: ir.Operation, function: str, *, generalise: bool) -> s
     if generalise:
         run_passes(copy, "func.func(linalg-generalize-named-ops)")
     gather_arguments(function_of(copy, function))
+    keep_apart(copy)
     return str(copy)
 
 

@@ -22,13 +22,14 @@ _AROUND = (
     "arith.constant",
     "tensor.empty",
     "tensor.expand_shape",
+    "tensor.extract_slice",
     "tensor.collapse_shape",
     "linalg.fill",
     "transform.named_sequence",
 )
 _SUPPORTED = (
     "supported are linalg ops on tensors (matmuls, convolutions, pooling, reductions, elementwise ops, softmax), "
-    "linalg.fill, tensor.pad with constants, tensor.expand_shape and tensor.collapse_shape"
+    "linalg.fill, tensor.pad with constants, reshapes and slices of static shape, tensor.concat and tensor.insert_slice"
 )
 _HINTS = {"func.call": "inline the function first (--inline)"}
 
@@ -134,11 +135,18 @@ def _check_body(op: ir.Operation, context: PassContext) -> bool:
 def _check_written(op: ir.Operation, context: PassContext) -> bool:
     """Reports elements that are read though nothing has made them."""
     for index, value in enumerate(op.operands):
-        if producer(unreshaped(value), "tensor.empty") is not None and _reads(op, index):
+        if producer(_uncut(value), "tensor.empty") is not None and _reads(op, index):
             hint = "give it a value first, as linalg.fill does"
             context.error(op, f"{op.name} reads a tensor.empty, whose elements nothing has made", hint)
             return False
     return True
+
+
+def _uncut(value: ir.Value) -> ir.Value:
+    """What a value holds elements of, before all reshapes and slices."""
+    while (cut := producer(unreshaped(value), "tensor.extract_slice")) is not None:
+        value = cut.operands[0]
+    return unreshaped(value)
 
 
 def _reads(op: ir.Operation, index: int) -> bool:

@@ -154,7 +154,7 @@ def _tail_groups(
     if not is_elementwise(tail) or ops_of(tail, "linalg.index"):
         return None
     operands = _plain_dims(tail)
-    if operands is None:
+    if operands is None or len(iterators(tail)) != len(written):
         return None
     # The tail's loops are the output's dimensions, in order; here they are called by the loops of `op`.
     named = [[None if loop is None else written[loop] for loop in dims] for dims in operands]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from npuflow.bindings import ir, tensor
-from npuflow.core.build import at, element_type_of, empty, moved, shape_of
+from npuflow.bindings import ir
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
+from npuflow.frontend.reshape import in_memory
 from npuflow.ops.bundle_ops import is_input, pads_with_zeros
 from npuflow.ops.contraction import static_matmuls, tail_of
 
@@ -48,20 +48,7 @@ class ComputePadding(Pass):
             needing = [(user, i) for user, i in uses if user in matmuls or not is_input(user, i)]
             if not needing or not pads_with_zeros(pad):
                 continue
-            computed = _computed(pad)
+            computed = in_memory(padded)
             for user, index in needing:
                 user.operands[index] = computed
             context.count("padded tensors computed")
-
-
-def _computed(pad: ir.Operation) -> ir.Value:
-    """The padded tensor, as an op makes it."""
-    padded = pad.results[0]
-    shape, element = shape_of(padded), element_type_of(padded)
-    rank = len(shape)
-    loops = [ir.AffineExpr.get_dim(loop) for loop in range(rank + 1)]
-    read, written = (ir.AffineMap.get(rank + 1, 0, dims) for dims in (loops[1:], loops))
-    with at(pad, after=True):
-        made = moved(padded, empty([1, *shape], element), read, written)
-        groups = [[0, 1], *([d] for d in range(2, rank + 1))] if rank else []
-        return tensor.CollapseShapeOp(padded.type, made, groups).result

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from npuflow.bindings import ir, tensor
-from npuflow.core.build import at, element_type_of, empty, fill, generic_op, shape_of
+from npuflow.core.build import at, element_type_of, empty, fill, generic_op, moved, shape_of
 from npuflow.ops.contraction import producer
 
 
@@ -81,3 +81,18 @@ def expanded(value: ir.Value, shape: Sequence[int], dims: Sequence[Sequence[int]
     with at(at_op):
         kind = ir.RankedTensorType.get(list(shape), element_type_of(value))
         return tensor.ExpandShapeOp(kind, value, [list(g) for g in dims], [], list(shape)).result
+
+
+def in_memory(value: ir.Value) -> ir.Value:
+    """A view of a tensor as a tensor of its own: an op moves it.
+
+    The op's loop of one in front keeps MLIR from taking it for a copy that nobody needs.
+    """
+    shape, element = shape_of(value), element_type_of(value)
+    rank = len(shape)
+    loops = [ir.AffineExpr.get_dim(loop) for loop in range(rank + 1)]
+    read, written = (ir.AffineMap.get(rank + 1, 0, dims) for dims in (loops[1:], loops))
+    with at(value.owner.operation, after=True):
+        made = moved(value, empty([1, *shape], element), read, written)
+        groups = [[0, 1], *([d] for d in range(2, rank + 1))] if rank else []
+        return tensor.CollapseShapeOp(value.type, made, groups).result

@@ -16,6 +16,7 @@ COPIED = (
     "tensor.collapse_shape",
     "tensor.empty",
     "tensor.expand_shape",
+    "tensor.extract_slice",
     "tensor.pad",
 )
 

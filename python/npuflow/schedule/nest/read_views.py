@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
+from math import prod
 
 from npuflow.bindings import ir
 from npuflow.core.build import mixed, offsets_of, sizes_of
@@ -11,7 +13,7 @@ from npuflow.core.passes import fail
 from npuflow.ops.contraction import producer
 from npuflow.schedule.data.affine import Affine
 from npuflow.schedule.nest.indices import Bounds, Extent, ViewStart
-from npuflow.schedule.nest.nest import L2
+from npuflow.schedule.nest.nest import L2, L3
 from npuflow.schedule.nest.views import View, kept_dims
 
 
@@ -78,7 +80,33 @@ def _extent(op: ir.Operation, d: int, start: Affine, place: ViewStart, size: Aff
 def read_reshape(op: ir.Operation, source: View) -> View:
     """memref.collapse_shape, memref.expand_shape: the same elements in the same order."""
     kind = ir.MemRefType(op.results[0].type)
-    if not source.is_whole or not kind.has_static_shape or source.buffer.space == L2:
+    if source.is_whole and kind.has_static_shape and source.buffer.space != L2:
+        return replace(View.whole(replace(source.buffer, shape=tuple(kind.shape))), buffer=source.buffer)
+    strides = _strides_in(op, source) if kind.has_static_shape and source.buffer.space == L3 else None
+    if strides is None:
         what = f"{op.name} of a part of {source.buffer.name}, or of a buffer in L2, cannot be scheduled"
-        raise fail(op, what, "reshape whole buffers in L3 or L1")
-    return replace(View.whole(replace(source.buffer, shape=tuple(kind.shape))), buffer=source.buffer)
+        raise fail(op, what, "reshape whole buffers in L1, or static parts of those in L3")
+    shape, nowhere = tuple(kind.shape), (Affine(),) * kind.rank
+    return View(source.buffer, source.offset, tuple(map(Extent, shape)), strides, nowhere, shape, (1,) * kind.rank)
+
+
+def _strides_in(op: ir.Operation, source: View) -> tuple[int, ...] | None:
+    """The strides of a reshaped part of a buffer, which counts as a whole; None where it has none."""
+    if any(extent != Extent(extent.full) for extent in source.extents):
+        return None
+    groups = [
+        [int(ir.IntegerAttr(d).value) for d in ir.ArrayAttr(group)]
+        for group in ir.ArrayAttr(op.attributes["reassociation"])
+    ]
+    if op.name == "memref.collapse_shape":
+        sizes = [extent.full for extent in source.extents]
+        kept = [[d for d in group if sizes[d] != 1] or group[-1:] for group in groups]
+        pairs = [(a, b) for group in kept for a, b in pairwise(group)]
+        is_one = all(source.strides[a] == source.strides[b] * sizes[b] for a, b in pairs)
+        return tuple(source.strides[group[-1]] for group in kept) if is_one else None
+    shape = ir.MemRefType(op.results[0].type).shape
+    return tuple(
+        stride * prod(shape[inner] for inner in group[i + 1 :])
+        for stride, group in zip(source.strides, groups)
+        for i in range(len(group))
+    )

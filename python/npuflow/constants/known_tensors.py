@@ -1,0 +1,187 @@
+"""Tensors whose elements are known without running anything: constants, and what is made of nothing but constants."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from npuflow.bindings import ir
+from npuflow.constants.dtypes import dtype_of
+from npuflow.constants.scalar_values import Numbers, value_of
+from npuflow.core.build import is_static
+from npuflow.core.passes import ops_of
+from npuflow.ops.contraction import is_parallel, producer
+from npuflow.ops.linear import Linear, input_count, linear_dims, loop_extents, maps_of
+
+# What is worked out here, a megabyte or several; more is computed where the rest is.
+MOST_ELEMENTS = 1 << 22
+
+_RESOURCE = re.compile(r"dense_resource<(.*?)> : ")
+_BLOB = re.compile(r'^\s*(\S.*?): "0x([0-9A-Fa-f]*)",?$', re.MULTILINE)
+_HEX = re.compile(r'dense<"0x([0-9A-Fa-f]*)">')
+_NUMBER = re.compile(r"0x[0-9A-Fa-f]+|-?[0-9][0-9.]*(?:[eE][-+]?[0-9]+)?")
+_ALIGNMENT_DIGITS = 8  # in front of the values, how they are to be aligned
+
+
+class KnownTensors:
+    """The elements of tensors below `root`; asked for again and again while nothing that is known changes."""
+
+    def __init__(self, root: ir.Operation) -> None:
+        self._root = root
+        self._blobs: dict[str, str] | None = None
+        self._found: dict[ir.Value, Numbers | None] = {}
+
+    def of(self, value: ir.Value) -> Numbers | None:
+        """A tensor's elements; None where they aren't known, or are too many."""
+        if value not in self._found:
+            self._found[value] = self._of(value)
+        return self._found[value]
+
+    def _of(self, value: ir.Value) -> Numbers | None:
+        kind = value.type
+        if isinstance(value.owner, ir.Block) or not isinstance(kind, ir.RankedTensorType):
+            return None
+        op = value.owner.operation
+        if not kind.has_static_shape or np.prod(kind.shape, dtype=np.int64) > MOST_ELEMENTS:
+            return None
+        if op.name == "arith.constant":
+            return self._constant(op.attributes["value"])
+        if op.name in ("tensor.expand_shape", "tensor.collapse_shape"):
+            source = self.of(op.operands[0])
+            return None if source is None else source.reshape(tuple(kind.shape))
+        if op.name == "linalg.fill":
+            scalar = producer(op.operands[0], "arith.constant")
+            number = None if scalar is None else value_of(scalar, [])
+            return None if number is None else np.full(tuple(kind.shape), number)
+        return self._computed(op, value) if op.name == "linalg.generic" else None
+
+    def _constant(self, attribute: ir.Attribute) -> Numbers | None:
+        kind = ir.RankedTensorType(attribute.type)
+        shape, element = tuple(kind.shape), str(kind.element_type)
+        if isinstance(attribute, ir.DenseElementsAttr):
+            if attribute.is_splat:
+                return np.full(shape, attribute.get_splat_value().value).astype(dtype_of(element))
+            if element == "bf16":  # of which the bindings hand over neither a buffer nor numbers
+                return self._from_text(str(attribute), element, shape)
+            return np.array(attribute).astype(dtype_of(element)).reshape(shape)
+        named = _RESOURCE.match(str(attribute))
+        if named is None:
+            return None
+        if self._blobs is None:
+            self._blobs = dict(_BLOB.findall(str(self._module()).rpartition("{-#")[2]))
+        return self._from_bytes(self._blobs.get(named[1], "")[_ALIGNMENT_DIGITS:], element, shape)
+
+    def _from_text(self, text: str, element: str, shape: tuple[int, ...]) -> Numbers | None:
+        bits = _HEX.match(text)
+        if bits:
+            return self._from_bytes(bits[1], element, shape)
+        kind = dtype_of(element)
+        found = [
+            np.array(int(word, 16), f"u{kind.itemsize}").view(kind) if word.startswith("0x") else np.array(float(word))
+            for word in _NUMBER.findall(text.rpartition(" : ")[0])
+        ]
+        return np.array([number.astype(kind) for number in found]).reshape(shape)
+
+    def _from_bytes(self, digits: str, element: str, shape: tuple[int, ...]) -> Numbers | None:
+        found = np.frombuffer(bytes.fromhex(digits), dtype_of(element))
+        return found.reshape(shape) if found.size == np.prod(shape, dtype=np.int64) else None
+
+    def _module(self) -> ir.Operation:
+        op = self._root
+        while op.parent is not None:
+            op = op.parent.operation
+        return op
+
+    def _computed(self, op: ir.Operation, value: ir.Value) -> Numbers | None:
+        """What an elementwise op makes of what is known."""
+        extents = loop_extents(op)
+        if not is_parallel(op) or not is_static(op) or 0 in extents:
+            return None
+        block = op.regions[0].blocks[0]
+        body = KnownBody(self, op)
+        number = next(i for i, result in enumerate(op.results) if result == value)
+        written = maps_of(op)[input_count(op) + number]
+        found = body.value(block.operations[len(block.operations) - 1].operands[number])
+        if found is None or not written.is_permutation:
+            return None
+        order = [result.position for result in written.results]
+        return np.ascontiguousarray(np.broadcast_to(found, extents).transpose(order))
+
+
+class KnownBody:
+    """What values in an op's body are, for each step of its loops, in arrays that have the loops as dimensions."""
+
+    def __init__(self, known: KnownTensors, op: ir.Operation) -> None:
+        self._known, self._op = known, op
+        self._extents = loop_extents(op)
+        self._found: dict[ir.Value, Numbers | None] = {}
+
+    def value(self, value: ir.Value) -> Numbers | None:
+        if value not in self._found:
+            self._found[value] = self._value(value)
+        return self._found[value]
+
+    def _value(self, value: ir.Value) -> Numbers | None:
+        rank = len(self._extents)
+        if isinstance(value.owner, ir.Block):
+            return self._read(value) if value.owner == self._op.regions[0].blocks[0] else None
+        op = value.owner.operation
+        if op.name == "linalg.index":
+            loop = int(ir.IntegerAttr(op.attributes["dim"]).value)
+            return along(np.arange(self._extents[loop]), loop, rank)
+        if op.name == "arith.constant":
+            number = value_of(op, [])
+            return None if number is None else number.reshape((1,) * rank)
+        operands = [None if isinstance(v.type, ir.ShapedType) else self.value(v) for v in op.operands]
+        if op.name == "tensor.extract":
+            source = self._known.of(op.operands[0])
+            places = [place for place in operands[1:] if place is not None]
+            if source is None or len(places) + 1 < len(operands):
+                return None
+            inside = [np.clip(place.astype(np.int64), 0, size - 1) for place, size in zip(places, source.shape)]
+            return source[tuple(inside)] if inside else source.reshape((1,) * rank)
+        known = [operand for operand in operands if operand is not None]
+        return value_of(op, known) if len(known) == len(operands) and not op.regions else None
+
+    def _read(self, argument: ir.Value) -> Numbers | None:
+        """What an op reads from one of its operands."""
+        number = next(i for i, own in enumerate(argument.owner.arguments) if own == argument)
+        dims = linear_dims(maps_of(self._op)[number])
+        tensor = self._known.of(self._op.operands[number]) if number < input_count(self._op) else None
+        if tensor is None or dims is None:
+            return None
+        rank = len(self._extents)
+        return tensor[tuple(_steps(dim, self._extents) for dim in dims)] if dims else tensor.reshape((1,) * rank)
+
+
+def _steps(dim: Linear, extents: Sequence[int]) -> Numbers:
+    """What a dimension's index is at each step of the loops."""
+    rank = len(extents)
+    found = np.full((1,) * rank, dim.constant)
+    for loop, coefficient in dim.terms:
+        found = found + coefficient * along(np.arange(extents[loop]), loop, rank)
+    return found
+
+
+def along(values: Numbers, loop: int, rank: int) -> Numbers:
+    """Values that go along one loop only."""
+    return values.reshape([-1 if d == loop else 1 for d in range(rank)])
+
+
+def sources_of(op: ir.Operation) -> Iterator[ir.Value]:
+    """The tensors that an elementwise op reads: its inputs, and those that its body picks elements of."""
+    yield from list(op.operands)[: input_count(op)]
+    for extract in ops_of(op, "tensor.extract"):
+        yield extract.operands[0]
+
+
+def tensor_constant(values: Numbers, element: ir.Type) -> ir.Attribute:
+    """The attribute of a constant with these elements."""
+    shape = list(values.shape)
+    is_splat = values.size > 0 and bool((values == values.flat[0]).all())
+    listed = np.ascontiguousarray(values.flat[:1] if is_splat else values)
+    return ir.Attribute.parse(
+        f'dense<"0x{listed.tobytes().hex().upper()}"> : {ir.RankedTensorType.get(shape, element)}'
+    )

@@ -1,0 +1,54 @@
+// What an exporter puts around a computation goes; a scan becomes a sum over what lies before each element.
+// RUN: npuflow-opt %s --npuflow-import-program --mlir-print-local-scope | filecheck %s
+// RUN: npuflow verify %s --pipeline=npuflow-stream-k | filecheck %s --check-prefix=RIGHT
+
+// RIGHT-NOT: wrong
+
+// CHECK-NOT: ml_program.global
+ml_program.global private mutable @global_seed(dense<0> : tensor<i64>) : tensor<i64>
+
+// CHECK-LABEL: func.func @scan
+// CHECK:         %[[P:.*]] = arith.constant dense<[0, 1, 2, 3, 4]> : tensor<5xi32>
+// CHECK:         linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d1)>, affine_map<(d0, d1, d2) -> (d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>]
+// CHECK-SAME:      iterator_types = ["parallel", "parallel", "reduction"]} ins(%{{.*}}, %[[P]], %[[P]] :
+// CHECK-SAME:      attrs = {npu.scanned = 1 : i64}
+// CHECK-NEXT:    ^bb0(%[[IN:.*]]: f32, %[[HERE:.*]]: i32, %[[BEFORE:.*]]: i32, %[[OUT:.*]]: f32):
+// CHECK-NEXT:      %[[IS:.*]] = arith.cmpi slt, %[[BEFORE]], %[[HERE]]
+// CHECK-NEXT:      %[[ONE:.*]] = arith.select %[[IS]], %[[IN]], %{{.*}} : f32
+// CHECK-NEXT:      arith.mulf %[[OUT]], %[[ONE]] : f32
+func.func @scan(%x: tensor<3x5xf32>) -> tensor<3x5xf32> {
+  %one = arith.constant 1.0 : f32
+  %e = tensor.empty() : tensor<3x5xf32>
+  %f = linalg.fill ins(%one : f32) outs(%e : tensor<3x5xf32>) -> tensor<3x5xf32>
+  %s = tensor.empty() : tensor<3xf32>
+  %start = linalg.fill ins(%one : f32) outs(%s : tensor<3xf32>) -> tensor<3xf32>
+  %r:2 = tm_tensor.scan dimension(1) inclusive(false) ins(%x : tensor<3x5xf32>) outs(%f, %start : tensor<3x5xf32>, tensor<3xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %p = arith.mulf %a, %b : f32
+    tm_tensor.yield %p : f32
+  } -> tensor<3x5xf32>, tensor<3xf32>
+  return %r#0 : tensor<3x5xf32>
+}
+
+// Assertions are taken for granted, an allocated tensor is an empty one, and a concatenation knows its sizes.
+// CHECK-LABEL: func.func @around
+// CHECK-NOT:     cf.assert
+// CHECK-NOT:     bufferization.alloc_tensor
+// CHECK-NOT:     tensor.cast
+// CHECK:         tensor.concat dim(0) %{{.*}}, %{{.*}} : (tensor<4xf32>, tensor<2xf32>) -> tensor<6xf32>
+func.func @around(%x: tensor<4xf32>, %y: tensor<2xf32>) -> tensor<6xf32> {
+  %e = bufferization.alloc_tensor() : tensor<4xf32>
+  %zero = arith.constant 0.0 : f32
+  %r = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]}
+    ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %fine = arith.cmpf olt, %in, %zero : f32
+    cf.assert %fine, "negative"
+    %n = arith.negf %in : f32
+    linalg.yield %n : f32
+  } -> tensor<4xf32>
+  %a = tensor.cast %r : tensor<4xf32> to tensor<?xf32>
+  %b = tensor.cast %y : tensor<2xf32> to tensor<?xf32>
+  %c = tensor.concat dim(0) %a, %b : (tensor<?xf32>, tensor<?xf32>) -> tensor<6xf32>
+  return %c : tensor<6xf32>
+}
