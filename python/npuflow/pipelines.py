@@ -29,6 +29,7 @@ from npuflow.frontend.join_slices import JoinSlices
 from npuflow.frontend.mask_padding import MaskPadding
 from npuflow.frontend.read_elements import ReadElements
 from npuflow.frontend.read_positions import ReadPositions
+from npuflow.frontend.read_scalars import ReadScalars
 from npuflow.frontend.sink_constants import SinkConstants
 from npuflow.frontend.split_reductions import SplitReductions
 from npuflow.frontend.widen_scalars import WidenScalars
@@ -87,6 +88,7 @@ class NormalizeLinalg(NamedPipeline):
         return (
             stage("import-program", ImportProgram()),
             stage("generalize-operators", GeneralizeOperators()),
+            stage("read-scalars", ReadScalars()),
             stage("fold-constants", FoldConstants()),
             stage("read-elements", ReadElements()),
             stage("join-slices", JoinSlices()),

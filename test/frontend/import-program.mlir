@@ -52,3 +52,19 @@ func.func @around(%x: tensor<4xf32>, %y: tensor<2xf32>) -> tensor<6xf32> {
   %c = tensor.concat dim(0) %a, %b : (tensor<?xf32>, tensor<?xf32>) -> tensor<6xf32>
   return %c : tensor<6xf32>
 }
+
+// A sort is ranks, and a choice by them; equal elements stay in their order.
+// CHECK-LABEL: func.func @sort
+// CHECK:         %[[R:.*]] = linalg.generic {{.*}}iterator_types = ["parallel", "parallel", "reduction"]
+// CHECK-COUNT-2: arith.cmpf oge
+// CHECK:           arith.cmpi eq
+// CHECK:           arith.addi
+// CHECK-COUNT-2: linalg.generic {{.*}}iterator_types = ["parallel", "parallel", "reduction"]
+func.func @sort(%x: tensor<3x6xf32>, %i: tensor<3x6xi32>) -> (tensor<3x6xf32>, tensor<3x6xi32>) {
+  %r:2 = tm_tensor.sort dimension(1) outs(%x, %i : tensor<3x6xf32>, tensor<3x6xi32>) {
+  ^bb0(%a: f32, %b: f32, %c: i32, %d: i32):
+    %p = arith.cmpf oge, %a, %b : f32
+    tm_tensor.yield %p : i1
+  } -> tensor<3x6xf32>, tensor<3x6xi32>
+  return %r#0, %r#1 : tensor<3x6xf32>, tensor<3x6xi32>
+}

@@ -9,7 +9,7 @@ from npuflow.api.compiled import Compiled
 from npuflow.bindings import ir
 from npuflow.compiler.compiled import Function, Sequence
 from npuflow.compiler.compiled_function import compile_schedule
-from npuflow.compiler.functions import How
+from npuflow.compiler.functions import How, show_what_is_private
 from npuflow.compiler.given import device_of, move, schedules_in, take_apart
 from npuflow.compiler.scheduling import check_schedules
 from npuflow.compiler.split import Split, compile_or_split
@@ -58,6 +58,7 @@ def _compiled(
     module: ir.Module, pipeline: str, asked: str | None, rate: float | None, split: Split, sink: DiagnosticSink
 ) -> Compiled:
     root = module.operation
+    show_what_is_private(root)
     found = take_apart(module)
     if not found.names:
         raise fail(root, "there is no public function with a body", "add one, or make one public")

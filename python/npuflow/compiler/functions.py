@@ -10,12 +10,12 @@ from npuflow.compiler.compiled_function import CompiledFunction, compile_schedul
 from npuflow.compiler.given import schedule_name, schedules_in
 from npuflow.compiler.scheduling import make_schedules
 from npuflow.core.diagnostics import DiagnosticSink
-from npuflow.core.passes import fail
+from npuflow.core.passes import fail, ops_of
 from npuflow.core.pipeline_text import PassNest
 from npuflow.core.runner import Runner
 from npuflow.dialect.device import recorded_device
 from npuflow.errors import InputError
-from npuflow.execute.arrays import functions_of, signature_of
+from npuflow.execute.arrays import functions_of, may_run, signature_of
 from npuflow.strategy.sizes import MatmulSizes
 from npuflow.strategy.work import work_of
 from npuflow.target import DEFAULT_DEVICE, load_device
@@ -59,3 +59,14 @@ def _function(compiled: CompiledFunction) -> Function:
     leading = matmuls[:1] or (work if len(work) == 1 else [])
     strategy = leading[0].strategy if leading else {}
     return Function(compiled, tuple(one.sizes for one in work), strategy)
+
+
+def show_what_is_private(root: ir.Operation) -> None:
+    """Makes functions public that nobody calls, where a module has none that are: exporters' modules are like that."""
+    functions = [op for op in ops_of(root, "func.func") if not op.opview.is_external]
+    if any(may_run(function) for function in functions):
+        return
+    called = {ir.FlatSymbolRefAttr(call.attributes["callee"]).value for call in ops_of(root, "func.call")}
+    for function in functions:
+        if function.opview.name.value not in called:
+            function.attributes["sym_visibility"] = ir.StringAttr.get("public", root.context)

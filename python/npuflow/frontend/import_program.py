@@ -5,27 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-import numpy as np
-
-from npuflow.bindings import arith, ir, linalg
-from npuflow.core.build import at, element_type_of, empty, fill, generic_op, shape_of
+from npuflow.bindings import arith, ir
+from npuflow.core.build import at, element_type_of, empty, shape_of
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
-from npuflow.ops.contraction import producer
+from npuflow.frontend.scans import SCAN, SORT, spell_out_scan, spell_out_sort
 
-SCAN = "tm_tensor.scan"
-# On the op that a scan became: the dimension that it goes along, and what it starts from.
-SCANNED = "npu.scanned"
-
-# What an element is combined with without changing it; of maxima and minima, whatever the scan starts from.
-_NEUTRAL = {"arith.addf": 0, "arith.addi": 0, "arith.mulf": 1, "arith.muli": 1}
 _GLOBAL, _LOAD = "ml_program.global", "ml_program.global_load_const"
 
 
 @register_pass
 @dataclass(frozen=True)
 class ImportProgram(Pass):
-    """Leaves out assertions and what nobody reads, and spells out scans, as PyTorch's exporter writes them.
+    """Leaves out assertions and what nobody reads, and spells out scans and sorts, as PyTorch exports them.
 
     What is asserted is taken for granted: a core cannot stop a program.
 
@@ -39,8 +31,10 @@ class ImportProgram(Pass):
           %is_before = arith.cmpi sle, %before, %here
           arith.addf %out, (arith.select %is_before, %in, 0.0) }
 
-    `ml_program.global`s are dropped, or are constants where they are read, and a `bufferization.alloc_tensor` is an
-    empty tensor. Where all functions of a module are private, those that nobody calls are what is compiled.
+    A sort is two ops: each element's rank is how many others belong before it, and each place has the element whose
+    rank it is. `ml_program.global`s are dropped, or are constants where they are read, and a
+    `bufferization.alloc_tensor` is an empty tensor. Where all functions of a module are private, those that nobody
+    calls are what is compiled.
     """
 
     name = "npuflow-import-program"
@@ -67,7 +61,9 @@ def import_program(root: ir.Operation) -> Counter[str]:
     for op in ops_of(root, "tensor.cast"):
         done["casts seen through"] += _see_through(op)
     for op in ops_of(root, SCAN):
-        done["scans spelled out"] += _spell_out(op)
+        done["scans spelled out"] += spell_out_scan(op)
+    for op in ops_of(root, SORT):
+        done["sorts spelled out"] += spell_out_sort(op)
     return +done
 
 
@@ -106,57 +102,3 @@ def _drop_globals(root: ir.Operation) -> int:
 
 def _name(op: ir.Operation, attribute: str) -> str:
     return str(op.attributes[attribute]).strip('"@')
-
-
-def _spell_out(scan: ir.Operation) -> bool:
-    """A scan as a sum over what lies before each element; one that starts from something else stays as it is."""
-    source, target, start = scan.operands
-    body = scan.regions[0].blocks[0]
-    combined = producer(list(body.operations)[-1].operation.operands[0], *_NEUTRAL)
-    filled = producer(start, "linalg.fill")
-    constant = None if filled is None else producer(filled.operands[0], "arith.constant")
-    is_read = any(True for _ in scan.results[1].uses)
-    if combined is None or constant is None or is_read or len(body.operations) > 2:
-        return False
-    if constant.attributes["value"].value != _NEUTRAL[combined.name]:
-        return False
-    with at(scan):
-        initial = fill(constant.results[0], empty(shape_of(target), element_type_of(target)))
-        made = scanned(
-            source,
-            initial,
-            constant.results[0],
-            int(ir.IntegerAttr(scan.attributes["dimension"]).value),
-            combined.name,
-            inclusive=bool(ir.BoolAttr(scan.attributes["inclusive"]).value),
-        )
-    scan.results[0].replace_all_uses_with(made)
-    scan.erase()
-    return True
-
-
-def scanned(
-    source: ir.Value, initial: ir.Value, neutral: ir.Value, dimension: int, combiner: str, *, inclusive: bool
-) -> ir.Value:
-    """Each element combined with those before it along a dimension, itself as well if `inclusive`."""
-    rank, size = len(shape_of(source)), shape_of(source)[dimension]
-    loops = [ir.AffineExpr.get_dim(d) for d in range(rank + 1)]
-    # Who reads positions from a tensor needs no loop's number inside of a sum, which not every compiler gets right.
-    i32 = ir.IntegerType.get_signless(32)
-    numbers = ir.DenseElementsAttr.get(np.arange(size, dtype=np.int32), type=i32)
-    positions = arith.ConstantOp(ir.RankedTensorType.get([size], i32), numbers).result
-    read = [loops[rank] if d == dimension else loops[d] for d in range(rank)]
-    places = (read, [loops[dimension]], [loops[rank]], loops[:rank])
-    maps = [ir.AffineMap.get(rank + 1, 0, place) for place in places]
-    along = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), dimension)
-    kinds = ["parallel"] * rank + ["reduction"]
-    made = generic_op([source, positions, positions], [initial], maps, kinds, {SCANNED: along})
-    element = element_type_of(source)
-    block = made.regions[0].blocks.append(element, i32, i32, element)
-    with ir.InsertionPoint(block):
-        one, here, before, sofar = block.arguments
-        predicate = arith.CmpIPredicate.sle if inclusive else arith.CmpIPredicate.slt
-        is_before = arith.CmpIOp(predicate, before, here).result
-        counted = arith.SelectOp(is_before, one, neutral).result
-        linalg.YieldOp([ir.Operation.create(combiner, [element], [sofar, counted]).results[0]])
-    return made.results[0]

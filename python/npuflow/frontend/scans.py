@@ -1,0 +1,151 @@
+"""Scans and sorts, of which linalg has no ops: written as sums over all elements, of which those that matter count."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from npuflow.bindings import arith, ir, linalg
+from npuflow.core.build import at, element_type_of, empty, fill, generic_op, is_static, shape_of, zero
+from npuflow.ops.contraction import producer
+
+SCAN, SORT = "tm_tensor.scan", "tm_tensor.sort"
+# On the op that a scan became: the dimension that it goes along.
+SCANNED = "npu.scanned"
+
+# What an element is combined with without changing it.
+_NEUTRAL = {"arith.addf": 0, "arith.addi": 0, "arith.mulf": 1, "arith.muli": 1}
+
+
+def spell_out_scan(scan: ir.Operation) -> bool:
+    """A scan as a sum over what lies before each element; one that starts from something else stays as it is."""
+    source, target, start = scan.operands
+    body = scan.regions[0].blocks[0]
+    combined = producer(list(body.operations)[-1].operation.operands[0], *_NEUTRAL)
+    filled = producer(start, "linalg.fill")
+    constant = None if filled is None else producer(filled.operands[0], "arith.constant")
+    is_read = any(True for _ in scan.results[1].uses)
+    if combined is None or constant is None or is_read or len(body.operations) > 2:
+        return False
+    if constant.attributes["value"].value != _NEUTRAL[combined.name]:
+        return False
+    with at(scan):
+        initial = fill(constant.results[0], empty(shape_of(target), element_type_of(target)))
+        made = _scanned(
+            source,
+            initial,
+            constant.results[0],
+            int(ir.IntegerAttr(scan.attributes["dimension"]).value),
+            combined.name,
+            inclusive=bool(ir.BoolAttr(scan.attributes["inclusive"]).value),
+        )
+    scan.results[0].replace_all_uses_with(made)
+    scan.erase()
+    return True
+
+
+def _scanned(
+    source: ir.Value, initial: ir.Value, neutral: ir.Value, dimension: int, combiner: str, *, inclusive: bool
+) -> ir.Value:
+    """Each element combined with those before it along a dimension, itself as well if `inclusive`."""
+    rank = len(shape_of(source))
+    loops = [ir.AffineExpr.get_dim(d) for d in range(rank + 1)]
+    i32 = ir.IntegerType.get_signless(32)
+    positions = _positions(shape_of(source)[dimension])
+    read = [loops[rank] if d == dimension else loops[d] for d in range(rank)]
+    places = (read, [loops[dimension]], [loops[rank]], loops[:rank])
+    maps = [ir.AffineMap.get(rank + 1, 0, place) for place in places]
+    along = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), dimension)
+    kinds = ["parallel"] * rank + ["reduction"]
+    made = generic_op([source, positions, positions], [initial], maps, kinds, {SCANNED: along})
+    element = element_type_of(source)
+    block = made.regions[0].blocks.append(element, i32, i32, element)
+    with ir.InsertionPoint(block):
+        one, here, before, sofar = block.arguments
+        predicate = arith.CmpIPredicate.sle if inclusive else arith.CmpIPredicate.slt
+        is_before = arith.CmpIOp(predicate, before, here).result
+        counted = arith.SelectOp(is_before, one, neutral).result
+        linalg.YieldOp([ir.Operation.create(combiner, [element], [sofar, counted]).results[0]])
+    return made.results[0]
+
+
+def spell_out_sort(sort: ir.Operation) -> bool:
+    """A sort as ranks, and a choice by them; what belongs nowhere else stays in the order that it had."""
+    values = list(sort.operands)
+    if not is_static(sort) or any(inner.operation.regions for inner in sort.regions[0].blocks[0].operations):
+        return False
+    dimension = int(ir.IntegerAttr(sort.attributes["dimension"]).value)
+    with at(sort):
+        ranks = _ranks(sort, values, dimension)
+        for value, result in zip(values, sort.results):
+            if any(True for _ in result.uses):
+                result.replace_all_uses_with(_by_rank(value, ranks, dimension))
+    sort.erase()
+    return True
+
+
+def _ranks(sort: ir.Operation, values: Sequence[ir.Value], dimension: int) -> ir.Value:
+    """How many elements of the same row belong before each."""
+    shape = shape_of(values[0])
+    rank = len(shape)
+    loops = [ir.AffineExpr.get_dim(d) for d in range(rank + 1)]
+    i32 = ir.IntegerType.get_signless(32)
+    positions = _positions(shape[dimension])
+    others = [loops[rank] if d == dimension else loops[d] for d in range(rank)]
+    places = [place for _ in values for place in (loops[:rank], others)]
+    places += [[loops[dimension]], [loops[rank]], loops[:rank]]
+    maps = [ir.AffineMap.get(rank + 1, 0, place) for place in places]
+    inputs = [each for value in values for each in (value, value)]
+    counts = fill(zero(i32), empty(shape, i32))
+    made = generic_op([*inputs, positions, positions], [counts], maps, ["parallel"] * rank + ["reduction"])
+    elements = [element_type_of(value) for value in inputs]
+    block = made.regions[0].blocks.append(*elements, i32, i32, i32)
+    *read, here, there, sofar = block.arguments
+    swapped = [read[number ^ 1] for number in range(len(read))]
+    with ir.InsertionPoint(block):
+        mine_first, its_first = _in_order(sort, read), _in_order(sort, swapped)
+        is_tie = arith.CmpIOp(arith.CmpIPredicate.eq, mine_first, its_first).result
+        is_earlier = arith.CmpIOp(arith.CmpIPredicate.slt, there, here).result
+        is_before = arith.SelectOp(is_tie, is_earlier, its_first).result
+        linalg.YieldOp([arith.AddIOp(sofar, arith.ExtUIOp(i32, is_before).result).result])
+    return made.results[0]
+
+
+def _in_order(sort: ir.Operation, pairs: Sequence[ir.Value]) -> ir.Value:
+    """Whether the first of each pair belongs before the second, as the sort's body says."""
+    body = sort.regions[0].blocks[0]
+    copies: dict[ir.Value, ir.Value] = dict(zip(body.arguments, pairs))
+    *inner, last = (child.operation for child in body.operations)
+    for op in inner:
+        copy = op.clone()
+        for number, operand in enumerate(copy.operands):
+            copy.operands[number] = copies.get(operand, operand)
+        copies.update(zip(op.results, copy.results))
+    return copies.get(last.operands[0], last.operands[0])
+
+
+def _by_rank(value: ir.Value, ranks: ir.Value, dimension: int) -> ir.Value:
+    """Each place's element: the one of that rank."""
+    shape, element = shape_of(value), element_type_of(value)
+    rank = len(shape)
+    loops = [ir.AffineExpr.get_dim(d) for d in range(rank + 1)]
+    i32 = ir.IntegerType.get_signless(32)
+    others = [loops[rank] if d == dimension else loops[d] for d in range(rank)]
+    maps = [ir.AffineMap.get(rank + 1, 0, place) for place in (others, others, [loops[dimension]], loops[:rank])]
+    inputs = [value, ranks, _positions(shape[dimension])]
+    start = fill(zero(element), empty(shape, element))
+    made = generic_op(inputs, [start], maps, ["parallel"] * rank + ["reduction"])
+    block = made.regions[0].blocks.append(element, i32, i32, element)
+    one, its_rank, here, sofar = block.arguments
+    with ir.InsertionPoint(block):
+        is_it = arith.CmpIOp(arith.CmpIPredicate.eq, its_rank, here).result
+        linalg.YieldOp([arith.SelectOp(is_it, one, sofar).result])
+    return made.results[0]
+
+
+def _positions(size: int) -> ir.Value:
+    """0, 1, 2 and so on; a loop's number inside of a sum is something that not every compiler gets right."""
+    i32 = ir.IntegerType.get_signless(32)
+    numbers = ir.DenseElementsAttr.get(np.arange(size, dtype=np.int32), type=i32)
+    return arith.ConstantOp(ir.RankedTensorType.get([size], i32), numbers).result
