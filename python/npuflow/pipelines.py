@@ -21,6 +21,7 @@ from npuflow.frontend.compute_slices import ComputeSlices
 from npuflow.frontend.drop_unit_dims import DropUnitDims
 from npuflow.frontend.expose_heads import ExposeHeads
 from npuflow.frontend.fold_constants import FoldConstants
+from npuflow.frontend.fold_extensions import FoldExtensions
 from npuflow.frontend.fold_views import FoldViews
 from npuflow.frontend.fuse_elementwise import FuseElementwise
 from npuflow.frontend.generalize_operators import GeneralizeOperators
@@ -93,6 +94,7 @@ class NormalizeLinalg(NamedPipeline):
             stage("read-positions", ReadPositions()),
             stage("drop-unit-dims", DropUnitDims()),
             stage("fold-views", FoldViews()),
+            stage("fold-extensions", FoldExtensions()),
             stage("mask-padding", MaskPadding()),
             stage("fuse-elementwise", FuseElementwise()),
             stage("collapse-contractions", CollapseContractions()),
