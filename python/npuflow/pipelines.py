@@ -13,6 +13,7 @@ from npuflow.core import apply_schedule as _apply_schedule  # noqa: F401  (regis
 from npuflow.core.options import option
 from npuflow.core.registry import NamedPipeline, Stage, StageElement, register_pipeline
 from npuflow.execute import verify_results as _verify_results  # noqa: F401  (registers npuflow-verify)
+from npuflow.frontend import fold_batch_norm as _fold_batch_norm  # noqa: F401  (registers npuflow-fold-batch-norm)
 from npuflow.frontend import specialize_shapes as _specialize_shapes  # noqa: F401  (registers npuflow-specialize-shapes)
 from npuflow.frontend.check_input import CheckInput
 from npuflow.frontend.collapse_contractions import CollapseContractions
@@ -21,6 +22,7 @@ from npuflow.frontend.compute_slices import ComputeSlices
 from npuflow.frontend.drop_unit_dims import DropUnitDims
 from npuflow.frontend.expose_heads import ExposeHeads
 from npuflow.frontend.fold_constants import FoldConstants
+from npuflow.frontend.fold_extensions import FoldExtensions
 from npuflow.frontend.fold_views import FoldViews
 from npuflow.frontend.fuse_elementwise import FuseElementwise
 from npuflow.frontend.generalize_operators import GeneralizeOperators
@@ -95,6 +97,7 @@ class NormalizeLinalg(NamedPipeline):
             stage("read-positions", ReadPositions()),
             stage("drop-unit-dims", DropUnitDims()),
             stage("fold-views", FoldViews()),
+            stage("fold-extensions", FoldExtensions()),
             stage("mask-padding", MaskPadding()),
             stage("fuse-elementwise", FuseElementwise()),
             stage("collapse-contractions", CollapseContractions()),

@@ -23,10 +23,10 @@ func.func @good(%a: tensor<8x8xf32>, %c: tensor<8x8xf32>) -> tensor<8x8xf32> {
   %r = linalg.matmul ins(%a, %a : tensor<8x8xf32>, tensor<8x8xf32>) outs(%c : tensor<8x8xf32>) -> tensor<8x8xf32>
   return %r : tensor<8x8xf32>
 }
-func.func @f16(%a: tensor<8x8xf16>) -> tensor<8x8xf16> {
-  // expected-error @below {{device 'toy' cannot multiply f16 x f16 -> f16}}
-  %r = linalg.matmul ins(%a, %a : tensor<8x8xf16>, tensor<8x8xf16>) outs(%a : tensor<8x8xf16>) -> tensor<8x8xf16>
-  return %r : tensor<8x8xf16>
+func.func @mixed(%a: tensor<8x8xi8>, %b: tensor<8x8xi16>, %c: tensor<8x8xi32>) -> tensor<8x8xi32> {
+  // expected-error @below {{device 'toy' cannot multiply i8 x i16 -> i32}}
+  %r = linalg.matmul ins(%a, %b : tensor<8x8xi8>, tensor<8x8xi16>) outs(%c : tensor<8x8xi32>) -> tensor<8x8xi32>
+  return %r : tensor<8x8xi32>
 }
 
 // -----

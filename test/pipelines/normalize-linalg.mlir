@@ -7,8 +7,8 @@
 // RUN: npuflow-opt %s --npuflow-normalize-linalg --mlir-print-ir-after=npuflow-fold-views,npuflow-fuse-elementwise -o %t 2>&1 | filecheck %s --check-prefix=DUMPS
 // RUN: npuflow-opt %s --npuflow-normalize-linalg --mlir-pass-statistics -o %t 2>&1 | filecheck %s --check-prefix=COUNTS
 
-// PASSES:      Pass Manager with 12 passes:
-// PASSES-NEXT: builtin.module(npuflow-generalize-operators,npuflow-read-positions,npuflow-drop-unit-dims,npuflow-fold-views,npuflow-mask-padding,npuflow-fuse-elementwise,npuflow-collapse-contractions,npuflow-expose-heads,npuflow-compute-padding,npuflow-sink-constants,npuflow-split-reductions,npuflow-widen-scalars){{$}}
+// PASSES:      Pass Manager with 13 passes:
+// PASSES-NEXT: builtin.module(npuflow-generalize-operators,npuflow-read-positions,npuflow-drop-unit-dims,npuflow-fold-views,npuflow-fold-extensions,npuflow-mask-padding,npuflow-fuse-elementwise,npuflow-collapse-contractions,npuflow-expose-heads,npuflow-compute-padding,npuflow-sink-constants,npuflow-split-reductions,npuflow-widen-scalars){{$}}
 
 // TIMES:       npuflow-generalize-operators
 // TIMES-NEXT:  npuflow-read-positions

@@ -14,7 +14,7 @@ from npuflow.strategy.strategy import Sizes, Strategy
 from npuflow.target import Device, load_device
 
 DEVICES = {name: load_device(name) for name in ("toy", "npu1", "npu2")}
-ELEMENT_BYTES = {"i8": 1, "i16": 2, "i32": 4, "bf16": 2, "f32": 4}
+ELEMENT_BYTES = {"i8": 1, "i16": 2, "i32": 4, "f16": 2, "bf16": 2, "f32": 4}
 SIZES = st.one_of(st.integers(1, 40), st.integers(1, 5000), st.sampled_from([1, 64, 1024, 4096]))
 TILE_SIZES = st.one_of(st.sampled_from([1, 2, 4, 8, 16, 32, 64, 128]), st.integers(1, 200), st.just(2**62))
 

@@ -202,7 +202,7 @@ def test_all_errors_of_a_file_at_their_lines() -> None:
          "my.toml:176:1: error: a patch of [2, 4] for an instruction of m = 4; hint: say rows and columns"),
         (I8_SHAPE, f"patch = [4]\n{I8_SHAPE}", "a patch of [4] for an instruction of m = 4"),
         (I8_SHAPE, f"patch = [-2, -2]\n{I8_SHAPE}", "a patch of [-2, -2] for an instruction of m = 4"),
-        ('acc = "f32"\nm = 4\nn = 8\n', 'acc = "f32"\nm = 4\npatch = [2, 2]\nn = 8\n',
+        ('rhs = "f32"\nacc = "f32"\nm = 4\nn = 8\n', 'rhs = "f32"\nacc = "f32"\nm = 4\npatch = [2, 2]\nn = 8\n',
          "a patch of [2, 2] for code of any shape"),
     ],
 )  # fmt: skip

@@ -36,30 +36,31 @@ class FoldViews(Pass):
 
     def run(self, op: ir.Operation, context: PassContext) -> None:
         for view in ops_of(op, "linalg.generic"):
-            source = _source_map(view)
+            source = source_map(view) if _only_moves(view) else None
             if source is None:
                 continue
             uses = [(use.owner.operation, use.operand_number) for use in view.results[0].uses]
-            if not uses or not all(_can_read(user, index, source) for user, index in uses):
+            if not uses or not all(can_read_through(user, index, source) for user, index in uses):
                 continue
             for user, index in uses:
-                user.attributes[_MAPS] = _with_map(user, index, source)
+                user.attributes[_MAPS] = with_map(user, index, source)
                 user.operands[index] = view.operands[0]
             view.erase()
             context.count("views folded")
 
 
-def _source_map(op: ir.Operation) -> ir.AffineMap | None:
-    """From an element's position in the result to its position in what `op` only moves; None if it does more."""
+def _only_moves(op: ir.Operation) -> bool:
+    body = op.regions[0].blocks[0]
+    return len(body.operations) == 1 and body.operations[0].operands[0] == body.arguments[0]
+
+
+def source_map(op: ir.Operation) -> ir.AffineMap | None:
+    """From an element's position in the result to its position in the one tensor that a parallel op reads, if any."""
     if not is_parallel(op) or len(op.operands) != 2 or len(op.results) != 1:
         return None
     if not isinstance(op.operands[0].type, ir.RankedTensorType):
         return None
-    block = op.regions[0].blocks[0]
-    last = block.operations[len(block.operations) - 1]
-    if len(block.operations) != 1 or last.operands[0] != block.arguments[0]:
-        return None
-    read, written = (ir.AffineMapAttr(m).value for m in ir.ArrayAttr(op.attributes[_MAPS]))
+    read, written = maps_of(op)
     if not written.is_permutation:
         return None
     place = {expression.position: d for d, expression in enumerate(written.results)}
@@ -67,7 +68,7 @@ def _source_map(op: ir.Operation) -> ir.AffineMap | None:
     return composed(read, ir.AffineMap.get(written.n_dims, 0, dims))
 
 
-def _can_read(op: ir.Operation, index: int, source: ir.AffineMap) -> bool:
+def can_read_through(op: ir.Operation, index: int, source: ir.AffineMap) -> bool:
     """Whether an op may read operand `index` through a view."""
     if not op.name.startswith("linalg.") or _MAPS not in op.attributes or not op.results:
         return False
@@ -78,7 +79,7 @@ def _can_read(op: ir.Operation, index: int, source: ir.AffineMap) -> bool:
         return is_transpose and _is_loop(source.results[0], 0)
     if op.name != "linalg.generic" or match_contraction(op) is not None:
         return is_transpose
-    return is_transpose or _gives_sizes(_with_map(op, index, source))
+    return is_transpose or _gives_sizes(with_map(op, index, source))
 
 
 def _is_loop(expression: ir.AffineExpr, loop: int) -> bool:
@@ -92,7 +93,7 @@ def _gives_sizes(maps: ir.ArrayAttr) -> bool:
     return len(known) == all_maps[0].n_dims
 
 
-def _with_map(op: ir.Operation, index: int, source: ir.AffineMap) -> ir.ArrayAttr:
+def with_map(op: ir.Operation, index: int, source: ir.AffineMap) -> ir.ArrayAttr:
     """The op's maps where operand `index` is read through a view."""
     maps = maps_of(op)
     maps[index] = composed(source, maps[index])

@@ -8,6 +8,7 @@ from npuflow.bindings import ir
 from npuflow.core.build import element_bytes, element_type_of
 from npuflow.kernels.vector_cycles import LOADED, SUM, Node, VectorOperand, VectorWork
 from npuflow.ops.contraction import producer, users
+from npuflow.ops.factors import EXTENSIONS
 from npuflow.ops.linear import Linear, input_count, is_reduction, iterators, linear_maps
 
 _KINDS = {
@@ -30,7 +31,6 @@ _KINDS = {
     "erf": ("erf",),
 }
 _KIND_OF = {name: kind for kind, names in _KINDS.items() for name in names}
-_WIDENING = ("arith.extf", "arith.extsi", "arith.extui")
 _MULTIPLICATIONS = ("arith.mulf", "arith.muli")
 _ADDITIONS = ("arith.addf", "arith.addi")
 
@@ -171,19 +171,19 @@ def _product(inner: ir.Operation, numbers: dict[ir.Value, int]) -> ir.Operation 
         made = producer(value, *_MULTIPLICATIONS)
         if made is None or len(users(value)) > 1:
             continue
-        if numbers.get(other) == SUM or all(producer(factor, *_WIDENING) is not None for factor in made.operands):
+        if numbers.get(other) == SUM or all(producer(factor, *EXTENSIONS) is not None for factor in made.operands):
             return made
     return None
 
 
 def _is_part_of_product(inner: ir.Operation) -> bool:
     """Whether an op only widens factors: multiplications do that themselves."""
-    return inner.name in _WIDENING and all(user.name in _MULTIPLICATIONS for user in users(inner.results[0]))
+    return inner.name in EXTENSIONS and all(user.name in _MULTIPLICATIONS for user in users(inner.results[0]))
 
 
 def _type(inner: ir.Operation) -> str:
     """The type that decides what an operation costs: of factors as they were loaded, else of the operand it takes."""
-    factors = [producer(value, *_WIDENING) for value in inner.operands]
+    factors = [producer(value, *EXTENSIONS) for value in inner.operands]
     if inner.name in _MULTIPLICATIONS and all(factor is not None for factor in factors):
         return str(factors[0].operands[0].type)  # type: ignore[union-attr]
     return str(_stored(inner.operands[-1].type))

@@ -13,7 +13,7 @@ from npuflow.core.build import element_type_of
 from npuflow.ops.linear import input_count
 
 _ADDITIONS, _PRODUCTS = ("arith.addf", "arith.addi"), ("arith.mulf", "arith.muli")
-_EXTENSIONS = ("arith.extf", "arith.extsi", "arith.extui")
+EXTENSIONS = ("arith.extf", "arith.extsi", "arith.extui")
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def _factor(op: ir.Operation, value: ir.Value) -> ProductFactor | None:
     if not found or any(position >= inputs for position in found):
         return None
     ordered = sorted(found, key=lambda position: -_rank(op.operands[position]))
-    computed = [each for each in operations if each.name not in _EXTENSIONS]
+    computed = [each for each in operations if each.name not in EXTENSIONS]
     return ProductFactor(tuple(ordered), len(computed), _type(op.operands[ordered[0]], value, computed))
 
 

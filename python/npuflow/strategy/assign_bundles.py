@@ -21,6 +21,7 @@ from npuflow.strategy.mapping import mapping_of
 from npuflow.strategy.room import l1_buffers, total_l1_bytes
 from npuflow.strategy.strategy import BUNDLE_FIELDS, Strategy, said_of, strategy_of
 from npuflow.strategy.work import note_bundles
+from npuflow.strategy.work_cycles import conversions
 from npuflow.target import Device
 
 
@@ -58,7 +59,9 @@ class AssignBundles(Pass):
             mapped = self._on_one_grid(function, bundles, device, context)
             for bundle, strategy in mapped:
                 _mark(bundle, number, strategy)
-                context.remark(bundle.root, _said(bundle, group_of_bundle(bundle), strategy, device))
+                group = group_of_bundle(bundle)
+                for said in (_said(bundle, group, strategy, device), *conversions(group, device)):
+                    context.remark(bundle.root, said)
                 number += 1
             note_bundles(function, [bundle for bundle, _ in mapped])
         if number and not context.failed:

@@ -20,6 +20,7 @@ from npuflow.strategy.mapping import mapping_of
 from npuflow.strategy.room import fullest_l2_bytes, l1_buffers, l2_buffers, total_l1_bytes
 from npuflow.strategy.strategy import DEPTHS, MATMUL_FIELDS, Strategy, said_of
 from npuflow.strategy.work import note_matmuls
+from npuflow.strategy.work_cycles import conversions
 from npuflow.target import Device
 
 
@@ -154,6 +155,8 @@ def _remark(contraction: Contraction, strategy: Strategy, device: Device, whole_
         f"grid {strategy.grid[0]}x{strategy.grid[1]}, tile-l2 {strategy.tile_l2}, tile-l1 {strategy.tile_l1}, pack"
         f" {strategy.pack}: L1 {used_l1} of {have_l1} bytes, L2 {used_l2} of {have_l2} bytes",
     )
+    for converted in conversions(group, device):
+        context.remark(contraction.op, converted)
     operands = [tensor for tensor in group.inputs if tensor.operand in (MatmulOperand.LHS, MatmulOperand.RHS)]
     levels = (("L2", l2, used_l2, have_l2), ("L1", l1, used_l1, have_l1))
     for place, (level, buffers, used, have) in reversed(list(enumerate(levels))):

@@ -34,6 +34,17 @@ def work_cycles(work: OpWork, tiles: Sequence[int], device: Device, kind: str = 
     return matrix_cycles(products.types, issued, sums * _ACC_BYTES, device, kind) + head_cycles(products, own, device)
 
 
+def conversions(group: Group, device: Device) -> list[str]:
+    """What a device multiplies in another type than a group's own, in words."""
+    types = dict.fromkeys(work.products.types for work in group.work if work.products)
+    made = ((each, device.matmul_shapes(*each)[0]) for each in types if device.has_instruction(each))
+    return [
+        f"{each[0]} is computed as {shape.computed_as}: {device.name} has no instruction for {each[0]}"
+        for each, shape in made
+        if shape.computed_as
+    ]
+
+
 def _made(work: OpWork, products: Products) -> list[int]:
     """The loops of an op that each make sums of their own."""
     if work.vector is None:

@@ -15,6 +15,7 @@ class MatmulShape:
     """One matrix instruction (or scalar loop nest, `any_shape`) and its rate: D[m,n] += L[m,k] R[k,n].
 
     Its m are consecutive rows of a matrix, or the pixels of a `patch`: so many rows of so many pixels of an image.
+    `computed_as` is the type that factors are converted to where the device computes in another one than theirs.
     """
 
     lhs: str = one_of(MULTIPLIED)
@@ -26,6 +27,7 @@ class MatmulShape:
     macs_per_cycle: float = between(MACS_RATE.least, MACS_RATE.most)
     any_shape: bool = False
     patch: tuple[int, ...] = ()
+    computed_as: str = one_of(("", *MULTIPLIED), default="")
     note: str = ""
 
     @property
