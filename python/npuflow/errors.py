@@ -47,13 +47,24 @@ class SourceLocation:
 
 
 @dataclass(frozen=True)
+class Shortage:
+    """Descriptors that the schedule of a function lacks beside a memory of a level: another choice may need fewer."""
+
+    level: int
+    need: int
+    have: int
+    function: str = ""
+
+
+@dataclass(frozen=True)
 class Diagnostic:
-    """A message, where it belongs, and notes on it."""
+    """A message, where it belongs, and notes on it; `shortage` is what it says as numbers."""
 
     severity: Severity
     message: str
     location: SourceLocation | None = None
     notes: tuple[Diagnostic, ...] = field(default=())
+    shortage: Shortage | None = None
 
     def __str__(self) -> str:
         place = f"{self.location}: " if self.location else ""

@@ -144,6 +144,45 @@ def test_blocks_that_come_in_pieces_are_refused() -> None:
     assert "is filled in pieces, and the device has no L2; hint: use npuflow-stream-k" in str(caught.value)
 
 
+def _cores_without_memory_tiles(tmp_path: Path) -> str:
+    """The scratchpad's file with four of them, each with engines and ways of its own, shims beside the columns."""
+    text = (Path(npuflow.__file__).parent / "target" / "devices" / "toy-scratchpad.toml").read_text()
+    text = text.replace("rows = 1", "rows = 2", 1).replace("columns = 1", "columns = 2", 1)
+    dram = text.index('name = "DRAM"')
+    shared = text[:dram].replace('"array"', '"core"') + text[dram:].replace('"array"', '"core"')
+    for name, by in (('name = "DRAM"', "array"), ('name = "port dma"', "column"), ('name = "bus"', "column")):
+        start = shared.index(name)
+        shared = shared[:start] + shared[start:].replace('shared_by = "core"', f'shared_by = "{by}"', 1)
+    path = tmp_path / "cores.toml"
+    path.write_text(shared)
+    return str(path)
+
+
+@pytest.mark.parametrize("text", [matmul(37, 41, 64), softmax(4, 32)], ids=["matmul", "softmax"])
+def test_of_cores_without_level_2_one_is_used(text: str, tmp_path: Path) -> None:
+    device = _cores_without_memory_tiles(tmp_path)
+    (function,) = npuflow.compile(text, device=device).functions
+    assert function.strategy["grid"] == (1, 1)
+    (alone,) = npuflow.compile(text, device=DEVICE).functions
+    assert function.simulate().cycles == alone.simulate().cycles
+    module = npuflow.parse(text, npuflow.new_context())
+    (reference,) = make_references(module.operation, "", 0, Judge.IREE)
+    assert verify_function(function.compiled, reference).status is Status.OK
+
+
+def test_a_grid_of_cores_without_level_2_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="grid 1x2 shares blocks in memory tiles, and toy-scratchpad has no level 2"):
+        npuflow.compile(matmul(37, 41, 64), "npuflow-stream-k{grid=1,2}", device=_cores_without_memory_tiles(tmp_path))
+
+
+def test_what_goes_by_rows_and_by_columns_takes_two_lanes(tmp_path: Path) -> None:
+    shipped = Path(npuflow.__file__).parent / "target" / "devices" / "toy.toml"
+    path = tmp_path / "lane.toml"
+    path.write_text(shipped.read_text().replace("lanes = 2", "lanes = 1"))
+    with pytest.raises(InputError, match=r"by rows of cores and .* by columns, each in .* has 1"):
+        npuflow.compile(matmul(37, 41, 64), device=str(path))
+
+
 def test_a_device_with_a_grid_needs_level_2(tmp_path: Path) -> None:
     shipped = Path(npuflow.__file__).parent / "target" / "devices" / "toy-scratchpad.toml"
     path = tmp_path / "wide.toml"

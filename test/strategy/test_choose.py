@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from math import prod
 from pathlib import Path
 
@@ -10,13 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from profiles import drawn
 
+from npuflow.errors import Shortage
 from npuflow.ops.products import padded
 from npuflow.strategy.choose import complete
 from npuflow.strategy.feasibility import obstacles
-from npuflow.strategy.group import M, N
+from npuflow.strategy.group import Group, M, N
+from npuflow.strategy.lane_descriptors import TileDma
 from npuflow.strategy.mapping import mapping_of
-from npuflow.strategy.room import fits
+from npuflow.strategy.room import fits, l1_buffers, l2_buffers, l2_descriptors, row_tiles
 from npuflow.strategy.strategy import Strategy
+from npuflow.target import Device
 
 sys.path.insert(0, str(Path(__file__).parent))
 from problems import DEVICES, devices, givens, matmul_group, problems
@@ -53,6 +57,40 @@ def test_no_core_has_nothing_but_padding(data: st.DataObject) -> None:
     (rows, columns), (m, n, _) = strategy.grid, strategy.pack
     assert (rows - 1) * m < group.sizes[M]
     assert (columns - 1) * n < group.sizes[N]
+
+
+def _descriptors(group: Group, strategy: Strategy, device: Device) -> int:
+    """Those of a memory tile by the estimate."""
+    mapping = mapping_of(group, strategy)
+    rows = mapping.spread.grid[0]
+    return l2_descriptors(group, mapping, row_tiles(rows, device.columns), TileDma.of(device, rows))
+
+
+@given(st.data())
+@drawn(few=5, many=200)
+def test_what_lacked_descriptors_is_chosen_with_fewer_until_there_is_no_choice(data: st.DataObject) -> None:
+    """Halved each time, and in the end the smallest tiles of one core, with single slots."""
+    device = data.draw(devices())
+    group = data.draw(problems(device))
+    least, needs = complete(group, Strategy(), device, lacked=(Shortage(2, 1, 0),)), []
+    for count in range(4):
+        strategy = complete(group, Strategy(), device, lacked=(Shortage(2, 48, 24),) * count)
+        needs.append(_descriptors(group, strategy, device))
+        assert obstacles(group, strategy, device) == ()
+        assert not count or needs[-1] <= needs[-2] // 2 or (strategy.depth_l2, strategy.depth_l1) == (1, 1)
+    assert least.grid == (1, 1)
+    assert (least.depth_l1, least.depth_l2) == (1, 1)
+
+
+@given(st.data())
+@drawn(few=20, many=500)
+def test_there_are_no_more_slots_than_locks_count_to(data: st.DataObject) -> None:
+    device = data.draw(devices())
+    counting_to_one = replace(device, dmas=tuple(replace(dma, lock_max=1) for dma in device.dmas))
+    group = data.draw(problems(device))
+    mapping = mapping_of(group, complete(group, Strategy(), counting_to_one))
+    buffers = [*l1_buffers(group, mapping), *l2_buffers(group, mapping, device.columns)]
+    assert {buffer.depth for buffer in buffers} == {1}
 
 
 def test_the_type_decides_the_packed_shape() -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from npuflow.bindings import func, ir
+from npuflow.compiler.attempts import compile_fitting
 from npuflow.compiler.compiled import Function, Sequence
 from npuflow.compiler.functions import How, compile_functions
 from npuflow.compiler.given import move, schedules_in
@@ -50,7 +51,7 @@ def compile_or_split(module: ir.Module, text: str, how: How, split: Split, sink:
     """Compiles a module's functions, those that don't fit as a whole part by part; `text` is that of the module."""
     prefix = _before_strategies(how.pipeline)
     if split is Split.NEVER or prefix is None:
-        return Batch(tuple(compile_functions(module, how, sink)), (), module)
+        return _fitting(module, how, sink)
     functions = list(functions_of(module.operation))
     names = [signature_of(op).name for op in functions]  # types that are no arrays are refused here
     refusal = None
@@ -158,27 +159,29 @@ def _foreseen(source: _FunctionSource, how: How, prefix: PassNest, sink: Diagnos
     return fail(function, what, "leave out --no-split, so that it runs in parts")
 
 
+def _fitting(module: ir.Module, how: How, sink: DiagnosticSink, refusal: InputError | None = None) -> Batch:
+    found = compile_fitting(module, how, sink, refusal)
+    return Batch(found.functions, (), found.module)
+
+
 def _split(
     source: _FunctionSource, how: How, prefix: PassNest, refusal: InputError | None, sink: DiagnosticSink
 ) -> Batch:
-    """A function by its parts; raises `refusal` where it has but one."""
+    """A function by its parts; one that has but one, by other choices than those of the `refusal`, if any fit."""
     module, splitter = source.module_to_split(), SplitFunctions(how.device or "")
     Runner(replace(prefix, elements=(*prefix.elements, PassNode(splitter, str(splitter)))), sink=sink).run(module)
     function = next(functions_of(module.operation))
     calls, signature = read_calls(function), signature_of(function)
-    if calls is None and refusal is not None:
-        raise refusal
     if calls is None:
-        module = source.module()
-        return Batch(tuple(compile_functions(module, how, sink)), (), module)
+        return _fitting(source.module(), how, sink, refusal)
     function.erase()
     kinds = {str(op.opview.name.value): kinds_of(op) for op in _make_public(module)}
-    found = compile_functions(module, how, sink)
-    parts = {part.name: replace(part, part_of=source.name, kinds=kinds[part.name]) for part in found}
+    found = compile_fitting(module, how, sink)
+    parts = {part.name: replace(part, part_of=source.name, kinds=kinds[part.name]) for part in found.functions}
     called = tuple(parts[call.name] for call in calls.calls)
     compiled = CompiledSequence(signature, calls, {part.name: part.compiled for part in called})
     sequence = Sequence(compiled, called, _reason(refusal))
-    return Batch(tuple({part.name: part for part in called}.values()), (sequence,), module)
+    return Batch(tuple({part.name: part for part in called}.values()), (sequence,), found.module)
 
 
 def _reason(refusal: InputError | None) -> str:

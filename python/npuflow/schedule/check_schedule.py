@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from npuflow.bindings import ir
 from npuflow.core.diagnostics import location_of
@@ -53,4 +53,5 @@ def _check(module: ir.Operation, device: Device, context: PassContext) -> None:
         if violation.is_warning and place is not None:
             context.remark(ir.Location.file(place.file, place.line, place.column, module.context), str(violation))
         else:
-            context.report(InputError(Diagnostic(Severity.ERROR, str(violation), place)))
+            lacks = violation.shortage and replace(violation.shortage, function=schedule.name)
+            context.report(InputError(Diagnostic(Severity.ERROR, str(violation), place, shortage=lacks)))

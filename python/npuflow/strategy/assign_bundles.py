@@ -17,6 +17,7 @@ from npuflow.strategy.describe_bundle import bundle_fits
 from npuflow.strategy.describe_group import group_of_bundle
 from npuflow.strategy.feasibility import misfits, obstacles
 from npuflow.strategy.group import Group
+from npuflow.strategy.lacked import lacked_by
 from npuflow.strategy.mapping import mapping_of
 from npuflow.strategy.room import l1_buffers, total_l1_bytes
 from npuflow.strategy.strategy import BUNDLE_FIELDS, Strategy, said_of, strategy_of
@@ -109,7 +110,7 @@ def _choose(bundle: Bundle, grid: tuple[int, int] | None, device: Device) -> Str
         given = replace(given, grid=grid)
     group = group_of_bundle(bundle)
     found = misfits(group, given, device)
-    strategy = given if found else complete(group, given, device)
+    strategy = given if found else complete(group, given, device, lacked=lacked_by(bundle.root))
     found = found or obstacles(group, strategy, device)
     return [(obstacle.message, obstacle.hint) for obstacle in found] or strategy
 

@@ -16,6 +16,7 @@ from npuflow.strategy.choose import complete
 from npuflow.strategy.describe_group import group_of_matmul, types_of
 from npuflow.strategy.feasibility import obstacles
 from npuflow.strategy.group import MatmulOperand
+from npuflow.strategy.lacked import lacked_by
 from npuflow.strategy.mapping import mapping_of
 from npuflow.strategy.room import fullest_l2_bytes, l1_buffers, l2_buffers, total_l1_bytes
 from npuflow.strategy.strategy import DEPTHS, MATMUL_FIELDS, Strategy, said_of
@@ -39,7 +40,8 @@ class AssignStrategy(Pass):
     The device is noted on the module as `npu.device`, where later passes find it; what the matmuls are and how they are
     mapped, on their function as `npu.work`, for reports.
 
-    What a `#npu.strategy` on the op says comes first, then this pass's options, then the choice for the device.
+    What a `#npu.strategy` on the op says comes first, then this pass's options, then the choice for the device; where
+    the function's `npu.lacked` says that choices needed too many descriptors, the next one that needs fewer.
 
         %r = linalg.matmul ins(...) outs(...)
 
@@ -112,7 +114,8 @@ class AssignStrategy(Pass):
         if given is None:
             return None
         group = group_of_matmul(contraction)
-        strategy = complete(group, given, device, whole_k=self._whole_k, array=array)
+        lacked = lacked_by(contraction.op)
+        strategy = complete(group, given, device, whole_k=self._whole_k, array=array, lacked=lacked)
         found = obstacles(group, strategy, device, whole_k=self._whole_k)
         for obstacle in found:
             context.error(contraction.op, obstacle.message, obstacle.hint)

@@ -2,24 +2,56 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 
+from npuflow.errors import Shortage
 from npuflow.strategy.group import Group
-from npuflow.strategy.mapping import strategy_of
+from npuflow.strategy.lane_descriptors import TileDma
+from npuflow.strategy.mapping import Mapping, mapping_of, strategy_of
+from npuflow.strategy.room import l1_descriptors, l2_descriptors, row_tiles
 from npuflow.strategy.search import Search
 from npuflow.strategy.space import Array, space_of
 from npuflow.strategy.strategy import Strategy
 from npuflow.target import Device
 
+# Where nothing fits any more: every row of cores takes descriptors of its own.
+_ONE_CORE: Array = (1, 1)
+
+
+def _counted_on(device: Device, lack: Shortage, group: Group, mapping: Mapping) -> Device:
+    """The device with as many fewer descriptors as the next choice should need, by its estimate, than a mapping did."""
+    estimated = l1_descriptors(group, mapping)
+    if lack.level != device.kernel_level:
+        rows = mapping.spread.grid[0]
+        estimated = l2_descriptors(group, mapping, row_tiles(rows, device.columns), TileDma.of(device, rows))
+    limit = min(estimated - 1, estimated * lack.have // lack.need)
+    level = device.kernel_level if lack.level == device.kernel_level else device.block_level
+    dmas = (
+        replace(dma, descriptors=limit * dma.descriptor_groups) if dma.level == level else dma for dma in device.dmas
+    )
+    return replace(device, dmas=tuple(dmas))
+
 
 @lru_cache(maxsize=256)
 def complete(
-    group: Group, given: Strategy, device: Device, *, whole_k: bool = False, array: Array | None = None
+    group: Group,
+    given: Strategy,
+    device: Device,
+    *,
+    whole_k: bool = False,
+    array: Array | None = None,
+    lacked: tuple[Shortage, ...] = (),
 ) -> Strategy:
     """The best strategy that keeps to what is given; where nothing fits, the smallest, which `feasibility` judges.
 
-    `array` are the rows and columns to be taken where nothing else is said.
+    `array` are the rows and columns to be taken where nothing else is said; `lacked` is what the choices before this
+    one needed, the best first.
     """
+    for lack in lacked:
+        before = complete(group, given, device, whole_k=whole_k, array=array)
+        device = _counted_on(device, lack, group, mapping_of(group, before, whole_k=whole_k))
+        array = array if lack.have else _ONE_CORE
     ways = [group] if not given.gather else []
     if given.gather != 0 and (gathered := group.with_gather()) is not None:
         ways.append(gathered)

@@ -22,6 +22,7 @@ from npuflow.strategy.room import (
 )
 from npuflow.strategy.strategy import Sizes, Strategy
 from npuflow.target import Device
+from npuflow.target.planned import goes_around_l2
 
 
 class Constraint(Enum):
@@ -91,6 +92,9 @@ def _grid(strategy: Strategy, device: Device) -> Iterator[Obstacle]:
         what = f"grid {rows}x{columns} is larger than the {device.rows}x{device.columns} cores of {device.name}"
         hint = f"use at most {device.rows} rows and {device.columns} columns"
         yield Obstacle(Constraint.GRID, what, hint, rows * columns, device.rows * device.columns)
+    elif goes_around_l2(device) and (rows, columns) != (1, 1):
+        what = f"grid {rows}x{columns} shares blocks in memory tiles, and {device.name} has no level 2"
+        yield Obstacle(Constraint.GRID, what, "use one core: grid=1,1", rows * columns, 1)
 
 
 def _instruction(group: Group, strategy: Strategy, device: Device) -> Iterator[Obstacle]:

@@ -12,13 +12,19 @@ from functools import lru_cache
 from itertools import product
 
 from npuflow.target import Device
+from npuflow.target.planned import goes_around_l2
 
 # For so many buffers all ways to take the lanes are compared; of more the largest are, the others even things out.
 _COMPARED = 6
 
 
-def served_rows(device: Device) -> int:
-    """Rows of cores that memory tiles serve: beside the lanes, each row's results take an in-channel."""
+def served_array(device: Device) -> tuple[int, int]:
+    """Rows and columns of cores that memory tiles serve; without memory tiles, the one core that schedules reach."""
+    return (1, 1) if goes_around_l2(device) else (_served_rows(device), device.columns)
+
+
+def _served_rows(device: Device) -> int:
+    """Beside the lanes, each row's results take an in-channel."""
     _, filling = device.ways.hop(device.dram_level, device.block_level)
     return max(1, min(device.rows, device.dma(device.block_level).channels_in - filling.lanes))
 

@@ -173,15 +173,25 @@ def fits(group: Group, mapping: Mapping, device: Device) -> bool:
 
 def fits_l1(group: Group, mapping: Mapping, device: Device) -> bool:
     """Whether a core has room for its tiles, and descriptors for them."""
-    if l1_descriptors(group, mapping) > device.dma(device.kernel_level).descriptors:
+    dma = device.dma(device.kernel_level)
+    if l1_descriptors(group, mapping) > dma.descriptors or _most_slots(group, mapping)[1] > dma.lock_max:
         return False
     need = total_l1_bytes(l1_buffers(group, mapping), device.level(device.kernel_level).alignment_bytes)
     return need <= device.capacity_bytes(device.kernel_level, 1, 1)
 
 
+def _most_slots(group: Group, mapping: Mapping) -> tuple[int, int]:
+    """Slots in L2 and L1 of the buffer that has most: locks count up to them."""
+    moved = [mapping.depths.of(tensor.operand) for tensor in group.tensors if tensor.role is Role.INPUT]
+    in_l1 = max(l1_slots(group, mapping, tensor) for tensor in group.tensors)
+    return max(mapping.depths.result, *(l2 for l2, _ in moved)), in_l1
+
+
 def fits_l2(group: Group, mapping: Mapping, device: Device) -> bool:
     """Whether memory tiles have room for the blocks, and descriptors for them."""
     rows, dma = mapping.spread.grid[0], device.dma(device.block_level)
+    if _most_slots(group, mapping)[0] > dma.lock_max:
+        return False
     have, tile = device.capacity_bytes(device.block_level, 1, 1), TileDma.of(device, rows)
     for clips in (False, True) if dma.pads_with_zeros and not group.packed else (False,):
         if fullest_l2_bytes(l2_buffers(group, mapping, device.columns, clips=clips)) > have:

@@ -9,7 +9,7 @@ from math import prod
 
 from npuflow.ops.products import padded
 from npuflow.strategy.group import BATCH, Group, K, M, N
-from npuflow.strategy.lane_descriptors import served_rows
+from npuflow.strategy.lane_descriptors import served_array
 from npuflow.strategy.mapping import Depths, Mapping, Spread, slots_of
 from npuflow.strategy.strategy import Sizes, Strategy, Tile
 from npuflow.target import Device
@@ -94,7 +94,7 @@ def _space_of_matmul(group: Group, given: Strategy, device: Device, whole_k: boo
     else:
         m, n, k = pack
     turns = (0, 1) if given.turned is None and not is_said else (given.turned or 0,)
-    whole = array or (served_rows(device), device.columns)
+    whole = array or served_array(device)
     first = whole if not is_said else (along_n, along_m) if given.turned else grid
     open_ = () if given.tile_l1 else (K,) if given.tile_l2 else (M, N, K)
     is_one_piece = whole_k and goes_around_l2(device)
@@ -130,7 +130,7 @@ def _said_grid(group: Group, given: Strategy, device: Device, pack: Sizes) -> tu
     if given.tile_l2 and given.tile_l1:
         return max(1, given.tile_l2[0] // given.tile_l1[0]), max(1, given.tile_l2[1] // given.tile_l1[1])
     unit = given.tile_l1 or pack
-    array = (served_rows(device), device.columns)
+    array = served_array(device)
     rows, columns = (
         min(most, -(-group.sizes[loop] // unit[loop]))
         for loop, most in zip((M, N), array[::-1] if given.turned else array)
@@ -152,7 +152,7 @@ def _space_of_bundle(group: Group, given: Strategy, device: Device, array: Array
     for loop, piece in zip(group.streamed, given.stream):
         tiles[loop] = piece
     wide = [loop for loop in range(group.space) if group.sizes[loop] > 1] or [0]
-    whole = (served_rows(device), device.columns)
+    whole = served_array(device)
     given_array = given.array if given.grid else array
     multiplies = any(work.products and device.has_instruction(work.products.types) for work in group.work)
     return Space(

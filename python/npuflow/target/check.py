@@ -8,7 +8,7 @@ from math import prod
 from npuflow.target.device import Device
 from npuflow.target.fields import RATE
 from npuflow.target.lines import Path
-from npuflow.target.model import KernelClass
+from npuflow.target.model import KernelClass, SharedBy
 
 Problem = tuple[Path, str, str]
 
@@ -28,7 +28,7 @@ def problems_of(device: Device) -> Iterator[Problem]:
 def array_problems(device: Device) -> Iterator[Problem]:
     """What keeps programs from being scheduled for a device that is well described.
 
-    They need all three levels, or one memory around which all engines stand.
+    They need all three levels, or one memory around which all engines stand: a core's, if each has its own.
     """
     if _has_one_memory(device):
         return
@@ -47,8 +47,8 @@ def _has_one_memory(device: Device) -> bool:
     """Whether a single memory is all that there is beside DRAM, and reached from there."""
     joined = {(link.outer_level, link.inner_level) for link in device.links}
     hops, served = {hop.levels for hop in device.hops}, {dma.level for dma in device.dmas}
-    is_single = not device.has_level(2) and (device.rows, device.columns) == (1, 1)
-    return is_single and (3, 1) in joined and {(3, 1), (1, 3)} <= hops and {1, 3} <= served
+    is_single = (device.rows, device.columns) == (1, 1) or device.level(1).shared_by is SharedBy.CORE
+    return not device.has_level(2) and is_single and (3, 1) in joined and {(3, 1), (1, 3)} <= hops and {1, 3} <= served
 
 
 def _level_problems(device: Device) -> Iterator[Problem]:

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from npuflow.errors import SourceLocation
+from npuflow.errors import Shortage, SourceLocation
 from npuflow.schedule.assign.assign_numbers import numbered, transfers_of
 from npuflow.schedule.assign.descriptors import Use, channel_uses
 from npuflow.schedule.check.capacity import capacity_violations
@@ -102,9 +102,11 @@ class _Legality:
                 self.short.add((level, group))
                 which = f" for its {('even', 'odd')[group]} channels" if dma.descriptor_groups == 2 else ""
                 what = f"{need.memory} needs {need.need} descriptors{which}, has {have} ({need.largest()})"
-                yield Violation(
-                    what, "use fewer slots, larger tiles, or tiles whose patterns need no split", need.location
+                hint, shortage = (
+                    "use fewer slots, larger tiles, or tiles whose patterns need no split",
+                    Shortage(level, need.need, have),
                 )
+                yield Violation(what, hint, need.location, shortage=shortage)
 
     def _engine_location(self, name: str) -> SourceLocation | None:
         return self.schedule.engines[name].location

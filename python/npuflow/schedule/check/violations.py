@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from npuflow.errors import SourceLocation, with_hint
+from npuflow.errors import Shortage, SourceLocation, with_hint
 from npuflow.schedule.data.channels import Memory
 
 
 @dataclass(frozen=True)
 class Violation:
-    """One thing that is wrong, where, and what to change; a warning is what works here but not on every device."""
+    """One thing that is wrong, where, and what to change; a warning is what works here but not on every device.
+
+    `shortage` has the numbers where another choice of slots and tiles may need less.
+    """
 
     what: str
     hint: str
     location: SourceLocation | None
     is_warning: bool = False
+    shortage: Shortage | None = None
 
     def __str__(self) -> str:
         return with_hint(self.what, self.hint)

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
+from npuflow.errors import Diagnostic, InputError, Severity, with_hint
 from npuflow.schedule.nest.nest import L1, L2, L3, ROW, BufferInfo, Nest, Transfer, walk
 from npuflow.schedule.project.layout import Part
 from npuflow.strategy.lane_descriptors import Moved, Results, TileDma, evenest
@@ -44,6 +45,11 @@ def assign_lanes(nest: Nest, parts: Mapping[BufferInfo, Part], dma: TileDma) -> 
     buffers = [b for b in _read_buffers(nest) if b in parts]
     by_rows = [b for b in buffers if parts[b].coordinate == ROW]
     loads = {b: _load(b, nest, parts[b]) for b in buffers if b not in by_rows}
+    if by_rows and loads and dma.lanes < 2:
+        one, other = by_rows[0].name, next(iter(loads)).name
+        what = f"{one} goes by rows of cores and {other} by columns, each in a lane of its own, and the device has 1"
+        hint = "give the hops from 3 to 2 and from 2 to 1 of the device file 2 lanes"
+        raise InputError(Diagnostic(Severity.ERROR, with_hint(what, hint), by_rows[0].location))
     if by_rows:
         return Lanes(True, dict.fromkeys(by_rows, 0) | _balanced(loads, rows, range(1, dma.lanes)), frozenset())
     lanes = _balanced(loads, rows, range(dma.lanes))
