@@ -8,6 +8,7 @@ from enum import Enum
 
 from npuflow.compiler.compiled import StrategyFields
 from npuflow.compiler.verify_function import Verified
+from npuflow.report.words import quantity
 from npuflow.schedule.kernels.kernel_cycles import Reshape
 
 
@@ -113,7 +114,7 @@ class Reshapes:
     kernels: Mapping[str, Reshape]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class FunctionReport:
     """Everything about one function; `peak_ops_per_second` is that of all cores of the device, for its types.
 
@@ -146,12 +147,15 @@ class FunctionReport:
     kinds: str = ""
     reshapes: Reshapes | None = None
 
+    def __repr__(self) -> str:
+        return f"<@{self.name}: {quantity(self.time_us / 1e6, 's')}, bound by {self.bound_by.value}>"
+
     @property
     def efficiency(self) -> float:
         return self.ops_per_second / self.peak_ops_per_second if self.peak_ops_per_second else 0.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SequenceReport:
     """A function whose parts run one after the other: `parts` has one per call, and their times have their launches in.
 
@@ -170,6 +174,9 @@ class SequenceReport:
     relaunch_cycles: int
     reconfigure_us: float
     verified: Verified
+
+    def __repr__(self) -> str:
+        return f"<@{self.name}: {quantity(self.time_us / 1e6, 's')} in {len(self.parts)} parts>"
 
     @property
     def time_us(self) -> float:
@@ -201,7 +208,7 @@ class DeviceSummary:
     clock_hz: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Report:
     """A module's report; `functions` has the parts of `sequences` as well."""
 
@@ -209,6 +216,10 @@ class Report:
     pipeline: str
     functions: tuple[FunctionReport, ...]
     sequences: tuple[SequenceReport, ...] = ()
+
+    def __repr__(self) -> str:
+        shown = [*(one for one in self.functions if not one.part_of), *self.sequences]
+        return f"<{type(self).__name__} on {self.device.name}: {', '.join(map(repr, shown))}>"
 
     @property
     def ok(self) -> bool:

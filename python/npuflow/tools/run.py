@@ -17,11 +17,10 @@ from npuflow.tools.progress import Progress
 from npuflow.tools.run_flags import COMMAND_LINE, OF_PIPELINES, RunFlags, pipeline_text, rate_of
 
 if TYPE_CHECKING:
-    from npuflow.api import Compiled
+    from npuflow.api import Compiled, RunReport
     from npuflow.bindings import ir
     from npuflow.compiler.verify_function import Verified
     from npuflow.core.diagnostics import DiagnosticSink
-    from npuflow.report.model import Report
 
 STDIN = "<stdin>"
 _SPLITTER = "npuflow-split-functions"
@@ -47,9 +46,6 @@ def run(arguments: Sequence[str]) -> ExitCode:
 
 
 def _run(path: str, source: bytes | Path, flags: RunFlags) -> ExitCode:
-    from npuflow.execute.references import Judge
-    from npuflow.report.text import text_of
-
     with Progress() as progress:
         progress.step("compiling")
         limits = limits_of(flags.time_limit, flags.memory_limit)
@@ -57,14 +53,14 @@ def _run(path: str, source: bytes | Path, flags: RunFlags) -> ExitCode:
         report = compiled.run(
             verify=_either(flags.verify, flags.no_verify),
             seed=flags.seed,
-            reference=Path(flags.reference) if flags.reference is not None else None,
-            judge=Judge(flags.oracle),
+            reference=flags.reference,
+            judge=flags.oracle,
             limits=limits,
             on_step=progress.step,
         )
         progress.done()
         screen = screen_of(flags)
-        print(report_for(screen, text_of(report, details=flags.details)), file=screen, flush=True)
+        print(report_for(screen, report.text(details=flags.details)), file=screen, flush=True)
         problems = _problems(report)
         if not problems:
             _write_files(compiled, report, flags, progress)
@@ -121,7 +117,7 @@ def _specialized(source: bytes | Path, shapes: tuple[str, ...], sink: Diagnostic
     return module
 
 
-def _problems(report: Report) -> list[Diagnostic]:
+def _problems(report: RunReport) -> list[Diagnostic]:
     """What is wrong with the results, function by function."""
     problems: list[Diagnostic] = []
     for function in report.functions:
@@ -145,23 +141,18 @@ def _problems_of(what: str, name: str, verified: Verified, hint: str) -> list[Di
     return problems
 
 
-def _write_files(compiled: Compiled, report: Report, flags: RunFlags, progress: Progress) -> None:
+def _write_files(compiled: Compiled, report: RunReport, flags: RunFlags, progress: Progress) -> None:
     """Makes every file before the first is written, so that a fault leaves none behind."""
-    from npuflow.report.json_report import json_of
-
     made: list[tuple[str, str]] = []
     if flags.json is not None:
-        made.append((flags.json, json_of(report)))
+        made.append((flags.json, report.json()))
     if flags.trace is not None:
         from npuflow.report.trace import MOST_EVENTS, trace_json
 
         progress.step("tracing")
         made.append((flags.trace, trace_json(compiled.timelines(MOST_EVENTS))))
     if flags.html is not None:
-        from npuflow.report.html import MOST_EVENTS as MOST_DRAWN
-        from npuflow.report.html import html_of
-
         progress.step("drawing")
-        made.append((flags.html, html_of(report, compiled.timed_timelines(MOST_DRAWN))))
+        made.append((flags.html, report.html()))
     for path, text in made:
         write_output(path, text.encode())
