@@ -1,6 +1,12 @@
 """npuflow compiles `linalg` programs for spatial NPUs.
 
     import npuflow
+    compiled = npuflow.compile("matmul.mlir", device="npu2")
+    report = compiled.run()     # report.text(), report.html(), report.functions[0].time_us
+    (c,) = compiled["matmul"].execute(a, b)
+
+Or pass by pass, on a module of one's own:
+
     context = npuflow.new_context()
     module = npuflow.parse(open("matmul.mlir").read(), context)
     npuflow.run_pipeline(module, "npuflow-stream-k{grid=2,2}")
@@ -20,6 +26,7 @@ _EXPORTS = {
     "compile": "npuflow.api",
     "Compiled": "npuflow.api",
     "Report": "npuflow.report.model",
+    "RunReport": "npuflow.api",
     "Pass": "npuflow.core.passes",
     "PassContext": "npuflow.core.passes",
     "ops_of": "npuflow.core.passes",
@@ -48,6 +55,7 @@ __all__ = sorted(_EXPORTS)
 
 if TYPE_CHECKING:
     from npuflow.api import Compiled as Compiled
+    from npuflow.api import RunReport as RunReport
     from npuflow.api import compile as compile  # noqa: A004  (the package's name qualifies it)
     from npuflow.core.options import option as option
     from npuflow.core.parsing import parse as parse
@@ -74,7 +82,14 @@ if TYPE_CHECKING:
 
 def __getattr__(name: str) -> object:
     if name not in _EXPORTS:
-        raise AttributeError(f"module 'npuflow' has no attribute '{name}'")
+        from npuflow.errors import unknown_name
+
+        hint = unknown_name("", name, __all__).partition("; ")[2]
+        raise AttributeError(f"module 'npuflow' has no attribute '{name}'; {hint}", name=name, obj=None)
     import npuflow.pipelines  # noqa: F401  (registers our passes and pipelines)
 
     return getattr(importlib.import_module(_EXPORTS[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__all__", "__doc__", "__file__", "__name__", "__path__", "__version__"])

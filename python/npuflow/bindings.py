@@ -6,26 +6,12 @@ Everything else says `from npuflow.bindings import ir, scf, ...`.
 from __future__ import annotations
 
 import importlib
-import importlib.util
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-PROVIDERS = ("torch_mlir", "mlir")
+from npuflow.provider import find_provider
 
-
-def _find_provider() -> str:
-    for name in PROVIDERS:
-        if importlib.util.find_spec(name) is None:
-            continue
-        if importlib.util.find_spec(f"{name}.ir") is not None:
-            return name
-    raise ImportError(
-        "npuflow needs MLIR's Python bindings, and neither 'torch_mlir' nor 'mlir' is importable; "
-        "hint: pip install torch-mlir"
-    )
-
-
-PROVIDER = _find_provider()
+PROVIDER = find_provider()
 
 
 def _load(path: str) -> ModuleType:
@@ -84,11 +70,6 @@ def load_execution_engine() -> ModuleType:
 def load_runtime() -> ModuleType:
     """numpy <-> memref descriptors; loaded on demand with the JIT."""
     return _load("runtime")
-
-
-def library_directory() -> str:
-    """Where the provider keeps its shared libraries."""
-    return str(_load("_mlir_libs").get_lib_dirs()[0])
 
 
 def find_dialects_in(package: str) -> None:

@@ -67,28 +67,44 @@ class Diagnostic:
     shortage: Shortage | None = None
 
     def __str__(self) -> str:
-        place = f"{self.location}: " if self.location else ""
-        return f"{place}{self.severity.value}: {self.message}"
+        return _headline(self, plain)
 
 
 SourceReader = Callable[[str], "Sequence[str] | None"]
 
 # Of longer lines, as of constants written out, a message quotes what is around its place.
 _QUOTED_COLUMNS = 240
+_HINT = "; hint: "
 
 
-def render(diagnostic: Diagnostic, read_source: SourceReader | None = None) -> str:
+def plain(_role: str, text: str) -> str:
+    """Paints nothing."""
+    return text
+
+
+# Gives a part of a message a colour: of a severity's name, `hint` or `caret`, and its text.
+Paint = Callable[[str, str], str]
+
+
+def render(diagnostic: Diagnostic, read_source: SourceReader | None = None, paint: Paint = plain) -> str:
     """The diagnostic as text, with its source line and a caret where `read_source` knows the file."""
-    lines = [str(diagnostic)]
     place = diagnostic.location
+    lines = [_headline(diagnostic, paint)]
     text = _line_at(place, read_source) if place else None
     if place and text is not None:
-        lines += _quoted(text, place.column)
-    lines += [render(note, read_source) for note in diagnostic.notes]
+        lines += _quoted(text, place.column, paint)
+    lines += [render(note, read_source, paint) for note in diagnostic.notes]
     return "\n".join(lines)
 
 
-def _quoted(text: str, column: int) -> list[str]:
+def _headline(diagnostic: Diagnostic, paint: Paint) -> str:
+    severity = diagnostic.severity.value
+    place = f"{diagnostic.location}: " if diagnostic.location else ""
+    what, hint, change = diagnostic.message.partition(_HINT)
+    return f"{place}{paint(severity, f'{severity}:')} {what}" + (f"; {paint('hint', 'hint:')} {change}" if hint else "")
+
+
+def _quoted(text: str, column: int, paint: Paint) -> list[str]:
     """A source line, and below it a caret where there is a column."""
     if len(text) > _QUOTED_COLUMNS:
         begin = max(0, column - 1 - _QUOTED_COLUMNS // 2)
@@ -97,7 +113,7 @@ def _quoted(text: str, column: int) -> list[str]:
         column = column and column - begin + len(left)
     if not column:
         return [text]
-    return [text, "".join("\t" if c == "\t" else " " for c in text[: column - 1]) + "^"]
+    return [text, "".join("\t" if c == "\t" else " " for c in text[: column - 1]) + paint("caret", "^")]
 
 
 def _line_at(place: SourceLocation, read_source: SourceReader | None) -> str | None:
@@ -110,7 +126,7 @@ def _line_at(place: SourceLocation, read_source: SourceReader | None) -> str | N
 
 
 def with_hint(message: str, hint: str | None) -> str:
-    return f"{message}; hint: {hint}" if hint else message
+    return f"{message}{_HINT}{hint}" if hint else message
 
 
 def nearest(name: str, known: Iterable[str], count: int = 3) -> list[str]:

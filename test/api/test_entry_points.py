@@ -59,4 +59,5 @@ def test_a_broken_package_is_named(site: Path) -> None:
     (site / "third_party_passes.py").write_text("import no_such_module")
     run = npuflow_opt(site, "-", "--cse")
     assert run.returncode == 2
-    assert "plugin 'mine' (third_party_passes) failed: No module named 'no_such_module'" in run.stderr
+    failure = "error: plugin 'mine' (third_party_passes) failed: ModuleNotFoundError: No module named 'no_such_module'"
+    assert f"{site / 'third_party_passes.py'}:1: {failure}\nimport no_such_module\n" in run.stderr

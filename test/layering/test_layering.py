@@ -17,6 +17,7 @@ PACKAGE = Path(__file__).resolve().parents[2] / "python" / "npuflow"
 
 ROOMS = (
     "_native",
+    "provider",
     "bindings",
     "errors",
     "files",

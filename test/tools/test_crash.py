@@ -41,7 +41,7 @@ def test_a_broken_pass_leaves_a_traceback_and_a_reproducer(command: list[str], c
     ("broken", "command"),
     [
         ("npuflow.simulate.run.decode", ["npuflow", "run", PROGRAM, "--device=toy", "--no-verify"]),
-        ("npuflow.report.text.text_of", ["npuflow", "run", PROGRAM, "--device=toy", "--no-verify"]),
+        ("npuflow.api.shown.text_of", ["npuflow", "run", PROGRAM, "--device=toy", "--no-verify"]),
         ("npuflow.execute.verify_pipeline.make_references", ["npuflow", "verify", PROGRAM]),
         ("npuflow.tools.opt_chunk.ChunkRun._printed", ["npuflow-opt", PROGRAM]),
     ],
@@ -71,7 +71,7 @@ def test_memory_that_runs_out_is_no_defect(monkeypatch: pytest.MonkeyPatch, caps
     def fails(*_: object, **__: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("npuflow.report.text.text_of", fails)
+    monkeypatch.setattr("npuflow.api.shown.text_of", fails)
     assert main(["run", PROGRAM, "--device=toy", "--no-verify"]) == 1
     assert capsys.readouterr().err == "error: memory has run out; hint: try a smaller shape, or free memory\n"
     assert not Path(DEFAULT_FILE).exists()

@@ -17,6 +17,7 @@ class Sample:
     count: int | None = flag(None, "a number", group="g", metavar="n")
     mode: str = flag("a", "a choice", group="g", choices=("a", "b"))
     output: str = flag("-", "short", group="g", metavar="file", name="o")
+    help: bool = flag(False, "help", group="g")
 
 
 def read(*arguments: str) -> Sample:
@@ -40,6 +41,8 @@ def read(*arguments: str) -> Sample:
         (["-o", "f"], Sample(output="f")),
         (["-o=f"], Sample(output="f")),
         (["--on", "--", "--on=no"], Sample(on=True)),
+        (["-h"], Sample(help=True)),
+        (["--some-text", "-h"], Sample(some_text="-h")),
     ],
 )
 def test_values(arguments: list[str], expected: Sample) -> None:
@@ -52,6 +55,9 @@ def test_values(arguments: list[str], expected: Sample) -> None:
         ("--on=perhaps", "--on=true or --on=false"),
         ("--some-text", "needs a value; hint: --some-text=<text>"),
         ("--count=-1", "give a number"),
+        ("--marker=", "flag '--marker' has an empty value; hint: --marker\\[=<m>\\], or leave it out"),
+        ("--names= , ", "flag '--names' has an empty value"),
+        ("-o=", "flag '-o' has an empty value; hint: -o <file>, or leave it out"),
         ("--mode=c", "unknown value of flag '--mode' 'c'; hint: did you mean"),
     ],
 )

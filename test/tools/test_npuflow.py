@@ -12,7 +12,7 @@ import pytest
 from stopwatch import best_of
 
 import npuflow
-from npuflow.tools.npuflow import main
+from npuflow.tools.npuflow import COMMANDS, main
 
 ROOT = Path(__file__).resolve().parents[2]
 # Where the package that is tested lies: the sources, or an installed copy.
@@ -69,6 +69,10 @@ def test_help_is_there_at_once() -> None:
         (["verify", ODD, ODD], "npuflow: error: expected one input file, got 2"),
         (["verify", ODD, "--pipelin=cse"], "unknown flag of npuflow verify '--pipelin'; hint: did you mean --pipeline"),
         (["verify", ODD, "--pipeline=csee"], "unknown pass 'csee'; hint: did you mean"),
+        (
+            ["verify", ODD, "--device="],
+            "flag '--device' has an empty value; hint: --device=<name|file>, or leave it out",
+        ),
         (["verify", ODD, "--pipeline"], "flag '--pipeline' needs a value"),
         (["verify", ODD, "--function=f"], "unknown function '@f'; hint: did you mean @odd_shapes?"),
         (["verify", ODD, "--oracle=gpu"], "unknown value of flag '--oracle' 'gpu'"),
@@ -80,6 +84,17 @@ def test_help_is_there_at_once() -> None:
 def test_wrong_usage_is_exit_code_2(arguments: list[str], message: str, capsys: Capture) -> None:
     assert main(arguments) == 2
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", [one.name for one in COMMANDS])
+@pytest.mark.parametrize("asking", ["--help", "-h", "-help"])
+def test_every_command_has_help(command: str, asking: str, capsys: Capture) -> None:
+    for arguments in ([asking], [asking, "--no-such-flag"], ["in.mlir", asking]):
+        assert main([command, *arguments]) == 0
+        captured = capsys.readouterr()
+        assert captured.out.startswith(f"npuflow {command}: ")
+        assert f"usage: npuflow {command}" in captured.out
+        assert captured.err == ""
 
 
 @pytest.mark.parametrize("asking", ["--help", "-h"])

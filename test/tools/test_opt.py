@@ -62,6 +62,8 @@ def opt(*arguments: str, text: str | bytes = FOLDABLE, cwd: Path | None = None) 
         (["--load=missing.py"], 2),
         (["--verify-diagnostics=no-such-mode"], 2),
         (["--verify-each=perhaps"], 2),
+        (["--device="], 2),
+        (["--debug-only=cse"], 2),
         (["--mlir-elide-elementsattrs-if-larger=-1"], 2),
         (["--pass-pipeline"], 2),
         (["--split-input-file", "--emit-bytecode"], 2),
@@ -132,13 +134,6 @@ def test_output_into_a_missing_directory(tmp_path: Path) -> None:
     assert b"cannot open output file" in done.stderr
 
 
-def test_input_may_be_the_output(tmp_path: Path) -> None:
-    file = tmp_path / "in.mlir"
-    file.write_text(FOLDABLE)
-    assert opt(str(file), "--canonicalize", "-o", str(file)).returncode == 0
-    assert "arith.addi" not in file.read_text()
-
-
 def test_one_bad_part_of_many_withholds_the_output(tmp_path: Path) -> None:
     target = tmp_path / "out.mlir"
     done = opt("--split-input-file", "-o", str(target), text=f"{FOLDABLE}// -----\nnonsense\n// -----\n{FOLDABLE}")
@@ -186,15 +181,86 @@ def test_a_named_reproducer_outlives_the_process(tmp_path: Path) -> None:
         ("x = (", "plugin.py:1:5: error: plugin '{}' failed: SyntaxError"),
         ("\nimport no_such_module", "plugin.py:2: error: plugin '{}' failed: ModuleNotFoundError"),
         ("import npuflow\nnpuflow.register_pass(npuflow.Pass)", "error: Pass has no name; hint: set a class attribute"),
+        ("import npuflow\nnpuflow.register_pass(npuflow.Pass)", "plugin.py:2: error: Pass has no name"),
         ("import sys; sys.exit(7)", "error: plugin '{}' failed: SystemExit: 7"),
     ],
 )
-def test_a_plugin_that_fails_is_named_with_its_line(plugin: str, message: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("relative", [False, True])
+def test_a_plugin_that_fails_is_named_with_its_line(plugin: str, message: str, relative: bool, tmp_path: Path) -> None:
     file = tmp_path / "plugin.py"
     file.write_text(plugin)
-    done = opt(f"--load={file}")
+    shown = file.name if relative else str(file)
+    done = opt(f"--load={shown}", cwd=tmp_path)
     assert done.returncode == 2
-    assert message.format(file) in done.stderr.decode()
+    assert message.format(shown) in done.stderr.decode()
+
+
+LATE = """
+from dataclasses import dataclass
+import npuflow
+
+@npuflow.register_pass
+@dataclass(frozen=True)
+class Late(npuflow.Pass):
+    "Fails as it runs."
+    name = "late-pass"
+
+    def run(self, op, context):
+        self.divide(1)
+
+    def divide(self, by):
+        return by / 0
+
+@npuflow.register_pipeline
+@dataclass(frozen=True)
+class LatePipeline(npuflow.NamedPipeline):
+    "Fails as it is spelled out."
+    name = "late-pipeline"
+
+    def stages(self):
+        return [].pop()
+"""
+
+
+@pytest.mark.parametrize(
+    ("flag", "message"),
+    [
+        ("--late-pass", ":15: note: raised here, in a plugin\n        return by / 0\n"),
+        ("--late-pipeline", ":24: error: a plugin failed: IndexError: pop from empty list\n        return [].pop()\n"),
+    ],
+)
+def test_a_plugin_that_fails_later_is_named_with_its_line(flag: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "plugin.py").write_text(LATE)
+    done = opt("--load=plugin.py", flag, cwd=tmp_path)
+    assert done.returncode == 3
+    assert f"{tmp_path / 'plugin.py'}{message}" in done.stderr.decode()
+    assert b"please report" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("flag", "message"),
+    [
+        ("--mlir-print-value-users", "npuflow-opt ... | torch-mlir-opt --mlir-print-value-users --irdl-file="),
+        ("--mlir-print-unique-ssa-ids", "npuflow-opt ... | torch-mlir-opt --mlir-print-unique-ssa-ids --irdl-file="),
+        ("--debug-only=cse", "hint: --remarks=PASS says"),
+        ("--debug", "is not there: MLIR's packages are built without LLVM's debug output"),
+    ],
+)
+def test_what_the_bindings_cannot_do_is_said_with_what_can(flag: str, message: str) -> None:
+    done = opt(flag)
+    assert done.returncode == 2
+    assert message in done.stderr.decode()
+
+
+def test_the_other_tool_of_the_bindings_takes_what_we_print() -> None:
+    """What the message above promises."""
+    tool = Path(sys.executable).with_name("torch-mlir-opt")
+    if not tool.exists():
+        pytest.skip("the bindings came without torch-mlir-opt")
+    printed = opt(str(ROOT / "examples" / "matmul.mlir"), "--npuflow-stream-k=grid=2,2", "--npuflow-schedule").stdout
+    argv = [str(tool), "--mlir-print-value-users", f"--irdl-file={ROOT / 'dialects' / 'npu.irdl.mlir'}"]
+    done = subprocess.run(argv, input=printed, capture_output=True, check=True)
+    assert b"// users: %" in done.stdout
 
 
 def test_a_reader_that_goes_away_is_no_crash() -> None:
@@ -210,11 +276,26 @@ def seconds_of(runs: int, *arguments: str) -> float:
 
 
 @pytest.mark.speed
-@pytest.mark.parametrize(
-    "arguments", [("-m", "npuflow.tools.opt", "--help"), ("-m", "npuflow.tools.npuflow", "--version")]
-)
-def test_help_answers_at_once(arguments: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("module", ["npuflow.tools.opt", "npuflow.tools.npuflow"])
+def test_a_version_is_there_before_mlir_would_be(module: str) -> None:
+    assert seconds_of(5, "-m", module, "--version") < seconds_of(5, "-c", "import npuflow.bindings")
+
+
+@pytest.mark.parametrize("module", ["npuflow.tools.opt", "npuflow.tools.npuflow"])
+def test_a_version_needs_no_mlir(module: str) -> None:
+    code = f"import sys, {module} as m; m.main(['--version']); print(sorted(sys.modules), file=sys.stderr)"
+    environment = {**os.environ, "PYTHONPATH": PACKAGE}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, env=environment, text=True, check=True)
+    assert re.search(r"^LLVM \d+\.\d+\.\d+\w*, revision [0-9a-f]{40}$", done.stdout, re.MULTILINE)
+    imported = set(re.findall(r"'([\w.]+)'", done.stderr))
+    assert "npuflow.provider" in imported
+    assert not imported & {"torch_mlir.ir", "mlir.ir", "iree", "numpy", "npuflow.bindings"}
+
+
+@pytest.mark.speed
+def test_help_answers_at_once() -> None:
     """Half a second; where even importing MLIR takes a fifth of one, as on a busy machine, in proportion to that."""
+    arguments = ("-m", "npuflow.tools.opt", "--help")
     if any(seconds_of(1, *arguments) < 0.5 for _ in range(2)):
         return
     assert seconds_of(5, *arguments) < max(0.5, 2.5 * seconds_of(5, "-c", "import npuflow.bindings"))
@@ -225,7 +306,7 @@ def test_start_up_imports_nothing_that_it_does_not_need() -> None:
     environment = {**os.environ, "PYTHONPATH": PACKAGE}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, env=environment, check=True)
     imported = set(re.findall(r"'([\w.]+)'", done.stderr.decode()))
-    assert "npuflow.core.runner" in imported
+    assert "npuflow.core.registry" in imported
     assert not imported & {"iree", "hypothesis", "asyncio", "torch", "ml_dtypes", "npuflow.execute.jit"}
 
 

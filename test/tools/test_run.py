@@ -48,6 +48,8 @@ def run(*arguments: str, text: str = SMALL, cwd: Path | None = None) -> subproce
         (["run", "-", "--tile-l2=a,b,c"], 2, "expected an integer"),
         (["run", "missing.mlir"], 1, "no such file"),
         (["run", "-", "--device=npu9"], 2, "did you mean npu2"),
+        (["run", "-", "--device="], 2, "flag '--device' has an empty value"),
+        (["run", "-", "--device", ""], 2, "flag '--device' has an empty value"),
         (["run", "-", "--device=npu2", "--columns=9"], 1, "a grid of 1x9 cores doesn't fit"),
         (["run", "-", "--grid=9,9"], 1, "<stdin>:5:10: error: grid 9x9"),
         (["run", "-", "--pipeline=canonicalize"], 1, "still works on tensor<"),
@@ -93,6 +95,16 @@ def test_devices_lists_what_there_is() -> None:
     assert "2 rows x 1 columns at 1 GHz" in details
     # 64 MAC/cycle on two cores
     assert "0.256 Tops/s in all" in details
+
+
+def test_devices_says_where_files_are(tmp_path: Path) -> None:
+    whole, part = run("devices", "npu2", "npu2:2x4", "--path").stdout.splitlines()
+    assert whole == part
+    assert 'name = "npu2"' in Path(whole).read_text()
+    assert len(run("devices", "--path").stdout.splitlines()) == 6
+    (tmp_path / "mine.toml").write_text(Path(whole).read_text())
+    assert run("devices", "mine.toml:1", "--path", cwd=tmp_path).stdout == f"{tmp_path / 'mine.toml'}\n"
+    assert run("devices", "none.toml", "--path", cwd=tmp_path).returncode == 1
 
 
 def test_the_input_may_judge_itself(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,7 +2,7 @@
 
 compiled = npuflow.compile(Path("matmul.mlir"), "npuflow-stream-k{grid=2,2}", device="npu2")
 report = compiled.run()                         # times it, verifies it, says what limits it
-print(report.functions[0].time_us)
+print(report.text())                            # or report.functions[0].time_us; report.save("report.html")
 outputs = compiled["matmul"].execute(a, b)      # numpy arrays through the simulated array
 
 A schedule, by hand or from npuflow-opt, is taken as it is; for a function to be compiled, its schedule is made first.
@@ -11,5 +11,6 @@ A function that doesn't fit the array as a whole becomes a sequence of functions
 
 from npuflow.api.compiled import Compiled
 from npuflow.api.entry import DEFAULT_PIPELINE, compile  # noqa: A004  (the package's name qualifies it)
+from npuflow.api.shown import RunReport
 
-__all__ = ["DEFAULT_PIPELINE", "Compiled", "compile"]
+__all__ = ["DEFAULT_PIPELINE", "Compiled", "RunReport", "compile"]

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from html import escape
 from pathlib import Path
 
+from npuflow.api.arguments import choice, of_type, path_of, whole_number
+from npuflow.api.shown import RunReport
 from npuflow.bindings import ir
 from npuflow.compiler.checks import Checks, OnStep, Subject, reference_text
 from npuflow.compiler.compiled import Function, Sequence
@@ -15,14 +18,14 @@ from npuflow.execute.references import Judge
 from npuflow.execute.sandbox import beside
 from npuflow.report.losses import executed_macs
 from npuflow.report.measure import report_function
-from npuflow.report.model import DeviceSummary, FunctionReport, Report, SequenceReport
+from npuflow.report.model import DeviceSummary, FunctionReport, SequenceReport
 from npuflow.report.sequences import report_sequence
 from npuflow.report.timeline import Timeline, timeline_of
 from npuflow.simulate.results import RunResults
 from npuflow.target import Device
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Compiled:
     """A module compiled for a device: `given` is the text of its functions as they came, `module` has all schedules.
 
@@ -35,6 +38,26 @@ class Compiled:
     given: str = field(repr=False)
     module: ir.Module = field(repr=False, compare=False)
     sequences: tuple[Sequence, ...] = ()
+
+    def __repr__(self) -> str:
+        names = ", ".join(f"@{name}" for name in self._names())
+        return f"<Compiled for {self.device.name}: {names}>"
+
+    def _repr_html_(self) -> str:
+        """A row for each function: what it takes and gives, and how it is mapped."""
+        rows = [(str(one.compiled.signature), f"a sequence of {len(one.parts)} parts") for one in self.sequences]
+        rows += [(str(one.compiled.signature), strategy_text(one)) for one in self.functions if not one.part_of]
+        body = "".join(f"<tr><td>{escape(left)}</td><td>{escape(right)}</td></tr>" for left, right in rows)
+        device = escape(f"{self.device.name}: {self.device.description}")
+        head = f"<caption>{device}</caption><thead><tr><th>function</th><th>mapping</th></tr></thead>"
+        return f"<table>{head}<tbody>{body}</tbody></table>"
+
+    def __dir__(self) -> list[str]:
+        return [name for name in object.__dir__(self) if not name.startswith("_") or name.endswith("__")]
+
+    def _names(self) -> list[str]:
+        """What the module's functions are called, parts left out."""
+        return list(dict.fromkeys(function.part_of or function.name for function in self.functions))
 
     def __getitem__(self, name: str) -> Function:
         for function in self.functions:
@@ -58,11 +81,11 @@ class Compiled:
         *,
         verify: bool | None = None,
         seed: int = 0,
-        reference: Path | None = None,
-        judge: Judge = Judge.IREE,
+        reference: str | Path | None = None,
+        judge: str | Judge = Judge.IREE,
         limits: Limits | None = None,
         on_step: OnStep = lambda _: None,
-    ) -> Report:
+    ) -> RunReport:
         """Times every function, finds what limits it, and compares its functional run with the judge's on random data.
 
         `verify` left out: only what is small is executed. `reference` is a file with functions that say what those
@@ -70,16 +93,20 @@ class Compiled:
         `limits` are for each child process of the verification, without them those in force; `on_step` is told what
         begins. Parts are compared all together, as the sequence that they are.
         """
+        chosen = choice("judge", judge, Judge)
+        whole_number("seed", seed)
+        if limits is not None:
+            of_type("limits", limits, Limits, "give npuflow.Limits(time_seconds=60)")
         with limited(limits or limits_in_force()), beside() as pool:
-            subjects = self._subjects(reference)
-            checks = Checks(list(subjects.values()), verify, seed, pool, on_step, judge)
+            subjects = self._subjects(path_of("reference", reference) if reference is not None else None)
+            checks = Checks(list(subjects.values()), verify, seed, pool, on_step, chosen)
             timed = [self._timed(function, on_step) for function in self.functions]
             checked = {name: checks.of(subject) for name, subject in subjects.items()}
         reports = [replace(report, verified=_verified(report, checked)) for report in timed]
         sequences = tuple(self._sequence_report(sequence, reports, checked) for sequence in self.sequences)
         device = self.device
         summary = DeviceSummary(device.name, device.description, device.rows, device.columns, device.clock_hz)
-        return Report(summary, self.pipeline, tuple(reports), sequences)
+        return RunReport(summary, self.pipeline, tuple(reports), sequences, self.timed_timelines)
 
     def _subjects(self, reference: Path | None) -> dict[str, Subject]:
         """What is checked, by name, in the order of the functions."""
@@ -109,8 +136,7 @@ class Compiled:
         """Every function's name and timeline, cut after `most_events` events each; parts once per call."""
         timelines = {function.name: timeline_of(function.compiled, most_events) for function in self.functions}
         calls = {sequence.name: [part.name for part in sequence.parts] for sequence in self.sequences}
-        names = dict.fromkeys(function.part_of or function.name for function in self.functions)
-        return [(part, timelines[part]) for name in names for part in calls.get(name, [name])]
+        return [(part, timelines[part]) for name in self._names() for part in calls.get(name, [name])]
 
     def timed_timelines(self, most_events: int) -> dict[str, tuple[RunResults, Timeline]]:
         """What a page is drawn from, by function."""
@@ -131,3 +157,15 @@ def _macs(function: Function) -> int:
 
 def _verified(report: FunctionReport, checked: dict[str, Verified]) -> Verified:
     return Verified.skipped(f"checked as a part of @{report.part_of}") if report.part_of else checked[report.name]
+
+
+def strategy_text(function: Function) -> str:
+    """`grid 2x2, tile-l1 16x16x32`: what was chosen, or given."""
+    if function.is_given:
+        return "given as a schedule"
+    items = sorted(function.strategy.items())
+    return ", ".join(f"{key.replace('_', '-')} {_sizes(value)}" for key, value in items)
+
+
+def _sizes(value: int | tuple[int, ...]) -> str:
+    return "x".join(map(str, value)) if isinstance(value, tuple) else str(value)

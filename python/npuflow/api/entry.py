@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import npuflow.pipelines  # noqa: F401  (registers our passes and pipelines)
+from npuflow.api.arguments import name_of, of_type, source_of, whole_number
 from npuflow.api.compiled import Compiled
 from npuflow.bindings import ir
 from npuflow.compiler.compiled import Function, Sequence
@@ -30,26 +31,33 @@ def compile(  # noqa: A001  (the package's name qualifies it)
     source: str | bytes | Path | ir.Module,
     pipeline: str = DEFAULT_PIPELINE,
     *,
-    device: str | None = None,
+    device: str | Path | None = None,
     columns: int | None = None,
     kernel_macs_per_cycle: float | None = None,
     split: bool | None = None,
     sink: DiagnosticSink | None = None,
 ) -> Compiled:
-    """Compiles MLIR text, bytecode, a file (a Path) or a module, which stays as it is; schedules are only checked.
+    """Compiles MLIR text, bytecode, a file or a module, which stays as it is; schedules are only checked.
 
-    `device` is a name or a TOML file, `columns` how many of its columns to use. `kernel_macs_per_cycle` replaces the
-    times of the matmul kernels by a rate that was measured, calls included. `split` says whether functions run as a
-    sequence of parts: left out, those do that don't fit as a whole. `sink` receives remarks and warnings.
+    A file is a Path, or a text of one line that ends in `.mlir` or `.mlirbc`. `device` is a name or a TOML file,
+    `columns` how many of its columns to use. `kernel_macs_per_cycle` replaces the times of the matmul kernels by a rate
+    that was measured, calls included. `split` says whether functions run as a sequence of parts: left out, those do
+    that don't fit as a whole. `sink` receives remarks and warnings.
     """
     rate = kernel_macs_per_cycle
+    if rate is not None:
+        of_type("kernel_macs_per_cycle", rate, (int, float), "give a number, as 180.5")
     if rate is not None and not MACS_RATE.holds(rate):
         raise UsageError(with_hint(f"a kernel of {rate} MAC/cycle", f"give a number {MACS_RATE}"))
+    of_type("the pipeline", pipeline, str, f"give text such as {DEFAULT_PIPELINE}{{grid=2,2}}")
+    asked = name_of("the device", device, "a name or a TOML file") if device is not None else None
+    if columns is not None:
+        whole_number("columns", columns, least=1)
     sink = sink or DiagnosticSink()
-    module = _parsed(source, sink)
+    module = _parsed(source_of(source), sink)
     how = Split.IF_NEEDED if split is None else Split.ALWAYS if split else Split.NEVER
     try:
-        return _compiled(module, pipeline, _with_columns(device, columns, module), rate, how, sink)
+        return _compiled(module, pipeline, _with_columns(asked, columns, module), rate, how, sink)
     except InputError as error:
         raise InputError([sink.named(diagnostic) for diagnostic in error.diagnostics]) from error
 
@@ -84,12 +92,13 @@ def _compiled(
     return Compiled(functions[0].compiled.device, text, tuple(functions), given, module, sequences)
 
 
-def _parsed(source: str | bytes | Path | ir.Module, sink: DiagnosticSink) -> ir.Module:
+def _parsed(source: object, sink: DiagnosticSink) -> ir.Module:
     if isinstance(source, Path):
         return parse_file(str(source), new_context(), sink)
     if isinstance(source, (str, bytes)):
         return parse(source, new_context(), sink.source_name, sink)
-    return parse(source.operation.get_asm(enable_debug_info=True), new_context(), sink.source_name, sink)
+    given: ir.Module = source
+    return parse(given.operation.get_asm(enable_debug_info=True), new_context(), sink.source_name, sink)
 
 
 def _with_columns(device: str | None, columns: int | None, module: ir.Module) -> str | None:

@@ -14,7 +14,7 @@ from npuflow.strategy.sizes import OpSizes
 StrategyFields = Mapping[str, "int | tuple[int, ...]"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Function:
     """One compiled function, to be timed or executed; `is_given` says that it came as a schedule.
 
@@ -27,6 +27,9 @@ class Function:
     is_given: bool = False
     part_of: str = ""
     kinds: str = ""
+
+    def __repr__(self) -> str:
+        return f"<Function {self.compiled.signature}>"
 
     @property
     def name(self) -> str:
@@ -46,7 +49,7 @@ class Function:
         return execute_function(self.compiled, inputs).outputs
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Sequence:
     """A function whose parts run one after the other, each with the array to itself; `parts` has one for every call.
 
@@ -56,6 +59,9 @@ class Sequence:
     compiled: CompiledSequence
     parts: tuple[Function, ...]
     reason: str
+
+    def __repr__(self) -> str:
+        return f"<Sequence {self.compiled.signature} in {len(self.parts)} parts>"
 
     @property
     def name(self) -> str:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import importlib.util
 import inspect
+import linecache
 import sys
 import traceback
-from dataclasses import dataclass, is_dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, is_dataclass, replace
 from hashlib import sha256
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -78,7 +80,7 @@ def _check(cls: type, name: str, registered: dict[str, type]) -> None:
         raise UsageError(with_hint(f"'{name}' is registered already", "choose another name"))
 
 
-def load_plugin(path: str) -> None:
+def load_plugin(path: str | Path) -> None:
     """Runs a Python file that registers passes or pipelines."""
     file = Path(path)
     if not file.is_file():
@@ -91,20 +93,36 @@ def load_plugin(path: str) -> None:
     sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
-    except UsageError:
-        raise
     except (Exception, SystemExit) as error:
-        raise UsageError(_plugin_failure(file, error)) from error
+        raise _plugin_failure(f"plugin '{file}' failed", error, {name: str(file)}) from error
 
 
-def _plugin_failure(file: Path, error: BaseException) -> Diagnostic:
-    """What went wrong, at the plugin's own line."""
-    text = f"plugin '{file}' failed: {type(error).__name__}: {error}"
-    if isinstance(error, SyntaxError):
-        return Diagnostic(Severity.ERROR, text, SourceLocation(str(file), error.lineno or 1, error.offset or 0))
-    frames = [f for f in traceback.extract_tb(error.__traceback__) if Path(f.filename) == file]
-    place = SourceLocation(str(file), frames[-1].lineno or 1, text=frames[-1].line) if frames else None
-    return Diagnostic(Severity.ERROR, text, place)
+def _plugin_failure(what: str, error: BaseException, files: Mapping[str, str]) -> UsageError:
+    """What went wrong, at the plugin's own line; of what we refuse ourselves, our words."""
+    place = _innermost(error, files)
+    if isinstance(error, UsageError):
+        return UsageError([replace(one, location=one.location or place) for one in error.diagnostics])
+    if isinstance(error, SyntaxError) and error.filename:
+        place = SourceLocation(error.filename, error.lineno or 1, error.offset or 0, error.text)
+    return UsageError(Diagnostic(Severity.ERROR, f"{what}: {type(error).__name__}: {error}", place))
+
+
+def place_in_plugin(error: BaseException) -> SourceLocation | None:
+    """The innermost line of a plugin that an exception came through; None for one that is ours alone."""
+    classes: list[type] = [*PASSES.values(), *PIPELINES.values()]
+    modules = {cls.__module__ for cls in classes if cls.__module__.partition(".")[0] != __package__.partition(".")[0]}
+    files = {name: getattr(sys.modules.get(name), "__file__", None) for name in modules}
+    return _innermost(error, {name: file for name, file in files.items() if file})
+
+
+def _innermost(error: BaseException, files: Mapping[str, str]) -> SourceLocation | None:
+    """The last line, on the way to an exception, of modules that come from these files."""
+    place = None
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        file = files.get(frame.f_globals.get("__name__", ""))
+        if file is not None:
+            place = SourceLocation(file, line, text=linecache.getline(file, line).rstrip("\n") or None)
+    return place
 
 
 def load_entry_points() -> None:
@@ -113,4 +131,15 @@ def load_entry_points() -> None:
         try:
             entry.load()
         except Exception as error:
-            raise UsageError(f"plugin '{entry.name}' ({entry.value}) failed: {error}") from error
+            origin = getattr(sys.modules.get(entry.module), "__file__", None) or _file_of(entry.module)
+            what = f"plugin '{entry.name}' ({entry.value}) failed"
+            raise _plugin_failure(what, error, {entry.module: origin} if origin else {}) from error
+
+
+def _file_of(module: str) -> str | None:
+    """Where a module that cannot be imported is."""
+    try:
+        spec = importlib.util.find_spec(module)
+    except (ImportError, ValueError):
+        return None
+    return spec.origin if spec is not None else None

@@ -13,6 +13,7 @@ from npuflow.core.diagnostics import DiagnosticSink, location_of
 from npuflow.core.expansion import Expansion, Leaf, expand, leaves_of, numbered
 from npuflow.core.passes import PassContext
 from npuflow.core.pipeline_text import NamedNode, PassNest, PassNode, UpstreamNode, parse_pipeline
+from npuflow.core.registry import place_in_plugin
 from npuflow.errors import Diagnostic, InputError, InternalError, NpuflowError, Severity, UsageError
 
 
@@ -123,9 +124,9 @@ class Runner:
             self.sink.add_new(error.diagnostics)
             raise
         except ir.MLIRError as error:
-            raise self._crash(leaf, op, str(error)) from error
+            raise self._crash(leaf, op, str(error), error) from error
         except Exception as error:
-            raise self._crash(leaf, op, f"{type(error).__name__}: {error}") from error
+            raise self._crash(leaf, op, f"{type(error).__name__}: {error}", error) from error
         if context.failed:
             raise InputError(self.sink.errors_from(first))
         return context.statistics
@@ -150,8 +151,11 @@ class Runner:
         text = f"pass '{leaf.name}' left invalid IR"
         raise InternalError([*self.sink.errors_from(first), Diagnostic(Severity.ERROR, text, place)])
 
-    def _crash(self, leaf: PassNode, op: ir.Operation, what: str) -> InternalError:
-        return InternalError(Diagnostic(Severity.ERROR, f"pass '{leaf.name}' crashed: {what}", location_of(op)))
+    def _crash(self, leaf: PassNode, op: ir.Operation, what: str, error: Exception) -> InternalError:
+        """A defect of the pass; of a plugin's, with the plugin's line."""
+        place = place_in_plugin(error)
+        notes = (Diagnostic(Severity.NOTE, "raised here, in a plugin", place),) if place else ()
+        return InternalError(Diagnostic(Severity.ERROR, f"pass '{leaf.name}' crashed: {what}", location_of(op), notes))
 
 
 def _children(op: ir.Operation, anchor: str) -> Iterator[ir.Operation]:

@@ -8,6 +8,8 @@ from enum import Enum
 
 from npuflow.compiler.compiled import StrategyFields
 from npuflow.compiler.verify_function import Verified
+from npuflow.report.energy import EnergyUse
+from npuflow.report.words import quantity
 from npuflow.schedule.kernels.kernel_cycles import Reshape
 
 
@@ -113,12 +115,13 @@ class Reshapes:
     kernels: Mapping[str, Reshape]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class FunctionReport:
     """Everything about one function; `peak_ops_per_second` is that of all cores of the device, for its types.
 
     `is_given` says that it came as a schedule and was not compiled; `part_of` names the function whose part it is, and
-    `kinds` then says what it does. `reshapes` is None where no kernel's pixels are reshaped.
+    `kinds` then says what it does. `reshapes` is None where no kernel's pixels are reshaped, `energy` where the device
+    says nothing of it.
     """
 
     name: str
@@ -145,13 +148,17 @@ class FunctionReport:
     part_of: str = ""
     kinds: str = ""
     reshapes: Reshapes | None = None
+    energy: EnergyUse | None = None
+
+    def __repr__(self) -> str:
+        return f"<@{self.name}: {quantity(self.time_us / 1e6, 's')}, bound by {self.bound_by.value}>"
 
     @property
     def efficiency(self) -> float:
         return self.ops_per_second / self.peak_ops_per_second if self.peak_ops_per_second else 0.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SequenceReport:
     """A function whose parts run one after the other: `parts` has one per call, and their times have their launches in.
 
@@ -171,6 +178,9 @@ class SequenceReport:
     reconfigure_us: float
     verified: Verified
 
+    def __repr__(self) -> str:
+        return f"<@{self.name}: {quantity(self.time_us / 1e6, 's')} in {len(self.parts)} parts>"
+
     @property
     def time_us(self) -> float:
         return self.in_place_us + self.relaunch_us
@@ -183,6 +193,12 @@ class SequenceReport:
     def in_place_us(self) -> float:
         """The time if a change of parts took no longer than a launch."""
         return sum(part.time_us for part in self.parts)
+
+    @property
+    def joules(self) -> float | None:
+        """What all parts take, what changes between them take left out; None where the device says nothing of it."""
+        found = [part.energy.joules for part in self.parts if part.energy is not None]
+        return sum(found) if found else None
 
     @property
     def reconfigured_us(self) -> float:
@@ -201,7 +217,7 @@ class DeviceSummary:
     clock_hz: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Report:
     """A module's report; `functions` has the parts of `sequences` as well."""
 
@@ -209,6 +225,10 @@ class Report:
     pipeline: str
     functions: tuple[FunctionReport, ...]
     sequences: tuple[SequenceReport, ...] = ()
+
+    def __repr__(self) -> str:
+        shown = [*(one for one in self.functions if not one.part_of), *self.sequences]
+        return f"<{type(self).__name__} on {self.device.name}: {', '.join(map(repr, shown))}>"
 
     @property
     def ok(self) -> bool:

@@ -6,6 +6,7 @@ import re
 import sys
 from functools import cache
 from importlib import resources
+from pathlib import Path
 
 from npuflow.errors import Diagnostic, InputError, Severity, SourceLocation, UsageError, unknown_name, with_hint
 from npuflow.files import read_bytes
@@ -50,6 +51,14 @@ def load_device(name: str = DEFAULT_DEVICE, *, scheduled: bool = False) -> Devic
     rows, columns = int(match["rows"] or device.rows), int(match["columns"])
     device.check_grid(rows, columns)
     return device.partial(rows=rows, columns=columns)
+
+
+def device_file(name: str) -> Path:
+    """Where the file of a device is, one's own or one that comes with the package; it is read to see that it is one."""
+    load_device(name)
+    whole = name if (match := _PARTIAL.fullmatch(name)) is None else match["whole"]
+    with resources.as_file(resources.files("npuflow.target") / "devices" / f"{whole}.toml") as file:
+        return file if whole in device_names() else Path(whole).resolve()
 
 
 def _load_whole(name: str, scheduled: bool) -> Device:

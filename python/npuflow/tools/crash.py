@@ -21,7 +21,12 @@ def show_traceback(error: BaseException) -> None:
 
 
 def failure_of(name: str, error: Exception) -> Diagnostic:
-    """What is said of an exception that nobody foresaw."""
+    """What is said of an exception that nobody foresaw; one that a plugin raised is at the plugin's line."""
+    if "npuflow.core.registry" in sys.modules:  # else no plugin can have been loaded
+        from npuflow.core.registry import place_in_plugin
+
+        if place := place_in_plugin(error):
+            return Diagnostic(Severity.ERROR, f"a plugin failed: {type(error).__name__}: {error}", place)
     text = f"{name} itself failed: {type(error).__name__}: {error}"
     return Diagnostic(Severity.ERROR, with_hint(text, "please report this"))
 

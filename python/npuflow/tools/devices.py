@@ -3,31 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from npuflow.errors import ExitCode, UsageError, unknown_name
+from npuflow.errors import ExitCode
 from npuflow.target import DEFAULT_DEVICE, Device, load_device
-from npuflow.target.load import device_names
+from npuflow.target.load import device_file, device_names
+from npuflow.tools.command_line import CommandLine
+from npuflow.tools.flags import flag
 
-_HELP = """npuflow devices: the devices that come with npuflow, or what a file or a partial array says
 
-usage: npuflow devices [<name or file.toml> ...]
+@dataclass(frozen=True)
+class DevicesFlags:
+    """Every flag with its default."""
 
-A name may be followed by a number of columns, or by rows x columns: npu2:2, npu2:2x4, my.toml:1."""
+    path: bool = flag(False, "print where the devices' files are, to read or to copy", group="")
+    help: bool = flag(False, "print this text", group="")
+
+
+COMMAND_LINE = CommandLine(
+    name="npuflow devices",
+    owner=DevicesFlags,
+    summary="the devices that come with npuflow, or what a file or a partial array says",
+    usage="npuflow devices [<name or file.toml> ...] [--path]",
+    notes=("A name may be followed by a number of columns, or by rows x columns: npu2:2, npu2:2x4, my.toml:1.",),
+    operand="name|file",
+)
 
 
 def run(arguments: Sequence[str]) -> ExitCode:
-    """Prints one line per device, or everything about those that were named."""
-    if any(argument in ("--help", "-help", "-h") for argument in arguments):
-        print(_HELP)
+    """Prints one line per device, or everything about those that were named, or where their files are."""
+    given = COMMAND_LINE.read(arguments)
+    if given is None:
         return ExitCode.OK
-    for argument in arguments:
-        if argument.startswith("-"):
-            raise UsageError(unknown_name("flag of npuflow devices", argument, ["--help"]))
-    if arguments:
-        print("\n\n".join("\n".join(_details(load_device(name))) for name in arguments))
-        return ExitCode.OK
-    for name in device_names():
-        print(_summary(load_device(name)))
+    flags, names = given
+    if flags.path:
+        print("\n".join(str(device_file(name)) for name in names or device_names()))
+    elif names:
+        print("\n\n".join("\n".join(_details(load_device(name))) for name in names))
+    else:
+        print("\n".join(_summary(load_device(name)) for name in device_names()))
     return ExitCode.OK
 
 

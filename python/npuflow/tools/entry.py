@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from npuflow.errors import Diagnostic, ExitCode, InternalError, NpuflowError, Severity, UsageError, render, with_hint
+from npuflow.tools.colours import paint_for
 from npuflow.tools.crash import failure_of, show_traceback
 from npuflow.tools.messages import print_messages
 from npuflow.tools.signals import ending_at_once
@@ -24,7 +25,7 @@ def run_command(name: str, action: Callable[[Sequence[str]], ExitCode], argument
     except UsageError as error:
         for diagnostic in error.diagnostics:
             prefix = "" if diagnostic.location else f"{name}: "
-            print(prefix + render(diagnostic), file=sys.stderr)
+            print(prefix + render(diagnostic, paint=paint_for(sys.stderr)), file=sys.stderr)
         return int(error.exit_code)
     except NpuflowError as error:
         if isinstance(error, InternalError):
@@ -35,11 +36,11 @@ def run_command(name: str, action: Callable[[Sequence[str]], ExitCode], argument
         return _refused_by_system(error)
     except MemoryError:
         text = with_hint("memory has run out", "try a smaller shape, or free memory")
-        print(Diagnostic(Severity.ERROR, text), file=sys.stderr)
+        _say(Diagnostic(Severity.ERROR, text))
         return int(ExitCode.INPUT)
     except Exception as error:  # noqa: BLE001  (whatever it is, it is our bug and must say so)
         show_traceback(error)
-        print(failure_of(name, error), file=sys.stderr)
+        _say(failure_of(name, error))
         return int(ExitCode.BUG)
 
 
@@ -65,5 +66,9 @@ def _refused_by_system(error: OSError) -> int:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if not isinstance(error, BrokenPipeError):
         text = with_hint(f"cannot use {what}: {error.strerror or error}", "check that it is open, and the disk")
-        print(Diagnostic(Severity.ERROR, text), file=sys.stderr)
+        _say(Diagnostic(Severity.ERROR, text))
     return int(ExitCode.INPUT)
+
+
+def _say(diagnostic: Diagnostic) -> None:
+    print(render(diagnostic, paint=paint_for(sys.stderr)), file=sys.stderr)

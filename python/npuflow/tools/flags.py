@@ -1,6 +1,7 @@
 """Command lines as LLVM's tools read them, declared as a dataclass of flags.
 
-`--x=y`, `--x y` and `-x y` all work; a flag whose value may be left out takes it only as `--x=y`; `--` ends the flags.
+`--x=y`, `--x y` and `-x y` all work; a flag whose value may be left out takes it only as `--x=y`; `--` ends the flags,
+and `-h` is `--help`.
 The name and kind of a flag come from its field: `split_input_file: str` is `--split-input-file`, a bool needs no value,
 a tuple may be repeated and takes comma lists.
 """
@@ -12,6 +13,7 @@ import types
 import typing
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any, TypeVar
 
 from npuflow.errors import UsageError, unknown_name, with_hint
@@ -23,9 +25,21 @@ FlagValue = bool | int | str | tuple[str, ...] | None
 Owner = TypeVar("Owner")
 
 
+class FileUse(Enum):
+    """What a command does with the file that a flag names; a value of several names may be none (`name|file`)."""
+
+    NONE = "none"
+    READ = "read"
+    WRITTEN = "written"
+    WRITTEN_ON_FAILURE = "written on failure"
+
+
 @dataclass(frozen=True)
 class Flag:
-    """One flag: `bare` is its value when it is written without one (None: the value is required)."""
+    """One flag: `bare` is its value when it is written without one (None: the value is required).
+
+    An empty value is refused, unless that is the default or what no value stands for.
+    """
 
     name: str
     attribute: str
@@ -35,15 +49,21 @@ class Flag:
     metavar: str
     bare: FlagValue
     choices: tuple[str, ...] = ()
+    default: FlagValue = None
+    file: FileUse = FileUse.NONE
+
+    @property
+    def written(self) -> str:
+        """As a command line has it: `--json`, `-o`."""
+        return f"{'-' if len(self.name) == 1 else '--'}{self.name}"
 
     @property
     def spelling(self) -> str:
-        dashes = "-" if len(self.name) == 1 else "--"
         if self.kind is bool or not self.metavar:
-            return f"{dashes}{self.name}"
+            return self.written
         if self.bare is not None:
-            return f"{dashes}{self.name}[=<{self.metavar}>]"
-        return f"{dashes}{self.name}{' ' if len(self.name) == 1 else '='}<{self.metavar}>"
+            return f"{self.written}[=<{self.metavar}>]"
+        return f"{self.written}{' ' if len(self.name) == 1 else '='}<{self.metavar}>"
 
     def read(self, text: str) -> FlagValue:
         """The value of `text`; raises UsageError."""
@@ -51,8 +71,14 @@ class Flag:
             return self._read_bool(text)
         if self.kind is int:
             return self._read_count(text)
+        parts = tuple(part.strip() for part in text.split(",") if part.strip())
+        is_empty = not parts if self.kind is tuple else not text.strip()
+        if is_empty and "" not in (self.default, self.bare) and self.bare != ():
+            raise UsageError(
+                with_hint(f"flag '{self.written}' has an empty value", f"{self.spelling}, or leave it out")
+            )
         if self.kind is tuple:
-            return tuple(part.strip() for part in text.split(",") if part.strip())
+            return parts
         if self.choices and text not in self.choices:
             raise UsageError(unknown_name(f"value of flag '--{self.name}'", text, self.choices))
         return text
@@ -88,7 +114,7 @@ class ParsedFlags:
     positional: tuple[str, ...]
 
 
-def flag(
+def flag(  # noqa: PLR0913  (each says something else of a flag, by name)
     default: FlagValue,
     help: str,
     *,
@@ -97,10 +123,19 @@ def flag(
     bare: FlagValue = None,
     name: str = "",
     choices: tuple[str, ...] = (),
+    file: FileUse = FileUse.NONE,
 ) -> Any:  # noqa: ANN401  (a field of any type)
     """Declares a flag as a dataclass field."""
-    metavar = metavar or "|".join(choices)
-    metadata = {"help": help, "group": group, "metavar": metavar, "bare": bare, "name": name, "choices": choices}
+    metadata = {
+        "default": default,
+        "help": help,
+        "group": group,
+        "metavar": metavar or "|".join(choices),
+        "bare": bare,
+        "name": name,
+        "choices": choices,
+        "file": file,
+    }
     return dataclasses.field(default=default, metadata=metadata)
 
 
@@ -123,7 +158,18 @@ def _flag_of(declared: dataclasses.Field[Any], annotation: object) -> Flag:
     data = declared.metadata
     name = data["name"] or declared.name.replace("_", "-")
     bare = True if kind is bool else data["bare"]
-    return Flag(name, declared.name, kind, data["help"], data["group"], data["metavar"], bare, data["choices"])
+    return Flag(
+        name,
+        declared.name,
+        kind,
+        data["help"],
+        data["group"],
+        data["metavar"],
+        bare,
+        data["choices"],
+        default=data["default"],
+        file=data["file"],
+    )
 
 
 def parse_flags(arguments: Sequence[str], flags: Sequence[Flag]) -> ParsedFlags:
@@ -151,7 +197,7 @@ def _take(
     others: list[OtherFlag],
 ) -> None:
     name, equals, text = argument.removeprefix("-").removeprefix("-").partition("=")
-    known = by_name.get(name)
+    known = by_name.get(name) or (by_name.get("help") if name == "h" else None)
     if known is None:
         others.append(OtherFlag(name, text if equals else None))
         return

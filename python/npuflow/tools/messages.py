@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from npuflow.core.source_lines import source_lines
 from npuflow.errors import Diagnostic, Severity, SourceReader, render
+from npuflow.tools.colours import paint_for
 
 MOST_ALIKE = 10
 MOST_KINDS = 50
@@ -35,7 +36,7 @@ class Messages:
 
     def add(self, diagnostic: Diagnostic) -> None:
         if diagnostic.severity not in _COUNTED or self._is_among_first(diagnostic):
-            print(render(diagnostic, self.read_source), file=sys.stderr)
+            print(render(diagnostic, self.read_source, paint_for(sys.stderr)), file=sys.stderr)
 
     def _is_among_first(self, diagnostic: Diagnostic) -> bool:
         text = f"{diagnostic.severity.value}: {_PARTICULAR.sub('', diagnostic.message)}"
@@ -50,10 +51,14 @@ class Messages:
         for kind in self._kinds.values():
             more = kind.count - MOST_ALIKE
             if more > 0:
-                print(f"{kind.first.severity.value}: and {more} more like: {kind.first.message}", file=sys.stderr)
+                _print_rest(kind.first, f"and {more} more like: {kind.first.message}")
         if others is not None:
-            print(f"{others.first.severity.value}: and {others.count} more of other kinds", file=sys.stderr)
+            _print_rest(others.first, f"and {others.count} more of other kinds")
         self._kinds.clear()
+
+
+def _print_rest(first: Diagnostic, text: str) -> None:
+    print(render(Diagnostic(first.severity, text), paint=paint_for(sys.stderr)), file=sys.stderr)
 
 
 def print_messages(diagnostics: Iterable[Diagnostic]) -> None:

@@ -26,6 +26,7 @@ COMMANDS = (
     Command("devices", "npuflow.tools.devices", "list the devices, or what one of them has"),
     Command("verify", "npuflow.tools.verify", "run a pipeline and compare its result with IREE's"),
     Command("validate", "npuflow.tools.validate", "predict published measurements, and say how far off"),
+    Command("completion", "npuflow.tools.completion", "make a shell complete commands, flags and names"),
 )
 
 
@@ -39,7 +40,7 @@ def _run(arguments: Sequence[str]) -> ExitCode:
         print(help_text())
         return ExitCode.OK if arguments else ExitCode.USAGE
     if arguments[0] in ("--version", "-version"):
-        from npuflow.tools.opt_lists import version_text
+        from npuflow.tools.versions import version_text
 
         print(version_text())
         return ExitCode.OK

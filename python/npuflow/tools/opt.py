@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from npuflow.errors import ExitCode, UsageError, with_hint
 from npuflow.tools.entry import run_command
 from npuflow.tools.flags import ParsedFlags, build, flags_of, parse_flags
+from npuflow.tools.outputs import check_files
 
 if TYPE_CHECKING:
     from npuflow.tools.opt_flags import OptFlags
@@ -23,8 +24,13 @@ def _run(arguments: Sequence[str]) -> ExitCode:
     from npuflow.tools.opt_flags import OptFlags
 
     table = flags_of(OptFlags)
-    parsed = parse_flags(["--help" if argument == "-h" else argument for argument in arguments], table)
+    parsed = parse_flags(arguments, table)
     flags = build(OptFlags, parsed)
+    if flags.version and not flags.help:
+        from npuflow.tools.versions import version_text
+
+        print(version_text())
+        return ExitCode.OK
     _load_passes(flags)
     listing = _listing(flags)
     if listing is not None:
@@ -32,7 +38,9 @@ def _run(arguments: Sequence[str]) -> ExitCode:
         return ExitCode.OK
     from npuflow.tools.opt_session import run_session
 
-    return run_session(flags, parsed.others, _input_of(parsed), ["npuflow-opt", *arguments])
+    path = _input_of(parsed)
+    check_files(flags, [path])
+    return run_session(flags, parsed.others, path, ["npuflow-opt", *arguments])
 
 
 def _load_passes(flags: OptFlags) -> None:
@@ -50,8 +58,6 @@ def _listing(flags: OptFlags) -> str | None:
 
     if flags.help:
         return opt_lists.help_text()
-    if flags.version:
-        return opt_lists.version_text()
     if flags.list_passes == "upstream":
         return opt_lists.upstream_text()
     if flags.list_passes:

@@ -88,6 +88,7 @@ class ChunkRun:
             module = self._parse(self.sink)
         if plan.flags.verify_roundtrip:
             verify_roundtrip(module, self.sink)
+        self.crash.write_as_asked(module)
         self.crash.write_ahead(module)
         watchers = [self.watch, *plan.instrumentations()]
         Runner(plan.pipeline, plan.how.verify_each, instrumentations=watchers, sink=self.sink).run(module)

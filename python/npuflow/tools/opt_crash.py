@@ -9,11 +9,11 @@ from pathlib import Path
 
 from npuflow.bindings import ir
 from npuflow.core.expansion import Leaf
-from npuflow.core.output import write_atomically
 from npuflow.core.reproducer import DEFAULT_FILE, located_text, make_reproducer
 from npuflow.errors import Diagnostic, InputError, InternalError, NpuflowError, Severity
 from npuflow.tools.crash import show_traceback
 from npuflow.tools.opt_plan import Plan
+from npuflow.tools.outputs import STDOUT, write_output
 
 
 @dataclass(frozen=True)
@@ -23,11 +23,15 @@ class CrashReport:
     plan: Plan
     report: Callable[[Diagnostic], None]
 
+    def write_as_asked(self, module: ir.Module) -> None:
+        """The reproducer that was asked for whatever happens, before anything does."""
+        if self.plan.flags.mlir_generate_reproducer is not None:
+            write_output(self.plan.flags.mlir_generate_reproducer, self._whole(module))
+
     def write_ahead(self, module: ir.Module) -> None:
         """Where a file was named, it is there even if MLIR takes the whole process down."""
-        if self._named is not None:
-            whole = replace(self.plan.how, pipeline=str(self.plan.pipeline))
-            write_atomically(self._named, whole.file_text(located_text(module)).encode())
+        if self._named is not None and self._named != STDOUT:
+            write_output(self._named, self._whole(module))
 
     def drop(self) -> None:
         """Takes back what was written ahead."""
@@ -43,12 +47,17 @@ class CrashReport:
             return
         text, passes = make_reproducer(self.plan.how, self.plan.pipeline, failed, parse_input)
         try:
-            write_atomically(path, text.encode())
+            write_output(path, text.encode())
         except InputError as failure:
             self.report(failure.diagnostics[0])
             return
         count = f"{passes} pass{'' if passes == 1 else 'es'}"
-        self.report(Diagnostic(Severity.NOTE, f"{path} reproduces this with {count}; hint: {self._replay(path)}"))
+        name = "standard output" if path == STDOUT else path
+        self.report(Diagnostic(Severity.NOTE, f"{name} reproduces this with {count}; hint: {self._replay(path)}"))
+
+    def _whole(self, module: ir.Module) -> bytes:
+        whole = replace(self.plan.how, pipeline=str(self.plan.pipeline))
+        return whole.file_text(located_text(module)).encode()
 
     @property
     def _named(self) -> str | None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from npuflow.core.printing import DumpSelection, PrintStyle
 from npuflow.core.sources import SPLIT_MARKER
-from npuflow.tools.flags import flag
+from npuflow.tools.flags import FileUse, flag
+
+if TYPE_CHECKING:
+    from npuflow.core.printing import DumpSelection, PrintStyle
 
 GENERAL, PIPELINE, PRINTING, DUMPS, CHECKS, REPORTS, LISTS = (
     "General",
@@ -24,14 +27,23 @@ class OptFlags:
     """Every flag with its default."""
 
     output: str = flag(
-        "-", "output file, written only on success; '-' is stdout", group=GENERAL, metavar="file", name="o"
+        "-",
+        "output file, written only on success; here and wherever a file is written '-' is stdout",
+        group=GENERAL,
+        metavar="file",
+        name="o",
+        file=FileUse.WRITTEN,
     )
     split_input_file: str | None = flag(
         None, "process the parts between marker lines on their own", group=GENERAL, metavar="marker", bare=SPLIT_MARKER
     )
     allow_unregistered_dialect: bool = flag(False, "accept operations of unknown dialects", group=GENERAL)
-    irdl_file: tuple[str, ...] = flag((), "load the dialects an IRDL file defines", group=GENERAL, metavar="file")
-    load: tuple[str, ...] = flag((), "run a Python file that registers passes", group=GENERAL, metavar="plugin.py")
+    irdl_file: tuple[str, ...] = flag(
+        (), "load the dialects an IRDL file defines", group=GENERAL, metavar="file", file=FileUse.READ
+    )
+    load: tuple[str, ...] = flag(
+        (), "run a Python file that registers passes", group=GENERAL, metavar="plugin.py", file=FileUse.READ
+    )
     emit_bytecode: bool = flag(False, "write MLIR bytecode instead of text", group=GENERAL)
     mlir_disable_threading: bool = flag(False, "run MLIR's passes on one thread", group=GENERAL)
 
@@ -43,6 +55,7 @@ class OptFlags:
         "the 'device' option of every pass and pipeline that has one and got none",
         group=PIPELINE,
         metavar="name|file",
+        file=FileUse.READ,
     )
     specialize: tuple[str, ...] = flag(
         (), "first give arguments of dynamic shape a static one, as %arg0=128x256", group=PIPELINE, metavar="shape,..."
@@ -55,6 +68,7 @@ class OptFlags:
         group=PIPELINE,
         metavar="file",
         bare="",
+        file=FileUse.READ,
     )
     resume_after: str | None = flag(
         None, "the last stage that --transform-schedule replaces", group=PIPELINE, metavar="stage"
@@ -99,6 +113,14 @@ class OptFlags:
         "where to write a reproducer when a pass fails (default: npuflow-reproducer.mlir, when a pass crashes)",
         group=CHECKS,
         metavar="file",
+        file=FileUse.WRITTEN_ON_FAILURE,
+    )
+    mlir_generate_reproducer: str | None = flag(
+        None,
+        "write a reproducer of the input and the pipeline, whether or not anything fails",
+        group=CHECKS,
+        metavar="file",
+        file=FileUse.WRITTEN,
     )
 
     remarks: tuple[str, ...] | None = flag(
@@ -129,6 +151,8 @@ class OptFlags:
 
     @property
     def print_style(self) -> PrintStyle:
+        from npuflow.core.printing import PrintStyle
+
         return PrintStyle(
             generic=self.mlir_print_op_generic,
             debug_info=self.mlir_print_debuginfo,
@@ -142,6 +166,8 @@ class OptFlags:
 
     @property
     def dumps(self) -> DumpSelection:
+        from npuflow.core.printing import DumpSelection
+
         return DumpSelection(
             before=frozenset(self.mlir_print_ir_before),
             after=frozenset(self.mlir_print_ir_after),

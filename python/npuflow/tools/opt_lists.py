@@ -1,17 +1,10 @@
-"""What `npuflow-opt` tells about itself: help, versions, passes, dialects."""
+"""What `npuflow-opt` tells about itself: help, passes, dialects."""
 
 from __future__ import annotations
 
-import io
-import mmap
-import re
 import textwrap
 from collections.abc import Iterator, Sequence
-from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 
-import npuflow
-from npuflow.bindings import PROVIDER, ir, library_directory
 from npuflow.core.options import OptionSpec, option_specs, print_value
 from npuflow.core.registry import PASSES, PIPELINES
 from npuflow.core.upstream import upstream_pass_names
@@ -22,9 +15,6 @@ _ROOMS = ("core", "frontend", "strategy", "tiling", "promotion", "bufferize", "e
 _COLUMN = 44
 _WIDTH = 120
 _EXIT_CODES = "Exit codes: 0 ok, 1 the input's fault, 2 usage, 3 a bug of npuflow."
-_PRODUCER = re.compile(rb"MLIR(\d+\.\d+\.\d+[\w.]*)\0")
-_REVISION = re.compile(rb" \(?([0-9a-f]{40})")
-_DISTRIBUTIONS = {"torch_mlir": "torch-mlir", "mlir": "mlir-python-bindings"}
 
 
 def help_text() -> str:
@@ -72,17 +62,6 @@ def upstream_text() -> str:
     return "\n".join(sorted(upstream_pass_names()))
 
 
-def version_text() -> str:
-    """Our version, that of the package MLIR comes from, and LLVM's version and revision."""
-    distribution = _DISTRIBUTIONS.get(PROVIDER, PROVIDER)
-    try:
-        provider = f"{distribution} {version(distribution)}"
-    except PackageNotFoundError:
-        provider = f"{PROVIDER} of unknown version"
-    number, revision = _llvm_build()
-    return f"npuflow {npuflow.__version__}\nMLIR from {provider}\nLLVM {number}, revision {revision}"
-
-
 def dialects_text(irdl_files: Sequence[str]) -> str:
     from npuflow.core.dialects import available_dialects
     from npuflow.dialect.context import new_context
@@ -91,31 +70,6 @@ def dialects_text(irdl_files: Sequence[str]) -> str:
     context = new_context()
     load_irdl(irdl_files, context)
     return "Available Dialects: " + ",".join(available_dialects(context))
-
-
-def _llvm_build() -> tuple[str, str]:
-    """LLVM's version, which MLIR writes into bytecode, and its revision, which is behind the version in its library."""
-    bytecode = io.BytesIO()
-    ir.Module.parse("module {}", ir.Context()).operation.write_bytecode(bytecode)
-    written = _PRODUCER.search(bytecode.getvalue())
-    number = written[1] if written else b""
-    for library in sorted(Path(library_directory()).glob("lib*CAPI*.so*")) if number else ():
-        revision = _revision_behind(number, library)
-        if revision:
-            return number.decode(), revision
-    return number.decode() or "of unknown version", "unknown"
-
-
-def _revision_behind(number: bytes, library: Path) -> str:
-    """`24.0.0git 10dbfc48…`, in some 200 MiB that a regular expression would take seconds to search for it."""
-    with library.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        place = data.find(number)
-        while place >= 0:
-            found = _REVISION.match(data, place + len(number))
-            if found:
-                return found[1].decode()
-            place = data.find(number, place + 1)
-    return ""
 
 
 def _summary(owner: type) -> str:

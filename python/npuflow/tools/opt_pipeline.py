@@ -74,7 +74,29 @@ def _spelled_out(anchor: str, leaf: Leaf) -> str:
     return " ".join(text.removeprefix(f"{anchor}(").removesuffix(")").split())
 
 
+# Flags of `mlir-opt` that MLIR's bindings have nothing for, and what does the same.
+_PIPE = "their package's own tool can: npuflow-opt ... | torch-mlir-opt --{} --irdl-file=dialects/npu.irdl.mlir"
+_ELSEWHERE = {
+    "mlir-print-value-users": (
+        "MLIR's bindings cannot print the users of values",
+        _PIPE,
+    ),
+    "mlir-print-unique-ssa-ids": (
+        "MLIR's bindings cannot number values without regard to scopes",
+        _PIPE,
+    ),
+    "debug-only": (
+        "MLIR's packages are built without LLVM's debug output",
+        "--remarks=PASS says what a pass decided, --mlir-print-ir-before=PASS and -after=PASS what it did",
+    ),
+}
+_ELSEWHERE["debug"] = _ELSEWHERE["debug-only"]
+
+
 def _check_known(other: OtherFlag) -> None:
+    if other.name in _ELSEWHERE:
+        what, hint = _ELSEWHERE[other.name]
+        raise UsageError(with_hint(f"flag '--{other.name}' is not there: {what}", hint.format(other.name)))
     if other.name in PASSES or other.name in PIPELINES or is_upstream_pass(other.name):
         return
     flags = [flag.name for flag in flags_of(OptFlags) if len(flag.name) > 1]

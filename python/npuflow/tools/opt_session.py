@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from npuflow.core.expansion import Expansion, TransformSchedule, expand
-from npuflow.core.output import write_atomically
 from npuflow.core.parsing import check_has_end
 from npuflow.core.pipeline_text import PassNest, parse_pipeline
 from npuflow.core.reproducer import Reproducer, read_reproducer
@@ -19,6 +18,7 @@ from npuflow.tools.opt_chunk import ChunkRun
 from npuflow.tools.opt_flags import OptFlags
 from npuflow.tools.opt_pipeline import check_pass_names, pass_count, pipeline_text, requested_pipeline
 from npuflow.tools.opt_plan import Plan
+from npuflow.tools.outputs import write_output
 
 STDIN = "<stdin>"
 
@@ -66,6 +66,9 @@ def _check(flags: OptFlags) -> None:
     if flags.emit_bytecode and flags.split_input_file is not None:
         what = "--emit-bytecode and --split-input-file are both given, but bytecode cannot be joined"
         raise UsageError(with_hint(what, "leave one of them out"))
+    if flags.mlir_generate_reproducer is not None and flags.split_input_file is not None:
+        what = "--mlir-generate-reproducer and --split-input-file are both given, but a reproducer holds one input"
+        raise UsageError(with_hint(what, "leave one of them out"))
 
 
 def _pipeline(flags: OptFlags, requested: PassNest, source: Source) -> tuple[Reproducer, PassNest]:
@@ -89,8 +92,4 @@ def _expansion(flags: OptFlags) -> Expansion:
 def _write(flags: OptFlags, outputs: Sequence[bytes]) -> None:
     marker = flags.split_input_file or SPLIT_MARKER
     data = f"{marker}\n".encode().join(outputs)
-    if flags.output == "-":
-        sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
-    else:
-        write_atomically(flags.output, data)
+    write_output(flags.output, data)

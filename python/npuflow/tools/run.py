@@ -7,20 +7,20 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from npuflow.errors import Diagnostic, ExitCode, InputError, Severity, UsageError, unknown_name, with_hint
+from npuflow.errors import Diagnostic, ExitCode, InputError, Severity, UsageError, with_hint
+from npuflow.tools.colours import report_for
 from npuflow.tools.crash import kept
-from npuflow.tools.flags import build, flags_of, parse_flags
 from npuflow.tools.limit_flags import limits_of
 from npuflow.tools.messages import print_messages
+from npuflow.tools.outputs import check_files, screen_of, write_output
 from npuflow.tools.progress import Progress
-from npuflow.tools.run_flags import OF_PIPELINES, RunFlags, help_text, pipeline_text, rate_of
+from npuflow.tools.run_flags import COMMAND_LINE, OF_PIPELINES, RunFlags, pipeline_text, rate_of
 
 if TYPE_CHECKING:
-    from npuflow.api import Compiled
+    from npuflow.api import Compiled, RunReport
     from npuflow.bindings import ir
     from npuflow.compiler.verify_function import Verified
     from npuflow.core.diagnostics import DiagnosticSink
-    from npuflow.report.model import Report
 
 STDIN = "<stdin>"
 _SPLITTER = "npuflow-split-functions"
@@ -28,31 +28,24 @@ _SPLITTER = "npuflow-split-functions"
 
 def run(arguments: Sequence[str]) -> ExitCode:
     """Runs the command; OK if everything that was compared is right."""
-    flags_known = flags_of(RunFlags)
-    parsed = parse_flags(arguments, flags_known)
-    if parsed.others:
-        names = [f"--{known.name}" for known in flags_known]
-        raise UsageError(unknown_name("flag of npuflow run", f"--{parsed.others[0].name}", names))
-    flags = build(RunFlags, parsed)
-    if flags.help:
-        print(help_text(flags_known))
+    given = COMMAND_LINE.read(arguments)
+    if given is None:
         return ExitCode.OK
-    if len(parsed.positional) != 1:
-        what = f"expected one input file, got {len(parsed.positional)}"
+    flags, inputs = given
+    if len(inputs) != 1:
+        what = f"expected one input file, got {len(inputs)}"
         raise UsageError(with_hint(what, "npuflow run matmul.mlir --device=npu2"))
     for name in ("verify", "split"):
         if getattr(flags, name) and getattr(flags, f"no_{name}"):
             raise UsageError(with_hint(f"--{name} and --no-{name} exclude each other", "give one of them"))
-    (path,) = parsed.positional
+    (path,) = inputs
+    check_files(flags, inputs)
     source = sys.stdin.buffer.read() if path == "-" else Path(path)
     with kept(["npuflow", "run", *arguments], path, source):
         return _run(path, source, flags)
 
 
 def _run(path: str, source: bytes | Path, flags: RunFlags) -> ExitCode:
-    from npuflow.execute.references import Judge
-    from npuflow.report.text import text_of
-
     with Progress() as progress:
         progress.step("compiling")
         limits = limits_of(flags.time_limit, flags.memory_limit)
@@ -60,13 +53,14 @@ def _run(path: str, source: bytes | Path, flags: RunFlags) -> ExitCode:
         report = compiled.run(
             verify=_either(flags.verify, flags.no_verify),
             seed=flags.seed,
-            reference=Path(flags.reference) if flags.reference is not None else None,
-            judge=Judge(flags.oracle),
+            reference=flags.reference,
+            judge=flags.oracle,
             limits=limits,
             on_step=progress.step,
         )
         progress.done()
-        print(text_of(report, details=flags.details), flush=True)
+        screen = screen_of(flags)
+        print(report_for(screen, report.text(details=flags.details)), file=screen, flush=True)
         problems = _problems(report)
         if not problems:
             _write_files(compiled, report, flags, progress)
@@ -123,7 +117,7 @@ def _specialized(source: bytes | Path, shapes: tuple[str, ...], sink: Diagnostic
     return module
 
 
-def _problems(report: Report) -> list[Diagnostic]:
+def _problems(report: RunReport) -> list[Diagnostic]:
     """What is wrong with the results, function by function."""
     problems: list[Diagnostic] = []
     for function in report.functions:
@@ -147,24 +141,18 @@ def _problems_of(what: str, name: str, verified: Verified, hint: str) -> list[Di
     return problems
 
 
-def _write_files(compiled: Compiled, report: Report, flags: RunFlags, progress: Progress) -> None:
+def _write_files(compiled: Compiled, report: RunReport, flags: RunFlags, progress: Progress) -> None:
     """Makes every file before the first is written, so that a fault leaves none behind."""
-    from npuflow.core.output import write_atomically
-    from npuflow.report.json_report import json_of
-
     made: list[tuple[str, str]] = []
     if flags.json is not None:
-        made.append((flags.json, json_of(report)))
+        made.append((flags.json, report.json()))
     if flags.trace is not None:
         from npuflow.report.trace import MOST_EVENTS, trace_json
 
         progress.step("tracing")
         made.append((flags.trace, trace_json(compiled.timelines(MOST_EVENTS))))
     if flags.html is not None:
-        from npuflow.report.html import MOST_EVENTS as MOST_DRAWN
-        from npuflow.report.html import html_of
-
         progress.step("drawing")
-        made.append((flags.html, html_of(report, compiled.timed_timelines(MOST_DRAWN))))
+        made.append((flags.html, report.html()))
     for path, text in made:
-        write_atomically(path, text.encode())
+        write_output(path, text.encode())

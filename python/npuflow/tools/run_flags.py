@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 from npuflow.errors import UsageError, with_hint
-from npuflow.tools.flags import Flag, flag
+from npuflow.tools.command_line import CommandLine
+from npuflow.tools.flags import FileUse, flag
 from npuflow.tools.limit_flags import memory_limit_flag, time_limit_flag
 
 _PIPELINE = "npuflow-stream-k"
-_COLUMN = 34
-_WIDTH = 120
 
 
 @dataclass(frozen=True)
@@ -20,7 +17,11 @@ class RunFlags:
     """Every flag with its default."""
 
     device: str | None = flag(
-        None, "the device, or its file (default: the module's, else npu1)", group="", metavar="name|file"
+        None,
+        "the device, or its file (default: the module's, else npu1)",
+        group="",
+        metavar="name|file",
+        file=FileUse.READ,
     )
     columns: int | None = flag(None, "use only so many of the device's columns", group="", metavar="n")
     pipeline: str | None = flag(None, "how to compile (default: npuflow-stream-k)", group="", metavar="text")
@@ -46,7 +47,11 @@ class RunFlags:
     verify: bool = flag(False, "compare with IREE on random data, however large the problem is", group="")
     no_verify: bool = flag(False, "compare nothing (default: compare up to 2^28 multiply-accumulates)", group="")
     reference: str | None = flag(
-        None, "for a schedule: the program that it must agree with, by its function's name", group="", metavar="file"
+        None,
+        "for a schedule: the program that it must agree with, by its function's name",
+        group="",
+        metavar="file",
+        file=FileUse.READ,
     )
     seed: int = flag(0, "which random data (default: 0)", group="", metavar="n")
     oracle: str = flag(
@@ -57,27 +62,33 @@ class RunFlags:
     )
     time_limit: int = time_limit_flag()
     memory_limit: str | None = memory_limit_flag()
-    json: str | None = flag(None, "write the report as JSON", group="", metavar="file")
-    trace: str | None = flag(None, "write a timeline that ui.perfetto.dev loads", group="", metavar="file")
-    html: str | None = flag(
-        None, "write the report as a page with timeline, array and memories", group="", metavar="file"
+    json: str | None = flag(
+        None, "write the report as JSON; here and below '-' is stdout", group="", metavar="file", file=FileUse.WRITTEN
     )
-    load: tuple[str, ...] = flag((), "run a Python file that registers passes", group="", metavar="plugin.py")
+    trace: str | None = flag(
+        None, "write a timeline that ui.perfetto.dev loads", group="", metavar="file", file=FileUse.WRITTEN
+    )
+    html: str | None = flag(
+        None,
+        "write the report as a page with timeline, array and memories",
+        group="",
+        metavar="file",
+        file=FileUse.WRITTEN,
+    )
+    load: tuple[str, ...] = flag(
+        (), "run a Python file that registers passes", group="", metavar="plugin.py", file=FileUse.READ
+    )
     help: bool = flag(False, "print this text", group="")
 
 
-def help_text(flags: Sequence[Flag]) -> str:
-    lines = [
-        "npuflow run: how long a program or schedule takes on a device, whether it is right, and what limits it",
-        "",
-    ]
-    lines += ["usage: npuflow run <file.mlir, or - for stdin> [--device=<name>] [flags]", ""]
-    for known in flags:
-        left = f"{f'  {known.spelling}':<{_COLUMN}}"
-        lines += textwrap.wrap(known.help, _WIDTH, initial_indent=left, subsequent_indent=" " * _COLUMN)
-    lines += ["", "Exit codes: 0 done, 1 refused or wrong results, 2 usage, 3 a bug of npuflow."]
-    return "\n".join(lines)
-
+COMMAND_LINE = CommandLine(
+    name="npuflow run",
+    owner=RunFlags,
+    summary="how long a program or schedule takes on a device, whether it is right, and what limits it",
+    usage="npuflow run <file.mlir, or - for stdin> [--device=<name>] [flags]",
+    notes=("Exit codes: 0 done, 1 refused or wrong results, 2 usage, 3 a bug of npuflow.",),
+    column=34,
+)
 
 _DEPTHS = (field.name for field in fields(RunFlags) if field.name.startswith("depth_"))
 _OPTIONS = ("grid", "tile_l2", "tile_l1", "pack", *_DEPTHS)

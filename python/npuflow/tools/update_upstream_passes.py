@@ -9,8 +9,9 @@ import re
 import sys
 from pathlib import Path
 
-from npuflow.bindings import ir, library_directory
+from npuflow.bindings import ir
 from npuflow.core import upstream
+from npuflow.provider import libraries
 
 # Pass names are kebab-case C strings; the linker merges a string with one that ends in it, hence the suffixes.
 _CANDIDATE = re.compile(rb"([a-z][a-z0-9]*(?:[-_][a-z0-9]+)*)\0")
@@ -29,7 +30,7 @@ def candidates(library: bytes) -> set[str]:
 def registered_passes() -> list[str]:
     """Every pass and pipeline that the installed MLIR accepts, sorted."""
     names: set[str] = set()
-    for library in sorted(Path(library_directory()).glob("lib*CAPI*.so*")):
+    for library in libraries():
         names |= candidates(library.read_bytes())
     with ir.Context():
         return upstream.known_to_mlir(sorted(names))

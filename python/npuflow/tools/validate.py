@@ -9,15 +9,15 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from npuflow.errors import ExitCode, InputError, UsageError, unknown_name, with_hint
-from npuflow.tools.flags import Flag, build, flag, flags_of, parse_flags
+from npuflow.errors import ExitCode, InputError, UsageError, with_hint
+from npuflow.tools.command_line import CommandLine
+from npuflow.tools.flags import FileUse, flag
+from npuflow.tools.outputs import check_files, screen_of, write_output
 
 if TYPE_CHECKING:
     from npuflow.validate.predict import Skipped
     from npuflow.validate.summary import ErrorSummary, Prediction
 
-_COLUMN = 30
-_WIDTH = 120
 _ID_WIDTH = 72
 
 
@@ -25,40 +25,40 @@ _ID_WIDTH = 72
 class ValidateFlags:
     """Every flag with its default."""
 
-    json: str | None = flag(None, "write predictions and summary to a file as well", group="", metavar="file")
+    json: str | None = flag(
+        None,
+        "write predictions and summary to a file as well, or with '-' to stdout",
+        group="",
+        metavar="file",
+        file=FileUse.WRITTEN,
+    )
     help: bool = flag(False, "print this text", group="")
+
+
+COMMAND_LINE = CommandLine(
+    name="npuflow validate",
+    owner=ValidateFlags,
+    summary="builds the designs of published measurements, simulates them and compares",
+    usage="npuflow validate <file.csv> [flags]",
+    notes=(
+        "The roofline beside it is max(compute, traffic / bandwidth) + launch, fitted to the same rows per kind",
+        "of kernel and operator.",
+        "Exit codes: 0 done, 1 nothing to predict or a wrong file, 2 usage, 3 a bug of npuflow.",
+    ),
+)
 
 
 def run(arguments: Sequence[str]) -> ExitCode:
     """Runs the command; OK if at least one row could be predicted."""
-    flags_known = flags_of(ValidateFlags)
-    parsed = parse_flags(arguments, flags_known)
-    if parsed.others:
-        names = [f"--{known.name}" for known in flags_known]
-        raise UsageError(unknown_name("flag of npuflow validate", f"--{parsed.others[0].name}", names))
-    flags = build(ValidateFlags, parsed)
-    if flags.help:
-        print(help_text(flags_known))
+    given = COMMAND_LINE.read(arguments)
+    if given is None:
         return ExitCode.OK
-    if len(parsed.positional) != 1:
-        what = f"expected one CSV file, got {len(parsed.positional)}"
+    flags, inputs = given
+    if len(inputs) != 1:
+        what = f"expected one CSV file, got {len(inputs)}"
         raise UsageError(with_hint(what, "npuflow validate benchmarks/measurements/npu_measurements.csv"))
-    return _validate(parsed.positional[0], flags)
-
-
-def help_text(flags: Sequence[Flag]) -> str:
-    lines = ["npuflow validate: builds the designs of published measurements, simulates them and compares", ""]
-    lines += ["usage: npuflow validate <file.csv> [flags]", ""]
-    for known in flags:
-        left = f"  {known.spelling}"
-        lines += textwrap.wrap(known.help, _WIDTH, initial_indent=f"{left:<{_COLUMN}}", subsequent_indent=" " * _COLUMN)
-    lines += [
-        "",
-        "The roofline beside it is max(compute, traffic / bandwidth) + launch, fitted to the same rows per kind",
-        "of kernel and operator.",
-    ]
-    lines += ["Exit codes: 0 done, 1 nothing to predict or a wrong file, 2 usage, 3 a bug of npuflow."]
-    return "\n".join(lines)
+    check_files(flags, inputs)
+    return _validate(inputs[0], flags)
 
 
 def _validate(path: str, flags: ValidateFlags) -> ExitCode:
@@ -75,16 +75,18 @@ def _validate(path: str, flags: ValidateFlags) -> ExitCode:
     whole = [(one.row, one.device) for one in built if one.scheduled is not None]
     rooflines = fit_rooflines(whole)
     predictions = []
-    print(f"{'measurement':<{_ID_WIDTH}} {'predicted':>10} {'measured':>10} {'error':>7} {'roofline':>9}")
+    screen = screen_of(flags)
+    print(f"{'measurement':<{_ID_WIDTH}} {'predicted':>10} {'measured':>10} {'error':>7} {'roofline':>9}", file=screen)
     for one in built:
         roofline = rooflines[key_of(one.row, one.device)] if one.scheduled is not None else None
         bound = roofline.predict_us(one.row, one.device) if roofline is not None else None
         predictions.append(Prediction(one.row, predict_us(one, one.device), bound))
-        print(_row_text(predictions[-1]), flush=True)
+        print(_row_text(predictions[-1]), file=screen, flush=True)
     summaries = summarise(predictions)
-    print(_summary_text(summaries, skipped))
+    print(_summary_text(summaries, skipped), file=screen)
     if len({row.op for row, _ in whole}) > 1:
-        print(f"rooflines per kind of kernel alone, operators together: mean {mean_error_by_kind(whole):.1%}")
+        mean = mean_error_by_kind(whole)
+        print(f"rooflines per kind of kernel alone, operators together: mean {mean:.1%}", file=screen)
     if flags.json is not None:
         _write_json(flags.json, path, predictions, summaries, skipped)
     if not predictions:
@@ -124,8 +126,6 @@ def _write_json(
     summaries: Sequence[ErrorSummary],
     skipped: Sequence[Skipped],
 ) -> None:
-    from npuflow.core.output import write_atomically
-
     report = {
         "file": source,
         "rows": [
@@ -143,4 +143,4 @@ def _write_json(
         "summary": [asdict(summary) for summary in summaries],
         "unsupported": [{"id": one.row.id, "reason": one.reason} for one in skipped],
     }
-    write_atomically(path, (json.dumps(report, indent=2) + "\n").encode())
+    write_output(path, (json.dumps(report, indent=2) + "\n").encode())

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 import sys
-import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
-from npuflow.errors import Diagnostic, ExitCode, InputError, Severity, UsageError, unknown_name, with_hint
+from npuflow.errors import Diagnostic, ExitCode, InputError, Severity, UsageError, with_hint
+from npuflow.tools.command_line import CommandLine
 from npuflow.tools.crash import kept
-from npuflow.tools.flags import Flag, build, flag, flags_of, parse_flags
+from npuflow.tools.flags import FileUse, flag
 from npuflow.tools.limit_flags import limits_of, memory_limit_flag, time_limit_flag
 from npuflow.tools.messages import print_messages
+from npuflow.tools.outputs import check_files, screen_of, write_output
 
 if TYPE_CHECKING:
     from npuflow.bindings import ir
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from npuflow.execute.verify_pipeline import PassCheck, Request, Verdict
 
 STDIN = "<stdin>"
-_COLUMN = 30
-_WIDTH = 120
 _PASS_WIDTH = 40
 
 
@@ -42,45 +41,51 @@ class VerifyFlags:
         choices=("iree", "jit"),
     )
     device: str | None = flag(
-        None, "the 'device' option of every pass and pipeline that got none", group="", metavar="name|file"
+        None,
+        "the 'device' option of every pass and pipeline that got none",
+        group="",
+        metavar="name|file",
+        file=FileUse.READ,
     )
     stop_after: str | None = flag(None, "stop after this stage of a named pipeline", group="", metavar="stage")
-    load: tuple[str, ...] = flag((), "run a Python file that registers passes", group="", metavar="plugin.py")
-    json: str | None = flag(None, "write every check to a file as well", group="", metavar="file")
+    load: tuple[str, ...] = flag(
+        (), "run a Python file that registers passes", group="", metavar="plugin.py", file=FileUse.READ
+    )
+    json: str | None = flag(
+        None,
+        "write every check to a file as well, or with '-' to stdout",
+        group="",
+        metavar="file",
+        file=FileUse.WRITTEN,
+    )
     time_limit: int = time_limit_flag()
     memory_limit: str | None = memory_limit_flag()
     help: bool = flag(False, "print this text", group="")
 
 
+COMMAND_LINE = CommandLine(
+    name="npuflow verify",
+    owner=VerifyFlags,
+    summary="runs a pipeline on random data and compares with what the input computes",
+    usage="npuflow verify <file.mlir, or - for stdin> [--pipeline=<text>] [flags]",
+    notes=("Exit codes: 0 right, 1 wrong or refused, 2 usage, 3 a bug of npuflow.",),
+)
+
+
 def run(arguments: Sequence[str]) -> ExitCode:
     """Runs the command; OK if the results are right."""
-    flags_known = flags_of(VerifyFlags)
-    parsed = parse_flags(["--help" if argument == "-h" else argument for argument in arguments], flags_known)
-    if parsed.others:
-        names = [f"--{known.name}" for known in flags_known]
-        raise UsageError(unknown_name("flag of npuflow verify", f"--{parsed.others[0].name}", names))
-    flags = build(VerifyFlags, parsed)
-    if flags.help:
-        print(help_text(flags_known))
+    given = COMMAND_LINE.read(arguments)
+    if given is None:
         return ExitCode.OK
-    if len(parsed.positional) != 1:
-        what = f"expected one input file, got {len(parsed.positional)}"
+    flags, inputs = given
+    if len(inputs) != 1:
+        what = f"expected one input file, got {len(inputs)}"
         raise UsageError(with_hint(what, "npuflow verify matmul.mlir --pipeline=npuflow-stream-k"))
-    (path,) = parsed.positional
+    (path,) = inputs
+    check_files(flags, inputs)
     source = sys.stdin.buffer.read() if path == "-" else Path(path)
     with kept(["npuflow", "verify", *arguments], path, source):
         return _verify(path, source, flags)
-
-
-def help_text(flags: Sequence[Flag]) -> str:
-    lines = ["npuflow verify: runs a pipeline on random data and compares with what the input computes", ""]
-    lines += ["usage: npuflow verify <file.mlir, or - for stdin> [--pipeline=<text>] [flags]", ""]
-    for known in flags:
-        spelling = f"  {known.spelling}"
-        left = f"{spelling:<{_COLUMN}}"
-        lines += textwrap.wrap(known.help, _WIDTH, initial_indent=left, subsequent_indent=" " * _COLUMN)
-    lines += ["", "Exit codes: 0 right, 1 wrong or refused, 2 usage, 3 a bug of npuflow."]
-    return "\n".join(lines)
 
 
 def _verify(path: str, source: bytes | Path, flags: VerifyFlags) -> ExitCode:
@@ -91,17 +96,18 @@ def _verify(path: str, source: bytes | Path, flags: VerifyFlags) -> ExitCode:
     sink = DiagnosticSink(source_name=STDIN)
     module = _parse(path, source, sink)
     name = STDIN if path == "-" else path
-    print(f"{name}: against {request.judge}, seed {request.seed}", flush=True)
-    verdict = verify_pipeline(module, request, _print_check, sink)
+    screen = screen_of(flags)
+    print(f"{name}: against {request.judge}, seed {request.seed}", file=screen, flush=True)
+    verdict = verify_pipeline(module, request, lambda made: _print_check(made, screen), sink)
     if flags.json is not None:
         _write_json(flags.json, name, str(request.pipeline), flags, verdict)
     for reference in verdict.references:
         if reference.why_not_iree:
-            print(f"@{reference.name}: against {reference.judge}, because {reference.why_not_iree}")
+            print(f"@{reference.name}: against {reference.judge}, because {reference.why_not_iree}", file=screen)
     if not verdict.ok:
         print_messages((_failure(module, verdict, flags),))
         return ExitCode.INPUT
-    print(f"right: {', '.join(str(reference.signature) for reference in verdict.references)}")
+    print(f"right: {', '.join(str(reference.signature) for reference in verdict.references)}", file=screen)
     return ExitCode.OK
 
 
@@ -133,12 +139,12 @@ def _parse(path: str, source: bytes | Path, sink: DiagnosticSink) -> ir.Module:
     return parse_file(path, new_context(), sink)
 
 
-def _print_check(made: PassCheck) -> None:
+def _print_check(made: PassCheck, screen: TextIO) -> None:
     text = made.text if len(made.text) <= _PASS_WIDTH else made.name
     place = f"{made.position:>4}  {text:<{_PASS_WIDTH}}"
     for check in made.checks:
         function = f"  @{check.function}" if len(made.checks) > 1 else ""
-        print(f"{place}{function}  {check.status.value:<8} {check}  {check.seconds:.2f} s", flush=True)
+        print(f"{place}{function}  {check.status.value:<8} {check}  {check.seconds:.2f} s", file=screen, flush=True)
 
 
 def _failure(module: ir.Module, verdict: Verdict, flags: VerifyFlags) -> Diagnostic:
@@ -167,8 +173,6 @@ def _failure(module: ir.Module, verdict: Verdict, flags: VerifyFlags) -> Diagnos
 
 
 def _write_json(path: str, name: str, pipeline: str, flags: VerifyFlags, verdict: Verdict) -> None:
-    from npuflow.core.output import write_atomically
-
     wrong = verdict.last if verdict.last.wrong else None
     report = {
         "file": name,
@@ -182,7 +186,7 @@ def _write_json(path: str, name: str, pipeline: str, flags: VerifyFlags, verdict
         "why_not_iree": {r.name: r.why_not_iree for r in verdict.references if r.why_not_iree},
         "checks": [entry for made in verdict.pass_checks for entry in _json_checks(made)],
     }
-    write_atomically(path, (json.dumps(report, indent=2) + "\n").encode())
+    write_output(path, (json.dumps(report, indent=2) + "\n").encode())
 
 
 def _json_checks(made: PassCheck) -> list[dict[str, object]]:
