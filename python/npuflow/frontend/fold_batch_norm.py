@@ -41,7 +41,8 @@ class FoldBatchNorm(Pass):
 
     In real numbers that is the same. In floats each weight is rounded once more for each factor, by 2^-24 of itself in
     f32, and the shift is rounded as the steps were: results differ by that share of the sum of their products'
-    magnitudes. So no pipeline has this pass; whoever wants it runs it first, and what it makes is the program then.
+    magnitudes. So no pipeline has this pass: whoever wants it runs npuflow-opt with it first, and what that writes is
+    the program then. As part of a pipeline it is called wrong, once npuflow-fold-constants has rounded the weights.
     """
 
     name = "npuflow-fold-batch-norm"

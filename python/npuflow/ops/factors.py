@@ -81,8 +81,11 @@ def _rank(value: ir.Value) -> int:
 
 
 def _type(main: ir.Value, factor: ir.Value, computed: list[ir.Operation]) -> str:
-    """The type that is multiplied: the main input's, or what integers are made to before floats are multiplied."""
+    """The type that is multiplied: what floats are extended from, the main input's, or what integers are made to."""
     own = element_type_of(main)
+    extended = None if isinstance(factor.owner, ir.Block) else factor.owner.operation
+    if extended is not None and extended.name == "arith.extf":
+        return str(extended.operands[0].type)
     if isinstance(own, ir.IntegerType) and isinstance(factor.type, ir.FloatType) and computed:
         return str(computed[-1].results[0].type)
     return str(own)
