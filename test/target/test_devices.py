@@ -140,6 +140,37 @@ def test_a_users_own_file(tmp_path: Path) -> None:
     assert load_device(f"{path}:1").columns == 1
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("[[energy.levels]]\nlevel = 3", "[[energy.levels]]\nlevel = 2", "the energy of level 2 is said twice"),
+        (
+            "[[energy.levels]]\nlevel = 3",
+            "[[energy.levels]]\nlevel = 4",
+            "'energy.levels[2].level' is 4; hint: it must",
+        ),
+        (
+            "[[energy.levels]]\nlevel = 3\nread_picojoules_per_byte = 100\nwrite_picojoules_per_byte = 100\n",
+            "",
+            "the energy of level 3 isn't said, that of others is",
+        ),
+        ("picojoules = 0.5", "picojoules = -1", "it must be from 0 to 1e9"),
+        (
+            "static_watts = 0.01",
+            "static_wats = 0.01",
+            "unknown key of energy 'static_wats'; hint: did you mean static_wat",
+        ),
+    ],
+)
+def test_wrong_energies(old: str, new: str, message: str) -> None:
+    assert message in error_of(toy_with(old, new))
+
+
+def test_a_type_has_one_energy() -> None:
+    again = '\n[[energy.macs]]\nlhs = "i8"\nrhs = "i8"\nacc = "i32"\npicojoules = 1\n'
+    assert "the energy of i8 x i8 -> i32 is said twice" in error_of(TOY + again)
+
+
 @pytest.mark.parametrize("name", ["npu2:9", "npu2:5x1", "npu2:0"])
 def test_a_grid_that_does_not_fit(name: str) -> None:
     with pytest.raises(InputError, match=r"doesn't fit the 4x8 of device 'npu2'; hint: at least 1x1, at most 4x8"):
@@ -177,7 +208,7 @@ def test_all_errors_of_a_file_at_their_lines() -> None:
         ("clock_hz = 1e9", "clock_hz = true", "'clock_hz' must be a number, is True"),
         ("clock_hz = 1e9", "clock_hz = 0", "'clock_hz' is 0; hint: it must be from 1e6 to 1e12"),
         ("clock_hz = 1e9", "clock_hz = ", "my.toml:9:12: error: Invalid value"),
-        ("\nlevel = 3\n", "\nlevel = 7\n", "'dmas[2].level' is 7; hint: it must be from 1 to 3"),
+        ('dma"\nlevel = 3\n', 'dma"\nlevel = 7\n', "'dmas[2].level' is 7; hint: it must be from 1 to 3"),
         ("number = 2", "number = 1", "'memory tile dma' serves level 2, which isn't there; hint: levels are 1, 3"),
         ("number = 2", "number = 1", "level number 1 appears twice"),
         ("bytes = 32768 ", "reserved_bytes = 32768\nbytes = 32768 ", "'L1' reserves 32768 of its 32768 bytes"),

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from importlib import resources
 
 from npuflow.execute.limits import byte_text
+from npuflow.report.energy import energy_rows, energy_text
 from npuflow.report.layout import array_layout, memory_maps
 from npuflow.report.model import FunctionReport, Report, SequenceReport
 from npuflow.report.sequences import HEADS, changes_text, part_rows, time_text
@@ -64,6 +65,7 @@ def _function(report: Report, function: FunctionReport, results: RunResults, tim
             [f"{e.count} {e.kind}", percent(e.busy_share), f"{e.busiest} {percent(e.busiest_share)}", causes_text(e)]
             for e in function.engines
         ],
+        "energy": list(energy_rows(function.energy)) if function.energy else None,
         "links": [[r.name, byte_text(round(r.bytes)), percent(r.share)] for r in function.resources],
         "array": array_layout(results),
         "memories": memory_maps(results.program, function.occupancy, timeline.tensors),
@@ -79,6 +81,7 @@ def _facts(report: Report, function: FunctionReport) -> list[tuple[str, str]]:
         ("rate", f"{quantity(function.ops_per_second, 'ops/s')}, {percent(function.efficiency)} of the peak"),
         ("bound by", f"{function.bound_by.value}: without it {percent(function.bound_by_saved_share)} less time"),
         *(("reshaped", text) for text in reshape_text(function)),
+        *((("energy", energy_text(function.energy)),) if function.energy else ()),
         ("verified", verified_text(function)),
     ]
 

@@ -9,6 +9,7 @@ from dataclasses import asdict
 
 from npuflow.compiler.verify_function import Verified
 from npuflow.execute.references import Judge
+from npuflow.report.energy import EnergyUse
 from npuflow.report.model import EngineClass, FunctionReport, LevelTraffic, Report, SequenceReport
 
 Json = Mapping[str, object]
@@ -46,6 +47,7 @@ def _sequence(sequence: SequenceReport) -> Json:
         "relaunch_us": sequence.relaunch_us,
         "in_place_us": sequence.in_place_us,
         "reconfigured_us": sequence.reconfigured_us,
+        "joules": sequence.joules,
         "verified": _verified(sequence.verified),
     }
 
@@ -75,6 +77,7 @@ def _function(function: FunctionReport) -> Json:
         "losses": [asdict(loss) for loss in function.losses],
         "occupancy": [asdict(one) for one in function.occupancy],
         "reshapes": asdict(function.reshapes) if function.reshapes else None,
+        "energy": _energy(function.energy) if function.energy else None,
         "verified": _verified(function.verified),
         "simulated_operations": function.operations,
     }
@@ -105,6 +108,18 @@ def _engines(engines: EngineClass) -> Json:
         "busiest": engines.busiest,
         "busiest_share": engines.busiest_share,
         "shares": dict(engines.shares),
+    }
+
+
+def _energy(energy: EnergyUse) -> Json:
+    return {
+        "joules": energy.joules,
+        "average_watts": energy.average_watts,
+        "busy_watts": energy.busy_watts,
+        "busy_chip_watts": energy.busy_chip_watts,
+        "static_watts": energy.static_watts,
+        "busy_seconds": energy.busy_seconds,
+        "shares": [asdict(share) for share in energy.shares],
     }
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from npuflow.compiler.compiled import StrategyFields
 from npuflow.compiler.compiled_function import CompiledFunction
 from npuflow.compiler.verify_function import Verified
+from npuflow.report.energy import energy_of
 from npuflow.report.losses import executed_macs, measure_losses
 from npuflow.report.model import EngineClass, FunctionReport, ResourceUse
 from npuflow.report.reshapes import measure_reshapes
@@ -53,6 +54,7 @@ def report_function(
         verified=verified,
         operations=results.operations,
         reshapes=measure_reshapes(function),
+        energy=energy_of(function, results),
     )
 
 

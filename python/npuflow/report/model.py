@@ -8,6 +8,7 @@ from enum import Enum
 
 from npuflow.compiler.compiled import StrategyFields
 from npuflow.compiler.verify_function import Verified
+from npuflow.report.energy import EnergyUse
 from npuflow.report.words import quantity
 from npuflow.schedule.kernels.kernel_cycles import Reshape
 
@@ -119,7 +120,8 @@ class FunctionReport:
     """Everything about one function; `peak_ops_per_second` is that of all cores of the device, for its types.
 
     `is_given` says that it came as a schedule and was not compiled; `part_of` names the function whose part it is, and
-    `kinds` then says what it does. `reshapes` is None where no kernel's pixels are reshaped.
+    `kinds` then says what it does. `reshapes` is None where no kernel's pixels are reshaped, `energy` where the device
+    says nothing of it.
     """
 
     name: str
@@ -146,6 +148,7 @@ class FunctionReport:
     part_of: str = ""
     kinds: str = ""
     reshapes: Reshapes | None = None
+    energy: EnergyUse | None = None
 
     def __repr__(self) -> str:
         return f"<@{self.name}: {quantity(self.time_us / 1e6, 's')}, bound by {self.bound_by.value}>"
@@ -190,6 +193,12 @@ class SequenceReport:
     def in_place_us(self) -> float:
         """The time if a change of parts took no longer than a launch."""
         return sum(part.time_us for part in self.parts)
+
+    @property
+    def joules(self) -> float | None:
+        """What all parts take, what changes between them take left out; None where the device says nothing of it."""
+        found = [part.energy.joules for part in self.parts if part.energy is not None]
+        return sum(found) if found else None
 
     @property
     def reconfigured_us(self) -> float:

@@ -8,6 +8,7 @@ from itertools import islice
 from npuflow.execute.limits import byte_text
 from npuflow.execute.references import Judge
 from npuflow.execute.verification import Status
+from npuflow.report.energy import EnergyUse, energy_rows, energy_text
 from npuflow.report.model import (
     EngineClass,
     FunctionReport,
@@ -60,6 +61,8 @@ def _sequence(report: Report, sequence: SequenceReport) -> Iterator[str]:
     yield _line("time", time_text(sequence))
     if changes_text(sequence):
         yield _line("changes", changes_text(sequence))
+    if sequence.joules is not None:
+        yield _line("energy", f"{quantity(sequence.joules, 'J')}, without what changes take")
     yield _line("verified", verified_text(sequence))
     yield ""
     rows = [HEADS, *part_rows(sequence)]
@@ -92,6 +95,9 @@ def _function(report: Report, function: FunctionReport) -> Iterator[str]:
     yield from _traffic(function)
     yield ""
     yield from _engines(function)
+    if function.energy is not None:
+        yield ""
+        yield from _energy(function.energy)
     yield ""
     yield from _losses(function)
     yield from (_line("memory" if i == 0 else "", text) for i, text in enumerate(_memory(function)))
@@ -202,6 +208,12 @@ def _engines(function: FunctionReport) -> Iterator[str]:
     yield f"{_INDENT}{'engines':<{width}} {'busy':>6}  what they do, on average"
     for name, engines in zip(names, function.engines):
         yield f"{_INDENT}{name:<{width}} {percent(engines.busy_share):>6}  {causes_text(engines)}"
+
+
+def _energy(energy: EnergyUse) -> Iterator[str]:
+    yield _line("energy", energy_text(energy))
+    for name, joules, share, what in energy_rows(energy):
+        yield f"{_INDENT}  {name:<{_LABEL - 2}}{joules:>{_CELL}} {share:>6}  {what}"
 
 
 def causes_text(engines: EngineClass) -> str:

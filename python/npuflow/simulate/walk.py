@@ -39,6 +39,14 @@ def computes(program: Program) -> Iterator[tuple[FlatCompute, int]]:
         yield from ((step, times) for step, times in counted(engine.body) if isinstance(step, FlatCompute))
 
 
+def computes_by_kind(program: Program) -> Iterator[tuple[str, FlatCompute, int]]:
+    """The same, with the kind of engine that makes it."""
+    for engine in program.engines:
+        for step, times in counted(engine.body):
+            if isinstance(step, FlatCompute):
+                yield engine.kind, step, times
+
+
 def with_steps(program: Program, change: StepChange) -> Program:
     """The program with `change` applied to every step that is no loop."""
     return replace(program, engines=tuple(_changed(engine, change) for engine in program.engines))

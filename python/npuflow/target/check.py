@@ -21,6 +21,7 @@ def problems_of(device: Device) -> Iterator[Problem]:
     yield from _hop_problems(device)
     yield from _rate_problems(device)
     yield from _patch_problems(device)
+    yield from _energy_problems(device)
     if ":" in device.name or device.name.endswith(".toml"):
         yield ("name",), f"'name' is '{device.name}'", "a ':' introduces a partial array and .toml a file"
 
@@ -158,3 +159,28 @@ def _patch_problems(device: Device) -> Iterator[Problem]:
             yield path, f"a patch of {patch} for an instruction of m = {shape.m}", hint
         elif patch and shape.any_shape:
             yield path, f"a patch of {patch} for code of any shape", "leave out one of the two"
+
+
+def _energy_problems(device: Device) -> Iterator[Problem]:
+    """Energy is said of levels that there are, once; where it is said at all, of each."""
+    known = {level.number for level in device.levels}
+    seen: set[int] = set()
+    for i, one in enumerate(device.energy.levels):
+        path = ("energy", "levels", i, "level")
+        if one.level not in known:
+            hint = f"levels are {', '.join(map(str, sorted(known)))}"
+            yield path, f"an energy of level {one.level}, which isn't there", hint
+        elif one.level in seen:
+            yield path, f"the energy of level {one.level} is said twice", "say it once"
+        seen.add(one.level)
+    missing = sorted(known - seen)
+    if device.energy.is_known and missing:
+        what = f"the energy of level {missing[0]} isn't said, that of others is"
+        yield ("energy", "levels", 0), what, "give each level a table, or leave all of them out"
+    seen_types: set[tuple[str, str, str]] = set()
+    for i, mac in enumerate(device.energy.macs):
+        types = (mac.lhs, mac.rhs, mac.acc)
+        if types in seen_types:
+            what = f"the energy of {mac.lhs} x {mac.rhs} -> {mac.acc} is said twice"
+            yield ("energy", "macs", i), what, "say it once"
+        seen_types.add(types)

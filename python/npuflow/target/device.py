@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from npuflow.errors import InputError, nearest, unknown_name, with_hint
+from npuflow.target.energy import UNKNOWN_ENERGY, Energy
 from npuflow.target.fields import between
 from npuflow.target.matmul import KernelKind, MatmulShape
 from npuflow.target.model import (
@@ -43,6 +44,7 @@ class Device:
     matmuls: tuple[MatmulShape, ...]
     kernels: tuple[KernelKind, ...] = ()
     vector: VectorUnit = PLAIN_UNIT
+    energy: Energy = UNKNOWN_ENERGY
 
     @property
     def cores(self) -> int:

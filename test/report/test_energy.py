@@ -1,0 +1,132 @@
+"""The energy of a run is what the simulator counted, at the device file's price for each."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from matmuls import SMALL, TILES, matmul
+
+import npuflow
+from npuflow.report.energy import EnergyUse, energy_rows
+from npuflow.report.model import FunctionReport
+from npuflow.simulate.program import Cause
+from npuflow.target import load_device
+
+TOY = (Path(npuflow.__file__).parent / "target" / "devices" / "toy.toml").read_text()
+PICO = 1e-12
+
+
+def run(source: str = SMALL, options: str = TILES, device: str = "toy") -> npuflow.RunReport:
+    return npuflow.compile(source, f"npuflow-stream-k{options}", device=device).run(verify=False)
+
+
+def used(function: FunctionReport) -> EnergyUse:
+    assert function.energy is not None
+    return function.energy
+
+
+def test_a_matmuls_energy_on_paper() -> None:
+    # 2x2 blocks of 32x32, each with 32x128 of A and 128x32 of B: 4 x 8 KiB come in, 64x64 i32 go out, 100 pJ a byte.
+    (function,) = run().functions
+    joules = {(one.kind, one.name, one.what.partition(" ")[2]): one.joules for one in used(function).shares}
+    assert joules["level", "L3", "KiB read, 16 KiB written"] == pytest.approx((32 + 16) * 1024 * 100 * PICO)
+    # L2 is written by what comes in and what goes out, and both are read from it: 5 pJ a byte.
+    assert joules["level", "L2", "KiB read, 48 KiB written"] == pytest.approx(2 * (32 + 16) * 1024 * 5 * PICO)
+    # Each byte that comes in goes to the two cores of a row, or of a column: 1 pJ.
+    assert joules["level", "L1", "KiB read, 64 KiB written"] == pytest.approx((16 + 2 * 32) * 1024 * 1 * PICO)
+    assert joules["engine", "core", "kMAC of i8 x i8 -> i32"] == pytest.approx(64 * 64 * 128 * 0.1 * PICO)
+    # Sums are filled with zeros, 8 of 32 bits in a cycle: 64x64 of them at 10 pJ per cycle.
+    assert joules["engine", "core", "cycles of other kernels"] == pytest.approx(64 * 64 / 8 * 10 * PICO)
+    # 10 mW for as long as it takes.
+    assert joules["static", "static", "rest"] == pytest.approx(0.01 * function.cycles * 1e-9)
+    assert len(joules) == len(used(function).shares)
+
+
+def test_power_is_energy_by_time_and_the_launch_is_not_busy() -> None:
+    (function,) = run().functions
+    energy = used(function)
+    assert energy.joules == sum(one.joules for one in energy.shares)
+    assert energy.average_watts == pytest.approx(energy.joules / (function.time_us * 1e-6))
+    # The launch takes 1000 cycles, in which only what is static takes anything.
+    busy_seconds = (function.cycles - 1000) * 1e-9
+    moved = energy.joules - 0.01 * function.cycles * 1e-9
+    assert energy.busy_watts == pytest.approx(moved / busy_seconds + 0.01)
+    dram = energy.shares[0].joules
+    assert energy.busy_chip_watts == pytest.approx((moved - dram) / busy_seconds + 0.01)
+
+
+def test_traffic_and_energy_say_the_same() -> None:
+    (function,) = run(matmul(65, 130, 70), "").functions
+    outermost = function.traffic[0]
+    assert used(function).shares[0].count == outermost.read_bytes + outermost.write_bytes
+
+
+def test_text_json_and_page_agree() -> None:
+    report = run()
+    energy = used(report.functions[0])
+    data = json.loads(report.json())["functions"][0]["energy"]
+    assert data["joules"] == energy.joules
+    assert [one["joules"] for one in data["shares"]] == [one.joules for one in energy.shares]
+    assert {"average_watts", "busy_watts", "busy_chip_watts", "static_watts", "busy_seconds"} < set(data)
+    rows = list(energy_rows(energy))
+    lines = [line.split() for line in report.text().splitlines()]
+    for name, joules, share, what in rows:
+        assert [name, *joules.split(), *share.split(), *what.split()] in lines
+        assert json.dumps([name, joules, share, what], separators=(",", ":")) in report.html()
+
+
+def test_types_that_the_device_has_no_price_for_are_paid_by_the_cycle(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    entry = '[[energy.macs]]\nlhs = "i8"\nrhs = "i8"\nacc = "i32"\npicojoules = 0.1\n'
+    assert entry in TOY
+    file.write_text(TOY.replace(entry, ""))
+    compiled = npuflow.compile(SMALL, f"npuflow-stream-k{TILES}", device=file)
+    (function,) = compiled.run(verify=False).functions
+    (engine,) = (one for one in used(function).shares if one.kind == "engine")
+    cores = [one for one in compiled["matmul"].simulate().engines if one.kind == "core"]
+    assert engine.count == sum(one.spent[Cause.KERNEL] for one in cores)
+    assert engine.joules == pytest.approx(engine.count * 10 * PICO)
+
+
+def test_a_device_that_says_nothing_has_no_section() -> None:
+    report = run(options="", device="toy-scratchpad")
+    assert report.functions[0].energy is None
+    assert "energy" not in report.text()
+    assert json.loads(report.json())["functions"][0]["energy"] is None
+    assert '"energy":null' in report.html()
+
+
+def test_a_sequence_takes_what_its_parts_take() -> None:
+    source = (Path(__file__).resolve().parents[2] / "examples" / "block.mlir").read_text()
+    report = npuflow.compile(source, device="npu2").run(verify=False)
+    (sequence,) = report.sequences
+    assert sequence.joules == pytest.approx(sum(used(part).joules for part in sequence.parts))
+    assert json.loads(report.json())["sequences"][0]["joules"] == sequence.joules
+    assert "  energy  " in report.text()
+    silent = npuflow.compile(source, device="toy-scratchpad", split=True).run(verify=False)
+    assert silent.sequences[0].joules is None
+
+
+DECODE = """func.func @decode(%w: tensor<8192x2048xbf16>, %x: tensor<2048xbf16>) -> tensor<8192xf32> {
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<8192xf32>
+  %fill = linalg.fill ins(%zero : f32) outs(%empty : tensor<8192xf32>) -> tensor<8192xf32>
+  %y = linalg.matvec ins(%w, %x : tensor<8192x2048xbf16>, tensor<2048xbf16>) outs(%fill : tensor<8192xf32>)
+    -> tensor<8192xf32>
+  return %y : tensor<8192xf32>
+}
+"""
+
+
+def test_decoding_takes_about_the_power_that_is_published() -> None:
+    """1.5 to 3 W are published of LLM decoding; without what DRAM takes, which such numbers rarely have in them."""
+    (function,) = run(DECODE, "", "npu2").functions
+    assert 1.5 < used(function).busy_chip_watts < 3
+
+
+def test_shipped_devices_price_every_type_they_multiply() -> None:
+    for name in ("npu1", "npu1-hawk", "npu2", "toy"):
+        device = load_device(name)
+        assert [types for types in device.supported_types() if device.energy.mac_picojoules(types) is None] == []
