@@ -3,8 +3,9 @@
 
 func.func @stray(%a: tensor<16x16xf32>) -> tensor<4x4xf32> {
   %m = linalg.matmul ins(%a, %a : tensor<16x16xf32>, tensor<16x16xf32>) outs(%a : tensor<16x16xf32>) -> tensor<16x16xf32>
-  // expected-error@+1 {{tensor.extract_slice is in no group; hint: npuflow-check-input says what can be compiled}}
-  %s = tensor.extract_slice %m[0, 0] [4, 4] [1, 1] : tensor<16x16xf32> to tensor<4x4xf32>
+  // expected-error@+1 {{tensor.bitcast is in no group; hint: npuflow-check-input says what can be compiled}}
+  %b = tensor.bitcast %m : tensor<16x16xf32> to tensor<16x16xi32>
+  %s = tensor.extract_slice %a[0, 0] [4, 4] [1, 1] : tensor<16x16xf32> to tensor<4x4xf32>
   // Every op is reported, not only the first one.
   // expected-error@+1 {{tensor.cast is in no group}}
   %c = tensor.cast %s : tensor<4x4xf32> to tensor<?x?xf32>
