@@ -129,7 +129,8 @@ func.func @batch_moved(%a: tensor<3x8x32xf32>, %b: tensor<16x3x32xf32>, %c: tens
 // CHECK:         linalg.fill
 // CHECK-NEXT:    linalg.matmul ins(
 // CHECK-NEXT:    return
-func.func @nothing_to_do(%a: tensor<1x1xi8>, %b: tensor<1x1xi8>, %e: tensor<1x1xi32>, %v: i32) -> tensor<1x1xi32> {
+func.func @nothing_to_do(%a: tensor<1x1xi8>, %b: tensor<1x1xi8>, %e: tensor<1x1xi32>) -> tensor<1x1xi32> {
+  %v = arith.constant 3 : i32
   %f = linalg.fill ins(%v : i32) outs(%e : tensor<1x1xi32>) -> tensor<1x1xi32>
   %r = linalg.matmul ins(%a, %b : tensor<1x1xi8>, tensor<1x1xi8>) outs(%f : tensor<1x1xi32>) -> tensor<1x1xi32>
   return %r : tensor<1x1xi32>

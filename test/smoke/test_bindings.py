@@ -11,6 +11,7 @@ import pytest
 
 from npuflow import bindings
 from npuflow.bindings import affine, arith, func, interpreter, ir, irdl, passmanager, rewrite, transform
+from npuflow.provider import libraries
 
 MATMUL = """
 func.func @f(%a: tensor<8x16xi32>, %b: tensor<16x4xi32>, %c: tensor<8x4xi32>) -> tensor<8x4xi32> {
@@ -252,5 +253,6 @@ def test_execution_engine_runs_a_function_on_numpy_memory(context: ir.Context) -
     assert array.tolist() == [0, 1, 4, 3]
 
 
-def test_library_directory_exists() -> None:
-    assert list(Path(bindings.library_directory()).glob("*.so*"))
+def test_libraries_exist() -> None:
+    assert all(library.is_file() for library in libraries())
+    assert libraries()

@@ -7,7 +7,7 @@ from math import prod
 
 from npuflow.bindings import arith, ir
 from npuflow.constants.known_tensors import KnownTensors, sources_of, tensor_constant
-from npuflow.core.build import at, element_type_of, is_static, shape_of
+from npuflow.core.build import at, element_bytes, element_type_of, is_static, shape_of
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.ops.contraction import is_parallel
@@ -25,8 +25,9 @@ class FoldConstants(Pass):
 
         %r = arith.constant dense<[1.0, 0.5]> : tensor<2xf32>
 
-    What would have more elements than the largest constant that it is made of, or more than 4 Mi, stays an op, as do
-    transpositions and broadcasts, which cost nothing where they are read.
+    What would take more bytes than the largest constant that it is made of, or more than 4 Mi elements, stays an op:
+    weights that are extended are read as they are. So do transpositions and broadcasts, which cost nothing where they
+    are read.
     """
 
     name = "npuflow-fold-constants"
@@ -48,13 +49,17 @@ def fold_constants(op: ir.Operation) -> int:
 
 
 def _is_worth_it(op: ir.Operation) -> bool:
-    """Whether an op computes something, of no more elements than it reads."""
+    """Whether an op computes something, of no more bytes than it reads."""
     if not op.results or not is_parallel(op) or not is_static(op):
         return False
     if len(op.regions[0].blocks[0].operations) == 1:
         return False
-    read = [prod(shape_of(v)) for v in sources_of(op) if isinstance(v.type, ir.RankedTensorType)]
-    return prod(shape_of(op.results[0])) <= max(read, default=0)
+    read = [_bytes(value) for value in sources_of(op) if isinstance(value.type, ir.RankedTensorType)]
+    return _bytes(op.results[0]) <= max(read, default=0)
+
+
+def _bytes(value: ir.Value) -> int:
+    return prod(shape_of(value)) * element_bytes(element_type_of(value))
 
 
 def _fold(op: ir.Operation, known: KnownTensors) -> bool:

@@ -9,6 +9,7 @@ from npuflow.bindings import bufferization, ir
 from npuflow.core.build import at, element_type_of, empty, generic_op, shape_of
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
+from npuflow.frontend.reshape import unreshaped
 from npuflow.frontend.upstream import run_upstream
 from npuflow.ops.contraction import is_elementwise, is_parallel, match_contraction, producer
 from npuflow.ops.linear import iterators, maps_of
@@ -64,10 +65,10 @@ def _pin_repeated(op: ir.Operation) -> Iterator[ir.Operation]:
         inputs = list(consumer.operands)[: -len(consumer.results) or None]
         maps = maps_of(consumer)
         for value, map_ in zip(inputs, maps):
-            source = producer(value, "linalg.generic")
+            source = producer(unreshaped(value), "linalg.generic")  # MLIR fuses through reshapes as well
             if source is not None and is_parallel(source) and _is_repeated(source, consumer, map_):
                 with at(source, after=True):
-                    pin = bufferization.DeallocTensorOp(value).operation
+                    pin = bufferization.DeallocTensorOp(unreshaped(value)).operation
                 pin.attributes[_PINNED] = ir.UnitAttr.get()
                 yield pin
 
