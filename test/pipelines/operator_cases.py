@@ -16,6 +16,7 @@ from npuflow.testing.operator_moves import Cast, Reshaped, Turned
 from npuflow.testing.operator_places import Padded, Placed, PositionUse
 from npuflow.testing.operator_products import Kind, Product
 from npuflow.testing.operator_rows import Centre, Elementwise, Norm, Pairwise, Reduction, Softmax
+from npuflow.testing.operator_slices import Gathered, Inserted, Joined, PickedBy, Scanned, Sliced, Sorted
 from npuflow.testing.operator_steps import NARROWING, ElementwiseStep, is_possible
 from npuflow.testing.operator_windows import CONVOLUTIONS, POOLINGS, Convolution, Pool, Pooling, WindowLayout, Windows
 from npuflow.testing.operators import OperatorProgram
@@ -31,6 +32,7 @@ _BOUNDED_ONLY = frozenset({ElementwiseStep.EXP})
 _MOST_ELEMENTS = 40_000
 _MOST_POINTS = 400_000
 _LARGE = (1021, 4099, 20011)
+_SHORT_PRODUCT = 64  # of longer ones nothing is left
 
 
 @dataclass(frozen=True)
@@ -268,6 +270,66 @@ def places(draw: st.DrawFn) -> Placed:
     return Placed(draw(shapes(1, 4)), draw(st.sampled_from(PositionUse)), element, tails=draw(tails(element)))
 
 
+_ELEMENTS = st.sampled_from(("i8", "i16", "i32", "bf16", "f32"))
+
+
+@st.composite
+def regions(draw: st.DrawFn) -> tuple[tuple[int, ...], ...]:
+    """A shape, and offsets, sizes and strides of a part of it."""
+    shape = draw(shapes(1, 4))
+    offsets, sizes, strides = [], [], []
+    for size in shape:
+        offset = draw(st.integers(0, size - 1))
+        stride = draw(st.sampled_from((1, 1, 1, 2, 3)))
+        offsets.append(offset)
+        strides.append(stride)
+        sizes.append(draw(st.integers(1, (size - 1 - offset) // stride + 1)))
+    return shape, tuple(offsets), tuple(sizes), tuple(strides)
+
+
+@st.composite
+def slices(draw: st.DrawFn) -> Sliced:
+    element = draw(_ELEMENTS)
+    return Sliced(*draw(regions()), element, draw(st.booleans()), tails=draw(tails(element)))
+
+
+@st.composite
+def insertions(draw: st.DrawFn) -> Inserted:
+    element = draw(_ELEMENTS)
+    return Inserted(*draw(regions()), element, draw(st.booleans()), tails=draw(tails(element)))
+
+
+@st.composite
+def concatenations(draw: st.DrawFn) -> Joined:
+    shape, element = draw(shapes(1, 4)), draw(_ELEMENTS)
+    dimension = draw(st.integers(0, len(shape) - 1))
+    lengths = draw(st.lists(st.sampled_from((1, 2, 3, 8, 13)), min_size=2, max_size=8))
+    return Joined(shape, dimension, tuple(lengths), element, draw(st.booleans()), tails=draw(tails(element)))
+
+
+@st.composite
+def gathers(draw: st.DrawFn) -> Gathered:
+    shape, element, by = draw(shapes(1, 3, 4000)), draw(_ELEMENTS), draw(st.sampled_from(PickedBy))
+    dimension = draw(st.integers(0, len(shape) - 1))
+    most = 100 if by in (PickedBy.REPEATED, PickedBy.DATA) else shape[dimension]
+    count = draw(st.integers(1, min(most, 100)))
+    return Gathered(shape, dimension, count, by, element, tails=draw(tails(element)))
+
+
+@st.composite
+def scans(draw: st.DrawFn) -> Scanned:
+    shape, element = draw(shapes(1, 3, 4000)), draw(st.sampled_from(("i32", "f32", "bf16")))
+    dimension = draw(st.integers(0, len(shape) - 1))
+    is_product = draw(st.booleans()) and shape[dimension] <= _SHORT_PRODUCT
+    return Scanned(shape, dimension, element, draw(st.booleans()), is_product)
+
+
+@st.composite
+def sorts(draw: st.DrawFn) -> Sorted:
+    shape, element = draw(shapes(1, 3, 2000)), draw(_ELEMENTS)
+    return Sorted(shape, draw(st.integers(0, len(shape) - 1)), element, draw(st.booleans()))
+
+
 @st.composite
 def convolution_pairs(draw: st.DrawFn) -> ConvolutionPair:
     channels = tuple(draw(st.integers(1, 17)) for _ in range(3))
@@ -295,6 +357,12 @@ FAMILIES: dict[type[OperatorProgram], st.SearchStrategy[OperatorProgram]] = {
     Cast: casts(),
     Padded: paddings(),
     Placed: places(),
+    Sliced: slices(),
+    Joined: concatenations(),
+    Inserted: insertions(),
+    Gathered: gathers(),
+    Scanned: scans(),
+    Sorted: sorts(),
     ConvolutionPair: convolution_pairs(),
     AttentionScores: attention_scores(),
 }

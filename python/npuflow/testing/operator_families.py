@@ -7,6 +7,7 @@ from npuflow.testing.operator_moves import Cast, Reshaped, Turned
 from npuflow.testing.operator_places import Padded, Placed
 from npuflow.testing.operator_products import Product
 from npuflow.testing.operator_rows import Elementwise, Norm, Reduction, Softmax
+from npuflow.testing.operator_slices import Gathered, Inserted, Joined, Scanned, Sliced, Sorted
 from npuflow.testing.operator_windows import Convolution, Pooling
 from npuflow.testing.operators import OperatorProgram
 
@@ -24,6 +25,12 @@ OPERATOR_FAMILIES: tuple[type[OperatorProgram], ...] = (
     Cast,
     Padded,
     Placed,
+    Sliced,
+    Joined,
+    Inserted,
+    Gathered,
+    Scanned,
+    Sorted,
     ConvolutionPair,
     AttentionScores,
 )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product as pairs
 
 from npuflow.testing.operator_chains import AttentionScores, ConvolutionPair
 from npuflow.testing.operator_families import OPERATOR_FAMILIES
@@ -14,6 +15,7 @@ from npuflow.testing.operator_moves import Cast, Reshaped, Turned
 from npuflow.testing.operator_places import Padded, Placed, PositionUse
 from npuflow.testing.operator_products import Kind, Product
 from npuflow.testing.operator_rows import Centre, Elementwise, Norm, Pairwise, Reduction, Softmax
+from npuflow.testing.operator_slices import Gathered, Inserted, Joined, PickedBy, Scanned, Sliced, Sorted
 from npuflow.testing.operator_steps import ElementwiseStep
 from npuflow.testing.operator_windows import (
     CONVOLUTIONS,
@@ -54,7 +56,7 @@ class Sample:
 
 def samples() -> tuple[Sample, ...]:
     """All samples, family by family."""
-    found = (*_convolutions(), *_poolings(), *_products(), *_rows(), *_moves(), *_places(), *_chains())
+    found = (*_convolutions(), *_poolings(), *_products(), *_rows(), *_moves(), *_places(), *_slices(), *_chains())
     order = [family.family for family in OPERATOR_FAMILIES]
     return tuple(sorted(found, key=lambda sample: order.index(sample.family)))
 
@@ -204,6 +206,31 @@ def _places() -> Iterator[Sample]:
         for place in PositionUse:
             # Of one element, both do nothing.
             yield _sample(element, *(Placed(s, place, element) for s in ((512, 512), (37, 41), (1, 3))))
+
+
+def _slices() -> Iterator[Sample]:
+    for element in ("i8", "bf16", "f32"):
+        parts = (((512, 512), (3, 64), (500, 384)), ((37, 41), (5, 1), (11, 40)), ((2, 1), (1, 0), (1, 1)))
+        yield _sample(element, *(Sliced(*part, (1, 1), element) for part in parts))
+        yield _sample(element, Sliced((512, 512), (1, 0), (255, 512), (2, 1), element, head=True),
+                      Sliced((37, 41), (2, 1), (9, 14), (4, 3), element, head=True))  # fmt: skip
+        joined = (((512, 512), 1, (256, 128, 128)), ((37, 41), 0, (1, 5, 31)), ((1, 1), 1, (1, 1)))
+        yield _sample(element, *(Joined(shape, d, lengths, element) for shape, d, lengths in joined))
+        yield _sample(element, Joined((64, 512), 0, (64,) * 8, element), Joined((3, 5, 7), 1, (1, 2, 3) * 3, element))
+    for element, zeros in pairs(("i8", "f32"), (True, False)):
+        spread = (((256, 512), (1, 2), (127, 255), (2, 2)), ((37, 41), (0, 3), (13, 7), (3, 5)),
+                  ((1, 4), (0, 3), (1, 1), (1, 1)))  # fmt: skip
+        yield _sample(element, *(Inserted(*each, element, into_zeros=zeros) for each in spread))
+    for element, by in pairs(("i8", "f32"), PickedBy):
+        picked = (((256, 256), 0, 512), ((5, 37, 3), 1, 111), ((1, 1), 1, 1))
+        fewer = (((256, 256), 0, 128), ((5, 37, 3), 1, 17), ((1, 1), 1, 1))
+        found = picked if by in (PickedBy.REPEATED, PickedBy.DATA) else fewer
+        yield _sample(element, *(Gathered(shape, d, count, by, element) for shape, d, count in found))
+    for element, multiplies in (("i32", False), ("bf16", False), ("f32", False), ("f32", True)):
+        scans = (((64, 512), 1), ((37, 41), 0), ((1, 1), 1))
+        yield _sample(element, *(Scanned(*each, element, product=multiplies) for each in scans))
+    for element in ("i32", "f32"):
+        yield _sample(element, *(Sorted(*each, element) for each in (((64, 128), 1), ((37, 41), 0), ((1, 1), 1))))
 
 
 def _chains() -> Iterator[Sample]:
