@@ -129,7 +129,7 @@ def _where(insert: ir.Operation) -> _Inset | None:
     view = insert.opview
     found = (view.static_offsets, view.static_sizes, view.static_strides)
     offsets, sizes, strides = (tuple(int(v) for v in ir.DenseI64ArrayAttr(each)) for each in found)
-    return _Inset(offsets, sizes, strides)
+    return _Inset(offsets, sizes, tuple(1 if size == 1 else stride for size, stride in zip(sizes, strides)))
 
 
 def _inserted(source: ir.Value, target: ir.Value, where: _Inset) -> ir.Value:
@@ -147,7 +147,8 @@ def _inserted(source: ir.Value, target: ir.Value, where: _Inset) -> ir.Value:
         numbers[where.offsets[d] :: where.strides[d]][: where.sizes[d]] = 1
         if not numbers.all():
             which[d] = numbers
-    return _chosen([target, _padded(source, shape, where, zero(element))], which)
+    padded = _padded(source, shape, where, zero(element))
+    return _chosen([target, padded], which) if which else padded
 
 
 def _is_empty(value: ir.Value) -> bool:

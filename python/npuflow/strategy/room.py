@@ -184,7 +184,7 @@ def _most_slots(group: Group, mapping: Mapping) -> tuple[int, int]:
     """Slots in L2 and L1 of the buffer that has most: locks count up to them."""
     moved = [mapping.depths.of(tensor.operand) for tensor in group.tensors if tensor.role is Role.INPUT]
     in_l1 = max(l1_slots(group, mapping, tensor) for tensor in group.tensors)
-    return max(mapping.depths.result, *(l2 for l2, _ in moved)), in_l1
+    return max((mapping.depths.result, *(l2 for l2, _ in moved))), in_l1
 
 
 def fits_l2(group: Group, mapping: Mapping, device: Device) -> bool:
