@@ -68,3 +68,19 @@ func.func @sort(%x: tensor<3x6xf32>, %i: tensor<3x6xi32>) -> (tensor<3x6xf32>, t
   } -> tensor<3x6xf32>, tensor<3x6xi32>
   return %r#0, %r#1 : tensor<3x6xf32>, tensor<3x6xi32>
 }
+
+// In a scatter every element looks for the updates that are meant for it.
+// CHECK-LABEL: func.func @scatter
+// CHECK:         linalg.generic {{.*}}iterator_types = ["parallel", "parallel", "reduction"]
+// CHECK-SAME:      outs(%arg2 : tensor<4x5xi32>)
+// CHECK:           %[[HIT:.*]] = arith.cmpi eq
+// CHECK:           %[[NEW:.*]] = arith.addi
+// CHECK:           arith.select %[[HIT]], %[[NEW]]
+func.func @scatter(%u: tensor<6x1x5xi32>, %i: tensor<6x1xi64>, %x: tensor<4x5xi32>) -> tensor<4x5xi32> {
+  %r = tm_tensor.scatter {dimension_map = array<i64: 0>} unique_indices(false) ins(%u, %i : tensor<6x1x5xi32>, tensor<6x1xi64>) outs(%x : tensor<4x5xi32>) {
+  ^bb0(%a: i32, %b: i32):
+    %s = arith.addi %b, %a : i32
+    tm_tensor.yield %s : i32
+  } -> tensor<4x5xi32>
+  return %r : tensor<4x5xi32>
+}

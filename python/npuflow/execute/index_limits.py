@@ -6,23 +6,31 @@ from npuflow.bindings import ir
 from npuflow.core.passes import ops_of
 from npuflow.ops.linear import input_count
 
-_EXTRACT = "tensor.extract"
+_EXTRACT, _SCATTER = "tensor.extract", "tm_tensor.scatter"
 
 
 def index_limits(function: ir.Operation) -> dict[int, int]:
     """For each argument of integers that elements are picked by, the least size of what they are picked from."""
     blocks = function.regions[0].blocks
-    extracts = ops_of(function, _EXTRACT) if len(blocks) == 1 else []
-    if not extracts:
+    picking = ops_of(function, _EXTRACT, _SCATTER) if len(blocks) == 1 else []
+    if not picking:
         return {}
     origins = _origins(function)
     limits: dict[int, int] = {}
-    for extract in extracts:
-        shape = ir.RankedTensorType(extract.operands[0].type).shape
-        for size, index in zip(shape, list(extract.operands)[1:]):
+    for op in picking:
+        for size, index in _sizes(op):
             for argument in origins.get(index, frozenset()):
                 limits[argument] = min(limits.get(argument, size), size)
     return limits
+
+
+def _sizes(op: ir.Operation) -> list[tuple[int, ir.Value]]:
+    """What picks elements, each with the size of the dimension that it does so along."""
+    if op.name == _EXTRACT:
+        return list(zip(ir.RankedTensorType(op.operands[0].type).shape, list(op.operands)[1:]))
+    _, indices, original = op.operands
+    shape = ir.RankedTensorType(original.type).shape
+    return [(shape[d], indices) for d in ir.DenseI64ArrayAttr(op.attributes["dimension_map"])]
 
 
 def _origins(function: ir.Operation) -> dict[ir.Value, frozenset[int]]:

@@ -17,7 +17,7 @@ from npuflow.ops.contraction import producer
 
 _CONCAT, _INSERT = "tensor.concat", "tensor.insert_slice"
 # What an op reads at a time takes slots, locks and descriptors; more are joined in steps.
-_MOST_AT_ONCE = 6
+_MOST_AT_ONCE = 8
 
 
 @dataclass(frozen=True)

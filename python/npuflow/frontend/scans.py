@@ -52,13 +52,13 @@ def _scanned(
     rank = len(shape_of(source))
     loops = [ir.AffineExpr.get_dim(d) for d in range(rank + 1)]
     i32 = ir.IntegerType.get_signless(32)
-    positions = _positions(shape_of(source)[dimension])
+    places_of = positions(shape_of(source)[dimension])
     read = [loops[rank] if d == dimension else loops[d] for d in range(rank)]
     places = (read, [loops[dimension]], [loops[rank]], loops[:rank])
     maps = [ir.AffineMap.get(rank + 1, 0, place) for place in places]
     along = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), dimension)
     kinds = ["parallel"] * rank + ["reduction"]
-    made = generic_op([source, positions, positions], [initial], maps, kinds, {SCANNED: along})
+    made = generic_op([source, places_of, places_of], [initial], maps, kinds, {SCANNED: along})
     element = element_type_of(source)
     block = made.regions[0].blocks.append(element, i32, i32, element)
     with ir.InsertionPoint(block):
@@ -91,20 +91,20 @@ def _ranks(sort: ir.Operation, values: Sequence[ir.Value], dimension: int) -> ir
     rank = len(shape)
     loops = [ir.AffineExpr.get_dim(d) for d in range(rank + 1)]
     i32 = ir.IntegerType.get_signless(32)
-    positions = _positions(shape[dimension])
+    places_of = positions(shape[dimension])
     others = [loops[rank] if d == dimension else loops[d] for d in range(rank)]
     places = [place for _ in values for place in (loops[:rank], others)]
     places += [[loops[dimension]], [loops[rank]], loops[:rank]]
     maps = [ir.AffineMap.get(rank + 1, 0, place) for place in places]
     inputs = [each for value in values for each in (value, value)]
     counts = fill(zero(i32), empty(shape, i32))
-    made = generic_op([*inputs, positions, positions], [counts], maps, ["parallel"] * rank + ["reduction"])
+    made = generic_op([*inputs, places_of, places_of], [counts], maps, ["parallel"] * rank + ["reduction"])
     elements = [element_type_of(value) for value in inputs]
     block = made.regions[0].blocks.append(*elements, i32, i32, i32)
     *read, here, there, sofar = block.arguments
     swapped = [read[number ^ 1] for number in range(len(read))]
     with ir.InsertionPoint(block):
-        mine_first, its_first = _in_order(sort, read), _in_order(sort, swapped)
+        mine_first, its_first = copied_body(sort, read), copied_body(sort, swapped)
         is_tie = arith.CmpIOp(arith.CmpIPredicate.eq, mine_first, its_first).result
         is_earlier = arith.CmpIOp(arith.CmpIPredicate.slt, there, here).result
         is_before = arith.SelectOp(is_tie, is_earlier, its_first).result
@@ -112,16 +112,16 @@ def _ranks(sort: ir.Operation, values: Sequence[ir.Value], dimension: int) -> ir
     return made.results[0]
 
 
-def _in_order(sort: ir.Operation, pairs: Sequence[ir.Value]) -> ir.Value:
-    """Whether the first of each pair belongs before the second, as the sort's body says."""
-    body = sort.regions[0].blocks[0]
-    copies: dict[ir.Value, ir.Value] = dict(zip(body.arguments, pairs))
+def copied_body(op: ir.Operation, arguments: Sequence[ir.Value]) -> ir.Value:
+    """What an op's body yields for other arguments, made where ops are inserted."""
+    body = op.regions[0].blocks[0]
+    copies: dict[ir.Value, ir.Value] = dict(zip(body.arguments, arguments))
     *inner, last = (child.operation for child in body.operations)
-    for op in inner:
-        copy = op.clone()
+    for one in inner:
+        copy = one.clone()
         for number, operand in enumerate(copy.operands):
             copy.operands[number] = copies.get(operand, operand)
-        copies.update(zip(op.results, copy.results))
+        copies.update(zip(one.results, copy.results))
     return copies.get(last.operands[0], last.operands[0])
 
 
@@ -133,7 +133,7 @@ def _by_rank(value: ir.Value, ranks: ir.Value, dimension: int) -> ir.Value:
     i32 = ir.IntegerType.get_signless(32)
     others = [loops[rank] if d == dimension else loops[d] for d in range(rank)]
     maps = [ir.AffineMap.get(rank + 1, 0, place) for place in (others, others, [loops[dimension]], loops[:rank])]
-    inputs = [value, ranks, _positions(shape[dimension])]
+    inputs = [value, ranks, positions(shape[dimension])]
     start = fill(zero(element), empty(shape, element))
     made = generic_op(inputs, [start], maps, ["parallel"] * rank + ["reduction"])
     block = made.regions[0].blocks.append(element, i32, i32, element)
@@ -144,7 +144,7 @@ def _by_rank(value: ir.Value, ranks: ir.Value, dimension: int) -> ir.Value:
     return made.results[0]
 
 
-def _positions(size: int) -> ir.Value:
+def positions(size: int) -> ir.Value:
     """0, 1, 2 and so on; a loop's number inside of a sum is something that not every compiler gets right."""
     i32 = ir.IntegerType.get_signless(32)
     numbers = ir.DenseElementsAttr.get(np.arange(size, dtype=np.int32), type=i32)

@@ -26,6 +26,11 @@ class Sliced(Tailed):
     element: str
     head: bool = False
 
+    @property
+    def needed_bytes(self) -> int:
+        whole, part = (ArraySpec(self.element, sizes).nbytes for sizes in (self.shape, self.sizes))
+        return super().needed_bytes - whole + part
+
     def build(self, writer: Writer) -> Value:
         source = writer.argument(self.element, self.shape)
         part = Value(writer.name(), ArraySpec(self.element, self.sizes))
@@ -110,6 +115,15 @@ class Gathered(Tailed):
     @property
     def label(self) -> str:
         return self.by.value
+
+    @property
+    def needed_bytes(self) -> int:
+        whole = ArraySpec(self.element, self.shape).nbytes
+        return (
+            super().needed_bytes
+            - whole
+            + whole * min(self.count, self.shape[self.dimension]) // self.shape[self.dimension]
+        )
 
     def build(self, writer: Writer) -> Value:
         d = self.dimension

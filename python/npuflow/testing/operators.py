@@ -42,6 +42,11 @@ class OperatorProgram(ABC):
         writer = Writer()
         return writer.signature(self.build(writer))
 
+    @property
+    def needed_bytes(self) -> int:
+        """What has to be read and written at least: every tensor once, of which an operator may need a part only."""
+        return sum(spec.nbytes for spec in (*self.signature.inputs, *self.signature.outputs))
+
     def text(self) -> str:
         """The program as MLIR."""
         writer = Writer()
