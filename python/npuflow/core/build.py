@@ -219,6 +219,19 @@ def empty(shape: Sequence[Mixed], element_type: ir.Type) -> ir.Value:
     return tensor.EmptyOp(list(shape), element_type).result
 
 
+def padded_by(source: ir.Value, low: Sequence[int], high: Sequence[int], value: ir.Value) -> ir.Value:
+    """`source` with so many of a value before and behind each dimension; itself where there are none."""
+    if not any((*low, *high)):
+        return source
+    shape = [size + before + behind for size, before, behind in zip(shape_of(source), low, high)]
+    kind = ir.RankedTensorType.get(shape, element_type_of(source))
+    made = tensor.PadOp(kind, source, [], [], list(low), list(high))
+    block = made.regions[0].blocks.append(*[ir.IndexType.get()] * len(shape), arg_locs=[made.location] * len(shape))
+    with ir.InsertionPoint(block):
+        tensor.YieldOp(value)
+    return made.result
+
+
 def apply_steps(op: ir.Operation, steps: str) -> None:
     """Runs transform-dialect `steps` on `op`, which they call `%op`; handles are `!transform.any_op`.
 

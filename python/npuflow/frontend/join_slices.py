@@ -10,7 +10,17 @@ import numpy as np
 from npuflow.bindings import arith, ir, linalg, tensor
 from npuflow.constants.known_tensors import tensor_constant
 from npuflow.constants.scalar_values import Numbers
-from npuflow.core.build import at, element_type_of, empty, extract_slice, generic_op, is_static, shape_of, zero
+from npuflow.core.build import (
+    at,
+    element_type_of,
+    empty,
+    extract_slice,
+    generic_op,
+    is_static,
+    padded_by,
+    shape_of,
+    zero,
+)
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.ops.contraction import producer
@@ -90,7 +100,7 @@ def _joined(values: Sequence[ir.Value], dimension: int) -> ir.Value:
         rank = len(shape_of(value))
         low = [begin if d == dimension else 0 for d in range(rank)]
         high = [sum(sizes) - begin - size if d == dimension else 0 for d in range(rank)]
-        padded.append(_pad(value, low, high, nothing))
+        padded.append(padded_by(value, low, high, nothing))
         begin += size
     return _chosen(padded, {dimension: np.repeat(np.arange(len(values), dtype=np.int8), sizes)})
 
@@ -181,7 +191,7 @@ def _padded(source: ir.Value, shape: Sequence[int], where: _Inset, nothing: ir.V
     kept = [min(size, shape[d] - where.offsets[d]) for d, size in enumerate(sizes)]
     if kept != list(sizes):
         source = extract_slice(source, [0] * len(kept), kept)
-    return _pad(source, where.offsets, [s - o - k for s, o, k in zip(shape, where.offsets, kept)], nothing)
+    return padded_by(source, where.offsets, [s - o - k for s, o, k in zip(shape, where.offsets, kept)], nothing)
 
 
 def _spaced(source: ir.Value, strides: Sequence[int], nothing: ir.Value) -> ir.Value:
@@ -199,18 +209,6 @@ def _spaced(source: ir.Value, strides: Sequence[int], nothing: ir.Value) -> ir.V
         wide += [size, *more]
         high += [0, *([strides[d] - 1] if more else [])]
     split = tensor.ExpandShapeOp(ir.RankedTensorType.get(wide, element), source, groups, [], wide).result
-    padded = _pad(split, [0] * len(wide), high, nothing)
+    padded = padded_by(split, [0] * len(wide), high, nothing)
     flat = [size * (strides[d] if d in strided else 1) for d, size in enumerate(shape)]
     return tensor.CollapseShapeOp(ir.RankedTensorType.get(flat, element), padded, groups).result
-
-
-def _pad(source: ir.Value, low: Sequence[int], high: Sequence[int], nothing: ir.Value) -> ir.Value:
-    if not any((*low, *high)):
-        return source
-    shape = [size + a + b for size, a, b in zip(shape_of(source), low, high)]
-    pad = tensor.PadOp(ir.RankedTensorType.get(shape, element_type_of(source)), source, [], [], list(low), list(high))
-    index = ir.IndexType.get()
-    block = pad.regions[0].blocks.append(*[index] * len(shape), arg_locs=[pad.location] * len(shape))
-    with ir.InsertionPoint(block):
-        tensor.YieldOp(nothing)
-    return pad.result

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from npuflow.bindings import arith, ir, tensor
-from npuflow.core.build import at, dynamic_marker, element_type_of, empty, moved, shape_of, zero
+from npuflow.bindings import arith, ir
+from npuflow.core.build import at, dynamic_marker, element_type_of, empty, moved, padded_by, shape_of, zero
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.frontend.add_inputs import add_inputs
@@ -91,23 +91,13 @@ def _compute_for_others(pad: ir.Operation) -> None:
 def _mask(pad: ir.Operation, value: ir.Attribute, users: list[ir.Operation]) -> None:
     """Pads by zeros, and lets the users put the value where the masks are 0."""
     with at(pad):
-        padded = _pad(pad.operands[0], pad.results[0].type, *_widths(pad))
+        source = pad.operands[0]
+        padded = padded_by(source, *_widths(pad), zero(element_type_of(source)))
         masks = {d: _mask_of(pad, d) for d, (low, high) in enumerate(zip(*_widths(pad))) if low or high}
     for user in users:
         _read_masked(user, pad.results[0], masks, value)
     pad.results[0].replace_all_uses_with(padded)
     pad.erase()
-
-
-def _pad(source: ir.Value, kind: ir.Type, low: list[int], high: list[int]) -> ir.Value:
-    """`source` with zeros around it."""
-    nothing = zero(element_type_of(source))
-    pad = tensor.PadOp(kind, source, [], [], low, high)
-    index = ir.IndexType.get()
-    block = pad.regions[0].blocks.append(*[index] * len(low), arg_locs=[pad.location] * len(low))
-    with ir.InsertionPoint(block):
-        tensor.YieldOp(nothing)
-    return pad.result
 
 
 def _mask_of(pad: ir.Operation, dimension: int) -> ir.Value:
@@ -117,7 +107,7 @@ def _mask_of(pad: ir.Operation, dimension: int) -> ir.Value:
     size = shape_of(pad.operands[0])[dimension]
     kind = ir.RankedTensorType.get([size], i8)
     ones = arith.ConstantOp(kind, ir.DenseElementsAttr.get_splat(kind, ir.IntegerAttr.get(i8, 1))).result
-    return _pad(ones, ir.RankedTensorType.get([low + size + high], i8), [low], [high])
+    return padded_by(ones, [low], [high], zero(i8))
 
 
 def _read_masked(op: ir.Operation, padded: ir.Value, masks: dict[int, ir.Value], value: ir.Attribute) -> None:
