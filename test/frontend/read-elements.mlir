@@ -102,3 +102,19 @@ func.func @two_ways(%x: tensor<6x9xi32>, %rows: tensor<4xi32>, %columns: tensor<
   } -> tensor<4xi32>
   return %r, %s : tensor<4x5xi32>, tensor<4xi32>
 }
+
+// Along a diagonal, two dimensions become one.
+// CHECK-LABEL: func.func @diagonal
+// CHECK:         %[[C:.*]] = tensor.collapse_shape %{{.*}} {{\[}}[0, 1]] : tensor<6x6xf32> into tensor<36xf32>
+// CHECK:         linalg.generic {indexing_maps = [affine_map<(d0) -> (d0 * 7)>, affine_map<(d0) -> (d0)>]
+// CHECK-SAME:      ins(%[[C]] : tensor<36xf32>)
+func.func @diagonal(%x: tensor<6x6xf32>) -> tensor<6xf32> {
+  %e = tensor.empty() : tensor<6xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} outs(%e : tensor<6xf32>) {
+  ^bb0(%out: f32):
+    %i = linalg.index 0 : index
+    %v = tensor.extract %x[%i, %i] : tensor<6x6xf32>
+    linalg.yield %v : f32
+  } -> tensor<6xf32>
+  return %r : tensor<6xf32>
+}

@@ -6,6 +6,7 @@ keeping the element whose position is the right one, which is exact, and streams
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -15,6 +16,7 @@ from npuflow.bindings import arith, ir, linalg, tensor
 from npuflow.constants.known_tensors import tensor_constant
 from npuflow.constants.scalar_values import Numbers
 from npuflow.core.build import element_type_of, empty, extract_slice, fill, generic_op, moved, shape_of, zero
+from npuflow.frontend.reshape import collapsed
 from npuflow.ops.linear import Linear
 
 
@@ -65,7 +67,34 @@ def pick(picked: Picked) -> Picked:
         else:
             picked = _search(picked, together)
         _cut(picked)
+    while (dims := _diagonal(picked)) is not None:
+        picked = _straightened(picked, *dims)
     return picked
+
+
+def _diagonal(picked: Picked) -> tuple[int, int] | None:
+    """The first and the last of dimensions that one loop goes along."""
+    found: dict[int, list[int]] = {}
+    for d, place in enumerate(picked.places):
+        for loop, _ in place.terms if isinstance(place, Linear) else ():
+            found.setdefault(loop, []).append(d)
+    return next(((dims[0], dims[-1]) for dims in found.values() if len(dims) > 1), None)
+
+
+def _straightened(picked: Picked, first: int, last: int) -> Picked:
+    """Dimensions made one, along which the same elements are picked by steps: a diagonal's are `n + 1`."""
+    shape = shape_of(picked.tensor)
+    terms: Counter[int] = Counter()
+    stride = 1
+    for d in range(last, first - 1, -1):
+        place = picked.places[d]
+        assert isinstance(place, Linear)
+        for loop, coefficient in place.terms:
+            terms[loop] += coefficient * stride
+        stride *= shape[d]
+    groups = [[d] for d in range(first)] + [list(range(first, last + 1))] + [[d] for d in range(last + 1, len(shape))]
+    places = [*picked.places[:first], Linear(tuple(sorted(terms.items()))), *picked.places[last + 1 :]]
+    return Picked(collapsed(picked.tensor, groups), places, picked.extents)
 
 
 def _group(picked: Picked, tables: Sequence[int]) -> list[int]:
