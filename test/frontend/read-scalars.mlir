@@ -2,7 +2,7 @@
 // RUN: npuflow-opt %s --npuflow-read-scalars --mlir-print-local-scope | filecheck %s
 // RUN: npuflow run %s --device=toy | filecheck %s --check-prefix=RIGHT
 
-// RIGHT-COUNT-3: verified    {{(bit-exact|max error)}}
+// RIGHT-COUNT-4: verified    {{(bit-exact|max error)}}
 
 #same = affine_map<(d0) -> (d0)>
 
@@ -46,4 +46,23 @@ func.func @filled(%s: i32) -> tensor<7xi32> {
   %e = tensor.empty() : tensor<7xi32>
   %f = linalg.fill ins(%s : i32) outs(%e : tensor<7xi32>) -> tensor<7xi32>
   return %f : tensor<7xi32>
+}
+
+// So are the zero points of a quantised matmul, which are operands.
+// CHECK-LABEL: func.func @quantised
+// CHECK-SAME:    %[[A:.*]]: tensor<8x8xi8>, %[[Z:.*]]: tensor<i32>
+// CHECK:         linalg.generic
+// CHECK-SAME:      tensor<i32>
+func.func @quantised(%a: tensor<8x8xi8>, %z: i32) -> tensor<8x8xi32> {
+  %zero = arith.constant 0 : i32
+  %e = tensor.empty() : tensor<8x8xi32>
+  %c = linalg.fill ins(%zero : i32) outs(%e : tensor<8x8xi32>) -> tensor<8x8xi32>
+  %r = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> ()>, affine_map<(d0, d1) -> (d0, d1)>],
+    iterator_types = ["parallel", "parallel"]} ins(%a, %z : tensor<8x8xi8>, i32) outs(%c : tensor<8x8xi32>) {
+  ^bb0(%in: i8, %by: i32, %out: i32):
+    %w = arith.extsi %in : i8 to i32
+    %d = arith.subi %w, %by : i32
+    linalg.yield %d : i32
+  } -> tensor<8x8xi32>
+  return %r : tensor<8x8xi32>
 }

@@ -31,14 +31,6 @@ func.func @mixed(%a: tensor<8x8xi8>, %b: tensor<8x8xi16>, %c: tensor<8x8xi32>) -
 
 // -----
 
-func.func @quantized(%a: tensor<8x8xi8>, %z: i32, %c: tensor<8x8xi32>) -> tensor<8x8xi32> {
-  // expected-error @below {{linalg.generic reads a scalar that is no constant; hint: make it a tensor of one element}}
-  %r = linalg.quantized_matmul ins(%a, %a, %z, %z : tensor<8x8xi8>, tensor<8x8xi8>, i32, i32) outs(%c : tensor<8x8xi32>) -> tensor<8x8xi32>
-  return %r : tensor<8x8xi32>
-}
-
-// -----
-
 func.func @memref(%a: memref<8x8xf32>) {
   // expected-error @below {{linalg.matmul works on memrefs (memref<8x8xf32>); hint: give the program on tensors}}
   linalg.matmul ins(%a, %a : memref<8x8xf32>, memref<8x8xf32>) outs(%a : memref<8x8xf32>)

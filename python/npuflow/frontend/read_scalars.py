@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from npuflow.bindings import arith, ir, linalg, tensor
-from npuflow.core.build import at, element_type_of, empty, generic_op, shape_of
+from npuflow.core.build import at, element_type_of, empty, generic_op, shape_of, zero
 from npuflow.core.passes import Pass, PassContext, fail, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.frontend.add_inputs import add_inputs
@@ -112,6 +112,7 @@ def _spell_out_fill(fill: ir.Operation) -> None:
 def _read(op: ir.Operation) -> int:
     """Has an op read the scalars of others as inputs; returns how many those are."""
     block = op.regions[0].blocks[0]
+    _read_operands_in_body(op)
     inside = set(ops_of(op))
     outer = {
         v: None
@@ -142,6 +143,17 @@ def _read(op: ir.Operation) -> int:
             if operand in outer:
                 user.operands[number] = copies[operand]
     return len(leaves)
+
+
+def _read_operands_in_body(op: ir.Operation) -> None:
+    """Has the body read a scalar operand from outside, as it might have been written; what is left of it is a 0."""
+    block = op.regions[0].blocks[0]
+    for number, value in enumerate(list(op.operands)[: input_count(op)]):
+        is_scalar = not isinstance(value.type, ir.ShapedType) and producer(value, "arith.constant") is None
+        if is_scalar and _is_known(value):
+            block.arguments[number].replace_all_uses_with(value)
+            with at(op):
+                op.operands[number] = zero(value.type)
 
 
 def _is_outside(value: ir.Value, inside: set[ir.Operation], op: ir.Operation) -> bool:
