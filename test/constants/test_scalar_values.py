@@ -78,7 +78,7 @@ def both(op: str) -> tuple[np.ndarray, np.ndarray]:
             with at(generic):
                 constant = arith.ConstantOp(value.type, tensor_constant(array, element_type_of(value)))
             generic.operands[number] = constant.result
-        found = KnownTensors(module.operation).of(generic.results[0])
+        found = KnownTensors().of(generic.results[0])
     assert found is not None
     return found, executed
 
@@ -104,4 +104,4 @@ func.func @f() -> tensor<4096x4096xf32> {
 }"""
     module = parse(text, new_context())
     (constant,) = ops_of(module.operation, "arith.constant")
-    assert KnownTensors(module.operation).of(constant.results[0]) is None
+    assert KnownTensors().of(constant.results[0]) is None

@@ -9,6 +9,7 @@ import numpy as np
 
 from npuflow.bindings import ir
 from npuflow.constants.dtypes import dtype_of
+from npuflow.constants.resources import resource_name, resources_of
 from npuflow.constants.scalar_values import Numbers, value_of
 from npuflow.core.build import is_static
 from npuflow.core.passes import ops_of
@@ -18,19 +19,14 @@ from npuflow.ops.linear import Linear, input_count, linear_dims, loop_extents, m
 # What is worked out here, a megabyte or several; more is computed where the rest is.
 MOST_ELEMENTS = 1 << 22
 
-_RESOURCE = re.compile(r"dense_resource<(.*?)> : ")
-_BLOB = re.compile(r'^\s*(\S.*?): "0x([0-9A-Fa-f]*)",?$', re.MULTILINE)
 _HEX = re.compile(r'dense<"0x([0-9A-Fa-f]*)">')
 _NUMBER = re.compile(r"0x[0-9A-Fa-f]+|-?[0-9][0-9.]*(?:[eE][-+]?[0-9]+)?")
-_ALIGNMENT_DIGITS = 8  # in front of the values, how they are to be aligned
 
 
 class KnownTensors:
-    """The elements of tensors below `root`; asked for again and again while nothing that is known changes."""
+    """The elements of tensors; asked for again and again while nothing that is known changes."""
 
-    def __init__(self, root: ir.Operation) -> None:
-        self._root = root
-        self._blobs: dict[str, str] | None = None
+    def __init__(self) -> None:
         self._found: dict[ir.Value, Numbers | None] = {}
 
     def of(self, value: ir.Value) -> Numbers | None:
@@ -47,7 +43,7 @@ class KnownTensors:
         if not kind.has_static_shape or np.prod(kind.shape, dtype=np.int64) > MOST_ELEMENTS:
             return None
         if op.name == "arith.constant":
-            return self._constant(op.attributes["value"])
+            return self._constant(op)
         if op.name in ("tensor.expand_shape", "tensor.collapse_shape"):
             source = self.of(op.operands[0])
             return None if source is None else source.reshape(tuple(kind.shape))
@@ -57,7 +53,8 @@ class KnownTensors:
             return None if number is None else np.full(tuple(kind.shape), number)
         return self._computed(op, value) if op.name == "linalg.generic" else None
 
-    def _constant(self, attribute: ir.Attribute) -> Numbers | None:
+    def _constant(self, constant: ir.Operation) -> Numbers | None:
+        attribute = constant.attributes["value"]
         kind = ir.RankedTensorType(attribute.type)
         shape, element = tuple(kind.shape), str(kind.element_type)
         if isinstance(attribute, ir.DenseElementsAttr):
@@ -66,12 +63,8 @@ class KnownTensors:
             if element == "bf16":  # of which the bindings hand over neither a buffer nor numbers
                 return self._from_text(str(attribute), element, shape)
             return np.array(attribute).astype(dtype_of(element)).reshape(shape)
-        named = _RESOURCE.match(str(attribute))
-        if named is None:
-            return None
-        if self._blobs is None:
-            self._blobs = dict(_BLOB.findall(str(self._module()).rpartition("{-#")[2]))
-        return self._from_bytes(self._blobs.get(named[1], "")[_ALIGNMENT_DIGITS:], element, shape)
+        name = resource_name(attribute)
+        return None if name is None else self._from_bytes(_digits_of(constant, name), element, shape)
 
     def _from_text(self, text: str, element: str, shape: tuple[int, ...]) -> Numbers | None:
         bits = _HEX.match(text)
@@ -88,12 +81,6 @@ class KnownTensors:
         found = np.frombuffer(bytes.fromhex(digits), dtype_of(element))
         return found.reshape(shape) if found.size == np.prod(shape, dtype=np.int64) else None
 
-    def _module(self) -> ir.Operation:
-        op = self._root
-        while op.parent is not None:
-            op = op.parent.operation
-        return op
-
     def _computed(self, op: ir.Operation, value: ir.Value) -> Numbers | None:
         """What an elementwise op makes of what is known."""
         extents = loop_extents(op)
@@ -108,6 +95,14 @@ class KnownTensors:
             return None
         order = [result.position for result in written.results]
         return np.ascontiguousarray(np.broadcast_to(found, extents).transpose(order))
+
+
+def _digits_of(constant: ir.Operation, name: str) -> str:
+    """The bytes of a constant that is a resource: a module of it alone has nobody else's behind it."""
+    with constant.location:
+        module = ir.Module.create()
+    constant.clone(ir.InsertionPoint(module.body))
+    return resources_of(module.operation).get(name, "")
 
 
 class KnownBody:
@@ -130,7 +125,7 @@ class KnownBody:
         op = value.owner.operation
         if op.name == "linalg.index":
             loop = int(ir.IntegerAttr(op.attributes["dim"]).value)
-            return along(np.arange(self._extents[loop]), loop, rank)
+            return _counted(loop, self._extents)
         if op.name == "arith.constant":
             number = value_of(op, [])
             return None if number is None else number.reshape((1,) * rank)
@@ -153,21 +148,20 @@ class KnownBody:
         if tensor is None or dims is None:
             return None
         rank = len(self._extents)
-        return tensor[tuple(_steps(dim, self._extents) for dim in dims)] if dims else tensor.reshape((1,) * rank)
+        return tensor[tuple(steps_of(dim, self._extents) for dim in dims)] if dims else tensor.reshape((1,) * rank)
 
 
-def _steps(dim: Linear, extents: Sequence[int]) -> Numbers:
+def steps_of(dim: Linear, extents: Sequence[int]) -> Numbers:
     """What a dimension's index is at each step of the loops."""
-    rank = len(extents)
-    found = np.full((1,) * rank, dim.constant)
+    found = np.full((1,) * len(extents), dim.constant)
     for loop, coefficient in dim.terms:
-        found = found + coefficient * along(np.arange(extents[loop]), loop, rank)
+        found = found + coefficient * _counted(loop, extents)
     return found
 
 
-def along(values: Numbers, loop: int, rank: int) -> Numbers:
-    """Values that go along one loop only."""
-    return values.reshape([-1 if d == loop else 1 for d in range(rank)])
+def _counted(loop: int, extents: Sequence[int]) -> Numbers:
+    """0, 1, 2 and so on along a loop."""
+    return np.arange(extents[loop]).reshape([-1 if d == loop else 1 for d in range(len(extents))])
 
 
 def sources_of(op: ir.Operation) -> Iterator[ir.Value]:

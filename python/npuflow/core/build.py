@@ -232,6 +232,20 @@ def padded_by(source: ir.Value, low: Sequence[int], high: Sequence[int], value: 
     return made.result
 
 
+def all_true(values: Sequence[ir.Value]) -> ir.Value:
+    """The bits that all of some integers have: whether all of some truths are true."""
+    first, *others = values
+    for other in others:
+        first = arith.AndIOp(first, other).result
+    return first
+
+
+def reassociation_of(reshape: ir.Operation) -> list[list[int]]:
+    """The groups of dimensions that a collapse or an expansion, of a tensor or a memref, makes one of."""
+    groups = ir.ArrayAttr(reshape.attributes["reassociation"])
+    return [[int(ir.IntegerAttr(d).value) for d in ir.ArrayAttr(group)] for group in groups]
+
+
 def apply_steps(op: ir.Operation, steps: str) -> None:
     """Runs transform-dialect `steps` on `op`, which they call `%op`; handles are `!transform.any_op`.
 

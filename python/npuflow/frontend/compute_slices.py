@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from npuflow.bindings import ir
-from npuflow.core.build import shape_of
+from npuflow.core.build import reassociation_of, shape_of
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.frontend.reshape import in_memory
@@ -67,7 +67,7 @@ def _is_needed(value: ir.Value, cut: frozenset[int]) -> bool:
         user = use.owner.operation
         if user.name == "func.return":
             return True
-        groups = [[int(ir.IntegerAttr(d).value) for d in ir.ArrayAttr(g)] for g in _groups(user)]
+        groups = reassociation_of(user) if user.name in (_COLLAPSE, _EXPAND) else []
         if user.name == _COLLAPSE:
             shape = shape_of(value)
             wide = [[d for d in group if shape[d] != 1] for group in groups]
@@ -81,7 +81,3 @@ def _is_needed(value: ir.Value, cut: frozenset[int]) -> bool:
             if _is_needed(user.results[0], after):
                 return True
     return False
-
-
-def _groups(op: ir.Operation) -> ir.ArrayAttr | list[ir.ArrayAttr]:
-    return ir.ArrayAttr(op.attributes["reassociation"]) if op.name in (_COLLAPSE, _EXPAND) else []

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from npuflow.bindings import ir
-from npuflow.core.build import at, generic_op, is_static, shape_of
+from npuflow.core.build import at, generic_op, is_static, reassociation_of, shape_of
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.frontend.reshape import collapsed, expanded
@@ -111,8 +111,7 @@ def _added(value: ir.Value) -> list[int]:
     if expand is None:
         return []
     shape, found = shape_of(value), []
-    for group in ir.ArrayAttr(expand.attributes["reassociation"]):
-        dims = [int(ir.IntegerAttr(d).value) for d in ir.ArrayAttr(group)]
+    for dims in reassociation_of(expand):
         kept = next((d for d in dims if shape[d] != 1), dims[0])
         found += [d for d in dims if d != kept and shape[d] == 1]
     return found if shape_of(expand.operands[0]) else list(range(len(shape)))

@@ -40,7 +40,7 @@ class FoldConstants(Pass):
 
 def fold_constants(op: ir.Operation) -> int:
     """Does what the pass says; returns how many ops are constants now."""
-    known = KnownTensors(op)
+    known = KnownTensors()
     folded = sum(_is_worth_it(generic) and _fold(generic, known) for generic in ops_of(op, "linalg.generic"))
     for generic in reversed(ops_of(op, "linalg.generic")) if folded else ():
         if generic.results and not any(True for result in generic.results for _ in result.uses):

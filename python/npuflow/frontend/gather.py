@@ -15,7 +15,7 @@ import numpy as np
 from npuflow.bindings import arith, ir, linalg, tensor
 from npuflow.constants.known_tensors import tensor_constant
 from npuflow.constants.scalar_values import Numbers
-from npuflow.core.build import element_type_of, empty, extract_slice, fill, generic_op, moved, shape_of, zero
+from npuflow.core.build import all_true, element_type_of, empty, extract_slice, fill, generic_op, moved, shape_of, zero
 from npuflow.frontend.reshape import collapsed
 from npuflow.ops.linear import Linear
 
@@ -186,10 +186,9 @@ def _search(picked: Picked, dimensions: Sequence[int]) -> Picked:
         for i in range(len(dimensions)):
             here = arith.IndexCastOp(i32, linalg.IndexOp(rank + i).result).result
             hits.append(arith.CmpIOp(arith.CmpIPredicate.eq, block.arguments[1 + i], here).result)
-        hit = hits[0]
-        for other in hits[1:]:
-            hit = arith.AndIOp(hit, other).result
-        linalg.YieldOp([arith.SelectOp(hit, block.arguments[0], block.arguments[len(dimensions) + 1]).result])
+        linalg.YieldOp(
+            [arith.SelectOp(all_true(hits), block.arguments[0], block.arguments[len(dimensions) + 1]).result]
+        )
     places = [Linear(((loop, 1),)) if d is None else picked.places[d] for loop, d in made]
     return Picked(search.results[0], list(places), picked.extents)
 

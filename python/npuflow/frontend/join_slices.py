@@ -11,6 +11,7 @@ from npuflow.bindings import arith, ir, linalg, tensor
 from npuflow.constants.known_tensors import tensor_constant
 from npuflow.constants.scalar_values import Numbers
 from npuflow.core.build import (
+    all_true,
     at,
     element_type_of,
     empty,
@@ -124,10 +125,7 @@ def _chosen(values: Sequence[ir.Value], which: Mapping[int, Numbers]) -> ir.Valu
         for number, value in enumerate(read[1 : len(values)], 1):
             this = arith.ConstantOp(i8, ir.IntegerAttr.get(i8, number)).result
             hits = [arith.CmpIOp(arith.CmpIPredicate.eq, r, this).result for r in read[len(values) : -1]]
-            hit = hits[0]
-            for other in hits[1:]:
-                hit = arith.AndIOp(hit, other).result
-            chosen = arith.SelectOp(hit, value, chosen).result
+            chosen = arith.SelectOp(all_true(hits), value, chosen).result
         linalg.YieldOp([chosen])
     return made.results[0]
 

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from npuflow.bindings import arith, ir
-from npuflow.core.build import at, dynamic_marker, element_type_of, empty, moved, padded_by, shape_of, zero
+from npuflow.core.build import all_true, at, dynamic_marker, element_type_of, empty, moved, padded_by, shape_of, zero
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.frontend.add_inputs import add_inputs
@@ -124,9 +124,7 @@ def _read_masked(op: ir.Operation, padded: ir.Value, masks: dict[int, ir.Value],
 def _select(block: ir.Block, read: ir.Value, masks: list[ir.Value], value: ir.Attribute) -> None:
     """Puts `value` in the place of what is read where any of the masks is 0."""
     with ir.InsertionPoint.at_block_begin(block), block.owner.location:
-        exists = masks[0]
-        for mask in masks[1:]:
-            exists = arith.AndIOp(exists, mask).result
+        exists = all_true(masks)
         is_missing = arith.CmpIOp(arith.CmpIPredicate.eq, exists, zero(exists.type)).result
         selected = arith.SelectOp(is_missing, arith.ConstantOp(read.type, value).result, read)
     read.replace_all_uses_except(selected.result, [selected.operation])

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from npuflow.bindings import arith, ir, linalg
-from npuflow.constants.known_tensors import KnownBody, KnownTensors
+from npuflow.constants.known_tensors import KnownBody, KnownTensors, steps_of
 from npuflow.constants.scalar_values import Numbers
 from npuflow.core.build import at, empty, generic_op, is_static, shape_of
+from npuflow.core.copies import cloned
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.frontend.add_inputs import add_inputs
@@ -48,7 +49,7 @@ class ReadElements(Pass):
     counts_changes = True
 
     def run(self, op: ir.Operation, context: PassContext) -> None:
-        known = KnownTensors(op)
+        known = KnownTensors()
         for generic in ops_of(op, "linalg.generic"):
             current: ir.Operation | None = generic
             while current is not None:
@@ -107,11 +108,7 @@ def _known(values: Numbers, extents: Sequence[int]) -> Place:
             step = int(np.take(values, 1, axis=loop).flat[0]) - start
             terms.append((loop, step))
     linear = Linear(tuple((loop, step) for loop, step in terms if step), start)
-    sums = np.full((1,) * len(extents), start)
-    for loop, step in linear.terms:
-        along = [-1 if d == loop else 1 for d in range(len(extents))]
-        sums = sums + step * np.arange(extents[loop]).reshape(along)
-    if all(step > 0 for _, step in linear.terms) and bool(np.all(sums == values)):
+    if all(step > 0 for _, step in linear.terms) and bool(np.all(steps_of(linear, extents) == values)):
         return linear
     kept = [d for d in range(len(extents)) if bool((values != np.take(values, [0], axis=d)).any())]
     return Table(tuple(kept), values[tuple(slice(None) if d in kept else 0 for d in range(len(extents)))])
@@ -176,10 +173,7 @@ def _needed(value: ir.Value) -> Iterator[ir.Value]:
 def _copied(op: ir.Operation, copies: dict[ir.Value, ir.Value], order: Sequence[int]) -> ir.Value:
     if op.name == _INDEX:
         return linalg.IndexOp(order.index(int(ir.IntegerAttr(op.attributes["dim"]).value))).result
-    copy = op.clone()
-    for number, operand in enumerate(copy.operands):
-        copy.operands[number] = copies.get(operand, operand)
-    return copy.results[0]
+    return cloned(op, copies)[0]
 
 
 def _as_i32(value: ir.Value) -> ir.Value:

@@ -51,7 +51,7 @@ def _read(op: ir.Operation, loops: list[int]) -> None:
     """Has the op read where it is along `loops`."""
     extents, count = loop_extents(op), len(iterators(op))
     with at(op):
-        tensors = [_positions(extents[loop]) for loop in loops]
+        tensors = [positions(extents[loop]) for loop in loops]
         maps = [ir.AffineMap.get(count, 0, [ir.AffineExpr.get_dim(loop)]) for loop in loops]
     made = add_inputs(op, tensors, maps)
     block = made.regions[0].blocks[0]
@@ -66,7 +66,7 @@ def _read(op: ir.Operation, loops: list[int]) -> None:
             index.erase()
 
 
-def _positions(size: int) -> ir.Value:
+def positions(size: int) -> ir.Value:
     """0, 1, 2 and so on up to `size`, as a constant tensor."""
     kind = ir.RankedTensorType.get([size], ir.IntegerType.get_signless(32))
     numbers = ir.DenseElementsAttr.get(array("i", range(size)), type=kind.element_type)

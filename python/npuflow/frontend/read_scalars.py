@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from npuflow.bindings import arith, ir, linalg, tensor
 from npuflow.core.build import at, element_type_of, empty, generic_op, shape_of, zero
+from npuflow.core.copies import cloned
 from npuflow.core.passes import Pass, PassContext, fail, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.frontend.add_inputs import add_inputs
@@ -176,9 +177,7 @@ def _copy(value: ir.Value, copies: dict[ir.Value, ir.Value]) -> ir.Value:
     """A scalar made again where ops are inserted, from what stands for its leaves."""
     if value not in copies:
         op = value.owner.operation
-        operands = [_copy(operand, copies) for operand in op.operands]
-        copy = op.clone()
-        for number, operand in enumerate(operands):
-            copy.operands[number] = operand
-        copies[value] = copy.results[0]
+        for operand in op.operands:
+            _copy(operand, copies)
+        (copies[value],) = cloned(op, copies)
     return copies[value]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from npuflow.bindings import arith, ir, linalg
 from npuflow.core.build import at, element_type_of, empty, fill, generic_op, is_static, shape_of, zero
+from npuflow.core.copies import cloned
+from npuflow.frontend.read_positions import positions
 from npuflow.ops.contraction import producer
 
 SCAN, SORT = "tm_tensor.scan", "tm_tensor.sort"
@@ -118,10 +118,7 @@ def copied_body(op: ir.Operation, arguments: Sequence[ir.Value]) -> ir.Value:
     copies: dict[ir.Value, ir.Value] = dict(zip(body.arguments, arguments))
     *inner, last = (child.operation for child in body.operations)
     for one in inner:
-        copy = one.clone()
-        for number, operand in enumerate(copy.operands):
-            copy.operands[number] = copies.get(operand, operand)
-        copies.update(zip(one.results, copy.results))
+        copies.update(zip(one.results, cloned(one, copies)))
     return copies.get(last.operands[0], last.operands[0])
 
 
@@ -142,10 +139,3 @@ def _by_rank(value: ir.Value, ranks: ir.Value, dimension: int) -> ir.Value:
         is_it = arith.CmpIOp(arith.CmpIPredicate.eq, its_rank, here).result
         linalg.YieldOp([arith.SelectOp(is_it, one, sofar).result])
     return made.results[0]
-
-
-def positions(size: int) -> ir.Value:
-    """0, 1, 2 and so on; a loop's number inside of a sum is something that not every compiler gets right."""
-    i32 = ir.IntegerType.get_signless(32)
-    numbers = ir.DenseElementsAttr.get(np.arange(size, dtype=np.int32), type=i32)
-    return arith.ConstantOp(ir.RankedTensorType.get([size], i32), numbers).result

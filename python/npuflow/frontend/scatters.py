@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from npuflow.bindings import arith, ir, linalg
-from npuflow.core.build import at, element_type_of, extract_slice, generic_op, is_static, shape_of
-from npuflow.frontend.scans import copied_body, positions
+from npuflow.core.build import all_true, at, element_type_of, extract_slice, generic_op, is_static, shape_of
+from npuflow.frontend.read_positions import positions
+from npuflow.frontend.scans import copied_body
 
 SCATTER = "tm_tensor.scatter"
 
@@ -38,12 +39,9 @@ def spell_out_scatter(scatter: ir.Operation) -> bool:
         with ir.InsertionPoint(block):
             narrow = [a if number == i32 else arith.TruncIOp(i32, a).result for a in asked]
             hits = [arith.CmpIOp(arith.CmpIPredicate.eq, a, b).result for a, b in zip(narrow, here)]
-            hit = hits[0]
-            for other in hits[1:]:
-                hit = arith.AndIOp(hit, other).result
             sofar = block.arguments[len(kinds) - 1]
             new = copied_body(scatter, [block.arguments[0], sofar])
-            linalg.YieldOp([arith.SelectOp(hit, new, sofar).result])
+            linalg.YieldOp([arith.SelectOp(all_true(hits), new, sofar).result])
     scatter.results[0].replace_all_uses_with(made.results[0])
     scatter.erase()
     return True

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from npuflow.bindings import func, ir
 from npuflow.core.build import at
-from npuflow.core.passes import ops_of
+from npuflow.core.copies import cloned
 from npuflow.network.parts import PartPlan, body_of
 
 
@@ -55,16 +55,6 @@ def _outline(place: ir.Operation, part: PartPlan, name: str) -> ir.Operation:
         values = dict(zip(part.inputs, block.arguments))
         with ir.InsertionPoint(block):
             for op in part.ops:
-                values.update(zip(op.results, _copied(op, values)))
+                values.update(zip(op.results, cloned(op, values)))
             func.ReturnOp([values[value] for value in part.outputs])
     return made.operation
-
-
-def _copied(op: ir.Operation, values: dict[ir.Value, ir.Value]) -> list[ir.Value]:
-    """The results of a copy that reads the part's own values, inside of its regions as well."""
-    copy = op.clone()
-    for one in (copy, *ops_of(copy)):
-        for index, value in enumerate(one.operands):
-            if value in values:
-                one.operands[index] = values[value]
-    return list(copy.results)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from npuflow.bindings import arith, ir, linalg
 from npuflow.core.build import at, element_type_of, empty, generic_op
+from npuflow.core.copies import cloned
 from npuflow.core.passes import ops_of
 from npuflow.ops.linear import composed, input_count, iterators, linear_dims, loop_extents, maps_of
 
@@ -183,12 +184,7 @@ def _clone(part: Sequence[ir.Operation], known: dict[ir.Value, ir.Value]) -> Non
     for inner in part:
         for value in _read(inner):
             _known(value, known)
-        copy = inner.clone()
-        for each in (copy.operation, *ops_of(copy.operation)):
-            for index, value in enumerate(each.operands):
-                if value in known:
-                    each.operands[index] = known[value]
-        known |= dict(zip(inner.results, copy.operation.results))
+        known |= dict(zip(inner.results, cloned(inner, known)))
 
 
 def _known(value: ir.Value, known: dict[ir.Value, ir.Value]) -> ir.Value:

@@ -8,7 +8,7 @@ from itertools import pairwise
 from math import prod
 
 from npuflow.bindings import ir
-from npuflow.core.build import mixed, offsets_of, sizes_of
+from npuflow.core.build import mixed, offsets_of, reassociation_of, sizes_of
 from npuflow.core.passes import fail
 from npuflow.ops.contraction import producer
 from npuflow.schedule.data.affine import Affine
@@ -94,10 +94,7 @@ def _strides_in(op: ir.Operation, source: View) -> tuple[int, ...] | None:
     """The strides of a reshaped part of a buffer, which counts as a whole; None where it has none."""
     if any(extent != Extent(extent.full) for extent in source.extents):
         return None
-    groups = [
-        [int(ir.IntegerAttr(d).value) for d in ir.ArrayAttr(group)]
-        for group in ir.ArrayAttr(op.attributes["reassociation"])
-    ]
+    groups = reassociation_of(op)
     if op.name == "memref.collapse_shape":
         sizes = [extent.full for extent in source.extents]
         kept = [[d for d in group if sizes[d] != 1] or group[-1:] for group in groups]
