@@ -185,6 +185,35 @@ def test_what_may_overflow_is_not_checked(element: str) -> None:
     assert evaluation.wide[0].checkable(evaluation.expected[0]).all()  # 64 bits have room for it
 
 
+def test_a_mask_of_infinity_leaves_nothing_to_round() -> None:
+    chosen = "%far = arith.constant 0xFF800000 : f32\n %none = arith.constant 0.0 : f32"
+    chosen += "\n %p = arith.cmpf olt, %x, %y : f32\n %m = arith.select %p, %far, %none : f32"
+    (a, b), expected, found = allowed(
+        elementwise(f"{chosen}\n %s = arith.addf %x, %y : f32\n %r = arith.addf %s, %m : f32")
+    )
+    assert (a < b).any()
+    assert (np.isneginf(expected) == (a < b)).all()
+    assert (found[a < b] == 0).all()
+    assert ((found > 0) & np.isfinite(found))[a >= b].all()
+
+
+def test_elements_with_errors_are_sorted_where_they_are_apart() -> None:
+    body = """
+      func.func @f(%a: tensor<1x9xf32>, %b: tensor<1x9xf32>) -> tensor<1x9xf32> {
+        %e = tensor.empty() : tensor<1x9xf32>
+        %s = linalg.add ins(%a, %b : tensor<1x9xf32>, tensor<1x9xf32>) outs(%e : tensor<1x9xf32>) -> tensor<1x9xf32>
+        %r = tm_tensor.sort dimension(1) outs(%s : tensor<1x9xf32>) {
+        ^bb0(%x: f32, %y: f32):
+          %p = arith.cmpf oge, %x, %y : f32
+          tm_tensor.yield %p : i1
+        } -> tensor<1x9xf32>
+        return %r : tensor<1x9xf32>
+      }"""
+    _, expected, found = allowed(body)
+    assert (np.diff(expected[0]) < 0).all()
+    assert ((found > 0) & (found < 1e-5 * np.abs(expected).max())).all()
+
+
 def test_wide_bounds_are_those_of_a_type_of_forty_bits() -> None:
     (a, b), found = evaluated(elementwise("%r = arith.mulf %x, %y : bf16", "bf16", "bf16"))
     (bound,) = found.wide

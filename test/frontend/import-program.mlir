@@ -84,3 +84,16 @@ func.func @scatter(%u: tensor<6x1x5xi32>, %i: tensor<6x1xi64>, %x: tensor<4x5xi3
   } -> tensor<4x5xi32>
   return %r : tensor<4x5xi32>
 }
+
+// A padding by fewer than 0 elements is a slice; what it adds elsewhere stays.
+// CHECK-LABEL: func.func @cut
+// CHECK:         %[[S:.*]] = tensor.extract_slice %arg0[2, 0] [7, 4] [1, 1]
+// CHECK:         tensor.pad %[[S]] low[0, 3] high[0, 0]
+func.func @cut(%x: tensor<10x4xf32>) -> tensor<7x7xf32> {
+  %zero = arith.constant 0.0 : f32
+  %p = tensor.pad %x low[-2, 3] high[-1, 0] {
+  ^bb0(%i: index, %j: index):
+    tensor.yield %zero : f32
+  } : tensor<10x4xf32> to tensor<7x7xf32>
+  return %p : tensor<7x7xf32>
+}

@@ -155,7 +155,10 @@ class Rules:
     # What an operation adds
 
     def rounded(self, op: ir.Operation, value: ir.Value, error: ir.Value, constant: bool) -> ir.Value:
-        """An error with what rounding the result adds, infinite where its type overflows."""
+        """An error with what rounding the result adds, infinite where its type overflows; none where it is infinite.
+
+        A value that is infinite in 64 bits has met an infinite operand, such as a mask's: nothing is left to round.
+        """
         known = _format(op)
         own = _TIMES * known.unit_roundoff
         unit = number(own) if constant else self.unit(own)
@@ -163,7 +166,10 @@ class Rules:
             unit = add(unit, mul(self.narrow, number(_TIMES * _APPROXIMATION)))
         reach = add(magnitude(value), error)
         total = add(error, add(mul(unit, reach), mul(self.narrow, number(known.smallest))))
-        return self.overflowing(known.largest, reach, total)
+        limit = number(float("inf"))
+        infinite = compare("OEQ", magnitude(value), limit)
+        certain = arith.AndIOp(infinite, compare("OLT", error, limit)).result
+        return arith.SelectOp(certain, number(0.0), self.overflowing(known.largest, reach, total)).result
 
     def unit(self, roundoff: float) -> ir.Value:
         """What stands for a type's unit roundoff."""

@@ -6,8 +6,8 @@ from collections import Counter
 from dataclasses import dataclass
 
 from npuflow.bindings import arith, ir
-from npuflow.core.build import at, element_type_of, empty, shape_of
-from npuflow.core.passes import Pass, PassContext, ops_of
+from npuflow.core.build import at, element_type_of, empty, extract_slice, is_static, shape_of
+from npuflow.core.passes import Pass, PassContext, fail, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.frontend.scans import SCAN, SORT, spell_out_scan, spell_out_sort
 from npuflow.frontend.scatters import SCATTER, spell_out_scatter
@@ -34,8 +34,8 @@ class ImportProgram(Pass):
 
     A sort is two ops: each element's rank is how many others belong before it, and each place has the element whose
     rank it is. In a scatter, every element looks for its updates. `ml_program.global`s are dropped, or are
-    constants where they are read, and a `bufferization.alloc_tensor` is an empty tensor. Where all functions of a
-    module are private, those that nobody calls are what is compiled.
+    constants where they are read, a `bufferization.alloc_tensor` is an empty tensor, and a padding by fewer than 0
+    elements a slice. Where all functions of a module are private, those that nobody calls are what is compiled.
     """
 
     name = "npuflow-import-program"
@@ -61,6 +61,8 @@ def import_program(root: ir.Operation) -> Counter[str]:
             done["tensors that are empty"] += 1
     for op in ops_of(root, "tensor.cast"):
         done["casts seen through"] += _see_through(op)
+    for op in ops_of(root, "tensor.pad"):
+        done["paddings that cut off"] += _cut(op)
     for op in ops_of(root, SCAN):
         done["scans spelled out"] += spell_out_scan(op)
     for op in ops_of(root, SORT):
@@ -82,6 +84,29 @@ def _see_through(cast: ir.Operation) -> int:
     if len(known) == len(uses):
         cast.erase()
     return bool(known)
+
+
+def _cut(pad: ir.Operation) -> bool:
+    """Makes a slice of what a padding by fewer than 0 elements cuts off, which upstream's bufferization doesn't."""
+    if not is_static(pad) or pad.opview.low or pad.opview.high:
+        return False
+    low, high, shape = list(pad.opview.static_low), list(pad.opview.static_high), shape_of(pad.operands[0])
+    begins = [max(-before, 0) for before in low]
+    sizes = [size - begin - max(-behind, 0) for size, begin, behind in zip(shape, begins, high)]
+    if sizes == shape:
+        return False
+    if min(sizes) < 1:
+        raise fail(pad, "tensor.pad cuts off all that there is", f"{sizes} elements are left of {shape}")
+    with at(pad):
+        kept = extract_slice(pad.operands[0], begins, sizes)
+    if max(*low, *high) <= 0:
+        pad.results[0].replace_all_uses_with(kept)
+        pad.erase()
+        return True
+    pad.operands[0] = kept
+    for name, amounts in (("static_low", low), ("static_high", high)):
+        pad.attributes[name] = ir.DenseI64ArrayAttr.get([max(amount, 0) for amount in amounts])
+    return True
 
 
 def _drop_globals(root: ir.Operation) -> int:

@@ -108,6 +108,9 @@ def _ranks(sort: ir.Operation, values: Sequence[ir.Value], dimension: int) -> ir
         is_tie = arith.CmpIOp(arith.CmpIPredicate.eq, mine_first, its_first).result
         is_earlier = arith.CmpIOp(arith.CmpIPredicate.slt, there, here).result
         is_before = arith.SelectOp(is_tie, is_earlier, its_first).result
+        # An element isn't before itself, whatever its value's errors may be.
+        is_itself = arith.CmpIOp(arith.CmpIPredicate.eq, there, here).result
+        is_before = arith.SelectOp(is_itself, is_earlier, is_before).result
         linalg.YieldOp([arith.AddIOp(sofar, arith.ExtUIOp(i32, is_before).result).result])
     return made.results[0]
 
