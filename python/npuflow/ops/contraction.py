@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from npuflow.bindings import ir, linalg
 from npuflow.core.build import dynamic_marker, shape_of
 from npuflow.core.passes import PassContext, ops_of, parents_of
+from npuflow.ops.factors import EXTENSIONS
 
 LHS, RHS, INIT = 0, 1, 2
 STRATEGY = "npu.strategy"
@@ -92,9 +93,16 @@ def match_contraction(op: ir.Operation) -> Contraction | None:
     """The contraction that `op` is, or None."""
     if not op.name.startswith("linalg.") or len(op.operands) != 3 or not linalg.isa_contraction_op(op):
         return None
+    if not all(inner.name in EXTENSIONS for inner in _unary_in(op)):
+        return None  # which upstream sees through, whatever it computes
     roles = linalg.infer_contraction_dimensions(op)
     batch, m, n, k = (tuple(int(i) for i in part) for part in (roles.batch, roles.m, roles.n, roles.k))
     return Contraction(op, batch, m, n, k)
+
+
+def _unary_in(op: ir.Operation) -> list[ir.Operation]:
+    body = op.regions[0].blocks[0].operations
+    return [inner.operation for inner in list(body)[:-1] if len(inner.operation.operands) == 1]
 
 
 def contractions(root: ir.Operation) -> list[Contraction]:
