@@ -191,7 +191,7 @@ def generic_op(
         "iterator_types": ir.ArrayAttr.get([ir.Attribute.parse(f"#linalg.iterator_type<{kind}>") for kind in kinds]),
         "operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(inputs), len(outputs)]),
     }
-    kinds_of_results = [value.type for value in outputs]
+    kinds_of_results = [value.type for value in outputs if isinstance(value.type, ir.RankedTensorType)]
     return ir.Operation.create("linalg.generic", kinds_of_results, [*inputs, *outputs], own, regions=1)
 
 
