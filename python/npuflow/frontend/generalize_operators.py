@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod
 
 from npuflow.bindings import ir
 from npuflow.core.build import apply_steps, at, element_type_of, empty, is_static, shape_of
@@ -82,12 +81,9 @@ def decompose_softmax(op: ir.Operation) -> int:
 
 
 def _lower_relayouts(op: ir.Operation, context: PassContext) -> None:
-    """Packing and unpacking as padding, a reshape and a transposition; a copy of a tensor is that tensor.
-
-    Unpacking that cuts something off stays as it is.
-    """
+    """Packing and unpacking as padding, a reshape, a transposition, a slice; a copy of a tensor is that tensor."""
     found = [relayout for relayout in ops_of(op, *_RELAYOUTS) if relayout.results and is_static(relayout)]
-    for relayout in (each for each in found if each.name == "linalg.pack" or _cuts_nothing_off(each)):
+    for relayout in found:
         kinds = ", ".join(f'!transform.op<"{name}">' for name in _RELAYOUTS[relayout.name])
         results = ", ".join(f"%{i}" for i in range(len(_RELAYOUTS[relayout.name])))
         this, lower = (
@@ -104,11 +100,6 @@ def _lower_relayouts(op: ir.Operation, context: PassContext) -> None:
             copy.results[0].replace_all_uses_with(copy.operands[0])
             copy.erase()
             context.count("copies of tensors folded")
-
-
-def _cuts_nothing_off(unpack: ir.Operation) -> bool:
-    """Whether an unpacked tensor has all elements of the packed one."""
-    return prod(shape_of(unpack.operands[0])) == prod(shape_of(unpack.results[0]))
 
 
 def _generalize_named(op: ir.Operation, context: PassContext) -> None:
