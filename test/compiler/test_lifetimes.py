@@ -28,6 +28,9 @@ from npuflow.simulate.faults import faults
 from npuflow.simulate.flatten import flatten
 from npuflow.simulate.results import HazardKind
 from npuflow.target import Device
+from npuflow.testing.operator_rows import Centre, Norm
+from npuflow.testing.operator_steps import ElementwiseStep
+from npuflow.testing.programs import Types
 
 sys.path.insert(0, str(Path(__file__).parent))
 from chains import Program
@@ -118,6 +121,21 @@ def test_groups_that_follow_each_other_share_room(name: str) -> None:
     verified = verify_function(function, reference)
     assert (verified.status, verified.hazards) == (Status.OK, ()), verified
     assert hazards(function) == []
+
+
+@pytest.mark.parametrize(
+    ("device", "length", "tails"),
+    [
+        ("toy", 2048, (ElementwiseStep.SILU, ElementwiseStep.TRUNCATE)),
+        ("toy", 1700, ()),
+        ("npu1", 4099, (ElementwiseStep.SILU, ElementwiseStep.TRUNCATE)),
+    ],
+)
+def test_cores_that_get_nothing_wait_for_nobody(device: str, length: int, tails: tuple[ElementwiseStep, ...]) -> None:
+    """One row for several cores: all but one of them have zeros sent, which come before anything else is done."""
+    text = Norm((length,), Centre.LAYER, Types("f32", "f32"), tails=tails).text()
+    compiled = npuflow.compile(text, device=device)
+    assert [hazards(function.compiled) for function in compiled.functions] == [[]] * len(compiled.functions)
 
 
 @pytest.mark.parametrize("name", CROWDED)

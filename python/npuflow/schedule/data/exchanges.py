@@ -11,6 +11,7 @@ from math import prod
 from npuflow.schedule.data import model
 from npuflow.schedule.data.affine import Affine
 from npuflow.schedule.data.model import Coordinates, Schedule
+from npuflow.schedule.data.placed import placed_steps
 from npuflow.schedule.data.points import PlacedLeaf, Point, leaves
 
 
@@ -64,6 +65,7 @@ class Exchanges:
     def of(schedule: Schedule) -> Exchanges:
         its = {engine.name: leaves(engine) for engine in schedule.engines.values()}
         unsure = {name for name in schedule.streams if not _is_cut_alike(name, schedule, its)}
+        unsure |= _perhaps_empty(schedule)
         tables: tuple[dict[str, dict[str, list[Touch]]], ...] = ({}, {})
         for engine in schedule.engines.values():
             for leaf, ref, span in _exchanging(its[engine.name], schedule):
@@ -93,6 +95,19 @@ def _units(step: model.Step, schedule: Schedule) -> int:
     if not isinstance(step, (model.Send, model.Receive)):
         return 1
     return prod(step.access.sizes) * schedule.buffers[step.access.buffer.name].element_bytes
+
+
+def _perhaps_empty(schedule: Schedule) -> set[str]:
+    """Streams with transfers of which limits may leave nothing: who receives nothing waits for nobody."""
+    found: set[str] = set()
+    for engine in schedule.engines.values():
+        for placed in placed_steps(engine, schedule.extents):
+            step = placed.step
+            if isinstance(step, (model.Send, model.Receive)) and not step.access.zeros:
+                bounds = (limit.bound.minimum(placed.ranges) for limit in step.access.limits)
+                if any(bound <= 0 for bound in bounds):
+                    found.add(step.stream.name)
+    return found
 
 
 @dataclass(frozen=True)
