@@ -12,10 +12,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
 from command_server import HANG_SECONDS
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 DRIVER = shutil.which("chromedriver")
+no_browser = pytest.mark.skipif(CHROMIUM is None or DRIVER is None, reason="no chromium or chromedriver on PATH")
 
 # The keys that WebDriver has characters for.
 ENTER, ESCAPE, SHIFT, CONTROL = "\ue007", "\ue00c", "\ue008", "\ue009"

@@ -143,6 +143,8 @@ def test_colours_can_be_told_apart(theme: str) -> None:
             assert contrast(on[name], colour) >= TEXT, name
         if name in on and name != "part":
             assert contrast(colour, colours["back"]) >= DRAWN, name
+        if name in ("compute", "read", "written"):
+            assert contrast(colour, colours["back"]) >= TEXT, name
         if name.startswith("tensor-"):
             assert contrast(on["tensor"], colour) >= TEXT, name
     assert {"compute", "send", "receive", "control", "launch", "change", "wait"} <= set(on)

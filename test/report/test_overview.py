@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,7 +19,7 @@ def test_activity_is_what_each_span_has_in_each_piece(spans: list[tuple[int, int
     ends = begins + np.array([length for _, length in spans], dtype=np.int64)
     edges = np.linspace(0, 1300, pieces + 1)
     expected = [
-        sum(max(0.0, min(e, high) - max(b, low)) for b, e in zip(begins, ends)) for low, high in zip(edges, edges[1:])
+        sum(max(0.0, min(e, high) - max(b, low)) for b, e in zip(begins, ends)) for low, high in pairwise(edges)
     ]
     np.testing.assert_allclose(activity(begins, ends, edges), expected, atol=1e-6)
 

@@ -6,42 +6,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from browser import CHROMIUM, CONTROL, DRIVER, ENTER, ESCAPE, SHIFT, Browser, browser
+from browser import CONTROL, ENTER, ESCAPE, SHIFT, Browser, no_browser
 from matmuls import matmul
 
 import npuflow
-from npuflow.report.html import html_of
-from npuflow.report.window import Window
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None or DRIVER is None, reason="no chromium or chromedriver on PATH")
+pytestmark = no_browser
 
-BLOCK = Path(__file__).resolve().parents[2] / "examples" / "block.mlir"
 VIEW = "return [view.from, view.to]"
 SLICES = "return now.timeline.lanes.reduce((sum, lane) => sum + lane.ends.length, 0)"
 ROWS = "return rows.list.map(row => row.group || row.lane.name)"
 # The canvas column where lanes begin, and how high rows are.
 LABEL, HEAD, ROW = 170, 38, 16
-
-
-@pytest.fixture(scope="module")
-def window(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    with browser(tmp_path_factory.mktemp("profile")) as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
-def two(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    source = matmul(64, 64, 64) + matmul(32, 32, 32, name="other")
-    path = tmp_path_factory.mktemp("page") / "two.html"
-    path.write_text(npuflow.compile(source, device="toy").run(verify=False).html(), encoding="utf-8")
-    return path
-
-
-@pytest.fixture(scope="module")
-def sequence(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("page") / "sequence.html"
-    path.write_text(npuflow.compile(BLOCK, device="npu2").run(verify=False).html(), encoding="utf-8")
-    return path
 
 
 @pytest.fixture
@@ -61,7 +37,7 @@ def count(page: Browser, css: str) -> int:
     return int(page.run("return document.querySelectorAll(arguments[0]).length", css))  # type: ignore[call-overload]
 
 
-def test_every_part_is_drawn(page: Browser, two: Path) -> None:
+def test_every_part_is_drawn(page: Browser) -> None:
     function = npuflow.compile(matmul(64, 64, 64), device="toy")
     ((_, timeline),) = function.timed_timelines(10**6).values()
     assert page.run(SLICES) == len(timeline.slices)
@@ -222,14 +198,6 @@ def test_light_and_dark(page: Browser) -> None:
     page.run("localStorage.clear()")
 
 
-def test_the_system_decides_at_first(window: Browser, two: Path) -> None:
-    dark = {"features": [{"name": "prefers-color-scheme", "value": "dark"}]}
-    window.call("goog/cdp/execute", {"cmd": "Emulation.setEmulatedMedia", "params": dark})
-    window.open(two)
-    assert window.run("return document.documentElement.dataset.theme") == "dark"
-    window.call("goog/cdp/execute", {"cmd": "Emulation.setEmulatedMedia", "params": {"features": []}})
-
-
 def test_the_overview_moves_what_is_shown(page: Browser) -> None:
     page.press("w", "w", "w", "w")
     before = span(page)
@@ -251,53 +219,6 @@ def test_the_wheel_scrolls_rows_and_zooms_with_control(page: Browser) -> None:
     assert span(page) == before
     assert page.run(f"return byId('timeline').dispatchEvent({event.format('true')})") is False
     assert span(page)[1] - span(page)[0] == pytest.approx(0.8 * (before[1] - before[0]))
-
-
-def test_a_small_window_holds_everything_and_the_axis_stays(window: Browser, sequence: Path) -> None:
-    window.resize(1024, 700)
-    window.open(sequence)
-    for _ in ("the sequence", "a part of it"):
-        assert window.run("return document.documentElement.scrollWidth <= innerWidth") is True
-        window.run("openAll(true); paint(); byId('lanes').scrollTop = 200")
-        top = "return byId('timeline').getBoundingClientRect().top - byId('lanes').getBoundingClientRect().top"
-        assert window.run(f"byId('lanes').scrollTop = 200; {top}") == pytest.approx(1, abs=1)
-        window.click("#parts a") if "sequence" in _ else None
-    right = (
-        "return Math.max(...[...document.querySelectorAll('#array .tile')].map(t => t.getBoundingClientRect().right))"
-    )
-    assert window.run(right) <= 1024  # type: ignore[operator]
-    assert window.errors() == []
-
-
-def test_a_sequence_is_one_timeline(window: Browser, sequence: Path) -> None:
-    window.resize(1600, 1200)
-    window.open(sequence)
-    report = npuflow.compile(BLOCK, device="npu2").run(verify=False).sequences[0]
-    phases = window.run("return now.timeline.phases.map(p => [p.kind, p.name, p.begin, p.end])")
-    assert [phase[0] for phase in phases] == ["launch", "part", *["change", "launch", "part"] * 2]  # type: ignore[attr-defined]
-    assert phases[-1][3] == pytest.approx(report.cycles, abs=2)  # type: ignore[index]
-    begins = [phase[2] for phase in phases if phase[0] == "launch"]  # type: ignore[attr-defined]
-    assert begins == pytest.approx([us * 1800 for us in report.begins_us])  # npu2 has 1.8 GHz
-    whole = window.run(SLICES)
-    window.click("#parts a")
-    assert window.text("#title").startswith("@block_0(")
-    assert window.run("return now.timeline.phases.map(p => p.kind)") == ["launch", "part"]
-    assert window.run(SLICES) < whole  # type: ignore[operator]
-    assert window.errors() == []
-
-
-def test_of_a_part_that_is_shown_the_rest_is_in_the_overview(window: Browser, tmp_path: Path) -> None:
-    compiled = npuflow.compile(matmul(64, 64, 64), device="toy")
-    runs = compiled.timed_timelines(10_000, Window(2, 3))
-    path = tmp_path / "part.html"
-    path.write_text(html_of(compiled.run(verify=False), runs), encoding="utf-8")
-    window.open(path)
-    assert window.run("return now.timeline.shown") == [[2000, 3000]]
-    assert span(window) == (2000, 3000)
-    assert "npuflow run --window=" in window.text("#timeline-note")
-    window.press("0")
-    assert span(window) == (0, runs["matmul"][0].cycles)
-    assert window.errors() == []
 
 
 def test_a_memory_can_be_chosen(page: Browser) -> None:
