@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from npuflow.report.overview import activity, shares_at_work
+from npuflow.report.overview import PIECES, activity, pieces_of_each, shares_at_work
 
 SPANS = st.lists(st.tuples(st.integers(0, 1000), st.integers(0, 200)), max_size=20)
 
@@ -29,3 +29,9 @@ def test_shares_count_all_engines_of_a_kind_and_no_waiting() -> None:
     rows = np.array([[0, 0, 0, 50], [1, 1, 0, 50], [2, 2, 50, 100]], dtype=np.int64)
     shares = shares_at_work(rows, ["core", "core", "dma"], np.array([True, False, True]), 100, pieces=4)
     assert shares == {"core": [50, 50, 0, 0], "dma": [0, 0, 100, 100]}
+
+
+def test_many_functions_have_fewer_pieces_each() -> None:
+    assert pieces_of_each(1) == PIECES
+    assert 100 * pieces_of_each(100) <= 30_000
+    assert pieces_of_each(10**6) == 24

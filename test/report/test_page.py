@@ -138,6 +138,13 @@ def test_a_click_selects_and_f_fits(page: Browser) -> None:
     assert span(page)[0] > shown[0], "dragged to the left"
 
 
+def test_a_click_on_a_launch_shows_just_that(page: Browser) -> None:
+    launch = page.run("const one = now.timeline.phases[0]; return [one.kind, one.begin, one.end]")
+    assert launch == ["launch", 0, 1000]
+    page.point("#timeline", LABEL + 20, HEAD - 6, press=True)
+    assert span(page) == (0, 1000)
+
+
 def test_search_goes_from_one_to_the_next(page: Browser) -> None:
     page.press("/")
     page.press(*"matmul")

@@ -9,6 +9,10 @@ from browser import Browser, no_browser
 from matmuls import matmul
 
 import npuflow
+from npuflow.report.compare_differences import compared
+from npuflow.report.compare_html import comparison_html
+from npuflow.report.compare_read import read_report
+from npuflow.report.compare_text import summary
 from npuflow.report.html import html_of
 from npuflow.report.window import Window
 
@@ -79,3 +83,34 @@ def test_the_system_decides_at_first(window: Browser, sequence: Path) -> None:
     window.open(sequence)
     assert window.run("return document.documentElement.dataset.theme") == "dark"
     window.call("goog/cdp/execute", {"cmd": "Emulation.setEmulatedMedia", "params": {"features": []}})
+
+
+def test_two_runs_side_by_side(window: Browser, tmp_path: Path) -> None:
+    files = []
+    for name, tiles in (("before", "32,16,64"), ("after", "32,32,64")):
+        source = matmul(64, 64, 128) + matmul(16, 16, 16, name="other" if name == "before" else "new")
+        compiled = npuflow.compile(source, f"npuflow-stream-k{{grid=2,2 tile-l2={tiles}}}", device="toy")
+        files.append(tmp_path / f"{name}.json")
+        compiled.run(verify=False).save(files[-1])
+    first, second = map(read_report, map(str, files))
+    pairing = compared(first, second)
+    path = tmp_path / "compared.html"
+    path.write_text(comparison_html(first, second, pairing), encoding="utf-8")
+    window.open(path)
+    assert window.text("#summary") == summary(pairing)
+    blocks = (
+        "return [...document.querySelectorAll('#runs > details > summary')].map(one => one.textContent.split('(')[0])"
+    )
+    assert window.run(blocks) == ["@matmul", "@new"]
+    cells = "return [...document.querySelectorAll('#runs td:first-child')].map(one => one.textContent)"
+    assert {"time", "tile-l2", "L3 read"} <= set(window.run(cells))  # type: ignore[call-overload]
+    assert "result" not in window.run(cells)  # type: ignore[operator]
+    before = len(window.run(cells))  # type: ignore[arg-type]
+    window.click("#all")
+    assert len(window.run(cells)) > before  # type: ignore[arg-type]
+    window.type("#filter", "@new")
+    assert window.run(blocks) == ["@new"]
+    window.click("#theme")
+    assert window.run("return document.documentElement.dataset.theme") == "dark"
+    window.run("localStorage.clear()")
+    assert window.errors() == []

@@ -87,11 +87,11 @@ def test_a_mapping_in_words() -> None:
     (function,) = run(SMALL, TILES).functions
     assert dict(mapping_lines(function)) == {
         "spatial": "2x2 cores, rows along m, columns along n; 16x16 of m x n each",
-        "temporal": "4 blocks of 32x32 of m x n; in each 2 pieces of k of 64 in L2, of 32 in L1",
+        "temporal": "blocks of 32x32 of m x n, 4 of them; 128 of k in pieces of 64 in L2, of 32 in L1",
     }
     (function,) = run(matmul(64, 30, 100), "{grid=2,2 tile-l2=32,16,64 tile-l1=16,8,32}").functions
     assert dict(mapping_lines(function))["temporal"].startswith(
-        "4 blocks of 32x16 of m x n; in each 2 pieces of k of 64"
+        "blocks of 32x16 of m x n, 4 of them; 100 of k in pieces of 64"
     )
 
 

@@ -19,6 +19,7 @@ from npuflow.execute.sandbox import beside
 from npuflow.report.losses import executed_macs
 from npuflow.report.measure import report_function
 from npuflow.report.model import FunctionReport, SequenceReport, call_begins
+from npuflow.report.overview import pieces_of_each
 from npuflow.report.read_trace import timeline_of
 from npuflow.report.roofline import summary_of
 from npuflow.report.sequences import change_seconds, report_sequence
@@ -145,7 +146,8 @@ class Compiled:
         results = {function.name: function.simulate() for function in self.functions}
         windows = windows_by_name(window, self._calls({name: one.seconds * 1e6 for name, one in results.items()}))
         share = fair_share([one.operations for one in results.values()], most_events)
-        timelines = {f.name: timeline_of(f.compiled, share, windows[f.name]) for f in self.functions}
+        pieces = pieces_of_each(len(results))
+        timelines = {f.name: timeline_of(f.compiled, share, windows[f.name], pieces) for f in self.functions}
         return {name: (results[name], timelines[name]) for name in results}
 
     def _calls(self, times_us: dict[str, float]) -> list[TimedCall]:

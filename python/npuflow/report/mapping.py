@@ -30,14 +30,14 @@ def _cores_of_matmul(function: FunctionReport, strategy: StrategyFields) -> str:
 
 def _time_of_matmul(function: FunctionReport, strategy: StrategyFields) -> str:
     block, tile = _sizes(strategy, "tile_l2"), _sizes(strategy, "tile_l1")
-    pieces = f"pieces of k of {block[2]} in L2, of {tile[2]} in L1"
     shape = f"blocks of {block[0]}x{block[1]} of m x n"
+    pieces = f"k in pieces of {block[2]} in L2, of {tile[2]} in L1"
     extents = next((op.extents for op in function.ops if op.extents), ())
     if len(function.ops) != 1 or not extents:
         return f"{shape}; {pieces}"
     m, n, k, batch = extents
     blocks = batch * ceil(m / block[0]) * ceil(n / block[1])
-    return f"{blocks} {shape}; in each {ceil(k / block[2])} {pieces}"
+    return f"{shape}, {blocks} of them; {k} of {pieces}"
 
 
 def _cores_of_bundle(function: FunctionReport, strategy: StrategyFields) -> str:
@@ -50,7 +50,10 @@ def _cores_of_bundle(function: FunctionReport, strategy: StrategyFields) -> str:
 def _time_of_bundle(strategy: StrategyFields) -> str:
     order = " > ".join(map(str, _sizes(strategy, "order")))
     stream = "x".join(map(str, _sizes(strategy, "stream")))
-    parts = [f"blocks by loops {order}" if order else "", f"pieces of {stream} streamed" if stream else ""]
+    parts = [
+        f"blocks one after the other along loops {order}" if order else "",
+        f"pieces of {stream} streamed" if stream else "",
+    ]
     return ", ".join(part for part in parts if part) or "one block"
 
 

@@ -9,6 +9,13 @@ from numpy.typing import NDArray
 
 Cycles = NDArray[np.int64]
 PIECES = 480
+# Of a page's functions together; a page of many has fewer of each.
+_MOST_PIECES, _LEAST_PIECES = 30_000, 24
+
+
+def pieces_of_each(functions: int) -> int:
+    """The pieces of each overview where there are so many."""
+    return max(_LEAST_PIECES, min(PIECES, _MOST_PIECES // max(1, functions)))
 
 
 def activity(begins: Cycles, ends: Cycles, edges: NDArray[np.float64]) -> NDArray[np.float64]:

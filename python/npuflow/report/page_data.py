@@ -15,11 +15,12 @@ from npuflow.report.sequences import HEADS, changes_text, part_rows, time_text
 from npuflow.report.text import (
     causes_text,
     energy_of_sequence,
+    heading_text,
     largest_losses,
     mapping_of_sequence,
     mapping_text,
+    rate_text,
     reshape_text,
-    text_of,
     verified_text,
 )
 from npuflow.report.timeline import Timeline
@@ -41,7 +42,7 @@ def sequence_json(report: Report, sequence: SequenceReport) -> Json:
     ]
     return {
         "name": sequence.name,
-        "signature": sequence.signature,
+        "heading": heading_text(report, sequence.signature),
         "facts": [fact for fact in facts if fact[1]],
         "heads": HEADS,
         "rows": list(part_rows(sequence)),
@@ -65,7 +66,7 @@ def function_json(report: Report, function: FunctionReport, results: RunResults,
         "name": function.name,
         "part_of": function.part_of,
         "kinds": function.kinds,
-        "text": text_of(Report(report.device, report.pipeline, (function,))),
+        "heading": heading_text(report, function.signature),
         "facts": _facts(report, function),
         "traffic": _traffic(function),
         "losses": _losses(function),
@@ -88,7 +89,7 @@ def _facts(report: Report, function: FunctionReport) -> list[tuple[str, str]]:
         ("mapping", mapping_text(report, function)),
         *mapping_lines(function),
         ("time", f"{quantity(function.time_us / 1e6, 's')} ({function.cycles} cycles)"),
-        ("rate", f"{quantity(function.ops_per_second, 'ops/s')}, {percent(function.efficiency)} of the peak"),
+        ("rate", rate_text(function)),
         ("bound by", f"{function.bound_by.value}: without it {percent(function.bound_by_saved_share)} less time"),
         *(("reshaped", text) for text in reshape_text(function)),
         *((("energy", energy_text(function.energy)),) if function.energy else ()),

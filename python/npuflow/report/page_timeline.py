@@ -49,7 +49,9 @@ def _row(slices: Sequence[Slice], words: dict[tuple[str, str, str, int], int]) -
     """Three numbers a slice: what it is, the cycles since the one before ended, and how many it takes."""
     row, last = [], 0
     for one in sorted(slices, key=lambda one: one.begin):
-        word = words.setdefault((one.name, one.kind, one.step, one.bytes), len(words))
+        # Which of alike semaphores and streams it is follows from the engine.
+        step = one.step.partition("[")[0]
+        word = words.setdefault((one.name, one.kind, step, one.bytes), len(words))
         row += [word, one.begin - last, one.end - one.begin]
         last = one.end
     return row

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from npuflow.compiler.compiled_function import CompiledFunction, simulate_function
 from npuflow.report.flows import flows_of
 from npuflow.report.losses import LAUNCH
-from npuflow.report.overview import shares_at_work
+from npuflow.report.overview import PIECES, shares_at_work
 from npuflow.report.timeline import Held, Overview, Slice, Timeline
 from npuflow.report.window import WHOLE, Window
 from npuflow.simulate.program import (
@@ -34,7 +34,7 @@ MOST_TRACED = 4_000_000
 Rows = NDArray[np.int64]
 
 
-def timeline_of(function: CompiledFunction, most_events: int, window: Window = WHOLE) -> Timeline:
+def timeline_of(function: CompiledFunction, most_events: int, window: Window = WHOLE, pieces: int = PIECES) -> Timeline:
     """Simulates the function once more, keeping the first `most_events` events of a window."""
     results = simulate_function(function, trace=True, limits=RunLimits(trace_events=MOST_TRACED))
     trace, cycles = results.trace, results.cycles
@@ -56,7 +56,7 @@ def timeline_of(function: CompiledFunction, most_events: int, window: Window = W
         reader.covered,
         is_cut,
         {buffer.tensor: reader.label(buffer.tensor) for buffer in results.program.buffers},
-        Overview(_shares(trace, cycles), known),
+        Overview(_shares(trace, cycles, pieces), known),
         max((s.end for s in reader.slices if s.kind == LAUNCH), default=0),
     )
 
@@ -67,11 +67,11 @@ def _chosen(rows: Rows, begin: int, end: int, most: int) -> tuple[NDArray[np.int
     return inside[:most], len(inside) > most
 
 
-def _shares(trace: Trace, cycles: int) -> Mapping[str, list[int]]:
+def _shares(trace: Trace, cycles: int, pieces: int) -> Mapping[str, list[int]]:
     """What engines do but wait; a launch is no work."""
     places = trace.encoded.steps
     is_work = np.array([p.kind not in ("acquire", "release") and p.name != LAUNCH for p in places], dtype=bool)
-    return shares_at_work(trace.rows, [engine.kind for engine in trace.program.engines], is_work, cycles)
+    return shares_at_work(trace.rows, [engine.kind for engine in trace.program.engines], is_work, cycles, pieces)
 
 
 @dataclass(frozen=True)

@@ -49,13 +49,14 @@ def text_of(report: Report, *, details: bool = False) -> str:
     return "\n\n".join(map("\n".join, screens))
 
 
-def _heading(report: Report, signature: str) -> str:
+def heading_text(report: Report, signature: str) -> str:
+    """What runs where."""
     device = report.device
     return f"{signature} on {device.name} ({device.rows}x{device.columns} cores, {device.clock_hz / 1e9:g} GHz)"
 
 
 def _sequence(report: Report, sequence: SequenceReport) -> Iterator[str]:
-    yield _heading(report, sequence.signature)
+    yield heading_text(report, sequence.signature)
     yield _line("mapping", mapping_of_sequence(report, sequence))
     yield _line("split", sequence.reason)
     yield _line("time", time_text(sequence))
@@ -94,10 +95,10 @@ def _part_row(row: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def _function(report: Report, function: FunctionReport) -> Iterator[str]:
-    yield _heading(report, function.signature)
+    yield heading_text(report, function.signature)
     yield _line("mapping", mapping_text(report, function))
     yield _line("time", f"{quantity(function.time_us / 1e6, 's')}, {function.cycles} cycles")
-    yield _line("rate", _rate(function))
+    yield _line("rate", rate_text(function))
     yield _line("bound by", _bound(function))
     yield from (_line("reshaped" if i == 0 else "", text) for i, text in enumerate(reshape_text(function)))
     yield _line("verified", verified_text(function))
@@ -141,7 +142,8 @@ def _sizes(value: int | tuple[int, ...]) -> str:
     return "x".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
-def _rate(function: FunctionReport) -> str:
+def rate_text(function: FunctionReport) -> str:
+    """Operations per second, of the array's, and how much of the work is on padding."""
     if not function.executed_macs:
         return "no kernel multiplies and accumulates"
     rate = quantity(function.ops_per_second, "ops/s")

@@ -15,7 +15,7 @@ function callsOf(run) {
 function showRun(run) {
   const one = run.function, shown = one || run.sequence, calls = callsOf(run);
   byId("run").selectedIndex = RUNS.indexOf(run);
-  byId("title").textContent = one ? one.text.split("\n")[0] : shown.signature;
+  byId("title").textContent = shown.heading;
   facts("facts", shown.facts);
   showParts(run.sequence, open);
   byId("tables").hidden = byId("places").hidden = !one;

@@ -171,15 +171,20 @@ function listenToTimeline() {
 }
 
 function tipOf(event) {
-  const slice = sliceAt(event), y = event.clientY - byId("timeline").getBoundingClientRect().top;
+  const slice = sliceAt(event), phase = phaseAt(event);
   if (slice) return textOf(slice);
-  if (y < AXIS || y >= HEAD || view.pointer < LABEL) return "";
-  const cycle = cycleAt(view.pointer), phase = now.timeline.phases.find(one => one.begin <= cycle && cycle <= one.end);
   return phase ? `${phase.name}: ${timeText(phase.end - phase.begin, now.timeline.perUs)}` : "";
 }
 
+function phaseAt(event) {
+  const box = byId("timeline").getBoundingClientRect(), x = event.clientX - box.left, y = event.clientY - box.top;
+  if (y < AXIS || y >= HEAD || x < LABEL) return undefined;
+  return now.timeline.phases.find(one => one.begin <= cycleAt(x) && cycleAt(x) <= one.end);
+}
+
 function click(event) {
-  const row = rowAt(event), x = event.clientX - byId("timeline").getBoundingClientRect().left;
+  const row = rowAt(event), x = event.clientX - byId("timeline").getBoundingClientRect().left, phase = phaseAt(event);
+  if (phase) return show(phase.begin, phase.end);
   if (row && row.group !== undefined && (x < LABEL || row.isOpen)) toggle(row.group);
   else choose(sliceAt(event));
   paint();
