@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from npuflow.errors import ExitCode, UsageError, with_hint
+from npuflow.tools.colours import comparison_for
 from npuflow.tools.command_line import CommandLine
 from npuflow.tools.flags import FileUse, flag
 from npuflow.tools.outputs import check_files, screen_of, write_output
@@ -52,7 +53,8 @@ def run(arguments: Sequence[str]) -> ExitCode:
 
     first, second = map(read_report, files)
     pairing = compared(first, second)
-    print(comparison_text(first, second, pairing), file=screen_of(flags))
+    screen = screen_of(flags)
+    print(comparison_for(screen, comparison_text(first, second, pairing)), file=screen)
     wanted = ((flags.json, comparison_json), (flags.html, comparison_html))
     made = [(path, text_of(first, second, pairing)) for path, text_of in wanted if path is not None]
     for path, text in made:

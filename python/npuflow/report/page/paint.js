@@ -15,7 +15,7 @@ function paintLane(pen, lane, top, height, style) {
     if (isThin && style.skipWaits) continue;
     pen.globalAlpha = matches && !matches[lane.words[i]] ? 0.25 : 1;
     pen.fillStyle = ink(colourOf(kind));
-    const wide = Math.max(right - left, 0.75);
+    const wide = right - left > 4 ? right - left - 1 : Math.max(right - left, 0.75); // neighbours stay apart
     pen.fillRect(left, isThin ? top + height / 2 - 1.5 : top, wide, isThin ? 3 : height);
     if (kind === "launch") paintHatch(pen, left, top, wide, height, ink("on-launch"));
     if (!isThin && style.named && wide > 30) paintName(pen, name, left, top, wide, ink(`on-${colourOf(kind)}`));
