@@ -113,6 +113,16 @@ def test_a_windows_events_are_those_of_the_whole_run() -> None:
     assert begin < cut.covered < end
 
 
+def test_what_is_not_known_cannot_be_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("npuflow.report.read_trace.MOST_TRACED", 200)
+    compiled = npuflow.compile(matmul(64, 64, 128), f"npuflow-stream-k{TILES}", device="toy")
+    ((_, begun),) = compiled.timed_timelines(10_000).values()
+    assert 0 < begun.overview.known < begun.cycles
+    assert (begun.is_cut, begun.covered) == (True, begun.overview.known)
+    with pytest.raises(npuflow.UsageError, match=r"nothing of the window .* can be shown: events are known for"):
+        compiled.timed_timelines(10_000, Window((begun.cycles - 100) / 1e3))
+
+
 def luminance(colour: str) -> float:
     parts = [int(colour[i : i + 2], 16) / 255 for i in (0, 2, 4)]
     red, green, blue = (one / 12.92 if one <= 0.04045 else ((one + 0.055) / 1.055) ** 2.4 for one in parts)

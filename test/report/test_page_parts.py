@@ -70,6 +70,9 @@ def test_of_a_part_that_is_shown_the_rest_is_in_the_overview(window: Browser, tm
     path.write_text(html_of(compiled.run(verify=False), runs), encoding="utf-8")
     window.open(path)
     assert window.run("return now.timeline.shown") == [[2000, 3000]]
+    assert window.run("return now.timeline.phases.map(p => [p.kind, p.begin])") == [["launch", 0], ["part", 1000]]
+    assert window.run("show(0, view.whole); return unknownPlaces(now.timeline).length; ") == 2
+    window.run("fitShown()")
     assert tuple(window.run(VIEW)) == (2000, 3000)
     assert "npuflow run --window=" in window.text("#timeline-note")
     window.press("0")

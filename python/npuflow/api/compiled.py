@@ -20,7 +20,7 @@ from npuflow.report.losses import executed_macs
 from npuflow.report.measure import report_function
 from npuflow.report.model import FunctionReport, SequenceReport, call_begins
 from npuflow.report.overview import pieces_of_each
-from npuflow.report.read_trace import timeline_of
+from npuflow.report.read_trace import check_shown, timeline_of
 from npuflow.report.roofline import summary_of
 from npuflow.report.sequences import change_seconds, report_sequence
 from npuflow.report.timeline import Timeline
@@ -148,6 +148,7 @@ class Compiled:
         share = fair_share([one.operations for one in results.values()], most_events)
         pieces = pieces_of_each(len(results))
         timelines = {f.name: timeline_of(f.compiled, share, windows[f.name], pieces) for f in self.functions}
+        check_shown(window, timelines.values())
         return {name: (results[name], timelines[name]) for name in results}
 
     def _calls(self, times_us: dict[str, float]) -> list[TimedCall]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -86,10 +87,12 @@ def compared(first: ComparedReport, second: ComparedReport) -> Pairing:
     """Both reports' functions and sequences, by name, then those that are left by what they take and give, in order."""
     left = {run.name: run for run in second.runs}
     found = {run.name: left.pop(run.name) for run in first.runs if run.name in left}
+    by_shape: dict[str, deque[ComparedRun]] = {}
+    for other in left.values():
+        by_shape.setdefault(other.shape, deque()).append(other)
     for run in first.runs:
-        like = next((other for other in left.values() if other.shape == run.shape), None)
-        if run.name not in found and like is not None:
-            found[run.name] = left.pop(like.name)
+        if run.name not in found and by_shape.get(run.shape):
+            found[run.name] = left.pop(by_shape[run.shape].popleft().name)
     return _pairing([(run, found.get(run.name)) for run in first.runs], tuple(left.values()))
 
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from npuflow.compiler.compiled_function import CompiledFunction, simulate_function
+from npuflow.errors import UsageError, with_hint
 from npuflow.report.flows import flows_of
 from npuflow.report.losses import LAUNCH
 from npuflow.report.overview import PIECES, shares_at_work
+from npuflow.report.roofline import launch_cycles
 from npuflow.report.timeline import Held, Overview, Slice, Timeline
 from npuflow.report.window import WHOLE, Window
+from npuflow.report.words import quantity
 from npuflow.simulate.program import (
     FlatAccess,
     FlatAcquire,
@@ -57,8 +60,18 @@ def timeline_of(function: CompiledFunction, most_events: int, window: Window = W
         is_cut,
         {buffer.tensor: reader.label(buffer.tensor) for buffer in results.program.buffers},
         Overview(_shares(trace, cycles, pieces), known),
-        max((s.end for s in reader.slices if s.kind == LAUNCH), default=0),
+        launch_cycles(function),
     )
+
+
+def check_shown(window: Window, timelines: Iterable[Timeline]) -> None:
+    """Raises UsageError where a window has nothing in it, as all that is known of a long run comes before it."""
+    made = list(timelines)
+    if window == WHOLE or any(timeline.slices for timeline in made):
+        return
+    known = max(timeline.overview.known / timeline.program.clock_hz for timeline in made)
+    what = f"nothing of the window '{window}' can be shown: events are known for {quantity(known, 's')}"
+    raise UsageError(with_hint(what, "give a window before that"))
 
 
 def _chosen(rows: Rows, begin: int, end: int, most: int) -> tuple[NDArray[np.int64], bool]:

@@ -22,7 +22,7 @@ class Lane {
 // `calls` are [function, first cycle], in order; gaps between them are changes from one part to another.
 function timelineOf(calls, cycles) {
   const perUs = calls[0][0].timeline.cycles_per_us;
-  const made = { cycles, perUs, lanes: [], words: [], phases: [], shown: [], overview: [], memories: [], cut: false };
+  const made = { cycles, perUs, lanes: [], kinds: [], words: [], phases: [], shown: [], overview: [], memories: [], cut: false };
   const lanes = new Map(), memories = new Map(), wordsOf = new Map();
   let end = 0, room = MOST_SLICES;
   for (const [one, begin] of calls) {
@@ -41,7 +41,9 @@ function timelineOf(calls, cycles) {
     for (const engine of data.engines) addSlices(lanes, engine, begin, wordsOf.get(one));
     for (const memory of data.memories) addHeld(memories, memory, begin);
   }
-  made.lanes = [...lanes.values()].filter(lane => lane.ends.length).sort((a, b) => compared(a.place, b.place));
+  const all = [...lanes.values()].sort((a, b) => compared(a.place, b.place));
+  made.kinds = [...new Set(all.map(lane => lane.kind))];
+  made.lanes = all.filter(lane => lane.ends.length);
   made.memories = [...memories.values()];
   return made;
 }

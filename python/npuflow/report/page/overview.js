@@ -3,8 +3,7 @@ const STRIP = 11, OVERVIEW_HEAD = 16;
 
 // Kinds of engines that do anything, in the order of the rows.
 function kindsOf(timeline) {
-  const kinds = new Set([...timeline.lanes.map(lane => lane.kind), ...timeline.overview.flatMap(part => Object.keys(part.shares))]);
-  return [...kinds].filter(kind => timeline.overview.some(part => (part.shares[kind] || []).some(Boolean)));
+  return timeline.kinds.filter(kind => timeline.overview.some(part => (part.shares[kind] || []).some(Boolean)));
 }
 
 function paintOverview(timeline) {

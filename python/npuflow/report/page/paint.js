@@ -89,24 +89,38 @@ function paintPhases(pen, timeline, top, height) {
   }
 }
 
-// Where no events are kept the rows are empty, which must not look like idleness.
-function paintUnknown(pen, timeline, top, bottom) {
+// Where no events are kept the rows are empty, which must not look like idleness: from left to right, on the screen.
+function unknownPlaces(timeline) {
+  const found = [];
   let from = 0;
-  const gaps = [];
   for (const [begin, end] of [...timeline.shown, [timeline.cycles, timeline.cycles]]) {
-    if (begin - from > 1) gaps.push([from, begin]);
+    const left = Math.max(placeOf(from), LABEL), right = Math.min(placeOf(begin), view.width);
+    if (begin - from > 1 && right - left >= 1 && !isChanging(timeline, from, begin)) found.push([left, right]);
     from = Math.max(from, end);
   }
-  for (const [begin, end] of gaps) {
-    const left = Math.max(placeOf(begin), LABEL), right = Math.min(placeOf(end), view.width);
-    if (right - left < 1 || isLaunching(timeline, begin, end)) continue;
+  return found;
+}
+
+const isChanging = (timeline, begin, end) =>
+  timeline.phases.some(phase => phase.kind === "change" && phase.begin <= begin && end <= phase.end + 1);
+
+function paintUnknown(pen, places, top, bottom) {
+  for (const [left, right] of places) {
     pen.fillStyle = ink("panel");
     pen.fillRect(left, top, right - left, bottom - top);
     paintHatch(pen, left, top, right - left, bottom - top, ink("soft"));
-    const text = "not kept event by event: npuflow run --window";
-    if (right - left > 270) paintName(pen, text, left + 4, top + 4, right - left, ink("soft"));
   }
 }
 
-const isLaunching = (timeline, begin, end) =>
-  timeline.phases.some(phase => phase.kind === "change" && phase.begin <= begin && end <= phase.end);
+// On top of the rows.
+function paintUnknownText(pen, places, top, bottom) {
+  const text = "not kept event by event: npuflow run --window shows it", wide = pen.measureText(text).width + 12;
+  for (const [left, right] of places) {
+    if (right - left < wide + 8) continue;
+    const x = (left + right - wide) / 2, y = (top + bottom) / 2 - ROW / 2;
+    pen.fillStyle = ink("back");
+    pen.fillRect(x, y, wide, ROW + 4);
+    pen.fillStyle = ink("ink");
+    pen.fillText(text, x + 6, y + 14);
+  }
+}

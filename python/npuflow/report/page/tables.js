@@ -16,7 +16,7 @@ function showTables(one) {
 function showBusy(busy) {
   const root = byId("busy");
   root.replaceChildren();
-  const order = now.timeline.lanes.map(lane => lane.kind);
+  const order = now.timeline.kinds;
   for (const [kind, share, most] of [...busy].sort((a, b) => order.indexOf(a[0]) - order.indexOf(b[0]))) {
     element(root, "span", kind);
     element(element(root, "i"), "i", "", { style: `width:${100 * share}%` });

@@ -40,9 +40,13 @@ function paint() {
   const last = Math.min(rows.list.length, first + Math.ceil(height / ROW) + 1);
   const bottom = Math.min(height, HEAD + (rows.list.length - first) * ROW - offset);
   paintAxis(pen, timeline, bottom);
-  paintUnknown(pen, timeline, HEAD, bottom);
+  const unknown = unknownPlaces(timeline), topOf = i => HEAD + (i - first) * ROW - offset;
+  pen.fillStyle = ink("panel");
+  for (let i = first; i < last; i++) if (!rows.list[i].lane) pen.fillRect(0, topOf(i), view.width, ROW - 1);
+  paintUnknown(pen, unknown, HEAD, bottom);
   let drawn = 0;
-  for (let i = first; i < last; i++) drawn += paintRow(pen, rows.list[i], HEAD + (i - first) * ROW - offset);
+  for (let i = first; i < last; i++) drawn += paintRow(pen, rows.list[i], topOf(i));
+  paintUnknownText(pen, unknown, HEAD, bottom);
   paintHead(pen, timeline);
   byId("timeline").setAttribute("data-drawn", drawn);
   byId("filtered").textContent = rows.filter.trim() ? `${rows.left} of ${rows.lanes.length}` : `${rows.lanes.length} rows`;
@@ -66,8 +70,6 @@ function paintRow(pen, row, top) {
     clippedText(pen, row.lane.name, 18, top);
     return paintLane(pen, row.lane, top + 1, ROW - 3, style);
   }
-  pen.fillStyle = ink("panel");
-  pen.fillRect(0, top, view.width, ROW - 1);
   pen.fillStyle = ink("ink");
   clippedText(pen, `${row.isOpen ? "\u25be" : "\u25b8"} ${row.group} (${row.lanes.length})`, 4, top);
   if (row.isOpen) return 0;
