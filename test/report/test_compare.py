@@ -171,6 +171,15 @@ def test_what_is_wrong_is_named(
         read_report(str(file))
 
 
+def test_names_are_names_of_one(good: dict[str, object], tmp_path: Path) -> None:
+    data = json.loads(json.dumps(good))
+    data["functions"] *= 2
+    file = tmp_path / "bad.json"
+    file.write_text(json.dumps(data))
+    with pytest.raises(InputError, match="has two functions of the name 'matmul'"):
+        read_report(str(file))
+
+
 @pytest.mark.parametrize("key", ["cycles", "bound_by", "engines", "energy", "verified", "grid"])
 def test_what_is_missing_is_named(key: str, good: dict[str, object], tmp_path: Path) -> None:
     data = json.loads(json.dumps(good))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -112,6 +113,9 @@ def read_report(path: str) -> ComparedReport:
     if version != VERSION:
         raise InputError(with_hint(f"'{path}' is a report of version {version!r}, expected {VERSION}", _HINT))
     functions = [_function(given) for given in root["functions"].items()]
+    twice = [name for name, count in Counter(one.name for one in functions).items() if count > 1]
+    if twice:
+        raise InputError(with_hint(f"'{path}' has two functions of the name '{twice[0]}'", _HINT))
     parts = {one.name: one for one in functions if one.part_of}
     sequences = [_sequence(given, parts) for given in root["sequences"].items()]
     whole = [one for one in functions if not one.part_of]

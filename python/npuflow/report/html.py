@@ -40,8 +40,8 @@ def html_of(report: Report, runs: Mapping[str, tuple[RunResults, Timeline]]) -> 
 
 def assembled(page: str, styles: tuple[str, ...], scripts: tuple[str, ...], title: str, data: object) -> str:
     """A page with its styles, scripts and data in it."""
-    # A name with "</script>" in it must not end the script that the data stands in.
-    text = json.dumps(data, separators=(",", ":")).replace("</", "<\\/")
+    # In no name may a browser see the end of the script that the data stands in, or the beginning of another.
+    text = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
     parts = {"TITLE": escape(title), "STYLES": _joined(styles), "DATA": text, "SCRIPTS": _joined(scripts)}
     return _MARK.sub(lambda mark: parts[mark[1]], _read(page))
 

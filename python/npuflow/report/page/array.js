@@ -8,7 +8,8 @@ function drawArray(array) {
   const width = Math.max(300, root.clientWidth), gap = Math.min(34, width / columns / 5);
   const wide = Math.min(158, (width - gap) / columns - gap), high = wide < 60 ? 42 : TILE_HIGH;
   const place = tile => [gap + tile[2] * (wide + gap), TILE_GAP + tile[1] * (high + TILE_GAP)];
-  const svg = drawing("array", columns * (wide + gap) + gap, count * (high + TILE_GAP) + TILE_GAP, "the array and its traffic");
+  const right = columns * (wide + gap) + gap, bottom = count * (high + TILE_GAP) + TILE_GAP;
+  const svg = drawing("array", right, bottom, "the array and its traffic");
   const byName = new Map(tiles.map(tile => [tile[0], place(tile)]));
   drawLinks(svg, array.links, byName, { wide, high, gap });
   for (const tile of tiles) drawTile(svg, tile, place(tile), { wide, high }, array.links);

@@ -5,7 +5,8 @@ function growthBar(parent, { section, first, second }) {
   const bar = element(parent, "span", undefined, { class: "growth" });
   const share = Math.max(-1, Math.min(1, (second - first) / Math.max(Math.abs(first), Math.abs(second), 1e-300)));
   const side = share < 0 ? "down" : "up";
-  element(bar, "i", "", { class: section === "busy" ? `${side} neither` : side, style: `width:${50 * Math.abs(share)}%` });
+  const kind = section === "busy" ? `${side} neither` : side;
+  element(bar, "i", "", { class: kind, style: `width:${50 * Math.abs(share)}%` });
 }
 
 const isWorse = ({ section, name, first, second }) => section !== "busy" && second > first;
@@ -58,7 +59,11 @@ function showAll() {
   showPairing(byId("runs"), DATA, [DATA.first.file, DATA.second.file]);
 }
 
-const either = key => (DATA.first[key] === DATA.second[key] ? DATA.first[key] : `${DATA.first[key]} \u2192 ${DATA.second[key]}`);
+function either(key) {
+  const { first, second } = DATA;
+  return first[key] === second[key] ? first[key] : `${first[key]} \u2192 ${second[key]}`;
+}
+
 byId("title").textContent = `${DATA.first.file} \u2192 ${DATA.second.file}`;
 facts("facts", [["device", either("device")], ["pipeline", either("pipeline")]]);
 byId("summary").textContent = DATA.summary;

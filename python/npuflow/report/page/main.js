@@ -1,10 +1,16 @@
 // What there is to show: each sequence as one timeline over its parts, each function or part by itself.
 const RUNS = [
-  ...DATA.sequences.map(one => ({ name: one.name, label: `@${one.name}: ${one.calls.length} calls of parts`, sequence: one })),
-  ...DATA.functions.map(one => ({
-    name: one.name, label: `${one.part_of ? "\u2003" : ""}@${one.name}${one.kinds ? `: ${one.kinds}` : ""}`, function: one,
-  })),
+  ...DATA.sequences.map(one => ({ name: one.name, label: `@${one.name}: ${callsText(one)}`, sequence: one })),
+  ...DATA.functions.map(one => ({ name: one.name, label: labelOf(one), function: one })),
 ];
+
+function callsText({ calls }) {
+  return calls.length === 1 ? "1 call of a part" : `${calls.length} calls of parts`;
+}
+
+function labelOf({ name, part_of: owner, kinds }) {
+  return `${owner ? "\u2003" : ""}@${name}${kinds ? `: ${kinds}` : ""}`;
+}
 
 function callsOf(run) {
   if (run.function) return [[run.function, 0]];

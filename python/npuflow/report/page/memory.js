@@ -22,7 +22,7 @@ function paintMemory() {
   const one = memory.chosen;
   if (!one) return;
   const pen = cleared(byId("held"), view.width, HELD_HEIGHT);
-  const top = Math.max(1, ...one.held.map(block => block.address + block.bytes));
+  const { top } = one;
   const y = address => HELD_HEIGHT - 4 - address / top * (HELD_HEIGHT - 12);
   pen.fillStyle = ink("soft");
   pen.strokeStyle = ink("line");
@@ -37,10 +37,11 @@ function paintMemory() {
   for (const block of one.held) {
     const left = Math.max(placeOf(block.begin), LABEL), right = Math.min(placeOf(block.end), view.width);
     if (block.end < view.from || block.begin > view.to) continue;
-    const high = Math.max(1, y(block.address) - y(block.address + block.bytes) - 1), wide = Math.max(right - left - 0.5, 0.75);
+    const above = y(block.address + block.bytes), high = Math.max(1, y(block.address) - above - 1);
+    const wide = Math.max(right - left - 0.5, 0.75);
     pen.fillStyle = ink(tensorColour(block.tensor));
-    pen.fillRect(left, y(block.address + block.bytes), wide, high);
-    if (wide > 30 && high > 12) paintName(pen, block.tensor, left, y(block.address + block.bytes), wide, ink("on-tensor"));
+    pen.fillRect(left, above, wide, high);
+    if (wide > 30 && high > 12) paintName(pen, block.tensor, left, above, wide, ink("on-tensor"));
     drawn += 1;
   }
   byId("held").setAttribute("data-drawn", drawn);
@@ -49,8 +50,8 @@ function paintMemory() {
 }
 
 function blockAt(x, y) {
-  const one = memory.chosen, cycle = cycleAt(x), top = Math.max(1, ...one.held.map(block => block.address + block.bytes));
-  const address = (HELD_HEIGHT - 4 - y) / (HELD_HEIGHT - 12) * top, slack = (view.to - view.from) / (view.width - LABEL);
+  const one = memory.chosen, cycle = cycleAt(x), slack = (view.to - view.from) / (view.width - LABEL);
+  const address = (HELD_HEIGHT - 4 - y) / (HELD_HEIGHT - 12) * one.top;
   return one.held.find(block => block.begin - slack <= cycle && cycle <= block.end + slack
     && block.address <= address && address < block.address + block.bytes);
 }

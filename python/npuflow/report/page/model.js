@@ -22,14 +22,14 @@ class Lane {
 // `calls` are [function, first cycle], in order; gaps between them are changes from one part to another.
 function timelineOf(calls, cycles) {
   const perUs = calls[0][0].timeline.cycles_per_us;
-  const made = { cycles, perUs, lanes: [], kinds: [], words: [], phases: [], shown: [], overview: [], memories: [], cut: false };
+  const made = { cycles, perUs, cut: false, words: [], phases: [], shown: [], overview: [] };
   const lanes = new Map(), memories = new Map(), wordsOf = new Map();
   let end = 0, room = MOST_SLICES;
   for (const [one, begin] of calls) {
     const data = one.timeline, size = data.engines.reduce((sum, engine) => sum + engine[4].length / 3, 0);
     addPhases(made.phases, one, begin, end);
-    made.overview.push({ begin, end: begin + data.cycles, known: begin + data.overview.known, shares: data.overview.shares });
     end = begin + data.cycles;
+    made.overview.push({ begin, end, known: begin + data.overview.known, shares: data.overview.shares });
     made.cut = made.cut || data.cut;
     if (size > room) continue;
     room -= size;
@@ -72,10 +72,12 @@ function addSlices(lanes, [name, tile, kind, place, row], begin, firstWord) {
 }
 
 function addHeld(memories, { name, size, tensors, held }, begin) {
-  if (!memories.has(name)) memories.set(name, { name, size, held: [] });
+  if (!memories.has(name)) memories.set(name, { name, size, top: 1, held: [] });
   const memory = memories.get(name);
   for (let i = 0, at = begin; i < held.length; i += 5) {
     at += held[i + 3];
-    memory.held.push({ tensor: tensors[held[i]], address: held[i + 1], bytes: held[i + 2], begin: at, end: at + held[i + 4] });
+    const [tensor, address, bytes, , cycles] = held.slice(i, i + 5);
+    memory.held.push({ tensor: tensors[tensor], address, bytes, begin: at, end: at + cycles });
+    memory.top = Math.max(memory.top, address + bytes);
   }
 }

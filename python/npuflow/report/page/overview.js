@@ -46,13 +46,15 @@ function paintStrip(pen, part, kind, top, x) {
 // A line under what is kept event by event, where that isn't all.
 function paintDetail(pen, timeline, x) {
   pen.fillStyle = ink("accent");
-  for (const [begin, end] of timeline.shown) pen.fillRect(x(begin), OVERVIEW_HEAD - 3, Math.max(x(end) - x(begin), 2), 2);
+  for (const [begin, end] of timeline.shown)
+    pen.fillRect(x(begin), OVERVIEW_HEAD - 3, Math.max(x(end) - x(begin), 2), 2);
 }
 
 function listenToOverview() {
   const canvas = byId("overview");
   let grabbed = null;
-  const cycle = event => (event.clientX - canvas.getBoundingClientRect().left - LABEL) / (view.width - LABEL) * view.whole;
+  const cycle = event =>
+    (event.clientX - canvas.getBoundingClientRect().left - LABEL) / (view.width - LABEL) * view.whole;
   canvas.addEventListener("pointerdown", event => {
     const at = cycle(event);
     grabbed = { at, from: view.from, to: view.to, moves: at >= view.from && at <= view.to };

@@ -11,7 +11,9 @@ function setSearch(timeline, text) {
   for (const { lanes, group } of rows.list) {
     if (group === undefined) continue;
     for (const lane of lanes)
-      for (let index = 0; index < lane.words.length; index++) if (inWords[lane.words[index]]) search.hits.push({ lane, index });
+      lane.words.forEach((word, index) => {
+        if (inWords[word]) search.hits.push({ lane, index });
+      });
   }
   search.hits.sort((a, b) => a.lane.begins[a.index] - b.lane.begins[b.index]);
 }

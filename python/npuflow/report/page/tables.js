@@ -20,7 +20,8 @@ function showBusy(busy) {
   for (const [kind, share, most] of [...busy].sort((a, b) => order.indexOf(a[0]) - order.indexOf(b[0]))) {
     element(root, "span", kind);
     element(element(root, "i"), "i", "", { style: `width:${100 * share}%` });
-    element(root, "span", most > share + 0.005 ? `${shareText(share)}, the busiest ${shareText(most)}` : shareText(share));
+    const busiest = most > share + 0.005 ? `, the busiest ${shareText(most)}` : "";
+    element(root, "span", shareText(share) + busiest);
   }
 }
 
@@ -45,23 +46,25 @@ function drawMemories(maps) {
   for (const map of maps) {
     const box = element(root, "div", undefined, { class: "map" });
     element(box, "div", map.title);
-    const svg = shape(box, "svg", { viewBox: `0 0 ${width} 50`, width, height: 50, role: "img", "aria-label": map.title });
+    const size = { viewBox: `0 0 ${width} 50`, width, height: 50 };
+    const svg = shape(box, "svg", { ...size, role: "img", "aria-label": map.title });
     shape(svg, "rect", { x: 0, y: 0, width, height: 32, fill: "var(--panel)", stroke: "var(--line)" });
     for (const block of map.blocks) drawBlock(svg, block, map.size, width, colours);
     for (const at of map.banks) {
       const x = at / map.size * width;
-      shape(svg, "line", { x1: x, x2: x, y1: 0, y2: 36, stroke: "var(--ink)", "stroke-dasharray": "2 3", class: "bank" },
-        `a bank begins at byte ${at}`);
+      const dashed = { stroke: "var(--ink)", "stroke-dasharray": "2 3" };
+      shape(svg, "line", { x1: x, x2: x, y1: 0, y2: 36, ...dashed, class: "bank" }, `a bank begins at byte ${at}`);
     }
   }
 }
 
 function drawBlock(svg, [tensor, address, size, slot], whole, width, colours) {
   if (!colours.has(tensor)) colours.set(tensor, `var(--tensor-${colours.size % TENSORS})`);
-  const x = address / whole * width, wide = Math.max(1, size / whole * width), ink = { style: "fill: var(--on-tensor)" };
-  shape(svg, "rect", { x, y: 0, width: wide, height: 32, fill: colours.get(tensor), stroke: "var(--back)", class: "block" },
-    `${tensor} ${slot}: bytes ${address} to ${address + size - 1}`);
+  const x = address / whole * width, wide = Math.max(1, size / whole * width);
+  const painted = { fill: colours.get(tensor), stroke: "var(--back)" };
+  const said = `${tensor} ${slot}: bytes ${address} to ${address + size - 1}`;
+  shape(svg, "rect", { x, y: 0, width: wide, height: 32, ...painted, class: "block" }, said);
   const texts = [`${tensor}, ${slot}`, tensor, tensor.split(" ")[0]].filter(text => 6.2 * text.length + 8 < wide);
-  if (texts.length) label(svg, x + 5, 20, texts[0], { "pointer-events": "none", ...ink });
+  if (texts.length) label(svg, x + 5, 20, texts[0], { "pointer-events": "none", style: "fill: var(--on-tensor)" });
   if (wide > 48) label(svg, x + 1, 46, `0x${address.toString(16)}`, { class: "soft" });
 }

@@ -16,7 +16,8 @@ const isWhole = timeline => !timeline.cut && timeline.shown.every(([begin, end],
   i + 1 < all.length || end >= timeline.cycles) && timeline.shown.length === timeline.overview.length;
 
 function noteOf(timeline) {
-  const count = timeline.lanes.reduce((sum, lane) => sum + lane.ends.length, 0), all = timeText(timeline.cycles, timeline.perUs);
+  const count = timeline.lanes.reduce((sum, lane) => sum + lane.ends.length, 0);
+  const all = timeText(timeline.cycles, timeline.perUs);
   if (isWhole(timeline)) return `All ${count} events of ${all}.`;
   const shown = timeline.shown.reduce((sum, [begin, end]) => sum + end - begin, 0);
   return `${count} events, ${shareText(shown / timeline.cycles)} of ${all} (underlined in the overview); `
@@ -49,7 +50,8 @@ function paint() {
   paintUnknownText(pen, unknown, HEAD, bottom);
   paintHead(pen, timeline);
   byId("timeline").setAttribute("data-drawn", drawn);
-  byId("filtered").textContent = rows.filter.trim() ? `${rows.left} of ${rows.lanes.length}` : `${rows.lanes.length} rows`;
+  const count = rows.lanes.length;
+  byId("filtered").textContent = rows.filter.trim() ? `${rows.left} of ${count}` : `${count} rows`;
   paintOverview(timeline);
   paintMemory();
 }
