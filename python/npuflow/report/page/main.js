@@ -21,7 +21,7 @@ function callsOf(run) {
 function showRun(run) {
   const one = run.function, shown = one || run.sequence, calls = callsOf(run);
   byId("run").selectedIndex = RUNS.indexOf(run);
-  byId("title").textContent = shown.heading;
+  byId("title").textContent = byId("title").title = shown.heading;
   facts("facts", shown.facts);
   showParts(run.sequence, open);
   byId("tables").hidden = byId("places").hidden = !one;
