@@ -75,6 +75,12 @@ def test_of_a_part_that_is_shown_the_rest_is_in_the_overview(window: Browser, tm
     window.run("fitShown()")
     assert tuple(window.run(VIEW)) == (2000, 3000)
     assert "npuflow run --window=" in window.text("#timeline-note")
+    late = compiled.timed_timelines(10_000, Window(2))
+    path.write_text(html_of(compiled.run(verify=False), late), encoding="utf-8")
+    window.open(path)
+    assert window.run("return now.timeline.isWhole") is False, "its beginning is missing"
+    path.write_text(html_of(compiled.run(verify=False), runs), encoding="utf-8")
+    window.open(path)
     window.press("0")
     assert tuple(window.run(VIEW)) == (0, runs["matmul"][0].cycles)
     assert window.errors() == []

@@ -24,7 +24,6 @@ def timeline_json(timeline: Timeline, occupancy: Sequence[Occupancy]) -> Json:
         "cycles": timeline.cycles,
         "begin": timeline.begin,
         "covered": timeline.covered,
-        "cut": timeline.is_cut,
         "cycles_per_us": timeline.program.clock_hz / 1e6,
         "launch": timeline.launch,
         "engines": [

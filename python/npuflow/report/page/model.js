@@ -22,7 +22,7 @@ class Lane {
 // `calls` are [function, first cycle], in order; gaps between them are changes from one part to another.
 function timelineOf(calls, cycles) {
   const perUs = calls[0][0].timeline.cycles_per_us;
-  const made = { cycles, perUs, cut: false, words: [], phases: [], shown: [], overview: [] };
+  const made = { cycles, perUs, isWhole: true, words: [], phases: [], shown: [], overview: [] };
   const lanes = new Map(), memories = new Map(), wordsOf = new Map();
   let end = 0, room = MOST_SLICES;
   for (const [one, begin] of calls) {
@@ -30,7 +30,7 @@ function timelineOf(calls, cycles) {
     addPhases(made.phases, one, begin, end);
     end = begin + data.cycles;
     made.overview.push({ begin, end, known: begin + data.overview.known, shares: data.overview.shares });
-    made.cut = made.cut || data.cut;
+    if (size > room || data.begin > 0 || data.covered < data.cycles) made.isWhole = false;
     if (size > room) continue;
     room -= size;
     if (!wordsOf.has(one)) {

@@ -6,19 +6,17 @@ function setTimeline(timeline) {
   view.whole = timeline.cycles || 1;
   setLanes(timeline.lanes);
   setMemories(timeline.memories);
-  setSearch(timeline, byId("search").value);
+  setSearch(timeline, search.text);
+  byId("found").textContent = foundText();
   byId("timeline-note").textContent = noteOf(timeline);
   choose(null);
   fitShown();
 }
 
-const isWhole = timeline => !timeline.cut && timeline.shown.every(([begin, end], i, all) =>
-  i + 1 < all.length || end >= timeline.cycles) && timeline.shown.length === timeline.overview.length;
-
 function noteOf(timeline) {
   const count = timeline.lanes.reduce((sum, lane) => sum + lane.ends.length, 0);
   const all = timeText(timeline.cycles, timeline.perUs);
-  if (isWhole(timeline)) return `All ${count} events of ${all}.`;
+  if (timeline.isWhole) return `All ${count} events of ${all}.`;
   const shown = timeline.shown.reduce((sum, [begin, end]) => sum + end - begin, 0);
   return `${count} events, ${shareText(shown / timeline.cycles)} of ${all} (underlined in the overview); `
     + "npuflow run --window=1ms:1.2ms shows another part event by event.";
@@ -26,8 +24,8 @@ function noteOf(timeline) {
 
 // What is kept event by event: all of it, or from its beginning to its end.
 function fitShown() {
-  const { shown, cycles } = now.timeline;
-  if (isWhole(now.timeline) || !shown.length) show(0, cycles);
+  const { shown, cycles, isWhole } = now.timeline;
+  if (isWhole || !shown.length) show(0, cycles);
   else show(shown[0][0], shown[shown.length - 1][1]);
 }
 
