@@ -123,3 +123,32 @@ def test_two_runs_side_by_side(window: Browser, tmp_path: Path) -> None:
     assert window.run("return document.documentElement.dataset.theme") == "dark"
     window.run("localStorage.clear()")
     assert window.errors() == []
+
+
+# A sequence of so many calls that not all of their slices are kept: the parts of the page's, again and again.
+MANY_CALLS = """
+const parts = DATA.functions, calls = [];
+let at = 0;
+for (let i = 0; i < 2400; i++) {
+  const part = parts[i % parts.length];
+  calls.push([part, at]);
+  at += part.timeline.cycles;
+}
+const made = timelineOf(calls, at);
+setTimeline(made);
+const kept = made.lanes.reduce((sum, lane) => sum + lane.ends.length, 0);
+const core = [...made.shares.get("core")], mean = core.reduce((sum, share) => sum + share, 0) / core.length;
+return [kept <= MOST_SLICES, kept > MOST_SLICES / 2, made.isWhole, made.unknown.length > 0, made.phases.length, mean];
+"""
+
+
+def test_a_sequence_of_thousands_of_calls_is_drawn(window: Browser, sequence: Path) -> None:
+    window.open(sequence)
+    small, many, whole, unknown, phases, mean = window.run(MANY_CALLS)  # type: ignore[misc]
+    assert (small, many, whole, unknown) == (True, True, False, True)
+    assert phases == 2 * 2400, "a launch and a part each"
+    (report,) = npuflow.compile(BLOCK, device="npu2").run(verify=False).sequences
+    busy = sum(e.busy_share * part.cycles for part in report.parts for e in part.engines if e.kind == "core")
+    # Pieces are in whole per cent, rounded up; engines of parts without work count nowhere.
+    assert mean == pytest.approx(100 * busy / sum(part.cycles for part in report.parts), abs=1)
+    assert window.errors() == []

@@ -1,6 +1,7 @@
 // From the page's data to what is drawn: calls one behind the other, each engine's slices in arrays.
 // Of a sequence whose parts are called often, so many slices are kept; what is later is in the overview alone.
 const MOST_SLICES = 2000000;
+const COLUMNS = 600; // of the overview, however many calls there are
 
 class Lane {
   constructor(name, tile, kind, place) {
@@ -22,27 +23,33 @@ class Lane {
 // `calls` are [function, first cycle], in order; gaps between them are changes from one part to another.
 function timelineOf(calls, cycles) {
   const perUs = calls[0][0].timeline.cycles_per_us;
-  const made = { cycles, perUs, isWhole: true, words: [], phases: [], shown: [], overview: [] };
+  const made = { cycles, perUs, words: [], phases: [], shown: [], unknown: [], uncounted: [], shares: new Map() };
   const lanes = new Map(), memories = new Map(), wordsOf = new Map();
   let end = 0, room = MOST_SLICES;
   for (const [one, begin] of calls) {
     const data = one.timeline, size = data.engines.reduce((sum, engine) => sum + engine[4].length / 3, 0);
     addPhases(made.phases, one, begin, end);
     end = begin + data.cycles;
-    made.overview.push({ begin, end, known: begin + data.overview.known, shares: data.overview.shares });
-    if (size > room || data.begin > 0 || data.covered < data.cycles) made.isWhole = false;
-    if (size > room) continue;
+    addShares(made.shares, data, begin / cycles, data.cycles / cycles);
+    if (data.overview.known < data.cycles) made.uncounted.push([begin + data.overview.known, end]);
+    if (size > room) {
+      made.unknown.push([begin, end]);
+      continue;
+    }
     room -= size;
     if (!wordsOf.has(one)) {
       wordsOf.set(one, made.words.length);
       for (const word of data.words) made.words.push(word);
     }
     if (data.covered > data.begin) made.shown.push([begin + data.begin, begin + data.covered]);
+    if (data.begin > 0) made.unknown.push([begin, begin + data.begin]);
+    if (data.covered < data.cycles) made.unknown.push([begin + data.covered, end]);
     for (const engine of data.engines) addSlices(lanes, engine, begin, wordsOf.get(one));
     for (const memory of data.memories) addHeld(memories, memory, begin);
   }
   const all = [...lanes.values()].sort((a, b) => compared(a.place, b.place));
-  made.kinds = [...new Set(all.map(lane => lane.kind))];
+  made.isWhole = !made.unknown.length;
+  made.kinds = [...new Set([...all.map(lane => lane.kind), ...made.shares.keys()])];
   made.lanes = all.filter(lane => lane.ends.length);
   made.memories = [...memories.values()];
   return made;
@@ -58,6 +65,19 @@ function addPhases(phases, one, begin, before) {
   if (begin > before + 1) phases.push({ kind: "change", name: "change", begin: before, end: begin });
   if (launch) phases.push({ kind: "launch", name: "launch", begin, end: begin + launch });
   phases.push({ kind: "part", name: `@${one.name}`, begin: begin + launch, end: begin + cycles });
+}
+
+// What a call's pieces have in each column of the overview; place and length are shares of the whole run.
+function addShares(shares, data, begin, length) {
+  for (const [kind, pieces] of Object.entries(data.overview.shares)) {
+    if (!shares.has(kind)) shares.set(kind, new Float64Array(COLUMNS));
+    const columns = shares.get(kind), each = length * COLUMNS / pieces.length;
+    pieces.forEach((share, i) => {
+      const from = begin * COLUMNS + i * each, to = Math.min(COLUMNS, from + each);
+      for (let column = Math.floor(from); share && column < to; column++)
+        columns[column] += share * (Math.min(to, column + 1) - Math.max(from, column));
+    });
+  }
 }
 
 function addSlices(lanes, [name, tile, kind, place, row], begin, firstWord) {

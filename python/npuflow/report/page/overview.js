@@ -3,7 +3,7 @@ const STRIP = 11, OVERVIEW_HEAD = 16;
 
 // Kinds of engines that do anything, in the order of the rows.
 function kindsOf(timeline) {
-  return timeline.kinds.filter(kind => timeline.overview.some(part => (part.shares[kind] || []).some(Boolean)));
+  return timeline.kinds.filter(kind => (timeline.shares.get(kind) || []).some(Boolean));
 }
 
 function paintOverview(timeline) {
@@ -14,14 +14,15 @@ function paintOverview(timeline) {
     const top = OVERVIEW_HEAD + row * STRIP;
     pen.fillStyle = ink("soft");
     pen.fillText(kind, 4, top + 9);
-    for (const part of timeline.overview) paintStrip(pen, part, kind, top, x);
+    paintStrip(pen, timeline.shares.get(kind), top, room);
   });
-  for (const { begin, end, known } of timeline.overview)
-    if (known < end) paintHatch(pen, x(known), OVERVIEW_HEAD, x(end) - x(known), height - OVERVIEW_HEAD, ink("soft"));
+  for (const [begin, end] of timeline.uncounted)
+    paintHatch(pen, x(begin), OVERVIEW_HEAD, x(end) - x(begin), height - OVERVIEW_HEAD, ink("soft"));
   for (const { kind, begin, end } of timeline.phases) {
+    const left = x(begin), wide = x(end) - left;
     pen.fillStyle = ink(kind);
-    pen.fillRect(x(begin), 2, Math.max(x(end) - x(begin), 0.5), OVERVIEW_HEAD - 5);
-    if (kind !== "part") paintHatch(pen, x(begin), 2, x(end) - x(begin), OVERVIEW_HEAD - 5, ink(`on-${kind}`));
+    pen.fillRect(left, 2, Math.max(wide, 0.5), OVERVIEW_HEAD - 5);
+    if (kind !== "part" && wide > 4) paintHatch(pen, left, 2, wide, OVERVIEW_HEAD - 5, ink(`on-${kind}`));
   }
   pen.fillStyle = ink("soft");
   pen.fillText(timeText(timeline.cycles, timeline.perUs), 4, 11);
@@ -33,14 +34,13 @@ function paintOverview(timeline) {
   canvas.setAttribute("data-kinds", kinds.length);
 }
 
-function paintStrip(pen, part, kind, top, x) {
-  const shares = part.shares[kind] || [], each = (part.end - part.begin) / Math.max(1, shares.length);
-  for (let i = 0; i < shares.length; i++) {
-    if (!shares[i]) continue;
-    const left = x(part.begin + i * each);
-    pen.fillStyle = `rgba(${ink("busy")}, ${(0.15 + 0.85 * shares[i] / 100).toFixed(2)})`;
-    pen.fillRect(left, top + 1, Math.max(x(part.begin + (i + 1) * each) - left, 0.5), STRIP - 2);
-  }
+function paintStrip(pen, shares, top, room) {
+  const wide = room / shares.length;
+  shares.forEach((share, i) => {
+    if (!share) return;
+    pen.fillStyle = `rgba(${ink("busy")}, ${(0.15 + 0.85 * Math.min(1, share / 100)).toFixed(2)})`;
+    pen.fillRect(LABEL + i * wide, top + 1, wide, STRIP - 2);
+  });
 }
 
 // A line under what is kept event by event, where that isn't all.

@@ -81,6 +81,7 @@ function paintPhases(pen, timeline, top, height) {
     if (right <= left) continue;
     pen.fillStyle = ink(kind);
     pen.fillRect(left, top, right - left, height);
+    if (right - left < 4) continue;
     if (kind !== "part") paintHatch(pen, left, top, right - left, height, ink(`on-${kind}`));
     pen.strokeStyle = ink("soft");
     pen.strokeRect(left + 0.5, top + 0.5, Math.max(right - left - 1, 0.5), height - 1);
@@ -91,18 +92,10 @@ function paintPhases(pen, timeline, top, height) {
 
 // Where no events are kept the rows are empty, which must not look like idleness: from left to right, on the screen.
 function unknownPlaces(timeline) {
-  const found = [];
-  let from = 0;
-  for (const [begin, end] of [...timeline.shown, [timeline.cycles, timeline.cycles]]) {
-    const left = Math.max(placeOf(from), LABEL), right = Math.min(placeOf(begin), view.width);
-    if (begin - from > 1 && right - left >= 1 && !isChanging(timeline, from, begin)) found.push([left, right]);
-    from = Math.max(from, end);
-  }
-  return found;
+  const places = timeline.unknown.filter(([begin, end]) => end > view.from && begin < view.to)
+    .map(([begin, end]) => [Math.max(placeOf(begin), LABEL), Math.min(placeOf(end), view.width)]);
+  return places.filter(([left, right]) => right - left >= 1);
 }
-
-const isChanging = (timeline, begin, end) =>
-  timeline.phases.some(phase => phase.kind === "change" && phase.begin <= begin && end <= phase.end + 1);
 
 function paintUnknown(pen, places, top, bottom) {
   for (const [left, right] of places) {
