@@ -1,5 +1,5 @@
 // The device's roofs and the file's ops under them; both axes are logarithmic.
-const ROOF_HIGH = 360, ROOF_LEFT = 74, ROOF_BELOW = 34, LABELLED = 14;
+const ROOF_HIGH = 360, ROOF_LEFT = 74, ROOF_RIGHT = 28, ROOF_BELOW = 34, LABELLED = 14;
 const POINT_HEADS = ["function", "op", "types", "ops per byte", "without moving twice", "rate", "without the launch"];
 const ROOFLINE_NOTE = "Filled: without the launch; hollow: with it. The thin line to the right ends where nothing "
   + "would be moved twice. A click shows the function.";
@@ -17,7 +17,7 @@ function drawRoofline(roofline, open) {
   const ridge = Math.max(...tops) / dram;
   const [left, right] = [decade(Math.min(...xs, ridge / 100), -1), decade(Math.max(...xs, ridge * 4), 1)];
   const [low, high] = [decade(Math.min(...ys, ...tops.map(top => top / 100)), -1), decade(Math.max(...tops) * 1.5, 1)];
-  const x = at => ROOF_LEFT + Math.log10(at / left) / Math.log10(right / left) * (width - ROOF_LEFT - 16);
+  const x = at => ROOF_LEFT + Math.log10(at / left) / Math.log10(right / left) * (width - ROOF_LEFT - ROOF_RIGHT);
   const floor = ROOF_HIGH - ROOF_BELOW;
   const y = at => floor - Math.log10(at / low) / Math.log10(high / low) * (floor - 12);
   const svg = drawing("roofline", width, ROOF_HIGH, "roofline of the device with the ops of the file");
@@ -58,15 +58,15 @@ function drawRoofs(svg, { x, y, left, right, low, width }, dram, roofs) {
   const line = { class: "roof", stroke: "var(--ink)", "stroke-width": 1.5 };
   const said = `DRAM: ${quantity(dram, "B/s")}`;
   shape(svg, "line", { x1: x(from), y1: y(from * dram), x2: x(most / dram), y2: y(most), ...line }, said);
-  const middle = Math.sqrt(from * most / dram);
-  label(svg, x(middle) + 12, y(middle * dram) + 12, said);
+  const near = from * (most / dram / from) ** 0.15;
+  label(svg, x(near) + 14, y(near * dram) + 10, said);
   let taken = -Infinity;
   for (const [name, rate] of [...roofs].sort((a, b) => b[1] - a[1])) {
     const text = Math.max(y(rate) - 4, taken + 12);
     taken = text;
     const said = `${name}: ${quantity(rate, "ops/s")}`;
     shape(svg, "line", { x1: x(rate / dram), y1: y(rate), x2: x(right), y2: y(rate), ...line }, said);
-    label(svg, width - 20, text, said, { "text-anchor": "end" });
+    label(svg, width - ROOF_RIGHT - 4, text, said, { "text-anchor": "end" });
   }
 }
 
