@@ -9,7 +9,8 @@ from itertools import pairwise
 import pytest
 from matmuls import small
 
-from npuflow.report.timeline import tile_name, timeline_of
+from npuflow.report.read_trace import timeline_of
+from npuflow.report.timeline import tile_name
 from npuflow.report.trace import trace_json
 from npuflow.simulate.program import FlatEngine
 

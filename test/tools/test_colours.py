@@ -8,7 +8,7 @@ import re
 import pytest
 
 from npuflow.errors import Diagnostic, Severity, SourceLocation, render
-from npuflow.tools.colours import paint_for, report_for
+from npuflow.tools.colours import comparison_for, paint_for, report_for
 from npuflow.tools.npuflow import main
 
 MESSAGE = Diagnostic(Severity.ERROR, "too wide; hint: use less", SourceLocation("a.mlir", 1, 3, "x = yz"))
@@ -56,6 +56,18 @@ def test_a_report_shows_what_is_wrong(verdict: str, code: str) -> None:
     assert f"  verified    \x1b[{code}m{verdict}\x1b[0m" in painted
     assert without_colours(painted) == text
     assert report_for(io.StringIO(), text) == text
+
+
+def test_a_comparison_shows_what_became_more_or_less() -> None:
+    text = (
+        "a -> b\n\n@f(8xi8) -> (8xi8)\n  time   2 us -> 1 us   -50 %\n  L3 read  1 B -> 2 B  +100 %\n  core  1 % -> 2 %"
+    )
+    painted = comparison_for(Terminal(), text)
+    assert "\x1b[32m-50 %\x1b[0m" in painted
+    assert "\x1b[1;31m+100 %\x1b[0m" in painted
+    assert painted.endswith("1 % -> 2 %")
+    assert without_colours(painted) == text
+    assert comparison_for(io.StringIO(), text) == text
 
 
 def test_a_wrong_command_line_is_told_in_colour(monkeypatch: pytest.MonkeyPatch) -> None:

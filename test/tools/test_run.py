@@ -42,6 +42,9 @@ def run(*arguments: str, text: str = SMALL, cwd: Path | None = None) -> subproce
         (["run", "-", "--no-such-flag"], 2, "unknown flag of npuflow run '--no-such-flag'"),
         (["run", "-", "--verify", "--no-verify"], 2, "exclude each other"),
         (["run", "-", "--split", "--no-split"], 2, "exclude each other"),
+        (["run", "-", "--window=1:2"], 2, "--window is for the page, and there is none; hint: add --html=FILE"),
+        (["run", "-", "--html=p.html", "--window=2us:1us"], 2, "begins at 2 us and ends at 1 us"),
+        (["run", "-", "--html=p.html", "--window="], 2, "flag '--window' has an empty value"),
         (["run", "-", "--kernel-macs-per-cycle=fast"], 2, "cannot be 'fast'"),
         (["run", "-", "--kernel-macs-per-cycle=0"], 2, "give a number from 0.001 to 1e9"),
         (["run", "-", "--pipeline=npuflow-strem-k"], 2, "did you mean npuflow-stream-k"),
@@ -78,6 +81,15 @@ def test_nothing_is_written_when_the_input_is_refused(tmp_path: Path) -> None:
     result = run("run", "-", "--grid=9,9", "--json=r.json", "--html=p.html", cwd=tmp_path)
     assert result.returncode == 1
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_window_chooses_what_the_page_shows(tmp_path: Path) -> None:
+    result = run("run", "-", "--device=toy", "--no-verify", "--html=p.html", "--window=1us:2us", cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert '"begin":1000,"covered":2000,' in (tmp_path / "p.html").read_text()
+    late = run("run", "-", "--device=toy", "--no-verify", "--html=q.html", "--window=1s:", cwd=tmp_path)
+    assert (late.returncode, (tmp_path / "q.html").exists()) == (2, False)
+    assert "the window begins at 1 s, the run ends at " in late.stderr
 
 
 def test_runs_are_alike_to_the_byte(tmp_path: Path) -> None:

@@ -18,9 +18,13 @@ from npuflow.execute.references import Judge
 from npuflow.execute.sandbox import beside
 from npuflow.report.losses import executed_macs
 from npuflow.report.measure import report_function
-from npuflow.report.model import DeviceSummary, FunctionReport, SequenceReport
-from npuflow.report.sequences import report_sequence
-from npuflow.report.timeline import Timeline, timeline_of
+from npuflow.report.model import FunctionReport, SequenceReport, call_begins
+from npuflow.report.overview import pieces_of_each
+from npuflow.report.read_trace import check_shown, timeline_of
+from npuflow.report.roofline import summary_of
+from npuflow.report.sequences import change_seconds, report_sequence
+from npuflow.report.timeline import Timeline
+from npuflow.report.window import WHOLE, TimedCall, Window, fair_share, windows_by_name
 from npuflow.simulate.results import RunResults
 from npuflow.target import Device
 
@@ -104,8 +108,7 @@ class Compiled:
             checked = {name: checks.of(subject) for name, subject in subjects.items()}
         reports = [replace(report, verified=_verified(report, checked)) for report in timed]
         sequences = tuple(self._sequence_report(sequence, reports, checked) for sequence in self.sequences)
-        device = self.device
-        summary = DeviceSummary(device.name, device.description, device.rows, device.columns, device.clock_hz)
+        summary = summary_of(self.device)
         return RunReport(summary, self.pipeline, tuple(reports), sequences, self.timed_timelines)
 
     def _subjects(self, reference: Path | None) -> dict[str, Subject]:
@@ -138,9 +141,24 @@ class Compiled:
         calls = {sequence.name: [part.name for part in sequence.parts] for sequence in self.sequences}
         return [(part, timelines[part]) for name in self._names() for part in calls.get(name, [name])]
 
-    def timed_timelines(self, most_events: int) -> dict[str, tuple[RunResults, Timeline]]:
-        """What a page is drawn from, by function."""
-        return {f.name: (f.simulate(), timeline_of(f.compiled, most_events)) for f in self.functions}
+    def timed_timelines(self, most_events: int, window: Window = WHOLE) -> dict[str, tuple[RunResults, Timeline]]:
+        """What a page is drawn from, by function: of all together `most_events` events at most, in a window."""
+        results = {function.name: function.simulate() for function in self.functions}
+        windows = windows_by_name(window, self._calls({name: one.seconds * 1e6 for name, one in results.items()}))
+        share = fair_share([one.operations for one in results.values()], most_events)
+        pieces = pieces_of_each(len(results))
+        timelines = {f.name: timeline_of(f.compiled, share, windows[f.name], pieces) for f in self.functions}
+        check_shown(window, timelines.values())
+        return {name: (results[name], timelines[name]) for name in results}
+
+    def _calls(self, times_us: dict[str, float]) -> list[TimedCall]:
+        """When each function runs; of a sequence's parts, each call, counted from the sequence's beginning."""
+        calls = [TimedCall(f.name, 0.0, times_us[f.name]) for f in self.functions if not f.part_of]
+        for sequence in self.sequences:
+            names = [part.name for part in sequence.parts]
+            begins = call_begins(names, [times_us[name] for name in names], change_seconds(self.device) * 1e6)
+            calls += [TimedCall(name, begin, begin + times_us[name]) for name, begin in zip(names, begins)]
+        return calls
 
     def _timed(self, function: Function, on_step: OnStep) -> FunctionReport:
         on_step(f"simulating @{function.name}")

@@ -12,6 +12,7 @@ from npuflow.report.json_report import json_of
 from npuflow.report.model import FunctionReport, Report, SequenceReport
 from npuflow.report.text import text_of, verified_text
 from npuflow.report.timeline import Timeline
+from npuflow.report.window import WHOLE, Window, window_from
 from npuflow.report.words import percent, quantity
 from npuflow.simulate.results import RunResults
 
@@ -20,9 +21,9 @@ Runs = Mapping[str, tuple[RunResults, Timeline]]
 
 @dataclass(frozen=True, repr=False)
 class RunReport(Report):
-    """What `compiled.run()` gives; `runs_of(most_events)` simulates once more what a page is drawn from."""
+    """What `compiled.run()` gives; `runs_of(most_events, window)` simulates once more what a page is drawn from."""
 
-    runs_of: Callable[[int], Runs] = field(default=lambda _: {}, compare=False)
+    runs_of: Callable[[int, Window], Runs] = field(default=lambda _most, _window: {}, compare=False)
 
     def text(self, *, details: bool = False) -> str:
         """What `npuflow run` prints."""
@@ -32,9 +33,9 @@ class RunReport(Report):
         """What `npuflow run --json` writes."""
         return json_of(self)
 
-    def html(self) -> str:
-        """The page that `npuflow run --html` writes."""
-        return html_of(self, self.runs_of(MOST_EVENTS))
+    def html(self, *, window: str | Window = WHOLE) -> str:
+        """The page that `npuflow run --html` writes; of `window`, as "1ms:1.2ms", each event is shown."""
+        return html_of(self, self.runs_of(MOST_EVENTS, window_from(window)))
 
     def save(self, path: str | Path) -> None:
         """Writes the page to a `.html` file, JSON to a `.json` file, text to any other."""

@@ -12,6 +12,10 @@ from npuflow.execute.references import Judge
 from npuflow.report.energy import EnergyUse
 from npuflow.report.model import EngineClass, FunctionReport, LevelTraffic, Report, SequenceReport
 
+# What `npuflow compare` knows a report by; the version changes when a key that it reads does.
+FORMAT = "npuflow run"
+VERSION = 1
+
 Json = Mapping[str, object]
 
 
@@ -23,11 +27,15 @@ def json_of(report: Report) -> str:
 def report_dict(report: Report) -> Json:
     device = report.device
     return {
+        "format": FORMAT,
+        "version": VERSION,
         "device": device.name,
         "device_description": device.description,
         "rows": device.rows,
         "columns": device.columns,
         "clock_hz": device.clock_hz,
+        "dram_bytes_per_second": device.dram_bytes_per_second,
+        "peak_ops_per_second": dict(device.peaks),
         "pipeline": report.pipeline,
         "functions": [_function(function) for function in report.functions],
         "sequences": [_sequence(sequence) for sequence in report.sequences],
@@ -63,8 +71,11 @@ def _function(function: FunctionReport) -> Json:
         "strategy": {k: list(v) if isinstance(v, tuple) else v for k, v in sorted(function.strategy.items())},
         "time_us": function.time_us,
         "cycles": function.cycles,
+        "launch_us": function.launch_us,
+        "ops": [asdict(op) for op in function.ops],
         "macs": function.macs,
         "executed_macs": function.executed_macs,
+        "vector_operations": function.vector_operations,
         "ops_per_second": function.ops_per_second,
         "peak_ops_per_second": function.peak_ops_per_second,
         "types": function.types,

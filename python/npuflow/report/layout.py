@@ -29,7 +29,7 @@ def array_layout(results: RunResults) -> Json:
         columns[tile] = engine.tile[1]
         if tile not in busiest or time.busy_cycles > busiest[tile].busy_cycles:
             busiest[tile] = time
-    rows = _rows(program)
+    rows = rows_of_tiles(program)
     tiles = [
         [tile, rows[tile], columns[tile], round(time.busy_cycles / cycles, 4), time.name]
         for tile, time in busiest.items()
@@ -37,13 +37,17 @@ def array_layout(results: RunResults) -> Json:
     return {"tiles": tiles, "links": _links(results)}
 
 
-def _rows(program: Program) -> dict[str, int]:
+def rows_of_tiles(program: Program) -> dict[str, int]:
     """The row in which each tile is drawn."""
     cores = {tile_name(e): e.tile[0] for e in program.engines if e.tile and _is_of_core(e)}
-    below = max(cores.values(), default=-1) + 1
-    outer = {tile_name(e): _band(e) for e in program.engines if e.tile and not _is_of_core(e)}
-    order = _outward(program, list(dict.fromkeys(outer.values())))
-    return cores | {tile: below + order.index(band) for tile, band in outer.items()}
+    below = max(cores.values(), default=-1)
+    return {tile: cores[tile] if tile in cores else below + rank for tile, rank in ranks_of_tiles(program).items()}
+
+
+def ranks_of_tiles(program: Program) -> dict[str, int]:
+    """0 for tiles of cores, then counting outward; what has no place is last."""
+    order = _outward(program, list(dict.fromkeys(_band(e) for e in program.engines if e.tile and not _is_of_core(e))))
+    return {tile_name(e): 0 if _is_of_core(e) else order.index(_band(e)) + 1 for e in program.engines if e.tile}
 
 
 def _is_of_core(engine: FlatEngine) -> bool:

@@ -11,6 +11,7 @@ from npuflow.report.energy import energy_of
 from npuflow.report.losses import executed_macs, measure_losses
 from npuflow.report.model import EngineClass, FunctionReport, ResourceUse
 from npuflow.report.reshapes import measure_reshapes
+from npuflow.report.roofline import launch_cycles, vector_operations, works_of
 from npuflow.report.traffic import levels_of_traffic, occupancies
 from npuflow.simulate.program import Cause
 from npuflow.simulate.results import EngineTime, RunResults
@@ -55,6 +56,9 @@ def report_function(
         operations=results.operations,
         reshapes=measure_reshapes(function),
         energy=energy_of(function, results),
+        launch_us=launch_cycles(function) / function.program.clock_hz * 1e6,
+        vector_operations=vector_operations(function),
+        ops=works_of(sizes),
     )
 
 

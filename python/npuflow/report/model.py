@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -108,6 +108,19 @@ class Occupancy:
 
 
 @dataclass(frozen=True)
+class OpNeeds:
+    """One op of a function: `extents` are m, n, k and the batch of a matmul, and () of a bundle.
+
+    `needed_bytes` are its operands and results, each moved once.
+    """
+
+    name: str
+    extents: tuple[int, ...]
+    macs: int
+    needed_bytes: int
+
+
+@dataclass(frozen=True)
 class Reshapes:
     """What reshaping lines of pixels to images does: the same schedule's cycles before that, and its kernels."""
 
@@ -121,7 +134,7 @@ class FunctionReport:
 
     `is_given` says that it came as a schedule and was not compiled; `part_of` names the function whose part it is, and
     `kinds` then says what it does. `reshapes` is None where no kernel's pixels are reshaped, `energy` where the device
-    says nothing of it.
+    says nothing of it. `vector_operations` are those of kernels that don't multiply and accumulate.
     """
 
     name: str
@@ -149,6 +162,9 @@ class FunctionReport:
     kinds: str = ""
     reshapes: Reshapes | None = None
     energy: EnergyUse | None = None
+    launch_us: float = 0.0
+    vector_operations: int = 0
+    ops: tuple[OpNeeds, ...] = ()
 
     def __repr__(self) -> str:
         return f"<@{self.name}: {quantity(self.time_us / 1e6, 's')}, bound by {self.bound_by.value}>"
@@ -190,6 +206,12 @@ class SequenceReport:
         return sum(part.cycles for part in self.parts) + self.relaunch_cycles
 
     @property
+    def begins_us(self) -> tuple[float, ...]:
+        """When each call begins, behind what the change to its part takes."""
+        change_us = self.relaunch_us / self.changes if self.changes else 0.0
+        return call_begins([part.name for part in self.parts], [part.time_us for part in self.parts], change_us)
+
+    @property
     def in_place_us(self) -> float:
         """The time if a change of parts took no longer than a launch."""
         return sum(part.time_us for part in self.parts)
@@ -206,15 +228,27 @@ class SequenceReport:
         return self.in_place_us + self.reconfigure_us
 
 
+def call_begins(names: Sequence[str], times: Sequence[float], change: float) -> tuple[float, ...]:
+    """When calls begin that follow each other, where each call of another part than before takes `change` more."""
+    begins, end = [], 0.0
+    for position, (name, time) in enumerate(zip(names, times)):
+        begin = end + (change if position and names[position - 1] != name else 0.0)
+        begins.append(begin)
+        end = begin + time
+    return tuple(begins)
+
+
 @dataclass(frozen=True)
 class DeviceSummary:
-    """What the numbers are about."""
+    """What the numbers are about; `peaks` are operations per second of the whole array, by types."""
 
     name: str
     description: str
     rows: int
     columns: int
     clock_hz: float
+    dram_bytes_per_second: float
+    peaks: Mapping[str, float]
 
 
 @dataclass(frozen=True, repr=False)

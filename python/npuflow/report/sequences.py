@@ -26,7 +26,7 @@ def report_sequence(
     """Sums, and what a change from one part to another costs."""
     control = device.control
     changes = sum(one.name != other.name for one, other in pairwise(parts))
-    more = changes * max(0.0, control.relaunch_seconds - control.launch_seconds)
+    more = changes * change_seconds(device)
     return SequenceReport(
         name=name,
         signature=signature,
@@ -39,6 +39,11 @@ def report_sequence(
         reconfigure_us=changes * control.reconfigure_seconds * 1e6,
         verified=verified,
     )
+
+
+def change_seconds(device: Device) -> float:
+    """What the launch of another part than the one before takes longer than a launch."""
+    return max(0.0, device.control.relaunch_seconds - device.control.launch_seconds)
 
 
 def part_rows(sequence: SequenceReport) -> Iterator[tuple[str, ...]]:

@@ -49,25 +49,36 @@ def text_of(report: Report, *, details: bool = False) -> str:
     return "\n\n".join(map("\n".join, screens))
 
 
-def _heading(report: Report, signature: str) -> str:
+def heading_text(report: Report, signature: str) -> str:
+    """What runs where."""
     device = report.device
     return f"{signature} on {device.name} ({device.rows}x{device.columns} cores, {device.clock_hz / 1e9:g} GHz)"
 
 
 def _sequence(report: Report, sequence: SequenceReport) -> Iterator[str]:
-    yield _heading(report, sequence.signature)
-    yield _line("mapping", f"{report.pipeline.partition('{')[0]}, {_calls(sequence)} one after the other")
+    yield heading_text(report, sequence.signature)
+    yield _line("mapping", mapping_of_sequence(report, sequence))
     yield _line("split", sequence.reason)
     yield _line("time", time_text(sequence))
     if changes_text(sequence):
         yield _line("changes", changes_text(sequence))
     if sequence.joules is not None:
-        yield _line("energy", f"{quantity(sequence.joules, 'J')}, without what changes take")
+        yield _line("energy", energy_of_sequence(sequence))
     yield _line("verified", verified_text(sequence))
     yield ""
     rows = [HEADS, *part_rows(sequence)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(HEADS))]
     yield from (_part_row(row, widths) for row in rows)
+
+
+def mapping_of_sequence(report: Report, sequence: SequenceReport) -> str:
+    """The pipeline, and how many parts there are."""
+    return f"{report.pipeline.partition('{')[0]}, {_calls(sequence)} one after the other"
+
+
+def energy_of_sequence(sequence: SequenceReport) -> str:
+    """What all parts take; empty where the device says nothing of it."""
+    return "" if sequence.joules is None else f"{quantity(sequence.joules, 'J')}, without what changes take"
 
 
 def _calls(sequence: SequenceReport) -> str:
@@ -84,10 +95,10 @@ def _part_row(row: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def _function(report: Report, function: FunctionReport) -> Iterator[str]:
-    yield _heading(report, function.signature)
-    yield _line("mapping", _mapping(report, function))
+    yield heading_text(report, function.signature)
+    yield _line("mapping", mapping_text(report, function))
     yield _line("time", f"{quantity(function.time_us / 1e6, 's')}, {function.cycles} cycles")
-    yield _line("rate", _rate(function))
+    yield _line("rate", rate_text(function))
     yield _line("bound by", _bound(function))
     yield from (_line("reshaped" if i == 0 else "", text) for i, text in enumerate(reshape_text(function)))
     yield _line("verified", verified_text(function))
@@ -107,7 +118,8 @@ def _line(label: str, text: str) -> str:
     return f"{_INDENT}{label:<{_LABEL}}{text}"
 
 
-def _mapping(report: Report, function: FunctionReport) -> str:
+def mapping_text(report: Report, function: FunctionReport) -> str:
+    """Where the strategy comes from, and what it is."""
     rows, columns = function.grid
     tiles = (f"{key.replace('_', '-')} {_said(key, value)}" for key, value in strategy_items(function))
     origin = "given as a schedule" if function.is_given else report.pipeline.partition("{")[0]
@@ -130,7 +142,8 @@ def _sizes(value: int | tuple[int, ...]) -> str:
     return "x".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
-def _rate(function: FunctionReport) -> str:
+def rate_text(function: FunctionReport) -> str:
+    """Operations per second, of the array's, and how much of the work is on padding."""
     if not function.executed_macs:
         return "no kernel multiplies and accumulates"
     rate = quantity(function.ops_per_second, "ops/s")

@@ -27,9 +27,11 @@ def trace_json(timelines: Sequence[tuple[str, Timeline]]) -> str:
 
 
 def _note(timeline: Timeline) -> str:
-    if not timeline.is_cut:
+    if timeline.is_whole:
         return f"complete: {timeline.cycles} cycles"
-    return f"cut: the first {len(timeline.slices)} events, up to cycle {timeline.covered} of {timeline.cycles}"
+    first = f"from cycle {timeline.begin}, " if timeline.begin else ""
+    count = f"the first {len(timeline.slices)} events" if timeline.is_cut else f"{len(timeline.slices)} events"
+    return f"cut: {first}{count}, up to cycle {timeline.covered} of {timeline.cycles}"
 
 
 def _all_events(timelines: Sequence[tuple[str, Timeline]]) -> Iterator[Event]:
@@ -63,7 +65,7 @@ class _TraceWriter:
         yield from self._slices()
         yield from self._flows()
         yield from self._counters()
-        if self.timeline.is_cut:
+        if not self.timeline.is_whole:
             pid = next(iter(self.pids.values()))
             name = f"trace {_note(self.timeline)}"
             yield {"ph": "i", "s": "g", "name": name, "pid": pid, "tid": 0, "ts": self._us(self.timeline.covered)}
@@ -117,7 +119,7 @@ class _TraceWriter:
 
     def _counters(self) -> Iterator[Event]:
         tiles = tiles_of_memories(self.timeline.program)
-        for memory, use in self.timeline.use.items():
+        for memory, use in self.timeline.use().items():
             pid = self.pids[tiles[memory]]
             for cycle, count in use:
                 name = f"{memory} bytes"

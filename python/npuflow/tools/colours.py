@@ -26,6 +26,7 @@ _CODES: Mapping[str, str] = MappingProxyType(
     }
 )
 _HEADING = re.compile(r"^@.*$", re.MULTILINE)
+_GROWTH = re.compile(r"([+-])[\d.]+ %$", re.MULTILINE)
 _VERIFIED = re.compile(r"^(  verified +)(.*)$", re.MULTILINE)
 
 
@@ -50,6 +51,14 @@ def report_for(stream: TextIO, text: str) -> str:
         return text
     text = _HEADING.sub(lambda found: paint("heading", found[0]), text)
     return _VERIFIED.sub(lambda found: found[1] + paint(_verdict(found[2]), found[2]), text)
+
+
+def comparison_for(stream: TextIO, text: str) -> str:
+    """Two runs side by side as a stream shows them: headings stand out, and what became more or less."""
+    if not has_colours(stream):
+        return text
+    text = _HEADING.sub(lambda found: paint("heading", found[0]), text)
+    return _GROWTH.sub(lambda found: paint("wrong" if found[1] == "+" else "right", found[0]), text)
 
 
 def _verdict(text: str) -> str:

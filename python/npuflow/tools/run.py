@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from npuflow.errors import Diagnostic, ExitCode, InputError, Severity, UsageError, with_hint
+from npuflow.report.window import WHOLE, window_from
 from npuflow.tools.colours import report_for
 from npuflow.tools.crash import kept
 from npuflow.tools.limit_flags import limits_of
@@ -39,6 +40,10 @@ def run(arguments: Sequence[str]) -> ExitCode:
         if getattr(flags, name) and getattr(flags, f"no_{name}"):
             raise UsageError(with_hint(f"--{name} and --no-{name} exclude each other", "give one of them"))
     (path,) = inputs
+    if flags.window is not None:
+        window_from(flags.window)
+        if flags.html is None:
+            raise UsageError(with_hint("--window is for the page, and there is none", "add --html=FILE"))
     check_files(flags, inputs)
     source = sys.stdin.buffer.read() if path == "-" else Path(path)
     with kept(["npuflow", "run", *arguments], path, source):
@@ -153,6 +158,6 @@ def _write_files(compiled: Compiled, report: RunReport, flags: RunFlags, progres
         made.append((flags.trace, trace_json(compiled.timelines(MOST_EVENTS))))
     if flags.html is not None:
         progress.step("drawing")
-        made.append((flags.html, report.html()))
+        made.append((flags.html, report.html(window=flags.window or WHOLE)))
     for path, text in made:
         write_output(path, text.encode())

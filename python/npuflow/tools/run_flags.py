@@ -75,6 +75,12 @@ class RunFlags:
         metavar="file",
         file=FileUse.WRITTEN,
     )
+    window: str | None = flag(
+        None,
+        "which part of the run the page shows event by event, as 1.2ms:1.5ms (default: from its beginning, what fits)",
+        group="",
+        metavar="begin:end",
+    )
     load: tuple[str, ...] = flag(
         (), "run a Python file that registers passes", group="", metavar="plugin.py", file=FileUse.READ
     )

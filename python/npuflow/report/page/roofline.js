@@ -1,0 +1,86 @@
+// The device's roofs and the file's ops under them; both axes are logarithmic.
+const ROOF_HIGH = 360, ROOF_LEFT = 74, ROOF_RIGHT = 28, ROOF_BELOW = 34, LABELLED = 14;
+const POINT_HEADS = ["function", "op", "types", "ops per byte", "without moving twice", "rate", "without the launch"];
+const ROOFLINE_NOTE = "Filled: without the launch; hollow: with it. The thin line to the right ends where nothing "
+  + "would be moved twice. A click shows the function.";
+const NO_POINTS = "No op of this file computes anything that could be counted.";
+
+function drawRoofline(roofline, open) {
+  const { points, peaks, bytes_per_second: dram } = roofline, used = new Set(points.map(point => point[2]));
+  byId("roofline-note").textContent = points.length ? ROOFLINE_NOTE : NO_POINTS;
+  table("points", [...POINT_HEADS, "of its roof"], points.map(point => pointRow(point, roofline)), [0, 1, 2]);
+  const width = Math.min(1100, Math.max(420, byId("roofline").clientWidth));
+  const xs = points.flatMap(point => [point[3], point[4]]), ys = points.flatMap(point => [point[5], point[6]]);
+  const isUsed = name => used.has(name) || !points.length || (used.has("") && name.startsWith("vector"));
+  const roofs = peaks.filter(([name]) => isUsed(name));
+  const tops = roofs.map(([, rate]) => rate);
+  const ridge = Math.max(...tops) / dram;
+  const [left, right] = [decade(Math.min(...xs, ridge / 100), -1), decade(Math.max(...xs, ridge * 4), 1)];
+  const [low, high] = [decade(Math.min(...ys, ...tops.map(top => top / 100)), -1), decade(Math.max(...tops) * 1.5, 1)];
+  const x = at => ROOF_LEFT + Math.log10(at / left) / Math.log10(right / left) * (width - ROOF_LEFT - ROOF_RIGHT);
+  const floor = ROOF_HIGH - ROOF_BELOW;
+  const y = at => floor - Math.log10(at / low) / Math.log10(high / low) * (floor - 12);
+  const svg = drawing("roofline", width, ROOF_HIGH, "roofline of the device with the ops of the file");
+  drawGrid(svg, { x, y, left, right, low, high, width });
+  drawRoofs(svg, { x, y, left, right, low, high, width }, dram, roofs);
+  points.forEach((point, i) => drawPoint(svg, x, y, point, points.length <= LABELLED ? i : -1, open));
+}
+
+const decade = (value, side) => 10 ** (side < 0 ? Math.floor(Math.log10(value)) : Math.ceil(Math.log10(value)));
+
+function roofOf(types, intensity, { peaks, bytes_per_second: dram }) {
+  const compute = peaks.find(([name]) => name === (types || "vector, 32 bits"));
+  return Math.min(intensity * dram, compute ? compute[1] : Infinity);
+}
+
+function pointRow(point, roofline) {
+  const [name, op, types, intensity, compulsory, rate, busy] = point;
+  const share = shareText(busy / roofOf(types, intensity, roofline));
+  const [moved, least] = [intensity, compulsory].map(number => number.toPrecision(4));
+  return [`@${name}`, op, types || "vector", moved, least, quantity(rate, "ops/s"), quantity(busy, "ops/s"), share];
+}
+
+function drawGrid(svg, { x, y, left, right, low, high, width }) {
+  for (let at = left; at <= right * 1.01; at *= 10) {
+    shape(svg, "line", { x1: x(at), x2: x(at), y1: y(low), y2: y(high), stroke: "var(--line)" });
+    label(svg, x(at), y(low) + 14, `${+at.toPrecision(3)}`, { class: "soft", "text-anchor": "middle" });
+  }
+  for (let at = low; at <= high * 1.01; at *= 10) {
+    shape(svg, "line", { x1: x(left), x2: x(right), y1: y(at), y2: y(at), stroke: "var(--line)" });
+    label(svg, ROOF_LEFT - 6, y(at) + 4, quantity(at, "ops/s"), { class: "soft", "text-anchor": "end" });
+  }
+  const middle = { class: "soft", "text-anchor": "middle" };
+  label(svg, (width + ROOF_LEFT) / 2, ROOF_HIGH - 4, "operations per byte of DRAM", middle);
+}
+
+function drawRoofs(svg, { x, y, left, right, low, width }, dram, roofs) {
+  const most = Math.max(...roofs.map(([, rate]) => rate)), from = Math.max(left, low / dram);
+  const line = { class: "roof", stroke: "var(--ink)", "stroke-width": 1.5 };
+  const said = `DRAM: ${quantity(dram, "B/s")}`;
+  shape(svg, "line", { x1: x(from), y1: y(from * dram), x2: x(most / dram), y2: y(most), ...line }, said);
+  const near = from * (most / dram / from) ** 0.15;
+  label(svg, x(near) + 14, y(near * dram) + 10, said);
+  let taken = -Infinity;
+  for (const [name, rate] of [...roofs].sort((a, b) => b[1] - a[1])) {
+    const text = Math.max(y(rate) - 4, taken + 12);
+    taken = text;
+    const said = `${name}: ${quantity(rate, "ops/s")}`;
+    shape(svg, "line", { x1: x(rate / dram), y1: y(rate), x2: x(right), y2: y(rate), ...line }, said);
+    label(svg, width - ROOF_RIGHT - 4, text, said, { "text-anchor": "end" });
+  }
+}
+
+function drawPoint(svg, x, y, point, number, open) {
+  const [name, op, types, intensity, compulsory, rate, busy] = point;
+  const colour = `var(--${op ? "control" : types ? "compute" : "send"})`;
+  const title = `@${name} ${op}\n${intensity.toPrecision(4)} operations per byte, ${compulsory.toPrecision(4)} without `
+    + `moving anything twice\n${quantity(busy, "ops/s")}, ${quantity(rate, "ops/s")} with the launch`;
+  const group = shape(svg, "g", { class: "point", "data-run": name }, title);
+  shape(group, "line", { x1: x(intensity), x2: x(compulsory), y1: y(busy), y2: y(busy), stroke: colour });
+  const dashed = { stroke: colour, "stroke-dasharray": "2 3" };
+  shape(group, "line", { x1: x(intensity), x2: x(intensity), y1: y(busy), y2: y(rate), ...dashed });
+  shape(group, "circle", { cx: x(intensity), cy: y(rate), r: 4, fill: "var(--back)", stroke: colour });
+  shape(group, "circle", { cx: x(intensity), cy: y(busy), r: 5, fill: colour, stroke: "var(--back)" });
+  if (number >= 0) label(group, x(intensity) + 8, y(busy) - 6 - (number % 2) * 10, op || `@${name}`);
+  group.addEventListener("click", () => open(name));
+}

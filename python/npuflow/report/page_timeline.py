@@ -1,0 +1,73 @@
+"""A timeline as the page reads it: rows of numbers, as few characters as it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from npuflow.report.layout import ranks_of_tiles
+from npuflow.report.model import Occupancy
+from npuflow.report.timeline import Held, Slice, Timeline, tile_name
+from npuflow.simulate.program import FlatCompute, FlatEngine
+from npuflow.simulate.walk import leaves
+
+Json = Mapping[str, object]
+
+
+def timeline_json(timeline: Timeline, occupancy: Sequence[Occupancy]) -> Json:
+    """Engines with their slices; times are cycles."""
+    ranks = ranks_of_tiles(timeline.program)
+    words: dict[tuple[str, str, str, int], int] = {}
+    by_engine: dict[int, list[Slice]] = {}
+    for one in timeline.slices:
+        by_engine.setdefault(one.engine, []).append(one)
+    return {
+        "cycles": timeline.cycles,
+        "begin": timeline.begin,
+        "covered": timeline.covered,
+        "cycles_per_us": timeline.program.clock_hz / 1e6,
+        "launch": timeline.launch,
+        "engines": [
+            [engine.name, tile_name(engine), engine.kind, _place(engine, ranks), _row(by_engine.get(number, []), words)]
+            for number, engine in enumerate(timeline.program.engines)
+        ],
+        "words": list(words),
+        "overview": {"known": timeline.overview.known, "shares": timeline.overview.shares},
+        "memories": _memories(timeline.held, occupancy),
+    }
+
+
+def _place(engine: FlatEngine, ranks: Mapping[str, int]) -> tuple[int, ...]:
+    """What engines are shown in the order of: from the cores outward, tile by tile, what computes before the rest."""
+    if engine.tile is None:
+        return (max(ranks.values(), default=0) + 1, 0, 0, 0)
+    computes = any(isinstance(step, FlatCompute) for step in leaves(engine.body))
+    return (ranks[tile_name(engine)], *engine.tile, 0 if computes else 1)
+
+
+def _row(slices: Sequence[Slice], words: dict[tuple[str, str, str, int], int]) -> list[int]:
+    """Three numbers a slice: what it is, the cycles since the one before ended, and how many it takes."""
+    row, last = [], 0
+    for one in sorted(slices, key=lambda one: one.begin):
+        # Which of alike semaphores and streams it is follows from the engine.
+        step = one.step.partition("[")[0]
+        word = words.setdefault((one.name, one.kind, step, one.bytes), len(words))
+        row += [word, one.begin - last, one.end - one.begin]
+        last = one.end
+    return row
+
+
+def _memories(held: Sequence[Held], occupancy: Sequence[Occupancy]) -> list[Json]:
+    """What each memory held: tensor, address, size, the cycles since the one before began, and how many it takes."""
+    sizes = {one.level: one.usable_bytes for one in occupancy}
+    by_memory: dict[str, list[Held]] = {}
+    for one in held:
+        by_memory.setdefault(one.memory, []).append(one)
+    found: list[Json] = []
+    for memory in sorted(by_memory):
+        row, last = [], 0
+        tensors = list(dict.fromkeys(one.tensor for one in by_memory[memory]))
+        for one in sorted(by_memory[memory], key=lambda one: one.begin):
+            row += [tensors.index(one.tensor), one.address_bytes, one.size_bytes, one.begin - last, one.end - one.begin]
+            last = one.begin
+        found.append({"name": memory, "size": sizes[memory.partition(" ")[0]], "held": row, "tensors": tensors})
+    return found

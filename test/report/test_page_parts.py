@@ -1,0 +1,154 @@
+"""The page in a real browser: sequences, parts of runs, small windows, and comparisons."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from browser import Browser, no_browser
+from matmuls import matmul
+
+import npuflow
+from npuflow.report.compare_differences import compared
+from npuflow.report.compare_html import comparison_html
+from npuflow.report.compare_read import read_report
+from npuflow.report.compare_text import summary
+from npuflow.report.html import html_of
+from npuflow.report.window import Window
+
+pytestmark = no_browser
+
+BLOCK = Path(__file__).resolve().parents[2] / "examples" / "block.mlir"
+VIEW = "return [view.from, view.to]"
+SLICES = "return now.timeline.lanes.reduce((sum, lane) => sum + lane.ends.length, 0)"
+
+
+@pytest.fixture(scope="module")
+def sequence(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("page") / "sequence.html"
+    path.write_text(npuflow.compile(BLOCK, device="npu2").run(verify=False).html(), encoding="utf-8")
+    return path
+
+
+def test_a_small_window_holds_everything_and_the_axis_stays(window: Browser, sequence: Path) -> None:
+    window.resize(1024, 700)
+    window.open(sequence)
+    for _ in ("the sequence", "a part of it"):
+        assert window.run("return document.documentElement.scrollWidth <= innerWidth") is True
+        window.run("openAll(true); paint(); byId('lanes').scrollTop = 200")
+        top = "return byId('timeline').getBoundingClientRect().top - byId('lanes').getBoundingClientRect().top"
+        assert window.run(f"byId('lanes').scrollTop = 200; {top}") == pytest.approx(1, abs=1)
+        window.click("#parts a") if "sequence" in _ else None
+    right = (
+        "return Math.max(...[...document.querySelectorAll('#array .tile')].map(t => t.getBoundingClientRect().right))"
+    )
+    assert window.run(right) <= 1024  # type: ignore[operator]
+    assert window.errors() == []
+
+
+def test_a_sequence_is_one_timeline(window: Browser, sequence: Path) -> None:
+    window.resize(1600, 1200)
+    window.open(sequence)
+    report = npuflow.compile(BLOCK, device="npu2").run(verify=False).sequences[0]
+    phases = window.run("return now.timeline.phases.map(p => [p.kind, p.name, p.begin, p.end])")
+    assert [phase[0] for phase in phases] == ["launch", "part", *["change", "launch", "part"] * 2]  # type: ignore[attr-defined]
+    assert phases[-1][3] == pytest.approx(report.cycles, abs=2)  # type: ignore[index]
+    begins = [phase[2] for phase in phases if phase[0] == "launch"]  # type: ignore[attr-defined]
+    assert begins == pytest.approx([us * 1800 for us in report.begins_us])  # npu2 has 1.8 GHz
+    whole = window.run(SLICES)
+    window.click("#parts a")
+    assert window.text("#title").startswith("@block_0(")
+    assert window.run("return now.timeline.phases.map(p => p.kind)") == ["launch", "part"]
+    assert window.run(SLICES) < whole  # type: ignore[operator]
+    assert window.errors() == []
+
+
+def test_of_a_part_that_is_shown_the_rest_is_in_the_overview(window: Browser, tmp_path: Path) -> None:
+    compiled = npuflow.compile(matmul(64, 64, 64), device="toy")
+    runs = compiled.timed_timelines(10_000, Window(2, 3))
+    path = tmp_path / "part.html"
+    path.write_text(html_of(compiled.run(verify=False), runs), encoding="utf-8")
+    window.open(path)
+    assert window.run("return now.timeline.shown") == [[2000, 3000]]
+    assert window.run("return now.timeline.phases.map(p => [p.kind, p.begin])") == [["launch", 0], ["part", 1000]]
+    assert window.run("show(0, view.whole); return unknownPlaces(now.timeline).length; ") == 2
+    window.run("fitShown()")
+    assert tuple(window.run(VIEW)) == (2000, 3000)
+    assert "npuflow run --window=" in window.text("#timeline-note")
+    late = compiled.timed_timelines(10_000, Window(2))
+    path.write_text(html_of(compiled.run(verify=False), late), encoding="utf-8")
+    window.open(path)
+    assert window.run("return now.timeline.isWhole") is False, "its beginning is missing"
+    path.write_text(html_of(compiled.run(verify=False), runs), encoding="utf-8")
+    window.open(path)
+    window.press("0")
+    assert tuple(window.run(VIEW)) == (0, runs["matmul"][0].cycles)
+    assert window.errors() == []
+
+
+def test_the_system_decides_at_first(window: Browser, sequence: Path) -> None:
+    dark = {"features": [{"name": "prefers-color-scheme", "value": "dark"}]}
+    window.call("goog/cdp/execute", {"cmd": "Emulation.setEmulatedMedia", "params": dark})
+    window.open(sequence)
+    assert window.run("return document.documentElement.dataset.theme") == "dark"
+    window.call("goog/cdp/execute", {"cmd": "Emulation.setEmulatedMedia", "params": {"features": []}})
+
+
+def test_two_runs_side_by_side(window: Browser, tmp_path: Path) -> None:
+    files = []
+    for name, tiles in (("before", "32,16,64"), ("after", "32,32,64")):
+        source = matmul(64, 64, 128) + matmul(16, 16, 16, name="other" if name == "before" else "new")
+        compiled = npuflow.compile(source, f"npuflow-stream-k{{grid=2,2 tile-l2={tiles}}}", device="toy")
+        files.append(tmp_path / f"{name}.json")
+        compiled.run(verify=False).save(files[-1])
+    first, second = map(read_report, map(str, files))
+    pairing = compared(first, second)
+    path = tmp_path / "compared.html"
+    path.write_text(comparison_html(first, second, pairing), encoding="utf-8")
+    window.open(path)
+    assert window.text("#summary") == summary(pairing)
+    blocks = (
+        "return [...document.querySelectorAll('#runs > details > summary')].map(one => one.textContent.split('(')[0])"
+    )
+    assert window.run(blocks) == ["@matmul", "@new"]
+    cells = "return [...document.querySelectorAll('#runs td:first-child')].map(one => one.textContent)"
+    assert {"time", "tile-l2", "L3 read"} <= set(window.run(cells))  # type: ignore[call-overload]
+    assert "result" not in window.run(cells)  # type: ignore[operator]
+    before = len(window.run(cells))  # type: ignore[arg-type]
+    window.click("#all")
+    assert len(window.run(cells)) > before  # type: ignore[arg-type]
+    window.type("#filter", "@new")
+    assert window.run(blocks) == ["@new"]
+    window.click("#theme")
+    assert window.run("return document.documentElement.dataset.theme") == "dark"
+    window.run("localStorage.clear()")
+    assert window.errors() == []
+
+
+# A sequence of so many calls that not all of their slices are kept: the parts of the page's, again and again.
+MANY_CALLS = """
+const parts = DATA.functions, calls = [];
+let at = 0;
+for (let i = 0; i < 2400; i++) {
+  const part = parts[i % parts.length];
+  calls.push([part, at]);
+  at += part.timeline.cycles;
+}
+const made = timelineOf(calls, at);
+setTimeline(made);
+const kept = made.lanes.reduce((sum, lane) => sum + lane.ends.length, 0);
+const core = [...made.shares.get("core")], mean = core.reduce((sum, share) => sum + share, 0) / core.length;
+return [kept <= MOST_SLICES, kept > MOST_SLICES / 2, made.isWhole, made.unknown.length > 0, made.phases.length, mean];
+"""
+
+
+def test_a_sequence_of_thousands_of_calls_is_drawn(window: Browser, sequence: Path) -> None:
+    window.open(sequence)
+    small, many, whole, unknown, phases, mean = window.run(MANY_CALLS)  # type: ignore[misc]
+    assert (small, many, whole, unknown) == (True, True, False, True)
+    assert phases == 2 * 2400, "a launch and a part each"
+    (report,) = npuflow.compile(BLOCK, device="npu2").run(verify=False).sequences
+    busy = sum(e.busy_share * part.cycles for part in report.parts for e in part.engines if e.kind == "core")
+    # Pieces are in whole per cent, rounded up; engines of parts without work count nowhere.
+    assert mean == pytest.approx(100 * busy / sum(part.cycles for part in report.parts), abs=1)
+    assert window.errors() == []
