@@ -27,6 +27,7 @@ ROOMS = (
     "ops",
     "constants",
     "kernels",
+    "allocate",
     "frontend",
     "network",
     "strategy",
