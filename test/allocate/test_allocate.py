@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -50,7 +51,7 @@ def test_parts_share_no_time_and_cannot_be_smaller(buffers: list[LiveBuffer]) ->
     found = parts(buffers)
     assert sorted(i for part in found for i in part) == list(range(len(buffers)))
     spans = [(min(buffers[i].lower for i in part), max(buffers[i].upper for i in part)) for part in found]
-    assert all(before[1] <= after[0] for before, after in zip(spans, spans[1:]))
+    assert all(before[1] <= after[0] for before, after in pairwise(spans))
     for part, (begin, end) in zip(found, spans):
         inside = range(begin + 1, end)
         assert all(any(buffers[i].lower < time < buffers[i].upper for i in part) for time in inside)

@@ -88,7 +88,7 @@ class AlarmRung(Exception):  # noqa: N818  (it is no error)
     pass
 
 
-def ring(number: int, frame: FrameType | None) -> None:
+def ring(_number: int, _frame: FrameType | None) -> None:
     raise AlarmRung
 
 

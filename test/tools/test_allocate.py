@@ -69,7 +69,7 @@ def test_what_no_packing_can_do_is_proved(tmp_path: Path, capsys: Capture) -> No
     assert not (tmp_path / "none.csv").exists()
 
 
-def test_a_budget_that_is_over_is_said(tmp_path: Path, capsys: Capture) -> None:
+def test_a_budget_that_is_over_is_said(capsys: Capture) -> None:
     assert main(["allocate", str(HARD / "E.1048576.csv"), "--capacity=1048576", "--budget=0s"]) == 1
     assert "no packing into 1048576 bytes was found in 0s; there is one into" in capsys.readouterr().err
 

@@ -99,11 +99,11 @@ def check_capacity(table: BufferTable, capacity: int) -> None:
     now, need = max(live_bytes(table.buffers), key=lambda change: change[1])
     if need <= capacity:
         return
-    live = [buffer for buffer in table.buffers if buffer.lower <= now < buffer.upper]
-    largest = sorted(live, key=lambda buffer: -buffer.size)[:3]
-    users = ", ".join(f"{buffer.name} with {buffer.size}" for buffer in largest)
+    live = [(buffer, line) for buffer, line in zip(table.buffers, table.lines) if buffer.lower <= now < buffer.upper]
+    largest = sorted(live, key=lambda one: -one[0].size)[:3]
+    users = ", ".join(f"{buffer.name} with {buffer.size}" for buffer, _ in largest)
     what = f"at time {now} {len(live)} buffers live that need {need} bytes, the capacity is {capacity} ({users})"
-    raise InputError(_diagnostic(what, f"allow {need} bytes at least, or shorten lifetimes", table.file, 1))
+    raise InputError(_diagnostic(what, f"allow {need} bytes at least, or shorten lifetimes", table.file, largest[0][1]))
 
 
 def _check_header(header: Sequence[str], name: str) -> None:

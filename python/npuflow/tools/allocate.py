@@ -55,8 +55,8 @@ COMMAND_LINE = CommandLine(
     summary="lays buffers into one memory, so that none overlap while they live",
     usage="npuflow allocate <file.csv> [-o <file.csv>] [flags]",
     notes=(
-        "The file's first line names its columns, in any order: id, lower, upper, size and perhaps alignment; others are",
-        "kept as they are. A buffer lives from lower to before upper.",
+        "The file's first line names its columns, in any order: id, lower, upper, size and perhaps alignment; others",
+        "are kept as they are. A buffer lives from lower to before upper.",
         "Exit codes: 0 done, 1 a wrong file or no packing found, 2 usage, 3 a bug of npuflow.",
     ),
 )
