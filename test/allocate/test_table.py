@@ -68,6 +68,8 @@ def test_what_cannot_fit_is_said_with_its_numbers() -> None:
     check_capacity(table, 35)
     with pytest.raises(InputError, match=r"t\.csv:4: error: buffer c has 30 bytes, the capacity is 20"):
         check_capacity(table, 20)
-    with pytest.raises(InputError, match=r"t\.csv:4: error: at time 2 2 buffers live that need 35 bytes, the capacity is 34") as caught:
+    with pytest.raises(
+        InputError, match=r"t\.csv:4: error: at time 2 2 buffers live that need 35 bytes, the capacity is 34"
+    ) as caught:
         check_capacity(table, 34)
     assert "(c with 30, b with 5)" in str(caught.value)
