@@ -80,7 +80,7 @@ def test_transposed_weights_are_laid_out_as_their_type_says() -> None:
 
     network, given = Transposed(), torch.eye(24)[:2]
     assert not network.weight.is_contiguous()
-    found = execute(npuflow.from_torch(network, (given,)), given.numpy())
+    found = execute(npuflow.from_torch(network, given), given.numpy())
     np.testing.assert_array_equal(found, network(given).detach().numpy())
 
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 DEFAULT_NAME = "main"
 
 
-def from_torch(module: nn.Module, inputs: Sequence[Tensor], name: str = DEFAULT_NAME) -> ir.Module:
-    """What a PyTorch module computes of inputs like these, as a function of `linalg` on tensors.
+def from_torch(module: nn.Module, inputs: Tensor | Sequence[Tensor], name: str = DEFAULT_NAME) -> ir.Module:
+    """What a PyTorch module computes of an input, or inputs, like these, as a function of `linalg` on tensors.
 
     The module is exported as it stands: `.eval()` leaves dropout out. Its weights are shared, not copied; they must not
     be changed as long as what is returned is used. Raises InputError for what cannot be exported or lowered.
@@ -27,11 +27,12 @@ def from_torch(module: nn.Module, inputs: Sequence[Tensor], name: str = DEFAULT_
     torch = load_package("torch", "importing a PyTorch module")
     if not isinstance(module, torch.nn.Module):
         raise UsageError(with_hint(f"a {type(module).__name__} is no torch.nn.Module", "give a module"))
-    if not all(isinstance(value, torch.Tensor) for value in inputs):
-        raise UsageError(with_hint("an input is no tensor", "give a sequence of tensors"))
+    given = (inputs,) if isinstance(inputs, torch.Tensor) else tuple(inputs)
+    if not all(isinstance(value, torch.Tensor) for value in given):
+        raise UsageError(with_hint("an input is no tensor", "give a tensor, or a sequence of them"))
     try:
         with quietly(), torch.no_grad():
-            program = torch.export.export(module, tuple(inputs), strict=False)
+            program = torch.export.export(module, given, strict=False)
     except Exception as error:
         raise _refused("PyTorch cannot export this module", error) from error
     return from_exported(program, name)
