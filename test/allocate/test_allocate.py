@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from itertools import pairwise
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from stopwatch import best_of
 
 from npuflow.allocate.baselines import coloured_offsets, greedy_offsets
 from npuflow.allocate.check import packing_problems
+from npuflow.allocate.exact import PartSearch
 from npuflow.allocate.problem import LiveBuffer, packing_of, parts, peak_bytes
 from npuflow.allocate.solve import AllocationMethod, allocate
 from npuflow.allocate.table import read_table
@@ -36,6 +38,13 @@ def test_no_method_overlaps_and_exact_needs_least(buffers: list[LiveBuffer]) -> 
 def test_without_a_capacity_the_least_is_found_and_proved(buffers: list[LiveBuffer]) -> None:
     packing = allocate(buffers, seconds=ENOUGH_SECONDS)
     assert packing.need_bytes == packing.bound_bytes == least_bytes(buffers)
+
+
+def test_no_capacity_between_is_skipped() -> None:
+    # 5 bytes are needed, 6 are taken, and 4 are too few: with a buffer of one byte every number counts.
+    search = PartSearch([LiveBuffer("a", 0, 1, 4), LiveBuffer("b", 0, 1, 1)], [0, 5], time.monotonic() + ENOUGH_SECONDS)
+    search.minimise(4)
+    assert (search.need_bytes, search.refuted_bytes) == (5, 4)
 
 
 @given(drawn_buffers(most=6, alignments=(1, 4)))

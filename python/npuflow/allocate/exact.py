@@ -30,7 +30,7 @@ def exact_packing(buffers: Sequence[LiveBuffer], capacity: int | None, seconds: 
     harmless = bound if capacity is None else capacity
     searched = _sized_parts(buffers) if bound <= harmless else []
     for part in searched:
-        search = _PartSearch([buffers[i] for i in part], [offsets[i] for i in part], deadline)
+        search = PartSearch([buffers[i] for i in part], [offsets[i] for i in part], deadline)
         if capacity is None:
             search.minimise(harmless)
             harmless = max(harmless, search.need_bytes)
@@ -51,7 +51,7 @@ def _sized_parts(buffers: Sequence[LiveBuffer]) -> list[list[int]]:
 
 
 @dataclass
-class _PartSearch:
+class PartSearch:
     """A part's best packing so far; nothing fits into `refuted_bytes`."""
 
     buffers: list[LiveBuffer]
@@ -66,7 +66,8 @@ class _PartSearch:
     def minimise(self, enough: int) -> None:
         """Looks for a packing that needs as little as can be, but no less than `enough`."""
         # All addresses are sums of sizes, rounded up.
-        step = math.gcd(*(n for b in self.buffers for n in (b.size, b.alignment) if n > 1)) or 1
+        alignments = (b.alignment for b in self.buffers if b.alignment > 1)
+        step = math.gcd(*(b.size for b in self.buffers), *alignments)
         least = enough
         while least < self.need_bytes:
             # First what would be best, then half way between what is known and what is hoped for.

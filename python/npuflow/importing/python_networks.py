@@ -38,7 +38,7 @@ def load_network(path: str, name: str, types: Sequence[InputType]) -> PythonNetw
     file = Path(path)
     if not file.is_file():
         raise InputError(with_hint(f"cannot open '{path}': no such file", "check the path"))
-    torch = load_package("torch", "importing a network from Python")
+    torch = _torch()
     called = module_name(file, "npuflow_network")
     with _failures_in(path, called), _siblings_importable(file):
         torch.manual_seed(0)
@@ -61,9 +61,13 @@ def load_network(path: str, name: str, types: Sequence[InputType]) -> PythonNetw
     return PythonNetwork(module, tuple(inputs), place)
 
 
+def _torch() -> Any:  # noqa: ANN401  (PyTorch's types are unknown where it isn't installed)
+    return load_package("torch", "importing a network from Python")
+
+
 def _made(found: Any, name: str, place: SourceLocation, has_types: bool) -> object:  # noqa: ANN401
     """What a name stands for: a module, what makes one, or a function of tensors, which is what is to be computed."""
-    torch = load_package("torch", "importing a network from Python")
+    torch = _torch()
     if isinstance(found, torch.nn.Module):
         return found
     if not callable(found):
@@ -83,15 +87,14 @@ def _made(found: Any, name: str, place: SourceLocation, has_types: bool) -> obje
 
 
 def _as_module(function: Callable[..., object]) -> nn.Module:
-    torch = load_package("torch", "importing a network from Python")
-
+    torch = _torch()
     made: nn.Module = type("Computation", (torch.nn.Module,), {"forward": staticmethod(function)})()
     return made
 
 
 def _inputs_of(types: Sequence[InputType], name: str, place: SourceLocation) -> tuple[Tensor, ...]:
     """Zeros of the types that are given."""
-    torch = load_package("torch", "importing a network from Python")
+    torch = _torch()
     if not types:
         raise _refused(f"'{name}' returns no inputs", f"say their types with --inputs: {HINT}", place)
     elements = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32, "f64": torch.float64}

@@ -20,7 +20,8 @@ def make_resource_hooks() -> Any:  # noqa: ANN401  (of a class that only exists 
     """What makes torch-mlir's importer take weights as they lie in memory, each once, however often it is used."""
     torch = load_package("torch", "reading weights")
     importer = load_torch_importer()
-    held: dict[Hashable, ir.Attribute] = {}
+    # Each with the tensor that it was read from: as long as that lives, nothing else is at its address.
+    held: dict[Hashable, tuple[ir.Attribute, object]] = {}
 
     class ResourceHooks(importer.FxImporterHooks):  # type: ignore[misc,name-defined]
         def resolve_literal(self, _importer: object, literal: object, info: object) -> ir.Value | None:
@@ -30,10 +31,10 @@ def make_resource_hooks() -> Any:  # noqa: ANN401  (of a class that only exists 
             key = (literal.data_ptr(), str(typed), literal.stride())
             if key not in held:
                 bytes_there = literal.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy()
-                held[key] = resource_of(bytes_there, _name_of(info), typed, literal.element_size())
+                held[key] = resource_of(bytes_there, _name_of(info), typed, literal.element_size()), literal
             shape = ",".join(map(str, literal.shape))
             of_torch = ir.Type.parse(f"!torch.vtensor<[{shape}],{typed.element_type}>")
-            made = ir.Operation.create("torch.vtensor.literal", results=[of_torch], attributes={"value": held[key]})
+            made = ir.Operation.create("torch.vtensor.literal", results=[of_torch], attributes={"value": held[key][0]})
             return made.result
 
     return ResourceHooks()
