@@ -27,6 +27,7 @@ NETWORKS = str(Path(__file__).parent / "Inputs" / "networks.py")
         (["nowhere.pt2", "-o", "x.mlir"], 1, "cannot open 'nowhere.pt2': no such file"),
         (["nowhere.onnx", "-o", "x.mlir"], 1, "cannot open 'nowhere.onnx': no such file"),
         (["nowhere.py:f", "-o", "x.mlir"], 1, "cannot open 'nowhere.py': no such file"),
+        ([f"{NETWORKS}:product", "-o", NETWORKS], 2, "-o would overwrite the input"),
         ([f"{NETWORKS}:product", "-o", "x.mlir", "--inputs=4x4"], 2, "'4x4' is no type of an input"),
         ([f"{NETWORKS}:product", "-o", "x.mlir", "--input=4xf32"], 2, "did you mean --inputs"),
     ],

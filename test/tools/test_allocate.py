@@ -50,6 +50,13 @@ def test_without_a_capacity_the_least_is_said(small: Path, capsys: Capture) -> N
     assert err == "3 buffers in 8 bytes, by exact: no packing needs less\n"
 
 
+def test_nothing_is_said_of_what_cannot_be_written(small: Path, tmp_path: Path, capsys: Capture) -> None:
+    assert main(["allocate", str(small), "-o", str(tmp_path / "none" / "out.csv")]) == 1
+    said = capsys.readouterr()
+    assert "cannot open output file" in said.err
+    assert said.out == ""
+
+
 @pytest.mark.parametrize("method", ["colouring", "greedy"])
 def test_baselines_can_be_chosen(method: str, small: Path, capsys: Capture) -> None:
     assert main(["allocate", str(small), f"--method={method}"]) == 0

@@ -98,13 +98,13 @@ def _allocate(path: str, flags: AllocateFlags, seconds: float) -> ExitCode:
     problems = packing_problems(table.buffers, packing.offsets, flags.capacity)
     if problems:
         raise InternalError(f"the packing is wrong: {problems[0]}")
-    print(_summary(table, packing, flags), file=screen_of(flags))
     if flags.o is not None:
         write_output(flags.o, table_text(table, packing.offsets).encode())
     if flags.html is not None:
         from npuflow.allocate.picture import picture_page
 
         write_output(flags.html, picture_page(path, table.buffers, packing, flags.capacity).encode())
+    print(_summary(table, packing, flags), file=screen_of(flags))
     return ExitCode.OK
 
 

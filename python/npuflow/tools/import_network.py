@@ -53,7 +53,7 @@ def run(arguments: Sequence[str]) -> ExitCode:
         raise UsageError(with_hint(f"expected one network, got {len(sources)}", COMMAND_LINE.usage))
     if flags.o is None:
         raise UsageError(with_hint("there is nowhere to write to", "-o <file.mlir>, or -o - for stdout"))
-    check_files(flags, sources)
+    check_files(flags, [sources[0].rpartition(":")[0] or sources[0]])
     from npuflow.importing.input_types import read_input_type
     from npuflow.importing.networks import import_network
 
