@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import warnings
 from pathlib import Path
 
 import blocks
@@ -17,7 +16,9 @@ import networks
 import torch
 from model import Model
 from torch import Tensor, nn
-from torch_mlir import fx
+
+import npuflow
+from npuflow.errors import NpuflowError
 
 MODELS = (*layers.MODELS, *blocks.MODELS, *networks.MODELS)
 TYPES = {"f32": torch.float32, "bf16": torch.bfloat16, "f16": torch.float16}
@@ -43,9 +44,8 @@ def export(model: Model, type_name: str, directory: Path) -> bool:
     path = directory / f"{file_name(model)}.{type_name}.mlir"
     try:
         path.write_text(text_of(model, TYPES[type_name]))
-    except Exception as error:  # noqa: BLE001 - whatever the exporter raises is its answer
-        first = next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
-        print(f"{path.name}: not exported: {first}", file=sys.stderr)
+    except NpuflowError as error:
+        print(f"{path.name}: not exported: {error.diagnostics[0].message}", file=sys.stderr)
         return False
     return True
 
@@ -58,9 +58,7 @@ def text_of(model: Model, kind: torch.dtype) -> str:
     torch.manual_seed(0)
     module = cast(model.make(), kind)
     inputs = tuple(each.to(kind) if each.is_floating_point() else each for each in model.inputs())
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return str(fx.export_and_import(module, *inputs, output_type="linalg-on-tensors", func_name="main"))
+    return str(npuflow.from_torch(module, inputs))
 
 
 def cast(module: nn.Module, kind: torch.dtype) -> nn.Module:

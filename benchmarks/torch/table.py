@@ -27,7 +27,7 @@ networks, each written for this and small, so that all of them can be executed: 
 (PyTorch is needed for that, and for nothing else), `table.py` compiles, times and verifies what it wrote.
 
 ```sh
-pip install torch                                        # beside npuflow
+pip install 'npuflow[torch]'                             # what import.md is about
 python benchmarks/torch/export.py exported --types f32,bf16,f16
 python benchmarks/torch/table.py exported --write        # this page
 npuflow run exported/conv2d.f32.mlir --device=npu2       # one of them, in detail

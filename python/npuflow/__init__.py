@@ -25,6 +25,7 @@ __version__ = "0.1.0"
 _EXPORTS = {
     "compile": "npuflow.api",
     "Compiled": "npuflow.api",
+    "from_torch": "npuflow.importing.torch_programs",
     "Report": "npuflow.report.model",
     "RunReport": "npuflow.api",
     "Pass": "npuflow.core.passes",
@@ -77,6 +78,7 @@ if TYPE_CHECKING:
     from npuflow.errors import InternalError as InternalError
     from npuflow.errors import NpuflowError as NpuflowError
     from npuflow.errors import UsageError as UsageError
+    from npuflow.importing.torch_programs import from_torch as from_torch
     from npuflow.report.model import Report as Report
 
 

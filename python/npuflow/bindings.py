@@ -72,6 +72,28 @@ def load_runtime() -> ModuleType:
     return _load("runtime")
 
 
+def load_torch_importer() -> ModuleType:
+    """What reads programs that PyTorch has exported; loads PyTorch. Only torch-mlir's package has it."""
+    return _load("extras.fx_importer")
+
+
+def load_torch_decompositions() -> ModuleType:
+    """Which of PyTorch's ops are taken apart before torch-mlir reads them."""
+    return _load("extras.fx_decomp_util")
+
+
+def load_onnx_importer() -> ModuleType:
+    """What reads ONNX models; loads the package `onnx`."""
+    return _load("extras.onnx_importer")
+
+
+def new_torch_context() -> ir.Context:
+    """A context that knows the dialects in which torch-mlir's importers write, and what it makes of them."""
+    context = ir.Context()
+    _load("dialects.torch").register_dialect(context)
+    return context
+
+
 def find_dialects_in(package: str) -> None:
     """Says where MLIR finds modules of dialects: one that it doesn't find it looks for again at each attribute."""
     _globals.append_dialect_search_prefix(package)

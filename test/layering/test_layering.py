@@ -27,6 +27,8 @@ ROOMS = (
     "ops",
     "constants",
     "kernels",
+    "allocate",
+    "importing",
     "frontend",
     "network",
     "strategy",
@@ -49,11 +51,12 @@ ROOMS = (
 FOLDERS = {"schedule": ("data", "nest", "kernels", "project", "ir", "assign", "check")}
 
 # The oracle's and the numerics' packages, each in the one room that is about them.
-OTHER_PACKAGES = {"iree": {"execute"}, "ml_dtypes": {"constants"}, "torch": {"frontend"}, "torch_mlir": {"bindings"}}
+OTHER_PACKAGES = {"iree": {"execute"}, "ml_dtypes": {"constants"}, "torch": {"importing"}, "torch_mlir": {"bindings"}}
 OTHER_PACKAGES |= {
     "mlir": {"bindings"},
     "numpy": {
         "constants",
+        "importing",
         "frontend",
         "execute",
         "schedule",

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import secrets
+from collections.abc import Callable
 from pathlib import Path
+from typing import BinaryIO
 
 from npuflow.core.leftovers import removed_at_end
 from npuflow.errors import InputError, with_hint
@@ -12,22 +14,28 @@ from npuflow.errors import InputError, with_hint
 
 def write_atomically(path: str, data: bytes) -> None:
     """Replaces the file in one step; devices and pipes, which cannot be replaced, are written in place."""
+    write_pieces_atomically(path, lambda file: file.write(data))
+
+
+def write_pieces_atomically(path: str, write: Callable[[BinaryIO], object]) -> None:
+    """The same for what `write` puts into the file, piece by piece, where the whole would take much memory."""
     target = Path(path)
     try:
         if target.exists() and not target.is_file():
-            target.write_bytes(data)
+            with target.open("wb") as file:
+                write(file)
         else:
-            _replace(target.resolve(), data)
+            _replace(target.resolve(), write)
     except OSError as error:
         reason = error.strerror or str(error)
         raise InputError(with_hint(f"cannot open output file '{path}': {reason}", "check the directory")) from error
 
 
-def _replace(target: Path, data: bytes) -> None:
+def _replace(target: Path, write: Callable[[BinaryIO], object]) -> None:
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
     with removed_at_end(lambda: temporary.unlink(missing_ok=True)):
         with temporary.open("xb") as file:
-            file.write(data)
+            write(file)
         temporary.chmod(_mode_of(target))
         temporary.replace(target)
 

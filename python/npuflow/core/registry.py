@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import importlib.util
 import inspect
-import linecache
 import sys
-import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass, is_dataclass, replace
-from hashlib import sha256
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import ClassVar, TypeVar
 
 from npuflow.core.passes import Pass
+from npuflow.core.python_files import innermost_line, module_name, place_of_failure, run_python_file
 from npuflow.errors import Diagnostic, Severity, SourceLocation, UsageError, with_hint
 
 ENTRY_POINT_GROUP = "npuflow.passes"
@@ -85,25 +83,20 @@ def load_plugin(path: str | Path) -> None:
     file = Path(path)
     if not file.is_file():
         raise UsageError(with_hint(f"plugin '{path}' is no file", "give the path of a Python file"))
-    name = f"npuflow_plugin_{file.stem}_{sha256(str(file.resolve()).encode()).hexdigest()[:16]}"
-    spec = importlib.util.spec_from_file_location(name, file)
-    if spec is None or spec.loader is None:
-        raise UsageError(with_hint(f"plugin '{path}' cannot be loaded", "its name must end in .py"))
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
+    name = module_name(file, "npuflow_plugin")
     try:
-        spec.loader.exec_module(module)
+        module = run_python_file(file, name)
     except (Exception, SystemExit) as error:
         raise _plugin_failure(f"plugin '{file}' failed", error, {name: str(file)}) from error
+    if module is None:
+        raise UsageError(with_hint(f"plugin '{path}' cannot be loaded", "its name must end in .py"))
 
 
 def _plugin_failure(what: str, error: BaseException, files: Mapping[str, str]) -> UsageError:
     """What went wrong, at the plugin's own line; of what we refuse ourselves, our words."""
-    place = _innermost(error, files)
+    place = place_of_failure(error, files)
     if isinstance(error, UsageError):
         return UsageError([replace(one, location=one.location or place) for one in error.diagnostics])
-    if isinstance(error, SyntaxError) and error.filename:
-        place = SourceLocation(error.filename, error.lineno or 1, error.offset or 0, error.text)
     return UsageError(Diagnostic(Severity.ERROR, f"{what}: {type(error).__name__}: {error}", place))
 
 
@@ -112,17 +105,7 @@ def place_in_plugin(error: BaseException) -> SourceLocation | None:
     classes: list[type] = [*PASSES.values(), *PIPELINES.values()]
     modules = {cls.__module__ for cls in classes if cls.__module__.partition(".")[0] != __package__.partition(".")[0]}
     files = {name: getattr(sys.modules.get(name), "__file__", None) for name in modules}
-    return _innermost(error, {name: file for name, file in files.items() if file})
-
-
-def _innermost(error: BaseException, files: Mapping[str, str]) -> SourceLocation | None:
-    """The last line, on the way to an exception, of modules that come from these files."""
-    place = None
-    for frame, line in traceback.walk_tb(error.__traceback__):
-        file = files.get(frame.f_globals.get("__name__", ""))
-        if file is not None:
-            place = SourceLocation(file, line, text=linecache.getline(file, line).rstrip("\n") or None)
-    return place
+    return innermost_line(error, {name: file for name, file in files.items() if file})
 
 
 def load_entry_points() -> None:

@@ -27,6 +27,8 @@ COMMANDS = (
     Command("devices", "npuflow.tools.devices", "list the devices, or what one of them has"),
     Command("verify", "npuflow.tools.verify", "run a pipeline and compare its result with IREE's"),
     Command("validate", "npuflow.tools.validate", "predict published measurements, and say how far off"),
+    Command("allocate", "npuflow.tools.allocate", "lay buffers with lifetimes into one memory"),
+    Command("import", "npuflow.tools.import_network", "make a network from PyTorch or ONNX a module of linalg"),
     Command("completion", "npuflow.tools.completion", "make a shell complete commands, flags and names"),
 )
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TextIO
+from typing import BinaryIO, TextIO
 
 from npuflow.errors import UsageError, with_hint
 from npuflow.tools.flags import FileUse, Flag, flags_of
@@ -43,13 +43,18 @@ def screen_of(flags: object) -> TextIO:
 
 def write_output(path: str, data: bytes) -> None:
     """Writes a file at once, or to standard output."""
-    from npuflow.core.output import write_atomically
+    write_output_pieces(path, lambda file: file.write(data))
+
+
+def write_output_pieces(path: str, write: Callable[[BinaryIO], object]) -> None:
+    """The same for what `write` puts into the file, piece by piece."""
+    from npuflow.core.output import write_pieces_atomically
 
     if path != STDOUT:
-        write_atomically(path, data)
+        write_pieces_atomically(path, write)
         return
     sys.stdout.flush()
-    sys.stdout.buffer.write(data)
+    write(sys.stdout.buffer)
     sys.stdout.buffer.flush()
 
 

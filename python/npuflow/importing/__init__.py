@@ -1,0 +1,1 @@
+"""Networks in: PyTorch modules, exported programs and ONNX models become `linalg` on tensors, by way of torch-mlir."""

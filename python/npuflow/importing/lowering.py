@@ -1,0 +1,22 @@
+"""From torch-mlir's own dialect to `linalg` on tensors, by its pipelines; their errors are passed on."""
+
+from __future__ import annotations
+
+from npuflow.bindings import ir, passmanager
+from npuflow.core.diagnostics import DiagnosticSink
+from npuflow.errors import InputError, with_hint
+
+_TO_LINALG = "torch-backend-to-linalg-on-tensors-backend-pipeline{allow-non-finites=true}"
+FROM_TORCH = f"func.func(torch-match-quantized-custom-ops),torchdynamo-export-to-torch-backend-pipeline,{_TO_LINALG}"
+FROM_ONNX = f"torch-onnx-to-torch-backend-pipeline,{_TO_LINALG}"
+
+
+def lower(module: ir.Module, pipeline: str) -> None:
+    """Runs a pipeline in place; raises InputError with what it reports, at the lines of the network's source."""
+    sink = DiagnosticSink()
+    with module.context, sink.capture(module.context):
+        try:
+            passmanager.PassManager.parse(f"builtin.module({pipeline})").run(module.operation)
+        except ir.MLIRError as error:
+            text = with_hint(f"torch-mlir cannot lower this network: {error}", "replace what it names")
+            raise InputError(sink.errors or text) from error

@@ -1,0 +1,54 @@
+"""ONNX models to `linalg` on tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from npuflow.bindings import ir, load_onnx_importer, new_torch_context
+from npuflow.errors import InputError, UsageError, with_hint
+from npuflow.importing.input_types import InputType
+from npuflow.importing.lowering import FROM_ONNX, lower
+from npuflow.importing.packages import first_words, load_package, quietly
+from npuflow.importing.weights import move_to_resources
+
+
+def from_onnx(path: str, inputs: Sequence[InputType] = ()) -> ir.Module:
+    """What an ONNX file computes; `inputs` say the sizes that it leaves open. Raises InputError."""
+    onnx = load_package("onnx", "importing an ONNX model")
+    importer = load_onnx_importer()
+    try:
+        with quietly():
+            model = onnx.load(path)
+            _fix_shapes(model, inputs)
+            onnx.checker.check_model(model)
+            inferred = onnx.shape_inference.infer_shapes(model, data_prop=True)
+            info = importer.ModelInfo(inferred, config=importer.Config())
+            module: Any = info.create_module(context=new_torch_context())
+            importer.NodeImporter.define_function(info.main_graph, module.operation).import_all()
+    except UsageError:
+        raise
+    except Exception as error:
+        what = f"'{path}' cannot be imported: {first_words(error)}"
+        raise InputError(with_hint(what, "check it with onnx.checker")) from error
+    lower(module, FROM_ONNX)
+    move_to_resources(module)
+    return module
+
+
+def _fix_shapes(model: Any, inputs: Sequence[InputType]) -> None:  # noqa: ANN401  (onnx has no types)
+    """Gives the model's inputs the sizes that are asked for."""
+    weights = {one.name for one in model.graph.initializer}
+    open_inputs = [one for one in model.graph.input if one.name not in weights]
+    if inputs and len(inputs) != len(open_inputs):
+        raise UsageError(with_hint(f"the model has {len(open_inputs)} inputs, {len(inputs)} are given", "give each"))
+    for value, given in zip(open_inputs, inputs):
+        dims = value.type.tensor_type.shape.dim
+        if len(dims) != len(given.shape):
+            raise UsageError(with_hint(f"input '{value.name}' has {len(dims)} dimensions, not {given}", "give as many"))
+        for dim, size in zip(dims, given.shape):
+            if dim.HasField("dim_value") and dim.dim_value != size:
+                raise UsageError(
+                    with_hint(f"input '{value.name}' has a size of {dim.dim_value}, not {size}", "leave it as it is")
+                )
+            dim.dim_value = size

@@ -1,0 +1,61 @@
+"""PyTorch modules and exported programs to `linalg` on tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from npuflow.bindings import ir, load_torch_decompositions, load_torch_importer, new_torch_context
+from npuflow.errors import InputError, NpuflowError, UsageError, with_hint
+from npuflow.importing.lowering import FROM_TORCH, lower
+from npuflow.importing.packages import first_words, load_package, quietly
+from npuflow.importing.weights import make_resource_hooks
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+    from torch.export import ExportedProgram
+
+DEFAULT_NAME = "main"
+
+
+def from_torch(module: nn.Module, inputs: Tensor | Sequence[Tensor], name: str = DEFAULT_NAME) -> ir.Module:
+    """What a PyTorch module computes of an input, or inputs, like these, as a function of `linalg` on tensors.
+
+    The module is exported as it stands: `.eval()` leaves dropout out. Its weights are shared, not copied; they must not
+    be changed as long as what is returned is used. Raises InputError for what cannot be exported or lowered.
+    """
+    torch = load_package("torch", "importing a PyTorch module")
+    if not isinstance(module, torch.nn.Module):
+        raise UsageError(with_hint(f"a {type(module).__name__} is no torch.nn.Module", "give a module"))
+    given = (inputs,) if isinstance(inputs, torch.Tensor) else tuple(inputs)
+    if not all(isinstance(value, torch.Tensor) for value in given):
+        raise UsageError(with_hint("an input is no tensor", "give a tensor, or a sequence of them"))
+    try:
+        with quietly(), torch.no_grad():
+            program = torch.export.export(module, given, strict=False)
+    except Exception as error:
+        raise _refused("PyTorch cannot export this module", error) from error
+    return from_exported(program, name)
+
+
+def from_exported(program: ExportedProgram, name: str = DEFAULT_NAME) -> ir.Module:
+    """The same for what `torch.export` has made, or loaded from a file."""
+    importer = load_torch_importer()
+    decompositions = load_torch_decompositions()
+    context = new_torch_context()
+    reader = importer.FxImporter(context=context, hooks=make_resource_hooks())
+    try:
+        with quietly():
+            flat = program.run_decompositions(decompositions.get_decomposition_table())
+            reader.import_frozen_program(flat, func_name=name)
+    except NpuflowError:
+        raise
+    except Exception as error:
+        raise _refused("torch-mlir cannot read this program", error) from error
+    module: Any = reader.module
+    lower(module, FROM_TORCH)
+    return module
+
+
+def _refused(what: str, error: Exception) -> InputError:
+    return InputError(with_hint(f"{what}: {first_words(error)}", "write that part of the network in another way"))

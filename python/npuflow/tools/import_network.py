@@ -1,0 +1,77 @@
+"""`npuflow import`: a network from PyTorch or ONNX to a file of MLIR."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from npuflow.errors import ExitCode, UsageError, with_hint
+from npuflow.tools.command_line import CommandLine
+from npuflow.tools.flags import FileUse, flag
+from npuflow.tools.outputs import check_files, screen_of, write_output, write_output_pieces
+from npuflow.tools.progress import Progress
+
+if TYPE_CHECKING:
+    from npuflow.bindings import ir
+
+
+@dataclass(frozen=True)
+class ImportFlags:
+    """Every flag with its default."""
+
+    o: str | None = flag(
+        None, "write the module to a file, or with '-' to stdout", group="", metavar="file", file=FileUse.WRITTEN
+    )
+    inputs: tuple[str, ...] = flag(
+        (), "types of the inputs, where the network doesn't say them: 1x3x224x224xf32", group="", metavar="type,..."
+    )
+    text: bool = flag(False, "write text, with weights as hexadecimal numbers, instead of bytecode", group="")
+    help: bool = flag(False, "print this text", group="")
+
+
+COMMAND_LINE = CommandLine(
+    name="npuflow import",
+    owner=ImportFlags,
+    summary="makes a network from PyTorch or ONNX a module of linalg on tensors",
+    usage="npuflow import <MODULE.py:function | file.pt2 | file.onnx> -o <file.mlir> [flags]",
+    notes=(
+        "A function without arguments makes a torch.nn.Module, or one and the tuple of its inputs; a function of",
+        "tensors is itself imported. What is written is MLIR's bytecode, which all commands read as they read text.",
+        "Exit codes: 0 done, 1 a network that cannot be imported, 2 usage, 3 a bug of npuflow.",
+    ),
+)
+
+
+def run(arguments: Sequence[str]) -> ExitCode:
+    """Runs the command; OK if the module is written."""
+    given = COMMAND_LINE.read(arguments)
+    if given is None:
+        return ExitCode.OK
+    flags, sources = given
+    if len(sources) != 1:
+        raise UsageError(with_hint(f"expected one network, got {len(sources)}", COMMAND_LINE.usage))
+    if flags.o is None:
+        raise UsageError(with_hint("there is nowhere to write to", "-o <file.mlir>, or -o - for stdout"))
+    check_files(flags, [sources[0].rpartition(":")[0] or sources[0]])
+    from npuflow.importing.input_types import read_input_type
+    from npuflow.importing.networks import import_network
+
+    with Progress() as progress:
+        progress.step(f"importing {sources[0]}")
+        module = import_network(sources[0], [read_input_type(text) for text in flags.inputs])
+    _write(module, flags.o, flags.text)
+    print(_summary(module), file=screen_of(flags))
+    return ExitCode.OK
+
+
+def _write(module: ir.Module, path: str, as_text: bool) -> None:
+    if as_text:
+        write_output(path, f"{module.operation.get_asm(enable_debug_info=True)}\n".encode())
+    else:
+        write_output_pieces(path, module.operation.write_bytecode)
+
+
+def _summary(module: ir.Module) -> str:
+    functions = [op for op in module.body.operations if op.operation.name == "func.func"]
+    return "\n".join(f"@{one.name.value}{one.attributes['function_type'].value}" for one in functions)

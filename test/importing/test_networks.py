@@ -1,0 +1,201 @@
+"""Networks from PyTorch: what they compute, where their weights are, and why some cannot be imported."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import npuflow
+from npuflow.bindings import ir
+from npuflow.core.passes import ops_of
+from npuflow.errors import InputError, UsageError
+from npuflow.importing.input_types import read_input_type
+from npuflow.importing.networks import import_network
+from npuflow.tools.npuflow import main
+
+pytestmark = pytest.mark.usefixtures("_torch")
+
+NETWORKS = str(Path(__file__).parent / "Inputs" / "networks.py")
+
+
+def resources_of(module: ir.Module) -> list[ir.Attribute]:
+    """The values of constants that are resources."""
+    values = (op.attributes["value"] for op in ops_of(module.operation, "arith.constant"))
+    return [value for value in values if str(value).startswith("dense_resource<")]
+
+
+def execute(module: ir.Module, *inputs: Any) -> Any:  # noqa: ANN401
+    compiled = npuflow.compile(module, device="toy")
+    return compiled["main"].execute(*inputs)[0]
+
+
+def test_a_module_computes_what_pytorch_does() -> None:
+    import torch
+    from torch import nn
+
+    torch.manual_seed(1)
+    network = nn.Sequential(nn.Linear(16, 32), nn.ReLU(), nn.Linear(32, 4)).eval()
+    given = torch.randn(3, 16)
+    found = execute(npuflow.from_torch(network, (given,)), given.numpy())
+    np.testing.assert_allclose(found, network(given).detach().numpy(), rtol=1e-5, atol=1e-6)
+
+
+def test_weights_are_resources_that_share_the_networks_memory() -> None:
+    import torch
+    from torch import nn
+
+    network = nn.Linear(64, 48, bias=False).eval()
+    module = npuflow.from_torch(network, (torch.zeros(2, 64),))
+    (resource,) = resources_of(module)
+    before = str(resource), module.operation.get_asm()
+    with torch.no_grad():
+        network.weight.zero_()
+    after = module.operation.get_asm()
+    assert str(resource) == before[0]
+    assert before[1] != after, "the module has the memory of the weights, not a copy"
+    assert f'weight: "0x04000000{"0" * (64 * 48 * 8)}"' in after
+
+
+def test_tied_weights_are_one_resource() -> None:
+    found = resources_of(import_network(f"{NETWORKS}:Tied", [read_input_type("5xi64")]))
+    assert len(set(map(str, found))) == 1
+
+
+def test_transposed_weights_are_laid_out_as_their_type_says() -> None:
+    import torch
+    from torch import nn
+
+    class Transposed(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = nn.Parameter(torch.arange(32.0 * 24).reshape(32, 24).t())
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x @ self.weight
+
+    network, given = Transposed(), torch.eye(24)[:2]
+    assert not network.weight.is_contiguous()
+    found = execute(npuflow.from_torch(network, given), given.numpy())
+    np.testing.assert_array_equal(found, network(given).detach().numpy())
+
+
+def test_the_command_writes_bytecode_that_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "net.mlir"
+    assert main(["import", f"{NETWORKS}:perceptron", "-o", str(out)]) == 0
+    assert capsys.readouterr().out == "@main(tensor<3x16xf32>) -> tensor<3x4xf32>\n"
+    assert out.read_bytes().startswith(b"ML\xefR")
+    again = tmp_path / "again.mlir"
+    assert main(["import", f"{NETWORKS}:perceptron", "-o", str(again)]) == 0
+    assert again.read_bytes() == out.read_bytes()
+    report = npuflow.compile(out, device="toy").run()
+    assert report.functions[0].verified.status.value == "ok"
+
+
+def test_text_has_the_weights_as_numbers(tmp_path: Path) -> None:
+    out = tmp_path / "net.mlir"
+    assert main(["import", f"{NETWORKS}:perceptron", "-o", str(out), "--text"]) == 0
+    text = out.read_text()
+    assert "func.func @main" in text
+    assert 'weight: "0x04000000' in text
+    assert npuflow.compile(text, device="toy").run().functions[0].verified.status.value == "ok"
+
+
+@pytest.mark.parametrize(
+    ("name", "types", "shown"),
+    [
+        ("convolution", ["1x3x8x8xf32"], "(tensor<1x3x8x8xf32>) -> tensor<1x8x6x6xf32>"),
+        ("product", ["4x8xbf16", "8x2xbf16"], "(tensor<4x8xbf16>, tensor<8x2xbf16>) -> tensor<4x2xbf16>"),
+        ("perceptron", ["7x16xf32"], "(tensor<7x16xf32>) -> tensor<7x4xf32>"),
+    ],
+)
+def test_types_of_inputs_can_be_given(name: str, types: list[str], shown: str) -> None:
+    module = import_network(f"{NETWORKS}:{name}", [read_input_type(text) for text in types])
+    assert str(ops_of(module.operation, "func.func")[0].attributes["function_type"].value) == shown
+
+
+@pytest.mark.parametrize(
+    ("name", "types", "said"),
+    [
+        ("perceptrn", [], "networks.py:1: error: unknown function 'perceptrn'; hint: did you mean perceptron"),
+        (
+            "convolution",
+            [],
+            "networks.py:11: error: 'convolution' returns no inputs; hint: say their types with --inputs",
+        ),
+        (
+            "product",
+            [],
+            "networks.py:15: error: 'product' needs x, y; hint: say the types of its tensors with --inputs",
+        ),
+        ("branching", ["4xf32"], "networks.py:32: error: PyTorch cannot export this module: GuardOnDataDependent"),
+        ("Eigenvalues", ["4x4xf32"], "error: failed to legalize operation 'torch.operator' that was explicitly marked"),
+        ("failing", [], "networks.py:44: error: the file failed: ValueError: no such weights"),
+        ("number", [], "networks.py:47: error: 'number' returns int, no network"),
+        ("constant", [], "networks.py:1: error: 'constant' is int, no function"),
+        ("perceptron", ["3x5xf32"], "networks.py:7: error: PyTorch cannot export this module"),
+    ],
+)
+def test_what_cannot_be_imported_is_said_at_its_line(name: str, types: list[str], said: str) -> None:
+    with pytest.raises(InputError) as caught:
+        import_network(f"{NETWORKS}:{name}", [read_input_type(text) for text in types])
+    assert said in str(caught.value)
+    assert caught.value.diagnostics[0].location is not None
+
+
+def test_a_file_that_is_no_python_is_refused_at_its_line(tmp_path: Path) -> None:
+    file = tmp_path / "broken.py"
+    file.write_text("x = 1\ndef f(:\n")
+    with pytest.raises(InputError, match=r"broken\.py:2:\d+: error: the file failed: SyntaxError"):
+        import_network(f"{file}:f")
+
+
+def test_a_file_imports_what_lies_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "npuflow_test_sibling.py").write_text("SIZE = 6\n")
+    file = tmp_path / "network.py"
+    file.write_text(
+        "from npuflow_test_sibling import SIZE\nimport torch\ndef f():\n"
+        "    return torch.nn.ReLU(), (torch.zeros(SIZE),)\n"
+    )
+    module = import_network(f"{file}:f")
+    assert "tensor<6xf32>" in str(module)
+    assert str(tmp_path) not in sys.path
+
+
+def test_exported_programs_are_read(tmp_path: Path) -> None:
+    import torch
+    from torch import nn
+
+    torch.manual_seed(2)
+    network, given = nn.Linear(16, 8).eval(), torch.randn(4, 16)
+    # In a process of its own: what saves programs warns of itself.
+    torch.save(network.state_dict(), tmp_path / "weights.pt")
+    code = (
+        "import torch; m = torch.nn.Linear(16, 8).eval(); m.load_state_dict(torch.load('weights.pt'));"
+        "torch.export.save(torch.export.export(m, (torch.randn(4, 16),)), 'network.pt2')"
+    )
+    subprocess.run([sys.executable, "-W", "ignore", "-c", code], cwd=tmp_path, check=True, capture_output=True)
+    found = execute(import_network(str(tmp_path / "network.pt2")), given.numpy())
+    np.testing.assert_allclose(found, network(given).detach().numpy(), rtol=1e-5, atol=1e-6)
+    with pytest.raises(UsageError, match="an exported program has its inputs' types"):
+        import_network(str(tmp_path / "network.pt2"), [read_input_type("4x16xf32")])
+
+
+def test_what_is_no_exported_program_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "text.pt2"
+    file.write_text("nothing of the kind")
+    with pytest.raises(InputError, match=r"text\.pt2' is no exported program"):
+        import_network(str(file))
+
+
+def test_what_is_no_module_or_tensor_is_refused() -> None:
+    import torch
+
+    with pytest.raises(UsageError, match=r"a function is no torch\.nn\.Module"):
+        npuflow.from_torch(lambda x: x, (torch.zeros(1),))  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="an input is no tensor"):
+        npuflow.from_torch(torch.nn.ReLU(), (1,))  # type: ignore[arg-type]
