@@ -2,6 +2,7 @@
 
 #include <nanobind/nanobind.h>
 
+#include "bind_order.h"
 #include "bind_simulator.h"
 
 namespace nb = nanobind;
@@ -9,5 +10,6 @@ namespace nb = nanobind;
 NB_MODULE(_native, m) {
   m.doc() = "The native core of npuflow.";
   npuflow::bind_simulator(m);
+  npuflow::bind_order(m);
   m.def("version", [] { return NPUFLOW_VERSION; }, "The version of npuflow this module was built for.");
 }

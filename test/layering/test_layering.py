@@ -27,6 +27,8 @@ ROOMS = (
     "ops",
     "constants",
     "kernels",
+    "bounds",
+    "order",
     "frontend",
     "network",
     "strategy",
