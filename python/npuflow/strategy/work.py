@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 
 from npuflow.bindings import ir
+from npuflow.bounds.sizes import BundleSizes, MatmulSizes, OpSizes
 from npuflow.core.passes import fail
 from npuflow.errors import InputError
 from npuflow.ops.bundle import Bundle
@@ -17,7 +18,6 @@ from npuflow.ops.contraction import STRATEGY, static_matmuls
 from npuflow.strategy.describe_bundle import macs_of, needed_bytes
 from npuflow.strategy.describe_group import group_of_matmul
 from npuflow.strategy.group import BATCH, Group, K, M, MatmulOperand, N
-from npuflow.strategy.sizes import BundleSizes, MatmulSizes, OpSizes
 from npuflow.strategy.strategy import BUNDLE_FIELDS, MATMUL_FIELDS, strategy_from
 
 WORK = "npu.work"
