@@ -15,8 +15,8 @@ from npuflow.bounds.chain import (
 from npuflow.bounds.sizes import ChainSizes, MatmulSizes
 
 
-def chain(m: int, k: int, l: int, n: int, batch: int = 1) -> ChainSizes:  # noqa: E741  (the loop's name)
-    return ChainSizes(MatmulSizes(m, l, k, batch, 1, 1, 1, 1), MatmulSizes(m, n, l, batch, 1, 1, 1, 1))
+def chain(m: int, k: int, between: int, n: int, batch: int = 1) -> ChainSizes:
+    return ChainSizes(MatmulSizes(m, between, k, batch, 1, 1, 1, 1), MatmulSizes(m, n, between, batch, 1, 1, 1, 1))
 
 
 FEED_FORWARD = chain(512, 768, 3072, 768)
@@ -61,14 +61,14 @@ def test_a_block_of_rows_needs_its_rows_and_a_column() -> None:
         assert moved(ATTENTION, fast)[1] == 2 * 512 * 64 * (1 + -(-512 // rows))
 
 
-@given(*(st.integers(1, 20) for _ in range(4)), st.integers(1, 3), st.integers(3, 2000))
-def test_more_room_never_moves_more_and_all_is_above_compulsory(  # noqa: PLR0917  (drawn)
-    m: int, k: int, l: int, n: int, batch: int, fast: int  # noqa: E741
+@given(st.tuples(*(st.integers(1, 20) for _ in range(4))), st.integers(1, 3), st.integers(3, 2000))
+def test_more_room_never_moves_more_and_all_is_above_compulsory(
+    extents: tuple[int, int, int, int], batch: int, fast: int
 ) -> None:
-    sizes = chain(m, k, l, n, batch)
-    found, more = fused_attainable(sizes, fast), fused_attainable(sizes, fast + 7)
-    if found is not None:
-        assert more is not None
-        assert found.bytes >= more.bytes >= fused_compulsory_bytes(sizes)
-    one = fused_attainable(chain(m, k, l, n), fast)
-    assert (found and found.bytes) == (one and batch * one.bytes)
+    sizes, one = chain(*extents, batch), chain(*extents)
+    found, more, single = fused_attainable(sizes, fast), fused_attainable(sizes, fast + 7), fused_attainable(one, fast)
+    if found is None or more is None or single is None:
+        assert found is single is None
+        return
+    assert found.bytes >= more.bytes >= fused_compulsory_bytes(sizes)
+    assert found.bytes == batch * single.bytes

@@ -51,16 +51,22 @@ def blocks_that_fit(one: MatmulSizes, fast: int) -> list[int]:
     """What every block of any tensor moves that fits, each size of blocks tried."""
     m, n, k, lhs, rhs, acc = one.m, one.n, one.k, one.lhs_bytes, one.rhs_bytes, one.acc_bytes
     result = m * n * one.result_bytes
-    found = []
-    for a, b in product(range(1, m + 1), range(1, n + 1)):
-        if a * b * acc + min(a * lhs + rhs, b * rhs + lhs) <= fast:
-            found.append(m * k * lhs * -(-n // b) + k * n * rhs * -(-m // a) + result)
-    for a in range(1, m + 1):
-        if a * k * lhs + min(a * acc + rhs, k * rhs + acc) <= fast:
-            found.append(m * k * lhs + k * n * rhs * -(-m // a) + result)
-    for b in range(1, n + 1):
-        if b * k * rhs + min(b * acc + lhs, k * lhs + acc) <= fast:
-            found.append(k * n * rhs + m * k * lhs * -(-n // b) + result)
+    both = product(range(1, m + 1), range(1, n + 1))
+    found = [
+        m * k * lhs * -(-n // b) + k * n * rhs * -(-m // a) + result
+        for a, b in both
+        if a * b * acc + min(a * lhs + rhs, b * rhs + lhs) <= fast
+    ]
+    found += [
+        m * k * lhs + k * n * rhs * -(-m // a) + result
+        for a in range(1, m + 1)
+        if a * k * lhs + min(a * acc + rhs, k * rhs + acc) <= fast
+    ]
+    found += [
+        k * n * rhs + m * k * lhs * -(-n // b) + result
+        for b in range(1, n + 1)
+        if b * k * rhs + min(b * acc + lhs, k * lhs + acc) <= fast
+    ]
     return found
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
-from itertools import product
 from math import prod
 
 from npuflow.bounds.blocks import Attained, block_sizes, blocks_of, least
-from npuflow.bounds.pebbling import Products, least_bytes, window_reuse
+from npuflow.bounds.pebbling import SummedProducts, least_bytes, window_reuse
 from npuflow.bounds.sizes import ConvolutionSizes, WindowLine
 
 Block = tuple[int, int, int]
@@ -21,14 +21,14 @@ def compulsory_bytes(sizes: ConvolutionSizes) -> int:
 def lower_bound_bytes(sizes: ConvolutionSizes, fast_bytes: int) -> int:
     """No order of the computation moves less, as far as what is recalled is right."""
     known = attainable(sizes, fast_bytes)
-    return least_bytes(products_of(sizes), fast_bytes, compulsory_bytes(sizes), known and known.bytes)
+    return least_bytes(products_of(sizes), fast_bytes, compulsory_bytes(sizes), None if known is None else known.bytes)
 
 
-def products_of(sizes: ConvolutionSizes) -> Products:
+def products_of(sizes: ConvolutionSizes) -> SummedProducts:
     """The convolution's products, as the pebble game counts them."""
     narrowest = min(sizes.image_bytes, sizes.weight_bytes, sizes.acc_bytes)
     reuse = window_reuse(sizes.window, sizes.window_step)
-    return Products(sizes.macs, sizes.results * sizes.result_bytes, narrowest, reuse)
+    return SummedProducts(sizes.macs, sizes.results * sizes.result_bytes, narrowest, reuse)
 
 
 def attainable(sizes: ConvolutionSizes, fast_bytes: int) -> Attained | None:
@@ -40,15 +40,21 @@ def _results_stay(sizes: ConvolutionSizes, room: int) -> Attained | None:
     """A block of results stays while input channels come, one after the other."""
     most = room // sizes.acc_bytes
     found: list[Attained | None] = []
-    extents = (sizes.batch, sizes.rows.results, sizes.columns.results)
-    for images, rows, columns in product(*(list(block_sizes(extent, most)) for extent in extents)):
-        block = (images, rows, columns)
+    for block in _pixel_blocks(sizes, most):
         channels = _most_channels(sizes, block, room)
         if channels > 0:
             blocks = blocks_of(sizes.out_channels, channels)
             whole = (*block, blocks_of(sizes.out_channels, blocks))
             found.append(Attained(_moved_bytes(sizes, block, blocks), "results", whole))
     return least(found)
+
+
+def _pixel_blocks(sizes: ConvolutionSizes, most: int) -> Iterator[Block]:
+    """Images, rows and columns of blocks: a part of an image, or several whole ones."""
+    rows, columns = sizes.rows.results, sizes.columns.results
+    yield from ((images, rows, columns) for images in block_sizes(sizes.batch, most // (rows * columns)))
+    for some_rows in block_sizes(rows, most):
+        yield from ((1, some_rows, some_columns) for some_columns in block_sizes(columns, most // some_rows))
 
 
 def _weights_stay(sizes: ConvolutionSizes, room: int) -> Attained | None:

@@ -23,8 +23,8 @@ GEMM = Formula(
 CONVOLUTION = Formula(
     "max(2 B Wo Ho Co Wk Hk Ci / sqrt(R S) + B Wo Ho Co, compulsory), R = Wk Hk / stride^2, at least 1",
     "Chen, Han, Wang, HPCA 2020; recalled",
-    "direct convolution, each product computed once, no Winograd or Fourier transforms; where blocks are known that move"
-    " less, the formula doesn't hold, and it is taken without the results and without 2 S",
+    "direct convolution, each product computed once, no Winograd or Fourier transforms; where blocks are known that"
+    " move less, the formula doesn't hold, and it is taken without the results and without 2 S",
 )
 CHAIN = Formula(
     "M K + K L + L N + M N",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from npuflow.bounds.blocks import Attained, block_sizes, blocks_of, least, most_columns
-from npuflow.bounds.pebbling import Products, least_bytes
+from npuflow.bounds.pebbling import SummedProducts, least_bytes
 from npuflow.bounds.sizes import MatmulSizes
 
 
@@ -16,14 +16,14 @@ def compulsory_bytes(sizes: MatmulSizes) -> int:
 def lower_bound_bytes(sizes: MatmulSizes, fast_bytes: int) -> int:
     """No order of the computation moves less into and out of a fast memory of `fast_bytes`."""
     once, known = sizes.once, attainable(sizes.once, fast_bytes)
-    bound = least_bytes(products_of(once), fast_bytes, compulsory_bytes(once), known and known.bytes)
+    bound = least_bytes(products_of(once), fast_bytes, compulsory_bytes(once), None if known is None else known.bytes)
     return sizes.batch * bound
 
 
-def products_of(sizes: MatmulSizes) -> Products:
+def products_of(sizes: MatmulSizes) -> SummedProducts:
     """The matmul's products, as the pebble game counts them."""
     narrowest = min(sizes.lhs_bytes, sizes.rhs_bytes, sizes.acc_bytes)
-    return Products(sizes.macs, sizes.batch * sizes.m * sizes.n * sizes.result_bytes, narrowest)
+    return SummedProducts(sizes.macs, sizes.batch * sizes.m * sizes.n * sizes.result_bytes, narrowest)
 
 
 def attainable(sizes: MatmulSizes, fast_bytes: int) -> Attained | None:

@@ -13,8 +13,8 @@ from math import sqrt
 
 
 @dataclass(frozen=True)
-class Products:
-    """Products that are summed: how many, the bytes of the results, and the windows that an element is in.
+class SummedProducts:
+    """SummedProducts that are summed: how many, the bytes of the results, and the windows that an element is in.
 
     Where widths differ, the narrowest one counts both for what the memory could hold and for what an element takes, so
     that bounds stay bounds.
@@ -31,12 +31,12 @@ def window_reuse(window: int, window_step: int) -> float:
     return max(1.0, window / window_step)
 
 
-def pebbling_bytes(products: Products, fast_bytes: int) -> int:
+def pebbling_bytes(products: SummedProducts, fast_bytes: int) -> int:
     """2 products / sqrt(R S) and the results: the formula as it is quoted, of sums of many terms."""
     return int(_operands_bytes(products, fast_bytes)) + products.results_bytes
 
 
-def least_bytes(products: Products, fast_bytes: int, compulsory_bytes: int, known_bytes: int | None) -> int:
+def least_bytes(products: SummedProducts, fast_bytes: int, compulsory_bytes: int, known_bytes: int | None) -> int:
     """The bound that holds, given what is compulsory and what the best blocks move that are known."""
     bound = pebbling_bytes(products, fast_bytes)
     if known_bytes is not None and known_bytes < bound:
@@ -44,6 +44,6 @@ def least_bytes(products: Products, fast_bytes: int, compulsory_bytes: int, know
     return max(bound, compulsory_bytes)
 
 
-def _operands_bytes(products: Products, fast_bytes: int) -> float:
+def _operands_bytes(products: SummedProducts, fast_bytes: int) -> float:
     room = max(1.0, fast_bytes / products.narrowest_bytes)
     return 2 * products.macs / sqrt(products.reuse * room) * products.narrowest_bytes

@@ -26,6 +26,7 @@ COMMANDS = (
     Command("devices", "npuflow.tools.devices", "list the devices, or what one of them has"),
     Command("verify", "npuflow.tools.verify", "run a pipeline and compare its result with IREE's"),
     Command("validate", "npuflow.tools.validate", "predict published measurements, and say how far off"),
+    Command("bounds", "npuflow.tools.bounds", "how little a program can move on a device, and what it moves"),
     Command("order", "npuflow.tools.order", "what orders of output tiles load, beside the best one"),
     Command("completion", "npuflow.tools.completion", "make a shell complete commands, flags and names"),
 )
