@@ -15,6 +15,11 @@ class Attained:
     block: tuple[int, ...]
 
 
+def bytes_of(found: Attained | None) -> int | None:
+    """What the best blocks move, if there are any."""
+    return None if found is None else found.bytes
+
+
 def blocks_of(extent: int, block: int) -> int:
     return -(-extent // block)
 

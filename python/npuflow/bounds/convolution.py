@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from math import prod
 
-from npuflow.bounds.blocks import Attained, block_sizes, blocks_of, least
+from npuflow.bounds.blocks import Attained, block_sizes, blocks_of, bytes_of, least
 from npuflow.bounds.pebbling import SummedProducts, least_bytes, window_reuse
 from npuflow.bounds.sizes import ConvolutionSizes, WindowLine
 
@@ -21,7 +21,7 @@ def compulsory_bytes(sizes: ConvolutionSizes) -> int:
 def lower_bound_bytes(sizes: ConvolutionSizes, fast_bytes: int) -> int:
     """No order of the computation moves less, as far as what is recalled is right."""
     known = attainable(sizes, fast_bytes)
-    return least_bytes(products_of(sizes), fast_bytes, compulsory_bytes(sizes), None if known is None else known.bytes)
+    return least_bytes(products_of(sizes), fast_bytes, compulsory_bytes(sizes), bytes_of(known))
 
 
 def products_of(sizes: ConvolutionSizes) -> SummedProducts:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from npuflow.bounds.blocks import Attained, block_sizes, blocks_of, least, most_columns
+from npuflow.bounds.blocks import Attained, block_sizes, blocks_of, bytes_of, least, most_columns
 from npuflow.bounds.pebbling import SummedProducts, least_bytes
 from npuflow.bounds.sizes import MatmulSizes
 
@@ -16,7 +16,7 @@ def compulsory_bytes(sizes: MatmulSizes) -> int:
 def lower_bound_bytes(sizes: MatmulSizes, fast_bytes: int) -> int:
     """No order of the computation moves less into and out of a fast memory of `fast_bytes`."""
     once, known = sizes.once, attainable(sizes.once, fast_bytes)
-    bound = least_bytes(products_of(once), fast_bytes, compulsory_bytes(once), None if known is None else known.bytes)
+    bound = least_bytes(products_of(once), fast_bytes, compulsory_bytes(once), bytes_of(known))
     return sizes.batch * bound
 
 

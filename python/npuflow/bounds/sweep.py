@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from npuflow.bounds.balance import Types, intensity, machine_balance
 from npuflow.bounds.gemm import attainable, compulsory_bytes, lower_bound_bytes
@@ -42,9 +43,6 @@ class Sweep:
     points: Sequence[SweepPoint]
     changes: Sequence[SweepPoint]
 
-    def size_of(self, point: SweepPoint) -> int:
-        return int(getattr(point.sizes, self.axis.lower()))
-
 
 def sweep(sizes: MatmulSizes, axis: str, first: int, last: int, device: Device, types: Types) -> Sweep:
     """What changes while M, N or K goes from the first to the last size."""
@@ -53,19 +51,23 @@ def sweep(sizes: MatmulSizes, axis: str, first: int, last: int, device: Device, 
     def point(size: int) -> SweepPoint:
         return _point(replace(sizes, **{axis.lower(): size}), device, balance)
 
-    values = _spread(first, last)
-    points = [point(value) for value in values]
-    changes = []
-    for (low, before), (high, after) in zip(zip(values, points), zip(values[1:], points[1:])):
-        while high - low > 1 and before.is_memory_bound != after.is_memory_bound:
-            middle = point((low + high) // 2)
-            if middle.is_memory_bound == before.is_memory_bound:
-                low = (low + high) // 2
-            else:
-                high, after = (low + high) // 2, middle
-        if before.is_memory_bound != after.is_memory_bound:
-            changes.append(after)
+    points = [point(size) for size in _spread(first, last)]
+    pairs = [(a, b) for a, b in pairwise(points) if a.is_memory_bound != b.is_memory_bound]
+    changes = [_first_alike(before, after, axis, point) for before, after in pairs]
     return Sweep(axis, types, balance, points, changes)
+
+
+def _first_alike(before: SweepPoint, after: SweepPoint, axis: str, point: Callable[[int], SweepPoint]) -> SweepPoint:
+    """The point from which on the same bounds as at `after`, if that changes but once in between."""
+    while size_of(after, axis) - size_of(before, axis) > 1:
+        middle = point((size_of(before, axis) + size_of(after, axis)) // 2)
+        before, after = (middle, after) if middle.is_memory_bound == before.is_memory_bound else (before, middle)
+    return after
+
+
+def size_of(point: SweepPoint, axis: str) -> int:
+    """The size that changes."""
+    return int(getattr(point.sizes, axis.lower()))
 
 
 def _spread(first: int, last: int) -> list[int]:

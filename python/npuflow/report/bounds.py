@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from npuflow.bounds.blocks import bytes_of
 from npuflow.bounds.ops import attainable, compulsory_bytes, lower_bound_bytes
 from npuflow.bounds.sizes import MatmulSizes, OpSizes
 from npuflow.report.model import OpBound
@@ -16,6 +17,10 @@ def op_bounds(sizes: Sequence[OpSizes], fast_bytes: int) -> tuple[OpBound, ...]:
 
 def _op_bound(number: int, sizes: OpSizes, fast_bytes: int) -> OpBound:
     kind = "matmul" if isinstance(sizes, MatmulSizes) else "bundle"
-    found = attainable(sizes, fast_bytes)
-    bound = lower_bound_bytes(sizes, fast_bytes)
-    return OpBound(f"{kind} {number}", compulsory_bytes(sizes), bound, None if found is None else found.bytes)
+    return op_bound(f"{kind} {number}", sizes, fast_bytes)
+
+
+def op_bound(name: str, sizes: OpSizes, fast_bytes: int) -> OpBound:
+    """What one op moves at least, and what its best blocks would."""
+    best = bytes_of(attainable(sizes, fast_bytes))
+    return OpBound(name, compulsory_bytes(sizes), lower_bound_bytes(sizes, fast_bytes), best)

@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from npuflow.bindings import ir
 from npuflow.bounds import chain
 from npuflow.bounds.balance import Types, intensity, machine_balance
+from npuflow.bounds.blocks import bytes_of
 from npuflow.bounds.levels import Boundary, boundaries_of
-from npuflow.bounds.ops import attainable, compulsory_bytes, lower_bound_bytes
+from npuflow.bounds.ops import lower_bound_bytes
 from npuflow.bounds.private import private_bytes
 from npuflow.bounds.sizes import BundleSizes, ChainSizes, MatmulSizes, OpSizes
 from npuflow.ops.bundle import Bundle, find_bundles
 from npuflow.ops.contraction import Contraction, producer, static_matmuls
+from npuflow.report.bounds import op_bound
 from npuflow.report.model import OpBound
 from npuflow.strategy.describe_bundle import bundle_fits
 from npuflow.strategy.describe_group import group_of_bundle, group_of_matmul, types_of
@@ -109,9 +111,7 @@ def _bounded(name: str, sizes: OpSizes, types: Types | None, device: Device) -> 
 
 
 def _at(name: str, sizes: OpSizes, boundary: Boundary) -> LevelBound:
-    found, fast = attainable(sizes, boundary.fast_bytes), boundary.fast_bytes
-    moved = None if found is None else found.bytes
-    bound = OpBound(name, compulsory_bytes(sizes), lower_bound_bytes(sizes, fast), moved)
+    bound = op_bound(name, sizes, boundary.fast_bytes)
     if not boundary.memories or not isinstance(sizes, MatmulSizes):
         return LevelBound(boundary.level.name, bound, None)
     each = private_bytes(sizes, boundary.memories, boundary.private_bytes)
@@ -155,9 +155,9 @@ def _chains(
     name = f"{numbers[0]} and {numbers[-1]}"
     for boundary in boundaries_of(device):
         fast = boundary.fast_bytes
-        apart, together = chain.unfused_attainable(sizes, fast), chain.fused_attainable(sizes, fast)
+        apart, together = bytes_of(chain.unfused_attainable(sizes, fast)), bytes_of(chain.fused_attainable(sizes, fast))
         bound = lower_bound_bytes(left, fast) + lower_bound_bytes(right, fast)
         once = chain.fused_compulsory_bytes(sizes)
-        unfused = OpBound("unfused", chain.unfused_compulsory_bytes(sizes), bound, apart and apart.bytes)
-        fused = OpBound("fused", once, once, together and together.bytes)
+        unfused = OpBound("unfused", chain.unfused_compulsory_bytes(sizes), bound, apart)
+        fused = OpBound("fused", once, once, together)
         yield BoundedChain(name, boundary.level.name, unfused, fused)

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 from npuflow.errors import ExitCode, UsageError, with_hint
 from npuflow.tools.bounds_flags import COMMAND_LINE, BoundsFlags, numbers_of
+from npuflow.tools.bounds_sweep import read_bounds, sweep_of
 from npuflow.tools.outputs import check_files, screen_of, write_output
+from npuflow.tools.progress import Progress
 
 if TYPE_CHECKING:
     from npuflow.bounds.answers import Answer
@@ -25,11 +27,47 @@ def run(arguments: Sequence[str]) -> ExitCode:
         return ExitCode.OK
     flags, inputs = given
     check_files(flags, inputs)
+    _check_sweep(flags)
     asked = [name for name in ("gemm", "conv", "chain", "attention") if getattr(flags, name)]
     if len(asked) + len(inputs) != 1:
         what = f"expected one file or one of --gemm, --conv, --chain and --attention, got {len(asked) + len(inputs)}"
         raise UsageError(with_hint(what, "npuflow bounds matmul.mlir, or npuflow bounds --gemm=512,512,512"))
-    return _of_numbers(asked[0], flags)
+    if flags.sweep is not None:
+        return sweep_of(asked, inputs, flags)
+    return _of_numbers(asked[0], flags) if asked else _of_file(inputs[0], flags)
+
+
+def _of_file(path: str, flags: BoundsFlags) -> ExitCode:
+    from npuflow.report.bounds_text import function_json, function_lines
+
+    with Progress() as progress:
+        progress.step("compiling and simulating")
+        found = read_bounds(path, flags.device)
+        progress.done()
+    device = found.device
+    moved = {name: {level: one.bytes_at(level) for level in one.inward_bytes} for name, one in found.moved.items()}
+    rates = {name: one.hit_rate for name, one in found.moved.items()}
+    if flags.json != "-":
+        screen = screen_of(flags)
+        print(f"on {device.name} ({device.rows}x{device.columns} cores): bytes that cross each level", file=screen)
+        for one in found.functions:
+            print("", *function_lines(one, moved.get(one.name, {}), rates.get(one.name)), sep="\n", file=screen)
+        if found.why_not:
+            print(f"\nnothing moves: {found.why_not}", file=screen)
+    if flags.json is not None:
+        functions = [function_json(one, moved.get(one.name, {}), rates.get(one.name)) for one in found.functions]
+        made = {"device": device.name, "functions": functions, "why_not_compiled": found.why_not or None}
+        write_output(flags.json, (json.dumps(made, indent=2) + "\n").encode())
+    return ExitCode.OK
+
+
+def _check_sweep(flags: BoundsFlags) -> None:
+    """Refuses files of a sweep without one, and what a sweep has no use for."""
+    for name in ("csv", "html"):
+        if getattr(flags, name) is not None and flags.sweep is None:
+            raise UsageError(with_hint(f"--{name} is what --sweep writes", "add --sweep=M=1..4096"))
+    if flags.sweep is not None and flags.capacity is not None:
+        raise UsageError(with_hint("--sweep takes the device's memories", "leave --capacity out"))
 
 
 def _of_numbers(name: str, flags: BoundsFlags) -> ExitCode:
