@@ -15,8 +15,6 @@ from npuflow.tools.progress import Progress
 if TYPE_CHECKING:
     from npuflow.bounds.answers import Answer
 
-__all__ = ["COMMAND_LINE", "run"]
-
 _LABEL = 14
 
 
