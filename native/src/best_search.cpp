@@ -83,23 +83,24 @@ std::vector<BestSearch::Step> BestSearch::steps(const State& state) const {
   const Lines far_columns = without(first_lines(columns), state.resident.columns);
   const auto row_rest = distinct(far_rows, rows, [&](int i) { return state.cover.open_in_row(i); });
   const auto column_rest = distinct(far_columns, columns, [&](int j) { return state.cover.open_in_column(j); });
+  const std::vector<Resident> one = evictions_for(state, 1), two = evictions_for(state, 2);
   std::vector<Step> found;
-  for (const int i : row_rest) add_steps(state, {line(i), 0}, found);
-  for (const int j : column_rest) add_steps(state, {0, line(j)}, found);
+  for (const int i : row_rest) add_steps(state, {line(i), 0}, one, found);
+  for (const int j : column_rest) add_steps(state, {0, line(j)}, one, found);
   for (const int i : row_rest) {
     const Lines open = static_cast<Lines>(state.cover.open_in_row(i) & far_columns);
     for (const int j : distinct(open, columns, [&](int k) { return state.cover.open_in_column(k); })) {
-      add_steps(state, {line(i), line(j)}, found);
+      add_steps(state, {line(i), line(j)}, two, found);
     }
   }
   std::stable_sort(found.begin(), found.end(), [](const Step& a, const Step& b) { return a.gain > b.gain; });
   return found;
 }
 
-void BestSearch::add_steps(const State& state, const Resident& loaded, std::vector<Step>& steps) const {
+void BestSearch::add_steps(const State& state, const Resident& loaded, const std::vector<Resident>& evictions,
+                           std::vector<Step>& steps) const {
   const int panels = loaded.total();
-  const int over = state.resident.total() + panels - problem_.capacity;
-  for (const Resident& evicted : evictions(state, std::max(0, over))) {
+  for (const Resident& evicted : evictions) {
     const Resident kept = without(state.resident, evicted);
     int gain = 0;
     for (int i = 0; i < problem_.size.rows; ++i) {
@@ -111,6 +112,11 @@ void BestSearch::add_steps(const State& state, const Resident& loaded, std::vect
     // Two panels one of which has a use without the other are two steps.
     if (panels == 1 ? gain > 0 : gain == 0) steps.push_back({loaded, evicted, panels == 1 ? gain : 1});
   }
+}
+
+// What can go for so many panels that are loaded.
+std::vector<Resident> BestSearch::evictions_for(const State& state, int loaded) const {
+  return evictions(state, std::max(0, state.resident.total() + loaded - problem_.capacity));
 }
 
 std::vector<Resident> BestSearch::evictions(const State& state, int panels) const {

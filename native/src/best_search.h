@@ -32,7 +32,9 @@ class BestSearch {
   bool finish(const State& state, int loads);
   bool take(const State& state, const Step& step, int loads);
   std::vector<Step> steps(const State& state) const;
-  void add_steps(const State& state, const Resident& loaded, std::vector<Step>& steps) const;
+  void add_steps(const State& state, const Resident& loaded, const std::vector<Resident>& evictions,
+                 std::vector<Step>& steps) const;
+  std::vector<Resident> evictions_for(const State& state, int loaded) const;
   std::vector<Resident> evictions(const State& state, int panels) const;
   std::vector<Resident> evictions_of_one(const State& state) const;
   StateKey key_of(const State& state) const;

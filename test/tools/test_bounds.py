@@ -11,6 +11,7 @@ import pytest
 
 from npuflow.tools.npuflow import main
 
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 MATMUL = """
 func.func @product(%a: tensor<{m}x{k}xi8>, %b: tensor<{k}x{n}xi8>) -> tensor<{m}x{n}xi32> {{
   %zero = arith.constant 0 : i32
@@ -126,6 +127,13 @@ def test_what_does_not_compile_has_bounds_all_the_same(tmp_path: Path, capsys: p
     assert function["ops"][0]["levels"]["L3"]["compulsory_bytes"] == 64 * 128 + 128 * 96 + 64 * 96 * 4
 
 
+def test_a_file_without_functions_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "empty.mlir"
+    path.write_text("module {}")
+    assert main(["bounds", str(path)]) == 1
+    assert "add one, or make one public" in capsys.readouterr().err
+
+
 def test_a_sweep_says_where_what_bounds_changes(
     product: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -164,6 +172,8 @@ def test_a_sweep_of_numbers_on_stdout(capsys: pytest.CaptureFixture[str]) -> Non
         (["--conv=1,2,3"], 2, "give 7 as in --conv=B,Ho,Wo,Co,Hk,Wk,Ci,stride"),
         (["--gemm=1,2,3", "--attention=1,2"], 2, "got 2"),
         (["/nowhere.mlir"], 1, "/nowhere.mlir"),
+        ([str(EXAMPLES / "two_cores.mlir")], 1, "the program that a schedule was made of"),
+        ([str(EXAMPLES)], 1, "is a directory"),
         (["--gemm=4,4,4", "--sweep=Q=1..4"], 2, "as M=1..4096"),
         (["--gemm=4,4,4", "--sweep=M=9..4"], 2, "as M=1..4096"),
         (["--attention=4,4", "--sweep=M=1..4"], 2, "give a file or --gemm"),

@@ -10,8 +10,10 @@ from npuflow.api.compiled import Compiled
 from npuflow.api.entry import compile as compile_source
 from npuflow.compiler.compiled import Function
 from npuflow.compiler.functions import show_what_is_private
+from npuflow.compiler.given import take_apart
 from npuflow.core.diagnostics import DiagnosticSink
 from npuflow.core.parsing import parse, parse_file
+from npuflow.core.passes import fail
 from npuflow.core.pipeline_text import parse_pipeline
 from npuflow.core.runner import Runner
 from npuflow.dialect.context import new_context
@@ -60,14 +62,18 @@ def file_bounds(source: str | bytes | Path, device: str | None, sink: Diagnostic
     else:
         module = parse(source, context, sink.source_name, sink)
     show_what_is_private(module.operation)
-    target = load_device(device or recorded_device(module.operation) or DEFAULT_DEVICE)
-    Runner(parse_pipeline(_NORMALIZED), sink=sink).run(module)
-    functions = [bounded_function(function, target) for function in functions_of(module.operation)]
+    functions = take_apart(module).functions
+    if functions is None or not list(functions_of(functions.operation)):
+        hint = "give the program that a schedule was made of" if functions is None else "add one, or make one public"
+        raise fail(module.operation, "there is no public function with a body to be compiled", hint)
+    target = load_device(device or recorded_device(functions.operation) or DEFAULT_DEVICE)
+    Runner(parse_pipeline(_NORMALIZED), sink=sink).run(functions)
+    bounded = [bounded_function(function, target) for function in functions_of(functions.operation)]
     try:
         compiled = compile_source(source, device=device, sink=DiagnosticSink(source_name=sink.source_name))
     except InputError as error:
-        return FileBounds(target, functions, {}, error.diagnostics[0].message)
-    return FileBounds(target, functions, _moved(compiled), "")
+        return FileBounds(target, bounded, {}, error.diagnostics[0].message)
+    return FileBounds(target, bounded, _moved(compiled), "")
 
 
 def _moved(compiled: Compiled) -> Mapping[str, MovedBytes]:

@@ -115,7 +115,7 @@ def _at(name: str, sizes: OpSizes, boundary: Boundary) -> LevelBound:
     if not boundary.memories or not isinstance(sizes, MatmulSizes):
         return LevelBound(boundary.level.name, bound, None)
     each = private_bytes(sizes, boundary.memories, boundary.private_bytes)
-    return LevelBound(boundary.level.name, bound, each * boundary.memories)
+    return LevelBound(boundary.level.name, bound, max(each * boundary.memories, bound.lower_bound_bytes))
 
 
 def _chained(matmuls: Sequence[Contraction]) -> Iterator[tuple[Contraction, Contraction]]:

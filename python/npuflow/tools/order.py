@@ -37,7 +37,7 @@ class OrderFlags:
     )
     write_back: bool = flag(False, "count the result's tiles as well, each of which is written once", group="")
     states: int = flag(
-        100_000, "states that the search for the optimum looks at (default: 100000)", group="", metavar="n"
+        200_000, "states that the search for the optimum looks at (default: 200000)", group="", metavar="n"
     )
     json: str | None = flag(
         None,
@@ -101,12 +101,14 @@ def _cache_of(flags: OrderFlags) -> PanelCache:
 
 def _compare(cache: PanelCache, flags: OrderFlags, progress: Progress) -> ExitCode:
     from npuflow.order.compared import compare_orders
+    from npuflow.order.optimum import is_searched
 
     progress.step("looking for the best order")
     compared = compare_orders(cache, write_back=flags.write_back, most_states=flags.states)
     progress.done()
     if flags.json != "-":
-        print("\n".join(_lines(compared)), file=screen_of(flags))
+        more = f"more than --states={flags.states} may find out" if is_searched(cache.grid) else ""
+        print("\n".join(_lines(compared, more)), file=screen_of(flags))
     if flags.json is not None:
         write_output(flags.json, (json.dumps(_as_json(compared)) + "\n").encode())
     return ExitCode.OK
@@ -124,14 +126,16 @@ def _write_page(cache: PanelCache, flags: OrderFlags, progress: Progress) -> Exi
     return ExitCode.OK
 
 
-def _lines(compared: Compared) -> Iterator[str]:
+def _lines(compared: Compared, more: str) -> Iterator[str]:
+    """`more` is what could tell an optimum that isn't known."""
     cache, best = compared.cache, compared.optimum
     counted = " and results written" if compared.writes else ""
     yield f"{cache.grid} tiles, room for {cache.capacity} panels, {cache.policy.value}: panels loaded{counted}"
     if compared.is_exact:
         yield f"  no order takes fewer than {best.cost}"
     else:
-        yield f"  no order takes fewer than {compared.lower_bound}; the best known takes {best.cost}"
+        hint = f" ({more})" if more else ""
+        yield f"  no order takes fewer than {compared.lower_bound}; the best known takes {best.cost}{hint}"
     yield ""
     shows_steps = cache.grid.tiles <= _MOST_STEPS_SHOWN
     yield f"  {'order':<18} {'in all':>8}" + ("  tile by tile" if shows_steps else "")
