@@ -43,13 +43,12 @@ OrderFound search_order(const OrderProblem& problem, int known_loads, std::int64
   TriedStates tried(most_states, poll);
   BestSearch best(problem, bound, tried);
   LruSearch lru(problem, bound, tried);
-  OrderFound found{bound.least_loads(), {}, 0};
+  OrderFound found{bound.least_loads(), {}};
   const bool is_lru = problem.replacement == Replacement::lru;
   for (; found.least_loads < known_loads; ++found.least_loads) {
     found.order = is_lru ? lru.with_loads(found.least_loads) : best.with_loads(found.least_loads);
     if (!found.order.empty() || tried.is_exhausted()) break;
   }
-  found.states = tried.visited();
   return found;
 }
 

@@ -5,8 +5,8 @@
 
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "tile_cover.h"
@@ -25,7 +25,6 @@ class TriedStates {
   // Counts a state that is looked at; false once there were as many as may be.
   bool visit();
   bool is_exhausted() const { return visited_ > most_; }
-  std::int64_t visited() const { return visited_; }
 
  private:
   struct Hash {
@@ -42,7 +41,6 @@ class TriedStates {
 struct OrderFound {
   int least_loads = 0;
   std::vector<Tile> order;
-  std::int64_t states = 0;
 };
 
 struct OrderProblem {
