@@ -118,7 +118,7 @@ def _write_page(cache: PanelCache, flags: OrderFlags, progress: Progress) -> Exi
     from npuflow.order.explore import explore_page
 
     progress.step("looking for the best orders")
-    page = explore_page(cache)
+    page = explore_page(cache, flags.states)
     path = _PAGE if flags.o is None else flags.o
     write_output(path, page.encode())
     if path != "-":
