@@ -9,6 +9,7 @@
 
 #include "first_fit.h"
 #include "packing_search.h"
+#include "poll_signals.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -53,8 +54,7 @@ packing::Outcome pack(const std::vector<DemandParts>& parts, std::int64_t capaci
   const Clock::time_point start = Clock::now();
   const packing::Problem problem = packing::make_problem(make_demands(parts), capacity);
   const auto is_over = [&] {
-    const nb::gil_scoped_acquire acquired;
-    if (PyErr_CheckSignals() != 0) throw nb::python_error();  // lets Ctrl-C stop a long search
+    poll_signals();
     return std::chrono::duration<double>(Clock::now() - start).count() >= seconds;
   };
   const nb::gil_scoped_release released;

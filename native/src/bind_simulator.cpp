@@ -14,6 +14,7 @@
 #include <type_traits>
 
 #include "builder.h"
+#include "poll_signals.h"
 #include "simulator.h"
 #include "validate.h"
 
@@ -59,12 +60,6 @@ DataPlane make_plane(const Program& program, const Data& data) {
     images.push_back(data.memories[m].data());
   }
   return DataPlane(program, std::move(images), data.written, data.kernels);
-}
-
-// Lets Ctrl-C stop a long run.
-void poll_signals() {
-  const nb::gil_scoped_acquire acquired;
-  if (PyErr_CheckSignals() != 0) throw nb::python_error();
 }
 
 Results simulate(const ProgramBuilder& builder, std::int64_t most_steps, std::int64_t most_trace_events,

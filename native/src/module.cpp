@@ -3,6 +3,7 @@
 #include <nanobind/nanobind.h>
 
 #include "bind_packing.h"
+#include "bind_order.h"
 #include "bind_simulator.h"
 
 namespace nb = nanobind;
@@ -11,5 +12,6 @@ NB_MODULE(_native, m) {
   m.doc() = "The native core of npuflow.";
   npuflow::bind_simulator(m);
   npuflow::bind_packing(m);
+  npuflow::bind_order(m);
   m.def("version", [] { return NPUFLOW_VERSION; }, "The version of npuflow this module was built for.");
 }

@@ -29,6 +29,8 @@ ROOMS = (
     "kernels",
     "allocate",
     "importing",
+    "bounds",
+    "order",
     "frontend",
     "network",
     "strategy",

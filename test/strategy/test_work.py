@@ -6,8 +6,8 @@ import pytest
 
 import npuflow
 from npuflow.bindings import ir
+from npuflow.bounds.sizes import BundleSizes, MatmulSizes
 from npuflow.schedule.ir.read_schedule import schedules_of
-from npuflow.strategy.sizes import BundleSizes, MatmulSizes
 from npuflow.strategy.work import WORK, work_of
 
 PIPELINES = ("npuflow-stream-k", "npuflow-pad-pack", "npuflow-pack-peel")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from npuflow.bounds.sizes import OpSizes
 from npuflow.compiler.compiled_function import CompiledFunction, execute_function, simulate_function
 from npuflow.compiler.sequence import CompiledSequence, execute_sequence
 from npuflow.execute.arrays import Array
 from npuflow.simulate.results import RunResults
-from npuflow.strategy.sizes import OpSizes
 
 StrategyFields = Mapping[str, "int | tuple[int, ...]"]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from npuflow.bindings import ir
+from npuflow.bounds.sizes import MatmulSizes
 from npuflow.compiler.compiled import Function
 from npuflow.compiler.compiled_function import CompiledFunction, compile_schedule
 from npuflow.compiler.given import schedule_name, schedules_in
@@ -16,7 +17,6 @@ from npuflow.core.runner import Runner
 from npuflow.dialect.device import recorded_device
 from npuflow.errors import InputError
 from npuflow.execute.arrays import functions_of, may_run, signature_of
-from npuflow.strategy.sizes import MatmulSizes
 from npuflow.strategy.work import work_of
 from npuflow.target import DEFAULT_DEVICE, load_device
 

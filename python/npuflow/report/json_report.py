@@ -100,6 +100,7 @@ def _level(level: LevelTraffic) -> Json:
         "write_bytes": level.write_bytes,
         "compulsory_bytes": level.compulsory_bytes,
         "lower_bound_bytes": level.lower_bound_bytes,
+        "ops": [asdict(one) for one in level.ops],
         "tensors": {
             tensor.tensor: {
                 "read_bytes": tensor.read_bytes,

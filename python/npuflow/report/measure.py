@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from npuflow.bounds.balance import peak_ops_per_second
+from npuflow.bounds.sizes import OpSizes
 from npuflow.compiler.compiled import StrategyFields
 from npuflow.compiler.compiled_function import CompiledFunction
 from npuflow.compiler.verify_function import Verified
@@ -15,7 +17,6 @@ from npuflow.report.roofline import launch_cycles, vector_operations, works_of
 from npuflow.report.traffic import levels_of_traffic, occupancies
 from npuflow.simulate.program import Cause
 from npuflow.simulate.results import EngineTime, RunResults
-from npuflow.strategy.sizes import OpSizes
 
 IDLE = "idle"
 
@@ -63,12 +64,11 @@ def report_function(
 
 
 def _peak(function: CompiledFunction, types: tuple[str, ...]) -> float:
-    """Operations per second of all the device's cores, two per multiply-accumulate."""
+    """Operations per second of all the device's cores, two per multiply-accumulate; 0 without multiplications."""
     if not types:
         return 0.0
     lhs, rhs, acc = types
-    device = function.device
-    return 2 * device.matmul_shapes(lhs, rhs, acc)[0].macs_per_cycle * device.cores * device.clock_hz
+    return peak_ops_per_second(function.device, (lhs, rhs, acc))
 
 
 def engine_classes(results: RunResults) -> tuple[EngineClass, ...]:

@@ -34,17 +34,28 @@ class TensorTraffic:
 
 
 @dataclass(frozen=True)
+class OpBound:
+    """What an op moves at least between two levels; None where its best blocks are not known."""
+
+    name: str
+    compulsory_bytes: int
+    lower_bound_bytes: int
+    attainable_bytes: int | None
+
+
+@dataclass(frozen=True)
 class LevelTraffic:
     """Traffic between a memory level and the one inside of it.
 
     Compulsory is each operand once inward and each result once outward; no order of the computation moves less than
-    the lower bound with the memory that lies inside. None where the function's matmuls are not known.
+    the lower bound with the memory that lies inside. None where the function's ops are not known; `ops` has each.
     """
 
     level: str
     tensors: tuple[TensorTraffic, ...]
     compulsory_bytes: int
     lower_bound_bytes: int | None
+    ops: tuple[OpBound, ...] = ()
 
     @property
     def read_bytes(self) -> int:

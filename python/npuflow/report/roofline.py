@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from math import prod
 
 from npuflow.compiler.compiled_function import CompiledFunction
-from npuflow.report.bounds import compulsory_bytes
+from npuflow.bounds.balance import peak_ops_per_second
+from npuflow.bounds.gemm import compulsory_bytes
 from npuflow.report.losses import LAUNCH
 from npuflow.report.model import DeviceSummary, FunctionReport, OpNeeds, Report
 from npuflow.simulate.program import FlatControl
 from npuflow.simulate.walk import computes, counted
-from npuflow.strategy.sizes import MatmulSizes, OpSizes
+from npuflow.bounds.sizes import MatmulSizes, OpSizes
 from npuflow.target import Device, KernelClass
 
 # Bytes of the elements that vector units are given roofs for, as a name.
@@ -22,10 +23,7 @@ _MULTIPLY_ADD = "multiply-add"
 
 def peaks_of(device: Device) -> Mapping[str, float]:
     """Operations per second of all cores: two per multiply-accumulate by type, one per lane of the vector unit."""
-    found = {}
-    for types in device.supported_types():
-        rate = 2 * device.matmul_shapes(*types)[0].macs_per_cycle
-        found[f"{types[0]} x {types[1]} -> {types[2]}"] = rate * device.cores * device.clock_hz
+    found = {f"{a} x {b} -> {c}": peak_ops_per_second(device, (a, b, c)) for a, b, c in device.supported_types()}
     unit = device.engine(KernelClass.VECTOR)
     units = unit.count * unit.shared_by.instances(device.rows, device.columns)
     for width, name in _VECTOR_TYPES.items():

@@ -14,6 +14,7 @@ from npuflow.report.model import (
     FunctionReport,
     LevelTraffic,
     Loss,
+    OpBound,
     Report,
     SequenceReport,
     TensorTraffic,
@@ -200,6 +201,8 @@ def _traffic(function: FunctionReport) -> Iterator[str]:
     for level in function.traffic:
         yield _row(level.level, _level_cells(level))
         yield from (_row(f"  {tensor.tensor}", _tensor_cells(tensor)) for tensor in level.tensors)
+        if len(level.ops) > 1:
+            yield from (_row(f"  {one.name}", _op_cells(one)) for one in level.ops)
 
 
 def _row(label: str, cells: Sequence[str]) -> str:
@@ -213,6 +216,11 @@ def _level_cells(level: LevelTraffic) -> Sequence[str]:
 
 def _tensor_cells(tensor: TensorTraffic) -> Sequence[str]:
     return tuple(map(byte_text, (tensor.read_bytes, tensor.write_bytes, tensor.compulsory_bytes)))
+
+
+def _op_cells(one: OpBound) -> Sequence[str]:
+    """What an op would have to move on its own; what it moved is in the tensors."""
+    return ("", "", byte_text(one.compulsory_bytes), byte_text(one.lower_bound_bytes))
 
 
 def _engines(function: FunctionReport) -> Iterator[str]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from npuflow.report.bounds import lower_bound_bytes
+from npuflow.bounds.levels import boundaries_of
+from npuflow.bounds.sizes import MatmulSizes, OpSizes
+from npuflow.report.bounds import op_bounds
 from npuflow.report.flows import Flows, flows_of
 from npuflow.report.model import LevelTraffic, Occupancy, TensorTraffic
 from npuflow.simulate.program import FlatBuffer, Program
 from npuflow.simulate.results import RunResults
-from npuflow.strategy.sizes import MatmulSizes, OpSizes
 from npuflow.target import Device
 
 
@@ -23,20 +24,19 @@ def levels_of_traffic(
     flows = flows_of(results.program)
     outermost = device.dram_level
     whole = {memory.name: memory.bytes for memory in results.program.memories if memory.level == outermost}
-    levels = sorted((level for level in device.levels if level.number > 1), key=lambda level: -level.number)
     found = []
-    for level in levels:
+    for boundary in boundaries_of(device):
+        level = boundary.level
         moved = _moved(results, level.number, level.number == outermost, flows)
         tensors = tuple(
             TensorTraffic(labels.get(name, name), *moved[name], whole.get(name, 0)) for name in sorted(moved)
         )
         compulsory = sum(tensor.compulsory_bytes for tensor in tensors)
-        inside = [inner for inner in device.levels if inner.number < level.number]
-        fast = sum(i.usable_bytes * i.shared_by.instances(device.rows, device.columns) for i in inside)
-        bound = sum(lower_bound_bytes(one, fast) for one in sizes) if sizes else None
+        ops = op_bounds(sizes, boundary.fast_bytes)
+        bound = sum(one.lower_bound_bytes for one in ops) if ops else None
         if bound is not None and all(isinstance(one, MatmulSizes) for one in sizes):
             bound = max(bound, compulsory)
-        found.append(LevelTraffic(level.name, tensors, compulsory, bound))
+        found.append(LevelTraffic(level.name, tensors, compulsory, bound, ops))
     return tuple(found)
 
 

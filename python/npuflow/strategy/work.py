@@ -7,21 +7,26 @@ as long as there is one, and then its schedule.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import MISSING, asdict, dataclass, fields
+from typing import Any
 
 from npuflow.bindings import ir
+from npuflow.bounds.sizes import BundleSizes, ConvolutionSizes, MatmulSizes, OpSizes, WindowLine
 from npuflow.core.passes import fail
 from npuflow.errors import InputError
 from npuflow.ops.bundle import Bundle
 from npuflow.ops.contraction import STRATEGY, static_matmuls
-from npuflow.strategy.describe_bundle import macs_of, needed_bytes
 from npuflow.strategy.describe_group import group_of_matmul
-from npuflow.strategy.group import BATCH, Group, K, M, MatmulOperand, N
-from npuflow.strategy.sizes import BundleSizes, MatmulSizes, OpSizes
+from npuflow.strategy.describe_sizes import bundle_sizes, matmul_sizes
 from npuflow.strategy.strategy import BUNDLE_FIELDS, MATMUL_FIELDS, strategy_from
 
 WORK = "npu.work"
 _MAPPING, _OF_BUNDLES = "strategy", "macs"
+_NESTED: Mapping[str, type[ConvolutionSizes | WindowLine]] = {
+    "convolution": ConvolutionSizes,
+    "rows": WindowLine,
+    "columns": WindowLine,
+}
 
 Fields = Mapping[str, "int | tuple[int, ...]"]
 
@@ -37,19 +42,13 @@ class Mapped:
 def note_matmuls(function: ir.Operation) -> None:
     """Notes a function's matmuls, and forgets what it said before."""
     found = static_matmuls(function)
-    _write(function, [_entry(_matmul_sizes(group_of_matmul(matmul)), matmul.op) for matmul in found])
-
-
-def _matmul_sizes(group: Group) -> MatmulSizes:
-    sizes, bytes_of = group.sizes, {tensor.operand: tensor.element_bytes for tensor in group.tensors}
-    lhs, rhs, acc = (bytes_of[operand] for operand in (MatmulOperand.LHS, MatmulOperand.RHS, MatmulOperand.SUM))
-    return MatmulSizes(sizes[M], sizes[N], sizes[K], sizes[BATCH], lhs, rhs, acc, group.outputs[0].element_bytes)
+    _write(function, [_entry(matmul_sizes(group_of_matmul(matmul)), matmul.op) for matmul in found])
 
 
 def note_bundles(function: ir.Operation, bundles: Sequence[Bundle]) -> None:
     """Notes a function's bundles behind its matmuls."""
     matmuls = [entry for entry in _entries(function) if _OF_BUNDLES not in entry]
-    noted = [_entry(BundleSizes(macs_of(bundle), needed_bytes(bundle)), bundle.root) for bundle in bundles]
+    noted = [_entry(bundle_sizes(bundle), bundle.root) for bundle in bundles]
     _write(function, [*matmuls, *noted])
 
 
@@ -68,9 +67,19 @@ def work_of(op: ir.Operation) -> list[Mapped]:
 
 
 def _entry(sizes: OpSizes, op: ir.Operation) -> ir.DictAttr:
-    kind = ir.IntegerType.get_signless(64, op.context)
-    said = {name: ir.IntegerAttr.get(kind, size) for name, size in asdict(sizes).items()}
-    return ir.DictAttr.get({**said, _MAPPING: op.attributes[STRATEGY]}, op.context)
+    return ir.DictAttr.get({**_said(asdict(sizes), op.context), _MAPPING: op.attributes[STRATEGY]}, op.context)
+
+
+def _said(sizes: Mapping[str, object], context: ir.Context) -> dict[str, ir.Attribute]:
+    """Sizes as attributes, those in sizes as dictionaries; what there is none of is left out."""
+    kind = ir.IntegerType.get_signless(64, context)
+    said: dict[str, ir.Attribute] = {}
+    for name, size in sizes.items():
+        if isinstance(size, int):
+            said[name] = ir.IntegerAttr.get(kind, size)
+        elif isinstance(size, dict):
+            said[name] = ir.DictAttr.get(_said(size, context), context)
+    return said
 
 
 def _write(function: ir.Operation, entries: Sequence[ir.DictAttr]) -> None:
@@ -94,17 +103,25 @@ def _malformed(op: ir.Operation, why: str) -> InputError:
 
 def _read(entry: ir.DictAttr) -> Mapped:
     said = {named.name: named.attr for named in entry}
-    kind = BundleSizes if _OF_BUNDLES in said else MatmulSizes
-    names = [field.name for field in fields(kind)]
-    if sorted(said) != sorted([*names, _MAPPING]):
-        raise ValueError(f"{entry} must have {', '.join(names)} and {_MAPPING}")
-    sizes = kind(**{name: _size(name, said[name]) for name in names})
-    known = BUNDLE_FIELDS if kind is BundleSizes else MATMUL_FIELDS
-    return Mapped(sizes, strategy_from(said[_MAPPING], known).said())
+    mapping, of_bundles = said.pop(_MAPPING, None), _OF_BUNDLES in said
+    kind = BundleSizes if of_bundles else MatmulSizes
+    sizes: OpSizes = kind(**_fields(said if mapping is not None else {}, entry, kind))
+    return Mapped(sizes, strategy_from(mapping, BUNDLE_FIELDS if of_bundles else MATMUL_FIELDS).said())
 
 
-def _size(name: str, attribute: ir.Attribute) -> int:
+def _fields(said: Mapping[str, ir.Attribute], entry: ir.Attribute, kind: type) -> dict[str, Any]:
+    """The fields of sizes, from the attributes that `_said` makes of them."""
+    needed = [field.name for field in fields(kind) if field.default is MISSING]
+    if not {*needed} <= said.keys() <= {field.name for field in fields(kind)}:
+        raise ValueError(f"{entry} must have {', '.join(needed)} and {_MAPPING}")
+    return {name: _size(name, attribute) for name, attribute in said.items()}
+
+
+def _size(name: str, attribute: ir.Attribute) -> int | ConvolutionSizes | WindowLine:
+    if name in _NESTED and isinstance(attribute, ir.DictAttr):
+        kind = _NESTED[name]
+        return kind(**_fields({named.name: named.attr for named in attribute}, attribute, kind))
     size = int(ir.IntegerAttr(attribute).value) if isinstance(attribute, ir.IntegerAttr) else -1
-    if size < 0:
+    if size < 0 or name in _NESTED:
         raise ValueError(f"{name} is {attribute}")
     return size

@@ -29,6 +29,8 @@ COMMANDS = (
     Command("validate", "npuflow.tools.validate", "predict published measurements, and say how far off"),
     Command("allocate", "npuflow.tools.allocate", "lay buffers with lifetimes into one memory"),
     Command("import", "npuflow.tools.import_network", "make a network from PyTorch or ONNX a module of linalg"),
+    Command("bounds", "npuflow.tools.bounds", "how little a program can move on a device, and what it moves"),
+    Command("order", "npuflow.tools.order", "what orders of output tiles load, beside the best one"),
     Command("completion", "npuflow.tools.completion", "make a shell complete commands, flags and names"),
 )
 
