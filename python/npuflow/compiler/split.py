@@ -12,6 +12,7 @@ from npuflow.compiler.compiled import Function, Sequence
 from npuflow.compiler.functions import How, compile_functions
 from npuflow.compiler.given import move, schedules_in
 from npuflow.compiler.sequence import CompiledSequence
+from npuflow.compiler.tables import module_of_tables
 from npuflow.core.diagnostics import DiagnosticSink
 from npuflow.core.parsing import parse
 from npuflow.core.passes import fail, ops_of
@@ -174,12 +175,13 @@ def _split(
     calls, signature = read_calls(function), signature_of(function)
     if calls is None:
         return _fitting(source.module(), how, sink, refusal)
+    tables = module_of_tables(function)
     function.erase()
     kinds = {str(op.opview.name.value): kinds_of(op) for op in _make_public(module)}
     found = compile_fitting(module, how, sink)
     parts = {part.name: replace(part, part_of=source.name, kinds=kinds[part.name]) for part in found.functions}
     called = tuple(parts[call.name] for call in calls.calls)
-    compiled = CompiledSequence(signature, calls, {part.name: part.compiled for part in called})
+    compiled = CompiledSequence(signature, calls, {part.name: part.compiled for part in called}, tables)
     sequence = Sequence(compiled, called, _reason(refusal))
     return Batch(tuple({part.name: part for part in called}.values()), (sequence,), found.module)
 
