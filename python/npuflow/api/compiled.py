@@ -9,8 +9,9 @@ from pathlib import Path
 from npuflow.api.arguments import choice, of_type, path_of, whole_number
 from npuflow.api.shown import RunReport
 from npuflow.bindings import ir
-from npuflow.compiler.checks import Checks, OnStep, Subject, reference_text
+from npuflow.compiler.checks import Checks, OnStep, Subject, reference_module
 from npuflow.compiler.compiled import Function, Sequence
+from npuflow.compiler.sources import sources_of
 from npuflow.compiler.verify_function import Verified
 from npuflow.errors import UsageError, unknown_name, with_hint
 from npuflow.execute.limits import Limits, limited, limits_in_force
@@ -27,7 +28,7 @@ from npuflow.target import Device
 
 @dataclass(frozen=True, repr=False)
 class Compiled:
-    """A module compiled for a device: `given` is the text of its functions as they came, `module` has all schedules.
+    """A module compiled for a device: `given` has its functions as they came, `module` all schedules.
 
     `functions` has the parts of `sequences` as well. `pipeline` is empty where there was nothing to compile.
     """
@@ -35,7 +36,7 @@ class Compiled:
     device: Device
     pipeline: str
     functions: tuple[Function, ...]
-    given: str = field(repr=False)
+    given: ir.Module = field(repr=False, compare=False)
     module: ir.Module = field(repr=False, compare=False)
     sequences: tuple[Sequence, ...] = ()
 
@@ -100,8 +101,10 @@ class Compiled:
         with limited(limits or limits_in_force()), beside() as pool:
             subjects = self._subjects(path_of("reference", reference) if reference is not None else None)
             checks = Checks(list(subjects.values()), verify, seed, pool, on_step, chosen)
-            timed = [self._timed(function, on_step) for function in self.functions]
+            timed = self._timed(on_step)
             checked = {name: checks.of(subject) for name, subject in subjects.items()}
+        alike = {one.name: one.like for one in self.functions} | {one.name: one.like for one in self.sequences}
+        checked |= {name: checked[like] for name, like in alike.items() if like in checked}
         reports = [replace(report, verified=_verified(report, checked)) for report in timed]
         sequences = tuple(self._sequence_report(sequence, reports, checked) for sequence in self.sequences)
         device = self.device
@@ -109,19 +112,21 @@ class Compiled:
         return RunReport(summary, self.pipeline, tuple(reports), sequences, self.timed_timelines)
 
     def _subjects(self, reference: Path | None) -> dict[str, Subject]:
-        """What is checked, by name, in the order of the functions."""
+        """What is checked, by name, in the order of the functions; one of those that are alike."""
         given = [function.compiled.signature for function in self.functions if function.is_given]
         if reference is not None and not given:
             what = "a reference is for schedules, and there is none in the input"
             raise UsageError(with_hint(what, "leave it out: what is compiled is compared with what it was"))
-        text = reference_text(reference, given) if reference is not None else None
+        references = sources_of(reference_module(reference, given)) if reference is not None else []
+        sources, said = ({one.name: one for one in found} for found in (sources_of(self.given), references))
         subjects = {
-            f.name: Subject(f.compiled, _macs(f), text if f.is_given else self.given)
+            f.name: Subject(f.compiled, _macs(f), said.get(f.name) if f.is_given else sources[f.name])
             for f in self.functions
-            if not f.part_of
+            if not f.part_of and not f.like
         }
-        for sequence in self.sequences:
-            subjects[sequence.name] = Subject(sequence.compiled, sum(map(_macs, sequence.parts)), self.given)
+        for one in self.sequences:
+            if not one.like:
+                subjects[one.name] = Subject(one.compiled, sum(map(_macs, one.parts)), sources[one.name])
         return subjects
 
     def _sequence_report(
@@ -130,7 +135,8 @@ class Compiled:
         found = {report.name: report for report in reports}
         parts = [found[part.name] for part in sequence.parts]
         signature = str(sequence.compiled.signature)
-        return report_sequence(signature, sequence.name, parts, sequence.reason, checked[sequence.name], self.device)
+        verified = checked[sequence.name]
+        return report_sequence(signature, sequence.name, parts, sequence.reason, verified, self.device, sequence.like)
 
     def timelines(self, most_events: int) -> list[tuple[str, Timeline]]:
         """Every function's name and timeline, cut after `most_events` events each; parts once per call."""
@@ -142,13 +148,30 @@ class Compiled:
         """What a page is drawn from, by function."""
         return {f.name: (f.simulate(), timeline_of(f.compiled, most_events)) for f in self.functions}
 
-    def _timed(self, function: Function, on_step: OnStep) -> FunctionReport:
-        on_step(f"simulating @{function.name}")
-        results = function.simulate()
-        on_step(f"simulating @{function.name} without each of its costs")
-        unknown = Verified.skipped("not run yet")
-        report = report_function(function.compiled, results, unknown, function.sizes, function.strategy)
-        return replace(report, is_given=function.is_given, part_of=function.part_of, kinds=function.kinds)
+    def _timed(self, on_step: OnStep) -> list[FunctionReport]:
+        """Every function's report; of those that are alike, one is simulated."""
+        found: dict[str, FunctionReport] = {}
+        for function in self.functions:
+            report = found.get(function.like) or _measured(function, on_step)
+            signature = str(function.compiled.signature)
+            found[function.name] = replace(
+                report,
+                name=function.name,
+                signature=signature,
+                is_given=function.is_given,
+                part_of=function.part_of,
+                kinds=function.kinds,
+                like=function.like,
+            )
+        return list(found.values())
+
+
+def _measured(function: Function, on_step: OnStep) -> FunctionReport:
+    on_step(f"simulating @{function.name}")
+    results = function.simulate()
+    on_step(f"simulating @{function.name} without each of its costs")
+    unknown = Verified.skipped("not run yet")
+    return report_function(function.compiled, results, unknown, function.sizes, function.strategy)
 
 
 def _macs(function: Function) -> int:
