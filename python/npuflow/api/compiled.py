@@ -8,6 +8,7 @@ from pathlib import Path
 
 from npuflow.api.arguments import choice, of_type, path_of, whole_number
 from npuflow.api.shown import RunReport
+from npuflow.api.timed import timed_reports
 from npuflow.bindings import ir
 from npuflow.compiler.checks import Checks, OnStep, Subject, reference_module
 from npuflow.compiler.compiled import Function, Sequence
@@ -18,7 +19,6 @@ from npuflow.execute.limits import Limits, limited, limits_in_force
 from npuflow.execute.references import Judge
 from npuflow.execute.sandbox import beside
 from npuflow.report.losses import executed_macs
-from npuflow.report.measure import report_function
 from npuflow.report.model import DeviceSummary, FunctionReport, SequenceReport
 from npuflow.report.sequences import report_sequence
 from npuflow.report.timeline import Timeline, timeline_of
@@ -85,23 +85,25 @@ class Compiled:
         reference: str | Path | None = None,
         judge: str | Judge = Judge.IREE,
         limits: Limits | None = None,
+        jobs: int = 1,
         on_step: OnStep = lambda _: None,
     ) -> RunReport:
         """Times every function, finds what limits it, and compares its functional run with the judge's on random data.
 
         `verify` left out: only what is small is executed. `reference` is a file with functions that say what those
         that came as schedules must compute; without it they are executed and looked at for races and the like.
-        `limits` are for each child process of the verification, without them those in force; `on_step` is told what
-        begins. Parts are compared all together, as the sequence that they are.
+        `limits` are for each child process of the verification, without them those in force; `jobs` is how many
+        processes simulate, and how many references are computed, side by side; `on_step` is told what begins. Parts are compared all together, as the sequence that they are.
         """
         chosen = choice("judge", judge, Judge)
         whole_number("seed", seed)
+        whole_number("jobs", jobs, least=1)
         if limits is not None:
             of_type("limits", limits, Limits, "give npuflow.Limits(time_seconds=60)")
-        with limited(limits or limits_in_force()), beside() as pool:
+        with limited(limits or limits_in_force()), beside(jobs) as pool:
             subjects = self._subjects(path_of("reference", reference) if reference is not None else None)
             checks = Checks(list(subjects.values()), verify, seed, pool, on_step, chosen)
-            timed = self._timed(on_step)
+            timed = timed_reports(self.functions, jobs, on_step)
             checked = {name: checks.of(subject) for name, subject in subjects.items()}
         alike = {one.name: one.like for one in self.functions} | {one.name: one.like for one in self.sequences}
         checked |= {name: checked[like] for name, like in alike.items() if like in checked}
@@ -147,31 +149,6 @@ class Compiled:
     def timed_timelines(self, most_events: int) -> dict[str, tuple[RunResults, Timeline]]:
         """What a page is drawn from, by function."""
         return {f.name: (f.simulate(), timeline_of(f.compiled, most_events)) for f in self.functions}
-
-    def _timed(self, on_step: OnStep) -> list[FunctionReport]:
-        """Every function's report; of those that are alike, one is simulated."""
-        found: dict[str, FunctionReport] = {}
-        for function in self.functions:
-            report = found.get(function.like) or _measured(function, on_step)
-            signature = str(function.compiled.signature)
-            found[function.name] = replace(
-                report,
-                name=function.name,
-                signature=signature,
-                is_given=function.is_given,
-                part_of=function.part_of,
-                kinds=function.kinds,
-                like=function.like,
-            )
-        return list(found.values())
-
-
-def _measured(function: Function, on_step: OnStep) -> FunctionReport:
-    on_step(f"simulating @{function.name}")
-    results = function.simulate()
-    on_step(f"simulating @{function.name} without each of its costs")
-    unknown = Verified.skipped("not run yet")
-    return report_function(function.compiled, results, unknown, function.sizes, function.strategy)
 
 
 def _macs(function: Function) -> int:

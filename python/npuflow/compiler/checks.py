@@ -85,7 +85,7 @@ class Subject:
 
 @dataclass
 class Checks:
-    """Checks of several functions; references are computed on `pool`, a single thread, from the first moment on.
+    """Checks of several functions; references are computed on `pool`, threads, from the first moment on.
 
     `verify` left out: only what is small enough is executed. `on_step` is told what begins.
     """

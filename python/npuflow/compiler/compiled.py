@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 
 from npuflow.bindings import ir
@@ -42,6 +42,13 @@ class Function:
     def macs(self) -> int | None:
         """The multiply-accumulates that the function asks for; None where its matmuls are not known."""
         return sum(one.macs for one in self.sizes) if self.sizes else None
+
+    @property
+    def timing(self) -> Hashable:
+        """All that times depend on: functions of which it is equal take the same, whatever they compute."""
+        one = self.compiled
+        named = (tuple(items.items()) for items in (one.shapes, one.labels, self.strategy))
+        return one.program, one.device, one.modelled, one.grid, self.sizes, *named
 
     def named(self, name: str) -> Function:
         """The function under another name, with a schedule of its own in the same module."""

@@ -6,10 +6,9 @@ this process to run into, so that a defect is seen where it can be looked at.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from math import ceil, inf
+from math import ceil
 
 from npuflow.bindings import ir
 from npuflow.compiler.attempts import Fitting, compile_fitting
@@ -22,11 +21,9 @@ from npuflow.core.parsing import parse
 from npuflow.dialect.context import new_context
 from npuflow.errors import Diagnostic, InputError
 from npuflow.execute.arrays import functions_of
-from npuflow.execute.limits import Limits, limited
+from npuflow.execute.limits import UNLIMITED, limited
 from npuflow.execute.sandbox import beside, run_in_child
 
-# Compiling is our own work: nobody's program runs.
-_UNLIMITED = Limits(inf, sys.maxsize)
 # So many times does a process get work: often enough to end together, seldom enough to begin quickly.
 _TURNS = 4
 
@@ -105,7 +102,7 @@ def _outcomes(units: Sequence[Unit], how: How, sink: DiagnosticSink, jobs: int) 
     size = ceil(len(units) / (_TURNS * jobs))
     chunks = [units[first : first + size] for first in range(0, len(units), size)]
     tasks = [[_Task(bytecode_of(unit.module), unit.once, unit.refusal) for unit in chunk] for chunk in chunks]
-    with limited(_UNLIMITED), beside(jobs) as pool:
+    with limited(UNLIMITED), beside(jobs) as pool:
         answers = list(pool.map(lambda chunk: _in_child(chunk, how, sink), tasks))
     for chunk, answer in zip(chunks, answers):
         if answer is None:
