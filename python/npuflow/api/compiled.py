@@ -92,8 +92,9 @@ class Compiled:
 
         `verify` left out: only what is small is executed. `reference` is a file with functions that say what those
         that came as schedules must compute; without it they are executed and looked at for races and the like.
-        `limits` are for each child process of the verification, without them those in force; `jobs` is how many
-        processes simulate, and how many references are computed, side by side; `on_step` is told what begins. Parts are compared all together, as the sequence that they are.
+        `limits` are for each child process of the verification, without them those in force. `jobs` is how many
+        processes simulate, and how many references are computed, side by side; `on_step` is told what begins. Parts are
+        compared all together, as the sequence that they are.
         """
         chosen = choice("judge", judge, Judge)
         whole_number("seed", seed)

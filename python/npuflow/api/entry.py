@@ -27,7 +27,7 @@ from npuflow.target import DEFAULT_DEVICE, MACS_RATE, load_device
 DEFAULT_PIPELINE = "npuflow-stream-k"
 
 
-def compile(  # noqa: A001  (the package's name qualifies it)
+def compile(  # noqa: A001, PLR0913  (the package's name qualifies it; each argument is a choice of its own)
     source: str | bytes | Path | ir.Module,
     pipeline: str = DEFAULT_PIPELINE,
     *,

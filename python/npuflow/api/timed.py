@@ -24,22 +24,25 @@ def timed_reports(functions: Sequence[Function], jobs: int, on_step: Callable[[s
 
 
 def _measured(functions: Sequence[Function], jobs: int, on_step: Callable[[str], None]) -> list[FunctionReport]:
+    threads = -(-jobs // len(functions))
     if jobs == 1 or len(functions) == 1:
-        return [_simulated(function, on_step) for function in functions]
+        return [_simulated(function, threads, on_step) for function in functions]
     on_step(f"simulating {len(functions)} functions, each without each of its costs as well")
 
     def in_child(function: Function) -> FunctionReport:
-        return run_in_child(lambda: _simulated(function, lambda _: None), f"the simulation of @{function.name}")
+        return run_in_child(
+            lambda: _simulated(function, threads, lambda _: None), f"the simulation of @{function.name}"
+        )
 
     with limited(UNLIMITED), beside(jobs) as pool:
         return list(pool.map(in_child, functions))
 
 
-def _simulated(function: Function, on_step: Callable[[str], None]) -> FunctionReport:
+def _simulated(function: Function, threads: int, on_step: Callable[[str], None]) -> FunctionReport:
     on_step(f"simulating @{function.name}")
     results = function.simulate()
     on_step(f"simulating @{function.name} without each of its costs")
-    return report_function(function.compiled, results, _NOT_RUN, function.sizes, function.strategy)
+    return report_function(function.compiled, results, _NOT_RUN, function.sizes, function.strategy, threads)
 
 
 def _own(report: FunctionReport, function: Function) -> FunctionReport:
