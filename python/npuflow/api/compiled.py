@@ -105,7 +105,8 @@ class Compiled:
             subjects = self._subjects(path_of("reference", reference) if reference is not None else None)
             checks = Checks(list(subjects.values()), verify, seed, pool, on_step, chosen)
             timed = timed_reports(self.functions, jobs, on_step)
-            checked = {name: checks.of(subject) for name, subject in subjects.items()}
+            operations = self._operations({report.name: report.operations for report in timed})
+            checked = {name: checks.of(subject, operations[name]) for name, subject in subjects.items()}
         alike = {one.name: one.like for one in self.functions} | {one.name: one.like for one in self.sequences}
         checked |= {name: checked[like] for name, like in alike.items() if like in checked}
         reports = [replace(report, verified=_verified(report, checked)) for report in timed]
@@ -131,6 +132,10 @@ class Compiled:
             if not one.like:
                 subjects[one.name] = Subject(one.compiled, sum(map(_macs, one.parts)), sources[one.name])
         return subjects
+
+    def _operations(self, of: dict[str, int]) -> dict[str, int]:
+        """How many of the simulator a run of each function or sequence takes."""
+        return of | {one.name: sum(of[part.name] for part in one.parts) for one in self.sequences}
 
     def _sequence_report(
         self, sequence: Sequence, reports: list[FunctionReport], checked: dict[str, Verified]

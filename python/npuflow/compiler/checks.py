@@ -22,6 +22,7 @@ from npuflow.execute.arrays import ArraySpec, Signature, functions_of, signature
 from npuflow.execute.data import arrays_for
 from npuflow.execute.limits import limits_in_force
 from npuflow.execute.lowering import NotExecutableError
+from npuflow.execute.meter import meter_in_force
 from npuflow.execute.references import Judge, Reference, judged, make_reference
 from npuflow.simulate.handover import moved_bytes
 from npuflow.simulate.program import Program
@@ -115,30 +116,35 @@ class Checks:
             return None if self.verify else "switched off"
         return subject.too_large()
 
-    def of(self, subject: Subject) -> Verified:
-        """Executes a function on its reference's inputs while the judge may still be at work, and compares."""
+    def of(self, subject: Subject, operations: int = 0) -> Verified:
+        """Executes a function on its reference's inputs while the judge may still be at work, and compares.
+
+        `operations` is how many of the simulator a run takes, if that is known.
+        """
         skipped = self._skipped(subject)
         if skipped is not None:
             return Verified.skipped(skipped)
         try:
-            return self._checked(subject)
+            return self._checked(subject, operations)
         except NotExecutableError as error:
             if self.verify:
                 raise
             return Verified.skipped("; ".join(diagnostic.message for diagnostic in error.diagnostics))
 
-    def _checked(self, subject: Subject) -> Verified:
+    def _checked(self, subject: Subject, operations: int) -> Verified:
         compiled = subject.compiled
         if subject.source is None:
             assert isinstance(compiled, CompiledFunction)
             self.on_step(f"executing @{subject.name}")
-            return judge_alone(
-                execute_function(compiled, arrays_for(compiled.op, compiled.signature.inputs, self.seed))
-            )
+            inputs = arrays_for(compiled.op, compiled.signature.inputs, self.seed)
+            with meter_in_force().expecting(operations):
+                return judge_alone(execute_function(compiled, inputs))
         self.on_step(f"computing what @{subject.name} computes in 64 bits")
         reference = self._references[subject.name].result()
         self.on_step(f"executing @{subject.name}")
-        found = verify_function(compiled, reference)
+        runs = len(reference.on_all_data) * (1 + reference.has_floats)
+        with meter_in_force().expecting(runs * operations):
+            found = verify_function(compiled, reference)
         self.on_step(f"computing @{subject.name} with {self.judge.name}")
         return confirmed(found, self._judged[subject.name].result())
 
