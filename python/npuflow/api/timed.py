@@ -18,9 +18,12 @@ _NOT_RUN = Verified.skipped("not run yet")
 def timed_reports(functions: Sequence[Function], jobs: int, on_step: Callable[[str], None]) -> list[FunctionReport]:
     """Every function's report, in order, of those whose times are the same from one run; nothing is verified yet."""
     first: dict[object, int] = {}
-    alike = [first.setdefault(function.timing, number) for number, function in enumerate(functions)]
+    places: dict[str, int] = {}
+    for number, function in enumerate(functions):
+        known = places.get(function.like)
+        places[function.name] = first.setdefault(function.timing, number) if known is None else known
     measured = dict(zip(first.values(), _measured([functions[number] for number in first.values()], jobs, on_step)))
-    return [_own(measured[number], function) for number, function in zip(alike, functions)]
+    return [_own(measured[number], function) for number, function in zip(places.values(), functions)]
 
 
 def _measured(functions: Sequence[Function], jobs: int, on_step: Callable[[str], None]) -> list[FunctionReport]:
