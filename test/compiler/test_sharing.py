@@ -20,6 +20,7 @@ from npuflow.core.diagnostics import DiagnosticSink
 from npuflow.core.registry import PASSES
 from npuflow.execute.arrays import Array
 from npuflow.execute.verification import Status
+from npuflow.network.calls import CallList
 from npuflow.report.json_report import json_of
 from npuflow.report.text import text_of
 
@@ -172,6 +173,23 @@ def test_parts_of_different_functions_are_shared(monkeypatch: pytest.MonkeyPatch
         ("longer_0", "chain_0"),
         ("longer_1", "chain_1"),
     ]
+
+
+def test_layers_that_differ_in_weights_alone_are_one_part() -> None:
+    compiled = npuflow.compile(layers(4), device="toy", split=True)
+    assert [function.name for function in compiled.functions] == ["layers_0"]
+    (sequence,) = compiled.sequences
+    report = compiled.run(verify=True)
+    assert report.sequences[0].verified.status is Status.OK, report.sequences[0].verified
+    assert (len(sequence.parts), report.sequences[0].changes) == (4, 0)
+    # Each call has its own: with the first two exchanged, it is another function.
+    calls: CallList = sequence.compiled.calls
+    first, second, *others = calls.calls
+    one, other = ((call.inputs[0], twin.inputs[1]) for call, twin in ((first, second), (second, first)))
+    swapped = replace(calls, calls=(replace(first, inputs=one), replace(second, inputs=other), *others))
+    wrong = replace(sequence, compiled=replace(sequence.compiled, calls=swapped))
+    found = replace(compiled, sequences=(wrong,)).run(verify=True).sequences[0].verified
+    assert found.status is Status.WRONG
 
 
 # Side by side

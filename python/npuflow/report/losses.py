@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from math import ceil
 
 from npuflow.compiler.compiled_function import CompiledFunction
+from npuflow.report.cycles import cycles_of
 from npuflow.report.model import Bottleneck, Loss
 from npuflow.simulate.platform import DRAM_READ, DRAM_TOTAL, DRAM_WRITE
 from npuflow.simulate.program import (
@@ -21,7 +21,6 @@ from npuflow.simulate.program import (
     Resource,
 )
 from npuflow.simulate.results import RunResults
-from npuflow.simulate.run import simulate
 from npuflow.simulate.walk import computes, with_steps
 
 # The simulator's largest: any transfer that fits a memory takes a cycle or so.
@@ -60,7 +59,7 @@ def measure_losses(
     what_ifs = (*COSTS, *_costs_of_shape(function, useful_macs))
     without_costs = [what_if.without(function) for what_if in what_ifs]
     without_bounds = [without(function.program) for without in _BOTTLENECKS.values()]
-    cycles = _cycles_of([*without_costs, *without_bounds], function.program, results.cycles, threads)
+    cycles = cycles_of([*without_costs, *without_bounds], function.program, results.cycles, threads)
     total, clock = max(results.cycles, 1), function.program.clock_hz
     saved = {what_if.name: results.cycles - one for what_if, one in zip(what_ifs, cycles)}
     losses = [
@@ -71,23 +70,6 @@ def measure_losses(
     gains = {kind: (results.cycles - one) / total for kind, one in zip(_BOTTLENECKS, cycles[len(what_ifs) :])}
     bound_by = max(gains, key=lambda kind: gains[kind])
     return Losses(bound_by, gains[bound_by], tuple(sorted(losses, key=lambda loss: -loss.saved_us)))
-
-
-def _cycles_of(programs: Sequence[Program], known: Program, known_cycles: int, threads: int) -> list[int]:
-    """How long each program takes; those that are equal to another, or to the `known` one, are simulated once.
-
-    Programs are compared, and not hashed: most differ in the first engine, what they share is the same object.
-    """
-    distinct = [known]
-    places = []
-    for program in programs:
-        place = next((number for number, other in enumerate(distinct) if other == program), len(distinct))
-        places.append(place)
-        if place == len(distinct):
-            distinct.append(program)
-    with ThreadPoolExecutor(threads) as pool:
-        cycles = [known_cycles, *pool.map(lambda program: simulate(program).cycles, distinct[1:])]
-    return [cycles[place] for place in places]
 
 
 def _explanation(what_if: WhatIf, saved: Mapping[str, int]) -> str | None:
