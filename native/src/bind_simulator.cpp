@@ -2,6 +2,7 @@
 
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/array.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
@@ -26,18 +27,22 @@ namespace npuflow {
 namespace {
 
 using Bytes = nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Counter = nb::ndarray<std::int64_t, nb::shape<1>, nb::c_contig, nb::device::cpu>;
 using OperandParts = std::tuple<Index, bool, bool>;   // access, reads, writes
 using KernelParts = std::pair<std::uintptr_t, bool>;  // address, takes memrefs
 
-// What a functional run works on: an array per memory, whether it holds data from the start, a function per kernel.
+// What a functional run works on: an array per memory, whether it holds data from the start, a function per kernel; and
+// where it says how many operations it has done, for others to see.
 struct Data {
   std::vector<Bytes> memories;
   std::vector<bool> written;
   std::vector<KernelFunction> kernels;
+  std::optional<Counter> done;
 };
 
-Data make_data(std::vector<Bytes> memories, std::vector<bool> written, const std::vector<KernelParts>& kernels) {
-  Data data{std::move(memories), std::move(written), {}};
+Data make_data(std::vector<Bytes> memories, std::vector<bool> written, const std::vector<KernelParts>& kernels,
+               std::optional<Counter> done) {
+  Data data{std::move(memories), std::move(written), {}, std::move(done)};
   for (const auto& [address, takes_memrefs] : kernels) {
     if (address == 0) throw nb::value_error("a kernel's address is 0");
     // The address of a compiled function arrives as a number, as every JIT hands it out.
@@ -69,7 +74,8 @@ Results simulate(const ProgramBuilder& builder, std::int64_t most_steps, std::in
   if (!problems.empty()) throw Fault(problems.front());
   std::optional<DataPlane> plane;
   if (data != nullptr) plane.emplace(make_plane(program, *data));
-  const RunOptions options{most_steps, most_trace_events, poll_signals};
+  std::int64_t* done = data != nullptr && data->done ? data->done->data() : nullptr;
+  const RunOptions options{most_steps, most_trace_events, poll_signals, done};
   const nb::gil_scoped_release released;
   return Simulator(program, options, plane ? &*plane : nullptr).run();
 }
@@ -205,10 +211,13 @@ void bind_simulator(nb::module_& m) {
   bind_program(m);
   bind_results(m);
   nb::class_<Data>(m, "Data", "The memories and kernels of a functional run.")
-      .def("__init__", [](Data* self, std::vector<Bytes> memories, std::vector<bool> written,
-                          const std::vector<KernelParts>& kernels) {
-        new (self) Data(make_data(std::move(memories), std::move(written), kernels));
-      });
+      .def(
+          "__init__",
+          [](Data* self, std::vector<Bytes> memories, std::vector<bool> written,
+             const std::vector<KernelParts>& kernels, std::optional<Counter> done) {
+            new (self) Data(make_data(std::move(memories), std::move(written), kernels, std::move(done)));
+          },
+          "memories"_a, "written"_a, "kernels"_a, "done"_a.none() = nb::none());
   m.def("simulate", &simulate, "program"_a, "most_steps"_a, "most_trace_events"_a, "data"_a.none(),
         "Runs a program to its end; with data, its transfers and kernels really happen.");
 }

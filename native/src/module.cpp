@@ -2,8 +2,8 @@
 
 #include <nanobind/nanobind.h>
 
-#include "bind_packing.h"
 #include "bind_order.h"
+#include "bind_packing.h"
 #include "bind_simulator.h"
 
 namespace nb = nanobind;

@@ -30,6 +30,7 @@ Simulator::Simulator(const Program& program, const RunOptions& options, DataPlan
 
 Results Simulator::run() {
   loop();
+  if (options_.done != nullptr) *options_.done = results_.operations;
   std::vector<std::int64_t> values;
   for (const SemaphoreState& semaphore : semaphores_) values.push_back(semaphore.value);
   const std::vector<Blocked> blocked = blocked_engines();
@@ -57,6 +58,7 @@ void Simulator::loop() {
       return;
     } else {
       now_ = heap_.top_time();
+      if (options_.done != nullptr) *options_.done = results_.operations;
     }
   }
 }

@@ -19,6 +19,7 @@ struct RunOptions {
   std::int64_t most_steps = 0;
   std::int64_t most_trace_events = 0;  // 0: no trace
   std::function<void()> poll;
+  std::int64_t* done = nullptr;  // if given: how many operations are, at any time
 };
 
 class Simulator {

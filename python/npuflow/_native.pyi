@@ -68,7 +68,11 @@ class ProgramBuilder:
 
 class Data:
     def __init__(
-        self, memories: Sequence[NDArray[np.uint8]], written: Sequence[bool], kernels: Sequence[tuple[int, bool]], /
+        self,
+        memories: Sequence[NDArray[np.uint8]],
+        written: Sequence[bool],
+        kernels: Sequence[tuple[int, bool]],
+        done: NDArray[np.int64] | None = None,
     ) -> None: ...
 
 class RawEngineTime:

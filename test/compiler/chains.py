@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
 _IDENTITY = "affine_map<(d0, d1) -> (d0, d1)>"
 _ROW = "affine_map<(d0, d1) -> (d0)>"
 _COLUMN = "affine_map<(d0, d1) -> (d1)>"
@@ -42,6 +44,12 @@ class Program:
         if not shape:
             return self.line(f"arith.constant {number:.6e} : f32", ())
         return self.line(f"arith.constant dense<{number:.6e}> : {tensor(shape)}", shape)
+
+    def table(self, seed: int, rows: int, columns: int) -> str:
+        """A constant of many values, as weights are."""
+        numbers = np.random.default_rng(seed).integers(-8, 8, (rows, columns)) / 8
+        elements = str(numbers.tolist())
+        return self.line(f"arith.constant dense<{elements}> : {tensor((rows, columns))}", (rows, columns))
 
     def filled(self, number: float, *shape: int) -> str:
         scalar, empty = self.constant(number), self.line(f"tensor.empty() : {tensor(shape)}", shape)
@@ -157,6 +165,15 @@ def chain(length: int, size: int = 16, growth: float = 0.0) -> str:
     value, gain, weights = p.argument(size, size), p.argument(size), p.argument(size, size)
     for number in range(length):
         value = p.norm(value, gain, 1e-3 + growth * number) if number % 2 else p.matmul(value, weights)
+    return p.text(value)
+
+
+def layers(count: int, size: int = 16, name: str = "layers") -> str:
+    """Matmuls in a row, each with weights of its own, which are constants."""
+    p = Program(name)
+    value = p.argument(size, size)
+    for number in range(count):
+        value = p.matmul(value, p.table(number, size, size))
     return p.text(value)
 
 

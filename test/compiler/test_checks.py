@@ -12,11 +12,17 @@ import npuflow
 from npuflow.compiler import checks
 from npuflow.compiler.checks import VERIFIED_MACS, Checks, Subject
 from npuflow.compiler.compiled_function import CompiledFunction
+from npuflow.compiler.sources import FunctionSource, sources_of
 from npuflow.execute.references import Judge
 from npuflow.execute.verification import Status
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 SCHEDULE, TEXT = (EXAMPLES / "two_cores.mlir").read_text(), (EXAMPLES / "two_cores_reference.mlir").read_text()
+
+
+def source_of(text: str) -> FunctionSource:
+    (source,) = sources_of(npuflow.parse(text, npuflow.new_context()))
+    return source
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +36,7 @@ def found(subjects: Sequence[Subject], verify: bool | None, pool: Executor) -> l
 
 
 def test_what_is_large_is_executed_only_if_asked(compiled: CompiledFunction) -> None:
-    small, large = Subject(compiled, VERIFIED_MACS, TEXT), Subject(compiled, VERIFIED_MACS + 1, TEXT)
+    small, large = (Subject(compiled, VERIFIED_MACS + more, source_of(TEXT)) for more in (0, 1))
     assert small.too_large() is None
     assert large.too_large() == f"more than {VERIFIED_MACS} multiply-accumulates, and not asked for"
     with ThreadPoolExecutor(1) as pool:
@@ -43,7 +49,7 @@ def test_bytes_count_only_where_nothing_else_says_how_long_it_takes(
     compiled: CompiledFunction, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(checks, "EXECUTED_BYTES", 1)
-    assert Subject(compiled, 0, TEXT).too_large() is None
+    assert Subject(compiled, 0, source_of(TEXT)).too_large() is None
     assert Subject(compiled, 0, None).too_large() == "more than 1 bytes to be moved, and not asked for"
 
 
@@ -56,4 +62,5 @@ def test_another_program_than_the_schedules_is_noticed(compiled: CompiledFunctio
     zero = "arith.constant 0 : i32"
     assert zero in TEXT
     with ThreadPoolExecutor(1) as pool:
-        assert found([Subject(compiled, 0, TEXT.replace(zero, "arith.constant 1 : i32"))], None, pool) == [Status.WRONG]
+        other = source_of(TEXT.replace(zero, "arith.constant 1 : i32"))
+        assert found([Subject(compiled, 0, other)], None, pool) == [Status.WRONG]

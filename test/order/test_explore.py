@@ -8,15 +8,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from browser import ARROW_DOWN, ARROW_RIGHT, BROWSER, DRIVER, ENTER, Page, opened
+from browser import ARROW_DOWN, ARROW_RIGHT, CONTROL, ENTER, Browser, browser, no_browser
 
 import npuflow
 from npuflow.order.cache import PanelCache, Policy, TileGrid
 from npuflow.order.explore import explore_page
 from npuflow.order.named import named_orders
 from npuflow.order.optimum import loads_bound
-
-needs_browser = pytest.mark.skipif(BROWSER is None or DRIVER is None, reason="no chromium with chromedriver on PATH")
 
 
 @pytest.fixture(scope="module")
@@ -27,29 +25,30 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def browser(written: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
-    with opened(written, tmp_path_factory.mktemp("profile")) as page:
-        yield page
+def window(written: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    with browser(tmp_path_factory.mktemp("profile")) as found:
+        found.open(written)
+        yield found
 
 
 @pytest.fixture
-def page(browser: Page) -> Page:
-    browser.run("begins()")
-    return browser
+def page(window: Browser) -> Browser:
+    window.run("begins()")
+    return window
 
 
-def shown(page: Page) -> tuple[int, int]:
+def shown(page: Browser) -> tuple[int, int]:
     """Loads so far, and tiles."""
     return int(page.text("#loads b")), int(page.text("#tiles").split()[0])
 
 
-def there(page: Page) -> set[str]:
+def there(page: Browser) -> set[str]:
     found = page.run("return [...document.querySelectorAll('.panel.there')].map(panel => panel.id)")
     assert isinstance(found, list)
     return set(found)
 
 
-def exported(page: Page) -> dict[str, object]:
+def exported(page: Browser) -> dict[str, object]:
     page.click("#export")
     found = json.loads(str(page.run("return document.getElementById('exported').value")))
     assert isinstance(found, dict)
@@ -62,8 +61,8 @@ def test_the_page_fetches_nothing(written: Path) -> None:
     assert "/*" not in re.sub(r"/\*[^/]*\*/", "", text), "a mark was left"
 
 
-@needs_browser
-def test_orders_and_loads_are_those_of_the_command(page: Page) -> None:
+@no_browser
+def test_orders_and_loads_are_those_of_the_command(page: Browser) -> None:
     sizes = [(1, 1), (1, 5), (3, 3), (4, 4), (5, 3), (6, 7), (9, 4)]
     script = """
       return %s.map(([rows, columns, capacity, policy]) => {
@@ -87,8 +86,8 @@ def test_orders_and_loads_are_those_of_the_command(page: Page) -> None:
         assert bound == loads_bound(cache), cache
 
 
-@needs_browser
-def test_clicking_tiles_shows_loads_and_what_is_there(page: Page) -> None:
+@no_browser
+def test_clicking_tiles_shows_loads_and_what_is_there(page: Browser) -> None:
     for tile, loads, panels in (
         ("0-0", 2, {"r0", "c0"}),
         ("0-1", 3, {"r0", "c0", "c1"}),
@@ -106,8 +105,8 @@ def test_clicking_tiles_shows_loads_and_what_is_there(page: Page) -> None:
     assert page.text("#moved") == "256 KiB"  # 4 panels of 64 x 512 elements of 2 bytes
 
 
-@needs_browser
-def test_undo_redo_and_clear(page: Page) -> None:
+@no_browser
+def test_undo_redo_and_clear(page: Browser) -> None:
     for tile in ("0-0", "1-1", "2-2"):
         page.click(f"#tile-{tile}")
     assert shown(page) == (6, 3)
@@ -123,23 +122,23 @@ def test_undo_redo_and_clear(page: Page) -> None:
     assert shown(page) == (0, 0)
 
 
-@needs_browser
-def test_the_keyboard_does_all_of_it(page: Page) -> None:
+@no_browser
+def test_the_keyboard_does_all_of_it(page: Browser) -> None:
     page.click("#tile-0-0")
     page.press(ARROW_RIGHT, ENTER, ARROW_DOWN, " ")
     assert exported(page)["tiles"] == [[0, 0], [0, 1], [1, 1]]
     page.click("#tile-0-0")
     page.press("u", "u", "r")
     assert shown(page) == (3, 2)
-    page.press_with_control("z")
+    page.press(CONTROL, "z")
     assert shown(page) == (2, 1)
-    page.press_with_control("y")
+    page.press(CONTROL, "y")
     page.press("c")
     assert shown(page) == (0, 0)
 
 
-@needs_browser
-def test_the_optimum_and_named_orders_are_replayed(page: Page) -> None:
+@no_browser
+def test_the_optimum_and_named_orders_are_replayed(page: Browser) -> None:
     page.click("#whole")
     assert shown(page) == (10, 16)
     page.run("document.getElementById('named').value = 'row-major'")
@@ -157,8 +156,8 @@ def test_the_optimum_and_named_orders_are_replayed(page: Page) -> None:
     assert shown(page)[1] == tiles
 
 
-@needs_browser
-def test_other_sizes_capacities_and_policies(page: Page) -> None:
+@no_browser
+def test_other_sizes_capacities_and_policies(page: Browser) -> None:
     page.run("document.getElementById('policy').value = 'lru'; restart()")
     assert page.text("#best b") == "10"
     page.click("#tile-0-0")
@@ -182,8 +181,8 @@ def test_other_sizes_capacities_and_policies(page: Page) -> None:
     assert "larger tiles" in page.text("#problem")
 
 
-@needs_browser
-def test_a_strategy_that_is_exported_compiles(page: Page) -> None:
+@no_browser
+def test_a_strategy_that_is_exported_compiles(page: Browser) -> None:
     page.click("#whole")
     assert exported(page)["strategy"] is None
     page.run("document.getElementById('named').value = 'row-major'")

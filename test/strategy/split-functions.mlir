@@ -115,3 +115,24 @@ func.func @sum_of_matmuls(%x: tensor<4x16xf32>, %h: tensor<4x16xf32>, %w: tensor
   } -> tensor<4x16xf32>
   return %s : tensor<4x16xf32>
 }
+
+// Constants of many values are handed over, those of one are copied: matmuls that differ in weights alone are one part.
+// CHECK-LABEL: func.func @weights(
+// CHECK-SAME:    %[[X:[a-z0-9]+]]: tensor<2x2xf32>)
+// CHECK-DAG:     %[[W:[a-z0-9_]+]] = arith.constant dense<{{.*}}1.000000e+00, 2.000000e+00
+// CHECK-DAG:     %[[U:[a-z0-9_]+]] = arith.constant dense<{{.*}}5.000000e+00, 6.000000e+00
+// CHECK-NOT:     dense<1.000000e+00>
+// CHECK:         %[[Y:[a-z0-9]+]] = call @weights_0(%[[X]], %[[W]])
+// CHECK-NEXT:    %[[Z:[a-z0-9]+]] = call @weights_0(%[[Y]], %[[U]])
+// CHECK-NEXT:    return %[[Z]], %[[U]]
+// CHECK-LABEL: func.func private @weights_0(
+// CHECK:         arith.constant dense<1.000000e+00>
+// CHECK-NOT:   func.func
+func.func @weights(%x: tensor<2x2xf32>) -> (tensor<2x2xf32>, tensor<2x2xf32>) {
+  %ones = arith.constant dense<1.0> : tensor<2x2xf32>
+  %w = arith.constant dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>
+  %u = arith.constant dense<[[5.0, 6.0], [7.0, 8.0]]> : tensor<2x2xf32>
+  %y = linalg.matmul ins(%x, %w : tensor<2x2xf32>, tensor<2x2xf32>) outs(%ones : tensor<2x2xf32>) -> tensor<2x2xf32>
+  %z = linalg.matmul ins(%y, %u : tensor<2x2xf32>, tensor<2x2xf32>) outs(%ones : tensor<2x2xf32>) -> tensor<2x2xf32>
+  return %z, %u : tensor<2x2xf32>, tensor<2x2xf32>
+}

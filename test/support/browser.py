@@ -1,105 +1,135 @@
-"""A real browser, driven through WebDriver: clicks and keys arrive as a person's do."""
+"""A real browser to click in: Chromium, driven by chromedriver over WebDriver's HTTP."""
 
 from __future__ import annotations
 
 import base64
 import json
-import re
 import shutil
 import subprocess
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+import pytest
+from command_server import HANG_SECONDS
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 DRIVER = shutil.which("chromedriver")
+no_browser = pytest.mark.skipif(CHROMIUM is None or DRIVER is None, reason="no chromium or chromedriver on PATH")
 
-_ANSWER_SECONDS = 60
-_ELEMENT = "element-6066-11e4-a52e-4f735466cecf"  # WebDriver's name for a reference to an element
-ARROW_LEFT, ARROW_UP, ARROW_RIGHT, ARROW_DOWN, ENTER = "\ue012", "\ue013", "\ue014", "\ue015", "\ue007"
-CONTROL = "\ue009"
+# The keys that WebDriver has characters for.
+ENTER, ESCAPE, SHIFT, CONTROL = "\ue007", "\ue00c", "\ue008", "\ue009"
+ARROW_RIGHT, ARROW_DOWN = "\ue014", "\ue015"
+
+Json = dict[str, object]
 
 
-class Page:
-    """A page that is open."""
+@dataclass(frozen=True)
+class Browser:
+    """One window; `call` speaks WebDriver."""
 
-    def __init__(self, session: str) -> None:
-        self._session = session
+    session: str
 
-    def click(self, css: str) -> None:
-        self._post(f"element/{self._find(css)}/click", {})
+    def call(self, path: str, body: Json | None = None) -> object:
+        return request(f"{self.session}/{path}", body)
 
-    def type(self, css: str, text: str) -> None:
-        """Replaces what a field holds."""
-        element = self._find(css)
-        self._post(f"element/{element}/clear", {})
-        self._post(f"element/{element}/value", {"text": text})
+    def open(self, page: Path) -> None:
+        self.call("url", {"url": page.as_uri()})
 
-    def press(self, *keys: str) -> None:
-        """Presses keys one after the other, wherever the focus is."""
-        actions = [{"type": kind, "value": key} for key in keys for kind in ("keyDown", "keyUp")]
-        self._post("actions", {"actions": [{"type": "key", "id": "keyboard", "actions": actions}]})
+    def resize(self, width: int, height: int) -> None:
+        self.call("window/rect", {"width": width, "height": height})
 
-    def press_with_control(self, key: str) -> None:
-        held = [("keyDown", CONTROL), ("keyDown", key), ("keyUp", key), ("keyUp", CONTROL)]
-        actions = [{"type": kind, "value": value} for kind, value in held]
-        self._post("actions", {"actions": [{"type": "key", "id": "keyboard", "actions": actions}]})
-
-    def run(self, script: str) -> object:
-        """What a script returns."""
-        return self._post("execute/sync", {"script": script, "args": []})
+    def run(self, script: str, *arguments: object) -> object:
+        return self.call("execute/sync", {"script": script, "args": list(arguments)})
 
     def text(self, css: str) -> str:
-        found = self.run(f"return document.querySelector({json.dumps(css)}).textContent")
-        assert isinstance(found, str)
-        return found
+        return str(self.run("return document.querySelector(arguments[0]).textContent", css))
 
-    def screenshot(self, path: Path) -> None:
-        image = _request("GET", f"{self._session}/screenshot", None)
-        assert isinstance(image, str)
-        path.write_bytes(base64.b64decode(image))
+    def click(self, css: str) -> None:
+        self.call(f"element/{self._find(css)}/click", {})
+
+    def type(self, css: str, text: str) -> None:
+        """Into a box that is emptied first."""
+        self.call(f"element/{self._find(css)}/clear", {})
+        self.call(f"element/{self._find(css)}/value", {"text": text})
+
+    def press(self, *keys: str) -> None:
+        """Keys one by one; one that stands for itself, as SHIFT, is held until the last."""
+        held = [key for key in keys if key in (SHIFT, CONTROL)]
+        others = [key for key in keys if key not in held]
+        steps = [{"type": "keyDown", "value": key} for key in held]
+        steps += [{"type": kind, "value": key} for key in others for kind in ("keyDown", "keyUp")]
+        steps += [{"type": "keyUp", "value": key} for key in held]
+        self._act({"type": "key", "id": "keys", "actions": steps})
+
+    def point(self, css: str, x: float, y: float, *, press: bool = False, to: Sequence[float] = ()) -> None:
+        """Moves the pointer to a place, counted from an element's upper left; clicks, or drags to another place."""
+        left, top = self.run(
+            "const b = document.querySelector(arguments[0]).getBoundingClientRect(); return [b.x, b.y]", css
+        )
+        steps: list[Json] = [_move(left + x, top + y)]
+        if press or to:
+            steps.append({"type": "pointerDown", "button": 0})
+            steps += [_move(left + to[0], top + to[1])] if to else []
+            steps.append({"type": "pointerUp", "button": 0})
+        self._act({"type": "pointer", "id": "mouse", "parameters": {"pointerType": "mouse"}, "actions": steps})
+
+    def errors(self) -> list[str]:
+        """What the page's script has complained about so far."""
+        found = self.call("se/log", {"type": "browser"})
+        return [entry["message"] for entry in found if entry["level"] == "SEVERE"]  # type: ignore[attr-defined]
+
+    def save_picture(self, path: Path) -> None:
+        path.write_bytes(base64.b64decode(str(self.call("screenshot"))))
+
+    def _act(self, source: Json) -> None:
+        self.call("actions", {"actions": [source]})
 
     def _find(self, css: str) -> str:
-        found = self._post("element", {"using": "css selector", "value": css})
-        assert isinstance(found, dict)
-        return found[_ELEMENT]
-
-    def _post(self, what: str, body: object) -> object:
-        return _request("POST", f"{self._session}/{what}", body)
+        found = self.call("element", {"using": "css selector", "value": css})
+        return str(next(iter(found.values())))  # type: ignore[attr-defined]
 
 
-def _request(method: str, url: str, body: object) -> object:
+def _move(x: float, y: float) -> Json:
+    return {"type": "pointerMove", "x": round(x), "y": round(y), "duration": 0, "origin": "viewport"}
+
+
+def request(url: str, body: Json | None = None, method: str | None = None) -> object:
     data = None if body is None else json.dumps(body).encode()
-    request = urllib.request.Request(url, data, {"Content-Type": "application/json"}, method=method)
-    with urllib.request.urlopen(request, timeout=_ANSWER_SECONDS) as answer:
+    made = urllib.request.Request(url, data, {"Content-Type": "application/json"}, method=method)
+    with urllib.request.urlopen(made, timeout=HANG_SECONDS) as answer:
         return json.loads(answer.read())["value"]
 
 
 @contextmanager
-def opened(path: Path, profile: Path, size: str = "1280,1000") -> Iterator[Page]:
-    """A file in a browser of its own."""
-    assert BROWSER is not None
+def browser(profile: Path, width: int = 1600, height: int = 1200) -> Iterator[Browser]:
+    """A window of its own; it ends with the block."""
+    assert CHROMIUM is not None
     assert DRIVER is not None
-    with subprocess.Popen([DRIVER, "--port=0"], stdout=subprocess.PIPE, text=True) as driver:
+    driver = subprocess.Popen([DRIVER, "--port=0"], stdout=subprocess.PIPE, text=True)
+    try:
+        assert driver.stdout is not None
+        line = next(line for line in driver.stdout if "started successfully on port" in line)
+        port = line.rstrip().rstrip(".").rpartition(" ")[2]
+        size = f"--window-size={width},{height}"
+        own = (
+            "--headless=new",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-background-networking",
+            "--hide-scrollbars",
+        )
+        options = {"binary": CHROMIUM, "args": [*own, size, f"--user-data-dir={profile}"]}
+        wanted = {"goog:chromeOptions": options, "goog:loggingPrefs": {"browser": "ALL"}}
+        root = f"http://127.0.0.1:{port}/session"
+        made = request(root, {"capabilities": {"alwaysMatch": wanted}})
+        session = f"{root}/{made['sessionId']}"  # type: ignore[index]
         try:
-            assert driver.stdout is not None
-            port = next(found[1] for line in driver.stdout if (found := re.search(r"successfully on port (\d+)", line)))
-            flags = [
-                "--headless",
-                "--no-sandbox",
-                "--disable-gpu",
-                f"--window-size={size}",
-                f"--user-data-dir={profile}",
-            ]
-            wanted = {"goog:chromeOptions": {"binary": BROWSER, "args": [*flags, "--disable-background-networking"]}}
-            made = _request("POST", f"http://127.0.0.1:{port}/session", {"capabilities": {"alwaysMatch": wanted}})
-            assert isinstance(made, dict)
-            session = f"http://127.0.0.1:{port}/session/{made['sessionId']}"
-            try:
-                _request("POST", f"{session}/url", {"url": path.as_uri()})
-                yield Page(session)
-            finally:
-                _request("DELETE", session, None)
+            yield Browser(session)
         finally:
-            driver.terminate()
+            request(session, method="DELETE")
+    finally:
+        driver.kill()
+        driver.communicate()

@@ -8,16 +8,17 @@ from pathlib import Path
 
 from npuflow.api.arguments import choice, of_type, path_of, whole_number
 from npuflow.api.shown import RunReport
+from npuflow.api.timed import timed_reports
 from npuflow.bindings import ir
-from npuflow.compiler.checks import Checks, OnStep, Subject, reference_text
+from npuflow.compiler.checks import Checks, OnStep, Subject, reference_module
 from npuflow.compiler.compiled import Function, Sequence
+from npuflow.compiler.sources import sources_of
 from npuflow.compiler.verify_function import Verified
 from npuflow.errors import UsageError, unknown_name, with_hint
 from npuflow.execute.limits import Limits, limited, limits_in_force
 from npuflow.execute.references import Judge
 from npuflow.execute.sandbox import beside
 from npuflow.report.losses import executed_macs
-from npuflow.report.measure import report_function
 from npuflow.report.model import FunctionReport, SequenceReport, call_begins
 from npuflow.report.overview import pieces_of_each
 from npuflow.report.read_trace import check_shown, timeline_of
@@ -31,7 +32,7 @@ from npuflow.target import Device
 
 @dataclass(frozen=True, repr=False)
 class Compiled:
-    """A module compiled for a device: `given` is the text of its functions as they came, `module` has all schedules.
+    """A module compiled for a device: `given` has its functions as they came, `module` all schedules.
 
     `functions` has the parts of `sequences` as well. `pipeline` is empty where there was nothing to compile.
     """
@@ -39,7 +40,7 @@ class Compiled:
     device: Device
     pipeline: str
     functions: tuple[Function, ...]
-    given: str = field(repr=False)
+    given: ir.Module = field(repr=False, compare=False)
     module: ir.Module = field(repr=False, compare=False)
     sequences: tuple[Sequence, ...] = ()
 
@@ -88,44 +89,56 @@ class Compiled:
         reference: str | Path | None = None,
         judge: str | Judge = Judge.IREE,
         limits: Limits | None = None,
+        jobs: int = 1,
         on_step: OnStep = lambda _: None,
     ) -> RunReport:
         """Times every function, finds what limits it, and compares its functional run with the judge's on random data.
 
         `verify` left out: only what is small is executed. `reference` is a file with functions that say what those
         that came as schedules must compute; without it they are executed and looked at for races and the like.
-        `limits` are for each child process of the verification, without them those in force; `on_step` is told what
-        begins. Parts are compared all together, as the sequence that they are.
+        `limits` are for each child process of the verification, without them those in force. `jobs` is how many
+        processes simulate, and how many references are computed, side by side; `on_step` is told what begins. Parts are
+        compared all together, as the sequence that they are.
         """
         chosen = choice("judge", judge, Judge)
         whole_number("seed", seed)
+        whole_number("jobs", jobs, least=1)
         if limits is not None:
             of_type("limits", limits, Limits, "give npuflow.Limits(time_seconds=60)")
-        with limited(limits or limits_in_force()), beside() as pool:
+        with limited(limits or limits_in_force()), beside(jobs) as pool:
             subjects = self._subjects(path_of("reference", reference) if reference is not None else None)
             checks = Checks(list(subjects.values()), verify, seed, pool, on_step, chosen)
-            timed = [self._timed(function, on_step) for function in self.functions]
-            checked = {name: checks.of(subject) for name, subject in subjects.items()}
+            timed = timed_reports(self.functions, jobs, on_step)
+            operations = self._operations({report.name: report.operations for report in timed})
+            checked = {name: checks.of(subject, operations[name]) for name, subject in subjects.items()}
+        alike = {one.name: one.like for one in self.functions} | {one.name: one.like for one in self.sequences}
+        checked |= {name: checked[like] for name, like in alike.items() if like in checked}
         reports = [replace(report, verified=_verified(report, checked)) for report in timed]
         sequences = tuple(self._sequence_report(sequence, reports, checked) for sequence in self.sequences)
         summary = summary_of(self.device)
         return RunReport(summary, self.pipeline, tuple(reports), sequences, self.timed_timelines)
 
     def _subjects(self, reference: Path | None) -> dict[str, Subject]:
-        """What is checked, by name, in the order of the functions."""
+        """What is checked, by name, in the order of the functions; one of those that are alike."""
         given = [function.compiled.signature for function in self.functions if function.is_given]
         if reference is not None and not given:
             what = "a reference is for schedules, and there is none in the input"
             raise UsageError(with_hint(what, "leave it out: what is compiled is compared with what it was"))
-        text = reference_text(reference, given) if reference is not None else None
+        references = sources_of(reference_module(reference, given)) if reference is not None else []
+        sources, said = ({one.name: one for one in found} for found in (sources_of(self.given), references))
         subjects = {
-            f.name: Subject(f.compiled, _macs(f), text if f.is_given else self.given)
+            f.name: Subject(f.compiled, _macs(f), said.get(f.name) if f.is_given else sources[f.name])
             for f in self.functions
-            if not f.part_of
+            if not f.part_of and not f.like
         }
-        for sequence in self.sequences:
-            subjects[sequence.name] = Subject(sequence.compiled, sum(map(_macs, sequence.parts)), self.given)
+        for one in self.sequences:
+            if not one.like:
+                subjects[one.name] = Subject(one.compiled, sum(map(_macs, one.parts)), sources[one.name])
         return subjects
+
+    def _operations(self, of: dict[str, int]) -> dict[str, int]:
+        """How many of the simulator a run of each function or sequence takes."""
+        return of | {one.name: sum(of[part.name] for part in one.parts) for one in self.sequences}
 
     def _sequence_report(
         self, sequence: Sequence, reports: list[FunctionReport], checked: dict[str, Verified]
@@ -133,7 +146,8 @@ class Compiled:
         found = {report.name: report for report in reports}
         parts = [found[part.name] for part in sequence.parts]
         signature = str(sequence.compiled.signature)
-        return report_sequence(signature, sequence.name, parts, sequence.reason, checked[sequence.name], self.device)
+        verified = checked[sequence.name]
+        return report_sequence(signature, sequence.name, parts, sequence.reason, verified, self.device, sequence.like)
 
     def timelines(self, most_events: int) -> list[tuple[str, Timeline]]:
         """Every function's name and timeline, cut after `most_events` events each; parts once per call."""
@@ -159,14 +173,6 @@ class Compiled:
             begins = call_begins(names, [times_us[name] for name in names], change_seconds(self.device) * 1e6)
             calls += [TimedCall(name, begin, begin + times_us[name]) for name, begin in zip(names, begins)]
         return calls
-
-    def _timed(self, function: Function, on_step: OnStep) -> FunctionReport:
-        on_step(f"simulating @{function.name}")
-        results = function.simulate()
-        on_step(f"simulating @{function.name} without each of its costs")
-        unknown = Verified.skipped("not run yet")
-        report = report_function(function.compiled, results, unknown, function.sizes, function.strategy)
-        return replace(report, is_given=function.is_given, part_of=function.part_of, kinds=function.kinds)
 
 
 def _macs(function: Function) -> int:

@@ -27,7 +27,7 @@ from npuflow.target import DEFAULT_DEVICE, MACS_RATE, load_device
 DEFAULT_PIPELINE = "npuflow-stream-k"
 
 
-def compile(  # noqa: A001  (the package's name qualifies it)
+def compile(  # noqa: A001, PLR0913  (the package's name qualifies it; each argument is a choice of its own)
     source: str | bytes | Path | ir.Module,
     pipeline: str = DEFAULT_PIPELINE,
     *,
@@ -35,6 +35,7 @@ def compile(  # noqa: A001  (the package's name qualifies it)
     columns: int | None = None,
     kernel_macs_per_cycle: float | None = None,
     split: bool | None = None,
+    jobs: int = 1,
     sink: DiagnosticSink | None = None,
 ) -> Compiled:
     """Compiles MLIR text, bytecode, a file or a module, which stays as it is; schedules are only checked.
@@ -42,7 +43,8 @@ def compile(  # noqa: A001  (the package's name qualifies it)
     A file is a Path, or a text of one line that ends in `.mlir` or `.mlirbc`. `device` is a name or a TOML file,
     `columns` how many of its columns to use. `kernel_macs_per_cycle` replaces the times of the matmul kernels by a rate
     that was measured, calls included. `split` says whether functions run as a sequence of parts: left out, those do
-    that don't fit as a whole. `sink` receives remarks and warnings.
+    that don't fit as a whole. `jobs` is how many processes compile what differs; with more than one, passes of your own
+    leave nothing behind in this one's memory. `sink` receives remarks and warnings.
     """
     rate = kernel_macs_per_cycle
     if rate is not None:
@@ -53,17 +55,24 @@ def compile(  # noqa: A001  (the package's name qualifies it)
     asked = name_of("the device", device, "a name or a TOML file") if device is not None else None
     if columns is not None:
         whole_number("columns", columns, least=1)
+    whole_number("jobs", jobs, least=1)
     sink = sink or DiagnosticSink()
     module = _parsed(source_of(source), sink)
     how = Split.IF_NEEDED if split is None else Split.ALWAYS if split else Split.NEVER
     try:
-        return _compiled(module, pipeline, _with_columns(asked, columns, module), rate, how, sink)
+        return _compiled(module, pipeline, _with_columns(asked, columns, module), rate, how, sink, jobs)
     except InputError as error:
         raise InputError([sink.named(diagnostic) for diagnostic in error.diagnostics]) from error
 
 
 def _compiled(
-    module: ir.Module, pipeline: str, asked: str | None, rate: float | None, split: Split, sink: DiagnosticSink
+    module: ir.Module,
+    pipeline: str,
+    asked: str | None,
+    rate: float | None,
+    split: Split,
+    sink: DiagnosticSink,
+    jobs: int,
 ) -> Compiled:
     root = module.operation
     show_what_is_private(root)
@@ -79,16 +88,17 @@ def _compiled(
         target = load_device(chosen or DEFAULT_DEVICE)
         made = [compile_schedule(module, op, target, kernel_macs_per_cycle=rate) for op in schedules]
         functions += [Function(one, (), {}, is_given=True) for one in made]
-    text, given = "", root.get_asm(enable_debug_info=True)
+    text, given = "", module
     if found.functions is not None:
         nest = expand(parse_pipeline(pipeline), Expansion(device=chosen))
         text = pipeline.strip() or str(nest)
-        batch = compile_or_split(module, given, How(nest, chosen, rate), split, sink)
+        batch = compile_or_split(module, How(nest, chosen, rate), split, sink, jobs)
         functions += batch.functions
         sequences, module = batch.sequences, batch.module
         if found.schedules is not None:
             move(schedules, module)
-    functions.sort(key=lambda function: found.names.index(function.part_of or function.name))
+    places = {name: number for number, name in enumerate(found.names)}
+    functions.sort(key=lambda function: places[function.part_of or function.name])
     return Compiled(functions[0].compiled.device, text, tuple(functions), given, module, sequences)
 
 

@@ -12,6 +12,7 @@ from npuflow.bindings import ir
 from npuflow.compiler.compiled_function import CompiledFunction, execute_function
 from npuflow.compiler.execute_wide import wide_program
 from npuflow.compiler.sequence import CompiledSequence
+from npuflow.compiler.sources import FunctionSource
 from npuflow.compiler.verify_function import Verified, confirmed, judge_alone, verify_function
 from npuflow.core.parsing import parse, parse_file
 from npuflow.core.passes import fail
@@ -21,6 +22,7 @@ from npuflow.execute.arrays import ArraySpec, Signature, functions_of, signature
 from npuflow.execute.data import arrays_for
 from npuflow.execute.limits import limits_in_force
 from npuflow.execute.lowering import NotExecutableError
+from npuflow.execute.meter import meter_in_force
 from npuflow.execute.references import Judge, Reference, judged, make_reference
 from npuflow.simulate.handover import moved_bytes
 from npuflow.simulate.program import Program
@@ -42,11 +44,11 @@ OnStep = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Subject:
-    """A function to be checked; `text` is the program that says what it must compute, if there is one."""
+    """A function to be checked; `source` is the function that says what it must compute, if there is one."""
 
     compiled: CompiledFunction | CompiledSequence
     macs: int
-    text: str | None
+    source: FunctionSource | None
 
     @property
     def name(self) -> str:
@@ -60,7 +62,7 @@ class Subject:
     @cached_property
     def programs(self) -> Sequence[Program]:
         """The parts' programs, and those in 64 bits where there are floats."""
-        wide = (wide_program(part) for part in self.parts if part.has_floats and self.text is not None)
+        wide = (wide_program(part) for part in self.parts if part.has_floats and self.source is not None)
         return [*(part.program for part in self.parts), *wide]
 
     def require_memory(self) -> None:
@@ -75,7 +77,7 @@ class Subject:
             return f"more than {VERIFIED_MACS} multiply-accumulates, and not asked for"
         if max(map(_data_bytes, self.programs)) > EXECUTED_MEMORY_BYTES:
             return f"more than {EXECUTED_MEMORY_BYTES} bytes of memory, and not asked for"
-        if self.text is not None or isinstance(self.compiled, CompiledSequence):
+        if self.source is not None or isinstance(self.compiled, CompiledSequence):
             return None
         if moved_bytes(self.compiled.program) > EXECUTED_BYTES:
             return f"more than {EXECUTED_BYTES} bytes to be moved, and not asked for"
@@ -84,7 +86,7 @@ class Subject:
 
 @dataclass
 class Checks:
-    """Checks of several functions; references are computed on `pool`, a single thread, from the first moment on.
+    """Checks of several functions; references are computed on `pool`, threads, from the first moment on.
 
     `verify` left out: only what is small enough is executed. `on_step` is told what begins.
     """
@@ -102,11 +104,11 @@ class Checks:
         asked = [subject for subject in self.subjects if self._skipped(subject) is None]
         for subject in asked:
             subject.require_memory()
-        given = {subject.name: subject.text for subject in asked if subject.text is not None}
-        self._references = {name: self.pool.submit(_reference, text, name, self.seed) for name, text in given.items()}
+        given = {subject.name: subject.source.bytecode() for subject in asked if subject.source is not None}
+        self._references = {name: self.pool.submit(_reference, code, name, self.seed) for name, code in given.items()}
         self._judged = {
-            name: self.pool.submit(_judged, text, name, self._references[name], self.judge)
-            for name, text in given.items()
+            name: self.pool.submit(_judged, code, name, self._references[name], self.judge)
+            for name, code in given.items()
         }
 
     def _skipped(self, subject: Subject) -> str | None:
@@ -114,30 +116,35 @@ class Checks:
             return None if self.verify else "switched off"
         return subject.too_large()
 
-    def of(self, subject: Subject) -> Verified:
-        """Executes a function on its reference's inputs while the judge may still be at work, and compares."""
+    def of(self, subject: Subject, operations: int = 0) -> Verified:
+        """Executes a function on its reference's inputs while the judge may still be at work, and compares.
+
+        `operations` is how many of the simulator a run takes, if that is known.
+        """
         skipped = self._skipped(subject)
         if skipped is not None:
             return Verified.skipped(skipped)
         try:
-            return self._checked(subject)
+            return self._checked(subject, operations)
         except NotExecutableError as error:
             if self.verify:
                 raise
             return Verified.skipped("; ".join(diagnostic.message for diagnostic in error.diagnostics))
 
-    def _checked(self, subject: Subject) -> Verified:
+    def _checked(self, subject: Subject, operations: int) -> Verified:
         compiled = subject.compiled
-        if subject.text is None:
+        if subject.source is None:
             assert isinstance(compiled, CompiledFunction)
             self.on_step(f"executing @{subject.name}")
-            return judge_alone(
-                execute_function(compiled, arrays_for(compiled.op, compiled.signature.inputs, self.seed))
-            )
+            inputs = arrays_for(compiled.op, compiled.signature.inputs, self.seed)
+            with meter_in_force().expecting(operations):
+                return judge_alone(execute_function(compiled, inputs))
         self.on_step(f"computing what @{subject.name} computes in 64 bits")
         reference = self._references[subject.name].result()
         self.on_step(f"executing @{subject.name}")
-        found = verify_function(compiled, reference)
+        runs = len(reference.on_all_data) * (1 + reference.has_floats)
+        with meter_in_force().expecting(runs * operations):
+            found = verify_function(compiled, reference)
         self.on_step(f"computing @{subject.name} with {self.judge.name}")
         return confirmed(found, self._judged[subject.name].result())
 
@@ -146,15 +153,15 @@ def _data_bytes(program: Program) -> int:
     return sum(memory.bytes for memory in program.memories)
 
 
-def _reference(text: str, name: str, seed: int) -> Reference:
+def _reference(code: bytes, name: str, seed: int) -> Reference:
     """What a function computes by its own execution; in a context of its own, since it runs beside other work."""
-    module, function = _function(text, name)
+    module, function = _function(code, name)
     return make_reference(module.operation, function, seed)
 
 
-def _judged(text: str, name: str, reference: Future[Reference], judge: Judge) -> Reference:
+def _judged(code: bytes, name: str, reference: Future[Reference], judge: Judge) -> Reference:
     """The same as the judge sees it."""
-    module, _ = _function(text, name)
+    module, _ = _function(code, name)
     try:
         return judged(module.operation, reference.result(), judge)
     except ImportError as error:
@@ -163,13 +170,13 @@ def _judged(text: str, name: str, reference: Future[Reference], judge: Judge) ->
         raise NotExecutableError(Diagnostic(Severity.ERROR, message)) from error
 
 
-def _function(text: str, name: str) -> tuple[ir.Module, ir.Operation]:
-    module = parse(text, new_context())
+def _function(code: bytes, name: str) -> tuple[ir.Module, ir.Operation]:
+    module = parse(code, new_context())
     return module, next(op for op in functions_of(module.operation) if str(op.opview.name.value) == name)
 
 
-def reference_text(path: Path, schedules: Sequence[Signature]) -> str:
-    """The text of a file with a function for each schedule; raises where there is none, or one of another type."""
+def reference_module(path: Path, schedules: Sequence[Signature]) -> ir.Module:
+    """The module of a file with a function for each schedule; raises where there is none, or one of another type."""
     module = parse_file(str(path), new_context())
     found = {s.name: (s, op) for s, op in ((signature_of(op), op) for op in functions_of(module.operation))}
     for schedule in schedules:
@@ -181,7 +188,7 @@ def reference_text(path: Path, schedules: Sequence[Signature]) -> str:
         if _kinds(signature) != _kinds(schedule):
             hint = "give the program that the schedule was made of"
             raise fail(op, f"the reference is {signature}, the schedule {schedule}", hint)
-    return module.operation.get_asm(enable_debug_info=True)
+    return module
 
 
 def _kinds(signature: Signature) -> Sequence[Sequence[tuple[str, tuple[int, ...]]]]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, replace
 
+from npuflow.bindings import ir
 from npuflow.bounds.sizes import OpSizes
 from npuflow.compiler.compiled_function import CompiledFunction, execute_function, simulate_function
 from npuflow.compiler.sequence import CompiledSequence, execute_sequence
@@ -18,7 +19,8 @@ StrategyFields = Mapping[str, "int | tuple[int, ...]"]
 class Function:
     """One compiled function, to be timed or executed; `is_given` says that it came as a schedule.
 
-    `part_of` names the function that this one is a part of, and `kinds` then says what it does.
+    `part_of` names the function that this one is a part of, and `kinds` then says what it does. `like` names one that
+    is the same but for its name, if there is one before it.
     """
 
     compiled: CompiledFunction
@@ -27,6 +29,7 @@ class Function:
     is_given: bool = False
     part_of: str = ""
     kinds: str = ""
+    like: str = ""
 
     def __repr__(self) -> str:
         return f"<Function {self.compiled.signature}>"
@@ -39,6 +42,26 @@ class Function:
     def macs(self) -> int | None:
         """The multiply-accumulates that the function asks for; None where its matmuls are not known."""
         return sum(one.macs for one in self.sizes) if self.sizes else None
+
+    @property
+    def timing(self) -> Hashable:
+        """All that times depend on: functions of which it is equal take the same, whatever they compute."""
+        one = self.compiled
+        named = (tuple(items.items()) for items in (one.shapes, one.labels, self.strategy))
+        return one.program, one.device, one.modelled, one.grid, self.sizes, *named
+
+    def named(self, name: str) -> Function:
+        """The function under another name, with a schedule of its own in the same module."""
+        compiled = self.compiled
+        op = compiled.op.clone(ir.InsertionPoint(compiled.module.body)).operation
+        op.attributes["sym_name"] = ir.StringAttr.get(name, op.context)
+        signature, schedule = replace(compiled.signature, name=name), replace(compiled.schedule, name=name)
+        own = replace(compiled, signature=signature, schedule=schedule, op=op)
+        return replace(self, compiled=own, like=self.like or self.name)
+
+    def with_ir(self, op: ir.Operation, module: ir.Module) -> Function:
+        """The function with its schedule in IR, and the module that holds that."""
+        return replace(self, compiled=self.compiled.with_ir(op, module))
 
     def simulate(self, *, trace: bool = False) -> RunResults:
         """Times the function; no data moves."""
@@ -53,12 +76,13 @@ class Function:
 class Sequence:
     """A function whose parts run one after the other, each with the array to itself; `parts` has one for every call.
 
-    `reason` says what kept the function from running as a whole.
+    `reason` says what kept the function from running as a whole; `like` names one before it that is the same.
     """
 
     compiled: CompiledSequence
     parts: tuple[Function, ...]
     reason: str
+    like: str = ""
 
     def __repr__(self) -> str:
         return f"<Sequence {self.compiled.signature} in {len(self.parts)} parts>"

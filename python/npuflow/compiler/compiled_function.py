@@ -7,7 +7,7 @@ The one place that knows the way there: everything behind it (reports, the comma
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import ceil
 
 import numpy as np
@@ -54,6 +54,13 @@ class CompiledFunction:
     module: ir.Module = field(repr=False, compare=False)
     modelled: frozenset[str] = frozenset()
     keeps_names: bool = False
+
+    def __getstate__(self) -> dict[str, object]:
+        """What of it is data: another process gets it without its IR, and adds its own (`with_ir`)."""
+        return {name: value for name, value in vars(self).items() if name not in ("op", "module")}
+
+    def with_ir(self, op: ir.Operation, module: ir.Module) -> CompiledFunction:
+        return replace(self, op=op, module=module)
 
     @property
     def name(self) -> str:

@@ -32,8 +32,8 @@ def execute_wide(function: CompiledFunction | CompiledSequence, inputs: Sequence
     """A function's results on wide inputs; raises NoWiderFormError where a kernel depends on the bits of floats."""
     if isinstance(function, CompiledFunction):
         return _executed(function, inputs)
-    parts = function.parts
-    return run_calls(function.calls, inputs, lambda name, given: _executed(parts[name], given))
+    parts, tables = function.parts, wide_inputs(function.table_arrays)
+    return run_calls(function.calls, (*inputs, *tables), lambda name, given: _executed(parts[name], given))
 
 
 def _executed(function: CompiledFunction, inputs: Sequence[Array]) -> tuple[Array, ...]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -63,6 +65,8 @@ class Limits:
 
 
 DEFAULT_LIMITS = Limits()
+# For our own work, in which nobody's program runs.
+UNLIMITED = Limits(math.inf, sys.maxsize)
 
 _in_force: ContextVar[Limits] = ContextVar("limits", default=DEFAULT_LIMITS)
 

@@ -79,12 +79,12 @@ _scope: ContextVar[_ChildScope] = ContextVar("scope", default=_OUTERMOST)
 
 
 @contextmanager
-def beside() -> Iterator[Executor]:
-    """A thread for work beside this one's; where the block fails or is interrupted, that work ends at once."""
+def beside(threads: int = 1) -> Iterator[Executor]:
+    """Threads for work beside this one's; where the block fails or is interrupted, that work ends at once."""
     scope = _ChildScope()
     context = copy_context()
     context.run(_scope.set, scope)
-    pool = ThreadPoolExecutor(1, initializer=_adopt, initargs=(context,))
+    pool = ThreadPoolExecutor(threads, initializer=_adopt, initargs=(context,))
     try:
         yield pool
     except BaseException:

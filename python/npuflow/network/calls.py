@@ -1,11 +1,11 @@
-"""A function that does nothing but call others, as data."""
+"""A function that does nothing but call others, on its arguments and on tables, as data."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from npuflow.bindings import ir
-from npuflow.network.parts import body_of
+from npuflow.network.parts import body_of, is_table
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Call:
 
 @dataclass(frozen=True)
 class CallList:
-    """Calls in order. Values are numbered: first the function's arguments, then what calls return."""
+    """Calls in order. Values are numbered: first the function's arguments, then tables, then what calls return."""
 
     name: str
     arguments: int
@@ -27,15 +27,23 @@ class CallList:
     returned: tuple[int, ...]
 
 
+def tables_of(function: ir.Operation) -> list[ir.Operation]:
+    """The constants that a function hands to what it calls, in order."""
+    return [op for op in body_of(function) if is_table(op)]
+
+
 def read_calls(function: ir.Operation) -> CallList | None:
-    """What a function calls, if calls are all there is to it."""
+    """What a function calls, if calls and tables are all there is to it."""
     *body, returned = body_of(function)
-    if not body or any(op.name != "func.call" for op in body):
+    tables = tables_of(function)
+    called = [op for op in body if not is_table(op)]
+    if not called or any(op.name != "func.call" for op in called):
         return None
     arguments = list(function.regions[0].blocks[0].arguments)
-    numbers: dict[ir.Value, int] = {value: number for number, value in enumerate(arguments)}
+    given = [*arguments, *(table.results[0] for table in tables)]
+    numbers: dict[ir.Value, int] = {value: number for number, value in enumerate(given)}
     calls = []
-    for op in body:
+    for op in called:
         inputs = tuple(numbers[value] for value in op.operands)
         for value in op.results:
             numbers[value] = len(numbers)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from npuflow.bindings import func, ir
 from npuflow.core.build import at
 from npuflow.core.copies import cloned
-from npuflow.network.parts import PartPlan, body_of
+from npuflow.network.parts import PartPlan, body_of, is_table
 
 
 def free_names(name: str, count: int, taken: set[str]) -> list[str]:
@@ -20,7 +20,7 @@ def free_names(name: str, count: int, taken: set[str]) -> list[str]:
 
 
 def split_function(function: ir.Operation, parts: Sequence[PartPlan], names: Sequence[str]) -> int:
-    """Replaces a function's body by calls; returns how many parts they call."""
+    """Replaces a function's body by calls, and the tables that they read; returns how many parts they call."""
     known: dict[tuple[str, str], str] = {}
     called, place = [], function
     for part in parts:
@@ -42,7 +42,8 @@ def split_function(function: ir.Operation, parts: Sequence[PartPlan], names: Seq
     for index, value in enumerate(returned.operands):
         returned.operands[index] = values.get(value, value)
     for op in reversed(before[:-1]):
-        op.erase()
+        if not is_table(op) or not list(op.results[0].uses):
+            op.erase()
     return len(known)
 
 

@@ -25,7 +25,8 @@ COPIED = (
 class PartPlan:
     """What becomes a function of its own: `ops` in order, the values it is called with and those it returns.
 
-    Copies stand right before their first reader, wherever the originals are: groups that do the same look the same.
+    Copies stand right before their first reader, wherever the originals are, and tables are handed over: groups that do
+    the same look the same.
     """
 
     group: FusionGroup
@@ -80,7 +81,7 @@ def _return_from(
 ) -> None:
     """Has a value that the function returns come from a part: that of the last group it depends on, else the first."""
     op = defining(value)
-    if op is None or op in owner:
+    if op is None or op in owner or is_table(op):
         wanted.add(value)
         return
     probe = _Draft(FusionGroup(()))
@@ -93,11 +94,19 @@ def _take(draft: _Draft, values: Iterable[ir.Value], owner: Mapping[ir.Operation
     """Adds what a part needs for `values`: ops to copy, and values that come from outside."""
     for value in values:
         op = defining(value)
-        if op is None or (op in owner and op not in draft.group.ops):
+        if op is None or is_table(op) or (op in owner and op not in draft.group.ops):
             draft.inputs[value] = None
         elif op not in draft.ops:
             _take(draft, captured_values(op), owner)
             draft.ops[op] = None
+
+
+def is_table(op: ir.Operation) -> bool:
+    """Whether an op is a constant of many values, as weights are: parts that differ in nothing else are one part."""
+    if op.name != "arith.constant" or not isinstance(op.results[0].type, ir.RankedTensorType):
+        return False
+    value = op.attributes["value"]
+    return not (isinstance(value, ir.DenseElementsAttr) and value.is_splat)
 
 
 def defining(value: ir.Value) -> ir.Operation | None:

@@ -11,7 +11,7 @@ from enum import Enum
 from npuflow.report.compare_read import ComparedReport, ComparedRun
 
 
-class Unit(Enum):
+class MeasureUnit(Enum):
     """What a number is of."""
 
     SECONDS = "s"
@@ -28,7 +28,7 @@ class NumberChange:
     name: str
     first: float
     second: float
-    unit: Unit
+    unit: MeasureUnit
 
     @property
     def is_change(self) -> bool:
@@ -119,19 +119,21 @@ def _pair(first: ComparedRun, second: ComparedRun) -> RunPair:
 
 
 def _numbers(first: ComparedRun, second: ComparedRun) -> Iterator[NumberChange]:
-    yield NumberChange("time", "time", first.time_us / 1e6, second.time_us / 1e6, Unit.SECONDS)
-    yield from _section("traffic", first.traffic, second.traffic, Unit.BYTES)
+    yield NumberChange("time", "time", first.time_us / 1e6, second.time_us / 1e6, MeasureUnit.SECONDS)
+    yield from _section("traffic", first.traffic, second.traffic, MeasureUnit.BYTES)
     if first.losses is not None and second.losses is not None:
         lost = [{name: saved / 1e6 for name, saved in losses.items()} for losses in (first.losses, second.losses)]
-        yield from _section("losses", lost[0], lost[1], Unit.SECONDS)
+        yield from _section("losses", lost[0], lost[1], MeasureUnit.SECONDS)
     if first.energy is not None and second.energy is not None:
-        yield NumberChange("energy", "in all", sum(first.energy.values()), sum(second.energy.values()), Unit.JOULES)
-    yield from _section("energy", first.energy, second.energy, Unit.JOULES)
-    yield from _section("busy", first.busy, second.busy, Unit.SHARE)
+        yield NumberChange(
+            "energy", "in all", sum(first.energy.values()), sum(second.energy.values()), MeasureUnit.JOULES
+        )
+    yield from _section("energy", first.energy, second.energy, MeasureUnit.JOULES)
+    yield from _section("busy", first.busy, second.busy, MeasureUnit.SHARE)
 
 
 def _section(
-    name: str, first: Mapping[str, float] | None, second: Mapping[str, float] | None, unit: Unit
+    name: str, first: Mapping[str, float] | None, second: Mapping[str, float] | None, unit: MeasureUnit
 ) -> Iterator[NumberChange]:
     """Nothing where a run says nothing of it: that isn't 0."""
     if first is None or second is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from npuflow.execute.limits import byte_text
-from npuflow.report.compare_differences import NumberChange, Pairing, RunPair, TextChange, Unit
+from npuflow.report.compare_differences import MeasureUnit, NumberChange, Pairing, RunPair, TextChange
 from npuflow.report.compare_read import ComparedReport, ComparedRun
 from npuflow.report.words import percent, quantity
 
@@ -83,16 +83,16 @@ def _number(change: NumberChange, indented: int) -> str:
     return f"{change.name:<{_LABEL - indented}}{first:>{_CELL}} -> {second:>{_CELL}}  {growth_text(change):>8}"
 
 
-def value_text(value: float, unit: Unit) -> str:
+def value_text(value: float, unit: MeasureUnit) -> str:
     """A number as reports write it."""
-    if unit is Unit.BYTES:
+    if unit is MeasureUnit.BYTES:
         return byte_text(round(value))
-    return percent(value) if unit is Unit.SHARE else quantity(value, unit.value)
+    return percent(value) if unit is MeasureUnit.SHARE else quantity(value, unit.value)
 
 
 def growth_text(change: NumberChange) -> str:
     """`-18 %`, of shares the points; `new` where there was nothing."""
-    if change.unit is Unit.SHARE:
+    if change.unit is MeasureUnit.SHARE:
         return f"{100 * (change.second - change.first):+.1f} points"
     if change.ratio is None:
         return "new" if change.second else ""
@@ -112,7 +112,9 @@ def summary(pairing: Pairing) -> str:
     times = [pair.time for pair in pairing.pairs]
     if not times:
         return "the reports have nothing in common"
-    whole = NumberChange("time", "in all", sum(t.first for t in times), sum(t.second for t in times), Unit.SECONDS)
+    whole = NumberChange(
+        "time", "in all", sum(t.first for t in times), sum(t.second for t in times), MeasureUnit.SECONDS
+    )
     faster, slower = (sum(sign * (t.second - t.first) > 0 for t in times) for sign in (-1, 1))
     counted = f"{faster} faster, {slower} slower, {len(times) - faster - slower} as long as before"
     both = f"{value_text(whole.first, whole.unit)} -> {value_text(whole.second, whole.unit)}"

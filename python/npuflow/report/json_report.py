@@ -56,6 +56,7 @@ def _sequence(sequence: SequenceReport) -> Json:
         "in_place_us": sequence.in_place_us,
         "reconfigured_us": sequence.reconfigured_us,
         "joules": sequence.joules,
+        "like": sequence.like or None,
         "verified": _verified(sequence.verified),
     }
 
@@ -68,6 +69,7 @@ def _function(function: FunctionReport) -> Json:
         "is_schedule": function.is_given,
         "part_of": function.part_of or None,
         "kinds": function.kinds or None,
+        "like": function.like or None,
         "strategy": {k: list(v) if isinstance(v, tuple) else v for k, v in sorted(function.strategy.items())},
         "time_us": function.time_us,
         "cycles": function.cycles,

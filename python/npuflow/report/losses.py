@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from math import ceil
 
 from npuflow.compiler.compiled_function import CompiledFunction
+from npuflow.report.cycles import cycles_of
 from npuflow.report.model import Bottleneck, Loss
 from npuflow.simulate.platform import DRAM_READ, DRAM_TOTAL, DRAM_WRITE
 from npuflow.simulate.program import (
@@ -21,13 +21,11 @@ from npuflow.simulate.program import (
     Resource,
 )
 from npuflow.simulate.results import RunResults
-from npuflow.simulate.run import simulate
 from npuflow.simulate.walk import computes, with_steps
 
 # The simulator's largest: any transfer that fits a memory takes a cycle or so.
 _UNLIMITED_BYTES_PER_CYCLE = float(1 << 20)
 _DRAM = (DRAM_READ, DRAM_WRITE, DRAM_TOTAL)
-_THREADS = 2
 # A part that saves so much of what the whole saves is what there is to fix.
 _EXPLAINED_SHARE = 0.9
 
@@ -54,23 +52,22 @@ class Losses:
     losses: tuple[Loss, ...]
 
 
-def measure_losses(function: CompiledFunction, results: RunResults, useful_macs: int | None) -> Losses:
-    """Simulates the function once without each cost that it has."""
-    known: dict[Program, int] = {function.program: results.cycles}
+def measure_losses(
+    function: CompiledFunction, results: RunResults, useful_macs: int | None, threads: int = 1
+) -> Losses:
+    """Simulates the function once without each cost that it has, on `threads` side by side."""
     what_ifs = (*COSTS, *_costs_of_shape(function, useful_macs))
-    programs = {what_if.name: what_if.without(function) for what_if in what_ifs}
-    bounds = {kind: without(function.program) for kind, without in _BOTTLENECKS.items()}
-    wanted = [p for p in dict.fromkeys((*programs.values(), *bounds.values())) if p != function.program]
-    with ThreadPoolExecutor(_THREADS) as pool:
-        known |= dict(zip(wanted, pool.map(lambda program: simulate(program).cycles, wanted)))
+    without_costs = [what_if.without(function) for what_if in what_ifs]
+    without_bounds = [without(function.program) for without in _BOTTLENECKS.values()]
+    cycles = cycles_of([*without_costs, *without_bounds], function.program, results.cycles, threads)
     total, clock = max(results.cycles, 1), function.program.clock_hz
-    saved = {what_if.name: results.cycles - known[programs[what_if.name]] for what_if in what_ifs}
+    saved = {what_if.name: results.cycles - one for what_if, one in zip(what_ifs, cycles)}
     losses = [
         Loss(w.name, w.what, saved[w.name] / clock * 1e6, saved[w.name] / total, _explanation(w, saved))
         for w in what_ifs
         if saved[w.name] > 0
     ]
-    gains = {kind: (results.cycles - known[program]) / total for kind, program in bounds.items()}
+    gains = {kind: (results.cycles - one) / total for kind, one in zip(_BOTTLENECKS, cycles[len(what_ifs) :])}
     bound_by = max(gains, key=lambda kind: gains[kind])
     return Losses(bound_by, gains[bound_by], tuple(sorted(losses, key=lambda loss: -loss.saved_us)))
 
@@ -127,7 +124,7 @@ def without_control(program: Program, keep: Iterable[str] = ()) -> Program:
     kept = frozenset(keep)
 
     def change(step: FlatStep) -> FlatStep:
-        return replace(step, cycles=0) if isinstance(step, FlatControl) and step.name not in kept else step
+        return _free(step) if isinstance(step, FlatControl) and step.name not in kept else step
 
     return with_steps(program, change)
 
@@ -136,14 +133,22 @@ def without_launch(program: Program) -> Program:
     """No launch."""
 
     def change(step: FlatStep) -> FlatStep:
-        return replace(step, cycles=0) if isinstance(step, FlatControl) and step.name == LAUNCH else step
+        return _free(step) if isinstance(step, FlatControl) and step.name == LAUNCH else step
 
     return with_steps(program, change)
 
 
 def without_compute(program: Program) -> Program:
     """Kernels that take no time."""
-    return with_steps(program, lambda step: replace(step, cycles=0) if isinstance(step, FlatCompute) else step)
+    return with_steps(program, lambda step: _free(step) if isinstance(step, FlatCompute) else step)
+
+
+def _free(step: FlatControl | FlatCompute) -> FlatStep:
+    return _lasting(step, 0)
+
+
+def _lasting(step: FlatControl | FlatCompute, cycles: int) -> FlatStep:
+    return step if step.cycles == cycles else replace(step, cycles=cycles)
 
 
 def with_second_slots(program: Program) -> Program:
@@ -181,7 +186,7 @@ def with_kernels(function: CompiledFunction, cycles: KernelCycles) -> Program:
     """Kernels that take the cycles said of their name and the cycles they take."""
 
     def change(step: FlatStep) -> FlatStep:
-        return replace(step, cycles=cycles(step.kernel, step.cycles)) if isinstance(step, FlatCompute) else step
+        return _lasting(step, cycles(step.kernel, step.cycles)) if isinstance(step, FlatCompute) else step
 
     return with_steps(function.program, change)
 

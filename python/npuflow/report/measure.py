@@ -27,11 +27,12 @@ def report_function(
     verified: Verified,
     sizes: Sequence[OpSizes],
     strategy: StrategyFields,
+    threads: int = 1,
 ) -> FunctionReport:
-    """Everything about one function; losses are measured by simulating it again."""
+    """Everything about one function; losses are measured by simulating it again, on so many threads."""
     executed = executed_macs(function)
     macs = sum(one.macs for one in sizes) if sizes else executed
-    losses = measure_losses(function, results, macs if sizes else None)
+    losses = measure_losses(function, results, macs if sizes else None, threads)
     shapes = function.shapes.values()
     types = next((shape.types for shape in shapes if function.device.has_instruction(shape.types)), ())
     return FunctionReport(

@@ -144,8 +144,9 @@ class FunctionReport:
     """Everything about one function; `peak_ops_per_second` is that of all cores of the device, for its types.
 
     `is_given` says that it came as a schedule and was not compiled; `part_of` names the function whose part it is, and
-    `kinds` then says what it does. `reshapes` is None where no kernel's pixels are reshaped, `energy` where the device
-    says nothing of it. `vector_operations` are those of kernels that don't multiply and accumulate.
+    `kinds` then says what it does. `like` names one before it that is the same but for its name, whose report this is
+    as well. `reshapes` is None where no kernel's pixels are reshaped, `energy` where the device says nothing of it.
+    `vector_operations` are those of kernels that don't multiply and accumulate.
     """
 
     name: str
@@ -171,6 +172,7 @@ class FunctionReport:
     is_given: bool = False
     part_of: str = ""
     kinds: str = ""
+    like: str = ""
     reshapes: Reshapes | None = None
     energy: EnergyUse | None = None
     launch_us: float = 0.0
@@ -191,7 +193,8 @@ class SequenceReport:
 
     `reason` says why it doesn't run as a whole. At each of the `changes` from one part to another the launch takes as
     long as the device's launch of a second program: `relaunch_us` is what that is more, and in the time.
-    `reconfigure_us`, to load the whole array anew at each of them, is not.
+    `reconfigure_us`, to load the whole array anew at each of them, is not. `like` names one before it that is the same
+    but for its name.
     """
 
     name: str
@@ -204,6 +207,7 @@ class SequenceReport:
     relaunch_cycles: int
     reconfigure_us: float
     verified: Verified
+    like: str = ""
 
     def __repr__(self) -> str:
         return f"<@{self.name}: {quantity(self.time_us / 1e6, 's')} in {len(self.parts)} parts>"

@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from npuflow.compiler.compiled_function import CompiledFunction
 from npuflow.bounds.balance import peak_ops_per_second
 from npuflow.bounds.gemm import compulsory_bytes
+from npuflow.bounds.sizes import MatmulSizes, OpSizes
+from npuflow.compiler.compiled_function import CompiledFunction
 from npuflow.report.losses import LAUNCH
 from npuflow.report.model import DeviceSummary, FunctionReport, OpNeeds, Report
 from npuflow.simulate.program import FlatControl
 from npuflow.simulate.walk import computes, counted
-from npuflow.bounds.sizes import MatmulSizes, OpSizes
 from npuflow.target import Device, KernelClass
 
 # Bytes of the elements that vector units are given roofs for, as a name.

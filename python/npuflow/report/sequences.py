@@ -22,6 +22,7 @@ def report_sequence(
     reason: str,
     verified: Verified,
     device: Device,
+    like: str = "",
 ) -> SequenceReport:
     """Sums, and what a change from one part to another costs."""
     control = device.control
@@ -38,6 +39,7 @@ def report_sequence(
         relaunch_cycles=round(more * device.clock_hz),
         reconfigure_us=changes * control.reconfigure_seconds * 1e6,
         verified=verified,
+        like=like,
     )
 
 

@@ -46,7 +46,7 @@ def text_of(report: Report, *, details: bool = False) -> str:
             begun.add(owner)
             screens.append(_sequence(report, sequences[owner]))
         if details or owner not in sequences:
-            screens.append(_function(report, function))
+            screens.append(_function(report, function) if details or not function.like else _like(report, function))
     return "\n\n".join(map("\n".join, screens))
 
 
@@ -60,6 +60,8 @@ def _sequence(report: Report, sequence: SequenceReport) -> Iterator[str]:
     yield heading_text(report, sequence.signature)
     yield _line("mapping", mapping_of_sequence(report, sequence))
     yield _line("split", sequence.reason)
+    if sequence.like:
+        yield _line("like", like_text(sequence.like))
     yield _line("time", time_text(sequence))
     if changes_text(sequence):
         yield _line("changes", changes_text(sequence))
@@ -95,12 +97,29 @@ def _part_row(row: Sequence[str], widths: Sequence[int]) -> str:
     return _INDENT + "  ".join(cells)
 
 
-def _function(report: Report, function: FunctionReport) -> Iterator[str]:
+def like_text(other: str) -> str:
+    """What it means that a function is like another."""
+    return f"@{other} but for its name: compiled, simulated and verified once"
+
+
+def _like(report: Report, function: FunctionReport) -> Iterator[str]:
+    """A function that is like another, whose screen says the rest."""
+    yield from _beginning(report, function)
+    yield _line("verified", verified_text(function))
+
+
+def _beginning(report: Report, function: FunctionReport) -> Iterator[str]:
     yield heading_text(report, function.signature)
+    if function.like:
+        yield _line("like", like_text(function.like))
     yield _line("mapping", mapping_text(report, function))
     yield _line("time", f"{quantity(function.time_us / 1e6, 's')}, {function.cycles} cycles")
     yield _line("rate", rate_text(function))
     yield _line("bound by", _bound(function))
+
+
+def _function(report: Report, function: FunctionReport) -> Iterator[str]:
+    yield from _beginning(report, function)
     yield from (_line("reshaped" if i == 0 else "", text) for i, text in enumerate(reshape_text(function)))
     yield _line("verified", verified_text(function))
     yield ""

@@ -12,6 +12,7 @@ from npuflow import _native
 from npuflow.errors import InputError, unknown_name, with_hint
 from npuflow.execute.arena import Arena
 from npuflow.execute.limits import ProgramFailedError, limits_in_force
+from npuflow.execute.meter import meter_in_force
 from npuflow.execute.sandbox import run_in_child
 from npuflow.simulate.encode import Encoded, encode
 from npuflow.simulate.kernels import Abi, KernelFunction
@@ -79,12 +80,13 @@ def execute(
     for name, array in inputs.items():
         memories[name][:] = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
     functions = [_function(name, kernels) for name in encoded.kernels]
-    data = _native.Data(arena.pieces, [name in inputs for name in memories], functions)
+    with meter_in_force().run() as done:
+        data = _native.Data(arena.pieces, [name in inputs for name in memories], functions, done)
 
-    def run() -> _native.RawResults:
-        return _run(encoded, trace, limits, data)
+        def run() -> _native.RawResults:
+            return _run(encoded, trace, limits, data)
 
-    native = run() if all(kernels[name].ours for name in encoded.kernels) else run_in_child(run, what)
+        native = run() if all(kernels[name].ours for name in encoded.kernels) else run_in_child(run, what)
     overrun = arena.overrun([f"memory '{name}'" for name in memories])
     if overrun is not None:
         raise ProgramFailedError(f"{what} wrote {overrun}")

@@ -48,16 +48,20 @@ def computes_by_kind(program: Program) -> Iterator[tuple[str, FlatCompute, int]]
 
 
 def with_steps(program: Program, change: StepChange) -> Program:
-    """The program with `change` applied to every step that is no loop."""
+    """The program with `change` applied to every step that is no loop; what stays as it is is the same object."""
     return replace(program, engines=tuple(_changed(engine, change) for engine in program.engines))
 
 
 def _changed(engine: FlatEngine, change: StepChange) -> FlatEngine:
-    return replace(engine, body=_changed_body(engine.body, change))
+    body = _changed_body(engine.body, change)
+    return engine if body is engine.body else replace(engine, body=body)
 
 
 def _changed_body(body: tuple[FlatStep, ...], change: StepChange) -> tuple[FlatStep, ...]:
-    return tuple(
-        replace(step, body=_changed_body(step.body, change)) if isinstance(step, FlatLoop) else change(step)
-        for step in body
-    )
+    changed = tuple(_changed_loop(step, change) if isinstance(step, FlatLoop) else change(step) for step in body)
+    return body if all(new is old for new, old in zip(changed, body)) else changed
+
+
+def _changed_loop(loop: FlatLoop, change: StepChange) -> FlatLoop:
+    body = _changed_body(loop.body, change)
+    return loop if body is loop.body else replace(loop, body=body)

@@ -77,6 +77,16 @@ class Tensor:
         """The loops that it follows."""
         return frozenset(loop for dim in self.dims for loop, _ in dim.terms)
 
+    @cached_property
+    def strides(self) -> dict[int, int]:
+        """How many bytes each of its loops moves on by in the row-major tensor."""
+        found, pitch = dict.fromkeys(self.loops, 0), self.element_bytes
+        for dim, size in zip(reversed(self.dims), reversed(self.shape)):
+            for loop, coefficient in dim.terms:
+                found[loop] += coefficient * pitch
+            pitch *= size
+        return found
+
     def follows(self, loop: int) -> bool:
         return loop in self.loops
 

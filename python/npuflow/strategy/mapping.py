@@ -90,6 +90,14 @@ class Mapping:
     whole: bool = False
 
     @cached_property
+    def _hash(self) -> int:
+        return hash((self.tiles, self.spread, self.depths, self.order, self.in_l2, self.pack, self.whole))
+
+    def __hash__(self) -> int:
+        """Found once: a search asks for what it knows of a mapping again and again."""
+        return self._hash
+
+    @cached_property
     def block(self) -> list[int]:
         """The tiles of a whole block."""
         return self.spread.block(self.tiles)

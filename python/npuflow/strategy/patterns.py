@@ -26,8 +26,4 @@ def steps_evenly(group: Group, tensor: Tensor, loop: int, piece: int, limits: Pa
     """Whether a tensor's place moves by equal steps from piece to piece, which a pattern's stride can take."""
     if not tensor.follows(loop) or group.sizes[loop] % piece:
         return False
-    stride, step = tensor.element_bytes, 0
-    for dim, size in zip(reversed(tensor.dims), reversed(tensor.shape)):
-        step += sum(c * piece for own, c in dim.terms if own == loop) * stride
-        stride *= size
-    return step <= limits.stride_max * limits.granule_bytes
+    return tensor.strides[loop] * piece <= limits.stride_max * limits.granule_bytes

@@ -47,18 +47,18 @@ class Search:
 
     def cost(self, candidate: Mapping) -> float:
         """Its estimate, made once."""
-        if candidate not in self._costs:
-            self._costs[candidate] = self.estimate.cost(candidate)
-        return self._costs[candidate]
+        if (known := self._costs.get(candidate)) is None:
+            known = self._costs[candidate] = self.estimate.cost(candidate)
+        return known
 
     def fits(self, candidate: Mapping) -> bool:
         """Whether there is room for it, and its pieces in L2 are made of tiles."""
         tiles = (candidate.tiles[loop] for loop in self.space.group.streamed)
         if any(piece % tile for piece, tile in zip(candidate.in_l2, tiles)):
             return False
-        if candidate not in self._fits:
-            self._fits[candidate] = fits(self.space.group, candidate, self.device)
-        return self._fits[candidate]
+        if (known := self._fits.get(candidate)) is None:
+            known = self._fits[candidate] = fits(self.space.group, candidate, self.device)
+        return known
 
     def best(self) -> Mapping | None:
         """The best that fits; None where nothing does."""

@@ -22,8 +22,9 @@ from npuflow.target import Device
 class SplitFunctions(Pass):
     """Makes each group of a function (a matmul with its tail, a bundle) a function of its own; the function calls them.
 
-    Every part can then have the whole array, one after the other; values between them are in L3. Fills, constants, zero
-    pads and reshapes are in every part that reads them. Groups that do the same are one part that is called repeatedly.
+    Every part can then have the whole array, one after the other; values between them are in L3. Fills, constants of
+    one value, zero pads and reshapes are in every part that reads them; other constants, as weights, are handed over.
+    Groups that do the same, on whatever weights, are one part that is called repeatedly.
     Runs on normalised input before strategies are assigned: those that are there are the user's, and are kept. A
     function of one group, or of none, stays as it is.
 

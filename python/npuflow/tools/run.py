@@ -15,7 +15,7 @@ from npuflow.tools.limit_flags import limits_of
 from npuflow.tools.messages import print_messages
 from npuflow.tools.outputs import check_files, screen_of, write_output
 from npuflow.tools.progress import Progress
-from npuflow.tools.run_flags import COMMAND_LINE, OF_PIPELINES, RunFlags, pipeline_text, rate_of
+from npuflow.tools.run_flags import COMMAND_LINE, OF_PIPELINES, RunFlags, jobs_of, pipeline_text, rate_of
 
 if TYPE_CHECKING:
     from npuflow.api import Compiled, RunReport
@@ -61,6 +61,7 @@ def _run(path: str, source: bytes | Path, flags: RunFlags) -> ExitCode:
             reference=flags.reference,
             judge=flags.oracle,
             limits=limits,
+            jobs=jobs_of(flags),
             on_step=progress.step,
         )
         progress.done()
@@ -96,6 +97,7 @@ def _compile(path: str, source: bytes | Path, flags: RunFlags) -> Compiled:
         columns=flags.columns,
         kernel_macs_per_cycle=rate_of(flags.kernel_macs_per_cycle),
         split=_either(flags.split, flags.no_split),
+        jobs=jobs_of(flags),
         sink=sink,
     )
     unused = [f"--{name.replace('_', '-')}" for name in OF_PIPELINES if getattr(flags, name) is not None]

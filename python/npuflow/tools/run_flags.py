@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, fields
 
 from npuflow.errors import UsageError, with_hint
@@ -60,6 +61,12 @@ class RunFlags:
         group="",
         choices=("iree", "jit"),
     )
+    jobs: int | None = flag(
+        None,
+        "compile and simulate in so many processes (default: the processor's cores; 1: none)",
+        group="",
+        metavar="n",
+    )
     time_limit: int = time_limit_flag()
     memory_limit: str | None = memory_limit_flag()
     json: str | None = flag(
@@ -112,6 +119,11 @@ def pipeline_text(flags: RunFlags) -> str:
     if not brace:
         return f"{name}{{{options}}}"
     return f"{name}{{{rest.removesuffix('}')} {options}}}"
+
+
+def jobs_of(flags: RunFlags) -> int:
+    """How many processes may work side by side."""
+    return len(os.sched_getaffinity(0)) if flags.jobs is None else flags.jobs
 
 
 def rate_of(text: str | None) -> float | None:

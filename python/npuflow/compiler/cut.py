@@ -1,0 +1,129 @@
+"""A function that comes apart: which parts it has, and how they are called."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from npuflow.bindings import func, ir
+from npuflow.compiler.compiled import Function, Sequence
+from npuflow.compiler.sequence import CompiledSequence
+from npuflow.compiler.sources import FunctionSource
+from npuflow.compiler.tables import module_of_tables
+from npuflow.core.diagnostics import DiagnosticSink
+from npuflow.core.passes import fail, ops_of
+from npuflow.core.pipeline_text import PassNest, PassNode
+from npuflow.core.runner import Runner
+from npuflow.dialect.device import planned_device
+from npuflow.errors import Diagnostic, InputError
+from npuflow.execute.arrays import Signature, functions_of, signature_of
+from npuflow.network.calls import CallList, read_calls
+from npuflow.network.groups import kinds_of, least_locks
+from npuflow.strategy.split_functions import SplitFunctions, groups_on
+
+# Functions of so few linalg ops compile fast enough to be tried as a whole.
+_SHORT = 8
+_NO_WORK = ("linalg.fill", "linalg.yield", "linalg.index")
+
+
+@dataclass(frozen=True)
+class CutFunction:
+    """The parts of the function with this signature, each a function of `module`.
+
+    `calls` says how they are called, on which `tables` as well; `kinds` says what each of them does, by name. `like` is
+    a function that is the same but for its name.
+    """
+
+    signature: Signature
+    calls: CallList
+    tables: ir.Module
+    kinds: Mapping[str, str]
+    module: ir.Module
+    like: str = ""
+
+    def sequence(self, parts: Mapping[str, Function], reason: str) -> Sequence:
+        """What is executed, of parts that have been compiled."""
+        owned = {n: replace(parts[n], part_of=self.signature.name, kinds=kind) for n, kind in self.kinds.items()}
+        called = tuple(owned[call.name] for call in self.calls.calls)
+        compiled = {part.name: part.compiled for part in called}
+        return Sequence(CompiledSequence(self.signature, self.calls, compiled, self.tables), called, reason, self.like)
+
+    def named(self, name: str, parts: list[str]) -> CutFunction:
+        """The same of a function that is like this one but for its name, with other names for the parts."""
+        to = dict(zip(self.kinds, parts, strict=True))
+        calls = replace(self.calls, name=name, calls=tuple(replace(c, name=to[c.name]) for c in self.calls.calls))
+        kinds = {to[part]: kind for part, kind in self.kinds.items()}
+        signature = replace(self.signature, name=name)
+        return replace(self, signature=signature, calls=calls, kinds=kinds, like=self.signature.name)
+
+
+def is_long(source: FunctionSource) -> bool:
+    """Whether a function has so many ops that it is worth while to foresee whether it fits."""
+    ops = ops_of(source.function)
+    return sum(op.name.startswith("linalg.") and op.name not in _NO_WORK for op in ops) > _SHORT
+
+
+@dataclass(frozen=True)
+class PreparedFunction:
+    """A function with the passes behind it that come before strategies, and what these said."""
+
+    module: ir.Module
+    said: tuple[Diagnostic, ...]
+
+    @property
+    def function(self) -> ir.Operation:
+        return next(functions_of(self.module.operation))
+
+
+def prepare(source: FunctionSource, prefix: PassNest, sink: DiagnosticSink) -> PreparedFunction:
+    """Runs `prefix` on a function alone; `sink` gets what is said where it fails."""
+    module, own = source.alone(), replace(sink, diagnostics=[], on_add=None)
+    try:
+        Runner(prefix, sink=own).run(module)
+    except InputError:
+        sink.add_new(own.diagnostics)
+        raise
+    return PreparedFunction(module, tuple(own.diagnostics))
+
+
+def foreseen(prepared: PreparedFunction, device_name: str | None) -> InputError | None:
+    """What keeps a function from fitting, where its groups alone tell: compiling it would take time in vain."""
+    device = planned_device(prepared.module.operation, device_name or "")
+    groups = groups_on(prepared.function, device)
+    need, have = least_locks(groups), device.dma(device.kernel_level).locks
+    if need <= have:
+        return None
+    what = f"{len(groups)} groups of ops need at least {need} locks of a core, which has {have}"
+    return fail(prepared.function, what, "leave out --no-split, so that it runs in parts")
+
+
+def cut(
+    prepared: PreparedFunction, device_name: str | None, taken: set[str], sink: DiagnosticSink
+) -> CutFunction | None:
+    """The parts of a function, by names that aren't taken; None of one that has but one. Uses it up."""
+    module, function = prepared.module, prepared.function
+    signature = signature_of(function)
+    with ir.InsertionPoint(module.body), module.operation.location:
+        for name in taken:
+            if name.startswith(f"{signature.name}_"):
+                func.FuncOp(name, ir.FunctionType.get([], []), visibility="private")
+    splitter = SplitFunctions(device_name or "")
+    Runner(PassNest("builtin.module", (PassNode(splitter, str(splitter)),)), sink=sink).run(module)
+    calls = read_calls(function)
+    if calls is None:
+        return None
+    tables = module_of_tables(function)
+    function.erase()
+    kinds = {str(op.opview.name.value): kinds_of(op) for op in _make_public(module)}
+    return CutFunction(signature, calls, tables, kinds, module)
+
+
+def _make_public(module: ir.Module) -> Iterator[ir.Operation]:
+    """Makes the parts what is compiled, and the names that were kept free for others free."""
+    for child in list(module.body.operations):
+        op = child.operation
+        if op.name == "func.func" and op.opview.is_external:
+            op.erase()
+        elif op.name == "func.func":
+            op.attributes["sym_visibility"] = ir.StringAttr.get("public", op.context)
+            yield op
