@@ -130,3 +130,54 @@ func.func @two_ways(%x: tensor<8x8xi32>) -> tensor<8x8xi32> {
   } {mapping = [#gpu.thread<y>, #gpu.thread<x>]}
   return %r : tensor<8x8xi32>
 }
+
+// -----
+
+#lhs = affine_map<(m, n, k) -> (m, k)>
+#rhs = affine_map<(m, n, k) -> (k, n)>
+#sum = affine_map<(m, n, k) -> (m, n)>
+
+// L2 gets 16 of a sum's steps at a time, for all cores; what goes on to L1 are 4 of these, for one.
+// CHECK-LABEL: func.func @pieces_in_l2
+// CHECK:         scf.forall
+// CHECK:           scf.for %[[K:.*]] = %c0 to %c64 step %c16
+// CHECK:             %[[PIECE:.*]] = tensor.extract_slice %arg0[0, %[[K]]] [8, 16]
+// CHECK:             %[[L2:.*]] = linalg.copy ins(%[[PIECE]] : tensor<8x16xi8>)
+// CHECK:             scf.for %[[J:.*]] = %c0 to %c16 step %c4
+// CHECK:               %[[PART:.*]] = tensor.extract_slice %[[L2]][%{{.*}}, %[[J]]] [4, 4]
+// CHECK:               linalg.copy ins(%[[PART]] : tensor<4x4xi8>) outs(%{{.*}} : tensor<4x4xi8>)
+func.func @pieces_in_l2(%a: tensor<8x64xi8>, %b: tensor<64x8xi8>) -> tensor<8x8xi32> {
+  %zero = arith.constant 0 : i32
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  %c16 = arith.constant 16 : index
+  %c64 = arith.constant 64 : index
+  %e = tensor.empty() : tensor<8x8xi32>
+  %r = scf.forall (%y, %x) in (2, 1) shared_outs(%out = %e) -> (tensor<8x8xi32>) {
+    %place = affine.apply affine_map<()[s0] -> (s0 * 4)>()[%y]
+    %te = tensor.empty() : tensor<4x8xi32>
+    %f = linalg.fill ins(%zero : i32) outs(%te : tensor<4x8xi32>) -> tensor<4x8xi32>
+    %t = scf.for %k = %c0 to %c64 step %c16 iter_args(%outer = %f) -> (tensor<4x8xi32>) {
+      %u = scf.for %j = %c0 to %c16 step %c4 iter_args(%inner = %outer) -> (tensor<4x8xi32>) {
+        %ak = tensor.extract_slice %a[0, %k] [8, 16] [1, 1] : tensor<8x64xi8> to tensor<8x16xi8>
+        %aj = tensor.extract_slice %ak[%place, %j] [4, 4] [1, 1] : tensor<8x16xi8> to tensor<4x4xi8>
+        %bk = tensor.extract_slice %b[%k, 0] [16, 8] [1, 1] : tensor<64x8xi8> to tensor<16x8xi8>
+        %bj = tensor.extract_slice %bk[%j, 0] [4, 8] [1, 1] : tensor<16x8xi8> to tensor<4x8xi8>
+        %q = linalg.generic {indexing_maps = [#lhs, #rhs, #sum], iterator_types = ["parallel", "parallel", "reduction"]} ins(%aj, %bj : tensor<4x4xi8>, tensor<4x8xi8>) outs(%inner : tensor<4x8xi32>) attrs = {npu.bundle = 0, npu.strategy = #npu.strategy<{grid = [2, 1], order = [0, 1], spread = [0, 1], stream = [4], stream_l2 = [16], tile_l1 = [4, 8]}>} {
+        ^bb0(%p: i8, %w: i8, %s: i32):
+          %1 = arith.extsi %p : i8 to i32
+          %2 = arith.extsi %w : i8 to i32
+          %3 = arith.muli %1, %2 : i32
+          %4 = arith.addi %s, %3 : i32
+          linalg.yield %4 : i32
+        } -> tensor<4x8xi32>
+        scf.yield %q : tensor<4x8xi32>
+      }
+      scf.yield %u : tensor<4x8xi32>
+    }
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %t into %out[%place, 0] [4, 8] [1, 1] : tensor<4x8xi32> into tensor<8x8xi32>
+    }
+  } {mapping = [#gpu.thread<y>, #gpu.thread<x>]}
+  return %r : tensor<8x8xi32>
+}

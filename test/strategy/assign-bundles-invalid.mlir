@@ -102,3 +102,42 @@ func.func @piece(%x: tensor<4x20000xf32>) -> tensor<4xf32> {
   } -> tensor<4xf32>
   return %q : tensor<4xf32>
 }
+
+// -----
+
+#lhs = affine_map<(m, n, i, j) -> (i, m, j)>
+#rhs = affine_map<(m, n, i, j) -> (i, j, n)>
+#sum = affine_map<(m, n, i, j) -> (m, n)>
+func.func @pieces_in_l2(%a: tensor<4x8x16xi8>, %b: tensor<4x16x8xi8>) -> tensor<8x8xi32> {
+  %zero = arith.constant 0 : i32
+  %o = tensor.empty() : tensor<8x8xi32>
+  %f = linalg.fill ins(%zero : i32) outs(%o : tensor<8x8xi32>) -> tensor<8x8xi32>
+  // expected-error @below {{stream_l2 has 10 at place 1, which is no multiple of stream's 4; hint: use 12}}
+  %q = linalg.generic {indexing_maps = [#lhs, #rhs, #sum], iterator_types = ["parallel", "parallel", "reduction", "reduction"]} ins(%a, %b : tensor<4x8x16xi8>, tensor<4x16x8xi8>) outs(%f : tensor<8x8xi32>) attrs = {npu.strategy = #npu.strategy<{stream = [1, 4], stream_l2 = [2, 10]}>} {
+  ^bb0(%x: i8, %y: i8, %s: i32):
+    %p = arith.extsi %x : i8 to i32
+    %r = arith.extsi %y : i8 to i32
+    %t = arith.muli %p, %r : i32
+    %u = arith.addi %s, %t : i32
+    linalg.yield %u : i32
+  } -> tensor<8x8xi32>
+  return %q : tensor<8x8xi32>
+}
+
+// -----
+
+// The largest element isn't what it was with zeros behind the others.
+#row = affine_map<(d0, d1) -> (d0, d1)>
+#top = affine_map<(d0, d1) -> (d0)>
+func.func @no_sum(%x: tensor<8x40xf32>) -> tensor<8xf32> {
+  %least = arith.constant 0xFF800000 : f32
+  %o = tensor.empty() : tensor<8xf32>
+  %f = linalg.fill ins(%least : f32) outs(%o : tensor<8xf32>) -> tensor<8xf32>
+  // expected-error @below {{stream_l2 is larger than stream, and zeros may fill up sums of products only; hint: leave stream_l2 out}}
+  %q = linalg.generic {indexing_maps = [#row, #top], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<8x40xf32>) outs(%f : tensor<8xf32>) attrs = {npu.strategy = #npu.strategy<{stream = [8], stream_l2 = [16]}>} {
+  ^bb0(%a: f32, %m: f32):
+    %r = arith.maximumf %a, %m : f32
+    linalg.yield %r : f32
+  } -> tensor<8xf32>
+  return %q : tensor<8xf32>
+}

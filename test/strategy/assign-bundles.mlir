@@ -38,7 +38,7 @@ func.func @one_bundle(%x: tensor<64x32xf32>) -> tensor<64x32xf32> {
 // A row of 160000 bytes fits no L1: two bundles, of which the sum streams its row.
 // CHECK-LABEL: func.func @two_bundles
 // CHECK:         linalg.generic {{.*}} ["parallel", "reduction"]{{.*}}npu.bundle = 0 : i64,
-// CHECK-SAME:      stream = [{{[0-9]+}}], tile_l1 = [{{[0-9]+}}]}>
+// CHECK-SAME:      stream = [{{[0-9]+}}],{{.*}} tile_l1 = [{{[0-9]+}}]}>
 // CHECK:         linalg.generic {{.*}} ["parallel", "parallel"]{{.*}}npu.bundle = 1 : i64,
 // CHECK-SAME:      tile_l1 = [{{[0-9]+}}, {{[0-9]+}}]}>
 func.func @two_bundles(%x: tensor<8x40000xf32>) -> tensor<8x40000xf32> {

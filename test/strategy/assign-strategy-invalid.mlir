@@ -113,3 +113,13 @@ func.func @two(%a: tensor<8x8xi8>, %c: tensor<8x8xi8>) -> (tensor<8x8xi8>, tenso
   %1 = linalg.matmul ins(%c, %c : tensor<8x8xi8>, tensor<8x8xi8>) outs(%a : tensor<8x8xi8>) -> tensor<8x8xi8>
   return %0, %1 : tensor<8x8xi8>, tensor<8x8xi8>
 }
+
+// -----
+
+// Nobody said a block in L2: that its tiles are too large for a core is all there is to say.
+func.func @l1_alone(%a: tensor<4096x4096xi32>) -> tensor<4096x4096xi32> {
+  // expected-error @below {{L1 of a core needs 1572864 bytes, has 32768 (acc 1048576, lhs 262144, rhs 262144); hint: lower tile-l1 m,n from 512,512 to}}
+  %0 = linalg.matmul {npu.strategy = #npu.strategy<{grid = [2, 2], tile_l1 = [512, 512, 128], depth_l1 = 1}>}
+      ins(%a, %a : tensor<4096x4096xi32>, tensor<4096x4096xi32>) outs(%a : tensor<4096x4096xi32>) -> tensor<4096x4096xi32>
+  return %0 : tensor<4096x4096xi32>
+}

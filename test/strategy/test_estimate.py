@@ -48,7 +48,7 @@ def mapped(group: Group, strategy: Strategy = STRATEGY, device: Device = NPU2) -
 
 
 def descriptors(group: Group, strategy: Strategy = STRATEGY) -> dict[str, int]:
-    found = mapped(group, strategy)
+    found = mapped(group, strategy).outer
     return {tensor.name: found.descriptors(tensor) for tensor in found.outside}
 
 
@@ -90,11 +90,49 @@ def test_runs_that_adjoin_count_as_one_where_the_device_joins_them() -> None:
     """32 bytes per column of a row-major right operand and 128 of the result are runs of 256 and 1024 bytes there."""
     joining = replace(NPU2, dram=replace(NPU2.dram, joins_runs=True))
     group = matmul_group(*SIZES)
-    alone, joined = (mapped(group, device=device).dram_seconds for device in (NPU2, joining))
+    alone, joined = (mapped(group, device=device).outer.dram_seconds for device in (NPU2, joining))
     for name, run, pitch, write in (("rhs", 32, 512, False), ("result", 128, 2048, True)):
         one, eight = (NPU2.dram.efficiency(run * n, write=write, pitch_bytes=pitch) for n in (1, 8))
         assert alone[name] / joined[name] == pytest.approx(eight / one)
     assert alone["lhs"] == joined["lhs"]
+
+
+def test_dram_is_as_slow_as_what_is_read_where_reads_have_a_rate_of_their_own() -> None:
+    """16 MiB are read at 8 GB/s and 0.25 MiB written at 100; all at 10 in sum. Runs of DRAM cost nothing here."""
+    dram = replace(NPU2.dram, read_bytes_per_second=8e9, write_bytes_per_second=100e9, total_bytes_per_second=10e9)
+    dram = replace(dram, read_run_overhead_bytes=0, write_run_overhead_bytes=0, page_overhead_bytes=0)
+    found = mapped(matmul_group(256, 256, 32768), device=replace(NPU2, dram=dram)).outer
+    assert found.busy_dram_seconds == pytest.approx((16 << 20) / 8e9)
+    found = mapped(matmul_group(1024, 1024, 8), device=replace(NPU2, dram=replace(dram, total_bytes_per_second=1e9)))
+    # In sum: each operand's 8 KiB, the right one for each of 4 blocks along m, the left one once; and 4 MiB of results.
+    assert found.outer.busy_dram_seconds == pytest.approx(sum(found.outer.moved.values()) / 1e9)
+
+
+def set_up_first(group: Group, strategy: Strategy = STRATEGY) -> list[str]:
+    return [tensor.name for tensor in mapped(group, strategy).set_up_first]
+
+
+def test_what_tails_read_is_set_up_while_the_first_block_is_computed() -> None:
+    assert set_up_first(matmul_group(256, 256, 256, tail_operands=(TailOperand((N,), 4),))) == ["lhs", "rhs"]
+
+
+def test_results_that_one_descriptor_covers_are_set_up_before_what_is_set_up_in_a_loop() -> None:
+    """The result's blocks along n are one descriptor, and the right operand's where nothing shares its channels."""
+    assert set_up_first(matmul_group(256, 512, 256)) == ["lhs", "rhs"]
+    assert set_up_first(matmul_group(256, 512, 256, tail_operands=(TailOperand((N,), 4),))) == ["lhs", "rhs", "result"]
+
+
+def test_blocks_wait_until_results_can_leave() -> None:
+    """The same work in one block, and in many small ones with as few transfers to be set up: these wait for results."""
+    group, slow = matmul_group(512, 64, 64), replace(NPU2.control, descriptor_seconds=1e-3)
+    device = replace(NPU2, control=slow)
+
+    def waiting(tile_m: int) -> float:
+        strategy = Strategy((1, 8), (tile_m, 64, 64), (tile_m, 8, 64), (8, 8, 8), depth_l2=2, depth_l1=2)
+        alone, waits = (mapped(group, strategy, of).seconds() for of in (NPU2, device))
+        return waits - alone
+
+    assert waiting(8) > waiting(512) + 1e-6
 
 
 def test_a_short_matmul_turns_the_array_or_takes_less_of_it() -> None:

@@ -31,14 +31,15 @@ func.func @blocks(%x: tensor<60x32xf32>) -> tensor<60x32xf32> {
 #same = affine_map<(d0, d1) -> (d0, d1)>
 #rows = affine_map<(d0, d1) -> (d0)>
 
-// Rows and columns of cores both follow rows; the sum goes through its row in pieces.
+// Rows and columns of cores both follow rows; the sum goes through its row in pieces, all cores' of which are in L2.
 // CHECK-LABEL: func.func @pieces
 // CHECK-NOT:     scf.for %
 // CHECK:         scf.forall (%[[Y:.*]], %[[X:.*]]) in (2, 2)
 // CHECK:           %[[PLACE:.*]] = affine.apply #[[$MAP:.*]]()[%[[Y]], %[[X]]]
 // CHECK:           %[[ZERO:.*]] = linalg.fill
 // CHECK:           scf.for %[[K:.*]] = %c0 to %c32 step %c8 iter_args(%[[SUM:.*]] = %[[ZERO]])
-// CHECK:             tensor.extract_slice %arg0[%[[PLACE]], %[[K]]] [4, 8]
+// CHECK:             %[[PIECE:.*]] = tensor.extract_slice %arg0[0, %[[K]]] [16, 8]
+// CHECK:             tensor.extract_slice %[[PIECE]][%[[PLACE]], 0] [4, 8]
 // CHECK:             linalg.generic {{.*}}outs(%[[SUM]] : tensor<4xf32>)
 func.func @pieces(%x: tensor<16x32xf32>) -> tensor<16xf32> {
   %zero = arith.constant 0.0 : f32
@@ -50,6 +51,38 @@ func.func @pieces(%x: tensor<16x32xf32>) -> tensor<16xf32> {
     linalg.yield %r : f32
   } -> tensor<16xf32>
   return %q : tensor<16xf32>
+}
+
+// -----
+
+#lhs = affine_map<(m, n, i, j) -> (i, m, j)>
+#rhs = affine_map<(m, n, i, j) -> (i, j, n)>
+#sum = affine_map<(m, n, i, j) -> (m, n)>
+
+// L2 has 2 x 8 of a product's 4 x 10 steps at a time, L1 1 x 4 of these; zeros fill up 10 to 16.
+// CHECK-LABEL: func.func @pieces_in_l2
+// CHECK:         %[[A:.*]] = tensor.pad %arg0 low[0, 0, 0] high[0, 0, 6]
+// CHECK:         scf.forall (%[[Y:.*]], %{{.*}}) in (2, 1)
+// CHECK:           scf.for %[[I:.*]] = %c0 to %c4 step %c2
+// CHECK:             scf.for %[[J:.*]] = %c0 to %c16 step %c8
+// CHECK:               %[[L2:.*]] = tensor.extract_slice %[[A]][%[[I]], 0, %[[J]]] [2, 8, 8]
+// CHECK:               scf.for %[[IN_I:.*]] = %c0 to %c2 step %c1
+// CHECK:                 scf.for %[[IN_J:.*]] = %c0 to %c8 step %c4
+// CHECK:                   tensor.extract_slice %[[L2]][%[[IN_I]], %{{.*}}, %[[IN_J]]] [1, 4, 4]
+// CHECK:                   linalg.generic
+func.func @pieces_in_l2(%a: tensor<4x8x10xi8>, %b: tensor<4x10x8xi8>) -> tensor<8x8xi32> {
+  %zero = arith.constant 0 : i32
+  %o = tensor.empty() : tensor<8x8xi32>
+  %f = linalg.fill ins(%zero : i32) outs(%o : tensor<8x8xi32>) -> tensor<8x8xi32>
+  %q = linalg.generic {indexing_maps = [#lhs, #rhs, #sum], iterator_types = ["parallel", "parallel", "reduction", "reduction"]} ins(%a, %b : tensor<4x8x10xi8>, tensor<4x10x8xi8>) outs(%f : tensor<8x8xi32>) attrs = {npu.bundle = 0, npu.strategy = #npu.strategy<{grid = [2, 1], order = [0, 1], spread = [0, 1], stream = [1, 4], stream_l2 = [2, 8], tile_l1 = [4, 8]}>} {
+  ^bb0(%x: i8, %y: i8, %sum: i32):
+    %p = arith.extsi %x : i8 to i32
+    %r = arith.extsi %y : i8 to i32
+    %s = arith.muli %p, %r : i32
+    %t = arith.addi %sum, %s : i32
+    linalg.yield %t : i32
+  } -> tensor<8x8xi32>
+  return %q : tensor<8x8xi32>
 }
 
 // -----

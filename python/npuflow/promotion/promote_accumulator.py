@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from npuflow.bindings import ir
-from npuflow.core.build import allocate, at, copy_into, element_type_of, extract_slice, shape_of
+from npuflow.core.build import allocate, at, copy_into, element_type_of, shape_of
 from npuflow.core.passes import Pass, PassContext
 from npuflow.core.registry import register_pass
 from npuflow.ops.contraction import (
@@ -76,10 +76,8 @@ def _given_sum(contraction: Contraction) -> ir.Value:
         return contraction.init
     with at(grid or contraction.op):
         value, _ = promote_to_l2(shared)
-    if shared.core_sizes == shared.sizes:
-        return value
     with at(contraction.op):
-        return extract_slice(value, shared.core_offsets, shared.core_sizes)
+        return shared.core_part(value)
 
 
 def _root_value(contraction: Contraction) -> ir.Value:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from itertools import takewhile
 
 from npuflow.bindings import ir
-from npuflow.core.build import Mixed, allocate, at, copy_into, element_type_of, extract_slice, fill, shape_of
+from npuflow.core.build import Mixed, allocate, at, copy_into, element_type_of, fill, shape_of
 from npuflow.core.passes import Pass, PassContext, ops_of, parents_of
 from npuflow.core.registry import register_pass
 from npuflow.ops.contraction import BUNDLE, producer
@@ -14,7 +16,7 @@ from npuflow.ops.linear import input_count
 from npuflow.promotion.gather import gather, gathers
 from npuflow.promotion.promote_result import promote_result
 from npuflow.promotion.shared_slices import L1, SharedSlice, promote_to_l2, shared_slice
-from npuflow.strategy.strategy import strategy_of
+from npuflow.strategy.strategy import Strategy, strategy_of
 
 
 @register_pass
@@ -110,14 +112,10 @@ class _Promoter:
         """The value in L1, by way of L2."""
         if value in self.in_l1:
             return self.in_l1[value]
-        shared = shared_slice(value, self.grid, resident=_is_resident(op))
-        if shared is None:
-            owner = self.grid if isinstance(value.owner, ir.Block) else value.owner.operation
-            self.context.error(owner, "an operand is no slice of its block that all cores could share in L2")
+        part = self._core_part(value, op)
+        if part is None:
             return value
-        block = self._in_l2(value, shared)
         with self._at_value(value):
-            part = _core_part(block, shared)
             self.in_l1[value] = copy_into(part, allocate(shape_of(value), element_type_of(value), L1))
         self.context.count("operands promoted")
         return self.in_l1[value]
@@ -125,23 +123,35 @@ class _Promoter:
     def _gather(self, op: ir.Operation, number: int) -> None:
         """Moves a windowed operand into L1 with a dimension for each loop; the op then reads it like a matmul's."""
         value = op.operands[number]
-        shared = shared_slice(value, self.grid, resident=_is_resident(op))
-        if shared is None:
-            self.context.error(op, "an operand is no slice of its block that all cores could share in L2")
+        part = self._core_part(value, op)
+        if part is None:
             return
-        block = self._in_l2(value, shared)
         with self._at_value(value):
-            op.operands[number] = gather(_core_part(block, shared), op, number)
+            op.operands[number] = gather(part, op, number)
         self.context.count("windows gathered")
 
-    def _in_l2(self, value: ir.Value, shared: SharedSlice) -> ir.Value:
+    def _core_part(self, value: ir.Value, op: ir.Operation) -> ir.Value | None:
+        """The value as a part of its block in L2; None after reporting that it isn't."""
+        strategy = strategy_of(op)
+        inner = _inner_loops(value, self.grid, strategy)
+        resident = strategy is not None and bool(strategy.hold)
+        shared = shared_slice(value, self.grid, resident=resident, inner=inner)
+        if shared is None:
+            owner = self.grid if isinstance(value.owner, ir.Block) else value.owner.operation
+            self.context.error(owner, "an operand is no slice of its block that all cores could share in L2")
+            return None
+        block = self._in_l2(value, shared, inner)
+        with self._at_value(value):
+            return shared.core_part(block)
+
+    def _in_l2(self, value: ir.Value, shared: SharedSlice, inner: Sequence[ir.Operation]) -> ir.Value:
         """The block in L2: one buffer for all who go through it along the same coordinates, by which it is divided."""
         along = tuple(_coordinates(place, self.grid) for place in shared.core_offsets)
         key = (shared.source, shared.offsets, shared.sizes, along)
         if key not in self.in_l2:
             place = _outermost(self.grid, shared.source)
             is_late = shared.follows_k or (place == self.grid and self._is_in_sequence(value))
-            with at(value.owner.operation) if is_late else at(place):
+            with at(inner[-1] if inner else value.owner.operation) if is_late else at(place):
                 self.in_l2[key] = promote_to_l2(shared)[0]
         return self.in_l2[key]
 
@@ -157,25 +167,24 @@ class _Promoter:
         return at(value.owner.operation) if inside else at(first)
 
 
-def _is_resident(op: ir.Operation) -> bool:
-    """Whether an op's strategy says that what all blocks need is whole in L2."""
-    strategy = strategy_of(op)
-    return strategy is not None and bool(strategy.hold)
+def _inner_loops(value: ir.Value, grid: ir.Operation, strategy: Strategy | None) -> list[ir.Operation]:
+    """The loops around a value that go through what L2 has of streamed loops, the innermost first."""
+    if strategy is None or isinstance(value.owner, ir.Block):
+        return []
+    number = sum(piece < in_l2 for piece, in_l2 in zip(strategy.stream, strategy.stream_l2))
+    around = list(takewhile(lambda op: op != grid, parents_of(value.owner.operation)))
+    return around[:number]
 
 
-def _coordinates(index: Mixed, grid: ir.Operation) -> frozenset[int]:
-    """The coordinates of the grid that an index is computed from."""
-    if isinstance(index, int):
-        return frozenset()
-    if isinstance(index, ir.BlockArgument):
-        return frozenset([index.arg_number]) if index.owner.owner.operation == grid else frozenset()
-    found = (_coordinates(operand, grid) for operand in index.owner.operation.operands)
+def _coordinates(terms: Sequence[Mixed], grid: ir.Operation) -> frozenset[int]:
+    """The coordinates of the grid that a sum of indices is computed from."""
+    found: list[frozenset[int]] = []
+    for index in terms:
+        if isinstance(index, ir.BlockArgument):
+            found.append(frozenset([index.arg_number]) if index.owner.owner.operation == grid else frozenset())
+        elif not isinstance(index, int):
+            found.append(_coordinates(list(index.owner.operation.operands), grid))
     return frozenset[int]().union(*found)
-
-
-def _core_part(block: ir.Value, shared: SharedSlice) -> ir.Value:
-    whole = shared.core_sizes == shared.sizes
-    return block if whole else extract_slice(block, shared.core_offsets, shared.core_sizes)
 
 
 def _outermost(grid: ir.Operation, source: ir.Value) -> ir.Operation:

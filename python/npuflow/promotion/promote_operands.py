@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from npuflow.bindings import ir
-from npuflow.core.build import apply_steps, at, extract_slice
+from npuflow.core.build import apply_steps, at
 from npuflow.core.options import option
 from npuflow.core.passes import Pass, PassContext
 from npuflow.core.registry import register_pass
@@ -98,8 +98,7 @@ def _promote(contraction: Contraction, op: ir.Operation, index: int, context: Pa
     with at(place):
         value, copy = promote_to_l2(shared)
     with at(op):
-        whole = shared.core_sizes == shared.sizes
-        op.operands[index] = value if whole else extract_slice(value, shared.core_offsets, shared.core_sizes)
+        op.operands[index] = shared.core_part(value)
     context.count("operands promoted to L2")
     return copy
 

@@ -37,22 +37,31 @@ L2, L1 = 1, 2
 
 @dataclass(frozen=True)
 class SharedSlice:
-    """A slice of the block's operand `source`, and where in it this core's part lies."""
+    """A slice of the block's operand `source`, and where in it this core's part lies: at sums of `core_offsets`."""
 
     source: ir.Value
     offsets: tuple[Mixed, ...]
     sizes: tuple[int, ...]
-    core_offsets: tuple[Mixed, ...]
+    core_offsets: tuple[tuple[Mixed, ...], ...]
     core_sizes: tuple[int, ...]
     follows_k: bool
 
+    def core_part(self, moved: ir.Value) -> ir.Value:
+        """What a core has of the slice, once that was moved."""
+        if self.core_sizes == self.sizes:
+            return moved
+        places = [weighted_sum([(1, offset) for offset in offsets]) for offsets in self.core_offsets]
+        return extract_slice(moved, places, self.core_sizes)
 
-def shared_slice(operand: ir.Value, scope: ir.Operation | None, *, resident: bool = False) -> SharedSlice | None:
+
+def shared_slice(
+    operand: ir.Value, scope: ir.Operation | None, *, resident: bool = False, inner: Sequence[ir.Operation] = ()
+) -> SharedSlice | None:
     """The shared slice behind `operand`; `scope` is the outermost op around the cores' work (None: `operand` itself).
 
-    None if offsets of both kinds meet in one dimension or a shape is dynamic. A constant of one value, whose slices
-    were folded into smaller constants inside of `scope`, is moved out of it: all cores read the same.
-    What is to be `resident`, and the innermost loop around `scope` does not change, is widened to all of K as well.
+    None if the shared slice is cut out of a core's part. A constant of one value, whose slices were folded into smaller
+    constants inside of `scope`, is moved out of it: all cores read the same. K loops that are `inner` go through what
+    L2 has. What is to be `resident`, and the innermost loop around `scope` does not change, is widened to all of K.
     """
     chain: list[ir.Operation] = []
     value = operand
@@ -67,24 +76,24 @@ def shared_slice(operand: ir.Value, scope: ir.Operation | None, *, resident: boo
         chain.append(slice_op)
         value = slice_op.operands[0]
     grid = enclosing_grid(chain)
+    own = [*inner, *([] if grid is None else [grid])]
     loop = None if scope is None else next((op for op in parents_of(scope) if op.name == "scf.for"), None)
     resident = resident and (loop is None or not _is_inside(value, loop))
-    whole, part = shape_of(value), shape_of(operand)
-    offsets: list[Mixed] = [0] * len(whole)
-    core: list[Mixed] = [0] * len(whole)
-    for slice_op in chain:
-        for d, offset in enumerate(offsets_of(slice_op)):
-            if offset == 0:
-                continue
-            place = core if resident or (grid is not None and depends_on(offset, grid)) else offsets
-            if place[d] != 0:
+    sizes = shape_of(value)
+    offsets: list[Mixed] = [0] * len(sizes)
+    core: list[tuple[Mixed, ...]] = [()] * len(sizes)
+    for slice_op in reversed(chain):
+        for d, (offset, size) in enumerate(zip(offsets_of(slice_op), shape_of(slice_op.results[0]))):
+            if offset != 0 and (resident or depends_on(offset, own)):
+                core[d] = (*core[d], offset)
+            elif offset == 0:
+                sizes[d] = sizes[d] if core[d] else size
+            elif core[d] or offsets[d] != 0:
                 return None
-            place[d] = offset
-    widened = [whole[d] if core[d] != 0 else part[d] for d in range(len(whole))]
-    if any(core[d] != 0 and offsets[d] != 0 for d in range(len(whole))):
-        return None
+            else:
+                offsets[d], sizes[d] = offset, size
     follows_k = any(not isinstance(o, int) for o in offsets)
-    return SharedSlice(value, tuple(offsets), tuple(widened), tuple(core), tuple(part), follows_k)
+    return SharedSlice(value, tuple(offsets), tuple(sizes), tuple(core), tuple(shape_of(operand)), follows_k)
 
 
 def enclosing_grid(chain: Sequence[ir.Operation]) -> ir.Operation | None:
@@ -99,13 +108,13 @@ def _is_inside(value: ir.Value, scope: ir.Operation) -> bool:
     return around == scope or scope in parents_of(around)
 
 
-def depends_on(value: Mixed, grid: ir.Operation) -> bool:
-    """Whether an index is computed from the grid's coordinates."""
+def depends_on(value: Mixed, loops: Sequence[ir.Operation]) -> bool:
+    """Whether an index is computed from the coordinates of any of these loops."""
     if isinstance(value, int):
         return False
     if isinstance(value, ir.BlockArgument):
-        return value.owner.owner.operation == grid
-    return any(depends_on(operand, grid) for operand in value.owner.operation.operands)
+        return value.owner.owner.operation in loops
+    return any(depends_on(operand, loops) for operand in value.owner.operation.operands)
 
 
 @dataclass(frozen=True)

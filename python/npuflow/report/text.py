@@ -148,7 +148,7 @@ def mapping_text(report: Report, function: FunctionReport) -> str:
 
 def strategy_items(function: FunctionReport) -> list[tuple[str, int | tuple[int, ...]]]:
     """The strategy's fields in the order a person asks for them; the grid stands elsewhere."""
-    sizes = ("spread", "tile_l2", "tile_l1", "stream", "gather", "hold", "pack")
+    sizes = ("spread", "tile_l2", "tile_l1", "stream", "stream_l2", "gather", "hold", "pack")
     order = [key for key in (*sizes, *DEPTHS) if function.strategy.get(key)]
     return [(key, function.strategy[key]) for key in order]
 

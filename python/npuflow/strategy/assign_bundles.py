@@ -15,10 +15,11 @@ from npuflow.ops.contraction import BUNDLE, STRATEGY, static_matmuls
 from npuflow.strategy.choose import complete
 from npuflow.strategy.describe_bundle import bundle_fits
 from npuflow.strategy.describe_group import group_of_bundle
-from npuflow.strategy.feasibility import misfits, obstacles
+from npuflow.strategy.feasibility import first_causes, obstacles
 from npuflow.strategy.group import Group
 from npuflow.strategy.lacked import lacked_by
 from npuflow.strategy.mapping import mapping_of
+from npuflow.strategy.misfits import misfits
 from npuflow.strategy.room import l1_buffers, total_l1_bytes
 from npuflow.strategy.strategy import BUNDLE_FIELDS, Strategy, said_of, strategy_of
 from npuflow.strategy.work import note_bundles
@@ -111,7 +112,7 @@ def _choose(bundle: Bundle, grid: tuple[int, int] | None, device: Device) -> Str
     group = group_of_bundle(bundle)
     found = misfits(group, given, device)
     strategy = given if found else complete(group, given, device, lacked=lacked_by(bundle.root))
-    found = found or obstacles(group, strategy, device)
+    found = found or first_causes(obstacles(group, strategy, device), given)
     return [(obstacle.message, obstacle.hint) for obstacle in found] or strategy
 
 

@@ -14,7 +14,7 @@ from npuflow.errors import InputError, with_hint
 from npuflow.ops.contraction import STRATEGY, Contraction, enclosing, matmuls
 from npuflow.strategy.choose import complete
 from npuflow.strategy.describe_group import group_of_matmul, types_of
-from npuflow.strategy.feasibility import obstacles
+from npuflow.strategy.feasibility import first_causes, obstacles
 from npuflow.strategy.group import MatmulOperand
 from npuflow.strategy.lacked import lacked_by
 from npuflow.strategy.mapping import mapping_of
@@ -116,7 +116,7 @@ class AssignStrategy(Pass):
         group = group_of_matmul(contraction)
         lacked = lacked_by(contraction.op)
         strategy = complete(group, given, device, whole_k=self._whole_k, array=array, lacked=lacked)
-        found = obstacles(group, strategy, device, whole_k=self._whole_k)
+        found = first_causes(obstacles(group, strategy, device, whole_k=self._whole_k), given)
         for obstacle in found:
             context.error(contraction.op, obstacle.message, obstacle.hint)
         return None if found else strategy

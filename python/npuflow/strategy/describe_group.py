@@ -67,7 +67,8 @@ def _matmul_tensor(name: str, role: Role, operand: MatmulOperand | None, loops: 
     for loop, size in zip(loops, shape_of(value)):
         extents[loop] = extents.get(loop, 1) * size
     dims = tuple(Linear(((loop, 1),)) for loop in extents)
-    return Tensor(name, role, dims, tuple(extents.values()), element_bytes(element_type_of(value)), operand=operand)
+    size, user = element_bytes(element_type_of(value)), 1 if operand is MatmulOperand.TAIL else 0
+    return Tensor(name, role, dims, tuple(extents.values()), size, operand=operand, user=user)
 
 
 def _tail_tensors(contraction: Contraction, tail: ir.Operation) -> list[Tensor]:
@@ -111,7 +112,7 @@ def group_of_bundle(bundle: Bundle) -> Group:
             is_read = is_init or any(True for _ in arguments[number].uses)
             key = (value, tuple((_in_space(bundle, dim), dim.extent(bundle.sizes)) for dim in dims))
             role = Role.INPUT if is_read else Role.LOCAL
-            tensors.setdefault(key, _tensor(f"in{len(tensors)}", role, unpadded(value), dims))
+            tensors.setdefault(key, _tensor(f"in{len(tensors)}", role, unpadded(value), dims, index))
         for number, result in enumerate(op.results):
             outside = any(user not in bundle.ops for user in users(result))
             role = Role.OUTPUT if outside or op == bundle.root else Role.LOCAL
@@ -132,5 +133,5 @@ def unpadded(value: ir.Value) -> ir.Value:
     return value if pad is None else pad.operands[0]
 
 
-def _tensor(name: str, role: Role, value: ir.Value, dims: tuple[Linear, ...]) -> Tensor:
-    return Tensor(name, role, dims, tuple(shape_of(value)), element_bytes(element_type_of(value)))
+def _tensor(name: str, role: Role, value: ir.Value, dims: tuple[Linear, ...], user: int = 0) -> Tensor:
+    return Tensor(name, role, dims, tuple(shape_of(value)), element_bytes(element_type_of(value)), user=user)

@@ -7,36 +7,39 @@ behind them the last block's way out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import inf, log2, prod
+from math import inf, log2
 
-from npuflow.strategy.group import Group, MatmulOperand, Role, Tensor, Tiles
+from npuflow.strategy.group import Group, MatmulOperand, Tensor, Tiles
 from npuflow.strategy.mapping import Mapping, calls
-from npuflow.strategy.patterns import pattern_dims, steps_evenly
-from npuflow.strategy.traffic import stays, traffic_bytes, visits
+from npuflow.strategy.outer_transfers import OuterTransfers
+from npuflow.strategy.traffic import visits
 from npuflow.strategy.work_cycles import kind_of, work_cycles
 from npuflow.target import Device
-from npuflow.target.model import DmaEngine
 
 # How sharply the slowest decides: the power of a norm over what works side by side, which rises with each doubling of
 # how often something comes into L2, since pipelines that are long have time to even out; and powers at most where
 # single slots let less overlap. These, and the shares below, bring estimates nearest to simulated times within each
-# group, over 1360 strategies of 51 groups: layers of docs/networks.md on npu2, and matmuls on npu1 and npu2.
-_POWER, _POWER_PER_DOUBLING = 2.55, 0.37
+# group, over 884 strategies of 75 groups: layers of docs/networks.md, and sums of products over two loops.
+_POWER, _POWER_PER_DOUBLING = 4.0, 0.08
 _SINGLE_POWERS = (inf, 2.5, 1.0)
 # What comes into L1 shares its way with what is waited for, and takes so much longer.
 _ARRIVAL_SHARE = 1.08
 # Of the first block's way from DRAM, what isn't hidden behind setting up its other transfers.
-_FIRST_SHARE = 0.85
-# Setting up the first transfers takes somewhat longer than their descriptors; of all, some is hidden behind the last
-# block's way out.
-_START_SHARE, _SET_UP_SHARE = 1.08, 0.92
+_FIRST_SHARE = 0.95
+# Of setting up the first transfers, what isn't hidden behind what they move; of setting up all, what isn't hidden
+# behind the last block's way out.
+_START_SHARE, _SET_UP_SHARE = 0.77, 0.7
+# Blocks that are computed before any result has left, for each slot that results have.
+_AHEAD = 2
+# What cores lose while DRAM is busy with what comes seldom, for all that others need of it.
+_STARVED_SHARE = 1.9
 # Of DRAM's time, what a search counts although it is hidden: estimates don't tell times apart that are as near.
 _MOVING_SHARE = 0.02
 # Of setting up, what is waited for again where a tail's operand has a single slot, in which the last block's is.
-_SINGLE_TAIL_SHARE = 0.1
+_SINGLE_TAIL_SHARE = 0.14
 
 
 @dataclass(frozen=True)
@@ -54,12 +57,12 @@ class Estimate:
     def cost(self, mapping: Mapping) -> float:
         """What a search makes small: the time, and a little of DRAM's, so that what moves less is best of equals."""
         mapped = MappedTime(self, mapping)
-        return mapped.seconds() + _MOVING_SHARE * sum(mapped.dram_seconds.values())
+        return mapped.seconds() + _MOVING_SHARE * mapped.outer.busy_dram_seconds
 
     def work_share(self, mapping: Mapping) -> float:
         """How much of the time the cores and DRAM would take alone."""
         mapped = MappedTime(self, mapping)
-        return max(mapped.core_seconds, sum(mapped.dram_seconds.values())) / mapped.seconds()
+        return max(mapped.core_seconds, mapped.outer.busy_dram_seconds) / mapped.seconds()
 
     def block_cycles(self, mapping: Mapping) -> int:
         """What a core computes for a block."""
@@ -81,11 +84,6 @@ class Estimate:
     def kind(self) -> str:
         return kind_of(self.group, self.device)
 
-    @cached_property
-    def outermost(self) -> DmaEngine:
-        """The DMA engines beside DRAM."""
-        return self.device.dma(self.device.dram_level)
-
 
 @dataclass(frozen=True)
 class MappedTime:
@@ -103,67 +101,87 @@ class MappedTime:
         return self.of.device
 
     @cached_property
-    def moved(self) -> dict[str, int]:
-        """What crosses between L3 and L2 for each tensor."""
-        group, mapping, counts = self.group, self.mapping, self.counts
-        return {
-            t.name: traffic_bytes(group, mapping, t, self.in_l2[t.name], self._visits(t), counts) for t in self.outside
-        }
-
-    @cached_property
-    def dram_seconds(self) -> dict[str, float]:
-        """How long DRAM takes for each tensor."""
-        return {tensor.name: self._dram_seconds(tensor) for tensor in self.outside}
-
-    @cached_property
-    def blocks(self) -> int:
-        return prod(self.counts)
-
-    @cached_property
-    def counts(self) -> list[int]:
-        """How often each loop of the space steps from block to block."""
-        return self.mapping.counts(self.group)
-
-    @cached_property
-    def outside(self) -> list[Tensor]:
-        return [*self.group.inputs, *self.group.outputs]
-
-    @cached_property
-    def in_l2(self) -> dict[str, Tiles]:
-        """The tiles of what comes into L2 of each tensor at a time."""
-        return {tensor.name: self.mapping.tiles_in_l2(self.group, tensor) for tensor in self.outside}
-
-    @cached_property
-    def by_rows(self) -> frozenset[str]:
-        """The tensors that memory tiles have for rows of cores."""
-        return frozenset(t.name for t in self.group.inputs if self.mapping.goes_by_rows(self.group, t))
-
-    @cached_property
-    def largest(self) -> str:
-        """The input with the largest tile."""
-        return max(self.group.inputs, key=lambda tensor: tensor.bytes(self.mapping.tiles)).name
+    def outer(self) -> OuterTransfers:
+        """What moves between DRAM and L2."""
+        return OuterTransfers(self.group, self.device, self.mapping)
 
     def seconds(self) -> float:
-        group, device, memory = self.group, self.device, self.dram_seconds
-        dram, control = sum(memory.values()), device.control.descriptor_seconds
-        first = sum(memory[tensor.name] / self._visits(tensor) for tensor in group.inputs)
-        last = sum(memory[tensor.name] / self.blocks for tensor in group.outputs)
+        first, last = self._first_seconds, self._last_seconds
+        starting = self._set_up_seconds(self.set_up_first)
+        work = self._work_seconds(starting + first)
+        # Until the first results can leave, no more blocks are computed than there are slots for.
+        held_back = self._set_up_seconds(self.outer.outside) - starting - first
+        ahead = min(1.0, _AHEAD * self.mapping.depths.result / self.outer.blocks)
+        waits = self.mapping.depths.tail == 1 and not self.mapping.tails_come_once(self.group)
+        again = _SINGLE_TAIL_SHARE * self._setting_up_seconds if waits else 0.0
+        return starting + first + max(work, held_back + (1 - ahead) * work) + again + last
+
+    def _work_seconds(self, before: float) -> float:
+        """What works side by side, once the first block is there."""
+        outer, core, arrival, often = self.outer, self.core_seconds, self._arrival_seconds, self._most_visits
+        dram, (first, last) = outer.busy_dram_seconds, self._ends
         between = max(0.0, 1 - (first + last) / dram) if dram else 0.0
-        at_first = max(_FIRST_SHARE * first, self._channel_seconds(group.inputs, self._visits))
-        starting = _START_SHARE * control * sum(self._channels(tensor) for tensor in group.inputs)
-        setting_up = control * sum(self.descriptors(tensor) for tensor in self.outside)
-        waits = self.mapping.depths.tail == 1 and not self.mapping.tails_come_once(group)
-        again = _SINGLE_TAIL_SHARE * setting_up if waits else 0.0
-        behind = max(0.0, _SET_UP_SHARE * setting_up - starting - at_first)
-        last = max(last, self._channel_seconds(group.outputs, lambda _: self.blocks))
-        outer = max(dram, self._channel_seconds(self.outside, lambda _: 1))
+        moving = between * max(dram, outer.channel_seconds(outer.outside, lambda _: 1))
+        behind = max(0.0, _SET_UP_SHARE * self._setting_up_seconds - before)
         # What is in L2 of a matmul goes on once it is whole: behind the last of it stands its way through L1.
-        late = 1 / max(self._visits(tensor) for tensor in group.inputs) if group.packed else 0.0
-        core, arrival = self.core_seconds, self._arrival_seconds
-        times = ((1 - late) * core, (1 - late) * arrival, between * outer, behind)
-        often = sum(self._visits(tensor) for tensor in group.inputs)
-        power = min(_POWER + _POWER_PER_DOUBLING * log2(max(1, often)), _SINGLE_POWERS[self._single])
-        return starting + at_first + _together(times, power) + late * max(core, arrival) + again + last
+        late = 1 / often if self.group.packed else 0.0
+        times = ((1 - late) * core + self._starved_seconds, (1 - late) * arrival, moving, behind)
+        visits = sum(outer.visits(tensor) for tensor in self.group.inputs)
+        power = min(_POWER + _POWER_PER_DOUBLING * log2(max(1, visits)), _SINGLE_POWERS[self._single])
+        return _together(times, power) + late * max(core, arrival)
+
+    @cached_property
+    def _ends(self) -> tuple[float, float]:
+        """What DRAM takes for what the first block needs, and for what the last one makes."""
+        outer, group = self.outer, self.group
+        first = sum(outer.dram_seconds[tensor.name] / outer.visits(tensor) for tensor in group.inputs)
+        return first, sum(outer.dram_seconds[tensor.name] / outer.blocks for tensor in group.outputs)
+
+    @property
+    def _first_seconds(self) -> float:
+        """How long the first block takes to arrive."""
+        return max(_FIRST_SHARE * self._ends[0], self.outer.channel_seconds(self.group.inputs, self.outer.visits))
+
+    @property
+    def _last_seconds(self) -> float:
+        """How long the last block takes to leave."""
+        return max(self._ends[1], self.outer.channel_seconds(self.group.outputs, lambda _: self.outer.blocks))
+
+    def _set_up_seconds(self, tensors: Iterable[Tensor]) -> float:
+        """How long work waits for a transfer of each of these to be set up in every channel."""
+        each = self.device.control.descriptor_seconds
+        return _START_SHARE * each * sum(self.outer.channels(tensor) for tensor in tensors)
+
+    @cached_property
+    def _setting_up_seconds(self) -> float:
+        """What setting up takes in all."""
+        outer = self.outer
+        return self.device.control.descriptor_seconds * sum(outer.descriptors(tensor) for tensor in outer.outside)
+
+    @property
+    def set_up_first(self) -> list[Tensor]:
+        """What is set up in front of the first block: what its first op reads, and what a descriptor covers more of.
+
+        Transfers of which a descriptor covers all loops stand in front of those that are set up in a loop.
+        """
+        outer, inputs = self.outer, self.group.inputs
+        op = min((tensor.user for tensor in inputs), default=0)
+        first = [tensor for tensor in inputs if tensor.user == op]
+        loops = max((len(outer.set_up_loops(tensor)) for tensor in first), default=0)
+        return [*first, *(t for t in outer.outside if t not in first and len(outer.set_up_loops(t)) < loops)]
+
+    @cached_property
+    def _most_visits(self) -> int:
+        return max((self.outer.visits(tensor) for tensor in self.group.inputs), default=1)
+
+    @property
+    def _starved_seconds(self) -> float:
+        """How long cores wait for what comes often, while what comes seldom, and much at a time, takes DRAM's time."""
+        outer, inputs, most = self.outer, self.group.inputs, self._most_visits
+        seconds, shares = outer.dram_seconds, {tensor.name: outer.visits(tensor) / most for tensor in inputs}
+        often = sum(seconds[name] for name, share in shares.items() if share == 1)
+        seldom = sum(seconds[t.name] * (1 - 1 / outer.visits(t)) * (1 - shares[t.name]) for t in inputs)
+        return _STARVED_SHARE * seldom * min(1.0, max(0.0, 2 - self.core_seconds / often)) if often else 0.0
 
     @property
     def _single(self) -> int:
@@ -180,10 +198,11 @@ class MappedTime:
     def core_seconds(self) -> float:
         """A core's time: computing, and between blocks waiting for a result that leaves alone while others arrive."""
         device, tiles = self.device, self.mapping.tiles
-        compute, arrival = self.of.block_cycles(self.mapping) / device.clock_hz, self._arrival_seconds / self.blocks
+        blocks = self.outer.blocks
+        compute, arrival = self.of.block_cycles(self.mapping) / device.clock_hz, self._arrival_seconds / blocks
         leaving = sum(tensor.bytes(tiles) for tensor in self.group.outputs) / self._l1_rate
         waiting = leaving if self.mapping.depths.result == 1 else max(0.0, leaving - max(compute, arrival))
-        return self.blocks * compute + (self.blocks - 1) * waiting
+        return blocks * compute + (blocks - 1) * waiting
 
     @cached_property
     def _arrival_seconds(self) -> float:
@@ -194,99 +213,13 @@ class MappedTime:
     def _l1_rate(self) -> float:
         return self.device.dma(self.device.kernel_level).bytes_per_cycle * self.device.clock_hz
 
-    def _visits(self, tensor: Tensor) -> int:
-        """How often a tensor's part comes into L2."""
-        return self._visited[tensor.name]
-
-    @cached_property
-    def _visited(self) -> dict[str, int]:
-        order = self.mapping.order
-        return {t.name: visits(self.group, t, self.in_l2[t.name], self.counts, order) for t in self.outside}
-
-    def _dram_seconds(self, tensor: Tensor) -> float:
-        dram, spread, tiles = self.device.dram, self.mapping.spread, self.in_l2[tensor.name]
-        run = tensor.run_bytes(spread.block(tiles) if dram.joins_runs else spread.column(tiles))
-        pitch = max(run, tensor.shape[-1] * tensor.element_bytes if tensor.shape else run)
-        efficiency = dram.efficiency(run, write=tensor.role is Role.OUTPUT, pitch_bytes=pitch)
-        return self.moved[tensor.name] / (dram.total_bytes_per_second * efficiency)
-
-    def _channels(self, tensor: Tensor) -> int:
-        """How many channels of the outermost DMA engines move a tensor; results leave through columns that have any."""
-        spread = self.mapping.spread
-        rows, columns = spread.grid
-        if tensor.role is Role.INPUT:
-            return rows if tensor.name in self.by_rows else columns
-        if not tensor.follows(spread.columns):
-            return 1
-        part = spread.column(self.mapping.tiles)[spread.columns]
-        return min(columns, -(-self.group.sizes[spread.columns] // part))
-
-    def _channel_seconds(self, tensors: Iterable[Tensor], times: Callable[[Tensor], int]) -> float:
-        """The busiest of the outermost channels, at one of so many times that something is moved.
-
-        Those by rows, by columns and outward work side by side.
-        """
-        bytes_: dict[tuple[bool, Role], float] = {}
-        for tensor in tensors:
-            key = (tensor.name in self.by_rows, tensor.role)
-            share = self.moved[tensor.name] / (times(tensor) * self._channels(tensor))
-            bytes_[key] = bytes_.get(key, 0.0) + share
-        return max(bytes_.values(), default=0.0) / (self.of.outermost.bytes_per_cycle * self.device.clock_hz)
-
-    def descriptors(self, tensor: Tensor) -> int:
-        """How many descriptors a tensor takes: none for inner loops that move it by equal steps and fit the pattern."""
-        limits = self.of.outermost.pattern
-        loops = self._loops_around(tensor)
-        count, dims = (
-            self._channels(tensor) * prod(turns for turns, _ in loops),
-            pattern_dims(self.group, tensor, self._part(tensor), limits),
-        )
-        for turns, is_covered in loops:
-            too_many = dims > limits.dims or (dims == limits.dims and turns > limits.iteration_max)
-            if not is_covered or too_many:
-                break
-            dims += 1
-            count //= turns
-        return count
-
-    def _loops_around(self, tensor: Tensor) -> list[tuple[int, bool]]:
-        """Turns of the loops around a tensor's transfer, and whether a descriptor may cover them; innermost first."""
-        group, block, tiles = self.group, self.mapping.block, self.in_l2[tensor.name]
-        alike = group.inputs if tensor.role is Role.INPUT else group.outputs
-        others = [other for other in alike if other is not tensor and self._share_channels(other, tensor)]
-        found: list[tuple[int, bool]] = []
-        cut_off, limits = group.cut_off[tensor.name], self.of.outermost.pattern
-        if tensor.role is Role.INPUT and group.streams_through(tensor):
-            is_alone = not any(group.streams_through(other) for other in others)
-            for loop in reversed(group.streamed):
-                if (turns := -(-group.sizes[loop] // tiles[loop])) > 1:
-                    steps = is_alone and loop not in cut_off and steps_evenly(group, tensor, loop, tiles[loop], limits)
-                    found.append((turns, steps))
-        inner = list(reversed(self.mapping.order))
-        for loop in inner if found else inner[stays(tensor, self.counts, self.mapping.order) :]:
-            if self.counts[loop] > 1:
-                steps = not others and loop not in cut_off and steps_evenly(group, tensor, loop, block[loop], limits)
-                found.append((self.counts[loop], steps))
-        return found
-
-    def _share_channels(self, one: Tensor, other: Tensor) -> bool:
-        """Whether two tensors go through the same channels: where nothing goes by rows, the largest has its own."""
-        if one.role is Role.OUTPUT or self.by_rows:
-            return (one.name in self.by_rows) == (other.name in self.by_rows)
-        return (one.name == self.largest) == (other.name == self.largest)
-
-    def _part(self, tensor: Tensor) -> Tiles:
-        """The tiles of what one channel moves of a tensor for a block."""
-        tiles = self.in_l2[tensor.name]
-        return tiles if tensor.name in self.by_rows else self.mapping.spread.column(tiles)
-
     def _arrival_bytes(self) -> float:
         """What the busier of the two channels into L1 takes, one of which is for what goes by rows."""
         tiles, order = self.mapping.tiles, self.mapping.order
         by_rows, by_columns = [0], [0]
         for tensor in self.group.inputs:
-            lane = by_rows if tensor.name in self.by_rows else by_columns
-            lane.append(tensor.l1_bytes(tiles) * visits(self.group, tensor, tiles, self.counts, order))
+            lane = by_rows if tensor.name in self.outer.by_rows else by_columns
+            lane.append(tensor.l1_bytes(tiles) * visits(self.group, tensor, tiles, self.outer.counts, order))
         alone = max(sum(by_columns) / 2, *by_columns)
         return max(sum(by_rows), sum(by_columns)) if len(by_rows) > 1 else alone
 

@@ -56,7 +56,7 @@ class Obstacle:
 
 def obstacles(group: Group, strategy: Strategy, device: Device, *, whole_k: bool = False) -> tuple[Obstacle, ...]:
     """Everything that stands against a complete strategy, independent of each other."""
-    found = [*_grid(strategy, device)]
+    found = [*grid_obstacles(strategy, device)]
     if group.packed:
         found += [*_instruction(group, strategy, device), *_nesting(strategy)]
     own = group.with_gather() if strategy.gather else group
@@ -65,28 +65,15 @@ def obstacles(group: Group, strategy: Strategy, device: Device, *, whole_k: bool
     return tuple(found)
 
 
-def misfits(group: Group, said: Strategy, device: Device) -> tuple[Obstacle, ...]:
-    """What is said of a bundle's strategy that doesn't go with its loops or the device."""
-    found, streamed = [], len(group.streamed)
-    widths = (("grid", 2), ("spread", 2), ("tile_l1", group.space), ("order", group.space), ("stream", streamed))
-    for name, width in widths:
-        value = getattr(said, name)
-        if value and len(value) != width:
-            what = f"{name} has {len(value)} numbers, this bundle needs {width}"
-            found.append(Obstacle(Constraint.SAID, what, f"give {width}", len(value), width))
-    if found:
-        return tuple(found)
-    found += _grid(said, device) if said.grid else ()
-    if said.spread and max(said.spread) >= group.space:
-        hint = f"this bundle's space has loops 0 to {group.space - 1}"
-        found.append(Obstacle(Constraint.SAID, f"spread names loop {max(said.spread)}", hint))
-    if said.order and sorted(said.order) != list(range(group.space)):
-        what = f"order {list(said.order)} is no order of {group.space} loops"
-        found.append(Obstacle(Constraint.SAID, what, "name each loop once"))
-    return tuple(found)
+def first_causes(found: tuple[Obstacle, ...], said: Strategy) -> tuple[Obstacle, ...]:
+    """Without blocks in L2 that nobody said: they are made of a core's tiles, which stand in the way themselves."""
+    if said.tile_l2 or said.stream_l2 or all(one.constraint is not Constraint.L1 for one in found):
+        return found
+    return tuple(one for one in found if one.constraint is not Constraint.L2)
 
 
-def _grid(strategy: Strategy, device: Device) -> Iterator[Obstacle]:
+def grid_obstacles(strategy: Strategy, device: Device) -> Iterator[Obstacle]:
+    """What stands against a strategy's grid."""
     rows, columns = strategy.array
     if not (1 <= rows <= device.rows and 1 <= columns <= device.columns):
         what = f"grid {rows}x{columns} is larger than the {device.rows}x{device.columns} cores of {device.name}"
@@ -151,7 +138,8 @@ def _memories(group: Group, strategy: Strategy, device: Device, whole_k: bool) -
         if whole_k:
             last_l2 = f"all of K={group.sizes[3]} stays in L2 here: use npuflow-stream-k"
     else:
-        step_l1 = step_l2 = (1,) * (group.space + len(group.streamed))
+        step_l1 = (1,) * (group.space + len(group.streamed))
+        step_l2 = (*step_l1[: group.space], *strategy.stream) if strategy.stream_l2 else step_l1
         last_l1 = last_l2 = "cut the dimensions that stay whole inside of a tile"
     l1 = _Level(Constraint.L1, "L1 of a core", "l1", step_l1, have_l1, in_l1, lambda b: total_l1_bytes(b, alignment))
     where = f"L2 of {columns} columns"
@@ -187,8 +175,8 @@ def _tile_descriptors(group: Group, mapping: Mapping, device: Device, moved: int
 class _Level:
     """A memory: what it has, what a strategy needs of it, and the steps in which its tile can shrink.
 
-    Sizes are those of the space and then those of streamed loops: of a matmul the level's tile, of a bundle the tile
-    and pieces in L1, of which blocks in L2 are made.
+    Sizes are those of the space and then those of streamed loops: of a matmul the level's tile, of a bundle the tile in
+    L1, of which blocks in L2 are made, and the level's pieces.
     """
 
     constraint: Constraint
@@ -205,13 +193,21 @@ class _Level:
     def sizes(self, strategy: Strategy) -> Sizes:
         if strategy.pack:
             return strategy.tile_l1 if self.name == "l1" else strategy.tile_l2
-        return (*strategy.tile_l1, *strategy.stream)
+        return (*strategy.tile_l1, *(strategy.stream_l2 if self.has_own_pieces(strategy) else strategy.stream))
+
+    def has_own_pieces(self, strategy: Strategy) -> bool:
+        """Whether a bundle's pieces of streamed loops here are said apart from those in L1."""
+        return self.name == "l2" and bool(strategy.stream_l2)
 
     def with_sizes(self, strategy: Strategy, sizes: Sizes) -> Strategy:
         if strategy.pack:
             return replace(strategy, tile_l1=sizes) if self.name == "l1" else replace(strategy, tile_l2=sizes)
         space = len(strategy.tile_l1)
-        return replace(strategy, tile_l1=sizes[:space], stream=sizes[space:])
+        tile, pieces = sizes[:space], sizes[space:]
+        if self.has_own_pieces(strategy):
+            return replace(strategy, tile_l1=tile, stream_l2=pieces)
+        in_l2 = tuple(max(l1, l2 // l1 * l1) for l2, l1 in zip(strategy.stream_l2, pieces))
+        return replace(strategy, tile_l1=tile, stream=pieces, stream_l2=in_l2)
 
     def space(self, strategy: Strategy) -> int:
         """How many of the sizes are of the space."""
@@ -222,9 +218,9 @@ class _Level:
         return replace(changed, depth_lhs=(), depth_rhs=())
 
     def said(self, strategy: Strategy, of: str, before: Sizes, after: Sizes) -> str:
-        field = (
-            f"tile-{self.name} {of}" if strategy.pack else {"k": "stream", "m,n": "tile_l1"}.get(of, "tile_l1, stream")
-        )
+        pieces = "stream_l2" if self.has_own_pieces(strategy) else "stream"
+        words = {"k": pieces, "m,n": "tile_l1"}.get(of, f"tile_l1, {pieces}")
+        field = f"tile-{self.name} {of}" if strategy.pack else words
         return f"lower {field.strip()} from {_text(before)} to {_text(after)}"
 
 

@@ -41,7 +41,8 @@ class MatmulOperand(Enum):
 class Tensor:
     """A tensor that a group reads, makes for itself or gives away; `dims` say how loops walk through it.
 
-    A `gathered` one lies in L1 with a dimension for each of its loops, windows copied out one by one.
+    A `gathered` one lies in L1 with a dimension for each of its loops, windows copied out one by one. `user` is the
+    number of the first op that reads it.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Tensor:
     element_bytes: int
     gathered: bool = False
     operand: MatmulOperand | None = None
+    user: int = 0
 
     def bytes(self, tiles: Tiles) -> int:
         """What a tile touches of it, halo included."""
@@ -172,6 +174,12 @@ class Group:
             )
             for tensor in self.tensors
         }
+
+    @cached_property
+    def windowed(self) -> frozenset[int]:
+        """The loops that sums of several index some tensor by."""
+        sums = (dim for tensor in self.tensors for dim in tensor.dims if len(dim.terms) > 1)
+        return frozenset(loop for dim in sums for loop, _ in dim.terms)
 
     def whole(self) -> list[int]:
         """Tiles of one in space, and all of every other loop."""

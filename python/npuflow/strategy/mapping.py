@@ -191,7 +191,7 @@ def mapping_of(group: Group, strategy: Strategy, *, whole_k: bool = False) -> Ma
         tiles = [*strategy.tile_l1, *group.sizes[group.space :]]
         for loop, tile in zip(group.streamed, strategy.stream):
             tiles[loop] = tile
-        return Mapping(tuple(tiles), spread_of(strategy), slots_of(strategy), strategy.order)
+        return Mapping(tuple(tiles), spread_of(strategy), slots_of(strategy), strategy.order, strategy.stream_l2)
     m, n, k = strategy.tile_l1
     spread, slots, order, in_l2 = spread_of(strategy), slots_of(strategy), (BATCH, M, N), (strategy.tile_l2[2],)
     return Mapping((m, n, 1, k), spread, slots, order, in_l2, strategy.pack, whole_k)
@@ -220,12 +220,14 @@ def strategy_of(group: Group, mapping: Mapping, given: Strategy) -> Strategy:
     """How a group's strategy says a mapping, beside what is given."""
     spread, depths = mapping.spread, mapping.depths
     if not group.packed:
+        stream = tuple(mapping.tiles[loop] for loop in group.streamed)
         return Strategy(
             grid=spread.grid,
             spread=(spread.rows, spread.columns),
             tile_l1=mapping.tiles[: group.space],
             order=mapping.order,
-            stream=tuple(mapping.tiles[loop] for loop in group.streamed),
+            stream=stream,
+            stream_l2=() if mapping.in_l2 == stream else mapping.in_l2,
             depth_result=depths.result,
             gather=1 if group.gathers else None,
             hold=1 if depths.hold else None,

@@ -53,6 +53,12 @@ class Neighbours:
             in_l2[number] = padded(-(-whole // parts), size)
         return replace(candidate.with_tile(place, size), in_l2=tuple(in_l2))
 
+    def streaming(self, candidate: Mapping, loop: int, size: int) -> Mapping:
+        """The candidate with such pieces of a streamed loop, of which L2 has one at a time where that is open."""
+        resized = self.resized(candidate, loop, size)
+        place = len(candidate.tiles) + self.space.group.streamed.index(loop)
+        return self.resized(resized, place, size) if self.space.opens_l2 else resized
+
     def larger(self, candidate: Mapping) -> Iterator[Mapping]:
         for place in self.places:
             unit, most = self.room(candidate, place)
@@ -60,13 +66,18 @@ class Neighbours:
                 yield self.resized(candidate, place, size)
 
     def changed(self, candidate: Mapping) -> Iterator[tuple[Mapping, tuple[int, ...]]]:
-        """The candidate with one size larger and another one cut, or with other slots; and where room may be made."""
+        """The candidate with one change, and where room may be made for it.
+
+        One size is larger and another one cut, L2 has less of a loop at a time, or slots are given away or taken.
+        """
         for place in self.places:
             size, (unit, most) = self.size(candidate, place), self.room(candidate, place)
             for larger in sorted({_tightest(size, most, unit), min(2 * size, most)}) if size < most else ():
                 grown = self.resized(candidate, place, larger)
                 cut = ((self.smaller(grown, other), other) for other in self.places if other != place)
-                yield from ((changed, (other, *self.in_l2)) for changed, other in cut if changed is not None)
+                yield from ((changed, self.places) for changed, other in cut if changed is not None)
+        shorter = (self.smaller(candidate, place) for place in self.in_l2)
+        yield from ((changed, self.places) for changed in shorter if changed is not None)
         depths = candidate.depths
         for name in self.space.slots:
             yield replace(candidate, depths=depths.with_other(name)), self.places

@@ -19,6 +19,7 @@ from npuflow.strategy.mapping import Mapping, Spread
 from npuflow.strategy.neighbours import Neighbours
 from npuflow.strategy.room import fits
 from npuflow.strategy.space import Array, Space
+from npuflow.strategy.strategy import Sizes
 from npuflow.target import Device
 
 _FINALISTS, _STEPS, _TRADERS = 4, 2, 3
@@ -92,8 +93,17 @@ class Search:
                 break
             live = [live[place] for place in kept]
         grown = sorted({self._grow(candidate, None): None for _, candidate in live}, key=self.cost)
-        found = [self._ordered(self._trade(candidate)) for candidate in grown[:_TRADERS]]
-        return sorted((*found, *grown[_TRADERS:]), key=self._rank)
+        found = [self._ordered(self._trade(candidate)) for candidate in self._traders(grown)]
+        return sorted((*found, *grown), key=self._rank)
+
+    def _traders(self, grown: Sequence[Mapping]) -> list[Mapping]:
+        """The best few that are unlike in their sizes, and the best of those that hold and of those that don't."""
+        unlike: dict[tuple[Sizes, Sizes], Mapping] = {}
+        holding: dict[bool, Mapping] = {}
+        for one in grown:
+            unlike.setdefault((one.tiles, one.in_l2), one)
+            holding.setdefault(one.depths.hold, one)
+        return list(dict.fromkeys((*list(unlike.values())[:_TRADERS], *holding.values())))
 
     def _kind(self, start: Mapping) -> tuple[object, ...]:
         """What growing doesn't change well: how much of streamed loops there is at first, and whether L2 holds them."""
@@ -111,7 +121,7 @@ class Search:
                 found += [] if smallest is None else self._shorter(smallest)
             if not found:
                 continue
-            if "hold" in space.slots:
+            if "hold" in space.slots and not space.opens_l2:
                 held = (replace(one, depths=replace(one.depths, hold=True)) for one in found)
                 found = [*found, *filter(self.fits, held)]
             return found
@@ -120,19 +130,29 @@ class Search:
     def _smallest(self, first: Mapping) -> Mapping | None:
         """The smallest tile of the space that fits, with as much of streamed loops as does."""
         for loop in self._streamed():
-            first = self.near.resized(first, loop, self.space.share(first, loop))
+            first = self.near.streaming(first, loop, self.space.share(first, loop))
             while not self.fits(first) and first.tiles[loop] > self.space.units[loop]:
-                first = self.near.resized(first, loop, self._previous(loop, first.tiles[loop]))
+                first = self.near.streaming(first, loop, self._previous(loop, first.tiles[loop]))
         return first if self.fits(first) else None
 
     def _shorter(self, smallest: Mapping) -> list[Mapping]:
-        """The mapping, and the same with streamed loops cut shorter: which leaves room for other loops."""
-        found = [smallest]
+        """The mapping, and the same with streamed loops cut shorter: which leaves room for other loops.
+
+        Loops that no window goes along are cut until they are short together: one long one is as good as another.
+        """
+        found, windowed = [smallest], self.space.group.windowed
         for loop in self._streamed():
-            while found[-1].tiles[loop] > max(_SHORTEST, self.space.units[loop]):
-                shorter = self._previous(loop, self._previous(loop, found[-1].tiles[loop]))
+            beside = [other for other in self._streamed() if other != loop and {loop, other}.isdisjoint(windowed)]
+            while (piece := found[-1].tiles[loop]) > self.space.units[loop]:
+                if piece * prod(found[-1].tiles[other] for other in beside) <= _SHORTEST:
+                    break
+                shorter = self._previous(loop, self._previous(loop, piece))
                 found.append(self.near.resized(found[-1], loop, shorter))
-        return [found[0], found[-1], self._balanced(found[-1])] if self.space.opens_l2 else found
+        if not self.space.opens_l2:
+            return found
+        if len(self._streamed()) == 1:  # growing leads from one length to the others
+            found = [found[0], found[len(found) // 2], found[-1]]
+        return list(dict.fromkeys((*found, self._balanced(found[-1]))))
 
     def _balanced(self, shortest: Mapping) -> Mapping:
         """The mapping with each size doubled in turn, the smallest first, while that fits."""

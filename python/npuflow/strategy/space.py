@@ -151,13 +151,15 @@ def _space_of_bundle(group: Group, given: Strategy, device: Device, array: Array
         tiles[: group.space] = given.tile_l1
     for loop, piece in zip(group.streamed, given.stream):
         tiles[loop] = piece
+    opens_l2 = group.pads_streamed and bool(group.streamed) and not given.stream and not given.stream_l2
+    in_l2 = tuple(tiles[loop] for loop in group.streamed) if opens_l2 else given.stream_l2
     wide = [loop for loop in range(group.space) if group.sizes[loop] > 1] or [0]
     whole = served_array(device)
     given_array = given.array if given.grid else array
     multiplies = any(work.products and device.has_instruction(work.products.types) for work in group.work)
     return Space(
         group,
-        Mapping(tuple(tiles), Spread((1, 1), 0, 0), slots_of(given), given.order or tuple(range(group.space))),
+        Mapping(tuple(tiles), Spread((1, 1), 0, 0), slots_of(given), given.order or tuple(range(group.space)), in_l2),
         (given_array or whole,),
         () if given_array else _parts(whole),
         ((given.spread[0], given.spread[1]),) if given.spread else tuple(product(wide, wide)),
@@ -167,7 +169,7 @@ def _space_of_bundle(group: Group, given: Strategy, device: Device, array: Array
         tuple(_depths(given, 1 if multiplies else 2)),
         _open_slots(given, "l2", "l1", "result", *(["hold"] if group.streamed else [])),
         not given.order,
-        False,
+        opens_l2,
     )
 
 

@@ -36,6 +36,7 @@ BUNDLE_FIELDS = {
     "tile_l1": _ANY,
     "order": _ANY,
     "stream": _ANY,
+    "stream_l2": _ANY,
     "depth_l2": 0,
     "depth_l1": 0,
     "depth_result": 0,
@@ -54,8 +55,9 @@ class Strategy:
     are slots (in L2, in L1) of one operand's buffers, and `depth_tail`, in both, of what the tail reads beside the sum.
 
     Of a bundle, the grid is the array's rows by its columns, and `spread` names the loops of the space that these
-    follow. `tile_l1` is a core's tile of the space, `stream` the piece of each streamed loop, and `order` the space's
-    loops from the outermost on, as blocks go through them. With `gather = 1` windows are copied out one by one on their
+    follow. `tile_l1` is a core's tile of the space, `stream` the piece of each streamed loop, `stream_l2` the larger
+    piece that L2 has of it at a time (as much where nothing is said), and `order` the space's loops from the outermost
+    on, as blocks go through them. With `gather = 1` windows are copied out one by one on their
     way into L1, and a convolution there is a matmul. With `hold = 1` operands that all blocks need alike are whole in
     L2, and cut into pieces on their way into L1.
 
@@ -69,6 +71,7 @@ class Strategy:
     spread: Sizes = ()
     order: Sizes = ()
     stream: Sizes = ()
+    stream_l2: Sizes = ()
     depth_l2: int | None = None
     depth_l1: int | None = None
     depth_lhs: Sizes = ()

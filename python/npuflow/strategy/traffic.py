@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
+from npuflow.ops.linear import Linear
 from npuflow.strategy.group import Group, Role, Tensor, Tiles
 from npuflow.strategy.mapping import Mapping, pieces, steps_of, turns_of
 
@@ -33,18 +34,22 @@ def traffic_bytes(
 
     What lies outside of the tensor doesn't, overlaps do. What is the same for all columns comes for each of them.
     """
-    elements = _moved_elements(group, tensor, tiles, mapping.spread.block(tiles), counts)
-    covered = prod(steps_of(group, dim, tiles, counts) for dim in tensor.dims)
+    elements = covered = 1
+    block = mapping.spread.block(tiles)
+    for dim, size in zip(tensor.dims, tensor.shape):
+        steps = steps_of(group, dim, tiles, counts)
+        covered *= steps
+        elements *= _moved_elements(group, dim, size, steps, tiles, block, counts)
     return elements * turns // covered * tensor.element_bytes * mapping.copies(group, tensor)
 
 
-def _moved_elements(group: Group, tensor: Tensor, tiles: Tiles, block: Sequence[int], counts: Sequence[int]) -> int:
-    """Elements of all the blocks that differ, once each."""
-    elements = 1
-    for dim, size in zip(tensor.dims, tensor.shape):
-        steps = steps_of(group, dim, tiles, counts)
-        advance = sum(c * block[loop] for loop, c in dim.terms if turns_of(group, loop, tiles, counts) > 1)
-        extent = dim.extent(block)
-        overlap = max(0, extent - advance)
-        elements *= min(steps * extent, size + (steps - 1) * overlap)
-    return elements
+def _moved_elements(
+    group: Group, dim: Linear, size: int, steps: int, tiles: Tiles, block: Sequence[int], counts: Sequence[int]
+) -> int:
+    """What all the blocks that differ have of a dimension, each once."""
+    extent = dim.extent(block)
+    if steps == 1:
+        return min(extent, size)
+    advance = sum(c * block[loop] for loop, c in dim.terms if turns_of(group, loop, tiles, counts) > 1)
+    overlap = max(0, extent - advance)
+    return min(steps * extent, size + (steps - 1) * overlap)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from npuflow.bindings import arith, ir, scf
 from npuflow.core.build import Mixed, element_type_of, empty, extract_slice, fill, shape_of, weighted_sum
@@ -13,12 +13,56 @@ from npuflow.ops.linear import Linear, input_count
 
 
 @dataclass(frozen=True)
+class _StreamedPiece:
+    """The sizes of loops in L1 and L2 for one piece of streamed loops, and where in the block these begin.
+
+    A core's place and its pieces in L1 are `places` in what L2 has, which begins at `in_l2_places` of the block. These
+    parts of blocks are `shared`, by op and number, once they are made.
+    """
+
+    tiles: tuple[int, ...]
+    in_l2: tuple[int, ...]
+    places: Mapping[int, Mixed]
+    in_l2_places: Mapping[int, Mixed]
+    shared: Mapping[tuple[int, int], ir.Value]
+
+
+@dataclass(frozen=True)
+class _StreamedLoop:
+    """A streamed loop that goes through what L2 has of it, or (`fills_l2`) fills L2 piece by piece."""
+
+    loop: int
+    fills_l2: bool
+
+    def whole(self, piece: _StreamedPiece, block: Sequence[int]) -> int:
+        return block[self.loop] if self.fills_l2 else piece.in_l2[self.loop]
+
+    def size(self, piece: _StreamedPiece) -> int:
+        return piece.in_l2[self.loop] if self.fills_l2 else piece.tiles[self.loop]
+
+    def at(self, piece: _StreamedPiece, place: Mixed) -> _StreamedPiece:
+        """The piece that begins at a place."""
+        if self.fills_l2:
+            return replace(piece, in_l2_places={**piece.in_l2_places, self.loop: place})
+        return replace(piece, places={**piece.places, self.loop: place})
+
+    def cut(self, piece: _StreamedPiece, left: int) -> _StreamedPiece:
+        """The piece with what is left over at the end, where L2 has one tile at a time."""
+        tiles, in_l2 = ((*sizes[: self.loop], left, *sizes[self.loop + 1 :]) for sizes in (piece.tiles, piece.in_l2))
+        return replace(piece, tiles=tiles, in_l2=in_l2)
+
+
+@dataclass(frozen=True)
 class CorePart:
-    """Makes a core's part. `tiles` and `block` have each loop's sizes, `operands` the block's by op and number."""
+    """Makes a core's part. `operands` are the block's, by op and number.
+
+    Sizes of each loop are those of a core's `tiles`, of what is `in_l2` of it at a time, and of the whole `block`.
+    """
 
     bundle: Bundle
-    tiles: Sequence[int]
-    block: Sequence[int]
+    tiles: tuple[int, ...]
+    in_l2: tuple[int, ...]
+    block: tuple[int, ...]
     operands: Mapping[tuple[int, int], ir.Value]
 
     def results(self, places: dict[int, Mixed]) -> list[ir.Value]:
@@ -26,22 +70,23 @@ class CorePart:
         values: dict[ir.Value, ir.Value] = {}
         core = [tile if loop < self.bundle.space else self.block[loop] for loop, tile in enumerate(self.tiles)]
         pieced = {head for index in range(len(self.bundle.ops)) for head in self.bundle.heads(index)}
+        piece = _StreamedPiece(self.tiles, self.in_l2, places, {}, {})
         for index, op in enumerate(self.bundle.ops):
             if index in pieced:
                 continue
-            streamed = [loop for loop in self.bundle.streamed() if loop in self.bundle.inner(index)]
-            stepping = [loop for loop in streamed if self.tiles[loop] < self.block[loop]]
-            inits = self._inits(index, places, values, core)
-            found = self._pieces(index, stepping, self.tiles, places, values, inits)
+            inits = self._inits(index, piece, values, core)
+            found = self._pieces(index, self._steps(index), piece, values, inits)
             values.update(zip(op.results, found))
         return [values[result] for result in self.bundle.root.results]
 
+    def _steps(self, index: int) -> list[_StreamedLoop]:
+        """The loops that go piece by piece through what an op sums up: those that fill L2 are around all others."""
+        streamed = [loop for loop in self.bundle.streamed() if loop in self.bundle.inner(index)]
+        filling = [_StreamedLoop(loop, True) for loop in streamed if self.in_l2[loop] < self.block[loop]]
+        return [*filling, *(_StreamedLoop(loop, False) for loop in streamed if self.tiles[loop] < self.in_l2[loop])]
+
     def _inits(
-        self,
-        index: int,
-        places: dict[int, Mixed],
-        values: dict[ir.Value, ir.Value],
-        core: Sequence[int],
+        self, index: int, piece: _StreamedPiece, values: dict[ir.Value, ir.Value], core: Sequence[int]
     ) -> list[ir.Value]:
         """What an op starts from: a tile of `core` sizes, filled or empty, what an op before made, or a given slice."""
         op, maps = self.bundle.ops[index], self.bundle.maps(index)
@@ -52,7 +97,7 @@ class CorePart:
                 found.append(values[value])
                 continue
             if (index, number) in self.operands:
-                found.append(_slice(self.operands[index, number], dims, places, self.tiles))
+                found.append(self._slice((index, number), dims, piece))
                 continue
             target = empty([dim.extent(core) for dim in dims], element_type_of(value))
             filled = producer(value, "linalg.fill")
@@ -62,42 +107,36 @@ class CorePart:
     def _pieces(
         self,
         index: int,
-        loops: Sequence[int],
-        tiles: Sequence[int],
-        places: dict[int, Mixed],
+        steps: Sequence[_StreamedLoop],
+        piece: _StreamedPiece,
         values: dict[ir.Value, ir.Value],
         inits: Sequence[ir.Value],
     ) -> list[ir.Value]:
         """The loops over pieces of streamed loops, from the outermost one left on, and what is left over behind."""
-        if not loops:
+        if not piece.shared and not any(step.fills_l2 for step in steps):
+            piece = replace(piece, shared=self._shared((index, *self.bundle.heads(index)), piece))
+        if not steps:
             inner = dict(values)
             for head in self.bundle.heads(index):
-                starts = self._inits(head, places, inner, tiles)
-                made = self._clone(head, tiles, places, inner, starts)
+                starts = self._inits(head, piece, inner, piece.tiles)
+                made = self._clone(head, piece, inner, starts)
                 inner.update(zip(self.bundle.ops[head].results, made))
-            return self._clone(index, tiles, places, inner, inits)
-        first, rest = loops[0], loops[1:]
-        whole, tile = self.block[first], tiles[first]
-        left = whole % tile
-        bounds = [arith.ConstantOp.create_index(n).result for n in (0, whole - left, tile)]
+            return self._clone(index, piece, inner, inits)
+        first, rest = steps[0], steps[1:]
+        whole, size = first.whole(piece, self.block), first.size(piece)
+        left = whole % size
+        bounds = [arith.ConstantOp.create_index(n).result for n in (0, whole - left, size)]
         loop = scf.ForOp(*bounds, list(inits))
         with ir.InsertionPoint(loop.body):
-            inner = {**places, first: loop.induction_variable}
-            carried = list(loop.inner_iter_args)
-            scf.YieldOp(self._pieces(index, rest, tiles, inner, values, carried))
+            smaller = first.at(piece, loop.induction_variable)
+            scf.YieldOp(self._pieces(index, rest, smaller, values, list(loop.inner_iter_args)))
         results = list(loop.results)
         if not left:
             return results
-        smaller = [left if number == first else size for number, size in enumerate(tiles)]
-        return self._pieces(index, rest, smaller, {**places, first: whole - left}, values, results)
+        return self._pieces(index, rest, first.cut(first.at(piece, whole - left), left), values, results)
 
     def _clone(
-        self,
-        index: int,
-        tiles: Sequence[int],
-        places: dict[int, Mixed],
-        values: dict[ir.Value, ir.Value],
-        inits: Sequence[ir.Value],
+        self, index: int, piece: _StreamedPiece, values: dict[ir.Value, ir.Value], inits: Sequence[ir.Value]
     ) -> list[ir.Value]:
         op, maps = self.bundle.ops[index], self.bundle.maps(index)
         new = []
@@ -105,9 +144,9 @@ class CorePart:
             if value in values:
                 new.append(values[value])
             elif (index, number) in self.operands:
-                new.append(_slice(self.operands[index, number], maps[number], places, tiles))
+                new.append(self._slice((index, number), maps[number], piece))
             elif isinstance(value.type, ir.ShapedType):
-                new.append(empty([dim.extent(tiles) for dim in maps[number]], element_type_of(value)))
+                new.append(empty([dim.extent(piece.tiles) for dim in maps[number]], element_type_of(value)))
             else:
                 new.append(value)
         clone = op.clone().operation
@@ -117,11 +156,25 @@ class CorePart:
             result.set_type(init.type)
         return list(clone.results)
 
+    def _shared(self, ops: Sequence[int], piece: _StreamedPiece) -> dict[tuple[int, int], ir.Value]:
+        """What L2 has of each operand of ops."""
+        own = [key for key in self.operands if key[0] in ops]
+        return {key: self._in_l2(key, self.bundle.maps(key[0])[key[1]], piece) for key in own}
 
-def _slice(block: ir.Value, dims: Sequence[Linear], places: dict[int, Mixed], tiles: Sequence[int]) -> ir.Value:
-    """A core's part of a block's operand; a constant in an index is where the block begins already."""
+    def _in_l2(self, key: tuple[int, int], dims: Sequence[Linear], piece: _StreamedPiece) -> ir.Value:
+        sizes = [piece.in_l2[loop] if loop >= self.bundle.space else size for loop, size in enumerate(self.block)]
+        return _part(self.operands[key], dims, piece.in_l2_places, sizes)
+
+    def _slice(self, key: tuple[int, int], dims: Sequence[Linear], piece: _StreamedPiece) -> ir.Value:
+        """A core's part of what L2 has of a block's operand."""
+        in_l2 = piece.shared[key] if key in piece.shared else self._in_l2(key, dims, piece)
+        return _part(in_l2, dims, piece.places, piece.tiles)
+
+
+def _part(whole: ir.Value, dims: Sequence[Linear], places: Mapping[int, Mixed], sizes: Sequence[int]) -> ir.Value:
+    """A part of an operand; a constant in an index is where the block begins already."""
     start = [weighted_sum([(c, places[loop]) for loop, c in dim.terms if loop in places]) for dim in dims]
-    sizes = [dim.extent(tiles) for dim in dims]
-    if sizes == shape_of(block) and all(place == 0 for place in start):
-        return block
-    return extract_slice(block, start, sizes)
+    extents = [dim.extent(sizes) for dim in dims]
+    if extents == shape_of(whole) and all(place == 0 for place in start):
+        return whole
+    return extract_slice(whole, start, extents)

@@ -25,7 +25,7 @@ from npuflow.core.registry import register_pass
 from npuflow.ops.bundle import Bundle, marked_bundles
 from npuflow.ops.contraction import producer
 from npuflow.ops.linear import Linear, input_count
-from npuflow.ops.products import pads_streamed
+from npuflow.ops.products import padded, pads_streamed
 from npuflow.strategy.mapping import spread_of
 from npuflow.strategy.strategy import Strategy, strategy_of
 from npuflow.tiling.core_part import CorePart
@@ -39,7 +39,8 @@ _ROWS, _COLUMNS = "#gpu.thread<y>", "#gpu.thread<x>"
 class TileBundles(Pass):
     """Makes loops over blocks and cores out of each bundle; streamed loops become loops inside of a core's part.
 
-    A block's operands are slices, padded where windows or blocks reach over the edge; a core's are slices of those.
+    A block's operands are slices, padded where windows or blocks reach over the edge; a core's are slices of those. Of
+    streamed loops there are pieces for L2 that all cores share, and in these pieces for L1.
 
         %r = linalg.generic ... ins(%x : tensor<1000x64xf32>) outs(%e : tensor<1000x64xf32>)
 
@@ -76,6 +77,7 @@ class _Tiler:
     bundle: Bundle
     strategy: Strategy
     tiles: list[int] = field(default_factory=list)
+    in_l2: list[int] = field(default_factory=list)
     block: list[int] = field(default_factory=list)
     loops: list[tuple[int, ir.Operation]] = field(default_factory=list)
 
@@ -84,11 +86,11 @@ class _Tiler:
         self.tiles = [*self.strategy.tile_l1, *bundle.sizes[bundle.space :]]
         for loop, tile in zip(bundle.streamed(), self.strategy.stream):
             self.tiles[loop] = tile
-        self.block = spread.block(self.tiles)
+        self.in_l2, self.block = list(self.tiles), spread.block(self.tiles)
         pads = pads_streamed(bundle)
-        for loop in bundle.streamed():
-            whole, tile = bundle.sizes[loop], self.tiles[loop]
-            self.block[loop] = -(-whole // tile) * tile if pads else whole
+        for loop, piece in zip(bundle.streamed(), self.strategy.stream_l2 or self.strategy.stream):
+            whole, self.in_l2[loop] = bundle.sizes[loop], piece
+            self.block[loop] = padded(whole, piece) if pads else whole
         root = bundle.root
         with at(root):
             outs = [empty(shape_of(result), element_type_of(result)) for result in root.results]
@@ -123,7 +125,8 @@ class _Tiler:
         with ir.InsertionPoint(forall.body):
             row, column = forall.induction_variables
             places = self._places(row, column)
-            tiles = CorePart(self.bundle, self.tiles, self.block, operands).results(places)
+            part = CorePart(self.bundle, tuple(self.tiles), tuple(self.in_l2), tuple(self.block), operands)
+            tiles = part.results(places)
             _insert_all(tiles, list(forall.inner_iter_args), maps, places)
         return [self._put(block, out, dims, offsets) for block, out, dims in zip(forall.results, outs, maps)]
 
