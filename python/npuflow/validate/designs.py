@@ -5,6 +5,7 @@ A row's note says what its columns don't: how B lies in DRAM, whether C is doubl
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from npuflow.strategy.strategy import Tile
@@ -15,10 +16,7 @@ from npuflow.validate.vector_designs import is_vector_op
 CAST = "fused-cast"
 # Kernels that convert their sum in a phase of its own.
 DRAIN = "drain"
-# Rows and columns of blocks whose descriptors are set up at a time; the next when these are written. mlir-air's matmuls
-# are compiled with runtime_loop_tiling_sizes=[2, 2]. That kernels of kind `drain` do each block on its own is not
-# published but inferred, because their times say so (docs/simulator.md).
-_TOGETHER = {"external": (2, 2), "direct": (2, 2), CAST: (2, 2), DRAIN: (1, 1)}
+_SET_UP = re.compile(r"(?P<rows>[1-9]\d{0,8})x(?P<columns>[1-9]\d{0,8}) blocks set up at a time")
 
 
 @dataclass(frozen=True)
@@ -58,10 +56,11 @@ def device_of(row: Measurement) -> str:
 def kind_of(row: Measurement) -> str:
     """The kind of kernel, by the name that device files have for it.
 
-    That is without the block behind `-L2-`; a GEMM in front of a cast is an external kernel like others. A kind that
-    the device's file doesn't know is empty: it is timed as the first that the file has for its types.
+    That is without the block behind `-L2-`, and as the row's stack calls it: a GEMM in front of a cast is an external
+    kernel like others. A kind that the device's file doesn't know is empty: it is timed as the first that the file has
+    for its types.
     """
-    kind = "external" if row.kernel == CAST else row.kernel.partition("-L2-")[0]
+    kind = row.stack.kinds.get(row.kernel, row.kernel.partition("-L2-")[0])
     return kind if kind in {known.kind for known in load_device(device_of(row)).kernels} else ""
 
 
@@ -102,9 +101,17 @@ def design_of(row: Measurement) -> Design:
         whole_k,
         "B column-major" in row.note,
         2 if "C double-buffered" in row.note else 1,
-        _TOGETHER.get(row.kernel),
+        _together(row),
         cast,
     )
+
+
+def _together(row: Measurement) -> tuple[int, int] | None:
+    """What a row's note says is set up at a time, or else what its stack does."""
+    said = _SET_UP.search(row.note)
+    if said is not None:
+        return (int(said["rows"]), int(said["columns"]))
+    return row.stack.blocks_together(row.kernel)
 
 
 def _block(kernel: str) -> tuple[int, int] | None:

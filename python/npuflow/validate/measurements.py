@@ -10,6 +10,7 @@ from math import isfinite
 from pathlib import Path
 
 from npuflow.errors import Diagnostic, InputError, Severity, SourceLocation, with_hint
+from npuflow.validate.stacks import PLAIN, STACKS, Stack, stack_named, stack_of_source
 
 REQUIRED = ("id", "device", "source", "op", "in_type", "out_type", "M", "time_us")
 ELEMENT_BYTES = {"i8": 1, "i16": 2, "bf16": 2, "f16": 2, "i32": 4, "f32": 4}
@@ -39,6 +40,7 @@ class Measurement:
     kernel_macs_per_cycle: float
     time_us: float
     note: str
+    stack: Stack = PLAIN
     location: SourceLocation | None = None
 
     @property
@@ -105,10 +107,12 @@ def _measurement(row: Mapping[str, str | None], place: SourceLocation) -> Measur
         column: text(column) for column in ("id", "device", "source", "op", "in_type", "out_type", "kernel", "note")
     }
     rate = float(text("kernel_macs_per_cycle") or 0)
+    stack = stack_named(text("stack")) or stack_of_source(text("source"))
     return Measurement(
         **counts,  # type: ignore[arg-type]
         **words,  # type: ignore[arg-type]
         kernel_macs_per_cycle=rate,
         time_us=float(text("time_us")),
+        stack=stack,
         location=place,
     )

@@ -90,12 +90,13 @@ def _schedule_bundle(row: Measurement, device: Device, run_pipeline: RunPipeline
     run_pipeline(module, f"npuflow-stream-k{{device={device.name}}}")
     function = ops_of(module.operation, "func.func")[0]
     with module.context:
-        return Prepared(row, device, None, build_schedule(function, device, kind_of(row), hoisted=False))
+        return Prepared(row, device, None, build_schedule(function, device, kind_of(row), hoisted=row.stack.keeps))
 
 
 def predict_us(prepared: Prepared, device: Device) -> float:
     """The time of a prepared row with a device's constants, in microseconds."""
     scheduled, design = prepared.scheduled, prepared.design
+    device = device.launched_by(prepared.row.stack.name)
     if scheduled is None:
         return _kernel_cycles(prepared.row, device) / device.clock_hz * 1e6
     cycles = {

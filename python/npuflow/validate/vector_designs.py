@@ -39,9 +39,9 @@ def is_vector_op(op: str) -> bool:
 
 
 def vector_design_of(row: Measurement) -> VectorDesign:
-    """A tile of a norm is a row; matrix-vector products of the measured kind fill a buffer only when it is empty."""
+    """A tile of a norm is a row; the slots of a matrix-vector product are its stack's."""
     tile = 1 if row.op == "rmsnorm" else row.l1_m
-    return VectorDesign((row.rows, row.cols), (tile,), 1 if row.op == "matvec" else 2)
+    return VectorDesign((row.rows, row.cols), (tile,), row.stack.matvec_depth if row.op == "matvec" else 2)
 
 
 def vector_work(row: Measurement) -> int:
