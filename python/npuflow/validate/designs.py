@@ -9,9 +9,10 @@ import re
 from dataclasses import dataclass
 
 from npuflow.strategy.strategy import Tile
-from npuflow.target import load_device
+from npuflow.target import Device, load_device
 from npuflow.validate.measurements import Measurement
-from npuflow.validate.vector_designs import is_vector_op
+from npuflow.validate.vector_designs import lacks_sizes
+from npuflow.validate.vector_texts import is_vector_op
 
 CAST = "fused-cast"
 # Kernels that convert their sum in a phase of its own.
@@ -53,6 +54,11 @@ def device_of(row: Measurement) -> str:
     return "npu1-hawk" if row.device == "npu1" and "Hawk Point" in row.note else row.device
 
 
+def array_of(row: Measurement, device: Device) -> Device:
+    """The columns of a device that a row's design uses: what it moves passes their shims and memory tiles alone."""
+    return device.partial(columns=min(row.cols, device.columns)) if row.cols else device
+
+
 def kind_of(row: Measurement) -> str:
     """The kind of kernel, by the name that device files have for it.
 
@@ -60,15 +66,16 @@ def kind_of(row: Measurement) -> str:
     kernel like others. A kind that the device's file doesn't know is empty: it is timed as the first that the file has
     for its types.
     """
-    kind = row.stack.kinds.get(row.kernel, row.kernel.partition("-L2-")[0])
-    return kind if kind in {known.kind for known in load_device(device_of(row)).kernels} else ""
+    kind = row.stack.kind_of(row.kernel, row.op) or row.kernel.partition("-L2-")[0]
+    device = load_device(device_of(row))
+    known = device.vector.kernels if is_vector_op(row.op) else device.kernels
+    return kind if kind in {entry.kind for entry in known} else ""
 
 
 def why_unsupported(row: Measurement) -> str | None:
     """Why a row's design cannot be built; None if it can."""
     if is_vector_op(row.op):
-        complete = row.rows and row.cols and (row.n if row.op == "rmsnorm" else row.l1_m)
-        return None if complete and (row.k or row.op != "matvec") else f"{row.op} without a shape, tile or grid"
+        return f"{row.op} without a shape, tile or grid" if lacks_sizes(row) else None
     if row.op not in ("matmul", "core_kernel"):
         return f"operator {row.op}"
     if not (row.k and row.n and row.l1_m and row.l1_k and row.l1_n and row.rows and row.cols):

@@ -18,9 +18,10 @@ from npuflow.simulate.flatten import flatten
 from npuflow.simulate.run import simulate
 from npuflow.target import Device, load_device
 from npuflow.target.matmul import KernelKind
-from npuflow.validate.designs import Design, design_of, device_of, kind_of, module_text, why_unsupported
+from npuflow.validate.designs import Design, array_of, design_of, device_of, kind_of, module_text, why_unsupported
 from npuflow.validate.measurements import ELEMENT_BYTES, Measurement
-from npuflow.validate.vector_designs import is_vector_op, vector_design_of, vector_module_text
+from npuflow.validate.vector_designs import vector_design_of
+from npuflow.validate.vector_texts import is_vector_op, vector_module_text
 
 RunPipeline = Callable[[ir.Module, str], object]
 _CAST_BYTES = 4 + 2  # f32 read, bf16 written
@@ -60,7 +61,7 @@ def prepare(
     if reason is not None:
         return Skipped(row, reason)
     try:
-        device = load_device(device_of(row))
+        device = array_of(row, load_device(device_of(row)))
         if row.op == "core_kernel":
             device.kernel_kind(kind_of(row), _kernel_types(row))
             return Prepared(row, device)
@@ -86,7 +87,7 @@ def _schedule(
 
 
 def _schedule_bundle(row: Measurement, device: Device, run_pipeline: RunPipeline) -> Prepared:
-    module = parse(vector_module_text(row, vector_design_of(row)), new_context(), row.id)
+    module = parse(vector_module_text(row, vector_design_of(row).strategy), new_context(), row.id)
     run_pipeline(module, f"npuflow-stream-k{{device={device.name}}}")
     function = ops_of(module.operation, "func.func")[0]
     with module.context:
@@ -96,7 +97,7 @@ def _schedule_bundle(row: Measurement, device: Device, run_pipeline: RunPipeline
 def predict_us(prepared: Prepared, device: Device) -> float:
     """The time of a prepared row with a device's constants, in microseconds."""
     scheduled, design = prepared.scheduled, prepared.design
-    device = device.launched_by(prepared.row.stack.name)
+    device = array_of(prepared.row, device.launched_by(prepared.row.stack.name))
     if scheduled is None:
         return _kernel_cycles(prepared.row, device) / device.clock_hz * 1e6
     cycles = {

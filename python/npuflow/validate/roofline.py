@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from npuflow.target import Device
 from npuflow.validate.designs import design_of
 from npuflow.validate.measurements import ELEMENT_BYTES, Measurement
-from npuflow.validate.vector_designs import is_vector_op, vector_traffic_bytes, vector_work
+from npuflow.validate.vector_designs import vector_traffic_bytes, vector_work
+from npuflow.validate.vector_texts import is_vector_op
 
 _ROUNDS = 40
 _FACTORS = tuple(2 ** (step / 8) for step in range(-8, 9))

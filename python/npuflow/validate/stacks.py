@@ -19,7 +19,7 @@ class Stack:
 
     `together`, by the kind of kernel ("": any other), is how many rows and columns of blocks the control processor sets
     up before it waits until they are written; a kind that isn't there is set up ahead. `kinds` are names that device
-    files have for its kernels. `matvec_depth` is the slots of what a matrix-vector product fetches; with
+    files have for its kernels of a kind, or for those of an operator alone. `matvec_depth` is the slots of what a matrix-vector product fetches; with
     `keeps`, what all tiles of an operator need alike is fetched once.
     """
 
@@ -29,6 +29,10 @@ class Stack:
     kinds: Mapping[str, str] = field(default_factory=dict)
     matvec_depth: int = 2
     keeps: bool = False
+
+    def kind_of(self, kernel: str, op: str) -> str:
+        """What device files call its kernels of a kind for an operator; empty where they have no other name for it."""
+        return self.kinds.get(f"{kernel} {op}", self.kinds.get(kernel, ""))
 
     def blocks_together(self, kernel: str) -> Blocks | None:
         return self.together.get(kernel, self.together.get(""))
@@ -42,7 +46,7 @@ STACKS = (
         "mlir-air",
         ("mlir-air",),
         {"external": (2, 2), "direct": (2, 2), "fused-cast": (2, 2), "drain": (1, 1)},
-        {"fused-cast": "external"},
+        {"fused-cast": "external", "external rope": "external-rows"},
         matvec_depth=1,
     ),
     # A row of blocks is written before the next is set up.
