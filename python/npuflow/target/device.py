@@ -147,12 +147,13 @@ class Device:
         """The (lhs, rhs, acc) element types that the device can multiply, in the file's order."""
         return tuple(dict.fromkeys(shape.types for shape in self.matmuls))
 
-    def launched_by(self, stack: str) -> Device:
-        """The same device with the launches of a stack of compiler and runtime, if the file knows it."""
+    def launched_by(self, stack: str, cores: int) -> Device:
+        """The same device with the launches of a stack of compiler and runtime on some cores, if the file knows it."""
         known = next((launch for launch in self.launches if launch.stack == stack), None)
         if known is None:
             return self
-        return dataclasses.replace(self, control=dataclasses.replace(self.control, launch_seconds=known.seconds))
+        seconds = known.seconds + cores * known.core_seconds
+        return dataclasses.replace(self, control=dataclasses.replace(self.control, launch_seconds=seconds))
 
     def partial(self, columns: int | None = None, rows: int | None = None) -> Device:
         """The same device with fewer columns, or rows; its name says so (`npu2:4x2`)."""

@@ -207,7 +207,11 @@ class Control:
 
 @dataclass(frozen=True, kw_only=True)
 class StackLaunch:
-    """How long a launch takes with one stack of compiler and runtime, where that isn't `Control.launch_seconds`."""
+    """How long a launch takes with one stack of compiler and runtime, where that isn't `Control.launch_seconds`.
+
+    `core_seconds` are for each core in use, where launches set these up as well.
+    """
 
     stack: str
     seconds: float = between(0, MOST_SECONDS)
+    core_seconds: float = between(0, MOST_SECONDS, default=0.0)

@@ -97,7 +97,8 @@ def _schedule_bundle(row: Measurement, device: Device, run_pipeline: RunPipeline
 def predict_us(prepared: Prepared, device: Device) -> float:
     """The time of a prepared row with a device's constants, in microseconds."""
     scheduled, design = prepared.scheduled, prepared.design
-    device = array_of(prepared.row, device.launched_by(prepared.row.stack.name))
+    row = prepared.row
+    device = array_of(row, device.launched_by(row.stack.name, row.rows * row.cols))
     if scheduled is None:
         return _kernel_cycles(prepared.row, device) / device.clock_hz * 1e6
     cycles = {
