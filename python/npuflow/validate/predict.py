@@ -11,6 +11,7 @@ from npuflow.core.parsing import parse
 from npuflow.core.passes import ops_of
 from npuflow.dialect.context import new_context
 from npuflow.errors import InputError, UsageError
+from npuflow.schedule.assign.assign_numbers import descriptors_on_chip, numbered
 from npuflow.schedule.build import Scheduled, build_schedule
 from npuflow.schedule.kernels.kernel_cycles import KernelShape, kernel_cycles
 from npuflow.schedule.project.project import kernel_name
@@ -31,13 +32,15 @@ _CAST_BYTES = 4 + 2  # f32 read, bf16 written
 class Prepared:
     """A row that can be timed with any constants of its device; without a schedule, a kernel alone.
 
-    `design` is a matmul's; other operators have a schedule and none.
+    `design` is a matmul's; other operators have a schedule and none. A sequence has its `launches`, with how many there
+    are of each.
     """
 
     row: Measurement
     device: Device
     design: Design | None = None
     scheduled: Scheduled | None = None
+    launches: tuple[tuple[int, Prepared], ...] = ()
 
     @property
     def kind(self) -> str:
@@ -57,6 +60,8 @@ def prepare(
     row: Measurement, run_pipeline: RunPipeline, *, together: tuple[int, int] | None = None
 ) -> Prepared | Skipped:
     """Compiles a row's design down to its schedule; `together` overrides what the design does."""
+    if row.launches:
+        return _prepare_sequence(row, run_pipeline)
     reason = why_unsupported(row)
     if reason is not None:
         return Skipped(row, reason)
@@ -70,6 +75,17 @@ def prepare(
         return _schedule(row, device, run_pipeline, together)
     except (InputError, UsageError) as error:
         return Skipped(row, str(error).splitlines()[0])
+
+
+def _prepare_sequence(row: Measurement, run_pipeline: RunPipeline) -> Prepared | Skipped:
+    """Every launch of a sequence; of like ones, the first."""
+    made: list[tuple[int, Prepared]] = []
+    for launch in row.launches:
+        prepared = prepare(launch.design, run_pipeline)
+        if isinstance(prepared, Skipped):
+            return Skipped(row, prepared.reason)
+        made.append((launch.count, prepared))
+    return Prepared(row, load_device(device_of(row)), launches=tuple(made))
 
 
 def _schedule(
@@ -96,6 +112,8 @@ def _schedule_bundle(row: Measurement, device: Device, run_pipeline: RunPipeline
 
 def predict_us(prepared: Prepared, device: Device) -> float:
     """The time of a prepared row with a device's constants, in microseconds."""
+    if prepared.launches:
+        return _sequence_us(prepared, device)
     scheduled, design = prepared.scheduled, prepared.design
     row = prepared.row
     device = array_of(row, device.launched_by(row.stack.name, row.rows * row.cols))
@@ -107,6 +125,23 @@ def predict_us(prepared: Prepared, device: Device) -> float:
     }
     seconds = simulate(flatten(scheduled.schedule, device, cycles)).seconds
     return (seconds + (_cast_seconds(design, device) if design is not None else 0.0)) * 1e6
+
+
+def _sequence_us(prepared: Prepared, device: Device) -> float:
+    """One launch of all, then each design's time behind its own launch, and what it takes to change from one to the next.
+
+    That is to rewrite the descriptors beside memories on the chip; what follows itself finds its own there.
+    """
+    row = prepared.row
+    launch_us = device.launched_by(row.stack.name, 0).control.launch_seconds * 1e6
+    found = launch_us
+    for number, (count, part) in enumerate(prepared.launches):
+        assert part.scheduled is not None, "launches are no single kernels"
+        found += count * (predict_us(part, device) - launch_us)
+        if number:
+            rewritten = descriptors_on_chip(numbered(part.scheduled.schedule, device))
+            found += rewritten * device.control.descriptor_seconds * 1e6
+    return found
 
 
 def _call_cycles(shape: KernelShape, row: Measurement, design: Design | None, device: Device) -> int:

@@ -34,7 +34,8 @@ def vector_design_of(row: Measurement) -> VectorDesign:
     tile = row.l1_m or 1 if row.op in ROW_OPS else row.l1_m
     if row.op == "rope":
         tile *= row.n
-    return VectorDesign((row.rows, row.cols), (tile,), row.stack.matvec_depth if row.op == "matvec" else 2)
+    depth = row.stack.matvec_depth if row.op == "matvec" else 2
+    return VectorDesign((row.rows, row.cols), (tile,), depth)
 
 
 def lacks_sizes(row: Measurement) -> bool:
