@@ -17,7 +17,7 @@ def pitch_bytes(access: FlatAccess) -> int:
 def edges_off_bursts(access: FlatAccess, burst_bytes: int) -> float:
     """How many of a run's two ends aren't at the edge of a burst, on average over all that the access's runs can be.
 
-    Runs begin at its offset and steps of strides and loops from there, so at every multiple of what these have in common.
+    Runs begin at its offset and steps of strides and loops from there: at every multiple of what these have in common.
     """
     dims = len(access.sizes) - _run_dims(access)
     run = prod(access.sizes[dims:])

@@ -48,8 +48,8 @@ class KernelKind:
     `issue_share` is matrix instructions per cycle in the inner loop, as a share of what the core could issue;
     `move_share` is what of the accumulator's loads and stores isn't hidden behind them; `restart_cycles` are lost at
     each new L2 tile, beside the first L1 tiles' way in, by generated code that lets its L1 buffers run empty there
-    (npuflow's own schedules don't). The inner loop works on `row_blocks` rows of instructions side by side, and takes as
-    long where a tile has fewer left.
+    (npuflow's own schedules don't). The inner loop works on `row_blocks` rows of instructions side by side, and takes
+    as long where a tile has fewer left.
     """
 
     kind: str

@@ -53,7 +53,9 @@ def pairs_text(rankings: Sequence[Ranking]) -> str:
     lines = ["", f"{'which of two designs of equal work is faster':<{_SOURCE_WIDTH}}   pairs   right roofline"]
     for one in rankings:
         roofline = f"{one.roofline_right / one.roofline_pairs:.1%}" if one.roofline_pairs else ""
-        lines.append(f"{one.device:<{_SOURCE_WIDTH}} {one.pairs:>7} {one.right / one.pairs:7.1%} {roofline:>8}".rstrip())
+        lines.append(
+            f"{one.device:<{_SOURCE_WIDTH}} {one.pairs:>7} {one.right / one.pairs:7.1%} {roofline:>8}".rstrip()
+        )
         for pair in one.wrong[:_MOST_WRONG]:
             names = f"{pair.faster.row.id} is faster than {pair.slower.row.id}"
             lines.append(f"  not told: {names}, by {pair.ratio - 1:.0%}")

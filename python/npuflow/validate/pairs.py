@@ -1,4 +1,4 @@
-"""Which of two designs is faster: how often predictions rank measured designs of equal work as the measurements do. Pure."""
+"""Which of two designs is faster: how often predictions rank designs of equal work as measurements do. Pure."""
 
 from __future__ import annotations
 

@@ -128,11 +128,12 @@ def predict_us(prepared: Prepared, device: Device) -> float:
 
 
 def _sequence_us(prepared: Prepared, device: Device) -> float:
-    """One launch of all, then each design's time behind its own launch, and what it takes to change from one to the next.
+    """One launch of all, then each design's time behind its launch, and what it takes to change from one to the next.
 
-    That is to rewrite the descriptors beside memories on the chip; what follows itself finds its own there.
+    That is to load its cores' programs, and to rewrite the descriptors beside memories on the chip; what follows itself
+    finds its own there.
     """
-    row = prepared.row
+    row, control = prepared.row, device.control
     launch_us = device.launched_by(row.stack.name, 0).control.launch_seconds * 1e6
     found = launch_us
     for number, (count, part) in enumerate(prepared.launches):
@@ -140,7 +141,8 @@ def _sequence_us(prepared: Prepared, device: Device) -> float:
         found += count * (predict_us(part, device) - launch_us)
         if number:
             rewritten = descriptors_on_chip(numbered(part.scheduled.schedule, device))
-            found += rewritten * device.control.descriptor_seconds * 1e6
+            cores = part.row.rows * part.row.cols
+            found += (rewritten * control.descriptor_seconds + cores * control.program_seconds) * 1e6
     return found
 
 

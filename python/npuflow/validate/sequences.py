@@ -50,14 +50,10 @@ def _problems(row: Mapping[str, str | None]) -> list[str]:
 
 
 def _sequence(row: Mapping[str, str | None], file: Path, place: SourceLocation) -> Measurement:
-    words = {column: row.get(column) or "" for column in ("id", "device", "source", "note")}
-    whole = Measurement(
-        **words,
-        op=SEQUENCE,
-        time_us=float(row["measured_ms"] or 0) * 1e3,
-        stack=stack_of_source(words["source"]),
-        location=place,
-    )
+    name, device, source = (row.get(column) or "" for column in ("id", "device", "source"))
+    time_us, stack = float(row["measured_ms"] or 0) * 1e3, stack_of_source(source)
+    note = row.get("note") or ""
+    whole = Measurement(name, device, source, SEQUENCE, time_us=time_us, note=note, stack=stack, location=place)
     hint = "list its launches there, a row for each, with the columns of measurements"
     return whole.with_launches(_launches(read_text(str(file), hint), str(file), whole))
 

@@ -1,7 +1,7 @@
-"""What the software behind a measurement does that its columns don't say: one entry for each stack of compiler and runtime.
+"""What the software behind a measurement does that columns don't say: an entry for each stack of compiler and runtime.
 
-A row's `stack` column names one; without it, its source does. Nothing here is a number of the hardware: how long a stack
-takes to launch, and how good its kernels are, stands in the device files under its name.
+A row's `stack` column names one; without it, its source does. Nothing here is a number of the hardware: how long a
+stack takes to launch, and how good its kernels are, stands in the device files under its name.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ class Stack:
 
     `together`, by the kind of kernel ("": any other), is how many rows and columns of blocks the control processor sets
     up before it waits until they are written; a kind that isn't there is set up ahead. `kinds` are names that device
-    files have for its kernels of a kind, or for those of an operator alone. `matvec_depth` is the slots of what a matrix-vector product fetches; with
-    `keeps`, what all tiles of an operator need alike is fetched once.
+    files have for its kernels of a kind, or for those of an operator alone. `matvec_depth` is the slots of what a
+    matrix-vector product fetches; with `keeps`, what all tiles of an operator need alike is fetched once.
     """
 
     name: str
@@ -40,8 +40,8 @@ class Stack:
 
 PLAIN = Stack("", ())
 STACKS = (
-    # Matmuls are compiled with runtime_loop_tiling_sizes=[2, 2]. That kernels of kind `drain` do each block on its own is
-    # not published but inferred, because their times say so. Matrix-vector products turn double buffers off.
+    # Matmuls are compiled with runtime_loop_tiling_sizes=[2, 2]. That kernels of kind `drain` do each block on its own
+    # is not published but inferred, because their times say so. Matrix-vector products turn double buffers off.
     Stack(
         "mlir-air",
         ("mlir-air",),

@@ -1,8 +1,8 @@
 """Functions of measured operators without matrix instructions, as MLIR. Pure.
 
 They are linalg.generic as any user would write them. What is computed, and how, is as in the designs' published source
-code: gelu with tanh, the sigmoid of silu as a tanh, rows of norms summed up in the row's own type, and rope, a rotation of pairs,
-as a stand-in for what it moves and computes.
+code: gelu with tanh, the sigmoid of silu as a tanh, rows of norms summed up in the row's own type, and rope, a rotation
+of pairs, as a stand-in for what it moves and computes.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ func.func @matvec(%a: {matrix}, %b: {vector}) -> {result} {{
 
 
 class _Rows:
-    """A function on rows of M x N elements, op by op; `%all` is what is given, `%weights` and `%biases` of N elements."""
+    """A function on rows of M x N elements, op by op; `%all` is given, and what `parameters` name of N elements."""
 
     def __init__(self, row: Measurement, strategy: str, parameters: Sequence[str]) -> None:
         element = row.in_type
@@ -146,27 +146,28 @@ class _Rows:
     def sums(self, name: str, start: str, inputs: Sequence[str], steps: str) -> None:
         """One number for each row, from all elements of it."""
         type_ = self.types["row"]
-        self.lines.append(f"{name}_0 = linalg.fill ins({start} : {self.element}) outs(%empty_rows : {type_}) -> {type_}")
-        self._op(name, "pr", inputs, f"{name}_0", "d0", type_, steps)
+        self.lines.append(
+            f"{name}_0 = linalg.fill ins({start} : {self.element}) outs(%empty_rows : {type_}) -> {type_}"
+        )
+        self._op(name, "pr", inputs, f"{name}_0", steps)
 
     def each_row(self, name: str, inputs: Sequence[str], steps: str) -> None:
         """A number for each row from others of it."""
-        self._op(name, "p", inputs, "%empty_rows", "d0", self.types["row"], steps)
+        self._op(name, "p", inputs, "%empty_rows", steps)
 
     def each(self, name: str, inputs: Sequence[str], steps: str, *, is_last: bool = False) -> None:
         """An element for each element."""
         attributes = f"npu.strategy = {self.strategy}" if is_last else ""
-        self._op(name, "pp", inputs, "%empty", "d0, d1", self.types["all"], steps, attributes)
+        self._op(name, "pp", inputs, "%empty", steps, attributes)
 
-    def _op(
-        self, name: str, kinds: str, inputs: Sequence[str], out: str, map_: str, type_: str, steps: str, said: str = ""
-    ) -> None:
+    def _op(self, name: str, kinds: str, inputs: Sequence[str], out: str, steps: str, said: str = "") -> None:
         arguments = [*(f"%{letter}" for letter, _ in zip("xyzwv", inputs)), "%out"]
         declared = ", ".join(f"{argument}: {self.element}" for argument in arguments)
         body = f"^bb0({declared}):{_steps(self.element, steps)}\n    linalg.yield %result : {self.element}"
         places = [self._place(value) for value in inputs]
-        operands = [f"{value} : {self.types[kind]}" for value, (_, kind) in zip(inputs, places)] + [f"{out} : {type_}"]
-        maps = [place for place, _ in places] + [map_]
+        places.append(("d0, d1", "all") if kinds == "pp" else ("d0", "row"))
+        operands = [f"{value} : {self.types[kind]}" for value, (_, kind) in zip((*inputs, out), places)]
+        maps = [place for place, _ in places]
         self.lines.append(_generic(name, maps, kinds, operands, body, said).strip())
 
     def _place(self, value: str) -> tuple[str, str]:

@@ -48,7 +48,7 @@ def descriptors_taken(schedule: Schedule) -> dict[tuple[Stage, str], int]:
 
 
 def descriptors_on_chip(schedule: Schedule) -> int:
-    """The descriptors of all channels beside memories on the chip, which stay as they are for as long as a program runs."""
+    """The descriptors of all channels beside memories on the chip, which stay as they are while a program runs."""
     return sum(
         transfer.descriptors.count * sum(1 for _ in schedule.places(engine.span))
         for engine in schedule.engines.values()
