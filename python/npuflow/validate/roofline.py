@@ -1,7 +1,8 @@
 """The model to beat: max(compute, traffic / bandwidth) + launch, with numbers fitted per kind of kernel. Pure.
 
 Each operator of a kind of kernel, on each type, of each source and device, gets the multiplications per cycle and
-core, the bandwidth and the launch time that fit its rows best; where a row has its kernel's measured rate, that is used instead.
+core, the bandwidth and the launch time that fit its rows best; where a row has its kernel's measured rate, that is
+used instead.
 """
 
 from __future__ import annotations
