@@ -46,6 +46,8 @@ def _ranking(one: Ranking) -> dict[str, object]:
         "device": one.device,
         "pairs": one.pairs,
         "right": one.right,
+        "of_one_type": one.alike,
+        "of_one_type_right": one.alike_right,
         "roofline_pairs": one.roofline_pairs,
         "roofline_right": one.roofline_right,
         "wrong": [{"faster": pair.faster.row.id, "slower": pair.slower.row.id} for pair in one.wrong],

@@ -50,12 +50,15 @@ def pairs_text(rankings: Sequence[Ranking]) -> str:
     """Which of two designs is faster: how often that was told, and the pairs furthest apart where it wasn't."""
     if not rankings:
         return "\nno two rows are of equal work and more than 10 % apart"
-    lines = ["", f"{'which of two designs of equal work is faster':<{_SOURCE_WIDTH}}   pairs   right roofline"]
+    lines = [
+        "",
+        f"{'which of two designs of equal work is faster':<{_SOURCE_WIDTH}}   pairs   right roofline  of one type   right",
+    ]
     for one in rankings:
         roofline = f"{one.roofline_right / one.roofline_pairs:.1%}" if one.roofline_pairs else ""
-        lines.append(
-            f"{one.device:<{_SOURCE_WIDTH}} {one.pairs:>7} {one.right / one.pairs:7.1%} {roofline:>8}".rstrip()
-        )
+        alike = f"{one.alike:>12} {one.alike_right / one.alike:7.1%}" if one.alike else ""
+        told = f"{one.pairs:>7} {one.right / one.pairs:7.1%} {roofline:>8} {alike}"
+        lines.append(f"{one.device:<{_SOURCE_WIDTH}} {told}".rstrip())
         for pair in one.wrong[:_MOST_WRONG]:
             names = f"{pair.faster.row.id} is faster than {pair.slower.row.id}"
             lines.append(f"  not told: {names}, by {pair.ratio - 1:.0%}")

@@ -23,6 +23,12 @@ class Pair:
         return self.faster.predicted_us < self.slower.predicted_us
 
     @property
+    def is_alike(self) -> bool:
+        """Whether both are of the same element types."""
+        one, other = self.faster.row, self.slower.row
+        return (one.in_type, one.out_type) == (other.in_type, other.out_type)
+
+    @property
     def roofline_is_right(self) -> bool | None:
         """What the rooflines say; None where a row has none."""
         faster, slower = self.faster.roofline_us, self.slower.roofline_us
@@ -36,11 +42,16 @@ class Pair:
 
 @dataclass(frozen=True)
 class Ranking:
-    """How many of a device's pairs are ranked right, by predictions and by rooflines, and those that aren't."""
+    """How many of a device's pairs are ranked right, by predictions and by rooflines, and those that aren't.
+
+    Of all pairs, `alike` are of one element type.
+    """
 
     device: str
     pairs: int
     right: int
+    alike: int
+    alike_right: int
     roofline_pairs: int
     roofline_right: int
     wrong: tuple[Pair, ...]
@@ -55,12 +66,14 @@ def rank(predictions: Sequence[Prediction], device_of: Callable[[Prediction], st
             continue
         wrong = sorted((pair for pair in pairs if not pair.is_right), key=lambda pair: -pair.ratio)
         known = [right for pair in pairs if (right := pair.roofline_is_right) is not None]
-        found.append(Ranking(device, len(pairs), len(pairs) - len(wrong), len(known), sum(known), tuple(wrong)))
+        alike = [pair.is_right for pair in pairs if pair.is_alike]
+        right = len(pairs) - len(wrong)
+        found.append(Ranking(device, len(pairs), right, len(alike), sum(alike), len(known), sum(known), tuple(wrong)))
     return found
 
 
 def pairs_of(predictions: Sequence[Prediction]) -> Iterator[Pair]:
-    """Designs of one operator, element types and as many multiplications or elements, whose times are well apart."""
+    """Designs of one operator with as many multiplications, or elements, whose times are well apart."""
     for one, other in combinations(predictions, 2):
         if _work(one) != _work(other):
             continue
@@ -69,6 +82,6 @@ def pairs_of(predictions: Sequence[Prediction]) -> Iterator[Pair]:
             yield Pair(faster, slower)
 
 
-def _work(made: Prediction) -> tuple[str, str, str, int]:
+def _work(made: Prediction) -> tuple[str, int]:
     row = made.row
-    return (row.op, row.in_type, row.out_type, row.m * max(1, row.k) * max(1, row.n))
+    return (row.op, row.m * max(1, row.k) * max(1, row.n))
