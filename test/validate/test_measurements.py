@@ -5,7 +5,10 @@ import pytest
 from npuflow.errors import InputError
 from npuflow.validate.measurements import parse_measurements
 
-HEADER = "id,device,source,op,in_type,out_type,M,K,N,l1_m,l1_k,l1_n,l2_k,rows,cols,kernel,kernel_macs_per_cycle,time_us,note,stack"
+HEADER = (
+    "id,device,source,op,in_type,out_type,M,K,N,l1_m,l1_k,l1_n,l2_k,rows,cols,"
+    "kernel,kernel_macs_per_cycle,time_us,note,stack"
+)
 ROW = "a,npu2,s,matmul,bf16,f32,64,32,16,8,8,8,,1,2,direct,,12.5,B column-major,iron"
 
 

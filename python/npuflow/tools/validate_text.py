@@ -50,10 +50,8 @@ def pairs_text(rankings: Sequence[Ranking]) -> str:
     """Which of two designs is faster: how often that was told, and the pairs furthest apart where it wasn't."""
     if not rankings:
         return "\nno two rows are of equal work and more than 10 % apart"
-    lines = [
-        "",
-        f"{'which of two designs of equal work is faster':<{_SOURCE_WIDTH}}   pairs   right roofline  of one type   right",
-    ]
+    title = f"{'which of two designs of equal work is faster':<{_SOURCE_WIDTH}}"
+    lines = ["", f"{title}   pairs   right roofline  of one type   right"]
     for one in rankings:
         roofline = f"{one.roofline_right / one.roofline_pairs:.1%}" if one.roofline_pairs else ""
         alike = f"{one.alike:>12} {one.alike_right / one.alike:7.1%}" if one.alike else ""
