@@ -33,6 +33,7 @@ def test_a_row() -> None:
         ("bf16,f32", "bf61,f32", "unknown in_type 'bf61'; hint: did you mean bf16"),
         ("bf16,f32", "bf16,f23", "unknown out_type 'f23'"),
         (",64,32,16,", ",9999999999999,32,16,", "M is '9999999999999'"),
+        ("column-major,", "column-major; 0x2 blocks set up at a time,", "the note sets up no blocks"),
         ("column-major,iron", "column-major,irn", "unknown stack 'irn'; hint: did you mean iron"),
     ],
 )

@@ -122,6 +122,8 @@ def test_traffic_and_work() -> None:
         (dataclasses.replace(NORM, n=0), "rmsnorm without a shape, tile or grid"),
         (dataclasses.replace(MATVEC, k=0), "matvec without a shape, tile or grid"),
         (dataclasses.replace(ADD, l1_m=1 << 20), "L1"),
+        (dataclasses.replace(ADD, in_type="i8", out_type="i8"), "must be one type of bf16, f16, f32"),
+        (dataclasses.replace(SOFTMAX, out_type="f32"), "softmax of bf16 into f32"),
     ],
 )
 def test_what_cannot_be_built_says_why(row: Measurement, reason: str) -> None:

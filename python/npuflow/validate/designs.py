@@ -17,6 +17,7 @@ from npuflow.validate.vector_texts import is_vector_op
 CAST = "fused-cast"
 # Kernels that convert their sum in a phase of its own.
 DRAIN = "drain"
+_FLOATS = ("bf16", "f16", "f32")
 _SET_UP = re.compile(r"(?P<rows>[1-9]\d{0,8})x(?P<columns>[1-9]\d{0,8}) blocks set up at a time")
 
 
@@ -75,6 +76,8 @@ def kind_of(row: Measurement) -> str:
 def why_unsupported(row: Measurement) -> str | None:
     """Why a row's design cannot be built; None if it can."""
     if is_vector_op(row.op):
+        if row.in_type not in _FLOATS or row.out_type != row.in_type:
+            return f"{row.op} of {row.in_type} into {row.out_type}, which must be one type of {', '.join(_FLOATS)}"
         return f"{row.op} without a shape, tile or grid" if lacks_sizes(row) else None
     if row.op not in ("matmul", "core_kernel"):
         return f"operator {row.op}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -15,6 +16,7 @@ REQUIRED = ("id", "device", "source", "op", "in_type", "out_type", "M", "time_us
 ELEMENT_BYTES = {"i8": 1, "i16": 2, "bf16": 2, "f16": 2, "i32": 4, "f32": 4}
 _COUNTS = ("M", "K", "N", "l1_m", "l1_k", "l1_n", "l2_k", "rows", "cols")
 _MOST_COUNT = 10**12
+_NO_BLOCKS = re.compile(r"\b(0+x\d+|\d+x0+) blocks set up at a time")
 
 
 @dataclass(frozen=True)
@@ -94,6 +96,10 @@ def problems_of(row: Mapping[str, str | None]) -> list[str]:
         text = row.get(column) or ""
         if text and text not in ELEMENT_BYTES:
             found.append(unknown_name(column, text, ELEMENT_BYTES))
+    if _NO_BLOCKS.search(row.get("note") or ""):
+        found.append(
+            with_hint("the note sets up no blocks at a time", "one at least, as in '1x1 blocks set up at a time'")
+        )
     stack = row.get("stack") or ""
     if stack and stack_named(stack) is None:
         found.append(unknown_name("stack", stack, [known.name for known in STACKS]))
