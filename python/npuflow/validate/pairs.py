@@ -67,8 +67,8 @@ def rank(predictions: Sequence[Prediction], device_of: Callable[[Prediction], st
         wrong = sorted((pair for pair in pairs if not pair.is_right), key=lambda pair: -pair.ratio)
         known = [right for pair in pairs if (right := pair.roofline_is_right) is not None]
         alike = [pair.is_right for pair in pairs if pair.is_alike]
-        right = len(pairs) - len(wrong)
-        found.append(Ranking(device, len(pairs), right, len(alike), sum(alike), len(known), sum(known), tuple(wrong)))
+        counts = (len(pairs), len(pairs) - len(wrong), len(alike), sum(alike), len(known), sum(known))
+        found.append(Ranking(device, *counts, tuple(wrong)))
     return found
 
 
