@@ -9,6 +9,8 @@ from npuflow.tools.npuflow import main
 
 ROOT = Path(__file__).resolve().parents[2]
 MEASURED = ROOT / "benchmarks" / "measurements" / "npu_measurements.csv"
+OTHERS = MEASURED.with_name("npu_measurements_2.csv")
+SEQUENCES = MEASURED.with_name("npu_sequences.csv")
 
 
 def some_rows(path: Path, *wanted: str) -> Path:
@@ -64,3 +66,35 @@ def test_the_whole_file_is_close(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert everything["mean"] < 0.06
     # The same shape measured again differs by 5 to 15 %; docs/simulator.md explains the rows that are further off.
     assert max(group["median"] for group in groups) < 0.08
+
+
+def test_other_peoples_designs_are_close(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["validate", str(OTHERS), "--pairs", "--json", str(tmp_path / "out.json")]) == 0
+    printed = capsys.readouterr().out
+    report = json.loads((tmp_path / "out.json").read_text())
+    assert report["unsupported"] == []
+    ids = [line.partition(",")[0] for line in OTHERS.read_text().splitlines()[1:]]
+    assert [row["id"] for row in report["rows"]] == ids
+    everything = report["summary"][-1]
+    # Two thirds of what rooflines miss that are fitted to each source, type and kind of kernel.
+    assert everything["mean"] < min(0.065, everything["roofline_mean"] * 0.7)
+    rankings = {one["device"]: one for one in report["pairs"]}
+    assert all(one["right"] / one["pairs"] > 0.9 for one in rankings.values())
+    assert set(rankings) == {"npu1", "npu2"}
+    assert "which of two designs of equal work is faster" in printed
+
+
+def test_sequences_are_close(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["validate", str(SEQUENCES), "--json", str(tmp_path / "out.json")]) == 0
+    capsys.readouterr()
+    report = json.loads((tmp_path / "out.json").read_text())
+    assert len(report["rows"]) == 5
+    assert max(abs(row["error"]) for row in report["rows"]) < 0.15
+    # Attention is no operator that measurements describe.
+    assert {row["reason"] for row in report["unsupported"]} == {"operator attention"}
+
+
+def test_no_two_rows_of_equal_work(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = some_rows(tmp_path / "some.csv", "npu2-add-bf16-bf16-1048576")
+    assert main(["validate", str(rows), "--pairs"]) == 0
+    assert "no two rows are of equal work" in capsys.readouterr().out

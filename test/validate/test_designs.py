@@ -13,10 +13,12 @@ from npuflow.validate.constants import with_constants
 from npuflow.validate.designs import design_of, device_of, kind_of, module_text, why_unsupported
 from npuflow.validate.measurements import Measurement
 from npuflow.validate.predict import Prepared, Skipped, predict_us, prepare, restart_cycles
+from npuflow.validate.stacks import ALL, stack_of_source
 
 ROW = Measurement(
     "r", "npu2", "test", "matmul", "bf16", "f32", m=512, k=256, n=512, l1_m=64, l1_k=32, l1_n=128, l2_k=128, rows=4,
     cols=8, kernel="external", kernel_macs_per_cycle=0, time_us=100, note="herd is M over cols, N over rows",
+    stack=stack_of_source("mlir-air"),
 )  # fmt: skip
 NPU2 = load_device("npu2")
 
@@ -66,7 +68,7 @@ def test_a_kind_that_the_device_does_not_know_is_timed_as_its_first() -> None:
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"op": "softmax"}, "operator softmax"),
+        ({"op": "attention"}, "operator attention"),
         ({"rows": 0}, "without a shape, tile or grid"),
         ({"device": "npu9"}, "npu9"),
         ({"l1_m": 512}, "L1 of a core needs"),
@@ -77,7 +79,7 @@ def test_what_cannot_be_built_says_why(changes: dict[str, object], reason: str) 
     skipped = prepare(row, npuflow.run_pipeline)
     assert isinstance(skipped, Skipped)
     assert reason in skipped.reason
-    assert (why_unsupported(row) is not None) == (reason in ("operator softmax", "without a shape, tile or grid"))
+    assert (why_unsupported(row) is not None) == (reason in ("operator attention", "without a shape, tile or grid"))
 
 
 def test_a_kernel_alone_takes_what_the_model_says() -> None:
@@ -119,3 +121,53 @@ def test_smaller_l2_tiles_restart_more_often() -> None:
     # One block of 512x512 with K = 2048: 64 L2 tiles of 32 instead of 16 of 128, of which the first arrives earlier.
     restarts_us = 48 * restart_cycles(known, design_of(ROW), NPU2) / 1800
     assert 0.9 * restarts_us < time_us(32) - time_us(128) <= restarts_us
+
+
+def test_a_stack_says_what_is_set_up_together_unless_the_note_does() -> None:
+    rows_of_blocks = dataclasses.replace(ROW, stack=stack_of_source("arc-research-lab/Aries"), kernel="hand-tuned")
+    assert design_of(rows_of_blocks).together == (1, ALL)
+    assert kind_of(dataclasses.replace(rows_of_blocks, device="npu1")) == "aries"
+    assert design_of(ROW).together == (2, 2)
+    said = dataclasses.replace(ROW, note="B column-major; 3x1 blocks set up at a time")
+    assert design_of(said).together == (3, 1)
+    assert design_of(dataclasses.replace(ROW, stack=stack_of_source("mine"))).together is None
+
+
+def test_a_stack_launches_in_its_own_time() -> None:
+    def time_us(source: str) -> float:
+        row = dataclasses.replace(ROW, stack=stack_of_source(source), kernel_macs_per_cycle=100, kernel="hand-tuned")
+        prepared = prepare(row, npuflow.run_pipeline)
+        assert isinstance(prepared, Prepared)
+        return predict_us(prepared, NPU2)
+
+    iron = next(launch for launch in NPU2.launches if launch.stack == "iron")
+    more = iron.seconds + 32 * iron.core_seconds - NPU2.control.launch_seconds
+    # All 32 cores are set up; beside that, the two differ by rounding of the launch to cycles.
+    assert time_us("amd/IRON") - time_us("nobody") == pytest.approx(more * 1e6, abs=0.01)
+
+
+def test_a_design_has_its_own_columns_alone() -> None:
+    # B comes in for four rows of cores: through one shim's channel, or through four.
+    narrow = dataclasses.replace(ROW, k=4096, cols=1, note="herd is M over cols, N over rows")
+    prepared = prepare(narrow, npuflow.run_pipeline)
+    assert isinstance(prepared, Prepared)
+    read_bytes = narrow.k * narrow.n * 2 * narrow.m / narrow.l1_m
+    channel = NPU2.dma(3).bytes_per_cycle * NPU2.clock_hz
+    assert predict_us(prepared, NPU2) > read_bytes / channel * 1e6
+
+
+def test_rows_that_do_not_fill_a_kernels_inner_loop_take_as_long_as_those_that_do() -> None:
+    def call_cycles(rows: int) -> int:
+        drain = dataclasses.replace(ROW, kernel="drain", out_type="bf16", m=8 * rows, l1_m=rows)
+        prepared = prepare(drain, npuflow.run_pipeline)
+        assert isinstance(prepared, Prepared)
+        assert prepared.scheduled is not None
+        return max(kernel_cycles(shape, NPU2, "drain") for shape in prepared.scheduled.shapes if shape.macs)
+
+    known = NPU2.kernel_kind("drain", ("bf16", "bf16", "f32"))
+    assert known is not None
+    assert known.row_blocks == 4
+    # Half as many multiplications, as many instructions: only the sums of 16 rows less, 64 KiB in 32 bytes, are saved.
+    moves = 2 * 16 * 128 * 4 / 32 * known.move_share
+    assert call_cycles(32) - call_cycles(16) == pytest.approx(moves, abs=1)
+    assert call_cycles(64) - call_cycles(32) > moves * 2

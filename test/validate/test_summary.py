@@ -1,7 +1,7 @@
 """Error summaries, the roofline and the fit, on made-up rows whose answers are known."""
 
 import dataclasses
-from math import log
+from math import isnan, log
 
 import pytest
 
@@ -83,6 +83,8 @@ def test_what_is_left_out_tells_nothing() -> None:
     assert unseen[-1] == pytest.approx(-log(1.5), abs=0.001)
     assert 0 < max(abs(unseen[:-1])) < 0.05
     assert errors(rows, truth)[:-1] == pytest.approx(0)
+    alone = left_out(rows, truth, ("control.launch_seconds",), ["the only group"] * len(rows))
+    assert all(map(isnan, alone))
 
 
 def test_constants_by_name() -> None:

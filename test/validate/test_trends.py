@@ -41,8 +41,8 @@ def test_set_up_that_is_not_overlapped_costs_about_a_quarter(row: Measurement) -
 def test_short_contiguous_runs_collapse_the_bandwidth() -> None:
     # Published: 3.12 TOPS with runs of 224 elements, 1.27 with 56; a factor of 2.46.
     times = [time_us(dataclasses.replace(NPU1_BF16, l2_k=k)) for k in (224, 112, 56)]
-    assert times == sorted(times)
-    assert times[2] / times[0] == pytest.approx(3.12 / 1.27, rel=0.15)
+    assert times[1] < times[2]
+    assert times[2] / times[0] == pytest.approx(3.12 / 1.27, rel=0.05)
 
 
 def test_rows_of_b_cost_more_than_columns() -> None:

@@ -18,7 +18,9 @@ from npuflow.validate.constants import constant, with_constants
 from npuflow.validate.measurements import Measurement
 from npuflow.validate.predict import Prepared, predict_us, prepare
 from npuflow.validate.roofline import fit_rooflines, key_of, traffic_bytes
-from npuflow.validate.vector_designs import vector_design_of, vector_module_text, vector_work
+from npuflow.validate.stacks import stack_named
+from npuflow.validate.vector_designs import vector_design_of, vector_work
+from npuflow.validate.vector_texts import vector_module_text
 
 NPU2 = load_device("npu2")
 ADD = Measurement(
@@ -28,8 +30,13 @@ ADD = Measurement(
 GELU = dataclasses.replace(ADD, op="gelu", rows=2)
 SILU = dataclasses.replace(ADD, op="silu_mul")
 NORM = dataclasses.replace(ADD, op="rmsnorm", m=256, n=512, l1_m=0)
-MATVEC = dataclasses.replace(ADD, op="matvec", m=512, k=1024, n=1, l1_m=8, l1_k=1024, l1_n=1, kernel="external")
-ALL = {row.op: row for row in (ADD, GELU, SILU, NORM, MATVEC)}
+MATVEC = dataclasses.replace(
+    ADD, op="matvec", m=512, k=1024, n=1, l1_m=8, l1_k=1024, l1_n=1, kernel="external", stack=stack_named("mlir-air")
+)
+LAYER_NORM = dataclasses.replace(NORM, op="layernorm")
+SOFTMAX = dataclasses.replace(NORM, op="softmax", rows=4)
+ROPE = dataclasses.replace(NORM, op="rope", n=64, rows=4, cols=2)
+ALL = {row.op: row for row in (ADD, GELU, SILU, NORM, MATVEC, LAYER_NORM, SOFTMAX, ROPE)}
 
 
 def prepared(row: Measurement) -> Prepared:
@@ -41,7 +48,7 @@ def prepared(row: Measurement) -> Prepared:
 @pytest.mark.parametrize("op", ALL)
 def test_a_row_is_one_bundle_on_its_grid(op: str) -> None:
     row = ALL[op]
-    module = parse(vector_module_text(row, vector_design_of(row)), new_context(), row.id)
+    module = parse(vector_module_text(row, vector_design_of(row).strategy), new_context(), row.id)
     npuflow.run_pipeline(module, "npuflow-stream-k{device=npu2}")
     (grid,) = ops_of(module.operation, "scf.forall")
     assert f"({row.rows}, {row.cols})" in str(grid).splitlines()[0]
@@ -59,14 +66,37 @@ def rmsnorm(x: np.ndarray, weights: np.ndarray) -> np.ndarray:
     return x / np.sqrt(np.mean(x**2, axis=1, keepdims=True) + 1e-5) * weights
 
 
-MEANT = {"add": np.add, "gelu": gelu, "silu_mul": silu_mul, "rmsnorm": rmsnorm, "matvec": np.matmul}
+def layernorm(x: np.ndarray, weights: np.ndarray, biases: np.ndarray) -> np.ndarray:
+    centred = x - x.mean(axis=1, keepdims=True)
+    return centred / np.sqrt(np.mean(centred**2, axis=1, keepdims=True) + 1e-5) * weights + biases
+
+
+def softmax(x: np.ndarray) -> np.ndarray:
+    powers = np.exp(x - x.max(axis=1, keepdims=True))
+    return powers / powers.sum(axis=1, keepdims=True)
+
+
+def stand_in_for_rope(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    return x * y + x * x
+
+
+MEANT = {
+    "layernorm": layernorm,
+    "softmax": softmax,
+    "rope": stand_in_for_rope,
+    "add": np.add,
+    "gelu": gelu,
+    "silu_mul": silu_mul,
+    "rmsnorm": rmsnorm,
+    "matvec": np.matmul,
+}
 
 
 @pytest.mark.parametrize("op", ALL)
 def test_functions_compute_what_they_are_called(op: str) -> None:
     # In 32 bits, so that only a wrong formula is this far off: rounding is below 1e-5 of sums over 1024 numbers.
     row = dataclasses.replace(ALL[op], in_type="f32", out_type="f32", m=64)
-    module = parse(vector_module_text(row, vector_design_of(row)), new_context(), row.id)
+    module = parse(vector_module_text(row, vector_design_of(row).strategy), new_context(), row.id)
     signature = signature_of(ops_of(module.operation, "func.func")[0])
     random = np.random.default_rng(0)
     inputs = [random.standard_normal(spec.shape).astype(np.float32) for spec in signature.inputs]
@@ -79,6 +109,9 @@ def test_traffic_and_work() -> None:
     assert traffic_bytes(GELU) == 2 * 262144 * 2
     assert traffic_bytes(NORM) == (2 * 256 * 512 + 512) * 2
     assert traffic_bytes(MATVEC) == (512 * 1024 + 1024 + 512) * 2
+    assert traffic_bytes(LAYER_NORM) == (2 * 256 * 512 + 2 * 512) * 2
+    assert traffic_bytes(SOFTMAX) == 2 * 256 * 512 * 2
+    assert traffic_bytes(ROPE) == 3 * 256 * 64 * 2
     assert [vector_work(row) for row in (ADD, NORM, MATVEC)] == [262144, 256 * 512, 512 * 1024]
 
 
@@ -89,6 +122,8 @@ def test_traffic_and_work() -> None:
         (dataclasses.replace(NORM, n=0), "rmsnorm without a shape, tile or grid"),
         (dataclasses.replace(MATVEC, k=0), "matvec without a shape, tile or grid"),
         (dataclasses.replace(ADD, l1_m=1 << 20), "L1"),
+        (dataclasses.replace(ADD, in_type="i8", out_type="i8"), "must be one type of bf16, f16, f32"),
+        (dataclasses.replace(SOFTMAX, out_type="f32"), "softmax of bf16 into f32"),
     ],
 )
 def test_what_cannot_be_built_says_why(row: Measurement, reason: str) -> None:

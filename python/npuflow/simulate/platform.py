@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from npuflow.simulate.program import FlatAccess, FlatEngine, FlatLoop, FlatReceive, FlatSend, FlatStep, Resource
+from npuflow.simulate.runs import edges_off_bursts, pitch_bytes
 from npuflow.target import Device, DmaEngine, Link, SharedBy
 
 DRAM_READ, DRAM_WRITE, DRAM_TOTAL = "dram read", "dram write", "dram"
@@ -106,8 +107,10 @@ class Platform:
         return f"{dma.name} port {instance} {side.value}"
 
     def _run_overhead(self, side: Side, body: tuple[FlatStep, ...]) -> float:
-        pitch = max(map(_pitch_bytes, _accesses(body)), default=0)
-        return self.device.dram.run_overhead_bytes(write=side is Side.IN, pitch_bytes=pitch)
+        dram, moved = self.device.dram, tuple(_accesses(body))
+        pitch = max(map(pitch_bytes, moved), default=0)
+        edges = max((edges_off_bursts(access, dram.burst_bytes) for access in moved), default=0.0)
+        return dram.run_overhead_bytes(write=side is Side.IN, pitch_bytes=pitch) + edges * dram.edge_overhead_bytes
 
     def _instance(self, shared_by: SharedBy, tile: tuple[int, int]) -> int:
         row, column = tile
@@ -124,16 +127,6 @@ def _accesses(steps: tuple[FlatStep, ...]) -> Iterator[FlatAccess]:
             yield from _accesses(step.body)
         elif isinstance(step, (FlatSend, FlatReceive)):
             yield step.access
-
-
-def _pitch_bytes(access: FlatAccess) -> int:
-    """How far apart its contiguous runs begin; 0 where it is one run."""
-    run = 1
-    for size, stride in zip(reversed(access.sizes), reversed(access.strides)):
-        if size > 1 and stride != run:
-            return abs(stride) * access.element_bytes
-        run *= size
-    return 0
 
 
 def _dram_ports(side: Side) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ from npuflow.target.model import (
     Link,
     MemoryLevel,
     SharedBy,
+    StackLaunch,
 )
 from npuflow.target.vector import PLAIN_UNIT, VectorUnit
 from npuflow.target.ways import Ways, ways_of
@@ -45,6 +46,7 @@ class Device:
     kernels: tuple[KernelKind, ...] = ()
     vector: VectorUnit = PLAIN_UNIT
     energy: Energy = UNKNOWN_ENERGY
+    launches: tuple[StackLaunch, ...] = ()
 
     @property
     def cores(self) -> int:
@@ -144,6 +146,14 @@ class Device:
     def supported_types(self) -> tuple[tuple[str, str, str], ...]:
         """The (lhs, rhs, acc) element types that the device can multiply, in the file's order."""
         return tuple(dict.fromkeys(shape.types for shape in self.matmuls))
+
+    def launched_by(self, stack: str, cores: int) -> Device:
+        """The same device with the launches of a stack of compiler and runtime on some cores, if the file knows it."""
+        known = next((launch for launch in self.launches if launch.stack == stack), None)
+        if known is None:
+            return self
+        seconds = known.seconds + cores * known.core_seconds
+        return dataclasses.replace(self, control=dataclasses.replace(self.control, launch_seconds=seconds))
 
     def partial(self, columns: int | None = None, rows: int | None = None) -> Device:
         """The same device with fewer columns, or rows; its name says so (`npu2:4x2`)."""

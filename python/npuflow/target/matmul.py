@@ -48,7 +48,8 @@ class KernelKind:
     `issue_share` is matrix instructions per cycle in the inner loop, as a share of what the core could issue;
     `move_share` is what of the accumulator's loads and stores isn't hidden behind them; `restart_cycles` are lost at
     each new L2 tile, beside the first L1 tiles' way in, by generated code that lets its L1 buffers run empty there
-    (npuflow's own schedules don't).
+    (npuflow's own schedules don't). The inner loop works on `row_blocks` rows of instructions side by side, and takes
+    as long where a tile has fewer left.
     """
 
     kind: str
@@ -59,6 +60,7 @@ class KernelKind:
     move_share: float = between(0, 1000)
     call_cycles: int = between(0, MOST_CYCLES)
     restart_cycles: int = between(0, MOST_CYCLES, default=0)
+    row_blocks: int = between(1, 1024, default=1)
 
     def suits(self, kind: str, types: tuple[str, str, str]) -> bool:
         named = (self.lhs, self.rhs, self.acc)

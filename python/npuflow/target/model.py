@@ -165,6 +165,8 @@ class Dram:
     A run that begins in another page of `page_bytes` than the run before costs `page_overhead_bytes` more: of runs
     that begin p bytes apart, that is the share p / page_bytes, and all from p = page_bytes on.
 
+    Memory moves bursts of `burst_bytes`: each end of a run that isn't at the edge of one costs `edge_overhead_bytes`.
+
     With `joins_runs`, runs of neighbouring channels that adjoin, as columns' parts of a row do, share one overhead.
 
     What pays for runs is the port of the DMA engine that asks for them; where it has none of its own, the rate here.
@@ -179,6 +181,8 @@ class Dram:
     joins_runs: bool = False
     page_bytes: int = between(1, MOST_BYTES, default=1)
     page_overhead_bytes: float = between(0, MOST_RATE, default=0.0)
+    burst_bytes: int = between(1, MOST_BYTES, default=1)
+    edge_overhead_bytes: float = between(0, MOST_RATE, default=0.0)
 
     def run_overhead_bytes(self, *, write: bool, pitch_bytes: int | None = None) -> float:
         """What a run costs beside its bytes, where runs begin `pitch_bytes` apart (unknown: in pages of their own)."""
@@ -199,3 +203,16 @@ class Control:
     launch_seconds: float = between(0, MOST_SECONDS)
     reconfigure_seconds: float = between(0, MOST_SECONDS)
     relaunch_seconds: float = between(0, MOST_SECONDS, default=0.0)
+    program_seconds: float = between(0, MOST_SECONDS, default=0.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class StackLaunch:
+    """How long a launch takes with one stack of compiler and runtime, where that isn't `Control.launch_seconds`.
+
+    `core_seconds` are for each core in use, where launches set these up as well.
+    """
+
+    stack: str
+    seconds: float = between(0, MOST_SECONDS)
+    core_seconds: float = between(0, MOST_SECONDS, default=0.0)

@@ -3,22 +3,13 @@
 from __future__ import annotations
 
 import json
-import textwrap
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 from npuflow.errors import ExitCode, InputError, UsageError, with_hint
 from npuflow.tools.command_line import CommandLine
 from npuflow.tools.flags import FileUse, flag
 from npuflow.tools.outputs import check_files, screen_of, write_output
-
-if TYPE_CHECKING:
-    from npuflow.validate.predict import Skipped
-    from npuflow.validate.summary import ErrorSummary, Prediction
-
-_ID_WIDTH = 72
 
 
 @dataclass(frozen=True)
@@ -32,6 +23,11 @@ class ValidateFlags:
         metavar="file",
         file=FileUse.WRITTEN,
     )
+    pairs: bool = flag(
+        False,
+        "also say how often of two designs of equal work, measured more than 10 % apart, the faster is told",
+        group="",
+    )
     help: bool = flag(False, "print this text", group="")
 
 
@@ -41,8 +37,8 @@ COMMAND_LINE = CommandLine(
     summary="builds the designs of published measurements, simulates them and compares",
     usage="npuflow validate <file.csv> [flags]",
     notes=(
-        "The roofline beside it is max(compute, traffic / bandwidth) + launch, fitted to the same rows per kind",
-        "of kernel and operator.",
+        "The roofline beside it is max(compute, traffic / bandwidth) + launch, fitted to the same rows per source,",
+        "type, kind of kernel and operator.",
         "Exit codes: 0 done, 1 nothing to predict or a wrong file, 2 usage, 3 a bug of npuflow.",
     ),
 )
@@ -64,8 +60,12 @@ def run(arguments: Sequence[str]) -> ExitCode:
 def _validate(path: str, flags: ValidateFlags) -> ExitCode:
     import npuflow
     import npuflow.pipelines
-    from npuflow.validate.measurements import read_measurements
+    from npuflow.tools.validate_json import report_of
+    from npuflow.tools.validate_text import TITLE, pairs_text, row_text, summary_text
+    from npuflow.validate.designs import device_of
+    from npuflow.validate.pairs import rank
     from npuflow.validate.predict import Prepared, predict_us, prepare
+    from npuflow.validate.read import read_measurements
     from npuflow.validate.roofline import fit_rooflines, key_of, mean_error_by_kind
     from npuflow.validate.summary import Prediction, summarise
 
@@ -76,71 +76,24 @@ def _validate(path: str, flags: ValidateFlags) -> ExitCode:
     rooflines = fit_rooflines(whole)
     predictions = []
     screen = screen_of(flags)
-    print(f"{'measurement':<{_ID_WIDTH}} {'predicted':>10} {'measured':>10} {'error':>7} {'roofline':>9}", file=screen)
+    print(TITLE, file=screen)
     for one in built:
         roofline = rooflines[key_of(one.row, one.device)] if one.scheduled is not None else None
         bound = roofline.predict_us(one.row, one.device) if roofline is not None else None
         predictions.append(Prediction(one.row, predict_us(one, one.device), bound))
-        print(_row_text(predictions[-1]), file=screen, flush=True)
+        print(row_text(predictions[-1]), file=screen, flush=True)
     summaries = summarise(predictions)
-    print(_summary_text(summaries, skipped), file=screen)
+    print(summary_text(summaries, skipped), file=screen)
     if len({row.op for row, _ in whole}) > 1:
         mean = mean_error_by_kind(whole)
         print(f"rooflines per kind of kernel alone, operators together: mean {mean:.1%}", file=screen)
+    rankings = rank(predictions, lambda made: device_of(made.row)) if flags.pairs else None
+    if rankings is not None:
+        print(pairs_text(rankings), file=screen)
     if flags.json is not None:
-        _write_json(flags.json, path, predictions, summaries, skipped)
+        report = report_of(path, predictions, summaries, skipped, rankings)
+        write_output(flags.json, (json.dumps(report, indent=2) + "\n").encode())
     if not predictions:
         hint = "rows of a known op (matmul, core_kernel, matvec, add ...), with shape, tile and grid, can be"
         raise InputError(with_hint(f"none of the {len(rows)} rows of '{path}' can be predicted", hint))
     return ExitCode.OK
-
-
-def _row_text(made: Prediction) -> str:
-    roofline = "" if made.roofline_error is None else f"{made.roofline_error:+9.1%}"
-    name = textwrap.shorten(made.row.id, _ID_WIDTH, placeholder="")
-    return f"{name:<{_ID_WIDTH}} {made.predicted_us:10.1f} {made.row.time_us:10.1f} {made.error:+7.1%} {roofline:>9}"
-
-
-def _summary_text(summaries: Sequence[ErrorSummary], skipped: Sequence[Skipped]) -> str:
-    lines = [
-        "",
-        f"{'absolute error':<44} {'rows':>5} {'median':>7} {'mean':>7} {'90th':>7} {'worst':>7} {'roofline':>9}",
-    ]
-    for one in summaries:
-        roofline = "" if one.roofline_mean is None else f"{one.roofline_mean:.1%}"
-        lines.append(
-            f"{one.group:<44} {one.rows:>5} {one.median:7.1%} {one.mean:7.1%} {one.percentile_90:7.1%} {one.worst:7.1%}"
-            f" {roofline:>9}"
-        )
-    counts = Counter(one.reason for one in skipped)
-    if counts:
-        lines += ["", f"not yet supported: {len(skipped)} rows"]
-        lines += [f"  {count:>4}  {reason}" for reason, count in counts.most_common()]
-    return "\n".join(lines)
-
-
-def _write_json(
-    path: str,
-    source: str,
-    predictions: Sequence[Prediction],
-    summaries: Sequence[ErrorSummary],
-    skipped: Sequence[Skipped],
-) -> None:
-    report = {
-        "file": source,
-        "rows": [
-            {
-                "id": made.row.id,
-                "source": made.row.source,
-                "op": made.row.op,
-                "predicted_us": round(made.predicted_us, 3),
-                "measured_us": made.row.time_us,
-                "error": round(made.error, 5),
-                "roofline_us": None if made.roofline_us is None else round(made.roofline_us, 3),
-            }
-            for made in predictions
-        ],
-        "summary": [asdict(summary) for summary in summaries],
-        "unsupported": [{"id": one.row.id, "reason": one.reason} for one in skipped],
-    }
-    write_output(path, (json.dumps(report, indent=2) + "\n").encode())

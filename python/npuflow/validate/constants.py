@@ -4,7 +4,7 @@
 `dmas.bytes_per_cycle` (every channel), and for kernels
 `kernels.direct.issue_share`, or `kernels.direct/bf16.issue_share` for one accumulator type alone;
 `kernels.*.restart_cycles` is of all kinds that restart. `vector.kernels.direct.step_cycles` and
-`vector.operations.tanh.latency_cycles` are of the vector unit.
+`vector.operations.tanh.latency_cycles` are of the vector unit, `launches.aries.seconds` of one stack.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from typing import TypeVar
 from npuflow.errors import UsageError, with_hint
 from npuflow.target import Device
 from npuflow.target.matmul import KernelKind
-from npuflow.target.model import Control, Dram
+from npuflow.target.model import Control, Dram, StackLaunch
 from npuflow.target.vector import VectorKernelKind, VectorOperation
 
-Table = TypeVar("Table", Dram, Control, KernelKind, VectorKernelKind, VectorOperation)
+Table = TypeVar("Table", Dram, Control, KernelKind, VectorKernelKind, VectorOperation, StackLaunch)
 _BOTH_WAYS = {
     "dram.bytes_per_second": ("read_bytes_per_second", "write_bytes_per_second"),
     "dram.run_overhead_bytes": ("read_run_overhead_bytes", "write_run_overhead_bytes"),
@@ -32,6 +32,9 @@ def constant(device: Device, name: str) -> float:
     if table == "kernels":
         kind, _, field = rest.rpartition(".")
         return float(getattr(next(known for known in device.kernels if _is(known, kind)), field))
+    if table == "launches":
+        stack, _, field = rest.rpartition(".")
+        return float(next(getattr(known, field) for known in device.launches if known.stack == stack))
     if table == "vector":
         entries, entry, field = rest.split(".")
         return float(next(getattr(e, field) for e in getattr(device.vector, entries) if _name(e) == entry))
@@ -51,6 +54,8 @@ def _with(device: Device, name: str, value: float) -> Device:
     table, _, field = name.partition(".")
     if table == "kernels":
         return _with_kernel(device, field, value)
+    if table == "launches":
+        return _with_launch(device, field, value)
     if table == "vector":
         return _with_vector(device, field, value)
     if name == "dmas.bytes_per_cycle":
@@ -75,6 +80,12 @@ def _with_kernel(device: Device, rest: str, value: float) -> Device:
     changed: Mapping[str, float] = {field: round(value) if whole else value}
     kernels = tuple(_replaced(known, changed) if _is(known, kind) else known for known in device.kernels)
     return dataclasses.replace(device, kernels=kernels)
+
+
+def _with_launch(device: Device, rest: str, value: float) -> Device:
+    stack, _, field = rest.rpartition(".")
+    launches = (_replaced(known, {field: value}) if known.stack == stack else known for known in device.launches)
+    return dataclasses.replace(device, launches=tuple(launches))
 
 
 def _with_vector(device: Device, rest: str, value: float) -> Device:

@@ -5,20 +5,20 @@ A row's note says what its columns don't: how B lies in DRAM, whether C is doubl
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from npuflow.strategy.strategy import Tile
-from npuflow.target import load_device
+from npuflow.target import Device, load_device
 from npuflow.validate.measurements import Measurement
-from npuflow.validate.vector_designs import is_vector_op
+from npuflow.validate.vector_designs import lacks_sizes
+from npuflow.validate.vector_texts import is_vector_op
 
 CAST = "fused-cast"
 # Kernels that convert their sum in a phase of its own.
 DRAIN = "drain"
-# Rows and columns of blocks whose descriptors are set up at a time; the next when these are written. mlir-air's matmuls
-# are compiled with runtime_loop_tiling_sizes=[2, 2]. That kernels of kind `drain` do each block on its own is not
-# published but inferred, because their times say so (docs/simulator.md).
-_TOGETHER = {"external": (2, 2), "direct": (2, 2), CAST: (2, 2), DRAIN: (1, 1)}
+_FLOATS = ("bf16", "f16", "f32")
+_SET_UP = re.compile(r"(?P<rows>[1-9]\d{0,8})x(?P<columns>[1-9]\d{0,8}) blocks set up at a time")
 
 
 @dataclass(frozen=True)
@@ -55,21 +55,30 @@ def device_of(row: Measurement) -> str:
     return "npu1-hawk" if row.device == "npu1" and "Hawk Point" in row.note else row.device
 
 
+def array_of(row: Measurement, device: Device) -> Device:
+    """The columns of a device that a row's design uses: what it moves passes their shims and memory tiles alone."""
+    return device.partial(columns=min(row.cols, device.columns)) if row.cols else device
+
+
 def kind_of(row: Measurement) -> str:
     """The kind of kernel, by the name that device files have for it.
 
-    That is without the block behind `-L2-`; a GEMM in front of a cast is an external kernel like others. A kind that
-    the device's file doesn't know is empty: it is timed as the first that the file has for its types.
+    That is without the block behind `-L2-`, and as the row's stack calls it: a GEMM in front of a cast is an external
+    kernel like others. A kind that the device's file doesn't know is empty: it is timed as the first that the file has
+    for its types.
     """
-    kind = "external" if row.kernel == CAST else row.kernel.partition("-L2-")[0]
-    return kind if kind in {known.kind for known in load_device(device_of(row)).kernels} else ""
+    kind = row.stack.kind_of(row.kernel, row.op) or row.kernel.partition("-L2-")[0]
+    device = load_device(device_of(row))
+    known = device.vector.kernels if is_vector_op(row.op) else device.kernels
+    return kind if kind in {entry.kind for entry in known} else ""
 
 
 def why_unsupported(row: Measurement) -> str | None:
     """Why a row's design cannot be built; None if it can."""
     if is_vector_op(row.op):
-        complete = row.rows and row.cols and (row.n if row.op == "rmsnorm" else row.l1_m)
-        return None if complete and (row.k or row.op != "matvec") else f"{row.op} without a shape, tile or grid"
+        if row.in_type not in _FLOATS or row.out_type != row.in_type:
+            return f"{row.op} of {row.in_type} into {row.out_type}, which must be one type of {', '.join(_FLOATS)}"
+        return f"{row.op} without a shape, tile or grid" if lacks_sizes(row) else None
     if row.op not in ("matmul", "core_kernel"):
         return f"operator {row.op}"
     if not (row.k and row.n and row.l1_m and row.l1_k and row.l1_n and row.rows and row.cols):
@@ -102,9 +111,17 @@ def design_of(row: Measurement) -> Design:
         whole_k,
         "B column-major" in row.note,
         2 if "C double-buffered" in row.note else 1,
-        _TOGETHER.get(row.kernel),
+        _together(row),
         cast,
     )
+
+
+def _together(row: Measurement) -> tuple[int, int] | None:
+    """What a row's note says is set up at a time, or else what its stack does."""
+    said = _SET_UP.search(row.note)
+    if said is not None:
+        return (int(said["rows"]), int(said["columns"]))
+    return row.stack.blocks_together(row.kernel)
 
 
 def _block(kernel: str) -> tuple[int, int] | None:

@@ -59,7 +59,8 @@ def left_out(
 ) -> NDArray[np.float64]:
     """Every row's error with the constants that rows of other groups tell; `groups` has a row's group.
 
-    Linear around the device's values: right for changes as small as one group's absence makes.
+    Linear around the device's values: right for changes as small as one group's absence makes. Without another group
+    there is nothing to tell them, and no error.
     """
     at, point = _errors_at(rows, device, names), np.array([log(constant(device, name)) for name in names])
     residual = at(point)
@@ -67,6 +68,8 @@ def left_out(
     found = residual.copy()
     for group in set(groups):
         unseen = np.array([other == group for other in groups])
+        if unseen.all():
+            return np.full(len(rows), np.nan)
         away = np.zeros(len(names))
         for _ in range(_ROUNDS):
             away += _step(slopes[~unseen], residual[~unseen] + slopes[~unseen] @ away, away)

@@ -11,6 +11,7 @@ from npuflow.core.parsing import parse
 from npuflow.core.passes import ops_of
 from npuflow.dialect.context import new_context
 from npuflow.errors import InputError, UsageError
+from npuflow.schedule.assign.assign_numbers import descriptors_on_chip, numbered
 from npuflow.schedule.build import Scheduled, build_schedule
 from npuflow.schedule.kernels.kernel_cycles import KernelShape, kernel_cycles
 from npuflow.schedule.project.project import kernel_name
@@ -18,9 +19,10 @@ from npuflow.simulate.flatten import flatten
 from npuflow.simulate.run import simulate
 from npuflow.target import Device, load_device
 from npuflow.target.matmul import KernelKind
-from npuflow.validate.designs import Design, design_of, device_of, kind_of, module_text, why_unsupported
+from npuflow.validate.designs import Design, array_of, design_of, device_of, kind_of, module_text, why_unsupported
 from npuflow.validate.measurements import ELEMENT_BYTES, Measurement
-from npuflow.validate.vector_designs import is_vector_op, vector_design_of, vector_module_text
+from npuflow.validate.vector_designs import vector_design_of
+from npuflow.validate.vector_texts import is_vector_op, vector_module_text
 
 RunPipeline = Callable[[ir.Module, str], object]
 _CAST_BYTES = 4 + 2  # f32 read, bf16 written
@@ -30,13 +32,15 @@ _CAST_BYTES = 4 + 2  # f32 read, bf16 written
 class Prepared:
     """A row that can be timed with any constants of its device; without a schedule, a kernel alone.
 
-    `design` is a matmul's; other operators have a schedule and none.
+    `design` is a matmul's; other operators have a schedule and none. A sequence has its `launches`, with how many there
+    are of each.
     """
 
     row: Measurement
     device: Device
     design: Design | None = None
     scheduled: Scheduled | None = None
+    launches: tuple[tuple[int, Prepared], ...] = ()
 
     @property
     def kind(self) -> str:
@@ -56,11 +60,13 @@ def prepare(
     row: Measurement, run_pipeline: RunPipeline, *, together: tuple[int, int] | None = None
 ) -> Prepared | Skipped:
     """Compiles a row's design down to its schedule; `together` overrides what the design does."""
+    if row.launches:
+        return _prepare_sequence(row, run_pipeline)
     reason = why_unsupported(row)
     if reason is not None:
         return Skipped(row, reason)
     try:
-        device = load_device(device_of(row))
+        device = array_of(row, load_device(device_of(row)))
         if row.op == "core_kernel":
             device.kernel_kind(kind_of(row), _kernel_types(row))
             return Prepared(row, device)
@@ -69,6 +75,17 @@ def prepare(
         return _schedule(row, device, run_pipeline, together)
     except (InputError, UsageError) as error:
         return Skipped(row, str(error).splitlines()[0])
+
+
+def _prepare_sequence(row: Measurement, run_pipeline: RunPipeline) -> Prepared | Skipped:
+    """Every launch of a sequence; of like ones, the first."""
+    made: list[tuple[int, Prepared]] = []
+    for launch in row.launches:
+        prepared = prepare(launch.design, run_pipeline)
+        if isinstance(prepared, Skipped):
+            return Skipped(row, prepared.reason)
+        made.append((launch.count, prepared))
+    return Prepared(row, load_device(device_of(row)), launches=tuple(made))
 
 
 def _schedule(
@@ -86,16 +103,20 @@ def _schedule(
 
 
 def _schedule_bundle(row: Measurement, device: Device, run_pipeline: RunPipeline) -> Prepared:
-    module = parse(vector_module_text(row, vector_design_of(row)), new_context(), row.id)
+    module = parse(vector_module_text(row, vector_design_of(row).strategy), new_context(), row.id)
     run_pipeline(module, f"npuflow-stream-k{{device={device.name}}}")
     function = ops_of(module.operation, "func.func")[0]
     with module.context:
-        return Prepared(row, device, None, build_schedule(function, device, kind_of(row), hoisted=False))
+        return Prepared(row, device, None, build_schedule(function, device, kind_of(row), hoisted=row.stack.keeps))
 
 
 def predict_us(prepared: Prepared, device: Device) -> float:
     """The time of a prepared row with a device's constants, in microseconds."""
+    if prepared.launches:
+        return _sequence_us(prepared, device)
     scheduled, design = prepared.scheduled, prepared.design
+    row = prepared.row
+    device = array_of(row, device.launched_by(row.stack.name, row.rows * row.cols))
     if scheduled is None:
         return _kernel_cycles(prepared.row, device) / device.clock_hz * 1e6
     cycles = {
@@ -104,6 +125,25 @@ def predict_us(prepared: Prepared, device: Device) -> float:
     }
     seconds = simulate(flatten(scheduled.schedule, device, cycles)).seconds
     return (seconds + (_cast_seconds(design, device) if design is not None else 0.0)) * 1e6
+
+
+def _sequence_us(prepared: Prepared, device: Device) -> float:
+    """One launch of all, then each design's time behind its launch, and what it takes to change from one to the next.
+
+    That is to load its cores' programs, and to rewrite the descriptors beside memories on the chip; what follows itself
+    finds its own there.
+    """
+    row, control = prepared.row, device.control
+    launch_us = device.launched_by(row.stack.name, 0).control.launch_seconds * 1e6
+    found = launch_us
+    for number, (count, part) in enumerate(prepared.launches):
+        assert part.scheduled is not None, "launches are no single kernels"
+        found += count * (predict_us(part, device) - launch_us)
+        if number:
+            rewritten = descriptors_on_chip(numbered(part.scheduled.schedule, device))
+            cores = part.row.rows * part.row.cols
+            found += (rewritten * control.descriptor_seconds + cores * control.program_seconds) * 1e6
+    return found
 
 
 def _call_cycles(shape: KernelShape, row: Measurement, design: Design | None, device: Device) -> int:

@@ -1,7 +1,8 @@
 """The model to beat: max(compute, traffic / bandwidth) + launch, with numbers fitted per kind of kernel. Pure.
 
-Each kind of kernel on a device, and each operator that is no matmul, gets the multiplications per cycle and core, the
-bandwidth and the launch time that fit its rows best; where a row has its kernel's measured rate, that is used instead.
+Each operator of a kind of kernel, on each type, of each source and device, gets the multiplications per cycle and
+core, the bandwidth and the launch time that fit its rows best; where a row has its kernel's measured rate, that is
+used instead.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from numpy.typing import NDArray
 from npuflow.target import Device
 from npuflow.validate.designs import design_of
 from npuflow.validate.measurements import ELEMENT_BYTES, Measurement
-from npuflow.validate.vector_designs import is_vector_op, vector_traffic_bytes, vector_work
+from npuflow.validate.vector_designs import vector_traffic_bytes, vector_work
+from npuflow.validate.vector_texts import is_vector_op
 
 _ROUNDS = 40
 _FACTORS = tuple(2 ** (step / 8) for step in range(-8, 9))
@@ -56,17 +58,22 @@ def traffic_bytes(row: Measurement) -> float:
     return operands * width + row.m * row.n * ELEMENT_BYTES[row.out_type]
 
 
-Key = tuple[str, str]
+Key = tuple[str, ...]
 
 
 def key_of(row: Measurement, device: Device) -> Key:
-    """What has a roofline of its own: each kind of matmul kernel, and each other operator of a kind."""
-    return (device.name, f"{row.kernel} {row.op}" if is_vector_op(row.op) else row.kernel)
+    """What has a roofline of its own: each operator of a kind of kernel, on each type, of each source."""
+    return (_whole(device), row.source, row.in_type, row.out_type, row.kernel, row.op)
 
 
 def kind_of(row: Measurement, device: Device) -> Key:
     """The kind of kernel alone, whatever the operator."""
-    return (device.name, row.kernel)
+    return (_whole(device), row.kernel)
+
+
+def _whole(device: Device) -> str:
+    """The name of the device that this is, or is a part of."""
+    return device.name.partition(":")[0]
 
 
 def fit_rooflines(

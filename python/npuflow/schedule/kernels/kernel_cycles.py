@@ -6,12 +6,14 @@ What takes matrix instructions takes what `npuflow.kernels.matrix_cycles` says, 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import ceil, prod
 
 from npuflow.kernels.matrix_cycles import head_cycles, made_as, matrix_cycles
 from npuflow.kernels.vector_cycles import VectorWork, vector_cycles
 from npuflow.ops.patches import Extent
-from npuflow.ops.products import Products
+from npuflow.ops.products import Products, padded
 from npuflow.target import Device, KernelClass, MatmulShape
+from npuflow.target.matmul import KernelKind
 
 
 @dataclass(frozen=True)
@@ -80,4 +82,13 @@ def _matmul_cycles(shape: KernelShape, device: Device, kind: str, *, reshaped: b
     instruction, vector_bytes = device.matmul_shapes(lhs, rhs, acc)[0], device.engine(KernelClass.MATRIX).vector_bytes
     issued = shape.issued_macs(instruction, vector_bytes, reshaped=reshaped)
     heads = head_cycles(shape.products, shape.trips, device) if shape.products else 0
+    issued = ceil(issued * _idle_rows(shape, instruction, device.kernel_kind(kind, (lhs, rhs, acc))))
     return matrix_cycles((lhs, rhs, acc), issued, shape.acc_bytes, device, kind) + heads
+
+
+def _idle_rows(shape: KernelShape, instruction: MatmulShape, kind: KernelKind | None) -> float:
+    """How much longer a tile takes whose rows don't fill all that its kernel's inner loop works on side by side."""
+    if shape.products is None or kind is None or instruction.any_shape:
+        return 1.0
+    rows = padded(prod(shape.trips[loop] for loop in shape.products.m), instruction.m)
+    return padded(rows, instruction.m * kind.row_blocks) / rows

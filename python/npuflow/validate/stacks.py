@@ -1,0 +1,68 @@
+"""What the software behind a measurement does that columns don't say: an entry for each stack of compiler and runtime.
+
+A row's `stack` column names one; without it, its source does. Nothing here is a number of the hardware: how long a
+stack takes to launch, and how good its kernels are, stands in the device files under its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+Blocks = tuple[int, int]
+ALL = 10**9  # more blocks than any result has
+
+
+@dataclass(frozen=True)
+class Stack:
+    """How designs of one compiler and runtime are built.
+
+    `together`, by the kind of kernel ("": any other), is how many rows and columns of blocks the control processor sets
+    up before it waits until they are written; a kind that isn't there is set up ahead. `kinds` are names that device
+    files have for its kernels of a kind, or for those of an operator alone. `matvec_depth` is the slots of what a
+    matrix-vector product fetches; with `keeps`, what all tiles of an operator need alike is fetched once.
+    """
+
+    name: str
+    sources: tuple[str, ...]
+    together: Mapping[str, Blocks] = field(default_factory=dict)
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    matvec_depth: int = 2
+    keeps: bool = False
+
+    def kind_of(self, kernel: str, op: str) -> str:
+        """What device files call its kernels of a kind for an operator; empty where they have no other name for it."""
+        return self.kinds.get(f"{kernel} {op}", self.kinds.get(kernel, ""))
+
+    def blocks_together(self, kernel: str) -> Blocks | None:
+        return self.together.get(kernel, self.together.get(""))
+
+
+PLAIN = Stack("", ())
+# Matmuls are compiled with runtime_loop_tiling_sizes=[2, 2]. That kernels of kind `drain` do each block on its own is
+# not published but inferred, because their times say so. Matrix-vector products turn double buffers off.
+_MLIR_AIR = Stack(
+    "mlir-air",
+    ("mlir-air",),
+    {"external": (2, 2), "direct": (2, 2), "fused-cast": (2, 2), "drain": (1, 1)},
+    {"fused-cast": "external", "external rope": "external-rows"},
+    matvec_depth=1,
+)
+STACKS = (
+    # The same designs, several launches of which are one invocation.
+    replace(_MLIR_AIR, name="mlir-air-llms", sources=("programming_examples/llms",)),
+    _MLIR_AIR,
+    # A row of blocks is written before the next is set up.
+    Stack("aries", ("Aries",), {"": (1, ALL)}, {"hand-tuned": "aries"}),
+    Stack("iron", ("amd/IRON",), {}, {"hand-tuned": "iron", "external": "iron"}, keeps=True),
+    Stack("iree-amd-aie", ("iree-amd-aie",)),
+)
+
+
+def stack_named(name: str) -> Stack | None:
+    return next((stack for stack in STACKS if stack.name == name), None)
+
+
+def stack_of_source(source: str) -> Stack:
+    """The stack that a source's designs were made with; one that nothing is known of where none is."""
+    return next((stack for stack in STACKS if any(part in source for part in stack.sources)), PLAIN)
