@@ -41,9 +41,9 @@ def convolution(name: str, windows: Windows, said: str = "", **sizes: int) -> Pa
     return Padded(Convolution(layout, sized(layout, sizes), windows, I8), said)
 
 
-def pooling(name: str, windows: Windows, **sizes: int) -> Padded:
+def pooling(name: str, windows: Windows, said: str = "", **sizes: int) -> Padded:
     layout = layout_named(name)
-    return Padded(Pooling(layout, sized(layout, sizes), windows, "i8"))
+    return Padded(Pooling(layout, sized(layout, sizes), windows, "i8"), said)
 
 
 NHWC = "conv_2d_nhwc_hwcf"
@@ -68,7 +68,7 @@ PADDED = {
     "depthwise": convolution("depthwise_conv_2d_nhwc_hwc", STRIDED, n=1, h=9, w=9, c=16),
     "a sum of windows": pooling("pooling_nhwc_sum", SAME, n=1, h=9, w=9, c=16),
     "a maximum, of which zeros are no part": pooling(
-        "pooling_nhwc_max", Windows.plain((3, 3), 2, 1), n=1, h=9, w=9, c=64
+        "pooling_nhwc_max", Windows.plain((3, 3), 2, 1), "tile_l1 = [1, 3, 9, 64]", n=1, h=9, w=9, c=64
     ),
 }
 

@@ -129,7 +129,7 @@ def test_two_runs_side_by_side(window: Browser, tmp_path: Path) -> None:
 MANY_CALLS = """
 const parts = DATA.functions, calls = [];
 let at = 0;
-for (let i = 0; i < 2400; i++) {
+for (let i = 0; i < 4800; i++) {
   const part = parts[i % parts.length];
   calls.push([part, at]);
   at += part.timeline.cycles;
@@ -146,7 +146,7 @@ def test_a_sequence_of_thousands_of_calls_is_drawn(window: Browser, sequence: Pa
     window.open(sequence)
     small, many, whole, unknown, phases, mean = window.run(MANY_CALLS)  # type: ignore[misc]
     assert (small, many, whole, unknown) == (True, True, False, True)
-    assert phases == 2 * 2400, "a launch and a part each"
+    assert phases == 2 * 4800, "a launch and a part each"
     (report,) = npuflow.compile(BLOCK, device="npu2").run(verify=False).sequences
     busy = sum(e.busy_share * part.cycles for part in report.parts for e in part.engines if e.kind == "core")
     # Pieces are in whole per cent, rounded up; engines of parts without work count nowhere.

@@ -29,7 +29,7 @@ PROGRAMS: dict[str, tuple[OperatorProgram, set[FaultClass]]] = {
         ),
         {FaultClass.ZERO_POINT},
     ),
-    "norm": (Norm((9, 37), next(iter(Centre)), Types("bf16", "bf16")), set()),
+    "norm": (Norm((33, 37), next(iter(Centre)), Types("bf16", "bf16")), set()),
     "softmax": (Softmax((7, 33), 1, Types("bf16", "f32"), tails=(ElementwiseStep.TRUNCATE,)), set()),
 }
 

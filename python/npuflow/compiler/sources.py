@@ -97,4 +97,5 @@ def _text(module: ir.Module, most: int | None = None) -> str:
 
 def _names_symbols(function: ir.Operation) -> bool:
     ops = ops_of(function)
-    return any(isinstance(op.attributes[name], ir.SymbolRefAttr) for op in ops for name in op.attributes)
+    named = (ir.SymbolRefAttr, ir.FlatSymbolRefAttr)
+    return any(isinstance(op.attributes[name], named) for op in ops for name in op.attributes)

@@ -132,11 +132,11 @@ class _Compilation:
     def _finish(self, units: Mapping[str, Unit], problems: list[Diagnostic]) -> None:
         for name, found in zip(units, compile_units([*units.values()], self.how, self.sink, self.jobs)):
             if isinstance(found, InputError):
-                problems += (d for d in found.diagnostics if d not in problems)
+                problems += found.diagnostics
             else:
                 (self.functions[name],) = found.functions
         if problems:
-            raise InputError(problems)
+            raise InputError(sorted(dict.fromkeys(problems), key=_place))
 
     def repeat(self, first: str, name: str) -> None:
         """Makes a function of one that is like it but for its name."""
@@ -165,6 +165,12 @@ class _Compilation:
             else:
                 functions.append(self.functions[name])
         return Batch(tuple(functions), tuple(sequences[name] for name in names if name in sequences), together)
+
+
+def _place(diagnostic: Diagnostic) -> tuple[int, int]:
+    """Where in the file it is; what is nowhere comes first."""
+    place = diagnostic.location
+    return (place.line, place.column) if place is not None else (0, 0)
 
 
 def _reason(refusal: InputError | None) -> str:

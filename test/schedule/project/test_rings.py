@@ -16,8 +16,8 @@ from npuflow.testing.programs import Types
 DEVICE = load_device("npu1")
 
 
-def schedule_of(inputs: int) -> Schedule:
-    program = Elementwise((32, 48), ((0, 1),) * inputs, Pairwise.ADD, Types("i32", "i32"))
+def schedule_of(inputs: int, rows: int = 32) -> Schedule:
+    program = Elementwise((rows, 48), ((0, 1),) * inputs, Pairwise.ADD, Types("i32", "i32"))
     (function,) = npuflow.compile(program.text(), device=DEVICE.name).functions
     return function.compiled.schedule
 
@@ -55,7 +55,7 @@ def test_a_lane_hands_over_all_of_its_buffers_at_once(inputs: int) -> None:
 
 def test_what_one_op_makes_for_the_next_is_not_handed_over_with_its_result() -> None:
     """Two ops in one schedule, their results filled by one engine right after each other: together they would wait."""
-    schedule = schedule_of(13)
+    schedule = schedule_of(13, rows=16)
     (results,) = engines(schedule, "result_out")
     acquired = [step.semaphore.name for step in steps_of(results.program) if isinstance(step, Acquire)]
     of_buffers = [name for name in acquired if schedule.semaphores[name].cause == "data"]
