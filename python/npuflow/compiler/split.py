@@ -15,7 +15,7 @@ from npuflow.compiler.sources import FunctionSource, empty_like, first_alike, so
 from npuflow.compiler.units import Unit, compile_units
 from npuflow.core.diagnostics import DiagnosticSink
 from npuflow.core.pipeline_text import Node, PassNest, PassNode
-from npuflow.errors import Diagnostic, InputError
+from npuflow.errors import InputError
 from npuflow.execute.arrays import signature_of
 from npuflow.network.outline import free_names
 
@@ -77,7 +77,7 @@ class _Compilation:
 
     def compile(self, sources: list[FunctionSource], prefix: PassNest, *, tries_whole: bool) -> None:
         """Compiles functions, no two of them alike; raises with everything that no choice fits for."""
-        problems: list[Diagnostic] = []
+        problems: list[InputError] = []
         prepared: dict[str, PreparedFunction] = {}
         refusals: dict[str, InputError | None] = dict.fromkeys(source.name for source in sources)
         if tries_whole:
@@ -88,7 +88,7 @@ class _Compilation:
                 ready = prepared.get(source.name) or prepare(source, prefix, self.sink)
                 units |= self._cut(source, ready, refusals[source.name])
             except InputError as error:
-                problems += error.diagnostics
+                problems.append(error)
         self._finish(units, problems)
 
     def _try_whole(
@@ -129,14 +129,16 @@ class _Compilation:
         self.cuts[name], self.reasons[name] = found, reason
         self.taken.update(found.kinds)
 
-    def _finish(self, units: Mapping[str, Unit], problems: list[Diagnostic]) -> None:
+    def _finish(self, units: Mapping[str, Unit], problems: list[InputError]) -> None:
         for name, found in zip(units, compile_units([*units.values()], self.how, self.sink, self.jobs)):
             if isinstance(found, InputError):
-                problems += found.diagnostics
+                problems.append(found)
             else:
                 (self.functions[name],) = found.functions
         if problems:
-            raise InputError(sorted(dict.fromkeys(problems), key=_place))
+            raise InputError(
+                [*dict.fromkeys(said for error in sorted(problems, key=_place) for said in error.diagnostics)]
+            )
 
     def repeat(self, first: str, name: str) -> None:
         """Makes a function of one that is like it but for its name."""
@@ -167,10 +169,10 @@ class _Compilation:
         return Batch(tuple(functions), tuple(sequences[name] for name in names if name in sequences), together)
 
 
-def _place(diagnostic: Diagnostic) -> tuple[int, int]:
-    """Where in the file it is; what is nowhere comes first."""
-    place = diagnostic.location
-    return (place.line, place.column) if place is not None else (0, 0)
+def _place(error: InputError) -> tuple[int, int]:
+    """Where in the file its first place is; what is nowhere comes first."""
+    places = [said.location for said in error.diagnostics if said.location is not None]
+    return min(((place.line, place.column) for place in places), default=(0, 0))
 
 
 def _reason(refusal: InputError | None) -> str:
