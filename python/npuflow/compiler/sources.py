@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from io import BytesIO
 
 from npuflow.bindings import ir
 from npuflow.core.passes import ops_of
-from npuflow.core.pipeline_text import parse_pipeline
-from npuflow.core.runner import Runner
 from npuflow.execute.arrays import functions_of
 
 # What a function is called where its name doesn't count.
@@ -23,27 +21,30 @@ _LEFT_OUT = "__elided__"
 
 @dataclass(frozen=True)
 class FunctionSource:
-    """A public function of a module."""
+    """A public function of a module, which has these symbols."""
 
     module: ir.Module
     function: ir.Operation
+    symbols: Mapping[str, ir.Operation]
 
     @property
     def name(self) -> str:
         return str(self.function.opview.name.value)
 
     def alone(self) -> ir.Module:
-        """A module with a copy of the function, and of what it calls."""
-        alone, own = empty_like(self.module), self.function
-        if not _names_symbols(own):
-            alone.body.append(own.clone())
-            return alone
-        for child in self.module.body.operations:
-            alone.body.append(child.operation.clone())
+        """A module with a copy of the function, and of what it names, calls or reads, in the order of being named."""
+        alone = empty_like(self.module)
+        named, waiting = {self.name: self.function}, [self.function]
+        while waiting:
+            for name in _names_in(waiting.pop()):
+                if name in self.symbols and name not in named:
+                    named[name] = self.symbols[name]
+                    waiting.append(named[name])
+        for op in named.values():
+            alone.body.append(op.clone())
         for op in functions_of(alone.operation):
             if str(op.opview.name.value) != self.name:
                 op.attributes["sym_visibility"] = ir.StringAttr.get("private", op.context)
-        Runner(parse_pipeline("symbol-dce")).run(alone)
         return alone
 
     def bytecode(self) -> bytes:
@@ -53,7 +54,9 @@ class FunctionSource:
 
 def sources_of(module: ir.Module) -> list[FunctionSource]:
     """The public functions of a module."""
-    return [FunctionSource(module, op) for op in functions_of(module.operation)]
+    ops = [child.operation for child in module.body.operations]
+    symbols = {ir.StringAttr(op.attributes["sym_name"]).value: op for op in ops if "sym_name" in op.attributes}
+    return [FunctionSource(module, op, symbols) for op in functions_of(module.operation)]
 
 
 def empty_like(module: ir.Module) -> ir.Module:
@@ -95,7 +98,9 @@ def _text(module: ir.Module, most: int | None = None) -> str:
     return text
 
 
-def _names_symbols(function: ir.Operation) -> bool:
-    ops = ops_of(function)
-    named = (ir.SymbolRefAttr, ir.FlatSymbolRefAttr)
-    return any(isinstance(op.attributes[name], named) for op in ops for name in op.attributes)
+def _names_in(op: ir.Operation) -> Iterator[str]:
+    for inner in ops_of(op):
+        for name in inner.attributes:
+            attribute = inner.attributes[name]
+            if isinstance(attribute, (ir.FlatSymbolRefAttr, ir.SymbolRefAttr)):
+                yield attribute.value if isinstance(attribute, ir.FlatSymbolRefAttr) else attribute.value[0]

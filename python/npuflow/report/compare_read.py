@@ -139,14 +139,21 @@ def _device(root: _JsonValue) -> str:
     return f"{root['device'].text()} ({rows}x{columns} cores, {root['clock_hz'].number() / 1e9:g} GHz)"
 
 
-def _function(given: _JsonValue) -> ComparedRun:
-    energy = given["energy"]
+def _run(given: _JsonValue) -> ComparedRun:
+    """What functions and sequences both say."""
     return ComparedRun(
         name=given["name"].text(),
         signature=given["signature"].text(),
         time_us=given["time_us"].number(),
         cycles=int(given["cycles"].number()),
         verified=given["verified"]["status"].text(),
+    )
+
+
+def _function(given: _JsonValue) -> ComparedRun:
+    energy = given["energy"]
+    return replace(
+        _run(given),
         bound_by=given["bound_by"].text(),
         part_of=_optional_text(given["part_of"]),
         kinds=_optional_text(given["kinds"]),
@@ -192,12 +199,8 @@ def _sequence(given: _JsonValue, known: Mapping[str, ComparedRun]) -> ComparedRu
         if part.text() not in known:
             raise part.fail(f"is '{part.text()}', of which there is no function")
         calls.append(known[part.text()])
-    return ComparedRun(
-        name=given["name"].text(),
-        signature=given["signature"].text(),
-        time_us=given["time_us"].number(),
-        cycles=int(given["cycles"].number()),
-        verified=given["verified"]["status"].text(),
+    return replace(
+        _run(given),
         traffic=_summed([call.traffic or {} for call in calls]),
         energy=_summed([call.energy for call in calls if call.energy is not None]) or None,
         parts=_times(calls),

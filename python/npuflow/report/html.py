@@ -38,12 +38,13 @@ def html_of(report: Report, runs: Mapping[str, tuple[RunResults, Timeline]]) -> 
     return assembled("page.html", STYLES, SCRIPTS, f"{names} on {report.device.name}", made)
 
 
-def assembled(page: str, styles: tuple[str, ...], scripts: tuple[str, ...], title: str, data: object) -> str:
-    """A page with its styles, scripts and data in it."""
+def assembled(body: str, styles: tuple[str, ...], scripts: tuple[str, ...], title: str, data: object) -> str:
+    """A page with its body, styles, scripts and data in the frame of all pages."""
     # In no name may a browser see the end of the script that the data stands in, or the beginning of another.
     text = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
-    parts = {"TITLE": escape(title), "STYLES": _joined(styles), "DATA": text, "SCRIPTS": _joined(scripts)}
-    return _MARK.sub(lambda mark: parts[mark[1]], _read(page))
+    said = {"TITLE": escape(title), "BODY": _read(body), "DATA": text}
+    parts = {**said, "STYLES": _joined(styles), "SCRIPTS": _joined(scripts)}
+    return _MARK.sub(lambda mark: parts[mark[1]], _read("frame.html"))
 
 
 def _joined(names: tuple[str, ...]) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from npuflow.errors import ExitCode, InputError, InternalError, UsageError, with_hint
-from npuflow.tools.command_line import CommandLine
+from npuflow.tools.command_line import CommandLine, the_only
 from npuflow.tools.flags import FileUse, flag
 from npuflow.tools.outputs import check_files, screen_of, write_output
 from npuflow.tools.progress import Progress
@@ -68,11 +68,10 @@ def run(arguments: Sequence[str]) -> ExitCode:
     if given is None:
         return ExitCode.OK
     flags, inputs = given
-    if len(inputs) != 1:
-        raise UsageError(with_hint(f"expected one CSV file, got {len(inputs)}", COMMAND_LINE.usage))
+    path = the_only(inputs, "CSV file", COMMAND_LINE.usage)
     seconds = _seconds(flags.budget)
     check_files(flags, inputs)
-    return _allocate(inputs[0], flags, seconds)
+    return _allocate(path, flags, seconds)
 
 
 def _seconds(text: str) -> float:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from npuflow.errors import UsageError, unknown_name
+from npuflow.errors import UsageError, unknown_name, with_hint
 from npuflow.tools.flags import Flag, build, flags_of, parse_flags
 
 _WIDTH = 120
@@ -55,3 +55,10 @@ class CommandLine(Generic[Owner]):
             first = f"{left:<{self.column}}"
             lines += textwrap.wrap(known.help, _WIDTH, initial_indent=first, subsequent_indent=indent)
         return "\n".join([*lines, "", *self.notes])
+
+
+def the_only(named: Sequence[str], what: str, hint: str) -> str:
+    """The one thing that is named without a flag; raises UsageError where there is none, or more."""
+    if len(named) != 1:
+        raise UsageError(with_hint(f"expected one {what}, got {len(named)}", hint))
+    return named[0]

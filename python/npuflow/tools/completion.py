@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from npuflow.errors import ExitCode, UsageError, unknown_name, with_hint
-from npuflow.tools.command_line import CommandLine
+from npuflow.errors import ExitCode, UsageError, unknown_name
+from npuflow.tools.command_line import CommandLine, the_only
 from npuflow.tools.flags import flag
 
 
@@ -40,13 +40,11 @@ def run(arguments: Sequence[str]) -> ExitCode:
     if given is None:
         return ExitCode.OK
     _, shells = given
-    if len(shells) != 1:
-        what = f"expected one shell, got {len(shells)}"
-        raise UsageError(with_hint(what, f"npuflow completion {'|'.join(SHELLS)}"))
-    if shells[0] not in SHELLS:
-        raise UsageError(unknown_name("shell", shells[0], SHELLS))
+    shell = the_only(shells, "shell", f"npuflow completion {'|'.join(SHELLS)}")
+    if shell not in SHELLS:
+        raise UsageError(unknown_name("shell", shell, SHELLS))
     from npuflow.tools.completed import completed_commands
     from npuflow.tools.completion_scripts import SCRIPTS
 
-    print(SCRIPTS[shells[0]](completed_commands()), end="")
+    print(SCRIPTS[shell](completed_commands()), end="")
     return ExitCode.OK

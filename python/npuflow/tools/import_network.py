@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from npuflow.errors import ExitCode, UsageError, with_hint
-from npuflow.tools.command_line import CommandLine
+from npuflow.tools.command_line import CommandLine, the_only
 from npuflow.tools.flags import FileUse, flag
 from npuflow.tools.outputs import check_files, screen_of, write_output, write_output_pieces
 from npuflow.tools.progress import Progress
@@ -49,17 +49,16 @@ def run(arguments: Sequence[str]) -> ExitCode:
     if given is None:
         return ExitCode.OK
     flags, sources = given
-    if len(sources) != 1:
-        raise UsageError(with_hint(f"expected one network, got {len(sources)}", COMMAND_LINE.usage))
+    source = the_only(sources, "network", COMMAND_LINE.usage)
     if flags.o is None:
         raise UsageError(with_hint("there is nowhere to write to", "-o <file.mlir>, or -o - for stdout"))
-    check_files(flags, [sources[0].rpartition(":")[0] or sources[0]])
+    check_files(flags, [source.rpartition(":")[0] or source])
     from npuflow.importing.input_types import read_input_type
     from npuflow.importing.networks import import_network
 
     with Progress() as progress:
-        progress.step(f"importing {sources[0]}")
-        module = import_network(sources[0], [read_input_type(text) for text in flags.inputs])
+        progress.step(f"importing {source}")
+        module = import_network(source, [read_input_type(text) for text in flags.inputs])
     _write(module, flags.o, flags.text)
     print(_summary(module), file=screen_of(flags))
     return ExitCode.OK

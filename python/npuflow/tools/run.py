@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from npuflow.errors import Diagnostic, ExitCode, InputError, Severity, UsageError, with_hint
 from npuflow.report.window import WHOLE, window_from
 from npuflow.tools.colours import report_for
+from npuflow.tools.command_line import the_only
 from npuflow.tools.crash import kept
 from npuflow.tools.limit_flags import limits_of
 from npuflow.tools.messages import print_messages
@@ -33,13 +34,10 @@ def run(arguments: Sequence[str]) -> ExitCode:
     if given is None:
         return ExitCode.OK
     flags, inputs = given
-    if len(inputs) != 1:
-        what = f"expected one input file, got {len(inputs)}"
-        raise UsageError(with_hint(what, "npuflow run matmul.mlir --device=npu2"))
+    path = the_only(inputs, "input file", "npuflow run matmul.mlir --device=npu2")
     for name in ("verify", "split"):
         if getattr(flags, name) and getattr(flags, f"no_{name}"):
             raise UsageError(with_hint(f"--{name} and --no-{name} exclude each other", "give one of them"))
-    (path,) = inputs
     if flags.window is not None:
         window_from(flags.window)
         if flags.html is None:

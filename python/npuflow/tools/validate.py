@@ -6,8 +6,8 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from npuflow.errors import ExitCode, InputError, UsageError, with_hint
-from npuflow.tools.command_line import CommandLine
+from npuflow.errors import ExitCode, InputError, with_hint
+from npuflow.tools.command_line import CommandLine, the_only
 from npuflow.tools.flags import FileUse, flag
 from npuflow.tools.outputs import check_files, screen_of, write_output
 
@@ -50,11 +50,9 @@ def run(arguments: Sequence[str]) -> ExitCode:
     if given is None:
         return ExitCode.OK
     flags, inputs = given
-    if len(inputs) != 1:
-        what = f"expected one CSV file, got {len(inputs)}"
-        raise UsageError(with_hint(what, "npuflow validate benchmarks/measurements/npu_measurements.csv"))
+    path = the_only(inputs, "CSV file", "npuflow validate benchmarks/measurements/npu_measurements.csv")
     check_files(flags, inputs)
-    return _validate(inputs[0], flags)
+    return _validate(path, flags)
 
 
 def _validate(path: str, flags: ValidateFlags) -> ExitCode:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from npuflow.errors import Diagnostic, ExitCode, InputError, Severity, UsageError, with_hint
-from npuflow.tools.command_line import CommandLine
+from npuflow.errors import Diagnostic, ExitCode, InputError, Severity, with_hint
+from npuflow.tools.command_line import CommandLine, the_only
 from npuflow.tools.crash import kept
 from npuflow.tools.flags import FileUse, flag
 from npuflow.tools.limit_flags import limits_of, memory_limit_flag, time_limit_flag
@@ -78,10 +78,7 @@ def run(arguments: Sequence[str]) -> ExitCode:
     if given is None:
         return ExitCode.OK
     flags, inputs = given
-    if len(inputs) != 1:
-        what = f"expected one input file, got {len(inputs)}"
-        raise UsageError(with_hint(what, "npuflow verify matmul.mlir --pipeline=npuflow-stream-k"))
-    (path,) = inputs
+    path = the_only(inputs, "input file", "npuflow verify matmul.mlir --pipeline=npuflow-stream-k")
     check_files(flags, inputs)
     source = sys.stdin.buffer.read() if path == "-" else Path(path)
     with kept(["npuflow", "verify", *arguments], path, source):

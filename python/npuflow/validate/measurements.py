@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from npuflow.errors import Diagnostic, InputError, Severity, SourceLocation, unknown_name, with_hint
-from npuflow.validate.columns import check_header, is_positive
+from npuflow.errors import SourceLocation, unknown_name, with_hint
+from npuflow.validate.columns import Row, is_positive, parse_rows
 from npuflow.validate.stacks import PLAIN, STACKS, Stack, stack_named, stack_of_source
 
 REQUIRED = ("id", "device", "source", "op", "in_type", "out_type", "M", "time_us")
@@ -67,21 +64,10 @@ class Launch:
 
 def parse_measurements(text: str, name: str) -> list[Measurement]:
     """The rows of CSV text that is called `name` in messages; raises with everything that is wrong with them."""
-    reader = csv.DictReader(io.StringIO(text))
-    check_header(reader.fieldnames, REQUIRED, name)
-    found, problems = [], []
-    for row in reader:
-        place = SourceLocation(name, reader.line_num)
-        wrong = problems_of(row)
-        problems += [Diagnostic(Severity.ERROR, problem, place) for problem in wrong]
-        if not wrong:
-            found.append(measurement_of(row, place))
-    if problems:
-        raise InputError(problems)
-    return found
+    return parse_rows(text, name, REQUIRED, problems_of, measurement_of)
 
 
-def problems_of(row: Mapping[str, str | None]) -> list[str]:
+def problems_of(row: Row) -> list[str]:
     """What is wrong with a row, all of it."""
     found = [with_hint(f"{column} is empty", "every row needs one") for column in REQUIRED if not row.get(column)]
     for column in _COUNTS:
@@ -106,7 +92,7 @@ def problems_of(row: Mapping[str, str | None]) -> list[str]:
     return found
 
 
-def measurement_of(row: Mapping[str, str | None], place: SourceLocation) -> Measurement:
+def measurement_of(row: Row, place: SourceLocation) -> Measurement:
     """A row without problems."""
 
     def text(column: str) -> str:

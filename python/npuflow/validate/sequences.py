@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
-from npuflow.errors import Diagnostic, InputError, Severity, SourceLocation, with_hint
-from npuflow.validate.columns import Columns, check_header, is_positive, read_text
+from npuflow.errors import SourceLocation, with_hint
+from npuflow.validate.columns import Columns, Row, is_positive, parse_rows, read_text
 from npuflow.validate.measurements import Launch, Measurement, measurement_of, problems_of
 from npuflow.validate.stacks import stack_of_source
 
@@ -23,21 +21,11 @@ def is_of_sequences(columns: Columns) -> bool:
 
 def parse_sequences(text: str, name: str) -> list[Measurement]:
     """The rows of CSV text that is called `name`; each has its launches in `sequences/<id>.csv` beside that file."""
-    reader = csv.DictReader(io.StringIO(text))
-    check_header(reader.fieldnames, REQUIRED, name)
-    found, problems = [], []
-    for row in reader:
-        place = SourceLocation(name, reader.line_num)
-        wrong = _problems(row)
-        problems += [Diagnostic(Severity.ERROR, problem, place) for problem in wrong]
-        if not wrong:
-            found.append(_sequence(row, Path(name).parent / "sequences" / f"{row['id']}.csv", place))
-    if problems:
-        raise InputError(problems)
-    return found
+    folder = Path(name).parent / "sequences"
+    return parse_rows(text, name, REQUIRED, _problems, partial(_sequence, folder=folder))
 
 
-def _problems(row: Mapping[str, str | None]) -> list[str]:
+def _problems(row: Row) -> list[str]:
     found = [with_hint(f"{column} is empty", "every row needs one") for column in REQUIRED if not row.get(column)]
     launches, measured = row.get("launches_stitched") or "1", row.get("measured_ms") or "1"
     if not (launches.isdecimal() and int(launches) > 0):
@@ -49,30 +37,28 @@ def _problems(row: Mapping[str, str | None]) -> list[str]:
     return found
 
 
-def _sequence(row: Mapping[str, str | None], file: Path, place: SourceLocation) -> Measurement:
+def _sequence(row: Row, place: SourceLocation, folder: Path) -> Measurement:
     name, device, source = (row.get(column) or "" for column in ("id", "device", "source"))
     time_us, stack = float(row["measured_ms"] or 0) * 1e3, stack_of_source(source)
     note = row.get("note") or ""
     whole = Measurement(name, device, source, SEQUENCE, time_us=time_us, note=note, stack=stack, location=place)
+    file = folder / f"{name}.csv"
     hint = "list its launches there, a row for each, with the columns of measurements"
     return whole.with_launches(_launches(read_text(str(file), hint), str(file), whole))
 
 
 def _launches(text: str, name: str, whole: Measurement) -> tuple[Launch, ...]:
-    reader = csv.DictReader(io.StringIO(text))
-    check_header(reader.fieldnames, _LAUNCH, name)
-    found, problems = [], []
-    for row in reader:
-        place = SourceLocation(name, reader.line_num)
-        said = {"id": f"{whole.id}:{reader.line_num}", "device": whole.device, "source": whole.source}
-        complete = {**row, **said, "time_us": str(whole.time_us)}
-        count = row.get("count") or "1"
-        wrong = problems_of(complete)
+    def complete(row: Row) -> Row:
+        return {**row, "device": whole.device, "source": whole.source, "time_us": str(whole.time_us)}
+
+    def problems(row: Row) -> list[str]:
+        wrong, count = problems_of({**complete(row), "id": whole.id}), row.get("count") or "1"
         if not (count.isdecimal() and int(count) > 0):
             wrong.append(with_hint(f"count is '{count}'", "give a positive whole number, or nothing for 1"))
-        problems += [Diagnostic(Severity.ERROR, problem, place) for problem in wrong]
-        if not wrong:
-            found.append(Launch(int(count), measurement_of(complete, place)))
-    if problems:
-        raise InputError(problems)
-    return tuple(found)
+        return wrong
+
+    def made(row: Row, place: SourceLocation) -> Launch:
+        design = measurement_of({**complete(row), "id": f"{whole.id}:{place.line}"}, place)
+        return Launch(int(row.get("count") or "1"), design)
+
+    return tuple(parse_rows(text, name, _LAUNCH, problems, made))
