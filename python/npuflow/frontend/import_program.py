@@ -34,8 +34,9 @@ class ImportProgram(Pass):
 
     A sort is two ops: each element's rank is how many others belong before it, and each place has the element whose
     rank it is; of a `tm_tensor.topk` there are the first places alone. In a scatter, every element looks for its
-    updates. `ml_program.global`s are dropped, or are constants where they are read, a `bufferization.alloc_tensor` is an empty tensor, and a padding by fewer than 0
-    elements a slice. Where all functions of a module are private, those that nobody calls are what is compiled.
+    updates. `ml_program.global`s are dropped, or are constants where they are read, a `bufferization.alloc_tensor` is
+    an empty tensor, and a padding by fewer than 0 elements a slice. Where all functions of a module are private, those
+    that nobody calls are what is compiled.
     """
 
     name = "npuflow-import-program"
