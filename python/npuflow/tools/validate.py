@@ -59,14 +59,18 @@ def _validate(path: str, flags: ValidateFlags) -> ExitCode:
     import npuflow
     import npuflow.pipelines
     from npuflow.tools.validate_json import report_of
+    from npuflow.tools.validate_systolic import validate_systolic
     from npuflow.tools.validate_text import TITLE, pairs_text, row_text, summary_text
     from npuflow.validate.designs import device_of
     from npuflow.validate.pairs import rank
     from npuflow.validate.predict import Prepared, predict_us, prepare
-    from npuflow.validate.read import read_measurements
+    from npuflow.validate.read import read_measurements, read_systolic_rows
     from npuflow.validate.roofline import fit_rooflines, key_of, mean_error_by_kind
     from npuflow.validate.summary import Prediction, summarise
 
+    systolic = read_systolic_rows(path)
+    if systolic is not None:
+        return validate_systolic(path, systolic, flags.json, screen_of(flags))
     rows = [prepare(row, npuflow.run_pipeline) for row in read_measurements(path)]
     built = [row for row in rows if isinstance(row, Prepared)]
     skipped = [row for row in rows if not isinstance(row, Prepared)]
