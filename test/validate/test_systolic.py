@@ -1,4 +1,4 @@
-"""The schedules behind a systolic array's measured cycles: what they compute, what they wait for, how long they take."""
+"""The schedules behind a systolic array's measured cycles: what they compute, wait for, and how long they take."""
 
 from __future__ import annotations
 
@@ -156,15 +156,20 @@ def test_what_is_wrong_with_rows() -> None:
     text = HEAD + "a,matmul,64,64,0,16,16,16,1000\nb,matmul_pear,1,1,1,1,1,1,1\n,matmul,1,1,1,1,1,1,-1\n"
     with pytest.raises(InputError) as caught:
         parse_systolic_rows(text, "x.csv")
-    said = str(caught.value)
-    assert "x.csv:2" in said and "N is '0'; hint: give a whole number from 1 to 1000000" in said
-    assert "x.csv:3" in said and "matmul_pear" in said and "matmul_pair" in said
-    assert "x.csv:4" in said and "id is empty" in said and "cycles is '-1'" in said
+    said = [(wrong.location.line, wrong.message) for wrong in caught.value.diagnostics if wrong.location]
+    assert [line for line, _ in said] == [2, 3, 4, 4]
+    zero, pear, nameless, negative = (message for _, message in said)
+    assert zero == "N is '0'; hint: give a whole number from 1 to 1000000"
+    assert "matmul_pear" in pear
+    assert "did you mean" in pear
+    assert nameless == "id is empty; hint: every row needs one"
+    assert negative == "cycles is '-1'; hint: give a positive number"
 
 
 def test_what_cannot_be_predicted_says_why() -> None:
     text = HEAD + "big,matmul,4096,4096,4096,1024,1024,1024,1\nmany,matmul,4096,4096,4096,1,1,1,1\n"
     big, many = (predict_systolic(row) for row in parse_systolic_rows(text, "x.csv"))
-    assert isinstance(big, SystolicSkipped) and isinstance(many, SystolicSkipped)
+    assert isinstance(big, SystolicSkipped)
+    assert isinstance(many, SystolicSkipped)
     assert big.reason == "error: buffer needs 25165824 bytes, has 1048576; hint: use smaller tiles"
     assert many.reason == "more than 50000 steps"
