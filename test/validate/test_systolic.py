@@ -168,7 +168,7 @@ def test_what_is_wrong_with_rows() -> None:
 
 def test_what_cannot_be_predicted_says_why() -> None:
     text = HEAD + "big,matmul,4096,4096,4096,1024,1024,1024,1\nmany,matmul,4096,4096,4096,1,1,1,1\n"
-    big, many = (predict_systolic(row) for row in parse_systolic_rows(text, "x.csv"))
+    big, many = (predict_systolic(row, DEVICE) for row in parse_systolic_rows(text, "x.csv"))
     assert isinstance(big, SystolicSkipped)
     assert isinstance(many, SystolicSkipped)
     assert big.reason == "error: buffer needs 25165824 bytes, has 1048576; hint: use smaller tiles"

@@ -8,10 +8,12 @@ from dataclasses import asdict
 from typing import TextIO
 
 from npuflow.errors import ExitCode, InputError, with_hint
+from npuflow.target import load_device
 from npuflow.tools.outputs import write_output
 from npuflow.tools.validate_text import summary_table, unsupported_text
 from npuflow.validate.summary import ErrorSummary
 from npuflow.validate.systolic_rows import (
+    DEVICE,
     SystolicPrediction,
     SystolicRow,
     SystolicSkipped,
@@ -27,9 +29,10 @@ def validate_systolic(path: str, rows: Sequence[SystolicRow], file: str | None, 
     """Predicts all rows, prints them with their errors, and writes JSON to a file if there is one."""
     predictions: list[SystolicPrediction] = []
     skipped: list[SystolicSkipped] = []
+    device = load_device(DEVICE)
     print(_TITLE, file=screen)
     for row in rows:
-        answer = predict_systolic(row)
+        answer = predict_systolic(row, device)
         if isinstance(answer, SystolicSkipped):
             skipped.append(answer)
             continue

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from npuflow.errors import InputError, SourceLocation, unknown_name, with_hint
 from npuflow.simulate.run import simulate
-from npuflow.target import Device, load_device
+from npuflow.target import Device
 from npuflow.validate.columns import Columns, Row, is_positive, parse_rows
 from npuflow.validate.summary import ErrorSummary, summary_of
 from npuflow.validate.systolic_program import TYPES, WORD_BYTES, program_of
@@ -114,9 +114,8 @@ def _made(row: Row, place: SourceLocation) -> SystolicRow:
     return SystolicRow(row["id"] or "", op, work, float(row["cycles"] or 0), words, place)
 
 
-def predict_systolic(row: SystolicRow, device: Device | None = None) -> Answer:
+def predict_systolic(row: SystolicRow, device: Device) -> Answer:
     """A row's cycles and words from the simulator; what takes too many steps or doesn't fit on the chip is skipped."""
-    device = device or load_device(DEVICE)
     if row.work.count > _MOST_STEPS:
         return SystolicSkipped(row, f"more than {_MOST_STEPS} steps")
     try:
