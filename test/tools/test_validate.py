@@ -113,6 +113,11 @@ def test_tiles_of_a_systolic_array(tmp_path: Path, capsys: pytest.CaptureFixture
     assert [one["id"] for one in report["unsupported"]] == ["huge"]
 
 
+def test_a_systolic_arrays_rows_are_not_ranked(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["validate", str(MEASURED.with_name("systolic_pairs.csv")), "--pairs"]) == 2
+    assert "leave out --pairs" in capsys.readouterr().err
+
+
 def test_no_rows_of_a_systolic_array(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = tmp_path / "rows.csv"
     rows.write_text("id,op,M,K,N,tile_m,tile_k,tile_n,cycles\nhuge,matmul,9999,9999,9999,9999,9999,9999,1\n")

@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from npuflow.errors import ExitCode, InputError, with_hint
+from npuflow.errors import ExitCode, InputError, UsageError, with_hint
 from npuflow.tools.command_line import CommandLine, the_only
 from npuflow.tools.flags import FileUse, flag
 from npuflow.tools.outputs import check_files, screen_of, write_output
+
+if TYPE_CHECKING:
+    from npuflow.validate.systolic_rows import SystolicRow
 
 
 @dataclass(frozen=True)
@@ -59,7 +63,6 @@ def _validate(path: str, flags: ValidateFlags) -> ExitCode:
     import npuflow
     import npuflow.pipelines
     from npuflow.tools.validate_json import report_of
-    from npuflow.tools.validate_systolic import validate_systolic
     from npuflow.tools.validate_text import TITLE, pairs_text, row_text, summary_text
     from npuflow.validate.designs import device_of
     from npuflow.validate.pairs import rank
@@ -70,7 +73,7 @@ def _validate(path: str, flags: ValidateFlags) -> ExitCode:
 
     systolic = read_systolic_rows(path)
     if systolic is not None:
-        return validate_systolic(path, systolic, flags.json, screen_of(flags))
+        return _validate_systolic(path, systolic, flags)
     rows = [prepare(row, npuflow.run_pipeline) for row in read_measurements(path)]
     built = [row for row in rows if isinstance(row, Prepared)]
     skipped = [row for row in rows if not isinstance(row, Prepared)]
@@ -99,3 +102,12 @@ def _validate(path: str, flags: ValidateFlags) -> ExitCode:
         hint = "rows of a known op (matmul, core_kernel, matvec, add ...), with shape, tile and grid, can be"
         raise InputError(with_hint(f"none of the {len(rows)} rows of '{path}' can be predicted", hint))
     return ExitCode.OK
+
+
+def _validate_systolic(path: str, rows: Sequence[SystolicRow], flags: ValidateFlags) -> ExitCode:
+    from npuflow.tools.validate_systolic import validate_systolic
+
+    if flags.pairs:
+        hint = "leave out --pairs: rows of given tiles are no designs to choose from"
+        raise UsageError(with_hint(f"'{path}' has cycles of a systolic array's tiles", hint))
+    return validate_systolic(path, rows, flags.json, screen_of(flags))
