@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from npuflow.errors import ExitCode
-from npuflow.target import DEFAULT_DEVICE, Device, load_device
+from npuflow.target import DEFAULT_DEVICE, Device, KernelClass, load_device
 from npuflow.target.load import device_file, device_names
 from npuflow.tools.command_line import CommandLine
 from npuflow.tools.flags import flag
@@ -61,10 +61,11 @@ def _details(device: Device) -> list[str]:
         lines.append(f"  {dma.name:<16} {dma.channels_in} channels in, {dma.channels_out} out, {rate}")
     dram = device.dram
     lines.append(f"  dram     {dram.total_bytes_per_second / 1e9:g} GB/s in all")
+    clock_hz = device.clock_of(device.engine(KernelClass.MATRIX))
     for shape in device.matmuls:
         types = f"{shape.lhs} x {shape.rhs} -> {shape.acc}"
         size = "any shape" if shape.any_shape else f"{shape.m}x{shape.n}x{shape.k}"
         size += f" in patches of {shape.patch[0]}x{shape.patch[1]}" if shape.patch else ""
-        peak = 2 * shape.macs_per_cycle * device.cores * device.clock_hz / 1e12
+        peak = 2 * shape.macs_per_cycle * device.cores * clock_hz / 1e12
         lines.append(f"  matmul   {types:<20} {size:<10} {shape.macs_per_cycle:g} MAC/cycle, {peak:.4g} Tops/s in all")
     return lines

@@ -1,10 +1,16 @@
-"""A file of measurements, of single designs or of sequences: its first line says which."""
+"""A file of measurements: of designs or of sequences by their times, of single pieces of work by their cycles.
+
+Its first line says which.
+"""
 
 from __future__ import annotations
 
 from npuflow.validate.columns import read_text
+from npuflow.validate.cycle_rows import CycleRow, UnknownWork
 from npuflow.validate.measurements import Measurement, parse_measurements
+from npuflow.validate.patch_rows import is_of_patches, parse_patch_rows
 from npuflow.validate.sequences import is_of_sequences, parse_sequences
+from npuflow.validate.transfer_rows import is_of_transfers, parse_transfer_rows
 
 
 def read_measurements(path: str) -> list[Measurement]:
@@ -12,3 +18,12 @@ def read_measurements(path: str) -> list[Measurement]:
     text = read_text(path)
     columns = text.partition("\n")[0].strip().split(",")
     return parse_sequences(text, path) if is_of_sequences(columns) else parse_measurements(text, path)
+
+
+def read_cycle_rows(path: str) -> list[CycleRow | UnknownWork] | None:
+    """The rows of a file of measured cycles; None for files of measured times."""
+    text = read_text(path)
+    columns = text.partition("\n")[0].strip().split(",")
+    if is_of_patches(columns):
+        return parse_patch_rows(text, path)
+    return parse_transfer_rows(text, path) if is_of_transfers(columns) else None
