@@ -39,6 +39,7 @@ BEFORE: dict[str, tuple[Mapping[str, float], ...]] = {
             "patch_engine.strided_share": 0.9,
             "patch_engine.narrow_share": 1.0,
             "patch_engine.row_cycles": 1.0,
+            "patch_engine.edge_share": 0.2,
         },
         {
             **_TRANSFERS,

@@ -72,9 +72,9 @@ def test_a_row_of_padding_is_skipped_in_a_last_row_of_patches_with_one_row() -> 
     deep = replace(CONVOLUTION, pixels=(5, 16), summed_channels=256)
     row = 4 * 16 * 64 * 256 * 9 // 2048
     assert cycles(deep) == 100 + 2 * row + 5 * 16
-    assert cycles(replace(deep, is_padded=True)) == 100 + 2 * row - row // 6 + 5 * 16
+    assert cycles(replace(deep, padded_edges=1)) == 100 + 2 * row - row // 6 + 5 * 16
     full = replace(deep, pixels=(6, 16))
-    assert cycles(replace(full, is_padded=True)) == cycles(full)
+    assert cycles(replace(full, padded_edges=1)) == cycles(full)
 
 
 def test_channels_apart_are_read_word_by_word() -> None:
@@ -86,6 +86,9 @@ def test_channels_apart_are_read_word_by_word() -> None:
     assert cycles(replace(depthwise, strides=(2, 2))) == 100 + 4 * 25 * 5 + leave
     assert cycles(replace(depthwise, channels=16)) == 100 + 4 * 25 * 4 * 4 // 5 + leave // 2
     assert cycles(replace(depthwise, window=(3, 3))) == 100 + 4 * 9 * 2 + leave
+    edges = replace(ENGINE, edge_share=0.25)
+    assert cycles(replace(depthwise, padded_edges=1), engine=edges) == 100 + 4 * 25 * 4 * 7 // 8 + leave
+    assert cycles(replace(depthwise, padded_edges=2), engine=edges) == 100 + 4 * 25 * 4 * 6 // 8 + leave
     assert cycles(depthwise, engine=replace(ENGINE, row_cycles=1)) == 100 + 4 * 25 * 4 + 4 * 5 + leave
 
 

@@ -20,8 +20,8 @@ class PatchWork:
 
     Its window's positions are summed up over `summed_channels` of the input, or, where that is 0, for each channel
     alone, as in a depthwise convolution or a pool. An element-wise op has no window and as many `operands` as it
-    reads. `is_padded` is whether a row of windows at the edge of the result reads padding; `is_broadcast` whether sums
-    go to several clusters.
+    reads. `padded_edges` are how many of the first and the last row of windows read padding; `is_broadcast` is whether
+    sums go to several clusters.
     """
 
     pixels: Extent
@@ -32,7 +32,7 @@ class PatchWork:
     in_bytes: int = 1
     out_bytes: int = 1
     operands: int = 0
-    is_padded: bool = False
+    padded_edges: int = 0
     is_broadcast: bool = False
 
     @property
@@ -72,7 +72,7 @@ def _multiply_cycles(work: PatchWork, instruction: MatmulShape, engine: PatchEng
     per_row = -(-work.pixels[1] // columns) * instruction.m * _padded(work.channels, instruction.n)
     per_row *= _padded(work.summed_channels, instruction.k) * work.positions
     cycles = -(-work.pixels[0] // rows) * per_row / instruction.macs_per_cycle
-    if work.is_padded and work.pixels[0] % rows == 1 and work.window[0] > 1:
+    if work.padded_edges and work.pixels[0] % rows == 1 and work.window[0] > 1:
         cycles -= per_row / instruction.macs_per_cycle / work.window[0] * engine.skipped_share
     return cycles
 
@@ -93,6 +93,7 @@ def _read_cycles(
         cycles *= engine.reused_share
     if work.strides[1] > 1 and words == 1:
         cycles /= engine.strided_share
+    cycles *= 1 - engine.edge_share * work.padded_edges / -(-work.pixels[0] // patch[0])
     if not is_whole:
         return cycles / engine.narrow_share
     return cycles + pixels / instruction.m * work.window[0] * words * engine.row_cycles

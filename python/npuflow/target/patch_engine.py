@@ -35,6 +35,7 @@ class PatchEngine:
     - Sums leave in words of `write_word_bytes`; to several clusters at `broadcast_share` of the rate.
     - Windows of `reused_columns` columns with stride 1 of at most `reused_channels` channels, summed up channel by
       channel, read `reused_share` of what others do.
+      A row of patches at an edge with padding leaves out `edge_share` of it.
     - A last row of patches with one row of pixels skips the row of a window that is padding, all but
       `1 - skipped_share` of it.
     """
@@ -52,6 +53,7 @@ class PatchEngine:
     reused_columns: int = between(0, 4096, default=0)
     reused_channels: int = between(0, 65536, default=0)
     reused_share: float = between(0.001, 1, default=1.0)
+    edge_share: float = between(0, 0.5, default=0.0)
     skipped_share: float = between(0, 1, default=0.0)
     grids: tuple[PatchGrid, ...]
 

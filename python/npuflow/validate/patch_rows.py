@@ -123,6 +123,6 @@ def _work(row: Row, op: str) -> PatchWork:
         in_bytes=_BYTES[row["in_type"] or ""],
         out_bytes=_BYTES[row["out_type"] or ""],
         operands=2 if op in _ELEMENTWISE else 0,
-        is_padded=any(size(column) > 0 for column in _PADS),
+        padded_edges=sum(size(column) > 0 for column in _PADS),
         is_broadcast=size("output_writes") > 1,
     )
