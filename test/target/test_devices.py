@@ -39,7 +39,9 @@ def toy_with(old: str, new: str) -> str:
     return TOY.replace(old, new)
 
 
-@pytest.mark.parametrize("name", ["npu1", "npu1-hawk", "npu2", "toy", "toy-patch", "toy-scratchpad"])
+@pytest.mark.parametrize(
+    "name", ["npu1", "npu1-hawk", "npu2", "npu2.7", "npu4.0", "toy", "toy-patch", "toy-scratchpad"]
+)
 def test_shipped_devices_load(name: str) -> None:
     device = load_device(name)
     assert name in device_names()
@@ -67,7 +69,7 @@ def test_facts_of_npu1_and_npu2() -> None:
 
 
 def test_every_number_of_a_real_device_has_its_source() -> None:
-    for name in ("npu1", "npu1-hawk", "npu2"):
+    for name in ("npu1", "npu1-hawk", "npu2", "npu2.7", "npu4.0"):
         text = (resources.files("npuflow.target") / "devices" / f"{name}.toml").read_text()
         for line in text.splitlines():
             key, _, value = line.partition("=")

@@ -84,7 +84,6 @@ class Platform:
         """
         dma = self.device.dma(level)
         is_dram = level == self.device.dram_level
-        latency = self.device.dram.latency_seconds if is_dram and side is Side.OUT else 0.0
         return FlatEngine(
             self.channel_name(level, side, tile, number),
             body,
@@ -93,7 +92,7 @@ class Platform:
             bytes_per_cycle=dma.bytes_per_cycle,
             ports=self._ports(dma, side, tile) + (_dram_ports(side) if is_dram else ()),
             start_cycles=dma.start_cycles,
-            latency_cycles=self.cycles(latency),
+            latency_cycles=self._latency(dma, body) if is_dram and side is Side.OUT else 0,
             run_overhead_bytes=self._run_overhead(side, body) / joined if is_dram else 0.0,
         )
 
@@ -105,6 +104,12 @@ class Platform:
 
     def _port_name(self, dma: DmaEngine, side: Side, instance: int) -> str:
         return f"{dma.name} port {instance} {side.value}"
+
+    def _latency(self, dma: DmaEngine, body: tuple[FlatStep, ...]) -> int:
+        """From asking DRAM to the first byte: what is gathered first has come by then."""
+        dram = self.device.dram
+        first = min(dram.gathered_bytes, max((access.bytes for access in _accesses(body)), default=0))
+        return self.cycles(dram.latency_seconds) + math.ceil(first / dma.bytes_per_cycle)
 
     def _run_overhead(self, side: Side, body: tuple[FlatStep, ...]) -> float:
         dram, moved = self.device.dram, tuple(_accesses(body))
