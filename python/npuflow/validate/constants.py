@@ -145,7 +145,7 @@ def _with_patches(engine: PatchEngine, field: str, value: float) -> PatchEngine:
 def _with_vector(device: Device, rest: str, value: float) -> Device:
     """The device with a field of all of the vector unit's kernels, or operations, of a name changed."""
     entries, entry, field = rest.split(".")
-    unit, changed = device.vector, {field: value}
+    unit, changed = device.vector, {field: round(value) if field == "call_cycles" else value}
     if entries == "kernels":
         kernels = tuple(_replaced(known, changed) if _name(known) == entry else known for known in unit.kernels)
         return dataclasses.replace(device, vector=dataclasses.replace(unit, kernels=kernels))
