@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,15 +13,18 @@ import pytest
 import npuflow
 from npuflow.ops.bundle import find_bundles
 from npuflow.report.losses import without_launch
+from npuflow.simulate.program import FlatAccess, FlatLoop, FlatReceive, FlatSend, FlatStep
 from npuflow.simulate.run import simulate
+from npuflow.simulate.runs import runs_of
 from npuflow.strategy.choose import complete
 from npuflow.strategy.describe_group import group_of_bundle
 from npuflow.strategy.estimate import Estimate, MappedTime
 from npuflow.strategy.group import Group, N
 from npuflow.strategy.mapping import mapping_of
 from npuflow.strategy.room import fits
-from npuflow.strategy.strategy import Strategy
+from npuflow.strategy.strategy import Sizes, Strategy, Tile
 from npuflow.target import Device, load_device
+from npuflow.target.runs import DramRuns
 
 sys.path.insert(0, str(Path(__file__).parent))
 from problems import TailOperand, matmul_group
@@ -92,9 +96,40 @@ def test_runs_that_adjoin_count_as_one_where_the_device_joins_them() -> None:
     group = matmul_group(*SIZES)
     alone, joined = (mapped(group, device=device).outer.dram_seconds for device in (NPU2, joining))
     for name, run, pitch, write in (("rhs", 32, 512, False), ("result", 128, 2048, True)):
-        one, eight = (NPU2.dram.efficiency(run * n, write=write, pitch_bytes=pitch) for n in (1, 8))
-        assert alone[name] / joined[name] == pytest.approx(eight / one)
-    assert alone["lhs"] == joined["lhs"]
+        overhead = NPU2.dram.run_overhead_bytes(DramRuns(run, pitch), write=write)
+        one, eight = ((run * n + overhead) / (run * n) for n in (1, 8))
+        assert alone[name] / joined[name] == pytest.approx(one / eight)
+    assert alone["lhs"] == pytest.approx(joined["lhs"], rel=1e-3)  # 16 KiB at a time, alone or not
+
+
+@pytest.mark.parametrize(
+    ("sizes", "tile_l2", "tile_l1"),
+    [
+        ((256, 512, 128), (64, 256, 128), (16, 64, 32)),  # parts of 64 columns of B and C, and whole rows of A
+        ((224, 448, 192), (112, 224, 96), (28, 56, 48)),  # 56 and 48 bytes: ends off the edges of bursts
+        ((64, 896, 448), (64, 224, 224), (16, 56, 112)),  # A's rows come in two pieces of 224 bytes
+    ],
+)
+def test_runs_cost_what_they_cost_in_schedules(sizes: Sizes, tile_l2: Tile, tile_l1: Tile) -> None:
+    """What a byte of each tensor takes of DRAM's time: of the estimate, and of channels on average."""
+    device, strategy = load_device("npu1"), Strategy((4, 4), tile_l2, tile_l1, (4, 8, 8), depth_l2=2, depth_l1=2)
+    said = f"npu.strategy = #npu.strategy<{{grid = [4, 4], tile_l2 = {list(tile_l2)}, tile_l1 = {list(tile_l1)}}}>"
+    program = npuflow.compile(matmul_text(*sizes, said), device="npu1").functions[0].compiled.program
+    taken: dict[str, list[float]] = {}
+    for engine in program.engines:
+        for access in accesses_of(engine.body) if "dram" in engine.ports else ():
+            taken.setdefault(access.buffer, []).append(1 + access.run_overhead_bytes / runs_of(access).run_bytes)
+    outer, rate = mapped(matmul_group(*sizes), strategy, device).outer, device.dram.read_bytes_per_second
+    estimated = sorted(outer.dram_seconds[t.name] * rate / outer.moved[t.name] for t in outer.outside)
+    assert estimated == pytest.approx(sorted(sum(each) / len(each) for each in taken.values()))
+
+
+def accesses_of(steps: Sequence[FlatStep]) -> Iterator[FlatAccess]:
+    for step in steps:
+        if isinstance(step, FlatLoop):
+            yield from accesses_of(step.body)
+        elif isinstance(step, (FlatSend, FlatReceive)):
+            yield step.access
 
 
 def test_dram_is_as_slow_as_what_is_read_where_reads_have_a_rate_of_their_own() -> None:

@@ -9,7 +9,7 @@ from math import prod
 
 from npuflow.strategy.group import Group, Role, Tensor, Tiles
 from npuflow.strategy.mapping import Mapping
-from npuflow.strategy.patterns import pattern_dims, steps_evenly
+from npuflow.strategy.patterns import pattern_dims, runs_of, steps_evenly
 from npuflow.strategy.traffic import stays, traffic_bytes, visits
 from npuflow.target import Device
 from npuflow.target.model import DmaEngine
@@ -78,12 +78,13 @@ class OuterTransfers:
         return max(read, written, moved / dram.total_bytes_per_second)
 
     def _dram_seconds(self, tensor: Tensor) -> float:
-        dram, spread, tiles = self.device.dram, self.mapping.spread, self.in_l2[tensor.name]
-        run = tensor.run_bytes(spread.block(tiles) if dram.joins_runs else self._columns[tensor.name])
-        pitch = max(run, tensor.shape[-1] * tensor.element_bytes if tensor.shape else run)
-        is_written = tensor.role is Role.OUTPUT
+        dram, is_written = self.device.dram, tensor.role is Role.OUTPUT
         rate = dram.write_bytes_per_second if is_written else dram.read_bytes_per_second
-        return self.moved[tensor.name] / (rate * dram.efficiency(run, write=is_written, pitch_bytes=pitch))
+        runs = runs_of(self.group, tensor, self._part(tensor))
+        # Where neighbouring columns' runs adjoin, they are one.
+        block = tensor.run_bytes(self.mapping.spread.block(self.in_l2[tensor.name])) if dram.joins_runs else 0
+        run = max(runs.run_bytes, block)
+        return self.moved[tensor.name] * (run + dram.run_overhead_bytes(runs, write=is_written)) / (run * rate)
 
     def visits(self, tensor: Tensor) -> int:
         """How often a tensor's part comes into L2."""
