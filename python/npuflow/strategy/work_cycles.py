@@ -11,8 +11,6 @@ from npuflow.ops.products import Products
 from npuflow.strategy.group import Group, M, N, OpWork
 from npuflow.target import Device, KernelClass
 
-_ACC_BYTES = 4  # sums of all types that matrix instructions take are this wide or narrower
-
 
 def kind_of(group: Group, device: Device) -> str:
     """How the kernels of a group are made: all of them as one with matrix instructions, if there is any."""
@@ -29,9 +27,9 @@ def work_cycles(work: OpWork, tiles: Sequence[int], device: Device, kind: str = 
         sizes = own if not pack else [tiles[M] // pack[M], tiles[N] // pack[N], pack[M], pack[N]]
         return vector_cycles(work.vector, sizes, device, kind)
     instruction = device.matmul_shapes(*products.types)[0]
-    sums = prod(own[loop] for loop in _made(work, products))
+    sums = prod(own[loop] for loop in _made(work, products)) * _bytes_of(products.types[2])
     issued = products.issued(own, instruction, device.engine(KernelClass.MATRIX).vector_bytes)
-    return matrix_cycles(products.types, issued, sums * _ACC_BYTES, device, kind) + head_cycles(products, own, device)
+    return matrix_cycles(products.types, issued, sums, device, kind) + head_cycles(products, own, device)
 
 
 def conversions(group: Group, device: Device) -> list[str]:
@@ -43,6 +41,11 @@ def conversions(group: Group, device: Device) -> list[str]:
         for each, shape in made
         if shape.computed_as
     ]
+
+
+def _bytes_of(element: str) -> int:
+    """The width that the name of a type ends with."""
+    return int(element.lstrip("bfi")) // 8
 
 
 def _made(work: OpWork, products: Products) -> list[int]:
