@@ -10,8 +10,7 @@ from npuflow.kernels.vector_cycles import vector_cycles
 from npuflow.ops.products import Products
 from npuflow.strategy.group import Group, M, N, OpWork
 from npuflow.target import Device, KernelClass
-
-_ACC_BYTES = 4  # sums of all types that matrix instructions take are this wide or narrower
+from npuflow.target.matmul import bytes_of
 
 
 def kind_of(group: Group, device: Device) -> str:
@@ -33,9 +32,9 @@ def work_cycles(work: OpWork, tiles: Sequence[int], device: Device, kind: str = 
     if patched is not None:
         return patched + heads
     instruction = device.matmul_shapes(*products.types)[0]
-    sums = prod(own[loop] for loop in _made(work, products))
+    sums = prod(own[loop] for loop in _made(work, products)) * bytes_of(products.types[2])
     issued = products.issued(own, instruction, device.engine(KernelClass.MATRIX).vector_bytes)
-    return matrix_cycles(products.types, issued, sums * _ACC_BYTES, device, kind) + heads
+    return matrix_cycles(products.types, issued, sums, device, kind) + heads
 
 
 def conversions(group: Group, device: Device) -> list[str]:

@@ -18,6 +18,7 @@ from npuflow.target.fields import (
     MOST_SECONDS,
     between,
 )
+from npuflow.target.runs import DramRuns
 
 
 class SharedBy(Enum):
@@ -189,15 +190,11 @@ class Dram:
     edge_overhead_bytes: float = between(0, MOST_RATE, default=0.0)
     gathered_bytes: int = between(0, MOST_BYTES, default=0)
 
-    def run_overhead_bytes(self, *, write: bool, pitch_bytes: int | None = None) -> float:
-        """What a run costs beside its bytes, where runs begin `pitch_bytes` apart (unknown: in pages of their own)."""
+    def run_overhead_bytes(self, runs: DramRuns, *, write: bool) -> float:
+        """What each of these runs costs beside its bytes."""
         overhead = self.write_run_overhead_bytes if write else self.read_run_overhead_bytes
-        opened = 1.0 if pitch_bytes is None else min(1.0, pitch_bytes / self.page_bytes)
-        return overhead + opened * self.page_overhead_bytes
-
-    def efficiency(self, run_bytes: int, *, write: bool, pitch_bytes: int | None = None) -> float:
-        """The share of the rate that contiguous runs of `run_bytes` reach."""
-        return run_bytes / (run_bytes + self.run_overhead_bytes(write=write, pitch_bytes=pitch_bytes))
+        opened = min(1.0, runs.pitch_bytes / self.page_bytes) * self.page_overhead_bytes
+        return overhead + opened + runs.ends_off_bursts(self.burst_bytes) * self.edge_overhead_bytes
 
 
 @dataclass(frozen=True, kw_only=True)
