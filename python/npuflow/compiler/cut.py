@@ -18,6 +18,7 @@ from npuflow.dialect.device import planned_device
 from npuflow.errors import Diagnostic, InputError
 from npuflow.execute.arrays import Signature, functions_of, signature_of
 from npuflow.network.calls import CallList, read_calls
+from npuflow.network.decisions import Decisions
 from npuflow.network.groups import kinds_of, least_locks
 from npuflow.strategy.split_functions import SplitFunctions, groups_on
 
@@ -41,12 +42,13 @@ class CutFunction:
     module: ir.Module
     like: str = ""
 
-    def sequence(self, parts: Mapping[str, Function], reason: str) -> Sequence:
+    def sequence(self, parts: Mapping[str, Function], reason: str, decided: Decisions) -> Sequence:
         """What is executed, of parts that have been compiled."""
         owned = {n: replace(parts[n], part_of=self.signature.name, kinds=kind) for n, kind in self.kinds.items()}
         called = tuple(owned[call.name] for call in self.calls.calls)
         compiled = {part.name: part.compiled for part in called}
-        return Sequence(CompiledSequence(self.signature, self.calls, compiled, self.tables), called, reason, self.like)
+        whole = CompiledSequence(self.signature, self.calls, compiled, self.tables)
+        return Sequence(whole, called, reason, self.like, decided)
 
     def named(self, name: str, parts: list[str]) -> CutFunction:
         """The same of a function that is like this one but for its name, with other names for the parts."""

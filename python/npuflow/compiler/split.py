@@ -159,7 +159,9 @@ class _Compilation:
             op = function.compiled.op
             move([op], together)
             self.functions[name] = function.with_ir(op, together)
-        sequences = {name: one.sequence(self.functions, self.reasons[name]) for name, one in self.cuts.items()}
+        sequences = {
+            name: one.sequence(self.functions, self.reasons[name], self.how.decided) for name, one in self.cuts.items()
+        }
         functions: list[Function] = []
         for name in names:
             if name in sequences:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from npuflow.errors import Diagnostic, InputError, Severity, SourceLocation, with_hint
 from npuflow.files import read_bytes
+from npuflow.report.energy import STATIC
 from npuflow.report.json_report import FORMAT, VERSION
 
 # A report of thousands of functions is a tenth of that.
@@ -199,12 +200,22 @@ def _sequence(given: _JsonValue, known: Mapping[str, ComparedRun]) -> ComparedRu
         if part.text() not in known:
             raise part.fail(f"is '{part.text()}', of which there is no function")
         calls.append(known[part.text()])
+    whole = _run(given)
     return replace(
-        _run(given),
+        whole,
         traffic=_summed([call.traffic or {} for call in calls]),
-        energy=_summed([call.energy for call in calls if call.energy is not None]) or None,
+        energy=_energy_of(calls, whole.time_us),
         parts=_times(calls),
     )
+
+
+def _energy_of(calls: Sequence[ComparedRun], time_us: float) -> Mapping[str, float] | None:
+    """What calls take together; rest goes with the time, in which they don't each have a launch."""
+    found = dict(_summed([call.energy for call in calls if call.energy is not None]))
+    alone_us = sum(call.time_us for call in calls)
+    if STATIC in found and alone_us:
+        found[STATIC] *= time_us / alone_us
+    return found or None
 
 
 def _times(calls: Sequence[ComparedRun]) -> tuple[ComparedRun, ...]:

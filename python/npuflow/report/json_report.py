@@ -11,6 +11,7 @@ from npuflow.compiler.verify_function import Verified
 from npuflow.execute.references import Judge
 from npuflow.report.energy import EnergyUse
 from npuflow.report.model import EngineClass, FunctionReport, LevelTraffic, Report, SequenceReport
+from npuflow.report.phases import TimedPhase
 
 # What `npuflow compare` knows a report by; the version changes when a key that it reads does.
 FORMAT = "npuflow run"
@@ -51,13 +52,30 @@ def _sequence(sequence: SequenceReport) -> Json:
         "time_us": sequence.time_us,
         "cycles": sequence.cycles,
         "changes": sequence.changes,
+        "launches": sequence.launches,
         "launch_us": sequence.launch_us,
-        "relaunch_us": sequence.relaunch_us,
+        "change_us": sequence.change_us,
+        "phases": [_phase(phase) for phase in sequence.phases],
         "in_place_us": sequence.in_place_us,
+        "separate_us": sequence.separate_us,
         "reconfigured_us": sequence.reconfigured_us,
         "joules": sequence.joules,
         "like": sequence.like or None,
         "verified": _verified(sequence.verified),
+    }
+
+
+def _phase(phase: TimedPhase) -> Json:
+    change = phase.change
+    return {
+        "part": phase.name,
+        "begin_us": phase.begin_us,
+        "end_us": phase.end_us,
+        "change_us": phase.change_us,
+        "descriptors_ahead": change.ahead.descriptors,
+        "descriptors_behind": change.behind.descriptors,
+        "starts": change.writes.starts,
+        "programs": change.programs,
     }
 
 

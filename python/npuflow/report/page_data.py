@@ -10,11 +10,11 @@ from npuflow.report.layout import array_layout, memory_maps
 from npuflow.report.mapping import mapping_lines
 from npuflow.report.model import FunctionReport, Report, SequenceReport
 from npuflow.report.page_timeline import timeline_json
+from npuflow.report.phases import CONTROL
 from npuflow.report.roofline import roofline_points
-from npuflow.report.sequences import HEADS, changes_text, part_rows, time_text
+from npuflow.report.sequences import HEADS, changes_text, energy_of_sequence, part_rows, time_text
 from npuflow.report.text import (
     causes_text,
-    energy_of_sequence,
     heading_text,
     largest_losses,
     mapping_of_sequence,
@@ -46,17 +46,18 @@ def sequence_json(report: Report, sequence: SequenceReport) -> Json:
         "facts": [fact for fact in facts if fact[1]],
         "heads": HEADS,
         "rows": list(part_rows(sequence)),
-        "calls": [[part.name, begin] for part, begin in zip(sequence.parts, sequence.begins_us)],
+        "calls": [[phase.name, phase.begin_us, phase.launch_us > 0] for phase in sequence.phases],
         "busy": _busy_parts(sequence),
     }
 
 
 def _busy_parts(sequence: SequenceReport) -> list[tuple[str, float, float]]:
-    """How busy each kind of engine is over all calls, changes included."""
+    """How busy each kind of engine is over all calls, changes included; launches that parts don't have left out."""
     busy: dict[str, float] = {}
-    for part in sequence.parts:
+    for part, phase in zip(sequence.parts, sequence.phases):
         for one in part.engines:
-            busy[one.kind] = busy.get(one.kind, 0.0) + one.busy_share * part.time_us
+            launching = part.launch_us - phase.launch_us if one.kind == CONTROL else 0.0
+            busy[one.kind] = busy.get(one.kind, 0.0) + one.busy_share * part.time_us - launching
     shares = {kind: round(spent / sequence.time_us, 4) for kind, spent in busy.items()}
     return [(kind, share, share) for kind, share in shares.items()]
 

@@ -19,7 +19,7 @@ from npuflow.report.model import (
     SequenceReport,
     TensorTraffic,
 )
-from npuflow.report.sequences import HEADS, changes_text, part_rows, time_text
+from npuflow.report.sequences import HEADS, changes_text, energy_of_sequence, how_text, part_rows, time_text
 from npuflow.report.words import percent, quantity
 from npuflow.strategy.strategy import DEPTHS
 
@@ -76,12 +76,7 @@ def _sequence(report: Report, sequence: SequenceReport) -> Iterator[str]:
 
 def mapping_of_sequence(report: Report, sequence: SequenceReport) -> str:
     """The pipeline, and how many parts there are."""
-    return f"{report.pipeline.partition('{')[0]}, {_calls(sequence)} one after the other"
-
-
-def energy_of_sequence(sequence: SequenceReport) -> str:
-    """What all parts take; empty where the device says nothing of it."""
-    return "" if sequence.joules is None else f"{quantity(sequence.joules, 'J')}, without what changes take"
+    return f"{report.pipeline.partition('{')[0]}, {_calls(sequence)} {how_text(sequence)}"
 
 
 def _calls(sequence: SequenceReport) -> str:
