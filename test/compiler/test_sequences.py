@@ -129,6 +129,41 @@ def test_wrong_parts_are_seen() -> None:
     assert not report.ok
 
 
+def test_a_value_in_the_place_of_one_that_is_needed_is_seen() -> None:
+    p = Program("cube")
+    x = p.argument(16, 16)
+    square = p.matmul(x, x)
+    compiled = npuflow.compile(p.text(p.matmul(p.matmul(square, x), square)), device="toy", split=True)
+    (sequence,) = compiled.sequences
+    first, second = sequence.plan.between
+    assert (first.first, first.last, second.first, second.last) == (0, 2, 1, 2)
+    assert first.address != second.address
+    calls: CallList = sequence.compiled.calls
+    # The second value would overwrite the first, which the last part reads.
+    one_place = [replace(c, addresses=tuple(a and 0 for a in c.addresses)) for c in calls.calls]
+    wrong = replace(sequence.compiled, calls=replace(calls, calls=tuple(one_place)))
+    report = replace(compiled, sequences=(replace(sequence, compiled=wrong),)).run(verify=True)
+    assert report.sequences[0].verified.status is Status.WRONG
+    assert compiled.run(verify=True).ok
+
+
+def test_orders_are_chosen_unless_they_are_left_as_given() -> None:
+    p = Program("branches")
+    rows = [p.argument(16, 64), p.argument(16, 64)]
+    left, right, w = p.argument(64, 16), p.argument(64, 16), p.argument(16, 64)
+    wide = [p.matmul(p.matmul(rows[0], left), w), p.matmul(p.matmul(rows[1], right), w)]
+    narrow = [p.matmul(wide[0], left), p.matmul(wide[1], right)]
+    text = p.text(p.matmul(narrow[0], narrow[1]))
+
+    def alive_bytes(*disable: str) -> int:
+        (sequence,) = npuflow.compile(text, device="toy", split=True, disable=disable).sequences
+        return sequence.plan.alive_bytes
+
+    # 16x64 and 16x16 of f32: two wide values and one that is made, or one wide one beside two narrow ones.
+    assert alive_bytes("order") == 2 * 4096 + 1024
+    assert alive_bytes() == 4096 + 2 * 1024
+
+
 def test_what_fits_stays_whole() -> None:
     compiled = npuflow.compile(attention_like("small", 16, 32), device="toy")
     assert [function.name for function in compiled.functions] == ["small"]
@@ -283,6 +318,9 @@ def test_texts_name_parts_and_what_changes_cost(report: Report) -> None:
     assert any("4 parts as phases of one launch" in line for line in lines)
     worst = quantity(sequence.reconfigured_us / 1e6, "s")
     assert any(f"{worst} if each change loads the whole array" in line for line in lines)
+    details = text_of(report, details=True)
+    assert "workspace + " in details
+    assert "workspace + " not in text_of(report)
     headings = [line.partition("(")[0] for line in text_of(report, details=True).splitlines() if line.startswith("@")]
     assert headings == ["@block", "@block_0", "@block_1", "@block_2", "@block_3"]
 
@@ -299,6 +337,9 @@ def test_json_has_sequences_beside_functions(report: Report) -> None:
     assert [one["part"] for one in sequence["phases"]] == sequence["parts"]
     assert sum(one["change_us"] for one in sequence["phases"]) == pytest.approx(sequence["change_us"])
     assert sequence["phases"][-1]["end_us"] == sequence["time_us"]
+    between = [value for value in sequence["plan"]["values"] if value["role"] == "between"]
+    assert [(value["first"], value["last"]) for value in between] == [(0, 1), (1, 2), (2, 3)]
+    assert sequence["plan"]["alive_bytes"] <= sequence["plan"]["workspace_bytes"]
     assert sequence["time_us"] < sequence["reconfigured_us"]
     assert sequence["verified"]["status"] == "skipped"
 

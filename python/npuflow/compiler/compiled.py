@@ -14,6 +14,7 @@ from npuflow.compiler.sequence import CompiledSequence, execute_sequence
 from npuflow.execute.arrays import Array
 from npuflow.network.decisions import ALL_DECISIONS, Decision, Decisions
 from npuflow.network.phases import PhaseChange
+from npuflow.network.plan import FunctionPlan, plan_of
 from npuflow.simulate.results import RunResults
 from npuflow.target import Device
 
@@ -101,6 +102,11 @@ class Sequence:
     @property
     def device(self) -> Device:
         return self.parts[0].compiled.device
+
+    @property
+    def plan(self) -> FunctionPlan:
+        """The order of the parts, and where what they hand over lies."""
+        return plan_of(self.compiled.calls)
 
     @cached_property
     def changes(self) -> tuple[PhaseChange, ...] | None:

@@ -119,7 +119,7 @@ class _Compilation:
         """What is compiled of a function that comes apart; by other choices than the refused ones where it doesn't."""
         for diagnostic in prepared.said:
             self.sink.add(diagnostic)
-        found = cut(prepared, self.how.device, self.taken, self.sink)
+        found = cut(prepared, self.how, self.taken, self.sink)
         if found is None:
             return {source.name: Unit(source.alone(), refusal=refusal)}
         self._keep(source.name, found, _reason(refusal))

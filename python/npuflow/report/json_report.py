@@ -9,6 +9,7 @@ from dataclasses import asdict
 
 from npuflow.compiler.verify_function import Verified
 from npuflow.execute.references import Judge
+from npuflow.network.plan import FunctionPlan
 from npuflow.report.energy import EnergyUse
 from npuflow.report.model import EngineClass, FunctionReport, LevelTraffic, Report, SequenceReport
 from npuflow.report.phases import TimedPhase
@@ -56,6 +57,7 @@ def _sequence(sequence: SequenceReport) -> Json:
         "launch_us": sequence.launch_us,
         "change_us": sequence.change_us,
         "phases": [_phase(phase) for phase in sequence.phases],
+        "plan": _plan(sequence.plan),
         "in_place_us": sequence.in_place_us,
         "separate_us": sequence.separate_us,
         "reconfigured_us": sequence.reconfigured_us,
@@ -63,6 +65,21 @@ def _sequence(sequence: SequenceReport) -> Json:
         "like": sequence.like or None,
         "verified": _verified(sequence.verified),
     }
+
+
+def _plan(plan: FunctionPlan) -> Json:
+    values = [
+        {
+            "value": value.number,
+            "role": value.role.value,
+            "bytes": value.bytes,
+            "first": value.first,
+            "last": value.last,
+            "address": value.address,
+        }
+        for value in plan.values
+    ]
+    return {"workspace_bytes": plan.workspace_bytes, "alive_bytes": plan.alive_bytes, "values": values}
 
 
 def _phase(phase: TimedPhase) -> Json:

@@ -8,6 +8,7 @@ from enum import Enum
 
 from npuflow.compiler.compiled import StrategyFields
 from npuflow.compiler.verify_function import Verified
+from npuflow.network.plan import FunctionPlan
 from npuflow.report.energy import EnergyUse
 from npuflow.report.phases import CallTime, TimedPhase
 from npuflow.report.words import quantity
@@ -215,6 +216,7 @@ class SequenceReport:
     separate_us: float
     reconfigure_us: float
     clock_hz: float
+    plan: FunctionPlan
     verified: Verified
     like: str = ""
 

@@ -12,12 +12,19 @@ from npuflow.report.model import FunctionReport, Report, SequenceReport
 from npuflow.report.page_timeline import timeline_json
 from npuflow.report.phases import CONTROL
 from npuflow.report.roofline import roofline_points
-from npuflow.report.sequences import HEADS, changes_text, energy_of_sequence, part_rows, time_text
+from npuflow.report.sequences import (
+    HEADS,
+    changes_text,
+    energy_of_sequence,
+    mapping_of_sequence,
+    part_rows,
+    plan_text,
+    time_text,
+)
 from npuflow.report.text import (
     causes_text,
     heading_text,
     largest_losses,
-    mapping_of_sequence,
     mapping_text,
     rate_text,
     reshape_text,
@@ -33,10 +40,11 @@ Json = Mapping[str, object]
 def sequence_json(report: Report, sequence: SequenceReport) -> Json:
     facts = [
         ("device", f"{report.device.name}: {report.device.description}"),
-        ("mapping", mapping_of_sequence(report, sequence)),
+        ("mapping", mapping_of_sequence(report.pipeline, sequence)),
         ("split", sequence.reason),
         ("time", time_text(sequence)),
         ("changes", changes_text(sequence)),
+        ("plan", plan_text(sequence.plan)),
         ("energy", energy_of_sequence(sequence)),
         ("verified", verified_text(sequence)),
     ]

@@ -10,10 +10,12 @@ from npuflow.compiler.compiled import Sequence
 from npuflow.compiler.verify_function import Verified
 from npuflow.execute.limits import byte_text
 from npuflow.network.phases import NO_CHANGE
+from npuflow.network.plan import FunctionPlan
 from npuflow.report.model import FunctionReport, LevelTraffic, SequenceReport
 from npuflow.report.phases import timed_phases
 from npuflow.report.words import percent, quantity
 
+PLAN_HEADS = ("tensor", "what it is", "size", "from", "to", "where in DRAM")
 HEADS = ("part", "calls", "time", "share", "bound by", "L3 read", "L3 written", "what it does")
 
 
@@ -33,6 +35,7 @@ def report_sequence(sequence: Sequence, parts: Iterable[FunctionReport], verifie
         separate_us=timed_phases(calls, None, control)[-1].end_us,
         reconfigure_us=changes * control.reconfigure_seconds * 1e6,
         clock_hz=sequence.device.clock_hz,
+        plan=sequence.plan,
         verified=verified,
         like=sequence.like,
     )
@@ -93,14 +96,36 @@ def outermost(part: FunctionReport) -> LevelTraffic:
     return part.traffic[0]
 
 
-def how_text(sequence: SequenceReport) -> str:
-    """How parts follow each other."""
-    return "as phases of one launch" if sequence.one_launch else "one after the other, each launched by itself"
+def mapping_of_sequence(pipeline: str, sequence: SequenceReport) -> str:
+    """The pipeline, how many parts there are, and how they follow each other."""
+    how = "as phases of one launch" if sequence.one_launch else "one after the other, each launched by itself"
+    return f"{pipeline.partition('{')[0]}, {_calls(sequence)} {how}"
+
+
+def _calls(sequence: SequenceReport) -> str:
+    calls, parts = len(sequence.parts), len({part.name for part in sequence.parts})
+    counted = f"{parts} part{'s' if parts > 1 else ''}"
+    return counted if calls == parts else f"{counted} in {calls} calls"
 
 
 def energy_of_sequence(sequence: SequenceReport) -> str:
     """What all parts take; empty where the device says nothing of it."""
     return "" if sequence.joules is None else f"{quantity(sequence.joules, 'J')}, without what changes take"
+
+
+def plan_text(plan: FunctionPlan) -> str:
+    """What lies between parts: how much of it is alive at a time, and what room it takes; empty for nothing."""
+    if not plan.between:
+        return ""
+    alive, apart = byte_text(plan.alive_bytes), byte_text(plan.apart_bytes)
+    return f"of {apart} between parts {alive} at a time, in {byte_text(plan.workspace_bytes)} of DRAM"
+
+
+def plan_rows(plan: FunctionPlan) -> Iterator[tuple[str, ...]]:
+    """Each tensor under PLAN_HEADS, in the order in which they come to life; phases are counted from 0."""
+    for value in sorted(plan.values, key=lambda value: (value.first, value.number)):
+        where = "its own" if value.address is None else f"workspace + {value.address}"
+        yield (f"%{value.number}", value.role.value, byte_text(value.bytes), str(value.first), str(value.last), where)
 
 
 def time_text(sequence: SequenceReport) -> str:
