@@ -24,7 +24,7 @@ from npuflow.core.pipeline_text import parse_pipeline
 from npuflow.dialect.context import new_context
 from npuflow.dialect.device import recorded_device
 from npuflow.errors import InputError, UsageError, with_hint
-from npuflow.network.decisions import Decisions, decisions_without
+from npuflow.network.decisions import ALL_DECISIONS, Decisions, decisions_without
 from npuflow.target import DEFAULT_DEVICE, MACS_RATE, load_device
 
 DEFAULT_PIPELINE = "npuflow-stream-k"
@@ -64,7 +64,8 @@ def compile(  # noqa: A001, PLR0913  (the package's name qualifies it; each argu
     sink = sink or DiagnosticSink()
     module = _parsed(source_of(source), sink)
     how = Split.IF_NEEDED if split is None else Split.ALWAYS if split else Split.NEVER
-    parting = _Parting(how, decisions_without(disable.split(",") if isinstance(disable, str) else disable))
+    left_out = disable.split(",") if isinstance(disable, str) else disable
+    parting = _Parting(how, decisions_without(left_out) if left_out else ALL_DECISIONS)
     try:
         return _compiled(module, pipeline, _with_columns(asked, columns, module), rate, parting, sink, jobs)
     except InputError as error:
