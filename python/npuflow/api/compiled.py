@@ -21,10 +21,9 @@ from npuflow.execute.sandbox import beside
 from npuflow.report.losses import executed_macs
 from npuflow.report.model import FunctionReport, SequenceReport
 from npuflow.report.overview import pieces_of_each
-from npuflow.report.phases import CallTime, TimedPhase, timed_phases, waiting_us
 from npuflow.report.read_trace import check_shown, timeline_of
-from npuflow.report.roofline import launch_us, summary_of
-from npuflow.report.sequences import report_sequence
+from npuflow.report.roofline import summary_of
+from npuflow.report.sequences import phases_of, report_sequence
 from npuflow.report.timeline import Timeline
 from npuflow.report.window import WHOLE, TimedCall, Window, fair_share, windows_by_name
 from npuflow.simulate.results import RunResults
@@ -156,7 +155,7 @@ class Compiled:
         found = {name: [(name, timeline)] for name, timeline in timelines.items()}
         results = {part.name: part.simulate() for sequence in self.sequences for part in sequence.parts}
         for sequence in self.sequences:
-            phases = self._phases(sequence, results)
+            phases = phases_of(sequence, results)
             found[sequence.name] = [(phase.name, timelines[phase.name].as_phase(phase)) for phase in phases]
         return [one for name in self._names() for one in found[name]]
 
@@ -177,17 +176,9 @@ class Compiled:
             # In its own time, a phase begins with the launch that it doesn't have.
             calls += [
                 TimedCall(phase.name, phase.end_us - results[phase.name].seconds * 1e6, phase.end_us)
-                for phase in self._phases(sequence, results)
+                for phase in phases_of(sequence, results)
             ]
         return calls
-
-    def _phases(self, sequence: Sequence, results: dict[str, RunResults]) -> tuple[TimedPhase, ...]:
-        """When the calls of a sequence begin and end."""
-        calls = [
-            CallTime(part.name, found.seconds * 1e6, launch_us(part.compiled), waiting_us(found))
-            for part, found in ((part, results[part.name]) for part in sequence.parts)
-        ]
-        return timed_phases(calls, sequence.changes, self.device.control)
 
 
 def _macs(function: Function) -> int:

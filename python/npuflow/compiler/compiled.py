@@ -14,7 +14,7 @@ from npuflow.compiler.sequence import CompiledSequence, execute_sequence
 from npuflow.execute.arrays import Array
 from npuflow.network.decisions import ALL_DECISIONS, Decision, Decisions
 from npuflow.network.phases import PhaseChange
-from npuflow.network.plan import FunctionPlan, plan_of
+from npuflow.network.plan import FunctionPlan, addressed, ordered, plan_of
 from npuflow.simulate.results import RunResults
 from npuflow.target import Device
 
@@ -102,6 +102,15 @@ class Sequence:
     @property
     def device(self) -> Device:
         return self.parts[0].compiled.device
+
+    def with_decided(self, decided: Decisions) -> Sequence:
+        """The same parts by other decisions, where they are in the program's order now."""
+        calls = self.compiled.calls
+        if Decision.ORDER in decided:
+            calls = addressed(ordered(calls, keeps_order=False).calls)
+        parts = {part.name: part for part in self.parts}
+        called = tuple(parts[call.name] for call in calls.calls)
+        return replace(self, compiled=replace(self.compiled, calls=calls), parts=called, decided=decided)
 
     @property
     def plan(self) -> FunctionPlan:

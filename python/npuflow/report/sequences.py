@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 
 from npuflow.compiler.compiled import Sequence
@@ -12,8 +12,10 @@ from npuflow.execute.limits import byte_text
 from npuflow.network.phases import NO_CHANGE
 from npuflow.network.plan import FunctionPlan
 from npuflow.report.model import FunctionReport, LevelTraffic, SequenceReport
-from npuflow.report.phases import timed_phases
+from npuflow.report.phases import CallTime, TimedPhase, timed_phases, waiting_us
+from npuflow.report.roofline import launch_us
 from npuflow.report.words import percent, quantity
+from npuflow.simulate.results import RunResults
 
 PLAN_HEADS = ("tensor", "what it is", "size", "from", "to", "where in DRAM")
 HEADS = ("part", "calls", "time", "share", "bound by", "L3 read", "L3 written", "what it does")
@@ -39,6 +41,15 @@ def report_sequence(sequence: Sequence, parts: Iterable[FunctionReport], verifie
         verified=verified,
         like=sequence.like,
     )
+
+
+def phases_of(sequence: Sequence, results: Mapping[str, RunResults]) -> tuple[TimedPhase, ...]:
+    """When the calls of a sequence begin and end, by the runs of its parts."""
+    calls = [
+        CallTime(part.name, found.seconds * 1e6, launch_us(part.compiled), waiting_us(found))
+        for part, found in ((part, results[part.name]) for part in sequence.parts)
+    ]
+    return timed_phases(calls, sequence.changes, sequence.device.control)
 
 
 def part_rows(sequence: SequenceReport) -> Iterator[tuple[str, ...]]:

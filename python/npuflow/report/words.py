@@ -25,4 +25,4 @@ def table_lines(rows: Sequence[Sequence[str]]) -> Iterator[str]:
     for row in rows:
         cells = [f"{cell:>{width}}" for cell, width in zip(row, widths)]
         cells[0], cells[-1] = f"{row[0]:<{widths[0]}}", row[-1]
-        yield INDENT + "  ".join(cells)
+        yield (INDENT + "  ".join(cells)).rstrip()
