@@ -14,6 +14,7 @@ class Decision(Enum):
     PHASES = "phases"
     AHEAD = "ahead"
     KEEPING = "keeping"
+    LOADING = "loading"
     ORDER = "order"
 
     @property
@@ -26,6 +27,7 @@ _WHAT = {
     Decision.PHASES: "all parts are phases of one launch",
     Decision.AHEAD: "descriptors are written while the phase before still works",
     Decision.KEEPING: "programs and descriptors that fit beside others stay for the phases to come",
+    Decision.LOADING: "tiles are loaded whole where that is faster than to write what differs",
     Decision.ORDER: "parts run in the order that keeps least alive",
 }
 

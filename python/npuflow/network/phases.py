@@ -4,7 +4,8 @@ A phase finds its cores' programs and its channels' descriptors in *stores*: a c
 a group of channels beside a memory. What is there already costs nothing. The control processor writes what isn't, one
 descriptor after the other, into places that nobody uses; as the phase before doesn't look at these, it can do so while
 that one works, where it would only wait. A channel that goes on to other descriptors is started on them, which its
-queue lets happen ahead as well. A core's program can only be loaded when it stands still: behind the phase before.
+queue lets happen ahead as well. A core's program can only be loaded when it stands still: behind the phase before. What
+is loaded is the *tile*, with the descriptors beside its memory, and so can tiles be that have much to be written.
 """
 
 from __future__ import annotations
@@ -26,14 +27,22 @@ class StoreKind(Enum):
 
 @dataclass(frozen=True)
 class Store:
-    """A place for what phases find set up, with `room` descriptors or bytes of programs; 0 is any number."""
+    """A place for what phases find set up, with `room` descriptors or bytes of programs; 0 is any number.
+
+    It is beside a memory of a level, at a row and column; `name` and `group` tell those of one memory apart.
+    """
 
     kind: StoreKind
     name: str
+    level: int
     row: int
     column: int
     room: int
     group: int = 0
+
+    @property
+    def tile(self) -> tuple[int, int, int]:
+        return self.level, self.row, self.column
 
 
 @dataclass(frozen=True)
@@ -62,60 +71,100 @@ class Writes:
 
 
 @dataclass(frozen=True)
-class PhaseChange:
-    """What it takes to go on to a phase: what is done `ahead`, while the phase before works, and what `behind` it.
+class TileChange:
+    """What differs in a tile: what is written `ahead`, while the phase before works, and `behind` it.
 
-    `programs` are the cores whose program memory is loaded, behind it as well.
+    With `loads`, its core's program isn't there: it is loaded behind the phase, and all the rest with it.
     """
 
     ahead: Writes = Writes()
     behind: Writes = Writes()
-    programs: int = 0
+    loads: bool = False
 
-    def __add__(self, other: PhaseChange) -> PhaseChange:
-        return PhaseChange(self.ahead + other.ahead, self.behind + other.behind, self.programs + other.programs)
+    def __add__(self, other: TileChange) -> TileChange:
+        return TileChange(self.ahead + other.ahead, self.behind + other.behind, self.loads or other.loads)
+
+
+@dataclass(frozen=True)
+class SetUp:
+    """What was done between two phases, and how long the array stood still for it."""
+
+    ahead: Writes = Writes()
+    behind: Writes = Writes()
+    loads: int = 0
+    seconds: float = 0.0
 
     @property
     def writes(self) -> Writes:
         return self.ahead + self.behind
 
-    def seconds(self, control: Control, waiting_seconds: float = 0.0) -> float:
-        """How long the array stands still, where the control processor waited so long in the phase before."""
-        late = max(0.0, self.ahead.seconds(control) - waiting_seconds)
-        return late + self.behind.seconds(control) + self.programs * control.program_seconds
+
+NOTHING = SetUp()
 
 
-NO_CHANGE = PhaseChange()
+@dataclass(frozen=True)
+class PhaseChange:
+    """What it takes to go on to a phase, by the tiles in which anything differs.
+
+    Where it `may_load`, tiles are loaded if it takes longer to write what differs; else those whose programs aren't
+    there, and all descriptors are written.
+    """
+
+    tiles: tuple[TileChange, ...] = ()
+    may_load: bool = True
+
+    def set_up(self, control: Control, waiting_seconds: float = 0.0) -> SetUp:
+        """How it is done where the control processor waited so long in the phase before."""
+        may_load = self.may_load and control.program_seconds > 0
+        loaded = sum(tile.loads for tile in self.tiles)
+        written = [tile for tile in self.tiles if not (tile.loads and may_load)]
+        ahead = behind = Writes()
+        left, late = waiting_seconds, 0.0
+        for tile in sorted(written, key=lambda tile: tile.ahead.seconds(control)):
+            before, after = tile.ahead.seconds(control), tile.behind.seconds(control)
+            waits = max(0.0, before - left) + after
+            if may_load and waits > control.program_seconds:
+                loaded += 1
+                continue
+            left, late = max(0.0, left - before), late + waits
+            ahead, behind = ahead + tile.ahead, behind + tile.behind
+        return SetUp(ahead, behind, loaded, late + loaded * control.program_seconds)
 
 
 def whole_change(setup: PhaseSetup) -> PhaseChange:
-    """To a phase of which nothing is there."""
-    found = {kind: [pieces for store, pieces in setup.items() if store.kind is kind] for kind in StoreKind}
-    descriptors = sum(_size(pieces) for pieces in found[StoreKind.DESCRIPTORS])
-    return PhaseChange(behind=Writes(descriptors), programs=len(found[StoreKind.PROGRAMS]))
+    """To a phase of which nothing is there: every descriptor is written, every core loaded."""
+    tiles: dict[tuple[int, int, int], TileChange] = {}
+    for store, pieces in setup.items():
+        is_program = store.kind is StoreKind.PROGRAMS
+        own = TileChange(loads=True) if is_program else TileChange(behind=Writes(_size(pieces)))
+        tiles[store.tile] = tiles.get(store.tile, TileChange()) + own
+    return PhaseChange(tuple(tiles.values()), may_load=False)
 
 
 def changes_between(setups: Sequence[PhaseSetup], decided: Decisions = ALL_DECISIONS) -> tuple[PhaseChange, ...]:
     """What each phase but the first takes, which finds everything there, as a design that is launched alone does.
 
     With `Decision.KEEPING`, what fits beside it is there as well, stays, or comes with what is loaded anyway, for later
-    phases; with `Decision.AHEAD`, descriptors are written ahead where there are free ones.
+    phases; with `Decision.AHEAD`, descriptors are written ahead where there are free ones; with `Decision.LOADING`,
+    tiles may be loaded in place of that.
     """
-    changes = [NO_CHANGE] * max(0, len(setups) - 1)
+    tiles: list[dict[tuple[int, int, int], TileChange]] = [{} for _ in setups[1:]]
     for store in dict.fromkeys(store for setup in setups for store in setup):
         needs = [setup.get(store, ()) for setup in setups]
         if store.kind is StoreKind.PROGRAMS:
-            own = [PhaseChange(programs=loads) for loads in _loads(needs, store.room, decided)]
+            own = [TileChange(loads=loads) for loads in _loads(needs, store.room, decided)]
         else:
             own = _writes(needs, store.room, decided)
-        changes = [one + other for one, other in zip(changes, own)]
-    return tuple(changes)
+        for found, change in zip(tiles, own):
+            if change != TileChange():
+                found[store.tile] = found.get(store.tile, TileChange()) + change
+    return tuple(PhaseChange(tuple(found.values()), Decision.LOADING in decided) for found in tiles)
 
 
 # Programs
 
 
-def _loads(needs: Sequence[Sequence[Piece]], room: int, decided: Decisions) -> Iterable[int]:
+def _loads(needs: Sequence[Sequence[Piece]], room: int, decided: Decisions) -> Iterable[bool]:
     """Whether a core is loaded in front of each phase but the first: with all that it runs from there on, and fits.
 
     Nothing loads less often, since no load could bring the program that the next one is for as well.
@@ -127,7 +176,7 @@ def _loads(needs: Sequence[Sequence[Piece]], room: int, decided: Decisions) -> I
             coming = needs[number:] if Decision.KEEPING in decided else [need]
             image = _image(coming, room)
         if number:
-            yield int(loads)
+            yield loads
 
 
 def _image(needs: Iterable[Sequence[Piece]], room: int) -> set[Piece]:
@@ -157,16 +206,16 @@ class _DescriptorStore:
         """What is there from the start: what the first phase needs, and what fits beside it."""
         self._keep(set(self.needs[0]), {piece for need in self.needs for piece in need}, 0)
 
-    def enter(self, number: int) -> PhaseChange:
+    def enter(self, number: int) -> TileChange:
         """Writes what a phase needs, and lets go of what is needed last."""
         need, before = set(self.needs[number]), set(self.needs[number - 1])
         missing = [piece for piece in self.needs[number] if piece not in self.present]
         starts = Writes(starts=len((need & self.present) - before))
         if Decision.AHEAD not in self.decided:
-            change = PhaseChange(behind=starts + Writes(_size(missing)))
+            change = TileChange(behind=starts + Writes(_size(missing)))
         else:
             ahead = self._free_ones(missing, before | (need & self.present))
-            change = PhaseChange(starts + Writes(_size(ahead)), Writes(_size(missing) - _size(ahead)))
+            change = TileChange(starts + Writes(_size(ahead)), Writes(_size(missing) - _size(ahead)))
         self._keep(need, self.present, number)
         return change
 
@@ -195,7 +244,7 @@ class _DescriptorStore:
         return next((later for later in behind if piece in self.needs[later]), len(self.needs))
 
 
-def _writes(needs: Sequence[Sequence[Piece]], room: int, decided: Decisions) -> list[PhaseChange]:
+def _writes(needs: Sequence[Sequence[Piece]], room: int, decided: Decisions) -> list[TileChange]:
     store = _DescriptorStore(needs, room, decided)
     store.begin()
     return [store.enter(number) for number in range(1, len(needs))]

@@ -83,16 +83,16 @@ def _plan(plan: FunctionPlan) -> Json:
 
 
 def _phase(phase: TimedPhase) -> Json:
-    change = phase.change
+    done = phase.set_up
     return {
         "part": phase.name,
         "begin_us": phase.begin_us,
         "end_us": phase.end_us,
         "change_us": phase.change_us,
-        "descriptors_ahead": change.ahead.descriptors,
-        "descriptors_behind": change.behind.descriptors,
-        "starts": change.writes.starts,
-        "programs": change.programs,
+        "descriptors_ahead": done.ahead.descriptors,
+        "descriptors_behind": done.behind.descriptors,
+        "starts": done.writes.starts,
+        "loads": done.loads,
     }
 
 

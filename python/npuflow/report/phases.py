@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from npuflow.network.phases import NO_CHANGE, PhaseChange
+from npuflow.network.phases import NOTHING, PhaseChange, SetUp
 from npuflow.simulate.results import RunResults
 from npuflow.target import Control
 
@@ -27,14 +27,14 @@ class CallTime:
 class TimedPhase:
     """A call in its place: from `begin_us`, with `launch_us` if it is launched by itself, to `end_us`.
 
-    In front of it the array stands still for `change_us`, for what `change` says.
+    In front of it the array stands still for `change_us`, for what is `set_up`.
     """
 
     name: str
     begin_us: float
     launch_us: float
     end_us: float
-    change: PhaseChange
+    set_up: SetUp
     change_us: float
 
     @property
@@ -64,12 +64,12 @@ def timed_phases(
             is_other = before is not None and before.name != call.name
             waits = change_us(control) if is_other else 0.0
             begin = end + waits
-            phases.append(TimedPhase(call.name, begin, call.launch_us, begin + call.us, NO_CHANGE, waits))
+            phases.append(TimedPhase(call.name, begin, call.launch_us, begin + call.us, NOTHING, waits))
             continue
-        change = changes[number - 1]
-        waits = change.seconds(control, before.waiting_us / 1e6) * 1e6
-        work = call.us - call.launch_us
-        phases.append(TimedPhase(call.name, end + waits, 0.0, end + waits + work, change, waits))
+        done = changes[number - 1].set_up(control, before.waiting_us / 1e6)
+        begin = end + done.seconds * 1e6
+        behind = begin + call.us - call.launch_us
+        phases.append(TimedPhase(call.name, begin, 0.0, behind, done, done.seconds * 1e6))
     return tuple(phases)
 
 

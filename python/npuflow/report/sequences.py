@@ -9,7 +9,7 @@ from itertools import pairwise
 from npuflow.compiler.compiled import Sequence
 from npuflow.compiler.verify_function import Verified
 from npuflow.execute.limits import byte_text
-from npuflow.network.phases import NO_CHANGE
+from npuflow.network.phases import Writes
 from npuflow.network.plan import FunctionPlan
 from npuflow.report.model import FunctionReport, LevelTraffic, SequenceReport
 from npuflow.report.phases import CallTime, TimedPhase, timed_phases, waiting_us
@@ -94,12 +94,13 @@ def _time_cells(us: float, total_us: float) -> tuple[str, str]:
 
 
 def _written(sequence: SequenceReport) -> str:
-    """`1200 descriptors (800 ahead), 96 channels started, 64 programs`: what is set up between parts."""
-    whole = sum((phase.change for phase in sequence.phases), NO_CHANGE)
-    written, starts = whole.writes.descriptors, whole.writes.starts
-    found = [f"{written} descriptors ({whole.ahead.descriptors} ahead)"] if written else []
-    found += [f"{starts} channels started"] if starts else []
-    return ", ".join([*found, *([f"{whole.programs} programs"] if whole.programs else [])])
+    """`120 descriptors written (80 ahead), 96 channels started, 64 tiles loaded`: what is set up between parts."""
+    done = [phase.set_up for phase in sequence.phases]
+    written, ahead = (sum((getattr(one, name) for one in done), Writes()) for name in ("writes", "ahead"))
+    loads = sum(one.loads for one in done)
+    found = [f"{written.descriptors} descriptors written ({ahead.descriptors} ahead)"] if written.descriptors else []
+    found += [f"{written.starts} channels started"] if written.starts else []
+    return ", ".join([*found, *([f"{loads} tiles loaded"] if loads else [])])
 
 
 def outermost(part: FunctionReport) -> LevelTraffic:

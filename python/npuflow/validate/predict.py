@@ -141,7 +141,7 @@ def _sequence_us(prepared: Prepared, device: Device) -> float:
         assert part.scheduled is not None, "launches are no single kernels"
         found += count * (predict_us(part, device) - launch_us)
         if number:
-            found += whole_change(_setup(part.scheduled, device)).seconds(device.control) * 1e6
+            found += whole_change(_setup(part.scheduled, device)).set_up(device.control).seconds * 1e6
     return found
 
 

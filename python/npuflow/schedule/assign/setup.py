@@ -68,10 +68,12 @@ class _Setup:
         channel = channel_of(engine, place, self.schedule)
         if channel is None:
             room = next((one.program_bytes for one in self.device.engines if one.name == name), 0)
-            return Store(StoreKind.PROGRAMS, name, memory.row, memory.column, room), 0
+            return Store(StoreKind.PROGRAMS, name, memory.level, memory.row, memory.column, room), 0
         dma = self.device.dma(memory.level)
         room, group = dma.descriptors // dma.descriptor_groups, channel.number % dma.descriptor_groups
-        return Store(StoreKind.DESCRIPTORS, dma.name, memory.row, memory.column, room, group), channel.number
+        return Store(
+            StoreKind.DESCRIPTORS, dma.name, memory.level, memory.row, memory.column, room, group
+        ), channel.number
 
     # What steps say, whatever things are called
 
