@@ -205,7 +205,7 @@ def _sequence(given: _JsonValue, known: Mapping[str, ComparedRun]) -> ComparedRu
         whole,
         traffic=_summed([call.traffic or {} for call in calls]),
         energy=_energy_of(calls, whole.time_us),
-        parts=_times(calls),
+        parts=_times(calls, given.fields().get("phases")),
     )
 
 
@@ -218,13 +218,21 @@ def _energy_of(calls: Sequence[ComparedRun], time_us: float) -> Mapping[str, flo
     return found or None
 
 
-def _times(calls: Sequence[ComparedRun]) -> tuple[ComparedRun, ...]:
-    """Each part with the time of all its calls, in the order of the first."""
-    count: dict[str, int] = {}
-    for call in calls:
-        count[call.name] = count.get(call.name, 0) + 1
+def _times(calls: Sequence[ComparedRun], phases: _JsonValue | None) -> tuple[ComparedRun, ...]:
+    """Each part with the time of all its calls, in the order of the first; as phases, launches that they lack left out.
+
+    Reports from before there were phases say nothing of them.
+    """
+    spent: dict[str, float] = {}
+    if phases is None:
+        for call in calls:
+            spent[call.name] = spent.get(call.name, 0.0) + call.time_us
+    else:
+        for phase in phases.items():
+            own = phase["end_us"].number() - phase["begin_us"].number()
+            spent[phase["part"].text()] = spent.get(phase["part"].text(), 0.0) + own
     first = {call.name: call for call in calls}
-    return tuple(replace(one, time_us=one.time_us * count[name]) for name, one in first.items())
+    return tuple(replace(one, time_us=spent.get(name, 0.0)) for name, one in first.items())
 
 
 def _summed(amounts: Sequence[Mapping[str, float]]) -> Mapping[str, float]:
