@@ -354,6 +354,10 @@ def test_a_page_has_the_table_in_front_of_the_parts() -> None:
     assert [row[0] for row in sequence["rows"]] == [*parts, "launch", "changes"]
     assert [call[2] for call in sequence["calls"]] == [True, False, False, False]
     assert ["split", "asked for"] in sequence["facts"]
+    lives = [(first, last) for _, _, _, first, last in sequence["workspace"]["held"]]
+    begins, ends = [call[1] for call in sequence["calls"]], [begin for begin, _ in lives[1:]]
+    assert [begin for begin, _ in lives] == begins[:3]
+    assert all(end > begin for (_, end), begin in zip(lives, ends)), "each lives until the next has been made"
     assert "<title>@block on toy</title>" in page
 
 

@@ -61,6 +61,9 @@ def test_a_sequence_is_one_timeline(window: Browser, sequence: Path) -> None:
     assert window.run(f"{control} return control.words.filter(w => now.timeline.words[w][0] === 'launch').length") == 1
     overlaps = f"{control} return control.begins.filter((begin, i) => i && begin < control.ends[i - 1] - 1).length"
     assert window.run(overlaps) == 0
+    assert window.run("return now.timeline.memories[0].name") == "DRAM between parts"
+    held = "return now.timeline.memories[0].held.map(block => [block.begin, block.end])"
+    assert window.run(held)[0] == pytest.approx([launch, phases[3][3]], abs=2)  # type: ignore[index]
     whole = window.run(SLICES)
     window.click("#parts a")
     assert window.text("#title").startswith("@block_0(")

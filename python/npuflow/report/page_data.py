@@ -55,8 +55,20 @@ def sequence_json(report: Report, sequence: SequenceReport) -> Json:
         "heads": HEADS,
         "rows": list(part_rows(sequence)),
         "calls": [[phase.name, phase.begin_us, phase.launch_us > 0] for phase in sequence.phases],
+        "workspace": _workspace(sequence),
         "busy": _busy_parts(sequence),
     }
+
+
+def _workspace(sequence: SequenceReport) -> Json:
+    """What lies in DRAM between parts: each tensor, its address and size, and the times from which to which."""
+    phases, plan = sequence.phases, sequence.plan
+    held = [
+        [f"%{value.number}", value.address, value.bytes, phases[value.first].begin_us, phases[value.last].end_us]
+        for value in plan.between
+        if value.address is not None
+    ]
+    return {"size": plan.workspace_bytes, "held": held}
 
 
 def _busy_parts(sequence: SequenceReport) -> list[tuple[str, float, float]]:

@@ -27,7 +27,9 @@ function showRun(run) {
   showParts(run.sequence, open);
   byId("tables").hidden = byId("places").hidden = !one;
   now.run = run;
-  setTimeline(timelineOf(calls, endOf(calls.at(-1))));
+  const timeline = timelineOf(calls, endOf(calls.at(-1)));
+  if (run.sequence) timeline.memories.unshift(...workspaceOf(run.sequence.workspace, timeline.perUs));
+  setTimeline(timeline);
   showBusy(shown.busy);
   if (one) showTables(one);
   drawPlaces();

@@ -107,6 +107,13 @@ function addSlices(lanes, [name, tile, kind, place, row], begin, first, firstWor
   }
 }
 
+// What parts hand over in DRAM, as a memory; none if there is nothing.
+function workspaceOf({ size, held }, perUs) {
+  const blocks = held.map(([tensor, address, bytes, begin, end]) =>
+    ({ tensor, address, bytes, begin: begin * perUs, end: end * perUs }));
+  return blocks.length ? [{ name: "DRAM between parts", size, top: size, held: blocks }] : [];
+}
+
 function addHeld(memories, { name, size, tensors, held }, begin) {
   if (!memories.has(name)) memories.set(name, { name, size, top: 1, held: [] });
   const memory = memories.get(name);
