@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 
-# Sets of tasks that are looked at: a chain of n tasks has n, tasks that don't depend on each other have 2^n.
-_MOST_SETS = 2_000
+# Sets of tasks that are met: a chain of n tasks has n, tasks that don't depend on each other have 2^n.
+_MOST_SETS = 20_000
 
 
 @dataclass(frozen=True)
@@ -62,24 +62,25 @@ class TaskGraph:
     def ready(self, done: int) -> Iterable[int]:
         return (n for n, needs in enumerate(self.needs) if not done >> n & 1 and needs & done == needs)
 
-    def alive(self, done: int) -> int:
-        """The bytes that are alive once a set of tasks is done."""
-        kept = (v for v, readers in self.readers.items() if self._is_made(v, done) and readers & ~done)
-        return sum(self.sizes[value] for value in kept)
+    @cached_property
+    def made_bytes(self) -> Sequence[int]:
+        return [sum(self.sizes.get(value, 0) for value in task.makes) for task in self.tasks]
 
-    def _is_made(self, value: int, done: int) -> bool:
-        return value in self.maker and bool(done >> self.maker[value] & 1)
+    def ended_bytes(self, number: int, done: int) -> int:
+        """What nobody needs any more once a task is done behind others."""
+        task, left = self.tasks[number], ~(done | 1 << number)
+        values = {*task.reads, *task.makes} & self.sizes.keys()
+        return sum(self.sizes[value] for value in values if value in self.maker and not self.readers[value] & left)
 
     def peak(self, order: Sequence[int]) -> int:
         """The most bytes alive at a time in an order: while a task runs, what it reads and what it makes."""
-        done = most = 0
+        done = most = alive = 0
         for number in order:
-            most = max(most, self.during(number, done))
+            alive += self.made_bytes[number]
+            most = max(most, alive)
+            alive -= self.ended_bytes(number, done)
             done |= 1 << number
         return most
-
-    def during(self, number: int, done: int) -> int:
-        return self.alive(done) + sum(self.sizes.get(value, 0) for value in self.tasks[number].makes)
 
 
 def best_order(graph: TaskGraph) -> TaskOrder:
@@ -126,22 +127,23 @@ class _OrderSearch:
         """The order that keeps least alive; None where there are too many sets to say."""
         whole = (1 << len(self.graph.tasks)) - 1
         best, seen = {0: 0}, set[int]()
-        waiting = [(0, 0)]
+        waiting = [(0, 0, 0)]
         while waiting:
-            peak, done = heapq.heappop(waiting)
+            peak, done, alive = heapq.heappop(waiting)
             if done in seen:
                 continue
             seen.add(done)
             self.bound_bytes = max(self.bound_bytes, peak)
             if done == whole:
                 return self._way(whole)
-            if len(seen) > _MOST_SETS:
+            if len(best) > _MOST_SETS:
                 return None
             for number in self.graph.ready(done):
-                there, least = done | 1 << number, max(peak, self.graph.during(number, done))
+                during = alive + self.graph.made_bytes[number]
+                there, least = done | 1 << number, max(peak, during)
                 if least < best.get(there, least + 1):
                     best[there], self.before[there] = least, number
-                    heapq.heappush(waiting, (least, there))
+                    heapq.heappush(waiting, (least, there, during - self.graph.ended_bytes(number, done)))
         return None
 
     def _way(self, done: int) -> tuple[int, ...]:
