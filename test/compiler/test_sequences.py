@@ -341,6 +341,8 @@ def test_json_has_sequences_beside_functions(report: Report) -> None:
     between = [value for value in sequence["plan"]["values"] if value["role"] == "between"]
     assert [(value["first"], value["last"]) for value in between] == [(0, 1), (1, 2), (2, 3)]
     assert sequence["plan"]["alive_bytes"] <= sequence["plan"]["workspace_bytes"]
+    used = max(one["used_bytes"] for function in data["functions"] for one in function["occupancy"][1:])
+    assert sequence["plan"]["left_bytes"] == 8 * (512 * 1024 - used)  # npu2 has 8 memory tiles
     assert sequence["time_us"] < sequence["reconfigured_us"]
     assert sequence["verified"]["status"] == "skipped"
 

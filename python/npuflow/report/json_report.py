@@ -9,10 +9,10 @@ from dataclasses import asdict
 
 from npuflow.compiler.verify_function import Verified
 from npuflow.execute.references import Judge
-from npuflow.network.plan import FunctionPlan
 from npuflow.report.energy import EnergyUse
 from npuflow.report.model import EngineClass, FunctionReport, LevelTraffic, Report, SequenceReport
 from npuflow.report.phases import TimedPhase
+from npuflow.report.sequences import left_bytes
 
 # What `npuflow compare` knows a report by; the version changes when a key that it reads does.
 FORMAT = "npuflow run"
@@ -57,7 +57,7 @@ def _sequence(sequence: SequenceReport) -> Json:
         "launch_us": sequence.launch_us,
         "change_us": sequence.change_us,
         "phases": [_phase(phase) for phase in sequence.phases],
-        "plan": _plan(sequence.plan),
+        "plan": _plan(sequence),
         "in_place_us": sequence.in_place_us,
         "separate_us": sequence.separate_us,
         "reconfigured_us": sequence.reconfigured_us,
@@ -67,7 +67,8 @@ def _sequence(sequence: SequenceReport) -> Json:
     }
 
 
-def _plan(plan: FunctionPlan) -> Json:
+def _plan(sequence: SequenceReport) -> Json:
+    plan, left = sequence.plan, left_bytes(sequence)
     values = [
         {
             "value": value.number,
@@ -79,7 +80,12 @@ def _plan(plan: FunctionPlan) -> Json:
         }
         for value in plan.values
     ]
-    return {"workspace_bytes": plan.workspace_bytes, "alive_bytes": plan.alive_bytes, "values": values}
+    return {
+        "workspace_bytes": plan.workspace_bytes,
+        "alive_bytes": plan.alive_bytes,
+        "values": values,
+        "left_bytes": left and left[1],
+    }
 
 
 def _phase(phase: TimedPhase) -> Json:

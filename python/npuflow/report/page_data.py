@@ -44,7 +44,7 @@ def sequence_json(report: Report, sequence: SequenceReport) -> Json:
         ("split", sequence.reason),
         ("time", time_text(sequence)),
         ("changes", changes_text(sequence)),
-        ("plan", plan_text(sequence.plan)),
+        ("plan", plan_text(sequence)),
         ("energy", energy_of_sequence(sequence)),
         ("verified", verified_text(sequence)),
     ]

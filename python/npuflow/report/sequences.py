@@ -125,12 +125,23 @@ def energy_of_sequence(sequence: SequenceReport) -> str:
     return "" if sequence.joules is None else f"{quantity(sequence.joules, 'J')}, without what changes take"
 
 
-def plan_text(plan: FunctionPlan) -> str:
-    """What lies between parts: how much of it is alive at a time, and what room it takes; empty for nothing."""
+def plan_text(sequence: SequenceReport) -> str:
+    """What lies between parts, how much at a time and where, and what room there is nearer; empty for nothing."""
+    plan = sequence.plan
     if not plan.between:
         return ""
     alive, apart = byte_text(plan.alive_bytes), byte_text(plan.apart_bytes)
-    return f"of {apart} between parts {alive} at a time, in {byte_text(plan.workspace_bytes)} of DRAM"
+    text = f"of {apart} between parts {alive} at a time, in {byte_text(plan.workspace_bytes)} of DRAM"
+    left = left_bytes(sequence)
+    return f"{text}; of {left[0]} every part leaves {byte_text(left[1])} free" if left else text
+
+
+def left_bytes(sequence: SequenceReport) -> tuple[str, int] | None:
+    """The memory next to DRAM, and what no part uses of all there is; None where all on the chip is the cores' own."""
+    found = [part.occupancy[-1] for part in sequence.parts if len(part.occupancy) > 1]
+    if not found:
+        return None
+    return found[0].level, min((one.usable_bytes - one.used_bytes) * one.memories for one in found)
 
 
 def plan_rows(plan: FunctionPlan) -> Iterator[tuple[str, ...]]:

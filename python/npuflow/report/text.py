@@ -74,8 +74,8 @@ def _sequence(report: Report, sequence: SequenceReport, *, details: bool) -> Ite
     yield _line("time", time_text(sequence))
     if changes_text(sequence):
         yield _line("changes", changes_text(sequence))
-    if plan_text(sequence.plan):
-        yield _line("plan", plan_text(sequence.plan))
+    if plan_text(sequence):
+        yield _line("plan", plan_text(sequence))
     if sequence.joules is not None:
         yield _line("energy", energy_of_sequence(sequence))
     yield _line("verified", verified_text(sequence))
