@@ -105,7 +105,7 @@ def measured(path: Path, device: str) -> Outcome:
     except NpuflowError as error:
         return Outcome(path.name, "refused", why=str(error).splitlines()[0].partition("; hint:")[0])
     parts = [(f.verified, f.time_us, 1) for f in report.functions if not f.part_of]
-    parts += [(s.verified, s.time_us, len(s.parts)) for s in report.sequences]
+    parts += [(s.verified, s.time_us, s.launches) for s in report.sequences]
     wrong = [verified for verified, _, _ in parts if verified.status.value != "ok"]
     status = wrong[0].status.value if wrong else "ok"
     why = wrong[0].message if wrong else ""

@@ -35,6 +35,7 @@ from npuflow.frontend.read_scalars import ReadScalars
 from npuflow.frontend.sink_constants import SinkConstants
 from npuflow.frontend.split_reductions import SplitReductions
 from npuflow.frontend.widen_scalars import WidenScalars
+from npuflow.network.plan_phases import PlanPhases
 from npuflow.promotion.hoist_accumulator import HoistAccumulator
 from npuflow.promotion.pack_blocks import PackBlocks
 from npuflow.promotion.pack_operands import PackOperands
@@ -46,9 +47,9 @@ from npuflow.promotion.sink_fill import SinkFill
 from npuflow.schedule.check_schedule import CheckSchedule
 from npuflow.schedule.project_engines import ProjectEngines
 from npuflow.simulate.check_handover import CheckHandover
-from npuflow.strategy import split_functions as _split_functions  # noqa: F401  (registers npuflow-split-functions)
 from npuflow.strategy.assign_bundles import AssignBundles
 from npuflow.strategy.assign_strategy import AssignStrategy, KInL2
+from npuflow.strategy.split_functions import SplitFunctions
 from npuflow.strategy.split_wide_ops import SplitWideOps
 from npuflow.tiling.pad_blocks import PadBlocks
 from npuflow.tiling.tile_blocks import TileBlocks
@@ -219,6 +220,25 @@ class PackPeel(MatmulPipeline):
             stage("peel-k", PeelK(), CLEAN),
             stage("sink-fill", SinkFill()),
             *self.end(),
+        )
+
+
+@register_pipeline
+@dataclass(frozen=True)
+class PlanPipeline(NamedPipeline):
+    """Functions to their parts: groups as functions of their own, called in an order, with a place for each value."""
+
+    name = "npuflow-plan"
+    takes_schedule = False
+
+    device: str = option("", "device name or TOML file; default: the module's npu.device, else npu1")
+
+    def stages(self) -> tuple[Stage, ...]:
+        return (
+            stage("normalize-linalg", NormalizeLinalg.name),
+            stage("check-input", CheckInput()),
+            stage("split-functions", SplitFunctions(self.device)),
+            stage("plan-phases", PlanPhases()),
         )
 
 

@@ -88,8 +88,11 @@ def test_twenty_ops_in_a_row() -> None:
     # Ten times the same two: compiled once, called by turns.
     assert [function.name for function in report.functions] == ["chain_0", "chain_1"]
     assert sequence.changes == 19
-    assert sequence.time_us == pytest.approx(10 * sum(function.time_us for function in report.functions))
-    assert [row[:2] for row in part_rows(sequence)] == [("chain_0", "10"), ("chain_1", "10")]
+    # One launch, and each call's time behind it; both parts are in place all the time.
+    assert sequence.change_us == 0
+    behind = 10 * sum(function.time_us - function.launch_us for function in report.functions)
+    assert sequence.time_us == pytest.approx(report.functions[0].launch_us + behind)
+    assert [row[:2] for row in part_rows(sequence)] == [("chain_0", "10"), ("chain_1", "10"), ("launch", "1")]
     assert [part.kinds for part in sequence.parts] == ["matmul", "reduction, elementwise"] * 10
     assert sequence.reason == "20 groups of ops need at least 80 locks of a core, which has 16"
 
@@ -124,6 +127,41 @@ def test_wrong_parts_are_seen() -> None:
     report = replace(compiled, sequences=(wrong,)).run(verify=True)
     assert report.sequences[0].verified.status is Status.WRONG
     assert not report.ok
+
+
+def test_a_value_in_the_place_of_one_that_is_needed_is_seen() -> None:
+    p = Program("cube")
+    x = p.argument(16, 16)
+    square = p.matmul(x, x)
+    compiled = npuflow.compile(p.text(p.matmul(p.matmul(square, x), square)), device="toy", split=True)
+    (sequence,) = compiled.sequences
+    first, second = sequence.plan.between
+    assert (first.first, first.last, second.first, second.last) == (0, 2, 1, 2)
+    assert first.address != second.address
+    calls: CallList = sequence.compiled.calls
+    # The second value would overwrite the first, which the last part reads.
+    one_place = [replace(c, addresses=tuple(a and 0 for a in c.addresses)) for c in calls.calls]
+    wrong = replace(sequence.compiled, calls=replace(calls, calls=tuple(one_place)))
+    report = replace(compiled, sequences=(replace(sequence, compiled=wrong),)).run(verify=True)
+    assert report.sequences[0].verified.status is Status.WRONG
+    assert compiled.run(verify=True).ok
+
+
+def test_orders_are_chosen_unless_they_are_left_as_given() -> None:
+    p = Program("branches")
+    rows = [p.argument(16, 64), p.argument(16, 64)]
+    left, right, w = p.argument(64, 16), p.argument(64, 16), p.argument(16, 64)
+    wide = [p.matmul(p.matmul(rows[0], left), w), p.matmul(p.matmul(rows[1], right), w)]
+    narrow = [p.matmul(wide[0], left), p.matmul(wide[1], right)]
+    text = p.text(p.matmul(narrow[0], narrow[1]))
+
+    def alive_bytes(*disable: str) -> int:
+        (sequence,) = npuflow.compile(text, device="toy", split=True, disable=disable).sequences
+        return sequence.plan.alive_bytes
+
+    # 16x64 and 16x16 of f32: two wide values and one that is made, or one wide one beside two narrow ones.
+    assert alive_bytes("order") == 2 * 4096 + 1024
+    assert alive_bytes() == 4096 + 2 * 1024
 
 
 def test_what_fits_stays_whole() -> None:
@@ -218,19 +256,46 @@ def report() -> Report:
     return npuflow.compile(TOO_LARGE, device="npu2", split=True).run(verify=False)
 
 
-def test_times_are_sums_and_every_part_is_launched(report: Report) -> None:
+def test_times_are_sums_behind_one_launch(report: Report) -> None:
     (sequence,) = report.sequences
     control = load_device("npu2").control
-    assert sequence.in_place_us == sum(function.time_us for function in report.functions)
-    assert sequence.launch_us == pytest.approx(4 * control.launch_seconds * 1e6)
-    assert all(part.time_us > control.launch_seconds * 1e6 for part in sequence.parts)
-    # Three changes between four parts: launches of another program take longer, which is in the time and its cycles.
-    assert sequence.relaunch_us == pytest.approx(3 * (control.relaunch_seconds - control.launch_seconds) * 1e6)
-    assert sequence.time_us == pytest.approx(sequence.in_place_us + sequence.relaunch_us)
-    more_cycles = sequence.cycles - sum(function.cycles for function in report.functions)
-    assert more_cycles == pytest.approx(sequence.relaunch_us * 1800, abs=1)  # rounded to a cycle of 1.8 GHz
+    behind = [function.time_us - control.launch_seconds * 1e6 for function in report.functions]
+    assert min(behind) > 0
+    assert sequence.launches == 1
+    assert sequence.launch_us == pytest.approx(control.launch_seconds * 1e6)
+    assert sequence.in_place_us == pytest.approx(sequence.launch_us + sum(behind))
+    waiting = [function.waiting_us / 1e6 for function in report.functions]
+    changes = npuflow.compile(TOO_LARGE, device="npu2", split=True).sequences[0].changes
+    assert changes is not None
+    stands = [change.set_up(control, waits).seconds * 1e6 for change, waits in zip(changes, waiting)]
+    assert sequence.change_us == pytest.approx(sum(stands))
+    assert sequence.time_us == pytest.approx(sequence.in_place_us + sequence.change_us)
+    assert sequence.cycles == pytest.approx(sequence.time_us * 1800, abs=1)  # rounded to a cycle of 1.8 GHz
+    assert sequence.phases[1].begin_us == pytest.approx(report.functions[0].time_us + stands[0])
     # What is only said, not added.
     assert sequence.reconfigured_us - sequence.in_place_us == pytest.approx(3 * control.reconfigure_seconds * 1e6)
+    launches = 3 * (control.relaunch_seconds - control.launch_seconds) * 1e6
+    assert sequence.separate_us == pytest.approx(launches + sum(function.time_us for function in report.functions))
+
+
+def test_launched_by_itself_every_part_has_its_launch(report: Report) -> None:
+    compiled = npuflow.compile(TOO_LARGE, device="npu2", split=True, disable="phases")
+    (sequence,) = compiled.run(verify=False).sequences
+    (phases,) = report.sequences
+    assert (sequence.launches, sequence.one_launch) == (4, False)
+    assert sequence.time_us == pytest.approx(phases.separate_us)
+    assert sequence.launch_us == pytest.approx(4 * load_device("npu2").control.launch_seconds * 1e6)
+    assert [row[0] for row in part_rows(sequence)][-1] == "changes"
+    assert sequence.time_us > 3 * phases.time_us
+
+
+def test_what_is_left_out_costs(report: Report) -> None:
+    def change_us(disable: str) -> float:
+        compiled = npuflow.compile(TOO_LARGE, device="npu2", split=True, disable=disable)
+        return compiled.run(verify=False).sequences[0].change_us
+
+    (sequence,) = report.sequences
+    assert sequence.change_us < change_us("ahead") < change_us("ahead,keeping") < change_us("ahead,keeping,loading")
 
 
 def test_a_part_that_is_called_again_is_in_place() -> None:
@@ -239,19 +304,24 @@ def test_a_part_that_is_called_again_is_in_place() -> None:
     square = p.matmul(x, x)
     (sequence,) = npuflow.compile(p.text(p.matmul(square, square)), device="npu2", split=True).run().sequences
     assert [part.name for part in sequence.parts] == ["fourth_0", "fourth_0"]
-    assert (sequence.changes, sequence.relaunch_us, sequence.reconfigure_us) == (0, 0, 0)
+    assert (sequence.changes, sequence.change_us, sequence.reconfigure_us) == (0, 0, 0)
     assert sequence.time_us == sequence.in_place_us
 
 
 def test_texts_name_parts_and_what_changes_cost(report: Report) -> None:
     lines = text_of(report).splitlines()
     assert sum(line.startswith("@") for line in lines) == 1
-    assert [line.split()[0] for line in lines[-5:]] == ["block_0", "block_1", "block_2", "block_3", "changes"]
+    named = ["block_0", "block_1", "block_2", "block_3", "launch", "changes"]
+    assert [line.split()[0] for line in lines[-6:]] == named
     (sequence,) = report.sequences
     shares = [float(row[3].removesuffix(" %")) for row in part_rows(sequence)]
     assert sum(shares) == pytest.approx(100, abs=0.5 * len(shares))  # each rounded to one per cent at worst
+    assert any("4 parts as phases of one launch" in line for line in lines)
     worst = quantity(sequence.reconfigured_us / 1e6, "s")
-    assert any(f"{worst} if each loads the whole array" in line for line in lines)
+    assert any(f"{worst} if each change loads the whole array" in line for line in lines)
+    details = text_of(report, details=True)
+    assert "workspace + " in details
+    assert "workspace + " not in text_of(report)
     headings = [line.partition("(")[0] for line in text_of(report, details=True).splitlines() if line.startswith("@")]
     assert headings == ["@block", "@block_0", "@block_1", "@block_2", "@block_3"]
 
@@ -261,9 +331,18 @@ def test_json_has_sequences_beside_functions(report: Report) -> None:
     (sequence,) = data["sequences"]
     assert sequence["parts"] == [function["name"] for function in data["functions"]]
     assert {function["part_of"] for function in data["functions"]} == {"block"}
-    in_parts = sum(function["time_us"] for function in data["functions"])
-    assert sequence["in_place_us"] == pytest.approx(in_parts)
-    assert sequence["time_us"] == pytest.approx(in_parts + sequence["relaunch_us"])
+    behind = sum(function["time_us"] - function["launch_us"] for function in data["functions"])
+    assert sequence["launches"] == 1
+    assert sequence["in_place_us"] == pytest.approx(behind + sequence["launch_us"])
+    assert sequence["time_us"] == pytest.approx(sequence["in_place_us"] + sequence["change_us"])
+    assert [one["part"] for one in sequence["phases"]] == sequence["parts"]
+    assert sum(one["change_us"] for one in sequence["phases"]) == pytest.approx(sequence["change_us"])
+    assert sequence["phases"][-1]["end_us"] == sequence["time_us"]
+    between = [value for value in sequence["plan"]["values"] if value["role"] == "between"]
+    assert [(value["first"], value["last"]) for value in between] == [(0, 1), (1, 2), (2, 3)]
+    assert sequence["plan"]["alive_bytes"] <= sequence["plan"]["workspace_bytes"]
+    used = max(one["used_bytes"] for function in data["functions"] for one in function["occupancy"][1:])
+    assert sequence["plan"]["left_bytes"] == 8 * (512 * 1024 - used)  # npu2 has 8 memory tiles
     assert sequence["time_us"] < sequence["reconfigured_us"]
     assert sequence["verified"]["status"] == "skipped"
 
@@ -273,8 +352,14 @@ def test_a_page_has_the_table_in_front_of_the_parts() -> None:
     page = html_of(compiled.run(verify=False), compiled.timed_timelines(100))
     data = json.loads(re.search(r"const DATA = (.*);\n", page)[1])  # type: ignore[index]
     (sequence,) = data["sequences"]
-    assert [row[0] for row in sequence["rows"]] == [function["name"] for function in data["functions"]]
+    parts = [function["name"] for function in data["functions"]]
+    assert [row[0] for row in sequence["rows"]] == [*parts, "launch", "changes"]
+    assert [call[2] for call in sequence["calls"]] == [True, False, False, False]
     assert ["split", "asked for"] in sequence["facts"]
+    lives = [(first, last) for _, _, _, first, last in sequence["workspace"]["held"]]
+    begins, ends = [call[1] for call in sequence["calls"]], [begin for begin, _ in lives[1:]]
+    assert [begin for begin, _ in lives] == begins[:3]
+    assert all(end > begin for (_, end), begin in zip(lives, ends)), "each lives until the next has been made"
     assert "<title>@block on toy</title>" in page
 
 
@@ -289,6 +374,9 @@ def test_a_trace_has_parts_one_after_the_other() -> None:
     assert list(spans) == ["block_0", "block_1", "block_2", "block_3"]
     for earlier, later in zip(list(spans), list(spans)[1:]):
         assert max(spans[earlier]) <= min(spans[later]) + 1e-6  # sums of microseconds with three decimals
+    (sequence,) = compiled.run(verify=False).sequences
+    assert max(spans["block_3"]) == pytest.approx(sequence.time_us, abs=1e-2)  # a cycle for each phase
+    assert sum(event["name"] == "launch" for event in events if event["ph"] == "X") == 1
 
 
 def test_unknown_names_are_told_what_there_is() -> None:

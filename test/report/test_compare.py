@@ -70,6 +70,8 @@ def test_a_sequence_is_its_calls_together(tmp_path: Path) -> None:
     (run,) = read_report(file).runs
     data = json.loads(Path(file).read_text())
     assert [part.name for part in run.parts] == data["sequences"][0]["parts"]
+    change_us = data["sequences"][0]["change_us"]
+    assert sum(part.time_us for part in run.parts) == pytest.approx(run.time_us - change_us)
     assert run.traffic is not None
     assert run.traffic["L3 read"] == sum(f["traffic"]["L3"]["read_bytes"] for f in data["functions"])
     assert sum((run.energy or {}).values()) == pytest.approx(data["sequences"][0]["joules"])

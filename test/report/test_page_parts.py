@@ -51,10 +51,19 @@ def test_a_sequence_is_one_timeline(window: Browser, sequence: Path) -> None:
     window.open(sequence)
     report = npuflow.compile(BLOCK, device="npu2").run(verify=False).sequences[0]
     phases = window.run("return now.timeline.phases.map(p => [p.kind, p.name, p.begin, p.end])")
-    assert [phase[0] for phase in phases] == ["launch", "part", *["change", "launch", "part"] * 2]  # type: ignore[attr-defined]
+    assert [phase[0] for phase in phases] == ["launch", "part", *["change", "part"] * 2]  # type: ignore[attr-defined]
     assert phases[-1][3] == pytest.approx(report.cycles, abs=2)  # type: ignore[index]
-    begins = [phase[2] for phase in phases if phase[0] == "launch"]  # type: ignore[attr-defined]
-    assert begins == pytest.approx([us * 1800 for us in report.begins_us])  # npu2 has 1.8 GHz
+    begins = [phase[2] for phase in phases if phase[0] == "part"]  # type: ignore[attr-defined]
+    launch, *others = [phase.begin_us * 1800 for phase in report.phases]  # npu2 has 1.8 GHz
+    assert begins == pytest.approx([launch + report.launch_us * 1800, *others])
+    # What the control processor does before a phase is none of its launch, which it doesn't have.
+    control = "const control = now.timeline.lanes.find(lane => lane.name === 'control');"
+    assert window.run(f"{control} return control.words.filter(w => now.timeline.words[w][0] === 'launch').length") == 1
+    overlaps = f"{control} return control.begins.filter((begin, i) => i && begin < control.ends[i - 1] - 1).length"
+    assert window.run(overlaps) == 0
+    assert window.run("return now.timeline.memories[0].name") == "DRAM between parts"
+    held = "return now.timeline.memories[0].held.map(block => [block.begin, block.end])"
+    assert window.run(held)[0] == pytest.approx([launch, phases[3][3]], abs=2)  # type: ignore[index]
     whole = window.run(SLICES)
     window.click("#parts a")
     assert window.text("#title").startswith("@block_0(")
@@ -131,7 +140,7 @@ const parts = DATA.functions, calls = [];
 let at = 0;
 for (let i = 0; i < 4800; i++) {
   const part = parts[i % parts.length];
-  calls.push([part, at]);
+  calls.push([part, at, true]);
   at += part.timeline.cycles;
 }
 const made = timelineOf(calls, at);

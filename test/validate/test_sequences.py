@@ -7,7 +7,8 @@ import pytest
 import npuflow
 import npuflow.pipelines
 from npuflow.errors import InputError
-from npuflow.schedule.assign.assign_numbers import descriptors_on_chip, numbered
+from npuflow.schedule.assign.assign_numbers import numbered, transfers_of
+from npuflow.schedule.data.model import Schedule
 from npuflow.target import load_device
 from npuflow.validate.predict import Prepared, Skipped, predict_us, prepare
 from npuflow.validate.read import read_measurements
@@ -34,6 +35,17 @@ def prepared(file: Path) -> Prepared:
     return found
 
 
+def _descriptors_on_chip(schedule: Schedule) -> int:
+    """Those of all channels beside memories on the chip."""
+    return sum(
+        transfer.descriptors.count * sum(1 for _ in schedule.places(engine.span))
+        for engine in schedule.engines.values()
+        if not engine.stage.at_dram
+        for transfer in transfers_of(engine.program)
+        if transfer.descriptors is not None
+    )
+
+
 def test_one_launch_of_all_and_what_each_adds(tmp_path: Path) -> None:
     both = prepared(sequence(tmp_path, f"1,{ADD}", f"3,{GELU}"))
     assert both.row.time_us == 1500
@@ -43,7 +55,7 @@ def test_one_launch_of_all_and_what_each_adds(tmp_path: Path) -> None:
     alone = (predict_us(add, NPU2) - launch_us) + 3 * (predict_us(gelu, NPU2) - launch_us)
     # Between the two kinds: 16 cores' programs, and the descriptors of their channels and memory tiles'.
     assert gelu.scheduled is not None
-    rewritten = descriptors_on_chip(numbered(gelu.scheduled.schedule, NPU2))
+    rewritten = _descriptors_on_chip(numbered(gelu.scheduled.schedule, NPU2))
     change_us = (16 * NPU2.control.program_seconds + rewritten * NPU2.control.descriptor_seconds) * 1e6
     assert rewritten > 16
     assert predict_us(both, NPU2) == pytest.approx(launch_us + alone + change_us)

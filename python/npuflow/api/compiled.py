@@ -19,11 +19,11 @@ from npuflow.execute.limits import Limits, limited, limits_in_force
 from npuflow.execute.references import Judge
 from npuflow.execute.sandbox import beside
 from npuflow.report.losses import executed_macs
-from npuflow.report.model import FunctionReport, SequenceReport, call_begins
+from npuflow.report.model import FunctionReport, SequenceReport
 from npuflow.report.overview import pieces_of_each
 from npuflow.report.read_trace import check_shown, timeline_of
 from npuflow.report.roofline import summary_of
-from npuflow.report.sequences import change_seconds, report_sequence
+from npuflow.report.sequences import phases_of, report_sequence
 from npuflow.report.timeline import Timeline
 from npuflow.report.window import WHOLE, TimedCall, Window, fair_share, windows_by_name
 from npuflow.simulate.results import RunResults
@@ -144,34 +144,40 @@ class Compiled:
         self, sequence: Sequence, reports: list[FunctionReport], checked: dict[str, Verified]
     ) -> SequenceReport:
         found = {report.name: report for report in reports}
-        parts = [found[part.name] for part in sequence.parts]
-        signature = str(sequence.compiled.signature)
-        verified = checked[sequence.name]
-        return report_sequence(signature, sequence.name, parts, sequence.reason, verified, self.device, sequence.like)
+        return report_sequence(sequence, [found[part.name] for part in sequence.parts], checked[sequence.name])
 
     def timelines(self, most_events: int) -> list[tuple[str, Timeline]]:
-        """Every function's name and timeline, cut after `most_events` events each; parts once per call."""
+        """Every function's name and timeline, cut after `most_events` events each; parts once per call.
+
+        Those of phases begin behind the launch that another one has, and know for how long nothing runs before.
+        """
         timelines = {function.name: timeline_of(function.compiled, most_events) for function in self.functions}
-        calls = {sequence.name: [part.name for part in sequence.parts] for sequence in self.sequences}
-        return [(part, timelines[part]) for name in self._names() for part in calls.get(name, [name])]
+        found = {name: [(name, timeline)] for name, timeline in timelines.items()}
+        results = {part.name: part.simulate() for sequence in self.sequences for part in sequence.parts}
+        for sequence in self.sequences:
+            phases = phases_of(sequence, results)
+            found[sequence.name] = [(phase.name, timelines[phase.name].as_phase(phase)) for phase in phases]
+        return [one for name in self._names() for one in found[name]]
 
     def timed_timelines(self, most_events: int, window: Window = WHOLE) -> dict[str, tuple[RunResults, Timeline]]:
         """What a page is drawn from, by function: of all together `most_events` events at most, in a window."""
         results = {function.name: function.simulate() for function in self.functions}
-        windows = windows_by_name(window, self._calls({name: one.seconds * 1e6 for name, one in results.items()}))
+        windows = windows_by_name(window, self._calls(results))
         share = fair_share([one.operations for one in results.values()], most_events)
         pieces = pieces_of_each(len(results))
         timelines = {f.name: timeline_of(f.compiled, share, windows[f.name], pieces) for f in self.functions}
         check_shown(window, timelines.values())
         return {name: (results[name], timelines[name]) for name in results}
 
-    def _calls(self, times_us: dict[str, float]) -> list[TimedCall]:
+    def _calls(self, results: dict[str, RunResults]) -> list[TimedCall]:
         """When each function runs; of a sequence's parts, each call, counted from the sequence's beginning."""
-        calls = [TimedCall(f.name, 0.0, times_us[f.name]) for f in self.functions if not f.part_of]
+        calls = [TimedCall(f.name, 0.0, results[f.name].seconds * 1e6) for f in self.functions if not f.part_of]
         for sequence in self.sequences:
-            names = [part.name for part in sequence.parts]
-            begins = call_begins(names, [times_us[name] for name in names], change_seconds(self.device) * 1e6)
-            calls += [TimedCall(name, begin, begin + times_us[name]) for name, begin in zip(names, begins)]
+            # In its own time, a phase begins with the launch that it doesn't have.
+            calls += [
+                TimedCall(phase.name, phase.end_us - results[phase.name].seconds * 1e6, phase.end_us)
+                for phase in phases_of(sequence, results)
+            ]
         return calls
 
 

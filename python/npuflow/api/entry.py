@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 import npuflow.pipelines  # noqa: F401  (registers our passes and pipelines)
@@ -22,6 +24,7 @@ from npuflow.core.pipeline_text import parse_pipeline
 from npuflow.dialect.context import new_context
 from npuflow.dialect.device import recorded_device
 from npuflow.errors import InputError, UsageError, with_hint
+from npuflow.network.decisions import ALL_DECISIONS, Decisions, decisions_without
 from npuflow.target import DEFAULT_DEVICE, MACS_RATE, load_device
 
 DEFAULT_PIPELINE = "npuflow-stream-k"
@@ -35,6 +38,7 @@ def compile(  # noqa: A001, PLR0913  (the package's name qualifies it; each argu
     columns: int | None = None,
     kernel_macs_per_cycle: float | None = None,
     split: bool | None = None,
+    disable: str | Iterable[str] = (),
     jobs: int = 1,
     sink: DiagnosticSink | None = None,
 ) -> Compiled:
@@ -43,8 +47,9 @@ def compile(  # noqa: A001, PLR0913  (the package's name qualifies it; each argu
     A file is a Path, or a text of one line that ends in `.mlir` or `.mlirbc`. `device` is a name or a TOML file,
     `columns` how many of its columns to use. `kernel_macs_per_cycle` replaces the times of the matmul kernels by a rate
     that was measured, calls included. `split` says whether functions run as a sequence of parts: left out, those do
-    that don't fit as a whole. `jobs` is how many processes compile what differs; with more than one, passes of your own
-    leave nothing behind in this one's memory. `sink` receives remarks and warnings.
+    that don't fit as a whole; `disable` names decisions about these to leave out, as "phases". `jobs` is how many
+    processes compile what differs; with more than one, passes of your own leave nothing behind in this one's memory.
+    `sink` receives remarks and warnings.
     """
     rate = kernel_macs_per_cycle
     if rate is not None:
@@ -59,10 +64,20 @@ def compile(  # noqa: A001, PLR0913  (the package's name qualifies it; each argu
     sink = sink or DiagnosticSink()
     module = _parsed(source_of(source), sink)
     how = Split.IF_NEEDED if split is None else Split.ALWAYS if split else Split.NEVER
+    left_out = disable.split(",") if isinstance(disable, str) else disable
+    parting = _Parting(how, decisions_without(left_out) if left_out else ALL_DECISIONS)
     try:
-        return _compiled(module, pipeline, _with_columns(asked, columns, module), rate, how, sink, jobs)
+        return _compiled(module, pipeline, _with_columns(asked, columns, module), rate, parting, sink, jobs)
     except InputError as error:
         raise InputError([sink.named(diagnostic) for diagnostic in error.diagnostics]) from error
+
+
+@dataclass(frozen=True)
+class _Parting:
+    """Which functions run in parts, and what is decided about these."""
+
+    split: Split
+    decided: Decisions
 
 
 def _compiled(
@@ -70,7 +85,7 @@ def _compiled(
     pipeline: str,
     asked: str | None,
     rate: float | None,
-    split: Split,
+    parting: _Parting,
     sink: DiagnosticSink,
     jobs: int,
 ) -> Compiled:
@@ -92,7 +107,7 @@ def _compiled(
     if found.functions is not None:
         nest = expand(parse_pipeline(pipeline), Expansion(device=chosen))
         text = pipeline.strip() or str(nest)
-        batch = compile_or_split(module, How(nest, chosen, rate), split, sink, jobs)
+        batch = compile_or_split(module, How(nest, chosen, rate, parting.decided), parting.split, sink, jobs)
         functions += batch.functions
         sequences, module = batch.sequences, batch.module
         if found.schedules is not None:

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from npuflow.bindings import ir
 from npuflow.bounds.sizes import OpSizes
 from npuflow.compiler.compiled_function import CompiledFunction, execute_function, simulate_function
+from npuflow.compiler.phases import phase_changes
 from npuflow.compiler.sequence import CompiledSequence, execute_sequence
 from npuflow.execute.arrays import Array
+from npuflow.network.decisions import ALL_DECISIONS, Decision, Decisions
+from npuflow.network.phases import PhaseChange
+from npuflow.network.plan import FunctionPlan, addressed, ordered, plan_of
 from npuflow.simulate.results import RunResults
+from npuflow.target import Device
 
 StrategyFields = Mapping[str, "int | tuple[int, ...]"]
 
@@ -76,13 +82,15 @@ class Function:
 class Sequence:
     """A function whose parts run one after the other, each with the array to itself; `parts` has one for every call.
 
-    `reason` says what kept the function from running as a whole; `like` names one before it that is the same.
+    `reason` says what kept the function from running as a whole; `like` names one before it that is the same. They are
+    phases of one launch unless that was `decided` otherwise.
     """
 
     compiled: CompiledSequence
     parts: tuple[Function, ...]
     reason: str
     like: str = ""
+    decided: Decisions = ALL_DECISIONS
 
     def __repr__(self) -> str:
         return f"<Sequence {self.compiled.signature} in {len(self.parts)} parts>"
@@ -90,6 +98,31 @@ class Sequence:
     @property
     def name(self) -> str:
         return self.compiled.name
+
+    @property
+    def device(self) -> Device:
+        return self.parts[0].compiled.device
+
+    def with_decided(self, decided: Decisions) -> Sequence:
+        """The same parts by other decisions, where they are in the program's order now."""
+        calls = self.compiled.calls
+        if Decision.ORDER in decided:
+            calls = addressed(ordered(calls, keeps_order=False).calls)
+        parts = {part.name: part for part in self.parts}
+        called = tuple(parts[call.name] for call in calls.calls)
+        return replace(self, compiled=replace(self.compiled, calls=calls), parts=called, decided=decided)
+
+    @property
+    def plan(self) -> FunctionPlan:
+        """The order of the parts, and where what they hand over lies."""
+        return plan_of(self.compiled.calls)
+
+    @cached_property
+    def changes(self) -> tuple[PhaseChange, ...] | None:
+        """What each call but the first takes to be set up; None where each is launched by itself."""
+        if Decision.PHASES not in self.decided:
+            return None
+        return phase_changes([part.compiled for part in self.parts], self.decided)
 
     def simulate(self) -> tuple[RunResults, ...]:
         """Times the parts, in order."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from npuflow.bindings import func, ir
 from npuflow.compiler.compiled import Function, Sequence
+from npuflow.compiler.functions import How
 from npuflow.compiler.sequence import CompiledSequence
 from npuflow.compiler.sources import FunctionSource
 from npuflow.compiler.tables import module_of_tables
@@ -18,7 +19,9 @@ from npuflow.dialect.device import planned_device
 from npuflow.errors import Diagnostic, InputError
 from npuflow.execute.arrays import Signature, functions_of, signature_of
 from npuflow.network.calls import CallList, read_calls
+from npuflow.network.decisions import Decision, Decisions
 from npuflow.network.groups import kinds_of, least_locks
+from npuflow.network.plan_phases import PhaseOrder, PlanPhases
 from npuflow.strategy.split_functions import SplitFunctions, groups_on
 
 # Functions of so few linalg ops compile fast enough to be tried as a whole.
@@ -41,12 +44,13 @@ class CutFunction:
     module: ir.Module
     like: str = ""
 
-    def sequence(self, parts: Mapping[str, Function], reason: str) -> Sequence:
+    def sequence(self, parts: Mapping[str, Function], reason: str, decided: Decisions) -> Sequence:
         """What is executed, of parts that have been compiled."""
         owned = {n: replace(parts[n], part_of=self.signature.name, kinds=kind) for n, kind in self.kinds.items()}
         called = tuple(owned[call.name] for call in self.calls.calls)
         compiled = {part.name: part.compiled for part in called}
-        return Sequence(CompiledSequence(self.signature, self.calls, compiled, self.tables), called, reason, self.like)
+        whole = CompiledSequence(self.signature, self.calls, compiled, self.tables)
+        return Sequence(whole, called, reason, self.like, decided)
 
     def named(self, name: str, parts: list[str]) -> CutFunction:
         """The same of a function that is like this one but for its name, with other names for the parts."""
@@ -97,18 +101,17 @@ def foreseen(prepared: PreparedFunction, device_name: str | None) -> InputError 
     return fail(prepared.function, what, "leave out --no-split, so that it runs in parts")
 
 
-def cut(
-    prepared: PreparedFunction, device_name: str | None, taken: set[str], sink: DiagnosticSink
-) -> CutFunction | None:
-    """The parts of a function, by names that aren't taken; None of one that has but one. Uses it up."""
+def cut(prepared: PreparedFunction, how: How, taken: set[str], sink: DiagnosticSink) -> CutFunction | None:
+    """The parts of a function, by names that aren't taken, in order; None of one that has but one. Uses it up."""
     module, function = prepared.module, prepared.function
     signature = signature_of(function)
     with ir.InsertionPoint(module.body), module.operation.location:
         for name in taken:
             if name.startswith(f"{signature.name}_"):
                 func.FuncOp(name, ir.FunctionType.get([], []), visibility="private")
-    splitter = SplitFunctions(device_name or "")
-    Runner(PassNest("builtin.module", (PassNode(splitter, str(splitter)),)), sink=sink).run(module)
+    order = PhaseOrder.LEAST if Decision.ORDER in how.decided else PhaseOrder.GIVEN
+    passes = (SplitFunctions(how.device or ""), PlanPhases(order))
+    Runner(PassNest("builtin.module", tuple(PassNode(one, str(one)) for one in passes)), sink=sink).run(module)
     calls = read_calls(function)
     if calls is None:
         return None

@@ -17,17 +17,22 @@ from npuflow.core.runner import Runner
 from npuflow.dialect.device import recorded_device
 from npuflow.errors import InputError
 from npuflow.execute.arrays import functions_of, may_run, signature_of
+from npuflow.network.decisions import ALL_DECISIONS, Decisions
 from npuflow.strategy.work import work_of
 from npuflow.target import DEFAULT_DEVICE, load_device
 
 
 @dataclass(frozen=True)
 class How:
-    """How functions are compiled: the expanded pipeline, what for, and the rate of matmul kernels if it is known."""
+    """How functions are compiled: the expanded pipeline, what for, and the rate of matmul kernels if it is known.
+
+    `decided` is what is decided of those that run in parts.
+    """
 
     pipeline: PassNest
     device: str | None
     kernel_macs_per_cycle: float | None
+    decided: Decisions = ALL_DECISIONS
 
 
 def compile_functions(module: ir.Module, how: How, sink: DiagnosticSink) -> list[Function]:

@@ -6,12 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+import numpy as np
+
 from npuflow.bindings import ir
 from npuflow.compiler.compiled_function import CompiledFunction, FunctionalRun, check_inputs, execute_function
 from npuflow.compiler.tables import arrays_of
 from npuflow.execute.arrays import Array, Signature
 from npuflow.execute.guard_divisions import divides_integers
 from npuflow.network.calls import CallList
+from npuflow.simulate.run import POISON
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,11 @@ class SequenceExecution:
 
 
 def execute_sequence(sequence: CompiledSequence, inputs: Sequence[Array]) -> SequenceExecution:
-    """Runs the parts in order through the simulated array; what one leaves in DRAM is what others find there."""
+    """Runs the parts in order through the simulated array; what one leaves in DRAM is what others find there.
+
+    What only parts read is in the workspace, where the plan has it: one that puts something into the place of what is
+    still needed makes results wrong.
+    """
     check_inputs(sequence.signature, inputs)
     executions: list[tuple[str, FunctionalRun]] = []
 
@@ -55,15 +62,34 @@ def execute_sequence(sequence: CompiledSequence, inputs: Sequence[Array]) -> Seq
         executions.append((name, execute_function(sequence.parts[name], given)))
         return executions[-1][1].outputs
 
-    return SequenceExecution(run_calls(sequence.calls, (*inputs, *sequence.table_arrays), run), tuple(executions))
+    workspace: Array = np.full(sequence.calls.workspace_bytes, POISON, np.uint8)
+    given = (*inputs, *sequence.table_arrays)
+    return SequenceExecution(run_calls(sequence.calls, given, run, workspace), tuple(executions))
 
 
 def run_calls(
-    calls: CallList, inputs: Sequence[Array], run: Callable[[str, Sequence[Array]], Sequence[Array]]
+    calls: CallList,
+    inputs: Sequence[Array],
+    run: Callable[[str, Sequence[Array]], Sequence[Array]],
+    workspace: Array | None = None,
 ) -> tuple[Array, ...]:
-    """What a list of calls returns, each of which `run` does; tables come behind the function's arguments."""
+    """What a list of calls returns, each of which `run` does; tables come behind the function's arguments.
+
+    What has an address is kept in the `workspace`, if there is one.
+    """
     values: dict[int, Array] = dict(enumerate(inputs))
     for call in calls.calls:
         outputs = run(call.name, [values[number] for number in call.inputs])
-        values.update(zip(call.outputs, outputs, strict=True))
+        for number, output, address in zip(call.outputs, outputs, call.addresses, strict=True):
+            if workspace is None or address is None:
+                values[number] = output
+            else:
+                values[number] = _placed(output, workspace[address:])
     return tuple(values[number] for number in calls.returned)
+
+
+def _placed(array: Array, room: Array) -> Array:
+    """The array at the beginning of a piece of memory."""
+    place: Array = room[: array.nbytes].view(array.dtype).reshape(array.shape)
+    place[...] = array
+    return place

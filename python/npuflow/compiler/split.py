@@ -119,7 +119,7 @@ class _Compilation:
         """What is compiled of a function that comes apart; by other choices than the refused ones where it doesn't."""
         for diagnostic in prepared.said:
             self.sink.add(diagnostic)
-        found = cut(prepared, self.how.device, self.taken, self.sink)
+        found = cut(prepared, self.how, self.taken, self.sink)
         if found is None:
             return {source.name: Unit(source.alone(), refusal=refusal)}
         self._keep(source.name, found, _reason(refusal))
@@ -159,7 +159,9 @@ class _Compilation:
             op = function.compiled.op
             move([op], together)
             self.functions[name] = function.with_ir(op, together)
-        sequences = {name: one.sequence(self.functions, self.reasons[name]) for name, one in self.cuts.items()}
+        sequences = {
+            name: one.sequence(self.functions, self.reasons[name], self.how.decided) for name, one in self.cuts.items()
+        }
         functions: list[Function] = []
         for name in names:
             if name in sequences:

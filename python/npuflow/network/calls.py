@@ -2,29 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 
 from npuflow.bindings import ir
 from npuflow.network.parts import body_of, is_table
 
+# On a call: a dictionary for each of its results. On its function: the bytes of all results that lie in one place.
+PLAN, WORKSPACE = "npu.plan", "npu.workspace_bytes"
+_ADDRESS = "address"
+
 
 @dataclass(frozen=True)
 class Call:
-    """A call; `inputs` and `outputs` are numbers of values."""
+    """A call; `inputs` and `outputs` are numbers of values.
+
+    `addresses` has where each output lies in the workspace; None has a place of its own, as what is returned does.
+    """
 
     name: str
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
+    addresses: tuple[int | None, ...] = ()
 
 
 @dataclass(frozen=True)
 class CallList:
-    """Calls in order. Values are numbered: first the function's arguments, then tables, then what calls return."""
+    """Calls in order. Values are numbered: first the function's arguments, then tables, then what calls return.
+
+    `sizes` are their bytes; the workspace is the memory in DRAM where values lie that one call hands to others.
+    """
 
     name: str
     arguments: int
     calls: tuple[Call, ...]
     returned: tuple[int, ...]
+    sizes: tuple[int, ...] = ()
+    workspace_bytes: int = 0
 
 
 def tables_of(function: ir.Operation) -> list[ir.Operation]:
@@ -32,22 +47,72 @@ def tables_of(function: ir.Operation) -> list[ir.Operation]:
     return [op for op in body_of(function) if is_table(op)]
 
 
+def calls_of(function: ir.Operation) -> list[ir.Operation]:
+    """What a function calls, in order; nothing if it does anything else."""
+    called = [op for op in body_of(function)[:-1] if not is_table(op)]
+    return [] if any(op.name != "func.call" for op in called) else called
+
+
 def read_calls(function: ir.Operation) -> CallList | None:
     """What a function calls, if calls and tables are all there is to it."""
-    *body, returned = body_of(function)
-    tables = tables_of(function)
-    called = [op for op in body if not is_table(op)]
-    if not called or any(op.name != "func.call" for op in called):
+    called, returned = calls_of(function), body_of(function)[-1]
+    if not called:
         return None
     arguments = list(function.regions[0].blocks[0].arguments)
-    given = [*arguments, *(table.results[0] for table in tables)]
-    numbers: dict[ir.Value, int] = {value: number for number, value in enumerate(given)}
+    values = [*arguments, *(table.results[0] for table in tables_of(function))]
+    numbers: dict[ir.Value, int] = {value: number for number, value in enumerate(values)}
     calls = []
     for op in called:
         inputs = tuple(numbers[value] for value in op.operands)
         for value in op.results:
             numbers[value] = len(numbers)
-        name = str(ir.FlatSymbolRefAttr(op.attributes["callee"]).value)
-        calls.append(Call(name, inputs, tuple(numbers[value] for value in op.results)))
+        outputs = tuple(numbers[value] for value in op.results)
+        calls.append(Call(callee(op), inputs, outputs, _addresses(op)))
     results = tuple(numbers[value] for value in returned.operands)
-    return CallList(str(function.opview.name.value), len(arguments), tuple(calls), results)
+    sizes = tuple(_bytes_of(value.type) for value in numbers)
+    attributes = function.attributes
+    workspace = ir.IntegerAttr(attributes[WORKSPACE]).value if WORKSPACE in attributes else 0
+    return CallList(str(function.opview.name.value), len(arguments), tuple(calls), results, sizes, workspace)
+
+
+def callee(call: ir.Operation) -> str:
+    return str(ir.FlatSymbolRefAttr(call.attributes["callee"]).value)
+
+
+def _addresses(call: ir.Operation) -> tuple[int | None, ...]:
+    if PLAN not in call.attributes:
+        return (None,) * len(call.results)
+    planned = [ir.DictAttr(one) for one in ir.ArrayAttr(call.attributes[PLAN])]
+    return tuple(ir.IntegerAttr(one[_ADDRESS]).value if _ADDRESS in one else None for one in planned)
+
+
+def write_plan(function: ir.Operation, order: Sequence[ir.Operation], calls: CallList) -> None:
+    """Puts a function's calls in an order, and says of each value where it lies and until which phase it lives."""
+    returned = body_of(function)[-1]
+    last = last_phases(calls)
+    integer = ir.IntegerType.get_signless(64)
+    for op, call in zip(order, calls.calls, strict=True):
+        op.move_before(returned)
+        planned = []
+        for value, address in zip(call.outputs, call.addresses, strict=True):
+            said = {"bytes": calls.sizes[value], "until": last[value]}
+            said |= {} if address is None else {_ADDRESS: address}
+            planned.append(ir.DictAttr.get({name: ir.IntegerAttr.get(integer, one) for name, one in said.items()}))
+        op.attributes[PLAN] = ir.ArrayAttr.get(planned)
+    function.attributes[WORKSPACE] = ir.IntegerAttr.get(integer, calls.workspace_bytes)
+
+
+def last_phases(calls: CallList) -> list[int]:
+    """The last phase in which each value is needed; of what is returned, the last of all."""
+    last = [0] * len(calls.sizes)
+    for phase, call in enumerate(calls.calls):
+        for value in (*call.inputs, *call.outputs):
+            last[value] = phase
+    for value in calls.returned:
+        last[value] = len(calls.calls) - 1
+    return last
+
+
+def _bytes_of(type_: ir.Type) -> int:
+    shape, element = ((), type_) if not isinstance(type_, ir.ShapedType) else (type_.shape, type_.element_type)
+    return prod(shape) * (8 if isinstance(element, ir.IndexType) else -(-int(element.width) // 8))

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from npuflow.errors import Diagnostic, InputError, Severity, SourceLocation, with_hint
 from npuflow.files import read_bytes
+from npuflow.report.energy import STATIC
 from npuflow.report.json_report import FORMAT, VERSION
 
 # A report of thousands of functions is a tenth of that.
@@ -199,21 +200,39 @@ def _sequence(given: _JsonValue, known: Mapping[str, ComparedRun]) -> ComparedRu
         if part.text() not in known:
             raise part.fail(f"is '{part.text()}', of which there is no function")
         calls.append(known[part.text()])
+    whole = _run(given)
     return replace(
-        _run(given),
+        whole,
         traffic=_summed([call.traffic or {} for call in calls]),
-        energy=_summed([call.energy for call in calls if call.energy is not None]) or None,
-        parts=_times(calls),
+        energy=_energy_of(calls, whole.time_us),
+        parts=_times(calls, given.fields().get("phases")),
     )
 
 
-def _times(calls: Sequence[ComparedRun]) -> tuple[ComparedRun, ...]:
-    """Each part with the time of all its calls, in the order of the first."""
-    count: dict[str, int] = {}
-    for call in calls:
-        count[call.name] = count.get(call.name, 0) + 1
+def _energy_of(calls: Sequence[ComparedRun], time_us: float) -> Mapping[str, float] | None:
+    """What calls take together; rest goes with the time, in which they don't each have a launch."""
+    found = dict(_summed([call.energy for call in calls if call.energy is not None]))
+    alone_us = sum(call.time_us for call in calls)
+    if STATIC in found and alone_us:
+        found[STATIC] *= time_us / alone_us
+    return found or None
+
+
+def _times(calls: Sequence[ComparedRun], phases: _JsonValue | None) -> tuple[ComparedRun, ...]:
+    """Each part with the time of all its calls, in the order of the first; as phases, launches that they lack left out.
+
+    Reports from before there were phases say nothing of them.
+    """
+    spent: dict[str, float] = {}
+    if phases is None:
+        for call in calls:
+            spent[call.name] = spent.get(call.name, 0.0) + call.time_us
+    else:
+        for phase in phases.items():
+            own = phase["end_us"].number() - phase["begin_us"].number()
+            spent[phase["part"].text()] = spent.get(phase["part"].text(), 0.0) + own
     first = {call.name: call for call in calls}
-    return tuple(replace(one, time_us=one.time_us * count[name]) for name, one in first.items())
+    return tuple(replace(one, time_us=spent.get(name, 0.0)) for name, one in first.items())
 
 
 def _summed(amounts: Sequence[Mapping[str, float]]) -> Mapping[str, float]:

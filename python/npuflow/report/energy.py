@@ -12,6 +12,8 @@ from npuflow.report.words import percent, quantity
 from npuflow.simulate.results import RunResults
 from npuflow.simulate.walk import computes_by_kind
 
+# What is taken at rest, in reports.
+STATIC = "static"
 _PICO = 1e-12
 
 
@@ -68,7 +70,7 @@ def energy_of(function: CompiledFunction, results: RunResults) -> EnergyUse | No
     if not device.energy.is_known:
         return None
     seconds = results.seconds
-    static = EnergyShare("static", "static", "at rest", results.cycles, device.energy.static_watts * seconds)
+    static = EnergyShare(STATIC, STATIC, "at rest", results.cycles, device.energy.static_watts * seconds)
     shares = (*_levels(function, results), *_engines(function), static)
     busy = max(0.0, seconds - device.control.launch_seconds)
     return EnergyUse(shares, seconds, busy, device.energy.static_watts)

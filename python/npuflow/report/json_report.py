@@ -11,6 +11,8 @@ from npuflow.compiler.verify_function import Verified
 from npuflow.execute.references import Judge
 from npuflow.report.energy import EnergyUse
 from npuflow.report.model import EngineClass, FunctionReport, LevelTraffic, Report, SequenceReport
+from npuflow.report.phases import TimedPhase
+from npuflow.report.sequences import left_bytes
 
 # What `npuflow compare` knows a report by; the version changes when a key that it reads does.
 FORMAT = "npuflow run"
@@ -51,13 +53,52 @@ def _sequence(sequence: SequenceReport) -> Json:
         "time_us": sequence.time_us,
         "cycles": sequence.cycles,
         "changes": sequence.changes,
+        "launches": sequence.launches,
         "launch_us": sequence.launch_us,
-        "relaunch_us": sequence.relaunch_us,
+        "change_us": sequence.change_us,
+        "phases": [_phase(phase) for phase in sequence.phases],
+        "plan": _plan(sequence),
         "in_place_us": sequence.in_place_us,
+        "separate_us": sequence.separate_us,
         "reconfigured_us": sequence.reconfigured_us,
         "joules": sequence.joules,
         "like": sequence.like or None,
         "verified": _verified(sequence.verified),
+    }
+
+
+def _plan(sequence: SequenceReport) -> Json:
+    plan, left = sequence.plan, left_bytes(sequence)
+    values = [
+        {
+            "value": value.number,
+            "role": value.role.value,
+            "bytes": value.bytes,
+            "first": value.first,
+            "last": value.last,
+            "address": value.address,
+        }
+        for value in plan.values
+    ]
+    return {
+        "workspace_bytes": plan.workspace_bytes,
+        "alive_bytes": plan.alive_bytes,
+        "values": values,
+        "left_bytes": left and left[1],
+    }
+
+
+def _phase(phase: TimedPhase) -> Json:
+    done = phase.set_up
+    return {
+        "part": phase.name,
+        "begin_us": phase.begin_us,
+        "end_us": phase.end_us,
+        "change_us": phase.change_us,
+        "descriptors_ahead": done.ahead.descriptors,
+        "descriptors_behind": done.behind.descriptors,
+        "starts": done.writes.starts,
+        "loads": done.loads,
     }
 
 

@@ -47,10 +47,11 @@ class WhatIf:
 
 @dataclass(frozen=True)
 class Losses:
-    """What bounds a function, the share that its removal saves, and all costs, the largest first."""
+    """What bounds a function, with its launch and behind it, the share saved, and all costs, the largest first."""
 
     bound_by: Bottleneck
     bound_by_saved_share: float
+    bound_behind_launch: Bottleneck
     losses: tuple[Loss, ...]
 
 
@@ -71,7 +72,8 @@ def measure_losses(
     ]
     gains = {kind: (results.cycles - one) / total for kind, one in zip(_BOTTLENECKS, cycles[len(what_ifs) :])}
     bound_by = max(gains, key=lambda kind: gains[kind])
-    return Losses(bound_by, gains[bound_by], tuple(sorted(losses, key=lambda loss: -loss.saved_us)))
+    behind = max((kind for kind in gains if kind is not Bottleneck.LAUNCH), key=lambda kind: gains[kind])
+    return Losses(bound_by, gains[bound_by], behind, tuple(sorted(losses, key=lambda loss: -loss.saved_us)))
 
 
 def _explanation(what_if: WhatIf, saved: Mapping[str, int]) -> str | None:

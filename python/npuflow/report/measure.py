@@ -12,8 +12,9 @@ from npuflow.compiler.verify_function import Verified
 from npuflow.report.energy import energy_of
 from npuflow.report.losses import executed_macs, measure_losses
 from npuflow.report.model import EngineClass, FunctionReport, ResourceUse
+from npuflow.report.phases import waiting_us
 from npuflow.report.reshapes import measure_reshapes
-from npuflow.report.roofline import launch_cycles, vector_operations, works_of
+from npuflow.report.roofline import launch_us, vector_operations, works_of
 from npuflow.report.traffic import levels_of_traffic, occupancies
 from npuflow.simulate.program import Cause
 from npuflow.simulate.results import EngineTime, RunResults
@@ -49,6 +50,7 @@ def report_function(
         types=" x ".join(types[:2]) + (f" -> {types[2]}" if types else ""),
         bound_by=losses.bound_by,
         bound_by_saved_share=losses.bound_by_saved_share,
+        bound_behind_launch=losses.bound_behind_launch,
         traffic=levels_of_traffic(results, function.device, function.labels, sizes),
         engines=engine_classes(results),
         resources=_resources(results),
@@ -58,7 +60,8 @@ def report_function(
         operations=results.operations,
         reshapes=measure_reshapes(function),
         energy=energy_of(function, results),
-        launch_us=launch_cycles(function) / function.program.clock_hz * 1e6,
+        launch_us=launch_us(function),
+        waiting_us=waiting_us(results),
         vector_operations=vector_operations(function),
         ops=works_of(sizes),
     )

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
 from npuflow.compiler.compiled import StrategyFields
 from npuflow.compiler.verify_function import Verified
+from npuflow.network.plan import FunctionPlan
 from npuflow.report.energy import EnergyUse
+from npuflow.report.phases import CallTime, TimedPhase
 from npuflow.report.words import quantity
 from npuflow.schedule.kernels.kernel_cycles import Reshape
 
@@ -146,7 +148,8 @@ class FunctionReport:
     `is_given` says that it came as a schedule and was not compiled; `part_of` names the function whose part it is, and
     `kinds` then says what it does. `like` names one before it that is the same but for its name, whose report this is
     as well. `reshapes` is None where no kernel's pixels are reshaped, `energy` where the device says nothing of it.
-    `vector_operations` are those of kernels that don't multiply and accumulate.
+    `vector_operations` are those of kernels that don't multiply and accumulate. `launch_us` is the launch's part of the
+    time, `waiting_us` what the control processor has nothing to do in; `bound_behind_launch` bounds the rest.
     """
 
     name: str
@@ -176,11 +179,18 @@ class FunctionReport:
     reshapes: Reshapes | None = None
     energy: EnergyUse | None = None
     launch_us: float = 0.0
+    waiting_us: float = 0.0
+    bound_behind_launch: Bottleneck | None = None
     vector_operations: int = 0
     ops: tuple[OpNeeds, ...] = ()
 
     def __repr__(self) -> str:
         return f"<@{self.name}: {quantity(self.time_us / 1e6, 's')}, bound by {self.bound_by.value}>"
+
+    @property
+    def call(self) -> CallTime:
+        """A call of it, as phases are timed by."""
+        return CallTime(self.name, self.time_us, self.launch_us, self.waiting_us)
 
     @property
     def efficiency(self) -> float:
@@ -189,23 +199,24 @@ class FunctionReport:
 
 @dataclass(frozen=True, repr=False)
 class SequenceReport:
-    """A function whose parts run one after the other: `parts` has one per call, and their times have their launches in.
+    """A function whose parts run one after the other: `parts` and `phases` have one per call.
 
-    `reason` says why it doesn't run as a whole. At each of the `changes` from one part to another the launch takes as
-    long as the device's launch of a second program: `relaunch_us` is what that is more, and in the time.
-    `reconfigure_us`, to load the whole array anew at each of them, is not. `like` names one before it that is the same
-    but for its name.
+    `reason` says why it doesn't run as a whole, `one_launch` whether all parts are phases of one. There are `changes`
+    from one part to another. `separate_us` is the time if each call were an invocation of its own, `reconfigure_us`
+    what it would take to load the whole array at each change. `like` names one that is the same but for its name.
     """
 
     name: str
     signature: str
     reason: str
     parts: tuple[FunctionReport, ...]
+    phases: tuple[TimedPhase, ...]
+    one_launch: bool
     changes: int
-    launch_us: float
-    relaunch_us: float
-    relaunch_cycles: int
+    separate_us: float
     reconfigure_us: float
+    clock_hz: float
+    plan: FunctionPlan
     verified: Verified
     like: str = ""
 
@@ -214,43 +225,44 @@ class SequenceReport:
 
     @property
     def time_us(self) -> float:
-        return self.in_place_us + self.relaunch_us
+        return self.phases[-1].end_us
 
     @property
     def cycles(self) -> int:
-        return sum(part.cycles for part in self.parts) + self.relaunch_cycles
+        return round(self.time_us / 1e6 * self.clock_hz)
 
     @property
-    def begins_us(self) -> tuple[float, ...]:
-        """When each call begins, behind what the change to its part takes."""
-        change_us = self.relaunch_us / self.changes if self.changes else 0.0
-        return call_begins([part.name for part in self.parts], [part.time_us for part in self.parts], change_us)
+    def launches(self) -> int:
+        return 1 if self.one_launch else len(self.parts)
+
+    @property
+    def launch_us(self) -> float:
+        """What launches take, all together."""
+        return sum(phase.launch_us for phase in self.phases)
+
+    @property
+    def change_us(self) -> float:
+        """How long the array stands still for what changes, all together."""
+        return sum(phase.change_us for phase in self.phases)
 
     @property
     def in_place_us(self) -> float:
-        """The time if a change of parts took no longer than a launch."""
-        return sum(part.time_us for part in self.parts)
+        """The time if changes of parts took none."""
+        return self.time_us - self.change_us
 
     @property
     def joules(self) -> float | None:
-        """What all parts take, what changes between them take left out; None where the device says nothing of it."""
-        found = [part.energy.joules for part in self.parts if part.energy is not None]
-        return sum(found) if found else None
+        """What all parts move and compute, and rest takes all the time; None where the device says nothing of it."""
+        found = [part.energy for part in self.parts if part.energy is not None]
+        if not found:
+            return None
+        moved = sum(energy.joules - energy.static_watts * energy.seconds for energy in found)
+        return moved + found[0].static_watts * self.time_us / 1e6
 
     @property
     def reconfigured_us(self) -> float:
         """The time if each change of parts loaded the whole array."""
         return self.in_place_us + self.reconfigure_us
-
-
-def call_begins(names: Sequence[str], times: Sequence[float], change: float) -> tuple[float, ...]:
-    """When calls begin that follow each other, where each call of another part than before takes `change` more."""
-    begins, end = [], 0.0
-    for position, (name, time) in enumerate(zip(names, times)):
-        begin = end + (change if position and names[position - 1] != name else 0.0)
-        begins.append(begin)
-        end = begin + time
-    return tuple(begins)
 
 
 @dataclass(frozen=True)

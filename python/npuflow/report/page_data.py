@@ -10,14 +10,21 @@ from npuflow.report.layout import array_layout, memory_maps
 from npuflow.report.mapping import mapping_lines
 from npuflow.report.model import FunctionReport, Report, SequenceReport
 from npuflow.report.page_timeline import timeline_json
+from npuflow.report.phases import CONTROL
 from npuflow.report.roofline import roofline_points
-from npuflow.report.sequences import HEADS, changes_text, part_rows, time_text
+from npuflow.report.sequences import (
+    HEADS,
+    changes_text,
+    energy_of_sequence,
+    mapping_of_sequence,
+    part_rows,
+    plan_text,
+    time_text,
+)
 from npuflow.report.text import (
     causes_text,
-    energy_of_sequence,
     heading_text,
     largest_losses,
-    mapping_of_sequence,
     mapping_text,
     rate_text,
     reshape_text,
@@ -33,10 +40,11 @@ Json = Mapping[str, object]
 def sequence_json(report: Report, sequence: SequenceReport) -> Json:
     facts = [
         ("device", f"{report.device.name}: {report.device.description}"),
-        ("mapping", mapping_of_sequence(report, sequence)),
+        ("mapping", mapping_of_sequence(report.pipeline, sequence)),
         ("split", sequence.reason),
         ("time", time_text(sequence)),
         ("changes", changes_text(sequence)),
+        ("plan", plan_text(sequence)),
         ("energy", energy_of_sequence(sequence)),
         ("verified", verified_text(sequence)),
     ]
@@ -46,17 +54,30 @@ def sequence_json(report: Report, sequence: SequenceReport) -> Json:
         "facts": [fact for fact in facts if fact[1]],
         "heads": HEADS,
         "rows": list(part_rows(sequence)),
-        "calls": [[part.name, begin] for part, begin in zip(sequence.parts, sequence.begins_us)],
+        "calls": [[phase.name, phase.begin_us, phase.launch_us > 0] for phase in sequence.phases],
+        "workspace": _workspace(sequence),
         "busy": _busy_parts(sequence),
     }
 
 
+def _workspace(sequence: SequenceReport) -> Json:
+    """What lies in DRAM between parts: each tensor, its address and size, and the times from which to which."""
+    phases, plan = sequence.phases, sequence.plan
+    held = [
+        [f"%{value.number}", value.address, value.bytes, phases[value.first].begin_us, phases[value.last].end_us]
+        for value in plan.between
+        if value.address is not None
+    ]
+    return {"size": plan.workspace_bytes, "held": held}
+
+
 def _busy_parts(sequence: SequenceReport) -> list[tuple[str, float, float]]:
-    """How busy each kind of engine is over all calls, changes included."""
+    """How busy each kind of engine is over all calls, changes included; launches that parts don't have left out."""
     busy: dict[str, float] = {}
-    for part in sequence.parts:
+    for part, phase in zip(sequence.parts, sequence.phases):
         for one in part.engines:
-            busy[one.kind] = busy.get(one.kind, 0.0) + one.busy_share * part.time_us
+            launching = part.launch_us - phase.launch_us if one.kind == CONTROL else 0.0
+            busy[one.kind] = busy.get(one.kind, 0.0) + one.busy_share * part.time_us - launching
     shares = {kind: round(spent / sequence.time_us, 4) for kind, spent in busy.items()}
     return [(kind, share, share) for kind, share in shares.items()]
 

@@ -24,7 +24,7 @@ def timeline_json(timeline: Timeline, occupancy: Sequence[Occupancy]) -> Json:
         "cycles": timeline.cycles,
         "begin": timeline.begin,
         "covered": timeline.covered,
-        "cycles_per_us": timeline.program.clock_hz / 1e6,
+        "cycles_per_us": timeline.cycles_per_us,
         "launch": timeline.launch,
         "engines": [
             [engine.name, tile_name(engine), engine.kind, _place(engine, ranks), _row(by_engine.get(number, []), words)]

@@ -48,6 +48,10 @@ def launch_cycles(function: CompiledFunction) -> int:
     return sum(step.cycles * times for step, times in steps if isinstance(step, FlatControl) and step.name == LAUNCH)
 
 
+def launch_us(function: CompiledFunction) -> float:
+    return launch_cycles(function) / function.program.clock_hz * 1e6
+
+
 def works_of(sizes: Sequence[OpSizes]) -> tuple[OpNeeds, ...]:
     """The ops of a function: what each multiplies, and what it has to move at least."""
     return tuple(map(_work, sizes))

@@ -3,72 +3,104 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 
+from npuflow.compiler.compiled import Sequence
 from npuflow.compiler.verify_function import Verified
 from npuflow.execute.limits import byte_text
+from npuflow.network.phases import Writes
+from npuflow.network.plan import FunctionPlan
 from npuflow.report.model import FunctionReport, LevelTraffic, SequenceReport
+from npuflow.report.phases import CallTime, TimedPhase, timed_phases, waiting_us
+from npuflow.report.roofline import launch_us
 from npuflow.report.words import percent, quantity
-from npuflow.target import Device
+from npuflow.simulate.results import RunResults
 
+PLAN_HEADS = ("tensor", "what it is", "size", "from", "to", "where in DRAM")
 HEADS = ("part", "calls", "time", "share", "bound by", "L3 read", "L3 written", "what it does")
 
 
-def report_sequence(
-    signature: str,
-    name: str,
-    parts: Sequence[FunctionReport],
-    reason: str,
-    verified: Verified,
-    device: Device,
-    like: str = "",
-) -> SequenceReport:
-    """Sums, and what a change from one part to another costs."""
-    control = device.control
-    changes = sum(one.name != other.name for one, other in pairwise(parts))
-    more = changes * change_seconds(device)
+def report_sequence(sequence: Sequence, parts: Iterable[FunctionReport], verified: Verified) -> SequenceReport:
+    """What the calls of a sequence add up to, with what goes on between them; `parts` has a report for each call."""
+    reports, control = tuple(parts), sequence.device.control
+    calls = [part.call for part in reports]
+    changes = sum(one.name != other.name for one, other in pairwise(reports))
     return SequenceReport(
-        name=name,
-        signature=signature,
-        reason=reason,
-        parts=tuple(parts),
+        name=sequence.name,
+        signature=str(sequence.compiled.signature),
+        reason=sequence.reason,
+        parts=reports,
+        phases=timed_phases(calls, sequence.changes, control),
+        one_launch=sequence.changes is not None,
         changes=changes,
-        launch_us=len(parts) * control.launch_seconds * 1e6,
-        relaunch_us=more * 1e6,
-        relaunch_cycles=round(more * device.clock_hz),
+        separate_us=timed_phases(calls, None, control)[-1].end_us,
         reconfigure_us=changes * control.reconfigure_seconds * 1e6,
+        clock_hz=sequence.device.clock_hz,
+        plan=sequence.plan,
         verified=verified,
-        like=like,
+        like=sequence.like,
     )
 
 
-def change_seconds(device: Device) -> float:
-    """What the launch of another part than the one before takes longer than a launch."""
-    return max(0.0, device.control.relaunch_seconds - device.control.launch_seconds)
+def phases_of(sequence: Sequence, results: Mapping[str, RunResults]) -> tuple[TimedPhase, ...]:
+    """When the calls of a sequence begin and end, by the runs of its parts."""
+    calls = [
+        CallTime(part.name, found.seconds * 1e6, launch_us(part.compiled), waiting_us(found))
+        for part, found in ((part, results[part.name]) for part in sequence.parts)
+    ]
+    return timed_phases(calls, sequence.changes, sequence.device.control)
 
 
 def part_rows(sequence: SequenceReport) -> Iterator[tuple[str, ...]]:
     """The table of parts, under HEADS, in the order of their first calls; numbers are those of all calls together.
 
-    What launches behind another part take longer has a row of its own.
+    Of one launch, times are without it, and it has a row of its own; so have the changes.
     """
     total, calls = max(sequence.time_us, 1e-9), Counter(part.name for part in sequence.parts)
+    spent: dict[str, float] = {}
+    for phase in sequence.phases:
+        own = phase.work_us if sequence.one_launch else phase.work_us + phase.launch_us
+        spent[phase.name] = spent.get(phase.name, 0.0) + own
     for part in {part.name: part for part in sequence.parts}.values():
         outer, times = outermost(part), calls[part.name]
         yield (
             part.name,
             str(times),
-            quantity(times * part.time_us / 1e6, "s"),
-            percent(times * part.time_us / total),
-            part.bound_by.value,
+            *_time_cells(spent[part.name], total),
+            _bound_of(part, sequence),
             byte_text(times * outer.read_bytes),
             byte_text(times * outer.write_bytes),
             part.kinds,
         )
-    if sequence.relaunch_us:
-        spent = (quantity(sequence.relaunch_us / 1e6, "s"), percent(sequence.relaunch_us / total))
-        yield ("changes", str(sequence.changes), *spent, "launch", "", "", "another part's launch takes longer")
+    if sequence.one_launch and sequence.launch_us:
+        yield ("launch", "1", *_time_cells(sequence.launch_us, total), "launch", "", "", "of all parts together")
+    if sequence.change_us:
+        cells = _time_cells(sequence.change_us, total)
+        bound, what = ("control", _written(sequence)) if sequence.one_launch else ("launch", _OTHER_LAUNCH)
+        yield ("changes", str(sequence.changes), *cells, bound, "", "", what)
+
+
+def _bound_of(part: FunctionReport, sequence: SequenceReport) -> str:
+    """What bounds a part's calls; of one launch, behind that."""
+    return (part.bound_behind_launch or part.bound_by if sequence.one_launch else part.bound_by).value
+
+
+_OTHER_LAUNCH = "another part's launch takes longer"
+
+
+def _time_cells(us: float, total_us: float) -> tuple[str, str]:
+    return quantity(us / 1e6, "s"), percent(us / total_us)
+
+
+def _written(sequence: SequenceReport) -> str:
+    """`120 descriptors written (80 ahead), 96 channels started, 64 tiles loaded`: what is set up between parts."""
+    done = [phase.set_up for phase in sequence.phases]
+    written, ahead = (sum((getattr(one, name) for one in done), Writes()) for name in ("writes", "ahead"))
+    loads = sum(one.loads for one in done)
+    found = [f"{written.descriptors} descriptors written ({ahead.descriptors} ahead)"] if written.descriptors else []
+    found += [f"{written.starts} channels started"] if written.starts else []
+    return ", ".join([*found, *([f"{loads} tiles loaded"] if loads else [])])
 
 
 def outermost(part: FunctionReport) -> LevelTraffic:
@@ -76,21 +108,73 @@ def outermost(part: FunctionReport) -> LevelTraffic:
     return part.traffic[0]
 
 
+def mapping_of_sequence(pipeline: str, sequence: SequenceReport) -> str:
+    """The pipeline, how many parts there are, and how they follow each other."""
+    how = "as phases of one launch" if sequence.one_launch else "one after the other, each launched by itself"
+    return f"{pipeline.partition('{')[0]}, {_calls(sequence)} {how}"
+
+
+def _calls(sequence: SequenceReport) -> str:
+    calls, parts = len(sequence.parts), len({part.name for part in sequence.parts})
+    counted = f"{parts} part{'s' if parts > 1 else ''}"
+    return counted if calls == parts else f"{counted} in {calls} calls"
+
+
+def energy_of_sequence(sequence: SequenceReport) -> str:
+    """What all parts take; empty where the device says nothing of it."""
+    return "" if sequence.joules is None else f"{quantity(sequence.joules, 'J')}, without what changes take"
+
+
+def plan_text(sequence: SequenceReport) -> str:
+    """What lies between parts, how much at a time and where, and what room there is nearer; empty for nothing."""
+    plan = sequence.plan
+    if not plan.between:
+        return ""
+    alive, apart = byte_text(plan.alive_bytes), byte_text(plan.apart_bytes)
+    text = f"of {apart} between parts {alive} at a time, in {byte_text(plan.workspace_bytes)} of DRAM"
+    left = left_bytes(sequence)
+    return f"{text}; of {left[0]} every part leaves {byte_text(left[1])} free" if left else text
+
+
+def left_bytes(sequence: SequenceReport) -> tuple[str, int] | None:
+    """The memory next to DRAM, and what no part uses of all there is; None where all on the chip is the cores' own."""
+    found = [part.occupancy[-1] for part in sequence.parts if len(part.occupancy) > 1]
+    if not found:
+        return None
+    return found[0].level, min((one.usable_bytes - one.used_bytes) * one.memories for one in found)
+
+
+def plan_rows(plan: FunctionPlan) -> Iterator[tuple[str, ...]]:
+    """Each tensor under PLAN_HEADS, in the order in which they come to life; phases are counted from 0."""
+    for value in sorted(plan.values, key=lambda value: (value.first, value.number)):
+        where = "its own" if value.address is None else f"workspace + {value.address}"
+        yield (f"%{value.number}", value.role.value, byte_text(value.bytes), str(value.first), str(value.last), where)
+
+
 def time_text(sequence: SequenceReport) -> str:
-    """The sum, and how much of it launches are."""
-    launching = quantity((sequence.launch_us + sequence.relaunch_us) / 1e6, "s")
-    launches = f"{len(sequence.parts)} launches are {launching} of it"
-    return f"{quantity(sequence.time_us / 1e6, 's')}, {sequence.cycles} cycles; {launches}"
+    """The sum, and how much of it launches and changes are."""
+    total = f"{quantity(sequence.time_us / 1e6, 's')}, {sequence.cycles} cycles"
+    launching = quantity(sequence.launch_us / 1e6, "s")
+    if not sequence.one_launch:
+        launching = quantity((sequence.launch_us + sequence.change_us) / 1e6, "s")
+        return f"{total}; {len(sequence.parts)} launches are {launching} of it"
+    changing = f", what changes between parts {quantity(sequence.change_us / 1e6, 's')}" if sequence.change_us else ""
+    return f"{total}; one launch is {launching} of it{changing}"
 
 
 def changes_text(sequence: SequenceReport) -> str:
     """What a change of parts is taken to cost, and the time if it were less or more; empty where it costs nothing."""
     others = []
-    if sequence.relaunch_us:
+    if sequence.change_us:
         others.append(f"{quantity(sequence.in_place_us / 1e6, 's')} if every part were in place already")
+    if sequence.one_launch and sequence.separate_us != sequence.time_us:
+        others.append(f"{quantity(sequence.separate_us / 1e6, 's')} if each were launched by itself")
     if sequence.reconfigure_us:
-        others.append(f"{quantity(sequence.reconfigured_us / 1e6, 's')} if each loads the whole array")
+        others.append(f"{quantity(sequence.reconfigured_us / 1e6, 's')} if each change loads the whole array")
     if not others:
         return ""
-    each = quantity(sequence.relaunch_us / sequence.changes / 1e6, "s")
+    if sequence.one_launch:
+        each = _written(sequence) or "nothing is set up anew"
+        return f"{sequence.changes}: {each}; the time is {', '.join(others)}"
+    each = quantity(sequence.change_us / max(1, sequence.changes) / 1e6, "s")
     return f"{sequence.changes} at {each} more than a launch; the time is {', '.join(others)}"

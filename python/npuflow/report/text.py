@@ -19,13 +19,22 @@ from npuflow.report.model import (
     SequenceReport,
     TensorTraffic,
 )
-from npuflow.report.sequences import HEADS, changes_text, part_rows, time_text
-from npuflow.report.words import percent, quantity
+from npuflow.report.sequences import (
+    HEADS,
+    PLAN_HEADS,
+    changes_text,
+    energy_of_sequence,
+    mapping_of_sequence,
+    part_rows,
+    plan_rows,
+    plan_text,
+    time_text,
+)
+from npuflow.report.words import INDENT, percent, quantity, table_lines
 from npuflow.strategy.strategy import DEPTHS
 
 LOSSES_SHOWN = 3
 
-_INDENT = "  "
 _LABEL = 12
 _CELL = 11
 _AGAINST = {judge.value: str(judge) for judge in Judge}
@@ -44,7 +53,7 @@ def text_of(report: Report, *, details: bool = False) -> str:
         owner = function.part_of
         if owner in sequences and owner not in begun:
             begun.add(owner)
-            screens.append(_sequence(report, sequences[owner]))
+            screens.append(_sequence(report, sequences[owner], details=details))
         if details or owner not in sequences:
             screens.append(_function(report, function) if details or not function.like else _like(report, function))
     return "\n\n".join(map("\n".join, screens))
@@ -56,45 +65,25 @@ def heading_text(report: Report, signature: str) -> str:
     return f"{signature} on {device.name} ({device.rows}x{device.columns} cores, {device.clock_hz / 1e9:g} GHz)"
 
 
-def _sequence(report: Report, sequence: SequenceReport) -> Iterator[str]:
+def _sequence(report: Report, sequence: SequenceReport, *, details: bool) -> Iterator[str]:
     yield heading_text(report, sequence.signature)
-    yield _line("mapping", mapping_of_sequence(report, sequence))
+    yield _line("mapping", mapping_of_sequence(report.pipeline, sequence))
     yield _line("split", sequence.reason)
     if sequence.like:
         yield _line("like", like_text(sequence.like))
     yield _line("time", time_text(sequence))
     if changes_text(sequence):
         yield _line("changes", changes_text(sequence))
+    if plan_text(sequence):
+        yield _line("plan", plan_text(sequence))
     if sequence.joules is not None:
         yield _line("energy", energy_of_sequence(sequence))
     yield _line("verified", verified_text(sequence))
     yield ""
-    rows = [HEADS, *part_rows(sequence)]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(HEADS))]
-    yield from (_part_row(row, widths) for row in rows)
-
-
-def mapping_of_sequence(report: Report, sequence: SequenceReport) -> str:
-    """The pipeline, and how many parts there are."""
-    return f"{report.pipeline.partition('{')[0]}, {_calls(sequence)} one after the other"
-
-
-def energy_of_sequence(sequence: SequenceReport) -> str:
-    """What all parts take; empty where the device says nothing of it."""
-    return "" if sequence.joules is None else f"{quantity(sequence.joules, 'J')}, without what changes take"
-
-
-def _calls(sequence: SequenceReport) -> str:
-    calls, parts = len(sequence.parts), len({part.name for part in sequence.parts})
-    counted = f"{parts} part{'s' if parts > 1 else ''}"
-    return counted if calls == parts else f"{counted} in {calls} calls"
-
-
-def _part_row(row: Sequence[str], widths: Sequence[int]) -> str:
-    """The name and what the part does to the left, numbers to the right."""
-    cells = [f"{cell:>{width}}" for cell, width in zip(row, widths)]
-    cells[0], cells[-1] = f"{row[0]:<{widths[0]}}", row[-1]
-    return _INDENT + "  ".join(cells)
+    yield from table_lines([HEADS, *part_rows(sequence)])
+    if details:
+        yield ""
+        yield from table_lines([PLAN_HEADS, *plan_rows(sequence.plan)])
 
 
 def like_text(other: str) -> str:
@@ -135,7 +124,7 @@ def _function(report: Report, function: FunctionReport) -> Iterator[str]:
 
 
 def _line(label: str, text: str) -> str:
-    return f"{_INDENT}{label:<{_LABEL}}{text}"
+    return f"{INDENT}{label:<{_LABEL}}{text}"
 
 
 def mapping_text(report: Report, function: FunctionReport) -> str:
@@ -225,7 +214,7 @@ def _traffic(function: FunctionReport) -> Iterator[str]:
 
 
 def _row(label: str, cells: Sequence[str]) -> str:
-    return f"{_INDENT}{label:<{_LABEL}}" + " ".join(f"{cell:>{_CELL}}" for cell in cells).rstrip()
+    return f"{INDENT}{label:<{_LABEL}}" + " ".join(f"{cell:>{_CELL}}" for cell in cells).rstrip()
 
 
 def _level_cells(level: LevelTraffic) -> Sequence[str]:
@@ -245,15 +234,15 @@ def _op_cells(one: OpBound) -> Sequence[str]:
 def _engines(function: FunctionReport) -> Iterator[str]:
     names = [f"{engines.count} {engines.kind}" for engines in function.engines]
     width = max(map(len, ("engines", *names)))
-    yield f"{_INDENT}{'engines':<{width}} {'busy':>6}  what they do, on average"
+    yield f"{INDENT}{'engines':<{width}} {'busy':>6}  what they do, on average"
     for name, engines in zip(names, function.engines):
-        yield f"{_INDENT}{name:<{width}} {percent(engines.busy_share):>6}  {causes_text(engines)}"
+        yield f"{INDENT}{name:<{width}} {percent(engines.busy_share):>6}  {causes_text(engines)}"
 
 
 def _energy(energy: EnergyUse) -> Iterator[str]:
     yield _line("energy", energy_text(energy))
     for name, joules, share, what in energy_rows(energy):
-        yield f"{_INDENT}  {name:<{_LABEL - 2}}{joules:>{_CELL}} {share:>6}  {what}"
+        yield f"{INDENT}  {name:<{_LABEL - 2}}{joules:>{_CELL}} {share:>6}  {what}"
 
 
 def causes_text(engines: EngineClass) -> str:
@@ -282,9 +271,9 @@ def _losses(function: FunctionReport) -> Iterator[str]:
     if not shown:
         yield _line("losses", "none that a run without it would show")
         return
-    yield f"{_INDENT}the largest losses, each measured by a run without it (they overlap)"
+    yield f"{INDENT}the largest losses, each measured by a run without it (they overlap)"
     for loss in shown:
-        yield f"{_INDENT}{percent(loss.saved_share):>6}  {quantity(loss.saved_us / 1e6, 's'):>9}  {loss.what}"
+        yield f"{INDENT}{percent(loss.saved_share):>6}  {quantity(loss.saved_us / 1e6, 's'):>9}  {loss.what}"
 
 
 def largest_losses(function: FunctionReport) -> list[Loss]:

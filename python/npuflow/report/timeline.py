@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from npuflow.report.phases import TimedPhase
 from npuflow.simulate.program import FlatAccess, FlatCompute, FlatEngine, FlatReceive, FlatSend, FlatStep, Program
 from npuflow.simulate.walk import leaves
 
@@ -56,7 +57,8 @@ class Timeline:
     """`links` are pairs of slices, cause and effect.
 
     All events from cycle `begin` to `covered` are there. `is_cut` says that these are fewer than were asked for.
-    `tensors` says whose data a kind of buffer holds; the array's launch takes the first `launch` cycles.
+    `tensors` says whose data a kind of buffer holds; the array's launch takes the first `launch` cycles, and before the
+    first nothing has run for `idle` cycles.
     """
 
     program: Program
@@ -70,6 +72,27 @@ class Timeline:
     tensors: Mapping[str, str]
     overview: Overview
     launch: int = 0
+    idle: int = 0
+
+    @property
+    def cycles_per_us(self) -> float:
+        return self.program.clock_hz / 1e6
+
+    def as_phase(self, phase: TimedPhase) -> Timeline:
+        """The run as a phase of a longer one: without a launch where that has none, and behind what changes."""
+        idle = round(phase.change_us * self.cycles_per_us)
+        if phase.launch_us or not self.launch:
+            return replace(self, idle=idle)
+        less = self.launch
+
+        def earlier(cycle: int) -> int:
+            return max(0, cycle - less)
+
+        slices = tuple(replace(one, begin=earlier(one.begin), end=earlier(one.end)) for one in self.slices)
+        held = tuple(replace(one, begin=earlier(one.begin), end=earlier(one.end)) for one in self.held)
+        begin, covered, cycles = map(earlier, (self.begin, self.covered, self.cycles))
+        moved = replace(self, slices=slices, held=held, begin=begin, covered=covered, cycles=cycles)
+        return replace(moved, launch=0, idle=idle)
 
     @property
     def is_whole(self) -> bool:

@@ -37,9 +37,10 @@ def _note(timeline: Timeline) -> str:
 def _all_events(timelines: Sequence[tuple[str, Timeline]]) -> Iterator[Event]:
     begin_us, first_pid, first_link = 0.0, 1, 1
     for name, timeline in timelines:
+        begin_us += timeline.idle / timeline.cycles_per_us
         writer = _TraceWriter(name if len(timelines) > 1 else "", timeline, begin_us, first_pid, first_link)
         yield from writer.events()
-        begin_us += timeline.cycles / timeline.program.clock_hz * 1e6
+        begin_us += timeline.cycles / timeline.cycles_per_us
         first_pid += len(writer.pids)
         first_link += len(timeline.links)
 
@@ -71,7 +72,7 @@ class _TraceWriter:
             yield {"ph": "i", "s": "g", "name": name, "pid": pid, "tid": 0, "ts": self._us(self.timeline.covered)}
 
     def _us(self, cycle: int) -> float:
-        return round(self.begin_us + cycle / self.timeline.program.clock_hz * 1e6, 6)
+        return round(self.begin_us + cycle / self.timeline.cycles_per_us, 6)
 
     def _names(self) -> Iterator[Event]:
         for position, (tile, pid) in enumerate(self.pids.items()):
@@ -83,6 +84,8 @@ class _TraceWriter:
 
     def _slices(self) -> Iterator[Event]:
         for one in self.timeline.slices:
+            if one.begin == one.end:  # a launch that a phase doesn't have
+                continue
             pid, tid = self.threads[one.engine]
             args: dict[str, object] = {"step": one.step, "cycles": one.end - one.begin}
             if one.bytes:

@@ -206,6 +206,7 @@ class Control:
     reconfigure_seconds: float = between(0, MOST_SECONDS)
     relaunch_seconds: float = between(0, MOST_SECONDS, default=0.0)
     program_seconds: float = between(0, MOST_SECONDS, default=0.0)
+    start_seconds: float = between(0, MOST_SECONDS, default=0.0)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -24,6 +24,7 @@ class Command:
 COMMANDS = (
     Command("run", "npuflow.tools.run", "time a program on a device, verify it, and say what limits it"),
     Command("compare", "npuflow.tools.compare", "say what differs between two runs, from their reports"),
+    Command("ablate", "npuflow.tools.ablate", "say what each decision about functions that run in parts is worth"),
     Command("devices", "npuflow.tools.devices", "list the devices, or what one of them has"),
     Command("verify", "npuflow.tools.verify", "run a pipeline and compare its result with IREE's"),
     Command("validate", "npuflow.tools.validate", "predict published measurements, and say how far off"),

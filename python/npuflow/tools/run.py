@@ -95,6 +95,7 @@ def _compile(path: str, source: bytes | Path, flags: RunFlags) -> Compiled:
         columns=flags.columns,
         kernel_macs_per_cycle=rate_of(flags.kernel_macs_per_cycle),
         split=_either(flags.split, flags.no_split),
+        disable=flags.disable,
         jobs=jobs_of(flags),
         sink=sink,
     )

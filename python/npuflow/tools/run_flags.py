@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass, fields
 
 from npuflow.errors import UsageError, with_hint
+from npuflow.network.decisions import Decision
 from npuflow.tools.command_line import CommandLine
 from npuflow.tools.flags import FileUse, flag
 from npuflow.tools.limit_flags import memory_limit_flag, time_limit_flag
@@ -44,6 +45,12 @@ class RunFlags:
     )
     split: bool = flag(False, "run every function of several groups of ops as a sequence of parts", group="")
     no_split: bool = flag(False, "refuse what doesn't fit as a whole (default: split that, and only that)", group="")
+    disable: tuple[str, ...] = flag(
+        (),
+        "of functions that run in parts, leave out decisions: " + ", ".join(one.value for one in Decision),
+        group="",
+        metavar="name,...",
+    )
     details: bool = flag(False, "print the parts of sequences each on a screen of its own as well", group="")
     verify: bool = flag(False, "compare with IREE on random data, however large the problem is", group="")
     no_verify: bool = flag(False, "compare nothing (default: compare up to 2^28 multiply-accumulates)", group="")

@@ -12,7 +12,8 @@ from npuflow.core.parsing import parse
 from npuflow.core.passes import ops_of
 from npuflow.dialect.context import new_context
 from npuflow.errors import InputError, UsageError
-from npuflow.schedule.assign.assign_numbers import descriptors_on_chip, numbered
+from npuflow.network.phases import PhaseSetup, whole_change
+from npuflow.schedule.assign.setup import KernelImage, setup_of
 from npuflow.schedule.build import Scheduled, build_schedule
 from npuflow.schedule.kernels.kernel_cycles import KernelShape, kernel_cycles
 from npuflow.schedule.project.project import kernel_name
@@ -141,20 +142,24 @@ def _moves(device: Device, prepared: Device) -> Device:
 def _sequence_us(prepared: Prepared, device: Device) -> float:
     """One launch of all, then each design's time behind its launch, and what it takes to change from one to the next.
 
-    That is to load its cores' programs, and to rewrite the descriptors beside memories on the chip; what follows itself
-    finds its own there.
+    These stacks configure the array anew for each design: all of its cores' programs are loaded, all descriptors beside
+    memories on the chip written. What follows itself finds its own there.
     """
-    row, control = prepared.row, device.control
+    row = prepared.row
     launch_us = device.launched_by(row.stack.name, 0).control.launch_seconds * 1e6
     found = launch_us
     for number, (count, part) in enumerate(prepared.launches):
         assert part.scheduled is not None, "launches are no single kernels"
         found += count * (predict_us(part, device) - launch_us)
         if number:
-            rewritten = descriptors_on_chip(numbered(part.scheduled.schedule, device))
-            cores = part.row.rows * part.row.cols
-            found += (rewritten * control.descriptor_seconds + cores * control.program_seconds) * 1e6
+            found += whole_change(_setup(part.scheduled, device)).set_up(device.control).seconds * 1e6
     return found
+
+
+def _setup(scheduled: Scheduled, device: Device) -> PhaseSetup:
+    """What must be there for a design; what its kernels' code is plays no part where all of it is loaded."""
+    kernels = {kernel_name(key): KernelImage("", 0) for key in range(len(scheduled.kernels))}
+    return setup_of(scheduled.schedule, device, kernels)
 
 
 def _call_cycles(shape: KernelShape, row: Measurement, design: Design | None, device: Device) -> int:

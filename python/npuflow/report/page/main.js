@@ -13,9 +13,10 @@ function labelOf({ name, part_of: owner, kinds }) {
 }
 
 function callsOf(run) {
-  if (run.function) return [[run.function, 0]];
+  if (run.function) return [[run.function, 0, true]];
   const byName = new Map(DATA.functions.map(one => [one.name, one]));
-  return run.sequence.calls.map(([name, us]) => [byName.get(name), us * byName.get(name).timeline.cycles_per_us]);
+  return run.sequence.calls.map(([name, us, launched]) =>
+    [byName.get(name), us * byName.get(name).timeline.cycles_per_us, launched]);
 }
 
 function showRun(run) {
@@ -26,7 +27,9 @@ function showRun(run) {
   showParts(run.sequence, open);
   byId("tables").hidden = byId("places").hidden = !one;
   now.run = run;
-  setTimeline(timelineOf(calls, Math.max(...calls.map(([part, begin]) => begin + part.timeline.cycles))));
+  const timeline = timelineOf(calls, endOf(calls.at(-1)));
+  if (run.sequence) timeline.memories.unshift(...workspaceOf(run.sequence.workspace, timeline.perUs));
+  setTimeline(timeline);
   showBusy(shown.busy);
   if (one) showTables(one);
   drawPlaces();

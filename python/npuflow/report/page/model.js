@@ -20,20 +20,30 @@ class Lane {
   }
 }
 
-// `calls` are [function, first cycle], in order; gaps between them are changes from one part to another.
+// The cycles at a function's beginning that a call doesn't have: of a phase without a launch of its own, those of one.
+function cutOf([one, , launched]) {
+  return launched ? 0 : one.timeline.launch;
+}
+
+function endOf(call) {
+  return call[1] + call[0].timeline.cycles - cutOf(call);
+}
+
+// `calls` are [function, first cycle, whether it is launched], in order; gaps between them are changes of parts.
 function timelineOf(calls, cycles) {
   const perUs = calls[0][0].timeline.cycles_per_us;
   const made = { cycles, perUs, words: [], phases: [], shown: [], unknown: [], uncounted: [], shares: new Map() };
   const lanes = new Map(), memories = new Map(), wordsOf = new Map();
   let end = 0, room = MOST_SLICES;
-  for (const [one, begin] of calls) {
-    const data = one.timeline, size = data.engines.reduce((sum, engine) => sum + engine[4].length / 3, 0);
-    addPhases(made.phases, one, begin, end);
-    end = begin + data.cycles;
-    addShares(made.shares, data, begin / cycles, data.cycles / cycles);
+  for (const call of calls) {
+    const [one, first] = call, data = one.timeline, cut = cutOf(call), begin = first - cut;
+    const size = data.engines.reduce((sum, engine) => sum + engine[4].length / 3, 0);
+    addPhases(made.phases, one, first, data.launch - cut, end);
+    end = endOf(call);
+    addShares(made.shares, data, cut, begin / cycles, data.cycles / cycles);
     if (data.overview.known < data.cycles) made.uncounted.push([begin + data.overview.known, end]);
     if (size > room) {
-      made.unknown.push([begin, end]);
+      made.unknown.push([first, end]);
       continue;
     }
     room -= size;
@@ -41,10 +51,11 @@ function timelineOf(calls, cycles) {
       wordsOf.set(one, made.words.length);
       for (const word of data.words) made.words.push(word);
     }
-    if (data.covered > data.begin) made.shown.push([begin + data.begin, begin + data.covered]);
-    if (data.begin > 0) made.unknown.push([begin, begin + data.begin]);
+    const from = Math.max(cut, data.begin);
+    if (data.covered > from) made.shown.push([begin + from, begin + data.covered]);
+    if (data.begin > cut) made.unknown.push([first, begin + data.begin]);
     if (data.covered < data.cycles) made.unknown.push([begin + data.covered, end]);
-    for (const engine of data.engines) addSlices(lanes, engine, begin, wordsOf.get(one));
+    for (const engine of data.engines) addSlices(lanes, engine, begin, first, wordsOf.get(one));
     for (const memory of data.memories) addHeld(memories, memory, begin);
   }
   const all = [...lanes.values()].sort((a, b) => compared(a.place, b.place));
@@ -60,35 +71,47 @@ function compared(a, b) {
   return differing < 0 ? 0 : a[differing] - b[differing];
 }
 
-function addPhases(phases, one, begin, before) {
-  const { launch, cycles } = one.timeline;
+function addPhases(phases, one, begin, launch, before) {
   if (begin > before + 1) phases.push({ kind: "change", name: "change", begin: before, end: begin });
   if (launch) phases.push({ kind: "launch", name: "launch", begin, end: begin + launch });
-  phases.push({ kind: "part", name: `@${one.name}`, begin: begin + launch, end: begin + cycles });
+  const work = one.timeline.cycles - one.timeline.launch;
+  phases.push({ kind: "part", name: `@${one.name}`, begin: begin + launch, end: begin + launch + work });
 }
 
-// What a call's pieces have in each column of the overview; place and length are shares of the whole run.
-function addShares(shares, data, begin, length) {
+// What a call's pieces have in each column of the overview, those of the first `cut` cycles left out; place and length
+// are shares of the whole run.
+function addShares(shares, data, cut, begin, length) {
   for (const [kind, pieces] of Object.entries(data.overview.shares)) {
     if (!shares.has(kind)) shares.set(kind, new Float64Array(COLUMNS));
     const columns = shares.get(kind), each = length * COLUMNS / pieces.length;
+    const first = (begin + length * cut / data.cycles) * COLUMNS;
     pieces.forEach((share, i) => {
-      const from = begin * COLUMNS + i * each, to = Math.min(COLUMNS, from + each);
+      const at = begin * COLUMNS + i * each, from = Math.max(first, at), to = Math.min(COLUMNS, at + each);
       for (let column = Math.floor(from); share && column < to; column++)
         columns[column] += share * (Math.min(to, column + 1) - Math.max(from, column));
     });
   }
 }
 
-function addSlices(lanes, [name, tile, kind, place, row], begin, firstWord) {
+// What ends before the call's `first` cycle is a launch that it doesn't have.
+function addSlices(lanes, [name, tile, kind, place, row], begin, first, firstWord) {
   if (!lanes.has(name)) lanes.set(name, new Lane(name, tile, kind, place));
   const lane = lanes.get(name);
   for (let i = 0, at = begin; i < row.length; i += 3) {
+    const from = at + row[i + 1];
+    at = from + row[i + 2];
+    if (at <= first && from < first) continue;
     lane.words.push(firstWord + row[i]);
-    lane.begins.push(at + row[i + 1]);
-    at += row[i + 1] + row[i + 2];
+    lane.begins.push(Math.max(first, from));
     lane.ends.push(at);
   }
+}
+
+// What parts hand over in DRAM, as a memory; none if there is nothing.
+function workspaceOf({ size, held }, perUs) {
+  const blocks = held.map(([tensor, address, bytes, begin, end]) =>
+    ({ tensor, address, bytes, begin: begin * perUs, end: end * perUs }));
+  return blocks.length ? [{ name: "DRAM between parts", size, top: size, held: blocks }] : [];
 }
 
 function addHeld(memories, { name, size, tensors, held }, begin) {

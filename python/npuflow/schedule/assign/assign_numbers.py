@@ -47,17 +47,6 @@ def descriptors_taken(schedule: Schedule) -> dict[tuple[Stage, str], int]:
     return found
 
 
-def descriptors_on_chip(schedule: Schedule) -> int:
-    """The descriptors of all channels beside memories on the chip, which stay as they are while a program runs."""
-    return sum(
-        transfer.descriptors.count * sum(1 for _ in schedule.places(engine.span))
-        for engine in schedule.engines.values()
-        if not engine.stage.at_dram
-        for transfer in transfers_of(engine.program)
-        if transfer.descriptors is not None
-    )
-
-
 def _with_channels(engine: model.Engine, schedule: Schedule) -> model.Engine:
     if engine.channels or not engine.stage.is_channel:
         return engine

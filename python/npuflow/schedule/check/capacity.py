@@ -1,7 +1,4 @@
-"""What a schedule keeps in memories: buffers, locks and the cores' programs, against what a device has. Pure.
-
-A core's program is estimated from its steps and its kernels' bodies, since others compile them.
-"""
+"""What a schedule keeps in memories: buffers, locks and the cores' programs, against what a device has. Pure."""
 
 from __future__ import annotations
 
@@ -11,6 +8,7 @@ from dataclasses import dataclass
 from itertools import chain, takewhile
 
 from npuflow.schedule.assign.locks import lock_users
+from npuflow.schedule.assign.programs import kernel_calls, program_users
 from npuflow.schedule.check.numbers import lock_clashes
 from npuflow.schedule.check.violations import Need, Violation, keep_worst
 from npuflow.schedule.data import model
@@ -18,11 +16,7 @@ from npuflow.schedule.data.addresses import aligned_slot_bytes
 from npuflow.schedule.data.channels import Memory, memory_at
 from npuflow.schedule.data.model import Schedule
 from npuflow.schedule.data.order import Order
-from npuflow.schedule.data.placed import placed_steps
 from npuflow.target import Device
-
-# Estimates in bytes, assumed; those of kernels are `kernels.code_bytes`.
-_START_BYTES, _STEP_BYTES = 512, 64
 
 
 def capacity_violations(schedule: Schedule, device: Device, code_bytes: Mapping[str, int]) -> list[Violation]:
@@ -152,16 +146,13 @@ def _tasks(schedule: Schedule, device: Device) -> Iterator[Violation]:
 
 
 def _programs(schedule: Schedule, device: Device, code_bytes: Mapping[str, int]) -> Iterator[Violation]:
-    """Of a core: starting up, every step once (loops stay loops), and every distinct kernel once."""
+    """Of a core: starting up, its steps, and its kernels."""
     room = {engine.name: engine.program_bytes for engine in device.engines}
     for engine in schedule.engines.values():
         have, place = room.get(engine.stage.name, 0), engine.stage.place
         if place is None or not have:
             continue
-        steps = [placed.step for placed in placed_steps(engine, schedule.extents)]
-        calls = {step.kernel: step.location for step in steps if isinstance(step, model.Compute)}
-        users = [(name, code_bytes[name]) for name in calls]
-        users.append(("its steps", _START_BYTES + _STEP_BYTES * len(steps)))
+        calls, users = kernel_calls(engine, schedule), program_users(engine, schedule, code_bytes)
         need = sum(size for _, size in users)
         if need > have:
             largest, size = max(users, key=lambda user: user[1])

@@ -1,0 +1,44 @@
+"""What is decided about a function that runs in parts, by names under which it can be left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import Enum
+
+from npuflow.errors import UsageError, unknown_name
+
+
+class Decision(Enum):
+    """Something that may make a function faster or smaller; results are the same without it."""
+
+    PHASES = "phases"
+    AHEAD = "ahead"
+    KEEPING = "keeping"
+    LOADING = "loading"
+    ORDER = "order"
+
+    @property
+    def what(self) -> str:
+        """What it does, in words."""
+        return _WHAT[self]
+
+
+_WHAT = {
+    Decision.PHASES: "all parts are phases of one launch",
+    Decision.AHEAD: "descriptors are written while the phase before still works",
+    Decision.KEEPING: "programs and descriptors that fit beside others stay for the phases to come",
+    Decision.LOADING: "tiles are loaded whole where that is faster than to write what differs",
+    Decision.ORDER: "parts run in the order that keeps least alive",
+}
+
+Decisions = frozenset[Decision]
+ALL_DECISIONS: Decisions = frozenset(Decision)
+
+
+def decisions_without(names: Iterable[str]) -> Decisions:
+    """All decisions but the named ones; raises UsageError for a name that is none's."""
+    known = {decision.value: decision for decision in Decision}
+    for name in names:
+        if name not in known:
+            raise UsageError(unknown_name("decision", name, known))
+    return ALL_DECISIONS - {known[name] for name in names}

@@ -1,0 +1,124 @@
+"""A function's plan: in which order its parts run, and where what they hand over lies, from which phase to which. Pure.
+
+Arguments, tables and results have places of their own in DRAM. What else one phase hands to others lies in a
+*workspace*, in the place of what isn't needed any more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import Enum
+
+from npuflow.allocate.problem import LiveBuffer, peak_bytes
+from npuflow.allocate.solve import allocate
+from npuflow.network.calls import Call, CallList, last_phases
+from npuflow.network.task_order import OrderedTask, TaskGraph, best_order
+
+# DRAM's bursts, and vectors of any processor.
+_ALIGNMENT_BYTES = 64
+# An exact search for addresses: networks' values are few.
+_SECONDS = 1.0
+
+
+class ValueRole(Enum):
+    """What a tensor is to a function."""
+
+    ARGUMENT = "argument"
+    TABLE = "table"
+    RESULT = "result"
+    BETWEEN = "between"
+
+
+@dataclass(frozen=True)
+class PlannedValue:
+    """A tensor: needed from phase `first` to `last`; `address` is where it lies in the workspace, if it does."""
+
+    number: int
+    role: ValueRole
+    bytes: int
+    first: int
+    last: int
+    address: int | None = None
+
+
+@dataclass(frozen=True)
+class FunctionPlan:
+    """The parts in order, and all tensors that they read and write.
+
+    Of what lies in the workspace at most `alive_bytes` live at a time, `apart_bytes` are all of it.
+    """
+
+    phases: tuple[str, ...]
+    values: tuple[PlannedValue, ...]
+    workspace_bytes: int
+
+    @property
+    def between(self) -> tuple[PlannedValue, ...]:
+        return tuple(value for value in self.values if value.role is ValueRole.BETWEEN)
+
+    @property
+    def alive_bytes(self) -> int:
+        return peak_bytes(_live(self.between))
+
+    @property
+    def apart_bytes(self) -> int:
+        return sum(value.bytes for value in self.between)
+
+    def alive_in(self, phase: int) -> int:
+        """The bytes between phases that a phase needs, or that later ones do."""
+        return sum(value.bytes for value in self.between if value.first <= phase <= value.last)
+
+
+def plan_of(calls: CallList) -> FunctionPlan:
+    """What a list of calls says, as a plan."""
+    last = last_phases(calls)
+    made = {value: (phase, call) for phase, call in enumerate(calls.calls) for value in call.outputs}
+    addresses = {v: a for call in calls.calls for v, a in zip(call.outputs, call.addresses, strict=True)}
+    values = []
+    for number, size in enumerate(calls.sizes):
+        first = made[number][0] if number in made else 0
+        values.append(
+            PlannedValue(number, _role(number, calls, made), size, first, last[number], addresses.get(number))
+        )
+    return FunctionPlan(tuple(call.name for call in calls.calls), tuple(values), calls.workspace_bytes)
+
+
+def _role(number: int, calls: CallList, made: dict[int, tuple[int, Call]]) -> ValueRole:
+    if number in made:
+        return ValueRole.RESULT if number in calls.returned else ValueRole.BETWEEN
+    return ValueRole.ARGUMENT if number < calls.arguments else ValueRole.TABLE
+
+
+@dataclass(frozen=True)
+class OrderedCalls:
+    """Calls in their order, by their numbers before; no order of them keeps fewer than `bound_bytes` alive."""
+
+    order: tuple[int, ...]
+    calls: CallList
+    bound_bytes: int
+
+
+def ordered(calls: CallList, *, keeps_order: bool) -> OrderedCalls:
+    """The calls in the order that keeps least alive between them, or in their own; values have their numbers still."""
+    given = tuple(range(len(calls.calls)))
+    between = {value.number: value.bytes for value in plan_of(calls).between}
+    graph = TaskGraph([OrderedTask(call.name, call.inputs, call.outputs) for call in calls.calls], between)
+    if keeps_order:
+        return OrderedCalls(given, calls, 0)
+    found = best_order(graph)
+    return OrderedCalls(
+        found.order, replace(calls, calls=tuple(calls.calls[n] for n in found.order)), found.bound_bytes
+    )
+
+
+def addressed(calls: CallList) -> CallList:
+    """The calls with an address in the workspace for all that one hands to others."""
+    between = plan_of(calls).between
+    packing = allocate(_live(between), seconds=_SECONDS)
+    at = dict(zip((value.number for value in between), packing.offsets, strict=True))
+    placed = tuple(replace(call, addresses=tuple(at.get(value) for value in call.outputs)) for call in calls.calls)
+    return replace(calls, calls=placed, workspace_bytes=packing.need_bytes)
+
+
+def _live(values: tuple[PlannedValue, ...]) -> list[LiveBuffer]:
+    return [LiveBuffer(str(v.number), v.first, v.last + 1, v.bytes, _ALIGNMENT_BYTES) for v in values]

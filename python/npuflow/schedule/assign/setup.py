@@ -1,0 +1,108 @@
+"""What is set up on the chip for a schedule: the programs of its cores, the descriptors of its channels. Pure.
+
+Two channels' descriptors are the same if they do the same with the same bytes and locks, whatever things are called;
+the descriptors' own numbers don't count, for which are free depends on what ran before.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+
+from npuflow.network.phases import PhaseSetup, Piece, Store, StoreKind
+from npuflow.schedule.assign.assign_numbers import numbered, transfers_of
+from npuflow.schedule.assign.programs import program_users
+from npuflow.schedule.data import model
+from npuflow.schedule.data.addresses import aligned_slot_bytes
+from npuflow.schedule.data.affine import Affine
+from npuflow.schedule.data.channels import channel_of, memory_of
+from npuflow.schedule.data.model import Schedule
+from npuflow.target import Device, Work
+
+
+@dataclass(frozen=True)
+class KernelImage:
+    """A kernel as a part of a core's program: its code as a text, and how long it is."""
+
+    code: str
+    code_bytes: int
+
+
+def setup_of(schedule: Schedule, device: Device, kernels: Mapping[str, KernelImage]) -> PhaseSetup:
+    """By store, everything that must be there before the schedule runs."""
+    return _Setup(numbered(schedule, device), device, kernels).found()
+
+
+@dataclass(frozen=True)
+class _Setup:
+    schedule: Schedule
+    device: Device
+    kernels: Mapping[str, KernelImage]
+
+    def found(self) -> PhaseSetup:
+        found: dict[Store, list[Piece]] = defaultdict(list)
+        for engine in self.schedule.engines.values():
+            if engine.stage.work is Work.CONTROL or engine.stage.at_dram:
+                continue
+            size, program = self._size(engine), self._steps(engine.program, {})
+            for place in self.schedule.places(engine.span):
+                store, number = self._store(engine, place)
+                said = repr((engine.stage.name, number, tuple(place.items()), program))
+                found[store].append(Piece(sha256(said.encode()).hexdigest(), size))
+        return {store: tuple(pieces) for store, pieces in found.items()}
+
+    def _size(self, engine: model.Engine) -> int:
+        """The bytes of an engine's program, or the descriptors of a channel's."""
+        if engine.stage.work is Work.COMPUTE:
+            code_bytes = {name: kernel.code_bytes for name, kernel in self.kernels.items()}
+            return sum(size for _, size in program_users(engine, self.schedule, code_bytes))
+        return sum(t.descriptors.count for t in transfers_of(engine.program) if t.descriptors is not None)
+
+    def _store(self, engine: model.Engine, place: Mapping[str, int]) -> tuple[Store, int]:
+        """Where an engine finds what is set up for it, and of a channel its number."""
+        memory = memory_of(engine, place, self.schedule)
+        assert memory is not None, "the control processor is set up by the launch"
+        name = engine.stage.name
+        channel = channel_of(engine, place, self.schedule)
+        if channel is None:
+            room = next((one.program_bytes for one in self.device.engines if one.name == name), 0)
+            return Store(StoreKind.PROGRAMS, name, memory.level, memory.row, memory.column, room), 0
+        dma = self.device.dma(memory.level)
+        room, group = dma.descriptors // dma.descriptor_groups, channel.number % dma.descriptor_groups
+        return Store(
+            StoreKind.DESCRIPTORS, dma.name, memory.level, memory.row, memory.column, room, group
+        ), channel.number
+
+    # What steps say, whatever things are called
+
+    def _steps(self, steps: tuple[model.Step, ...], counters: Mapping[str, Affine]) -> tuple[object, ...]:
+        return tuple(self._step(step, counters) for step in steps)
+
+    def _step(self, step: model.Step, counters: Mapping[str, Affine]) -> tuple[object, ...]:
+        kind = type(step).__name__
+        if isinstance(step, model.Repeat):
+            inner = {**counters, step.counter: Affine.counter(f"loop {len(counters)}")}
+            return kind, step.trips, self._steps(step.body, inner)
+        if isinstance(step, model.Each):
+            return kind, step.coordinate, step.count, self._steps(step.body, counters)
+        if isinstance(step, (model.Acquire, model.Release)):
+            semaphore = self.schedule.semaphores[step.semaphore.name]
+            return kind, semaphore.locks, semaphore.initial, step.semaphore.at
+        if isinstance(step, (model.Send, model.Receive)):
+            return kind, self._access(step.access, counters)
+        if isinstance(step, model.Compute):
+            operands = tuple(self._access(operand.access, counters) for operand in step.operands)
+            return kind, self._code(step.kernel), operands
+        return (kind,)
+
+    def _code(self, kernel: str) -> str:
+        return self.kernels[kernel].code
+
+    def _access(self, access: model.Access, counters: Mapping[str, Affine]) -> tuple[object, ...]:
+        buffer = self.schedule.buffers[access.buffer.name]
+        slot_bytes = aligned_slot_bytes(buffer, self.device.level(buffer.level).alignment_bytes)
+        where = (buffer.level, buffer.address, slot_bytes, buffer.depth, buffer.element_bytes, access.buffer.at)
+        moved = model.substitute_access(access, dict(counters))
+        return *where, moved.slot, moved.offset, moved.sizes, moved.strides, moved.limits, moved.zeros

@@ -1,0 +1,80 @@
+"""`npuflow ablate`: what each decision about functions that run in parts is worth, as a table."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from npuflow.errors import ExitCode, UsageError, with_hint
+from npuflow.tools.command_line import CommandLine, the_only
+from npuflow.tools.flags import FileUse, flag
+from npuflow.tools.outputs import check_files, screen_of, write_output
+
+
+@dataclass(frozen=True)
+class AblateFlags:
+    """Every flag with its default."""
+
+    device: str | None = flag(
+        None,
+        "the device, or its file (default: the module's, else npu1)",
+        group="",
+        metavar="name|file",
+        file=FileUse.READ,
+    )
+    columns: int | None = flag(None, "use only so many of the device's columns", group="", metavar="n")
+    pipeline: str | None = flag(None, "how to compile (default: npuflow-stream-k)", group="", metavar="text")
+    split: bool = flag(False, "run every function of several groups of ops in parts", group="")
+    jobs: int | None = flag(
+        None, "compile in so many processes (default: the processor's cores; 1: none)", group="", metavar="n"
+    )
+    json: str | None = flag(
+        None, "write the table as JSON; '-' is stdout", group="", metavar="file", file=FileUse.WRITTEN
+    )
+    help: bool = flag(False, "print this text", group="")
+
+
+COMMAND_LINE = CommandLine(
+    name="npuflow ablate",
+    owner=AblateFlags,
+    summary="how long functions that run in parts take without each decision, and without all",
+    usage="npuflow ablate <file.mlir> [--device=<name>] [flags]",
+    notes=(
+        "npuflow run --disable=<name,...> runs and verifies a function without decisions of this table.",
+        "Exit codes: 0 done, 1 refused, 2 usage, 3 a bug of npuflow.",
+    ),
+)
+
+
+def run(arguments: Sequence[str]) -> ExitCode:
+    """Prints a table for each function."""
+    given = COMMAND_LINE.read(arguments)
+    if given is None:
+        return ExitCode.OK
+    flags, inputs = given
+    path = the_only(inputs, "input file", "npuflow ablate net.mlir --device=npu2")
+    check_files(flags, inputs)
+    if not Path(path).is_file():
+        raise UsageError(with_hint(f"'{path}' is no file", "give the path of an .mlir file"))
+    from npuflow.api import DEFAULT_PIPELINE
+    from npuflow.api import compile as compile_source
+    from npuflow.api.ablation import ablations_data, ablations_of, ablations_text
+    from npuflow.network.decisions import Decision
+
+    compiled = compile_source(
+        Path(path),
+        flags.pipeline or DEFAULT_PIPELINE,
+        device=flags.device,
+        columns=flags.columns,
+        split=flags.split or None,
+        disable=[Decision.ORDER.value],
+        jobs=len(os.sched_getaffinity(0)) if flags.jobs is None else flags.jobs,
+    )
+    found = list(ablations_of(compiled))
+    print(ablations_text(found, compiled.device.name), file=screen_of(flags))
+    if flags.json is not None:
+        write_output(flags.json, (json.dumps(ablations_data(found, compiled.device.name), indent=2) + "\n").encode())
+    return ExitCode.OK

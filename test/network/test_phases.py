@@ -1,0 +1,149 @@
+"""What changes from one phase of a launch to the next: by hand, and whatever the phases are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from npuflow.errors import UsageError
+from npuflow.network.decisions import ALL_DECISIONS, Decision, decisions_without
+from npuflow.network.phases import (
+    NOTHING,
+    PhaseChange,
+    PhaseSetup,
+    Piece,
+    Store,
+    StoreKind,
+    TileChange,
+    Writes,
+    changes_between,
+    whole_change,
+)
+from npuflow.target import load_device
+
+CHANNELS = Store(StoreKind.DESCRIPTORS, "core dma", 1, 0, 0, room=16)
+CORE = Store(StoreKind.PROGRAMS, "core", 1, 0, 0, room=1000)
+
+
+def phase(name: str, descriptors: int = 0, program: int = 0) -> PhaseSetup:
+    """One channel's descriptors and one core's program, in one tile."""
+    found = {CHANNELS: (Piece(name, descriptors),)} if descriptors else {}
+    return {**found, **({CORE: (Piece(name, program),)} if program else {})}
+
+
+def between(*setups: PhaseSetup, without: Sequence[str] = ()) -> list[TileChange]:
+    """What changes in the tile, phase by phase."""
+    changes = changes_between(setups, decisions_without(without))
+    return [change.tiles[0] if change.tiles else TileChange() for change in changes]
+
+
+def test_what_follows_itself_is_in_place() -> None:
+    a = phase("a", 6, 400)
+    assert changes_between([a, a, a]) == (PhaseChange(),) * 2
+    assert changes_between([a, a], frozenset()) == (PhaseChange(may_load=False),)
+
+
+def test_what_fits_beside_each_other_is_there_from_the_start() -> None:
+    # 6 + 8 of 16 descriptors and 400 + 600 of 1000 bytes: going to and fro only starts a channel.
+    a, b = phase("a", 6, 400), phase("b", 8, 600)
+    assert between(a, b, a, b) == [TileChange(Writes(starts=1))] * 3
+    # One byte more, and the core is loaded each time.
+    b = phase("b", 8, 601)
+    assert [change.loads for change in between(a, b, a, b)] == [True] * 3
+
+
+def test_descriptors_are_written_ahead_into_free_ones() -> None:
+    # Beside a's 6 and b's 8 there are 2 left; c's 5 can't all be there from the start, but beside b's 8 while b works.
+    a, b, c = phase("a", 6), phase("b", 8), phase("c", 5)
+    assert between(a, b, c) == [TileChange(Writes(starts=1)), TileChange(Writes(descriptors=5))]
+    # Nothing is free beside 13 of 16: the writes come behind the phase.
+    wide = phase("wide", 13)
+    assert between(wide, c) == [TileChange(behind=Writes(descriptors=5))]
+
+
+def test_without_decisions_all_is_written_behind() -> None:
+    a, b = phase("a", 6, 400), phase("b", 8, 600)
+    assert changes_between([a, b, a], frozenset()) == (whole_change(b), whole_change(a))
+    assert whole_change(b) == PhaseChange((TileChange(behind=Writes(8), loads=True),), may_load=False)
+    # Kept, they are only started, but not before the phase before is done.
+    assert between(a, b, a, without=["ahead"]) == [TileChange(behind=Writes(starts=1))] * 2
+
+
+def test_of_what_is_kept_the_soonest_stays() -> None:
+    # a, then b and c by turns: when c's 7 come, a's 3 and not b's 8 make room for them.
+    a, b, c = phase("a", 3), phase("b", 8), phase("c", 7)
+    assert [(change.ahead + change.behind).descriptors for change in between(a, b, c, b, c)] == [0, 7, 0, 0]
+
+
+def test_a_core_is_loaded_as_seldom_as_can_be() -> None:
+    a, b, c = (phase(name, program=400) for name in "abc")
+    # Two of three fit: a b | c, and c stays for the next.
+    assert [change.loads for change in between(a, b, c, c, b)] == [False, True, False, False]
+
+
+def test_stores_of_a_tile_change_together() -> None:
+    # Another group of the same memory, and the memory of another tile.
+    group, elsewhere = replace(CHANNELS, group=1), replace(CHANNELS, column=1)
+    before = {CHANNELS: (Piece("a", 10),), group: (Piece("a", 10),), elsewhere: (Piece("a", 10),)}
+    after = {CHANNELS: (Piece("b", 8),), group: (Piece("b", 4),), elsewhere: (Piece("b", 4),)}
+    (change,) = changes_between([before, after], decisions_without(["keeping"]))
+    assert change.tiles == (TileChange(Writes(4), Writes(8)), TileChange(Writes(4)))
+
+
+CONTROL = replace(load_device("toy").control, descriptor_seconds=1e-6, start_seconds=1e-7, program_seconds=1e-5)
+
+
+def test_what_is_written_ahead_takes_time_where_nobody_waits() -> None:
+    change = PhaseChange((TileChange(Writes(10, 5), Writes(2)), TileChange(loads=True)))
+    # 10.5 us ahead, of which 4 fit into the waits; 2 us of descriptors behind, and 10 us for a program.
+    done = change.set_up(CONTROL, 4e-6)
+    assert (done.writes, done.loads) == (Writes(12, 5), 1)
+    assert done.seconds == pytest.approx(6.5e-6 + 2e-6 + 10e-6)
+    assert change.set_up(CONTROL, 1.0).seconds == pytest.approx(12e-6)
+    assert PhaseChange().set_up(CONTROL) == NOTHING
+
+
+def test_tiles_are_loaded_where_that_is_faster() -> None:
+    # 11 us behind: the tile is loaded in 10. Without waits so is the one with 12 us ahead, not the one with 9.
+    tiles = (TileChange(behind=Writes(11)), TileChange(Writes(12)), TileChange(Writes(9)))
+    done = PhaseChange(tiles).set_up(CONTROL)
+    assert (done.loads, done.writes, done.seconds) == (2, Writes(9), pytest.approx(29e-6))
+    # 5 us of waits are for the smaller one; 21 us are enough for both.
+    assert PhaseChange(tiles).set_up(CONTROL, 5e-6).seconds == pytest.approx(24e-6)
+    assert PhaseChange(tiles).set_up(CONTROL, 21e-6).seconds == pytest.approx(10e-6)
+    # A tile that is loaded for its program has its descriptors with it.
+    assert PhaseChange((TileChange(behind=Writes(3), loads=True),)).set_up(CONTROL).seconds == pytest.approx(10e-6)
+    # Not where that is decided otherwise, or where the device doesn't say how long loading takes.
+    assert PhaseChange(tiles, may_load=False).set_up(CONTROL).seconds == pytest.approx(32e-6)
+    silent = replace(CONTROL, program_seconds=0.0)
+    assert PhaseChange(tiles).set_up(silent).seconds == pytest.approx(32e-6)
+
+
+def test_decisions_have_names() -> None:
+    assert decisions_without([]) == ALL_DECISIONS
+    assert decisions_without(["phases", "ahead"]) == ALL_DECISIONS - {Decision.PHASES, Decision.AHEAD}
+    with pytest.raises(UsageError, match="unknown decision 'fases'; hint: did you mean phases"):
+        decisions_without(["fases"])
+
+
+NAMES = st.sampled_from("abcdef")
+
+
+@given(st.lists(NAMES, min_size=1, max_size=12), st.fixed_dictionaries({n: st.integers(1, 16) for n in "abcdef"}))
+def test_any_phases(order: list[str], sizes: dict[str, int]) -> None:
+    setups = [phase(name, sizes[name], 60 * sizes[name]) for name in order]
+    best = between(*setups)
+    for (before, after), change, plain in zip(pairwise(order), best, changes_between(setups, frozenset())):
+        # All that the next phase needs is written, started or loaded, and never more than that.
+        whole = whole_change(phase(after, sizes[after], 1))
+        assert plain == (PhaseChange(may_load=False) if before == after else whole)
+        written = change.ahead + change.behind
+        assert written.descriptors + written.starts * sizes[after] == (0 if before == after else sizes[after])
+        # Ahead is only what has room beside the phase before.
+        assert change.ahead.descriptors == 0 or sizes[before] + change.ahead.descriptors <= 16
+        assert not (change.loads and before == after)

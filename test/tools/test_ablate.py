@@ -1,0 +1,44 @@
+"""`npuflow ablate`: the times without each decision are those of runs without it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import npuflow
+from npuflow.errors import ExitCode, UsageError
+from npuflow.network.decisions import Decision
+from npuflow.tools.ablate import run
+
+BLOCK = Path(__file__).resolve().parents[2] / "examples" / "block.mlir"
+WHOLE = Path(__file__).parent / "run.mlir"
+
+
+def test_rows_are_what_runs_say(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "table.json"
+    assert run([str(BLOCK), "--device=npu2", "--jobs=1", f"--json={file}"]) is ExitCode.OK
+    (function,) = json.loads(file.read_text())["functions"]
+    rows = {",".join(row["without"]): row for row in function["rows"]}
+    assert list(rows) == ["", *(one.value for one in Decision), ",".join(one.value for one in Decision)]
+    for disable in ("", "phases", "ahead"):
+        compiled = npuflow.compile(BLOCK, device="npu2", disable=disable.split(",") if disable else ())
+        (sequence,) = compiled.run(verify=False).sequences
+        row = rows[disable]
+        assert row["time_us"] == pytest.approx(sequence.time_us)
+        assert row["change_us"] == pytest.approx(sequence.change_us)
+        assert row["alive_bytes"] == sequence.plan.alive_bytes
+    screen = capsys.readouterr().out
+    assert [line.split()[0] for line in screen.splitlines()[2:-1]] == ["nothing", *(one.value for one in Decision)]
+    assert screen.splitlines()[-1].split()[:3] == ["all", "of", "them"]
+
+
+def test_what_runs_as_a_whole_has_nothing_to_leave_out(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([str(WHOLE), "--device=toy", "--jobs=1"]) is ExitCode.OK
+    assert "runs as a whole: there is nothing to leave out" in capsys.readouterr().out
+
+
+def test_a_file_that_is_none_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"'gone\.mlir' is no file"):
+        run(["gone.mlir"])
