@@ -50,7 +50,7 @@ def compile(  # noqa: A001, PLR0913  (the package's name qualifies it; each argu
     A file is a Path, or a text of one line that ends in `.mlir` or `.mlirbc`. `device` is a name or a TOML file,
     `columns` how many of its columns to use. `kernel_macs_per_cycle` replaces the times of the matmul kernels by a rate
     that was measured, calls included. `split` says whether functions run as a sequence of parts: left out, those do
-    that don't fit as a whole. With a `compute_type`, what `convert` makes on `calibration` data is compiled, and is what
+    that don't fit as a whole. With a `compute_type`, what `convert` makes on `calibration` data is compiled, and what
     results are compared with. `jobs` is how many processes compile what differs; with more than one, passes of your own
     leave nothing behind in this one's memory. `sink` receives remarks and warnings.
     """

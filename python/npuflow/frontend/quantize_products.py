@@ -78,10 +78,11 @@ class _IntegerFactor:
 
 @dataclass
 class _Quantization:
-    """Layers on their way; `factors` has the tensors that are of i8 already, by what they were and by what they are."""
+    """Layers on their way: the tensors that are of i8 already, by what they were and are read as, and the weights."""
 
     known: KnownTensors = field(default_factory=lambda: KnownTensors(most_elements=None))
     factors: dict[ir.Value, _IntegerFactor] = field(default_factory=dict)
+    weights: dict[tuple[ir.Value, tuple[int, ...]], _IntegerFactor] = field(default_factory=dict)
 
     def quantize(self, layer: ProductLayer) -> ir.Value:
         """Makes a layer one of i8; returns its sums, in f32."""
@@ -101,7 +102,10 @@ class _Quantization:
     def _factor(self, op: ir.Operation, position: int, most: float) -> _IntegerFactor:
         weights = self.known.of(op.operands[position])
         if weights is not None:
-            return _of_weights(op, position, weights)
+            key = op.operands[position], _channels(op, position)
+            if key not in self.weights:
+                self.weights[key] = _of_weights(op, key[1], weights)
+            return self.weights[key]
         origin = origin_of(op.operands[position])
         if origin not in self.factors:
             if most <= 0:
@@ -129,10 +133,14 @@ def _ranges_of(op: ir.Operation) -> list[float]:
     return [float(number.value) for number in numbers]
 
 
-def _of_weights(op: ir.Operation, position: int, weights: Numbers) -> _IntegerFactor:
-    """Constants as i8, with a scale for each index that the result has too."""
+def _channels(op: ir.Operation, position: int) -> tuple[int, ...]:
+    """The dimensions of a factor that the result has as well."""
     loops = operand_loops(op)
-    dims = tuple(d for d, loop in enumerate(loops[position]) if loop >= 0 and loop in loops[-1])
+    return tuple(d for d, loop in enumerate(loops[position]) if loop >= 0 and loop in loops[-1])
+
+
+def _of_weights(op: ir.Operation, dims: tuple[int, ...], weights: Numbers) -> _IntegerFactor:
+    """Constants as i8, with a scale for each index that the result has too."""
     others = tuple(d for d in range(weights.ndim) if d not in dims)
     greatest = np.abs(weights.astype(np.float64)).max(axis=others, keepdims=True)
     scales = np.where(greatest > 0, greatest, GREATEST) / GREATEST
