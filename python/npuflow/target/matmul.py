@@ -10,6 +10,11 @@ from npuflow.target.fields import MACS_RATE, MOST_CYCLES, between, one_of
 MULTIPLIED = ("i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64")
 
 
+def bytes_of(element_type: str) -> int:
+    """The bytes of an element of one of these types."""
+    return int(element_type.strip("abcdefghijklmnopqrstuvwxyz")) // 8
+
+
 @dataclass(frozen=True, kw_only=True)
 class MatmulShape:
     """One matrix instruction (or scalar loop nest, `any_shape`) and its rate: D[m,n] += L[m,k] R[k,n].
@@ -36,7 +41,7 @@ class MatmulShape:
 
     def rows_per_load(self, vector_bytes: int) -> int:
         """The rows of the left operand, k elements each, that one load brings; all m where it could bring more."""
-        row_bytes = self.k * int(self.lhs.strip("abcdefghijklmnopqrstuvwxyz")) // 8
+        row_bytes = self.k * bytes_of(self.lhs)
         rows = max(1, vector_bytes // row_bytes)
         return rows if self.m % rows == 0 else self.m
 
@@ -49,7 +54,8 @@ class KernelKind:
     `move_share` is what of the accumulator's loads and stores isn't hidden behind them; `restart_cycles` are lost at
     each new L2 tile, beside the first L1 tiles' way in, by generated code that lets its L1 buffers run empty there
     (npuflow's own schedules don't). The inner loop works on `row_blocks` rows of instructions side by side, and takes
-    as long where a tile has fewer left.
+    as long where a tile has fewer left. Where the first call on a sum begins `from_zero`, setting it to zero takes no
+    time.
     """
 
     kind: str
@@ -61,6 +67,7 @@ class KernelKind:
     call_cycles: int = between(0, MOST_CYCLES)
     restart_cycles: int = between(0, MOST_CYCLES, default=0)
     row_blocks: int = between(1, 1024, default=1)
+    from_zero: bool = False
 
     def suits(self, kind: str, types: tuple[str, str, str]) -> bool:
         named = (self.lhs, self.rhs, self.acc)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from npuflow.errors import ExitCode, InputError, with_hint
+from npuflow.errors import ExitCode, InputError, UsageError, with_hint
 from npuflow.tools.command_line import CommandLine, the_only
 from npuflow.tools.flags import FileUse, flag
 from npuflow.tools.outputs import check_files, screen_of, write_output
@@ -52,7 +52,20 @@ def run(arguments: Sequence[str]) -> ExitCode:
     flags, inputs = given
     path = the_only(inputs, "CSV file", "npuflow validate benchmarks/measurements/npu_measurements.csv")
     check_files(flags, inputs)
-    return _validate(path, flags)
+    from npuflow.validate.read import read_cycle_rows, read_systolic_rows
+
+    cycle_rows, systolic_rows = read_cycle_rows(path), read_systolic_rows(path)
+    if cycle_rows is None and systolic_rows is None:
+        return _validate(path, flags)
+    if flags.pairs:
+        hint = "leave out --pairs: rows of measured cycles are no designs to choose from"
+        raise UsageError(with_hint(f"'{path}' has no pairs", hint))
+    from npuflow.tools.validate_cycles import validate_cycles
+    from npuflow.tools.validate_systolic import validate_systolic
+
+    if systolic_rows is not None:
+        return validate_systolic(path, systolic_rows, flags.json, screen_of(flags))
+    return validate_cycles(path, cycle_rows or [], flags.json, screen_of(flags))
 
 
 def _validate(path: str, flags: ValidateFlags) -> ExitCode:
