@@ -15,15 +15,27 @@ Network = tuple[nn.Module, tuple[Tensor, ...]]
 
 
 def resnet18() -> Network:
-    return ResNet(BasicBlock, (2, 2, 2, 2)).eval(), (torch.randn(1, 3, 224, 224),)
+    return settled(ResNet(BasicBlock, (2, 2, 2, 2)), torch.randn(1, 3, 224, 224))
 
 
 def resnet50() -> Network:
-    return ResNet(Bottleneck, (3, 4, 6, 3)).eval(), (torch.randn(1, 3, 224, 224),)
+    return settled(ResNet(Bottleneck, (3, 4, 6, 3)), torch.randn(1, 3, 224, 224))
 
 
 def mobilenet_v2() -> Network:
-    return MobileNetV2().eval(), (torch.randn(1, 3, 224, 224),)
+    return settled(MobileNetV2(), torch.randn(1, 3, 224, 224))
+
+
+def settled(network: nn.Module, image: Tensor) -> Network:
+    """A network whose batch norms have seen an image, as trained ones have: else what random weights make fades."""
+    norms = [one for one in network.modules() if isinstance(one, nn.BatchNorm2d)]
+    for norm in norms:
+        norm.momentum = 1.0
+    with torch.no_grad():
+        network.train()(image)
+    for norm in norms:
+        norm.momentum = 0.1
+    return network.eval(), (image,)
 
 
 def vit_block() -> Network:

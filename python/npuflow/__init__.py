@@ -25,6 +25,7 @@ __version__ = "0.1.0"
 _EXPORTS = {
     "compile": "npuflow.api",
     "Compiled": "npuflow.api",
+    "convert": "npuflow.api",
     "from_torch": "npuflow.importing.torch_programs",
     "Report": "npuflow.report.model",
     "RunReport": "npuflow.api",
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     from npuflow.api import Compiled as Compiled
     from npuflow.api import RunReport as RunReport
     from npuflow.api import compile as compile  # noqa: A004  (the package's name qualifies it)
+    from npuflow.api import convert as convert
     from npuflow.core.options import option as option
     from npuflow.core.parsing import parse as parse
     from npuflow.core.passes import Pass as Pass

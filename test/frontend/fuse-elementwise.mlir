@@ -83,3 +83,35 @@ func.func @tail(%a: tensor<4x8xf32>, %b: tensor<8x8xf32>, %c: tensor<4x8xf32>, %
   } -> tensor<4x8xf32>
   return %s : tensor<4x8xf32>
 }
+
+// A tail has its sum's shape, whatever arguments were before they were reshaped.
+// CHECK-LABEL: func.func @reshaped_arguments
+// CHECK-SAME:    %[[X:[^:]*]]: tensor<8x1x4x4xi8>, %[[W:[^:]*]]: tensor<16x12xi8>, %[[C:[^:]*]]: tensor<1x8x12xf32>
+// CHECK-DAG:     %[[A:.*]] = tensor.collapse_shape %[[X]] {{.*}} into tensor<8x16xi8>
+// CHECK-DAG:     %[[B:.*]] = tensor.collapse_shape %[[C]] {{.*}} into tensor<8x12xf32>
+// CHECK:         %[[S:.*]] = linalg.generic {{.*}} ins(%[[A]], %[[W]] : tensor<8x16xi8>, tensor<16x12xi8>)
+// CHECK:         %[[R:.*]] = linalg.generic {{.*}} ins(%[[S]], %[[B]] : tensor<8x12xi32>, tensor<8x12xf32>)
+// CHECK:         return %[[R]] : tensor<8x12xf32>
+func.func @reshaped_arguments(%x: tensor<8x1x4x4xi8>, %w: tensor<16x12xi8>, %c: tensor<1x8x12xf32>) -> tensor<8x12xf32> {
+  %zero = arith.constant 0 : i32
+  %a = tensor.collapse_shape %x [[0, 1], [2, 3]] : tensor<8x1x4x4xi8> into tensor<8x16xi8>
+  %b = tensor.collapse_shape %c [[0, 1], [2]] : tensor<1x8x12xf32> into tensor<8x12xf32>
+  %e = tensor.empty() : tensor<8x12xi32>
+  %z = linalg.fill ins(%zero : i32) outs(%e : tensor<8x12xi32>) -> tensor<8x12xi32>
+  %s = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction"]} ins(%a, %w : tensor<8x16xi8>, tensor<16x12xi8>) outs(%z : tensor<8x12xi32>) {
+  ^bb0(%p: i8, %q: i8, %out: i32):
+    %pe = arith.extsi %p : i8 to i32
+    %qe = arith.extsi %q : i8 to i32
+    %m = arith.muli %pe, %qe : i32
+    %t = arith.addi %out, %m : i32
+    linalg.yield %t : i32
+  } -> tensor<8x12xi32>
+  %e2 = tensor.empty() : tensor<8x12xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(m, n) -> (m, n)>, affine_map<(m, n) -> (m, n)>, affine_map<(m, n) -> (m, n)>], iterator_types = ["parallel", "parallel"]} ins(%s, %b : tensor<8x12xi32>, tensor<8x12xf32>) outs(%e2 : tensor<8x12xf32>) {
+  ^bb0(%p: i32, %q: f32, %out: f32):
+    %f = arith.sitofp %p : i32 to f32
+    %t = arith.addf %f, %q : f32
+    linalg.yield %t : f32
+  } -> tensor<8x12xf32>
+  return %r : tensor<8x12xf32>
+}

@@ -10,7 +10,7 @@ A function that doesn't fit the array as a whole becomes a sequence of functions
 """
 
 from npuflow.api.compiled import Compiled
-from npuflow.api.entry import DEFAULT_PIPELINE, compile  # noqa: A004  (the package's name qualifies it)
+from npuflow.api.entry import DEFAULT_PIPELINE, compile, convert  # noqa: A004  (the package's name qualifies it)
 from npuflow.api.shown import RunReport
 
-__all__ = ["DEFAULT_PIPELINE", "Compiled", "RunReport", "compile"]
+__all__ = ["DEFAULT_PIPELINE", "Compiled", "RunReport", "compile", "convert"]

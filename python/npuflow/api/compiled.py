@@ -12,6 +12,7 @@ from npuflow.api.timed import timed_reports
 from npuflow.bindings import ir
 from npuflow.compiler.checks import Checks, OnStep, Subject, reference_module
 from npuflow.compiler.compiled import Function, Sequence
+from npuflow.compiler.conversion import Conversion
 from npuflow.compiler.sources import sources_of
 from npuflow.compiler.verify_function import Verified
 from npuflow.errors import UsageError, unknown_name, with_hint
@@ -34,7 +35,8 @@ from npuflow.target import Device
 class Compiled:
     """A module compiled for a device: `given` has its functions as they came, `module` all schedules.
 
-    `functions` has the parts of `sequences` as well. `pipeline` is empty where there was nothing to compile.
+    `given` is what functions of f32 were converted to, if `conversions` says that they were. `functions` has the parts
+    of `sequences` as well. `pipeline` is empty where there was nothing to compile.
     """
 
     device: Device
@@ -43,6 +45,7 @@ class Compiled:
     given: ir.Module = field(repr=False, compare=False)
     module: ir.Module = field(repr=False, compare=False)
     sequences: tuple[Sequence, ...] = ()
+    conversions: tuple[Conversion, ...] = ()
 
     def __repr__(self) -> str:
         names = ", ".join(f"@{name}" for name in self._names())
@@ -116,7 +119,9 @@ class Compiled:
         reports = [replace(report, verified=_verified(report, checked)) for report in timed]
         sequences = tuple(self._sequence_report(sequence, reports, checked) for sequence in self.sequences)
         summary = summary_of(self.device)
-        return RunReport(summary, self.pipeline, tuple(reports), sequences, self.timed_timelines)
+        return RunReport(
+            summary, self.pipeline, tuple(reports), sequences, self.conversions, runs_of=self.timed_timelines
+        )
 
     def _subjects(self, reference: Path | None) -> dict[str, Subject]:
         """What is checked, by name, in the order of the functions; one of those that are alike."""

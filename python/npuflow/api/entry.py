@@ -1,17 +1,19 @@
-"""`npuflow.compile`: from a source to what can be run."""
+"""`npuflow.compile` and `npuflow.convert`: from a source to what can be run."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections import abc
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import npuflow.pipelines  # noqa: F401  (registers our passes and pipelines)
-from npuflow.api.arguments import name_of, of_type, source_of, whole_number
+from npuflow.api.arguments import choice, name_of, of_type, source_of, whole_number
 from npuflow.api.compiled import Compiled
 from npuflow.bindings import ir
 from npuflow.compiler.compiled import Function, Sequence
 from npuflow.compiler.compiled_function import compile_schedule
+from npuflow.compiler.conversion import ComputeType, Conversion, Converted
+from npuflow.compiler.conversion import convert as convert_module
 from npuflow.compiler.functions import How, show_what_is_private
 from npuflow.compiler.given import device_of, move, schedules_in, take_apart
 from npuflow.compiler.scheduling import check_schedules
@@ -24,6 +26,7 @@ from npuflow.core.pipeline_text import parse_pipeline
 from npuflow.dialect.context import new_context
 from npuflow.dialect.device import recorded_device
 from npuflow.errors import InputError, UsageError, with_hint
+from npuflow.execute.arrays import Array
 from npuflow.network.decisions import ALL_DECISIONS, Decisions, decisions_without
 from npuflow.target import DEFAULT_DEVICE, MACS_RATE, load_device
 
@@ -38,7 +41,9 @@ def compile(  # noqa: A001, PLR0913  (the package's name qualifies it; each argu
     columns: int | None = None,
     kernel_macs_per_cycle: float | None = None,
     split: bool | None = None,
-    disable: str | Iterable[str] = (),
+    disable: str | abc.Iterable[str] = (),
+    compute_type: str | ComputeType | None = None,
+    calibration: abc.Sequence[Array] | None = None,
     jobs: int = 1,
     sink: DiagnosticSink | None = None,
 ) -> Compiled:
@@ -47,7 +52,8 @@ def compile(  # noqa: A001, PLR0913  (the package's name qualifies it; each argu
     A file is a Path, or a text of one line that ends in `.mlir` or `.mlirbc`. `device` is a name or a TOML file,
     `columns` how many of its columns to use. `kernel_macs_per_cycle` replaces the times of the matmul kernels by a rate
     that was measured, calls included. `split` says whether functions run as a sequence of parts: left out, those do
-    that don't fit as a whole; `disable` names decisions about these to leave out, as "phases". `jobs` is how many
+    that don't fit as a whole; `disable` names decisions about these to leave out, as "phases". With a `compute_type`,
+    what `convert` makes on `calibration` data is compiled, and what results are compared with. `jobs` is how many
     processes compile what differs; with more than one, passes of your own leave nothing behind in this one's memory.
     `sink` receives remarks and warnings.
     """
@@ -62,12 +68,39 @@ def compile(  # noqa: A001, PLR0913  (the package's name qualifies it; each argu
         whole_number("columns", columns, least=1)
     whole_number("jobs", jobs, least=1)
     sink = sink or DiagnosticSink()
+    if calibration is not None and compute_type is None:
+        raise UsageError(with_hint("calibration is for a compute type, and none is asked for", "compute_type='i8'"))
     module = _parsed(source_of(source), sink)
+    conversions: tuple[Conversion, ...] = ()
+    if compute_type is not None:
+        converted = convert(module, compute_type, calibration, sink=sink)
+        module, conversions = converted.module, converted.conversions
     how = Split.IF_NEEDED if split is None else Split.ALWAYS if split else Split.NEVER
     left_out = disable.split(",") if isinstance(disable, str) else disable
     parting = _Parting(how, decisions_without(left_out) if left_out else ALL_DECISIONS)
     try:
-        return _compiled(module, pipeline, _with_columns(asked, columns, module), rate, parting, sink, jobs)
+        made = _compiled(module, pipeline, _with_columns(asked, columns, module), rate, parting, sink, jobs)
+        return replace(made, conversions=conversions)
+    except InputError as error:
+        raise InputError([sink.named(diagnostic) for diagnostic in error.diagnostics]) from error
+
+
+def convert(
+    source: str | bytes | Path | ir.Module,
+    compute_type: str | ComputeType,
+    calibration: abc.Sequence[Array] | None = None,
+    *,
+    sink: DiagnosticSink | None = None,
+) -> Converted:
+    """Networks of f32 in an array's own types, "bf16" or "i8": a module to be compiled, and how far off its layers are.
+
+    The source stays as it is. Numbers' ranges, of which scales of i8 are made, and errors are those on `calibration`,
+    an array for each argument of the only function, or on random data.
+    """
+    sink = sink or DiagnosticSink()
+    wanted = choice("compute type", compute_type, ComputeType)
+    try:
+        return convert_module(_parsed(source_of(source), sink), wanted, calibration, sink=sink)
     except InputError as error:
         raise InputError([sink.named(diagnostic) for diagnostic in error.diagnostics]) from error
 

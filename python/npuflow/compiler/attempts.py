@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from npuflow.bindings import ir
 from npuflow.compiler.compiled import Function
 from npuflow.compiler.functions import How, compile_functions
+from npuflow.compiler.sources import copy_of
 from npuflow.core.diagnostics import DiagnosticSink, location_of
 from npuflow.errors import Diagnostic, InputError, Severity, Shortage
 from npuflow.execute.arrays import functions_of
@@ -50,7 +51,7 @@ def compile_fitting(module: ir.Module, how: How, sink: DiagnosticSink, refusal: 
             if not more:
                 break
             lacked = {name: (*lacked.get(name, ()), *more.get(name, ())) for name in {**lacked, **more}}
-        own, attempt = replace(sink, diagnostics=[], on_add=None), _copy_of(module, lacked)
+        own, attempt = replace(sink, diagnostics=[], on_add=None), _lacking(module, lacked)
         try:
             functions = tuple(compile_functions(attempt, how, own))
         except InputError as error:
@@ -81,14 +82,9 @@ def _lacked_by(refusal: InputError, *, is_last: bool) -> _Lacked:
     return {name: tuple(levels.values()) for name, levels in found.items()}
 
 
-def _copy_of(module: ir.Module, lacked: _Lacked) -> ir.Module:
+def _lacking(module: ir.Module, lacked: _Lacked) -> ir.Module:
     """A copy whose functions say what was lacking."""
-    with module.context, module.operation.location:
-        copy = ir.Module.create()
-    for name, value in module.operation.attributes.items():
-        copy.operation.attributes[name] = value
-    for child in module.body.operations:
-        copy.body.append(child.operation.clone())
+    copy = copy_of(module)
     for function in functions_of(copy.operation):
         if shortages := lacked.get(str(function.opview.name.value)):
             note_lacked(function, shortages)

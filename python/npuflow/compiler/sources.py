@@ -68,6 +68,14 @@ def empty_like(module: ir.Module) -> ir.Module:
     return empty
 
 
+def copy_of(module: ir.Module) -> ir.Module:
+    """A module to be changed in place of another one."""
+    copy = empty_like(module)
+    for child in module.body.operations:
+        copy.body.append(child.operation.clone())
+    return copy
+
+
 def bytecode_of(module: ir.Module) -> bytes:
     written = BytesIO()
     module.operation.write_bytecode(written)

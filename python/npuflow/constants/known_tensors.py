@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from math import prod
 
 import numpy as np
 
-from npuflow.bindings import ir
+from npuflow.bindings import arith, ir
 from npuflow.constants.dtypes import dtype_of
-from npuflow.constants.resources import resource_name, resources_of
+from npuflow.constants.resources import LEAST_RESOURCE_BYTES, resource_name, resource_of, resources_of
 from npuflow.constants.scalar_values import Numbers, value_of
-from npuflow.core.build import is_static
+from npuflow.core.build import is_static, shape_of
 from npuflow.core.passes import ops_of
 from npuflow.ops.contraction import is_parallel, producer
 from npuflow.ops.linear import Linear, input_count, linear_dims, loop_extents, maps_of
@@ -26,7 +27,8 @@ _NUMBER = re.compile(r"0x[0-9A-Fa-f]+|-?[0-9][0-9.]*(?:[eE][-+]?[0-9]+)?")
 class KnownTensors:
     """The elements of tensors; asked for again and again while nothing that is known changes."""
 
-    def __init__(self) -> None:
+    def __init__(self, most_elements: int | None = MOST_ELEMENTS) -> None:
+        self._most_elements = most_elements
         self._found: dict[ir.Value, Numbers | None] = {}
 
     def of(self, value: ir.Value) -> Numbers | None:
@@ -40,18 +42,31 @@ class KnownTensors:
         if isinstance(value.owner, ir.Block) or not isinstance(kind, ir.RankedTensorType):
             return None
         op = value.owner.operation
-        if not kind.has_static_shape or np.prod(kind.shape, dtype=np.int64) > MOST_ELEMENTS:
+        if not kind.has_static_shape or self._is_too_large(kind):
             return None
         if op.name == "arith.constant":
             return self._constant(op)
         if op.name in ("tensor.expand_shape", "tensor.collapse_shape"):
             source = self.of(op.operands[0])
             return None if source is None else source.reshape(tuple(kind.shape))
+        if op.name == "tensor.extract_slice":
+            return self._slice(op)
         if op.name == "linalg.fill":
             scalar = producer(op.operands[0], "arith.constant")
             number = None if scalar is None else value_of(scalar, [])
             return None if number is None else np.full(tuple(kind.shape), number)
         return self._computed(op, value) if op.name == "linalg.generic" else None
+
+    def _slice(self, op: ir.Operation) -> Numbers | None:
+        source, view = self.of(op.operands[0]), op.opview
+        if source is None or len(op.operands) > 1:
+            return None
+        places = zip(view.static_offsets, view.static_sizes, view.static_strides)
+        found = source[tuple(slice(begin, begin + size * step, step) for begin, size, step in places)]
+        return found.reshape(shape_of(op.results[0]))
+
+    def _is_too_large(self, kind: ir.RankedTensorType) -> bool:
+        return self._most_elements is not None and prod(kind.shape) > self._most_elements
 
     def _constant(self, constant: ir.Operation) -> Numbers | None:
         attribute = constant.attributes["value"]
@@ -179,3 +194,13 @@ def tensor_constant(values: Numbers, element: ir.Type) -> ir.Attribute:
     return ir.Attribute.parse(
         f'dense<"0x{listed.tobytes().hex().upper()}"> : {ir.RankedTensorType.get(shape, element)}'
     )
+
+
+def weight_constant(values: Numbers, element: ir.Type) -> ir.Value:
+    """A constant of an element type with what these numbers are in it: a resource, if it is large."""
+    stored = np.ascontiguousarray(values.astype(dtype_of(str(element))))
+    kind = ir.RankedTensorType.get(list(stored.shape), element)
+    if stored.nbytes < LEAST_RESOURCE_BYTES:
+        return arith.ConstantOp(kind, tensor_constant(stored, element)).result
+    attribute = resource_of(stored.reshape(-1).view(np.uint8), "weight", kind, stored.itemsize)
+    return arith.ConstantOp(kind, attribute).result

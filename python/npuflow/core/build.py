@@ -23,6 +23,17 @@ def at(op: ir.Operation, *, after: bool = False) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def after_value(value: ir.Value) -> Iterator[None]:
+    """Builds behind the op that makes a value, or at the beginning of the block that it is an argument of."""
+    if isinstance(value.owner, ir.Block):
+        with ir.InsertionPoint.at_block_begin(value.owner), value.owner.owner.location:
+            yield
+    else:
+        with at(value.owner.operation, after=True):
+            yield
+
+
 def dynamic_marker() -> int:
     return int(ir.ShapedType.get_dynamic_size())
 

@@ -42,11 +42,12 @@ class Execution:
 
 @dataclass(frozen=True)
 class Executable:
-    """A compiled function."""
+    """A compiled function; the last arguments of its signature are `tables`, constants of the program."""
 
     signature: Signature
     engine: object
     address: int
+    tables: tuple[Array, ...] = ()
 
     def run(self, inputs: Sequence[Array], what: str = "") -> Execution:
         """Calls the function on copies of `inputs`; raises ProgramFailedError where it misbehaves.
@@ -54,7 +55,7 @@ class Executable:
         Arguments behind the given ones are there to be written, and hold garbage. `what` names the call in messages.
         """
         what = what or f"the execution of @{self.signature.name}"
-        count = len(self.signature.inputs)
+        count = len(self.signature.inputs) - len(self.tables)
         assert len(inputs) <= count, f"{self.signature} got {len(inputs)} arrays"
         specs = (*self.signature.inputs, *self.signature.outputs)
         limits_in_force().require(sum(spec.nbytes for spec in specs), what)
@@ -62,11 +63,13 @@ class Executable:
         arrays = [piece.view(s.dtype).reshape(s.shape) for piece, s in zip(arena.pieces, specs, strict=True)]
         for place, given in zip(arrays, inputs, strict=False):
             place[...] = given
+        for place, table in zip(arrays[count:], self.tables, strict=False):
+            place[...] = table
         run_in_child(_call_on(self.address, arrays), what)
         overrun = arena.overrun([f"array {position}" for position in range(len(specs))])
         if overrun is not None:
             raise ProgramFailedError(f"{what} wrote {overrun}")
-        return Execution(arrays[count:], arrays[:count])
+        return Execution(arrays[count + len(self.tables) :], arrays[:count])
 
 
 def _call_on(address: int, arrays: Sequence[Array]) -> Callable[[], None]:
@@ -148,7 +151,7 @@ def _compiled(copy: ir.Module, program: _ProgramText) -> Executable:
         except RuntimeError as error:
             raise NotExecutableError(sink.errors or f"@{program.function} cannot be compiled: {error}") from error
     assert address, f"@{program.function} calls what this process doesn't have"
-    return Executable(lowered.signature, engine, address)
+    return Executable(lowered.signature, engine, address, lowered.tables)
 
 
 def _multiply_adds(signature: Signature) -> float:

@@ -15,9 +15,10 @@ from npuflow.core.build import at
 from npuflow.core.diagnostics import DiagnosticSink, location_of
 from npuflow.core.passes import fail, ops_of
 from npuflow.errors import Diagnostic, InputError, Severity
-from npuflow.execute.arrays import Signature, signature_of
+from npuflow.execute.arrays import Array, Signature, signature_of
 from npuflow.execute.clone import clone_function, function_of, run_passes, spell_out
 from npuflow.execute.guard_divisions import guard_divisions
+from npuflow.execute.lift_tables import lift_tables
 from npuflow.execute.lower_movements import lower_movements
 from npuflow.execute.narrow_floats import expand_narrow_floats
 from npuflow.execute.near_zero import call_near_zero
@@ -46,10 +47,11 @@ _TO_LLVM = (
 
 @dataclass(frozen=True)
 class Lowered:
-    """An LLVM-dialect module whose `ENTRY` runs one function."""
+    """An LLVM-dialect module whose `ENTRY` runs one function, with `tables` as its last arguments."""
 
     module: ir.Module
     signature: Signature
+    tables: tuple[Array, ...]
 
 
 class NotExecutableError(InputError):
@@ -68,7 +70,9 @@ def lower_to_llvm(copy: ir.Module, function: str, *, poison: bool) -> Lowered:
     """Lowers an isolated function in place; raises NotExecutableError where that isn't possible."""
     with copy.context, refusing(copy.operation, function):
         spell_out(copy)
+        tables: tuple[Array, ...] = ()
         if _has_tensors(copy):
+            tables = lift_tables(function_of(copy, function))
             run_passes(copy, _BUFFERIZE)
         signature = signature_of(function_of(copy, function))
         _add_entry(copy, function)
@@ -88,7 +92,7 @@ def lower_to_llvm(copy: ir.Module, function: str, *, poison: bool) -> Lowered:
         call_near_zero(copy)
         run_passes(copy, _TO_LLVM)
         _check_llvm(copy)
-    return Lowered(copy, signature)
+    return Lowered(copy, signature, tables)
 
 
 @contextmanager

@@ -45,7 +45,7 @@ class FuseElementwise(Pass):
             if _reads_output(generic):
                 _make_output_input(generic)
                 context.count("outputs made inputs")
-        pins = list(_pin_repeated(op))
+        pins = [*_pin_repeated(op), *_pin_reshaped_arguments(op)]
         context.count("ops kept apart", len(pins))
         run_upstream(op, "linalg-fuse-elementwise-ops")
         for pin in ops_of(op, _PIN):
@@ -69,6 +69,24 @@ def _pin_repeated(op: ir.Operation) -> Iterator[ir.Operation]:
             if source is not None and is_parallel(source) and _is_repeated(source, consumer, map_):
                 with at(source, after=True):
                     pin = bufferization.DeallocTensorOp(unreshaped(value)).operation
+                pin.attributes[_PINNED] = ir.UnitAttr.get()
+                yield pin
+
+
+def _pin_reshaped_arguments(op: ir.Operation) -> Iterator[ir.Operation]:
+    """Keeps sums of products and what is behind them in the shape that they have in common.
+
+    MLIR gives an op the shape that its operand had before it was reshaped, so that it fuses with what made that. Nobody
+    made an argument, and a tail in another shape than its sum's is none any more.
+    """
+    for consumer in ops_of(op, "linalg.generic"):
+        if match_contraction(consumer) is None and not _is_tail(consumer):
+            continue
+        for value in consumer.operands:
+            reshape = producer(value, "tensor.collapse_shape", "tensor.expand_shape")
+            if reshape is not None and isinstance(reshape.operands[0].owner, ir.Block):
+                with at(reshape, after=True):
+                    pin = bufferization.DeallocTensorOp(value).operation
                 pin.attributes[_PINNED] = ir.UnitAttr.get()
                 yield pin
 

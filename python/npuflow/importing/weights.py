@@ -8,12 +8,10 @@ from typing import Any
 import numpy as np
 
 from npuflow.bindings import arith, ir, load_torch_importer
+from npuflow.constants.resources import LEAST_RESOURCE_BYTES, resource_of
 from npuflow.core.build import at
 from npuflow.core.passes import ops_of
 from npuflow.importing.packages import load_package
-
-# Smaller constants stay attributes, which folding looks into.
-_LEAST_RESOURCE_BYTES = 1024
 
 
 def make_resource_hooks() -> Any:  # noqa: ANN401  (of a class that only exists once torch-mlir's importer is loaded)
@@ -25,7 +23,7 @@ def make_resource_hooks() -> Any:  # noqa: ANN401  (of a class that only exists 
 
     class ResourceHooks(importer.FxImporterHooks):  # type: ignore[misc,name-defined]
         def resolve_literal(self, _importer: object, literal: object, info: object) -> ir.Value | None:
-            if not isinstance(literal, torch.Tensor) or literal.nbytes < _LEAST_RESOURCE_BYTES:
+            if not isinstance(literal, torch.Tensor) or literal.nbytes < LEAST_RESOURCE_BYTES:
                 return None
             typed = importer.create_mlir_tensor_type(literal)
             key = (literal.data_ptr(), str(typed), literal.stride())
@@ -47,17 +45,12 @@ def move_to_resources(module: ir.Module) -> None:
         if not isinstance(value, ir.DenseElementsAttr) or value.is_splat:
             continue
         data = np.array(value)
-        if data.nbytes < _LEAST_RESOURCE_BYTES or data.dtype == np.bool_:
+        if data.nbytes < LEAST_RESOURCE_BYTES or data.dtype == np.bool_:
             continue
         with at(op):
             resource = resource_of(data, "weight", typed, data.itemsize)
             op.results[0].replace_all_uses_with(arith.ConstantOp(typed, resource).result)
         op.erase()
-
-
-def resource_of(data: np.ndarray[Any, Any], name: str, typed: ir.Type, alignment: int) -> ir.Attribute:
-    """An attribute that shares the memory of an array, and keeps it alive."""
-    return ir.DenseResourceElementsAttr.get_from_buffer(data, name, typed, alignment=alignment)
 
 
 def _name_of(info: object) -> str:

@@ -77,8 +77,10 @@ def _in_order(op: ir.Operation) -> VectorWork:
 
 def _runs(op: ir.Operation, maps: list[tuple[Linear, ...]]) -> list[list[int]]:
     """Loops that every operand goes through as neighbouring dimensions, outer before inner, or doesn't go through."""
-    count = len(iterators(op))
-    follower = {u: v for u in range(count) for v in range(count) if u != v and _is_run(op, maps, u, v)}
+    kinds = iterators(op)
+    count = len(kinds)
+    alike = [(u, v) for u in range(count) for v in range(count) if u != v and kinds[u] == kinds[v]]
+    follower = {u: v for u, v in alike if _is_run(maps, u, v)}
     starts = [loop for loop in range(count) if loop not in follower.values()]
     runs = []
     for loop in starts:
@@ -88,9 +90,7 @@ def _runs(op: ir.Operation, maps: list[tuple[Linear, ...]]) -> list[list[int]]:
     return runs
 
 
-def _is_run(op: ir.Operation, maps: list[tuple[Linear, ...]], outer: int, inner: int) -> bool:
-    if is_reduction(op, outer) != is_reduction(op, inner):
-        return False
+def _is_run(maps: list[tuple[Linear, ...]], outer: int, inner: int) -> bool:
     followed = False
     for dims in maps:
         touched = [dim for dim in dims if any(loop in (outer, inner) for loop, _ in dim.terms)]

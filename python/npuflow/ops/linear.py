@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import gcd, prod
 
 from npuflow.bindings import ir, linalg
 from npuflow.core.build import dynamic_marker, shape_of
+
+_KIND = re.compile(r"<(\w+)>")
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,7 @@ class Linear:
 
 def iterators(op: ir.Operation) -> list[str]:
     """What each loop is: `parallel` or `reduction`."""
-    return [str(kind).partition("<")[2][:-1] for kind in ir.ArrayAttr(op.attributes["iterator_types"])]
+    return _KIND.findall(str(op.attributes["iterator_types"]))  # one text for all: most of the time is its making
 
 
 def is_reduction(op: ir.Operation, loop: int) -> bool:

@@ -7,6 +7,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import asdict
 
+from npuflow.compiler.conversion import Conversion
+from npuflow.compiler.layer_errors import Deviation
 from npuflow.compiler.verify_function import Verified
 from npuflow.execute.references import Judge
 from npuflow.report.energy import EnergyUse
@@ -41,7 +43,25 @@ def report_dict(report: Report) -> Json:
         "pipeline": report.pipeline,
         "functions": [_function(function) for function in report.functions],
         "sequences": [_sequence(sequence) for sequence in report.sequences],
+        "conversions": [_conversion(conversion) for conversion in report.conversions],
     }
+
+
+def _conversion(conversion: Conversion) -> Json:
+    return {
+        "name": conversion.name,
+        "compute_type": conversion.compute_type.value,
+        "unmeasured": conversion.unmeasured or None,
+        "results": [_deviation(result) for result in conversion.results],
+        "layers": [
+            {"sizes": layer.sizes, "place": layer.place, "factors": layer.factors, **_deviation(layer.error)}
+            for layer in conversion.layers
+        ],
+    }
+
+
+def _deviation(found: Deviation) -> Json:
+    return {key: json_number(value) for key, value in asdict(found).items()}
 
 
 def _sequence(sequence: SequenceReport) -> Json:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from npuflow.compiler.compiled import StrategyFields
+from npuflow.compiler.conversion import Conversion
 from npuflow.compiler.verify_function import Verified
 from npuflow.network.plan import FunctionPlan
 from npuflow.report.energy import EnergyUse
@@ -280,12 +281,16 @@ class DeviceSummary:
 
 @dataclass(frozen=True, repr=False)
 class Report:
-    """A module's report; `functions` has the parts of `sequences` as well."""
+    """A module's report; `functions` has the parts of `sequences` as well.
+
+    `conversions` says of functions of f32 that they are computed in another type, and what of that their results show.
+    """
 
     device: DeviceSummary
     pipeline: str
     functions: tuple[FunctionReport, ...]
     sequences: tuple[SequenceReport, ...] = ()
+    conversions: tuple[Conversion, ...] = ()
 
     def __repr__(self) -> str:
         shown = [*(one for one in self.functions if not one.part_of), *self.sequences]

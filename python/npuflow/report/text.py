@@ -8,6 +8,7 @@ from itertools import islice
 from npuflow.execute.limits import byte_text
 from npuflow.execute.references import Judge
 from npuflow.execute.verification import Status
+from npuflow.report.conversion_text import conversion_texts
 from npuflow.report.energy import EnergyUse, energy_rows, energy_text
 from npuflow.report.model import (
     EngineClass,
@@ -67,6 +68,7 @@ def heading_text(report: Report, signature: str) -> str:
 
 def _sequence(report: Report, sequence: SequenceReport, *, details: bool) -> Iterator[str]:
     yield heading_text(report, sequence.signature)
+    yield from (_line("type", text) for text in conversion_texts(report, sequence.name))
     yield _line("mapping", mapping_of_sequence(report.pipeline, sequence))
     yield _line("split", sequence.reason)
     if sequence.like:
@@ -99,6 +101,7 @@ def _like(report: Report, function: FunctionReport) -> Iterator[str]:
 
 def _beginning(report: Report, function: FunctionReport) -> Iterator[str]:
     yield heading_text(report, function.signature)
+    yield from (_line("type", text) for text in conversion_texts(report, function.name))
     if function.like:
         yield _line("like", like_text(function.like))
     yield _line("mapping", mapping_text(report, function))

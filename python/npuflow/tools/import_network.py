@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING
 
 from npuflow.errors import ExitCode, UsageError, with_hint
 from npuflow.tools.command_line import CommandLine, the_only
+from npuflow.tools.compute_type_flags import calibration_flag, calibration_of, compute_type_flag
 from npuflow.tools.flags import FileUse, flag
 from npuflow.tools.outputs import check_files, screen_of, write_output, write_output_pieces
 from npuflow.tools.progress import Progress
 
 if TYPE_CHECKING:
     from npuflow.bindings import ir
+    from npuflow.compiler.conversion import Conversion
+    from npuflow.execute.arrays import Array
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,8 @@ class ImportFlags:
     inputs: tuple[str, ...] = flag(
         (), "types of the inputs, where the network doesn't say them: 1x3x224x224xf32", group="", metavar="type,..."
     )
+    compute_type: str | None = compute_type_flag()
+    calibration: tuple[str, ...] = calibration_flag()
     text: bool = flag(False, "write text, with weights as hexadecimal numbers, instead of bytecode", group="")
     help: bool = flag(False, "print this text", group="")
 
@@ -53,14 +58,19 @@ def run(arguments: Sequence[str]) -> ExitCode:
     if flags.o is None:
         raise UsageError(with_hint("there is nowhere to write to", "-o <file.mlir>, or -o - for stdout"))
     check_files(flags, [source.rpartition(":")[0] or source])
+    calibration = calibration_of(flags.calibration, flags.compute_type)
     from npuflow.importing.input_types import read_input_type
     from npuflow.importing.networks import import_network
 
     with Progress() as progress:
         progress.step(f"importing {source}")
         module = import_network(source, [read_input_type(text) for text in flags.inputs])
+        conversions: tuple[Conversion, ...] = ()
+        if flags.compute_type is not None:
+            progress.step(f"converting to {flags.compute_type}")
+            module, conversions = _converted(module, flags.compute_type, calibration)
     _write(module, flags.o, flags.text)
-    print(_summary(module), file=screen_of(flags))
+    print(_summary(module, conversions), file=screen_of(flags))
     return ExitCode.OK
 
 
@@ -71,6 +81,23 @@ def _write(module: ir.Module, path: str, as_text: bool) -> None:
         write_output_pieces(path, module.operation.write_bytecode)
 
 
-def _summary(module: ir.Module) -> str:
-    functions = [op for op in module.body.operations if op.operation.name == "func.func"]
-    return "\n".join(f"@{one.name.value}{one.attributes['function_type'].value}" for one in functions)
+def _converted(
+    module: ir.Module, compute_type: str, calibration: list[Array] | None
+) -> tuple[ir.Module, tuple[Conversion, ...]]:
+    from npuflow.api import convert
+
+    converted = convert(module, compute_type, calibration)
+    return converted.module, converted.conversions
+
+
+def _summary(module: ir.Module, conversions: Sequence[Conversion]) -> str:
+    """Each function's type, what was converted of it, and its layers."""
+    from npuflow.report.conversion_text import conversion_text, layer_lines
+
+    lines = []
+    for one in (op for op in module.body.operations if op.operation.name == "func.func"):
+        lines.append(f"@{one.name.value}{one.attributes['function_type'].value}")
+        for conversion in conversions:
+            if conversion.name == one.name.value:
+                lines += [conversion_text(conversion), "", *layer_lines(conversion), ""]
+    return "\n".join(lines).rstrip()

@@ -11,6 +11,7 @@ from npuflow.errors import Diagnostic, ExitCode, InputError, Severity, UsageErro
 from npuflow.report.window import WHOLE, window_from
 from npuflow.tools.colours import report_for
 from npuflow.tools.command_line import the_only
+from npuflow.tools.compute_type_flags import calibration_of
 from npuflow.tools.crash import kept
 from npuflow.tools.limit_flags import limits_of
 from npuflow.tools.messages import print_messages
@@ -96,6 +97,8 @@ def _compile(path: str, source: bytes | Path, flags: RunFlags) -> Compiled:
         kernel_macs_per_cycle=rate_of(flags.kernel_macs_per_cycle),
         split=_either(flags.split, flags.no_split),
         disable=flags.disable,
+        compute_type=flags.compute_type,
+        calibration=calibration_of(flags.calibration, flags.compute_type),
         jobs=jobs_of(flags),
         sink=sink,
     )

@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields
 from npuflow.errors import UsageError, with_hint
 from npuflow.network.decisions import Decision
 from npuflow.tools.command_line import CommandLine
+from npuflow.tools.compute_type_flags import calibration_flag, compute_type_flag
 from npuflow.tools.flags import FileUse, flag
 from npuflow.tools.limit_flags import memory_limit_flag, time_limit_flag
 
@@ -40,6 +41,8 @@ class RunFlags:
     kernel_macs_per_cycle: str | None = flag(
         None, "time matmul kernels by this rate instead of the model, calls included", group="", metavar="x"
     )
+    compute_type: str | None = compute_type_flag()
+    calibration: tuple[str, ...] = calibration_flag()
     specialize: tuple[str, ...] = flag(
         (), "first give arguments of dynamic shape a static one, as %arg0=128x256", group="", metavar="shape,..."
     )

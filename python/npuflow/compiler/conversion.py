@@ -1,0 +1,196 @@
+"""Networks of f32 in the array's own types: what is rounded or quantised, and how far that takes them off."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from math import prod
+from pathlib import PurePath
+
+import numpy as np
+
+from npuflow.bindings import ir
+from npuflow.compiler.compiled_function import check_inputs
+from npuflow.compiler.functions import show_what_is_private
+from npuflow.compiler.given import schedules_in
+from npuflow.compiler.layer_errors import LAYER, Deviation, LayerError, deviation, ends_by_layer, values_in
+from npuflow.compiler.sources import copy_of, sources_of
+from npuflow.constants.known_tensors import KnownTensors
+from npuflow.core.build import shape_of
+from npuflow.core.diagnostics import DiagnosticSink, location_of
+from npuflow.core.passes import ops_of
+from npuflow.core.pipeline_text import parse_pipeline
+from npuflow.core.runner import Runner
+from npuflow.errors import UsageError, with_hint
+from npuflow.execute.arrays import Array, signature_of
+from npuflow.execute.data import arrays_for
+from npuflow.execute.jit import compile_function
+from npuflow.frontend.product_layers import ProductLayer, product_layers
+from npuflow.frontend.quantize_products import RANGES
+from npuflow.ops.contraction import loop_sizes
+
+# What every network is brought to first, so that layers are single ops, and what is computed from constants is one.
+_PREPARE = (
+    "inline,npuflow-import-program,npuflow-fold-batch-norm,npuflow-generalize-operators,npuflow-fold-constants,cse"
+)
+# Errors of what computes more than this are only measured where it has to run for its ranges anyway: minutes.
+MEASURED_MACS = 1 << 34
+
+
+class ComputeType(Enum):
+    """What an f32 network's products are computed in."""
+
+    BF16 = "bf16"
+    I8 = "i8"
+
+    @property
+    def passes(self) -> str:
+        narrow = "npuflow-narrow-products,cse"
+        return narrow if self is ComputeType.BF16 else f"npuflow-quantize-products,{narrow}"
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """What became of a function: its layers in order, its results, each with how far it is from f32.
+
+    Where that was not measured, `unmeasured` says why, and there are neither.
+    """
+
+    name: str
+    compute_type: ComputeType
+    layers: tuple[LayerError, ...]
+    results: tuple[Deviation, ...]
+    unmeasured: str = ""
+
+
+@dataclass(frozen=True)
+class Converted:
+    """A module in which products are of another type, and what that means for each of its public functions."""
+
+    module: ir.Module
+    conversions: tuple[Conversion, ...]
+
+
+def convert(
+    module: ir.Module,
+    compute_type: ComputeType,
+    inputs: Sequence[Array] | None = None,
+    *,
+    seed: int = 0,
+    sink: DiagnosticSink | None = None,
+) -> Converted:
+    """A module whose sums of products of f32 are computed in another type.
+
+    The module stays as it is. Ranges and errors are measured on `inputs`, of the only function, or on random ones, as
+    verification draws them.
+    """
+    if schedules_in(module.operation):
+        what = "a schedule computes what it says, in the types that it says"
+        raise UsageError(with_hint(what, "give the program that it was made of, or no compute type"))
+    original = copy_of(module)
+    show_what_is_private(original.operation)
+    if inputs is not None and len(sources_of(original)) != 1:
+        what = f"inputs are given, and the module has {len(sources_of(original))} public functions"
+        raise UsageError(with_hint(what, "give a module of one, or no inputs"))
+    with original.context:
+        return _converted(original, compute_type, inputs, seed, sink or DiagnosticSink())
+
+
+def _converted(
+    original: ir.Module, compute_type: ComputeType, inputs: Sequence[Array] | None, seed: int, sink: DiagnosticSink
+) -> Converted:
+    base = copy_of(original)
+    Runner(parse_pipeline(_PREPARE), sink=sink).run(base)
+    for number, layer in enumerate(product_layers(base.operation)):
+        layer.op.attributes[LAYER] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), number)
+    functions = [_Calibration(original, base, source.name, compute_type, inputs, seed) for source in sources_of(base)]
+    if compute_type is ComputeType.I8:
+        for each in functions:
+            each.note_ranges()
+    made = copy_of(base)
+    Runner(parse_pipeline(compute_type.passes), sink=sink).run(made)
+    conversions = tuple(each.conversion(made) for each in functions)
+    for op in ops_of(made.operation):
+        if LAYER in op.attributes:
+            del op.attributes[LAYER]
+    return Converted(made, conversions)
+
+
+@dataclass
+class _Calibration:
+    """A function on data: the original, and `base`, the same with numbered layers, which ranges are noted in."""
+
+    original: ir.Module
+    base: ir.Module
+    name: str
+    compute_type: ComputeType
+    given: Sequence[Array] | None
+    seed: int
+
+    def __post_init__(self) -> None:
+        (function,) = (source.function for source in sources_of(self.base) if source.name == self.name)
+        self.layers = product_layers(function)
+        macs = sum(prod(loop_sizes(layer.op)) for layer in self.layers)
+        self.unmeasured = f"{macs:.3g} multiply-accumulates would take minutes" if macs > MEASURED_MACS else ""
+        signature = signature_of(function)
+        self.inputs = arrays_for(function, signature.inputs, self.seed) if self.given is None else self.given
+        check_inputs(signature, self.inputs)
+
+    def note_ranges(self) -> None:
+        """Says of each layer with weights how large its factors get."""
+        alone = self._alone(self.base)
+        known, layers = KnownTensors(most_elements=None), product_layers(alone.operation)
+        unknown = [[origin for origin in layer.origins if known.of(origin) is None] for layer in layers]
+        values = list(dict.fromkeys(origin for origins in unknown if len(origins) == 1 for origin in origins))
+        arrays, _ = values_in(alone, values, self.inputs)
+        found = dict(zip(values, map(_magnitude, arrays)))
+        for layer, there in zip(self.layers, layers):
+            ranges = [found.get(origin, 0.0) for origin in there.origins]
+            if max(ranges) > 0:
+                with layer.op.location:
+                    noted = [ir.FloatAttr.get(ir.F64Type.get(), most) for most in ranges]
+                layer.op.attributes[RANGES] = ir.ArrayAttr.get(noted)
+
+    def conversion(self, made: ir.Module) -> Conversion:
+        """How far the function in `made` is from this one."""
+        if self.unmeasured:
+            return Conversion(self.name, self.compute_type, (), (), self.unmeasured)
+        (before, _), (after, found) = self._layer_values(self.base), self._layer_values(made)
+        errors = tuple(
+            LayerError(_sizes(layer), _place(layer.op), self._factors(layer), deviation(now, then))
+            for layer, then, now in zip(self.layers, before, after, strict=True)
+        )
+        expected = compile_function(self.original.operation, self.name, poison=False).run(self.inputs).results
+        results = tuple(deviation(now, then) for now, then in zip(found, expected, strict=True))
+        return Conversion(self.name, self.compute_type, errors, results)
+
+    def _layer_values(self, module: ir.Module) -> tuple[list[Array], list[Array]]:
+        """What each layer hands on, in order, and the function's results."""
+        alone = self._alone(module)
+        ends = ends_by_layer(alone)
+        return values_in(alone, [ends[number] for number in sorted(ends)], self.inputs)
+
+    def _alone(self, module: ir.Module) -> ir.Module:
+        return next(source for source in sources_of(module) if source.name == self.name).alone()
+
+    def _factors(self, layer: ProductLayer) -> str:
+        is_quantized = self.compute_type is ComputeType.I8 and RANGES in layer.op.attributes
+        return (ComputeType.I8 if is_quantized else ComputeType.BF16).value
+
+
+def _magnitude(array: Array) -> float:
+    """The largest magnitude of numbers; 0 where they aren't all finite."""
+    most = float(np.abs(array.astype(np.float64)).max(initial=0.0))
+    return most if np.isfinite(most) else 0.0
+
+
+def _place(op: ir.Operation) -> str:
+    """`vision.py:34`: where the network says it, or what it is made of does."""
+    place = location_of(op)
+    return "" if place is None else f"{PurePath(place.file).name}:{place.line}"
+
+
+def _sizes(layer: ProductLayer) -> str:
+    """`1x64x58x58 by 64x64x3x3`."""
+    return " by ".join("x".join(map(str, shape_of(layer.op.operands[position]))) for position in layer.factors)

@@ -1,0 +1,70 @@
+"""How far a converted function's layers and results are from those of the f32 function that it was."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from npuflow.bindings import func, ir
+from npuflow.core.passes import ops_of
+from npuflow.execute.arrays import Array, functions_of
+from npuflow.execute.jit import compile_function
+from npuflow.frontend.product_layers import end_of
+
+# On a layer's sums, its number: what they are computed by before and after a conversion.
+LAYER = "npu.layer"
+
+
+@dataclass(frozen=True)
+class Deviation:
+    """How far an array is off: the error's norm by the array's, the largest error, the largest magnitude."""
+
+    relative: float
+    largest: float
+    magnitude: float
+
+
+@dataclass(frozen=True)
+class LayerError:
+    """A sum of products, `sizes` of what it multiplies, what `factors` are of now, and how far it is off.
+
+    What comes before it is converted as well, so errors add up from layer to layer.
+    """
+
+    sizes: str
+    place: str
+    factors: str
+    error: Deviation
+
+
+def deviation(found: Array, expected: Array) -> Deviation:
+    """How far `found` is from `expected`."""
+    given, wanted = (np.asarray(each, np.float64).reshape(-1) for each in (found, expected))
+    norm, error = float(np.linalg.norm(wanted)), np.abs(given - wanted)
+    relative = float(np.linalg.norm(error)) / norm if norm else float(bool(error.any()))
+    return Deviation(relative, float(error.max(initial=0.0)), float(np.abs(wanted).max(initial=0.0)))
+
+
+def ends_by_layer(module: ir.Module) -> dict[int, ir.Value]:
+    """What each layer hands on, in f32, by its number."""
+    marked = [op for op in ops_of(module.operation) if LAYER in op.attributes]
+    return {int(op.attributes[LAYER].value): end_of(op.results[0]) for op in marked}
+
+
+def values_in(
+    module: ir.Module, values: Sequence[ir.Value], inputs: Sequence[Array]
+) -> tuple[list[Array], list[Array]]:
+    """What tensors of a module's only function are on these inputs, and its results; it returns all afterwards."""
+    (function,) = functions_of(module.operation)
+    (returned,) = ops_of(function, "func.return")
+    operands = [*values, *returned.operands]
+    with ir.InsertionPoint(returned), returned.location:
+        func.ReturnOp(operands)
+    returned.erase()
+    view = function.opview
+    kinds = ir.FunctionType.get(ir.FunctionType(view.type).inputs, [value.type for value in operands], module.context)
+    function.attributes["function_type"] = ir.TypeAttr.get(kinds, module.context)
+    found = compile_function(module.operation, str(view.name.value), poison=False).run(inputs).results
+    return found[: len(values)], found[len(values) :]

@@ -1,0 +1,86 @@
+"""npuflow-narrow-products: what f32 networks multiply, and what their layers hand on, is bf16."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from npuflow.bindings import ir, linalg
+from npuflow.constants.known_tensors import KnownTensors, weight_constant
+from npuflow.constants.scalar_values import Numbers
+from npuflow.core.build import after_value, element_type_of, empty, generic_op, shape_of
+from npuflow.core.passes import Pass, PassContext
+from npuflow.core.registry import register_pass
+from npuflow.frontend.product_layers import end_of, is_returned_only, product_layers
+
+
+@register_pass
+@dataclass(frozen=True)
+class NarrowProducts(Pass):
+    """Rounds to bf16 what sums of products of f32 multiply, and what layers hand on to others; sums stay f32.
+
+        %r = linalg.matmul ins(%x, %w : tensor<8x32xf32>, tensor<32x16xf32>) outs(%zeros : tensor<8x16xf32>)
+
+    becomes
+
+        %n = linalg.generic ins(%x : tensor<8x32xf32>) outs(... : tensor<8x32xbf16>) { arith.truncf }
+        %a = linalg.generic ins(%n : tensor<8x32xbf16>) outs(... : tensor<8x32xf32>) { arith.extf }
+        %v = arith.constant dense_resource<w> : tensor<32x16xbf16>
+        %b = linalg.generic ins(%v : tensor<32x16xbf16>) outs(... : tensor<32x16xf32>) { arith.extf }
+        %r = linalg.matmul ins(%a, %b : ...) outs(%zeros : tensor<8x16xf32>)
+
+    of which npuflow-fold-extensions makes a matmul of bf16. Weights, and what is computed from constants alone, are
+    rounded here. A tensor is rounded once, where it is made, and whoever reads it reads what it was rounded to: factors
+    before they are reshaped, transposed or padded with zeros, and what is computed of each sum alone, element by
+    element. What a function returns, the statistics of norms and all that is between a softmax's scores and its
+    result stay f32, and so do biases.
+
+    That changes results, so it is in no pipeline: `--compute-type=bf16` runs it first, and what it makes is the program
+    that others are compared with. Infinities stay what they are; numbers beyond bf16's largest one become infinite.
+    """
+
+    name = "npuflow-narrow-products"
+    group = "frontend"
+    counts_changes = True
+
+    def run(self, op: ir.Operation, context: PassContext) -> None:
+        layers, known = product_layers(op), KnownTensors(most_elements=None)
+        origins = [origin for layer in layers for origin in layer.origins]
+        ends = [end_of(layer.op.results[0]) for layer in layers]
+        for value in dict.fromkeys([*origins, *ends]):
+            constant = known.of(value)
+            if constant is None and is_returned_only(value):
+                continue
+            narrow(value, constant)
+            context.count("tensors that are narrow" if constant is None else "constants that are narrow")
+
+
+def narrow(value: ir.Value, constant: Numbers | None = None) -> None:
+    """Lets everybody read a tensor, or a constant, as it is in bf16."""
+    uses, wide = readers(value), element_type_of(value)
+    kind = ir.BF16Type.get(value.context)
+    with after_value(value):
+        made = _converted(value, kind, "arith.truncf") if constant is None else weight_constant(constant, kind)
+        rounded = _converted(made, wide, "arith.extf")
+    for user, index in uses:
+        user.operands[index] = rounded
+
+
+def readers(value: ir.Value) -> list[tuple[ir.Operation, int]]:
+    """Who reads a tensor, as which operand: not the function's caller, and no op whose sums begin at it."""
+    uses = [(use.owner.operation, use.operand_number) for use in value.uses]
+    return [(user, index) for user, index in uses if user.name != "func.return" and not _is_begun_at(user, index)]
+
+
+def _is_begun_at(user: ir.Operation, index: int) -> bool:
+    return user.name.startswith("linalg.") and index >= len(user.operands) - len(user.results)
+
+
+def _converted(value: ir.Value, kind: ir.Type, conversion: str) -> ir.Value:
+    """A tensor in another type, by an op of that name for each element."""
+    shape = shape_of(value)
+    same = ir.AffineMap.get_identity(len(shape))
+    op = generic_op([value], [empty(shape, kind)], [same, same], ["parallel"] * len(shape))
+    block = op.regions[0].blocks.append(element_type_of(value), kind)
+    with ir.InsertionPoint(block):
+        linalg.YieldOp([ir.Operation.create(conversion, [kind], [block.arguments[0]]).results[0]])
+    return op.results[0]

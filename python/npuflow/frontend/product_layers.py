@@ -1,0 +1,116 @@
+"""A network's layers: its sums of products of f32, where their factors come from, and where their sums go."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from npuflow.bindings import ir
+from npuflow.core.build import at, element_type_of, empty, is_static, moved, padded_by, shape_of, zero
+from npuflow.core.passes import ops_of
+from npuflow.frontend.fold_views import source_map
+from npuflow.ops.contraction import is_elementwise, only_user, producer, users
+from npuflow.ops.factors import factors_of
+from npuflow.ops.linear import maps_of
+
+_RESHAPES = ("tensor.expand_shape", "tensor.collapse_shape")
+_MOVEMENTS = (*_RESHAPES, "tensor.extract_slice", "linalg.transpose", "linalg.broadcast")
+_NO_SUMS = ("linalg.fill", "linalg.index", "linalg.yield")
+
+
+@dataclass(frozen=True)
+class ProductLayer:
+    """A sum of products, the operands that are multiplied, and what these were before they were moved about."""
+
+    op: ir.Operation
+    factors: tuple[int, int]
+    origins: tuple[ir.Value, ir.Value]
+
+
+def product_layers(root: ir.Operation) -> list[ProductLayer]:
+    """The sums of products of two tensors of f32, in program order."""
+    found = (_layer_of(op) for op in ops_of(root) if op.name.startswith("linalg.") and op.name not in _NO_SUMS)
+    return [layer for layer in found if layer is not None]
+
+
+def _layer_of(op: ir.Operation) -> ProductLayer | None:
+    if len(op.results) != 1 or len(op.operands) != 3 or not op.regions or not is_static(op):
+        return None
+    if any(str(element_type_of(value)) != "f32" for value in op.operands):
+        return None
+    factors = factors_of(op)
+    if factors is None or not all(factor.is_bare for factor in factors):
+        return None
+    left, right = (factor.inputs[0] for factor in factors)
+    return ProductLayer(op, (left, right), (origin_of(op.operands[left]), origin_of(op.operands[right])))
+
+
+def origin_of(value: ir.Value) -> ir.Value:
+    """The tensor that a value's elements are of, wherever they were moved, zeros around them left out."""
+    op = producer(value)
+    while op is not None and _moves(op):
+        value = op.operands[0]
+        op = producer(value)
+    return value
+
+
+def moved_like(value: ir.Value, origin: ir.Value, other: ir.Value) -> ir.Value:
+    """Another tensor, moved about as `origin` was until it became `value`."""
+    if value == origin:
+        return other
+    op = value.owner.operation
+    source = moved_like(op.operands[0], origin, other)
+    shape, kind = shape_of(value), element_type_of(other)
+    with at(op):
+        if op.name == "tensor.pad":
+            return padded_by(source, list(op.opview.static_low), list(op.opview.static_high), zero(kind))
+        if op.name.startswith("linalg."):
+            read, written = maps_of(op)
+            return moved(source, empty(shape, kind), read, written)
+        operands = [source, *list(op.operands)[1:]]
+        return ir.Operation.create(
+            op.name, [ir.RankedTensorType.get(shape, kind)], operands, dict(op.attributes)
+        ).results[0]
+
+
+def _moves(op: ir.Operation) -> bool:
+    if op.name == "tensor.pad":
+        return pads_with_zero(op)
+    if op.name == "linalg.generic":
+        return _yields_input(op) and source_map(op) is not None
+    return op.name in _MOVEMENTS
+
+
+def _yields_input(op: ir.Operation) -> bool:
+    block = op.regions[0].blocks[0]
+    return len(block.operations) == 1 and block.operations[0].operands[0] == block.arguments[0]
+
+
+def pads_with_zero(pad: ir.Operation) -> bool:
+    """Whether a `tensor.pad` puts zeros around a tensor."""
+    block = pad.regions[0].blocks[0]
+    constant = producer(block.operations[len(block.operations) - 1].operands[0], "arith.constant")
+    value = None if constant is None else constant.attributes["value"]
+    return isinstance(value, (ir.FloatAttr, ir.IntegerAttr)) and value.value == 0
+
+
+def _continues(user: ir.Operation, value: ir.Value) -> bool:
+    """Whether an elementwise op makes one element of each of a tensor's."""
+    return (
+        is_elementwise(user)
+        and shape_of(user.results[0]) == shape_of(value)
+        and str(element_type_of(user.results[0])) == "f32"
+    )
+
+
+def end_of(value: ir.Value) -> ir.Value:
+    """Where what is computed of each element of a tensor alone ends: what others read, before it is moved about."""
+    while True:
+        user = only_user(value)
+        if user is None or not (user.name in _RESHAPES or _continues(user, value)):
+            return origin_of(value)
+        value = user.results[0]
+
+
+def is_returned_only(value: ir.Value) -> bool:
+    """Whether nobody but the function's caller reads a tensor."""
+    return all(user.name == "func.return" for user in users(value))

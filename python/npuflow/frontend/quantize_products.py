@@ -1,0 +1,155 @@
+"""npuflow-quantize-products: sums of products whose range is known are of i8, with sums of i32."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from npuflow.bindings import ir
+from npuflow.constants.known_tensors import KnownTensors, weight_constant
+from npuflow.constants.scalar_values import Numbers
+from npuflow.core.build import after_value, at
+from npuflow.core.passes import Pass, PassContext, fail
+from npuflow.core.registry import register_pass
+from npuflow.frontend.integer_products import GREATEST, Scale, dequantized, integer_sums, quantized, rescaled
+from npuflow.frontend.narrow_products import narrow, readers
+from npuflow.frontend.product_layers import (
+    ProductLayer,
+    end_of,
+    is_returned_only,
+    moved_like,
+    origin_of,
+    product_layers,
+)
+from npuflow.ops.contraction import operand_loops
+
+# On a sum of products: the largest magnitude of each of its two factors.
+RANGES = "npu.ranges"
+
+
+@register_pass
+@dataclass(frozen=True)
+class QuantizeProducts(Pass):
+    """Makes sums of products of i8 of those of f32 that say in `npu.ranges` how large their factors get.
+
+        %r = linalg.matmul {npu.ranges = [2.54, 1.0]} ins(%x, %w : tensor<8x32xf32>, ...) outs(%zeros : ...)
+
+    becomes
+
+        %q = linalg.generic ins(%x : tensor<8x32xf32>) outs(... : tensor<8x32xi8>) { * 50, to the nearest, clamped }
+        %v = arith.constant dense<...> : tensor<32x16xi8>
+        %s = linalg.generic ins(%q, %v : ...) outs(%zeros : tensor<8x16xi32>) { arith.extsi, arith.muli, arith.addi }
+        %scale = arith.constant dense<...> : tensor<16xf32>
+        %r = linalg.generic ins(%s, %scale : ...) outs(... : tensor<8x16xf32>) { arith.sitofp, arith.mulf }
+
+    Numbers are from -127 to 127 and 0 stays 0, so that zeros of padding do. A tensor has one scale, its range over 127,
+    and what is beyond is clamped. Constants are weights: they are rounded here, by a scale for each index that the
+    result has as well (an output channel). A tensor is rounded once, where it is made, and whoever reads it reads that;
+    what is computed of each sum alone, up to what others read, is rounded to bf16 where no layer asks for i8. What a
+    function returns stays f32, and so does what sums begin at.
+
+    The ranges come from running the network on data: `--compute-type=i8` does that and runs this pass first. What it
+    makes is the program that others are compared with, so no pipeline has it.
+    """
+
+    name = "npuflow-quantize-products"
+    group = "frontend"
+    counts_changes = True
+
+    def run(self, op: ir.Operation, context: PassContext) -> None:
+        layers = [layer for layer in product_layers(op) if RANGES in layer.op.attributes]
+        work = _Quantization()
+        sums = [work.quantize(layer) for layer in layers]
+        for value in dict.fromkeys(end_of(value) for value in sums):
+            if value not in work.factors and not is_returned_only(value):
+                narrow(value)
+        context.count("sums of products that are of i8", len(layers))
+
+
+@dataclass(frozen=True)
+class _IntegerFactor:
+    """A tensor of i8, and what 1 is worth in it: a number, or one for each index of these of its dimensions."""
+
+    value: ir.Value
+    scales: Numbers
+    dims: tuple[int, ...] = ()
+
+
+@dataclass
+class _Quantization:
+    """Layers on their way: the tensors that are of i8 already, by what they were and are read as, and the weights."""
+
+    known: KnownTensors = field(default_factory=lambda: KnownTensors(most_elements=None))
+    factors: dict[ir.Value, _IntegerFactor] = field(default_factory=dict)
+    weights: dict[tuple[ir.Value, tuple[int, ...]], _IntegerFactor] = field(default_factory=dict)
+
+    def quantize(self, layer: ProductLayer) -> ir.Value:
+        """Makes a layer one of i8; returns its sums, in f32."""
+        op, ranges = layer.op, _ranges_of(layer.op)
+        with at(op):
+            found = [self._factor(op, position, most) for position, most in zip(layer.factors, ranges)]
+            sums = integer_sums(op, {position: factor.value for position, factor in zip(layer.factors, found)})
+            scales = [_along(op, position, factor) for position, factor in zip(layer.factors, found)]
+            result = rescaled(sums, scales, op.operands[2])
+        for name in op.attributes:
+            if name.startswith("npu.") and name != RANGES:
+                result.owner.attributes[name] = op.attributes[name]
+        op.results[0].replace_all_uses_with(result)
+        op.erase()
+        return result
+
+    def _factor(self, op: ir.Operation, position: int, most: float) -> _IntegerFactor:
+        weights = self.known.of(op.operands[position])
+        if weights is not None:
+            key = op.operands[position], _channels(op, position)
+            if key not in self.weights:
+                self.weights[key] = _of_weights(op, key[1], weights)
+            return self.weights[key]
+        origin = origin_of(op.operands[position])
+        if origin not in self.factors:
+            if most <= 0:
+                raise fail(op, f"a range of {most:g} tells nothing of a factor", "give its largest magnitude")
+            self._round(origin, most / GREATEST)
+        known, read = self.factors[origin], op.operands[position]
+        return replace(known, value=moved_like(read, origin_of(read), known.value))
+
+    def _round(self, value: ir.Value, scale: float) -> None:
+        """Lets everybody read a tensor as it was rounded."""
+        uses = readers(value)
+        with after_value(value):
+            made = quantized(value, scale)
+            again = dequantized(made, scale)
+        for user, index in uses:
+            user.operands[index] = again
+        self.factors[value] = self.factors[again] = _IntegerFactor(made, np.asarray(scale))
+
+
+def _ranges_of(op: ir.Operation) -> list[float]:
+    said = op.attributes[RANGES]
+    numbers = list(said) if isinstance(said, ir.ArrayAttr) else []
+    if len(numbers) != 2 or not all(isinstance(number, ir.FloatAttr) for number in numbers):
+        raise fail(op, f"{RANGES} is no list of two numbers", "give one for each of the two factors")
+    return [float(number.value) for number in numbers]
+
+
+def _channels(op: ir.Operation, position: int) -> tuple[int, ...]:
+    """The dimensions of a factor that the result has as well."""
+    loops = operand_loops(op)
+    return tuple(d for d, loop in enumerate(loops[position]) if loop >= 0 and loop in loops[-1])
+
+
+def _of_weights(op: ir.Operation, dims: tuple[int, ...], weights: Numbers) -> _IntegerFactor:
+    """Constants as i8, with a scale for each index that the result has too."""
+    others = tuple(d for d in range(weights.ndim) if d not in dims)
+    greatest = np.abs(weights.astype(np.float64)).max(axis=others, keepdims=True)
+    scales = np.where(greatest > 0, greatest, GREATEST) / GREATEST
+    rounded = np.clip(np.rint(weights / scales), -GREATEST, GREATEST)
+    value = weight_constant(rounded, ir.IntegerType.get_signless(8, op.context))
+    return _IntegerFactor(value, scales.squeeze(axis=others), dims)
+
+
+def _along(op: ir.Operation, position: int, factor: _IntegerFactor) -> Scale:
+    """A factor's scales along the result's dimensions."""
+    loops = operand_loops(op)
+    return Scale(factor.scales, tuple(loops[-1].index(loops[position][d]) for d in factor.dims))

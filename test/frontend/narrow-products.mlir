@@ -1,0 +1,100 @@
+// What sums of products of f32 read is bf16, and so is what layers hand on; sums, statistics and results stay f32.
+// RUN: npuflow-opt %s --npuflow-narrow-products --mlir-print-local-scope | filecheck %s
+// RUN: npuflow-opt %s --npuflow-narrow-products --npuflow-normalize-linalg --mlir-print-local-scope | filecheck %s --check-prefix=FOLDED
+// RUN: npuflow-opt %s --npuflow-narrow-products -o %t
+// RUN: npuflow run %t --device=toy --seed=3 | filecheck %s --check-prefix=EXECUTED
+// EXECUTED-COUNT-4: verified {{.*}}against
+
+#same = affine_map<(d0, d1) -> (d0, d1)>
+#turned = affine_map<(d0, d1) -> (d1, d0)>
+#row = affine_map<(d0, d1) -> (d0)>
+
+// Two layers: arguments are rounded where they come in, weights here and now, and the ReLU between is what is rounded,
+// once for both of its readers. The result is not.
+// CHECK-LABEL: func.func @layers
+// CHECK-SAME:    %[[X:[^:]*]]: tensor<8x16xf32>
+// CHECK:         %[[N:.*]] = linalg.generic {{.*}} ins(%[[X]] : tensor<8x16xf32>) outs(%{{.*}} : tensor<8x16xbf16>)
+// CHECK:           arith.truncf
+// CHECK:         %[[A:.*]] = linalg.generic {{.*}} ins(%[[N]] : tensor<8x16xbf16>) outs(%{{.*}} : tensor<8x16xf32>)
+// CHECK:           arith.extf
+// CHECK:         %[[W:.*]] = arith.constant dense<{{.*}}> : tensor<16x4xbf16>
+// CHECK:         %[[B:.*]] = linalg.generic {{.*}} ins(%[[W]] : tensor<16x4xbf16>)
+// CHECK:         %[[R:.*]] = linalg.matmul ins(%[[A]], %[[B]] : tensor<8x16xf32>, tensor<16x4xf32>)
+// CHECK:         %[[V:.*]] = linalg.generic {{.*}} ins(%[[R]] : tensor<8x4xf32>)
+// CHECK:           arith.maximumf
+// CHECK:         %[[H:.*]] = linalg.generic {{.*}} ins(%[[V]] : tensor<8x4xf32>) outs(%{{.*}} : tensor<8x4xbf16>)
+// CHECK:         %[[E:.*]] = linalg.generic {{.*}} ins(%[[H]] : tensor<8x4xbf16>)
+// CHECK:         %[[T:.*]] = linalg.generic {{.*}} ins(%[[E]] : tensor<8x4xf32>) outs(%{{.*}} : tensor<4x8xf32>)
+// CHECK:         %[[S:.*]] = linalg.matmul ins(%[[T]], %[[E]] :
+// CHECK-NOT:     truncf
+// CHECK:         return %[[S]], %[[V]] : tensor<4x4xf32>, tensor<8x4xf32>
+// FOLDED-LABEL: func.func @layers
+// FOLDED:         linalg.generic {{.*}} ins(%{{.*}}, %{{.*}} : tensor<8x16xbf16>, tensor<16x4xbf16>) outs(%{{.*}} : tensor<8x4xf32>)
+// FOLDED:         linalg.matmul indexing_maps = {{.*}} ins(%[[H:.*]], %[[H]] : tensor<8x4xbf16>, tensor<8x4xbf16>) outs(%{{.*}} : tensor<4x4xf32>)
+func.func @layers(%x: tensor<8x16xf32>) -> (tensor<4x4xf32>, tensor<8x4xf32>) {
+  %w = arith.constant dense<0.3> : tensor<16x4xf32>
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<8x4xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<8x4xf32>) -> tensor<8x4xf32>
+  %r = linalg.matmul ins(%x, %w : tensor<8x16xf32>, tensor<16x4xf32>) outs(%z : tensor<8x4xf32>) -> tensor<8x4xf32>
+  %v = linalg.generic {indexing_maps = [#same, #same], iterator_types = ["parallel", "parallel"]} ins(%r : tensor<8x4xf32>) outs(%e : tensor<8x4xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %m = arith.maximumf %in, %zero : f32
+    linalg.yield %m : f32
+  } -> tensor<8x4xf32>
+  %e2 = tensor.empty() : tensor<4x8xf32>
+  %t = linalg.generic {indexing_maps = [#turned, #same], iterator_types = ["parallel", "parallel"]} ins(%v : tensor<8x4xf32>) outs(%e2 : tensor<4x8xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  } -> tensor<4x8xf32>
+  %e3 = tensor.empty() : tensor<4x4xf32>
+  %z3 = linalg.fill ins(%zero : f32) outs(%e3 : tensor<4x4xf32>) -> tensor<4x4xf32>
+  %s = linalg.matmul ins(%t, %v : tensor<4x8xf32>, tensor<8x4xf32>) outs(%z3 : tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %s, %v : tensor<4x4xf32>, tensor<8x4xf32>
+}
+
+// Zeros around an image are zeros of bf16 as well: what is rounded is the image.
+// CHECK-LABEL: func.func @padded
+// CHECK-SAME:    %[[X:[^:]*]]: tensor<1x2x6x6xf32>
+// CHECK:         linalg.generic {{.*}} ins(%[[X]] : tensor<1x2x6x6xf32>) outs(%{{.*}} : tensor<1x2x6x6xbf16>)
+// CHECK:         tensor.pad
+// CHECK:         linalg.conv_2d_nchw_fchw
+// FOLDED-LABEL: func.func @padded
+// FOLDED:         tensor.pad
+// FOLDED:         tensor<1x2x6x6xbf16> to tensor<1x2x8x8xbf16>
+func.func @padded(%x: tensor<1x2x6x6xf32>, %w: tensor<4x2x3x3xf32>) -> tensor<1x4x6x6xf32> {
+  %zero = arith.constant 0.0 : f32
+  %p = tensor.pad %x low[0, 0, 1, 1] high[0, 0, 1, 1] {
+  ^bb0(%a: index, %b: index, %c: index, %d: index):
+    tensor.yield %zero : f32
+  } : tensor<1x2x6x6xf32> to tensor<1x2x8x8xf32>
+  %e = tensor.empty() : tensor<1x4x6x6xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<1x4x6x6xf32>) -> tensor<1x4x6x6xf32>
+  %r = linalg.conv_2d_nchw_fchw ins(%p, %w : tensor<1x2x8x8xf32>, tensor<4x2x3x3xf32>) outs(%z : tensor<1x4x6x6xf32>) -> tensor<1x4x6x6xf32>
+  return %r : tensor<1x4x6x6xf32>
+}
+
+// What a sum begins at is no factor.
+// CHECK-LABEL: func.func @begun
+// CHECK:         linalg.matmul ins(%{{.*}}, %{{.*}} : {{.*}}) outs(%arg2 :
+func.func @begun(%x: tensor<4x8xf32>, %y: tensor<8x4xf32>, %c: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %r = linalg.matmul ins(%x, %y : tensor<4x8xf32>, tensor<8x4xf32>) outs(%c : tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %r : tensor<4x4xf32>
+}
+
+// Sums without products stay what they are.
+// CHECK-LABEL: func.func @sums
+// CHECK-NOT:     bf16
+// CHECK:         return
+func.func @sums(%x: tensor<4x8xf32>) -> tensor<4xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  %s = linalg.generic {indexing_maps = [#same, #row], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<4x8xf32>) outs(%z : tensor<4xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %q = arith.mulf %in, %in : f32
+    %t = arith.addf %out, %q : f32
+    linalg.yield %t : f32
+  } -> tensor<4xf32>
+  return %s : tensor<4xf32>
+}

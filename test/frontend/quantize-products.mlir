@@ -1,0 +1,77 @@
+// Sums of products that say how large their factors get are of i8, with sums of i32 and scales of f32.
+// RUN: npuflow-opt %s --npuflow-quantize-products --mlir-print-local-scope | filecheck %s
+// RUN: npuflow-opt %s --npuflow-quantize-products -o %t
+// RUN: npuflow run %t --device=toy | filecheck %s --check-prefix=EXECUTED
+// EXECUTED-COUNT-3: verified {{.*}}against
+
+#same = affine_map<(d0, d1) -> (d0, d1)>
+
+// Each column of the weights has a scale of its own, 1/127 and 4/127, beside that of the argument, 2/127.
+// CHECK-LABEL: func.func @weights
+// CHECK-SAME:    %[[X:[^:]*]]: tensor<4x3xf32>
+// CHECK:         %[[Q:.*]] = linalg.generic {{.*}} ins(%[[X]] : tensor<4x3xf32>) outs(%{{.*}} : tensor<4x3xi8>)
+// CHECK:           arith.constant 6.350000e+01 : f32
+// CHECK:           arith.mulf
+// CHECK:           math.roundeven
+// CHECK:           arith.maximumf
+// CHECK:           arith.minimumf
+// CHECK:           arith.fptosi
+// CHECK:         %[[W:.*]] = arith.constant dense<{{\[\[}}127, 127], [-64, 0], [0, -32]]> : tensor<3x2xi8>
+// CHECK:         %[[S:.*]] = linalg.generic {{.*}} iterator_types = ["parallel", "parallel", "reduction"]} ins(%[[Q]], %[[W]] : tensor<4x3xi8>, tensor<3x2xi8>) outs(%{{.*}} : tensor<4x2xi32>)
+// CHECK:           arith.extsi
+// CHECK:           arith.extsi
+// CHECK:           arith.muli
+// CHECK:           arith.addi
+// CHECK:         %[[C:.*]] = arith.constant dense<[1.2400{{[0-9]*[eE]}}-{{0*}}4, 4.960{{[0-9]*[eE]}}-{{0*}}4]> : tensor<2xf32>
+// CHECK:         %[[R:.*]] = linalg.generic {{.*}}affine_map<(d0, d1) -> (d1)>{{.*}} ins(%[[S]], %[[C]] : tensor<4x2xi32>, tensor<2xf32>)
+// CHECK:           arith.sitofp
+// CHECK:           arith.mulf
+// CHECK:         return %[[R]]
+func.func @weights(%x: tensor<4x3xf32>) -> tensor<4x2xf32> {
+  %w = arith.constant dense<[[1.0, 4.0], [-0.5, 0.0], [0.0, -1.0]]> : tensor<3x2xf32>
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4x2xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<4x2xf32>) -> tensor<4x2xf32>
+  %r = linalg.matmul {npu.ranges = [2.0, 0.0]} ins(%x, %w : tensor<4x3xf32>, tensor<3x2xf32>) outs(%z : tensor<4x2xf32>) -> tensor<4x2xf32>
+  return %r : tensor<4x2xf32>
+}
+
+// Two tensors that nobody knows have a scale each; a sum that begins at something has it added in f32.
+// CHECK-LABEL: func.func @both
+// CHECK-COUNT-2: arith.fptosi
+// CHECK:         %[[R:.*]] = linalg.generic {{.*}} ins(%{{.*}}, %arg2 : tensor<4x4xi32>, tensor<4x4xf32>)
+// CHECK:           arith.sitofp
+// CHECK:           arith.mulf
+// CHECK:           arith.addf
+func.func @both(%x: tensor<4x8xf32>, %y: tensor<8x4xf32>, %c: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %r = linalg.matmul {npu.ranges = [1.0, 1.0]} ins(%x, %y : tensor<4x8xf32>, tensor<8x4xf32>) outs(%c : tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %r : tensor<4x4xf32>
+}
+
+// Padding is that of i8; what one layer hands on to others, which read it as bf16 or i8, is rounded once.
+// CHECK-LABEL: func.func @padded
+// CHECK:         tensor.pad
+// CHECK:         tensor<1x2x6x6xi8> to tensor<1x2x8x8xi8>
+// CHECK:         linalg.generic {{.*}} ins({{.*}} : tensor<1x4x6x6xi32>, tensor<4xf32>)
+// CHECK:         return
+func.func @padded(%x: tensor<1x2x6x6xf32>) -> tensor<1x4x6x6xf32> {
+  %w = arith.constant dense<0.25> : tensor<4x2x3x3xf32>
+  %zero = arith.constant 0.0 : f32
+  %p = tensor.pad %x low[0, 0, 1, 1] high[0, 0, 1, 1] {
+  ^bb0(%a: index, %b: index, %c: index, %d: index):
+    tensor.yield %zero : f32
+  } : tensor<1x2x6x6xf32> to tensor<1x2x8x8xf32>
+  %e = tensor.empty() : tensor<1x4x6x6xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<1x4x6x6xf32>) -> tensor<1x4x6x6xf32>
+  %r = linalg.conv_2d_nchw_fchw {npu.ranges = [1.0, 0.0]} ins(%p, %w : tensor<1x2x8x8xf32>, tensor<4x2x3x3xf32>) outs(%z : tensor<1x4x6x6xf32>) -> tensor<1x4x6x6xf32>
+  return %r : tensor<1x4x6x6xf32>
+}
+
+// Who doesn't say so stays f32.
+// CHECK-LABEL: func.func @silent
+// CHECK-NOT:     i8
+// CHECK:         linalg.matmul ins({{.*}} : tensor<4x8xf32>, tensor<8x4xf32>)
+func.func @silent(%x: tensor<4x8xf32>, %y: tensor<8x4xf32>, %c: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %r = linalg.matmul ins(%x, %y : tensor<4x8xf32>, tensor<8x4xf32>) outs(%c : tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %r : tensor<4x4xf32>
+}
