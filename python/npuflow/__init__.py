@@ -25,6 +25,8 @@ __version__ = "0.1.0"
 _EXPORTS = {
     "compile": "npuflow.api",
     "Compiled": "npuflow.api",
+    "tune": "npuflow.api",
+    "Tuned": "npuflow.api",
     "from_torch": "npuflow.importing.torch_programs",
     "Report": "npuflow.report.model",
     "RunReport": "npuflow.api",
@@ -57,7 +59,9 @@ __all__ = sorted(_EXPORTS)
 if TYPE_CHECKING:
     from npuflow.api import Compiled as Compiled
     from npuflow.api import RunReport as RunReport
+    from npuflow.api import Tuned as Tuned
     from npuflow.api import compile as compile  # noqa: A004  (the package's name qualifies it)
+    from npuflow.api import tune as tune
     from npuflow.core.options import option as option
     from npuflow.core.parsing import parse as parse
     from npuflow.core.passes import Pass as Pass

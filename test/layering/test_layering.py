@@ -44,6 +44,7 @@ ROOMS = (
     "compiler",
     "report",
     "validate",
+    "tuning",
     "api",
     "testing",
     "tools",
@@ -70,6 +71,7 @@ OTHER_PACKAGES |= {
         "tools",
     },
 }
+OTHER_PACKAGES |= {"distributed": {"tuning"}}
 OTHER_PACKAGES |= {"tomllib": {"target"}, "tomli": {"target"}}  # in the standard library from Python 3.11 on
 
 

@@ -57,10 +57,10 @@ def compile(  # noqa: A001, PLR0913  (the package's name qualifies it; each argu
         whole_number("columns", columns, least=1)
     whole_number("jobs", jobs, least=1)
     sink = sink or DiagnosticSink()
-    module = _parsed(source_of(source), sink)
+    module = parsed_source(source_of(source), sink)
     how = Split.IF_NEEDED if split is None else Split.ALWAYS if split else Split.NEVER
     try:
-        return _compiled(module, pipeline, _with_columns(asked, columns, module), rate, how, sink, jobs)
+        return _compiled(module, pipeline, with_columns(asked, columns, module), rate, how, sink, jobs)
     except InputError as error:
         raise InputError([sink.named(diagnostic) for diagnostic in error.diagnostics]) from error
 
@@ -102,7 +102,7 @@ def _compiled(
     return Compiled(functions[0].compiled.device, text, tuple(functions), given, module, sequences)
 
 
-def _parsed(source: object, sink: DiagnosticSink) -> ir.Module:
+def parsed_source(source: object, sink: DiagnosticSink) -> ir.Module:
     if isinstance(source, Path):
         return parse_file(str(source), new_context(), sink)
     if isinstance(source, (str, bytes)):
@@ -111,7 +111,7 @@ def _parsed(source: object, sink: DiagnosticSink) -> ir.Module:
     return parse(given.operation.get_asm(enable_debug_info=True), new_context(), sink.source_name, sink)
 
 
-def _with_columns(device: str | None, columns: int | None, module: ir.Module) -> str | None:
+def with_columns(device: str | None, columns: int | None, module: ir.Module) -> str | None:
     """The device that is asked for, by a name that says how much of it is used."""
     if columns is None:
         return device
