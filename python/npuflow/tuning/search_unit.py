@@ -22,6 +22,7 @@ from npuflow.tuning.trial import Said, StrategyTrial, TrialOutcome, run_trial
 _FEWEST = 8  # candidates of a group, however many groups a function has
 _BESIDE = 3  # so many of the best are gone on from, in rounds of so many candidates:
 _ROUND = 24
+_Found = tuple[Sequence[RankedStrategy], str]
 _MOST_LISTED = 1000  # what is beside a mapping is tens of others
 
 
@@ -38,13 +39,15 @@ class TriedStrategy:
 class GroupTuning:
     """What was tried for a group, the default first; `best` is the number of the one that is kept.
 
-    The search is cut where time ran out before it had tried all that it would have.
+    The search is cut where time ran out before it had tried all that it would have. `proof` says how good the best by
+    the estimate is, if that is known.
     """
 
     label: str
     tried: tuple[TriedStrategy, ...]
     best: int
     is_cut: bool
+    proof: str = ""
 
 
 @dataclass(frozen=True)
@@ -83,14 +86,14 @@ class _Trying:
         right = [text for text in self.estimates if text in self.outcomes and not self.outcomes[text].refusal]
         return sorted(right, key=lambda text: (self.outcomes[text].cycles, self.outcomes[text].l3_bytes))[:count]
 
-    def result(self, label: str, *, is_cut: bool) -> GroupTuning:
+    def result(self, label: str, proof: str, *, is_cut: bool) -> GroupTuning:
         tried = [
             TriedStrategy(text, self.estimates[text], self.outcomes[text])
             for text in self.estimates
             if text in self.outcomes
         ]
         (best,) = self.best(1)
-        return GroupTuning(label, tuple(tried), [one.strategy for one in tried].index(best), is_cut)
+        return GroupTuning(label, tuple(tried), [one.strategy for one in tried].index(best), is_cut, proof)
 
 
 @dataclass
@@ -140,29 +143,29 @@ class UnitSearch:
         """The default and half of the candidates as estimates rank them; then, in rounds, what is beside the best."""
         first = self._said[group.place]
         candidates, trying = Candidates(group, self.device, array), _Trying({first: None}, {})
-        ranked = self._listed(f"best {count} of {group.place} on {array}", lambda: candidates.ranked(count))
+        ranked, proof = self._listed(f"best {count} of {group.place} on {array}", lambda: candidates.ranked(count))
         trying.plan(ranked, 1 + count // 2)
         while trying.left:
             self._try(group, trying, until)
             if trying.left:
-                return trying.result(group.label, is_cut=True)
+                return trying.result(group.label, proof, is_cut=True)
             best = trying.best(_BESIDE)
-            near = self._listed(
-                f"beside {' and '.join(best)} of {group.place} on {array}",
-                partial(candidates.beside, [_strategy(text, group) for text in best]),
-            )
+            name = f"beside {' and '.join(best)} of {group.place} on {array}"
+            near, _ = self._listed(name, partial(_beside, candidates, [_strategy(text, group) for text in best]))
             planned = len(trying.estimates)
             trying.plan([*near, *(ranked if trying.has_all(near) else [])], min(planned + _ROUND, 1 + count))
-        return trying.result(group.label, is_cut=False)
+        return trying.result(group.label, proof, is_cut=False)
 
-    def _listed(self, name: str, find: Callable[[], Sequence[RankedStrategy]]) -> list[tuple[str, float]]:
-        """Candidates and their estimated seconds, in order, found once."""
+    def _listed(self, name: str, find: Callable[[], _Found]) -> tuple[list[tuple[str, float]], str]:
+        """Candidates and their estimated seconds, in order, and what is proved of them; found once."""
         if (known := self.results.get(name)) is None:
-            known = {"ranked": [[_text(one.strategy), one.estimated_seconds] for one in find()[:_MOST_LISTED]]}
+            found, proof = find()
+            ranked = [[_text(one.strategy), one.estimated_seconds] for one in found[:_MOST_LISTED]]
+            known = {"ranked": ranked, "proof": proof}
             self.results.add(name, known)
         listed = known["ranked"]
         assert isinstance(listed, list)
-        return [(str(text), float(seconds)) for text, seconds in listed]
+        return [(str(text), float(seconds)) for text, seconds in listed], str(known["proof"])
 
     def _try(self, group: TunableGroup, trying: _Trying, until: float) -> None:
         """Finds out what is left, as long as there is time; the first of all is tried in any case."""
@@ -190,6 +193,10 @@ class UnitSearch:
         """What was lost may be found another time."""
         if not outcome.refusal.startswith(LOST):
             self.results.add(_name(said), _value_of(outcome))
+
+
+def _beside(candidates: Candidates, strategies: Sequence[Strategy]) -> _Found:
+    return candidates.beside(strategies), ""
 
 
 def _name(said: Said) -> str:

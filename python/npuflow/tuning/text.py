@@ -65,6 +65,8 @@ def _group_lines(group: GroupTuning, where: str) -> Iterator[str]:
     refused = Counter(one.outcome.refusal for one in group.tried if one.outcome.refusal)
     cut = "; time ran out before all were" if group.is_cut else ""
     yield f"  {where}{group.label}: {len(group.tried)} strategies timed{cut}"
+    if group.proof:
+        yield f"    {group.proof}"
     yield f"    {'':<8}{'time':>10}{'L3':>11}{'L2':>11}{'L1':>11}  {'bound by':<9}strategy"
     best = group.tried[group.best]
     yield _row("default", group.tried[0])
@@ -144,7 +146,14 @@ def _group_json(group: GroupTuning) -> dict[str, object]:
         }
         for one in group.tried
     ]
-    return {"label": group.label, "is_cut": group.is_cut, "best": group.best, "tried": tried, "lost": _lost_json(group)}
+    return {
+        "label": group.label,
+        "is_cut": group.is_cut,
+        "proof": group.proof,
+        "best": group.best,
+        "tried": tried,
+        "lost": _lost_json(group),
+    }
 
 
 def _lost_json(group: GroupTuning) -> list[dict[str, object]]:
