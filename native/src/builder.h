@@ -45,7 +45,7 @@ class ProgramBuilder {
 
   Index add_access(Index buffer, std::int64_t element_bytes, AffineParts offset, AffineParts slot,
                    std::vector<std::int64_t> sizes, std::vector<std::int64_t> strides,
-                   const std::vector<LimitParts>& limits, bool zero_outside) {
+                   const std::vector<LimitParts>& limits, bool zero_outside, double run_overhead_bytes) {
     Access access{buffer,
                   element_bytes,
                   affine(std::move(offset)),
@@ -53,18 +53,19 @@ class ProgramBuilder {
                   std::move(sizes),
                   std::move(strides),
                   {},
-                  zero_outside ? Outside::zero : Outside::skip};
+                  zero_outside ? Outside::zero : Outside::skip,
+                  run_overhead_bytes};
     for (const LimitParts& limit : limits) access.limits.push_back({limit.first, affine(limit.second)});
     return add(program_.accesses, std::move(access));
   }
 
   // The operations added next are this engine's.
   Index add_engine(std::string name, double bytes_per_cycle, std::vector<Index> ports, Cycles start_cycles,
-                   Cycles latency_cycles, double run_overhead_bytes) {
+                   Cycles latency_cycles) {
     check_loops_closed();
     const auto first = static_cast<Index>(program_.ops.size());
-    return add(program_.engines, Engine{std::move(name), bytes_per_cycle, std::move(ports), start_cycles,
-                                        latency_cycles, run_overhead_bytes, first, 0, 0});
+    return add(program_.engines,
+               Engine{std::move(name), bytes_per_cycle, std::move(ports), start_cycles, latency_cycles, first, 0, 0});
   }
 
   void begin_loop(std::int64_t trips) {

@@ -47,6 +47,7 @@ struct Access {
   std::vector<std::int64_t> strides;
   std::vector<Limit> limits;
   Outside outside = Outside::skip;
+  double run_overhead_bytes = 0;  // a contiguous run of r bytes takes its engine's first port's time of r + this
 };
 
 struct Memory {
@@ -114,11 +115,10 @@ struct Operand {
 
 struct Engine {
   std::string name;
-  double bytes_per_cycle = 0;     // of its transfers
-  std::vector<Index> ports;       // resources that its transfers use besides the stream's
-  Cycles start_cycles = 0;        // before each transfer
-  Cycles latency_cycles = 0;      // from asking for data to the first byte, when the engine has been idle
-  double run_overhead_bytes = 0;  // a contiguous run of r bytes takes its first port's time of r + this
+  double bytes_per_cycle = 0;  // of its transfers
+  std::vector<Index> ports;    // resources that its transfers use besides the stream's
+  Cycles start_cycles = 0;     // before each transfer
+  Cycles latency_cycles = 0;   // from asking for data to the first byte, when the engine has been idle
   Index first_op = 0;
   Index op_count = 0;
   Index loop_depth = 0;

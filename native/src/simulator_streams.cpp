@@ -85,7 +85,7 @@ void Simulator::add_uses(const Engine& engine, const Placed& placed) {
   if (placed.inside == 0) return;
   const double share = static_cast<double>(placed.inside) / static_cast<double>(placed.elements);
   const auto run = static_cast<double>(placed.run_bytes);
-  double overhead = engine.run_overhead_bytes;
+  double overhead = placed.access->run_overhead_bytes;
   for (const Index port : engine.ports) {
     uses_.push_back({port, share * (run + overhead) / run});
     overhead = 0;

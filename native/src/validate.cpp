@@ -97,8 +97,6 @@ class Validator {
     rate(engine.bytes_per_cycle, who);
     in_range(engine.start_cycles, 0, max_number, "the start-up of " + who);
     in_range(engine.latency_cycles, 0, max_number, "the latency of " + who);
-    const bool holds = engine.run_overhead_bytes >= 0 && engine.run_overhead_bytes <= most_bytes_per_cycle;
-    require(holds, who + " loses " + std::to_string(engine.run_overhead_bytes) + " bytes' time per run");
     for (const Index port : engine.ports) known(port, program_.resources.size(), who, "resource");
     trips_.assign(engine.loop_depth, 0);
     open_ = 0;
@@ -173,6 +171,8 @@ class Validator {
             who + " has " + std::to_string(rank) + " sizes and " + std::to_string(access.strides.size()) + " strides");
     if (rank > max_dims || access.strides.size() != rank) return false;
     in_range(access.element_bytes, 1, 64, "the element size of " + who);
+    require(access.run_overhead_bytes >= 0 && access.run_overhead_bytes <= most_bytes_per_cycle,
+            who + " loses " + std::to_string(access.run_overhead_bytes) + " bytes' time per run");
     double span = 1;
     double elements = 1;
     for (std::size_t d = 0; d < rank; ++d) {

@@ -43,6 +43,7 @@ class ProgramBuilder:
         strides: Sequence[int],
         limits: Sequence[tuple[Sequence[int], _Affine]],
         zero_outside: bool,
+        run_overhead_bytes: float,
         /,
     ) -> int: ...
     def add_engine(
@@ -52,7 +53,6 @@ class ProgramBuilder:
         ports: Sequence[int],
         start_cycles: int,
         latency_cycles: int,
-        run_overhead_bytes: float,
         /,
     ) -> int: ...
     def begin_loop(self, trips: int, /) -> None: ...

@@ -31,6 +31,7 @@ ROOMS = (
     "importing",
     "bounds",
     "order",
+    "split",
     "frontend",
     "network",
     "strategy",

@@ -163,8 +163,8 @@ def test_short_runs_cost_the_time_of_their_overhead() -> None:
     # Runs of 16 bytes with 48 bytes' overhead take DRAM's time of 64 bytes: at 8 bytes per cycle 2 bytes really move,
     # so 1024 bytes take 512 cycles instead of 256.
     program = loads((1024,))
-    rows = FlatAccess("x", (64, 4), (100, 1), 4)
-    read = dataclasses.replace(program.engines[0], body=(FlatSend("s0", rows),), run_overhead_bytes=48)
+    rows = FlatAccess("x", (64, 4), (100, 1), 4, run_overhead_bytes=48)
+    read = dataclasses.replace(program.engines[0], body=(FlatSend("s0", rows),))
     program = dataclasses.replace(program, engines=(read, program.engines[1]))
     assert simulate(program).cycles == 512
 

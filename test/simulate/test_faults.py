@@ -174,7 +174,7 @@ def test_a_semaphore_that_overflows() -> None:
         (Program((), semaphores=(FlatSemaphore("s", 64),)), "the initial value of semaphore 's' is 64"),
         (Program((), resources=(Resource("r", 0.0),)), "resource 'r' moves 0.000000 bytes per cycle"),
         (Program((), resources=(Resource("r", float("nan")),)), "resource 'r' moves nan bytes per cycle"),
-        (Program((FlatEngine("e", (), run_overhead_bytes=-1.0),)), "engine 'e' loses -1.000000 bytes' time per run"),
+        (transfer(FlatAccess("b", (4,), (1,), 4, run_overhead_bytes=-1.0)), "loses -1.000000 bytes' time per run"),
         (Program((), memories=(FlatMemory("m", 1, 0),)), "the size of 'm' is 0"),
         (
             Program((), memories=(FlatMemory("m", 1, 100),), buffers=(FlatBuffer("b", "m", 40, 30, 2),)),

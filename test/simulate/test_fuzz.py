@@ -150,7 +150,9 @@ def moving_programs(draw: Draw) -> Program:
         turns = draw(st.integers(1, 5))
         rows, columns = draw(st.integers(1, 5)), draw(st.integers(1, 8))
         pieces = draw(st.sampled_from([1, rows]))
-        source = FlatAccess(f"x{w}", (rows, columns), (draw(st.integers(8, 11)), 1), 1, slot=turn)
+        source = FlatAccess(
+            f"x{w}", (rows, columns), (draw(st.integers(8, 11)), 1), 1, slot=turn, run_overhead_bytes=draw(small)
+        )
         piece = FlatAccess(f"y{w}", (rows // pieces, columns), (8, 1), 1, slot=turn)
         fill: tuple[FlatStep, ...] = (FlatAcquire(f"empty{w}"), FlatReceive(f"w{w}", piece), FlatRelease(f"full{w}"))
         drain: tuple[FlatStep, ...] = (
@@ -161,7 +163,7 @@ def moving_programs(draw: Draw) -> Program:
         ports = tuple(draw(st.sets(st.sampled_from(["r0", "r1", "r2"]))))
         engines += [
             FlatEngine(f"out{w}", (FlatLoop(turns, (FlatSend(f"w{w}", source),)),), bytes_per_cycle=draw(rate),
-                   ports=ports, start_cycles=draw(small), latency_cycles=draw(small), run_overhead_bytes=draw(small)),
+                   ports=ports, start_cycles=draw(small), latency_cycles=draw(small)),
             FlatEngine(f"in{w}", (FlatLoop(turns * pieces, fill),), bytes_per_cycle=4.0, start_cycles=draw(small)),
             FlatEngine(f"core{w}", (FlatLoop(turns * pieces, drain),)),
         ]  # fmt: skip

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 
-import pytest
-
 from npuflow.simulate.platform import DRAM_READ, DRAM_TOTAL, DRAM_WRITE, Platform, Side
-from npuflow.simulate.program import FlatAccess, FlatLoop, FlatSend
 from npuflow.target import load_device
 
-# Two gigahertz; reads lose 64 bytes' time per run, writes 32; the first byte of a read takes 150 ns.
-DRAM = dataclasses.replace(
-    load_device("toy").dram, latency_seconds=150e-9, read_run_overhead_bytes=64, write_run_overhead_bytes=32
-)
+# Two gigahertz; the first byte of a read takes 150 ns.
+DRAM = dataclasses.replace(load_device("toy").dram, latency_seconds=150e-9)
 ARRAY = Platform(dataclasses.replace(load_device("toy"), clock_hz=2e9, dram=DRAM))
 
 
@@ -29,7 +24,7 @@ def test_rates_are_per_cycle_of_the_device() -> None:
 def test_channels_are_named_and_placed() -> None:
     core = ARRAY.channel(1, Side.IN, (1, 0), 1, ())
     assert core.name == ARRAY.channel_name(1, Side.IN, (1, 0), 1) == "core dma (1,0) in 1"
-    assert (core.ports, core.latency_cycles, core.run_overhead_bytes) == ((), 0, 0)
+    assert (core.ports, core.latency_cycles) == ((), 0)
     assert ARRAY.channel_name(2, Side.OUT, (1, 0), 3) == "memory tile dma 0 out 3"
 
 
@@ -39,30 +34,6 @@ def test_the_shims_pay_for_dram() -> None:
     assert {DRAM_WRITE, DRAM_TOTAL} <= set(writes.ports)
     # 150 ns at 2 GHz; only a read waits for its first byte.
     assert (reads.latency_cycles, writes.latency_cycles) == (300, 0)
-    assert (reads.run_overhead_bytes, writes.run_overhead_bytes) == (64, 32)
-
-
-@pytest.mark.parametrize(
-    ("access", "overhead"),
-    [
-        # Rows that begin 256 bytes apart change the page of 1024 bytes at every fourth, which costs 40 bytes' time.
-        (FlatAccess("a", (8, 16), (64, 1), 4), 64 + 40 / 4),
-        (FlatAccess("a", (8, 16), (256, 1), 4), 64 + 40),
-        (FlatAccess("a", (8, 16), (4096, 1), 4), 64 + 40),
-        # Two levels of rows: how far apart neighbours are counts, not the parts.
-        (FlatAccess("a", (2, 8, 16), (8192, 64, 1), 4), 64 + 40 / 4),
-        # One run, however its dimensions are written.
-        (FlatAccess("a", (8, 16), (16, 1), 4), 64),
-    ],
-)
-def test_runs_that_begin_in_other_pages_cost_more(access: FlatAccess, overhead: float) -> None:
-    paged = dataclasses.replace(DRAM, page_bytes=1024, page_overhead_bytes=40)
-    array = Platform(dataclasses.replace(ARRAY.device, dram=paged))
-    body = (FlatLoop(3, (FlatSend("s", access),)),)
-    assert array.channel(3, Side.OUT, (0, 0), 0, body).run_overhead_bytes == overhead
-    # Channels whose runs adjoin share what a run costs.
-    assert array.channel(3, Side.OUT, (0, 0), 0, body, joined=2).run_overhead_bytes == overhead / 2
-    assert array.channel(2, Side.OUT, (0, 0), 0, body).run_overhead_bytes == 0
 
 
 def test_channels_of_a_port_share_it() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,18 +13,22 @@ import pytest
 import npuflow
 from npuflow.ops.bundle import find_bundles
 from npuflow.report.losses import without_launch
+from npuflow.schedule.kernels.kernel_cycles import KernelShape, kernel_cycles
+from npuflow.simulate.program import FlatAccess, FlatControl, FlatLoop, FlatReceive, FlatSend, FlatStep
 from npuflow.simulate.run import simulate
+from npuflow.simulate.runs import runs_of
 from npuflow.strategy.choose import complete
 from npuflow.strategy.describe_group import group_of_bundle
 from npuflow.strategy.estimate import Estimate, MappedTime
 from npuflow.strategy.group import Group, N
 from npuflow.strategy.mapping import mapping_of
 from npuflow.strategy.room import fits
-from npuflow.strategy.strategy import Strategy
+from npuflow.strategy.strategy import Sizes, Strategy, Tile
 from npuflow.target import Device, load_device
+from npuflow.target.runs import DramRuns
 
 sys.path.insert(0, str(Path(__file__).parent))
-from problems import TailOperand, matmul_group
+from problems import ELEMENT_BYTES, TailOperand, matmul_group
 
 NPU2 = load_device("npu2")
 SIZES = (1024, 512, 256)
@@ -92,9 +97,40 @@ def test_runs_that_adjoin_count_as_one_where_the_device_joins_them() -> None:
     group = matmul_group(*SIZES)
     alone, joined = (mapped(group, device=device).outer.dram_seconds for device in (NPU2, joining))
     for name, run, pitch, write in (("rhs", 32, 512, False), ("result", 128, 2048, True)):
-        one, eight = (NPU2.dram.efficiency(run * n, write=write, pitch_bytes=pitch) for n in (1, 8))
-        assert alone[name] / joined[name] == pytest.approx(eight / one)
-    assert alone["lhs"] == joined["lhs"]
+        overhead = NPU2.dram.run_overhead_bytes(DramRuns(run, pitch), write=write)
+        one, eight = ((run * n + overhead) / (run * n) for n in (1, 8))
+        assert alone[name] / joined[name] == pytest.approx(one / eight)
+    assert alone["lhs"] == pytest.approx(joined["lhs"], rel=1e-3)  # 16 KiB at a time, alone or not
+
+
+@pytest.mark.parametrize(
+    ("sizes", "tile_l2", "tile_l1"),
+    [
+        ((256, 512, 128), (64, 256, 128), (16, 64, 32)),  # parts of 64 columns of B and C, and whole rows of A
+        ((224, 448, 192), (112, 224, 96), (28, 56, 48)),  # 56 and 48 bytes: ends off the edges of bursts
+        ((64, 896, 448), (64, 224, 224), (16, 56, 112)),  # A's rows come in two pieces of 224 bytes
+    ],
+)
+def test_runs_cost_what_they_cost_in_schedules(sizes: Sizes, tile_l2: Tile, tile_l1: Tile) -> None:
+    """What a byte of each tensor takes of DRAM's time: of the estimate, and of channels on average."""
+    device, strategy = load_device("npu1"), Strategy((4, 4), tile_l2, tile_l1, (4, 8, 8), depth_l2=2, depth_l1=2)
+    said = f"npu.strategy = #npu.strategy<{{grid = [4, 4], tile_l2 = {list(tile_l2)}, tile_l1 = {list(tile_l1)}}}>"
+    program = npuflow.compile(matmul_text(*sizes, said), device="npu1").functions[0].compiled.program
+    taken: dict[str, list[float]] = {}
+    for engine in program.engines:
+        for access in accesses_of(engine.body) if "dram" in engine.ports else ():
+            taken.setdefault(access.buffer, []).append(1 + access.run_overhead_bytes / runs_of(access).run_bytes)
+    outer, rate = mapped(matmul_group(*sizes), strategy, device).outer, device.dram.read_bytes_per_second
+    estimated = sorted(outer.dram_seconds[t.name] * rate / outer.moved[t.name] for t in outer.outside)
+    assert estimated == pytest.approx(sorted(sum(each) / len(each) for each in taken.values()))
+
+
+def accesses_of(steps: Sequence[FlatStep]) -> Iterator[FlatAccess]:
+    for step in steps:
+        if isinstance(step, FlatLoop):
+            yield from accesses_of(step.body)
+        elif isinstance(step, (FlatSend, FlatReceive)):
+            yield step.access
 
 
 def test_dram_is_as_slow_as_what_is_read_where_reads_have_a_rate_of_their_own() -> None:
@@ -116,10 +152,65 @@ def test_what_tails_read_is_set_up_while_the_first_block_is_computed() -> None:
     assert set_up_first(matmul_group(256, 256, 256, tail_operands=(TailOperand((N,), 4),))) == ["lhs", "rhs"]
 
 
-def test_results_that_one_descriptor_covers_are_set_up_before_what_is_set_up_in_a_loop() -> None:
+def test_results_that_one_descriptor_covers_are_set_up_behind_the_first_operands() -> None:
     """The result's blocks along n are one descriptor, and the right operand's where nothing shares its channels."""
     assert set_up_first(matmul_group(256, 512, 256)) == ["lhs", "rhs"]
-    assert set_up_first(matmul_group(256, 512, 256, tail_operands=(TailOperand((N,), 4),))) == ["lhs", "rhs", "result"]
+    assert set_up_first(matmul_group(256, 512, 256, tail_operands=(TailOperand((N,), 4),))) == ["lhs", "rhs"]
+
+
+def bundle_group(text: str) -> Group:
+    module = npuflow.parse(text, npuflow.new_context())
+    (function,) = module.body.operations
+    (bundle,) = find_bundles(function.operation, lambda _: True)
+    return group_of_bundle(bundle)
+
+
+def vector_text(said: str) -> str:
+    """The sum of two rows of 2048 elements."""
+    return f"""
+#map = affine_map<(i, j) -> (i, j)>
+func.func @f(%x: tensor<1x2048xbf16>, %y: tensor<1x2048xbf16>) -> tensor<1x2048xbf16> {{
+  %e = tensor.empty() : tensor<1x2048xbf16>
+  %s = linalg.generic {{indexing_maps = [#map, #map, #map], iterator_types = ["parallel", "parallel"]}}
+      ins(%x, %y : tensor<1x2048xbf16>, tensor<1x2048xbf16>) outs(%e : tensor<1x2048xbf16>)
+      attrs = {{npu.strategy = {said}}} {{
+  ^bb0(%a: bf16, %b: bf16, %_: bf16):
+    %sum = arith.addf %a, %b : bf16
+    linalg.yield %sum : bf16
+  }} -> tensor<1x2048xbf16>
+  return %s : tensor<1x2048xbf16>
+}}
+"""
+
+
+# Where one column follows what the rows follow, each row's part is a transfer of its own, block by block.
+ONE_COLUMN = Strategy((4, 1), spread=(1, 1), tile_l1=(1, 128), order=(0, 1))
+
+
+@pytest.mark.parametrize("strategy", [Strategy((4, 2), spread=(1, 1), tile_l1=(1, 64), order=(0, 1)), ONE_COLUMN])
+def test_setting_up_takes_what_the_control_processor_takes(strategy: Strategy) -> None:
+    with npuflow.new_context():
+        text = vector_text(str(strategy.to_attribute()))
+    (function,) = npuflow.compile(text, device="npu1").functions
+    program = function.compiled.program
+    (control,) = (engine for engine in program.engines if engine.kind == "control")
+    found = mapped(bundle_group(text), strategy, load_device("npu1")).setting_up_seconds
+    assert found * program.clock_hz == pytest.approx(set_up_cycles(control.body))
+
+
+def set_up_cycles(steps: Sequence[FlatStep]) -> int:
+    """What setting up descriptors takes, all turns of loops together."""
+    loops = sum(step.count * set_up_cycles(step.body) for step in steps if isinstance(step, FlatLoop))
+    own = (step for step in steps if isinstance(step, FlatControl) and step.name == "descriptor")
+    return loops + sum(step.cycles for step in own)
+
+
+@pytest.mark.parametrize("types", [("i8", "i8", "i8"), ("i8", "i8", "i16"), ("i8", "i8", "i32")])
+def test_a_product_takes_what_its_kernel_takes(types: tuple[str, str, str]) -> None:
+    """144x144x72 on npu2: sums that are narrower are loaded and stored in fewer vectors."""
+    group = matmul_group(1152, 1152, 432, types=types)
+    shape = KernelShape("matmul", types, 144 * 144, 1, 144 * 144 * 72, 144 * 144 * ELEMENT_BYTES[types[2]])
+    assert Estimate(group, NPU2).cycles(0, (144, 144, 1, 72), (8, 8, 8)) == kernel_cycles(shape, NPU2)
 
 
 def test_blocks_wait_until_results_can_leave() -> None:
@@ -227,10 +318,7 @@ STRATEGIES = [
 
 @pytest.fixture(scope="module")
 def convolution() -> Group:
-    module = npuflow.parse(CONVOLUTION.format(said=""), npuflow.new_context())
-    (function,) = module.body.operations
-    (bundle,) = find_bundles(function.operation, lambda _: True)
-    return group_of_bundle(bundle)
+    return bundle_group(CONVOLUTION.format(said=""))
 
 
 @pytest.fixture(scope="module")

@@ -22,6 +22,7 @@ from npuflow.target.model import (
     MemoryLevel,
     PatternLimits,
 )
+from npuflow.target.runs import DramRuns
 
 TOY = (resources.files("npuflow.target") / "devices" / "toy.toml").read_text()
 
@@ -39,7 +40,9 @@ def toy_with(old: str, new: str) -> str:
     return TOY.replace(old, new)
 
 
-@pytest.mark.parametrize("name", ["npu1", "npu1-hawk", "npu2", "toy", "toy-patch", "toy-scratchpad"])
+@pytest.mark.parametrize(
+    "name", ["npu1", "npu1-hawk", "npu2", "npu2.7", "npu4.0", "toy", "toy-patch", "toy-scratchpad"]
+)
 def test_shipped_devices_load(name: str) -> None:
     device = load_device(name)
     assert name in device_names()
@@ -67,7 +70,7 @@ def test_facts_of_npu1_and_npu2() -> None:
 
 
 def test_every_number_of_a_real_device_has_its_source() -> None:
-    for name in ("npu1", "npu1-hawk", "npu2"):
+    for name in ("npu1", "npu1-hawk", "npu2", "npu2.7", "npu4.0"):
         text = (resources.files("npuflow.target") / "devices" / f"{name}.toml").read_text()
         for line in text.splitlines():
             key, _, value = line.partition("=")
@@ -102,21 +105,38 @@ def test_toy_holds_the_tiles_of_the_documentation() -> None:
     assert toy.capacity_bytes(2, 2, 2) >= 2 * (64 * 256 + 256 * 64) * 4 + 64 * 64 * 4
 
 
-def test_dram_efficiency_follows_the_run_length_and_the_direction() -> None:
+def test_what_a_run_costs_follows_the_direction() -> None:
     dram = dataclasses.replace(load_device("toy").dram, read_run_overhead_bytes=100, write_run_overhead_bytes=300)
-    assert dram.efficiency(100, write=False) == 0.5
-    assert dram.efficiency(100, write=True) == 0.25
+    assert dram.run_overhead_bytes(DramRuns(100), write=False) == 100
+    assert dram.run_overhead_bytes(DramRuns(100), write=True) == 300
 
 
-def test_dram_efficiency_falls_with_the_distance_of_runs_up_to_a_page() -> None:
+def test_what_a_run_costs_rises_with_the_distance_of_runs_up_to_a_page() -> None:
     dram = dataclasses.replace(
         load_device("toy").dram, read_run_overhead_bytes=100, page_bytes=1000, page_overhead_bytes=200
     )
-    assert dram.efficiency(100, write=False, pitch_bytes=0) == 0.5
-    assert dram.efficiency(100, write=False, pitch_bytes=500) == pytest.approx(1 / 3)
-    # From a page on it stays; where nothing is known of the distance, runs are taken to lie that far apart.
-    for pitch in (1000, 5000, None):
-        assert dram.efficiency(100, write=False, pitch_bytes=pitch) == 0.25
+    # From a page on it stays.
+    for pitch, overhead in ((0, 100), (500, 200), (1000, 300), (5000, 300)):
+        assert dram.run_overhead_bytes(DramRuns(100, pitch), write=False) == overhead
+
+
+@pytest.mark.parametrize(
+    ("runs", "ends"),
+    [
+        (DramRuns(128, 8192, 0, (8192,)), 0.0),
+        (DramRuns(96, 3072, 0, (3072,)), 0.0),  # multiples of 32
+        (DramRuns(80, 8192, 0, (8192,)), 1.0),  # all begin at an edge, none ends at one
+        (DramRuns(128, 8192, 8, (8192,)), 2.0),  # 8 bytes behind an edge
+        # 112 bytes, every 8064, in steps of 112: at any multiple of 16, so each end is at an edge every second time.
+        (DramRuns(112, 8064, 0, (8064, 112)), 1.0),
+        (DramRuns(7), 1.0),  # a single run, which begins at an edge
+    ],
+)
+def test_ends_that_are_not_at_the_edges_of_bursts_cost(runs: DramRuns, ends: float) -> None:
+    dram = dataclasses.replace(load_device("toy").dram, burst_bytes=32, edge_overhead_bytes=50)
+    assert runs.ends_off_bursts(32) == ends
+    assert runs.ends_off_bursts(1) == 0
+    assert dram.run_overhead_bytes(runs, write=False) == 50 * ends
 
 
 @pytest.mark.parametrize(

@@ -101,7 +101,8 @@ def test_runs_are_alike_to_the_byte(tmp_path: Path) -> None:
 
 def test_devices_lists_what_there_is() -> None:
     listed = [line.split()[0] for line in run("devices").stdout.splitlines()]
-    assert listed == ["npu1", "npu1-hawk", "npu2", "systolic16", "toy", "toy-patch", "toy-scratchpad"]
+    names = ["npu1", "npu1-hawk", "npu2", "npu2.7", "npu4.0", "systolic16", "toy", "toy-patch", "toy-scratchpad"]
+    assert listed == names
     assert "16x16x16 in patches of 4x4" in run("devices", "toy-patch").stdout
     details = run("devices", "toy:1").stdout
     assert "2 rows x 1 columns at 1 GHz" in details

@@ -94,6 +94,8 @@ def test_constants_by_name() -> None:
     assert {dma.bytes_per_cycle for dma in changed.dmas} == {link.bytes_per_cycle for link in changed.links} == {5.0}
     assert constant(changed, "dram.bytes_per_second") == changed.dram.read_bytes_per_second == 1e9
     assert {known.acc for known in changed.kernels if known.call_cycles == 7} == {"f32"}
+    calls = with_constants(NPU2, {"vector.kernels.external-rows.call_cycles": 40.6})
+    assert constant(calls, "vector.kernels.external-rows.call_cycles") == 41
     runs = with_constants(NPU2, {"dram.run_overhead_bytes": 31.0, "dram.page_overhead_bytes": 32.0})
     assert constant(runs, "dram.run_overhead_bytes") == runs.dram.write_run_overhead_bytes == 31
     assert constant(runs, "dram.page_overhead_bytes") == runs.dram.page_overhead_bytes == 32

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from npuflow.target import Device
+from npuflow.target import Device, KernelClass
 
 Types = tuple[str, str, str]
 
 
 def peak_ops_per_second(device: Device, types: Types) -> float:
     """Of all cores, with the preferred instruction for these types: two operations per multiply-accumulate."""
-    return 2 * device.matmul_shapes(*types)[0].macs_per_cycle * device.cores * device.clock_hz
+    clock_hz = device.clock_of(device.engine(KernelClass.MATRIX))
+    return 2 * device.matmul_shapes(*types)[0].macs_per_cycle * device.cores * clock_hz
 
 
 def machine_balance(device: Device, types: Types) -> float:

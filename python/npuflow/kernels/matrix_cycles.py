@@ -2,16 +2,19 @@
 
 It issues instructions at a share of the core's rate that depends on how the kernel was made (by hand, by a library, by
 direct code generation), and each accumulator tile is loaded and stored once per call, a vector per cycle, as far as
-that isn't hidden behind instructions. The device's file has the shares.
+that isn't hidden behind instructions. The device's file has the shares. Engines whose file says what their ends take
+have a model of their own, `patch_cycles`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import ceil
+from math import ceil, prod
 
+from npuflow.kernels.patch_cycles import PatchWork, best_patch_cycles
 from npuflow.ops.products import Products
 from npuflow.target import Device, KernelClass
+from npuflow.target.matmul import bytes_of
 
 _COMPUTED_BYTES = 4  # zero points, masks and scales are applied to 32-bit elements
 
@@ -22,9 +25,9 @@ def matrix_cycles(types: tuple[str, str, str], issued_macs: int, acc_bytes: int,
     moves = 2 * acc_bytes / engine.vector_bytes
     known = None if instruction.any_shape else device.kernel_kind(kind, types)
     if known is None:
-        return engine.call_cycles + ceil(issued_macs / instruction.macs_per_cycle + moves)
+        return device.cycles_of(engine, engine.call_cycles + ceil(issued_macs / instruction.macs_per_cycle + moves))
     issue = issued_macs / (instruction.macs_per_cycle * known.issue_share)
-    return known.call_cycles + ceil(issue + moves * known.move_share)
+    return device.cycles_of(engine, known.call_cycles + ceil(issue + moves * known.move_share))
 
 
 def made_as(types: tuple[str, str, str] | None, device: Device) -> str:
@@ -42,3 +45,24 @@ def head_cycles(products: Products, tiles: Sequence[int], device: Device) -> int
     """Cycles of a call for what is computed of factors before they are multiplied, a vector at a time."""
     at_once = max(1, device.engine(KernelClass.MATRIX).vector_bytes // _COMPUTED_BYTES)
     return sum(ceil(head.steps(tiles) / at_once) for head in products.heads)
+
+
+def patch_kernel_cycles(
+    products: Products, tiles: Sequence[int], device: Device, *, reshaped: bool = True
+) -> int | None:
+    """Cycles of a call on a matrix engine that says what its ends take; None where a device's doesn't."""
+    instruction = device.matmul_shapes(*products.types)[0]
+    if not device.patch_engine.is_known or not instruction.patch:
+        return None
+    rows, columns = products.image(tiles, instruction, reshaped=reshaped)
+    beside = {*products.m, *products.rows, *products.single} - {*(products.pixels or products.m), *products.taps}
+    work = PatchWork(
+        (rows * prod(tiles[loop] for loop in beside), columns),
+        channels=prod(tiles[loop] for loop in products.n),
+        summed_channels=prod(tiles[loop] for loop in products.k),
+        window=(1, prod(tiles[loop] for loop in products.taps)),
+        in_bytes=bytes_of(instruction.lhs),
+        out_bytes=bytes_of(instruction.acc),
+    )
+    cycles = best_patch_cycles(work, instruction, device.patch_engine)
+    return device.cycles_of(device.engine(KernelClass.MATRIX), cycles)

@@ -84,7 +84,7 @@ def vector_cycles(work: VectorWork, sizes: Sequence[int], device: Device, kind: 
     body = _body(work, unit)
     extents = [prod(sizes[loop] for loop in run) for run in work.runs] or [1]
     ways = [_Vectors(work, unit, code, engine.vector_bytes, body, extents, loops) for loops in work.vector_loops]
-    return code.call_cycles + ceil(min(way.cycles() for way in ways))
+    return device.cycles_of(engine, code.call_cycles + ceil(min(way.cycles() for way in ways)))
 
 
 @dataclass(frozen=True)

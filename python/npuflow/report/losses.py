@@ -15,7 +15,9 @@ from npuflow.simulate.program import (
     FlatCompute,
     FlatControl,
     FlatEngine,
+    FlatReceive,
     FlatSemaphore,
+    FlatSend,
     FlatStep,
     Program,
     Resource,
@@ -91,12 +93,18 @@ def _with_engines(program: Program, change: Callable[[FlatEngine], FlatEngine]) 
 def without_dram(program: Program) -> Program:
     """DRAM of unlimited bandwidth and no latency."""
     fast = _with_resources(program, lambda r: _fast_resource(r) if r.name in _DRAM else r)
-    return _with_engines(fast, lambda engine: replace(engine, latency_cycles=0, run_overhead_bytes=0.0))
+    return without_run_overhead(_with_engines(fast, lambda engine: replace(engine, latency_cycles=0)))
 
 
 def without_run_overhead(program: Program) -> Program:
     """Short contiguous runs as fast as long ones."""
-    return _with_engines(program, lambda engine: replace(engine, run_overhead_bytes=0.0))
+
+    def change(step: FlatStep) -> FlatStep:
+        if not isinstance(step, (FlatSend, FlatReceive)) or not step.access.run_overhead_bytes:
+            return step
+        return replace(step, access=replace(step.access, run_overhead_bytes=0.0))
+
+    return with_steps(program, change)
 
 
 def without_dma(program: Program) -> Program:

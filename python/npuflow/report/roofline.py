@@ -27,7 +27,7 @@ def peaks_of(device: Device) -> Mapping[str, float]:
     unit = device.engine(KernelClass.VECTOR)
     units = unit.count * unit.shared_by.instances(device.rows, device.columns)
     for width, name in _VECTOR_TYPES.items():
-        found[name] = unit.vector_bytes / width * units * (unit.clock_hz or device.clock_hz)
+        found[name] = unit.vector_bytes / width * units * device.clock_of(unit)
     return found
 
 

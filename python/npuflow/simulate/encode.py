@@ -142,7 +142,7 @@ class _Encoder:
         self.where = f"engine '{engine.name}'"
         ports = [self._find("resource", name, self.resources) for name in engine.ports]
         rate, start, latency = engine.bytes_per_cycle, engine.start_cycles, engine.latency_cycles
-        self.native.add_engine(engine.name, rate, ports, start, latency, engine.run_overhead_bytes)
+        self.native.add_engine(engine.name, rate, ports, start, latency)
         for step in engine.body:
             self._add_step(number, step, 0)
 
@@ -199,6 +199,7 @@ class _Encoder:
             access.strides,
             [(limit.coefficients, _affine_parts(limit.bound)) for limit in access.limits],
             access.outside is Outside.ZERO,
+            access.run_overhead_bytes,
         )
         self.accesses[access] = number
         return number

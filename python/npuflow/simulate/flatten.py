@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from npuflow.errors import Diagnostic, InputError, Severity
 from npuflow.schedule.assign.assign_numbers import numbered
@@ -36,6 +36,7 @@ from npuflow.simulate.program import (
     Outside,
     Program,
 )
+from npuflow.simulate.runs import runs_of
 from npuflow.target import Device, SharedBy, Work
 
 _CAUSES = {"data": Cause.DATA, "space": Cause.SPACE, "task": Cause.TASK}
@@ -116,7 +117,7 @@ class _Flattening:
     # Engines
 
     def _engine(self, engine: model.Engine, place: Place) -> FlatEngine:
-        body = self._steps(engine.program, place, ())
+        body = self._steps(engine, engine.program, place, ())
         row, column = place.get("row", 0), self._column(place) if place else 0
         if engine.stage.work is Work.CONTROL:
             launch = FlatControl(self.platform.cycles(self.device.control.launch_seconds), "launch")
@@ -124,8 +125,7 @@ class _Flattening:
         if engine.stage.work is Work.COMPUTE:
             return self.platform.core(engine.stage.name, (row, column), body)
         level, side, number = self._channel(engine, place)
-        joined = adjoining(engine, self.schedule) if self.device.dram.joins_runs else 1
-        return self.platform.channel(level, side, (row, column), number, body, joined)
+        return self.platform.channel(level, side, (row, column), number, body)
 
     def _channel(self, engine: model.Engine, place: Place) -> tuple[int, Side, int]:
         """Level, side and number of a DMA channel."""
@@ -159,23 +159,27 @@ class _Flattening:
 
     # Steps
 
-    def _steps(self, steps: tuple[model.Step, ...], place: Place, loops: tuple[str, ...]) -> tuple[FlatStep, ...]:
-        return tuple(step for one in steps for step in self._step(one, place, loops))
+    def _steps(
+        self, engine: model.Engine, steps: tuple[model.Step, ...], place: Place, loops: tuple[str, ...]
+    ) -> tuple[FlatStep, ...]:
+        return tuple(step for one in steps for step in self._step(engine, one, place, loops))
 
-    def _step(self, step: model.Step, place: Place, loops: tuple[str, ...]) -> tuple[FlatStep, ...]:
+    def _step(
+        self, engine: model.Engine, step: model.Step, place: Place, loops: tuple[str, ...]
+    ) -> tuple[FlatStep, ...]:
         if isinstance(step, model.Repeat):
-            return (FlatLoop(step.trips, self._steps(step.body, place, (*loops, step.counter))),)
+            return (FlatLoop(step.trips, self._steps(engine, step.body, place, (*loops, step.counter))),)
         if isinstance(step, model.Each):
             places = [{**place, step.coordinate: value} for value in range(step.count)]
-            return tuple(s for each in places for s in self._steps(step.body, each, loops))
+            return tuple(s for each in places for s in self._steps(engine, step.body, each, loops))
         if isinstance(step, model.Acquire):
             return (FlatAcquire(_at(step.semaphore, place)),)
         if isinstance(step, model.Release):
             return (FlatRelease(_at(step.semaphore, place)),)
         if isinstance(step, model.Send):
-            return (FlatSend(_at(step.stream, place), self._access(step.access, place, loops)),)
+            return (FlatSend(_at(step.stream, place), self._moved(engine, step, place, loops)),)
         if isinstance(step, model.Receive):
-            return (FlatReceive(_at(step.stream, place), self._access(step.access, place, loops)),)
+            return (FlatReceive(_at(step.stream, place), self._moved(engine, step, place, loops)),)
         if isinstance(step, model.Configure):
             cycles = self.platform.cycles(self.device.control.descriptor_seconds * step.descriptors)
             return (FlatControl(cycles, "descriptor"),)
@@ -185,6 +189,18 @@ class _Flattening:
         )
         cycles = self.cycles.get(step.kernel, step.cycles)
         return (FlatCompute(step.kernel, cycles, operands, step.kind),)
+
+    def _moved(
+        self, engine: model.Engine, step: model.Send | model.Receive, place: Place, loops: tuple[str, ...]
+    ) -> FlatAccess:
+        """What a channel moves, with what its runs cost where they are in DRAM: those that adjoin share that."""
+        access = self._access(step.access, place, loops)
+        if not engine.stage.at_dram:
+            return access
+        dram = self.device.dram
+        overhead = dram.run_overhead_bytes(runs_of(access), write=isinstance(step, model.Receive))
+        joined = adjoining(step.access, engine, self.schedule) if dram.joins_runs else 1
+        return replace(access, run_overhead_bytes=overhead / joined)
 
     def _access(self, access: model.Access, place: Place, loops: tuple[str, ...]) -> FlatAccess:
         buffer = self.schedule.buffers[access.buffer.name]

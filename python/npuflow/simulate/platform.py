@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from enum import Enum
 
 from npuflow.simulate.program import FlatAccess, FlatEngine, FlatLoop, FlatReceive, FlatSend, FlatStep, Resource
-from npuflow.simulate.runs import edges_off_bursts, pitch_bytes
 from npuflow.target import Device, DmaEngine, Link, SharedBy
 
 DRAM_READ, DRAM_WRITE, DRAM_TOTAL = "dram read", "dram write", "dram"
@@ -76,15 +75,11 @@ class Platform:
         return f"{dma.name} {place} {side.value} {number}"
 
     def channel(
-        self, level: int, side: Side, tile: tuple[int, int], number: int, body: tuple[FlatStep, ...], joined: int = 1
+        self, level: int, side: Side, tile: tuple[int, int], number: int, body: tuple[FlatStep, ...]
     ) -> FlatEngine:
-        """One channel of the DMA engine beside the memory of `level` at `tile` (outside the cores: of its column).
-
-        The runs of `joined` such channels adjoin each other in DRAM.
-        """
+        """One channel of the DMA engine beside the memory of `level` at `tile` (outside the cores: of its column)."""
         dma = self.device.dma(level)
         is_dram = level == self.device.dram_level
-        latency = self.device.dram.latency_seconds if is_dram and side is Side.OUT else 0.0
         return FlatEngine(
             self.channel_name(level, side, tile, number),
             body,
@@ -93,8 +88,7 @@ class Platform:
             bytes_per_cycle=dma.bytes_per_cycle,
             ports=self._ports(dma, side, tile) + (_dram_ports(side) if is_dram else ()),
             start_cycles=dma.start_cycles,
-            latency_cycles=self.cycles(latency),
-            run_overhead_bytes=self._run_overhead(side, body) / joined if is_dram else 0.0,
+            latency_cycles=self._latency(dma, body) if is_dram and side is Side.OUT else 0,
         )
 
     def _ports(self, dma: DmaEngine, side: Side, tile: tuple[int, int]) -> tuple[str, ...]:
@@ -106,11 +100,11 @@ class Platform:
     def _port_name(self, dma: DmaEngine, side: Side, instance: int) -> str:
         return f"{dma.name} port {instance} {side.value}"
 
-    def _run_overhead(self, side: Side, body: tuple[FlatStep, ...]) -> float:
-        dram, moved = self.device.dram, tuple(_accesses(body))
-        pitch = max(map(pitch_bytes, moved), default=0)
-        edges = max((edges_off_bursts(access, dram.burst_bytes) for access in moved), default=0.0)
-        return dram.run_overhead_bytes(write=side is Side.IN, pitch_bytes=pitch) + edges * dram.edge_overhead_bytes
+    def _latency(self, dma: DmaEngine, body: tuple[FlatStep, ...]) -> int:
+        """From asking DRAM to the first byte: what is gathered first has come by then."""
+        dram = self.device.dram
+        first = min(dram.gathered_bytes, max((access.bytes for access in _accesses(body)), default=0))
+        return self.cycles(dram.latency_seconds) + math.ceil(first / dma.bytes_per_cycle)
 
     def _instance(self, shared_by: SharedBy, tile: tuple[int, int]) -> int:
         row, column = tile

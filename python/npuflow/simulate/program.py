@@ -120,7 +120,8 @@ class Outside(Enum):
 class FlatAccess:
     """Elements of one slot of a buffer in the order they travel; sizes and strides in elements, outermost first.
 
-    `slot` counts turns; the slot is its remainder by the buffer's depth.
+    `slot` counts turns; the slot is its remainder by the buffer's depth. On the first of its engine's ports, a run of r
+    contiguous bytes takes r + `run_overhead_bytes`.
     """
 
     buffer: str
@@ -131,6 +132,7 @@ class FlatAccess:
     slot: FlatAffine = FlatAffine()
     limits: tuple[FlatLimit, ...] = ()
     outside: Outside = Outside.SKIP
+    run_overhead_bytes: float = 0.0
 
     @property
     def bytes(self) -> int:
@@ -222,9 +224,8 @@ class FlatEngine:
     """Something that does one thing at a time: a core, a DMA channel, the control processor.
 
     `kind` groups like engines in reports; `ports` are the resources each of its transfers uses at this end (its
-    memory's port, DRAM), on the first of which a run of r contiguous bytes takes r + `run_overhead_bytes`;
-    `start_cycles` come before each transfer; `latency_cycles` pass from asking to the first
-    byte when a sender was idle so long.
+    memory's port, DRAM); `start_cycles` come before each transfer; `latency_cycles` pass from asking to the first byte
+    when a sender was idle so long.
     """
 
     name: str
@@ -235,7 +236,6 @@ class FlatEngine:
     ports: tuple[str, ...] = ()
     start_cycles: int = 0
     latency_cycles: int = 0
-    run_overhead_bytes: float = 0.0
 
 
 @dataclass(frozen=True)

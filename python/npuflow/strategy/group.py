@@ -9,7 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
+from itertools import accumulate
 from math import prod
+from operator import mul
 
 from npuflow.kernels.vector_cycles import VectorWork
 from npuflow.ops.linear import Linear
@@ -80,13 +82,18 @@ class Tensor:
         return frozenset(loop for dim in self.dims for loop, _ in dim.terms)
 
     @cached_property
+    def pitches(self) -> tuple[int, ...]:
+        """How many bytes each of its dimensions moves on by in the row-major tensor."""
+        inward = accumulate(reversed(self.shape), mul, initial=self.element_bytes)
+        return tuple(inward)[len(self.shape) - 1 :: -1] if self.shape else ()
+
+    @cached_property
     def strides(self) -> dict[int, int]:
         """How many bytes each of its loops moves on by in the row-major tensor."""
-        found, pitch = dict.fromkeys(self.loops, 0), self.element_bytes
-        for dim, size in zip(reversed(self.dims), reversed(self.shape)):
+        found = dict.fromkeys(self.loops, 0)
+        for dim, pitch in zip(self.dims, self.pitches):
             for loop, coefficient in dim.terms:
                 found[loop] += coefficient * pitch
-            pitch *= size
         return found
 
     def follows(self, loop: int) -> bool:
@@ -166,14 +173,18 @@ class Group:
     def cut_off(self) -> dict[str, frozenset[int]]:
         """The loops along which windows reach over a tensor's edge, where transfers are cut off."""
         return {
-            tensor.name: frozenset(
-                loop
-                for dim, size in zip(tensor.dims, tensor.shape)
-                if dim.extent(self.sizes) > size
-                for loop, _ in dim.terms
-            )
+            tensor.name: frozenset(loop for dim, _ in self._cut_off_dims(tensor) for loop, _ in dim.terms)
             for tensor in self.tensors
         }
+
+    @cached_property
+    def cut_off_bytes(self) -> dict[str, tuple[int, ...]]:
+        """How many bytes a place is from the next one along the dimensions where transfers are cut off."""
+        return {tensor.name: tuple(pitch for _, pitch in self._cut_off_dims(tensor)) for tensor in self.tensors}
+
+    def _cut_off_dims(self, tensor: Tensor) -> list[tuple[Linear, int]]:
+        dims = zip(tensor.dims, tensor.shape, tensor.pitches)
+        return [(dim, pitch) for dim, size, pitch in dims if dim.extent(self.sizes) > size]
 
     @cached_property
     def windowed(self) -> frozenset[int]:

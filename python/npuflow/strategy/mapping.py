@@ -136,7 +136,7 @@ class Mapping:
     def goes_by_rows(self, group: Group, tensor: Tensor) -> bool:
         """Whether a memory tile has a tensor for a row of cores: parts for rows alone, or one copy for the only row."""
         spread = self.spread
-        if tensor.role is not Role.INPUT or tensor.follows(spread.columns):
+        if tensor.role is not Role.INPUT or (spread.grid[1] > 1 and tensor.follows(spread.columns)):
             return False
         if spread.grid[0] > 1:
             return tensor.follows(spread.rows)

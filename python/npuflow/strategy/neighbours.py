@@ -76,11 +76,22 @@ class Neighbours:
                 grown = self.resized(candidate, place, larger)
                 cut = ((self.smaller(grown, other), other) for other in self.places if other != place)
                 yield from ((changed, self.places) for changed, other in cut if changed is not None)
-        shorter = (self.smaller(candidate, place) for place in self.in_l2)
+        shorter = (self._shorter(candidate, place) for place in self.in_l2)
         yield from ((changed, self.places) for changed in shorter if changed is not None)
         depths = candidate.depths
         for name in self.space.slots:
             yield replace(candidate, depths=depths.with_other(name)), self.places
+
+    def _shorter(self, candidate: Mapping, place: int) -> Mapping | None:
+        """The candidate with more and shorter pieces of a streamed loop in L2, and a tile that divides them."""
+        loop = self.space.group.streamed[place - len(candidate.tiles)]
+        size, whole, unit = self.size(candidate, place), self.space.group.sizes[loop], self.space.units[loop]
+        parts = -(-whole // size)
+        piece, tile = padded(-(-whole // (parts + max(1, parts // 2))), unit), candidate.tiles[loop]
+        if piece >= size or loop not in self.space.open:
+            return self.smaller(candidate, place)
+        tile = next(tile for tile in range(min(tile, piece) // unit * unit, 0, -unit) if piece % tile == 0)
+        return self.resized(self.resized(candidate, loop, tile), place, piece)
 
     def smaller(self, candidate: Mapping, place: int) -> Mapping | None:
         """The candidate with the next smaller size, of somewhat more equal parts; None where it is the smallest."""

@@ -8,8 +8,8 @@ from functools import cached_property
 from math import prod
 
 from npuflow.strategy.group import Group, Role, Tensor, Tiles
-from npuflow.strategy.mapping import Mapping
-from npuflow.strategy.patterns import pattern_dims, steps_evenly
+from npuflow.strategy.mapping import Mapping, pieces
+from npuflow.strategy.patterns import pattern_dims, runs_of, steps_evenly
 from npuflow.strategy.traffic import stays, traffic_bytes, visits
 from npuflow.target import Device
 from npuflow.target.model import DmaEngine
@@ -78,12 +78,13 @@ class OuterTransfers:
         return max(read, written, moved / dram.total_bytes_per_second)
 
     def _dram_seconds(self, tensor: Tensor) -> float:
-        dram, spread, tiles = self.device.dram, self.mapping.spread, self.in_l2[tensor.name]
-        run = tensor.run_bytes(spread.block(tiles) if dram.joins_runs else self._columns[tensor.name])
-        pitch = max(run, tensor.shape[-1] * tensor.element_bytes if tensor.shape else run)
-        is_written = tensor.role is Role.OUTPUT
+        dram, is_written = self.device.dram, tensor.role is Role.OUTPUT
         rate = dram.write_bytes_per_second if is_written else dram.read_bytes_per_second
-        return self.moved[tensor.name] / (rate * dram.efficiency(run, write=is_written, pitch_bytes=pitch))
+        runs = runs_of(self.group, tensor, self._part(tensor))
+        # Where neighbouring columns' runs adjoin, they are one.
+        block = tensor.run_bytes(self.mapping.spread.block(self.in_l2[tensor.name])) if dram.joins_runs else 0
+        run = max(runs.run_bytes, block)
+        return self.moved[tensor.name] * (run + dram.run_overhead_bytes(runs, write=is_written)) / (run * rate)
 
     def visits(self, tensor: Tensor) -> int:
         """How often a tensor's part comes into L2."""
@@ -155,18 +156,25 @@ class OuterTransfers:
         others = [other for other in alike if other is not tensor and self._share_channels(other, tensor)]
         found: list[tuple[int, bool]] = []
         cut_off, limits = group.cut_off[tensor.name], self.outermost.pattern
+        beside = {loop for other in others for loop in self._around(other)}
         if tensor.role is Role.INPUT and group.streams_through(tensor):
             is_alone = not any(group.streams_through(other) for other in others)
             for loop in reversed(group.streamed):
                 if (turns := -(-group.sizes[loop] // tiles[loop])) > 1:
                     steps = is_alone and loop not in cut_off and steps_evenly(group, tensor, loop, tiles[loop], limits)
                     found.append((turns, steps))
-        inner = list(reversed(self.mapping.order))
-        for loop in inner if found else inner[stays(tensor, self.counts, self.mapping.order) :]:
-            if self.counts[loop] > 1:
-                steps = not others and loop not in cut_off and steps_evenly(group, tensor, loop, block[loop], limits)
-                found.append((self.counts[loop], steps))
+        for loop in self._around(tensor):
+            is_alone = loop not in beside and loop not in cut_off
+            found.append((self.counts[loop], is_alone and steps_evenly(group, tensor, loop, block[loop], limits)))
         return found
+
+    def _around(self, tensor: Tensor) -> list[int]:
+        """The loops over blocks in whose turns a tensor moves, innermost first."""
+        order, counts = self.mapping.order, self.counts
+        pieces_ = pieces(self.group, self.in_l2[tensor.name]) if tensor.role is Role.INPUT else 1
+        streams = pieces_ > 1 and self.group.streams_through(tensor)
+        inner = list(reversed(order))[0 if streams else stays(tensor, counts, order) :]
+        return [loop for loop in inner if counts[loop] > 1]
 
     def _share_channels(self, one: Tensor, other: Tensor) -> bool:
         """Whether two tensors go through the same channels: where nothing goes by rows, the largest has its own."""

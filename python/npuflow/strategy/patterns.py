@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from npuflow.strategy.group import Group, Tensor, Tiles
 from npuflow.target.model import PatternLimits
+from npuflow.target.runs import DramRuns
 
 
 def pattern_dims(group: Group, tensor: Tensor, part: Tiles, limits: PatternLimits) -> int:
@@ -27,3 +28,19 @@ def steps_evenly(group: Group, tensor: Tensor, loop: int, piece: int, limits: Pa
     if not tensor.follows(loop) or group.sizes[loop] % piece:
         return False
     return tensor.strides[loop] * piece <= limits.stride_max * limits.granule_bytes
+
+
+def runs_of(group: Group, tensor: Tensor, part: Tiles) -> DramRuns:
+    """The contiguous runs in DRAM of such parts of a tensor, wherever blocks, columns and pieces have theirs.
+
+    Windows that reach over an edge are cut off there, and begin at any place along it.
+    """
+    run, apart = tensor.element_bytes, []
+    for dim, size, pitch in zip(reversed(tensor.dims), reversed(tensor.shape), reversed(tensor.pitches)):
+        extent = min(dim.extent(part), size)
+        if run == pitch:
+            run *= extent
+        elif extent > 1:
+            apart.append(pitch)
+    steps = (tensor.strides[loop] * part[loop] for loop in tensor.loops if part[loop] < group.sizes[loop])
+    return DramRuns(run, apart[0] if apart else 0, 0, (*apart, *steps, *group.cut_off_bytes[tensor.name]))

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from npuflow.kernels.matrix_cycles import head_cycles, made_as, matrix_cycles
+from npuflow.kernels.matrix_cycles import head_cycles, made_as, matrix_cycles, patch_kernel_cycles
 from npuflow.kernels.vector_cycles import vector_cycles
 from npuflow.ops.products import Products
 from npuflow.strategy.group import Group, M, N, OpWork
 from npuflow.target import Device, KernelClass
-
-_ACC_BYTES = 4  # sums of all types that matrix instructions take are this wide or narrower
+from npuflow.target.matmul import bytes_of
 
 
 def kind_of(group: Group, device: Device) -> str:
@@ -28,10 +27,14 @@ def work_cycles(work: OpWork, tiles: Sequence[int], device: Device, kind: str = 
         assert work.vector is not None, "a packed product has an instruction"
         sizes = own if not pack else [tiles[M] // pack[M], tiles[N] // pack[N], pack[M], pack[N]]
         return vector_cycles(work.vector, sizes, device, kind)
+    heads = head_cycles(products, own, device)
+    patched = patch_kernel_cycles(products, own, device)
+    if patched is not None:
+        return patched + heads
     instruction = device.matmul_shapes(*products.types)[0]
-    sums = prod(own[loop] for loop in _made(work, products))
+    sums = prod(own[loop] for loop in _made(work, products)) * bytes_of(products.types[2])
     issued = products.issued(own, instruction, device.engine(KernelClass.MATRIX).vector_bytes)
-    return matrix_cycles(products.types, issued, sums * _ACC_BYTES, device, kind) + head_cycles(products, own, device)
+    return matrix_cycles(products.types, issued, sums, device, kind) + heads
 
 
 def conversions(group: Group, device: Device) -> list[str]:

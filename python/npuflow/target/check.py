@@ -142,9 +142,11 @@ def _rate_problems(device: Device) -> Iterator[Problem]:
         if not RATE.holds(rate):
             yield ("dram", key), f"'dram.{key}' is {rate:g} bytes per cycle of 'clock_hz'", f"it must be {RATE}"
     for i, dma in enumerate(device.dmas):
-        if dma.port_bytes_per_cycle and not RATE.holds(dma.port_bytes_per_cycle):
-            what = f"'{dma.name}' has ports of {dma.port_bytes_per_cycle:g} bytes per cycle"
-            yield ("dmas", i, "port_bytes_per_cycle"), what, f"it must be {RATE}, or 0 for no limit"
+        for key in ("port_bytes_per_cycle", "local_bytes_per_cycle"):
+            rate = getattr(dma, key)
+            if rate and not RATE.holds(rate):
+                what = f"'{dma.name}' has '{key}' of {rate:g} bytes per cycle"
+                yield ("dmas", i, key), what, f"it must be {RATE}, or 0 for no limit"
     for i, link in enumerate(device.links):
         rate = link.lanes * link.bytes_per_cycle
         if not RATE.holds(rate):
@@ -159,6 +161,8 @@ def _patch_problems(device: Device) -> Iterator[Problem]:
             yield path, f"a patch of {patch} for an instruction of m = {shape.m}", hint
         elif patch and shape.any_shape:
             yield path, f"a patch of {patch} for code of any shape", "leave out one of the two"
+    if device.patch_engine.is_known and not any(shape.patch for shape in device.matmuls):
+        yield ("patch_engine",), "a patch engine without instructions on patches", "give one of 'matmuls' a 'patch'"
 
 
 def _energy_problems(device: Device) -> Iterator[Problem]:

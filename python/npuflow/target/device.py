@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass
 from functools import cached_property
+from math import ceil
 
 from npuflow.errors import InputError, nearest, unknown_name, with_hint
 from npuflow.target.energy import UNKNOWN_ENERGY, Energy
@@ -15,6 +16,7 @@ from npuflow.target.model import (
     Control,
     DmaEngine,
     Dram,
+    Gear,
     Hop,
     KernelClass,
     Link,
@@ -22,6 +24,7 @@ from npuflow.target.model import (
     SharedBy,
     StackLaunch,
 )
+from npuflow.target.patch_engine import NO_PATCH_ENGINE, PatchEngine
 from npuflow.target.vector import PLAIN_UNIT, VectorUnit
 from npuflow.target.ways import Ways, ways_of
 
@@ -47,6 +50,8 @@ class Device:
     vector: VectorUnit = PLAIN_UNIT
     energy: Energy = UNKNOWN_ENERGY
     launches: tuple[StackLaunch, ...] = ()
+    patch_engine: PatchEngine = NO_PATCH_ENGINE
+    gears: tuple[Gear, ...] = ()
 
     @property
     def cores(self) -> int:
@@ -154,6 +159,24 @@ class Device:
             return self
         seconds = known.seconds + cores * known.core_seconds
         return dataclasses.replace(self, control=dataclasses.replace(self.control, launch_seconds=seconds))
+
+    def in_gear(self, name: str) -> Device:
+        """The same device at a setting of its clocks; as it is, where the file doesn't know that."""
+        gear = next((known for known in self.gears if known.name == name), None)
+        if gear is None:
+            return self
+        outermost = self.dma(self.dram_level)
+        slower = dataclasses.replace(outermost, start_cycles=gear.start_cycles)
+        dmas = tuple(slower if dma is outermost else dma for dma in self.dmas)
+        dram = dataclasses.replace(self.dram, latency_seconds=gear.latency_seconds)
+        return dataclasses.replace(self, dmas=dmas, dram=dram)
+
+    def clock_of(self, engine: ComputeEngine) -> float:
+        return engine.clock_hz or self.clock_hz
+
+    def cycles_of(self, engine: ComputeEngine, cycles: int) -> int:
+        """An engine's cycles as the device's, where it has a clock of its own."""
+        return ceil(cycles * self.clock_hz / self.clock_of(engine))
 
     def partial(self, columns: int | None = None, rows: int | None = None) -> Device:
         """The same device with fewer columns, or rows; its name says so (`npu2:4x2`)."""

@@ -10,6 +10,11 @@ from npuflow.target.fields import MACS_RATE, MOST_CYCLES, between, one_of
 MULTIPLIED = ("i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64")
 
 
+def bytes_of(element_type: str) -> int:
+    """The bytes of an element of one of these types."""
+    return int(element_type.strip("abcdefghijklmnopqrstuvwxyz")) // 8
+
+
 @dataclass(frozen=True, kw_only=True)
 class MatmulShape:
     """One matrix instruction (or scalar loop nest, `any_shape`) and its rate: D[m,n] += L[m,k] R[k,n].
@@ -36,7 +41,7 @@ class MatmulShape:
 
     def rows_per_load(self, vector_bytes: int) -> int:
         """The rows of the left operand, k elements each, that one load brings; all m where it could bring more."""
-        row_bytes = self.k * int(self.lhs.strip("abcdefghijklmnopqrstuvwxyz")) // 8
+        row_bytes = self.k * bytes_of(self.lhs)
         rows = max(1, vector_bytes // row_bytes)
         return rows if self.m % rows == 0 else self.m
 

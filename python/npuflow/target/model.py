@@ -18,6 +18,7 @@ from npuflow.target.fields import (
     MOST_SECONDS,
     between,
 )
+from npuflow.target.runs import DramRuns
 
 
 class SharedBy(Enum):
@@ -70,7 +71,8 @@ class DmaEngine:
     """The DMA engine beside each memory of a level: channels into that memory and channels out of it.
 
     There is one for each of `shared_by`, beside a `place`, as messages call it. All channels of an engine and direction
-    together move `port_bytes_per_cycle`; 0 sets no limit beside their own.
+    together move `port_bytes_per_cycle`; 0 sets no limit beside their own. A transfer from a memory to itself, which
+    reads and writes it at once, moves `local_bytes_per_cycle` (0: as any other).
     """
 
     name: str
@@ -90,6 +92,7 @@ class DmaEngine:
     neighbour_channels: int = between(0, 1024, default=0)
     pads_with_zeros: bool = False
     port_bytes_per_cycle: float = between(0, MOST_RATE, default=0.0)
+    local_bytes_per_cycle: float = between(0, MOST_RATE, default=0.0)
 
 
 class KernelClass(Enum):
@@ -169,6 +172,8 @@ class Dram:
 
     With `joins_runs`, runs of neighbouring channels that adjoin, as columns' parts of a row do, share one overhead.
 
+    A read's first `gathered_bytes` are brought together before any of them goes on to another memory.
+
     What pays for runs is the port of the DMA engine that asks for them; where it has none of its own, the rate here.
     """
 
@@ -183,16 +188,13 @@ class Dram:
     page_overhead_bytes: float = between(0, MOST_RATE, default=0.0)
     burst_bytes: int = between(1, MOST_BYTES, default=1)
     edge_overhead_bytes: float = between(0, MOST_RATE, default=0.0)
+    gathered_bytes: int = between(0, MOST_BYTES, default=0)
 
-    def run_overhead_bytes(self, *, write: bool, pitch_bytes: int | None = None) -> float:
-        """What a run costs beside its bytes, where runs begin `pitch_bytes` apart (unknown: in pages of their own)."""
+    def run_overhead_bytes(self, runs: DramRuns, *, write: bool) -> float:
+        """What each of these runs costs beside its bytes."""
         overhead = self.write_run_overhead_bytes if write else self.read_run_overhead_bytes
-        opened = 1.0 if pitch_bytes is None else min(1.0, pitch_bytes / self.page_bytes)
-        return overhead + opened * self.page_overhead_bytes
-
-    def efficiency(self, run_bytes: int, *, write: bool, pitch_bytes: int | None = None) -> float:
-        """The share of the rate that contiguous runs of `run_bytes` reach."""
-        return run_bytes / (run_bytes + self.run_overhead_bytes(write=write, pitch_bytes=pitch_bytes))
+        opened = min(1.0, runs.pitch_bytes / self.page_bytes) * self.page_overhead_bytes
+        return overhead + opened + runs.ends_off_bursts(self.burst_bytes) * self.edge_overhead_bytes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -216,3 +218,12 @@ class StackLaunch:
     stack: str
     seconds: float = between(0, MOST_SECONDS)
     core_seconds: float = between(0, MOST_SECONDS, default=0.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gear:
+    """A setting of a device's clocks in which DRAM answers in another time, and its DMA engine starts in another."""
+
+    name: str
+    start_cycles: int = between(0, MOST_CYCLES)
+    latency_seconds: float = between(0, MOST_SECONDS)

@@ -28,6 +28,7 @@ COMMANDS = (
     Command("verify", "npuflow.tools.verify", "run a pipeline and compare its result with IREE's"),
     Command("validate", "npuflow.tools.validate", "predict published measurements, and say how far off"),
     Command("allocate", "npuflow.tools.allocate", "lay buffers with lifetimes into one memory"),
+    Command("split", "npuflow.tools.split", "the tiles of a layer or of fused ops, with halos and padding"),
     Command("import", "npuflow.tools.import_network", "make a network from PyTorch or ONNX a module of linalg"),
     Command("bounds", "npuflow.tools.bounds", "how little a program can move on a device, and what it moves"),
     Command("order", "npuflow.tools.order", "what orders of output tiles load, beside the best one"),

@@ -5,6 +5,8 @@
 `kernels.direct.issue_share`, or `kernels.direct/bf16.issue_share` for one accumulator type alone;
 `kernels.*.restart_cycles` is of all kinds that restart. `vector.kernels.direct.step_cycles` and
 `vector.operations.tanh.latency_cycles` are of the vector unit, `launches.aries.seconds` of one stack.
+`dmas.3.start_cycles` is of the DMA engine beside a level, `gears.4.latency_seconds` of a gear,
+`patch_engine.grids.*.read_share` of all grids that don't read at the full rate.
 """
 
 from __future__ import annotations
@@ -16,10 +18,25 @@ from typing import TypeVar
 from npuflow.errors import UsageError, with_hint
 from npuflow.target import Device
 from npuflow.target.matmul import KernelKind
-from npuflow.target.model import Control, Dram, StackLaunch
+from npuflow.target.model import Control, DmaEngine, Dram, Gear, StackLaunch
+from npuflow.target.patch_engine import PatchEngine, PatchGrid
 from npuflow.target.vector import VectorKernelKind, VectorOperation
 
-Table = TypeVar("Table", Dram, Control, KernelKind, VectorKernelKind, VectorOperation, StackLaunch)
+Table = TypeVar(
+    "Table",
+    Dram,
+    Control,
+    KernelKind,
+    VectorKernelKind,
+    VectorOperation,
+    StackLaunch,
+    DmaEngine,
+    Gear,
+    PatchEngine,
+    PatchGrid,
+)
+Entry = TypeVar("Entry", DmaEngine, Gear)
+SLOW_GRIDS = "patch_engine.grids.*.read_share"
 _BOTH_WAYS = {
     "dram.bytes_per_second": ("read_bytes_per_second", "write_bytes_per_second"),
     "dram.run_overhead_bytes": ("read_run_overhead_bytes", "write_run_overhead_bytes"),
@@ -40,6 +57,12 @@ def constant(device: Device, name: str) -> float:
         return float(next(getattr(e, field) for e in getattr(device.vector, entries) if _name(e) == entry))
     if name == "dmas.bytes_per_cycle":
         return device.dmas[0].bytes_per_cycle
+    if table in ("dmas", "gears"):
+        _, wanted, field = name.split(".")
+        parts = device.dmas if table == "dmas" else device.gears
+        return float(next(getattr(part, field) for part in parts if _entry(part) == wanted))
+    if name == SLOW_GRIDS:
+        return next((grid.read_share for grid in device.patch_engine.grids if grid.read_share != 1), 1.0)
     return float(getattr(getattr(device, table), _BOTH_WAYS.get(name, (rest,))[0]))
 
 
@@ -62,6 +85,10 @@ def _with(device: Device, name: str, value: float) -> Device:
         dmas = tuple(dataclasses.replace(dma, bytes_per_cycle=value) for dma in device.dmas)
         links = tuple(dataclasses.replace(link, bytes_per_cycle=value) for link in device.links)
         return dataclasses.replace(device, dmas=dmas, links=links)
+    if table in ("dmas", "gears"):
+        return _with_part(device, field, value, table)
+    if table == "patch_engine":
+        return dataclasses.replace(device, patch_engine=_with_patches(device.patch_engine, field, value))
     if table == "dram":
         fields = _BOTH_WAYS.get(name, (field,))
         return dataclasses.replace(device, dram=_replaced(device.dram, dict.fromkeys(fields, value)))
@@ -74,11 +101,15 @@ def _replaced(table: Table, values: Mapping[str, float]) -> Table:
     return dataclasses.replace(table, **values)  # type: ignore[arg-type]
 
 
+def _whole(field: str, value: float) -> float:
+    return round(value) if field.endswith("cycles") else value
+
+
 def _with_kernel(device: Device, rest: str, value: float) -> Device:
     kind, _, field = rest.rpartition(".")
-    whole = field.endswith("cycles")
-    changed: Mapping[str, float] = {field: round(value) if whole else value}
-    kernels = tuple(_replaced(known, changed) if _is(known, kind) else known for known in device.kernels)
+    kernels = tuple(
+        _replaced(known, {field: _whole(field, value)}) if _is(known, kind) else known for known in device.kernels
+    )
     return dataclasses.replace(device, kernels=kernels)
 
 
@@ -88,10 +119,33 @@ def _with_launch(device: Device, rest: str, value: float) -> Device:
     return dataclasses.replace(device, launches=tuple(launches))
 
 
+def _with_part(device: Device, field: str, value: float, table: str) -> Device:
+    if table == "dmas":
+        return dataclasses.replace(device, dmas=tuple(_with_entry(dma, field, value) for dma in device.dmas))
+    return dataclasses.replace(device, gears=tuple(_with_entry(gear, field, value) for gear in device.gears))
+
+
+def _with_entry(known: Entry, name: str, value: float) -> Entry:
+    """A DMA engine or a gear with a field changed, if it is the one that is meant."""
+    entry, _, field = name.partition(".")
+    return _replaced(known, {field: _whole(field, value)}) if _entry(known) == entry else known
+
+
+def _entry(known: DmaEngine | Gear) -> str:
+    return str(known.level) if isinstance(known, DmaEngine) else known.name
+
+
+def _with_patches(engine: PatchEngine, field: str, value: float) -> PatchEngine:
+    if f"patch_engine.{field}" != SLOW_GRIDS:
+        return _replaced(engine, {field: value})
+    slow = (_replaced(grid, {"read_share": value}) if grid.read_share != 1 else grid for grid in engine.grids)
+    return dataclasses.replace(engine, grids=tuple(slow))
+
+
 def _with_vector(device: Device, rest: str, value: float) -> Device:
     """The device with a field of all of the vector unit's kernels, or operations, of a name changed."""
     entries, entry, field = rest.split(".")
-    unit, changed = device.vector, {field: value}
+    unit, changed = device.vector, {field: round(value) if field == "call_cycles" else value}
     if entries == "kernels":
         kernels = tuple(_replaced(known, changed) if _name(known) == entry else known for known in unit.kernels)
         return dataclasses.replace(device, vector=dataclasses.replace(unit, kernels=kernels))

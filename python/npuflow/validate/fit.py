@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 
 from npuflow.target import Device
 from npuflow.validate.constants import constant, with_constants
+from npuflow.validate.cycle_rows import CycleRow
 from npuflow.validate.predict import Prepared, predict_us
 
+Measured = Prepared | CycleRow
 Progress = Callable[[int, float], None]
 _STEP = 0.04
 _SMALL_ERROR = 0.03  # errors below this count by their square, larger ones by their size
@@ -29,13 +31,19 @@ class FittedValues:
     mean_error: float
 
 
-def errors(rows: Sequence[Prepared], device: Device) -> NDArray[np.float64]:
+def errors(rows: Sequence[Measured], device: Device) -> NDArray[np.float64]:
     """log(predicted / measured) of every row."""
-    return np.array([log(predict_us(row, device) / row.row.time_us) for row in rows])
+    return np.array([log(_share(row, device)) for row in rows])
+
+
+def _share(row: Measured, device: Device) -> float:
+    if isinstance(row, CycleRow):
+        return row.timed.cycles(device) / row.measured_cycles
+    return predict_us(row, device) / row.row.time_us
 
 
 def fit(
-    rows: Sequence[Prepared], device: Device, names: Sequence[str], rounds: int = 5, progress: Progress | None = None
+    rows: Sequence[Measured], device: Device, names: Sequence[str], rounds: int = 5, progress: Progress | None = None
 ) -> FittedValues:
     """Changes the named constants, in proportion, to where the rows' errors are least."""
     start = np.array([log(constant(device, name)) for name in names])
@@ -55,7 +63,7 @@ def fit(
 
 
 def left_out(
-    rows: Sequence[Prepared], device: Device, names: Sequence[str], groups: Sequence[object]
+    rows: Sequence[Measured], device: Device, names: Sequence[str], groups: Sequence[object]
 ) -> NDArray[np.float64]:
     """Every row's error with the constants that rows of other groups tell; `groups` has a row's group.
 
@@ -80,7 +88,7 @@ def left_out(
 Errors = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
 
-def _errors_at(rows: Sequence[Prepared], device: Device, names: Sequence[str]) -> Errors:
+def _errors_at(rows: Sequence[Measured], device: Device, names: Sequence[str]) -> Errors:
     """The rows' errors by the logarithms of the named constants."""
 
     def at(values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from math import ceil, prod
 
 from npuflow.bindings import ir
@@ -15,12 +16,11 @@ from npuflow.schedule.assign.assign_numbers import descriptors_on_chip, numbered
 from npuflow.schedule.build import Scheduled, build_schedule
 from npuflow.schedule.kernels.kernel_cycles import KernelShape, kernel_cycles
 from npuflow.schedule.project.project import kernel_name
-from npuflow.simulate.flatten import flatten
-from npuflow.simulate.run import simulate
 from npuflow.target import Device, load_device
 from npuflow.target.matmul import KernelKind
 from npuflow.validate.designs import Design, array_of, design_of, device_of, kind_of, module_text, why_unsupported
 from npuflow.validate.measurements import ELEMENT_BYTES, Measurement
+from npuflow.validate.times import Times
 from npuflow.validate.vector_designs import vector_design_of
 from npuflow.validate.vector_texts import is_vector_op, vector_module_text
 
@@ -46,6 +46,12 @@ class Prepared:
     def kind(self) -> str:
         """The kind of its kernel, as device files name it."""
         return kind_of(self.row)
+
+    @cached_property
+    def times(self) -> Times:
+        """What its schedule takes on machines that it has been timed on."""
+        assert self.scheduled is not None, "kernels alone and sequences have no schedule"
+        return Times(self.scheduled)
 
 
 @dataclass(frozen=True)
@@ -123,8 +129,13 @@ def predict_us(prepared: Prepared, device: Device) -> float:
         kernel_name(key): _call_cycles(shape, prepared.row, design, device)
         for key, shape in enumerate(scheduled.shapes)
     }
-    seconds = simulate(flatten(scheduled.schedule, device, cycles)).seconds
+    seconds = prepared.times.seconds(_moves(device, prepared.device), cycles)
     return (seconds + (_cast_seconds(design, device) if design is not None else 0.0)) * 1e6
+
+
+def _moves(device: Device, prepared: Device) -> Device:
+    """A device with another's tables of kernels and launches, which are in cycles and in `control` by now."""
+    return replace(device, kernels=prepared.kernels, vector=prepared.vector, launches=prepared.launches)
 
 
 def _sequence_us(prepared: Prepared, device: Device) -> float:

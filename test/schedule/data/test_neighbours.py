@@ -11,13 +11,15 @@ STAGES = load_device("toy").ways.stages
 SCHEDULE = Schedule("s", {"column": 4})
 
 
-def shim(column_step: int, sizes: tuple[int, ...], strides: tuple[int, ...], stage: str = "shim_out") -> Engine:
+def shim(
+    column_step: int, sizes: tuple[int, ...], strides: tuple[int, ...], stage: str = "shim_out"
+) -> tuple[Access, Engine]:
     access = Access(Ref("b"), Affine(), Affine.counter("column", column_step), sizes, strides)
-    return Engine("shim", STAGES[stage], 0, ("column",), (Repeat("k", 3, (Send(Ref("s"), access),)),))
+    return access, Engine("shim", STAGES[stage], 0, ("column",), (Repeat("k", 3, (Send(Ref("s"), access),)),))
 
 
 @pytest.mark.parametrize(
-    ("engine", "channels"),
+    ("moved", "channels"),
     [
         (shim(16, (8, 16), (64, 1)), 4),  # rows of 64, 16 of them per column
         (shim(16 * 64, (16, 8), (64, 1)), 1),  # 16 whole rows per column, of which 8 elements are read
@@ -27,5 +29,5 @@ def shim(column_step: int, sizes: tuple[int, ...], strides: tuple[int, ...], sta
         (shim(64, (4, 16), (16, 1)), 4),  # two dimensions that are one run
     ],
 )
-def test_adjoining_parts(engine: Engine, channels: int) -> None:
-    assert adjoining(engine, SCHEDULE) == channels
+def test_adjoining_parts(moved: tuple[Access, Engine], channels: int) -> None:
+    assert adjoining(*moved, SCHEDULE) == channels

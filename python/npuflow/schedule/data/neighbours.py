@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-
-from npuflow.schedule.data.model import Access, Each, Engine, Receive, Repeat, Schedule, Send, Step
+from npuflow.schedule.data.model import Access, Engine, Schedule
 
 
-def adjoining(engine: Engine, schedule: Schedule) -> int:
+def adjoining(access: Access, engine: Engine, schedule: Schedule) -> int:
     """How many channels' contiguous runs in L3 make one longer run together: 1 where they lie apart."""
     if not engine.stage.at_dram or len(engine.span) != 1:
         return 1
     (coordinate,) = engine.span
-    moves = list(_accesses(engine.program))
-    together = all(access.offset.coefficient(coordinate) == _run(access) for access in moves)
-    return schedule.extents[coordinate] if moves and together else 1
-
-
-def _accesses(steps: Iterable[Step]) -> Iterator[Access]:
-    for step in steps:
-        if isinstance(step, (Send, Receive)):
-            yield step.access
-        elif isinstance(step, (Repeat, Each)):
-            yield from _accesses(step.body)
+    together = access.offset.coefficient(coordinate) == _run(access)
+    return schedule.extents[coordinate] if together else 1
 
 
 def _run(access: Access) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import ceil, prod
 
-from npuflow.kernels.matrix_cycles import head_cycles, made_as, matrix_cycles
+from npuflow.kernels.matrix_cycles import head_cycles, made_as, matrix_cycles, patch_kernel_cycles
 from npuflow.kernels.vector_cycles import VectorWork, vector_cycles
 from npuflow.ops.patches import Extent
 from npuflow.ops.products import Products, padded
@@ -62,11 +62,18 @@ def kernel_cycles(shape: KernelShape, device: Device, kind: str = "") -> int:
     if device.has_instruction(shape.types):
         return _matmul_cycles(shape, device, kind, reshaped=True)
     opened = device.kernel_kind(kind, shape.opens) if shape.opens else None
-    if opened is not None and opened.from_zero:
+    if (opened is not None and opened.from_zero) or (shape.kind == "fill" and _begins_in_engine(shape, device)):
         return 0
     if shape.vector is None:
-        return device.engine(KernelClass.VECTOR).call_cycles
+        engine = device.engine(KernelClass.VECTOR)
+        return device.cycles_of(engine, engine.call_cycles)
     return vector_cycles(shape.vector, shape.trips, device, kind or made_as(shape.beside, device))
+
+
+def _begins_in_engine(shape: KernelShape, device: Device) -> bool:
+    """Whether what is filled are sums of a patch engine, which has what they begin with in itself."""
+    beside = shape.beside
+    return device.patch_engine.is_known and beside is not None and bool(device.matmul_shapes(*beside)[0].patch)
 
 
 def reshape_of(shape: KernelShape, device: Device, kind: str = "") -> Reshape | None:
@@ -86,8 +93,12 @@ def reshape_of(shape: KernelShape, device: Device, kind: str = "") -> Reshape | 
 def _matmul_cycles(shape: KernelShape, device: Device, kind: str, *, reshaped: bool) -> int:
     lhs, rhs, acc = shape.types
     instruction, vector_bytes = device.matmul_shapes(lhs, rhs, acc)[0], device.engine(KernelClass.MATRIX).vector_bytes
-    issued = shape.issued_macs(instruction, vector_bytes, reshaped=reshaped)
     heads = head_cycles(shape.products, shape.trips, device) if shape.products else 0
+    products = shape.products
+    patched = patch_kernel_cycles(products, shape.trips, device, reshaped=reshaped) if products else None
+    if patched is not None:
+        return patched + heads
+    issued = shape.issued_macs(instruction, vector_bytes, reshaped=reshaped)
     issued = ceil(issued * _idle_rows(shape, instruction, device.kernel_kind(kind, (lhs, rhs, acc))))
     return matrix_cycles((lhs, rhs, acc), issued, shape.acc_bytes, device, kind) + heads
 

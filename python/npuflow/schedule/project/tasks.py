@@ -201,26 +201,57 @@ def _for_all(routes: Routes, key: EngineKey, steps: list[Step]) -> list[Step]:
     return steps
 
 
-def _control_body(body: list[Statement], routes: Routes, tasks: Tasks) -> list[Step]:
+def _control_body(body: list[Statement], routes: Routes, tasks: Tasks, results: tuple[Step, ...] = ()) -> list[Step]:
+    """Sets up a body's tasks in its order, and `results` behind the operands of its first turn.
+
+    Nobody waits for a result's task before a block is computed. Behind the first block's operands, which are used up
+    without any result leaving, none comes too late either: more operands may wait for room that only results make.
+    """
     steps: list[Step] = []
     for statement in body:
         if isinstance(statement, Transfer) and tasks.outermost.get(id(statement), statement) is None:
+            if _is_result(statement):
+                steps, results = [*steps, *results], ()
             steps += _configure(statement, routes, tasks)
         elif isinstance(statement, Loop):
-            covered = [s for s, _ in walk(statement.body) if tasks.outermost.get(id(s)) is statement]
-            for transfer in covered:
-                assert isinstance(transfer, Transfer)
-                steps += _configure(transfer, routes, tasks)
-            blocks = _block_loops(statement)
-            if tasks.together is not None and blocks:
-                block = _control_body(blocks[-1].body, routes, tasks)
-                wait = _wait_for_results(routes, tasks, give_back=True)
-                steps += _in_groups(blocks, tasks.together[-len(blocks) :], block, wait)
-                continue
-            inner = _control_body(statement.body, routes, tasks)
-            if inner:
-                steps += inner if statement.grid else [Repeat(statement.counter, statement.trips, tuple(inner))]
-    return steps
+            own, later = _covered(statement, routes, tasks)
+            turns = _turns(statement, routes, tasks, (*results, *later))
+            steps += [*own, *turns] if turns else [*own, *later]
+            results = () if turns else results
+    return [*steps, *results]
+
+
+def _covered(loop: Loop, routes: Routes, tasks: Tasks) -> tuple[list[Step], tuple[Step, ...]]:
+    """What is set up for all turns of a loop at once: operands, and results."""
+    operands: list[Step] = []
+    results: list[Step] = []
+    for transfer, _ in walk(loop.body):
+        if isinstance(transfer, Transfer) and tasks.outermost.get(id(transfer)) is loop:
+            kind = results if _is_result(transfer) else operands
+            kind += _configure(transfer, routes, tasks)
+    return operands, tuple(results)
+
+
+def _turns(loop: Loop, routes: Routes, tasks: Tasks, results: tuple[Step, ...]) -> list[Step]:
+    """What is set up in the turns of a loop, with `results` in the first; empty where nothing is."""
+    blocks = _block_loops(loop)
+    if tasks.together is not None and blocks:
+        block = _control_body(blocks[-1].body, routes, tasks)
+        wait = _wait_for_results(routes, tasks, give_back=True)
+        return [*results, *_in_groups(blocks, tasks.together[-len(blocks) :], block, wait)]
+    turn = _control_body(loop.body, routes, tasks)
+    if not turn:
+        return []
+    first = _control_body(loop.body, routes, tasks, results)
+    if loop.grid:
+        return first
+    if not results:
+        return [Repeat(loop.counter, loop.trips, tuple(turn))]
+    return [*first, *([Repeat(loop.counter, loop.trips - 1, tuple(turn))] if loop.trips > 1 else [])]
+
+
+def _is_result(transfer: Transfer) -> bool:
+    return transfer.target.buffer.space == L3
 
 
 def _block_loops(loop: Loop) -> tuple[Loop, ...]:

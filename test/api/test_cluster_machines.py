@@ -1,0 +1,76 @@
+"""Programs on machines of clusters: compiled by the ordinary pipelines, executed, right, and timed."""
+
+from __future__ import annotations
+
+import pytest
+
+import npuflow
+from npuflow.execute.verification import Status
+from npuflow.kernels.vector_cycles import VectorOperand, VectorWork
+from npuflow.schedule.kernels.kernel_cycles import KernelShape, kernel_cycles
+from npuflow.target import load_device
+
+TAIL = """
+#row = affine_map<(m, n) -> (m, n)>
+#column = affine_map<(m, n) -> (n)>
+func.func @tail(%a: tensor<100x70xbf16>, %b: tensor<70x50xbf16>, %bias: tensor<50xf32>) -> tensor<100x50xbf16> {
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<100x50xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<100x50xf32>) -> tensor<100x50xf32>
+  %c = linalg.matmul ins(%a, %b : tensor<100x70xbf16>, tensor<70x50xbf16>)
+                     outs(%init : tensor<100x50xf32>) -> tensor<100x50xf32>
+  %out = tensor.empty() : tensor<100x50xbf16>
+  %relu = linalg.generic {indexing_maps = [#row, #column, #row], iterator_types = ["parallel", "parallel"]}
+      ins(%c, %bias : tensor<100x50xf32>, tensor<50xf32>) outs(%out : tensor<100x50xbf16>) {
+    ^bb0(%acc: f32, %shift: f32, %unused: bf16):
+      %sum = arith.addf %acc, %shift : f32
+      %positive = arith.maximumf %sum, %zero : f32
+      %short = arith.truncf %positive : f32 to bf16
+      linalg.yield %short : bf16
+  } -> tensor<100x50xbf16>
+  return %relu : tensor<100x50xbf16>
+}
+"""
+
+CONVOLUTION = """
+func.func @conv(%x: tensor<1x20x21x23xi8>, %w: tensor<40x20x3x3xi8>) -> tensor<1x40x21x23xi32> {
+  %zero = arith.constant 0 : i32
+  %pad = arith.constant 0 : i8
+  %padded = tensor.pad %x low[0, 0, 1, 1] high[0, 0, 1, 1] {
+    ^bb0(%n: index, %c: index, %h: index, %i: index):
+      tensor.yield %pad : i8
+  } : tensor<1x20x21x23xi8> to tensor<1x20x23x25xi8>
+  %empty = tensor.empty() : tensor<1x40x21x23xi32>
+  %init = linalg.fill ins(%zero : i32) outs(%empty : tensor<1x40x21x23xi32>) -> tensor<1x40x21x23xi32>
+  %r = linalg.conv_2d_nchw_fchw ins(%padded, %w : tensor<1x20x23x25xi8>, tensor<40x20x3x3xi8>)
+                                outs(%init : tensor<1x40x21x23xi32>) -> tensor<1x40x21x23xi32>
+  return %r : tensor<1x40x21x23xi32>
+}
+"""
+
+SOFTMAX = """
+func.func @softmax(%x: tensor<30x77xf32>) -> tensor<30x77xf32> {
+  %empty = tensor.empty() : tensor<30x77xf32>
+  %r = linalg.softmax dimension(1) ins(%x : tensor<30x77xf32>) outs(%empty : tensor<30x77xf32>) -> tensor<30x77xf32>
+  return %r : tensor<30x77xf32>
+}
+"""
+
+PROGRAMS = {"tail": TAIL, "conv": CONVOLUTION, "softmax": SOFTMAX}
+
+
+@pytest.mark.parametrize("device", ["npu2.7", "npu4.0"])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs_are_right(name: str, device: str) -> None:
+    report = npuflow.compile(PROGRAMS[name], device=device).run()
+    (function,) = report.functions
+    assert function.verified.status is Status.OK, function.verified
+    assert function.time_us > 10  # the launch
+
+
+def test_sums_begin_in_the_engine() -> None:
+    filled = (VectorOperand(4, frozenset({0}), (0,)),)
+    work = VectorWork(((0,),), (False,), (), filled, (), 4)
+    fill = KernelShape("fill", (), 256, 4, vector=work, trips=(256,), beside=("i8", "i8", "i32"))
+    cycles = {name: kernel_cycles(fill, load_device(name)) for name in ("npu4.0", "toy-patch")}
+    assert cycles["npu4.0"] == 0 < cycles["toy-patch"]
