@@ -26,6 +26,8 @@ _EXPORTS = {
     "compile": "npuflow.api",
     "Compiled": "npuflow.api",
     "convert": "npuflow.api",
+    "tune": "npuflow.api",
+    "Tuned": "npuflow.api",
     "from_torch": "npuflow.importing.torch_programs",
     "Report": "npuflow.report.model",
     "RunReport": "npuflow.api",
@@ -58,8 +60,10 @@ __all__ = sorted(_EXPORTS)
 if TYPE_CHECKING:
     from npuflow.api import Compiled as Compiled
     from npuflow.api import RunReport as RunReport
+    from npuflow.api import Tuned as Tuned
     from npuflow.api import compile as compile  # noqa: A004  (the package's name qualifies it)
     from npuflow.api import convert as convert
+    from npuflow.api import tune as tune
     from npuflow.core.options import option as option
     from npuflow.core.parsing import parse as parse
     from npuflow.core.passes import Pass as Pass

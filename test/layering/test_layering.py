@@ -45,6 +45,7 @@ ROOMS = (
     "compiler",
     "report",
     "validate",
+    "tuning",
     "api",
     "testing",
     "tools",
@@ -71,6 +72,7 @@ OTHER_PACKAGES |= {
         "tools",
     },
 }
+OTHER_PACKAGES |= {"distributed": {"tuning"}}
 OTHER_PACKAGES |= {"tomllib": {"target"}, "tomli": {"target"}}  # in the standard library from Python 3.11 on
 
 

@@ -93,3 +93,13 @@ def test_what_is_left_is_in_proportion() -> None:
     assert how_far(0.25, 1.0) == " 25 %, about 3 s left"
     assert how_far(0.5, 90.0) == " 50 %, about 1 min 30 s left"
     assert how_far(0.02, 150.0) == " 2 %, about 2 h 2 min left"
+
+
+def test_what_is_counted_by_hand_is_shown_as_a_share() -> None:
+    with progress.Progress() as shown:
+        shown.counted_step("timing", 4)
+        assert meter_in_force().share == 0.0
+        shown.counted_step("", 1)
+        assert meter_in_force().share == 0.25
+        shown.counted_step("replaying", 0)
+        assert meter_in_force().share is None

@@ -12,5 +12,6 @@ A function that doesn't fit the array as a whole becomes a sequence of functions
 from npuflow.api.compiled import Compiled
 from npuflow.api.entry import DEFAULT_PIPELINE, compile, convert  # noqa: A004  (the package's name qualifies it)
 from npuflow.api.shown import RunReport
+from npuflow.api.tuned import Tuned, tune
 
-__all__ = ["DEFAULT_PIPELINE", "Compiled", "RunReport", "compile", "convert"]
+__all__ = ["DEFAULT_PIPELINE", "Compiled", "RunReport", "Tuned", "compile", "convert", "tune"]

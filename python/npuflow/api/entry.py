@@ -70,7 +70,7 @@ def compile(  # noqa: A001, PLR0913  (the package's name qualifies it; each argu
     sink = sink or DiagnosticSink()
     if calibration is not None and compute_type is None:
         raise UsageError(with_hint("calibration is for a compute type, and none is asked for", "compute_type='i8'"))
-    module = _parsed(source_of(source), sink)
+    module = parsed_source(source_of(source), sink)
     conversions: tuple[Conversion, ...] = ()
     if compute_type is not None:
         converted = convert(module, compute_type, calibration, sink=sink)
@@ -79,7 +79,7 @@ def compile(  # noqa: A001, PLR0913  (the package's name qualifies it; each argu
     left_out = disable.split(",") if isinstance(disable, str) else disable
     parting = _Parting(how, decisions_without(left_out) if left_out else ALL_DECISIONS)
     try:
-        made = _compiled(module, pipeline, _with_columns(asked, columns, module), rate, parting, sink, jobs)
+        made = _compiled(module, pipeline, with_columns(asked, columns, module), rate, parting, sink, jobs)
         return replace(made, conversions=conversions)
     except InputError as error:
         raise InputError([sink.named(diagnostic) for diagnostic in error.diagnostics]) from error
@@ -100,7 +100,7 @@ def convert(
     sink = sink or DiagnosticSink()
     wanted = choice("compute type", compute_type, ComputeType)
     try:
-        return convert_module(_parsed(source_of(source), sink), wanted, calibration, sink=sink)
+        return convert_module(parsed_source(source_of(source), sink), wanted, calibration, sink=sink)
     except InputError as error:
         raise InputError([sink.named(diagnostic) for diagnostic in error.diagnostics]) from error
 
@@ -150,7 +150,7 @@ def _compiled(
     return Compiled(functions[0].compiled.device, text, tuple(functions), given, module, sequences)
 
 
-def _parsed(source: object, sink: DiagnosticSink) -> ir.Module:
+def parsed_source(source: object, sink: DiagnosticSink) -> ir.Module:
     if isinstance(source, Path):
         return parse_file(str(source), new_context(), sink)
     if isinstance(source, (str, bytes)):
@@ -159,7 +159,7 @@ def _parsed(source: object, sink: DiagnosticSink) -> ir.Module:
     return parse(given.operation.get_asm(enable_debug_info=True), new_context(), sink.source_name, sink)
 
 
-def _with_columns(device: str | None, columns: int | None, module: ir.Module) -> str | None:
+def with_columns(device: str | None, columns: int | None, module: ir.Module) -> str | None:
     """The device that is asked for, by a name that says how much of it is used."""
     if columns is None:
         return device

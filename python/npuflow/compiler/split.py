@@ -47,7 +47,7 @@ def compile_or_split(module: ir.Module, how: How, split: Split, sink: Diagnostic
     sources = sources_of(module)
     names = [signature_of(source.function).name for source in sources]  # refuses types that are no arrays
     alike = first_alike([source.alone() for source in sources])
-    prefix = None if split is Split.NEVER else _before_strategies(how.pipeline)
+    prefix = None if split is Split.NEVER else before_strategies(how.pipeline)
     work = _Compilation(how, sink, jobs, set(names))
     distinct = [source for number, source in enumerate(sources) if alike[number] == number]
     if prefix is None:
@@ -181,7 +181,7 @@ def _reason(refusal: InputError | None) -> str:
     return refusal.diagnostics[0].message.partition("; hint: ")[0] if refusal is not None else _ASKED_FOR
 
 
-def _before_strategies(pipeline: PassNest) -> PassNest | None:
+def before_strategies(pipeline: PassNest) -> PassNest | None:
     """The passes up to where strategies are assigned; None where that is not part of the pipeline."""
     kept: list[Node] = []
     for element in pipeline.elements:

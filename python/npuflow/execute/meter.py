@@ -26,6 +26,14 @@ class Meter:
             return None
         return min(1.0, (self._before + int(self._now[0])) / self._expected)
 
+    def expect(self, count: int) -> None:
+        """So much begins that is counted by hand (`add`), rather than by runs."""
+        self._before, self._expected = 0, count
+
+    def add(self, count: int) -> None:
+        """So much of it is done."""
+        self._before += count
+
     @contextmanager
     def expecting(self, operations: int) -> Iterator[None]:
         """Runs of so many operations together begin."""

@@ -10,6 +10,7 @@ from npuflow.bindings import ir
 from npuflow.core.build import shape_of
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
+from npuflow.frontend.kept_strategies import strategies_kept
 from npuflow.frontend.loop_groups import Dims, collapsed_dims, loop_groups
 from npuflow.frontend.reshape import Grouped, expanded, regroup
 from npuflow.frontend.upstream import run_upstream
@@ -48,11 +49,12 @@ class CollapseContractions(Pass):
 
     def run(self, op: ir.Operation, context: PassContext) -> None:
         collapsed = 0
-        for generic in ops_of(op, "linalg.generic"):
-            groups = _matmul_groups(generic)
-            if groups is not None:
-                _collapse(generic, groups, context)
-                collapsed += 1
+        with strategies_kept(op):
+            for generic in ops_of(op, "linalg.generic"):
+                groups = _matmul_groups(generic)
+                if groups is not None:
+                    _collapse(generic, groups, context)
+                    collapsed += 1
         context.count("contractions collapsed", collapsed)
         if collapsed:
             run_upstream(op, "canonicalize,cse")

@@ -9,6 +9,7 @@ from npuflow.bindings import bufferization, ir
 from npuflow.core.build import at, element_type_of, empty, generic_op, shape_of
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
+from npuflow.frontend.kept_strategies import strategies_kept
 from npuflow.frontend.reshape import unreshaped
 from npuflow.frontend.upstream import run_upstream
 from npuflow.ops.contraction import is_elementwise, is_parallel, match_contraction, producer
@@ -47,7 +48,8 @@ class FuseElementwise(Pass):
                 context.count("outputs made inputs")
         pins = [*_pin_repeated(op), *_pin_reshaped_arguments(op)]
         context.count("ops kept apart", len(pins))
-        run_upstream(op, "linalg-fuse-elementwise-ops")
+        with strategies_kept(op):
+            run_upstream(op, "linalg-fuse-elementwise-ops")
         for pin in ops_of(op, _PIN):
             if _PINNED in pin.attributes:
                 pin.erase()

@@ -76,13 +76,13 @@ class AssignStrategy(Pass):
             return
         for contraction, strategy in chosen:
             contraction.op.attributes[STRATEGY] = strategy.to_attribute()
-            _remark(contraction, strategy, device, self._whole_k, context)
+            _remark(contraction, strategy, device, self.whole_k, context)
         for function in ops_of(op, "func.func"):
             note_matmuls(function)
         record_device(op, device, self.device)
 
     @property
-    def _whole_k(self) -> bool:
+    def whole_k(self) -> bool:
         return self.k_in_l2 is KInL2.WHOLE
 
     def _on_one_grid(
@@ -115,8 +115,8 @@ class AssignStrategy(Pass):
             return None
         group = group_of_matmul(contraction)
         lacked = lacked_by(contraction.op)
-        strategy = complete(group, given, device, whole_k=self._whole_k, array=array, lacked=lacked)
-        found = first_causes(obstacles(group, strategy, device, whole_k=self._whole_k), given)
+        strategy = complete(group, given, device, whole_k=self.whole_k, array=array, lacked=lacked)
+        found = first_causes(obstacles(group, strategy, device, whole_k=self.whole_k), given)
         for obstacle in found:
             context.error(contraction.op, obstacle.message, obstacle.hint)
         return None if found else strategy
@@ -131,11 +131,15 @@ class AssignStrategy(Pass):
         if wrong:
             return None
         try:
-            said.update(said_of(contraction.op, MATMUL_FIELDS).said())
+            return self.said_for(contraction.op)
         except ValueError as error:
             context.error(contraction.op, with_hint(f"npu.strategy is malformed: {error}", _EXAMPLE))
             return None
-        return Strategy(**said)
+
+    def said_for(self, op: ir.Operation) -> Strategy:
+        """What a matmul says of its strategy, and these options of the rest; raises ValueError where that is wrong."""
+        options = {key: value for key in _GIVEN if (value := getattr(self, key)) is not None}
+        return Strategy(**{**options, **said_of(op, MATMUL_FIELDS).said()})
 
 
 _GIVEN = ("grid", "tile_l2", "tile_l1", "pack", *DEPTHS)

@@ -73,6 +73,11 @@ class Search:
             found += (one for one in self._best_of(list(filter(self.fits, parts))) if self.cost(one) <= limit)
         return min(found, key=self._rank, default=None)
 
+    def seen(self) -> list[Mapping]:
+        """What fits of all that has been looked at so far, the best first."""
+        found = (candidate for candidate, is_fitting in self._fits.items() if is_fitting)
+        return sorted(filter(self.fits, found), key=lambda one: (self.cost(one), one.tiles))
+
     def _on(self, mapping: Mapping, array: Array) -> Mapping:
         """The mapping on another array."""
         (spread,) = (s for s in self.space.spreads((array,)) if s.loops == mapping.spread.loops)
@@ -227,9 +232,9 @@ class Search:
         """The candidate with the best order of its blocks."""
         if not self.space.opens_order:
             return best
-        return min(filter(self.fits, self._orders(best)), key=self.cost, default=best)
+        return min(filter(self.fits, self.orders(best)), key=self.cost, default=best)
 
-    def _orders(self, candidate: Mapping) -> Iterator[Mapping]:
+    def orders(self, candidate: Mapping) -> Iterator[Mapping]:
         """Orders of the space's loops that differ in what they do."""
         group = self.space.group
         counts = candidate.counts(group)

@@ -33,6 +33,7 @@ COMMANDS = (
     Command("import", "npuflow.tools.import_network", "make a network from PyTorch or ONNX a module of linalg"),
     Command("bounds", "npuflow.tools.bounds", "how little a program can move on a device, and what it moves"),
     Command("order", "npuflow.tools.order", "what orders of output tiles load, beside the best one"),
+    Command("tune", "npuflow.tools.tune", "find the fastest strategies of a program with the simulator"),
     Command("completion", "npuflow.tools.completion", "make a shell complete commands, flags and names"),
 )
 

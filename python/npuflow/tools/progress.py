@@ -44,6 +44,14 @@ class Progress:
         self._shown = threading.Thread(target=self._show, args=(what, self._over), daemon=True)
         self._shown.start()
 
+    def counted_step(self, what: str, count: int) -> None:
+        """Says `what` begins, which is `count` things to do; without words, that so many of them are done."""
+        if what:
+            self.step(what)
+            self._meter.expect(count)
+        else:
+            self._meter.add(count)
+
     def done(self) -> None:
         """Nothing is under way."""
         self._over.set()

@@ -1,0 +1,1 @@
+"""Strategies searched with the simulator's word: candidates in the estimate's order, each compiled and timed."""
