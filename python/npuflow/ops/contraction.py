@@ -18,6 +18,8 @@ STRATEGY = "npu.strategy"
 _GENERIC = "linalg.generic"
 _COSTLY = ("math.", "arith.div", "arith.rem", "linalg.index")
 BUNDLE = "npu.bundle"
+# On an op of a bundle whose results may be made piece by piece, each piece going on from what the last one left.
+RUNNING = "npu.running"
 
 
 @dataclass(frozen=True)

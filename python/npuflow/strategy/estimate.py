@@ -68,7 +68,7 @@ class Estimate:
         """What a core computes for a block."""
         group, total = self.group, 0
         for number, work in enumerate(group.work):
-            turns = calls(group, mapping) if any(loop in group.streamed for loop in work.loops) else 1
+            turns = calls(group, mapping) if work.pieced else 1
             total += turns * self.cycles(number, mapping.tiles, mapping.pack)
         return total
 
