@@ -49,6 +49,7 @@ from npuflow.simulate.check_handover import CheckHandover
 from npuflow.strategy import split_functions as _split_functions  # noqa: F401  (registers npuflow-split-functions)
 from npuflow.strategy.assign_bundles import AssignBundles
 from npuflow.strategy.assign_strategy import AssignStrategy, KInL2
+from npuflow.strategy.fuse_matmuls import FuseMatmuls
 from npuflow.strategy.split_wide_ops import SplitWideOps
 from npuflow.tiling.pad_blocks import PadBlocks
 from npuflow.tiling.tile_blocks import TileBlocks
@@ -142,7 +143,7 @@ class MatmulPipeline(NamedPipeline):
         return (
             stage("normalize-linalg", NormalizeLinalg.name),
             stage("check-input", CheckInput()),
-            stage("assign-strategy", wide, assign, bundles),
+            stage("assign-strategy", wide, FuseMatmuls(self.device), assign, bundles),
             stage("tile-blocks", TileBlocks(), CLEAN),
             stage("pad-blocks", PadBlocks(), CLEAN),
         )

@@ -96,16 +96,18 @@ def _is_space(members: list[tuple[int, int]], ops: Sequence[ir.Operation], exten
 
 
 def find_bundles(function: ir.Operation, fits: Callable[[Bundle], bool]) -> list[Bundle]:
-    """The bundles of a function, each grown from its last op towards its producers as long as it `fits`."""
+    """The bundles of a function: those that are marked, and each grown from its last op as long as it `fits`."""
+    found = marked_bundles(function)
     taken = {op for c in static_matmuls(function) for op in (c.op, tail_of(c)) if op is not None}
-    found: list[Bundle] = []
+    taken |= {op for bundle in found for op in bundle.ops}
     for op in reversed(ops_of(function, "linalg.generic")):
         if op in taken or not is_bundle_op(op):
             continue
         bundle = _grow(make_bundle([op]), taken, fits)
         taken |= set(bundle.ops)
         found.append(bundle)
-    return found[::-1]
+    place = {op: number for number, op in enumerate(ops_of(function))}
+    return sorted(found, key=lambda bundle: place[bundle.root])
 
 
 def _grow(bundle: Bundle, taken: set[ir.Operation], fits: Callable[[Bundle], bool]) -> Bundle:
