@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from npuflow.bindings import ir
-from npuflow.core.build import element_type_of
-from npuflow.ops.contraction import is_parallel, only_user, producer, users
+from npuflow.ops.contraction import is_elementwise, is_parallel, only_user, producer, users
 from npuflow.ops.factors import factors_of
 from npuflow.ops.linear import Linear, input_count, is_reduction, iterators, linear_maps
 
@@ -31,6 +30,17 @@ class WeightedSum:
     total: ir.Operation
     quotient: ir.Operation
     product: ir.Operation
+
+    @property
+    def ops(self) -> tuple[ir.Operation, ...]:
+        return self.largest, self.exponentials, self.total, self.quotient, self.product
+
+    @property
+    def scaling(self) -> tuple[ir.Operation, ...]:
+        """The elementwise op that scales or masks scores for the softmax alone, if there is one."""
+        source = producer(self.scores, "linalg.generic")
+        alone = set(users(self.scores)) == {self.largest, self.exponentials}
+        return (source,) if source is not None and alone and is_elementwise(source) else ()
 
     @property
     def exponential(self) -> str:
@@ -148,6 +158,3 @@ def _maker(op: ir.Operation, value: ir.Value) -> ir.Operation | None:
     read = _read(op, value)
     return None if read is None else producer(read, "linalg.generic")
 
-
-def is_float(value: ir.Value) -> bool:
-    return isinstance(element_type_of(value), ir.FloatType)

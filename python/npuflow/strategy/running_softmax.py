@@ -5,37 +5,50 @@ grown. That is the same function of real numbers; roundings differ.
 
     m = max(s), p = exp(s - m), l = sum(p), q = p / l, r = sum(q v)
 
-becomes, with m' = lowest, l' = 0 and o' = 0 in front of the first piece,
+becomes, with m and b the lowest number, l = 0 and o = 0 in front of the first piece,
 
-    n = max(s)
-    m, a, l" = max(m', n), exp(m' - m), l' a          # running
+    m = max(m, max(s))                     running
+    a, l, b = exp(b - m), l a, m           running
     p = exp(s - m)
-    l = l" + sum(p)
-    o" = o' a                                         # running
-    o = o" + sum(p v)
+    l = l + sum(p)
+    o = o a                                running
+    o = o + sum(p v)
 
 and r = o / l behind the last one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from npuflow.bindings import arith, ir, linalg, math
-from npuflow.core.build import at, element_type_of, empty, fill, generic_op, shape_of
+from npuflow.core.build import at, element_type_of, empty, generic_op, shape_of
 from npuflow.ops.contraction import RUNNING
 from npuflow.ops.linear import input_count, iterators, maps_of
 from npuflow.ops.softmax import WeightedSum
+from npuflow.strategy.inline_producer import inline_producer
 
-_LOWEST = {"f16": -65504.0, "bf16": -3.3895313892515355e38, "f32": -3.4028234663852886e38, "f64": -1.7976931348623157e308}
+_LOWEST = {
+    "f16": -65504.0,
+    "bf16": -3.3895313892515355e38,
+    "f32": -3.4028234663852886e38,
+    "f64": -1.7976931348623157e308,
+}
 
 
 def run_by_pieces(found: WeightedSum) -> list[ir.Operation]:
-    """Replaces a softmax and its sum; returns the new ops in order. The maximum stays as it is."""
-    rows, sums = found.largest.results[0], found.product.results[0]
+    """Replaces a softmax and its sum; returns the ops that are now in their place, in order.
+
+    A mask in front is computed for the maximum and for the exponentials alike: that is less than a pass.
+    """
+    rows, sums, scaling = found.largest.results[0], found.product.results[0], found.scaling
+    with at(found.largest):
+        start = _start(rows)
+        found.largest.operands[1] = start.results[0]
+        found.largest.attributes[RUNNING] = ir.UnitAttr.get()
     with at(found.product):
-        maximum, factor, scaled = _update(found, rows)
-        weights = _exponentials(found, maximum)
+        factor, scaled = _update(found, rows, start)
+        weights = _exponentials(found, rows)
         total = _total(found, weights, scaled)
         corrected = _corrected(found, factor)
         product = _product(found, weights, corrected)
@@ -44,25 +57,45 @@ def run_by_pieces(found: WeightedSum) -> list[ir.Operation]:
     sums.replace_all_uses_with(result)
     for op in (found.product, found.quotient, found.total, found.exponentials):
         op.erase()
-    made = (maximum, weights, total, corrected, product, result)
-    return [value.owner.operation for value in made]
+    largest, exponentials = found.largest, weights.owner.operation
+    for source in scaling:
+        largest, exponentials = inline_producer(source, largest), inline_producer(source, exponentials)
+        source.erase()
+    rest = (value.owner.operation for value in (total, corrected, product, result))
+    return [start, largest, factor.owner.operation, exponentials, *rest]
 
 
-def _update(found: WeightedSum, rows: ir.Value) -> tuple[ir.Value, ir.Value, ir.Value]:
-    """The running maximum, by what sums have to be multiplied for it, and the running total times that."""
+def _start(rows: ir.Value) -> ir.Operation:
+    """The maximum, the maximum before and the total that the first piece goes on from.
+
+    Numbers, so that differences of maxima are numbers where all scores of a piece are -inf.
+    """
     element, identity = element_type_of(rows), _identity(rows)
-    lowest = arith.ConstantOp(element, ir.FloatAttr.get(element, _LOWEST[str(element)])).result
-    zero = arith.ConstantOp(element, ir.FloatAttr.get(element, 0.0)).result
-    starts = [fill(lowest, _like(rows)), _like(rows), fill(zero, _like(rows))]
-    op = generic_op([rows], starts, [identity] * 4, ["parallel"] * identity.n_dims, _running())
+    targets = [_like(rows) for _ in range(3)]
+    op = generic_op([], targets, [identity] * 3, ["parallel"] * identity.n_dims)
+    block = op.regions[0].blocks.append(*[element] * 3, arg_locs=[op.location] * 3)
+    with ir.InsertionPoint(block):
+        lowest, zero = (
+            arith.ConstantOp(element, ir.FloatAttr.get(element, number)).result
+            for number in (_LOWEST[str(element)], 0.0)
+        )
+        linalg.YieldOp([lowest, lowest, zero])
+    return op
+
+
+def _update(found: WeightedSum, maximum: ir.Value, start: ir.Operation) -> tuple[ir.Value, ir.Value]:
+    """By what the sums of pieces before have to be multiplied for a new maximum, and their total times that."""
+    element, identity = element_type_of(maximum), _identity(maximum)
+    _, before, total = start.results
+    outputs = [before, _like(maximum), total]
+    op = generic_op([maximum], outputs, [identity] * 4, ["parallel"] * identity.n_dims, _running())
     block = op.regions[0].blocks.append(*[element] * 4, arg_locs=[op.location] * 4)
     with ir.InsertionPoint(block):
-        new, before, _, total = block.arguments
-        largest = arith.MaximumFOp(before, new).result
-        factor = _power(found.exponential, arith.SubFOp(before, largest).result)
-        linalg.YieldOp([largest, factor, arith.MulFOp(total, factor).result])
-    maximum, factor, scaled = op.results
-    return maximum, factor, scaled
+        new, old, _, so_far = block.arguments
+        factor = _power(found.exponential, arith.SubFOp(old, new).result)
+        linalg.YieldOp([new, factor, arith.MulFOp(so_far, factor).result])
+    _, factors, scaled = op.results
+    return factors, scaled
 
 
 def _exponentials(found: WeightedSum, maximum: ir.Value) -> ir.Value:
@@ -91,9 +124,7 @@ def _corrected(found: WeightedSum, factor: ir.Value) -> ir.Value:
     """The running sum of products times what its maximum has changed by."""
     start = found.product.operands[input_count(found.product)]
     element, identity = element_type_of(start), _identity(start)
-    op = generic_op(
-        [factor], [start], [_rows_of_product(found), identity], ["parallel"] * identity.n_dims, _running()
-    )
+    op = generic_op([factor], [start], [_rows_of_product(found), identity], ["parallel"] * identity.n_dims, _running())
     kinds = [element_type_of(factor), element]
     block = op.regions[0].blocks.append(*kinds, arg_locs=[op.location] * 2)
     with ir.InsertionPoint(block):
@@ -110,11 +141,10 @@ def _product(found: WeightedSum, weights: ir.Value, start: ir.Value) -> ir.Value
 
 def _rows_of_product(found: WeightedSum) -> ir.AffineMap:
     """Where the sums' rows stand in the product's result."""
-    maps, whole, rows = maps_of(found.product), *maps_of(found.largest)
+    maps, (whole, rows) = maps_of(found.product), maps_of(found.largest)
     read, written = list(maps[found.weight].results), list(maps[-1].results)
     dims = [written.index(read[list(whole.results).index(row)]) for row in rows.results]
-    count = len(written)
-    return ir.AffineMap.get(count, 0, [ir.AffineExpr.get_dim(dim) for dim in dims])
+    return ir.AffineMap.get(len(written), 0, [ir.AffineExpr.get_dim(dim) for dim in dims])
 
 
 def _elementwise(
@@ -146,8 +176,7 @@ def _converted(value: ir.Value, element: ir.Type) -> ir.Value:
     """A float as one of another type."""
     if value.type == element:
         return value
-    width, wanted = value.type.width, element.width
-    return (arith.TruncFOp if width > wanted else arith.ExtFOp)(element, value).result
+    return (arith.TruncFOp if value.type.width > element.width else arith.ExtFOp)(element, value).result
 
 
 def _identity(value: ir.Value) -> ir.AffineMap:
@@ -158,5 +187,5 @@ def _like(value: ir.Value) -> ir.Value:
     return empty(shape_of(value), element_type_of(value))
 
 
-def _running() -> dict[str, ir.Attribute]:
+def _running() -> Mapping[str, ir.Attribute]:
     return {RUNNING: ir.UnitAttr.get()}

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, takewhile
 
+from npuflow.kernels.program_bytes import steps_bytes
 from npuflow.schedule.assign.locks import lock_users
 from npuflow.schedule.check.numbers import lock_clashes
 from npuflow.schedule.check.violations import Need, Violation, keep_worst
@@ -20,9 +21,6 @@ from npuflow.schedule.data.model import Schedule
 from npuflow.schedule.data.order import Order
 from npuflow.schedule.data.placed import placed_steps
 from npuflow.target import Device
-
-# Estimates in bytes, assumed; those of kernels are `kernels.code_bytes`.
-_START_BYTES, _STEP_BYTES = 512, 64
 
 
 def capacity_violations(schedule: Schedule, device: Device, code_bytes: Mapping[str, int]) -> list[Violation]:
@@ -161,7 +159,7 @@ def _programs(schedule: Schedule, device: Device, code_bytes: Mapping[str, int])
         steps = [placed.step for placed in placed_steps(engine, schedule.extents)]
         calls = {step.kernel: step.location for step in steps if isinstance(step, model.Compute)}
         users = [(name, code_bytes[name]) for name in calls]
-        users.append(("its steps", _START_BYTES + _STEP_BYTES * len(steps)))
+        users.append(("its steps", steps_bytes(len(steps))))
         need = sum(size for _, size in users)
         if need > have:
             largest, size = max(users, key=lambda user: user[1])
