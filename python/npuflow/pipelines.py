@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 from typing import ClassVar
 
 from npuflow.bufferize.check_memory import CheckMemory
@@ -62,6 +63,12 @@ BUFFERIZE = (
     "one-shot-bufferize{bufferize-function-boundaries=true"
     " function-boundary-type-conversion=identity-layout-map unknown-type-conversion=identity-layout-map}"
 )
+
+
+class Decision(Enum):
+    """What a pipeline decides by estimates, and can be told to leave out."""
+
+    FUSION = "fusion"
 
 
 def stage(name: str, *elements: StageElement) -> Stage:
@@ -134,19 +141,27 @@ class MatmulPipeline(NamedPipeline):
     depth_tail: int | None = option(
         None, "slots of what the tail reads beside the sum; default: 2 where it changes and they fit"
     )
+    disable: tuple[Decision, ...] = option((), "decisions that are left out")
 
     def begin(self) -> tuple[Stage, ...]:
         tiles = (self.device, self.grid, self.tile_l2, self.tile_l1, self.pack, self.k_in_l2)
         depths = (self.depth_l2, self.depth_l1, self.depth_lhs, self.depth_rhs, self.depth_result, self.depth_tail)
         assign = AssignStrategy(*tiles, *depths)
         wide, bundles = SplitWideOps(self.device, self.grid), AssignBundles(self.device, self.grid)
+        fusing = (FuseMatmuls(self.device),) if self._may_fuse else ()
         return (
             stage("normalize-linalg", NormalizeLinalg.name),
             stage("check-input", CheckInput()),
-            stage("assign-strategy", wide, FuseMatmuls(self.device), assign, bundles),
+            stage("assign-strategy", wide, *fusing, assign, bundles),
             stage("tile-blocks", TileBlocks(), CLEAN),
             stage("pad-blocks", PadBlocks(), CLEAN),
         )
+
+    @property
+    def _may_fuse(self) -> bool:
+        """Whether matmuls may become something else: who says how they are tiled means them."""
+        said = (self.tile_l2, self.tile_l1, self.pack, self.depth_lhs, self.depth_rhs, self.depth_tail)
+        return Decision.FUSION not in self.disable and all(each is None for each in said)
 
     def end(self) -> tuple[Stage, ...]:
         return (

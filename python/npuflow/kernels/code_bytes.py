@@ -1,8 +1,8 @@
 """How long a kernel's program is: an estimate from its body, since others compile it. Reads IR and changes nothing.
 
 An operation takes an instruction for each cycle in which it occupies its unit, functions as exp at least those of a
-table look-up; loops of more than one turn, operands, and entering and leaving take some each. All of these counts are assumed: nobody has
-published the sizes of such programs.
+table look-up; loops of more than one turn, operands, and entering and leaving take some each. All of these counts are
+assumed: nobody has published the sizes of such programs.
 """
 
 from __future__ import annotations

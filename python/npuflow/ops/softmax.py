@@ -66,6 +66,31 @@ def match_weighted_sum(product: ir.Operation) -> WeightedSum | None:
     return None
 
 
+def never_falls(op: ir.Operation) -> bool:
+    """Whether an elementwise op makes of a larger input nothing smaller, however it rounds: scales, shifts, narrows."""
+    if input_count(op) != 1 or len(set(linear_maps(op) or [(), ()])) != 1:
+        return False
+    return all(_rises(inner) for inner in _body(op) if inner.name != "arith.constant")
+
+
+def _rises(inner: ir.Operation) -> bool:
+    """Whether an operation rises with the one operand that is no constant."""
+    if inner.name in _CONVERSIONS:
+        return True
+    constants = [producer(value, "arith.constant") for value in inner.operands]
+    if inner.name == "arith.addf":
+        return any(constant is not None for constant in constants)
+    if inner.name == "arith.subf":
+        return constants[1] is not None
+    if inner.name == "arith.divf":
+        return constants[1] is not None and _is_positive(constants[1])
+    return inner.name == "arith.mulf" and any(constant is not None and _is_positive(constant) for constant in constants)
+
+
+def _is_positive(constant: ir.Operation) -> bool:
+    return float(ir.FloatAttr(constant.attributes["value"]).value) > 0
+
+
 def _softmax(quotient: ir.Operation, product: ir.Operation) -> WeightedSum | None:
     divided = _yielded(quotient, "arith.divf") if is_parallel(quotient) else None
     if divided is None:
@@ -75,7 +100,7 @@ def _softmax(quotient: ir.Operation, product: ir.Operation) -> WeightedSum | Non
         return None
     exponent = _yielded(dividend, *_EXPONENTIALS) if is_parallel(dividend) else None
     difference = None if exponent is None else producer(exponent.operands[0], "arith.subf")
-    if difference is None or len(_body(dividend)) != 2 + _conversions(dividend):
+    if difference is None or len(_body(dividend)) != 2 + len(_conversions(dividend)):
         return None
     scores = _read(dividend, difference.operands[0])
     largest = _maker(dividend, difference.operands[1])
@@ -121,8 +146,8 @@ def _folds(op: ir.Operation, names: Sequence[str], value: ir.Value) -> bool:
     block = op.regions[0].blocks[0]
     return (
         folded is not None
-        and len(_body(op)) == 1
-        and set(folded.operands) == set(block.arguments)
+        and len(_body(op)) == 1 + len(_conversions(op))
+        and {_unconverted(value) for value in folded.operands} == set(block.arguments)
         and producer(op.operands[1], "linalg.fill") is not None
     )
 
@@ -131,8 +156,15 @@ def _body(op: ir.Operation) -> list[ir.Operation]:
     return [inner.operation for inner in list(op.regions[0].blocks[0].operations)[:-1]]
 
 
-def _conversions(op: ir.Operation) -> int:
-    return sum(inner.name in _CONVERSIONS for inner in _body(op))
+def _conversions(op: ir.Operation) -> list[ir.Operation]:
+    return [inner for inner in _body(op) if inner.name in _CONVERSIONS]
+
+
+def _unconverted(value: ir.Value) -> ir.Value:
+    """What a value was before it was made wider or narrower."""
+    while (made := producer(value, *_CONVERSIONS)) is not None:
+        value = made.operands[0]
+    return value
 
 
 def _yielded(op: ir.Operation, *names: str) -> ir.Operation | None:
@@ -140,14 +172,13 @@ def _yielded(op: ir.Operation, *names: str) -> ir.Operation | None:
     end = list(op.regions[0].blocks[0].operations)[-1].operation
     if len(end.operands) != 1:
         return None
-    made = producer(end.operands[0])
-    while made is not None and made.name in _CONVERSIONS:
-        made = producer(made.operands[0])
+    made = producer(_unconverted(end.operands[0]))
     return made if made is not None and made.name in names and made in _body(op) else None
 
 
 def _read(op: ir.Operation, value: ir.Value) -> ir.Value | None:
-    """What an op reads as a value of its body."""
+    """What an op reads as a value of its body, perhaps converted there."""
+    value = _unconverted(value)
     if not isinstance(value.owner, ir.Block) or value.arg_number >= input_count(op):
         return None
     return op.operands[value.arg_number]
@@ -157,4 +188,3 @@ def _maker(op: ir.Operation, value: ir.Value) -> ir.Operation | None:
     """The op that makes what an op reads as a value of its body."""
     read = _read(op, value)
     return None if read is None else producer(read, "linalg.generic")
-

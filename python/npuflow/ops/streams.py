@@ -21,7 +21,7 @@ Output = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class Carried:
+class HandedOn:
     """What a piece hands on: `first` writes over what the piece before left, and `last` made of it what is left."""
 
     first: Output
@@ -29,22 +29,22 @@ class Carried:
 
 
 @dataclass(frozen=True)
-class Stream:
+class Streaming:
     """Loops that go piece by piece, the numbers of the ops that run for each piece, and what pieces hand on."""
 
     loops: tuple[int, ...] = ()
     ops: tuple[int, ...] = ()
-    carried: tuple[Carried, ...] = ()
+    carried: tuple[HandedOn, ...] = ()
 
 
-def stream_of(bundle: Bundle) -> Stream:
+def stream_of(bundle: Bundle) -> Streaming:
     """How a bundle's loops may be streamed; no loops where none may be."""
     reducing = [index for index in range(len(bundle.ops)) if _reduces_any(bundle.ops[index])]
     if len(reducing) == 1:
         return _of_one_sum(bundle, reducing[0])
     shared = [loop for loop in range(bundle.space, len(bundle.sizes)) if _is_shared(bundle, loop)]
     if not shared:
-        return Stream()
+        return Streaming()
     own = [index for index in range(len(bundle.ops)) if not set(shared).isdisjoint(bundle.loops[index])]
     if any(RUNNING in op.attributes for op in bundle.ops):
         return _of_running_sums(bundle, tuple(shared), own)
@@ -56,28 +56,28 @@ def reducers(bundle: Bundle, loops: tuple[int, ...]) -> list[int]:
     return [index for index in range(len(bundle.ops)) if any(_reduces(bundle, index, loop) for loop in loops)]
 
 
-def _of_one_sum(bundle: Bundle, owner: int) -> Stream:
+def _of_one_sum(bundle: Bundle, owner: int) -> Streaming:
     """The loops that the only reducing op has beside the space; what goes through them in front follows."""
     found = bundle.inner(owner)
     heads = [index for index in range(len(bundle.ops)) if index != owner and bundle.inner(index)]
     if not found or not all(_reduces(bundle, owner, loop) for loop in found):
-        return Stream()
+        return Streaming()
     if any(index > owner or not set(bundle.inner(index)) <= set(found) for index in heads):
-        return Stream()
-    return Stream(tuple(found), (*heads, owner), _own_outputs(bundle, owner))
+        return Streaming()
+    return Streaming(tuple(found), (*heads, owner), _own_outputs(bundle, owner))
 
 
-def _of_chain(bundle: Bundle, loops: tuple[int, ...], own: list[int]) -> Stream:
+def _of_chain(bundle: Bundle, loops: tuple[int, ...], own: list[int]) -> Streaming:
     """Loops that the last op reduces: it alone adds up what the others make, which nobody else reads."""
     *front, last = own
     if reducers(bundle, loops) != [last] or any(not set(loops) <= set(bundle.loops[index]) for index in own):
-        return Stream()
+        return Streaming()
     if not all(_reads_along(bundle, index, loops, own) for index in front):
-        return Stream()
-    return Stream(loops, tuple(own), _own_outputs(bundle, last))
+        return Streaming()
+    return Streaming(loops, tuple(own), _own_outputs(bundle, last))
 
 
-def _of_running_sums(bundle: Bundle, loops: tuple[int, ...], own: list[int]) -> Stream:
+def _of_running_sums(bundle: Bundle, loops: tuple[int, ...], own: list[int]) -> Streaming:
     """Loops that running sums go through, with what is between their ops."""
     behind, before = set(own), set(own)
     for index in range(len(bundle.ops)):
@@ -92,17 +92,17 @@ def _of_running_sums(bundle: Bundle, loops: tuple[int, ...], own: list[int]) -> 
     made = ((index, number) for index in ops for number in range(len(bundle.ops[index].results)))
     leaks = any(output not in left and not set(_readers(bundle, output)) <= set(ops) for output in made)
     if leaks or any(index < ops[-1] for index in behind - before):
-        return Stream()
-    return Stream(loops, ops, carried)
+        return Streaming()
+    return Streaming(loops, ops, carried)
 
 
-def _carried(bundle: Bundle, ops: tuple[int, ...]) -> Iterator[Carried]:
+def _carried(bundle: Bundle, ops: tuple[int, ...]) -> Iterator[HandedOn]:
     """What the running ops among some write over, from what there is at first up to who writes over it last."""
     for index in ops:
         op = bundle.ops[index]
         for number in range(len(op.results)) if RUNNING in op.attributes else ():
             if producer(op.operands[input_count(op) + number], "tensor.empty") is None:
-                yield Carried((index, number), _written_last(bundle, (index, number), ops))
+                yield HandedOn((index, number), _written_last(bundle, (index, number), ops))
 
 
 def _written_last(bundle: Bundle, output: Output, ops: tuple[int, ...]) -> Output:
@@ -115,8 +115,8 @@ def _written_last(bundle: Bundle, output: Output, ops: tuple[int, ...]) -> Outpu
     return output
 
 
-def _own_outputs(bundle: Bundle, index: int) -> tuple[Carried, ...]:
-    return tuple(Carried((index, number), (index, number)) for number in range(len(bundle.ops[index].results)))
+def _own_outputs(bundle: Bundle, index: int) -> tuple[HandedOn, ...]:
+    return tuple(HandedOn((index, number), (index, number)) for number in range(len(bundle.ops[index].results)))
 
 
 def _is_shared(bundle: Bundle, loop: int) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from npuflow.bindings import ir
 from npuflow.core.build import at, element_type_of, generic_op
 from npuflow.core.copies import cloned
@@ -21,23 +23,31 @@ def inline_producer(source: ir.Operation, reader: ir.Operation) -> ir.Operation:
         new = generic_op(ins, inputs[count:], all_maps, iterators(reader), said)
         kinds = [element_type_of(value) for value in (*ins, *inputs[count:])]
         block = new.regions[0].blocks.append(*kinds, arg_locs=[reader.location] * len(kinds))
-    known = dict(zip(source.regions[0].blocks[0].arguments, list(block.arguments)[: len(own)]))
     with ir.InsertionPoint(block):
-        _copy_body(source, known)
-        end = list(source.regions[0].blocks[0].operations)[-1].operation
-        computed = known.get(end.operands[0], end.operands[0])
-        rest = list(block.arguments)[len(own) :]
-        given = [*rest[:place], computed, *rest[place:]]
-        values = dict(zip(reader.regions[0].blocks[0].arguments, given))
-        _copy_body(reader, values)
-        cloned(list(reader.regions[0].blocks[0].operations)[-1].operation, values)
+        arguments = list(block.arguments)
+        computed, rest = copied_body(source, arguments[: len(own)]), arguments[len(own) :]
+        values = dict(zip(reader.regions[0].blocks[0].arguments, [*rest[:place], computed, *rest[place:]]))
+        _copy(reader, values)
+        cloned(_end(reader), values)
     for old, result in zip(reader.results, new.results):
         old.replace_all_uses_with(result)
     reader.erase()
     return new
 
 
-def _copy_body(op: ir.Operation, values: dict[ir.Value, ir.Value]) -> None:
+def copied_body(op: ir.Operation, inputs: Sequence[ir.Value]) -> ir.Value:
+    """What an elementwise op makes of scalars, computed where ops are inserted."""
+    values = dict(zip(op.regions[0].blocks[0].arguments, inputs))
+    _copy(op, values)
+    result = _end(op).operands[0]
+    return values.get(result, result)
+
+
+def _copy(op: ir.Operation, values: dict[ir.Value, ir.Value]) -> None:
     """Copies of what a body computes, where ops are inserted; `values` get to know the results."""
     for inner in list(op.regions[0].blocks[0].operations)[:-1]:
         values.update(zip(inner.operation.results, cloned(inner.operation, values)))
+
+
+def _end(op: ir.Operation) -> ir.Operation:
+    return list(op.regions[0].blocks[0].operations)[-1].operation

@@ -8,13 +8,13 @@ grown. That is the same function of real numbers; roundings differ.
 becomes, with m and b the lowest number, l = 0 and o = 0 in front of the first piece,
 
     m = max(m, max(s))                     running
-    a, l, b = exp(b - m), l a, m           running
-    p = exp(s - m)
+    b, a, l = m, exp(b - m), l a           running
+    p = exp(s - b)
     l = l + sum(p)
     o = o a                                running
     o = o + sum(p v)
 
-and r = o / l behind the last one.
+and r = o / l behind the last one. Where s = f(t) and f never falls, m is the largest t, and b = f(m).
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from npuflow.bindings import arith, ir, linalg, math
 from npuflow.core.build import at, element_type_of, empty, generic_op, shape_of
 from npuflow.ops.contraction import RUNNING
 from npuflow.ops.linear import input_count, iterators, maps_of
-from npuflow.ops.softmax import WeightedSum
-from npuflow.strategy.inline_producer import inline_producer
+from npuflow.ops.softmax import WeightedSum, never_falls
+from npuflow.strategy.inline_producer import copied_body, inline_producer
 
 _LOWEST = {
     "f16": -65504.0,
@@ -41,71 +41,80 @@ def run_by_pieces(found: WeightedSum) -> list[ir.Operation]:
 
     A mask in front is computed for the maximum and for the exponentials alike: that is less than a pass.
     """
-    rows, sums, scaling = found.largest.results[0], found.product.results[0], found.scaling
-    with at(found.largest):
-        start = _start(rows)
-        found.largest.operands[1] = start.results[0]
-        found.largest.attributes[RUNNING] = ir.UnitAttr.get()
+    sums, scaling = found.product.results[0], next(iter(found.scaling), None)
     with at(found.product):
-        factor, scaled = _update(found, rows, start)
-        weights = _exponentials(found, rows)
+        start, largest = _running_maximum(found, scaling)
+        update = _update(found, start, largest.results[0], scaling)
+        maximum, factor, scaled = update.results
+        weights = _exponentials(found, maximum)
         total = _total(found, weights, scaled)
         corrected = _corrected(found, factor)
         product = _product(found, weights, corrected)
         by_row = _rows_of_product(found)
         result = _elementwise([product, total], [_identity(product), by_row], element_type_of(sums), _divided)
     sums.replace_all_uses_with(result)
-    for op in (found.product, found.quotient, found.total, found.exponentials):
+    for op in (found.product, found.quotient, found.total, found.exponentials, found.largest):
         op.erase()
-    largest, exponentials = found.largest, weights.owner.operation
-    for source in scaling:
-        largest, exponentials = inline_producer(source, largest), inline_producer(source, exponentials)
-        source.erase()
+    exponentials = weights.owner.operation
+    if scaling is not None:
+        exponentials = inline_producer(scaling, exponentials)
+        largest = largest if never_falls(scaling) else inline_producer(scaling, largest)
+        scaling.erase()
     rest = (value.owner.operation for value in (total, corrected, product, result))
-    return [start, largest, factor.owner.operation, exponentials, *rest]
+    return [start, largest, update, exponentials, *rest]
 
 
-def _start(rows: ir.Value) -> ir.Operation:
-    """The maximum, the maximum before and the total that the first piece goes on from.
+def _running_maximum(found: WeightedSum, scaling: ir.Operation | None) -> tuple[ir.Operation, ir.Operation]:
+    """What rows begin with, and the maximum of scores; of scores before they are scaled, where that has the same place.
 
-    Numbers, so that differences of maxima are numbers where all scores of a piece are -inf.
+    Rows begin with numbers, so that differences of maxima are numbers where all scores of a piece are -inf.
     """
-    element, identity = element_type_of(rows), _identity(rows)
-    targets = [_like(rows) for _ in range(3)]
-    op = generic_op([], targets, [identity] * 3, ["parallel"] * identity.n_dims)
-    block = op.regions[0].blocks.append(*[element] * 3, arg_locs=[op.location] * 3)
+    source = scaling.operands[0] if scaling is not None and never_falls(scaling) else found.scores
+    rows, total = found.largest.results[0], found.total.results[0]
+    kinds = [element_type_of(source) if source != found.scores else element_type_of(rows)]
+    kinds += [element_type_of(rows), element_type_of(total)]
+    identity = _identity(rows)
+    targets = [empty(shape_of(rows), kind) for kind in kinds]
+    start = generic_op([], targets, [identity] * 3, ["parallel"] * identity.n_dims)
+    block = start.regions[0].blocks.append(*kinds, arg_locs=[start.location] * 3)
     with ir.InsertionPoint(block):
-        lowest, zero = (
-            arith.ConstantOp(element, ir.FloatAttr.get(element, number)).result
-            for number in (_LOWEST[str(element)], 0.0)
-        )
-        linalg.YieldOp([lowest, lowest, zero])
-    return op
+        numbers = zip(kinds, (_LOWEST[str(kinds[0])], _LOWEST[str(kinds[1])], 0.0))
+        linalg.YieldOp([arith.ConstantOp(kind, ir.FloatAttr.get(kind, number)).result for kind, number in numbers])
+    maps, loops = maps_of(found.largest), iterators(found.largest)
+    largest = generic_op([source], [start.results[0]], maps, loops, _running())
+    types = [element_type_of(source), kinds[0]]
+    block = largest.regions[0].blocks.append(*types, arg_locs=[largest.location] * 2)
+    with ir.InsertionPoint(block):
+        score, so_far = block.arguments
+        linalg.YieldOp([arith.MaximumFOp(_converted(score, kinds[0]), so_far).result])
+    return start, largest
 
 
-def _update(found: WeightedSum, maximum: ir.Value, start: ir.Operation) -> tuple[ir.Value, ir.Value]:
-    """By what the sums of pieces before have to be multiplied for a new maximum, and their total times that."""
-    element, identity = element_type_of(maximum), _identity(maximum)
+def _update(found: WeightedSum, start: ir.Operation, largest: ir.Value, scaling: ir.Operation | None) -> ir.Operation:
+    """The maximum of scaled scores, by what the sums of pieces before have to be multiplied, their total times that."""
     _, before, total = start.results
-    outputs = [before, _like(maximum), total]
-    op = generic_op([maximum], outputs, [identity] * 4, ["parallel"] * identity.n_dims, _running())
-    block = op.regions[0].blocks.append(*[element] * 4, arg_locs=[op.location] * 4)
+    outputs = [before, _like(before), total]
+    identity, kinds = _identity(before), [element_type_of(value) for value in (largest, *outputs)]
+    op = generic_op([largest], outputs, [identity] * 4, ["parallel"] * identity.n_dims, _running())
+    block = op.regions[0].blocks.append(*kinds, arg_locs=[op.location] * 4)
     with ir.InsertionPoint(block):
         new, old, _, so_far = block.arguments
-        factor = _power(found.exponential, arith.SubFOp(old, new).result)
-        linalg.YieldOp([new, factor, arith.MulFOp(so_far, factor).result])
-    _, factors, scaled = op.results
-    return factors, scaled
+        if scaling is not None and never_falls(scaling):
+            new = copied_body(scaling, [new])
+        new = arith.MaximumFOp(old, _converted(new, old.type)).result
+        factor = _power(found.exponential, old, new)
+        linalg.YieldOp([new, factor, arith.MulFOp(so_far, _converted(factor, so_far.type)).result])
+    return op
 
 
 def _exponentials(found: WeightedSum, maximum: ir.Value) -> ir.Value:
     """What the quotients were made of, in their type: the product multiplies it as it is."""
     element, maps = element_type_of(found.quotient.results[0]), maps_of(found.exponentials)
 
-    def power(score: ir.Value, largest: ir.Value) -> ir.Value:
-        return _converted(_power(found.exponential, arith.SubFOp(score, largest).result), element)
+    def weight(score: ir.Value, largest: ir.Value) -> ir.Value:
+        return _converted(_power(found.exponential, _converted(score, largest.type), largest), element)
 
-    return _elementwise([found.scores, maximum], maps[:2], element, power, maps[2])
+    return _elementwise([found.scores, maximum], maps[:2], element, weight, maps[2])
 
 
 def _total(found: WeightedSum, weights: ir.Value, start: ir.Value) -> ir.Value:
@@ -168,7 +177,8 @@ def _divided(sum_: ir.Value, total: ir.Value) -> ir.Value:
     return arith.DivFOp(sum_, _converted(total, sum_.type)).result
 
 
-def _power(name: str, exponent: ir.Value) -> ir.Value:
+def _power(name: str, left: ir.Value, right: ir.Value) -> ir.Value:
+    exponent = arith.SubFOp(left, right).result
     return (math.Exp2Op if name == "math.exp2" else math.ExpOp)(exponent).result
 
 

@@ -10,7 +10,7 @@ from npuflow.core.build import Mixed, element_type_of, empty, extract_slice, fil
 from npuflow.ops.bundle import Bundle
 from npuflow.ops.contraction import producer
 from npuflow.ops.linear import Linear, input_count
-from npuflow.ops.streams import Output, Stream, stream_of
+from npuflow.ops.streams import Output, Streaming, stream_of
 
 
 @dataclass(frozen=True)
@@ -83,15 +83,13 @@ class CorePart:
                 self._once(index, replace(piece, shared=self._shared([index], piece)), values, core)
         return [values[result] for result in self.bundle.root.results]
 
-    def _once(
-        self, index: int, piece: _StreamedPiece, values: dict[ir.Value, ir.Value], sizes: Sequence[int]
-    ) -> None:
+    def _once(self, index: int, piece: _StreamedPiece, values: dict[ir.Value, ir.Value], sizes: Sequence[int]) -> None:
         """Runs an op on all that there is of it at a time."""
         op = self.bundle.ops[index]
         inits = [self._init((index, number), piece, values, sizes) for number in range(len(op.results))]
         values.update(zip(op.results, self._clone(index, piece, values, inits)))
 
-    def _steps(self, stream: Stream) -> list[_StreamedLoop]:
+    def _steps(self, stream: Streaming) -> list[_StreamedLoop]:
         """The loops that go piece by piece through what is streamed: those that fill L2 are around all others."""
         filling = [_StreamedLoop(loop, True) for loop in stream.loops if self.in_l2[loop] < self.block[loop]]
         return [*filling, *(_StreamedLoop(loop, False) for loop in stream.loops if self.tiles[loop] < self.in_l2[loop])]
@@ -112,7 +110,7 @@ class CorePart:
 
     def _pieces(
         self,
-        stream: Stream,
+        stream: Streaming,
         steps: Sequence[_StreamedLoop],
         piece: _StreamedPiece,
         values: dict[ir.Value, ir.Value],
@@ -137,7 +135,7 @@ class CorePart:
         return self._pieces(stream, rest, first.cut(first.at(piece, whole - left), left), values, results)
 
     def _one_piece(
-        self, stream: Stream, piece: _StreamedPiece, values: dict[ir.Value, ir.Value], given: Sequence[ir.Value]
+        self, stream: Streaming, piece: _StreamedPiece, values: dict[ir.Value, ir.Value], given: Sequence[ir.Value]
     ) -> list[ir.Value]:
         """What ops make of one piece, and of what the piece before it left."""
         firsts = {each.first: value for each, value in zip(stream.carried, given)}

@@ -36,6 +36,7 @@ class RunFlags:
     depth_rhs: str | None = flag(None, "slots of the right operand's buffers", group="", metavar="l2,l1")
     depth_result: str | None = flag(None, "slots of the result's buffers", group="", metavar="n")
     depth_tail: str | None = flag(None, "slots of what the tail reads beside the sum", group="", metavar="n")
+    disable: str | None = flag(None, "leave out a decision: fusion", group="", metavar="decision,...")
     kernel_macs_per_cycle: str | None = flag(
         None, "time matmul kernels by this rate instead of the model, calls included", group="", metavar="x"
     )
@@ -104,7 +105,7 @@ COMMAND_LINE = CommandLine(
 )
 
 _DEPTHS = (field.name for field in fields(RunFlags) if field.name.startswith("depth_"))
-_OPTIONS = ("grid", "tile_l2", "tile_l1", "pack", *_DEPTHS)
+_OPTIONS = ("grid", "tile_l2", "tile_l1", "pack", *_DEPTHS, "disable")
 OF_PIPELINES = ("pipeline", *_OPTIONS)
 
 
