@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from npuflow.bindings import ir
-from npuflow.ops.contraction import is_elementwise, is_parallel, only_user, producer, users
+from npuflow.ops.contraction import is_elementwise, is_parallel, producer, users
 from npuflow.ops.factors import factors_of
 from npuflow.ops.linear import Linear, input_count, is_reduction, iterators, linear_maps
 
@@ -58,7 +58,7 @@ def match_weighted_sum(product: ir.Operation) -> WeightedSum | None:
     """The softmax whose quotients a sum of products multiplies, along the loops that both sum over; None without."""
     for value in list(product.operands)[: input_count(product)] if factors_of(product) is not None else ():
         quotient = producer(value, "linalg.generic")
-        if quotient is None or only_user(value) != product:
+        if quotient is None or set(users(value)) != {product}:
             continue
         found = _softmax(quotient, product)
         if found is not None and _sums_along(found):

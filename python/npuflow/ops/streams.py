@@ -34,7 +34,7 @@ class Streaming:
 
     loops: tuple[int, ...] = ()
     ops: tuple[int, ...] = ()
-    carried: tuple[HandedOn, ...] = ()
+    handed_on: tuple[HandedOn, ...] = ()
 
 
 def stream_of(bundle: Bundle) -> Streaming:
@@ -87,16 +87,16 @@ def _of_running_sums(bundle: Bundle, loops: tuple[int, ...], own: list[int]) -> 
         if index in before:
             before.update(_producers(bundle, index))
     ops = tuple(sorted(behind & before))
-    carried = tuple(_carried(bundle, ops))
-    left = {each.last for each in carried}
+    handed_on = tuple(_handed_on(bundle, ops))
+    left = {each.last for each in handed_on}
     made = ((index, number) for index in ops for number in range(len(bundle.ops[index].results)))
     leaks = any(output not in left and not set(_readers(bundle, output)) <= set(ops) for output in made)
     if leaks or any(index < ops[-1] for index in behind - before):
         return Streaming()
-    return Streaming(loops, ops, carried)
+    return Streaming(loops, ops, handed_on)
 
 
-def _carried(bundle: Bundle, ops: tuple[int, ...]) -> Iterator[HandedOn]:
+def _handed_on(bundle: Bundle, ops: tuple[int, ...]) -> Iterator[HandedOn]:
     """What the running ops among some write over, from what there is at first up to who writes over it last."""
     for index in ops:
         op = bundle.ops[index]

@@ -75,8 +75,8 @@ class CorePart:
         last = max(stream.ops, default=len(ops))
         for index in range(len(ops)):
             if index == last:
-                inits = [self._init(each.first, piece, values, core) for each in stream.carried]
-                made = [ops[each.last[0]].results[each.last[1]] for each in stream.carried]
+                inits = [self._init(each.first, piece, values, core) for each in stream.handed_on]
+                made = [ops[each.last[0]].results[each.last[1]] for each in stream.handed_on]
                 found = self._pieces(stream, self._steps(stream), piece, values, inits)
                 values.update(zip(made, found))
             elif index not in stream.ops:
@@ -138,13 +138,13 @@ class CorePart:
         self, stream: Streaming, piece: _StreamedPiece, values: dict[ir.Value, ir.Value], given: Sequence[ir.Value]
     ) -> list[ir.Value]:
         """What ops make of one piece, and of what the piece before it left."""
-        firsts = {each.first: value for each, value in zip(stream.carried, given)}
+        firsts = {each.first: value for each, value in zip(stream.handed_on, given)}
         for index in stream.ops:
             op = self.bundle.ops[index]
             outputs = [(index, number) for number in range(len(op.results))]
             inits = [firsts[o] if o in firsts else self._init(o, piece, values, piece.tiles) for o in outputs]
             values.update(zip(op.results, self._clone(index, piece, values, inits)))
-        return [values[self.bundle.ops[each.last[0]].results[each.last[1]]] for each in stream.carried]
+        return [values[self.bundle.ops[each.last[0]].results[each.last[1]]] for each in stream.handed_on]
 
     def _clone(
         self, index: int, piece: _StreamedPiece, values: dict[ir.Value, ir.Value], inits: Sequence[ir.Value]
