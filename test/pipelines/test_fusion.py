@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import npuflow
+from npuflow.execute.verification import Status
 
 WHOLE, ROWS = "affine_map<(b, i, j) -> (b, i, j)>", "affine_map<(b, i, j) -> (b, i)>"
 PARALLEL, REDUCING = '["parallel", "parallel", "parallel"]', '["parallel", "parallel", "reduction"]'
@@ -59,28 +60,40 @@ func.func @attention(%q: {query}, %k: {kept}, %v: {kept}{f", %m: {mask}" if mask
 }}"""
 
 
-def is_fused(compiled: npuflow.Compiled) -> bool:
-    """Whether everything is one bundle."""
-    return str(compiled.module).count("npu.running") == 0 and len(compiled.module.body.operations) == 1
-
-
 @pytest.mark.parametrize("masked", [False, True])
 @given(
     st.integers(1, 3), st.sampled_from([1, 5, 16, 33]), st.sampled_from([37, 100, 256, 600]), st.sampled_from([8, 24])
 )
 @settings(max_examples=3)
-def test_attention_is_right_by_pieces(masked: bool, heads: int, rows: int, keys: int, size: int) -> None:
-    run = npuflow.compile(attention(heads, rows, keys, size, masked=masked), device="toy").run()
-    assert run.verification is not None
-    assert run.verification.is_right
+def test_attention_by_pieces_is_right(masked: bool, heads: int, rows: int, keys: int, size: int) -> None:
+    text = attention(heads, rows, keys, size, masked=masked)
+    (function,) = npuflow.compile(text, device="toy").run(verify=True).functions
+    assert function.verified.status is Status.OK, function.verified.message
 
 
-def test_a_whole_attention_moves_what_its_rows_need() -> None:
-    """2 N d (1 + N / Br) elements: queries and results once, keys and values for each block of Br rows of a column."""
-    heads, rows, size = 4, 512, 64
-    run = npuflow.compile(attention(heads, rows, rows, size), device="npu2").run(verify=False)
-    (mapped,) = run.work
-    tile, spread = mapped.strategy["tile_l1"][1], mapped.strategy["spread"]
-    block = tile * (4 if spread[0] == 1 else 1)
-    expected = 2 * rows * size * (1 + -(-rows // block)) * 2 * heads
-    assert run.traffic["L3"] == expected
+@pytest.mark.parametrize(("device", "parts"), [("npu1", 1), ("npu2", 1), ("toy-scratchpad", 1), ("toy-patch", 1)])
+def test_attention_is_right_on_devices(device: str, parts: int) -> None:
+    functions = npuflow.compile(attention(2, 24, 512, 16), device=device).run(verify=True).functions
+    assert len(functions) == parts
+    for function in functions:
+        assert function.verified.status is Status.OK, function.verified.message
+
+
+def test_attention_moves_what_blocks_of_rows_need() -> None:
+    """2 N d (1 + N / B) elements of 2 bytes per head: B rows share keys and values, those of a column of cores."""
+    heads, rows, size = 8, 2048, 64
+    (function,) = npuflow.compile(attention(heads, rows, rows, size), device="npu2").run(verify=False).functions
+    strategy = function.strategy
+    assert strategy["stream"]
+    assert "hold" not in strategy
+    block = strategy["tile_l1"][1] * (function.grid[0] if strategy["spread"][0] == 1 else 1)
+    outermost = function.traffic[0]
+    assert outermost.read_bytes + outermost.write_bytes == 2 * 2 * heads * rows * size * (1 + -(-rows // block))
+
+
+def test_fusion_can_be_left_out() -> None:
+    text = attention(2, 24, 512, 16)
+    fused = npuflow.compile(text, device="npu2")
+    apart = npuflow.compile(text, device="npu2", pipeline="npuflow-stream-k{disable=fusion}")
+    assert len(fused.functions) == 1
+    assert len(apart.functions) == 3

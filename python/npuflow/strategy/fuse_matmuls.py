@@ -15,7 +15,7 @@ from npuflow.dialect.device import planned_device
 from npuflow.network.groups import groups_of
 from npuflow.ops.bundle import make_bundle
 from npuflow.ops.chains import Chain, chains_of
-from npuflow.ops.contraction import BUNDLE, STRATEGY, contractions
+from npuflow.ops.contraction import BUNDLE, RUNNING, STRATEGY, contractions
 from npuflow.strategy.choose import complete
 from npuflow.strategy.copy_chain import copies_of, erase_ops
 from npuflow.strategy.describe_bundle import bundle_fits, program_fits
@@ -25,7 +25,7 @@ from npuflow.strategy.feasibility import obstacles
 from npuflow.strategy.group import Group
 from npuflow.strategy.mapping import Mapping, mapping_of
 from npuflow.strategy.strategy import Strategy
-from npuflow.target import Device
+from npuflow.target import Device, KernelClass
 
 
 @register_pass
@@ -102,13 +102,23 @@ def _groups_of(function: ir.Operation, chain: Chain, device: Device) -> list[Gro
 def _fused_seconds(ops: Sequence[ir.Operation], device: Device) -> float | None:
     """How long ops take as one bundle, roughly; None where they fit no core."""
     bundle = make_bundle(ops)
-    if not bundle.space:
+    if not bundle.space or (_corrects_products(ops) and not _is_one_engine(device)):
         return None
     group = group_of_bundle(bundle)
     mapping = _mapping(group, device)
     if mapping is None or not program_fits(bundle, mapping, device):
         return None
     return Estimate(group, device).seconds(mapping)
+
+
+def _corrects_products(ops: Sequence[ir.Operation]) -> bool:
+    """Whether sums of products are scaled between pieces."""
+    return any(RUNNING in op.attributes for op in ops)
+
+
+def _is_one_engine(device: Device) -> bool:
+    """Whether what adds products up and what scales the sums is one engine: two could not hand them to and fro."""
+    return device.engine(KernelClass.MATRIX) == device.engine(KernelClass.VECTOR)
 
 
 def _seconds(group: Group, device: Device) -> float:
