@@ -12,8 +12,6 @@ MATRIX = "affine_map<(i, j) -> (i, j)>"
 ROWS = "affine_map<(i, j) -> (i)>"
 PRODUCT = ("affine_map<(i, j, k) -> (i, k)>", "affine_map<(i, j, k) -> (k, j)>", "affine_map<(i, j, k) -> (i, j)>")
 ADD = "%t = arith.addf %o, %x : f32"
-# Loops of products of products: i, j of the last, and l, which it reduces; k is the first one's own.
-I, J, L = 0, 2, 1
 
 
 def generic(result: str, maps: tuple[str, ...], kinds: str, ins: tuple[str, ...], body: str, running: str = "") -> str:

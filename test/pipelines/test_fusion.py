@@ -19,7 +19,7 @@ def attention(heads: int, rows: int, keys: int, size: int, *, masked: bool = Fal
     """Scores of bf16 and f32, scaled or masked, their softmax, and values weighted by it."""
     query, kept = f"tensor<{heads}x{rows}x{size}xbf16>", f"tensor<{heads}x{keys}x{size}xbf16>"
     scores, weights = (f"tensor<{heads}x{rows}x{keys}x{kind}>" for kind in ("f32", "bf16"))
-    sums, row = f"tensor<{heads}x{rows}x{size}xf32>", f"tensor<{heads}x{rows}xf32>"
+    sums = f"tensor<{heads}x{rows}x{size}xf32>"
     mask = f"tensor<{rows}x{keys}xf32>"
     maps = f"{WHOLE}, affine_map<(b, i, j) -> (i, j)>, {WHOLE}" if masked else f"{WHOLE}, {WHOLE}"
     ins = f"%t, %m : {scores}, {mask}" if masked else f"%t : {scores}"

@@ -1,4 +1,4 @@
-"""How long a mapped group takes, roughly: what ranks the candidates of a search, and is shown to nobody. Pure.
+"""How long a mapped group takes, roughly: what ranks the candidates of a search. Pure.
 
 Cores, with the ways into and out of their L1, DRAM, the channels of the outermost DMA engines and the control processor
 work side by side: the slowest counts most. Before them stands what the first block needs to be set up and to arrive,
