@@ -12,6 +12,14 @@ std::int64_t evaluate(const Affine& affine, std::span<const std::int64_t> counte
   return value;
 }
 
+std::int64_t largest(const Access& access, const Limit& limit) {
+  std::int64_t sum = 0;
+  for (std::size_t d = 0; d < access.sizes.size(); ++d) {
+    if (limit.coefficients[d] > 0) sum += limit.coefficients[d] * (access.sizes[d] - 1);
+  }
+  return sum;
+}
+
 namespace {
 
 std::int64_t floor_divide(std::int64_t a, std::int64_t b) {
@@ -85,15 +93,6 @@ class InsideCount {
   std::int64_t free_ = 1;
 };
 
-// The largest value of a limit's left side.
-std::int64_t largest(const Placed& placed, const Limit& limit) {
-  std::int64_t sum = 0;
-  for (std::size_t d = 0; d < placed.rank; ++d) {
-    if (limit.coefficients[d] > 0) sum += limit.coefficients[d] * (placed.sizes[d] - 1);
-  }
-  return sum;
-}
-
 // `skip`: the pattern is cut down to the box that all limits leave. Each has one coefficient (validate.cpp).
 void cut(Placed& placed) {
   const auto& limits = placed.access->limits;
@@ -113,7 +112,7 @@ void apply_limits(Placed& placed, std::span<const std::int64_t> counters) {
   for (std::size_t l = 0; l < placed.access->limits.size(); ++l) {
     const Limit& limit = placed.access->limits[l];
     placed.bounds[l] = evaluate(limit.bound, counters);
-    cuts = cuts || largest(placed, limit) >= placed.bounds[l];
+    cuts = cuts || largest(*placed.access, limit) >= placed.bounds[l];
   }
   if (cuts && placed.access->outside == Outside::skip) return cut(placed);
   placed.limited = cuts;

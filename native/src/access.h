@@ -12,6 +12,9 @@ namespace npuflow {
 
 std::int64_t evaluate(const Affine& affine, std::span<const std::int64_t> counters);
 
+// The largest value of a limit's left side.
+std::int64_t largest(const Access& access, const Limit& limit);
+
 // An access with its counters put in. Indices run over `sizes`; strides and addresses are in bytes.
 struct Placed {
   const Access* access = nullptr;

@@ -68,14 +68,14 @@ DataPlane make_plane(const Program& program, const Data& data) {
 }
 
 Results simulate(const ProgramBuilder& builder, std::int64_t most_steps, std::int64_t most_trace_events,
-                 const Data* data) {
+                 const Data* data, bool skips_repeats) {
   const Program& program = builder.program();
   const std::vector<std::string> problems = problems_of(program);
   if (!problems.empty()) throw Fault(problems.front());
   std::optional<DataPlane> plane;
   if (data != nullptr) plane.emplace(make_plane(program, *data));
   std::int64_t* done = data != nullptr && data->done ? data->done->data() : nullptr;
-  const RunOptions options{most_steps, most_trace_events, poll_signals, done};
+  const RunOptions options{most_steps, most_trace_events, poll_signals, done, skips_repeats};
   const nb::gil_scoped_release released;
   return Simulator(program, options, plane ? &*plane : nullptr).run();
 }
@@ -219,7 +219,7 @@ void bind_simulator(nb::module_& m) {
           },
           "memories"_a, "written"_a, "kernels"_a, "done"_a.none() = nb::none());
   m.def("simulate", &simulate, "program"_a, "most_steps"_a, "most_trace_events"_a, "data"_a.none(),
-        "Runs a program to its end; with data, its transfers and kernels really happen.");
+        "skips_repeats"_a = true, "Runs a program to its end; with data, its transfers and kernels really happen.");
 }
 
 }  // namespace npuflow

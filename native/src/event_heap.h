@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -26,6 +27,18 @@ class EventHeap {
     }
     sift_up(place_[entity]);
     sift_down(place_[entity]);
+  }
+
+  // Whether the same events are there as in the heap of an earlier moment, all of them so much later.
+  bool repeats(const EventHeap& before, Cycles later) const {
+    if (heap_.size() != before.heap_.size()) return false;
+    return std::all_of(heap_.begin(), heap_.end(), [&](Index entity) {
+      return before.place_[entity] != none && time_[entity] - before.time_[entity] == later;
+    });
+  }
+
+  void postpone(Cycles by) {
+    for (const Index entity : heap_) time_[entity] += by;
   }
 
   void pop() {

@@ -23,6 +23,27 @@ double FlowNetwork::rate_alone(double limit, const std::vector<Use>& uses) const
   return rate;
 }
 
+bool FlowNetwork::repeats(const FlowNetwork& before, Cycles later) const {
+  for (std::size_t r = 0; r < shares_.size(); ++r) {
+    const std::vector<User>& users = shares_[r].users;
+    const std::vector<User>& then = before.shares_[r].users;
+    const auto same = [&](const User& now, const User& old) {
+      const Flow& a = flows_[now.flow];
+      const Flow& b = before.flows_[old.flow];
+      return now.flow == old.flow && now.weight == old.weight && a.limit == b.limit && a.bytes == b.bytes &&
+             a.left == b.left && a.rate == b.rate && a.since - b.since == later;
+    };
+    if (!std::equal(users.begin(), users.end(), then.begin(), then.end(), same)) return false;
+  }
+  return true;
+}
+
+void FlowNetwork::postpone(const FlowNetwork& before, Cycles by, std::int64_t times) {
+  for (Flow& flow : flows_) flow.since += by;
+  for (std::size_t r = 0; r < used_bytes_.size(); ++r)
+    used_bytes_[r] += static_cast<double>(times) * (used_bytes_[r] - before.used_bytes_[r]);
+}
+
 void FlowNetwork::start(Index index, double bytes, double limit, const std::vector<Use>& uses, Cycles now) {
   Flow& flow = flows_[index];
   flow.uses = uses;

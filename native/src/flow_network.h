@@ -28,6 +28,12 @@ class FlowNetwork {
   // Gives new rates to all flows that a start or stop since the last update can have touched, and moves their events.
   void update(Cycles now, EventHeap& heap);
 
+  // Whether the same flows are under way as at an earlier moment, all of them so much later.
+  bool repeats(const FlowNetwork& before, Cycles later) const;
+  // What is under way comes so much later, when the resources have been used as much as since an earlier moment,
+  // `times` more.
+  void postpone(const FlowNetwork& before, Cycles by, std::int64_t times);
+
   // The rate a flow of these uses gets when it is alone.
   double rate_alone(double limit, const std::vector<Use>& uses) const;
   const std::vector<double>& used_bytes() const { return used_bytes_; }

@@ -26,6 +26,7 @@ Simulator::Simulator(const Program& program, const RunOptions& options, DataPlan
   results_.semaphore_waits.resize(semaphores_.size());
   results_.stream_bytes.resize(streams_.size());
   results_.buffers.resize(program.buffers.size());
+  if (data == nullptr && options.skips_repeats) search_.emplace(program);
 }
 
 Results Simulator::run() {
@@ -57,6 +58,7 @@ void Simulator::loop() {
     } else if (heap_.empty()) {
       return;
     } else {
+      if (search_ && search_->looks(results_.operations)) look_for_repeats();
       now_ = heap_.top_time();
       if (options_.done != nullptr) *options_.done = results_.operations;
     }
@@ -87,7 +89,12 @@ void Simulator::step(Index index) {
         engine.pc = op.amount > 0 ? engine.pc + 1 : op.target + 1;
         continue;
       case OpKind::loop_end:
-        engine.pc = ++engine.counters[op.depth] < op.amount ? op.target + 1 : engine.pc + 1;
+        if (++engine.counters[op.depth] < op.amount) {
+          engine.pc = op.target + 1;
+          if (search_) search_->turned(index, op.depth);
+        } else {
+          ++engine.pc;
+        }
         continue;
       case OpKind::acquire:
         if (!acquire(index, op)) return;

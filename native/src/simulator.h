@@ -3,6 +3,7 @@
 
 #pragma once
 
+#include <memory>
 #include <optional>
 
 #include "access.h"
@@ -11,6 +12,7 @@
 #include "deadlock.h"
 #include "event_heap.h"
 #include "flow_network.h"
+#include "repeat_search.h"
 #include "results.h"
 
 namespace npuflow {
@@ -20,6 +22,7 @@ struct RunOptions {
   std::int64_t most_trace_events = 0;  // 0: no trace
   std::function<void()> poll;
   std::int64_t* done = nullptr;  // if given: how many operations are, at any time
+  bool skips_repeats = true;     // what repeats itself is counted, and not simulated again; in timing runs
 };
 
 class Simulator {
@@ -65,6 +68,27 @@ class Simulator {
     double rate_alone = 0;
   };
 
+  // All that what comes next depends on, and what had been counted by then.
+  struct Moment {
+    Cycles now = 0;
+    EventHeap heap;
+    FlowNetwork network;
+    std::vector<EngineState> engines;
+    std::vector<SemaphoreState> semaphores;
+    std::vector<StreamState> streams;
+    Results results;  // without the trace
+  };
+
+  // From one moment to the next like it: how long, and the loop of each engine that went on meanwhile, if any.
+  struct Shift {
+    Index loop = none;  // its op
+    std::int64_t turns = 0;
+  };
+  struct Period {
+    Cycles cycles = 0;
+    std::vector<Shift> shifts;
+  };
+
   void push(EngineList& list, Index engine);
   Index pop(EngineList& list);
   void make_ready(Index engine);
@@ -91,6 +115,16 @@ class Simulator {
   void account(Index stream);
   void leave_stream(Index engine, Index stream);
   void copy_piece(Index stream);
+
+  void look_for_repeats();
+  Moment moment();
+  std::optional<Period> period_since(const Moment& before) const;
+  std::optional<Shift> shift_of(Index engine, const Moment& before) const;
+  bool repeats(Index engine, const Moment& before, Cycles cycles) const;
+  bool waiters_repeat(Index semaphore, const Moment& before) const;
+  std::int64_t periods_left(const Moment& before, const Period& period) const;
+  std::int64_t turns_until_cut(Index engine, const Shift& shift) const;
+  void skip(const Moment& before, const Period& period, std::int64_t periods);
   void collect_uses(Index stream);
   void add_uses(const Engine& engine, const Placed& placed);
 
@@ -115,6 +149,8 @@ class Simulator {
   std::vector<std::optional<TransferEnd>> ends_;      // by engine: its transfer in progress, in functional runs
   std::vector<TransferEnd*> receiving_;               // scratch of `copy_piece`
   std::vector<std::vector<Placed>> kernel_operands_;  // by engine: of its running kernel, in functional runs
+  std::optional<RepeatSearch> search_;                // in timing runs
+  std::vector<std::unique_ptr<Moment>> moments_;      // by depth of the loop that the search goes by
   Results results_;
 };
 

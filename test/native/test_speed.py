@@ -88,11 +88,12 @@ def matmul_program(size: int) -> Program:
 def test_a_whole_array_at_five_million_operations_a_second() -> None:
     program = matmul_program(4096)
     results = simulate(program)
-    seconds = best_of(3, lambda: simulate(program))
+    seconds = best_of(3, lambda: simulate(program, skips_repeats=False))
     # 8192 turns of 32 cores with 5 steps, of 12 senders with 1 and of 64 receivers with 3.
     assert results.operations == 8192 * (32 * 5 + 12 + 64 * 3)
     assert results.operations / seconds >= 5e6
     assert seconds <= 1
+    assert best_of(3, lambda: simulate(program)) < seconds / 10
 
 
 def test_memory_does_not_grow_with_the_problem() -> None:

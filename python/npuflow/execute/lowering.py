@@ -20,6 +20,7 @@ from npuflow.execute.clone import clone_function, function_of, run_passes, spell
 from npuflow.execute.guard_divisions import guard_divisions
 from npuflow.execute.lower_movements import lower_movements
 from npuflow.execute.narrow_floats import expand_narrow_floats
+from npuflow.execute.near_zero import call_near_zero
 from npuflow.execute.order_loops import order_loops
 from npuflow.execute.poison import drop_deallocations, poison_buffers
 
@@ -84,6 +85,7 @@ def lower_to_llvm(copy: ir.Module, function: str, *, poison: bool) -> Lowered:
         run_passes(copy, _TO_LOOPS)
         guard_divisions(copy.operation)
         expand_narrow_floats(copy.operation)
+        call_near_zero(copy)
         run_passes(copy, _TO_LLVM)
         _check_llvm(copy)
     return Lowered(copy, signature)

@@ -49,10 +49,16 @@ class Executed:
     memories: Mapping[str, NDArray[np.uint8]]
 
 
-def simulate(program: Program, *, trace: bool = False, limits: RunLimits = DEFAULT_RUN_LIMITS) -> RunResults:
-    """Times a program without moving data; raises InputError for one that is wrong, DeadlockError if it gets stuck."""
+def simulate(
+    program: Program, *, trace: bool = False, limits: RunLimits = DEFAULT_RUN_LIMITS, skips_repeats: bool = True
+) -> RunResults:
+    """Times a program without moving data; raises InputError for one that is wrong, DeadlockError if it gets stuck.
+
+    What repeats itself is counted, and costs no steps; results are the same without that.
+    """
     encoded = encode(program)
-    return decode(program, encoded, _run(encoded, trace, limits, None), traced=trace)
+    native = _run(encoded, trace, limits, None, skips_repeats=skips_repeats)
+    return decode(program, encoded, native, traced=trace)
 
 
 def execute(
@@ -102,9 +108,12 @@ def _data_bytes(program: Program, encoded: Encoded) -> int:
     return sum(memory.bytes for memory in program.memories) + encoded.native.watching_bytes()
 
 
-def _run(encoded: Encoded, trace: bool, limits: RunLimits, data: _native.Data | None) -> _native.RawResults:
+def _run(
+    encoded: Encoded, trace: bool, limits: RunLimits, data: _native.Data | None, *, skips_repeats: bool = True
+) -> _native.RawResults:
+    events = limits.trace_events if trace else 0
     try:
-        return _native.simulate(encoded.native, limits.steps, limits.trace_events if trace else 0, data)
+        return _native.simulate(encoded.native, limits.steps, events, data, skips_repeats)
     except _native.Deadlock as error:
         raise DeadlockError(str(error)) from error
     except _native.Fault as error:
