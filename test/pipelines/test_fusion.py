@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -97,3 +99,57 @@ def test_fusion_can_be_left_out() -> None:
     apart = npuflow.compile(text, device="npu2", pipeline="npuflow-stream-k{disable=fusion}")
     assert len(fused.functions) == 1
     assert len(apart.functions) == 3
+
+
+def test_fused_chains_that_are_alike_are_one_part() -> None:
+    """Of two attentions, the second of what the first made, one is compiled: marks don't tell them apart."""
+    head, body = attention(2, 24, 512, 16).split("{\n", 1)
+    first, _ = body.split("  return")
+    again = re.sub(r"%(\w+)", lambda name: {"q": "%n", "k": "%k", "v": "%v"}.get(name[1], f"%{name[1]}2"), first)
+    text = f"{head}{{\n{first}{again}  return %n2 : tensor<2x24x16xbf16>\n}}"
+    compiled = npuflow.compile(text, device="npu2", split=True)
+    assert len(compiled.functions) == 1
+    (sequence,) = compiled.sequences
+    assert len(sequence.parts) == 2
+
+
+CHAIN_AND_MATMUL = """
+#id = affine_map<(i, j) -> (i, j)>
+func.func @f(%a: tensor<256x16xbf16>, %b: tensor<16x512xbf16>, %d: tensor<512x32xbf16>, %h: tensor<256x16xbf16>,
+    %u: tensor<16x32xbf16>) -> tensor<256x32xf32> {
+  %z = arith.constant 0.0 : f32
+  %e0 = tensor.empty() : tensor<256x512xf32>
+  %f0 = linalg.fill ins(%z : f32) outs(%e0 : tensor<256x512xf32>) -> tensor<256x512xf32>
+  %s = linalg.matmul ins(%a, %b : tensor<256x16xbf16>, tensor<16x512xbf16>)
+      outs(%f0 : tensor<256x512xf32>) -> tensor<256x512xf32>
+  %e1 = tensor.empty() : tensor<256x512xbf16>
+  %t = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%s : tensor<256x512xf32>) outs(%e1 : tensor<256x512xbf16>) {
+  ^bb0(%x: f32, %o: bf16):
+    %m = math.tanh %x : f32
+    %c = arith.truncf %m : f32 to bf16
+    linalg.yield %c : bf16
+  } -> tensor<256x512xbf16>
+  %e2 = tensor.empty() : tensor<256x32xf32>
+  %f2 = linalg.fill ins(%z : f32) outs(%e2 : tensor<256x32xf32>) -> tensor<256x32xf32>
+  %r = linalg.matmul ins(%t, %d : tensor<256x512xbf16>, tensor<512x32xbf16>)
+      outs(%f2 : tensor<256x32xf32>) -> tensor<256x32xf32>
+  %w = linalg.matmul ins(%h, %u : tensor<256x16xbf16>, tensor<16x32xbf16>)
+      outs(%f2 : tensor<256x32xf32>) -> tensor<256x32xf32>
+  %n = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%r, %w : tensor<256x32xf32>, tensor<256x32xf32>) outs(%e2 : tensor<256x32xf32>) {
+  ^bb0(%x: f32, %y: f32, %o: f32):
+    %m = arith.addf %x, %y : f32
+    linalg.yield %m : f32
+  } -> tensor<256x32xf32>
+  return %n : tensor<256x32xf32>
+}
+"""
+
+
+@pytest.mark.parametrize("device", ["npu1", "toy"])
+def test_what_a_chain_ends_in_is_nobody_elses_tail(device: str) -> None:
+    """The sum of the chain and of a third matmul is computed once, whoever has it, and right."""
+    report = npuflow.compile(CHAIN_AND_MATMUL, device=device).run(verify=True)
+    for one in report.sequences or report.functions:
+        assert one.verified.status is Status.OK, one.verified.message

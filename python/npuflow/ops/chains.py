@@ -52,11 +52,19 @@ def _ending_in(second: Contraction, matmuls: dict[ir.Operation, Contraction]) ->
     own = _behind(first, before)
     if any(user not in own and user != second.op for op in own for result in op.results for user in users(result)):
         return None
-    heads = {source for op in (first, second.op) for v in op.operands if (source := producer(v)) and is_head(source)}
+    heads = {source for op in (first, second.op) for v in op.operands if (source := _head(v, matmuls)) is not None}
     tail = root_of(second)
     place = {child.operation: number for number, child in enumerate(second.op.block.operations)}
     ops = sorted({*own, *heads, second.op, tail}, key=lambda op: place[op])
     return Chain(matmuls[first], second, tuple(ops))
+
+
+def _head(value: ir.Value, matmuls: dict[ir.Operation, Contraction]) -> ir.Operation | None:
+    """The head that makes a value; one that reads a matmul's sum belongs to that one."""
+    source = producer(value)
+    if source is None or not is_head(source) or any(producer(each) in matmuls for each in source.operands):
+        return None
+    return source
 
 
 def _before(op: ir.Operation, matmuls: dict[ir.Operation, Contraction]) -> tuple[set[ir.Operation], set[ir.Operation]]:

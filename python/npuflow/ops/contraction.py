@@ -236,7 +236,7 @@ def tail_of(contraction: Contraction) -> ir.Operation | None:
     """
     value = final_result(contraction)
     user = only_user(value)
-    if user is None or not is_elementwise(user) or not _reads_in_place(user, value):
+    if user is None or BUNDLE in user.attributes or not is_elementwise(user) or not _reads_in_place(user, value):
         return None
     return None if any(_has_tail_before(contraction, user, other) for other in user.operands) else user
 
