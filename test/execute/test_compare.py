@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from npuflow.execute.bounds import EXACT, Bound, BoundKind
-from npuflow.execute.compare import compare
+from npuflow.execute.compare import compare, same_elements
 
 WITHIN = Bound(BoundKind.DERIVED, np.full(3, 0.5))
 
@@ -68,6 +68,21 @@ def test_a_comparison_in_which_nothing_is_checked_says_so() -> None:
     result = compare(np.array([1.0, -1.0]), np.array([1.0, 1.0]), Bound(BoundKind.DERIVED, np.full(2, 0.6)))
     assert result.is_blind
     assert str(result) == "not checked: the error that is allowed reaches the results' size"
+
+
+def test_what_is_known_to_be_right_has_no_error() -> None:
+    bound = Bound(BoundKind.DERIVED, np.array([0.01, np.nan, 0.01]))
+    got, expected = np.array([5.0, 2.0, 1.0]), np.ones(3)
+    one = compare(got, expected, bound, np.array([True, True, False]))
+    assert (one.ok, one.unchecked, one.max_error) == (True, 0, 0.0)
+    other = compare(got, expected, bound, np.array([False, True, False]))
+    assert (other.wrong, other.unchecked) == (1, 0)
+    assert str(compare(got, expected, bound, np.full(3, fill_value=True))) == "bit-exact"
+
+
+def test_elements_are_the_same_if_their_numbers_are() -> None:
+    left, right = np.array([1.0, np.nan, np.inf, 0.0]), np.array([1.0, np.nan, -np.inf, np.nan])
+    assert same_elements(left, right).tolist() == [True, True, False, False]
 
 
 def test_a_small_element_among_large_ones_may_be_off_by_what_is_small_beside_those() -> None:

@@ -12,7 +12,8 @@ from npuflow.execute.jit import compile_function
 PROGRAM = """
 func.func @near(%x: tensor<6x{type}>) -> tensor<6x{type}> {{
   %e = tensor.empty() : tensor<6x{type}>
-  %r = linalg.generic {{indexing_maps = [affine_map<(a) -> (a)>, affine_map<(a) -> (a)>], iterator_types = ["parallel"]}}
+  %r = linalg.generic {{indexing_maps = [affine_map<(a) -> (a)>, affine_map<(a) -> (a)>],
+      iterator_types = ["parallel"]}}
       ins(%x : tensor<6x{type}>) outs(%e : tensor<6x{type}>) {{
     ^bb0(%a: {type}, %o: {type}):
       %y = math.{op} %a : {type}

@@ -2,7 +2,7 @@
 // RUN: npuflow-opt %s --npuflow-fold-constants --mlir-print-local-scope | filecheck %s
 // RUN: npuflow run %s --device=toy | filecheck %s --check-prefix=RIGHT
 
-// RIGHT-COUNT-3: verified    {{(bit-exact|max error)}}
+// RIGHT-COUNT-4: verified    {{(bit-exact|max error)}}
 
 #same = affine_map<(d0) -> (d0)>
 
@@ -56,4 +56,27 @@ func.func @larger() -> tensor<4x3xi32> {
     linalg.yield %s : i32
   } -> tensor<4x3xi32>
   return %r : tensor<4x3xi32>
+}
+
+// A number without dimensions, as PyTorch's `lerp` compares its weight, stays one.
+// CHECK-LABEL: func.func @weight
+// CHECK:         arith.constant dense<false> : tensor<i1>
+// CHECK-NOT:     arith.cmpf
+func.func @weight(%x: tensor<3xf32>) -> tensor<3xf32> {
+  %w = arith.constant dense<0.3> : tensor<f32>
+  %half = arith.constant 0.5 : f32
+  %e0 = tensor.empty() : tensor<i1>
+  %is_large = linalg.generic {indexing_maps = [affine_map<() -> ()>, affine_map<() -> ()>], iterator_types = []} ins(%w : tensor<f32>) outs(%e0 : tensor<i1>) {
+  ^bb0(%in: f32, %out: i1):
+    %c = arith.cmpf oge, %in, %half : f32
+    linalg.yield %c : i1
+  } -> tensor<i1>
+  %e = tensor.empty() : tensor<3xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(d0) -> ()>, #same, #same], iterator_types = ["parallel"]} ins(%is_large, %x : tensor<i1>, tensor<3xf32>) outs(%e : tensor<3xf32>) {
+  ^bb0(%b: i1, %a: f32, %out: f32):
+    %m = arith.mulf %a, %a : f32
+    %s = arith.select %b, %a, %m : f32
+    linalg.yield %s : f32
+  } -> tensor<3xf32>
+  return %y : tensor<3xf32>
 }

@@ -69,6 +69,27 @@ func.func @sort(%x: tensor<3x6xf32>, %i: tensor<3x6xi32>) -> (tensor<3x6xf32>, t
   return %r#0, %r#1 : tensor<3x6xf32>, tensor<3x6xi32>
 }
 
+// The first of a sort have its ranks, and fewer places.
+// CHECK-LABEL: func.func @first
+// CHECK:         linalg.generic {{.*}}iterator_types = ["parallel", "parallel", "reduction"]
+// CHECK:         -> tensor<3x6xi32>
+// CHECK:         linalg.generic {{.*}}iterator_types = ["parallel", "parallel", "reduction"]
+// CHECK:         -> tensor<3x2xf32>
+func.func @first(%x: tensor<3x6xf32>) -> tensor<3x2xf32> {
+  %inf = arith.constant 0xFF800000 : f32
+  %none = arith.constant -1 : i32
+  %ev = tensor.empty() : tensor<3x2xf32>
+  %ei = tensor.empty() : tensor<3x2xi32>
+  %v = linalg.fill ins(%inf : f32) outs(%ev : tensor<3x2xf32>) -> tensor<3x2xf32>
+  %i = linalg.fill ins(%none : i32) outs(%ei : tensor<3x2xi32>) -> tensor<3x2xi32>
+  %r:2 = tm_tensor.topk dimension(1) ins(%x : tensor<3x6xf32>) outs(%v, %i : tensor<3x2xf32>, tensor<3x2xi32>) {
+  ^bb0(%a: f32, %b: f32):
+    %p = arith.cmpf ogt, %a, %b : f32
+    tm_tensor.yield %p : i1
+  } -> tensor<3x2xf32>, tensor<3x2xi32>
+  return %r#0 : tensor<3x2xf32>
+}
+
 // In a scatter every element looks for the updates that are meant for it.
 // CHECK-LABEL: func.func @scatter
 // CHECK:         linalg.generic {{.*}}iterator_types = ["parallel", "parallel", "reduction"]

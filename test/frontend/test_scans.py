@@ -57,6 +57,39 @@ func.func @f(%x: tensor<12xi32>, %i: tensor<12xi32>) -> tensor<12xi32> {
     assert (found == np.argsort(given, kind="stable")).all()
 
 
+@pytest.mark.parametrize("largest", [False, True])
+@pytest.mark.parametrize("dimension", [0, 1])
+def test_the_first_of_a_sort_and_where_they_were(dimension: int, largest: bool) -> None:
+    sizes = [4 if d == dimension else size for d, size in enumerate((7, 9))]
+    kind, order, last = (
+        "x".join(map(str, sizes)),
+        "ogt" if largest else "olt",
+        "0xFF800000" if largest else "0x7F800000",
+    )
+    text = f"""
+func.func @f(%x: tensor<7x9xf32>) -> (tensor<{kind}xf32>, tensor<{kind}xi32>) {{
+  %inf = arith.constant {last} : f32
+  %none = arith.constant -1 : i32
+  %ev = tensor.empty() : tensor<{kind}xf32>
+  %ei = tensor.empty() : tensor<{kind}xi32>
+  %v = linalg.fill ins(%inf : f32) outs(%ev : tensor<{kind}xf32>) -> tensor<{kind}xf32>
+  %i = linalg.fill ins(%none : i32) outs(%ei : tensor<{kind}xi32>) -> tensor<{kind}xi32>
+  %r:2 = tm_tensor.topk dimension({dimension}) ins(%x : tensor<7x9xf32>)
+      outs(%v, %i : tensor<{kind}xf32>, tensor<{kind}xi32>) {{
+  ^bb0(%a: f32, %b: f32):
+    %p = arith.cmpf {order}, %a, %b : f32
+    tm_tensor.yield %p : i1
+  }} -> tensor<{kind}xf32>, tensor<{kind}xi32>
+  return %r#0, %r#1 : tensor<{kind}xf32>, tensor<{kind}xi32>
+}}"""
+    given = GENERATOR.standard_normal((7, 9)).astype(np.float32)
+    module = npuflow.parse(text, npuflow.new_context())
+    firsts, places = compile_function(module.operation, "f").run([given]).results
+    expected = np.take(np.argsort(-given if largest else given, dimension), range(4), dimension)
+    assert (places == expected).all()
+    assert (firsts == np.take_along_axis(given, expected, dimension)).all()
+
+
 @pytest.mark.parametrize("adds", [False, True])
 def test_scatters(adds: bool) -> None:
     yielded = "%s" if adds else "%a"

@@ -94,6 +94,37 @@ def test_sequences_are_close(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert {row["reason"] for row in report["unsupported"]} == {"operator attention"}
 
 
+def test_tiles_of_a_systolic_array(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = tmp_path / "rows.csv"
+    lines = MEASURED.with_name("systolic_pairs.csv").read_text().splitlines()
+    huge = "huge,matmul_pair,4096,4096,4096,4096,1024,1024,1024,1000,,,,"
+    rows.write_text("\n".join([lines[0], lines[7], huge, lines[9]]) + "\n")
+    assert main(["validate", str(rows), "--json", str(tmp_path / "out.json")]) == 0
+    printed = capsys.readouterr().out
+    assert "words read from DRAM and written to it are as measured in 2 of 2 rows" in printed
+    assert "not yet supported: 1 rows" in printed
+    report = json.loads((tmp_path / "out.json").read_text())
+    measured = dict(zip(lines[0].split(","), lines[7].split(","), strict=True))
+    first, second = report["rows"]
+    assert (first["id"], second["id"]) == (measured["id"], lines[9].partition(",")[0])
+    assert first["predicted_cycles"] == first["measured_cycles"] == int(measured["cycles"])
+    assert first["predicted_words_read"] == int(measured["words_read"])
+    assert first["predicted_words_written"] == int(measured["words_written"])
+    assert [one["id"] for one in report["unsupported"]] == ["huge"]
+
+
+def test_a_systolic_arrays_rows_are_not_ranked(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["validate", str(MEASURED.with_name("systolic_pairs.csv")), "--pairs"]) == 2
+    assert "leave out --pairs" in capsys.readouterr().err
+
+
+def test_no_rows_of_a_systolic_array(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = tmp_path / "rows.csv"
+    rows.write_text("id,op,M,K,N,tile_m,tile_k,tile_n,cycles\nhuge,matmul,9999,9999,9999,9999,9999,9999,1\n")
+    assert main(["validate", str(rows)]) == 1
+    assert "none of the 1 rows" in capsys.readouterr().err
+
+
 def test_no_two_rows_of_equal_work(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = some_rows(tmp_path / "some.csv", "npu2-add-bf16-bf16-1048576")
     assert main(["validate", str(rows), "--pairs"]) == 0

@@ -94,7 +94,7 @@ class KnownTensors:
         if found is None or not written.is_permutation:
             return None
         order = [result.position for result in written.results]
-        return np.ascontiguousarray(np.broadcast_to(found, extents).transpose(order))
+        return np.array(np.broadcast_to(found, extents).transpose(order), order="C")
 
 
 def _digits_of(constant: ir.Operation, name: str) -> str:

@@ -11,6 +11,8 @@ import numpy.typing as npt
 from npuflow.execute.arrays import Array
 from npuflow.execute.bounds import Bound, BoundKind
 
+Known = npt.NDArray[np.bool_]
+
 
 @dataclass(frozen=True)
 class Mismatch:
@@ -63,8 +65,11 @@ class Comparison:
         return f"{text}, {self.unchecked} of {self.size} elements not checked" if self.unchecked else text
 
 
-def compare(got: Array, expected: Array, bound: Bound) -> Comparison:
-    """Compares element by element, floats with 64-bit ones. NaN equals NaN, and infinities equal themselves."""
+def compare(got: Array, expected: Array, bound: Bound, known: Known | None = None) -> Comparison:
+    """Compares element by element, floats with 64-bit ones. NaN equals NaN, and infinities equal themselves.
+
+    Elements that are `known` to be right have no error, whatever is expected of them.
+    """
     if got.shape != expected.shape or expected.dtype not in (got.dtype, np.float64):
         raise ValueError(f"{got.dtype}{got.shape} cannot be compared with {expected.dtype}{expected.shape}")
     if not got.size:
@@ -72,12 +77,15 @@ def compare(got: Array, expected: Array, bound: Bound) -> Comparison:
     allowed = np.zeros(got.shape) if bound.allowed is None else np.broadcast_to(bound.allowed, got.shape)
     checkable = bound.checkable(expected)
     error = _errors(got, expected)
+    if known is not None:
+        checkable = checkable | known
+        error, allowed = (np.where(known, 0.0, values) for values in (error, allowed))
     wrong = checkable & ~(error <= allowed)
     first = _first_mismatch(got, expected, allowed, wrong)
     with np.errstate(divide="ignore", invalid="ignore"):
         share = np.where(allowed > 0, error / allowed, np.where(error > 0, np.inf, 0.0))
     return Comparison(
-        bound.kind,
+        BoundKind.EXACT if known is not None and known.all() else bound.kind,
         *_largest(error, allowed, checkable),
         int(np.count_nonzero(wrong)),
         got.size,
@@ -91,6 +99,13 @@ def worst_of(comparisons: Sequence[Comparison]) -> Comparison | None:
     """The comparison to show: one that failed, else the one that takes the largest share of its bound."""
     ranked = sorted(comparisons, key=lambda c: (c.ok, not c.is_blind, -c.share))
     return ranked[0] if ranked else None
+
+
+def same_elements(left: Array, right: Array) -> Known:
+    """Where two arrays have the same number, or none both."""
+    if left.dtype.kind in "biu":
+        return left == right
+    return (left == right) | (np.isnan(left) & np.isnan(right))
 
 
 def _largest(

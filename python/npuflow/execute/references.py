@@ -13,9 +13,10 @@ from npuflow.bindings import ir
 from npuflow.core.passes import fail
 from npuflow.errors import UsageError, unknown_name
 from npuflow.execute.arrays import FLOAT_FORMATS, Array, ArraySpec, Signature, functions_of, is_float, signature_of
-from npuflow.execute.bounds import Bound, evaluate, typical_size, wide_inputs
-from npuflow.execute.compare import Comparison, compare, worst_of
+from npuflow.execute.bounds import Bound, evaluate, observed_arrays, typical_size, wide_inputs
+from npuflow.execute.compare import Comparison, Known, compare, same_elements, worst_of
 from npuflow.execute.data import Draw, arrays_for, share_that_tells
+from npuflow.execute.jit import compile_function
 from npuflow.execute.lowering import NotExecutableError
 from npuflow.execute.oracle import run_iree, runs_wide
 from npuflow.execute.widen import widened
@@ -47,6 +48,9 @@ class Reference:
     64 bits. `bounds` are for executions in the program's types, `wide_bounds` for those in 64 bits, if there are any.
     `dispute` says where the judge disagrees with the input's own execution, `why_not_iree` what kept IREE from judging
     where it was asked to. `others` are references on other data, where these inputs alone tell too little.
+
+    Where bounds say nothing of some element, `own` is what the function computes in its own types: an element that is
+    the same to the bit is right, whatever 64 bits would make of it: something else where a float is cut to an integer.
     """
 
     signature: Signature
@@ -58,6 +62,7 @@ class Reference:
     dispute: str = ""
     why_not_iree: str = ""
     others: tuple[Reference, ...] = ()
+    own: tuple[Array, ...] = ()
 
     @property
     def on_all_data(self) -> tuple[Reference, ...]:
@@ -123,8 +128,17 @@ def _try(module: ir.Operation, function: ir.Operation, seed: int, draw: Draw) ->
     pairs = list(zip(found.expected, found.wide or found.narrow, strict=True))
     checked = (float(np.mean(bound.checkable(result))) if result.size else 1.0 for result, bound in pairs)
     telling = (share_that_tells(result) for result, _ in pairs)
-    reference = Reference(signature, tuple(inputs), found.expected, found.narrow, Judge.JIT, found.wide)
+    is_known = all(bound.checkable(result).all() for result, bound in zip(found.expected, found.narrow, strict=True))
+    own = () if is_known else _own_results(module, signature, inputs)
+    reference = Reference(signature, tuple(inputs), found.expected, found.narrow, Judge.JIT, found.wide, own=own)
     return _Tried(reference, min(checked, default=1.0), min(telling, default=1.0))
+
+
+def _own_results(module: ir.Operation, signature: Signature, inputs: Sequence[Array]) -> tuple[Array, ...]:
+    """What the function computes in its own types; nothing where it can't be run so."""
+    with suppress(NotExecutableError):
+        return tuple(observed_arrays(signature, compile_function(module, signature.name).run(inputs)))
+    return ()
 
 
 def judged(module: ir.Operation, reference: Reference, judge: Judge) -> Reference:
@@ -166,6 +180,14 @@ def _lenient(spec: ArraySpec, expected: Array, bound: Bound) -> Bound:
     return replace(bound, allowed=_JUDGES_ROUNDINGS * bound.allowed + size)
 
 
-def compare_all(got: Sequence[Array], reference: Reference, bounds: Sequence[Bound]) -> tuple[Comparison, ...]:
-    """Every result with what is expected of it."""
-    return tuple(compare(*each) for each in zip(got, reference.expected, bounds, strict=True))
+def compare_all(
+    got: Sequence[Array], reference: Reference, bounds: Sequence[Bound], known: Sequence[Known | None] = ()
+) -> tuple[Comparison, ...]:
+    """Every result with what is expected of it; elements that are `known` to be right are."""
+    masks = known or [None] * len(got)
+    return tuple(compare(*each) for each in zip(got, reference.expected, bounds, masks, strict=True))
+
+
+def known_right(got: Sequence[Array], reference: Reference) -> list[Known]:
+    """Which elements of results are what the function computes in its own types; none where that isn't looked at."""
+    return [same_elements(*each) for each in zip(got, reference.own, strict=True)] if reference.own else []

@@ -16,7 +16,7 @@ from npuflow.execute.compare import Comparison, worst_of
 from npuflow.execute.jit import Executable, compile_function
 from npuflow.execute.limits import ProgramFailedError
 from npuflow.execute.lowering import NotExecutableError
-from npuflow.execute.references import Reference, compare_all
+from npuflow.execute.references import Reference, compare_all, known_right
 from npuflow.execute.widen import NoWiderFormError, widened
 
 Run = Callable[[Sequence[Array]], Sequence[Array]]
@@ -125,9 +125,11 @@ def outcome_of(reference: Reference, run: Run, run_wide: Run | None) -> Outcome:
     narrow: list[Comparison] = []
     wide: list[Comparison] = []
     for one in reference.on_all_data:
-        narrow += compare_all(run(one.inputs), one, one.bounds)
+        results = run(one.inputs)
+        known = known_right(results, one)
+        narrow += compare_all(results, one, one.bounds, known)
         if run_wide is not None:
-            wide += compare_all(run_wide(wide_inputs(one.inputs)), one, one.wide_bounds)
+            wide += compare_all(run_wide(wide_inputs(one.inputs)), one, one.wide_bounds, known)
     return Outcome(tuple(narrow), tuple(wide))
 
 

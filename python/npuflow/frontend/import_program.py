@@ -9,7 +9,7 @@ from npuflow.bindings import arith, ir
 from npuflow.core.build import at, element_type_of, empty, extract_slice, is_static, shape_of
 from npuflow.core.passes import Pass, PassContext, fail, ops_of
 from npuflow.core.registry import register_pass
-from npuflow.frontend.scans import SCAN, SORT, spell_out_scan, spell_out_sort
+from npuflow.frontend.scans import SCAN, SORT, TOPK, spell_out_scan, spell_out_sort, spell_out_topk
 from npuflow.frontend.scatters import SCATTER, spell_out_scatter
 
 _GLOBAL, _LOAD = "ml_program.global", "ml_program.global_load_const"
@@ -33,9 +33,10 @@ class ImportProgram(Pass):
           arith.addf %out, (arith.select %is_before, %in, 0.0) }
 
     A sort is two ops: each element's rank is how many others belong before it, and each place has the element whose
-    rank it is. In a scatter, every element looks for its updates. `ml_program.global`s are dropped, or are
-    constants where they are read, a `bufferization.alloc_tensor` is an empty tensor, and a padding by fewer than 0
-    elements a slice. Where all functions of a module are private, those that nobody calls are what is compiled.
+    rank it is; of a `tm_tensor.topk` there are the first places alone. In a scatter, every element looks for its
+    updates. `ml_program.global`s are dropped, or are constants where they are read, a `bufferization.alloc_tensor` is
+    an empty tensor, and a padding by fewer than 0 elements a slice. Where all functions of a module are private, those
+    that nobody calls are what is compiled.
     """
 
     name = "npuflow-import-program"
@@ -67,6 +68,8 @@ def import_program(root: ir.Operation) -> Counter[str]:
         done["scans spelled out"] += spell_out_scan(op)
     for op in ops_of(root, SORT):
         done["sorts spelled out"] += spell_out_sort(op)
+    for op in ops_of(root, TOPK):
+        done["sorts spelled out"] += spell_out_topk(op)
     for op in ops_of(root, SCATTER):
         done["scatters spelled out"] += spell_out_scatter(op)
     return +done

@@ -1,8 +1,9 @@
-"""Scans and sorts, of which linalg has no ops: written as sums over all elements, of which those that matter count."""
+"""Scans, sorts and what comes first in a sort, of which linalg has no ops: sums of what counts of all elements."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 
 from npuflow.bindings import arith, ir, linalg
 from npuflow.core.build import at, element_type_of, empty, fill, generic_op, is_static, shape_of, zero
@@ -10,7 +11,7 @@ from npuflow.core.copies import cloned
 from npuflow.frontend.read_positions import positions
 from npuflow.ops.contraction import producer
 
-SCAN, SORT = "tm_tensor.scan", "tm_tensor.sort"
+SCAN, SORT, TOPK = "tm_tensor.scan", "tm_tensor.sort", "tm_tensor.topk"
 # On the op that a scan became: the dimension that it goes along.
 SCANNED = "npu.scanned"
 
@@ -80,9 +81,39 @@ def spell_out_sort(sort: ir.Operation) -> bool:
         ranks = _ranks(sort, values, dimension)
         for value, result in zip(values, sort.results):
             if any(True for _ in result.uses):
-                result.replace_all_uses_with(_by_rank(value, ranks, dimension))
+                result.replace_all_uses_with(_by_rank(value, ranks, dimension, shape_of(value)[dimension]))
     sort.erase()
     return True
+
+
+def spell_out_topk(topk: ir.Operation) -> bool:
+    """The first of a sort, and where they were; one that starts from other than what belongs last stays as it is."""
+    *inputs, firsts, _ = topk.operands
+    if not is_static(topk) or not _begins_last(topk, firsts):
+        return False
+    dimension = int(ir.IntegerAttr(topk.attributes["dimension"]).value)
+    count, source = shape_of(firsts)[dimension], inputs[0]
+    with at(topk):
+        ranks = _ranks(topk, [source], dimension)
+        here = inputs[1] if len(inputs) > 1 else positions(shape_of(source)[dimension])
+        for value, result in zip((source, here), topk.results):
+            if any(True for _ in result.uses):
+                found = _by_rank(value, ranks, dimension, count)
+                result.replace_all_uses_with(found)
+    topk.erase()
+    return True
+
+
+def _begins_last(topk: ir.Operation, firsts: ir.Value) -> bool:
+    """Whether the results begin as what belongs behind all numbers: infinity, below or above all."""
+    filled = producer(firsts, "linalg.fill")
+    constant = None if filled is None else producer(filled.operands[0], "arith.constant")
+    body = topk.regions[0].blocks[0]
+    order = producer(list(body.operations)[-1].operation.operands[0], "arith.cmpf")
+    if constant is None or order is None or list(order.operands) != list(body.arguments):
+        return False
+    below = arith.CmpFPredicate(int(ir.IntegerAttr(order.attributes["predicate"]).value)).name in ("OLT", "OLE")
+    return bool(constant.attributes["value"].value == (inf if below else -inf))
 
 
 def _ranks(sort: ir.Operation, values: Sequence[ir.Value], dimension: int) -> ir.Value:
@@ -125,16 +156,18 @@ def copied_body(op: ir.Operation, arguments: Sequence[ir.Value]) -> ir.Value:
     return copies.get(last.operands[0], last.operands[0])
 
 
-def _by_rank(value: ir.Value, ranks: ir.Value, dimension: int) -> ir.Value:
-    """Each place's element: the one of that rank."""
-    shape, element = shape_of(value), element_type_of(value)
+def _by_rank(value: ir.Value, ranks: ir.Value, dimension: int, count: int) -> ir.Value:
+    """Of the first `count` places, each one's element: the one of that rank; of a row that all rows have, as well."""
+    shape, element = shape_of(ranks), element_type_of(value)
     rank = len(shape)
     loops = [ir.AffineExpr.get_dim(d) for d in range(rank + 1)]
     i32 = ir.IntegerType.get_signless(32)
     others = [loops[rank] if d == dimension else loops[d] for d in range(rank)]
-    maps = [ir.AffineMap.get(rank + 1, 0, place) for place in (others, others, [loops[dimension]], loops[:rank])]
-    inputs = [value, ranks, positions(shape[dimension])]
-    start = fill(zero(element), empty(shape, element))
+    read = others if len(shape_of(value)) == rank else [loops[rank]]
+    maps = [ir.AffineMap.get(rank + 1, 0, place) for place in (read, others, [loops[dimension]], loops[:rank])]
+    inputs = [value, ranks, positions(count)]
+    made_shape = [count if d == dimension else size for d, size in enumerate(shape)]
+    start = fill(zero(element), empty(made_shape, element))
     made = generic_op(inputs, [start], maps, ["parallel"] * rank + ["reduction"])
     block = made.regions[0].blocks.append(element, i32, i32, element)
     one, its_rank, here, sofar = block.arguments

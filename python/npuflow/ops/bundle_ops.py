@@ -79,7 +79,12 @@ def pads_with_zeros(pad: ir.Operation) -> bool:
     if len(pad.operands) > 1 or not ir.RankedTensorType(view.source.type).has_static_shape:
         return False
     yielded = list(pad.regions[0].blocks[0].operations)[-1].operation.operands[0]
-    constant = producer(yielded, "arith.constant")
+    return is_zero(yielded)
+
+
+def is_zero(number: ir.Value) -> bool:
+    """Whether a scalar is the constant zero."""
+    constant = producer(number, "arith.constant")
     if constant is None:
         return False
     value = constant.attributes["value"]

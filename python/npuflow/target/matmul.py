@@ -49,7 +49,8 @@ class KernelKind:
     `move_share` is what of the accumulator's loads and stores isn't hidden behind them; `restart_cycles` are lost at
     each new L2 tile, beside the first L1 tiles' way in, by generated code that lets its L1 buffers run empty there
     (npuflow's own schedules don't). The inner loop works on `row_blocks` rows of instructions side by side, and takes
-    as long where a tile has fewer left.
+    as long where a tile has fewer left. Where the first call on a sum begins `from_zero`, setting it to zero takes no
+    time.
     """
 
     kind: str
@@ -61,6 +62,7 @@ class KernelKind:
     call_cycles: int = between(0, MOST_CYCLES)
     restart_cycles: int = between(0, MOST_CYCLES, default=0)
     row_blocks: int = between(1, 1024, default=1)
+    from_zero: bool = False
 
     def suits(self, kind: str, types: tuple[str, str, str]) -> bool:
         named = (self.lhs, self.rhs, self.acc)

@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from npuflow.errors import ExitCode, InputError, with_hint
+from npuflow.errors import ExitCode, InputError, UsageError, with_hint
 from npuflow.tools.command_line import CommandLine, the_only
 from npuflow.tools.flags import FileUse, flag
 from npuflow.tools.outputs import check_files, screen_of, write_output
+
+if TYPE_CHECKING:
+    from npuflow.validate.systolic_rows import SystolicRow
 
 
 @dataclass(frozen=True)
@@ -63,10 +67,13 @@ def _validate(path: str, flags: ValidateFlags) -> ExitCode:
     from npuflow.validate.designs import device_of
     from npuflow.validate.pairs import rank
     from npuflow.validate.predict import Prepared, predict_us, prepare
-    from npuflow.validate.read import read_measurements
+    from npuflow.validate.read import read_measurements, read_systolic_rows
     from npuflow.validate.roofline import fit_rooflines, key_of, mean_error_by_kind
     from npuflow.validate.summary import Prediction, summarise
 
+    systolic = read_systolic_rows(path)
+    if systolic is not None:
+        return _validate_systolic(path, systolic, flags)
     rows = [prepare(row, npuflow.run_pipeline) for row in read_measurements(path)]
     built = [row for row in rows if isinstance(row, Prepared)]
     skipped = [row for row in rows if not isinstance(row, Prepared)]
@@ -95,3 +102,12 @@ def _validate(path: str, flags: ValidateFlags) -> ExitCode:
         hint = "rows of a known op (matmul, core_kernel, matvec, add ...), with shape, tile and grid, can be"
         raise InputError(with_hint(f"none of the {len(rows)} rows of '{path}' can be predicted", hint))
     return ExitCode.OK
+
+
+def _validate_systolic(path: str, rows: Sequence[SystolicRow], flags: ValidateFlags) -> ExitCode:
+    from npuflow.tools.validate_systolic import validate_systolic
+
+    if flags.pairs:
+        hint = "leave out --pairs: rows of given tiles are no designs to choose from"
+        raise UsageError(with_hint(f"'{path}' has cycles of a systolic array's tiles", hint))
+    return validate_systolic(path, rows, flags.json, screen_of(flags))

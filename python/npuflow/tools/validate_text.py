@@ -25,17 +25,30 @@ def row_text(made: Prediction) -> str:
 
 def summary_text(summaries: Sequence[ErrorSummary], skipped: Sequence[Skipped]) -> str:
     """Errors by group, and what was left out."""
+    return summary_table(summaries) + unsupported_text([one.reason for one in skipped])
+
+
+def summary_table(summaries: Sequence[ErrorSummary]) -> str:
+    """Absolute errors, a line for each group of rows."""
     heads = ("rows", "median", "mean", "90th", "worst", "roofline")
     lines = ["", f"{'absolute error':<{_SOURCE_WIDTH}} " + " ".join(f"{head:>7}" for head in heads)]
     for one in summaries:
         shares = (one.median, one.mean, one.percentile_90, one.worst, one.roofline_mean)
         cells = "".join(f" {'' if share is None else f'{share:.1%}':>7}" for share in shares)
         lines.append(f"{_shortened(one.group):<{_SOURCE_WIDTH}} {one.rows:>7}{cells}".rstrip())
-    counts = Counter(one.reason for one in skipped)
-    if counts:
-        lines += ["", f"not yet supported: {len(skipped)} rows"]
-        lines += [f"  {count:>4}  {reason}" for reason, count in counts.most_common()]
     return "\n".join(lines)
+
+
+def unsupported_text(reasons: Sequence[str]) -> str:
+    """Why rows were left out, how many for each reason; nothing where none was."""
+    counts = Counter(reasons).most_common()
+    lines = [
+        "",
+        "",
+        f"not yet supported: {len(reasons)} rows",
+        *(f"  {count:>4}  {reason}" for reason, count in counts),
+    ]
+    return "\n".join(lines) if counts else ""
 
 
 def _shortened(group: str) -> str:

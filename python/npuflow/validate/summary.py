@@ -6,8 +6,23 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import ceil
 from statistics import mean, median
+from typing import Protocol
 
 from npuflow.validate.measurements import Measurement
+
+
+class Judged(Protocol):
+    """A prediction beside what was measured."""
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def error(self) -> float:
+        """Signed, as a share of what was measured."""
+
+    @property
+    def roofline_error(self) -> float | None: ...
 
 
 @dataclass(frozen=True)
@@ -17,6 +32,10 @@ class Prediction:
     row: Measurement
     predicted_us: float
     roofline_us: float | None = None
+
+    @property
+    def id(self) -> str:
+        return self.row.id
 
     @property
     def error(self) -> float:
@@ -45,11 +64,11 @@ class ErrorSummary:
 def summarise(predictions: Sequence[Prediction]) -> list[ErrorSummary]:
     """One summary per source and op, and one of everything."""
     groups = dict.fromkeys(f"{p.row.source}, {p.row.op}" for p in predictions)
-    found = [_summary(name, [p for p in predictions if f"{p.row.source}, {p.row.op}" == name]) for name in groups]
-    return [*found, _summary("all", predictions)] if predictions else []
+    found = [summary_of(name, [p for p in predictions if f"{p.row.source}, {p.row.op}" == name]) for name in groups]
+    return [*found, summary_of("all", predictions)] if predictions else []
 
 
-def _summary(group: str, predictions: Sequence[Prediction]) -> ErrorSummary:
+def summary_of(group: str, predictions: Sequence[Judged]) -> ErrorSummary:
     ranked = sorted(predictions, key=lambda p: abs(p.error))
     errors = [abs(p.error) for p in ranked]
     roofline = _known(p.roofline_error for p in predictions)
@@ -61,7 +80,7 @@ def _summary(group: str, predictions: Sequence[Prediction]) -> ErrorSummary:
         mean(errors),
         errors[ceil(len(errors) * 9 / 10) - 1],
         errors[-1],
-        worst.row.id,
+        worst.id,
         mean(abs(error) for error in roofline) if roofline else None,
     )
 

@@ -7,6 +7,7 @@ from math import prod
 from npuflow.bindings import ir
 from npuflow.core.build import element_bytes, element_type_of, shape_of
 from npuflow.kernels.describe_vector import describe_vector_work
+from npuflow.ops.bundle_ops import is_zero
 from npuflow.ops.factors import factors_of
 from npuflow.ops.linear import linear_maps, loop_extents
 from npuflow.ops.products import match_products
@@ -25,8 +26,9 @@ def describe_kernel(op: ir.Operation) -> KernelShape:
         return KernelShape(
             kind, products.types, elements, width, macs, acc_bytes, describe_vector_work(op), products, trips
         )
+    zeros = op.name == "linalg.fill" and is_zero(op.operands[0])
     macs = prod(trips) if op.name == "linalg.generic" and factors_of(op) is not None else 0
-    return KernelShape(kind, (), elements, width, macs, vector=describe_vector_work(op), trips=trips)
+    return KernelShape(kind, (), elements, width, macs, vector=describe_vector_work(op), trips=trips, zeros=zeros)
 
 
 def _trips(op: ir.Operation) -> tuple[int, ...]:

@@ -20,7 +20,8 @@ from npuflow.target.matmul import KernelKind
 class KernelShape:
     """What a kernel works on: loop extents by role for sums of products, elements for anything else.
 
-    `beside` are the types of a matrix kernel that it shares buffers in L1 with, if there is one.
+    `beside` are the types of a matrix kernel that it shares buffers in L1 with, if there is one. What fills a buffer
+    with `zeros` may be what `opens` the sums of one with these types.
     """
 
     kind: str
@@ -33,6 +34,8 @@ class KernelShape:
     products: Products | None = None
     trips: tuple[int, ...] = ()
     beside: tuple[str, str, str] | None = None
+    zeros: bool = False
+    opens: tuple[str, str, str] | None = None
 
     def issued_macs(self, instruction: MatmulShape, vector_bytes: int, *, reshaped: bool = True) -> int:
         """Multiplications that instructions do, idle ones included; `reshaped` as of `Products.image`."""
@@ -58,6 +61,9 @@ def kernel_cycles(shape: KernelShape, device: Device, kind: str = "") -> int:
     """
     if device.has_instruction(shape.types):
         return _matmul_cycles(shape, device, kind, reshaped=True)
+    opened = device.kernel_kind(kind, shape.opens) if shape.opens else None
+    if opened is not None and opened.from_zero:
+        return 0
     if shape.vector is None:
         return device.engine(KernelClass.VECTOR).call_cycles
     return vector_cycles(shape.vector, shape.trips, device, kind or made_as(shape.beside, device))

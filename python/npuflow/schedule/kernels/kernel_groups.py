@@ -14,7 +14,10 @@ _KERNEL, _BUFFER = 0, 1
 
 
 def with_neighbours(nest: Nest, shapes: Sequence[KernelShape], device: Device) -> tuple[KernelShape, ...]:
-    """The shapes, by kernels' keys, each with the types of a matrix kernel that is joined to it by buffers in L1."""
+    """The shapes, by kernels' keys, each with the types of a matrix kernel that is joined to it by buffers in L1.
+
+    Of zeros, they have those of one that sums up what they fill as well.
+    """
     union, numbers = Union(), dict[BufferInfo, int]()
     for statement, _ in walk(nest.body):
         if isinstance(statement, Kernel):
@@ -28,6 +31,22 @@ def with_neighbours(nest: Nest, shapes: Sequence[KernelShape], device: Device) -
         beside = next((product.types for product in products if product is not None), None)
         for key in keys:
             found[key] = replace(found[key], beside=beside)
+    return _with_openings(nest, found, device)
+
+
+def _with_openings(nest: Nest, shapes: Sequence[KernelShape], device: Device) -> tuple[KernelShape, ...]:
+    """The shapes; of zeros, with the types of the matrix kernel that sums up what they fill."""
+    kernels = [statement for statement, _ in walk(nest.body) if isinstance(statement, Kernel)]
+    sums = {
+        buffer: shape.products.types
+        for kernel in kernels
+        if (shape := shapes[kernel.key]).products is not None and device.has_instruction(shape.types)
+        for buffer in kernel.writes
+    }
+    found = list(shapes)
+    for kernel in kernels:
+        if found[kernel.key].zeros and all(buffer in sums for buffer in kernel.writes):
+            found[kernel.key] = replace(found[kernel.key], opens=sums[kernel.writes[0]])
     return tuple(found)
 
 
