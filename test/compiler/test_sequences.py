@@ -33,6 +33,9 @@ from npuflow.target import load_device
 sys.path.insert(0, str(Path(__file__).parent))
 from chains import Program, attention_like, chain, norms, residual
 
+# Parts of sequences are groups; matmuls in a row would be one.
+APART = "npuflow-stream-k{fuse=false}"
+
 # Too large for toy as a whole: two matmuls of three buffers each and two bundles of two take 20 of a core's 16 locks.
 TOO_LARGE = attention_like(is_long=True)
 
@@ -63,7 +66,7 @@ def views() -> str:
 
 
 def sequence_of(text: str, device: str = "toy", *, split: bool | None = True) -> SequenceReport:
-    (sequence,) = npuflow.compile(text, device=device, split=split).run(verify=True).sequences
+    (sequence,) = npuflow.compile(text, APART, device=device, split=split).run(verify=True).sequences
     return sequence
 
 
@@ -82,7 +85,7 @@ def test_parts_compute_what_the_whole_does(make: Callable[[], str], device: str)
 
 
 def test_twenty_ops_in_a_row() -> None:
-    report = npuflow.compile(chain(20), device="toy").run(verify=True)
+    report = npuflow.compile(chain(20), APART, device="toy").run(verify=True)
     (sequence,) = report.sequences
     assert sequence.verified.status is Status.OK, sequence.verified
     # Ten times the same two: compiled once, called by turns.
@@ -108,7 +111,7 @@ def test_a_bundle_is_no_longer_than_a_program() -> None:
 def test_parts_on_arrays() -> None:
     p = Program("cube")
     x = p.argument(8, 8)
-    compiled = npuflow.compile(p.text(p.matmul(p.matmul(x, x), x)), device="toy", split=True)
+    compiled = npuflow.compile(p.text(p.matmul(p.matmul(x, x), x)), APART, device="toy", split=True)
     array = np.arange(64, dtype=np.float32).reshape(8, 8) % 5
     (cube,) = compiled.sequence("cube").execute(array)
     np.testing.assert_array_equal(cube, array @ array @ array)  # small integers: exact in any order
@@ -117,7 +120,7 @@ def test_parts_on_arrays() -> None:
 
 
 def test_wrong_parts_are_seen() -> None:
-    compiled = npuflow.compile(shared(), device="toy", split=True)
+    compiled = npuflow.compile(shared(), APART, device="toy", split=True)
     (sequence,) = compiled.sequences
     calls: CallList = sequence.compiled.calls
     # The third and the fourth result are of the same type.
@@ -165,17 +168,17 @@ def test_orders_are_chosen_unless_they_are_left_as_given() -> None:
 
 
 def test_what_fits_stays_whole() -> None:
-    compiled = npuflow.compile(attention_like("small", 16, 32), device="toy")
+    compiled = npuflow.compile(attention_like("small", 16, 32), APART, device="toy")
     assert [function.name for function in compiled.functions] == ["small"]
     assert compiled.sequences == ()
 
 
 def test_what_does_not_fit_is_split_for_a_reason() -> None:
     with pytest.raises(npuflow.InputError) as refused:
-        npuflow.compile(TOO_LARGE, device="toy", split=False)
+        npuflow.compile(TOO_LARGE, APART, device="toy", split=False)
     said = refused.value.diagnostics[0].message.partition("; hint: ")[0]
     sink = DiagnosticSink()
-    compiled = npuflow.compile(TOO_LARGE, device="toy", sink=sink)
+    compiled = npuflow.compile(TOO_LARGE, APART, device="toy", sink=sink)
     assert [sequence.reason for sequence in compiled.sequences] == [said]
     assert re.search(r"needs \d+ .*, has \d+", said)
     assert [d for d in sink.diagnostics if d.severity is Severity.ERROR] == []
@@ -184,7 +187,7 @@ def test_what_does_not_fit_is_split_for_a_reason() -> None:
 def test_only_functions_that_do_not_fit_are_split() -> None:
     # Parts of @block would be called @block_0 and so on, of which one is taken.
     text = TOO_LARGE + attention_like("block_1", 16, 32)
-    report = npuflow.compile(text, device="toy").run(verify=True)
+    report = npuflow.compile(text, APART, device="toy").run(verify=True)
     assert [f.name for f in report.functions] == ["block__0", "block__1", "block__2", "block__3", "block_1"]
     assert [f.part_of for f in report.functions] == ["block", "block", "block", "block", ""]
     checks = [report.sequences[0].verified.status, report.functions[-1].verified.status]
@@ -193,7 +196,7 @@ def test_only_functions_that_do_not_fit_are_split() -> None:
 
 def test_parts_of_different_functions_have_different_names() -> None:
     text = "".join(attention_like(name) for name in ("f", "f_", "f_0"))
-    compiled = npuflow.compile(text, device="toy", split=True)
+    compiled = npuflow.compile(text, APART, device="toy", split=True)
     names = [function.name for function in compiled.functions]
     assert names == [f"{name}_{number}" for name in ("f_", "f__", "f_0") for number in range(3)]
 
@@ -204,7 +207,7 @@ def test_what_fits_not_even_in_parts_is_refused_where_it_stands() -> None:
     strategy = "{npu.strategy = #npu.strategy<{grid = [1, 1], tile_l1 = [64, 64, 64], pack = [4, 4, 4]}>} "
     text = p.text(p.softmax(p.matmul(x, w, strategy)))
     with pytest.raises(npuflow.InputError, match=r"L1 of a core needs \d+ bytes, has 32768") as refused:
-        npuflow.compile(text, device="toy")
+        npuflow.compile(text, APART, device="toy")
     place = refused.value.diagnostics[0].location
     assert place is not None
     assert "linalg.matmul" in text.splitlines()[place.line - 1]
@@ -214,7 +217,7 @@ def test_strategies_of_the_user_are_kept() -> None:
     p = Program("f")
     x = p.argument(64, 64)
     m = p.matmul(x, x, "{npu.strategy = #npu.strategy<{grid = [1, 2], tile_l1 = [8, 16, 16]}>} ")
-    compiled = npuflow.compile(p.text(p.softmax(m)), device="toy", split=True)
+    compiled = npuflow.compile(p.text(p.softmax(m)), APART, device="toy", split=True)
     assert compiled["f_0"].strategy["tile_l1"] == (8, 16, 16)
     assert [compiled[f"f_{number}"].compiled.grid for number in range(2)] == [(1, 2), (2, 2)]
 
@@ -253,7 +256,7 @@ def test_a_pipeline_without_strategies_says_what_it_always_said() -> None:
 
 @pytest.fixture(scope="module")
 def report() -> Report:
-    return npuflow.compile(TOO_LARGE, device="npu2", split=True).run(verify=False)
+    return npuflow.compile(TOO_LARGE, APART, device="npu2", split=True).run(verify=False)
 
 
 def test_times_are_sums_behind_one_launch(report: Report) -> None:
@@ -302,7 +305,7 @@ def test_a_part_that_is_called_again_is_in_place() -> None:
     p = Program("fourth")
     x = p.argument(8, 8)
     square = p.matmul(x, x)
-    (sequence,) = npuflow.compile(p.text(p.matmul(square, square)), device="npu2", split=True).run().sequences
+    (sequence,) = npuflow.compile(p.text(p.matmul(square, square)), APART, device="npu2", split=True).run().sequences
     assert [part.name for part in sequence.parts] == ["fourth_0", "fourth_0"]
     assert (sequence.changes, sequence.change_us, sequence.reconfigure_us) == (0, 0, 0)
     assert sequence.time_us == sequence.in_place_us
@@ -348,7 +351,7 @@ def test_json_has_sequences_beside_functions(report: Report) -> None:
 
 
 def test_a_page_has_the_table_in_front_of_the_parts() -> None:
-    compiled = npuflow.compile(TOO_LARGE, device="toy", split=True)
+    compiled = npuflow.compile(TOO_LARGE, APART, device="toy", split=True)
     page = html_of(compiled.run(verify=False), compiled.timed_timelines(100))
     data = json.loads(re.search(r"const DATA = (.*);\n", page)[1])  # type: ignore[index]
     (sequence,) = data["sequences"]
@@ -364,7 +367,7 @@ def test_a_page_has_the_table_in_front_of_the_parts() -> None:
 
 
 def test_a_trace_has_parts_one_after_the_other() -> None:
-    compiled = npuflow.compile(TOO_LARGE, device="toy", split=True)
+    compiled = npuflow.compile(TOO_LARGE, APART, device="toy", split=True)
     events = json.loads(trace_json(compiled.timelines(100_000)))["traceEvents"]
     owner = {e["pid"]: e["args"]["name"].split()[0] for e in events if e["name"] == "process_name"}
     spans: dict[str, list[float]] = {}
@@ -380,7 +383,7 @@ def test_a_trace_has_parts_one_after_the_other() -> None:
 
 
 def test_unknown_names_are_told_what_there_is() -> None:
-    compiled = npuflow.compile(TOO_LARGE, device="toy")
+    compiled = npuflow.compile(TOO_LARGE, APART, device="toy")
     with pytest.raises(npuflow.UsageError, match="@block runs as a sequence of 4 parts"):
         compiled["block"]
     with pytest.raises(npuflow.UsageError, match="unknown sequence 'blok'; hint: did you mean block"):
@@ -390,7 +393,7 @@ def test_unknown_names_are_told_what_there_is() -> None:
 @pytest.mark.speed
 def test_compiling_takes_time_in_proportion_to_the_number_of_ops() -> None:
     def compiled(length: int) -> None:
-        functions = npuflow.compile(chain(length, growth=1e-3), device="toy").functions
+        functions = npuflow.compile(chain(length, growth=1e-3), APART, device="toy").functions
         assert len(functions) > length / 2
 
     compiled(10)

@@ -58,7 +58,7 @@ def matmul_group(
         tensor("lhs", Role.INPUT, MatmulOperand.LHS, (*outer, M, K), lhs_bytes),
         tensor("rhs", Role.INPUT, MatmulOperand.RHS, along_rhs, rhs_bytes),
     ]
-    work = [OpWork((M, N, BATCH, K), None, Products(types, (M,), (N,), (K,), (BATCH,)))]
+    work = [OpWork((M, N, BATCH, K), None, Products(types, (M,), (N,), (K,), (BATCH,)), pieced=True)]
     if not is_filled:
         tensors.append(tensor("sum", Role.INPUT, MatmulOperand.START, made, acc_bytes))
     if result_bytes is None and not tail_operands:

@@ -22,7 +22,8 @@ func.func @assigned(%a: tensor<16x16xf32>) -> tensor<16x16xf32> {
   %e = tensor.empty() : tensor<16x16xf32>
   // expected-error@+1 {{linalg.generic is in bundle 3 already; hint: split functions before npuflow-assign-bundles}}
   %d = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
-      ins(%a : tensor<16x16xf32>) outs(%e : tensor<16x16xf32>) attrs = {npu.bundle = 3} {
+      ins(%a : tensor<16x16xf32>) outs(%e : tensor<16x16xf32>)
+      attrs = {npu.bundle = 3, npu.strategy = #npu.strategy<{grid = [1, 1], spread = [0, 0], tile_l1 = [1, 1], order = [0, 1]}>} {
   ^bb0(%x: f32, %o: f32):
     %t = arith.negf %x : f32
     linalg.yield %t : f32

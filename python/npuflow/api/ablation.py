@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from npuflow.api.compiled import Compiled
 from npuflow.compiler.compiled import Sequence
 from npuflow.execute.limits import byte_text
-from npuflow.network.decisions import ALL_DECISIONS, Decision, Decisions
+from npuflow.network.decisions import ALL_DECISIONS, OF_PARTS, Decision, Decisions
 from npuflow.report.sequences import phases_of
 from npuflow.report.words import INDENT, quantity, table_lines
 
@@ -47,7 +47,8 @@ def ablations_of(compiled: Compiled) -> Iterator[Ablation]:
 
 def _rows(sequence: Sequence) -> Iterator[Ablated]:
     results = {part.name: part.simulate() for part in {part.name: part for part in sequence.parts}.values()}
-    kept: list[Decisions] = [ALL_DECISIONS, *(ALL_DECISIONS - {one} for one in Decision), frozenset()]
+    each = (ALL_DECISIONS - {one} for one in Decision if one in OF_PARTS)
+    kept: list[Decisions] = [ALL_DECISIONS, *each, ALL_DECISIONS - OF_PARTS]
     for decided in kept:
         one = sequence.with_decided(decided)
         phases = phases_of(one, results)

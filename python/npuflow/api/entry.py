@@ -6,7 +6,6 @@ from collections import abc
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import npuflow.pipelines  # noqa: F401  (registers our passes and pipelines)
 from npuflow.api.arguments import choice, name_of, of_type, source_of, whole_number
 from npuflow.api.compiled import Compiled
 from npuflow.bindings import ir
@@ -22,12 +21,13 @@ from npuflow.core.diagnostics import DiagnosticSink
 from npuflow.core.expansion import Expansion, expand
 from npuflow.core.parsing import parse, parse_file
 from npuflow.core.passes import fail
-from npuflow.core.pipeline_text import parse_pipeline
+from npuflow.core.pipeline_text import NamedNode, Node, PassNest, parse_pipeline
 from npuflow.dialect.context import new_context
 from npuflow.dialect.device import recorded_device
 from npuflow.errors import InputError, UsageError, with_hint
 from npuflow.execute.arrays import Array
-from npuflow.network.decisions import ALL_DECISIONS, Decisions, decisions_without
+from npuflow.network.decisions import ALL_DECISIONS, Decision, Decisions, decisions_without
+from npuflow.pipelines import MatmulPipeline
 from npuflow.target import DEFAULT_DEVICE, MACS_RATE, load_device
 
 DEFAULT_PIPELINE = "npuflow-stream-k"
@@ -138,7 +138,10 @@ def _compiled(
         functions += [Function(one, (), {}, is_given=True) for one in made]
     text, given = "", module
     if found.functions is not None:
-        nest = expand(parse_pipeline(pipeline), Expansion(device=chosen))
+        named = parse_pipeline(pipeline)
+        if Decision.FUSION not in parting.decided:
+            named = _without_fusion(named)
+        nest = expand(named, Expansion(device=chosen))
         text = pipeline.strip() or str(nest)
         batch = compile_or_split(module, How(nest, chosen, rate, parting.decided), parting.split, sink, jobs)
         functions += batch.functions
@@ -148,6 +151,17 @@ def _compiled(
     places = {name: number for number, name in enumerate(found.names)}
     functions.sort(key=lambda function: places[function.part_of or function.name])
     return Compiled(functions[0].compiled.device, text, tuple(functions), given, module, sequences)
+
+
+def _without_fusion(nest: PassNest) -> PassNest:
+    """The same pipelines, told to leave matmuls apart."""
+
+    def without(node: Node) -> Node:
+        if isinstance(node, NamedNode) and isinstance(node.instance, MatmulPipeline):
+            return replace(node, instance=replace(node.instance, fuse=False))
+        return node
+
+    return replace(nest, elements=tuple(map(without, nest.elements)))
 
 
 def parsed_source(source: object, sink: DiagnosticSink) -> ir.Module:

@@ -12,7 +12,7 @@ from npuflow.core.registry import register_pass
 from npuflow.frontend.kept_strategies import strategies_kept
 from npuflow.frontend.reshape import unreshaped
 from npuflow.frontend.upstream import run_upstream
-from npuflow.ops.contraction import is_elementwise, is_parallel, match_contraction, producer
+from npuflow.ops.contraction import BUNDLE, is_elementwise, is_parallel, match_contraction, producer
 from npuflow.ops.linear import iterators, maps_of
 
 _COSTLY = ("math.", "arith.div", "arith.rem")
@@ -43,7 +43,7 @@ class FuseElementwise(Pass):
 
     def run(self, op: ir.Operation, context: PassContext) -> None:
         for generic in ops_of(op, "linalg.generic"):
-            if _reads_output(generic):
+            if BUNDLE not in generic.attributes and _reads_output(generic):
                 _make_output_input(generic)
                 context.count("outputs made inputs")
         pins = [*_pin_repeated(op), *_pin_reshaped_arguments(op)]
@@ -62,13 +62,15 @@ _PINNED = "npu.kept_apart"
 
 
 def _pin_repeated(op: ir.Operation) -> Iterator[ir.Operation]:
-    """Gives every value that a fused consumer would compute more than once another use."""
+    """Gives every value that a fused consumer would compute more than once another use; bundles stay what they are."""
     for consumer in ops_of(op, "linalg.generic"):
         inputs = list(consumer.operands)[: -len(consumer.results) or None]
         maps = maps_of(consumer)
         for value, map_ in zip(inputs, maps):
             source = producer(unreshaped(value), "linalg.generic")  # MLIR fuses through reshapes as well
-            if source is not None and is_parallel(source) and _is_repeated(source, consumer, map_):
+            if source is None or not is_parallel(source):
+                continue
+            if BUNDLE in source.attributes or BUNDLE in consumer.attributes or _is_repeated(source, consumer, map_):
                 with at(source, after=True):
                     pin = bufferization.DeallocTensorOp(unreshaped(value)).operation
                 pin.attributes[_PINNED] = ir.UnitAttr.get()

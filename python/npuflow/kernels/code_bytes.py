@@ -1,15 +1,19 @@
 """How long a kernel's program is: an estimate from its body, since others compile it. Reads IR and changes nothing.
 
 An operation takes an instruction for each cycle in which it occupies its unit, functions as exp at least those of a
-table look-up; loops, operands, and entering and leaving take some each. All of these counts are assumed: nobody has
-published the sizes of such programs.
+table look-up; loops of more than one turn, operands, and entering and leaving take some each. All of these counts are
+assumed: nobody has published the sizes of such programs.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import prod
+
 from npuflow.bindings import ir
 from npuflow.kernels.describe_vector import describe_vector_work, kind_of
 from npuflow.ops.contraction import match_contraction
+from npuflow.ops.linear import linear_maps, loop_extents
 from npuflow.target import Device, KernelClass
 
 _FRAME, _LOOP, _OPERAND = 16, 8, 2  # entering and leaving; each loop; each operand's addresses
@@ -18,14 +22,19 @@ _FUNCTION = 16
 _FUNCTIONS = ("divide", "root", "exponential", "logarithm", "tanh", "erf")
 
 
-def kernel_bytes(op: ir.Operation, device: Device) -> int:
-    """The code of a linalg op's kernel: 496 bytes for an addition of two tensors, 256 more for an exp behind it."""
+def kernel_bytes(op: ir.Operation, device: Device, sizes: Sequence[int] = ()) -> int:
+    """The code of a linalg op's kernel: 496 bytes for an addition of two tensors, 256 more for an exp behind it.
+
+    `sizes` are those of the op's loops, where it is to be compiled for others than it has.
+    """
     work = describe_vector_work(op)
     contraction = match_contraction(op)
     is_matmul = contraction is not None and contraction.m and contraction.n and contraction.k
     matrix = _MATRIX if is_matmul else 0
     body = sum(_instructions(node.operation, node.type, device) for node in work.nodes)
-    around = _FRAME + _LOOP * len(work.runs) + _OPERAND * len((*work.inputs, *work.outputs))
+    own = sizes or (loop_extents(op) if op.name == "linalg.generic" and linear_maps(op) is not None else ())
+    loops = [run for run in work.runs if not own or prod(own[loop] for loop in run) > 1]
+    around = _FRAME + _LOOP * len(loops) + _OPERAND * len((*work.inputs, *work.outputs))
     kernels = KernelClass.MATRIX if is_matmul else KernelClass.VECTOR
     return device.engine(kernels).instruction_bytes * (around + matrix + body)
 

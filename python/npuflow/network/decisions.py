@@ -1,4 +1,4 @@
-"""What is decided about a function that runs in parts, by names under which it can be left out."""
+"""What is decided about functions, by names under which it can be left out."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from npuflow.errors import UsageError, unknown_name
 class Decision(Enum):
     """Something that may make a function faster or smaller; results are the same without it."""
 
+    FUSION = "fusion"
     PHASES = "phases"
     AHEAD = "ahead"
     KEEPING = "keeping"
@@ -24,6 +25,7 @@ class Decision(Enum):
 
 
 _WHAT = {
+    Decision.FUSION: "matmuls in a row run on one tile where that is faster",
     Decision.PHASES: "all parts are phases of one launch",
     Decision.AHEAD: "descriptors are written while the phase before still works",
     Decision.KEEPING: "programs and descriptors that fit beside others stay for the phases to come",
@@ -33,6 +35,8 @@ _WHAT = {
 
 Decisions = frozenset[Decision]
 ALL_DECISIONS: Decisions = frozenset(Decision)
+# What is decided once the parts of a function are there.
+OF_PARTS: Decisions = ALL_DECISIONS - {Decision.FUSION}
 
 
 def decisions_without(names: Iterable[str]) -> Decisions:

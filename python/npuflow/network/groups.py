@@ -16,9 +16,10 @@ from npuflow.ops.products import sums_products
 
 @dataclass(frozen=True)
 class FusionGroup:
-    """Ops in program order; nobody else reads anything but the last one's results."""
+    """Ops in program order; nobody else reads anything but the last one's results. The first may be a matmul."""
 
     ops: tuple[ir.Operation, ...]
+    is_matmul: bool = False
 
     @property
     def root(self) -> ir.Operation:
@@ -30,7 +31,7 @@ def groups_of(function: ir.Operation, fits: Callable[[Bundle], bool]) -> list[Fu
     found = []
     for contraction in static_matmuls(function):
         tail = tail_of(contraction)
-        found.append(FusionGroup((contraction.op,) if tail is None else (contraction.op, tail)))
+        found.append(FusionGroup((contraction.op,) if tail is None else (contraction.op, tail), is_matmul=True))
     found += [FusionGroup(bundle.ops) for bundle in find_bundles(function, fits)]
     place = {op: index for index, op in enumerate(ops_of(function))}
     return sorted(found, key=lambda group: place[group.root])

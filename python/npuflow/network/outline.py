@@ -8,6 +8,7 @@ from npuflow.bindings import func, ir
 from npuflow.core.build import at
 from npuflow.core.copies import cloned
 from npuflow.network.parts import PartPlan, body_of, is_table
+from npuflow.ops.contraction import BUNDLE
 
 
 def free_names(name: str, count: int, taken: set[str]) -> list[str]:
@@ -57,5 +58,12 @@ def _outline(place: ir.Operation, part: PartPlan, name: str) -> ir.Operation:
         with ir.InsertionPoint(block):
             for op in part.ops:
                 values.update(zip(op.results, cloned(op, values)))
+                _call_first(values[op.results[0]].owner.operation)
             func.ReturnOp([values[value] for value in part.outputs])
     return made.operation
+
+
+def _call_first(op: ir.Operation) -> None:
+    """Numbers the bundle that an op is in as the first of its function: there is no other one."""
+    if BUNDLE in op.attributes:
+        op.attributes[BUNDLE] = ir.IntegerAttr.get(op.attributes[BUNDLE].type, 0)

@@ -3,8 +3,8 @@
 Each op is a linalg.generic whose operands are indexed by sums of multiples of loops. Loops of different ops that walk
 along the same dimension of a value between them are one loop of the bundle. The bundle's *space* are the loops that
 every op has and that are parallel in all: they are split into tiles. A *head*, a cheap elementwise op in front, may
-lack one: it is computed again for each tile. All other loops stay whole inside of a tile, but for the reduction loops
-of the only op that has any, which may be streamed. Everything here reads IR and changes nothing.
+lack one: it is computed again for each tile. All other loops stay whole inside of a tile, but for those that may be
+streamed (`streams`). Everything here reads IR and changes nothing.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from npuflow.bindings import ir
 from npuflow.core.passes import ops_of
 from npuflow.ops.bundle_ops import is_bundle_op
 from npuflow.ops.contraction import BUNDLE, is_head, is_parallel, producer, static_matmuls, tail_of, users
-from npuflow.ops.linear import Linear, input_count, is_reduction, iterators, linear_maps, loop_extents
+from npuflow.ops.linear import Linear, input_count, is_reduction, linear_maps, loop_extents
 from npuflow.ops.union import Union
 
 
@@ -43,27 +43,6 @@ class Bundle:
     def inner(self, index: int) -> list[int]:
         """The loops of an op that are not of the space, as the bundle numbers them."""
         return [loop for loop in self.loops[index] if loop >= self.space]
-
-    def streamed(self) -> list[int]:
-        """The loops that may be gone through piece by piece: those of the only op that reduces; its heads follow."""
-        owners = [index for index, op in enumerate(self.ops) if any("reduction" in kind for kind in iterators(op))]
-        if len(owners) != 1 or not self._reduces_all(owners[0]):
-            return []
-        found = self.inner(owners[0])
-        others = [index for index in range(len(self.ops)) if index != owners[0] and self.inner(index)]
-        if any(index > owners[0] or not set(self.inner(index)) <= set(found) for index in others):
-            return []
-        return found
-
-    def heads(self, index: int) -> list[int]:
-        """The ops in front of a reduction that go through its inner loops, piece by piece with it."""
-        reduces = any("reduction" in kind for kind in iterators(self.ops[index]))
-        return [other for other in range(index) if self.inner(other)] if reduces and self.streamed() else []
-
-    def _reduces_all(self, index: int) -> bool:
-        """Whether all inner loops of an op are reductions."""
-        own = [number for number, loop in enumerate(self.loops[index]) if loop >= self.space]
-        return all(is_reduction(self.ops[index], number) for number in own)
 
     def is_internal(self, value: ir.Value) -> bool:
         return any(value == result for op in self.ops for result in op.results)
@@ -117,16 +96,18 @@ def _is_space(members: list[tuple[int, int]], ops: Sequence[ir.Operation], exten
 
 
 def find_bundles(function: ir.Operation, fits: Callable[[Bundle], bool]) -> list[Bundle]:
-    """The bundles of a function, each grown from its last op towards its producers as long as it `fits`."""
+    """The bundles of a function: those that are marked, and each grown from its last op as long as it `fits`."""
+    found = marked_bundles(function)
     taken = {op for c in static_matmuls(function) for op in (c.op, tail_of(c)) if op is not None}
-    found: list[Bundle] = []
+    taken |= {op for bundle in found for op in bundle.ops}
     for op in reversed(ops_of(function, "linalg.generic")):
         if op in taken or not is_bundle_op(op):
             continue
         bundle = _grow(make_bundle([op]), taken, fits)
         taken |= set(bundle.ops)
         found.append(bundle)
-    return found[::-1]
+    place = {op: number for number, op in enumerate(ops_of(function))}
+    return sorted(found, key=lambda bundle: place[bundle.root])
 
 
 def _grow(bundle: Bundle, taken: set[ir.Operation], fits: Callable[[Bundle], bool]) -> Bundle:

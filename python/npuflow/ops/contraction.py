@@ -18,6 +18,8 @@ STRATEGY = "npu.strategy"
 _GENERIC = "linalg.generic"
 _COSTLY = ("math.", "arith.div", "arith.rem", "linalg.index")
 BUNDLE = "npu.bundle"
+# On an op of a bundle whose results may be made piece by piece, each piece going on from what the last one left.
+RUNNING = "npu.running"
 
 
 @dataclass(frozen=True)
@@ -234,7 +236,7 @@ def tail_of(contraction: Contraction) -> ir.Operation | None:
     """
     value = final_result(contraction)
     user = only_user(value)
-    if user is None or not is_elementwise(user) or not _reads_in_place(user, value):
+    if user is None or BUNDLE in user.attributes or not is_elementwise(user) or not _reads_in_place(user, value):
         return None
     return None if any(_has_tail_before(contraction, user, other) for other in user.operands) else user
 

@@ -15,11 +15,17 @@ from math import prod
 
 from npuflow.bindings import ir
 from npuflow.core.build import element_type_of
+from npuflow.core.passes import ops_of
 from npuflow.ops.bundle import Bundle
+from npuflow.ops.contraction import RUNNING
 from npuflow.ops.factors import factors_of
 from npuflow.ops.linear import Linear, input_count, is_reduction, iterators, linear_maps
 from npuflow.ops.patches import Extent, image_of_line, patch_count
+from npuflow.ops.streams import reducers, stream_of
 from npuflow.target import MatmulShape
+
+# What may make something else than a number of a zero.
+_INFINITE = ("arith.div", "arith.rem", "math.log", "math.rsqrt", "math.powf", "math.atan2", "math.fpowi")
 
 
 @dataclass(frozen=True)
@@ -104,9 +110,20 @@ def sums_products(op: ir.Operation) -> bool:
 
 
 def pads_streamed(bundle: Bundle) -> bool:
-    """Whether zeros may fill up streamed loops: where products are summed, one factor of which is read as it is."""
-    reducing = [op for op in bundle.ops if any("reduction" in kind for kind in iterators(op))]
-    return len(reducing) == 1 and all(_has_bare_factor(op, bundle) for op in reducing)
+    """Whether zeros may fill up streamed loops: where products are summed, one factor of which is read as it is.
+
+    What ops in between make of zeros is multiplied by zeros then, as long as it is a number.
+    """
+    stream = stream_of(bundle)
+    reducing = reducers(bundle, stream.loops)
+    if any(RUNNING in bundle.ops[index].attributes for index in stream.ops):
+        return False
+    between = [bundle.ops[index] for index in stream.ops if index not in reducing]
+    return (
+        len(reducing) == 1
+        and _has_bare_factor(bundle.ops[reducing[0]], bundle)
+        and not any(inner.name.startswith(_INFINITE) for op in between for inner in ops_of(op))
+    )
 
 
 def _has_bare_factor(op: ir.Operation, bundle: Bundle) -> bool:

@@ -7,9 +7,13 @@ from math import prod
 from npuflow.bindings import ir
 from npuflow.core.build import element_bytes, element_type_of, shape_of
 from npuflow.kernels.code_bytes import kernel_bytes
+from npuflow.kernels.program_bytes import program_bytes
 from npuflow.ops.bundle import Bundle
+from npuflow.ops.contraction import producer
 from npuflow.ops.factors import factors_of
 from npuflow.ops.linear import Linear, input_count, loop_extents
+from npuflow.ops.products import pads_streamed
+from npuflow.ops.streams import stream_of
 from npuflow.strategy.describe_group import group_of_bundle, unpadded
 from npuflow.strategy.group import Role
 from npuflow.strategy.mapping import Depths, Mapping, Spread
@@ -32,6 +36,26 @@ def bundle_fits(bundle: Bundle, device: Device) -> bool:
     return (
         need <= have and 2 * moved <= device.dma(device.kernel_level).descriptors and fits_l1(group, smallest, device)
     )
+
+
+def program_fits(bundle: Bundle, mapping: Mapping, device: Device) -> bool:
+    """Whether a core's program has room for a mapped bundle: its kernels, their fills, and the steps between.
+
+    What is left over of streamed loops takes kernels of its own.
+    """
+    have = device.engine(KernelClass.VECTOR).program_bytes
+    stream = stream_of(bundle)
+    left = [loop for loop in stream.loops if bundle.sizes[loop] % mapping.tiles[loop] and not pads_streamed(bundle)]
+    kernels, steps = [], 0
+    for index, op in enumerate(bundle.ops):
+        times = 1 + (bool(left) and index in stream.ops)
+        fills = [source for value in op.operands if (source := producer(value, "linalg.fill")) is not None]
+        sizes = [mapping.tiles[loop] for loop in bundle.loops[index]]
+        kernels += times * [kernel_bytes(op, device, sizes), *(kernel_bytes(fill, device) for fill in fills)]
+        steps += times * (1 + len(fills))
+    group = group_of_bundle(bundle)
+    moved = sum(tensor.role is not Role.LOCAL for tensor in group.tensors)
+    return not have or program_bytes(kernels, steps + 2 * moved * (1 + bool(left))) <= have
 
 
 def macs_of(bundle: Bundle) -> int:

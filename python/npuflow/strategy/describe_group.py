@@ -13,6 +13,7 @@ from npuflow.ops.bundle import Bundle
 from npuflow.ops.contraction import INIT, Contraction, fill_of, operand_loops, producer, root_of, tail_of, users
 from npuflow.ops.linear import Linear, input_count
 from npuflow.ops.products import Products, match_products, pads_streamed
+from npuflow.ops.streams import stream_of
 from npuflow.strategy.group import BATCH, Group, K, M, MatmulOperand, N, OpWork, Role, Tensor
 
 _OPERANDS = (MatmulOperand.LHS, MatmulOperand.RHS, MatmulOperand.START)
@@ -58,7 +59,7 @@ def read_along(contraction: Contraction, tail: ir.Operation, index: int) -> list
 
 
 def _product(types: tuple[str, str, str]) -> OpWork:
-    return OpWork((M, N, BATCH, K), None, Products(types, (M,), (N,), (K,), (BATCH,)))
+    return OpWork((M, N, BATCH, K), None, Products(types, (M,), (N,), (K,), (BATCH,)), pieced=True)
 
 
 def _matmul_tensor(name: str, role: Role, operand: MatmulOperand | None, loops: list[int], value: ir.Value) -> Tensor:
@@ -99,7 +100,7 @@ def _packed(tail: VectorWork) -> VectorWork:
 def group_of_bundle(bundle: Bundle) -> Group:
     """The bundle's sizes, tensors and work."""
     tensors: dict[tuple[object, ...], Tensor] = {}
-    work = []
+    work, stream = [], stream_of(bundle)
     for index, op in enumerate(bundle.ops):
         maps = bundle.maps(index)
         arguments = op.regions[0].blocks[0].arguments
@@ -114,13 +115,15 @@ def group_of_bundle(bundle: Bundle) -> Group:
             role = Role.INPUT if is_read else Role.LOCAL
             tensors.setdefault(key, _tensor(f"in{len(tensors)}", role, unpadded(value), dims, index))
         for number, result in enumerate(op.results):
+            if bundle.is_internal(op.operands[input_count(op) + number]) and op != bundle.root:
+                continue  # which lies where it is written over
             outside = any(user not in bundle.ops for user in users(result))
             role = Role.OUTPUT if outside or op == bundle.root else Role.LOCAL
             dims = maps[input_count(op) + number]
             tensors[index, number] = _tensor(f"out{len(tensors)}", role, result, dims)
-        work.append(OpWork(bundle.loops[index], describe_vector_work(op), match_products(op)))
-    streamed = tuple(bundle.streamed())
-    return Group(bundle.sizes, bundle.space, streamed, tuple(tensors.values()), tuple(work), pads_streamed(bundle))
+        pieced = index in stream.ops
+        work.append(OpWork(bundle.loops[index], describe_vector_work(op), match_products(op), pieced))
+    return Group(bundle.sizes, bundle.space, stream.loops, tuple(tensors.values()), tuple(work), pads_streamed(bundle))
 
 
 def _in_space(bundle: Bundle, dim: Linear) -> tuple[tuple[int, int], ...]:

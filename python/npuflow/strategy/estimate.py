@@ -1,4 +1,4 @@
-"""How long a mapped group takes, roughly: what ranks the candidates of a search, and is shown to nobody. Pure.
+"""How long a mapped group takes, roughly: what ranks the candidates of a search. Pure.
 
 Cores, with the ways into and out of their L1, DRAM, the channels of the outermost DMA engines and the control processor
 work side by side: the slowest counts most. Before them stands what the first block needs to be set up and to arrive,
@@ -64,7 +64,7 @@ class Estimate:
         """What a core computes for a block."""
         group, total = self.group, 0
         for number, work in enumerate(group.work):
-            turns = calls(group, mapping) if any(loop in group.streamed for loop in work.loops) else 1
+            turns = calls(group, mapping) if work.pieced else 1
             total += turns * self.cycles(number, mapping.tiles, mapping.pack)
         return total
 

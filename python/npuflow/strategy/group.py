@@ -114,12 +114,14 @@ class Tensor:
 class OpWork:
     """One op: its loops, what it is to the vector unit if that can do it, and to matrix instructions if they could.
 
-    Where the group is packed, its vector work goes through pieces of the space and through what is inside of them.
+    A `pieced` one runs for every piece of streamed loops, others once for a tile. Where the group is packed, its vector
+    work goes through pieces of the space and through what is inside of them.
     """
 
     loops: tuple[int, ...]
     vector: VectorWork | None
     products: Products | None = None
+    pieced: bool = False
 
 
 @dataclass(frozen=True)

@@ -157,6 +157,12 @@ def _space_of_bundle(group: Group, given: Strategy, device: Device, array: Array
     whole = served_array(device)
     given_array = given.array if given.grid else array
     multiplies = any(work.products and device.has_instruction(work.products.types) for work in group.work)
+    depths, slots = list(_depths(given, 1 if multiplies else 2)), ["l2", "l1", "result"]
+    if sum(work.pieced for work in group.work) > 1:
+        # Ops take their turns with a piece: what one of them needs comes in while others work, into a single slot. What
+        # is made of many pieces has long left when there is more.
+        depths.sort(key=lambda each: each.l1)
+        slots.remove("result")
     return Space(
         group,
         Mapping(tuple(tiles), Spread((1, 1), 0, 0), slots_of(given), given.order or tuple(range(group.space)), in_l2),
@@ -166,8 +172,8 @@ def _space_of_bundle(group: Group, given: Strategy, device: Device, array: Array
         (*(() if given.tile_l1 else range(group.space)), *(() if given.stream else group.streamed)),
         (1,) * len(group.sizes),
         # A result leaves while the next one's products are summed, and so needs one slot at first.
-        tuple(_depths(given, 1 if multiplies else 2)),
-        _open_slots(given, "l2", "l1", "result", *(["hold"] if group.streamed else [])),
+        tuple(depths),
+        _open_slots(given, *slots, *(["hold"] if group.streamed else [])),
         not given.order,
         opens_l2,
     )

@@ -14,6 +14,7 @@ from npuflow.network.outline import free_names, split_function
 from npuflow.network.parts import PartPlan, plan_parts, strays
 from npuflow.ops.contraction import BUNDLE
 from npuflow.strategy.describe_bundle import bundle_fits
+from npuflow.strategy.strategy import strategy_of
 from npuflow.target import Device
 
 
@@ -68,7 +69,8 @@ class SplitFunctions(Pass):
 
 def _plan(function: ir.Operation, device: Device, context: PassContext) -> list[PartPlan]:
     """The parts of a function; none after reporting why it cannot be split."""
-    marked = next((op for op in ops_of(function) if BUNDLE in op.attributes), None)
+    assigned = (op for op in ops_of(function) if BUNDLE in op.attributes and strategy_of(op) is not None)
+    marked = next(assigned, None)
     if marked is not None:
         what = f"{marked.name} is in bundle {ir.IntegerAttr(marked.attributes[BUNDLE]).value} already"
         context.error(marked, what, "split functions before npuflow-assign-bundles")

@@ -10,6 +10,7 @@ from npuflow.core.build import Mixed, element_type_of, empty, extract_slice, fil
 from npuflow.ops.bundle import Bundle
 from npuflow.ops.contraction import producer
 from npuflow.ops.linear import Linear, input_count
+from npuflow.ops.streams import Output, Streaming, stream_of
 
 
 @dataclass(frozen=True)
@@ -69,44 +70,47 @@ class CorePart:
         """What the bundle's last op makes of this part, whose tile begins at `places` in the block."""
         values: dict[ir.Value, ir.Value] = {}
         core = [tile if loop < self.bundle.space else self.block[loop] for loop, tile in enumerate(self.tiles)]
-        pieced = {head for index in range(len(self.bundle.ops)) for head in self.bundle.heads(index)}
         piece = _StreamedPiece(self.tiles, self.in_l2, places, {}, {})
-        for index, op in enumerate(self.bundle.ops):
-            if index in pieced:
-                continue
-            inits = self._inits(index, piece, values, core)
-            found = self._pieces(index, self._steps(index), piece, values, inits)
-            values.update(zip(op.results, found))
+        stream, ops = stream_of(self.bundle), self.bundle.ops
+        last = max(stream.ops, default=len(ops))
+        for index in range(len(ops)):
+            if index == last:
+                inits = [self._init(each.first, piece, values, core) for each in stream.handed_on]
+                made = [ops[each.last[0]].results[each.last[1]] for each in stream.handed_on]
+                found = self._pieces(stream, self._steps(stream), piece, values, inits)
+                values.update(zip(made, found))
+            elif index not in stream.ops:
+                self._once(index, replace(piece, shared=self._shared([index], piece)), values, core)
         return [values[result] for result in self.bundle.root.results]
 
-    def _steps(self, index: int) -> list[_StreamedLoop]:
-        """The loops that go piece by piece through what an op sums up: those that fill L2 are around all others."""
-        streamed = [loop for loop in self.bundle.streamed() if loop in self.bundle.inner(index)]
-        filling = [_StreamedLoop(loop, True) for loop in streamed if self.in_l2[loop] < self.block[loop]]
-        return [*filling, *(_StreamedLoop(loop, False) for loop in streamed if self.tiles[loop] < self.in_l2[loop])]
+    def _once(self, index: int, piece: _StreamedPiece, values: dict[ir.Value, ir.Value], sizes: Sequence[int]) -> None:
+        """Runs an op on all that there is of it at a time."""
+        op = self.bundle.ops[index]
+        inits = [self._init((index, number), piece, values, sizes) for number in range(len(op.results))]
+        values.update(zip(op.results, self._clone(index, piece, values, inits)))
 
-    def _inits(
-        self, index: int, piece: _StreamedPiece, values: dict[ir.Value, ir.Value], core: Sequence[int]
-    ) -> list[ir.Value]:
-        """What an op starts from: a tile of `core` sizes, filled or empty, what an op before made, or a given slice."""
-        op, maps = self.bundle.ops[index], self.bundle.maps(index)
-        found = []
-        for number in range(input_count(op), len(op.operands)):
-            value, dims = op.operands[number], maps[number]
-            if value in values:
-                found.append(values[value])
-                continue
-            if (index, number) in self.operands:
-                found.append(self._slice((index, number), dims, piece))
-                continue
-            target = empty([dim.extent(core) for dim in dims], element_type_of(value))
-            filled = producer(value, "linalg.fill")
-            found.append(target if filled is None else fill(filled.operands[0], target))
-        return found
+    def _steps(self, stream: Streaming) -> list[_StreamedLoop]:
+        """The loops that go piece by piece through what is streamed: those that fill L2 are around all others."""
+        filling = [_StreamedLoop(loop, True) for loop in stream.loops if self.in_l2[loop] < self.block[loop]]
+        return [*filling, *(_StreamedLoop(loop, False) for loop in stream.loops if self.tiles[loop] < self.in_l2[loop])]
+
+    def _init(
+        self, output: Output, piece: _StreamedPiece, values: dict[ir.Value, ir.Value], sizes: Sequence[int]
+    ) -> ir.Value:
+        """What an op starts from: a tile of some sizes, filled or empty, what an op before made, or a given slice."""
+        index, number = output[0], input_count(self.bundle.ops[output[0]]) + output[1]
+        value, dims = self.bundle.ops[index].operands[number], self.bundle.maps(index)[number]
+        if value in values:
+            return values[value]
+        if (index, number) in self.operands:
+            return self._slice((index, number), dims, piece)
+        target = empty([dim.extent(sizes) for dim in dims], element_type_of(value))
+        filled = producer(value, "linalg.fill")
+        return target if filled is None else fill(filled.operands[0], target)
 
     def _pieces(
         self,
-        index: int,
+        stream: Streaming,
         steps: Sequence[_StreamedLoop],
         piece: _StreamedPiece,
         values: dict[ir.Value, ir.Value],
@@ -114,14 +118,9 @@ class CorePart:
     ) -> list[ir.Value]:
         """The loops over pieces of streamed loops, from the outermost one left on, and what is left over behind."""
         if not piece.shared and not any(step.fills_l2 for step in steps):
-            piece = replace(piece, shared=self._shared((index, *self.bundle.heads(index)), piece))
+            piece = replace(piece, shared=self._shared(stream.ops[::-1], piece))
         if not steps:
-            inner = dict(values)
-            for head in self.bundle.heads(index):
-                starts = self._inits(head, piece, inner, piece.tiles)
-                made = self._clone(head, piece, inner, starts)
-                inner.update(zip(self.bundle.ops[head].results, made))
-            return self._clone(index, piece, inner, inits)
+            return self._one_piece(stream, piece, dict(values), inits)
         first, rest = steps[0], steps[1:]
         whole, size = first.whole(piece, self.block), first.size(piece)
         left = whole % size
@@ -129,11 +128,23 @@ class CorePart:
         loop = scf.ForOp(*bounds, list(inits))
         with ir.InsertionPoint(loop.body):
             smaller = first.at(piece, loop.induction_variable)
-            scf.YieldOp(self._pieces(index, rest, smaller, values, list(loop.inner_iter_args)))
+            scf.YieldOp(self._pieces(stream, rest, smaller, values, list(loop.inner_iter_args)))
         results = list(loop.results)
         if not left:
             return results
-        return self._pieces(index, rest, first.cut(first.at(piece, whole - left), left), values, results)
+        return self._pieces(stream, rest, first.cut(first.at(piece, whole - left), left), values, results)
+
+    def _one_piece(
+        self, stream: Streaming, piece: _StreamedPiece, values: dict[ir.Value, ir.Value], given: Sequence[ir.Value]
+    ) -> list[ir.Value]:
+        """What ops make of one piece, and of what the piece before it left."""
+        firsts = {each.first: value for each, value in zip(stream.handed_on, given)}
+        for index in stream.ops:
+            op = self.bundle.ops[index]
+            outputs = [(index, number) for number in range(len(op.results))]
+            inits = [firsts[o] if o in firsts else self._init(o, piece, values, piece.tiles) for o in outputs]
+            values.update(zip(op.results, self._clone(index, piece, values, inits)))
+        return [values[self.bundle.ops[each.last[0]].results[each.last[1]]] for each in stream.handed_on]
 
     def _clone(
         self, index: int, piece: _StreamedPiece, values: dict[ir.Value, ir.Value], inits: Sequence[ir.Value]

@@ -26,6 +26,7 @@ from npuflow.ops.bundle import Bundle, marked_bundles
 from npuflow.ops.contraction import producer
 from npuflow.ops.linear import Linear, input_count
 from npuflow.ops.products import padded, pads_streamed
+from npuflow.ops.streams import stream_of
 from npuflow.strategy.mapping import spread_of
 from npuflow.strategy.strategy import Strategy, strategy_of
 from npuflow.tiling.core_part import CorePart
@@ -84,11 +85,12 @@ class _Tiler:
     def run(self) -> None:
         bundle, spread = self.bundle, spread_of(self.strategy)
         self.tiles = [*self.strategy.tile_l1, *bundle.sizes[bundle.space :]]
-        for loop, tile in zip(bundle.streamed(), self.strategy.stream):
+        streamed = stream_of(bundle).loops
+        for loop, tile in zip(streamed, self.strategy.stream):
             self.tiles[loop] = tile
         self.in_l2, self.block = list(self.tiles), spread.block(self.tiles)
         pads = pads_streamed(bundle)
-        for loop, piece in zip(bundle.streamed(), self.strategy.stream_l2 or self.strategy.stream):
+        for loop, piece in zip(streamed, self.strategy.stream_l2 or self.strategy.stream):
             whole, self.in_l2[loop] = bundle.sizes[loop], piece
             self.block[loop] = padded(whole, piece) if pads else whole
         root = bundle.root

@@ -43,7 +43,7 @@ COMMAND_LINE = CommandLine(
     summary="how long functions that run in parts take without each decision, and without all",
     usage="npuflow ablate <file.mlir> [--device=<name>] [flags]",
     notes=(
-        "npuflow run --disable=<name,...> runs and verifies a function without decisions of this table.",
+        "npuflow run --disable=<name,...> runs and verifies a function without decisions of this table, or fusion.",
         "Exit codes: 0 done, 1 refused, 2 usage, 3 a bug of npuflow.",
     ),
 )

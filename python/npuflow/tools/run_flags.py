@@ -50,7 +50,7 @@ class RunFlags:
     no_split: bool = flag(False, "refuse what doesn't fit as a whole (default: split that, and only that)", group="")
     disable: tuple[str, ...] = flag(
         (),
-        "of functions that run in parts, leave out decisions: " + ", ".join(one.value for one in Decision),
+        "leave out decisions: " + ", ".join(one.value for one in Decision),
         group="",
         metavar="name,...",
     )

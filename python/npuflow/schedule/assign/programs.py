@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from npuflow.errors import SourceLocation
+from npuflow.kernels.program_bytes import steps_bytes
 from npuflow.schedule.data import model
 from npuflow.schedule.data.model import Schedule
 from npuflow.schedule.data.placed import placed_steps
-
-# Estimates in bytes, assumed; those of kernels are `kernels.code_bytes`.
-_START_BYTES, _STEP_BYTES = 512, 64
 
 
 def kernel_calls(engine: model.Engine, schedule: Schedule) -> Mapping[str, SourceLocation | None]:
@@ -23,4 +21,4 @@ def program_users(engine: model.Engine, schedule: Schedule, code_bytes: Mapping[
     """What an engine's program consists of: every distinct kernel once, every step once (loops stay loops)."""
     count = sum(1 for _ in placed_steps(engine, schedule.extents))
     users = [(name, code_bytes[name]) for name in kernel_calls(engine, schedule)]
-    return [*users, ("its steps", _START_BYTES + _STEP_BYTES * count)]
+    return [*users, ("its steps", steps_bytes(count))]

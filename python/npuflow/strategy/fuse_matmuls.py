@@ -1,0 +1,143 @@
+"""npuflow-fuse-matmuls: two matmuls in a row, as attention's, on one tile of a core where that is faster."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from npuflow.bindings import ir
+from npuflow.core.build import element_bytes, element_type_of, shape_of
+from npuflow.core.options import option
+from npuflow.core.passes import Pass, PassContext, ops_of
+from npuflow.core.registry import register_pass
+from npuflow.dialect.device import planned_device
+from npuflow.network.groups import groups_of
+from npuflow.ops.bundle import make_bundle
+from npuflow.ops.chains import Chain, chains_of
+from npuflow.ops.contraction import BUNDLE, RUNNING, STRATEGY, contractions
+from npuflow.strategy.choose import complete
+from npuflow.strategy.copy_chain import copies_of, erase_ops
+from npuflow.strategy.describe_bundle import bundle_fits, program_fits
+from npuflow.strategy.describe_group import group_of_bundle, group_of_matmul
+from npuflow.strategy.estimate import Estimate
+from npuflow.strategy.feasibility import obstacles
+from npuflow.strategy.group import Group
+from npuflow.strategy.mapping import Mapping, mapping_of
+from npuflow.strategy.strategy import Strategy
+from npuflow.target import Device, KernelClass
+
+
+@register_pass
+@dataclass(frozen=True)
+class FuseMatmuls(Pass):
+    """Makes two matmuls in a row, with what is between them, one bundle, where that is estimated to be faster.
+
+    What the first makes then never leaves L1: a piece of it is made and used up at once. A softmax between them runs
+    piece by piece as well: its division moves behind the second matmul, and the maximum and the sums are running ones.
+    Matmuls that somebody gave a strategy stay as they are. What is decided, and by what numbers, is a remark.
+
+        %s = linalg.batch_matmul ins(%q, %k : ...) outs(...)
+        %p = ... softmax of %s ...
+        %r = linalg.batch_matmul ins(%p, %v : ...) outs(...)
+
+    becomes
+
+        %s = linalg.generic ... ins(%q, %k : ...) ... attrs = {npu.bundle = 0}
+        %m = linalg.generic ... ins(%s : ...) ... attrs = {npu.bundle = 0, npu.running} { arith.maximumf }
+        ...
+        %r = linalg.generic ... ins(%o, %l : ...) ... attrs = {npu.bundle = 0} { arith.divf }
+    """
+
+    name = "npuflow-fuse-matmuls"
+    group = "strategy"
+    device: str = option("", "device name or TOML file; default: the module's npu.device, else npu1")
+
+    def run(self, op: ir.Operation, context: PassContext) -> None:
+        device = planned_device(op, self.device)
+        for function in ops_of(op, "func.func"):
+            for chain in chains_of(function):
+                if not any(STRATEGY in each.attributes for each in chain.ops):
+                    _decide(function, chain, device, context)
+
+
+def _decide(function: ir.Operation, chain: Chain, device: Device, context: PassContext) -> None:
+    """Puts the fastest copy of a chain that fits in its place, if it is faster than the chain."""
+    apart = sum(_seconds(group, device) for group in _groups_of(function, chain, device))
+    ways = list(copies_of(chain))
+    times = [_fused_seconds(way, device) for way in ways]
+    best = min((time for time in times if time is not None), default=None)
+    is_better = best is not None and best < apart
+    context.remark(chain.root, _said(chain, best, apart))
+    chosen = times.index(best) if is_better else None
+    for number, way in enumerate(ways):
+        if number != chosen:
+            erase_ops(way)
+    if chosen is not None:
+        _replace(function, chain, ways[chosen])
+        context.count("matmuls fused", 2)
+
+
+def _said(chain: Chain, best: float | None, apart: float) -> str:
+    between = sum(prod(shape_of(v)) * element_bytes(element_type_of(v)) for v in chain.between)
+    what = f"two matmuls in a row hand over {between} bytes"
+    if best is None:
+        return f"{what} in L3: as one they don't fit a core"
+    where = "in L1" if best < apart else "in L3"
+    return f"{what} {where}: as one they take an estimated {best / apart:.2f} of the time that they take apart"
+
+
+def _groups_of(function: ir.Operation, chain: Chain, device: Device) -> list[Group]:
+    """What the chain's ops are compiled as if they stay apart."""
+    matmuls = {contraction.op: contraction for contraction in contractions(function)}
+    found = []
+    for group in groups_of(function, lambda bundle: bundle_fits(bundle, device)):
+        if set(group.ops).isdisjoint(chain.ops):
+            continue
+        bundle = None if group.is_matmul else make_bundle(group.ops)
+        found.append(group_of_bundle(bundle) if bundle else group_of_matmul(matmuls[group.ops[0]]))
+    return found
+
+
+def _fused_seconds(ops: Sequence[ir.Operation], device: Device) -> float | None:
+    """How long ops take as one bundle, roughly; None where they fit no core."""
+    bundle = make_bundle(ops)
+    if not bundle.space or (_corrects_products(ops) and not _is_one_engine(device)):
+        return None
+    group = group_of_bundle(bundle)
+    mapping = _mapping(group, device)
+    if mapping is None or not program_fits(bundle, mapping, device):
+        return None
+    return Estimate(group, device).seconds(mapping)
+
+
+def _corrects_products(ops: Sequence[ir.Operation]) -> bool:
+    """Whether sums of products are scaled between pieces."""
+    return any(RUNNING in op.attributes for op in ops)
+
+
+def _is_one_engine(device: Device) -> bool:
+    """Whether what adds products up and what scales the sums is one engine: two could not hand them to and fro."""
+    return device.engine(KernelClass.MATRIX) == device.engine(KernelClass.VECTOR)
+
+
+def _seconds(group: Group, device: Device) -> float:
+    """How long a group takes by the best strategy, roughly; nothing where there is none, which others will say."""
+    mapping = _mapping(group, device)
+    return 0.0 if mapping is None else Estimate(group, device).seconds(mapping)
+
+
+def _mapping(group: Group, device: Device) -> Mapping | None:
+    strategy = complete(group, Strategy(), device)
+    return None if obstacles(group, strategy, device) else mapping_of(group, strategy)
+
+
+def _replace(function: ir.Operation, chain: Chain, ops: Sequence[ir.Operation]) -> None:
+    """Puts fused ops in place of a chain, marked as a bundle."""
+    taken = {int(ir.IntegerAttr(op.attributes[BUNDLE]).value) for op in ops_of(function) if BUNDLE in op.attributes}
+    number = next(number for number in range(len(taken) + 1) if number not in taken)
+    for op in ops:
+        op.attributes[BUNDLE] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64, op.context), number)
+    for old, new in zip(chain.root.results, ops[-1].results):
+        old.replace_all_uses_with(new)
+    erase_ops(chain.ops)
