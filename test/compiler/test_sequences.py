@@ -159,7 +159,7 @@ def test_orders_are_chosen_unless_they_are_left_as_given() -> None:
     text = p.text(p.matmul(narrow[0], narrow[1]))
 
     def alive_bytes(*disable: str) -> int:
-        (sequence,) = npuflow.compile(text, device="toy", split=True, disable=disable).sequences
+        (sequence,) = npuflow.compile(text, APART, device="toy", split=True, disable=disable).sequences
         return sequence.plan.alive_bytes
 
     # 16x64 and 16x16 of f32: two wide values and one that is made, or one wide one beside two narrow ones.
@@ -268,7 +268,7 @@ def test_times_are_sums_behind_one_launch(report: Report) -> None:
     assert sequence.launch_us == pytest.approx(control.launch_seconds * 1e6)
     assert sequence.in_place_us == pytest.approx(sequence.launch_us + sum(behind))
     waiting = [function.waiting_us / 1e6 for function in report.functions]
-    changes = npuflow.compile(TOO_LARGE, device="npu2", split=True).sequences[0].changes
+    changes = npuflow.compile(TOO_LARGE, APART, device="npu2", split=True).sequences[0].changes
     assert changes is not None
     stands = [change.set_up(control, waits).seconds * 1e6 for change, waits in zip(changes, waiting)]
     assert sequence.change_us == pytest.approx(sum(stands))
@@ -282,7 +282,7 @@ def test_times_are_sums_behind_one_launch(report: Report) -> None:
 
 
 def test_launched_by_itself_every_part_has_its_launch(report: Report) -> None:
-    compiled = npuflow.compile(TOO_LARGE, device="npu2", split=True, disable="phases")
+    compiled = npuflow.compile(TOO_LARGE, APART, device="npu2", split=True, disable="phases")
     (sequence,) = compiled.run(verify=False).sequences
     (phases,) = report.sequences
     assert (sequence.launches, sequence.one_launch) == (4, False)
@@ -294,7 +294,7 @@ def test_launched_by_itself_every_part_has_its_launch(report: Report) -> None:
 
 def test_what_is_left_out_costs(report: Report) -> None:
     def change_us(disable: str) -> float:
-        compiled = npuflow.compile(TOO_LARGE, device="npu2", split=True, disable=disable)
+        compiled = npuflow.compile(TOO_LARGE, APART, device="npu2", split=True, disable=disable)
         return compiled.run(verify=False).sequences[0].change_us
 
     (sequence,) = report.sequences

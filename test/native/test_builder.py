@@ -29,9 +29,9 @@ CALLS = st.lists(
         st.tuples(st.just("add_stream"), st.just("w"), index, st.lists(index, max_size=2), st.lists(index), number),
         st.tuples(
             st.just("add_access"), index, number, affine, affine, numbers, numbers,
-            st.lists(st.tuples(numbers, affine), max_size=5), st.booleans(),
+            st.lists(st.tuples(numbers, affine), max_size=5), st.booleans(), rate,
         ),
-        st.tuples(st.just("add_engine"), st.just("e"), rate, st.lists(index, max_size=2), number, number, rate),
+        st.tuples(st.just("add_engine"), st.just("e"), rate, st.lists(index, max_size=2), number, number),
         st.tuples(st.just("begin_loop"), number),
         st.tuples(st.just("end_loop")),
         st.tuples(st.sampled_from(["acquire", "release", "send", "receive"]), st.just("x"), index, index),
@@ -59,21 +59,21 @@ def test_loops_and_engines_belong_together() -> None:
         program.control("c", 1)
     with pytest.raises(ValueError, match="an operation comes before the first engine"):
         program.begin_loop(2)
-    program.add_engine("e", 1.0, [], 0, 0, 0.0)
+    program.add_engine("e", 1.0, [], 0, 0)
     with pytest.raises(ValueError, match="a loop ends that has not begun"):
         program.end_loop()
     program.begin_loop(2)
     with pytest.raises(ValueError, match="a loop has no end"):
         program.problems()
     with pytest.raises(ValueError, match="a loop has no end"):
-        program.add_engine("f", 1.0, [], 0, 0, 0.0)
+        program.add_engine("f", 1.0, [], 0, 0)
     program.end_loop()
     assert program.problems() == []
 
 
 def test_an_invalid_program_does_not_run() -> None:
     program = _native.ProgramBuilder()
-    program.add_engine("e", 1.0, [], 0, 0, 0.0)
+    program.add_engine("e", 1.0, [], 0, 0)
     program.acquire("a", 5, 1)
     with pytest.raises(_native.Fault, match="'a' of 'e' refers to semaphore number 5 of 0"):
         _native.simulate(program, 100, 0, None)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil, inf
+from math import ceil, floor, inf
 
 from npuflow.errors import UsageError, with_hint
 from npuflow.report.words import quantity
 
+_CYCLE_DIGITS = 6
 _UNITS_US = {"ns": 1e-3, "us": 1.0, "": 1.0, "ms": 1e3, "s": 1e6}
 _TIME = re.compile(r"(\d+\.?\d*|\.\d+)\s*(ns|us|ms|s)?")
 _EXAMPLE = "give a beginning and an end, as 1.2ms:1.5ms, 300us: or :2ms"
@@ -30,8 +31,12 @@ class Window:
 
     def cycles(self, clock_hz: float, cycles: int) -> tuple[int, int]:
         """The window in cycles, within a run of `cycles`; empty where the run is over before."""
-        begin = min(cycles, int(self.begin_us / 1e6 * clock_hz))
-        end = cycles if self.end_us == inf else min(cycles, ceil(self.end_us / 1e6 * clock_hz))
+
+        def at(us: float) -> float:  # a time that was a whole cycle before it was microseconds is one again
+            return round(us / 1e6 * clock_hz, _CYCLE_DIGITS)
+
+        begin = min(cycles, floor(at(self.begin_us)))
+        end = cycles if self.end_us == inf else min(cycles, ceil(at(self.end_us)))
         return begin, end
 
     def within(self, begin_us: float, end_us: float) -> Window | None:

@@ -12,10 +12,10 @@ from npuflow.core.options import option
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.dialect.device import planned_device
-from npuflow.network.groups import groups_of
+from npuflow.network.groups import FusionGroup, groups_of
 from npuflow.ops.bundle import make_bundle
 from npuflow.ops.chains import Chain, chains_of
-from npuflow.ops.contraction import BUNDLE, RUNNING, STRATEGY, contractions
+from npuflow.ops.contraction import BUNDLE, RUNNING, STRATEGY, match_contraction
 from npuflow.strategy.choose import complete
 from npuflow.strategy.copy_chain import copies_of, erase_ops
 from npuflow.strategy.describe_bundle import bundle_fits, program_fits
@@ -56,14 +56,41 @@ class FuseMatmuls(Pass):
     def run(self, op: ir.Operation, context: PassContext) -> None:
         device = planned_device(op, self.device)
         for function in ops_of(op, "func.func"):
+            apart = _Apart(function, device)
             for chain in chains_of(function):
                 if not any(STRATEGY in each.attributes for each in chain.ops):
-                    _decide(function, chain, device, context)
+                    _decide(chain, apart, context)
 
 
-def _decide(function: ir.Operation, chain: Chain, device: Device, context: PassContext) -> None:
+class _Apart:
+    """What a function's ops are compiled as if they stay apart: found once, and again where fusing has left gaps."""
+
+    def __init__(self, function: ir.Operation, device: Device) -> None:
+        self.function, self.device = function, device
+        self._groups: dict[ir.Operation, FusionGroup] = {}
+
+    def seconds(self, chain: Chain) -> float:
+        """How long the groups of a chain's ops take."""
+        if not all(op in self._groups for op in chain.ops):
+            found = groups_of(self.function, lambda bundle: bundle_fits(bundle, self.device))
+            self._groups = {op: group for group in found for op in group.ops}
+        groups = dict.fromkeys(self._groups[op] for op in chain.ops if op in self._groups)
+        return sum(_seconds(self._described(group), self.device) for group in groups)
+
+    def _described(self, group: FusionGroup) -> Group:
+        matmul = match_contraction(group.ops[0]) if group.is_matmul else None
+        return group_of_bundle(make_bundle(group.ops)) if matmul is None else group_of_matmul(matmul)
+
+    def fused(self, chain: Chain) -> None:
+        """Forgets the groups of a chain that is gone."""
+        gone = {self._groups[op] for op in chain.ops if op in self._groups}
+        self._groups = {op: group for op, group in self._groups.items() if group not in gone}
+
+
+def _decide(chain: Chain, among: _Apart, context: PassContext) -> None:
     """Puts the fastest copy of a chain that fits in its place, if it is faster than the chain."""
-    apart = sum(_seconds(group, device) for group in _groups_of(function, chain, device))
+    function, device = among.function, among.device
+    apart = among.seconds(chain)
     ways = list(copies_of(chain))
     times = [_fused_seconds(way, device) for way in ways]
     best = min((time for time in times if time is not None), default=None)
@@ -74,6 +101,7 @@ def _decide(function: ir.Operation, chain: Chain, device: Device, context: PassC
         if number != chosen:
             erase_ops(way)
     if chosen is not None:
+        among.fused(chain)
         _replace(function, chain, ways[chosen])
         context.count("matmuls fused", 2)
 
@@ -85,18 +113,6 @@ def _said(chain: Chain, best: float | None, apart: float) -> str:
         return f"{what} in L3: as one they don't fit a core"
     where = "in L1" if best < apart else "in L3"
     return f"{what} {where}: as one they take an estimated {best / apart:.2f} of the time that they take apart"
-
-
-def _groups_of(function: ir.Operation, chain: Chain, device: Device) -> list[Group]:
-    """What the chain's ops are compiled as if they stay apart."""
-    matmuls = {contraction.op: contraction for contraction in contractions(function)}
-    found = []
-    for group in groups_of(function, lambda bundle: bundle_fits(bundle, device)):
-        if set(group.ops).isdisjoint(chain.ops):
-            continue
-        bundle = None if group.is_matmul else make_bundle(group.ops)
-        found.append(group_of_bundle(bundle) if bundle else group_of_matmul(matmuls[group.ops[0]]))
-    return found
 
 
 def _fused_seconds(ops: Sequence[ir.Operation], device: Device) -> float | None:
