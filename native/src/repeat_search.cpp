@@ -6,10 +6,9 @@ namespace npuflow {
 
 namespace {
 
-// To compare a moment takes as long as an operation for so many engines, streams and semaphores; most differ early. To
-// keep it copies all of them.
-constexpr std::int64_t compared_per_operation = 8;
-constexpr std::int64_t copied_per_operation = 1;
+// Keeping a moment copies every engine, stream and semaphore, each in about an operation's time; a comparison mostly
+// ends at an early difference, after a share of that.
+constexpr std::int64_t compared_share = 8;
 
 // How often the engine carries out an operation in all, as far as that can be counted.
 double operations_of(const Program& program, const Engine& engine) {
@@ -50,9 +49,9 @@ bool RepeatSearch::keeps() {
   for (std::size_t inside = depth_ + 1; inside < turns_.size(); ++inside) turns_[inside].begin();
   Turns& turns = turns_[depth_];
   depth_ = none;
-  turns.spent += things_ / compared_per_operation;
+  turns.spent += things_ / compared_share;
   if (++turns.since_kept < turns.until_kept) return false;
-  turns.spent += things_ / copied_per_operation;
+  turns.spent += things_;
   turns.since_kept = 0;
   turns.until_kept = std::max(std::int64_t{1}, 2 * turns.until_kept);
   return true;

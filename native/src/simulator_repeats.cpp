@@ -48,6 +48,20 @@ std::int64_t periods_up_to(std::int64_t most, std::int64_t now, std::int64_t the
   return now == then ? most : (most - now) / (now - then);
 }
 
+// How many turns of the loop at `depth` are left in which an access is not cut off, as it was not in the last `turns`.
+std::int64_t turns_uncut(const Access& access, Index depth, std::int64_t turns,
+                         const std::vector<std::int64_t>& counters, const std::vector<std::int64_t>& trips) {
+  std::int64_t left = max_number;
+  for (const Limit& limit : access.limits) {
+    const std::int64_t slope = coefficient(limit.bound, depth);
+    if (slope == 0) continue;
+    const std::int64_t spare = least_bound(limit.bound, depth, counters, trips) - largest(access, limit) - 1;
+    if (spare + slope * (counters[depth] - turns) < 0) return 0;
+    if (slope < 0) left = std::min(left, spare / -slope - counters[depth]);
+  }
+  return std::max(left, std::int64_t{0});
+}
+
 template <typename T>
 void add_times(std::vector<T>& values, const std::vector<T>& before, std::int64_t times) {
   for (std::size_t i = 0; i < values.size(); ++i) values[i] += times * (values[i] - before[i]);
@@ -157,26 +171,18 @@ std::int64_t Simulator::periods_left(const Moment& before, const Period& period)
 // How many turns of a loop are left in which no access is cut off in another way than in the last ones.
 std::int64_t Simulator::turns_until_cut(Index index, const Shift& shift) const {
   const Op& loop = program_.ops[shift.loop];
-  const Index depth = loop.depth;
   const std::vector<std::int64_t>& counters = engines_[index].counters;
-  std::int64_t left = loop.amount - 1 - counters[depth];
+  std::int64_t left = loop.amount - 1 - counters[loop.depth];
   std::vector<std::int64_t> trips(program_.engines[index].loop_depth, 0);
   for (Index op = shift.loop + 1; op < loop.target; ++op) {
     const Op& here = program_.ops[op];
     if (here.kind == OpKind::loop_begin) trips[here.depth] = here.amount;
     for (Index o = 0; o < here.operand_count; ++o) {
       const Access& access = program_.accesses[program_.operands[here.first_operand + o].access];
-      for (const Limit& limit : access.limits) {
-        const std::int64_t slope = coefficient(limit.bound, depth);
-        if (slope == 0) continue;
-        const std::int64_t earliest = counters[depth] - shift.turns;
-        const std::int64_t spare = least_bound(limit.bound, depth, counters, trips) - largest(access, limit) - 1;
-        if (spare + slope * earliest < 0) return 0;
-        if (slope < 0) left = std::min(left, spare / -slope - counters[depth]);
-      }
+      left = std::min(left, turns_uncut(access, loop.depth, shift.turns, counters, trips));
     }
   }
-  return std::max(left, std::int64_t{0});
+  return left;
 }
 
 void Simulator::skip(const Moment& before, const Period& period, std::int64_t periods) {

@@ -128,9 +128,8 @@ def _errors(got: Array, expected: Array) -> npt.NDArray[np.float64]:
         distance = np.abs(got.astype(np.float64) - expected.astype(np.float64))
         return np.where(different, np.maximum(distance, 1.0), 0.0)
     left, right = got.astype(np.float64), expected.astype(np.float64)
-    same = (left == right) | (np.isnan(left) & np.isnan(right))
     with np.errstate(invalid="ignore"):
-        return np.where(same, 0.0, np.abs(left - right))
+        return np.where(same_elements(left, right), 0.0, np.abs(left - right))
 
 
 def _first_mismatch(

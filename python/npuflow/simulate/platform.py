@@ -7,11 +7,11 @@ Engines get their names here, so that everything that builds or reads programs a
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
-from npuflow.simulate.program import FlatAccess, FlatEngine, FlatLoop, FlatReceive, FlatSend, FlatStep, Resource
+from npuflow.simulate.program import FlatEngine, FlatSend, FlatStep, Resource
+from npuflow.simulate.walk import leaves
 from npuflow.target import Device, DmaEngine, Link, SharedBy
 
 DRAM_READ, DRAM_WRITE, DRAM_TOTAL = "dram read", "dram write", "dram"
@@ -103,7 +103,8 @@ class Platform:
     def _latency(self, dma: DmaEngine, body: tuple[FlatStep, ...]) -> int:
         """From asking DRAM to the first byte: what is gathered first has come by then."""
         dram = self.device.dram
-        first = min(dram.gathered_bytes, max((access.bytes for access in _accesses(body)), default=0))
+        moved = (step.access.bytes for step in leaves(body) if isinstance(step, FlatSend))
+        first = min(dram.gathered_bytes, max(moved, default=0))
         return self.cycles(dram.latency_seconds) + math.ceil(first / dma.bytes_per_cycle)
 
     def _instance(self, shared_by: SharedBy, tile: tuple[int, int]) -> int:
@@ -113,14 +114,6 @@ class Platform:
 
     def _link_name(self, link: Link, instance: int) -> str:
         return f"{link.name} {instance}"
-
-
-def _accesses(steps: tuple[FlatStep, ...]) -> Iterator[FlatAccess]:
-    for step in steps:
-        if isinstance(step, FlatLoop):
-            yield from _accesses(step.body)
-        elif isinstance(step, (FlatSend, FlatReceive)):
-            yield step.access
 
 
 def _dram_ports(side: Side) -> tuple[str, ...]:

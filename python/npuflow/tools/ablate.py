@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from npuflow.errors import ExitCode, UsageError, with_hint
 from npuflow.tools.command_line import CommandLine, the_only
+from npuflow.tools.compile_flags import columns_flag, device_flag, pipeline_flag, processes
 from npuflow.tools.flags import FileUse, flag
 from npuflow.tools.outputs import check_files, screen_of, write_output
 
@@ -18,15 +18,9 @@ from npuflow.tools.outputs import check_files, screen_of, write_output
 class AblateFlags:
     """Every flag with its default."""
 
-    device: str | None = flag(
-        None,
-        "the device, or its file (default: the module's, else npu1)",
-        group="",
-        metavar="name|file",
-        file=FileUse.READ,
-    )
-    columns: int | None = flag(None, "use only so many of the device's columns", group="", metavar="n")
-    pipeline: str | None = flag(None, "how to compile (default: npuflow-stream-k)", group="", metavar="text")
+    device: str | None = device_flag()
+    columns: int | None = columns_flag()
+    pipeline: str | None = pipeline_flag()
     split: bool = flag(False, "run every function of several groups of ops in parts", group="")
     jobs: int | None = flag(
         None, "compile in so many processes (default: the processor's cores; 1: none)", group="", metavar="n"
@@ -71,7 +65,7 @@ def run(arguments: Sequence[str]) -> ExitCode:
         columns=flags.columns,
         split=flags.split or None,
         disable=[Decision.ORDER.value],
-        jobs=len(os.sched_getaffinity(0)) if flags.jobs is None else flags.jobs,
+        jobs=processes(flags.jobs),
     )
     found = list(ablations_of(compiled))
     print(ablations_text(found, compiled.device.name), file=screen_of(flags))

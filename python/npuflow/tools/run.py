@@ -11,13 +11,14 @@ from npuflow.errors import Diagnostic, ExitCode, InputError, Severity, UsageErro
 from npuflow.report.window import WHOLE, window_from
 from npuflow.tools.colours import report_for
 from npuflow.tools.command_line import the_only
+from npuflow.tools.compile_flags import processes
 from npuflow.tools.compute_type_flags import calibration_of
 from npuflow.tools.crash import kept
 from npuflow.tools.limit_flags import limits_of
 from npuflow.tools.messages import print_messages
 from npuflow.tools.outputs import check_files, screen_of, write_output
 from npuflow.tools.progress import Progress
-from npuflow.tools.run_flags import COMMAND_LINE, OF_PIPELINES, RunFlags, jobs_of, pipeline_text, rate_of
+from npuflow.tools.run_flags import COMMAND_LINE, OF_PIPELINES, RunFlags, pipeline_text, rate_of
 
 if TYPE_CHECKING:
     from npuflow.api import Compiled, RunReport
@@ -60,7 +61,7 @@ def _run(path: str, source: bytes | Path, flags: RunFlags) -> ExitCode:
             reference=flags.reference,
             judge=flags.oracle,
             limits=limits,
-            jobs=jobs_of(flags),
+            jobs=processes(flags.jobs),
             on_step=progress.step,
         )
         progress.done()
@@ -99,7 +100,7 @@ def _compile(path: str, source: bytes | Path, flags: RunFlags) -> Compiled:
         disable=flags.disable,
         compute_type=flags.compute_type,
         calibration=calibration_of(flags.calibration, flags.compute_type),
-        jobs=jobs_of(flags),
+        jobs=processes(flags.jobs),
         sink=sink,
     )
     unused = [f"--{name.replace('_', '-')}" for name in OF_PIPELINES if getattr(flags, name) is not None]

@@ -2,32 +2,24 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, fields
 
 from npuflow.errors import UsageError, with_hint
 from npuflow.network.decisions import Decision
 from npuflow.tools.command_line import CommandLine
+from npuflow.tools.compile_flags import PIPELINE, columns_flag, device_flag, pipeline_flag
 from npuflow.tools.compute_type_flags import calibration_flag, compute_type_flag
 from npuflow.tools.flags import FileUse, flag
 from npuflow.tools.limit_flags import memory_limit_flag, time_limit_flag
-
-_PIPELINE = "npuflow-stream-k"
 
 
 @dataclass(frozen=True)
 class RunFlags:
     """Every flag with its default."""
 
-    device: str | None = flag(
-        None,
-        "the device, or its file (default: the module's, else npu1)",
-        group="",
-        metavar="name|file",
-        file=FileUse.READ,
-    )
-    columns: int | None = flag(None, "use only so many of the device's columns", group="", metavar="n")
-    pipeline: str | None = flag(None, "how to compile (default: npuflow-stream-k)", group="", metavar="text")
+    device: str | None = device_flag()
+    columns: int | None = columns_flag()
+    pipeline: str | None = pipeline_flag()
     grid: str | None = flag(None, "rows,columns of cores", group="", metavar="r,c")
     tile_l2: str | None = flag(None, "sizes of a block in L2", group="", metavar="m,n,k")
     tile_l1: str | None = flag(None, "sizes of a core's tile in L1", group="", metavar="m,n,k")
@@ -122,18 +114,13 @@ def pipeline_text(flags: RunFlags) -> str:
     """The pipeline with the options that have flags of their own."""
     given = {name.replace("_", "-"): getattr(flags, name) for name in _OPTIONS}
     options = " ".join(f"{key}={value}" for key, value in given.items() if value is not None)
-    pipeline = flags.pipeline if flags.pipeline is not None else _PIPELINE
+    pipeline = flags.pipeline if flags.pipeline is not None else PIPELINE
     if not options:
         return pipeline
     name, brace, rest = pipeline.partition("{")
     if not brace:
         return f"{name}{{{options}}}"
     return f"{name}{{{rest.removesuffix('}')} {options}}}"
-
-
-def jobs_of(flags: RunFlags) -> int:
-    """How many processes may work side by side."""
-    return len(os.sched_getaffinity(0)) if flags.jobs is None else flags.jobs
 
 
 def rate_of(text: str | None) -> float | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 from collections.abc import Sequence
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from npuflow.errors import ExitCode, InputError, UsageError, with_hint
 from npuflow.tools.command_line import CommandLine, the_only
+from npuflow.tools.compile_flags import PIPELINE, columns_flag, device_flag, pipeline_flag, processes
 from npuflow.tools.flags import FileUse, flag
 from npuflow.tools.outputs import check_files, screen_of, write_output
 from npuflow.tools.progress import Progress
@@ -19,7 +19,6 @@ from npuflow.tools.progress import Progress
 if TYPE_CHECKING:
     from npuflow.api.tuned import Tuned
 
-_PIPELINE = "npuflow-stream-k"
 _BUDGET = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,3})?)(s|min|h)?")
 _SECONDS = {None: 1, "s": 1, "min": 60, "h": 3600}
 
@@ -28,15 +27,9 @@ _SECONDS = {None: 1, "s": 1, "min": 60, "h": 3600}
 class TuneFlags:
     """Every flag with its default."""
 
-    device: str | None = flag(
-        None,
-        "the device, or its file (default: the module's, else npu1)",
-        group="",
-        metavar="name|file",
-        file=FileUse.READ,
-    )
-    columns: int | None = flag(None, "use only so many of the device's columns", group="", metavar="n")
-    pipeline: str = flag(_PIPELINE, "how to compile (default: npuflow-stream-k)", group="", metavar="text")
+    device: str | None = device_flag()
+    columns: int | None = columns_flag()
+    pipeline: str = pipeline_flag(PIPELINE)
     candidates: int = flag(
         200, "strategies to time of each function, or part of one (default: 200)", group="", metavar="n"
     )
@@ -114,7 +107,7 @@ def _tuned(path: str, flags: TuneFlags, budget: float | None, progress: Progress
         columns=flags.columns,
         candidates=flags.candidates,
         budget_seconds=budget,
-        jobs=len(os.sched_getaffinity(0)) if flags.jobs is None else flags.jobs,
+        jobs=processes(flags.jobs),
         executor=flags.executor,
         cache=flags.cache,
         sink=sink,
