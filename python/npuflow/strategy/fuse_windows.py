@@ -90,13 +90,13 @@ class _WindowFusion:
             return
         ways = {members: way for members, chain in chains.items() if (way := self._best_way(chain)) is not None}
         involved = sorted({number for members in ways for number in members})
-        prices = {frozenset([number]): Price(self._seconds_apart(self.groups[number])) for number in involved}
+        apart = {number: self._seconds_apart(self.groups[number]) for number in involved}
+        prices = {frozenset([number]): Price(seconds) for number, seconds in apart.items()}
+        ways = {members: way for members, way in ways.items() if len(members) > 1 or way.price < prices[members]}
         prices |= {members: way.price for members, way in ways.items()}
         chosen = set(best_partition(len(self.groups), prices))
         for members, way in ways.items():
-            apart = sum(prices[frozenset([number])].seconds for number in members)
-            if apart:
-                self._say(members, way, apart, members in chosen)
+            self._say(members, way, sum(apart[number] for number in members), members in chosen)
         for members, way in ways.items():
             if members in chosen:
                 self._fuse(way)
@@ -107,7 +107,8 @@ class _WindowFusion:
             not any(BUNDLE in op.attributes or STRATEGY in op.attributes for op in group.ops) for group in self.groups
         ]
         found = {}
-        for members in cones(self._readers(), _MOST_GROUPS):
+        alone = (frozenset([number]) for number, group in enumerate(self.groups) if len(group.ops) > 1)
+        for members in (*alone, *cones(self._readers(), _MOST_GROUPS)):
             if all(open_[number] for number in members):
                 chain = chain_of(self._ops(members))
                 if isinstance(chain, WindowChain):
@@ -176,7 +177,7 @@ class _WindowFusion:
         decided = f"groups {names} {'are one' if is_chosen else 'stay apart'}"
         shape, twice = "x".join(map(str, tiled.tiles)), computed(tiled) / computed_once(tiled.chain) - 1
         costs = f"in tiles of {shape} {handed_over_bytes(tiled.chain)} bytes stay in L1, {twice:.0%} more is computed"
-        ratio = "" if self.tiles else f", and they take an estimated {way.price.seconds / apart:.2f} of the time"
+        ratio = "" if self.tiles or not apart else f", and they take an estimated {way.price.seconds / apart:.2f} of the time"
         self.context.remark(tiled.chain.images[-1].op, f"{decided}: {costs}{ratio}")
 
     @property
