@@ -1,7 +1,7 @@
 """A fused group as the tree people draw: levels down, loops and ops as nodes, what is moved along each edge. Pure.
 
-The tree is read off the schedule, what cores do of it, whatever made that: so it is the same for a matmul with its tail,
-an attention and a convolution behind another, and for schedules by hand.
+The tree is read off the schedule, what cores do of it, whatever made that: so it is the same for a matmul with its
+tail, an attention and a convolution behind another, and for schedules by hand.
 """
 
 from __future__ import annotations
@@ -17,9 +17,7 @@ from npuflow.schedule.data.model import Compute, Each, Engine, Operand, Receive,
 _FILL = "fill"
 
 
-def dataflow_of(
-    schedule: Schedule, traffic: Sequence[LevelTraffic], tensor_of: dict[str, str]
-) -> DataflowNode | None:
+def dataflow_of(schedule: Schedule, traffic: Sequence[LevelTraffic], tensor_of: dict[str, str]) -> DataflowNode | None:
     """The tree of a schedule; None where no op hands another anything on a core.
 
     `tensor_of` says which tensor in DRAM a buffer on chip holds a part of.

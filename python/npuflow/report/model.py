@@ -136,7 +136,7 @@ class OpNeeds:
 
 @dataclass(frozen=True)
 class DataflowEdge:
-    """What is moved along an edge of a dataflow in a whole run; it `stays` on the core where one op fills it for another."""
+    """What is moved along an edge of a dataflow in a whole run; it `stays` on the core between two ops."""
 
     value: str
     bytes: int
@@ -169,8 +169,8 @@ class FunctionReport:
     `kinds` then says what it does. `like` names one before it that is the same but for its name, whose report this is
     as well. `reshapes` is None where no kernel's pixels are reshaped, `energy` where the device says nothing of it.
     `vector_operations` are those of kernels that don't multiply and accumulate. `launch_us` is the launch's part of the
-    time, `waiting_us` what the control processor has nothing to do in; `bound_behind_launch` bounds the rest. `dataflow` is the
-    tree of what is fused on a core, if anything is.
+    time, `waiting_us` what the control processor has nothing to do in; `bound_behind_launch` bounds the rest.
+    `dataflow` is the tree of what is fused on a core, if anything is.
     """
 
     name: str

@@ -122,7 +122,7 @@ def _facts(report: Report, function: FunctionReport) -> list[tuple[str, str]]:
 
 def _tree(node: DataflowNode) -> Json:
     """A node's text, and its children."""
-    return [node_text(node), [_tree(child) for child in node.children]]
+    return {"text": node_text(node), "children": [_tree(child) for child in node.children]}
 
 
 def _traffic(function: FunctionReport) -> list[Sequence[str]]:

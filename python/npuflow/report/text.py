@@ -47,7 +47,7 @@ _CAUSES_SHOWN = 4
 
 
 def text_of(report: Report, *, details: bool = False) -> str:
-    """Every function of the report, as a person reads it; with `details`, each part of a sequence, and trees of dataflow."""
+    """Every function of the report, as a person reads it; with `details`, parts of sequences and trees of dataflow."""
     screens: list[Iterator[str]] = []
     begun: set[str] = set()
     sequences = {sequence.name: sequence for sequence in report.sequences}

@@ -177,7 +177,11 @@ class _WindowFusion:
         decided = f"groups {names} {'are one' if is_chosen else 'stay apart'}"
         shape, twice = "x".join(map(str, tiled.tiles)), computed(tiled) / computed_once(tiled.chain) - 1
         costs = f"in tiles of {shape} {handed_over_bytes(tiled.chain)} bytes stay in L1, {twice:.0%} more is computed"
-        ratio = "" if self.tiles or not apart else f", and they take an estimated {way.price.seconds / apart:.2f} of the time"
+        ratio = (
+            ""
+            if self.tiles or not apart
+            else f", and they take an estimated {way.price.seconds / apart:.2f} of the time"
+        )
         self.context.remark(tiled.chain.images[-1].op, f"{decided}: {costs}{ratio}")
 
     @property

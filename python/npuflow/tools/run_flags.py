@@ -46,7 +46,9 @@ class RunFlags:
         group="",
         metavar="name,...",
     )
-    details: bool = flag(False, "print the parts of sequences each on a screen of its own as well, and what is fused as a tree", group="")
+    details: bool = flag(
+        False, "print the parts of sequences each on a screen of its own as well, and what is fused as a tree", group=""
+    )
     verify: bool = flag(False, "compare with IREE on random data, however large the problem is", group="")
     no_verify: bool = flag(False, "compare nothing (default: compare up to 2^28 multiply-accumulates)", group="")
     reference: str | None = flag(

@@ -16,7 +16,7 @@ function showTables(one) {
 }
 
 // A node of a fused group's dataflow, with what is moved along its edges, and those below it.
-function showTree(parent, [text, children]) {
+function showTree(parent, { text, children }) {
   const node = element(parent, "li", text);
   const below = children.length ? element(node, "ul") : undefined;
   for (const child of children) showTree(below, child);
