@@ -144,12 +144,20 @@ class MatmulPipeline(NamedPipeline):
         (), "rows, columns of tiles in which windows in a row are fused; default: what is fastest"
     )
 
+    fuse_groups: tuple[str, ...] = option(
+        (), "groups of windows in a row to be one, FUNCTION_NUMBER as remarks name them"
+    )
+
     def begin(self) -> tuple[Stage, ...]:
         tiles = (self.device, self.grid, self.tile_l2, self.tile_l1, self.pack, self.k_in_l2)
         depths = (self.depth_l2, self.depth_l1, self.depth_lhs, self.depth_rhs, self.depth_result, self.depth_tail)
         assign = AssignStrategy(*tiles, *depths)
         wide, bundles = SplitWideOps(self.device, self.grid), AssignBundles(self.device, self.grid)
-        fusing = (FuseMatmuls(self.device), FuseWindows(self.device, self.window_tiles)) if self._may_fuse else ()
+        fusing = (
+            (FuseMatmuls(self.device), FuseWindows(self.device, self.window_tiles, self.fuse_groups))
+            if self._may_fuse
+            else ()
+        )
         return (
             stage("normalize-linalg", NormalizeLinalg.name),
             stage("check-input", CheckInput()),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -12,6 +12,7 @@ from npuflow.core.options import option
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.dialect.device import planned_device
+from npuflow.errors import unknown_name
 from npuflow.network.groups import FusionGroup, groups_of
 from npuflow.network.partition import Members, Price, best_partition, cones
 from npuflow.ops.bundle import make_bundle
@@ -21,11 +22,12 @@ from npuflow.strategy.describe_bundle import bundle_fits, program_fits
 from npuflow.strategy.describe_group import group_of_bundle, group_of_matmul
 from npuflow.strategy.estimate import Estimate
 from npuflow.strategy.feasibility import obstacles
+from npuflow.strategy.fuse import fuse_tiled
 from npuflow.strategy.group import Group
 from npuflow.strategy.mapping import mapping_of
 from npuflow.strategy.overlap_tiles import overlapped
 from npuflow.strategy.strategy import Strategy
-from npuflow.strategy.window_chain import TiledChain, WindowChain, chain_of
+from npuflow.strategy.window_chain import NO_WINDOW, TiledChain, WindowChain, chain_of
 from npuflow.strategy.window_tiles import computed, computed_once, handed_over_bytes, ranked_tilings
 from npuflow.target import Device
 
@@ -35,6 +37,8 @@ _MOST_GROUPS = 4
 _MOST_TILES = 4
 # Tiles of one chain that are looked at, whether they fit or not.
 _MOST_TRIED = 32
+# What is asked for costs less than anything.
+_FREE = Price(-1.0)
 # What values are read through on their way from group to group.
 _VIEWS = ("tensor.collapse_shape", "tensor.expand_shape", "tensor.pad")
 
@@ -63,10 +67,18 @@ class FuseWindows(Pass):
     device: str = option("", "device name or TOML file; default: the module's npu.device, else npu1")
     tiles: tuple[int, ...] = option((), "rows, columns of tiles; what they divide is fused (default: what is fastest)")
 
+    groups: tuple[str, ...] = option((), "groups to be one, FUNCTION_NUMBER as remarks name them, whatever it takes")
+
     def run(self, op: ir.Operation, context: PassContext) -> None:
         device = planned_device(op, self.device)
-        for function in ops_of(op, "func.func"):
-            _WindowFusion(function, device, self.tiles, context).run()
+        functions = {str(function.opview.name.value): function for function in ops_of(op, "func.func")}
+        for name in self.groups:
+            owner = name.rpartition("_")[0]
+            if not any(each == owner or each.startswith(f"{owner}_") for each in functions):
+                context.error(op, unknown_name("function of group", owner, functions))
+        for name, function in functions.items():
+            wanted = frozenset(group for group in self.groups if group.rpartition("_")[0] == name)
+            _WindowFusion(function, device, self.tiles, wanted, context).run()
 
 
 @dataclass(frozen=True)
@@ -80,26 +92,39 @@ class _FusedWindows:
 class _WindowFusion:
     """The groups of one function, and which of them are fused."""
 
-    def __init__(self, function: ir.Operation, device: Device, tiles: tuple[int, ...], context: PassContext) -> None:
-        self.function, self.device, self.tiles, self.context = function, device, tiles, context
+    def __init__(
+        self,
+        function: ir.Operation,
+        device: Device,
+        tiles: tuple[int, ...],
+        wanted: frozenset[str],
+        context: PassContext,
+    ) -> None:
+        self.function, self.device, self.tiles, self.wanted, self.context = function, device, tiles, wanted, context
         self.groups = groups_of(function, lambda bundle: bundle_fits(bundle, device))
 
     def run(self) -> None:
         chains = self._chains()
-        if not chains:
+        if not chains and not self.wanted:
             return
         ways = {members: way for members, chain in chains.items() if (way := self._best_way(chain)) is not None}
+        for members in chains.keys() - ways.keys():
+            root = self.groups[max(members)].root
+            self.context.remark(root, f"groups {self._names(members)} stay apart: no tile of them fits a core")
         involved = sorted({number for members in ways for number in members})
         apart = {number: self._seconds_apart(self.groups[number]) for number in involved}
         prices = {frozenset([number]): Price(seconds) for number, seconds in apart.items()}
         ways = {members: way for members, way in ways.items() if len(members) > 1 or way.price < prices[members]}
         prices |= {members: way.price for members, way in ways.items()}
+        if self.wanted:
+            prices[self._asked_for(chains, ways)] = _FREE
         chosen = set(best_partition(len(self.groups), prices))
         for members, way in ways.items():
             self._say(members, way, sum(apart[number] for number in members), members in chosen)
         for members, way in ways.items():
             if members in chosen:
-                self._fuse(way)
+                fuse_tiled(way.tiled)
+                self.context.count("windows fused", len(way.tiled.chain.images))
 
     def _chains(self) -> dict[Members, WindowChain]:
         """What might be fused, with the groups that it is made of."""
@@ -110,10 +135,37 @@ class _WindowFusion:
         alone = (frozenset([number]) for number, group in enumerate(self.groups) if len(group.ops) > 1)
         for members in (*alone, *cones(self._readers(), _MOST_GROUPS)):
             if all(open_[number] for number in members):
-                chain = chain_of(self._ops(members))
+                ops = self._ops(members)
+                chain = chain_of(ops)
                 if isinstance(chain, WindowChain):
                     found[members] = chain
+                elif chain != NO_WINDOW:
+                    self.context.remark(ops[-1], f"groups {self._names(members)} stay apart: {chain}")
         return found
+
+    def _asked_for(self, chains: Mapping[Members, WindowChain], ways: Mapping[Members, _FusedWindows]) -> Members:
+        """The groups that are to be one whatever it takes; reports what keeps them from it."""
+        known = {self._named(number): number for number in range(len(self.groups))}
+        for name in sorted(self.wanted - known.keys()):
+            self.context.error(self.function, unknown_name("group", name, known))
+        members = frozenset(known[name] for name in self.wanted if name in known)
+        if self.wanted <= known.keys() and members not in ways:
+            problem = self._problem(members) if members not in chains else "no tile of them fits a core"
+            what = f"groups {self._names(members)} can't be one: {problem}"
+            self.context.error(self.groups[max(members)].root, what, "name others, or leave --fuse out")
+        return members
+
+    def _problem(self, members: Members) -> str:
+        if members not in set(cones(self._readers(), _MOST_GROUPS)):
+            return f"they aren't up to {_MOST_GROUPS} in a row of which others read the last one alone"
+        chain = chain_of(self._ops(members))
+        return chain if isinstance(chain, str) else "a strategy or a bundle says how they are mapped"
+
+    def _named(self, number: int) -> str:
+        return f"{self.function.opview.name.value}_{number}"
+
+    def _names(self, members: Members) -> str:
+        return ", ".join(self._named(number) for number in sorted(members))
 
     def _ops(self, members: Members) -> list[ir.Operation]:
         place = {op: number for number, op in enumerate(ops_of(self.function))}
@@ -173,8 +225,7 @@ class _WindowFusion:
 
     def _say(self, members: Members, way: _FusedWindows, apart: float, is_chosen: bool) -> None:
         tiled = way.tiled
-        names = ", ".join(f"{self._name}_{number}" for number in sorted(members))
-        decided = f"groups {names} {'are one' if is_chosen else 'stay apart'}"
+        decided = f"groups {self._names(members)} {'are one' if is_chosen else 'stay apart'}"
         shape, twice = "x".join(map(str, tiled.tiles)), computed(tiled) / computed_once(tiled.chain) - 1
         costs = f"in tiles of {shape} {handed_over_bytes(tiled.chain)} bytes stay in L1, {twice:.0%} more is computed"
         ratio = (
@@ -183,21 +234,6 @@ class _WindowFusion:
             else f", and they take an estimated {way.price.seconds / apart:.2f} of the time"
         )
         self.context.remark(tiled.chain.images[-1].op, f"{decided}: {costs}{ratio}")
-
-    @property
-    def _name(self) -> str:
-        return str(self.function.opview.name.value)
-
-    def _fuse(self, way: _FusedWindows) -> None:
-        """Puts a chain in overlapping tiles in its own place, marked as a bundle."""
-        root = way.tiled.chain.images[-1].op
-        made = overlapped(way.tiled)
-        number = _free_number(self.function)
-        for op in made.ops:
-            op.attributes[BUNDLE] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64, op.context), number)
-        root.results[0].replace_all_uses_with(made.result)
-        erase_unused([root])
-        self.context.count("windows fused", len(way.tiled.chain.images))
 
 
 def _seconds(group: Group, device: Device) -> float:
@@ -214,8 +250,3 @@ def _readers_of(value: ir.Value) -> list[ir.Operation]:
         found += [user for user in readers if user.name not in _VIEWS]
         left = [result for user in readers if user.name in _VIEWS for result in user.results]
     return found
-
-
-def _free_number(function: ir.Operation) -> int:
-    taken = {int(ir.IntegerAttr(op.attributes[BUNDLE]).value) for op in ops_of(function) if BUNDLE in op.attributes}
-    return next(number for number in range(len(taken) + 1) if number not in taken)

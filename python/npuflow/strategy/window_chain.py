@@ -11,6 +11,7 @@ from npuflow.split.steps import Steps
 from npuflow.split.windows import SlidingWindow
 
 Problem = str
+NO_WINDOW: Problem = "no op reads another through a window"
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ def chain_of(ops: Sequence[ir.Operation]) -> WindowChain | Problem:
         elif isinstance(loops, Problem):
             return loops
     if not axes:
-        return "no op reads another through a window"
+        return NO_WINDOW
     chain = WindowChain(images, tuple(axes))
     return _problem_of(chain) or chain
 
