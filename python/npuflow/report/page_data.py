@@ -20,6 +20,7 @@ from npuflow.report.sequences import (
     part_rows,
     plan_text,
     time_text,
+    traffic_text,
 )
 from npuflow.report.text import (
     causes_text,
@@ -45,6 +46,7 @@ def sequence_json(report: Report, sequence: SequenceReport) -> Json:
         ("time", time_text(sequence)),
         ("changes", changes_text(sequence)),
         ("plan", plan_text(sequence)),
+        ("traffic", traffic_text(sequence)),
         ("energy", energy_of_sequence(sequence)),
         ("verified", verified_text(sequence)),
     ]
@@ -65,7 +67,7 @@ def _workspace(sequence: SequenceReport) -> Json:
     phases, plan = sequence.phases, sequence.plan
     held = [
         [f"%{value.number}", value.address, value.bytes, phases[value.first].begin_us, phases[value.last].end_us]
-        for value in plan.between
+        for value in plan.in_workspace
         if value.address is not None
     ]
     return {"size": plan.workspace_bytes, "held": held}
