@@ -65,7 +65,10 @@ def test_the_report_says_what_stays(compiled: npuflow.Compiled) -> None:
     assert data["plan"]["resident_bytes"] == shown.plan.resident_bytes > 0
     assert data["moved_bytes"] >= data["compulsory_bytes"] > 0
     assert set(data["peak_bytes"]) == {"L1", "L2"}
-    assert "stay in memory tiles" in report.html()
+    page = report.html()
+    assert "stay in memory tiles" in page
+    assert '"name": "L2 ' in page.replace('"name":"', '"name": "')
+    assert " between parts" in page
 
 
 def test_a_home_in_the_place_of_buffers_makes_results_wrong(compiled: npuflow.Compiled) -> None:
