@@ -221,6 +221,7 @@ class SequenceReport:
     verified: Verified
     like: str = ""
     away: Mapping[int, str] = field(default_factory=dict)
+    peak_bytes: Mapping[str, int] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"<@{self.name}: {quantity(self.time_us / 1e6, 's')} in {len(self.parts)} parts>"
@@ -261,16 +262,6 @@ class SequenceReport:
     def compulsory_bytes(self) -> int:
         """The function's arguments, its tables and its results, once each."""
         return sum(value.bytes for value in self.plan.values if value.role is not ValueRole.BETWEEN)
-
-    @property
-    def peak_bytes(self) -> Mapping[str, int]:
-        """The most that one memory of each level on chip holds at a time, with what stays there."""
-        peaks: dict[str, int] = {}
-        for phase, part in enumerate(self.parts):
-            for number, one in enumerate(part.occupancy):
-                stays = self.plan.resident_in(phase) if number == len(part.occupancy) - 1 else {}
-                peaks[one.level] = max(peaks.get(one.level, 0), one.used_bytes + max(stays.values(), default=0))
-        return peaks
 
     @property
     def joules(self) -> float | None:

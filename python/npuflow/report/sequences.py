@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 
 from npuflow.compiler.compiled import Sequence
+from npuflow.compiler.residency import needed_bytes
 from npuflow.compiler.verify_function import Verified
 from npuflow.execute.limits import byte_text
 from npuflow.network.phases import Writes
@@ -14,7 +15,9 @@ from npuflow.network.plan import PlannedValue
 from npuflow.report.model import FunctionReport, LevelTraffic, SequenceReport
 from npuflow.report.phases import CallTime, TimedPhase, timed_phases, waiting_us
 from npuflow.report.roofline import launch_us
+from npuflow.report.traffic import occupancies
 from npuflow.report.words import percent, quantity
+from npuflow.simulate.at_home import HOME_LEVEL
 from npuflow.simulate.results import RunResults
 
 PLAN_HEADS = ("tensor", "what it is", "size", "from", "to", "where", "why it doesn't stay in a memory tile")
@@ -41,7 +44,23 @@ def report_sequence(sequence: Sequence, parts: Iterable[FunctionReport], verifie
         verified=verified,
         like=sequence.like,
         away=sequence.away,
+        peak_bytes=peaks(sequence),
     )
+
+
+def peaks(sequence: Sequence) -> Mapping[str, int]:
+    """The most that one memory of each level on chip holds at a time, with what stays in memory tiles."""
+    found: dict[str, int] = {}
+    for phase, part in enumerate(sequence.parts):
+        compiled = part.compiled
+        for one in occupancies(compiled.program, compiled.device):
+            found[one.level] = max(found.get(one.level, 0), one.used_bytes)
+        stays = sequence.plan.resident_in(phase)
+        needed = needed_bytes(compiled.program, compiled.device) if stays else {}
+        for column, size in stays.items():
+            level = compiled.device.level(HOME_LEVEL).name
+            found[level] = max(found.get(level, 0), size + needed.get(column, 0))
+    return found
 
 
 def phases_of(sequence: Sequence, results: Mapping[str, RunResults]) -> tuple[TimedPhase, ...]:
