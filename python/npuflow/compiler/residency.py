@@ -120,7 +120,9 @@ class _Residents:
         # Half of what is free is for the other way.
         left = {group: (each - taken.get((column, group), 0)) // (2 * count) for group, count in groups.items()}
         shared = ((number, left[number % dma.descriptor_groups]) for number in free)
-        return tuple((number, min(descriptors, dma.queue_depth)) for number, descriptors in shared if descriptors > 0)
+        # A task of each column may wait at once, or as many as at a channel of a shim.
+        most = max(dma.queue_depth, -(-self.device.columns // max(1, len(free))))
+        return tuple((number, min(descriptors, most)) for number, descriptors in shared if descriptors > 0)
 
     @cached_property
     def _room(self) -> TileRoom:
