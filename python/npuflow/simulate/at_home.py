@@ -1,7 +1,8 @@
 """Programs whose tensors are at home in a memory tile instead of in DRAM. Pure.
 
 A tensor lies there whole, as it would in DRAM. What a channel of a shim read or wrote of it, one of the home does,
-task by task, in the order in which the control processor hands them out: tasks of several shims take turns there.
+task by task, in the order in which the control processor hands them out; what several shims did goes on side by side,
+a transfer of each in turn, as one chain of descriptors.
 The control processor sets up as many tasks as before, and waits for them alike:
 
     acquire shim_out0_room[0]        acquire arg0 home 5 out 2 room
@@ -16,6 +17,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 from typing import TypeGuard
 
 from npuflow.simulate.platform import Platform, Side
@@ -116,6 +118,7 @@ class _Move:
     bodies: dict[str, list[FlatStep]] = field(default_factory=lambda: defaultdict(list))
     renamed: dict[tuple[str, str], str] = field(default_factory=dict)
     depths: dict[str, int] = field(default_factory=dict)
+    turns: dict[str, dict[str, list[FlatTransfer]]] = field(default_factory=dict)
     side: Side = Side.OUT
 
     def moved(self) -> Program:
@@ -218,8 +221,23 @@ class _Move:
         home = self.homes[user]
         room, wanted = self._name(home, "room"), self._name(home, "task")
         moved = [replace(one, access=replace(one.access, run_overhead_bytes=0.0)) for one in task.transfers]
-        self.bodies[home] += [FlatAcquire(wanted), *moved, FlatRelease(room)]
+        turn = self.turns.setdefault(home, {})
+        turn[user] = moved
+        if len(turn) == (self._sharing(home) if self._is_even(home) else 1):
+            # One chain of descriptors for all that share the channel, which go on side by side.
+            chained = [one for several in zip_longest(*turn.values()) for one in several if one is not None]
+            self.bodies[home] += [FlatAcquire(wanted, len(turn)), *chained, FlatRelease(room, len(turn))]
+            turn.clear()
         return [FlatAcquire(room), steps[1], FlatRelease(wanted)]
+
+    def _sharing(self, home: str) -> int:
+        return sum(own == home for own in self.homes.values())
+
+    def _is_even(self, home: str) -> bool:
+        """Whether all that share a channel have as many tasks for it, and as many may wait at a time."""
+        own = [self.tasks[user] for user, at in self.homes.items() if at == home]
+        counts = {sum(self._is_own(task.transfers[0]) for task in tasks) for tasks in own}
+        return len(counts) == 1 and self.depths[home] >= len(own)
 
     def _wait(self) -> list[FlatStep]:
         """Until everything that was handed out to homes is written: all of their room is free."""
