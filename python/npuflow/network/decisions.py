@@ -15,8 +15,10 @@ class Decision(Enum):
     PHASES = "phases"
     AHEAD = "ahead"
     KEEPING = "keeping"
+    PARAMETERS = "parameters"
     LOADING = "loading"
     ORDER = "order"
+    RESIDENCY = "residency"
 
     @property
     def what(self) -> str:
@@ -25,11 +27,13 @@ class Decision(Enum):
 
 
 _WHAT = {
-    Decision.FUSION: "matmuls in a row run on one tile where that is faster",
+    Decision.FUSION: "matmuls in a row, and windows, run on one tile where that is faster",
     Decision.PHASES: "all parts are phases of one launch",
     Decision.AHEAD: "descriptors are written while the phase before still works",
     Decision.KEEPING: "programs and descriptors that fit beside others stay for the phases to come",
+    Decision.PARAMETERS: "kernels that differ in constants alone are one, with the constants as data",
     Decision.LOADING: "tiles are loaded whole where that is faster than to write what differs",
+    Decision.RESIDENCY: "what a later part reads stays in memory tiles",
     Decision.ORDER: "parts run in the order that keeps least alive",
 }
 

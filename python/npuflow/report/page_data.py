@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from npuflow.execute.limits import byte_text
+from npuflow.report.dataflow_text import node_text
 from npuflow.report.energy import energy_rows, energy_text
 from npuflow.report.layout import array_layout, memory_maps
 from npuflow.report.mapping import mapping_lines
-from npuflow.report.model import FunctionReport, Report, SequenceReport
+from npuflow.report.model import DataflowNode, FunctionReport, Report, SequenceReport
 from npuflow.report.page_timeline import timeline_json
 from npuflow.report.phases import CONTROL
 from npuflow.report.roofline import roofline_points
@@ -20,6 +21,7 @@ from npuflow.report.sequences import (
     part_rows,
     plan_text,
     time_text,
+    traffic_text,
 )
 from npuflow.report.text import (
     causes_text,
@@ -45,6 +47,7 @@ def sequence_json(report: Report, sequence: SequenceReport) -> Json:
         ("time", time_text(sequence)),
         ("changes", changes_text(sequence)),
         ("plan", plan_text(sequence)),
+        ("traffic", traffic_text(sequence)),
         ("energy", energy_of_sequence(sequence)),
         ("verified", verified_text(sequence)),
     ]
@@ -55,20 +58,24 @@ def sequence_json(report: Report, sequence: SequenceReport) -> Json:
         "heads": HEADS,
         "rows": list(part_rows(sequence)),
         "calls": [[phase.name, phase.begin_us, phase.launch_us > 0] for phase in sequence.phases],
-        "workspace": _workspace(sequence),
+        "between": _between(sequence),
         "busy": _busy_parts(sequence),
     }
 
 
-def _workspace(sequence: SequenceReport) -> Json:
-    """What lies in DRAM between parts: each tensor, its address and size, and the times from which to which."""
-    phases, plan = sequence.phases, sequence.plan
-    held = [
-        [f"%{value.number}", value.address, value.bytes, phases[value.first].begin_us, phases[value.last].end_us]
-        for value in plan.between
-        if value.address is not None
-    ]
-    return {"size": plan.workspace_bytes, "held": held}
+def _between(sequence: SequenceReport) -> list[Json]:
+    """What memories hold between parts: each tensor, its address and size, and the times from which to which."""
+    phases, sizes = sequence.phases, {"DRAM between parts": sequence.plan.workspace_bytes}
+    found: dict[str, list[list[object]]] = {}
+    for value in sequence.plan.between:
+        name, address = "DRAM between parts", value.address
+        if value.home is not None:
+            level = sequence.parts[0].occupancy[-1]
+            name, address = f"{level.level} {value.home.column} between parts", value.home.address
+            sizes[name] = level.usable_bytes
+        lives = [phases[value.first].begin_us, phases[value.last].end_us]
+        found.setdefault(name, []).append([f"%{value.number}", address, value.bytes, *lives])
+    return [{"name": name, "size": sizes[name], "held": held} for name, held in sorted(found.items())]
 
 
 def _busy_parts(sequence: SequenceReport) -> list[tuple[str, float, float]]:
@@ -97,6 +104,7 @@ def function_json(report: Report, function: FunctionReport, results: RunResults,
         ],
         "busy": [[e.kind, round(e.busy_share, 4), round(e.busiest_share, 4)] for e in function.engines],
         "energy": list(energy_rows(function.energy)) if function.energy else None,
+        "dataflow": _tree(function.dataflow) if function.dataflow else None,
         "links": [[r.name, byte_text(round(r.bytes)), percent(r.share)] for r in function.resources],
         "array": array_layout(results),
         "memories": memory_maps(results.program, function.occupancy, timeline.tensors),
@@ -116,6 +124,11 @@ def _facts(report: Report, function: FunctionReport) -> list[tuple[str, str]]:
         *((("energy", energy_text(function.energy)),) if function.energy else ()),
         ("verified", verified_text(function)),
     ]
+
+
+def _tree(node: DataflowNode) -> Json:
+    """A node's text, and its children."""
+    return {"text": node_text(node), "children": [_tree(child) for child in node.children]}
 
 
 def _traffic(function: FunctionReport) -> list[Sequence[str]]:
