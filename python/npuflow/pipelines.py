@@ -53,6 +53,7 @@ from npuflow.simulate.check_handover import CheckHandover
 from npuflow.strategy.assign_bundles import AssignBundles
 from npuflow.strategy.assign_strategy import AssignStrategy, KInL2
 from npuflow.strategy.fuse_matmuls import FuseMatmuls
+from npuflow.strategy.reshape_lines import ReshapeLines
 from npuflow.strategy.split_functions import SplitFunctions
 from npuflow.strategy.split_wide_ops import SplitWideOps
 from npuflow.tiling.pad_blocks import PadBlocks
@@ -138,18 +139,24 @@ class MatmulPipeline(NamedPipeline):
     depth_tail: int | None = option(
         None, "slots of what the tail reads beside the sum; default: 2 where it changes and they fit"
     )
+    depth_between: int | None = option(
+        None, "slots of what matrix and vector engines hand to each other; default: 2 where they fit"
+    )
     fuse: bool = option(True, "run matmuls in a row on one tile where that is faster")
+    reshape: bool = option(True, "take pixels in one line for an image, where instructions take patches")
 
     def begin(self) -> tuple[Stage, ...]:
         tiles = (self.device, self.grid, self.tile_l2, self.tile_l1, self.pack, self.k_in_l2)
         depths = (self.depth_l2, self.depth_l1, self.depth_lhs, self.depth_rhs, self.depth_result, self.depth_tail)
-        assign = AssignStrategy(*tiles, *depths)
-        wide, bundles = SplitWideOps(self.device, self.grid), AssignBundles(self.device, self.grid)
+        between = self.depth_between
+        assign = AssignStrategy(*tiles, *depths, between)
+        wide, bundles = SplitWideOps(self.device, self.grid), AssignBundles(self.device, self.grid, between)
+        reshaping = (ReshapeLines(self.device),) if self.reshape else ()
         fusing = (FuseMatmuls(self.device),) if self._may_fuse else ()
         return (
             stage("normalize-linalg", NormalizeLinalg.name),
             stage("check-input", CheckInput()),
-            stage("assign-strategy", wide, *fusing, assign, bundles),
+            stage("assign-strategy", wide, *reshaping, *fusing, assign, bundles),
             stage("tile-blocks", TileBlocks(), CLEAN),
             stage("pad-blocks", PadBlocks(), CLEAN),
         )

@@ -19,14 +19,15 @@ from npuflow.compiler.scheduling import check_schedules
 from npuflow.compiler.split import Split, compile_or_split
 from npuflow.core.diagnostics import DiagnosticSink
 from npuflow.core.expansion import Expansion, expand
+from npuflow.core.options import split_assignments
 from npuflow.core.parsing import parse, parse_file
 from npuflow.core.passes import fail
-from npuflow.core.pipeline_text import NamedNode, Node, PassNest, parse_pipeline
+from npuflow.core.pipeline_text import NamedNode, Node, PassNest, make_node, parse_pipeline
 from npuflow.dialect.context import new_context
 from npuflow.dialect.device import recorded_device
 from npuflow.errors import InputError, UsageError, with_hint
 from npuflow.execute.arrays import Array
-from npuflow.network.decisions import ALL_DECISIONS, Decision, Decisions, decisions_without
+from npuflow.network.decisions import ALL_DECISIONS, OF_PASSES, Decision, Decisions, decisions_without
 from npuflow.pipelines import MatmulPipeline
 from npuflow.target import DEFAULT_DEVICE, MACS_RATE, load_device
 
@@ -139,8 +140,8 @@ def _compiled(
     text, given = "", module
     if found.functions is not None:
         named = parse_pipeline(pipeline)
-        if Decision.FUSION not in parting.decided:
-            named = _without_fusion(named)
+        if left_out := OF_PASSES - parting.decided:
+            named = _without(named, left_out)
         nest = expand(named, Expansion(device=chosen))
         text = pipeline.strip() or str(nest)
         batch = compile_or_split(module, How(nest, chosen, rate, parting.decided), parting.split, sink, jobs)
@@ -153,13 +154,24 @@ def _compiled(
     return Compiled(functions[0].compiled.device, text, tuple(functions), given, module, sequences)
 
 
-def _without_fusion(nest: PassNest) -> PassNest:
-    """The same pipelines, told to leave matmuls apart."""
+# How pipelines are told to leave a decision out.
+_OPTIONS = {
+    Decision.FUSION: "fuse=false",
+    Decision.RESHAPE: "reshape=false",
+    Decision.ENGINES: "depth-between=1",
+}
+
+
+def _without(nest: PassNest, left_out: Decisions) -> PassNest:
+    """The same pipelines, told to leave out what is decided while functions are compiled."""
 
     def without(node: Node) -> Node:
-        if isinstance(node, NamedNode) and isinstance(node.instance, MatmulPipeline):
-            return replace(node, instance=replace(node.instance, fuse=False))
-        return node
+        if not isinstance(node, NamedNode) or not isinstance(node.instance, MatmulPipeline):
+            return node
+        given = node.text.partition("{")[2].removesuffix("}")
+        known = {key for key, _ in split_assignments(given)}
+        options = (_OPTIONS[decision] for decision in sorted(left_out, key=list(Decision).index))
+        return make_node(node.name, " ".join([given, *(o for o in options if o.partition("=")[0] not in known)]))
 
     return replace(nest, elements=tuple(map(without, nest.elements)))
 
