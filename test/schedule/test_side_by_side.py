@@ -38,16 +38,15 @@ def test_the_second_part_is_a_turn_behind() -> None:
     assert skewed(Loop("i", 1), [wait("first", here)], []) == [wait("first", Affine())]
 
 
-@pytest.mark.parametrize("device", ["npu4.0:1x1", "npu4.0"])
-def test_an_engine_turns_to_the_next_tile_while_another_works(device: str) -> None:
-    (function,) = npuflow.compile(LAYERS.replace("8192", "2048"), device=device).functions
+def test_an_engine_turns_to_the_next_tile_while_another_works() -> None:
+    (function,) = npuflow.compile(LAYERS, device="npu4.0:1x1").functions
     engines = function.compiled.schedule.engines
     first, *others = calls(engines["matrix"].program)
     steady = next(each for each in others if isinstance(each, tuple))
     assert first in steady[1]
     assert len(steady[1]) > 2  # both sums, and a fill or two
     assert len(calls(engines["vector"].program)) == 1
-    (reported,) = npuflow.compile(LAYERS.replace("8192", "2048"), device=device).run().functions
+    (reported,) = npuflow.compile(LAYERS, device="npu4.0:1x1").run().functions
     assert reported.verified.status is Status.OK, reported.verified
 
 
@@ -62,7 +61,7 @@ def test_side_by_side_takes_less_time(example: str) -> None:
 
 
 def test_tiles_of_any_size_are_right() -> None:
-    text = LAYERS.replace("8192", "333").replace("128", "72").replace("x64x", "x40x")
+    text = LAYERS.replace("8192", "333").replace("128", "72")
     for device in ("npu4.0", "npu2.7:1x1", "toy-scratchpad"):
         (reported,) = npuflow.compile(text, device=device).run().functions
         assert reported.verified.status is Status.OK, reported.verified

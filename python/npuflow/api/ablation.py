@@ -7,28 +7,35 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from npuflow.api.compiled import Compiled
-from npuflow.compiler.compiled import Sequence
+from npuflow.compiler.compiled import Function, Sequence
 from npuflow.execute.limits import byte_text
 from npuflow.network.decisions import ALL_DECISIONS, OF_PARTS, OF_PASSES, Decision, Decisions
 from npuflow.report.roofline import launch_us
 from npuflow.report.sequences import phases_of
+from npuflow.report.traffic import buffers_at
 from npuflow.report.words import INDENT, quantity, table_lines
+from npuflow.simulate.at_home import HomePort
+from npuflow.simulate.results import RunResults
 from npuflow.target import Device, KernelClass
 
-_HEADS = ("time", "ratio", "launches", "changes", "alive", "what it does")
+_HEADS = ("time", "ratio", "launches", "changes", "alive", "DRAM", "what it does")
 # Compiles a program with some decisions.
 Compiles = Callable[[Decisions], Compiled]
 
 
 @dataclass(frozen=True)
 class Ablated:
-    """A function without some decisions: its time, what of that launches and changes are, the bytes between parts."""
+    """A function without some decisions: its time, what of that launches and changes are, and bytes.
+
+    `alive_bytes` is what lies in DRAM between parts at a time, `moved_bytes` what they move from and to DRAM.
+    """
 
     without: tuple[Decision, ...]
     time_us: float
     launch_us: float
     change_us: float
     alive_bytes: int
+    moved_bytes: int
 
 
 @dataclass(frozen=True)
@@ -44,7 +51,7 @@ class Ablation:
 
 
 def ablations_of(compiles: Compiles) -> Iterator[Ablation]:
-    """Every function; what passes decide is compiled anew, parts of a sequence are simulated once."""
+    """Every function; what passes decide is compiled anew, equal programs are simulated once."""
     best = compiles(ALL_DECISIONS)
     passes = [one for one in Decision if one in OF_PASSES and _is_made(one, best.device)]
     each = {one: compiles(ALL_DECISIONS - {one}) for one in passes}
@@ -90,26 +97,43 @@ def _signature(compiled: Compiled, name: str) -> str:
 
 
 class _Timed:
-    """A function of a compiled program, whole or as a sequence, whose parts are simulated once."""
+    """A function of a compiled program, whole or as a sequence, whose equal programs are simulated once."""
 
     def __init__(self, compiled: Compiled, name: str) -> None:
         self.sequence = next((one for one in compiled.sequences if one.name == name), None)
-        if self.sequence is not None:
-            parts = {part.name: part for part in self.sequence.parts}
-            self.results = {part.name: part.simulate() for part in parts.values()}
-        else:
-            self.function = next(one for one in compiled.functions if one.name == name)
+        self.function = next((one for one in compiled.functions if one.name == name), None)
+        self._runs: dict[tuple[str, tuple[HomePort, ...]], RunResults] = {}
 
     def row(self, decided: Decisions) -> Ablated:
         without = tuple(decision for decision in Decision if decision not in decided)
-        if self.sequence is None:
-            compiled = self.function.compiled
-            time_us = self.function.simulate().cycles / compiled.program.clock_hz * 1e6
-            return Ablated(without, time_us, launch_us(compiled), 0.0, 0)
-        one: Sequence = self.sequence.with_decided(decided)
-        phases = phases_of(one, self.results)
+        return self._whole(without) if self.sequence is None else self._parts(self.sequence, decided, without)
+
+    def _whole(self, without: tuple[Decision, ...]) -> Ablated:
+        assert self.function is not None, "a function runs as a whole or as a sequence"
+        compiled, results = self.function.compiled, self._run(self.function)
+        time_us = results.cycles / compiled.program.clock_hz * 1e6
+        moved = _moved_bytes(results, compiled.device.dram_level)
+        return Ablated(without, time_us, launch_us(compiled), 0.0, 0, moved)
+
+    def _parts(self, sequence: Sequence, decided: Decisions, without: tuple[Decision, ...]) -> Ablated:
+        one = sequence.with_decided(decided)
+        results = {part.name: self._run(part) for part in one.parts}
+        phases = phases_of(one, results)
         launches, changes = (sum(getattr(phase, key) for phase in phases) for key in ("launch_us", "change_us"))
-        return Ablated(without, phases[-1].end_us, launches, changes, one.plan.alive_bytes)
+        moved = sum(_moved_bytes(results[part.name], one.device.dram_level) for part in one.parts)
+        return Ablated(without, phases[-1].end_us, launches, changes, one.plan.alive_bytes, moved)
+
+    def _run(self, part: Function) -> RunResults:
+        key = part.name, part.compiled.homes
+        if key not in self._runs:
+            self._runs[key] = part.simulate()
+        return self._runs[key]
+
+
+def _moved_bytes(results: RunResults, dram_level: int) -> int:
+    """What a part moves from and to DRAM."""
+    found = (results.traffic[buffer.name] for buffer in buffers_at(results.program, dram_level))
+    return sum(one.read_bytes + one.written_bytes for one in found)
 
 
 def ablations_text(ablations: Iterable[Ablation], device: str) -> str:
@@ -143,7 +167,8 @@ def _added(before: Ablated, row: Ablated) -> tuple[str, str]:
 def _cells(name: str, what: str, row: Ablated, first_us: float) -> tuple[str, ...]:
     times = (quantity(us / 1e6, "s") for us in (row.launch_us, row.change_us))
     ratio = f"{row.time_us / first_us:.3g}"
-    return name, quantity(row.time_us / 1e6, "s"), ratio, *times, byte_text(row.alive_bytes), what
+    sizes = (byte_text(size) for size in (row.alive_bytes, row.moved_bytes))
+    return name, quantity(row.time_us / 1e6, "s"), ratio, *times, *sizes, what
 
 
 def ablations_data(ablations: Iterable[Ablation], device: str) -> dict[str, object]:
@@ -158,6 +183,7 @@ def ablations_data(ablations: Iterable[Ablation], device: str) -> dict[str, obje
                     "launch_us": row.launch_us,
                     "change_us": row.change_us,
                     "alive_bytes": row.alive_bytes,
+                    "moved_bytes": row.moved_bytes,
                 }
                 for row in one.rows
             ],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from npuflow.bindings import ir
 from npuflow.core.options import option
@@ -67,7 +67,7 @@ def _mark(op: ir.Operation, products: Products, sizes: Sequence[int], device: De
         return
     instruction = device.matmul_shapes(*products.types)[0]
     rows, columns = instruction.patch
-    before, after = (products.image(sizes, instruction, reshaped=reshaped) for reshaped in (False, True))
+    before, after = (replace(products, may_reshape=may).image(sizes, instruction) for may in (False, True))
     op.attributes[RESHAPED] = ir.UnitAttr.get(op.context)
     if before != after:
         patches = [patch_count(image, (rows, columns)) for image in (before, after)]
