@@ -54,6 +54,7 @@ from npuflow.simulate.check_handover import CheckHandover
 from npuflow.strategy.assign_bundles import AssignBundles
 from npuflow.strategy.assign_strategy import AssignStrategy, KInL2
 from npuflow.strategy.fuse_matmuls import FuseMatmuls
+from npuflow.strategy.fuse_windows import FuseWindows
 from npuflow.strategy.reshape_lines import ReshapeLines
 from npuflow.strategy.split_functions import SplitFunctions
 from npuflow.strategy.split_wide_ops import SplitWideOps
@@ -144,7 +145,13 @@ class MatmulPipeline(NamedPipeline):
     depth_between: int | None = option(
         None, "slots of what matrix and vector engines hand to each other; default: 2 where they fit"
     )
-    fuse: bool = option(True, "run matmuls in a row on one tile where that is faster")
+    fuse: bool = option(True, "run matmuls in a row, or windows, on one tile where that is faster")
+    window_tiles: tuple[int, ...] = option(
+        (), "rows, columns of tiles in which windows in a row are fused; default: what is fastest"
+    )
+    fuse_groups: tuple[str, ...] = option(
+        (), "groups of windows in a row to be one, FUNCTION_NUMBER as remarks name them"
+    )
     reshape: bool = option(True, "take pixels in one line for an image, where instructions take patches")
 
     def begin(self) -> tuple[Stage, ...]:
@@ -154,7 +161,11 @@ class MatmulPipeline(NamedPipeline):
         assign = AssignStrategy(*tiles, *depths, between)
         wide, bundles = SplitWideOps(self.device, self.grid), AssignBundles(self.device, self.grid, between)
         reshaping = (ReshapeLines(self.device),) if self.reshape else ()
-        fusing = (FuseMatmuls(self.device),) if self._may_fuse else ()
+        fusing = (
+            (FuseMatmuls(self.device), FuseWindows(self.device, self.window_tiles, self.fuse_groups))
+            if self._may_fuse
+            else ()
+        )
         return (
             stage("normalize-linalg", NormalizeLinalg.name),
             stage("check-input", CheckInput()),

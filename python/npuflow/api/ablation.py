@@ -57,14 +57,14 @@ def ablations_of(compiles: Compiles) -> Iterator[Ablation]:
     each = {one: compiles(ALL_DECISIONS - {one}) for one in passes}
     none = compiles(ALL_DECISIONS.difference(passes))
     for name in _names(best):
-        signature, timed = _signature(best, name), _Rows(best, name)
+        signature, timed = _signature(best, name), _AblatedFunction(best, name)
         rows = [timed.row(ALL_DECISIONS)]
         for one in Decision:
             if one in each:
-                rows.append(_Rows(each[one], name).row(ALL_DECISIONS - {one}))
+                rows.append(_AblatedFunction(each[one], name).row(ALL_DECISIONS - {one}))
             elif one in OF_PARTS and timed.sequence is not None:
                 rows.append(timed.row(ALL_DECISIONS - {one}))
-        rows.append(_Rows(none, name).row(ALL_DECISIONS.difference(passes) - OF_PARTS))
+        rows.append(_AblatedFunction(none, name).row(ALL_DECISIONS.difference(passes) - OF_PARTS))
         makes_difference = timed.sequence is not None or len({row.time_us for row in rows}) > 1
         yield Ablation(signature, tuple(rows) if makes_difference else ())
 
@@ -76,7 +76,7 @@ def additions_of(compiles: Compiles) -> Iterator[Ablation]:
     steps = list(accumulate(passes, lambda kept, one: kept | {one}, initial=ALL_DECISIONS.difference(passes)))
     made = [(decided, compiles(decided)) for decided in steps]
     for name in _names(made[-1][1]):
-        rows = tuple(_Rows(compiled, name).row(decided) for decided, compiled in made)
+        rows = tuple(_AblatedFunction(compiled, name).row(decided) for decided, compiled in made)
         yield Ablation(_signature(made[-1][1], name), rows, added=True)
 
 
@@ -96,7 +96,7 @@ def _signature(compiled: Compiled, name: str) -> str:
     return str(found[0] if found else next(f.compiled.signature for f in compiled.functions if f.name == name))
 
 
-class _Rows:
+class _AblatedFunction:
     """A function of a compiled program, whole or as a sequence, whose equal programs are simulated once."""
 
     def __init__(self, compiled: Compiled, name: str) -> None:

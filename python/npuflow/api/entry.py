@@ -19,7 +19,7 @@ from npuflow.compiler.scheduling import check_schedules
 from npuflow.compiler.split import Split, compile_or_split
 from npuflow.core.diagnostics import DiagnosticSink
 from npuflow.core.expansion import Expansion, expand
-from npuflow.core.options import split_assignments
+from npuflow.core.options import print_options
 from npuflow.core.parsing import parse, parse_file
 from npuflow.core.passes import fail
 from npuflow.core.pipeline_text import NamedNode, Node, PassNest, make_node, parse_pipeline
@@ -154,24 +154,20 @@ def _compiled(
     return Compiled(functions[0].compiled.device, text, tuple(functions), given, module, sequences)
 
 
-# How pipelines are told to leave a decision out.
-_OPTIONS = {
-    Decision.FUSION: "fuse=false",
-    Decision.RESHAPE: "reshape=false",
-    Decision.ENGINES: "depth-between=1",
-}
-
-
 def _without(nest: PassNest, left_out: Decisions) -> PassNest:
     """The same pipelines, told to leave out what is decided while functions are compiled."""
 
     def without(node: Node) -> Node:
         if not isinstance(node, NamedNode) or not isinstance(node.instance, MatmulPipeline):
             return node
-        given = node.text.partition("{")[2].removesuffix("}")
-        known = {key for key, _ in split_assignments(given)}
-        options = (_OPTIONS[decision] for decision in sorted(left_out, key=list(Decision).index))
-        return make_node(node.name, " ".join([given, *(o for o in options if o.partition("=")[0] not in known)]))
+        pipeline = node.instance
+        if Decision.FUSION in left_out:
+            pipeline = replace(pipeline, fuse=False)
+        if Decision.RESHAPE in left_out:
+            pipeline = replace(pipeline, reshape=False)
+        if Decision.ENGINES in left_out:
+            pipeline = replace(pipeline, depth_between=1)
+        return make_node(node.name, print_options(pipeline))
 
     return replace(nest, elements=tuple(map(without, nest.elements)))
 

@@ -29,7 +29,7 @@ class Decision(Enum):
 
 
 _WHAT = {
-    Decision.FUSION: "matmuls in a row run on one tile where that is faster",
+    Decision.FUSION: "matmuls in a row, and windows, run on one tile where that is faster",
     Decision.RESHAPE: "pixels in one line are taken for an image, so that they fill patches",
     Decision.ENGINES: "matrix and vector engines work side by side, on different tiles",
     Decision.PHASES: "all parts are phases of one launch",

@@ -136,6 +136,12 @@ def _has_bare_factor(op: ir.Operation, bundle: Bundle) -> bool:
     return any(not bundle.is_internal(op.operands[number]) for number in bare)
 
 
+def keep_reshaped(op: ir.Operation, new: ir.Operation) -> None:
+    """Marks an op that another one is written as, if that other one is marked."""
+    if RESHAPED in op.attributes:
+        new.attributes[RESHAPED] = op.attributes[RESHAPED]
+
+
 def match_products(op: ir.Operation) -> Products | None:
     """The roles of an op's loops, if it sums products that matrix instructions could do: with an m, an n and a k."""
     factors = factors_of(op) if op.name == "linalg.generic" else None
