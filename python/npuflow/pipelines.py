@@ -161,11 +161,9 @@ class MatmulPipeline(NamedPipeline):
         assign = AssignStrategy(*tiles, *depths, between)
         wide, bundles = SplitWideOps(self.device, self.grid), AssignBundles(self.device, self.grid, between)
         reshaping = (ReshapeLines(self.device),) if self.reshape else ()
-        fusing = (
-            (FuseMatmuls(self.device), FuseWindows(self.device, self.window_tiles, self.fuse_groups))
-            if self._may_fuse
-            else ()
-        )
+        matmuls = FuseMatmuls(self.device, between)
+        windows = FuseWindows(self.device, self.window_tiles, self.fuse_groups, between)
+        fusing = (matmuls, windows) if self._may_fuse else ()
         return (
             stage("normalize-linalg", NormalizeLinalg.name),
             stage("check-input", CheckInput()),
