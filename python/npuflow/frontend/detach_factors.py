@@ -107,6 +107,7 @@ def _ops_of(value: ir.Value) -> Iterator[ir.Operation]:
 
 
 def _rest(op: ir.Operation, parts: list[Part]) -> Part:
-    """What is left of a body."""
-    body = [inner.operation for inner in list(op.regions[0].blocks[0].operations)[:-1]]
-    return tuple(each for each in body if not is_fixed(each) and not any(each in part for part in parts))
+    """What is left of a body, the left factor's ops first."""
+    block = op.regions[0].blocks[0]
+    ops = _ops_of(block.operations[len(block.operations) - 1].operands[0])
+    return tuple(reversed([each for each in ops if not any(each in part for part in parts)]))

@@ -158,10 +158,10 @@ def _make(
 
 
 def _loops_of(maps: Sequence[ir.AffineMap]) -> list[int]:
-    """The loops that maps follow: as the first one does if it follows all, so that nothing is transposed."""
+    """The loops that maps follow: as the first one that follows all does, so that nothing is transposed."""
     found = [[loop for dim in linear_dims(map_) or () for loop, _ in dim.terms] for map_ in maps]
     used = sorted({loop for loops in found for loop in loops})
-    return found[0] if found and sorted(found[0]) == used else used
+    return next((loops for loops in found if sorted(loops) == used), used)
 
 
 def _make_last(op: ir.Operation, part: Sequence[ir.Operation], stored: Mapping[ir.Value, _Stored]) -> ir.Operation:
