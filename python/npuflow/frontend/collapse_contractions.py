@@ -53,7 +53,7 @@ class CollapseContractions(Pass):
 
     def run(self, op: ir.Operation, context: PassContext) -> None:
         collapsed = 0
-        kept = set() if self.chains else _in_chains(op)
+        kept = [] if self.chains else _in_chains(op)
         with strategies_kept(op):
             for generic in ops_of(op, "linalg.generic"):
                 groups = _matmul_groups(generic) if generic not in kept else None
@@ -65,10 +65,13 @@ class CollapseContractions(Pass):
             run_upstream(op, "canonicalize,cse")
 
 
-def _in_chains(root: ir.Operation) -> set[ir.Operation]:
-    """Sums of products that reductions are between: what these go along would be in other loops than what is summed."""
+def _in_chains(root: ir.Operation) -> list[ir.Operation]:
+    """Sums of products that reductions are between: what these go along would be in other loops than what is summed.
+
+    They are listed, as an op's hash changes with what it reads.
+    """
     chains = (chain for function in ops_of(root, "func.func") for chain in chains_of(function))
-    return {op for chain in chains if chain.reduces_between for op in (chain.first, chain.second)}
+    return [op for chain in chains if chain.reduces_between for op in (chain.first, chain.second)]
 
 
 def _matmul_groups(op: ir.Operation) -> list[tuple[int, ...]] | None:

@@ -51,13 +51,13 @@ class Chain:
 
 
 def chains_of(function: ir.Operation) -> list[Chain]:
-    """The chains of a function, the last first; no op is in two of them."""
+    """The chains of a function, the last first; no op is in two of them, and those with a softmax come before others."""
     sums = [op for op in ops_of(function) if _is_sum_of_products(op)]
+    candidates = [chain for second in reversed(sums) for chain in _ending_in(second, set(sums))]
     taken: set[ir.Operation] = set()
     found: list[Chain] = []
-    for second in reversed(sums):
-        chain = next((each for each in _ending_in(second, set(sums)) if taken.isdisjoint(each.ops)), None)
-        if chain is not None:
+    for chain in sorted(candidates, key=lambda chain: not chain.reduces_between):
+        if taken.isdisjoint(chain.ops):
             taken.update(chain.ops)
             found.append(chain)
     return found
@@ -123,9 +123,7 @@ def _head(value: ir.Value, sums: set[ir.Operation]) -> ir.Operation | None:
     return source
 
 
-def _before(
-    value: ir.Value, end: ir.Operation, sums: set[ir.Operation]
-) -> tuple[set[ir.Operation], set[ir.Operation]]:
+def _before(value: ir.Value, end: ir.Operation, sums: set[ir.Operation]) -> tuple[set[ir.Operation], set[ir.Operation]]:
     """The ops whose results reach a value that `end` reads, up to sums of products; and these."""
     found: set[ir.Operation] = set()
     firsts: set[ir.Operation] = set()
