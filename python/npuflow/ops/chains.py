@@ -51,7 +51,7 @@ class Chain:
 
 
 def chains_of(function: ir.Operation) -> list[Chain]:
-    """The chains of a function, the last first; no op is in two of them, and those with a softmax come before others."""
+    """The chains of a function, no op in two of them: those with a softmax first, and of these the last one."""
     sums = [op for op in ops_of(function) if _is_sum_of_products(op)]
     candidates = [chain for second in reversed(sums) for chain in _ending_in(second, set(sums))]
     taken: set[ir.Operation] = set()
