@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from importlib import resources
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -155,11 +157,14 @@ def test_grouped_attention_is_right(device: str, keys: int) -> None:
     assert len(sequence.parts) == 4
 
 
-def test_what_a_schedule_refuses_stays_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_schedule_refuses_stays_apart(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Whether a program fits is estimated before there is one."""
     monkeypatch.setattr("npuflow.strategy.fuse_matmuls.program_fits", lambda *_: True)
+    small = tmp_path / "small.toml"
+    text = (resources.files("npuflow.target") / "devices" / "npu1.toml").read_text(encoding="utf-8")
+    small.write_text(text.replace("program_bytes = 16384", "program_bytes = 12288"), encoding="utf-8")
     sink = DiagnosticSink()
-    compiled = compile_text(grouped(160, 16), device="npu1", sink=sink)
+    compiled = compile_text(grouped(160, 16), device=str(small), sink=sink)
     assert any("stay apart: as one, the program of 'core' needs" in said.message for said in sink.diagnostics)
     assert len(compiled.sequences[0].parts) > 4
 

@@ -55,7 +55,7 @@ class CollapseContractions(Pass):
         collapsed = 0
         kept = [] if self.chains else _in_chains(op)
         with strategies_kept(op):
-            for generic in ops_of(op, "linalg.generic"):
+            for generic in list(filter(_sums_products, ops_of(op, "linalg.generic"))):  # tails are erased on the way
                 groups = _matmul_groups(generic) if generic not in kept else None
                 if groups is not None:
                     _collapse(generic, groups, context)
