@@ -16,7 +16,7 @@ from npuflow.strategy.group import Group, MatmulOperand, Tensor, Tiles
 from npuflow.strategy.mapping import Mapping, calls
 from npuflow.strategy.outer_transfers import OuterTransfers
 from npuflow.strategy.traffic import visits
-from npuflow.strategy.work_cycles import kind_of, work_cycles
+from npuflow.strategy.work_cycles import kind_of, multiplies, work_cycles
 from npuflow.target import Device
 
 # How sharply the slowest decides: the power of a norm over what works side by side, which rises with each doubling of
@@ -75,7 +75,9 @@ class Estimate:
         for number, work in enumerate(group.work):
             turns = calls(group, mapping) if work.pieced else 1
             cycles = turns * self.cycles(number, mapping.tiles, mapping.pack)
-            products, others = (products + cycles, others) if work.products else (products, others + cycles)
+            products, others = (
+                (products + cycles, others) if multiplies(work, self.device) else (products, others + cycles)
+            )
         return products, others
 
     def cycles(self, number: int, tiles: Tiles, pack: Sequence[int]) -> int:

@@ -12,6 +12,7 @@ from npuflow.strategy.group import BATCH, Group, K, M, N
 from npuflow.strategy.lane_descriptors import served_array, served_arrays
 from npuflow.strategy.mapping import Depths, Mapping, Spread, slots_of
 from npuflow.strategy.strategy import Sizes, Strategy, Tile
+from npuflow.strategy.work_cycles import multiplies
 from npuflow.target import Device, KernelClass
 from npuflow.target.planned import goes_around_l2
 
@@ -162,9 +163,9 @@ def _space_of_bundle(group: Group, given: Strategy, device: Device, array: Array
     wide = [loop for loop in range(group.space) if group.sizes[loop] > 1] or [0]
     whole = served_array(device)
     given_array = given.array if given.grid else array
-    multiplies = any(work.products and device.has_instruction(work.products.types) for work in group.work)
+    is_multiplied = any(multiplies(work, device) for work in group.work)
     between = _between(group, device)
-    depths = list(_depths(given, 1 if multiplies else 2, between))
+    depths = list(_depths(given, 1 if is_multiplied else 2, between))
     slots = ["l2", "l1", "result", *_two("between", between)]
     if sum(work.pieced for work in group.work) > 1:
         # Ops take their turns with a piece: what one of them needs comes in while others work, into a single slot. What
@@ -207,8 +208,9 @@ def _two(name: str, slots: int) -> list[str]:
 
 def _between(group: Group, device: Device) -> int:
     """Slots of what engines hand to each other, to begin with: two where these differ."""
-    differ = device.engine(KernelClass.MATRIX) is not device.engine(KernelClass.VECTOR)
-    return 2 if differ and any(tensor.handed_over for tensor in group.tensors) else 1
+    classes = {multiplies(work, device) for work in group.work}
+    is_one = device.engine(KernelClass.MATRIX) is device.engine(KernelClass.VECTOR)
+    return 2 if not is_one and len(classes) > 1 and any(tensor.handed_over for tensor in group.tensors) else 1
 
 
 def _depths(given: Strategy, result: int, between: int) -> Iterator[Depths]:
