@@ -9,6 +9,7 @@ from npuflow.core.build import at, generic_op
 from npuflow.core.copies import cloned
 from npuflow.ops.chains import Chain
 from npuflow.ops.contraction import match_contraction, producer
+from npuflow.ops.products import keep_reshaped
 from npuflow.ops.softmax import match_weighted_sum
 from npuflow.strategy.inline_producer import inline_producer
 from npuflow.strategy.running_softmax import run_by_pieces
@@ -20,7 +21,7 @@ _STARTS = ("linalg.fill", "tensor.empty", "arith.constant")
 def copies_of(chain: Chain) -> Iterator[list[ir.Operation]]:
     """Copies in front of a chain's last op: as it is, and with a softmax that runs by pieces if there is one."""
     plain = _copied(chain)
-    product = plain[chain.ops.index(chain.second.op)]
+    product = plain[chain.ops.index(chain.second)]
     has_softmax = match_weighted_sum(product) is not None
     yield plain
     if has_softmax:
@@ -41,7 +42,7 @@ def _copied(chain: Chain) -> list[ir.Operation]:
 
 def _by_pieces(chain: Chain, ops: list[ir.Operation]) -> list[ir.Operation]:
     """The ops with a softmax that runs by pieces; who reads its quotients divides by itself."""
-    place = chain.ops.index(chain.second.op)
+    place = chain.ops.index(chain.second)
     softmax = match_weighted_sum(ops[place])
     assert softmax is not None
     replaced = {*softmax.ops, *softmax.scaling}
@@ -64,6 +65,7 @@ def _generic(op: ir.Operation) -> ir.Operation:
     with at(op):
         new = generic_op(list(op.operands)[:2], list(op.operands)[2:], maps, kinds)
         op.regions[0].blocks[0].append_to(new.regions[0])
+    keep_reshaped(op, new)
     for old, result in zip(op.results, new.results):
         old.replace_all_uses_with(result)
     op.erase()
