@@ -10,7 +10,6 @@ from typing import Protocol
 
 from npuflow.validate.measurements import Measurement
 
-
 _NOTHING = 0.0005  # what a roofline misses that has as many numbers as rows
 
 
