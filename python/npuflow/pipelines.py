@@ -37,6 +37,7 @@ from npuflow.frontend.mask_padding import MaskPadding
 from npuflow.frontend.read_elements import ReadElements
 from npuflow.frontend.read_positions import ReadPositions
 from npuflow.frontend.read_scalars import ReadScalars
+from npuflow.frontend.round_sums import RoundSums
 from npuflow.frontend.sink_constants import SinkConstants
 from npuflow.frontend.split_reductions import SplitReductions
 from npuflow.frontend.widen_scalars import WidenScalars
@@ -111,6 +112,7 @@ class NormalizeLinalg(NamedPipeline):
             stage("fuse-elementwise", FuseElementwise()),
             stage("detach-factors", DetachFactors()),
             stage("collapse-contractions", CollapseContractions()),
+            stage("round-sums", RoundSums()),
             stage("expose-heads", ExposeHeads()),
             stage("compute-padding", ComputePadding()),
             stage("compute-slices", ComputeSlices()),

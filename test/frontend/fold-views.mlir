@@ -63,3 +63,43 @@ func.func @computed(%a: tensor<4x8xf32>, %v: tensor<8xf32>, %e: tensor<8x4xf32>,
   %u = linalg.batch_matmul ins(%k, %g : tensor<8x2x3xf32>, tensor<8x3x2xf32>) outs(%h : tensor<8x2x2xf32>) -> tensor<8x2x2xf32>
   return %t, %r, %u : tensor<8x4xf32>, tensor<4x4xf32>, tensor<8x2x2xf32>
 }
+
+// Slices of a transposed tensor are cut out of what was transposed, and read as they lie, for elementwise ops alone.
+// CHECK-LABEL: func.func @slices
+// CHECK-SAME:    %[[X:[^:]*]]: tensor<8x4x6xf32>
+// CHECK-DAG:     %[[A:.*]] = tensor.extract_slice %[[X]][0, 0, 0] [8, 4, 3] [1, 1, 1]
+// CHECK-DAG:     %[[B:.*]] = tensor.extract_slice %[[X]][0, 0, 3] [8, 4, 3] [1, 1, 1]
+// CHECK:         linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d1, d0, d2)>, affine_map<(d0, d1, d2) -> (d1, d0, d2)>,
+// CHECK-SAME:      ins(%[[A]], %[[B]] : tensor<8x4x3xf32>, tensor<8x4x3xf32>)
+// CHECK-NOT:     linalg.generic
+func.func @slices(%x: tensor<8x4x6xf32>, %e: tensor<4x8x6xf32>) -> tensor<4x8x3xf32> {
+  %t = linalg.transpose ins(%x : tensor<8x4x6xf32>) outs(%e : tensor<4x8x6xf32>) permutation = [1, 0, 2]
+  %a = tensor.extract_slice %t[0, 0, 0] [4, 8, 3] [1, 1, 1] : tensor<4x8x6xf32> to tensor<4x8x3xf32>
+  %b = tensor.extract_slice %t[0, 0, 3] [4, 8, 3] [1, 1, 1] : tensor<4x8x6xf32> to tensor<4x8x3xf32>
+  %r = arith.addf %a, %b : tensor<4x8x3xf32>
+  return %r : tensor<4x8x3xf32>
+}
+
+// Also where dimensions of one element come between; a slice that is returned needs the tensor.
+// CHECK-LABEL: func.func @unit_dims
+// CHECK-SAME:    %[[X:[^:]*]]: tensor<8x4x6xf32>
+// CHECK:         %[[A:.*]] = tensor.extract_slice %[[X]][2, 0, 3] [5, 4, 3] [1, 1, 1]
+// CHECK:         %[[E:.*]] = tensor.expand_shape %[[A]] {{\[\[}}0], [1, 2], [3]]
+// CHECK:         linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d2, d0, d1, d3)>,
+// CHECK-SAME:      ins(%[[E]], %[[E]] : tensor<5x1x4x3xf32>, tensor<5x1x4x3xf32>)
+// CHECK-LABEL: func.func @returned_slice
+// CHECK:         linalg.generic
+// CHECK:         tensor.extract_slice
+func.func @unit_dims(%x: tensor<8x4x6xf32>, %e: tensor<4x8x6xf32>) -> tensor<1x4x5x3xf32> {
+  %t = linalg.transpose ins(%x : tensor<8x4x6xf32>) outs(%e : tensor<4x8x6xf32>) permutation = [1, 0, 2]
+  %u = tensor.expand_shape %t [[0, 1], [2], [3]] output_shape [1, 4, 8, 6] : tensor<4x8x6xf32> into tensor<1x4x8x6xf32>
+  %a = tensor.extract_slice %u[0, 0, 2, 3] [1, 4, 5, 3] [1, 1, 1, 1] : tensor<1x4x8x6xf32> to tensor<1x4x5x3xf32>
+  %r = arith.mulf %a, %a : tensor<1x4x5x3xf32>
+  return %r : tensor<1x4x5x3xf32>
+}
+
+func.func @returned_slice(%x: tensor<8x4xf32>, %e: tensor<4x8xf32>) -> tensor<4x3xf32> {
+  %t = linalg.transpose ins(%x : tensor<8x4xf32>) outs(%e : tensor<4x8xf32>) permutation = [1, 0]
+  %a = tensor.extract_slice %t[0, 2] [4, 3] [1, 1] : tensor<4x8xf32> to tensor<4x3xf32>
+  return %a : tensor<4x3xf32>
+}

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from npuflow.bindings import ir
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
+from npuflow.frontend.slices_first import slices_first
 from npuflow.ops.contraction import is_parallel, match_contraction
 from npuflow.ops.linear import composed, maps_of
 
@@ -27,7 +28,8 @@ class FoldViews(Pass):
 
     That needs all users to be linalg ops that can read it so: named matmuls and contractions take transposes only,
     linalg.batch_matmul such that keep the batch loop in front, and an op whose loop would lose the operand that gives
-    it its size keeps what it reads. Else the tensor is computed.
+    it its size keeps what it reads. Else the tensor is computed. A slice of a transposed tensor is one of what was
+    transposed, and transposed itself.
     """
 
     name = "npuflow-fold-views"
@@ -37,16 +39,22 @@ class FoldViews(Pass):
     def run(self, op: ir.Operation, context: PassContext) -> None:
         for view in ops_of(op, "linalg.generic"):
             source = source_map(view) if _only_moves(view) else None
-            if source is None:
-                continue
-            uses = [(use.owner.operation, use.operand_number) for use in view.results[0].uses]
-            if not uses or not all(can_read_through(user, index, source) for user, index in uses):
-                continue
-            for user, index in uses:
-                user.attributes[_MAPS] = with_map(user, index, source)
-                user.operands[index] = view.operands[0]
-            view.erase()
-            context.count("views folded")
+            parts = [] if source is None else slices_first(view, source)
+            context.count("slices of views", len(parts))
+            context.count("views folded", sum(map(_folded, parts or [view])))
+
+
+def _folded(view: ir.Operation) -> bool:
+    """Lets all users of a view read what it moves, where it lies, if they can."""
+    source = source_map(view) if _only_moves(view) else None
+    uses = [(use.owner.operation, use.operand_number) for use in view.results[0].uses]
+    if source is None or not uses or not all(can_read_through(user, index, source) for user, index in uses):
+        return False
+    for user, index in uses:
+        user.attributes[_MAPS] = with_map(user, index, source)
+        user.operands[index] = view.operands[0]
+    view.erase()
+    return True
 
 
 def _only_moves(op: ir.Operation) -> bool:
