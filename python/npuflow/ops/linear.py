@@ -52,7 +52,10 @@ class Linear:
 
 
 def iterators(op: ir.Operation) -> list[str]:
-    """What each loop is: `parallel` or `reduction`."""
+    """What each loop is, `parallel` or `reduction`; an op without a list of that is a named contraction."""
+    if "iterator_types" not in op.attributes:
+        summed = {int(loop) for loop in linalg.infer_contraction_dimensions(op).k}
+        return ["reduction" if loop in summed else "parallel" for loop in range(maps_of(op)[0].n_dims)]
     return _KIND.findall(str(op.attributes["iterator_types"]))  # one text for all: most of the time is its making
 
 

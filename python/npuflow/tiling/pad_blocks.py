@@ -14,9 +14,9 @@ from npuflow.core.build import (
     empty,
     extract_slice,
     fill,
+    padded_by,
     shape_of,
     sizes_of,
-    split_mixed,
     zero,
 )
 from npuflow.core.options import option
@@ -150,11 +150,4 @@ def _padded(value: ir.Value, shape: list[int]) -> ir.Value:
     slice_op = producer(value, "tensor.extract_slice")
     sizes: list[Mixed] = list(have) if slice_op is None else sizes_of(slice_op)
     high = [difference(want, size) for want, size in zip(shape, sizes)]
-    static, dynamic = split_mixed(high)
-    kind = ir.RankedTensorType.get(shape, element_type_of(value))
-    constant = zero(element_type_of(value))
-    pad = tensor.PadOp(kind, value, [], dynamic, [0] * len(shape), static)
-    block = pad.regions[0].blocks.append(*[ir.IndexType.get()] * len(shape))
-    with ir.InsertionPoint(block):
-        tensor.YieldOp(constant)
-    return pad.result
+    return padded_by(value, [0] * len(high), high, zero(element_type_of(value)), shape)
