@@ -29,7 +29,7 @@ def moved(group: Group, mapping: Mapping) -> dict[str, int]:
     for tensor in (*group.inputs, *group.outputs):
         tiles = mapping.tiles_in_l2(group, tensor)
         turns = visits(group, tensor, tiles, counts, mapping.order)
-        found[tensor.name] = traffic_bytes(group, mapping, tensor, tiles, turns, counts)
+        found[tensor.name] = traffic_bytes(group, mapping, tensor, tiles, turns, counts, mapping.copies(group, tensor))
     return found
 
 

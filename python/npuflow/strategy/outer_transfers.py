@@ -13,6 +13,7 @@ from npuflow.strategy.patterns import pattern_dims, runs_of, steps_evenly
 from npuflow.strategy.traffic import stays, traffic_bytes, visits
 from npuflow.target import Device
 from npuflow.target.model import DmaEngine
+from npuflow.target.planned import goes_around_l2
 
 
 @dataclass(frozen=True)
@@ -42,13 +43,22 @@ class OuterTransfers:
         return [*self.group.inputs, *self.group.outputs]
 
     @cached_property
+    def is_direct(self) -> bool:
+        """Whether the outermost engines move what cores work on, with nothing between."""
+        return goes_around_l2(self.device)
+
+    @cached_property
     def in_l2(self) -> dict[str, Tiles]:
         """The tiles of what comes into L2 of each tensor at a time."""
+        if self.is_direct:
+            return {tensor.name: self.mapping.tiles for tensor in self.outside}
         return {tensor.name: self.mapping.tiles_in_l2(self.group, tensor) for tensor in self.outside}
 
     @cached_property
     def by_rows(self) -> frozenset[str]:
         """The tensors that memory tiles have for rows of cores."""
+        if self.is_direct:
+            return frozenset()
         return frozenset(t.name for t in self.group.inputs if self.mapping.goes_by_rows(self.group, t))
 
     @cached_property
@@ -61,8 +71,13 @@ class OuterTransfers:
         """What crosses between L3 and L2 for each tensor."""
         group, mapping, counts = self.group, self.mapping, self.counts
         return {
-            t.name: traffic_bytes(group, mapping, t, self.in_l2[t.name], self.visits(t), counts) for t in self.outside
+            t.name: traffic_bytes(group, mapping, t, self.in_l2[t.name], self.visits(t), counts, self._copies(t))
+            for t in self.outside
         }
+
+    def _copies(self, tensor: Tensor) -> int:
+        """How often the same leaves DRAM for different memory tiles; cores without these between get it at once."""
+        return 1 if self.is_direct else self.mapping.copies(self.group, tensor)
 
     @cached_property
     def dram_seconds(self) -> dict[str, float]:
@@ -104,9 +119,14 @@ class OuterTransfers:
         return {tensor.name: self._channels_of(tensor) for tensor in self.outside}
 
     def _channels_of(self, tensor: Tensor) -> int:
-        """Those of the rows or columns that a tensor is for; results leave through columns that have any."""
+        """Those of the rows or columns that a tensor is for; results leave through columns that have any.
+
+        Without memory tiles, the few that there are move a tensor for one core after the other that differ in it.
+        """
         spread = self.mapping.spread
         rows, columns = spread.grid
+        if self.is_direct:
+            return prod(spread.cores(loop) for loop in dict.fromkeys(spread.loops) if tensor.follows(loop))
         if tensor.role is Role.INPUT:
             return rows if tensor.name in self.by_rows else columns
         if not tensor.follows(spread.columns):
@@ -119,12 +139,24 @@ class OuterTransfers:
 
         Those by rows, by columns and outward work side by side.
         """
+        if self.is_direct:
+            inward, outward = (
+                [self._direct_seconds(tensor) / times(tensor) for tensor in tensors if tensor.role is role]
+                for role in (Role.INPUT, Role.OUTPUT)
+            )
+            lanes = self.device.ways.hop(self.device.dram_level, self.device.block_level)[0].lanes
+            return max(sum(inward) / lanes, *inward, sum(outward), 0.0)
         bytes_: dict[tuple[bool, Role], float] = {}
         for tensor in tensors:
             key = (tensor.name in self.by_rows, tensor.role)
             share = self.moved[tensor.name] / (times(tensor) * self.channels(tensor))
             bytes_[key] = bytes_.get(key, 0.0) + share
         return max(bytes_.values(), default=0.0) / (self.outermost.bytes_per_cycle * self.device.clock_hz)
+
+    def _direct_seconds(self, tensor: Tensor) -> float:
+        """How long a channel takes to move a tensor, and to begin with each tile of it."""
+        starts = self.visits(tensor) * self.channels(tensor) * self.outermost.start_cycles
+        return (starts + self.moved[tensor.name] / self.outermost.bytes_per_cycle) / self.device.clock_hz
 
     def descriptors(self, tensor: Tensor) -> int:
         """How many descriptors a tensor takes: none for inner loops that move it by equal steps and fit the pattern."""

@@ -28,11 +28,11 @@ def stays(tensor: Tensor, counts: Sequence[int], order: Sequence[int]) -> int:
 
 
 def traffic_bytes(
-    group: Group, mapping: Mapping, tensor: Tensor, tiles: Tiles, turns: int, counts: Sequence[int]
+    group: Group, mapping: Mapping, tensor: Tensor, tiles: Tiles, turns: int, counts: Sequence[int], copies: int
 ) -> int:
     """What crosses between L3 and L2 for a tensor that comes as such tiles in so many turns, of so `counts` per loop.
 
-    What lies outside of the tensor doesn't, overlaps do. What is the same for all columns comes for each of them.
+    What lies outside of the tensor doesn't, overlaps do. All of it comes as `copies` for those who share nothing.
     """
     elements = covered = 1
     block = mapping.spread.block(tiles)
@@ -40,7 +40,7 @@ def traffic_bytes(
         steps = steps_of(group, dim, tiles, counts)
         covered *= steps
         elements *= _moved_elements(group, dim, size, steps, tiles, block, counts)
-    return elements * turns // covered * tensor.element_bytes * mapping.copies(group, tensor)
+    return elements * turns // covered * tensor.element_bytes * copies
 
 
 def _moved_elements(
