@@ -11,7 +11,8 @@ from npuflow.bounds.gemm import compulsory_bytes
 from npuflow.bounds.sizes import MatmulSizes, OpSizes
 from npuflow.compiler.compiled_function import CompiledFunction
 from npuflow.report.losses import LAUNCH
-from npuflow.report.model import DeviceSummary, FunctionReport, OpNeeds, Report
+from npuflow.report.measures import OpNeeds
+from npuflow.report.model import DeviceSummary, FunctionReport, Report
 from npuflow.simulate.program import FlatControl
 from npuflow.simulate.walk import computes, counted
 from npuflow.target import Device, KernelClass
