@@ -19,7 +19,7 @@ from npuflow.report.sequences import left_bytes
 
 # What `npuflow compare` knows a report by; the version changes when a key that it reads does.
 FORMAT = "npuflow run"
-VERSION = 1
+VERSION = 2
 
 Json = Mapping[str, object]
 

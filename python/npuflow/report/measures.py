@@ -116,15 +116,11 @@ class Occupancy:
 
 @dataclass(frozen=True)
 class OpNeeds:
-    """One op of a function: `extents` are m, n, k and the batch of a matmul, and () of a bundle.
-
-    `needed_bytes` are its operands and results, each moved once.
-    """
+    """One op of a function: `extents` are m, n, k and the batch of a matmul, and () of a bundle."""
 
     name: str
     extents: tuple[int, ...]
     macs: int
-    needed_bytes: int
 
 
 @dataclass(frozen=True)
