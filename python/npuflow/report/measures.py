@@ -124,6 +124,25 @@ class OpNeeds:
 
 
 @dataclass(frozen=True)
+class DataflowEdge:
+    """What is moved along an edge of a dataflow in a whole run; it `stays` on the core between two ops."""
+
+    value: str
+    bytes: int
+    stays: bool = False
+
+
+@dataclass(frozen=True)
+class DataflowNode:
+    """A level, a loop or an op: what comes to it from further out or from siblings, and what goes back."""
+
+    what: str
+    reads: tuple[DataflowEdge, ...]
+    writes: tuple[DataflowEdge, ...]
+    children: tuple[DataflowNode, ...]
+
+
+@dataclass(frozen=True)
 class Reshapes:
     """What reshaping lines of pixels to images does: the same schedule's cycles before that, and its kernels."""
 

@@ -12,6 +12,7 @@ from npuflow.network.plan import FunctionPlan, ValueRole
 from npuflow.report.energy import EnergyUse
 from npuflow.report.measures import (
     Bottleneck,
+    DataflowNode,
     EngineClass,
     LevelTraffic,
     Loss,
@@ -33,6 +34,7 @@ class FunctionReport:
     as well. `reshapes` is None where no kernel's pixels are reshaped, `energy` where the device says nothing of it.
     `vector_operations` are those of kernels that don't multiply and accumulate. `launch_us` is the launch's part of the
     time, `waiting_us` what the control processor has nothing to do in; `bound_behind_launch` bounds the rest.
+    `dataflow` is the tree of what is fused on a core, if anything is.
     """
 
     name: str
@@ -66,6 +68,7 @@ class FunctionReport:
     bound_behind_launch: Bottleneck | None = None
     vector_operations: int = 0
     ops: tuple[OpNeeds, ...] = ()
+    dataflow: DataflowNode | None = None
 
     def __repr__(self) -> str:
         return f"<@{self.name}: {quantity(self.time_us / 1e6, 's')}, bound by {self.bound_by.value}>"
