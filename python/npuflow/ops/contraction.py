@@ -136,27 +136,26 @@ def is_head(op: ir.Operation) -> bool:
     return not any(inner.name.startswith(_COSTLY) for inner in ops_of(op))
 
 
-def matmuls(root: ir.Operation, context: PassContext, *, dynamic: bool = False) -> list[Contraction]:
+def matmuls(root: ir.Operation, context: PassContext) -> list[Contraction]:
     """Every matmul below `root` that a pass can work on; an error for each named contraction that it cannot.
 
-    Others are parts of bundles. With `dynamic`, sizes may be those of slices, as of blocks at a boundary.
+    Others are parts of bundles.
     """
-    own = (c for c in contractions(root) if not c.is_packed and (is_matmul(c, dynamic) or c.op.name != _GENERIC))
+    own = (c for c in contractions(root) if not c.is_packed and (is_matmul(c) or c.op.name != _GENERIC))
     found = [c for c in own if c.op.name != _GENERIC or not has_heads(c)]
     for contraction in found:
-        if not is_matmul(contraction, dynamic):
-            kind = "" if dynamic else "static "
-            what = f"{contraction.op.name} is no matmul on {kind}tensors with one m, n and k loop"
+        if not is_matmul(contraction):
+            what = f"{contraction.op.name} is no matmul on static tensors with one m, n and k loop"
             context.error(contraction.op, what, "npuflow-check-input says what can be compiled")
     return [] if context.failed else found
 
 
-def is_matmul(contraction: Contraction, dynamic: bool = False) -> bool:
-    """Whether a contraction has one m, n and k loop; sizes may be `dynamic`."""
+def is_matmul(contraction: Contraction) -> bool:
+    """Whether a contraction has one m, n and k loop, of static sizes."""
     if not contraction.op.results or {len(contraction.m), len(contraction.n), len(contraction.k)} != {1}:
         return False
     sizes = contraction.loop_sizes()
-    return 0 not in sizes and (dynamic or dynamic_marker() not in sizes)
+    return 0 not in sizes and dynamic_marker() not in sizes
 
 
 def producer(value: ir.Value, *names: str) -> ir.Operation | None:
@@ -255,5 +254,5 @@ def _has_tail_before(contraction: Contraction, user: ir.Operation, value: ir.Val
     if op is None or op.block != contraction.op.block or not op.is_before_in_block(contraction.op):
         return False
     other = match_contraction(op)
-    is_candidate = other is not None and is_matmul(other, dynamic=True) and not has_heads(other)
+    is_candidate = other is not None and is_matmul(other) and not has_heads(other)
     return is_candidate and only_user(value) is not None and _reads_in_place(user, value)
