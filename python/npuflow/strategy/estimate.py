@@ -16,7 +16,7 @@ from npuflow.strategy.group import Group, MatmulOperand, Tensor, Tiles
 from npuflow.strategy.mapping import Mapping, calls
 from npuflow.strategy.outer_transfers import OuterTransfers
 from npuflow.strategy.traffic import visits
-from npuflow.strategy.work_cycles import kind_of, work_cycles
+from npuflow.strategy.work_cycles import kind_of, multiplies, work_cycles
 from npuflow.target import Device
 
 # How sharply the slowest decides: the power of a norm over what works side by side, which rises with each doubling of
@@ -61,12 +61,24 @@ class Estimate:
         return max(mapped.core_seconds, mapped.outer.busy_dram_seconds) / mapped.seconds()
 
     def block_cycles(self, mapping: Mapping) -> int:
-        """What a core computes for a block."""
-        group, total = self.group, 0
+        """What a core computes for a block, as long as its slower engine takes where there are several side by side."""
+        totals = self._engine_cycles(mapping)
+        return max(totals) if mapping.depths.between > 1 else sum(totals)
+
+    def uncovered_cycles(self, mapping: Mapping) -> int:
+        """What the faster engine computes while the slower one has nothing to do: before or behind all blocks."""
+        return sum(self._engine_cycles(mapping)) - self.block_cycles(mapping)
+
+    def _engine_cycles(self, mapping: Mapping) -> tuple[int, int]:
+        """What a core computes for a block: sums of products, and all else."""
+        group, products, others = self.group, 0, 0
         for number, work in enumerate(group.work):
             turns = calls(group, mapping) if work.pieced else 1
-            total += turns * self.cycles(number, mapping.tiles, mapping.pack)
-        return total
+            cycles = turns * self.cycles(number, mapping.tiles, mapping.pack)
+            products, others = (
+                (products + cycles, others) if multiplies(work, self.device) else (products, others + cycles)
+            )
+        return products, others
 
     def cycles(self, number: int, tiles: Tiles, pack: Sequence[int]) -> int:
         """What a core computes for one call of the work of that number, found once."""
@@ -208,7 +220,8 @@ class MappedTime:
         compute, arrival = self.of.block_cycles(self.mapping) / device.clock_hz, self._arrival_seconds / blocks
         leaving = sum(tensor.bytes(tiles) for tensor in self.group.outputs) / self._l1_rate
         waiting = leaving if self.mapping.depths.result == 1 else max(0.0, leaving - max(compute, arrival))
-        return blocks * compute + (blocks - 1) * waiting
+        uncovered = self.of.uncovered_cycles(self.mapping) / device.clock_hz
+        return blocks * compute + uncovered + (blocks - 1) * waiting
 
     @cached_property
     def _arrival_seconds(self) -> float:

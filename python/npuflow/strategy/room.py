@@ -47,9 +47,11 @@ def l1_buffers(group: Group, mapping: Mapping) -> list[Slots]:
 
 
 def l1_slots(group: Group, mapping: Mapping, tensor: Tensor) -> int:
-    """The slots of a tensor's buffer in a core: one for what stays there, or comes just once."""
+    """The slots of a tensor's buffer in a core: one for what stays with an engine there, or comes just once."""
     if tensor.role is Role.OUTPUT:
         return mapping.depths.result
+    if tensor.handed_over:
+        return mapping.depths.between
     if tensor.role is Role.LOCAL or mapping.comes_once(group, tensor, mapping.tiles):
         return 1
     return mapping.depths.of(tensor.operand)[1]

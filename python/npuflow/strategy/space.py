@@ -12,7 +12,8 @@ from npuflow.strategy.group import BATCH, Group, K, M, N
 from npuflow.strategy.lane_descriptors import served_array, served_arrays
 from npuflow.strategy.mapping import Depths, Mapping, Spread, slots_of
 from npuflow.strategy.strategy import Sizes, Strategy, Tile
-from npuflow.target import Device
+from npuflow.strategy.work_cycles import multiplies
+from npuflow.target import Device, KernelClass
 from npuflow.target.planned import goes_around_l2
 
 ANY_SHAPE_PACK: Tile = (4, 8, 8)
@@ -108,9 +109,15 @@ def _space_of_matmul(group: Group, given: Strategy, device: Device, whole_k: boo
         tuple((N, M) if turned else (M, N) for turned in turns),
         open_,
         (pack[0], pack[1], 1, pack[2]),
-        tuple(_depths(given, 1)),
+        tuple(_depths(given, 1, between := _between(group, device))),
         # Who says tiles says that there is room for them, not for more.
-        _open_slots(given, "l2", "l1", *([] if given.tile_l2 or given.tile_l1 else ["result", "tail"])),
+        _open_slots(
+            given,
+            "l2",
+            "l1",
+            *([] if given.tile_l2 or given.tile_l1 else ["result", "tail"]),
+            *_two("between", between),
+        ),
         False,
         not given.tile_l2 and not is_one_piece,
     )
@@ -156,8 +163,10 @@ def _space_of_bundle(group: Group, given: Strategy, device: Device, array: Array
     wide = [loop for loop in range(group.space) if group.sizes[loop] > 1] or [0]
     whole = served_array(device)
     given_array = given.array if given.grid else array
-    multiplies = any(work.products and device.has_instruction(work.products.types) for work in group.work)
-    depths, slots = list(_depths(given, 1 if multiplies else 2)), ["l2", "l1", "result"]
+    is_multiplied = any(multiplies(work, device) for work in group.work)
+    between = _between(group, device)
+    depths = list(_depths(given, 1 if is_multiplied else 2, between))
+    slots = ["l2", "l1", "result", *_two("between", between)]
     if sum(work.pieced for work in group.work) > 1:
         # Ops take their turns with a piece: what one of them needs comes in while others work, into a single slot. What
         # is made of many pieces has long left when there is more.
@@ -187,14 +196,28 @@ def _parts(array: Array) -> tuple[Array, ...]:
 
 
 def _open_slots(given: Strategy, *names: str) -> tuple[str, ...]:
-    fields = {"hold": given.hold, **{name: getattr(given, f"depth_{name}") for name in ("l2", "l1", "result", "tail")}}
+    known = ("l2", "l1", "result", "tail", "between")
+    fields = {"hold": given.hold, **{name: getattr(given, f"depth_{name}") for name in known}}
     return tuple(name for name in names if fields[name] is None)
 
 
-def _depths(given: Strategy, result: int) -> Iterator[Depths]:
+def _two(name: str, slots: int) -> list[str]:
+    """A name of slots of which there may be two."""
+    return [name] if slots > 1 else []
+
+
+def _between(group: Group, device: Device) -> int:
+    """Slots of what engines hand to each other, to begin with: two where these differ."""
+    classes = {multiplies(work, device) for work in group.work}
+    is_one = device.engine(KernelClass.MATRIX) is device.engine(KernelClass.VECTOR)
+    return 2 if not is_one and len(classes) > 1 and any(tensor.handed_over for tensor in group.tensors) else 1
+
+
+def _depths(given: Strategy, result: int, between: int) -> Iterator[Depths]:
     """Slots to begin with; what is said isn't questioned."""
-    said = slots_of(given)
-    for l2, l1 in _SLOTS:
-        yield replace(said, l2=given.depth_l2 or l2, l1=given.depth_l1 or l1, result=given.depth_result or result)
-    if given.depth_result is None and result > 1:
-        yield replace(said, l2=given.depth_l2 or 1, l1=given.depth_l1 or 1, result=1)
+    for own in range(between, 0, -1) if given.depth_between is None else (given.depth_between,):
+        said = replace(slots_of(given), between=own)
+        for l2, l1 in _SLOTS:
+            yield replace(said, l2=given.depth_l2 or l2, l1=given.depth_l1 or l1, result=given.depth_result or result)
+        if given.depth_result is None and result > 1:
+            yield replace(said, l2=given.depth_l2 or 1, l1=given.depth_l1 or 1, result=1)
