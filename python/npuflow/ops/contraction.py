@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from npuflow.bindings import ir, linalg
-from npuflow.core.build import dynamic_marker, shape_of
 from npuflow.core.passes import PassContext, ops_of, parents_of
 from npuflow.ops.factors import EXTENSIONS
+from npuflow.ops.linear import loop_extents, maps_of
 
 LHS, RHS, INIT = 0, 1, 2
 STRATEGY = "npu.strategy"
@@ -57,8 +57,8 @@ class Contraction:
         """Packing splits m, n and k into an outer and an inner loop each."""
         return len(self.m) == 2
 
-    def loop_sizes(self) -> tuple[int, ...]:
-        return loop_sizes(self.op)
+    def loop_extents(self) -> list[int]:
+        return loop_extents(self.op)
 
     def by_role(self, m: int, n: int, k: int, batch: int = 0) -> list[int]:
         """One number per loop: the same for all loops of a role."""
@@ -71,24 +71,11 @@ class Contraction:
 
 def operand_loops(op: ir.Operation) -> list[list[int]]:
     """For each operand, the loop that each of its dimensions follows; -1 where it is no plain loop."""
-    maps = [ir.AffineMapAttr(m).value for m in linalg.get_indexing_maps(op)]
-    return [[_loop_of(result) for result in map_.results] for map_ in maps]
+    return [[_loop_of(result) for result in map_.results] for map_ in maps_of(op)]
 
 
 def _loop_of(expression: ir.AffineExpr) -> int:
     return expression.position if isinstance(expression, ir.AffineDimExpr) else -1
-
-
-def loop_sizes(op: ir.Operation) -> tuple[int, ...]:
-    """The extent of each loop, read off the operands; MLIR's dynamic marker where it is not static."""
-    sizes: dict[int, int] = {}
-    for value, loops in zip(op.operands, operand_loops(op)):
-        if not isinstance(value.type, ir.ShapedType):
-            continue
-        for size, loop in zip(shape_of(value), loops):
-            if loop >= 0 and sizes.get(loop, dynamic_marker()) == dynamic_marker():
-                sizes[loop] = size
-    return tuple(sizes[i] for i in range(len(sizes)))
 
 
 def match_contraction(op: ir.Operation) -> Contraction | None:
@@ -154,8 +141,7 @@ def is_matmul(contraction: Contraction) -> bool:
     """Whether a contraction has one m, n and k loop, of static sizes."""
     if not contraction.op.results or {len(contraction.m), len(contraction.n), len(contraction.k)} != {1}:
         return False
-    sizes = contraction.loop_sizes()
-    return 0 not in sizes and dynamic_marker() not in sizes
+    return 0 not in contraction.loop_extents()
 
 
 def producer(value: ir.Value, *names: str) -> ir.Operation | None:

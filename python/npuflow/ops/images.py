@@ -13,8 +13,8 @@ from math import prod
 from npuflow.bindings import ir
 from npuflow.core.build import reassociation_of, shape_of
 from npuflow.ops.bundle_ops import pads_with_zeros
-from npuflow.ops.contraction import loop_sizes, match_contraction, producer, users
-from npuflow.ops.linear import Linear, input_count, iterators, linear_maps
+from npuflow.ops.contraction import producer, users
+from npuflow.ops.linear import Linear, input_count, iterators, linear_maps, loop_extents
 
 Shape = tuple[int, ...]
 
@@ -80,7 +80,7 @@ class _Factors:
     def __init__(self, ops: Sequence[ir.Operation]) -> None:
         self.ops = ops
         self.maps = [linear_maps(op) or [] for op in ops]
-        self.sizes = [loop_sizes(op) for op in ops]
+        self.sizes = [loop_extents(op) for op in ops]
         self.makers = {op.results[0]: number for number, op in enumerate(ops)}
         self.of: dict[tuple[int, int], Shape] = {}
         self.agree = True
@@ -140,15 +140,6 @@ class _Factors:
             yield number, dim.loop, tuple(sizes[each] for each in group)
 
 
-def loop_kinds(op: ir.Operation) -> list[str]:
-    """What each loop of an op is, `parallel` or `reduction`; a named op is a contraction."""
-    if op.name == "linalg.generic":
-        return iterators(op)
-    contraction = match_contraction(op)
-    reduced = () if contraction is None else contraction.k
-    return ["reduction" if loop in reduced else "parallel" for loop in range(len(loop_sizes(op)))]
-
-
 def _unpadded(value: ir.Value) -> ir.Value:
     pad = producer(value, "tensor.pad")
     return value if pad is None else pad.operands[0]
@@ -166,7 +157,7 @@ def _image_op(number: int, factors: _Factors, before: Sequence[ImageOp]) -> Imag
         reads.append(replace(read, maker=maker))
     written = [dim.loop for dim in factors.made(number)]
     split = tuple(loops.places(loop) for loop in written if loop is not None)
-    kinds = [kind for loop, kind in enumerate(loop_kinds(op)) for _ in loops.places(loop)]
+    kinds = [kind for loop, kind in enumerate(iterators(op)) for _ in loops.places(loop)]
     return None if None in written else ImageOp(op, loops.sizes, tuple(kinds), tuple(reads), split)
 
 

@@ -117,7 +117,7 @@ def _linear(expression: ir.AffineExpr) -> Linear | None:
 
 def loop_extents(op: ir.Operation) -> list[int]:
     """The size of each loop, read off the dimensions that are plain loops; 0 where nothing tells."""
-    extents = [0] * len(iterators(op))
+    extents = [0] * maps_of(op)[0].n_dims
     for value, dims in zip(op.operands, linear_maps(op) or []):
         if not isinstance(value.type, ir.ShapedType):
             continue

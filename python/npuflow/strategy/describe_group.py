@@ -27,7 +27,7 @@ def types_of(contraction: Contraction) -> tuple[str, str, str]:
 
 def group_of_matmul(contraction: Contraction) -> Group:
     """The matmul's sizes, its operands, and what its tail does and reads."""
-    sizes = contraction.loop_sizes()
+    sizes = contraction.loop_extents()
     roles = {contraction.m[0]: M, contraction.n[0]: N, contraction.k[0]: K}
     batch = prod(sizes[loop] for loop in contraction.batch)
     tail, root = tail_of(contraction), root_of(contraction)

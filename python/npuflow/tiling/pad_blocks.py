@@ -47,7 +47,7 @@ class PadBlocks(Pass):
             sizes = required_sizes(self, contraction, context, self.tile, lambda strategy: strategy.tile_l2)
             if sizes is None:
                 continue
-            bundle, whole = bundle_of(contraction), contraction.loop_sizes()
+            bundle, whole = bundle_of(contraction), contraction.loop_extents()
             roles = (contraction.m, contraction.n, contraction.k)
             tiles = {loops: padded(whole[loops[0]], tile) for loops, tile in zip(roles, sizes)}
             block = sizes_with(bundle, tiles)

@@ -48,7 +48,7 @@ class TileCores(Pass):
 
 def _divides(contraction: Contraction, sizes: Sizes, context: PassContext) -> bool:
     """Whether a block is a number of cores' tiles; reports it if not."""
-    whole = contraction.loop_sizes()
+    whole = contraction.loop_extents()
     for name, loops, tile in zip("mn", (contraction.m, contraction.n), sizes):
         if whole[loops[0]] % tile:
             what = f"a block's {name}={whole[loops[0]]} is no multiple of a core's tile, {tile}"

@@ -51,7 +51,7 @@ class TileK(Pass):
             sizes = required_sizes(self, contraction, context, given, self._strategy_k)
             if sizes is not None:
                 bundle = bundle_of(contraction, with_tail=False)
-                piece = min(sizes[0], contraction.loop_sizes()[contraction.k[0]])
+                piece = min(sizes[0], contraction.loop_extents()[contraction.k[0]])
                 tiles = sizes_with(bundle, {contraction.k: piece})
                 todo.append((bundle, Cuts(tiles, bundle.sizes, bundle.sizes, even_one=True)))
         tile_groups(todo, context, "K loops made")
