@@ -12,7 +12,7 @@ from math import prod
 
 from npuflow.bindings import ir
 from npuflow.core.build import reassociation_of, shape_of
-from npuflow.ops.bundle_ops import pads_with_zeros
+from npuflow.ops.bundle_ops import pads_with_zeros, unpadded
 from npuflow.ops.contraction import producer, users
 from npuflow.ops.linear import Linear, input_count, iterators, linear_maps, loop_extents
 
@@ -112,7 +112,7 @@ class _Factors:
     def _told(self) -> Iterator[tuple[int, int | None, Shape | None]]:
         for number in range(len(self.ops)):
             for value, dims in self.inputs(number):
-                yield from self._told_by(number, _unpadded(value), dims)
+                yield from self._told_by(number, unpadded(value), dims)
             for user in users(self.ops[number].results[0]):
                 if user.name == "tensor.expand_shape":
                     yield from self._grouped(number, self.made(number), user, user.results[0])
@@ -138,11 +138,6 @@ class _Factors:
         sizes = shape_of(apart)
         for dim, group in zip(dims, reassociation_of(reshape)):
             yield number, dim.loop, tuple(sizes[each] for each in group)
-
-
-def _unpadded(value: ir.Value) -> ir.Value:
-    pad = producer(value, "tensor.pad")
-    return value if pad is None else pad.operands[0]
 
 
 def _image_op(number: int, factors: _Factors, before: Sequence[ImageOp]) -> ImageOp | None:
@@ -192,7 +187,7 @@ def _read(value: ir.Value, dims: tuple[Linear, ...], loops: _SplitLoops) -> Imag
     if pad is not None and not pads_with_zeros(pad):
         return None
     low, high = _zeros_of(pad, len(dims))
-    value = _unpadded(value)
+    value = unpadded(value)
     apart = [loops.dims(dim, size) for dim, size in zip(dims, shape_of(value))]
     found = [dim for each in apart if each is not None for dim in each]
     if None in apart:
