@@ -130,3 +130,22 @@ func.func @marked(%x: tensor<1x8x8x16xi8>, %w: tensor<16x32xi8>, %f: tensor<1x8x
   } -> tensor<1x8x8x32xi32>
   return %r : tensor<1x8x8x32xi32>
 }
+
+// No matmul, as rows lie between what is summed along; what of that lies side by side in both factors is one loop.
+// CHECK-LABEL: func.func @heads
+// CHECK-SAME:    %[[X:[^:]*]]: tensor<2x3x8x4xf32>, %[[W:[^:]*]]: tensor<5x2x3x4xf32>
+// CHECK-DAG:     %[[X2:.*]] = tensor.collapse_shape %[[X]] {{\[\[}}0, 1], [2], [3]] : tensor<2x3x8x4xf32> into tensor<6x8x4xf32>
+// CHECK-DAG:     %[[W2:.*]] = tensor.collapse_shape %[[W]] {{\[\[}}0], [1, 2], [3]] : tensor<5x2x3x4xf32> into tensor<5x6x4xf32>
+// CHECK:         linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d2, d0, d3)>, affine_map<(d0, d1, d2, d3) -> (d1, d2, d3)>, affine_map<(d0, d1, d2, d3) -> (d0, d1)>],
+// CHECK-SAME:      ins(%[[X2]], %[[W2]] :
+func.func @heads(%x: tensor<2x3x8x4xf32>, %w: tensor<5x2x3x4xf32>, %c: tensor<8x5xf32>) -> tensor<8x5xf32> {
+  %r = linalg.generic {indexing_maps = [affine_map<(m, n, g, h, k) -> (g, h, m, k)>, affine_map<(m, n, g, h, k) -> (n, g, h, k)>, affine_map<(m, n, g, h, k) -> (m, n)>],
+      iterator_types = ["parallel", "parallel", "reduction", "reduction", "reduction"]}
+      ins(%x, %w : tensor<2x3x8x4xf32>, tensor<5x2x3x4xf32>) outs(%c : tensor<8x5xf32>) {
+  ^bb0(%p: f32, %q: f32, %s: f32):
+    %a = arith.mulf %p, %q : f32
+    %b = arith.addf %s, %a : f32
+    linalg.yield %b : f32
+  } -> tensor<8x5xf32>
+  return %r : tensor<8x5xf32>
+}

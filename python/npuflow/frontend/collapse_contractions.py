@@ -11,6 +11,7 @@ from npuflow.core.build import shape_of
 from npuflow.core.options import option
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
+from npuflow.frontend.join_sums import join_sums
 from npuflow.frontend.kept_strategies import strategies_kept
 from npuflow.frontend.loop_groups import Dims, collapsed_dims, loop_groups
 from npuflow.frontend.reshape import Grouped, expanded, regroup
@@ -44,7 +45,8 @@ class CollapseContractions(Pass):
         %t = tensor.expand_shape %t2 ... : tensor<196x32xi32> into tensor<1x14x14x32xi32>
 
     The fill in front of it and the elementwise op behind it go along. Nothing moves: the elements keep their order.
-    Sums of products with a softmax between them keep the loops that they have in common with it, unless `chains`.
+    Sums of products with a softmax between them keep the loops that they have in common with it, unless `chains`. What
+    remains of several dimensions that are summed along is one loop where both factors have them side by side.
     """
 
     name = "npuflow-collapse-contractions"
@@ -60,7 +62,7 @@ class CollapseContractions(Pass):
                 groups = _matmul_groups(generic) if generic not in kept else None
                 if groups is not None:
                     _collapse(generic, groups, context)
-                    collapsed += 1
+                collapsed += groups is not None or join_sums(generic)
         context.count("contractions collapsed", collapsed)
         if collapsed:
             run_upstream(op, "canonicalize,cse")
