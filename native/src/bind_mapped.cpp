@@ -63,14 +63,23 @@ void bind_machine(nb::module_& m) {
             new (self) TileDma{capacity, pattern, columns, descriptors, lock_max, lanes, pads_with_zeros};
           },
           "capacity"_a, "pattern"_a, "columns"_a, "descriptors"_a, "lock_max"_a, "lanes"_a, "pads_with_zeros"_a);
+  nb::class_<DirectWays>(m, "DirectWays")
+      .def(
+          "__init__",
+          [](DirectWays* self, bool are_taken, Size lanes, double start_seconds) {
+            new (self) DirectWays{are_taken, lanes, start_seconds};
+          },
+          "are_taken"_a, "lanes"_a, "start_seconds"_a);
   nb::class_<Machine>(m, "MachineRates")
       .def(
           "__init__",
           [](Machine* self, double clock_hz, double descriptor_seconds, double channel_rate,
-             const PatternLimits& outermost, const Dram& dram, const CoreDma& core, const TileDma& tile) {
-            new (self) Machine{clock_hz, descriptor_seconds, channel_rate, outermost, dram, core, tile};
+             const PatternLimits& outermost, const Dram& dram, const CoreDma& core, const TileDma& tile,
+             const DirectWays& direct) {
+            new (self) Machine{clock_hz, descriptor_seconds, channel_rate, outermost, dram, core, tile, direct};
           },
-          "clock_hz"_a, "descriptor_seconds"_a, "channel_rate"_a, "outermost"_a, "dram"_a, "core"_a, "tile"_a);
+          "clock_hz"_a, "descriptor_seconds"_a, "channel_rate"_a, "outermost"_a, "dram"_a, "core"_a, "tile"_a,
+          "direct"_a);
 }
 
 // Bytes, how often its part comes, channels, descriptors, DRAM's seconds, and whether it is set up first.

@@ -45,7 +45,6 @@ double CostFloor::exactly(const Mapping& mapping) const {
 double CostFloor::floor_of(const Mapped& mapped, double block_cycles) const {
   const Group& group = estimator_.group();
   const Machine& machine = estimator_.machine();
-  const Spread& spread = mapped.mapping().spread;
   int op = std::numeric_limits<int>::max();
   for (const std::size_t number : group.inputs) op = std::min(op, group.tensors[number].user);
   Size channels = 0;
@@ -55,13 +54,13 @@ double CostFloor::floor_of(const Mapped& mapped, double block_cycles) const {
   double written = 0;
   for (const std::size_t number : group.inputs) {
     const Tensor& tensor = group.tensors[number];
-    if (tensor.user == op) channels += mapped.goes_by_rows(tensor) ? spread.rows : spread.columns;
-    first += mapped.traffic_bytes(tensor, mapped.mapping().tiles, 1) / machine.dram.read_rate;
+    if (tensor.user == op) channels += channels_of(mapped, tensor);
+    first += mapped.traffic_bytes(tensor, mapped.mapping().tiles, 1, copies(mapped, tensor)) / machine.dram.read_rate;
     read += moved_bytes(mapped, tensor) * (1 + machine.dram.read_overhead * run_share(mapped, tensor));
   }
   for (const std::size_t number : group.outputs) {
     const Tensor& tensor = group.tensors[number];
-    last += mapped.traffic_bytes(tensor, mapped.mapping().tiles, 1) / machine.dram.write_rate;
+    last += mapped.traffic_bytes(tensor, mapped.mapping().tiles, 1, copies(mapped, tensor)) / machine.dram.write_rate;
     written += moved_bytes(mapped, tensor) * (1 + machine.dram.write_overhead * run_share(mapped, tensor));
   }
   const double core = mapped.blocks() * block_cycles / machine.clock_hz;
@@ -72,10 +71,19 @@ double CostFloor::floor_of(const Mapped& mapped, double block_cycles) const {
   return parts.cost() * rounding;
 }
 
+Size CostFloor::channels_of(const Mapped& mapped, const Tensor& tensor) const {
+  if (is_direct()) return direct_channels(mapped.mapping(), tensor);
+  return mapped.goes_by_rows(tensor) ? mapped.mapping().spread.rows : mapped.mapping().spread.columns;
+}
+
+Size CostFloor::copies(const Mapped& mapped, const Tensor& tensor) const {
+  return is_direct() ? 1 : mapped.copies(tensor);
+}
+
 double CostFloor::moved_bytes(const Mapped& mapped, const Tensor& tensor) const {
   const Group& group = estimator_.group();
   if (is_diagonal(tensor, group.sizes.size())) return 0.0;
-  auto bytes = static_cast<double>(tensor.element_bytes * mapped.copies(tensor));
+  auto bytes = static_cast<double>(tensor.element_bytes * copies(mapped, tensor));
   for (const Dim& dim : tensor.dims) bytes *= moved_elements(mapped, dim);
   if (opens_order_) return bytes;
   // Where the order of blocks is known, how often a part comes again is known too.
@@ -109,7 +117,8 @@ double CostFloor::run_share(const Mapped& mapped, const Tensor& tensor) const {
   Sizes tiles = mapped.mapping().tiles;
   for (const std::size_t loop : group.streamed) tiles[loop] = padded(group.sizes[loop], tiles[loop]);
   const Sizes block = mapped.block_of(tiles);
-  const Sizes part = mapped.goes_by_rows(tensor) ? tiles : mapped.column_of(tiles);
+  const bool by_rows = !is_direct() && mapped.goes_by_rows(tensor);
+  const Sizes part = by_rows ? tiles : mapped.column_of(tiles);
   const Size joined = estimator_.machine().dram.joins_runs ? tensor.run_bytes(block) : 0;
   return 1 / static_cast<double>(std::max(runs_of(group, tensor, part).run_bytes, joined));
 }

@@ -20,6 +20,10 @@ class CostFloor {
 
  private:
   double floor_of(const Mapped& mapped, double block_cycles) const;
+  bool is_direct() const { return estimator_.machine().direct.are_taken; }
+  // An input's channels, and how often the same of it leaves DRAM.
+  Size channels_of(const Mapped& mapped, const Tensor& tensor) const;
+  Size copies(const Mapped& mapped, const Tensor& tensor) const;
   double moved_bytes(const Mapped& mapped, const Tensor& tensor) const;
   double moved_elements(const Mapped& mapped, const Dim& dim) const;
   double run_share(const Mapped& mapped, const Tensor& tensor) const;

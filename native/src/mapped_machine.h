@@ -58,6 +58,14 @@ struct TileDma {
   bool pads_with_zeros = false;
 };
 
+// Where outermost channels move what cores work on, with no memory tiles between: how many there are inward, and how
+// long one takes to begin.
+struct DirectWays {
+  bool are_taken = false;
+  Size lanes = 1;
+  double start_seconds = 0.0;
+};
+
 struct Machine {
   double clock_hz = 1.0;
   double descriptor_seconds = 0.0;  // what the control processor takes to set one up
@@ -66,6 +74,7 @@ struct Machine {
   Dram dram;
   CoreDma core;
   TileDma tile;
+  DirectWays direct;
 };
 
 }  // namespace npuflow::mapped

@@ -157,14 +157,14 @@ double Mapped::steps_of(const Dim& dim, const Sizes& tiles) const {
   return steps;
 }
 
-double Mapped::traffic_bytes(const Tensor& tensor, const Sizes& tiles, double turns) const {
+double Mapped::traffic_bytes(const Tensor& tensor, const Sizes& tiles, double turns, Size copies) const {
   double elements = 1;
   double covered = 1;
   for (const Dim& dim : tensor.dims) {
     covered *= steps_of(dim, tiles);
     elements *= moved_elements(dim, tiles);
   }
-  return std::floor(elements * turns / covered) * static_cast<double>(tensor.element_bytes * copies(tensor));
+  return std::floor(elements * turns / covered) * static_cast<double>(tensor.element_bytes * copies);
 }
 
 double Mapped::moved_elements(const Dim& dim, const Sizes& tiles) const {

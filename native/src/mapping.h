@@ -85,8 +85,9 @@ class Mapped {
   double visits(const Tensor& tensor, const Sizes& tiles) const;
   // How many pieces of streamed loops a core goes through for a block.
   double calls() const;
-  // What crosses between L3 and L2 for a tensor that comes as such tiles in so many turns.
-  double traffic_bytes(const Tensor& tensor, const Sizes& tiles, double turns) const;
+  // What crosses between L3 and L2 for a tensor that comes as such tiles in so many turns, all of it as so many copies
+  // for those who share nothing.
+  double traffic_bytes(const Tensor& tensor, const Sizes& tiles, double turns, Size copies) const;
   // What all the blocks that differ have of a dimension, each once.
   double moved_elements(const Dim& dim, const Sizes& tiles) const;
   // How often a loop steps: from block to block, or from piece to piece.

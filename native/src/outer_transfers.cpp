@@ -37,6 +37,15 @@ double OuterTransfer::descriptors() const {
   return found;
 }
 
+Size direct_channels(const Mapping& mapping, const Tensor& tensor) {
+  const Spread& spread = mapping.spread;
+  Size found = tensor.follows_loop(spread.row_loop) ? spread.cores(spread.row_loop) : 1;
+  if (spread.column_loop != spread.row_loop && tensor.follows_loop(spread.column_loop)) {
+    found *= spread.cores(spread.column_loop);
+  }
+  return found;
+}
+
 OuterTransfers::OuterTransfers(const Mapped& mapped, const Machine& machine)
     : mapped_(mapped), machine_(machine), blocks_(mapped.blocks()) {
   const Group& group = mapped.group();
@@ -59,11 +68,12 @@ OuterTransfers::OuterTransfers(const Mapped& mapped, const Machine& machine)
 OuterTransfer OuterTransfers::transfer_of(const Tensor& tensor) const {
   OuterTransfer found;
   found.tensor = &tensor;
-  found.in_l2 = mapped_.tiles_in_l2(tensor);
-  found.by_rows = mapped_.goes_by_rows(tensor);
+  const bool direct = machine_.direct.are_taken;
+  found.in_l2 = direct ? mapped_.mapping().tiles : mapped_.tiles_in_l2(tensor);
+  found.by_rows = !direct && mapped_.goes_by_rows(tensor);
   found.part = found.by_rows ? found.in_l2 : mapped_.column_of(found.in_l2);
   found.visits = mapped_.visits(tensor, found.in_l2);
-  found.bytes = mapped_.traffic_bytes(tensor, found.in_l2, found.visits);
+  found.bytes = mapped_.traffic_bytes(tensor, found.in_l2, found.visits, direct ? 1 : mapped_.copies(tensor));
   found.channels = channels_of(found);
   found.dram_seconds = dram_seconds_of(found);
   const bool streams = tensor.role == Role::input && tensor.streams && mapped_.pieces(found.in_l2) > 1;
@@ -77,6 +87,7 @@ OuterTransfer OuterTransfers::transfer_of(const Tensor& tensor) const {
 
 Size OuterTransfers::channels_of(const OuterTransfer& transfer) const {
   const Spread& spread = mapped_.mapping().spread;
+  if (machine_.direct.are_taken) return direct_channels(mapped_.mapping(), *transfer.tensor);
   if (transfer.tensor->role == Role::input) return transfer.by_rows ? spread.rows : spread.columns;
   if (!transfer.tensor->follows_loop(spread.column_loop)) return 1;
   const Size part = mapped_.column_of(mapped_.mapping().tiles)[spread.column_loop];
@@ -117,31 +128,44 @@ double OuterTransfers::last_dram_seconds() const {
   return found;
 }
 
-double OuterTransfers::first_channel_seconds() const {
-  std::array<double, 2> bytes{0.0, 0.0};
-  for (std::size_t number = 0; number < inputs_; ++number) {
-    const OuterTransfer& each = all_[number];
-    bytes[each.by_rows ? 1 : 0] += each.bytes / (each.visits * channels(each));
+template <typename Times>
+double OuterTransfers::busiest_channel_seconds(std::size_t from, std::size_t to, Times times) const {
+  if (machine_.direct.are_taken) {
+    double inward = 0;
+    double largest = 0;
+    double outward = 0;
+    for (std::size_t number = from; number < to; ++number) {
+      const double seconds = direct_seconds(all_[number]) / times(all_[number]);
+      (number < inputs_ ? inward : outward) += seconds;
+      if (number < inputs_) largest = std::max(largest, seconds);
+    }
+    return std::max({inward / static_cast<double>(machine_.direct.lanes), largest, outward});
   }
-  return std::max(bytes[0], bytes[1]) / machine_.channel_rate;
+  // Those by rows, by columns and outward work side by side.
+  std::array<double, 3> bytes{0.0, 0.0, 0.0};
+  for (std::size_t number = from; number < to; ++number) {
+    const OuterTransfer& each = all_[number];
+    const std::size_t way = number >= inputs_ ? 2 : each.by_rows ? 1 : 0;
+    bytes[way] += each.bytes / (times(each) * channels(each));
+  }
+  return *std::max_element(bytes.begin(), bytes.end()) / machine_.channel_rate;
+}
+
+double OuterTransfers::first_channel_seconds() const {
+  return busiest_channel_seconds(0, inputs_, [](const OuterTransfer& each) { return each.visits; });
 }
 
 double OuterTransfers::last_channel_seconds() const {
-  double bytes = 0;
-  for (std::size_t number = inputs_; number < all_.size(); ++number) {
-    bytes += all_[number].bytes / (blocks_ * channels(all_[number]));
-  }
-  return bytes / machine_.channel_rate;
+  return busiest_channel_seconds(inputs_, all_.size(), [&](const OuterTransfer&) { return blocks_; });
 }
 
 double OuterTransfers::channel_seconds() const {
-  std::array<double, 3> bytes{0.0, 0.0, 0.0};
-  for (std::size_t number = 0; number < all_.size(); ++number) {
-    const OuterTransfer& each = all_[number];
-    const std::size_t way = number >= inputs_ ? 2 : each.by_rows ? 1 : 0;
-    bytes[way] += each.bytes / channels(each);
-  }
-  return *std::max_element(bytes.begin(), bytes.end()) / machine_.channel_rate;
+  return busiest_channel_seconds(0, all_.size(), [](const OuterTransfer&) { return 1.0; });
+}
+
+double OuterTransfers::direct_seconds(const OuterTransfer& transfer) const {
+  const double starts = transfer.visits * channels(transfer) * machine_.direct.start_seconds;
+  return starts + transfer.bytes / machine_.channel_rate;
 }
 
 std::vector<bool> OuterTransfers::set_up_first() const {

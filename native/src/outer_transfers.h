@@ -23,6 +23,10 @@ struct OuterTransfer {
   double descriptors() const;
 };
 
+// Through how many outermost channels without memory tiles a tensor moves, for one core after the other that differ in
+// it.
+Size direct_channels(const Mapping& mapping, const Tensor& tensor);
+
 class OuterTransfers {
  public:
   OuterTransfers(const Mapped& mapped, const Machine& machine);
@@ -49,6 +53,11 @@ class OuterTransfers {
  private:
   OuterTransfer transfer_of(const Tensor& tensor) const;
   Size channels_of(const OuterTransfer& transfer) const;
+  // The busiest of the outermost channels, at one of so many times that each of these is moved.
+  template <typename Times>
+  double busiest_channel_seconds(std::size_t from, std::size_t to, Times times) const;
+  // How long a channel takes to move a tensor, and to begin with each tile of it.
+  double direct_seconds(const OuterTransfer& transfer) const;
   double dram_seconds_of(const OuterTransfer& transfer) const;
   Sizes set_up_turns_of(std::size_t number) const;
   // Turns of the loops around a transfer, and whether a descriptor may cover them; innermost first.
