@@ -191,6 +191,9 @@ class TileRoom:
         pads_with_zeros: bool,
     ) -> None: ...
 
+class DirectWays:
+    def __init__(self, are_taken: bool, lanes: int, start_seconds: float) -> None: ...
+
 class MachineRates:
     def __init__(
         self,
@@ -201,6 +204,7 @@ class MachineRates:
         dram: DramRates,
         core: CoreRoom,
         tile: TileRoom,
+        direct: DirectWays,
     ) -> None: ...
 
 class FlatGroup:

@@ -74,3 +74,37 @@ def test_sums_begin_in_the_engine() -> None:
     fill = KernelShape("fill", (), 256, 4, vector=work, trips=(256,), beside=("i8", "i8", "i32"))
     cycles = {name: kernel_cycles(fill, load_device(name)) for name in ("npu4.0", "toy-patch")}
     assert cycles["npu4.0"] == 0 < cycles["toy-patch"]
+
+
+@pytest.mark.parametrize("grid", ["1,6", "2,3", "6,1", "3,1"])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_clusters_share_an_op(name: str, grid: str) -> None:
+    (function,) = npuflow.compile(PROGRAMS[name], f"npuflow-stream-k{{grid={grid}}}", device="npu4.0").run().functions
+    assert function.verified.status is Status.OK, function.verified
+    (scratchpads,) = function.occupancy
+    rows, columns = map(int, grid.split(","))
+    assert scratchpads.memories_used == rows * columns
+
+
+@pytest.mark.parametrize(
+    ("loop", "shares"),
+    [(0, "images"), (1, "channels"), (2, "height, with halos"), (3, "width, with halos")],
+    ids=["batch", "kernels", "height", "width"],
+)
+def test_a_convolution_is_spread_over_any_loop(loop: int, shares: str) -> None:
+    text = CONVOLUTION.replace("tensor<1x", "tensor<2x")
+    tile = [-(-size // 2) if place == loop else size for place, size in enumerate((2, 40, 21, 23))]
+    fields = f"grid = [1, 2], spread = [{loop}, {loop}], tile_l1 = {tile}, gather = 0"
+    text = text.replace("ins(%padded", f"{{npu.strategy = #npu.strategy<{{{fields}}}>}} ins(%padded")
+    (function,) = npuflow.compile(text, device="npu2.7").run().functions
+    assert function.verified.status is Status.OK, function.verified
+    image = next(tensor for tensor in function.traffic[-1].tensors if tensor.tensor == "arg0")
+    whole = 2 * 20 * 21 * 23
+    assert (image.read_bytes > whole) == ("halos" in shares)
+
+
+def test_what_all_clusters_read_alike_is_sent_once() -> None:
+    (function,) = npuflow.compile(TAIL, "npuflow-stream-k{grid=2,3}", device="npu4.0").functions
+    streams = function.compiled.schedule.streams.values()
+    inward = {stream.span: stream.multicast for stream in streams if stream.receiver.startswith("scratchpad_in")}
+    assert inward == {("row",): ("column",), ("column",): ("row",)}

@@ -78,3 +78,25 @@ func.func @left(%x: tensor<6xi32>) -> (tensor<8xi32>, tensor<8xi32>) {
   } -> tensor<8xi32>
   return %r, %q : tensor<8xi32>, tensor<8xi32>
 }
+
+// A sum that two ops read has no tail, whichever of its readers adds up another one.
+// CHECK-LABEL: func.func @two_readers
+// CHECK:         tensor.collapse_shape
+// CHECK:         linalg.matmul
+// CHECK:         linalg.matmul
+func.func @two_readers(%a: tensor<4x8xf32>, %b: tensor<8x8xf32>, %c: tensor<2x8xf32>, %z: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %p = tensor.pad %c low[1, 0] high[1, 0] {
+  ^bb0(%i: index, %j: index):
+    tensor.yield %zero : f32
+  } : tensor<2x8xf32> to tensor<4x8xf32>
+  %r = linalg.matmul ins(%a, %b : tensor<4x8xf32>, tensor<8x8xf32>) outs(%z : tensor<4x8xf32>) -> tensor<4x8xf32>
+  %s = linalg.matmul ins(%p, %b : tensor<4x8xf32>, tensor<8x8xf32>) outs(%z : tensor<4x8xf32>) -> tensor<4x8xf32>
+  %t = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%s, %r : tensor<4x8xf32>, tensor<4x8xf32>) outs(%z : tensor<4x8xf32>) {
+  ^bb0(%x: f32, %y: f32, %out: f32):
+    %sum = arith.addf %x, %y : f32
+    linalg.yield %sum : f32
+  } -> tensor<4x8xf32>
+  %u = linalg.exp ins(%r : tensor<4x8xf32>) outs(%z : tensor<4x8xf32>) -> tensor<4x8xf32>
+  return %t, %u : tensor<4x8xf32>, tensor<4x8xf32>
+}

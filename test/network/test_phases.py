@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from npuflow.errors import UsageError
+from npuflow.network.changes import changes_between
 from npuflow.network.decisions import ALL_DECISIONS, Decision, decisions_without
 from npuflow.network.phases import (
     NOTHING,
@@ -21,13 +22,13 @@ from npuflow.network.phases import (
     StoreKind,
     TileChange,
     Writes,
-    changes_between,
     whole_change,
 )
 from npuflow.target import load_device
 
 CHANNELS = Store(StoreKind.DESCRIPTORS, "core dma", 1, 0, 0, room=16)
 CORE = Store(StoreKind.PROGRAMS, "core", 1, 0, 0, room=1000)
+DATA = Store(StoreKind.PARAMETERS, "core", 1, 0, 0, room=3)
 
 
 def phase(name: str, descriptors: int = 0, program: int = 0) -> PhaseSetup:
@@ -69,7 +70,7 @@ def test_descriptors_are_written_ahead_into_free_ones() -> None:
 def test_without_decisions_all_is_written_behind() -> None:
     a, b = phase("a", 6, 400), phase("b", 8, 600)
     assert changes_between([a, b, a], frozenset()) == (whole_change(b), whole_change(a))
-    assert whole_change(b) == PhaseChange((TileChange(behind=Writes(8), loads=True),), may_load=False)
+    assert whole_change(b) == PhaseChange((TileChange(behind=Writes(8), program_bytes=600),), may_load=False)
     # Kept, they are only started, but not before the phase before is done.
     assert between(a, b, a, without=["ahead"]) == [TileChange(behind=Writes(starts=1))] * 2
 
@@ -86,20 +87,34 @@ def test_a_core_is_loaded_as_seldom_as_can_be() -> None:
     assert [change.loads for change in between(a, b, c, c, b)] == [False, True, False, False]
 
 
+def test_kernels_that_programs_share_are_there_once() -> None:
+    # Steps of 200 bytes each and a kernel of 600: two programs are 1000 bytes, not 1600.
+    one, other = ({CORE: (Piece("kernel", 600), Piece(name, 200))} for name in "ab")
+    assert [change.program_bytes for change in between(one, other)] == [0]
+    assert [change.program_bytes for change in between(one, other, without=["keeping"])] == [800]
+
+
+def test_parameters_are_written_like_descriptors_and_not_started() -> None:
+    # Room for 3: a's and b's one each are there from the start, c's two come into the place of a's.
+    a, b, c = ({DATA: (Piece(name, size),)} for name, size in (("a", 1), ("b", 1), ("c", 2)))
+    assert between(a, b, c) == [TileChange(), TileChange(Writes(parameters=2))]
+    assert Writes(parameters=2).seconds(CONTROL) == pytest.approx(2e-7)
+
+
 def test_stores_of_a_tile_change_together() -> None:
     # Another group of the same memory, and the memory of another tile.
     group, elsewhere = replace(CHANNELS, group=1), replace(CHANNELS, column=1)
     before = {CHANNELS: (Piece("a", 10),), group: (Piece("a", 10),), elsewhere: (Piece("a", 10),)}
     after = {CHANNELS: (Piece("b", 8),), group: (Piece("b", 4),), elsewhere: (Piece("b", 4),)}
     (change,) = changes_between([before, after], decisions_without(["keeping"]))
-    assert change.tiles == (TileChange(Writes(4), Writes(8)), TileChange(Writes(4)))
+    assert change.tiles == (TileChange(Writes(4), Writes(8)), TileChange(Writes(4), column=1))
 
 
 CONTROL = replace(load_device("toy").control, descriptor_seconds=1e-6, start_seconds=1e-7, program_seconds=1e-5)
 
 
 def test_what_is_written_ahead_takes_time_where_nobody_waits() -> None:
-    change = PhaseChange((TileChange(Writes(10, 5), Writes(2)), TileChange(loads=True)))
+    change = PhaseChange((TileChange(Writes(10, 5), Writes(2)), TileChange(program_bytes=100)))
     # 10.5 us ahead, of which 4 fit into the waits; 2 us of descriptors behind, and 10 us for a program.
     done = change.set_up(CONTROL, 4e-6)
     assert (done.writes, done.loads) == (Writes(12, 5), 1)
@@ -117,11 +132,25 @@ def test_tiles_are_loaded_where_that_is_faster() -> None:
     assert PhaseChange(tiles).set_up(CONTROL, 5e-6).seconds == pytest.approx(24e-6)
     assert PhaseChange(tiles).set_up(CONTROL, 21e-6).seconds == pytest.approx(10e-6)
     # A tile that is loaded for its program has its descriptors with it.
-    assert PhaseChange((TileChange(behind=Writes(3), loads=True),)).set_up(CONTROL).seconds == pytest.approx(10e-6)
+    assert PhaseChange((TileChange(behind=Writes(3), program_bytes=100),)).set_up(CONTROL).seconds == pytest.approx(
+        10e-6
+    )
     # Not where that is decided otherwise, or where the device doesn't say how long loading takes.
     assert PhaseChange(tiles, may_load=False).set_up(CONTROL).seconds == pytest.approx(32e-6)
     silent = replace(CONTROL, program_seconds=0.0)
     assert PhaseChange(tiles).set_up(silent).seconds == pytest.approx(32e-6)
+
+
+def test_control_packets_go_through_columns_side_by_side() -> None:
+    # A stream of packets each, 3 us; 2 x 3200 bytes in column 0 and 6400 in column 1 take as long as one of them.
+    control = replace(CONTROL, packet_seconds=3e-6, packet_bytes_per_second=1e9)
+    tiles = tuple(TileChange(program_bytes=size, column=column) for size, column in ((3200, 0), (3200, 0), (6400, 1)))
+    assert PhaseChange(tiles).set_up(control).seconds == pytest.approx(9e-6 + 6.4e-6)
+    # Descriptors come along, 32 bytes each, and alone where that takes less than to write them: 3.32 us for 10.
+    with_some = TileChange(ahead=Writes(10), program_bytes=3200)
+    assert PhaseChange((with_some,)).set_up(control).seconds == pytest.approx(3e-6 + 3.52e-6)
+    assert PhaseChange((TileChange(behind=Writes(10)),)).set_up(control).seconds == pytest.approx(3.32e-6)
+    assert PhaseChange((TileChange(behind=Writes(3)),)).set_up(control).seconds == pytest.approx(3e-6)
 
 
 def test_decisions_have_names() -> None:
@@ -140,7 +169,7 @@ def test_any_phases(order: list[str], sizes: dict[str, int]) -> None:
     best = between(*setups)
     for (before, after), change, plain in zip(pairwise(order), best, changes_between(setups, frozenset())):
         # All that the next phase needs is written, started or loaded, and never more than that.
-        whole = whole_change(phase(after, sizes[after], 1))
+        whole = whole_change(phase(after, sizes[after], 60 * sizes[after]))
         assert plain == (PhaseChange(may_load=False) if before == after else whole)
         written = change.ahead + change.behind
         assert written.descriptors + written.starts * sizes[after] == (0 if before == after else sizes[after])

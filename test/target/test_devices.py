@@ -400,3 +400,15 @@ def test_a_machine_of_clusters_fits_the_same_classes() -> None:
     ]
     assert device.link(3, 1).multicast
     assert device.matmul_shapes("i8", "i8", "i32")[0].patch == (4, 4)
+
+
+def test_cores_that_share_no_column_stand_in_any_rows() -> None:
+    clusters, array = load_device("npu4.0"), load_device("npu2")
+    assert clusters.arrays() == ((1, 6), (2, 3))
+    assert clusters.has_grid(6, 1)
+    assert clusters.has_grid(3, 2)
+    assert not clusters.has_grid(2, 4)
+    assert array.arrays() == ((array.rows, array.columns),)
+    assert not array.has_grid(array.columns, array.rows)
+    assert (clusters.arranged(3, 2).rows, clusters.arranged(3, 2).columns) == (3, 2)
+    assert clusters.arranged(1, 4) is clusters

@@ -2,29 +2,84 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from npuflow.bindings import ir
 from npuflow.compiler.compiled_function import CompiledFunction
-from npuflow.network.decisions import Decisions
-from npuflow.network.phases import PhaseChange, PhaseSetup, changes_between
+from npuflow.core.passes import ops_of
+from npuflow.network.changes import changes_between
+from npuflow.network.decisions import Decision, Decisions
+from npuflow.network.phases import PhaseChange
 from npuflow.schedule.assign.setup import KernelImage, setup_of
 from npuflow.schedule.ir.read_kernels import kernel_interfaces
 from npuflow.schedule.ir.read_schedule import kernel_functions_of
 
+# What a kernel was made by plays no part in its code.
+_STRATEGY = "npu.strategy"
+
 
 def phase_changes(calls: Sequence[CompiledFunction], decided: Decisions) -> tuple[PhaseChange, ...]:
-    """What each call but the first takes to be set up; parts that are called again are looked at once."""
-    setups = {part.name: _setup(part) for part in {part.name: part for part in calls}.values()}
+    """What each call but the first takes to be set up; parts that are called again are looked at once.
+
+    With `Decision.PARAMETERS`, a constant by which kernels differ that are the same else is none of their code.
+    """
+    parts = {part.name: part for part in calls}
+    kernels = {name: _kernels(part, Decision.PARAMETERS in decided) for name, part in parts.items()}
+    values: dict[tuple[str, int], set[str]] = defaultdict(set)
+    for kernel in (kernel for own in kernels.values() for kernel in own.values()):
+        for position, value in enumerate(kernel.constants):
+            values[kernel.code, position].add(value)
+    setups = {
+        name: setup_of(part.schedule, part.device, {key: one.image(values) for key, one in kernels[name].items()})
+        for name, part in parts.items()
+    }
     return changes_between([setups[part.name] for part in calls], decided)
 
 
-def _setup(part: CompiledFunction) -> PhaseSetup:
+@dataclass(frozen=True)
+class _KernelText:
+    """A kernel's code without its constants, and these."""
+
+    code: str
+    code_bytes: int
+    constants: tuple[str, ...]
+
+    def image(self, values: Mapping[tuple[str, int], set[str]]) -> KernelImage:
+        """With those constants in data that have other values elsewhere."""
+        own = enumerate(self.constants)
+        return KernelImage(self.code, self.code_bytes, tuple((n, v) for n, v in own if len(values[self.code, n]) > 1))
+
+
+def _kernels(part: CompiledFunction, takes_constants: bool) -> dict[str, _KernelText]:
     interfaces, functions = kernel_interfaces(part.op, part.device), kernel_functions_of(part.op)
-    kernels = {name: KernelImage(_code(functions[name]), one.code_bytes) for name, one in interfaces.items()}
-    return setup_of(part.schedule, part.device, kernels)
+    found = {}
+    for name, interface in interfaces.items():
+        kernel = functions[name].clone().operation
+        constants = _taken_out(kernel) if takes_constants else ()
+        found[name] = _KernelText(_code(kernel), interface.code_bytes, constants)
+    return found
+
+
+def _taken_out(kernel: ir.Operation) -> tuple[str, ...]:
+    """The numbers that a kernel computes with, in order, each of which becomes 0."""
+    found = []
+    for op in ops_of(kernel, "arith.constant"):
+        value, type_ = op.attributes["value"], op.results[0].type
+        if isinstance(value, ir.FloatAttr):
+            op.attributes["value"] = ir.FloatAttr.get(type_, 0.0, loc=op.location)
+        elif isinstance(value, ir.IntegerAttr) and not isinstance(type_, ir.IndexType):
+            op.attributes["value"] = ir.IntegerAttr.get(type_, 0)
+        else:
+            continue
+        found.append(str(value))
+    return tuple(found)
 
 
 def _code(kernel: ir.Operation) -> str:
     """What a kernel computes, whatever it is called."""
+    for op in ops_of(kernel):
+        if _STRATEGY in op.attributes:
+            del op.attributes[_STRATEGY]
     return str(kernel.opview.type) + "".join(str(block) for block in kernel.regions[0].blocks)

@@ -15,6 +15,7 @@ class Decision(Enum):
     PHASES = "phases"
     AHEAD = "ahead"
     KEEPING = "keeping"
+    PARAMETERS = "parameters"
     LOADING = "loading"
     ORDER = "order"
 
@@ -29,6 +30,7 @@ _WHAT = {
     Decision.PHASES: "all parts are phases of one launch",
     Decision.AHEAD: "descriptors are written while the phase before still works",
     Decision.KEEPING: "programs and descriptors that fit beside others stay for the phases to come",
+    Decision.PARAMETERS: "kernels that differ in constants alone are one, with the constants as data",
     Decision.LOADING: "tiles are loaded whole where that is faster than to write what differs",
     Decision.ORDER: "parts run in the order that keeps least alive",
 }

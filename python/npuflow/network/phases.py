@@ -5,17 +5,22 @@ a group of channels beside a memory. What is there already costs nothing. The co
 descriptor after the other, into places that nobody uses; as the phase before doesn't look at these, it can do so while
 that one works, where it would only wait. A channel that goes on to other descriptors is started on them, which its
 queue lets happen ahead as well. A core's program can only be loaded when it stands still: behind the phase before. What
-is loaded is the *tile*, with the descriptors beside its memory, and so can tiles be that have much to be written.
+is loaded is the *tile*, with the descriptors beside its memory, and so can tiles be that have much to be written. It is
+sent as control packets, a stream of them for a tile, through the shim of its column: columns get theirs side by side.
+`network/changes` says what differs between phases.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 
-from npuflow.network.decisions import ALL_DECISIONS, Decision, Decisions
 from npuflow.target import Control
+
+# Eight registers for a descriptor; a parameter is one word.
+_DESCRIPTOR_BYTES, _PARAMETER_BYTES = 32, 4
 
 
 class StoreKind(Enum):
@@ -23,11 +28,12 @@ class StoreKind(Enum):
 
     DESCRIPTORS = "descriptors"
     PROGRAMS = "programs"
+    PARAMETERS = "parameters"
 
 
 @dataclass(frozen=True)
 class Store:
-    """A place for what phases find set up, with `room` descriptors or bytes of programs; 0 is any number.
+    """A place for what phases find set up, with `room` descriptors, bytes of programs or parameters; 0 is any number.
 
     It is beside a memory of a level, at a row and column; `name` and `group` tell those of one memory apart.
     """
@@ -58,31 +64,52 @@ PhaseSetup = Mapping[Store, tuple[Piece, ...]]
 
 @dataclass(frozen=True)
 class Writes:
-    """What the control processor does: descriptors that it writes, and channels that it starts on those there are."""
+    """What the control processor does: descriptors and parameters that it writes, channels that it starts.
+
+    A parameter is a constant of a kernel that lies in data: one write, like a start.
+    """
 
     descriptors: int = 0
     starts: int = 0
+    parameters: int = 0
 
     def __add__(self, other: Writes) -> Writes:
-        return Writes(self.descriptors + other.descriptors, self.starts + other.starts)
+        descriptors, starts = self.descriptors + other.descriptors, self.starts + other.starts
+        return Writes(descriptors, starts, self.parameters + other.parameters)
 
     def seconds(self, control: Control) -> float:
-        return self.descriptors * control.descriptor_seconds + self.starts * control.start_seconds
+        return self.descriptors * control.descriptor_seconds + (self.starts + self.parameters) * control.start_seconds
+
+    @property
+    def bytes(self) -> int:
+        """Of what is written, sent as packets."""
+        return self.descriptors * _DESCRIPTOR_BYTES + self.parameters * _PARAMETER_BYTES
 
 
 @dataclass(frozen=True)
 class TileChange:
-    """What differs in a tile: what is written `ahead`, while the phase before works, and `behind` it.
+    """What differs in a tile of a column: what is written `ahead`, while the phase before works, and `behind` it.
 
-    With `loads`, its core's program isn't there: it is loaded behind the phase, and all the rest with it.
+    With bytes of a program, its core's isn't there: it is loaded behind the phase, and all the rest with it.
     """
 
     ahead: Writes = Writes()
     behind: Writes = Writes()
-    loads: bool = False
+    program_bytes: int = 0
+    column: int = 0
 
     def __add__(self, other: TileChange) -> TileChange:
-        return TileChange(self.ahead + other.ahead, self.behind + other.behind, self.loads or other.loads)
+        program_bytes = self.program_bytes + other.program_bytes
+        return TileChange(self.ahead + other.ahead, self.behind + other.behind, program_bytes, self.column)
+
+    @property
+    def loads(self) -> bool:
+        return self.program_bytes > 0
+
+    @property
+    def bytes(self) -> int:
+        """All that differs."""
+        return self.program_bytes + (self.ahead + self.behind).bytes
 
 
 @dataclass(frozen=True)
@@ -115,140 +142,52 @@ class PhaseChange:
 
     def set_up(self, control: Control, waiting_seconds: float = 0.0) -> SetUp:
         """How it is done where the control processor waited so long in the phase before."""
-        may_load = self.may_load and control.program_seconds > 0
-        loaded = sum(tile.loads for tile in self.tiles)
+        may_load = self.may_load and _loading_seconds(control, [TileChange()]) > 0
+        loaded = [tile for tile in self.tiles if tile.loads and may_load]
         written = [tile for tile in self.tiles if not (tile.loads and may_load)]
         ahead = behind = Writes()
         left, late = waiting_seconds, 0.0
         for tile in sorted(written, key=lambda tile: tile.ahead.seconds(control)):
             before, after = tile.ahead.seconds(control), tile.behind.seconds(control)
             waits = max(0.0, before - left) + after
-            if may_load and waits > control.program_seconds:
-                loaded += 1
+            if may_load and waits > _loading_seconds(control, [tile]):
+                loaded.append(tile)
                 continue
             left, late = max(0.0, left - before), late + waits
             ahead, behind = ahead + tile.ahead, behind + tile.behind
-        return SetUp(ahead, behind, loaded, late + loaded * control.program_seconds)
+        if may_load:
+            return SetUp(ahead, behind, len(loaded), late + _loading_seconds(control, loaded))
+        loads = sum(tile.loads for tile in self.tiles)
+        return SetUp(ahead, behind, loads, late + loads * control.program_seconds)
+
+
+def _loading_seconds(control: Control, tiles: Sequence[TileChange]) -> float:
+    """How long it takes to load tiles: as control packets, columns side by side, or as long as the device says."""
+    if not control.packet_seconds:
+        return len(tiles) * control.program_seconds
+    sent: dict[int, int] = defaultdict(int)
+    for tile in tiles:
+        sent[tile.column] += tile.bytes
+    return len(tiles) * control.packet_seconds + max(sent.values(), default=0) / control.packet_bytes_per_second
 
 
 def whole_change(setup: PhaseSetup) -> PhaseChange:
     """To a phase of which nothing is there: every descriptor is written, every core loaded."""
     tiles: dict[tuple[int, int, int], TileChange] = {}
     for store, pieces in setup.items():
-        is_program = store.kind is StoreKind.PROGRAMS
-        own = TileChange(loads=True) if is_program else TileChange(behind=Writes(_size(pieces)))
-        tiles[store.tile] = tiles.get(store.tile, TileChange()) + own
+        if store.kind is StoreKind.PROGRAMS:
+            own = TileChange(program_bytes=size_of(pieces), column=store.column)
+        else:
+            own = TileChange(behind=writes_of(store, pieces), column=store.column)
+        tiles[store.tile] = own + tiles[store.tile] if store.tile in tiles else own
     return PhaseChange(tuple(tiles.values()), may_load=False)
 
 
-def changes_between(setups: Sequence[PhaseSetup], decided: Decisions = ALL_DECISIONS) -> tuple[PhaseChange, ...]:
-    """What each phase but the first takes, which finds everything there, as a design that is launched alone does.
-
-    With `Decision.KEEPING`, what fits beside it is there as well, stays, or comes with what is loaded anyway, for later
-    phases; with `Decision.AHEAD`, descriptors are written ahead where there are free ones; with `Decision.LOADING`,
-    tiles may be loaded in place of that.
-    """
-    tiles: list[dict[tuple[int, int, int], TileChange]] = [{} for _ in setups[1:]]
-    for store in dict.fromkeys(store for setup in setups for store in setup):
-        needs = [setup.get(store, ()) for setup in setups]
-        if store.kind is StoreKind.PROGRAMS:
-            own = [TileChange(loads=loads) for loads in _loads(needs, store.room, decided)]
-        else:
-            own = _writes(needs, store.room, decided)
-        for found, change in zip(tiles, own):
-            if change != TileChange():
-                found[store.tile] = found.get(store.tile, TileChange()) + change
-    return tuple(PhaseChange(tuple(found.values()), Decision.LOADING in decided) for found in tiles)
+def writes_of(store: Store, pieces: Iterable[Piece]) -> Writes:
+    """What it takes to write pieces into a store that the control processor writes."""
+    size = size_of(pieces)
+    return Writes(parameters=size) if store.kind is StoreKind.PARAMETERS else Writes(descriptors=size)
 
 
-# Programs
-
-
-def _loads(needs: Sequence[Sequence[Piece]], room: int, decided: Decisions) -> Iterable[bool]:
-    """Whether a core is loaded in front of each phase but the first: with all that it runs from there on, and fits.
-
-    Nothing loads less often, since no load could bring the program that the next one is for as well.
-    """
-    image: set[Piece] = set()
-    for number, need in enumerate(needs):
-        loads = not image.issuperset(need)
-        if loads:
-            coming = needs[number:] if Decision.KEEPING in decided else [need]
-            image = _image(coming, room)
-        if number:
-            yield loads
-
-
-def _image(needs: Iterable[Sequence[Piece]], room: int) -> set[Piece]:
-    """The programs of a core's next phases that fit together; those of the first in any case."""
-    found: set[Piece] = set()
-    for need in needs:
-        wider = found | set(need)
-        if found and room and _size(wider) > room:
-            break
-        found = wider
-    return found
-
-
-# Descriptors
-
-
-@dataclass
-class _DescriptorStore:
-    """A store on its way through the phases; `present` are what is in it."""
-
-    needs: Sequence[Sequence[Piece]]
-    room: int
-    decided: Decisions
-    present: set[Piece] = field(default_factory=set)
-
-    def begin(self) -> None:
-        """What is there from the start: what the first phase needs, and what fits beside it."""
-        self._keep(set(self.needs[0]), {piece for need in self.needs for piece in need}, 0)
-
-    def enter(self, number: int) -> TileChange:
-        """Writes what a phase needs, and lets go of what is needed last."""
-        need, before = set(self.needs[number]), set(self.needs[number - 1])
-        missing = [piece for piece in self.needs[number] if piece not in self.present]
-        starts = Writes(starts=len((need & self.present) - before))
-        if Decision.AHEAD not in self.decided:
-            change = TileChange(behind=starts + Writes(_size(missing)))
-        else:
-            ahead = self._free_ones(missing, before | (need & self.present))
-            change = TileChange(starts + Writes(_size(ahead)), Writes(_size(missing) - _size(ahead)))
-        self._keep(need, self.present, number)
-        return change
-
-    def _free_ones(self, missing: Sequence[Piece], taken: set[Piece]) -> list[Piece]:
-        """Of what is missing, what can be written beside all that is taken."""
-        found: list[Piece] = []
-        free = self.room - _size(taken)
-        for piece in missing:
-            if not self.room or piece.size <= free:
-                found.append(piece)
-                free -= piece.size
-        return found
-
-    def _keep(self, need: set[Piece], others: set[Piece], number: int) -> None:
-        """What a phase needs is there, and of others what is needed soonest, as far as there is room."""
-        self.present, free = set(need), self.room - _size(need)
-        if Decision.KEEPING not in self.decided:
-            return
-        for piece in sorted(others - need, key=lambda piece: (self._next_use(piece, number), str(piece.content))):
-            if not self.room or piece.size <= free:
-                self.present.add(piece)
-                free -= piece.size
-
-    def _next_use(self, piece: Piece, number: int) -> int:
-        behind = range(number + 1, len(self.needs))
-        return next((later for later in behind if piece in self.needs[later]), len(self.needs))
-
-
-def _writes(needs: Sequence[Sequence[Piece]], room: int, decided: Decisions) -> list[TileChange]:
-    store = _DescriptorStore(needs, room, decided)
-    store.begin()
-    return [store.enter(number) for number in range(1, len(needs))]
-
-
-def _size(pieces: Iterable[Piece]) -> int:
+def size_of(pieces: Iterable[Piece]) -> int:
     return sum(piece.size for piece in pieces)

@@ -256,4 +256,4 @@ def _has_tail_before(contraction: Contraction, user: ir.Operation, value: ir.Val
         return False
     other = match_contraction(op)
     is_candidate = other is not None and is_matmul(other, dynamic=True) and not has_heads(other)
-    return is_candidate and only_user(value) == user and _reads_in_place(user, value)
+    return is_candidate and only_user(value) is not None and _reads_in_place(user, value)

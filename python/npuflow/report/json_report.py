@@ -118,6 +118,7 @@ def _phase(phase: TimedPhase) -> Json:
         "descriptors_ahead": done.ahead.descriptors,
         "descriptors_behind": done.behind.descriptors,
         "starts": done.writes.starts,
+        "parameters": done.writes.parameters,
         "loads": done.loads,
     }
 

@@ -100,6 +100,7 @@ def _written(sequence: SequenceReport) -> str:
     loads = sum(one.loads for one in done)
     found = [f"{written.descriptors} descriptors written ({ahead.descriptors} ahead)"] if written.descriptors else []
     found += [f"{written.starts} channels started"] if written.starts else []
+    found += [f"{written.parameters} parameters written"] if written.parameters else []
     return ", ".join([*found, *([f"{loads} tiles loaded"] if loads else [])])
 
 

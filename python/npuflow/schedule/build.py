@@ -66,6 +66,7 @@ def build_schedule(
     Not `hoisted`, what all blocks need alike is moved for each of them.
     """
     nest, kernels = read_nest(function)
+    device = device.arranged(*nest.grid)
     reroll(nest)
     if not device.has_level(2):
         bypass_l2(nest)

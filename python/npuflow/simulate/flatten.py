@@ -52,7 +52,8 @@ class _Flattening:
     used: dict[tuple[str, int], int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.platform = Platform(self.device)
+        grid = (self.schedule.extents.get(name, 1) for name in ("row", "column"))
+        self.platform = Platform(self.device.arranged(*grid))
 
     def program(self) -> Program:
         buffers = [

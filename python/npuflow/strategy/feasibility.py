@@ -23,7 +23,6 @@ from npuflow.strategy.room import (
 )
 from npuflow.strategy.strategy import Sizes, Strategy
 from npuflow.target import Device
-from npuflow.target.planned import goes_around_l2
 
 
 class Constraint(Enum):
@@ -76,13 +75,10 @@ def first_causes(found: tuple[Obstacle, ...], said: Strategy) -> tuple[Obstacle,
 def grid_obstacles(strategy: Strategy, device: Device) -> Iterator[Obstacle]:
     """What stands against a strategy's grid."""
     rows, columns = strategy.array
-    if not (1 <= rows <= device.rows and 1 <= columns <= device.columns):
+    if not device.has_grid(rows, columns):
         what = f"grid {rows}x{columns} is larger than the {device.rows}x{device.columns} cores of {device.name}"
         hint = f"use at most {device.rows} rows and {device.columns} columns"
         yield Obstacle(Constraint.GRID, what, hint, rows * columns, device.rows * device.columns)
-    elif goes_around_l2(device) and (rows, columns) != (1, 1):
-        what = f"grid {rows}x{columns} shares blocks in memory tiles, and {device.name} has no level 2"
-        yield Obstacle(Constraint.GRID, what, "use one core: grid=1,1", rows * columns, 1)
 
 
 def is_beyond_count(strategy: Strategy) -> bool:

@@ -10,6 +10,7 @@ from npuflow.strategy.lane_descriptors import TileDma
 from npuflow.strategy.mapping import Depths, Mapping, Spread
 from npuflow.target import Device
 from npuflow.target.model import PatternLimits
+from npuflow.target.planned import goes_around_l2
 
 # What has larger sizes fits no memory, and isn't asked about.
 MOST_SIZE = 2**40
@@ -94,6 +95,11 @@ def flat_machine(device: Device) -> _native.MachineRates:
         dram=rates,
         core=room,
         tile=_flat_tile(device),
+        direct=_native.DirectWays(
+            are_taken=goes_around_l2(device),
+            lanes=device.ways.hop(device.dram_level, device.block_level)[0].lanes,
+            start_seconds=outermost.start_cycles / device.clock_hz,
+        ),
     )
 
 

@@ -16,8 +16,13 @@ from npuflow.target.planned import goes_around_l2
 
 
 def served_array(device: Device) -> tuple[int, int]:
-    """Rows and columns of cores that memory tiles serve; without memory tiles, the one core that schedules reach."""
-    return (1, 1) if goes_around_l2(device) else (_served_rows(device), device.columns)
+    """Rows and columns of cores that memory tiles serve; without memory tiles, all of them."""
+    return (device.rows if goes_around_l2(device) else _served_rows(device), device.columns)
+
+
+def served_arrays(device: Device) -> tuple[tuple[int, int], ...]:
+    """The ways in which all of these stand in rows and columns."""
+    return device.arrays() if goes_around_l2(device) else (served_array(device),)
 
 
 def _served_rows(device: Device) -> int:

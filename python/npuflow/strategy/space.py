@@ -9,7 +9,7 @@ from math import prod
 
 from npuflow.ops.products import padded
 from npuflow.strategy.group import BATCH, Group, K, M, N
-from npuflow.strategy.lane_descriptors import served_array
+from npuflow.strategy.lane_descriptors import served_array, served_arrays
 from npuflow.strategy.mapping import Mapping, Spread, slots_of
 from npuflow.strategy.strategy import Sizes, Strategy, Tile
 from npuflow.target import Device
@@ -92,7 +92,7 @@ def _space_of_matmul(group: Group, given: Strategy, device: Device, whole_k: boo
     return Space(
         group,
         start,
-        (first,),
+        (first,) if is_said or array else served_arrays(device),
         () if is_said or array else _parts(whole),
         tuple((N, M) if turned else (M, N) for turned in turns),
         open_,
@@ -150,7 +150,7 @@ def _space_of_bundle(group: Group, given: Strategy, device: Device, array: Array
     return Space(
         group,
         Mapping(tuple(tiles), Spread((1, 1), 0, 0), slots_of(given), given.order or tuple(range(group.space)), in_l2),
-        (given_array or whole,),
+        (given_array,) if given_array else served_arrays(device),
         () if given_array else _parts(whole),
         ((given.spread[0], given.spread[1]),) if given.spread else tuple(product(wide, wide)),
         (*(() if given.tile_l1 else range(group.space)), *(() if given.stream else group.streamed)),

@@ -116,9 +116,31 @@ class Device:
             return memory.usable_bytes
         return memory.usable_bytes * memory.shared_by.instances(rows, columns)
 
+    def has_grid(self, rows: int, columns: int) -> bool:
+        """Whether the array holds a grid: in its own rows and columns, or of its cores, where these mean nothing."""
+        own = 1 <= rows <= self.rows and 1 <= columns <= self.columns
+        return own or (self.stands_free and min(rows, columns) >= 1 and rows * columns <= self.cores)
+
+    @cached_property
+    def stands_free(self) -> bool:
+        """Whether cores share nothing by columns, so that which row and column one has is a matter of words."""
+        parts: tuple[MemoryLevel | DmaEngine | Link, ...] = (*self.levels, *self.dmas, *self.links)
+        return all(part.shared_by is not SharedBy.COLUMN for part in parts)
+
+    def arrays(self) -> tuple[tuple[int, int], ...]:
+        """The grids of all cores, rows first; where these stand free, with no more rows than columns."""
+        rows = [n for n in range(1, self.cores + 1) if self.cores % n == 0 and n * n <= self.cores]
+        return tuple((n, self.cores // n) for n in rows) if self.stands_free else ((self.rows, self.columns),)
+
+    def arranged(self, rows: int, columns: int) -> Device:
+        """The device in other rows and columns, where these hold a grid and its own don't."""
+        if (rows <= self.rows and columns <= self.columns) or not self.has_grid(rows, columns):
+            return self
+        return dataclasses.replace(self, rows=rows, columns=self.cores // rows)
+
     def check_grid(self, rows: int, columns: int) -> None:
         """Raises if the array cannot hold a grid of `rows` x `columns` cores."""
-        if 1 <= rows <= self.rows and 1 <= columns <= self.columns:
+        if self.has_grid(rows, columns):
             return
         what = f"a grid of {rows}x{columns} cores doesn't fit the {self.rows}x{self.columns} of device '{self.name}'"
         raise InputError(with_hint(what, f"at least 1x1, at most {self.rows}x{self.columns}"))

@@ -207,6 +207,8 @@ class Control:
     relaunch_seconds: float = between(0, MOST_SECONDS, default=0.0)
     program_seconds: float = between(0, MOST_SECONDS, default=0.0)
     start_seconds: float = between(0, MOST_SECONDS, default=0.0)
+    packet_seconds: float = between(0, MOST_SECONDS, default=0.0)
+    packet_bytes_per_second: float = between(1e3, 1e16, default=1e9)
 
 
 @dataclass(frozen=True, kw_only=True)

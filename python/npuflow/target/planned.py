@@ -21,13 +21,13 @@ def planned(device: Device) -> Device:
         return device
     dram, inner, way = device.level(device.dram_level), device.dma(1), device.link(device.dram_level, 1)
     lanes = device.ways.hop(device.dram_level, 1)[1].lanes
-    block = replace(dram, name="L2", number=2, shared_by=SharedBy.COLUMN, reserved_bytes=0, banks=1, alignment_bytes=4)
+    block = replace(dram, name="L2", number=2, shared_by=SharedBy.ARRAY, reserved_bytes=0, banks=1, alignment_bytes=4)
     dma = replace(
         inner,
         name="block dma",
         level=2,
         place=_PLACE,
-        shared_by=SharedBy.COLUMN,
+        shared_by=SharedBy.ARRAY,
         pads_with_zeros=True,
         channels_in=lanes + 1,
         channels_out=lanes + 1,

@@ -1,4 +1,4 @@
-"""What is set up on the chip for a schedule: the programs of its cores, the descriptors of its channels. Pure.
+"""What is set up on the chip for a schedule: its cores' kernels and steps, its channels' descriptors. Pure.
 
 Two channels' descriptors are the same if they do the same with the same bytes and locks, whatever things are called;
 the descriptors' own numbers don't count, for which are free depends on what ran before.
@@ -8,26 +8,36 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 
+from npuflow.kernels.program_bytes import steps_bytes
 from npuflow.network.phases import PhaseSetup, Piece, Store, StoreKind
 from npuflow.schedule.assign.assign_numbers import numbered, transfers_of
-from npuflow.schedule.assign.programs import program_users
+from npuflow.schedule.assign.programs import kernel_calls
 from npuflow.schedule.data import model
 from npuflow.schedule.data.addresses import aligned_slot_bytes
 from npuflow.schedule.data.affine import Affine
 from npuflow.schedule.data.channels import channel_of, memory_of
 from npuflow.schedule.data.model import Schedule
+from npuflow.schedule.data.placed import placed_steps
 from npuflow.target import Device, Work
 
 
 @dataclass(frozen=True)
 class KernelImage:
-    """A kernel as a part of a core's program: its code as a text, and how long it is."""
+    """A kernel as a part of a core's program: its code as a text, how long it is, and constants that aren't in it.
+
+    `parameters` are (position in the code, value) of those that lie in data.
+    """
 
     code: str
     code_bytes: int
+    parameters: tuple[tuple[int, str], ...] = ()
+
+
+# Words of what a core's memory has reserved beside its stack: assumed.
+_PARAMETERS = 64
 
 
 def setup_of(schedule: Schedule, device: Device, kernels: Mapping[str, KernelImage]) -> PhaseSetup:
@@ -47,18 +57,25 @@ class _Setup:
             if engine.stage.work is Work.CONTROL or engine.stage.at_dram:
                 continue
             size, program = self._size(engine), self._steps(engine.program, {})
+            kernels, parameters = self._kernels(engine)
             for place in self.schedule.places(engine.span):
                 store, number = self._store(engine, place)
-                said = repr((engine.stage.name, number, tuple(place.items()), program))
-                found[store].append(Piece(sha256(said.encode()).hexdigest(), size))
-        return {store: tuple(pieces) for store, pieces in found.items()}
+                found[store] += [_piece((engine.stage.name, number, tuple(place.items()), program), size), *kernels]
+                if parameters:
+                    found[replace(store, kind=StoreKind.PARAMETERS, room=_PARAMETERS)] += parameters
+        return {store: tuple(dict.fromkeys(pieces)) for store, pieces in found.items()}
 
     def _size(self, engine: model.Engine) -> int:
-        """The bytes of an engine's program, or the descriptors of a channel's."""
+        """The bytes of the steps of an engine's program, or the descriptors of a channel's."""
         if engine.stage.work is Work.COMPUTE:
-            code_bytes = {name: kernel.code_bytes for name, kernel in self.kernels.items()}
-            return sum(size for _, size in program_users(engine, self.schedule, code_bytes))
+            return steps_bytes(sum(1 for _ in placed_steps(engine, self.schedule.extents)))
         return sum(t.descriptors.count for t in transfers_of(engine.program) if t.descriptors is not None)
+
+    def _kernels(self, engine: model.Engine) -> tuple[list[Piece], list[Piece]]:
+        """The kernels that an engine calls, and what these find in data."""
+        called = [self.kernels[name] for name in kernel_calls(engine, self.schedule)]
+        kernels = [_piece((one.code,), one.code_bytes) for one in called]
+        return kernels, [_piece((one.code, *parameter), 1) for one in called for parameter in one.parameters]
 
     def _store(self, engine: model.Engine, place: Mapping[str, int]) -> tuple[Store, int]:
         """Where an engine finds what is set up for it, and of a channel its number."""
@@ -94,11 +111,8 @@ class _Setup:
             return kind, self._access(step.access, counters)
         if isinstance(step, model.Compute):
             operands = tuple(self._access(operand.access, counters) for operand in step.operands)
-            return kind, self._code(step.kernel), operands
+            return kind, self.kernels[step.kernel].code, operands
         return (kind,)
-
-    def _code(self, kernel: str) -> str:
-        return self.kernels[kernel].code
 
     def _access(self, access: model.Access, counters: Mapping[str, Affine]) -> tuple[object, ...]:
         buffer = self.schedule.buffers[access.buffer.name]
@@ -106,3 +120,7 @@ class _Setup:
         where = (buffer.level, buffer.address, slot_bytes, buffer.depth, buffer.element_bytes, access.buffer.at)
         moved = model.substitute_access(access, dict(counters))
         return *where, moved.slot, moved.offset, moved.sizes, moved.strides, moved.limits, moved.zeros
+
+
+def _piece(said: tuple[object, ...], size: int) -> Piece:
+    return Piece(sha256(repr(said).encode()).hexdigest(), size)

@@ -50,6 +50,7 @@ def ill_formed(schedule: Schedule, device: Device, kernels: Mapping[str, KernelI
 def _grid(schedule: Schedule, device: Device) -> Iterator[Violation]:
     """The extents, against the array."""
     first = next((engine.location for engine in schedule.engines.values()), None)
+    device = device.arranged(schedule.extents["row"], schedule.extents["column"])
     most = {"row": device.rows, "column": device.columns, "tile": device.columns}
     for name, have in most.items():
         need = schedule.extents[name]

@@ -8,7 +8,7 @@
         a2 to a1
 
 Where a piece lies in the buffer says where it lies in L3, along the dimensions that the whole was moved by; bounds of
-the whole bound its pieces. Such machines have one memory for all engines, so coordinates of cores are 0.
+the whole bound its pieces.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from npuflow.schedule.nest.nest import (
     COLUMN,
     L2,
     L3,
-    ROW,
     Allocate,
     BufferInfo,
     Dimension,
@@ -37,8 +36,6 @@ from npuflow.schedule.nest.nest import (
 )
 from npuflow.schedule.project.clip import Axis, Clip
 from npuflow.schedule.project.layout import Part, Relayout, in_layout
-
-_FIRST = {ROW: Affine(), COLUMN: Affine()}
 
 
 def bypass_l2(nest: Nest) -> None:
@@ -73,17 +70,10 @@ def _without(body: list[Statement], ways: Mapping[BufferInfo, _Way]) -> list[Sta
             through = next((e.buffer for e in (statement.source, statement.target) if e.buffer.space == L2), None)
             if through is not None and through not in ways:
                 raise _error(through, "isn't moved from or to L3", statement)
-            kept.append(_first(statement if through is None else ways[through].piece(statement)))
+            kept.append(statement if through is None else ways[through].piece(statement))
         elif not isinstance(statement, Allocate) or statement.buffer.space != L2:
             kept.append(statement)
     return kept
-
-
-def _first(transfer: Transfer) -> Transfer:
-    """The transfer of the only core."""
-    ends = (End(e.buffer, e.offset.substitute(_FIRST)) for e in (transfer.source, transfer.target))
-    dimensions = tuple(dimension.substitute(_FIRST) for dimension in transfer.dimensions)
-    return replace(transfer, source=next(ends), target=next(ends), dimensions=dimensions)
 
 
 @dataclass(frozen=True)

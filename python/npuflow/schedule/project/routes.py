@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import prod
 
 from npuflow.errors import Diagnostic, InputError, Severity
 from npuflow.schedule.data.affine import Affine
@@ -37,17 +38,20 @@ class EngineKey:
 
 @dataclass(frozen=True)
 class Route:
-    """How one transfer travels: from a sending to a receiving engine, over a stream of its kind and element type."""
+    """How one transfer travels: from a sending to a receiving engine, over a stream of its kind and element type.
+
+    Receivers that differ in `apart` get something of their own, one after the other.
+    """
 
     transfer: Transfer
     sender: EngineKey
     receiver: EngineKey
     kind: str
-    stream: str
+    apart: tuple[str, ...]
 
-
-def _route(transfer: Transfer, sender: EngineKey, receiver: EngineKey, kind: str) -> Route:
-    return Route(transfer, sender, receiver, kind, f"{kind}_{transfer.source.buffer.element_type}")
+    @property
+    def stream(self) -> str:
+        return f"{self.kind}_{self.transfer.source.buffer.element_type}"
 
 
 @dataclass
@@ -125,10 +129,16 @@ class Routes:
         lane = self.lanes.of.get(divided, sender.lanes - 1) if sender.lanes > 1 else 0
         own = self._divided(transfer, divided) if L2 in (source.space, target.space) else transfer
         kind = f"l{levels[0]}_to_l{levels[1]}" + (f"_lane{lane}" if sender.lanes > 1 else "")
-        alone = (
-            sender.spreads and self.span(EngineKey(sender, lane)) == (COLUMN,) and own.source.offset.coefficient(ROW)
-        )
-        return _route(own, EngineKey(sender, lane), EngineKey(receiver, lane), kind + ("_each" if alone else ""))
+        ends = (EngineKey(sender, lane), EngineKey(receiver, lane))
+        apart = self._apart(own, *ends)
+        return Route(own, *ends, kind + (_suffix(apart) if sender.spreads else ""), apart)
+
+    def _apart(self, transfer: Transfer, sender: EngineKey, receiver: EngineKey) -> tuple[str, ...]:
+        """The coordinates that a sender lacks, by which receivers differ in what they get of a transfer."""
+        bounds = {name for dimension in transfer.dimensions for bound in dimension.bounds for name in bound.counters}
+        told = bounds | transfer.source.offset.counters
+        lacked = [name for name in self.span(receiver) if name not in self.span(sender)]
+        return tuple(name for name in (ROW, COLUMN) if name in lacked and name in told)
 
     def _divided(self, transfer: Transfer, buffer: BufferInfo) -> Transfer:
         """A transfer from or to an L2 buffer, as one with the part in each place."""
@@ -146,7 +156,7 @@ class Routes:
             return ()
         if stage.place.shared_by is SharedBy.ARRAY:
             return ()
-        if stage.place.shared_by is SharedBy.CORE or stage.gathers:
+        if stage.place.shared_by is SharedBy.CORE or (stage.gathers and not stage.at_dram):
             return (ROW, COLUMN)
         by_rows = stage.lanes > 1 and engine.lane == 0 and self.lanes.by_rows
         if stage.spreads:
@@ -160,7 +170,13 @@ class Routes:
 
     def stream_span(self, route: Route) -> tuple[str, ...]:
         """The coordinates that tell streams of a kind apart: the sender's, or those of cores that it serves in turn."""
-        return (ROW, COLUMN) if route.kind.endswith("_each") else self.span(route.sender)
+        span = self.span(route.sender)
+        return tuple(name for name in (ROW, COLUMN) if name in (*span, *route.apart)) if route.apart else span
+
+    def through(self, route: Route, engine: EngineKey) -> int:
+        """How many engines at the other end one of a route's engines serves in turn."""
+        span, extents = self.span(engine), self.extents()
+        return prod(extents[name] for name in self.stream_span(route) if name in (ROW, COLUMN) and name not in span)
 
     def extents(self) -> dict[str, int]:
         rows, columns = self.nest.grid
@@ -175,3 +191,8 @@ class Routes:
             each = (PART,) if self.extents()[PART] > 1 else ()
             return Affine.counter(TILE) + Affine.counter(PART, self.row_tiles if each else 0), each
         return Affine.counter(coordinate), (coordinate,)
+
+
+def _suffix(apart: tuple[str, ...]) -> str:
+    """What tells streams apart that go to some of a sender's receivers each."""
+    return f"_by_{'_'.join(apart)}" if apart else ""

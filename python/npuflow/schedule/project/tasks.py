@@ -72,7 +72,9 @@ class Tasks:
         """Decides which loops the transfer's task covers, and how many descriptors it takes."""
         route = routes.of(statement)
         is_sent = route.sender.stage.at_dram
-        parts = routes.extents()["part"] if is_sent and TILE in routes.span(route.sender) else 1
+        key = route.sender if is_sent else route.receiver
+        rows = routes.extents()["part"] if is_sent and TILE in routes.span(route.sender) else 1
+        parts = rows * routes.through(route, key)
         end = route.transfer.source if is_sent else route.transfer.target
         turns = in_turns(route.transfer, lambda t: self._fit(t, ()) * parts <= self._share)
         if turns.loops:
