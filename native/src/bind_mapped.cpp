@@ -112,8 +112,8 @@ void bind_space(nb::module_& m) {
             for (const int each : slots) found.slots.push_back(static_cast<PlaceKind>(each));
             new (self) SpaceParts(std::move(found));
           },
-          "group"_a, "start"_a, "spreads"_a, "parts"_a, "open"_a, "units"_a, "slots"_a, "opens_order"_a, "opens_l2"_a,
-          "has_idle_cores"_a);
+          "group"_a, "start"_a, "spreads"_a, "parts"_a, "open_loops"_a, "units"_a, "slots"_a, "opens_order"_a,
+          "opens_l2"_a, "has_idle_cores"_a);
 }
 
 std::tuple<std::vector<RankedParts>, std::int64_t, bool> search(Estimator& estimator, const SpaceParts& parts,

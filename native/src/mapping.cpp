@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace npuflow::mapped {
 
@@ -168,18 +169,24 @@ double Mapped::traffic_bytes(const Tensor& tensor, const Sizes& tiles, double tu
 }
 
 double Mapped::moved_elements(const Dim& dim, const Sizes& tiles) const {
-  const Spread& spread = mapping_.spread;
-  const double steps = steps_of(dim, tiles);
   Size extent = 1;
-  Size advance = 0;
+  Size turns = 1;
+  Size advance =
+      0;  // of the loop that moves on most; where others step as well, all of it comes once for each of these
+  double others = 1;
   for (const Term& term : dim.terms) {
-    const Size block = tiles[term.loop] * spread.cores(term.loop);
+    const Size block = tiles[term.loop] * mapping_.spread.cores(term.loop);
     extent += term.coefficient * (block - 1);
-    if (turns_of(term.loop, tiles) > 1) advance += term.coefficient * block;
+    Size own = turns_of(term.loop, tiles);
+    if (own > 1 && term.coefficient * block > advance) {
+      advance = term.coefficient * block;
+      std::swap(turns, own);
+    }
+    others *= static_cast<double>(own);
   }
-  if (steps == 1) return static_cast<double>(std::min(extent, dim.size));
-  const auto overlap = static_cast<double>(std::max<Size>(0, extent - advance));
-  return std::min(steps * static_cast<double>(extent), static_cast<double>(dim.size) + (steps - 1) * overlap);
+  if (turns == 1) return others * static_cast<double>(std::min(extent, dim.size));
+  const Size overlap = std::max<Size>(0, extent - advance);
+  return others * static_cast<double>(std::min(turns * extent, dim.size + (turns - 1) * overlap));
 }
 
 }  // namespace npuflow::mapped

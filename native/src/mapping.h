@@ -88,7 +88,7 @@ class Mapped {
   // What crosses between L3 and L2 for a tensor that comes as such tiles in so many turns, all of it as so many copies
   // for those who share nothing.
   double traffic_bytes(const Tensor& tensor, const Sizes& tiles, double turns, Size copies) const;
-  // What all the blocks that differ have of a dimension, each once.
+  // What all the blocks that differ have of a dimension in sum, overlaps included.
   double moved_elements(const Dim& dim, const Sizes& tiles) const;
   // How often a loop steps: from block to block, or from piece to piece.
   Size turns_of(std::size_t loop, const Sizes& tiles) const;

@@ -245,7 +245,7 @@ class FlatSpace:
         start: MappingNumbers,
         spreads: Sequence[SpreadNumbers],
         parts: Sequence[SpreadNumbers],
-        open: Sequence[int],
+        open_loops: Sequence[int],
         units: Sequence[int],
         slots: Sequence[int],
         opens_order: bool,

@@ -121,3 +121,16 @@ def test_copies_of_a_matmuls_operands_and_of_what_its_tail_reads(turned: int | N
         "tail3": 64 * 128 * 4,
         "result": 64 * 128,
     }
+
+
+def test_what_pieces_of_a_window_share_comes_with_each_of_them() -> None:
+    """3 rows of a window over 55, 2 apart: 7 blocks of 4 results reach over 9 rows each, of which 1 is the next one's.
+
+    Row by row of the window, each of the blocks' 7 rows come 3 times, and nothing that one piece has twice.
+    """
+    window, image = Linear(((0, 2), (1, 1))), (55,)
+    tensors = (Tensor("in", Role.INPUT, (window,), image, 1), Tensor("out", Role.OUTPUT, (ROW,), (27,), 1))
+    group = Group((27, 3), 1, (1,), tensors, (), pads_streamed=False)
+    whole, pieces = (Mapping((4, size), Spread((1, 1), 0, 0), Depths(), (0,)) for size in (3, 1))
+    assert moved(group, whole)["in"] == 55 + 6
+    assert moved(group, pieces)["in"] == 3 * 7 * 7
