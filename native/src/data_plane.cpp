@@ -41,8 +41,20 @@ DataPlane::DataPlane(const Program& program, std::vector<std::uint8_t*> images, 
       images_(std::move(images)),
       kernels_(std::move(kernels)),
       shadow_(program, initialised),
+      kept_by_kernels_(kept_by_kernels(program)),
       overwritten_(program.ops.size(), 0),
       covered_(program.ops.size(), 0) {}
+
+std::vector<bool> DataPlane::kept_by_kernels(const Program& program) {
+  std::vector<bool> updated(program.buffers.size(), false);
+  std::vector<bool> read(program.buffers.size(), false);
+  for (const Operand& operand : program.operands) {
+    const Index buffer = program.accesses[operand.access].buffer;
+    if (operand.reads) (operand.writes ? updated : read)[buffer] = true;
+  }
+  for (std::size_t b = 0; b < updated.size(); ++b) updated[b] = updated[b] && !read[b];
+  return updated;
+}
 
 // One report per pair of operations: a loop repeats the same mistake.
 void DataPlane::report(const Hazard& hazard) {
@@ -165,7 +177,9 @@ void DataPlane::write_operand(Index op, const Placed& placed, bool also_read, Cy
     note_write(op, placed, run, now);
     std::uint8_t* state = shadow_.states(placed.memory, run.byte);
     if (!also_read) overwritten_[op] += count_unread(state, static_cast<std::size_t>(bytes));
-    std::memset(state, Shadow::written | Shadow::unread, static_cast<std::size_t>(bytes));
+    // What a kernel keeps only to go on from it, as the maximum beside its place, is of no use in the end.
+    const int after = kept_by_kernels_[placed.access->buffer] ? Shadow::written : Shadow::written | Shadow::unread;
+    std::memset(state, after, static_cast<std::size_t>(bytes));
   }
   finish_write(op, placed, now);
 }

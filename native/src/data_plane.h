@@ -55,11 +55,13 @@ class DataPlane {
   void read_operand(Index op, const Placed& placed, Cycles now, Budget& budget);
   void write_operand(Index op, const Placed& placed, bool also_read, Cycles now, Budget& budget);
   void call(Index op, const std::vector<Placed>& operands);
+  static std::vector<bool> kept_by_kernels(const Program& program);
 
   const Program& program_;
   std::vector<std::uint8_t*> images_;
   std::vector<KernelFunction> kernels_;
   Shadow shadow_;
+  std::vector<bool> kept_by_kernels_;      // by buffer: whether kernels update it and nobody else reads it
   std::vector<std::int64_t> overwritten_;  // by op: unread bytes that the write in progress has covered
   std::vector<std::int64_t> covered_;      // by op: all bytes that it has covered
   std::vector<std::uint8_t> staged_;       // a piece of a stream, and its bytes' states

@@ -31,6 +31,7 @@ from npuflow.frontend.fuse_elementwise import FuseElementwise
 from npuflow.frontend.generalize_operators import GeneralizeOperators
 from npuflow.frontend.import_program import ImportProgram
 from npuflow.frontend.join_slices import JoinSlices
+from npuflow.frontend.mark_lookups import MarkLookups
 from npuflow.frontend.mask_padding import MaskPadding
 from npuflow.frontend.read_elements import ReadElements
 from npuflow.frontend.read_positions import ReadPositions
@@ -110,6 +111,7 @@ class NormalizeLinalg(NamedPipeline):
             stage("compute-padding", ComputePadding()),
             stage("compute-slices", ComputeSlices()),
             stage("sink-constants", SinkConstants()),
+            stage("mark-lookups", MarkLookups()),
             stage("split-reductions", SplitReductions()),
             stage("widen-scalars", WidenScalars()),
         )

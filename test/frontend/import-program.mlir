@@ -11,7 +11,6 @@ ml_program.global private mutable @global_seed(dense<0> : tensor<i64>) : tensor<
 // CHECK:         %[[P:.*]] = arith.constant dense<[0, 1, 2, 3, 4]> : tensor<5xi32>
 // CHECK:         linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d1)>, affine_map<(d0, d1, d2) -> (d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>]
 // CHECK-SAME:      iterator_types = ["parallel", "parallel", "reduction"]} ins(%{{.*}}, %[[P]], %[[P]] :
-// CHECK-SAME:      attrs = {npu.scanned = 1 : i64}
 // CHECK-NEXT:    ^bb0(%[[IN:.*]]: f32, %[[HERE:.*]]: i32, %[[BEFORE:.*]]: i32, %[[OUT:.*]]: f32):
 // CHECK-NEXT:      %[[IS:.*]] = arith.cmpi slt, %[[BEFORE]], %[[HERE]]
 // CHECK-NEXT:      %[[ONE:.*]] = arith.select %[[IS]], %[[IN]], %{{.*}} : f32

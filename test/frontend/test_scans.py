@@ -33,6 +33,16 @@ def test_scans(product: bool, dimension: int, exclusive: bool) -> None:
     assert (found == expected).all()
 
 
+@pytest.mark.parametrize("exclusive", [False, True])
+@pytest.mark.parametrize(("shape", "dimension"), [((2048,), 0), ((3, 1031), 1), ((2 * 64 * 1031, 1), 0)])
+def test_scans_of_much_are_done_in_blocks(shape: tuple[int, ...], dimension: int, exclusive: bool) -> None:
+    # 1031 is a prime, so that blocks of 64 overhang, and 2 * 1031 blocks are too many to be scanned as one.
+    given = GENERATOR.integers(-3, 4, shape).astype(np.int32)
+    found = result_of(Scanned(given.shape, dimension, "i32", exclusive, False).text(), given)
+    expected = np.cumsum(given, dimension) - (given if exclusive else 0)
+    assert (found == expected).all()
+
+
 @pytest.mark.parametrize("descending", [False, True])
 @pytest.mark.parametrize("dimension", [0, 1])
 def test_sorts(dimension: int, descending: bool) -> None:

@@ -9,7 +9,9 @@ from npuflow.kernels.describe_vector import describe_vector_work
 from npuflow.kernels.vector_cycles import LOADED, SUM, Node, VectorOperand, VectorWork
 
 
-def work_of(maps: list[str], kinds: str, types: list[str], body: str, dims: str = "d0, d1") -> VectorWork:
+def work_of(
+    maps: list[str], kinds: str, types: list[str], body: str, dims: str = "d0, d1", *, lookup: bool = False
+) -> VectorWork:
     """The work of a linalg.generic whose operands are %0, %1 ..., the last of which is written."""
     arguments = ", ".join(f"%{i}: tensor<{type_}>" for i, type_ in enumerate(types))
     elements = ", ".join(f"%e{i}: {type_.split('x')[-1]}" for i, type_ in enumerate(types))
@@ -20,7 +22,7 @@ def work_of(maps: list[str], kinds: str, types: list[str], body: str, dims: str 
 func.func @f({arguments}) -> tensor<{types[-1]}> {{
   %r = linalg.generic {{indexing_maps = [{", ".join(f"affine_map<({dims}) -> ({m})>" for m in maps)}],
                        iterator_types = [{iterators}]}}
-    ins({ins[0]} : {ins[1]}) outs(%{last} : tensor<{types[-1]}>) {{
+    ins({ins[0]} : {ins[1]}) outs(%{last} : tensor<{types[-1]}>){" attrs = {npu.lookup}" * lookup} {{
   ^bb0({elements}):
     {body}
   }} -> tensor<{types[-1]}>
@@ -130,3 +132,32 @@ func.func @f(%x: f32, %t: tensor<4x8xf32>) -> tensor<4x8xf32> {
     module = parse(text, new_context(), "test.mlir")
     work = describe_vector_work(ops_of(module.operation, "linalg.fill")[0])
     assert work == VectorWork(((0, 1),), (False,), (), (operand(4, {0}, 0),), (), 4)
+
+
+SEARCH = """%hit = arith.cmpi eq, %e1, %e2 : i32
+    %v = arith.select %hit, %e0, %e3 : f32
+    linalg.yield %v : f32"""
+LOOKED_UP = [Node("add", "i32", (LOADED,)), Node("compare", "i32", (0,)), Node("compare", "i32", (1,))]
+
+
+def test_a_row_that_is_looked_up_is_moved_in_vectors() -> None:
+    maps, types = ["d2, d1", "d0", "d2", "d0, d1"], ["6x8xf32", "4xi32", "6xi32", "4x8xf32"]
+    work = work_of(maps, "ppr", types, SEARCH, "d0, d1, d2", lookup=True)
+    assert (work.runs, work.sums) == (((0,), (1,)), (False, False))
+    assert work.inputs == (operand(4, {0, 1}, 1), operand(4, {0}, 0), operand(4, {0, 1}, 0, 1))
+    assert work.nodes == (*LOOKED_UP, Node("compare", "f32", (2, 1)))
+
+
+def test_single_elements_that_are_looked_up_are_loaded_one_by_one_as_are_their_places() -> None:
+    maps, types = ["d1", "d0", "d1", "d0"], ["6xf32", "4xi32", "6xi32", "4xf32"]
+    work = work_of(maps, "pr", types, SEARCH, lookup=True)
+    assert work.runs == ((0,),)
+    assert work.inputs == (operand(4, {0}), operand(4, {0}), operand(4, {0}, 0))
+    assert work_of(maps, "pr", types, SEARCH).runs == ((0,), (1,))
+
+
+def test_what_is_scattered_is_read_and_written_step_by_step() -> None:
+    maps, types = ["d1", "d1", "d0", "d0"], ["6xf32", "6xi32", "4xi32", "4xf32"]
+    work = work_of(maps, "pr", types, SEARCH, lookup=True)
+    assert (work.runs, work.sums) == (((1,),), (False,))
+    assert work.outputs == (operand(4, {0}),)

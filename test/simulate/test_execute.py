@@ -356,6 +356,23 @@ def test_data_that_nobody_reads_is_reported() -> None:
     ]
 
 
+def test_what_kernels_keep_to_themselves_need_not_be_read() -> None:
+    # A maximum that finds a place is begun again for the next row; somebody who only reads it makes it a result.
+    y = contiguous("y", (16,), 4)
+    begin = FlatCompute("k", 1, (FlatOperand(y, reads=False, writes=True),))
+    update = FlatCompute("k", 1, (FlatOperand(y, reads=True, writes=True),))
+    program = Program(
+        (FlatEngine("core", (FlatLoop(2, (begin, update)),)),),
+        memories=(FlatMemory("y", 1, 64),),
+        buffers=(FlatBuffer("y", "y", 64),),
+    )
+    kernel = PythonKernels().wrap(lambda _: None, update, [np.dtype(np.int32)])
+    assert execute(program, {}, {"k": kernel}).results.hazards == ()
+    reading = FlatCompute("k", 1, (FlatOperand(y),))
+    program = with_engine(program, "core", (FlatLoop(2, (begin, update)), reading))
+    assert [h.kind for h in execute(program, {}, {"k": kernel}).results.hazards] == [HazardKind.LOST]
+
+
 def test_interleaved_writes_do_not_race() -> None:
     # Two channels fill the even and the odd rows of one buffer at the same time; shifted by one row they would race.
     def program(second_row: int) -> Program:

@@ -9,8 +9,9 @@ from npuflow.bindings import arith, ir
 from npuflow.core.build import at, element_type_of, empty, extract_slice, is_static, shape_of
 from npuflow.core.passes import Pass, PassContext, fail, ops_of
 from npuflow.core.registry import register_pass
-from npuflow.frontend.scans import SCAN, SORT, TOPK, spell_out_scan, spell_out_sort, spell_out_topk
+from npuflow.frontend.scans import SCAN, spell_out_scan
 from npuflow.frontend.scatters import SCATTER, spell_out_scatter
+from npuflow.frontend.sorts import SORT, TOPK, spell_out_sort, spell_out_topk
 
 _GLOBAL, _LOAD = "ml_program.global", "ml_program.global_load_const"
 

@@ -1,177 +1,153 @@
-"""Scans, sorts and what comes first in a sort, of which linalg has no ops: sums of what counts of all elements."""
+"""Scans, of which linalg has no op: sums over what lies before each element, in blocks where there is much of it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from math import inf
+from dataclasses import dataclass
+from math import isqrt, prod
 
-from npuflow.bindings import arith, ir, linalg
-from npuflow.core.build import at, element_type_of, empty, fill, generic_op, is_static, shape_of, zero
-from npuflow.core.copies import cloned
+from npuflow.bindings import arith, ir, linalg, tensor
+from npuflow.core.build import (
+    at,
+    element_type_of,
+    empty,
+    extract_slice,
+    fill,
+    generic_op,
+    is_static,
+    padded_by,
+    shape_of,
+)
 from npuflow.frontend.read_positions import positions
 from npuflow.ops.contraction import producer
 
-SCAN, SORT, TOPK = "tm_tensor.scan", "tm_tensor.sort", "tm_tensor.topk"
-# On the op that a scan became: the dimension that it goes along.
-SCANNED = "npu.scanned"
+SCAN = "tm_tensor.scan"
 
 # What an element is combined with without changing it.
 _NEUTRAL = {"arith.addf": 0, "arith.addi": 0, "arith.mulf": 1, "arith.muli": 1}
+# Up to that many, one op that goes through all pairs of elements is no slower than several that don't.
+_FEW_PAIRS = 1 << 19
+# Of blocks: an element costs as many steps as a block is long, blocks that are short are many to be scanned themselves.
+_LEAST_BLOCK, _MOST_BLOCK = 16, 64
+
+
+@dataclass(frozen=True)
+class _Scan:
+    """What combines elements, what it begins with, along which dimension, and whether an element counts for itself."""
+
+    combiner: str
+    neutral: ir.Value
+    dimension: int
+    inclusive: bool
 
 
 def spell_out_scan(scan: ir.Operation) -> bool:
-    """A scan as a sum over what lies before each element; one that starts from something else stays as it is."""
-    source, target, start = scan.operands
+    """A scan as sums over what lies before each element; one that starts from something else stays as it is."""
+    source, _, start = scan.operands
     body = scan.regions[0].blocks[0]
     combined = producer(list(body.operations)[-1].operation.operands[0], *_NEUTRAL)
     filled = producer(start, "linalg.fill")
     constant = None if filled is None else producer(filled.operands[0], "arith.constant")
     is_read = any(True for _ in scan.results[1].uses)
-    if combined is None or constant is None or is_read or len(body.operations) > 2:
+    if combined is None or constant is None or is_read or len(body.operations) > 2 or not is_static(scan):
         return False
     if constant.attributes["value"].value != _NEUTRAL[combined.name]:
         return False
+    dimension = int(ir.IntegerAttr(scan.attributes["dimension"]).value)
+    inclusive = bool(ir.BoolAttr(scan.attributes["inclusive"]).value)
     with at(scan):
-        initial = fill(constant.results[0], empty(shape_of(target), element_type_of(target)))
-        made = _scanned(
-            source,
-            initial,
-            constant.results[0],
-            int(ir.IntegerAttr(scan.attributes["dimension"]).value),
-            combined.name,
-            inclusive=bool(ir.BoolAttr(scan.attributes["inclusive"]).value),
-        )
+        made = _scanned(source, _Scan(combined.name, constant.results[0], dimension, inclusive))
     scan.results[0].replace_all_uses_with(made)
     scan.erase()
     return True
 
 
-def _scanned(
-    source: ir.Value, initial: ir.Value, neutral: ir.Value, dimension: int, combiner: str, *, inclusive: bool
-) -> ir.Value:
-    """Each element combined with those before it along a dimension, itself as well if `inclusive`."""
-    rank = len(shape_of(source))
-    loops = [ir.AffineExpr.get_dim(d) for d in range(rank + 1)]
-    i32 = ir.IntegerType.get_signless(32)
-    places_of = positions(shape_of(source)[dimension])
-    read = [loops[rank] if d == dimension else loops[d] for d in range(rank)]
-    places = (read, [loops[dimension]], [loops[rank]], loops[:rank])
-    maps = [ir.AffineMap.get(rank + 1, 0, place) for place in places]
-    along = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), dimension)
-    kinds = ["parallel"] * rank + ["reduction"]
-    made = generic_op([source, places_of, places_of], [initial], maps, kinds, {SCANNED: along})
-    element = element_type_of(source)
-    block = made.regions[0].blocks.append(element, i32, i32, element)
-    with ir.InsertionPoint(block):
-        one, here, before, sofar = block.arguments
-        predicate = arith.CmpIPredicate.sle if inclusive else arith.CmpIPredicate.slt
-        is_before = arith.CmpIOp(predicate, before, here).result
-        counted = arith.SelectOp(is_before, one, neutral).result
-        linalg.YieldOp([ir.Operation.create(combiner, [element], [sofar, counted]).results[0]])
-    return made.results[0]
+def _scanned(source: ir.Value, scan: _Scan) -> ir.Value:
+    shape = shape_of(source)
+    is_little = prod(shape) * shape[scan.dimension] <= _FEW_PAIRS or shape[scan.dimension] <= _MOST_BLOCK
+    return _of_all_pairs(source, scan) if is_little else _in_blocks(source, scan)
 
 
-def spell_out_sort(sort: ir.Operation) -> bool:
-    """A sort as ranks, and a choice by them; what belongs nowhere else stays in the order that it had."""
-    values = list(sort.operands)
-    if not is_static(sort) or any(inner.operation.regions for inner in sort.regions[0].blocks[0].operations):
-        return False
-    dimension = int(ir.IntegerAttr(sort.attributes["dimension"]).value)
-    with at(sort):
-        ranks = _ranks(sort, values, dimension)
-        for value, result in zip(values, sort.results):
-            if any(True for _ in result.uses):
-                result.replace_all_uses_with(_by_rank(value, ranks, dimension, shape_of(value)[dimension]))
-    sort.erase()
-    return True
-
-
-def spell_out_topk(topk: ir.Operation) -> bool:
-    """The first of a sort, and where they were; one that starts from other than what belongs last stays as it is."""
-    *inputs, firsts, _ = topk.operands
-    if not is_static(topk) or not _begins_last(topk, firsts):
-        return False
-    dimension = int(ir.IntegerAttr(topk.attributes["dimension"]).value)
-    count, source = shape_of(firsts)[dimension], inputs[0]
-    with at(topk):
-        ranks = _ranks(topk, [source], dimension)
-        here = inputs[1] if len(inputs) > 1 else positions(shape_of(source)[dimension])
-        for value, result in zip((source, here), topk.results):
-            if any(True for _ in result.uses):
-                found = _by_rank(value, ranks, dimension, count)
-                result.replace_all_uses_with(found)
-    topk.erase()
-    return True
-
-
-def _begins_last(topk: ir.Operation, firsts: ir.Value) -> bool:
-    """Whether the results begin as what belongs behind all numbers: infinity, below or above all."""
-    filled = producer(firsts, "linalg.fill")
-    constant = None if filled is None else producer(filled.operands[0], "arith.constant")
-    body = topk.regions[0].blocks[0]
-    order = producer(list(body.operations)[-1].operation.operands[0], "arith.cmpf")
-    if constant is None or order is None or list(order.operands) != list(body.arguments):
-        return False
-    below = arith.CmpFPredicate(int(ir.IntegerAttr(order.attributes["predicate"]).value)).name in ("OLT", "OLE")
-    return bool(constant.attributes["value"].value == (inf if below else -inf))
-
-
-def _ranks(sort: ir.Operation, values: Sequence[ir.Value], dimension: int) -> ir.Value:
-    """How many elements of the same row belong before each."""
-    shape = shape_of(values[0])
+def _of_all_pairs(source: ir.Value, scan: _Scan) -> ir.Value:
+    """Each element combined with those before it, in one op."""
+    shape, dimension = shape_of(source), scan.dimension
     rank = len(shape)
     loops = [ir.AffineExpr.get_dim(d) for d in range(rank + 1)]
     i32 = ir.IntegerType.get_signless(32)
     places_of = positions(shape[dimension])
-    others = [loops[rank] if d == dimension else loops[d] for d in range(rank)]
-    places = [place for _ in values for place in (loops[:rank], others)]
-    places += [[loops[dimension]], [loops[rank]], loops[:rank]]
+    read = [loops[rank] if d == dimension else loops[d] for d in range(rank)]
+    places = (read, [loops[dimension]], [loops[rank]], loops[:rank])
     maps = [ir.AffineMap.get(rank + 1, 0, place) for place in places]
-    inputs = [each for value in values for each in (value, value)]
-    counts = fill(zero(i32), empty(shape, i32))
-    made = generic_op([*inputs, places_of, places_of], [counts], maps, ["parallel"] * rank + ["reduction"])
-    elements = [element_type_of(value) for value in inputs]
-    block = made.regions[0].blocks.append(*elements, i32, i32, i32)
-    *read, here, there, sofar = block.arguments
-    swapped = [read[number ^ 1] for number in range(len(read))]
-    with ir.InsertionPoint(block):
-        mine_first, its_first = copied_body(sort, read), copied_body(sort, swapped)
-        is_tie = arith.CmpIOp(arith.CmpIPredicate.eq, mine_first, its_first).result
-        is_earlier = arith.CmpIOp(arith.CmpIPredicate.slt, there, here).result
-        is_before = arith.SelectOp(is_tie, is_earlier, its_first).result
-        # An element isn't before itself, whatever its value's errors may be.
-        is_itself = arith.CmpIOp(arith.CmpIPredicate.eq, there, here).result
-        is_before = arith.SelectOp(is_itself, is_earlier, is_before).result
-        linalg.YieldOp([arith.AddIOp(sofar, arith.ExtUIOp(i32, is_before).result).result])
-    return made.results[0]
-
-
-def copied_body(op: ir.Operation, arguments: Sequence[ir.Value]) -> ir.Value:
-    """What an op's body yields for other arguments, made where ops are inserted."""
-    body = op.regions[0].blocks[0]
-    copies: dict[ir.Value, ir.Value] = dict(zip(body.arguments, arguments))
-    *inner, last = (child.operation for child in body.operations)
-    for one in inner:
-        copies.update(zip(one.results, cloned(one, copies)))
-    return copies.get(last.operands[0], last.operands[0])
-
-
-def _by_rank(value: ir.Value, ranks: ir.Value, dimension: int, count: int) -> ir.Value:
-    """Of the first `count` places, each one's element: the one of that rank; of a row that all rows have, as well."""
-    shape, element = shape_of(ranks), element_type_of(value)
-    rank = len(shape)
-    loops = [ir.AffineExpr.get_dim(d) for d in range(rank + 1)]
-    i32 = ir.IntegerType.get_signless(32)
-    others = [loops[rank] if d == dimension else loops[d] for d in range(rank)]
-    read = others if len(shape_of(value)) == rank else [loops[rank]]
-    maps = [ir.AffineMap.get(rank + 1, 0, place) for place in (read, others, [loops[dimension]], loops[:rank])]
-    inputs = [value, ranks, positions(count)]
-    made_shape = [count if d == dimension else size for d, size in enumerate(shape)]
-    start = fill(zero(element), empty(made_shape, element))
-    made = generic_op(inputs, [start], maps, ["parallel"] * rank + ["reduction"])
+    kinds = ["parallel"] * rank + ["reduction"]
+    element = element_type_of(source)
+    made = generic_op([source, places_of, places_of], [fill(scan.neutral, empty(shape, element))], maps, kinds)
     block = made.regions[0].blocks.append(element, i32, i32, element)
-    one, its_rank, here, sofar = block.arguments
     with ir.InsertionPoint(block):
-        is_it = arith.CmpIOp(arith.CmpIPredicate.eq, its_rank, here).result
-        linalg.YieldOp([arith.SelectOp(is_it, one, sofar).result])
+        one, here, before, sofar = block.arguments
+        predicate = arith.CmpIPredicate.sle if scan.inclusive else arith.CmpIPredicate.slt
+        is_before = arith.CmpIOp(predicate, before, here).result
+        counted = arith.SelectOp(is_before, one, scan.neutral).result
+        linalg.YieldOp([_combined(scan, sofar, counted)])
     return made.results[0]
+
+
+def _in_blocks(source: ir.Value, scan: _Scan) -> ir.Value:
+    """Blocks scanned each by itself, and what all blocks before it come to combined with each of them."""
+    shape, dimension = shape_of(source), scan.dimension
+    size, block = shape[dimension], _block(shape[dimension])
+    count = -(-size // block)
+    behind = [count * block - size if d == dimension else 0 for d in range(len(shape))]
+    padded = padded_by(source, [0] * len(shape), behind, scan.neutral)
+    groups = [[d + (d > dimension)] if d != dimension else [d, d + 1] for d in range(len(shape))]
+    wide = [*shape[:dimension], count, block, *shape[dimension + 1 :]]
+    kind = ir.RankedTensorType.get(wide, element_type_of(source))
+    blocks = tensor.ExpandShapeOp(kind, padded, groups, [], wide).result
+    inside = _of_all_pairs(blocks, _Scan(scan.combiner, scan.neutral, dimension + 1, scan.inclusive))
+    totals = _totals(blocks, scan, dimension + 1)
+    before = _scanned(totals, _Scan(scan.combiner, scan.neutral, dimension, inclusive=False))
+    whole = _with_each(inside, before, scan, dimension + 1)
+    flat = ir.RankedTensorType.get(
+        [*shape[:dimension], count * block, *shape[dimension + 1 :]], element_type_of(source)
+    )
+    joined = tensor.CollapseShapeOp(flat, whole, groups).result
+    return joined if count * block == size else extract_slice(joined, [0] * len(shape), shape)
+
+
+def _block(size: int) -> int:
+    """How long blocks are: as near to the root as divides the size, or the longest where nothing does."""
+    root = min(max(isqrt(size), _LEAST_BLOCK), _MOST_BLOCK)
+    fitting = [block for block in range(_LEAST_BLOCK, _MOST_BLOCK + 1) if size % block == 0]
+    return min(fitting, key=lambda block: abs(block - root), default=_MOST_BLOCK)
+
+
+def _totals(blocks: ir.Value, scan: _Scan, dimension: int) -> ir.Value:
+    """All elements along a dimension combined."""
+    shape, element = shape_of(blocks), element_type_of(blocks)
+    rank = len(shape)
+    loops = [ir.AffineExpr.get_dim(d) for d in range(rank)]
+    kept = [d for d in range(rank) if d != dimension]
+    maps = [ir.AffineMap.get(rank, 0, loops), ir.AffineMap.get(rank, 0, [loops[d] for d in kept])]
+    kinds = ["reduction" if d == dimension else "parallel" for d in range(rank)]
+    made = generic_op([blocks], [fill(scan.neutral, empty([shape[d] for d in kept], element))], maps, kinds)
+    block = made.regions[0].blocks.append(element, element)
+    with ir.InsertionPoint(block):
+        one, sofar = block.arguments
+        linalg.YieldOp([_combined(scan, sofar, one)])
+    return made.results[0]
+
+
+def _with_each(inside: ir.Value, before: ir.Value, scan: _Scan, dimension: int) -> ir.Value:
+    """What lies before a block combined with each of the block's elements."""
+    shape, element = shape_of(inside), element_type_of(inside)
+    rank = len(shape)
+    loops = [ir.AffineExpr.get_dim(d) for d in range(rank)]
+    every = ir.AffineMap.get(rank, 0, loops)
+    maps = [every, ir.AffineMap.get(rank, 0, [loops[d] for d in range(rank) if d != dimension]), every]
+    made = generic_op([inside, before], [empty(shape, element)], maps, ["parallel"] * rank)
+    block = made.regions[0].blocks.append(element, element, element)
+    with ir.InsertionPoint(block):
+        linalg.YieldOp([_combined(scan, block.arguments[1], block.arguments[0])])
+    return made.results[0]
+
+
+def _combined(scan: _Scan, left: ir.Value, right: ir.Value) -> ir.Value:
+    return ir.Operation.create(scan.combiner, [left.type], [left, right]).results[0]

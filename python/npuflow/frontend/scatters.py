@@ -5,7 +5,7 @@ from __future__ import annotations
 from npuflow.bindings import arith, ir, linalg
 from npuflow.core.build import all_true, at, element_type_of, extract_slice, generic_op, is_static, shape_of
 from npuflow.frontend.read_positions import positions
-from npuflow.frontend.scans import copied_body
+from npuflow.frontend.sorts import copied_body
 
 SCATTER = "tm_tensor.scatter"
 

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from math import prod
 
 from npuflow.bindings import ir
-from npuflow.kernels.describe_vector import describe_vector_work, kind_of
+from npuflow.kernels.body_nodes import kind_of
+from npuflow.kernels.describe_vector import describe_vector_work
 from npuflow.ops.contraction import match_contraction
 from npuflow.ops.linear import linear_maps, loop_extents
 from npuflow.target import Device, KernelClass

@@ -6,38 +6,12 @@ from itertools import pairwise
 
 from npuflow.bindings import ir
 from npuflow.core.build import element_bytes, element_type_of
-from npuflow.kernels.vector_cycles import LOADED, SUM, Node, VectorOperand, VectorWork
-from npuflow.ops.contraction import producer, users
-from npuflow.ops.factors import EXTENSIONS
+from npuflow.kernels.body_nodes import nodes_of, widest_bytes
+from npuflow.kernels.describe_lookup import describe_lookup_work
+from npuflow.kernels.vector_cycles import VectorOperand, VectorWork
+from npuflow.kernels.vector_operands import vector_operand
 from npuflow.ops.linear import Linear, input_count, is_reduction, iterators, linear_maps
-
-_KINDS = {
-    "add": ("addf", "subf", "addi", "subi", "negf", "index_cast"),
-    "multiply": ("mulf", "muli", "mulsi_extended", "mului_extended"),
-    "compare": (
-        *("cmpf", "cmpi", "select", "maximumf", "minimumf", "maxnumf", "minnumf", "maxsi", "minsi", "maxui", "minui"),
-        *("andi", "ori", "xori", "shli", "shrsi", "shrui", "absf", "absi", "copysign"),
-    ),
-    "convert": (
-        *("extf", "truncf", "extsi", "extui", "trunci", "sitofp", "uitofp", "fptosi", "fptoui", "bitcast"),
-        *("floor", "ceil", "round", "roundeven", "trunc"),
-    ),
-    "multiply-add": ("fma",),
-    "divide": ("divf", "divsi", "divui", "remf", "remsi", "remui", "ceildivsi", "floordivsi"),
-    "root": ("sqrt", "rsqrt", "cbrt"),
-    "exponential": ("exp", "exp2", "expm1"),
-    "logarithm": ("log", "log2", "log10", "log1p"),
-    "tanh": ("tanh",),
-    "erf": ("erf",),
-}
-_KIND_OF = {name: kind for kind, names in _KINDS.items() for name in names}
-_MULTIPLICATIONS = ("arith.mulf", "arith.muli")
-_ADDITIONS = ("arith.addf", "arith.addi")
-
-
-def kind_of(inner: ir.Operation) -> str:
-    """The kind of work that an operation of a body is, as a device's file calls it."""
-    return _KIND_OF.get(inner.name.partition(".")[2], "other")
+from npuflow.ops.lookups import lookups_of
 
 
 def describe_vector_work(op: ir.Operation) -> VectorWork:
@@ -46,13 +20,16 @@ def describe_vector_work(op: ir.Operation) -> VectorWork:
     Ops other than linalg.generic, and those indexed by something else than sums of loops, go through their operands
     once, in order.
     """
+    found = lookups_of(op)
+    if found:
+        return describe_lookup_work(op, found)
     maps = linear_maps(op) if op.name == "linalg.generic" else None
     if maps is None:
         return _in_order(op)
     shaped = [i for i, value in enumerate(op.operands) if isinstance(value.type, ir.ShapedType)]
     runs = _runs(op, [maps[i] for i in shaped])
     number = {loop: i for i, run in enumerate(runs) for loop in run}
-    operands = {i: _operand(op.operands[i], maps[i], number) for i in shaped}
+    operands = {i: vector_operand(op.operands[i], maps[i], number) for i in shaped}
     arguments = op.regions[0].blocks[0].arguments
     first_sum = input_count(op) if any(is_reduction(op, run[0]) for run in runs) else len(arguments)
     loaded = [i for i in shaped if i < first_sum and any(True for _ in arguments[i].uses)]
@@ -61,8 +38,8 @@ def describe_vector_work(op: ir.Operation) -> VectorWork:
         tuple(is_reduction(op, run[0]) for run in runs),
         tuple(operands[i] for i in loaded),
         tuple(operands[i] for i in shaped if i >= input_count(op)),
-        _nodes(op, first_sum),
-        _widest(op),
+        nodes_of(op, first_sum),
+        widest_bytes(op),
     )
 
 
@@ -101,89 +78,3 @@ def _is_run(maps: list[tuple[Linear, ...]], outer: int, inner: int) -> bool:
         if len(touched) != 2 or (outer, inner) not in pairwise(plain):
             return False
     return followed
-
-
-def _operand(value: ir.Value, dims: tuple[Linear, ...], number: dict[int, int]) -> VectorOperand:
-    follows = frozenset(number[loop] for dim in dims for loop, _ in dim.terms)
-    return VectorOperand(element_bytes(element_type_of(value)), follows, _along(dims, number))
-
-
-def _along(dims: tuple[Linear, ...], number: dict[int, int]) -> tuple[int, ...]:
-    """The loops that go through neighbouring elements: of all dimensions from the last one on that are just a loop.
-
-    A window's positions are neighbours as well, but its rows don't begin where the one before ends.
-    """
-    found: list[int] = []
-    for dim in reversed(dims):
-        if dim.loop is None:
-            break
-        found += [number[dim.loop]] if number[dim.loop] not in found else []
-    windowed = dims[-1].terms if dims and not found else ()
-    return tuple(found[::-1]) or tuple(number[loop] for loop, step in reversed(windowed) if step == 1)[:1]
-
-
-def _widest(op: ir.Operation) -> int:
-    """The widest type that the body computes in."""
-    inner = [child.operation for child in op.regions[0].blocks[0].operations]
-    types = [result.type for child in inner for result in child.results if child.name != "arith.constant"]
-    types += [element_type_of(value) for value in op.operands]
-    return max(element_bytes(_stored(t)) for t in types)
-
-
-def _stored(kind: ir.Type) -> ir.Type:
-    """A type, or for positions what a core has them in: its addresses have 32 bits."""
-    return ir.IntegerType.get_signless(32, kind.context) if isinstance(kind, ir.IndexType) else kind
-
-
-def _nodes(op: ir.Operation, first_sum: int) -> tuple[Node, ...]:
-    """The body's operations; a product that is added to a sum, or added without rounding, is one with the addition."""
-    block = op.regions[0].blocks[0]
-    numbers = {a: SUM if i >= first_sum else LOADED for i, a in enumerate(block.arguments)}
-    body = [child.operation for child in block.operations][:-1]
-    products = {inner: product for inner in body if (product := _product(inner, numbers)) is not None}
-    nodes: list[Node] = []
-    for inner in body:
-        if inner in products.values():
-            continue
-        product = products.get(inner)
-        operands = [value for value in inner.operands if product is None or value != product.results[0]]
-        uses = _uses([*operands, *(product.operands if product else ())], numbers)
-        if not uses:
-            continue
-        if _is_part_of_product(inner):
-            numbers[inner.results[0]] = uses[0]
-            continue
-        kind = "multiply-add" if product else kind_of(inner)
-        numbers |= dict.fromkeys(inner.results, len(nodes))
-        nodes.append(Node(kind, _type(product or inner), uses))
-    return tuple(nodes)
-
-
-def _uses(values: list[ir.Value], numbers: dict[ir.Value, int]) -> tuple[int, ...]:
-    return tuple(dict.fromkeys(numbers[value] for value in values if value in numbers))
-
-
-def _product(inner: ir.Operation, numbers: dict[ir.Value, int]) -> ir.Operation | None:
-    """What an addition adds to the sum, or exactly, if that is a product that nothing else uses."""
-    if inner.name not in _ADDITIONS:
-        return None
-    for value, other in zip(inner.operands, reversed(list(inner.operands))):
-        made = producer(value, *_MULTIPLICATIONS)
-        if made is None or len(users(value)) > 1:
-            continue
-        if numbers.get(other) == SUM or all(producer(factor, *EXTENSIONS) is not None for factor in made.operands):
-            return made
-    return None
-
-
-def _is_part_of_product(inner: ir.Operation) -> bool:
-    """Whether an op only widens factors: multiplications do that themselves."""
-    return inner.name in EXTENSIONS and all(user.name in _MULTIPLICATIONS for user in users(inner.results[0]))
-
-
-def _type(inner: ir.Operation) -> str:
-    """The type that decides what an operation costs: of factors as they were loaded, else of the operand it takes."""
-    factors = [producer(value, *EXTENSIONS) for value in inner.operands]
-    if inner.name in _MULTIPLICATIONS and all(factor is not None for factor in factors):
-        return str(factors[0].operands[0].type)  # type: ignore[union-attr]
-    return str(_stored(inner.operands[-1].type))

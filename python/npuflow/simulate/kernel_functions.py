@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from npuflow.bindings import ir
 from npuflow.execute.jit import compile_function
+from npuflow.execute.look_up import look_up
 from npuflow.execute.widen import widened
 from npuflow.schedule.ir.read_schedule import kernel_functions_of
 from npuflow.simulate.kernels import Abi, KernelFunction
@@ -29,4 +30,5 @@ def _compile_outlined(function: ir.Operation, name: str, *, wide: bool) -> Kerne
         module = ir.Module.create()
         copy = function.clone(ir.InsertionPoint(module.body)).operation
         copy.attributes["sym_visibility"] = ir.StringAttr.get("public")
+        look_up(module)
     return compile_kernel_function(module.operation, name, wide=wide)

@@ -36,7 +36,9 @@ class View:
 
     @property
     def is_whole(self) -> bool:
-        return self.offset == Affine() and self.extents == tuple(map(Extent, self.wholes)) and set(self.steps) <= {1}
+        """Whether it goes through a buffer's elements from the first one on, one after the other."""
+        in_order = self.strides == row_major(self.wholes) and set(self.steps) <= {1}
+        return in_order and self.offset == Affine() and self.extents == tuple(map(Extent, self.wholes))
 
     def room(self, d: int) -> Affine | None:
         """How many indices the buffer has from where a dimension starts; None where that isn't affine."""

@@ -1,0 +1,104 @@
+"""What an op's body does, operation by operation, as the model of the vector unit sees it. Reads IR."""
+
+from __future__ import annotations
+
+from npuflow.bindings import ir
+from npuflow.core.build import element_bytes, element_type_of
+from npuflow.kernels.vector_cycles import LOADED, SUM, Node
+from npuflow.ops.contraction import producer, users
+from npuflow.ops.factors import EXTENSIONS
+
+_KINDS = {
+    "add": ("addf", "subf", "addi", "subi", "negf", "index_cast"),
+    "multiply": ("mulf", "muli", "mulsi_extended", "mului_extended"),
+    "compare": (
+        *("cmpf", "cmpi", "select", "maximumf", "minimumf", "maxnumf", "minnumf", "maxsi", "minsi", "maxui", "minui"),
+        *("andi", "ori", "xori", "shli", "shrsi", "shrui", "absf", "absi", "copysign"),
+    ),
+    "convert": (
+        *("extf", "truncf", "extsi", "extui", "trunci", "sitofp", "uitofp", "fptosi", "fptoui", "bitcast"),
+        *("floor", "ceil", "round", "roundeven", "trunc"),
+    ),
+    "multiply-add": ("fma",),
+    "divide": ("divf", "divsi", "divui", "remf", "remsi", "remui", "ceildivsi", "floordivsi"),
+    "root": ("sqrt", "rsqrt", "cbrt"),
+    "exponential": ("exp", "exp2", "expm1"),
+    "logarithm": ("log", "log2", "log10", "log1p"),
+    "tanh": ("tanh",),
+    "erf": ("erf",),
+}
+_KIND_OF = {name: kind for kind, names in _KINDS.items() for name in names}
+_MULTIPLICATIONS = ("arith.mulf", "arith.muli")
+_ADDITIONS = ("arith.addf", "arith.addi")
+
+
+def kind_of(inner: ir.Operation) -> str:
+    """The kind of work that an operation of a body is, as a device's file calls it."""
+    return _KIND_OF.get(inner.name.partition(".")[2], "other")
+
+
+def widest_bytes(op: ir.Operation) -> int:
+    """The widest type that the body computes in."""
+    inner = [child.operation for child in op.regions[0].blocks[0].operations]
+    types = [result.type for child in inner for result in child.results if child.name != "arith.constant"]
+    types += [element_type_of(value) for value in op.operands]
+    return max(element_bytes(_stored(t)) for t in types)
+
+
+def _stored(kind: ir.Type) -> ir.Type:
+    """A type, or for positions what a core has them in: its addresses have 32 bits."""
+    return ir.IntegerType.get_signless(32, kind.context) if isinstance(kind, ir.IndexType) else kind
+
+
+def nodes_of(op: ir.Operation, first_sum: int) -> tuple[Node, ...]:
+    """The body's operations; a product that is added to a sum, or added without rounding, is one with the addition."""
+    block = op.regions[0].blocks[0]
+    numbers = {a: SUM if i >= first_sum else LOADED for i, a in enumerate(block.arguments)}
+    body = [child.operation for child in block.operations][:-1]
+    products = {inner: product for inner in body if (product := _product(inner, numbers)) is not None}
+    nodes: list[Node] = []
+    for inner in body:
+        if inner in products.values():
+            continue
+        product = products.get(inner)
+        operands = [value for value in inner.operands if product is None or value != product.results[0]]
+        uses = _uses([*operands, *(product.operands if product else ())], numbers)
+        if not uses:
+            continue
+        if _is_part_of_product(inner):
+            numbers[inner.results[0]] = uses[0]
+            continue
+        kind = "multiply-add" if product else kind_of(inner)
+        numbers |= dict.fromkeys(inner.results, len(nodes))
+        nodes.append(Node(kind, _type(product or inner), uses))
+    return tuple(nodes)
+
+
+def _uses(values: list[ir.Value], numbers: dict[ir.Value, int]) -> tuple[int, ...]:
+    return tuple(dict.fromkeys(numbers[value] for value in values if value in numbers))
+
+
+def _product(inner: ir.Operation, numbers: dict[ir.Value, int]) -> ir.Operation | None:
+    """What an addition adds to the sum, or exactly, if that is a product that nothing else uses."""
+    if inner.name not in _ADDITIONS:
+        return None
+    for value, other in zip(inner.operands, reversed(list(inner.operands))):
+        made = producer(value, *_MULTIPLICATIONS)
+        if made is None or len(users(value)) > 1:
+            continue
+        if numbers.get(other) == SUM or all(producer(factor, *EXTENSIONS) is not None for factor in made.operands):
+            return made
+    return None
+
+
+def _is_part_of_product(inner: ir.Operation) -> bool:
+    """Whether an op only widens factors: multiplications do that themselves."""
+    return inner.name in EXTENSIONS and all(user.name in _MULTIPLICATIONS for user in users(inner.results[0]))
+
+
+def _type(inner: ir.Operation) -> str:
+    """The type that decides what an operation costs: of factors as they were loaded, else of the operand it takes."""
+    factors = [producer(value, *EXTENSIONS) for value in inner.operands]
+    if inner.name in _MULTIPLICATIONS and all(factor is not None for factor in factors):
+        return str(factors[0].operands[0].type)  # type: ignore[union-attr]
+    return str(_stored(inner.operands[-1].type))
