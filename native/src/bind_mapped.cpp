@@ -55,7 +55,7 @@ void bind_machine(nb::module_& m) {
             new (self) TileLanes{channels_out, groups, lanes, leaving};
           },
           "channels_out"_a, "groups"_a, "lanes"_a, "leaving"_a);
-  nb::class_<TileDma>(m, "TileRoom")
+  nb::class_<TileDma>(m, "BlockRoom")
       .def(
           "__init__",
           [](TileDma* self, double capacity, const PatternLimits& pattern, Size columns, Size descriptors,

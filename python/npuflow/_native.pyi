@@ -179,7 +179,7 @@ class CoreRoom:
 class TileLanes:
     def __init__(self, channels_out: int, groups: int, lanes: int, leaving: int) -> None: ...
 
-class TileRoom:
+class BlockRoom:
     def __init__(
         self,
         capacity: float,
@@ -203,7 +203,7 @@ class MachineRates:
         outermost: DescriptorLimits,
         dram: DramRates,
         core: CoreRoom,
-        tile: TileRoom,
+        tile: BlockRoom,
         direct: DirectWays,
     ) -> None: ...
 

@@ -351,7 +351,7 @@ def test_json_has_sequences_beside_functions(report: Report) -> None:
 
 
 def test_a_page_has_the_table_in_front_of_the_parts() -> None:
-    compiled = npuflow.compile(TOO_LARGE, APART, device="toy", split=True)
+    compiled = npuflow.compile(TOO_LARGE, APART, device="toy", split=True, disable="residency")
     page = html_of(compiled.run(verify=False), compiled.timed_timelines(100))
     data = json.loads(re.search(r"const DATA = (.*);\n", page)[1])  # type: ignore[index]
     (sequence,) = data["sequences"]
@@ -359,7 +359,9 @@ def test_a_page_has_the_table_in_front_of_the_parts() -> None:
     assert [row[0] for row in sequence["rows"]] == [*parts, "launch", "changes"]
     assert [call[2] for call in sequence["calls"]] == [True, False, False, False]
     assert ["split", "asked for"] in sequence["facts"]
-    lives = [(first, last) for _, _, _, first, last in sequence["workspace"]["held"]]
+    (between,) = sequence["between"]
+    assert between["name"] == "DRAM between parts"
+    lives = [(first, last) for _, _, _, first, last in between["held"]]
     begins, ends = [call[1] for call in sequence["calls"]], [begin for begin, _ in lives[1:]]
     assert [begin for begin, _ in lives] == begins[:3]
     assert all(end > begin for (_, end), begin in zip(lives, ends)), "each lives until the next has been made"

@@ -23,13 +23,14 @@ def test_rows_are_what_runs_say(tmp_path: Path, capsys: pytest.CaptureFixture[st
     (function,) = json.loads(file.read_text())["functions"]
     rows = {",".join(row["without"]): row for row in function["rows"]}
     assert list(rows) == ["", *NAMES, ",".join(NAMES)]
-    for disable in ("", "phases", "ahead"):
+    for disable in ("", "phases", "ahead", "residency"):
         compiled = npuflow.compile(BLOCK, device="npu2", disable=disable.split(",") if disable else ())
         (sequence,) = compiled.run(verify=False).sequences
         row = rows[disable]
         assert row["time_us"] == pytest.approx(sequence.time_us)
         assert row["change_us"] == pytest.approx(sequence.change_us)
         assert row["alive_bytes"] == sequence.plan.alive_bytes
+        assert row["moved_bytes"] == sequence.moved_bytes
     screen = capsys.readouterr().out
     assert [line.split()[0] for line in screen.splitlines()[2:-1]] == ["nothing", *NAMES]
     assert screen.splitlines()[-1].split()[:3] == ["all", "of", "them"]

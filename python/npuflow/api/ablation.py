@@ -10,20 +10,27 @@ from npuflow.compiler.compiled import Sequence
 from npuflow.execute.limits import byte_text
 from npuflow.network.decisions import ALL_DECISIONS, OF_PARTS, Decision, Decisions
 from npuflow.report.sequences import phases_of
+from npuflow.report.traffic import buffers_at
 from npuflow.report.words import INDENT, quantity, table_lines
+from npuflow.simulate.at_home import HomePort
+from npuflow.simulate.results import RunResults
 
-_HEADS = ("without", "time", "ratio", "launches", "changes", "alive", "what it does")
+_HEADS = ("without", "time", "ratio", "launches", "changes", "alive", "DRAM", "what it does")
 
 
 @dataclass(frozen=True)
 class Ablated:
-    """A function without some decisions: its time, what of that launches and changes are, the bytes between parts."""
+    """A function without some decisions: its time, what of that launches and changes are, and bytes.
+
+    `alive_bytes` is what lies in DRAM between parts at a time, `moved_bytes` what they move from and to DRAM.
+    """
 
     without: tuple[Decision, ...]
     time_us: float
     launch_us: float
     change_us: float
     alive_bytes: int
+    moved_bytes: int
 
 
 @dataclass(frozen=True)
@@ -35,7 +42,7 @@ class Ablation:
 
 
 def ablations_of(compiled: Compiled) -> Iterator[Ablation]:
-    """Every function that was compiled with its parts in the program's order; parts are simulated once."""
+    """Every function that was compiled with its parts in the program's order; equal programs are simulated once."""
     sequences = {sequence.name: sequence for sequence in compiled.sequences}
     whole = {function.name: function for function in compiled.functions if not function.part_of}
     for name in dict.fromkeys(function.part_of or function.name for function in compiled.functions):
@@ -46,11 +53,16 @@ def ablations_of(compiled: Compiled) -> Iterator[Ablation]:
 
 
 def _rows(sequence: Sequence) -> Iterator[Ablated]:
-    results = {part.name: part.simulate() for part in {part.name: part for part in sequence.parts}.values()}
+    runs: dict[tuple[str, tuple[HomePort, ...]], RunResults] = {}
     each = (ALL_DECISIONS - {one} for one in Decision if one in OF_PARTS)
     kept: list[Decisions] = [ALL_DECISIONS, *each, ALL_DECISIONS - OF_PARTS]
     for decided in kept:
-        one = sequence.with_decided(decided)
+        one, results = sequence.with_decided(decided), {}
+        for part in one.parts:
+            key = part.name, part.compiled.homes
+            if key not in runs:
+                runs[key] = part.simulate()
+            results[part.name] = runs[key]
         phases = phases_of(one, results)
         yield Ablated(
             tuple(decision for decision in Decision if decision not in decided),
@@ -58,7 +70,14 @@ def _rows(sequence: Sequence) -> Iterator[Ablated]:
             sum(phase.launch_us for phase in phases),
             sum(phase.change_us for phase in phases),
             one.plan.alive_bytes,
+            sum(_moved_bytes(results[part.name], one.device.dram_level) for part in one.parts),
         )
+
+
+def _moved_bytes(results: RunResults, dram_level: int) -> int:
+    """What a part moves from and to DRAM."""
+    found = (results.traffic[buffer.name] for buffer in buffers_at(results.program, dram_level))
+    return sum(one.read_bytes + one.written_bytes for one in found)
 
 
 def ablations_text(ablations: Iterable[Ablation], device: str) -> str:
@@ -82,7 +101,15 @@ def _cells(row: Ablated, best_us: float) -> tuple[str, ...]:
         names = "all of them"
     times = (quantity(us / 1e6, "s") for us in (row.launch_us, row.change_us))
     ratio = f"{row.time_us / best_us:.3g}"
-    return names, quantity(row.time_us / 1e6, "s"), ratio, *times, byte_text(row.alive_bytes), what
+    return (
+        names,
+        quantity(row.time_us / 1e6, "s"),
+        ratio,
+        *times,
+        byte_text(row.alive_bytes),
+        byte_text(row.moved_bytes),
+        what,
+    )
 
 
 def ablations_data(ablations: Iterable[Ablation], device: str) -> dict[str, object]:
@@ -97,6 +124,7 @@ def ablations_data(ablations: Iterable[Ablation], device: str) -> dict[str, obje
                     "launch_us": row.launch_us,
                     "change_us": row.change_us,
                     "alive_bytes": row.alive_bytes,
+                    "moved_bytes": row.moved_bytes,
                 }
                 for row in one.rows
             ],

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from npuflow.bindings import ir
 from npuflow.bounds.sizes import OpSizes
 from npuflow.compiler.compiled_function import CompiledFunction, execute_function, simulate_function
 from npuflow.compiler.phases import phase_changes
+from npuflow.compiler.residency import resident
 from npuflow.compiler.sequence import CompiledSequence, execute_sequence
 from npuflow.execute.arrays import Array
+from npuflow.network.calls import CallList
 from npuflow.network.decisions import ALL_DECISIONS, Decision, Decisions
 from npuflow.network.phases import PhaseChange
 from npuflow.network.plan import FunctionPlan, addressed, ordered, plan_of
@@ -83,7 +85,8 @@ class Sequence:
     """A function whose parts run one after the other, each with the array to itself; `parts` has one for every call.
 
     `reason` says what kept the function from running as a whole; `like` names one before it that is the same. They are
-    phases of one launch unless that was `decided` otherwise.
+    phases of one launch unless that was `decided` otherwise. `away` says of tensors between them, by number, why they
+    stay in no memory tile.
     """
 
     compiled: CompiledSequence
@@ -91,6 +94,7 @@ class Sequence:
     reason: str
     like: str = ""
     decided: Decisions = ALL_DECISIONS
+    away: Mapping[int, str] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"<Sequence {self.compiled.signature} in {len(self.parts)} parts>"
@@ -106,11 +110,24 @@ class Sequence:
     def with_decided(self, decided: Decisions) -> Sequence:
         """The same parts by other decisions, where they are in the program's order now."""
         calls = self.compiled.calls
-        if Decision.ORDER in decided:
-            calls = addressed(ordered(calls, keeps_order=False).calls)
-        parts = {part.name: part for part in self.parts}
-        called = tuple(parts[call.name] for call in calls.calls)
-        return replace(self, compiled=replace(self.compiled, calls=calls), parts=called, decided=decided)
+        calls = replace(calls, calls=tuple(replace(call, homes=()) for call in calls.calls))
+        calls = addressed(ordered(calls, keeps_order=Decision.ORDER not in decided).calls)
+        return self._with(calls, {part.name: part.compiled.away() for part in self.parts}, decided, {}).at_home()
+
+    def at_home(self) -> Sequence:
+        """The same with what stays in memory tiles, if that is decided."""
+        if not {Decision.PHASES, Decision.RESIDENCY} <= self.decided:
+            return self
+        found = resident(self.compiled.calls, {part.name: part.compiled for part in self.parts})
+        return self._with(addressed(found.calls), found.parts, self.decided, found.reasons)
+
+    def _with(
+        self, calls: CallList, parts: Mapping[str, CompiledFunction], decided: Decisions, away: Mapping[int, str]
+    ) -> Sequence:
+        own = {part.name: replace(part, compiled=parts[part.name]) for part in self.parts}
+        called = tuple(own[call.name] for call in calls.calls)
+        compiled = replace(self.compiled, calls=calls, parts=parts)
+        return replace(self, compiled=compiled, parts=called, decided=decided, away=away)
 
     @property
     def plan(self) -> FunctionPlan:

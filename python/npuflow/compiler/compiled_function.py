@@ -23,6 +23,7 @@ from npuflow.schedule.ir.emit import computes
 from npuflow.schedule.ir.read_schedule import kernel_functions_of, read_schedule
 from npuflow.schedule.kernels.describe_kernels import describe_kernel
 from npuflow.schedule.kernels.kernel_cycles import KernelShape, Reshape, kernel_cycles, reshape_of
+from npuflow.simulate.at_home import HomePort
 from npuflow.simulate.constants import constant_contents
 from npuflow.simulate.flatten import flatten
 from npuflow.simulate.kernel_functions import compile_schedule_kernels
@@ -42,7 +43,8 @@ class CompiledFunction:
 
     `modelled` names the kernels whose times are the model's; those of others are the user's, calls included. `op` is
     the schedule's module, which holds the kernels; `module` keeps it alive. `keeps_names` says that results are called
-    what the schedule calls them.
+    what the schedule calls them. `homes` are tensors that are in memory tiles in the program; that with all in DRAM is
+    `in_dram` then.
     """
 
     signature: Signature
@@ -54,6 +56,8 @@ class CompiledFunction:
     module: ir.Module = field(repr=False, compare=False)
     modelled: frozenset[str] = frozenset()
     keeps_names: bool = False
+    homes: tuple[HomePort, ...] = ()
+    in_dram: Program | None = field(default=None, repr=False, compare=False)
 
     def __getstate__(self) -> dict[str, object]:
         """What of it is data: another process gets it without its IR, and adds its own (`with_ir`)."""
@@ -61,6 +65,14 @@ class CompiledFunction:
 
     def with_ir(self, op: ir.Operation, module: ir.Module) -> CompiledFunction:
         return replace(self, op=op, module=module)
+
+    def at_home(self, program: Program, homes: Sequence[HomePort]) -> CompiledFunction:
+        """The function with a program that has tensors at home."""
+        return replace(self, program=program, homes=tuple(homes), in_dram=self.in_dram or self.program)
+
+    def away(self) -> CompiledFunction:
+        """The function with all of its tensors in DRAM."""
+        return self if self.in_dram is None else replace(self, program=self.in_dram, homes=(), in_dram=None)
 
     @property
     def name(self) -> str:

@@ -11,10 +11,11 @@ from npuflow.compiler.compiled_function import CompiledFunction
 from npuflow.core.passes import ops_of
 from npuflow.network.changes import changes_between
 from npuflow.network.decisions import Decision, Decisions
-from npuflow.network.phases import PhaseChange
+from npuflow.network.phases import PhaseChange, PhaseSetup, Piece, Store, StoreKind
 from npuflow.schedule.assign.setup import KernelImage, setup_of
 from npuflow.schedule.ir.read_kernels import kernel_interfaces
 from npuflow.schedule.ir.read_schedule import kernel_functions_of
+from npuflow.simulate.at_home import HOME_LEVEL
 
 # What a kernel was made by plays no part in its code.
 _STRATEGY = "npu.strategy"
@@ -31,11 +32,24 @@ def phase_changes(calls: Sequence[CompiledFunction], decided: Decisions) -> tupl
     for kernel in (kernel for own in kernels.values() for kernel in own.values()):
         for position, value in enumerate(kernel.constants):
             values[kernel.code, position].add(value)
-    setups = {
+    setups: dict[str, PhaseSetup] = {
         name: setup_of(part.schedule, part.device, {key: one.image(values) for key, one in kernels[name].items()})
         for name, part in parts.items()
     }
+    setups = {name: {**setup, **_beside_homes(setup, parts[name])} for name, setup in setups.items()}
     return changes_between([setups[part.name] for part in calls], decided)
+
+
+def _beside_homes(setup: PhaseSetup, part: CompiledFunction) -> PhaseSetup:
+    """The stores beside what is at home, with room for the tasks that move it."""
+    found: dict[Store, tuple[Piece, ...]] = {}
+    for port in part.homes:
+        dma = part.device.dma(HOME_LEVEL)
+        groups, room = dma.descriptor_groups, dma.descriptors // dma.descriptor_groups
+        for number, count in port.channels:
+            store = Store(StoreKind.DESCRIPTORS, dma.name, HOME_LEVEL, 0, port.column, room, number % groups)
+            found[store] = (*found.get(store, setup.get(store, ())), Piece(("home", number, count), count))
+    return found
 
 
 @dataclass(frozen=True)

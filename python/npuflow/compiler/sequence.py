@@ -10,10 +10,13 @@ import numpy as np
 
 from npuflow.bindings import ir
 from npuflow.compiler.compiled_function import CompiledFunction, FunctionalRun, check_inputs, execute_function
+from npuflow.compiler.residency import has_homes, needed_bytes
 from npuflow.compiler.tables import arrays_of
 from npuflow.execute.arrays import Array, Signature
 from npuflow.execute.guard_divisions import divides_integers
 from npuflow.network.calls import CallList
+from npuflow.network.residency import Home
+from npuflow.simulate.at_home import HOME_LEVEL
 from npuflow.simulate.run import POISON
 
 
@@ -57,6 +60,7 @@ def execute_sequence(sequence: CompiledSequence, inputs: Sequence[Array]) -> Seq
     """
     check_inputs(sequence.signature, inputs)
     executions: list[tuple[str, FunctionalRun]] = []
+    tiles = HomeTiles(sequence.parts)
 
     def run(name: str, given: Sequence[Array]) -> Sequence[Array]:
         executions.append((name, execute_function(sequence.parts[name], given)))
@@ -64,7 +68,7 @@ def execute_sequence(sequence: CompiledSequence, inputs: Sequence[Array]) -> Seq
 
     workspace: Array = np.full(sequence.calls.workspace_bytes, POISON, np.uint8)
     given = (*inputs, *sequence.table_arrays)
-    return SequenceExecution(run_calls(sequence.calls, given, run, workspace), tuple(executions))
+    return SequenceExecution(run_calls(sequence.calls, given, run, workspace, tiles), tuple(executions))
 
 
 def run_calls(
@@ -72,20 +76,50 @@ def run_calls(
     inputs: Sequence[Array],
     run: Callable[[str, Sequence[Array]], Sequence[Array]],
     workspace: Array | None = None,
+    tiles: HomeTiles | None = None,
 ) -> tuple[Array, ...]:
     """What a list of calls returns, each of which `run` does; tables come behind the function's arguments.
 
-    What has an address is kept in the `workspace`, if there is one.
+    What has an address is kept in the `workspace`, what has a home in its memory tile, if there are these.
     """
     values: dict[int, Array] = dict(enumerate(inputs))
     for call in calls.calls:
+        if tiles is not None:
+            tiles.overwrite(call.name)
         outputs = run(call.name, [values[number] for number in call.inputs])
         for number, output, address in zip(call.outputs, outputs, call.addresses, strict=True):
-            if workspace is None or address is None:
+            home = call.home(number)
+            if tiles is not None and home is not None:
+                values[number] = _placed(output, tiles.at(home))
+            elif workspace is None or address is None:
                 values[number] = output
             else:
                 values[number] = _placed(output, workspace[address:])
+        if tiles is not None:
+            tiles.overwrite(call.name)
     return tuple(values[number] for number in calls.returned)
+
+
+class HomeTiles:
+    """The memory tiles of a launch, with what stays there; each phase overwrites what its own buffers take."""
+
+    def __init__(self, parts: Mapping[str, CompiledFunction]) -> None:
+        device = next(iter(parts.values())).device
+        self._memories: dict[int, Array] = {}
+        self._needed: dict[str, dict[int, int]] = {}
+        if has_homes(device):
+            size = device.level(HOME_LEVEL).usable_bytes
+            self._memories = {column: np.full(size, POISON, np.uint8) for column in range(device.columns)}
+            self._needed = {name: needed_bytes(part.program, device) for name, part in parts.items()}
+
+    def at(self, home: Home) -> Array:
+        """The bytes from a home on."""
+        return self._memories[home.column][home.address :]
+
+    def overwrite(self, part: str) -> None:
+        """Poisons the bytes that a part's own buffers take: what lies there is lost while it works."""
+        for column, size in self._needed.get(part, {}).items():
+            self._memories[column][:size] = POISON
 
 
 def _placed(array: Array, room: Array) -> Array:

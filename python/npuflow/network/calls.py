@@ -8,6 +8,7 @@ from math import prod
 
 from npuflow.bindings import ir
 from npuflow.network.parts import body_of, is_table
+from npuflow.network.residency import Home
 
 # On a call: a dictionary for each of its results. On its function: the bytes of all results that lie in one place.
 PLAN, WORKSPACE = "npu.plan", "npu.workspace_bytes"
@@ -19,12 +20,18 @@ class Call:
     """A call; `inputs` and `outputs` are numbers of values.
 
     `addresses` has where each output lies in the workspace; None has a place of its own, as what is returned does.
+    `homes` has where each stays in a memory tile; without any, none does.
     """
 
     name: str
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     addresses: tuple[int | None, ...] = ()
+    homes: tuple[Home | None, ...] = ()
+
+    def home(self, value: int) -> Home | None:
+        """Where an output stays."""
+        return dict(zip(self.outputs, self.homes)).get(value)
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ class Decision(Enum):
     PARAMETERS = "parameters"
     LOADING = "loading"
     ORDER = "order"
+    RESIDENCY = "residency"
 
     @property
     def what(self) -> str:
@@ -32,6 +33,7 @@ _WHAT = {
     Decision.KEEPING: "programs and descriptors that fit beside others stay for the phases to come",
     Decision.PARAMETERS: "kernels that differ in constants alone are one, with the constants as data",
     Decision.LOADING: "tiles are loaded whole where that is faster than to write what differs",
+    Decision.RESIDENCY: "what a later part reads stays in memory tiles",
     Decision.ORDER: "parts run in the order that keeps least alive",
 }
 

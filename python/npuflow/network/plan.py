@@ -12,6 +12,7 @@ from enum import Enum
 from npuflow.allocate.problem import LiveBuffer, peak_bytes
 from npuflow.allocate.solve import allocate
 from npuflow.network.calls import Call, CallList, last_phases
+from npuflow.network.residency import Home
 from npuflow.network.task_order import OrderedTask, TaskGraph, best_order
 
 # DRAM's bursts, and vectors of any processor.
@@ -31,7 +32,7 @@ class ValueRole(Enum):
 
 @dataclass(frozen=True)
 class PlannedValue:
-    """A tensor: needed from phase `first` to `last`; `address` is where it lies in the workspace, if it does."""
+    """A tensor: needed from phase `first` to `last`; it lies at `address` of the workspace, or has a `home` in L2."""
 
     number: int
     role: ValueRole
@@ -39,6 +40,7 @@ class PlannedValue:
     first: int
     last: int
     address: int | None = None
+    home: Home | None = None
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,22 @@ class FunctionPlan:
     @property
     def between(self) -> tuple[PlannedValue, ...]:
         return tuple(value for value in self.values if value.role is ValueRole.BETWEEN)
+
+    @property
+    def in_workspace(self) -> tuple[PlannedValue, ...]:
+        return tuple(value for value in self.between if value.home is None)
+
+    @property
+    def resident_bytes(self) -> int:
+        return sum(value.bytes for value in self.between if value.home is not None)
+
+    def resident_in(self, phase: int) -> dict[int, int]:
+        """The bytes that stay in each column's memory tile in a phase."""
+        found: dict[int, int] = {}
+        for value in self.between:
+            if value.home is not None and value.first <= phase <= value.last:
+                found[value.home.column] = found.get(value.home.column, 0) + value.bytes
+        return found
 
     @property
     def alive_bytes(self) -> int:
@@ -77,9 +95,9 @@ def plan_of(calls: CallList) -> FunctionPlan:
     values = []
     for number, size in enumerate(calls.sizes):
         first = made[number][0] if number in made else 0
-        values.append(
-            PlannedValue(number, _role(number, calls, made), size, first, last[number], addresses.get(number))
-        )
+        home = made[number][1].home(number) if number in made else None
+        role = _role(number, calls, made)
+        values.append(PlannedValue(number, role, size, first, last[number], addresses.get(number), home))
     return FunctionPlan(tuple(call.name for call in calls.calls), tuple(values), calls.workspace_bytes)
 
 
@@ -112,8 +130,8 @@ def ordered(calls: CallList, *, keeps_order: bool) -> OrderedCalls:
 
 
 def addressed(calls: CallList) -> CallList:
-    """The calls with an address in the workspace for all that one hands to others."""
-    between = plan_of(calls).between
+    """The calls with an address in the workspace for all that one hands to others in DRAM."""
+    between = plan_of(calls).in_workspace
     packing = allocate(_live(between), seconds=_SECONDS)
     at = dict(zip((value.number for value in between), packing.offsets, strict=True))
     placed = tuple(replace(call, addresses=tuple(at.get(value) for value in call.outputs)) for call in calls.calls)

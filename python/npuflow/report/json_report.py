@@ -78,6 +78,9 @@ def _sequence(sequence: SequenceReport) -> Json:
         "change_us": sequence.change_us,
         "phases": [_phase(phase) for phase in sequence.phases],
         "plan": _plan(sequence),
+        "moved_bytes": sequence.moved_bytes,
+        "compulsory_bytes": sequence.compulsory_bytes,
+        "peak_bytes": dict(sequence.peak_bytes),
         "in_place_us": sequence.in_place_us,
         "separate_us": sequence.separate_us,
         "reconfigured_us": sequence.reconfigured_us,
@@ -97,12 +100,15 @@ def _plan(sequence: SequenceReport) -> Json:
             "first": value.first,
             "last": value.last,
             "address": value.address,
+            "home": value.home and {"column": value.home.column, "address": value.home.address},
+            "away": sequence.away.get(value.number),
         }
         for value in plan.values
     ]
     return {
         "workspace_bytes": plan.workspace_bytes,
         "alive_bytes": plan.alive_bytes,
+        "resident_bytes": plan.resident_bytes,
         "values": values,
         "left_bytes": left and left[1],
     }

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from npuflow.execute.limits import byte_text
 from npuflow.report.model import Occupancy
 from npuflow.report.timeline import tile_name, touched_memories
+from npuflow.report.traffic import is_whole_tensor
 from npuflow.report.words import percent
 from npuflow.simulate.program import FlatBuffer, FlatEngine, Program
 from npuflow.simulate.results import EngineTime, RunResults
@@ -92,7 +93,7 @@ def memory_maps(program: Program, occupancy: Sequence[Occupancy], tensors: Mappi
     outermost = max(level_of.values())
     inside: dict[str, list[FlatBuffer]] = {}
     for buffer in program.buffers:
-        if level_of[buffer.memory] < outermost:
+        if level_of[buffer.memory] < outermost and not is_whole_tensor(buffer):
             inside.setdefault(buffer.memory, []).append(buffer)
     alike: dict[tuple[tuple[str, int, int, int], ...], list[str]] = {}
     for memory, buffers in inside.items():

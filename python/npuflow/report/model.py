@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 from npuflow.compiler.compiled import StrategyFields
 from npuflow.compiler.conversion import Conversion
 from npuflow.compiler.verify_function import Verified
-from npuflow.network.plan import FunctionPlan
+from npuflow.network.plan import FunctionPlan, ValueRole
 from npuflow.report.energy import EnergyUse
 from npuflow.report.phases import CallTime, TimedPhase
 from npuflow.report.words import quantity
@@ -220,6 +220,8 @@ class SequenceReport:
     plan: FunctionPlan
     verified: Verified
     like: str = ""
+    away: Mapping[int, str] = field(default_factory=dict)
+    peak_bytes: Mapping[str, int] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"<@{self.name}: {quantity(self.time_us / 1e6, 's')} in {len(self.parts)} parts>"
@@ -250,6 +252,16 @@ class SequenceReport:
     def in_place_us(self) -> float:
         """The time if changes of parts took none."""
         return self.time_us - self.change_us
+
+    @property
+    def moved_bytes(self) -> int:
+        """What all calls move from and to DRAM."""
+        return sum(part.traffic[0].read_bytes + part.traffic[0].write_bytes for part in self.parts)
+
+    @property
+    def compulsory_bytes(self) -> int:
+        """The function's arguments, its tables and its results, once each."""
+        return sum(value.bytes for value in self.plan.values if value.role is not ValueRole.BETWEEN)
 
     @property
     def joules(self) -> float | None:

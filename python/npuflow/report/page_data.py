@@ -20,6 +20,7 @@ from npuflow.report.sequences import (
     part_rows,
     plan_text,
     time_text,
+    traffic_text,
 )
 from npuflow.report.text import (
     causes_text,
@@ -45,6 +46,7 @@ def sequence_json(report: Report, sequence: SequenceReport) -> Json:
         ("time", time_text(sequence)),
         ("changes", changes_text(sequence)),
         ("plan", plan_text(sequence)),
+        ("traffic", traffic_text(sequence)),
         ("energy", energy_of_sequence(sequence)),
         ("verified", verified_text(sequence)),
     ]
@@ -55,20 +57,24 @@ def sequence_json(report: Report, sequence: SequenceReport) -> Json:
         "heads": HEADS,
         "rows": list(part_rows(sequence)),
         "calls": [[phase.name, phase.begin_us, phase.launch_us > 0] for phase in sequence.phases],
-        "workspace": _workspace(sequence),
+        "between": _between(sequence),
         "busy": _busy_parts(sequence),
     }
 
 
-def _workspace(sequence: SequenceReport) -> Json:
-    """What lies in DRAM between parts: each tensor, its address and size, and the times from which to which."""
-    phases, plan = sequence.phases, sequence.plan
-    held = [
-        [f"%{value.number}", value.address, value.bytes, phases[value.first].begin_us, phases[value.last].end_us]
-        for value in plan.between
-        if value.address is not None
-    ]
-    return {"size": plan.workspace_bytes, "held": held}
+def _between(sequence: SequenceReport) -> list[Json]:
+    """What memories hold between parts: each tensor, its address and size, and the times from which to which."""
+    phases, sizes = sequence.phases, {"DRAM between parts": sequence.plan.workspace_bytes}
+    found: dict[str, list[list[object]]] = {}
+    for value in sequence.plan.between:
+        name, address = "DRAM between parts", value.address
+        if value.home is not None:
+            level = sequence.parts[0].occupancy[-1]
+            name, address = f"{level.level} {value.home.column} between parts", value.home.address
+            sizes[name] = level.usable_bytes
+        lives = [phases[value.first].begin_us, phases[value.last].end_us]
+        found.setdefault(name, []).append([f"%{value.number}", address, value.bytes, *lives])
+    return [{"name": name, "size": sizes[name], "held": held} for name, held in sorted(found.items())]
 
 
 def _busy_parts(sequence: SequenceReport) -> list[tuple[str, float, float]]:

@@ -57,7 +57,10 @@ def _row(slices: Sequence[Slice], words: dict[tuple[str, str, str, int], int]) -
 
 
 def _memories(held: Sequence[Held], occupancy: Sequence[Occupancy]) -> list[Json]:
-    """What each memory held: tensor, address, size, the cycles since the one before began, and how many it takes."""
+    """What each memory held: tensor, address, size, the cycles since the one before began, and how many it takes.
+
+    A tensor at home in a memory tile has a memory of its own, of its size.
+    """
     sizes = {one.level: one.usable_bytes for one in occupancy}
     by_memory: dict[str, list[Held]] = {}
     for one in held:
@@ -69,5 +72,7 @@ def _memories(held: Sequence[Held], occupancy: Sequence[Occupancy]) -> list[Json
         for one in sorted(by_memory[memory], key=lambda one: one.begin):
             row += [tensors.index(one.tensor), one.address_bytes, one.size_bytes, one.begin - last, one.end - one.begin]
             last = one.begin
-        found.append({"name": memory, "size": sizes[memory.partition(" ")[0]], "held": row, "tensors": tensors})
+        own = max(one.address_bytes + one.size_bytes for one in by_memory[memory])
+        size = sizes.get(memory.partition(" ")[0], own)
+        found.append({"name": memory, "size": size, "held": row, "tensors": tensors})
     return found

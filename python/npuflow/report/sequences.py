@@ -7,17 +7,20 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 
 from npuflow.compiler.compiled import Sequence
+from npuflow.compiler.residency import needed_bytes
 from npuflow.compiler.verify_function import Verified
 from npuflow.execute.limits import byte_text
 from npuflow.network.phases import Writes
-from npuflow.network.plan import FunctionPlan
+from npuflow.network.plan import PlannedValue
 from npuflow.report.model import FunctionReport, LevelTraffic, SequenceReport
 from npuflow.report.phases import CallTime, TimedPhase, timed_phases, waiting_us
 from npuflow.report.roofline import launch_us
+from npuflow.report.traffic import occupancies
 from npuflow.report.words import percent, quantity
+from npuflow.simulate.at_home import HOME_LEVEL
 from npuflow.simulate.results import RunResults
 
-PLAN_HEADS = ("tensor", "what it is", "size", "from", "to", "where in DRAM")
+PLAN_HEADS = ("tensor", "what it is", "size", "from", "to", "where", "why it doesn't stay in a memory tile")
 HEADS = ("part", "calls", "time", "share", "bound by", "L3 read", "L3 written", "what it does")
 
 
@@ -40,7 +43,24 @@ def report_sequence(sequence: Sequence, parts: Iterable[FunctionReport], verifie
         plan=sequence.plan,
         verified=verified,
         like=sequence.like,
+        away=sequence.away,
+        peak_bytes=peaks(sequence),
     )
+
+
+def peaks(sequence: Sequence) -> Mapping[str, int]:
+    """The most that one memory of each level on chip holds at a time, with what stays in memory tiles."""
+    found: dict[str, int] = {}
+    for phase, part in enumerate(sequence.parts):
+        compiled = part.compiled
+        for one in occupancies(compiled.program, compiled.device):
+            found[one.level] = max(found.get(one.level, 0), one.used_bytes)
+        stays = sequence.plan.resident_in(phase)
+        needed = needed_bytes(compiled.program, compiled.device) if stays else {}
+        for column, size in stays.items():
+            level = compiled.device.level(HOME_LEVEL).name
+            found[level] = max(found.get(level, 0), size + needed.get(column, 0))
+    return found
 
 
 def phases_of(sequence: Sequence, results: Mapping[str, RunResults]) -> tuple[TimedPhase, ...]:
@@ -133,6 +153,11 @@ def plan_text(sequence: SequenceReport) -> str:
         return ""
     alive, apart = byte_text(plan.alive_bytes), byte_text(plan.apart_bytes)
     text = f"of {apart} between parts {alive} at a time, in {byte_text(plan.workspace_bytes)} of DRAM"
+    if plan.resident_bytes:
+        text = (
+            f"of {apart} between parts {byte_text(plan.resident_bytes)} stay in memory tiles; of the rest {alive} at a"
+        )
+        text += f" time, in {byte_text(plan.workspace_bytes)} of DRAM"
     left = left_bytes(sequence)
     return f"{text}; of {left[0]} every part leaves {byte_text(left[1])} free" if left else text
 
@@ -145,11 +170,26 @@ def left_bytes(sequence: SequenceReport) -> tuple[str, int] | None:
     return found[0].level, min((one.usable_bytes - one.used_bytes) * one.memories for one in found)
 
 
-def plan_rows(plan: FunctionPlan) -> Iterator[tuple[str, ...]]:
+def traffic_text(sequence: SequenceReport) -> str:
+    """What is moved from and to DRAM in all, against what has to be, and how full memories get."""
+    moved, least = sequence.moved_bytes, max(1, sequence.compulsory_bytes)
+    peaks = ", ".join(f"{level} {byte_text(size)}" for level, size in sequence.peak_bytes.items())
+    times = f"{moved / least:.2f} times its inputs, tables and results"
+    return f"{byte_text(moved)} from and to DRAM, {times} ({byte_text(least)}); at most in one {peaks}"
+
+
+def plan_rows(sequence: SequenceReport) -> Iterator[tuple[str, ...]]:
     """Each tensor under PLAN_HEADS, in the order in which they come to life; phases are counted from 0."""
-    for value in sorted(plan.values, key=lambda value: (value.first, value.number)):
-        where = "its own" if value.address is None else f"workspace + {value.address}"
-        yield (f"%{value.number}", value.role.value, byte_text(value.bytes), str(value.first), str(value.last), where)
+    for value in sorted(sequence.plan.values, key=lambda value: (value.first, value.number)):
+        where, why = _where(value), sequence.away.get(value.number, "")
+        span = (str(value.first), str(value.last))
+        yield (f"%{value.number}", value.role.value, byte_text(value.bytes), *span, where, why)
+
+
+def _where(value: PlannedValue) -> str:
+    if value.home is not None:
+        return f"tile {value.home.column} + {value.home.address}"
+    return "its own" if value.address is None else f"workspace + {value.address}"
 
 
 def time_text(sequence: SequenceReport) -> str:

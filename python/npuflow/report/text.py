@@ -30,6 +30,7 @@ from npuflow.report.sequences import (
     plan_rows,
     plan_text,
     time_text,
+    traffic_text,
 )
 from npuflow.report.words import INDENT, percent, quantity, table_lines
 from npuflow.strategy.strategy import DEPTHS
@@ -78,6 +79,7 @@ def _sequence(report: Report, sequence: SequenceReport, *, details: bool) -> Ite
         yield _line("changes", changes_text(sequence))
     if plan_text(sequence):
         yield _line("plan", plan_text(sequence))
+    yield _line("traffic", traffic_text(sequence))
     if sequence.joules is not None:
         yield _line("energy", energy_of_sequence(sequence))
     yield _line("verified", verified_text(sequence))
@@ -85,7 +87,7 @@ def _sequence(report: Report, sequence: SequenceReport, *, details: bool) -> Ite
     yield from table_lines([HEADS, *part_rows(sequence)])
     if details:
         yield ""
-        yield from table_lines([PLAN_HEADS, *plan_rows(sequence.plan)])
+        yield from table_lines([PLAN_HEADS, *plan_rows(sequence)])
 
 
 def like_text(other: str) -> str:

@@ -55,6 +55,11 @@ def _moved(results: RunResults, level: int, is_outermost: bool, flows: Flows) ->
     return moved
 
 
+def is_whole_tensor(buffer: FlatBuffer) -> bool:
+    """Whether a buffer is a tensor's own memory: in DRAM, or at home in a memory tile."""
+    return buffer.memory == buffer.name
+
+
 def buffers_at(program: Program, level: int) -> Iterable[FlatBuffer]:
     """The buffers in memories of a level."""
     levels = {memory.name: memory.level for memory in program.memories}
@@ -62,13 +67,13 @@ def buffers_at(program: Program, level: int) -> Iterable[FlatBuffer]:
 
 
 def occupancies(program: Program, device: Device) -> tuple[Occupancy, ...]:
-    """The fullest memory of each level on chip, the innermost first."""
+    """The fullest memory of each level on chip, the innermost first, without what stays there between phases."""
     outermost = device.dram_level
     levels = sorted((level for level in device.levels if level.number != outermost), key=lambda level: level.number)
     found = []
     for level in levels:
         used: dict[str, int] = {}
-        for buffer in buffers_at(program, level.number):
+        for buffer in (one for one in buffers_at(program, level.number) if not is_whole_tensor(one)):
             end = buffer.address_bytes + buffer.slot_bytes * buffer.depth
             used[buffer.memory] = max(end, used.get(buffer.memory, 0))
         if not used:

@@ -103,9 +103,9 @@ def flat_machine(device: Device) -> _native.MachineRates:
     )
 
 
-def _flat_tile(device: Device) -> _native.TileRoom:
+def _flat_tile(device: Device) -> _native.BlockRoom:
     dma = device.dma(device.block_level)
-    return _native.TileRoom(
+    return _native.BlockRoom(
         capacity=device.capacity_bytes(device.block_level, 1, 1),
         pattern=_flat_limits(dma.pattern),
         columns=device.columns,

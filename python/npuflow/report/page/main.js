@@ -28,7 +28,7 @@ function showRun(run) {
   byId("tables").hidden = byId("places").hidden = !one;
   now.run = run;
   const timeline = timelineOf(calls, endOf(calls.at(-1)));
-  if (run.sequence) timeline.memories.unshift(...workspaceOf(run.sequence.workspace, timeline.perUs));
+  if (run.sequence) timeline.memories.unshift(...heldBetween(run.sequence.between, timeline.perUs));
   setTimeline(timeline);
   showBusy(shown.busy);
   if (one) showTables(one);

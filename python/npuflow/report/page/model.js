@@ -107,11 +107,10 @@ function addSlices(lanes, [name, tile, kind, place, row], begin, first, firstWor
   }
 }
 
-// What parts hand over in DRAM, as a memory; none if there is nothing.
-function workspaceOf({ size, held }, perUs) {
-  const blocks = held.map(([tensor, address, bytes, begin, end]) =>
-    ({ tensor, address, bytes, begin: begin * perUs, end: end * perUs }));
-  return blocks.length ? [{ name: "DRAM between parts", size, top: size, held: blocks }] : [];
+// What parts hand over, in DRAM or memory tiles, as memories.
+function heldBetween(memories, perUs) {
+  return memories.map(({ name, size, held }) => ({ name, size, top: size, held: held.map(
+    ([tensor, address, bytes, begin, end]) => ({ tensor, address, bytes, begin: begin * perUs, end: end * perUs })) }));
 }
 
 function addHeld(memories, { name, size, tensors, held }, begin) {

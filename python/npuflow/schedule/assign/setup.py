@@ -45,6 +45,18 @@ def setup_of(schedule: Schedule, device: Device, kernels: Mapping[str, KernelIma
     return _Setup(numbered(schedule, device), device, kernels).found()
 
 
+def channel_descriptors(schedule: Schedule, device: Device, level: int) -> dict[tuple[int, int], int]:
+    """The descriptors that channels beside a level's memories take, by column and group."""
+    found: dict[tuple[int, int], int] = defaultdict(int)
+    whole, groups = numbered(schedule, device), device.dma(level).descriptor_groups
+    for engine in whole.engines.values():
+        count = sum(t.descriptors.count for t in transfers_of(engine.program) if t.descriptors is not None)
+        for channel in (channel_of(engine, place, whole) for place in whole.places(engine.span)):
+            if channel is not None and channel.memory.level == level:
+                found[channel.memory.column, channel.number % groups] += count
+    return dict(found)
+
+
 @dataclass(frozen=True)
 class _Setup:
     schedule: Schedule

@@ -1,0 +1,90 @@
+"""Tensors between parts that stay in memory tiles: right results, less traffic, no longer times."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import npuflow
+from npuflow.compiler.compiled import Sequence
+from npuflow.compiler.sequence import execute_sequence
+from npuflow.execute.verification import Status
+from npuflow.network.decisions import ALL_DECISIONS, Decision
+from npuflow.network.residency import Home
+
+sys.path.insert(0, str(Path(__file__).parent))
+from chains import Program
+
+
+def narrow() -> str:
+    """Three matmuls of several widths with norms between, of few rows: phases with free channels, called once each."""
+    p = Program("narrow")
+    x, width = p.argument(32, 64), 64
+    for wider in (96, 160):
+        x = p.norm(p.matmul(x, p.argument(width, wider)), p.argument(wider))
+        width = wider
+    return p.text(p.matmul(x, p.argument(width, 64)))
+
+
+@pytest.fixture(scope="module")
+def compiled() -> npuflow.Compiled:
+    return npuflow.compile(narrow(), "npuflow-stream-k{fuse=false}", device="npu2", split=True)
+
+
+def test_tensors_stay_and_results_are_right(compiled: npuflow.Compiled) -> None:
+    (sequence,) = compiled.sequences
+    assert sequence.plan.resident_bytes > 0
+    assert all((value.home is None) == (value.number in sequence.away) for value in sequence.plan.between)
+    report = compiled.run(verify=True)
+    (shown,) = report.sequences
+    assert shown.verified.status is Status.OK
+    apart = sequence.with_decided(ALL_DECISIONS - {Decision.RESIDENCY})
+    assert apart.plan.resident_bytes == 0
+    moved = sum(run.traffic[name].read_bytes for part, run in zip(apart.parts, apart.simulate())
+                for name in part.compiled.arguments)  # fmt: skip
+    assert shown.moved_bytes < moved + sum(v.bytes for v in apart.plan.values)
+    # Phases take no longer in all.
+    before, after = (sum(run.cycles for run in one.simulate()) for one in (apart, sequence))
+    assert after <= before
+    # And back again.
+    assert apart.with_decided(ALL_DECISIONS).plan == sequence.plan
+
+
+def test_the_report_says_what_stays(compiled: npuflow.Compiled) -> None:
+    report = compiled.run(verify=False)
+    text = report.text()
+    assert "stay in memory tiles" in text
+    assert "times its inputs, tables and results" in text
+    (shown,) = report.sequences
+    data = json.loads(report.json())["sequences"][0]
+    assert data["plan"]["resident_bytes"] == shown.plan.resident_bytes > 0
+    assert data["moved_bytes"] >= data["compulsory_bytes"] > 0
+    assert set(data["peak_bytes"]) == {"L1", "L2"}
+    page = report.html()
+    assert "stay in memory tiles" in page
+    assert '"name": "L2 ' in page.replace('"name":"', '"name": "')
+    assert " between parts" in page
+
+
+def test_a_home_in_the_place_of_buffers_makes_results_wrong(compiled: npuflow.Compiled) -> None:
+    (sequence,) = compiled.sequences
+    inputs = [np.ones(spec.shape, spec.dtype) for spec in sequence.compiled.signature.inputs]
+    (right,) = sequence.execute(*inputs)
+    calls = sequence.compiled.calls
+    wrong = tuple(replace(c, homes=tuple(h and Home(h.column, 0) for h in c.homes)) for c in calls.calls)
+    spoilt = replace(sequence.compiled, calls=replace(calls, calls=wrong))
+    (found,) = execute_sequence(spoilt, inputs).outputs
+    assert not np.array_equal(right, found)
+
+
+def test_where_nothing_can_stay_it_says_why() -> None:
+    compiled = npuflow.compile(narrow(), "npuflow-stream-k{fuse=false}", device="toy", split=True)
+    (sequence,) = compiled.sequences
+    assert isinstance(sequence, Sequence)
+    assert set(sequence.away) == {value.number for value in sequence.plan.between if value.home is None}
+    assert all(sequence.away.values())

@@ -1,0 +1,73 @@
+"""Homes in memory tiles: what fits at all times, in ways that nobody else takes, and saves most."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from npuflow.network.residency import HomeCandidate, TileRoom, choose_homes
+
+
+def tensor(number: int, size: int, first: int, *reads: int, late: float = 0.0, columns: int = 2) -> HomeCandidate:
+    return HomeCandidate(number, size, first, reads, 2 * size, late, tuple(range(columns)))
+
+
+ROOM = TileRoom(1000, 10, {(1, 0): 300})
+
+
+def test_homes_lie_above_what_phases_need() -> None:
+    found = choose_homes([tensor(0, 500, 0, 1)], ROOM)
+    assert (found.homes[0].column, found.homes[0].address) == (0, 500)
+    assert (found.saved_bytes, found.bound_bytes) == (1000, 1000)
+    # 800 bytes don't fit beside phase 1's 300 in column 0.
+    assert choose_homes([tensor(0, 800, 0, 1)], ROOM).homes[0].column == 1
+    assert choose_homes([tensor(0, 800, 0, 1, columns=1)], ROOM).homes == {}
+
+
+def test_what_isnt_alive_at_the_same_time_lies_in_one_place() -> None:
+    one, other = tensor(0, 600, 2, 3, columns=1), tensor(1, 600, 4, 5, columns=1)
+    homes = choose_homes([one, other], ROOM).homes
+    assert homes[0].address == homes[1].address == 400
+
+
+def test_one_tensor_for_each_way_of_a_tile_in_a_phase() -> None:
+    # Both are read in phase 3: one from each column; with one column the larger stays.
+    one, other = tensor(0, 100, 2, 3), tensor(1, 200, 1, 3)
+    assert {home.column for home in choose_homes([one, other], ROOM).homes.values()} == {0, 1}
+    alone = [tensor(0, 100, 2, 3, columns=1), tensor(1, 200, 1, 3, columns=1)]
+    found = choose_homes(alone, ROOM)
+    assert (list(found.homes), found.saved_bytes, found.bound_bytes) == ([1], 400, 600)
+
+
+def test_all_together_take_no_longer() -> None:
+    # 3 us are won by one: the one that loses 2 us may stay, those that lose 2 us more may not.
+    won, lost, more = tensor(0, 10, 0, 1, late=-3e-6), tensor(1, 90, 1, 2, late=2e-6), tensor(2, 80, 2, 3, late=2e-6)
+    assert set(choose_homes([won, lost, more], ROOM).homes) == {0, 1}
+    assert choose_homes([lost], ROOM).homes == {}
+
+
+@st.composite
+def candidates(draw: st.DrawFn) -> list[HomeCandidate]:
+    found = []
+    for number in range(draw(st.integers(1, 8))):
+        first = draw(st.integers(0, 6))
+        reads = draw(st.lists(st.integers(first + 1, 8), min_size=1, max_size=2, unique=True))
+        late = draw(st.sampled_from((-1e-6, 0.0, 1e-6)))
+        found.append(tensor(number, draw(st.integers(1, 900)), first, *reads, late=late))
+    return found
+
+
+@given(candidates())
+def test_any_homes_are_apart(tensors: list[HomeCandidate]) -> None:
+    found = choose_homes(tensors, ROOM)
+    stay = [(one, found.homes[one.number]) for one in tensors if one.number in found.homes]
+    assert sum(one.saved_bytes for one, _ in stay) == found.saved_bytes <= found.bound_bytes
+    assert sum(one.late_seconds for one, _ in stay) <= 1e-12
+    for one, home in stay:
+        for phase in range(one.first, one.last + 1):
+            assert home.address >= ROOM.needed.get((phase, home.column), 0)
+        assert home.address + one.bytes <= ROOM.bytes
+        for other, place in stay:
+            if other is one or place.column != home.column or one.last < other.first or other.last < one.first:
+                continue
+            assert home.address + one.bytes <= place.address or place.address + other.bytes <= home.address
