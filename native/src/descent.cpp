@@ -1,6 +1,7 @@
 #include "descent.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <queue>
 #include <unordered_set>
@@ -9,9 +10,9 @@ namespace npuflow::mapped {
 
 namespace {
 
-// How many go on: from the starts, to the end, and to trades.
+// How many go on: from the starts, to the end, and to trades; of the latter so many that hold, and as many that don't.
 constexpr std::size_t beginners = 16;
-constexpr std::size_t finalists = 8;
+constexpr std::size_t finalists = 6;
 constexpr std::size_t traders = 3;
 constexpr int steps_at_a_time = 2;
 constexpr int all_steps = std::numeric_limits<int>::max();
@@ -24,10 +25,11 @@ constexpr int most_looked_at = 1000;
 
 void Descent::run() {
   std::vector<Mapping> live = with_variants(best_grown(starts(), 1, false, beginners));
-  while (live.size() > finalists) {
-    live = best_grown(live, steps_at_a_time, true, std::max(finalists, live.size() / 2));
+  for (std::size_t count = live.size() / 2; count > finalists; count /= 2) {
+    live = best_grown(live, steps_at_a_time, true, count);
   }
-  for (const Mapping& mapping : best_grown(live, all_steps, true, traders)) traded(mapping);
+  live = best_grown(live, all_steps, true, finalists);
+  for (const Mapping& mapping : best_grown(live, 0, true, traders)) traded(mapping);
 }
 
 std::vector<Mapping> Descent::best_grown(const std::vector<Mapping>& live, int steps, bool orders, std::size_t count) {
@@ -38,7 +40,9 @@ std::vector<Mapping> Descent::best_grown(const std::vector<Mapping>& live, int s
   }
   std::stable_sort(found.begin(), found.end(),
                    [&](const Mapping& one, const Mapping& other) { return kept_.cost(one) < kept_.cost(other); });
-  found.resize(std::min(found.size(), count));
+  // Growing changes nothing about what L2 holds: the best of either kind go on.
+  std::array<std::size_t, 2> kept{0, 0};
+  std::erase_if(found, [&](const Mapping& mapping) { return ++kept[mapping.depths.hold ? 1 : 0] > count; });
   return found;
 }
 
@@ -150,6 +154,7 @@ Mapping Descent::traded(Mapping mapping) {
 std::vector<Mapping> Descent::changes(const Mapping& mapping, bool orders) const {
   std::vector<Mapping> found;
   for (const Place place : space_.places()) {
+    if (place.kind == PlaceKind::hold) continue;
     const Size own = space_.value(mapping, place);
     for (const Size value : space_.values(mapping, place)) {
       if (value == own) continue;
@@ -179,6 +184,7 @@ std::vector<Mapping> Descent::larger(const Mapping& mapping) const {
     auto value = std::upper_bound(values.begin(), values.end(), space_.value(mapping, place));
     const auto last = value + std::min(traded_sizes, values.end() - value);
     for (; value != last; ++value) found.push_back(space_.with(mapping, place, *value));
+    if (place.kind == PlaceKind::hold) found.push_back(space_.with(mapping, place, 0));
   }
   return found;
 }

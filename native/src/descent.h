@@ -24,13 +24,14 @@ class Descent {
   // Each, and what it might be grown from as well: the smallest tiles with as much of streamed loops as fits, or
   // little, and what L2 holds.
   std::vector<Mapping> with_variants(const std::vector<Mapping>& live);
-  // Each after some steps; so many of the best.
+  // Each after some steps; so many of the best of those that hold in L2, and of those that don't.
   std::vector<Mapping> best_grown(const std::vector<Mapping>& live, int steps, bool orders, std::size_t count);
   Mapping with_streamed(Mapping mapping, bool is_long);
   // The mapping after so many steps, or as many as help.
   Mapping grown(Mapping mapping, int steps, bool orders);
   Mapping traded(Mapping mapping);
-  // All that differ in one thing, in their order too if that is asked; and all that have more of one thing.
+  // All that differ in one thing but what L2 holds, in their order too if that is asked; and all that have more of one
+  // thing, or hold otherwise.
   std::vector<Mapping> changes(const Mapping& mapping, bool orders) const;
   // The last of these, with as much of a streamed loop in L2.
   void add_with_piece(std::vector<Mapping>& found, std::size_t loop, Size piece) const;

@@ -206,4 +206,22 @@ bool Room::hands_out(const PatternLimits& limits) const {
   return true;
 }
 
+bool Room::reads_what_is_left() const {
+  if (group_.pads_streamed) return true;
+  for (const std::size_t loop : group_.streamed) {
+    const Size left = group_.sizes[loop] % mapping_.tiles[loop];
+    if (left == 0) continue;
+    Sizes reached = group_.sizes;
+    reached[loop] = left;
+    for (const std::size_t number : group_.inputs) {
+      const Tensor& tensor = group_.tensors[number];
+      if (!tensor.follows_loop(loop)) continue;
+      for (const Dim& dim : tensor.dims) {
+        if (dim.is_cut_off && dim.extent(reached) <= dim.whole - dim.size) return false;
+      }
+    }
+  }
+  return true;
+}
+
 }  // namespace npuflow::mapped

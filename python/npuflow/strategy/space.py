@@ -8,7 +8,7 @@ from itertools import product
 from math import prod
 
 from npuflow.ops.products import padded
-from npuflow.strategy.group import BATCH, Group, K, M, N
+from npuflow.strategy.group import BATCH, Group, K, M, MatmulOperand, N
 from npuflow.strategy.lane_descriptors import served_array, served_arrays
 from npuflow.strategy.mapping import Mapping, Spread, slots_of
 from npuflow.strategy.strategy import Sizes, Strategy, Tile
@@ -97,11 +97,18 @@ def _space_of_matmul(group: Group, given: Strategy, device: Device, whole_k: boo
         tuple((N, M) if turned else (M, N) for turned in turns),
         open_,
         (pack[0], pack[1], 1, pack[2]),
-        # Who says tiles says that there is room for them, not for more.
-        _open_slots(given, "l2", "l1", *([] if given.tile_l2 or given.tile_l1 else ["result", "tail"])),
+        _open_slots(given, "l2", "l1", *_slots_of_results(group, given)),
         False,
         not given.tile_l2 and not is_one_piece,
     )
+
+
+def _slots_of_results(group: Group, given: Strategy) -> Iterator[str]:
+    """Those that are open: who says tiles says that there is room for them, not for more."""
+    if not given.tile_l2 and not given.tile_l1:
+        yield "result"
+        if any(tensor.operand is MatmulOperand.TAIL for tensor in group.tensors):
+            yield "tail"
 
 
 def _default_pack(types: tuple[str, str, str], device: Device) -> Tile:
