@@ -35,6 +35,7 @@ _EXPORTS = {
     "PassContext": "npuflow.core.passes",
     "ops_of": "npuflow.core.passes",
     "fail": "npuflow.core.passes",
+    "fuse": "npuflow.strategy.fuse",
     "option": "npuflow.core.options",
     "register_pass": "npuflow.core.registry",
     "register_pipeline": "npuflow.core.registry",
@@ -86,6 +87,7 @@ if TYPE_CHECKING:
     from npuflow.errors import UsageError as UsageError
     from npuflow.importing.torch_programs import from_torch as from_torch
     from npuflow.report.model import Report as Report
+    from npuflow.strategy.fuse import fuse as fuse
 
 
 def __getattr__(name: str) -> object:

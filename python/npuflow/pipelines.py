@@ -54,6 +54,7 @@ from npuflow.simulate.check_handover import CheckHandover
 from npuflow.strategy.assign_bundles import AssignBundles
 from npuflow.strategy.assign_strategy import AssignStrategy, KInL2
 from npuflow.strategy.fuse_matmuls import FuseMatmuls
+from npuflow.strategy.fuse_windows import FuseWindows
 from npuflow.strategy.split_functions import SplitFunctions
 from npuflow.strategy.split_wide_ops import SplitWideOps
 from npuflow.tiling.pad_blocks import PadBlocks
@@ -140,14 +141,25 @@ class MatmulPipeline(NamedPipeline):
     depth_tail: int | None = option(
         None, "slots of what the tail reads beside the sum; default: 2 where it changes and they fit"
     )
-    fuse: bool = option(True, "run matmuls in a row on one tile where that is faster")
+    fuse: bool = option(True, "run matmuls in a row, or windows, on one tile where that is faster")
+    window_tiles: tuple[int, ...] = option(
+        (), "rows, columns of tiles in which windows in a row are fused; default: what is fastest"
+    )
+
+    fuse_groups: tuple[str, ...] = option(
+        (), "groups of windows in a row to be one, FUNCTION_NUMBER as remarks name them"
+    )
 
     def begin(self) -> tuple[Stage, ...]:
         tiles = (self.device, self.grid, self.tile_l2, self.tile_l1, self.pack, self.k_in_l2)
         depths = (self.depth_l2, self.depth_l1, self.depth_lhs, self.depth_rhs, self.depth_result, self.depth_tail)
         assign = AssignStrategy(*tiles, *depths)
         wide, bundles = SplitWideOps(self.device, self.grid), AssignBundles(self.device, self.grid)
-        fusing = (FuseMatmuls(self.device),) if self._may_fuse else ()
+        fusing = (
+            (FuseMatmuls(self.device), FuseWindows(self.device, self.window_tiles, self.fuse_groups))
+            if self._may_fuse
+            else ()
+        )
         return (
             stage("normalize-linalg", NormalizeLinalg.name),
             stage("check-input", CheckInput()),

@@ -97,8 +97,9 @@ def test_fusion_can_be_left_out() -> None:
     text = attention(2, 24, 512, 16)
     fused = npuflow.compile(text, device="npu2")
     apart = npuflow.compile(text, device="npu2", pipeline="npuflow-stream-k{fuse=false}")
+    disabled = npuflow.compile(text, device="npu2", disable="fusion")
     assert len(fused.functions) == 1
-    assert len(apart.functions) == 3
+    assert len(apart.functions) == len(disabled.functions) == 3
 
 
 def test_fused_chains_that_are_alike_are_one_part() -> None:

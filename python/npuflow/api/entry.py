@@ -19,9 +19,10 @@ from npuflow.compiler.scheduling import check_schedules
 from npuflow.compiler.split import Split, compile_or_split
 from npuflow.core.diagnostics import DiagnosticSink
 from npuflow.core.expansion import Expansion, expand
+from npuflow.core.options import print_options
 from npuflow.core.parsing import parse, parse_file
 from npuflow.core.passes import fail
-from npuflow.core.pipeline_text import NamedNode, Node, PassNest, parse_pipeline
+from npuflow.core.pipeline_text import NamedNode, Node, PassNest, make_node, parse_pipeline
 from npuflow.dialect.context import new_context
 from npuflow.dialect.device import recorded_device
 from npuflow.errors import InputError, UsageError, with_hint
@@ -158,7 +159,7 @@ def _without_fusion(nest: PassNest) -> PassNest:
 
     def without(node: Node) -> Node:
         if isinstance(node, NamedNode) and isinstance(node.instance, MatmulPipeline):
-            return replace(node, instance=replace(node.instance, fuse=False))
+            return make_node(node.name, print_options(replace(node.instance, fuse=False)))
         return node
 
     return replace(nest, elements=tuple(map(without, nest.elements)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from npuflow.bindings import ir
 from npuflow.core.passes import ops_of
@@ -16,3 +16,16 @@ def cloned(op: ir.Operation, values: Mapping[ir.Value, ir.Value]) -> list[ir.Val
             if value in values:
                 one.operands[number] = values[value]
     return list(copy.results)
+
+
+def erase_unused(ops: Iterable[ir.Operation]) -> None:
+    """Erases those of some ops whose results nobody reads, and what was made for them alone."""
+    left = list(dict.fromkeys(ops))
+    while left:
+        op = left.pop()
+        if any(True for result in op.results for _ in result.uses):
+            continue
+        sources = [value.owner.operation for value in op.operands if not isinstance(value.owner, ir.Block)]
+        left = [other for other in left if other != op]
+        op.erase()
+        left += [source for source in dict.fromkeys(sources) if source not in left]

@@ -14,7 +14,7 @@ from npuflow.frontend.kept_strategies import strategies_kept
 from npuflow.frontend.loop_groups import Dims, collapsed_dims, loop_groups
 from npuflow.frontend.reshape import Grouped, expanded, regroup
 from npuflow.frontend.upstream import run_upstream
-from npuflow.ops.contraction import is_elementwise, match_contraction, only_user, producer
+from npuflow.ops.contraction import BUNDLE, is_elementwise, match_contraction, only_user, producer
 from npuflow.ops.linear import input_count, is_reduction, iterators, linear_maps, loop_extents
 
 _PRODUCT = frozenset({"arith.muli", "arith.mulf"})
@@ -62,7 +62,7 @@ class CollapseContractions(Pass):
 
 def _matmul_groups(op: ir.Operation) -> list[tuple[int, ...]] | None:
     """The op's loops as batch loops, m, n and k; None where it is no matmul, or one already."""
-    if len(op.operands) != 3 or len(op.results) != 1 or not _sums_products(op):
+    if BUNDLE in op.attributes or len(op.operands) != 3 or len(op.results) != 1 or not _sums_products(op):
         return None
     found = match_contraction(op)
     if found is not None and (len(found.m), len(found.n), len(found.k)) == (1, 1, 1):

@@ -27,7 +27,7 @@ class Decision(Enum):
 
 
 _WHAT = {
-    Decision.FUSION: "matmuls in a row run on one tile where that is faster",
+    Decision.FUSION: "matmuls in a row, and windows, run on one tile where that is faster",
     Decision.PHASES: "all parts are phases of one launch",
     Decision.AHEAD: "descriptors are written while the phase before still works",
     Decision.KEEPING: "programs and descriptors that fit beside others stay for the phases to come",

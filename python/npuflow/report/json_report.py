@@ -159,6 +159,7 @@ def _function(function: FunctionReport) -> Json:
         "occupancy": [asdict(one) for one in function.occupancy],
         "reshapes": asdict(function.reshapes) if function.reshapes else None,
         "energy": _energy(function.energy) if function.energy else None,
+        "dataflow": asdict(function.dataflow) if function.dataflow else None,
         "verified": _verified(function.verified),
         "simulated_operations": function.operations,
     }

@@ -9,7 +9,9 @@ from npuflow.bounds.sizes import OpSizes
 from npuflow.compiler.compiled import StrategyFields
 from npuflow.compiler.compiled_function import CompiledFunction
 from npuflow.compiler.verify_function import Verified
+from npuflow.report.dataflow import dataflow_of
 from npuflow.report.energy import energy_of
+from npuflow.report.flows import flows_of
 from npuflow.report.losses import executed_macs, measure_losses
 from npuflow.report.model import EngineClass, FunctionReport, ResourceUse
 from npuflow.report.phases import waiting_us
@@ -35,6 +37,7 @@ def report_function(
     macs = sum(one.macs for one in sizes) if sizes else executed
     losses = measure_losses(function, results, macs if sizes else None, threads)
     shapes = function.shapes.values()
+    traffic = levels_of_traffic(results, function.device, function.labels, sizes)
     types = next((shape.types for shape in shapes if function.device.has_instruction(shape.types)), ())
     return FunctionReport(
         name=function.name,
@@ -51,7 +54,7 @@ def report_function(
         bound_by=losses.bound_by,
         bound_by_saved_share=losses.bound_by_saved_share,
         bound_behind_launch=losses.bound_behind_launch,
-        traffic=levels_of_traffic(results, function.device, function.labels, sizes),
+        traffic=traffic,
         engines=engine_classes(results),
         resources=_resources(results),
         losses=losses.losses,
@@ -64,7 +67,14 @@ def report_function(
         waiting_us=waiting_us(results),
         vector_operations=vector_operations(function),
         ops=works_of(sizes),
+        dataflow=dataflow_of(function.schedule, traffic, _tensors(function)),
     )
+
+
+def _tensors(function: CompiledFunction) -> dict[str, str]:
+    """The tensors in DRAM that buffers on chip hold parts of, by what these are called."""
+    found = flows_of(function.program).tensor_of
+    return {buffer: function.labels.get(tensor, tensor) for buffer, tensor in found.items()}
 
 
 def _peak(function: CompiledFunction, types: tuple[str, ...]) -> float:

@@ -135,6 +135,25 @@ class OpNeeds:
 
 
 @dataclass(frozen=True)
+class DataflowEdge:
+    """What is moved along an edge of a dataflow in a whole run; it `stays` on the core between two ops."""
+
+    value: str
+    bytes: int
+    stays: bool = False
+
+
+@dataclass(frozen=True)
+class DataflowNode:
+    """A level, a loop or an op: what comes to it from further out or from siblings, and what goes back."""
+
+    what: str
+    reads: tuple[DataflowEdge, ...]
+    writes: tuple[DataflowEdge, ...]
+    children: tuple[DataflowNode, ...]
+
+
+@dataclass(frozen=True)
 class Reshapes:
     """What reshaping lines of pixels to images does: the same schedule's cycles before that, and its kernels."""
 
@@ -151,6 +170,7 @@ class FunctionReport:
     as well. `reshapes` is None where no kernel's pixels are reshaped, `energy` where the device says nothing of it.
     `vector_operations` are those of kernels that don't multiply and accumulate. `launch_us` is the launch's part of the
     time, `waiting_us` what the control processor has nothing to do in; `bound_behind_launch` bounds the rest.
+    `dataflow` is the tree of what is fused on a core, if anything is.
     """
 
     name: str
@@ -184,6 +204,7 @@ class FunctionReport:
     bound_behind_launch: Bottleneck | None = None
     vector_operations: int = 0
     ops: tuple[OpNeeds, ...] = ()
+    dataflow: DataflowNode | None = None
 
     def __repr__(self) -> str:
         return f"<@{self.name}: {quantity(self.time_us / 1e6, 's')}, bound by {self.bound_by.value}>"

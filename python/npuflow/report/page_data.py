@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from npuflow.execute.limits import byte_text
+from npuflow.report.dataflow_text import node_text
 from npuflow.report.energy import energy_rows, energy_text
 from npuflow.report.layout import array_layout, memory_maps
 from npuflow.report.mapping import mapping_lines
-from npuflow.report.model import FunctionReport, Report, SequenceReport
+from npuflow.report.model import DataflowNode, FunctionReport, Report, SequenceReport
 from npuflow.report.page_timeline import timeline_json
 from npuflow.report.phases import CONTROL
 from npuflow.report.roofline import roofline_points
@@ -103,6 +104,7 @@ def function_json(report: Report, function: FunctionReport, results: RunResults,
         ],
         "busy": [[e.kind, round(e.busy_share, 4), round(e.busiest_share, 4)] for e in function.engines],
         "energy": list(energy_rows(function.energy)) if function.energy else None,
+        "dataflow": _tree(function.dataflow) if function.dataflow else None,
         "links": [[r.name, byte_text(round(r.bytes)), percent(r.share)] for r in function.resources],
         "array": array_layout(results),
         "memories": memory_maps(results.program, function.occupancy, timeline.tensors),
@@ -122,6 +124,11 @@ def _facts(report: Report, function: FunctionReport) -> list[tuple[str, str]]:
         *((("energy", energy_text(function.energy)),) if function.energy else ()),
         ("verified", verified_text(function)),
     ]
+
+
+def _tree(node: DataflowNode) -> Json:
+    """A node's text, and its children."""
+    return {"text": node_text(node), "children": [_tree(child) for child in node.children]}
 
 
 def _traffic(function: FunctionReport) -> list[Sequence[str]]:

@@ -9,6 +9,7 @@ from npuflow.execute.limits import byte_text
 from npuflow.execute.references import Judge
 from npuflow.execute.verification import Status
 from npuflow.report.conversion_text import conversion_texts
+from npuflow.report.dataflow_text import dataflow_lines
 from npuflow.report.energy import EnergyUse, energy_rows, energy_text
 from npuflow.report.model import (
     EngineClass,
@@ -47,7 +48,7 @@ _CAUSES_SHOWN = 4
 
 
 def text_of(report: Report, *, details: bool = False) -> str:
-    """Every function of the report, as a person reads it; with `details`, each part of a sequence as well."""
+    """Every function of the report, as a person reads it; with `details`, parts of sequences and trees of dataflow."""
     screens: list[Iterator[str]] = []
     begun: set[str] = set()
     sequences = {sequence.name: sequence for sequence in report.sequences}
@@ -57,7 +58,8 @@ def text_of(report: Report, *, details: bool = False) -> str:
             begun.add(owner)
             screens.append(_sequence(report, sequences[owner], details=details))
         if details or owner not in sequences:
-            screens.append(_function(report, function) if details or not function.like else _like(report, function))
+            whole = details or not function.like
+            screens.append(_function(report, function, details=details) if whole else _like(report, function))
     return "\n\n".join(map("\n".join, screens))
 
 
@@ -112,12 +114,15 @@ def _beginning(report: Report, function: FunctionReport) -> Iterator[str]:
     yield _line("bound by", _bound(function))
 
 
-def _function(report: Report, function: FunctionReport) -> Iterator[str]:
+def _function(report: Report, function: FunctionReport, *, details: bool) -> Iterator[str]:
     yield from _beginning(report, function)
     yield from (_line("reshaped" if i == 0 else "", text) for i, text in enumerate(reshape_text(function)))
     yield _line("verified", verified_text(function))
     yield ""
     yield from _traffic(function)
+    if details and function.dataflow is not None:
+        yield ""
+        yield from (f"{INDENT}{line}" for line in dataflow_lines(function.dataflow))
     yield ""
     yield from _engines(function)
     if function.energy is not None:

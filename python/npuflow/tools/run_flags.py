@@ -46,7 +46,15 @@ class RunFlags:
         group="",
         metavar="name,...",
     )
-    details: bool = flag(False, "print the parts of sequences each on a screen of its own as well", group="")
+    fuse: str | None = flag(
+        None,
+        "run groups of windows in a row as one, by names that --remarks of npuflow-opt gives",
+        group="",
+        metavar="name,...",
+    )
+    details: bool = flag(
+        False, "print the parts of sequences each on a screen of its own as well, and what is fused as a tree", group=""
+    )
     verify: bool = flag(False, "compare with IREE on random data, however large the problem is", group="")
     no_verify: bool = flag(False, "compare nothing (default: compare up to 2^28 multiply-accumulates)", group="")
     reference: str | None = flag(
@@ -107,12 +115,13 @@ COMMAND_LINE = CommandLine(
 
 _DEPTHS = (field.name for field in fields(RunFlags) if field.name.startswith("depth_"))
 _OPTIONS = ("grid", "tile_l2", "tile_l1", "pack", *_DEPTHS)
-OF_PIPELINES = ("pipeline", *_OPTIONS)
+OF_PIPELINES = ("pipeline", *_OPTIONS, "fuse")
 
 
 def pipeline_text(flags: RunFlags) -> str:
     """The pipeline with the options that have flags of their own."""
     given = {name.replace("_", "-"): getattr(flags, name) for name in _OPTIONS}
+    given["fuse-groups"] = flags.fuse
     options = " ".join(f"{key}={value}" for key, value in given.items() if value is not None)
     pipeline = flags.pipeline if flags.pipeline is not None else PIPELINE
     if not options:

@@ -9,7 +9,17 @@ function showTables(one) {
     const bar = element(line.cells[2], "span", undefined, { class: "share" });
     element(bar, "i", "", { style: `width:${parseFloat(line.cells[2].textContent)}%` });
   }
+  byId("dataflows").hidden = !one.dataflow;
+  byId("dataflow").replaceChildren();
+  if (one.dataflow) showTree(byId("dataflow"), one.dataflow);
   table("links", ["", "bytes, overheads included", "taken"], one.links, [0]);
+}
+
+// A node of a fused group's dataflow, with what is moved along its edges, and those below it.
+function showTree(parent, { text, children }) {
+  const node = element(parent, "li", text);
+  const below = children.length ? element(node, "ul") : undefined;
+  for (const child of children) showTree(below, child);
 }
 
 // How busy each kind of engine is on average, and the busiest of its kind.

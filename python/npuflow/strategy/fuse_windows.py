@@ -1,0 +1,252 @@
+"""npuflow-fuse-windows: ops that read each other through windows on one tile of a core where that is faster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from npuflow.bindings import ir
+from npuflow.core.copies import erase_unused
+from npuflow.core.options import option
+from npuflow.core.passes import Pass, PassContext, ops_of
+from npuflow.core.registry import register_pass
+from npuflow.dialect.device import planned_device
+from npuflow.errors import unknown_name
+from npuflow.network.groups import FusionGroup, groups_of
+from npuflow.network.partition import Members, Price, best_partition, cones
+from npuflow.ops.bundle import make_bundle
+from npuflow.ops.contraction import BUNDLE, STRATEGY, match_contraction, users
+from npuflow.strategy.choose import complete
+from npuflow.strategy.describe_bundle import bundle_fits, program_fits
+from npuflow.strategy.describe_group import group_of_bundle, group_of_matmul
+from npuflow.strategy.estimate import Estimate
+from npuflow.strategy.feasibility import obstacles
+from npuflow.strategy.fuse import fuse_tiled
+from npuflow.strategy.group import Group
+from npuflow.strategy.mapping import mapping_of
+from npuflow.strategy.overlap_tiles import overlapped
+from npuflow.strategy.strategy import Strategy
+from npuflow.strategy.window_chain import NO_WINDOW, TiledChain, WindowChain, chain_of
+from npuflow.strategy.window_tiles import computed, computed_once, handed_over_bytes, ranked_tilings
+from npuflow.target import Device
+
+# Groups that are tried as one.
+_MOST_GROUPS = 4
+# Tiles of one chain that are estimated.
+_MOST_TILES = 4
+# Tiles of one chain that are looked at, whether they fit or not.
+_MOST_TRIED = 32
+# What is asked for costs less than anything.
+_FREE = Price(-1.0)
+# What values are read through on their way from group to group.
+_VIEWS = ("tensor.collapse_shape", "tensor.expand_shape", "tensor.pad")
+
+
+@register_pass
+@dataclass(frozen=True)
+class FuseWindows(Pass):
+    """Makes convolutions, pools and what is between them one bundle, in tiles that overlap, where that is faster.
+
+    What one op makes for the next then never leaves L1. Each computes what the next one's windows read, so that a few
+    rows are computed by two neighbours. Padding between them is zeros that are selected where a tile has more than its
+    op makes. Of all ways to take a function apart, the one with the lowest sum of estimates is taken.
+
+        %s = linalg.generic ... ins(%x, %w : tensor<1x32x32x16xbf16>, ...) -> tensor<1x30x30x16xf32>
+        %r = linalg.generic ... ins(%s, %v : tensor<1x30x30x16xf32>, ...) -> tensor<1x28x28x16xf32>
+
+    becomes, in tiles of 7x7
+
+        %s = linalg.generic ... (d1 * 7 + d2 + d6, d3 * 7 + d4 + d7, ...) ... -> tensor<1x4x9x4x9x16xf32>
+        %t = linalg.generic ... (d1, d2 + d6, d3, d4 + d7, ...) ... -> tensor<1x4x7x4x7x16xf32>
+        %r = tensor.collapse_shape %t [[0], [1, 2], [3, 4], [5]] : ... into tensor<1x28x28x16xf32>
+    """
+
+    name = "npuflow-fuse-windows"
+    group = "strategy"
+    device: str = option("", "device name or TOML file; default: the module's npu.device, else npu1")
+    tiles: tuple[int, ...] = option((), "rows, columns of tiles; what they divide is fused (default: what is fastest)")
+
+    groups: tuple[str, ...] = option((), "groups to be one, FUNCTION_NUMBER as remarks name them, whatever it takes")
+
+    def run(self, op: ir.Operation, context: PassContext) -> None:
+        device = planned_device(op, self.device)
+        functions = {str(function.opview.name.value): function for function in ops_of(op, "func.func")}
+        for name in self.groups:
+            owner = name.rpartition("_")[0]
+            if not any(each == owner or each.startswith(f"{owner}_") for each in functions):
+                context.error(op, unknown_name("function of group", owner, functions))
+        for name, function in functions.items():
+            wanted = frozenset(group for group in self.groups if group.rpartition("_")[0] == name)
+            _WindowFusion(function, device, self.tiles, wanted, context).run()
+
+
+@dataclass(frozen=True)
+class _FusedWindows:
+    """A chain in tiles, and what it costs."""
+
+    tiled: TiledChain
+    price: Price
+
+
+class _WindowFusion:
+    """The groups of one function, and which of them are fused."""
+
+    def __init__(
+        self,
+        function: ir.Operation,
+        device: Device,
+        tiles: tuple[int, ...],
+        wanted: frozenset[str],
+        context: PassContext,
+    ) -> None:
+        self.function, self.device, self.tiles, self.wanted, self.context = function, device, tiles, wanted, context
+        self.groups = groups_of(function, lambda bundle: bundle_fits(bundle, device))
+
+    def run(self) -> None:
+        chains = self._chains()
+        if not chains and not self.wanted:
+            return
+        ways = {members: way for members, chain in chains.items() if (way := self._best_way(chain)) is not None}
+        for members in chains.keys() - ways.keys():
+            root = self.groups[max(members)].root
+            self.context.remark(root, f"groups {self._names(members)} stay apart: no tile of them fits a core")
+        involved = sorted({number for members in ways for number in members})
+        apart = {number: self._seconds_apart(self.groups[number]) for number in involved}
+        prices = {frozenset([number]): Price(seconds) for number, seconds in apart.items()}
+        ways = {members: way for members, way in ways.items() if len(members) > 1 or way.price < prices[members]}
+        prices |= {members: way.price for members, way in ways.items()}
+        if self.wanted:
+            prices[self._asked_for(chains, ways)] = _FREE
+        chosen = set(best_partition(len(self.groups), prices))
+        for members, way in ways.items():
+            self._say(members, way, sum(apart[number] for number in members), members in chosen)
+        for members, way in ways.items():
+            if members in chosen:
+                fuse_tiled(way.tiled)
+                self.context.count("windows fused", len(way.tiled.chain.images))
+
+    def _chains(self) -> dict[Members, WindowChain]:
+        """What might be fused, with the groups that it is made of."""
+        open_ = [
+            not any(BUNDLE in op.attributes or STRATEGY in op.attributes for op in group.ops) for group in self.groups
+        ]
+        found = {}
+        alone = (frozenset([number]) for number, group in enumerate(self.groups) if len(group.ops) > 1)
+        for members in (*alone, *cones(self._readers(), _MOST_GROUPS)):
+            if all(open_[number] for number in members):
+                ops = self._ops(members)
+                chain = chain_of(ops)
+                if isinstance(chain, WindowChain):
+                    found[members] = chain
+                elif chain != NO_WINDOW:
+                    self.context.remark(ops[-1], f"groups {self._names(members)} stay apart: {chain}")
+        return found
+
+    def _asked_for(self, chains: Mapping[Members, WindowChain], ways: Mapping[Members, _FusedWindows]) -> Members:
+        """The groups that are to be one whatever it takes; reports what keeps them from it."""
+        known = {self._named(number): number for number in range(len(self.groups))}
+        for name in sorted(self.wanted - known.keys()):
+            self.context.error(self.function, unknown_name("group", name, known))
+        members = frozenset(known[name] for name in self.wanted if name in known)
+        if self.wanted <= known.keys() and members not in ways:
+            problem = self._problem(members) if members not in chains else "no tile of them fits a core"
+            what = f"groups {self._names(members)} can't be one: {problem}"
+            self.context.error(self.groups[max(members)].root, what, "name others, or leave --fuse out")
+        return members
+
+    def _problem(self, members: Members) -> str:
+        if members not in set(cones(self._readers(), _MOST_GROUPS)):
+            return f"they aren't up to {_MOST_GROUPS} in a row of which others read the last one alone"
+        chain = chain_of(self._ops(members))
+        return chain if isinstance(chain, str) else "a strategy or a bundle says how they are mapped"
+
+    def _named(self, number: int) -> str:
+        return f"{self.function.opview.name.value}_{number}"
+
+    def _names(self, members: Members) -> str:
+        return ", ".join(self._named(number) for number in sorted(members))
+
+    def _ops(self, members: Members) -> list[ir.Operation]:
+        place = {op: number for number, op in enumerate(ops_of(self.function))}
+        return sorted((op for number in members for op in self.groups[number].ops), key=lambda op: place[op])
+
+    def _readers(self) -> list[frozenset[int]]:
+        """For each group, those that read its result; what is no group's is one behind all."""
+        owner = {op: number for number, group in enumerate(self.groups) for op in group.ops}
+        return [
+            frozenset(
+                owner.get(reader, len(self.groups)) for value in group.root.results for reader in _readers_of(value)
+            )
+            for group in self.groups
+        ]
+
+    def _best_way(self, chain: WindowChain) -> _FusedWindows | None:
+        """The tiles that a chain takes least time in; None where none fits a core."""
+        found: list[_FusedWindows] = []
+        for tiled in islice(self._tilings(chain), _MOST_TRIED):
+            price = self._price(tiled)
+            if price is not None:
+                found.append(_FusedWindows(tiled, price))
+            if len(found) == _MOST_TILES:
+                break
+        return min(found, key=lambda way: way.price, default=None)
+
+    def _tilings(self, chain: WindowChain) -> Iterator[TiledChain]:
+        """The chain in tiles, those that were asked for or the most promising first."""
+        if not self.tiles:
+            yield from ranked_tilings(chain, self.device)
+        elif chain.is_divided_by(self.tiles):
+            yield chain.tiled(self.tiles)
+
+    def _price(self, tiled: TiledChain) -> Price | None:
+        """What a chain costs in these tiles; None where they don't fit a core."""
+        made = overlapped(tiled)
+        try:
+            bundle = make_bundle(made.ops)
+            if not bundle.space or not bundle_fits(bundle, self.device):
+                return None
+            group = group_of_bundle(bundle)
+            strategy = complete(group, Strategy(), self.device)
+            if obstacles(group, strategy, self.device):
+                return None
+            mapping = mapping_of(group, strategy)
+            if not program_fits(bundle, mapping, self.device):
+                return None
+            return Price(0.0 if self.tiles else Estimate(group, self.device).seconds(mapping))
+        finally:
+            erase_unused([made.result.owner.operation])
+
+    def _seconds_apart(self, group: FusionGroup) -> float:
+        """How long a group takes by itself; nothing where it doesn't fit, which others will say."""
+        matmul = match_contraction(group.ops[0]) if group.is_matmul else None
+        described = group_of_bundle(make_bundle(group.ops)) if matmul is None else group_of_matmul(matmul)
+        return _seconds(described, self.device)
+
+    def _say(self, members: Members, way: _FusedWindows, apart: float, is_chosen: bool) -> None:
+        tiled = way.tiled
+        decided = f"groups {self._names(members)} {'are one' if is_chosen else 'stay apart'}"
+        shape, twice = "x".join(map(str, tiled.tiles)), computed(tiled) / computed_once(tiled.chain) - 1
+        costs = f"in tiles of {shape} {handed_over_bytes(tiled.chain)} bytes stay in L1, {twice:.0%} more is computed"
+        ratio = (
+            ""
+            if self.tiles or not apart
+            else f", and they take an estimated {way.price.seconds / apart:.2f} of the time"
+        )
+        self.context.remark(tiled.chain.images[-1].op, f"{decided}: {costs}{ratio}")
+
+
+def _seconds(group: Group, device: Device) -> float:
+    strategy = complete(group, Strategy(), device)
+    return 0.0 if obstacles(group, strategy, device) else Estimate(group, device).seconds(mapping_of(group, strategy))
+
+
+def _readers_of(value: ir.Value) -> list[ir.Operation]:
+    """Who reads a value, perhaps reshaped or padded."""
+    found: list[ir.Operation] = []
+    left: Sequence[ir.Value] = [value]
+    while left:
+        readers = [user for each in left for user in users(each)]
+        found += [user for user in readers if user.name not in _VIEWS]
+        left = [result for user in readers if user.name in _VIEWS for result in user.results]
+    return found

@@ -1,0 +1,153 @@
+"""Ops in a row that read each other through windows: along which axes, and what a tile needs. Reads IR only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from npuflow.bindings import ir
+from npuflow.ops.images import ImageOp, ImageRead, images_of
+from npuflow.split.steps import Steps
+from npuflow.split.windows import SlidingWindow
+
+Problem = str
+NO_WINDOW: Problem = "no op reads another through a window"
+
+
+@dataclass(frozen=True)
+class ChainAxis:
+    """An axis of an image through all ops of a chain: the loop of each along it; `size` is that of the last op's."""
+
+    loops: tuple[int, ...]
+    size: int
+
+
+@dataclass(frozen=True)
+class WindowChain:
+    """Ops of which all but the last are read by others of them alone, some through windows along the `axes`."""
+
+    images: tuple[ImageOp, ...]
+    axes: tuple[ChainAxis, ...]
+
+    def is_divided_by(self, tiles: Sequence[int]) -> bool:
+        """Whether tiles of these sizes make up the chain's result."""
+        return len(tiles) == len(self.axes) and all(axis.size % tile == 0 for axis, tile in zip(self.axes, tiles))
+
+    def tiled(self, tiles: Sequence[int]) -> TiledChain:
+        """The chain in tiles of so many indices along each axis of its result, which they divide."""
+        return TiledChain(self, tuple(tiles), tuple(self._steps(axis, tile) for axis, tile in zip(self.axes, tiles)))
+
+    def _steps(self, axis: ChainAxis, tile: int) -> tuple[Steps, ...]:
+        found = {len(self.images) - 1: Steps(tile, 0, tile)}
+        for number in reversed(range(len(self.images))):
+            for read in self.images[number].reads:
+                if read.maker is not None:
+                    needed = found[number].read(window_along(self.images[number], read, axis.loops[number]))
+                    assert found.setdefault(read.maker, needed) == needed
+        return tuple(found[number] for number in range(len(self.images)))
+
+
+@dataclass(frozen=True)
+class TiledChain:
+    """A chain with what a tile has of each op's result, by axis."""
+
+    chain: WindowChain
+    tiles: tuple[int, ...]
+    steps: tuple[tuple[Steps, ...], ...]
+
+    def counts(self) -> tuple[int, ...]:
+        """How many tiles there are along each axis."""
+        return tuple(axis.size // tile for axis, tile in zip(self.chain.axes, self.tiles))
+
+
+def window_along(image: ImageOp, read: ImageRead, loop: int) -> SlidingWindow:
+    """The window that an op reads through along one of its loops."""
+    place = next(p for p, dim in enumerate(read.dims) if any(each == loop for each, _ in dim.terms))
+    terms = dict(read.dims[place].terms)
+    stride = terms.pop(loop)
+    taps = next(iter(terms.items()), None)
+    size, dilation = (1, 1) if taps is None else (image.sizes[taps[0]], taps[1])
+    return SlidingWindow(size, stride, read.low[place], read.high[place], dilation)
+
+
+def chain_of(ops: Sequence[ir.Operation]) -> WindowChain | Problem:
+    """The chain that ops in program order are, or what keeps them from being one."""
+    images = images_of(ops)
+    if images is None:
+        return "the ops don't go through images alike"
+    last = images[-1]
+    axes = []
+    for loop in last.made:
+        loops = _loops_along(images, loop)
+        if not isinstance(loops, Problem) and _is_windowed(images, loops):
+            if len(loops) < len(images):
+                return "an op doesn't follow the axis of a window"
+            axes.append(ChainAxis(tuple(loops[number] for number in range(len(images))), last.sizes[loop]))
+        elif isinstance(loops, Problem):
+            return loops
+    if not axes:
+        return NO_WINDOW
+    chain = WindowChain(images, tuple(axes))
+    return _problem_of(chain) or chain
+
+
+def _loops_along(images: Sequence[ImageOp], loop: int) -> dict[int, int] | Problem:
+    """The loop of each op, from the last back, that a loop of the last one's goes along."""
+    found = {len(images) - 1: loop}
+    for number in reversed(range(len(images))):
+        for read in images[number].reads if number in found else ():
+            places = [p for p, dim in enumerate(read.dims) if any(each == found[number] for each, _ in dim.terms)]
+            if read.maker is None or not places:
+                continue
+            if len(places) > 1 or not _is_window(images[number], read, places[0], found[number]):
+                return "an op reads another by something else than a window"
+            made = images[read.maker].made[places[0]]
+            if found.setdefault(read.maker, made) != made:
+                return "two ops read a third along different axes"
+    return found
+
+
+def _is_window(image: ImageOp, read: ImageRead, place: int, loop: int) -> bool:
+    others = [each for each, _ in read.dims[place].terms if each != loop]
+    return len(others) <= 1 and all(image.kinds[each] == "reduction" for each in others)
+
+
+def _is_windowed(images: Sequence[ImageOp], loops: dict[int, int]) -> bool:
+    """Whether any op reads another through more than one element at a time along these loops."""
+    windows = (
+        window_along(images[number], read, loop)
+        for number, loop in loops.items()
+        for read in images[number].reads
+        if read.maker is not None and any(each == loop for dim in read.dims for each, _ in dim.terms)
+    )
+    return any(window != SlidingWindow() for window in windows)
+
+
+def _problem_of(chain: WindowChain) -> Problem | None:
+    """What of a chain can't be cut into tiles along its axes."""
+    found = [_problem_of_read(chain, number, read) for number, image in enumerate(chain.images) for read in image.reads]
+    found += [_problem_along(chain.images, axis) for axis in chain.axes]
+    return next((problem for problem in found if problem is not None), None)
+
+
+def _problem_of_read(chain: WindowChain, number: int, read: ImageRead) -> Problem | None:
+    loops = {axis.loops[number] for axis in chain.axes}
+    along = [sum(loop in loops for loop, _ in dim.terms) for dim in read.dims]
+    if max(along, default=0) > 1:
+        return "an op reads along two axes at once"
+    if read.maker is None:
+        return None
+    if any((low or high) and not axes for low, high, axes in zip(read.low, read.high, along)):
+        return "padding between two ops is along no axis of a window"
+    return "an op reads all of an axis of another" if sum(along) < len(chain.axes) else None
+
+
+def _problem_along(images: Sequence[ImageOp], axis: ChainAxis) -> Problem | None:
+    needs = {len(images) - 1: Steps(1, 0, 1)}
+    for number in reversed(range(len(images))):
+        for read in images[number].reads:
+            if read.maker is not None:
+                need = needs[number].read(window_along(images[number], read, axis.loops[number]))
+                if needs.setdefault(read.maker, need) != need:
+                    return "two ops read different rows of a third"
+    return None

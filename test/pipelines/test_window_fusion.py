@@ -1,0 +1,100 @@
+"""Windows in a row, in tiles that overlap, compute what they do apart, and move what the closed form says."""
+
+from __future__ import annotations
+
+import sys
+from math import prod
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+import npuflow
+from npuflow.execute.verification import Status
+from npuflow.report.model import FunctionReport
+from npuflow.split.steps import Steps
+from npuflow.split.windows import SlidingWindow
+
+sys.path.insert(0, str(Path(__file__).parent))
+from window_chains import Window, chain
+
+TWO = chain(20, 8, Window(channels=8), Window(channels=8))
+
+
+def fused(text: str, tiles: tuple[int, int], device: str = "npu2") -> FunctionReport:
+    """What is reported of a program in tiles, all of which is one part."""
+    pipeline = f"npuflow-stream-k{{window-tiles={tiles[0]},{tiles[1]}}}"
+    compiled = npuflow.compile(text, device=device, pipeline=pipeline)
+    assert len(compiled.functions) == 1, "the windows are in parts of their own"
+    report = compiled.run(verify=True)
+    (function,) = report.functions
+    assert function.verified.status is Status.OK, function.verified.message
+    return function
+
+
+CASES = {
+    "valid": (TWO, (4, 8)),
+    "padded": (chain(16, 8, Window(pad=1, channels=8), Window(pad=1, channels=8)), (4, 8)),
+    "skip": (chain(16, 8, Window(pad=1, channels=8), Window(pad=1, channels=8), skip=True), (8, 4)),
+    "three": (chain(16, 8, *[Window(pad=1, channels=8)] * 3), (8, 8)),
+    "strides": (chain(33, 8, Window(stride=2, channels=8), Window(stride=2, pad=1, channels=16)), (2, 4)),
+    "depthwise": (chain(16, 8, Window(5, pad=2), Window(1, channels=16)), (8, 8)),
+    "inverted residual": (
+        chain(14, 8, Window(1, channels=32), Window(pad=1), Window(1, channels=8), skip=True),
+        (7, 7),
+    ),
+    "one row": (chain(9, 8, Window(pad=1, channels=8), Window(pad=1, channels=8)), (1, 9)),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_windows_in_tiles_compute_what_they_do_apart(name: str) -> None:
+    fused(*CASES[name])
+
+
+def test_a_machine_without_l2() -> None:
+    fused(CASES["padded"][0], (8, 8), "npu4.0")
+
+
+def test_dram_traffic_is_the_closed_form() -> None:
+    """A block of the array's tiles reads its part of the image with two halos of a row on each side.
+
+    What is between stays where it is, and weights come once.
+    """
+    function = fused(TWO, (4, 8))
+    spread, tiles = function.strategy["spread"], function.strategy["tile_l1"]
+    read = 8
+    for axis, tile in ((1, 4), (2, 8)):
+        block = tile * tiles[axis] * prod(n for loop, n in zip(spread, function.grid) if loop == axis)
+        read *= 16 // block * Steps(block, 0, block).read(SlidingWindow(3)).read(SlidingWindow(3)).extent
+    assert function.traffic[0].write_bytes == 16 * 16 * 8
+    assert function.traffic[0].read_bytes == read + 2 * 3 * 3 * 8 * 8
+
+
+@settings(
+    max_examples=6, deadline=None, phases=(Phase.explicit, Phase.generate), suppress_health_check=[HealthCheck.too_slow]
+)
+@given(
+    st.integers(1, 3),
+    st.integers(1, 4),
+    st.lists(
+        st.builds(
+            lambda kernel, stride, padded, channels: Window(kernel, stride, padded * (kernel // 2), channels),
+            st.sampled_from([1, 3, 5]),
+            st.integers(1, 2),
+            st.integers(0, 1),
+            st.sampled_from([None, 8, 16]),
+        ),
+        min_size=2,
+        max_size=3,
+    ),
+)
+def test_drawn_chains(rows: int, columns: int, windows: list[Window]) -> None:
+    """Tiles of `rows` x `columns` of a result that they divide; the sizes of the image follow from it."""
+    size = 12
+    for window in reversed(windows):
+        size = (size - 1) * window.stride + window.kernel - 2 * window.pad
+    if all(window.kernel == 1 and window.stride == 1 for window in windows[1:]):
+        windows = [*windows, Window(pad=1)]
+    fused(chain(size, 8, *windows), (rows, columns))
