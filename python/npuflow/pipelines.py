@@ -22,6 +22,7 @@ from npuflow.frontend.check_input import CheckInput
 from npuflow.frontend.collapse_contractions import CollapseContractions
 from npuflow.frontend.compute_padding import ComputePadding
 from npuflow.frontend.compute_slices import ComputeSlices
+from npuflow.frontend.detach_factors import DetachFactors
 from npuflow.frontend.drop_unit_dims import DropUnitDims
 from npuflow.frontend.expose_heads import ExposeHeads
 from npuflow.frontend.fold_constants import FoldConstants
@@ -107,6 +108,7 @@ class NormalizeLinalg(NamedPipeline):
             stage("fold-extensions", FoldExtensions()),
             stage("mask-padding", MaskPadding()),
             stage("fuse-elementwise", FuseElementwise()),
+            stage("detach-factors", DetachFactors()),
             stage("collapse-contractions", CollapseContractions()),
             stage("expose-heads", ExposeHeads()),
             stage("compute-padding", ComputePadding()),
@@ -163,7 +165,7 @@ class MatmulPipeline(NamedPipeline):
         return (
             stage("normalize-linalg", NormalizeLinalg.name),
             stage("check-input", CheckInput()),
-            stage("assign-strategy", wide, *fusing, assign, bundles),
+            stage("assign-strategy", wide, *fusing, CollapseContractions(chains=True), assign, bundles),
             stage("tile-blocks", TileBlocks(), CLEAN),
             stage("pad-blocks", PadBlocks(), CLEAN),
         )

@@ -136,7 +136,7 @@ def test_a_value_in_the_place_of_one_that_is_needed_is_seen() -> None:
     p = Program("cube")
     x = p.argument(16, 16)
     square = p.matmul(x, x)
-    compiled = npuflow.compile(p.text(p.matmul(p.matmul(square, x), square)), device="toy", split=True)
+    compiled = npuflow.compile(p.text(p.matmul(p.matmul(square, x), square)), device="toy", split=True, pipeline=APART)
     (sequence,) = compiled.sequences
     first, second = sequence.plan.between
     assert (first.first, first.last, second.first, second.last) == (0, 2, 1, 2)

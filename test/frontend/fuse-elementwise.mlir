@@ -115,25 +115,3 @@ func.func @reshaped_arguments(%x: tensor<8x1x4x4xi8>, %w: tensor<16x12xi8>, %c: 
   } -> tensor<8x12xf32>
   return %r : tensor<8x12xf32>
 }
-
-// Moving a reshape behind a named matmul makes it a linalg.generic; what it reads again and again stays in front of it.
-// CHECK-LABEL: func.func @reshaped_named
-// CHECK:         math.exp
-// CHECK:         linalg.generic {{.*}} "reduction"]
-// CHECK-NEXT:    ^bb0
-// CHECK-NEXT:      arith.mulf
-// CHECK-NEXT:      arith.addf
-func.func @reshaped_named(%x: tensor<2x3x8x4xf32>, %b: tensor<6x4x5xf32>, %c: tensor<6x8x5xf32>) -> tensor<2x3x8x5xf32> {
-  %e = tensor.empty() : tensor<2x3x8x4xf32>
-  %p = linalg.exp ins(%x : tensor<2x3x8x4xf32>) outs(%e : tensor<2x3x8x4xf32>) -> tensor<2x3x8x4xf32>
-  %g = linalg.generic {indexing_maps = [affine_map<(b, h, m, k) -> (b, h, m, k)>, affine_map<(b, h, m, k) -> (b, h, m, k)>], iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
-      ins(%p : tensor<2x3x8x4xf32>) outs(%e : tensor<2x3x8x4xf32>) {
-  ^bb0(%in: f32, %out: f32):
-    %t = arith.addf %in, %in : f32
-    linalg.yield %t : f32
-  } -> tensor<2x3x8x4xf32>
-  %a = tensor.collapse_shape %g [[0, 1], [2], [3]] : tensor<2x3x8x4xf32> into tensor<6x8x4xf32>
-  %r = linalg.batch_matmul ins(%a, %b : tensor<6x8x4xf32>, tensor<6x4x5xf32>) outs(%c : tensor<6x8x5xf32>) -> tensor<6x8x5xf32>
-  %s = tensor.expand_shape %r [[0, 1], [2], [3]] output_shape [2, 3, 8, 5] : tensor<6x8x5xf32> into tensor<2x3x8x5xf32>
-  return %s : tensor<2x3x8x5xf32>
-}

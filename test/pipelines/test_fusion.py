@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+from importlib import resources
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import npuflow
+from npuflow.api.entry import compile as compile_text
+from npuflow.core.diagnostics import DiagnosticSink
 from npuflow.execute.verification import Status
 
 WHOLE, ROWS = "affine_map<(b, i, j) -> (b, i, j)>", "affine_map<(b, i, j) -> (b, i)>"
@@ -60,6 +64,109 @@ func.func @attention(%q: {query}, %k: {kept}, %v: {kept}{f", %m: {mask}" if mask
   }} -> {query}
   return %n : {query}
 }}"""
+
+
+def grouped(keys: int, size: int) -> str:
+    """Causal attention of two groups of three heads as PyTorch has it: rows without any score are zeros."""
+    whole, rows = f"tensor<2x3x{keys}x{size}xf32>", f"tensor<2x3x{keys}"
+    kept, scores = f"tensor<2x{keys}x{size}xf32>", f"tensor<2x3x{keys}x{keys}xf32>"
+    follows, row = "affine_map<(b, g, i, j) -> (b, g, i, j)>", "affine_map<(b, g, i, j) -> (b, g, i)>"
+    parallel = ", ".join(4 * ['"parallel"'])
+    reducing = f'{", ".join(3 * [chr(34) + "parallel" + chr(34)])}, "reduction"'
+    query, result = "affine_map<(b, g, m, n, k) -> (b, g, m, k)>", "affine_map<(b, g, m, n, k) -> (b, g, m, n)>"
+    product = """{
+  ^bb0(%x: f32, %y: f32, %o: f32):
+    %xn = arith.truncf %x : f32 to bf16
+    %yn = arith.truncf %y : f32 to bf16
+    %xw = arith.extf %xn : bf16 to f32
+    %yw = arith.extf %yn : bf16 to f32
+    %p = arith.mulf %xw, %yw : f32
+    %t = arith.addf %o, %p : f32
+    linalg.yield %t : f32
+  }"""
+    sums = f'iterator_types = [{parallel}, "reduction"]}}'
+    return f"""
+func.func @grouped(%q: {whole}, %k: {kept}, %v: {kept}) -> {whole} {{
+  %z = arith.constant 0.0 : f32
+  %true = arith.constant true
+  %least = arith.constant 0xFF800000 : f32
+  %es = tensor.empty() : {scores}
+  %er = tensor.empty() : {rows}xf32>
+  %eb = tensor.empty() : {rows}xi1>
+  %eo = tensor.empty() : {whole}
+  %fs = linalg.fill ins(%z : f32) outs(%es : {scores}) -> {scores}
+  %c = linalg.generic {{indexing_maps = [{query}, affine_map<(b, g, m, n, k) -> (b, n, k)>, {result}], {sums}
+      ins(%q, %k : {whole}, {kept}) outs(%fs : {scores}) {product} -> {scores}
+  %s = linalg.generic {{indexing_maps = [{follows}, {follows}], iterator_types = [{parallel}]}}
+      ins(%c : {scores}) outs(%es : {scores}) {{
+  ^bb0(%x: f32, %o: f32):
+    %i = linalg.index 2 : index
+    %j = linalg.index 3 : index
+    %keep = arith.cmpi sge, %i, %j : index
+    %y = arith.select %keep, %x, %least : f32
+    linalg.yield %y : f32
+  }} -> {scores}
+  %fm = linalg.fill ins(%least : f32) outs(%er : {rows}xf32>) -> {rows}xf32>
+  %m = linalg.generic {{indexing_maps = [{follows}, {row}], iterator_types = [{reducing}]}}
+      ins(%s : {scores}) outs(%fm : {rows}xf32>) {{
+  ^bb0(%x: f32, %o: f32):
+    %y = arith.maximumf %x, %o : f32
+    linalg.yield %y : f32
+  }} -> {rows}xf32>
+  %e = linalg.generic {{indexing_maps = [{follows}, {row}, {follows}], iterator_types = [{parallel}]}}
+      ins(%s, %m : {scores}, {rows}xf32>) outs(%es : {scores}) {{
+  ^bb0(%x: f32, %l: f32, %o: f32):
+    %d = arith.subf %x, %l : f32
+    %y = math.exp %d : f32
+    linalg.yield %y : f32
+  }} -> {scores}
+  %fl = linalg.fill ins(%z : f32) outs(%er : {rows}xf32>) -> {rows}xf32>
+  %l = linalg.generic {{indexing_maps = [{follows}, {row}], iterator_types = [{reducing}]}}
+      ins(%e : {scores}) outs(%fl : {rows}xf32>) {{
+  ^bb0(%x: f32, %o: f32):
+    %y = arith.addf %x, %o : f32
+    linalg.yield %y : f32
+  }} -> {rows}xf32>
+  %fb = linalg.fill ins(%true : i1) outs(%eb : {rows}xi1>) -> {rows}xi1>
+  %b = linalg.generic {{indexing_maps = [{follows}, {row}], iterator_types = [{reducing}]}}
+      ins(%s : {scores}) outs(%fb : {rows}xi1>) {{
+  ^bb0(%x: f32, %o: i1):
+    %is = arith.cmpf oeq, %x, %least : f32
+    %y = arith.andi %is, %o : i1
+    linalg.yield %y : i1
+  }} -> {rows}xi1>
+  %w = linalg.generic {{indexing_maps = [{follows}, {row}, {row}, {follows}], iterator_types = [{parallel}]}}
+      ins(%e, %l, %b : {scores}, {rows}xf32>, {rows}xi1>) outs(%es : {scores}) {{
+  ^bb0(%x: f32, %n: f32, %is: i1, %o: f32):
+    %d = arith.divf %x, %n : f32
+    %y = arith.select %is, %z, %d : f32
+    linalg.yield %y : f32
+  }} -> {scores}
+  %fo = linalg.fill ins(%z : f32) outs(%eo : {whole}) -> {whole}
+  %r = linalg.generic {{indexing_maps = [{query}, affine_map<(b, g, m, n, k) -> (b, k, n)>, {result}], {sums}
+      ins(%w, %v : {scores}, {kept}) outs(%fo : {whole}) {product} -> {whole}
+  return %r : {whole}
+}}"""
+
+
+@pytest.mark.parametrize(("device", "keys"), [("npu2", 64), ("toy", 100)])
+def test_grouped_attention_is_right(device: str, keys: int) -> None:
+    """Factors are rounded in front, and the rest is one: of keys and values there is one head for three of queries."""
+    (sequence,) = npuflow.compile(grouped(keys, 16), device=device).run(verify=True).sequences
+    assert sequence.verified.status is Status.OK, sequence.verified.message
+    assert len(sequence.parts) == 4
+
+
+def test_what_a_schedule_refuses_stays_apart(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Whether a program fits is estimated before there is one."""
+    monkeypatch.setattr("npuflow.strategy.fuse_matmuls.program_fits", lambda *_: True)
+    small = tmp_path / "small.toml"
+    text = (resources.files("npuflow.target") / "devices" / "npu1.toml").read_text(encoding="utf-8")
+    small.write_text(text.replace("program_bytes = 16384", "program_bytes = 12288"), encoding="utf-8")
+    sink = DiagnosticSink()
+    compiled = compile_text(grouped(160, 16), device=str(small), sink=sink)
+    assert any("stay apart: as one, the program of 'core' needs" in said.message for said in sink.diagnostics)
+    assert compiled.functions
 
 
 @pytest.mark.parametrize("masked", [False, True])

@@ -14,10 +14,13 @@ from npuflow.compiler.given import move
 from npuflow.compiler.sources import FunctionSource, empty_like, first_alike, sources_of
 from npuflow.compiler.units import Unit, compile_units
 from npuflow.core.diagnostics import DiagnosticSink
+from npuflow.core.passes import ops_of
 from npuflow.core.pipeline_text import Node, PassNest, PassNode
-from npuflow.errors import InputError
+from npuflow.errors import Diagnostic, InputError, Severity
 from npuflow.execute.arrays import signature_of
 from npuflow.network.outline import free_names
+from npuflow.ops.contraction import BUNDLE
+from npuflow.strategy.fuse_matmuls import FuseMatmuls
 
 _ASKED_FOR = "asked for"
 
@@ -42,8 +45,32 @@ class Batch:
 def compile_or_split(module: ir.Module, how: How, split: Split, sink: DiagnosticSink, jobs: int = 1) -> Batch:
     """Compiles a module's functions, those that don't fit as a whole part by part, in up to `jobs` processes.
 
-    The module stays as it is. Of functions that are alike, and of parts that are, one is compiled.
+    The module stays as it is. Of functions that are alike, and of parts that are, one is compiled. What only a schedule
+    tells may refuse matmuls that were fused: then they stay apart.
     """
+    own = replace(sink, diagnostics=[], on_add=None)
+    try:
+        batch = _compile(module, how, split, own, jobs)
+    except InputError as refusal:
+        prefix = before_strategies(how.pipeline)
+        if prefix is None or not any(_is_fused(source, prefix, sink) for source in sources_of(module)):
+            sink.add_new(own.diagnostics)
+            raise
+        apart = replace(sink, diagnostics=[], on_add=None)
+        try:
+            batch = _compile(module, replace(how, pipeline=_without_fusion(how.pipeline)), split, apart, jobs)
+        except InputError:
+            sink.add_new(own.diagnostics)
+            raise refusal from None
+        own = apart
+        first = refusal.diagnostics[0]
+        what = f"matmuls in a row stay apart: as one, {first.message.partition('; hint: ')[0]}"
+        own.add(Diagnostic(Severity.REMARK, what, first.location))
+    sink.add_new(own.diagnostics)
+    return batch
+
+
+def _compile(module: ir.Module, how: How, split: Split, sink: DiagnosticSink, jobs: int) -> Batch:
     sources = sources_of(module)
     names = [signature_of(source.function).name for source in sources]  # refuses types that are no arrays
     alike = first_alike([source.alone() for source in sources])
@@ -57,6 +84,26 @@ def compile_or_split(module: ir.Module, how: How, split: Split, sink: Diagnostic
     for name, first in zip(names, alike):
         work.repeat(names[first], name)
     return work.batch(names)
+
+
+def _is_fused(source: FunctionSource, prefix: PassNest, sink: DiagnosticSink) -> bool:
+    """Whether passes in front of strategies make bundles of a function's ops."""
+    nobody = replace(sink, diagnostics=[], on_add=None)
+    try:
+        prepared = prepare(source, prefix, nobody)
+    except InputError:
+        return False
+    return any(BUNDLE in op.attributes for op in ops_of(prepared.function))
+
+
+def _without_fusion(pipeline: PassNest) -> PassNest:
+    """The pipeline without the passes that fuse matmuls."""
+    kept = (each for each in pipeline.elements if not _fuses(each))
+    return replace(pipeline, elements=tuple(kept))
+
+
+def _fuses(element: Node) -> bool:
+    return isinstance(element, PassNode) and isinstance(element.instance, FuseMatmuls)
 
 
 @dataclass

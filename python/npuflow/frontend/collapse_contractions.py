@@ -8,12 +8,14 @@ from dataclasses import dataclass
 
 from npuflow.bindings import ir
 from npuflow.core.build import shape_of
+from npuflow.core.options import option
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.frontend.kept_strategies import strategies_kept
 from npuflow.frontend.loop_groups import Dims, collapsed_dims, loop_groups
 from npuflow.frontend.reshape import Grouped, expanded, regroup
 from npuflow.frontend.upstream import run_upstream
+from npuflow.ops.chains import chains_of
 from npuflow.ops.contraction import BUNDLE, is_elementwise, match_contraction, only_user, producer
 from npuflow.ops.linear import input_count, is_reduction, iterators, linear_maps, loop_extents
 
@@ -41,23 +43,35 @@ class CollapseContractions(Pass):
         %t = tensor.expand_shape %t2 ... : tensor<196x32xi32> into tensor<1x14x14x32xi32>
 
     The fill in front of it and the elementwise op behind it go along. Nothing moves: the elements keep their order.
+    Sums of products with a softmax between them keep the loops that they have in common with it, unless `chains`.
     """
 
     name = "npuflow-collapse-contractions"
     group = "frontend"
     counts_changes = True
+    chains: bool = option(False, "collapse those as well that a reduction, as of a softmax, leads to another one from")
 
     def run(self, op: ir.Operation, context: PassContext) -> None:
         collapsed = 0
+        kept = [] if self.chains else _in_chains(op)
         with strategies_kept(op):
-            for generic in ops_of(op, "linalg.generic"):
-                groups = _matmul_groups(generic)
+            for generic in list(filter(_sums_products, ops_of(op, "linalg.generic"))):  # tails are erased on the way
+                groups = _matmul_groups(generic) if generic not in kept else None
                 if groups is not None:
                     _collapse(generic, groups, context)
                     collapsed += 1
         context.count("contractions collapsed", collapsed)
         if collapsed:
             run_upstream(op, "canonicalize,cse")
+
+
+def _in_chains(root: ir.Operation) -> list[ir.Operation]:
+    """Sums of products that reductions are between: what these go along would be in other loops than what is summed.
+
+    They are listed, as an op's hash changes with what it reads.
+    """
+    chains = (chain for function in ops_of(root, "func.func") for chain in chains_of(function))
+    return [op for chain in chains if chain.reduces_between for op in (chain.first, chain.second)]
 
 
 def _matmul_groups(op: ir.Operation) -> list[tuple[int, ...]] | None:

@@ -11,7 +11,7 @@ from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.frontend.reshape import collapsed, expanded
 from npuflow.frontend.upstream import run_upstream
-from npuflow.ops.contraction import is_elementwise, is_parallel, producer
+from npuflow.ops.contraction import BUNDLE, is_elementwise, is_parallel, producer
 from npuflow.ops.linear import (
     Linear,
     composed,
@@ -47,6 +47,7 @@ class DropUnitDims(Pass):
 
     Dimensions of one element that tensor.expand_shape adds are left out in the same way. Of others an elementwise op
     may read the one element at 0, or along its own loop of one step: it is made the latter, as in a matmul's tail.
+    Bundles stay what they are.
     """
 
     name = "npuflow-drop-unit-dims"
@@ -56,7 +57,7 @@ class DropUnitDims(Pass):
         changed = 0
         for generic in ops_of(op, "linalg.generic"):
             is_plain = linear_maps(generic) is not None and not ops_of(generic, "linalg.index")
-            if not is_plain or not generic.results or not is_static(generic):
+            if BUNDLE in generic.attributes or not is_plain or not generic.results or not is_static(generic):
                 continue
             _read_along_loops(generic)
             maps = linear_maps(generic) or []

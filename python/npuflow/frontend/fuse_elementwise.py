@@ -63,7 +63,7 @@ _PINNED = "npu.kept_apart"
 
 def _pin_repeated(op: ir.Operation) -> Iterator[ir.Operation]:
     """Gives every value that a fused consumer would compute more than once another use; bundles stay what they are."""
-    for consumer in _consumers(op):
+    for consumer in ops_of(op, "linalg.generic"):
         inputs = list(consumer.operands)[: -len(consumer.results) or None]
         maps = maps_of(consumer)
         for value, map_ in zip(inputs, maps):
@@ -75,11 +75,6 @@ def _pin_repeated(op: ir.Operation) -> Iterator[ir.Operation]:
                     pin = bufferization.DeallocTensorOp(unreshaped(value)).operation
                 pin.attributes[_PINNED] = ir.UnitAttr.get()
                 yield pin
-
-
-def _consumers(op: ir.Operation) -> list[ir.Operation]:
-    """What MLIR fuses into: a named sum of products as well, which moving a reshape makes a linalg.generic."""
-    return [each for each in ops_of(op) if each.name == "linalg.generic" or match_contraction(each) is not None]
 
 
 def _pin_reshaped_arguments(op: ir.Operation) -> Iterator[ir.Operation]:

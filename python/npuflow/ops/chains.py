@@ -1,21 +1,37 @@
-"""Two matmuls in a row, with what is between them: E = f(A B) D. Reads IR and changes nothing."""
+"""Two sums of products in a row, with what is between them: E = f(A B) D. Reads IR and changes nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from npuflow.bindings import ir
+from npuflow.core.passes import ops_of
 from npuflow.ops.bundle_ops import is_bundle_op
-from npuflow.ops.contraction import Contraction, contractions, is_head, is_matmul, producer, root_of, users
+from npuflow.ops.contraction import (
+    BUNDLE,
+    is_elementwise,
+    is_head,
+    is_matmul,
+    is_parallel,
+    match_contraction,
+    only_user,
+    operand_loops,
+    producer,
+    root_of,
+    users,
+)
+from npuflow.ops.factors import factors_of
+from npuflow.ops.linear import input_count, linear_maps
+from npuflow.ops.products import match_products
 
 
 @dataclass(frozen=True)
 class Chain:
-    """The ops from one matmul to the next, or to its tail, and heads of both, in program order."""
+    """The ops from one sum of products to the next, or to its tail, and heads of both, in program order."""
 
-    first: Contraction
-    second: Contraction
+    first: ir.Operation
+    second: ir.Operation
     ops: tuple[ir.Operation, ...]
 
     @property
@@ -28,60 +44,99 @@ class Chain:
         """What the ops hand to each other."""
         return tuple(result for op in self.ops[:-1] for result in op.results)
 
+    @property
+    def reduces_between(self) -> bool:
+        """Whether something else than the two sums up what is between them, as a softmax does."""
+        return any(not is_parallel(op) for op in self.ops if op not in (self.first, self.second))
+
 
 def chains_of(function: ir.Operation) -> list[Chain]:
-    """The chains of a function, the last first; no op is in two of them."""
-    matmuls = [c for c in contractions(function) if not c.is_packed and is_matmul(c)]
-    by_op = {matmul.op: matmul for matmul in matmuls}
+    """The chains of a function, no op in two of them: those with a softmax first, and of these the last one."""
+    sums = [op for op in ops_of(function) if _is_sum_of_products(op)]
+    candidates = [chain for second in reversed(sums) for chain in _ending_in(second, set(sums))]
     taken: set[ir.Operation] = set()
     found: list[Chain] = []
-    for second in reversed(matmuls):
-        chain = _ending_in(second, by_op)
-        if chain is not None and taken.isdisjoint(chain.ops):
+    for chain in sorted(candidates, key=lambda chain: not chain.reduces_between):
+        if taken.isdisjoint(chain.ops):
             taken.update(chain.ops)
             found.append(chain)
     return found
 
 
-def _ending_in(second: Contraction, matmuls: dict[ir.Operation, Contraction]) -> Chain | None:
-    """The chain that a matmul ends; None where no other one, or more than one, is in front of it."""
-    before, firsts = _before(second.op, matmuls)
-    if len(firsts) != 1:
-        return None
-    (first,) = firsts
-    own = _behind(first, before)
-    if any(user not in own and user != second.op for op in own for result in op.results for user in users(result)):
-        return None
-    heads = {source for op in (first, second.op) for v in op.operands if (source := _head(v, matmuls)) is not None}
-    tail = root_of(second)
-    place = {child.operation: number for number, child in enumerate(second.op.block.operations)}
-    ops = sorted({*own, *heads, second.op, tail}, key=lambda op: place[op])
-    return Chain(matmuls[first], second, tuple(ops))
+def _is_sum_of_products(op: ir.Operation) -> bool:
+    """Whether an op is a matmul, or sums products of two tensors along any loops that matrix instructions can do."""
+    if BUNDLE in op.attributes or not op.name.startswith("linalg."):
+        return False
+    contraction = match_contraction(op)
+    if contraction is not None and is_matmul(contraction):
+        return True
+    maps = linear_maps(op) if op.name == "linalg.generic" and op.results else None
+    if maps is None or any(dim.loop is None for dims in maps for dim in dims) or not is_bundle_op(op):
+        return False
+    return match_products(op) is not None and all(factor.is_bare for factor in factors_of(op) or ())
 
 
-def _head(value: ir.Value, matmuls: dict[ir.Operation, Contraction]) -> ir.Operation | None:
+def _ending_in(second: ir.Operation, sums: set[ir.Operation]) -> Iterator[Chain]:
+    """The chains that a sum of products ends: by each factor that no other sum, or just one, is in front of."""
+    factors = list(second.operands)[:2]
+    for value in factors:
+        before, firsts = _before(value, second, sums)
+        if len(firsts) != 1:
+            continue
+        (first,) = firsts
+        own = _behind(first, before)
+        if any(producer(other) in own for other in factors if other != value):
+            continue
+        if all(user in own or user == second for op in own for result in op.results for user in users(result)):
+            yield _with_ends(first, second, own, sums)
+
+
+def _with_ends(first: ir.Operation, second: ir.Operation, own: set[ir.Operation], sums: set[ir.Operation]) -> Chain:
+    """A chain with the tail of its last op, and heads of both where nothing between them needs all of a row."""
+    between = all(is_parallel(op) for op in own if op != first)
+    values = [value for op in (first, second) for value in op.operands] if between else []
+    heads = {source for value in values if (source := _head(value, sums)) is not None}
+    place = {child.operation: number for number, child in enumerate(second.block.operations)}
+    ops = sorted({*own, *heads, second, _tail(second)}, key=lambda op: place[op])
+    return Chain(first, second, tuple(ops))
+
+
+def _tail(second: ir.Operation) -> ir.Operation:
+    """The op whose result leaves: an elementwise one that alone reads the sums as they lie, or the op itself."""
+    contraction = match_contraction(second)
+    if contraction is not None and is_matmul(contraction):
+        return root_of(contraction)
+    value = second.results[0]
+    user = only_user(value)
+    if user is None or BUNDLE in user.attributes or not is_elementwise(user):
+        return second
+    loops = operand_loops(user)
+    read = loops[list(user.operands).index(value)]
+    return user if value in list(user.operands)[: input_count(user)] and read == loops[-1] else second
+
+
+def _head(value: ir.Value, sums: set[ir.Operation]) -> ir.Operation | None:
     """The head that makes a value; one that reads a matmul's sum belongs to that one."""
     source = producer(value)
-    if source is None or not is_head(source) or any(producer(each) in matmuls for each in source.operands):
+    if source is None or not is_head(source) or any(producer(each) in sums for each in source.operands):
         return None
     return source
 
 
-def _before(op: ir.Operation, matmuls: dict[ir.Operation, Contraction]) -> tuple[set[ir.Operation], set[ir.Operation]]:
-    """The ops whose results reach an op, up to matmuls; and these."""
+def _before(value: ir.Value, end: ir.Operation, sums: set[ir.Operation]) -> tuple[set[ir.Operation], set[ir.Operation]]:
+    """The ops whose results reach a value that `end` reads, up to sums of products; and these."""
     found: set[ir.Operation] = set()
     firsts: set[ir.Operation] = set()
-    left: list[ir.Operation] = [op]
+    left: list[ir.Value] = [value]
     while left:
-        for value in left.pop().operands:
-            source = producer(value)
-            if source is None or source in found or source.block != op.block:
-                continue
-            if source in matmuls:
-                firsts.add(source)
-            elif is_bundle_op(source):
-                found.add(source)
-                left.append(source)
+        source = producer(left.pop())
+        if source is None or source in found or source.block != end.block:
+            continue
+        if source in sums:
+            firsts.add(source)
+        elif is_bundle_op(source):
+            found.add(source)
+            left += list(source.operands)
     return found, firsts
 
 

@@ -31,26 +31,32 @@ class ProductFactor:
 
 def factors_of(op: ir.Operation) -> tuple[ProductFactor, ProductFactor] | None:
     """The factors, where an op adds a product of two things that share no input to its only output, else None."""
-    block = op.regions[0].blocks[0]
-    body = [inner.operation for inner in block.operations]
-    yielded = list(body[-1].operands)
-    inputs = input_count(op)
-    if len(yielded) != 1 or isinstance(yielded[0].owner, ir.Block):
+    product = product_of(op)
+    if product is None:
         return None
-    total = yielded[0].owner.operation
-    if total.name not in _ADDITIONS:
-        return None
-    output = block.arguments[inputs]
-    terms = [value for value in total.operands if value != output]
-    if len(terms) != 1 or isinstance(terms[0].owner, ir.Block) or terms[0].owner.operation.name not in _PRODUCTS:
-        return None
-    left, right = (_factor(op, value) for value in terms[0].owner.operation.operands)
+    left, right = (factor_of(op, value) for value in product.operands)
     if left is None or right is None or set(left.inputs) & set(right.inputs):
         return None
     return left, right
 
 
-def _factor(op: ir.Operation, value: ir.Value) -> ProductFactor | None:
+def product_of(op: ir.Operation) -> ir.Operation | None:
+    """The multiplication in an op's body whose result is added to its only output, and is all that is."""
+    block = op.regions[0].blocks[0]
+    yielded = list(block.operations[len(block.operations) - 1].operands)
+    if len(yielded) != 1 or isinstance(yielded[0].owner, ir.Block):
+        return None
+    total = yielded[0].owner.operation
+    if total.name not in _ADDITIONS:
+        return None
+    output = block.arguments[input_count(op)]
+    terms = [value for value in total.operands if value != output]
+    if len(terms) != 1 or isinstance(terms[0].owner, ir.Block) or terms[0].owner.operation.name not in _PRODUCTS:
+        return None
+    return terms[0].owner.operation
+
+
+def factor_of(op: ir.Operation, value: ir.Value) -> ProductFactor | None:
     """What a value in the body is made of; None where that is no input at all, or the output, too."""
     found: dict[int, None] = {}
     operations: list[ir.Operation] = []

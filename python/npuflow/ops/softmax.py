@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf
 
 from npuflow.bindings import ir
+from npuflow.ops.bundle_ops import is_zero
 from npuflow.ops.contraction import is_elementwise, is_parallel, producer, users
 from npuflow.ops.factors import factors_of
 from npuflow.ops.linear import Linear, input_count, is_reduction, iterators, linear_maps
@@ -18,6 +20,7 @@ from npuflow.ops.linear import Linear, input_count, is_reduction, iterators, lin
 _LARGER = ("arith.maximumf", "arith.maxnumf")
 _EXPONENTIALS = ("math.exp", "math.exp2")
 _CONVERSIONS = ("arith.truncf", "arith.extf")
+_EQUAL = 1  # of arith.cmpf, ordered
 
 
 @dataclass(frozen=True)
@@ -30,16 +33,19 @@ class WeightedSum:
     total: ir.Operation
     quotient: ir.Operation
     product: ir.Operation
+    empty: ir.Operation | None = None
+    """Which rows have no score but -inf, where quotients of these are made 0."""
 
     @property
     def ops(self) -> tuple[ir.Operation, ...]:
-        return self.largest, self.exponentials, self.total, self.quotient, self.product
+        found = (self.largest, self.exponentials, self.total, self.quotient, self.product)
+        return found if self.empty is None else (*found, self.empty)
 
     @property
     def scaling(self) -> tuple[ir.Operation, ...]:
         """The elementwise op that scales or masks scores for the softmax alone, if there is one."""
         source = producer(self.scores, "linalg.generic")
-        alone = set(users(self.scores)) == {self.largest, self.exponentials}
+        alone = set(users(self.scores)) <= {self.largest, self.exponentials, self.empty}
         return (source,) if source is not None and alone and is_elementwise(source) else ()
 
     @property
@@ -92,7 +98,7 @@ def _is_positive(constant: ir.Operation) -> bool:
 
 
 def _softmax(quotient: ir.Operation, product: ir.Operation) -> WeightedSum | None:
-    divided = _yielded(quotient, "arith.divf") if is_parallel(quotient) else None
+    divided, guard = _division(quotient)
     if divided is None:
         return None
     dividend, divisor = (_maker(quotient, value) for value in divided.operands)
@@ -106,10 +112,50 @@ def _softmax(quotient: ir.Operation, product: ir.Operation) -> WeightedSum | Non
     largest = _maker(dividend, difference.operands[1])
     if scores is None or largest is None or not _folds(largest, _LARGER, scores):
         return None
+    empty = None if guard is None else _maker(quotient, guard)
+    if guard is not None and (empty is None or not _finds_empty(empty, largest)):
+        return None
     alone = all(set(users(op.results[0])) <= among for op, among in (
         (largest, {dividend}), (divisor, {quotient}), (dividend, {divisor, quotient}),
+        *(((empty, {quotient}),) if empty is not None else ()),
     ))  # fmt: skip
-    return WeightedSum(scores, largest, dividend, divisor, quotient, product) if alone else None
+    return WeightedSum(scores, largest, dividend, divisor, quotient, product, empty) if alone else None
+
+
+def _division(quotient: ir.Operation) -> tuple[ir.Operation | None, ir.Value | None]:
+    """The division that is all that an op yields; or, where a value that it reads is true, 0."""
+    if not is_parallel(quotient):
+        return None, None
+    chosen = _yielded(quotient, "arith.select")
+    if chosen is None:
+        return _yielded(quotient, "arith.divf"), None
+    condition, zero, rest = chosen.operands
+    return (producer(_unconverted(rest), "arith.divf"), condition) if is_zero(zero) else (None, None)
+
+
+def _finds_empty(op: ir.Operation, largest: ir.Operation) -> bool:
+    """Whether an op says for each row whether all that `largest` is the maximum of are -inf."""
+    if len(op.operands) != 2 or op.operands[0] != largest.operands[0] or len(op.results) != 1:
+        return False
+    if linear_maps(op) != linear_maps(largest) or iterators(op) != iterators(largest):
+        return False
+    folded, block = _yielded(op, "arith.andi"), op.regions[0].blocks[0]
+    if folded is None or block.arguments[1] not in folded.operands or not _starts_true(op.operands[1]):
+        return False
+    (test,) = (value for value in folded.operands if value != block.arguments[1])
+    compared = producer(test, "arith.cmpf") if not isinstance(test.owner, ir.Block) else None
+    if compared is None or int(ir.IntegerAttr(compared.attributes["predicate"]).value) != _EQUAL:
+        return False
+    score, number = compared.operands
+    constant = producer(number, "arith.constant")
+    is_lowest = constant is not None and float(ir.FloatAttr(constant.attributes["value"]).value) == -inf
+    return is_lowest and _unconverted(score) == block.arguments[0]
+
+
+def _starts_true(value: ir.Value) -> bool:
+    fill = producer(value, "linalg.fill")
+    constant = None if fill is None else producer(fill.operands[0], "arith.constant")
+    return constant is not None and bool(ir.IntegerAttr(constant.attributes["value"]).value)
 
 
 def _sums_along(found: WeightedSum) -> bool:
@@ -130,12 +176,12 @@ def _sums_along(found: WeightedSum) -> bool:
 
 
 def _read_by_rows(op: ir.Operation, whole: tuple[Linear, ...], rows: tuple[Linear, ...]) -> bool:
-    """Whether an elementwise op reads a whole tensor and one of its rows as it goes, and writes the whole."""
+    """Whether an elementwise op reads a whole tensor, and others of its rows, as it goes, and writes the whole."""
     maps = linear_maps(op)
-    if maps is None or len(maps) != 3 or maps[0] != maps[2] or any(dim.loop is None for dim in maps[0]):
+    if maps is None or maps[0] != maps[-1] or any(dim.loop is None for dim in maps[0]):
         return False
     names = {old.loop: new.loop for old, new in zip(whole, maps[0])}
-    return [dim.loop for dim in maps[1]] == [names[dim.loop] for dim in rows]
+    return all([dim.loop for dim in dims] == [names[dim.loop] for dim in rows] for dims in maps[1:-1])
 
 
 def _folds(op: ir.Operation, names: Sequence[str], value: ir.Value) -> bool:

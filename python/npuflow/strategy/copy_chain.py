@@ -20,7 +20,7 @@ _STARTS = ("linalg.fill", "tensor.empty", "arith.constant")
 def copies_of(chain: Chain) -> Iterator[list[ir.Operation]]:
     """Copies in front of a chain's last op: as it is, and with a softmax that runs by pieces if there is one."""
     plain = _copied(chain)
-    product = plain[chain.ops.index(chain.second.op)]
+    product = plain[chain.ops.index(chain.second)]
     has_softmax = match_weighted_sum(product) is not None
     yield plain
     if has_softmax:
@@ -41,7 +41,7 @@ def _copied(chain: Chain) -> list[ir.Operation]:
 
 def _by_pieces(chain: Chain, ops: list[ir.Operation]) -> list[ir.Operation]:
     """The ops with a softmax that runs by pieces; who reads its quotients divides by itself."""
-    place = chain.ops.index(chain.second.op)
+    place = chain.ops.index(chain.second)
     softmax = match_weighted_sum(ops[place])
     assert softmax is not None
     replaced = {*softmax.ops, *softmax.scaling}

@@ -51,10 +51,12 @@ def run_by_pieces(found: WeightedSum) -> list[ir.Operation]:
         corrected = _corrected(found, factor)
         product = _product(found, weights, corrected)
         by_row = _rows_of_product(found)
-        result = _elementwise([product, total], [_identity(product), by_row], element_type_of(sums), _divided)
+        divided = _divided if found.empty is None else _divided_unless_empty
+        result = _elementwise([product, total], [_identity(product), by_row], element_type_of(sums), divided)
     sums.replace_all_uses_with(result)
-    for op in (found.product, found.quotient, found.total, found.exponentials, found.largest):
-        op.erase()
+    for each in (found.product, found.quotient, found.empty, found.total, found.exponentials, found.largest):
+        if each is not None:
+            each.erase()
     exponentials = weights.owner.operation
     if scaling is not None:
         exponentials = inline_producer(scaling, exponentials)
@@ -175,6 +177,14 @@ def _elementwise(
 
 def _divided(sum_: ir.Value, total: ir.Value) -> ir.Value:
     return arith.DivFOp(sum_, _converted(total, sum_.type)).result
+
+
+def _divided_unless_empty(sum_: ir.Value, total: ir.Value) -> ir.Value:
+    """0 for a row without weights: one whose scores are all -inf, since the largest of others weighs 1."""
+    zero = arith.ConstantOp(total.type, ir.FloatAttr.get(total.type, 0.0)).result
+    nothing = arith.ConstantOp(sum_.type, ir.FloatAttr.get(sum_.type, 0.0)).result
+    is_empty = arith.CmpFOp(arith.CmpFPredicate.OEQ, total, zero).result
+    return arith.SelectOp(is_empty, nothing, _divided(sum_, total)).result
 
 
 def _power(name: str, left: ir.Value, right: ir.Value) -> ir.Value:

@@ -11,12 +11,12 @@ from npuflow.core.options import option
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.dialect.device import planned_device
+from npuflow.frontend.split_body import parts_of, split_body
 from npuflow.ops.bundle_ops import is_bundle_op
 from npuflow.ops.contraction import Contraction, static_matmuls, tail_of
 from npuflow.ops.linear import input_count
 from npuflow.strategy.describe_group import read_along
 from npuflow.strategy.group import M, N
-from npuflow.strategy.split_body import parts_of, split_body
 from npuflow.target import Device
 
 # Of descriptors, what buffers may have that are moved as a whole: the others are for what is cut off at edges.

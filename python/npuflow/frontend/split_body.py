@@ -86,7 +86,7 @@ def _in_order_of_need(op: ir.Operation) -> list[ir.Operation]:
     found: dict[ir.Operation, None] = {}
 
     def visit(inner: ir.Operation) -> None:
-        if inner not in found and inner in body and inner.name != "arith.constant":
+        if inner not in found and inner in body and not is_fixed(inner):
             for value in _read(inner):
                 if not isinstance(value.owner, ir.Block):
                     visit(value.owner.operation)
@@ -126,8 +126,13 @@ def _last_inputs(op: ir.Operation, part: Sequence[ir.Operation]) -> list[ir.Valu
     return list(dict.fromkeys([*_inputs(op, part), *(value for value in yielded if not _is_constant(value))]))
 
 
+def is_fixed(op: ir.Operation) -> bool:
+    """Whether an op of a body makes the same of nothing but constants wherever it is: every part has one of its own."""
+    return op.name == "arith.constant" or (bool(op.operands) and not op.regions and all(map(_is_constant, op.operands)))
+
+
 def _is_constant(value: ir.Value) -> bool:
-    return not isinstance(value.owner, ir.Block) and value.owner.operation.name == "arith.constant"
+    return not isinstance(value.owner, ir.Block) and is_fixed(value.owner.operation)
 
 
 def _make(
@@ -136,8 +141,7 @@ def _make(
     """An op for a part of the body; its `values` are stored for others, for the loops that they depend on alone."""
     inputs = {value: stored[value] for value in _inputs(op, part)}
     extents = loop_extents(op)
-    used = {loop for its in inputs.values() for dim in linear_dims(its.map) or () for loop, _ in dim.terms}
-    own = sorted(used) or list(range(len(extents)))
+    own = _loops_of([its.map for its in inputs.values()]) or list(range(len(extents)))
     with at(op):
         unused = ir.AffineExpr.get_constant(0)
         dims = [ir.AffineExpr.get_dim(own.index(i)) if i in own else unused for i in range(len(extents))]
@@ -151,6 +155,13 @@ def _make(
         linalg.YieldOp([_kept(known[value]) for value in values])
     map_ = ir.AffineMap.get(len(extents), 0, [ir.AffineExpr.get_dim(loop) for loop in own])
     stored |= {value: _Stored(result, map_) for value, result in zip(values, made.results)}
+
+
+def _loops_of(maps: Sequence[ir.AffineMap]) -> list[int]:
+    """The loops that maps follow: as the first one that follows all does, so that nothing is transposed."""
+    found = [[loop for dim in linear_dims(map_) or () for loop, _ in dim.terms] for map_ in maps]
+    used = sorted({loop for loops in found for loop in loops})
+    return next((loops for loops in found if sorted(loops) == used), used)
 
 
 def _make_last(op: ir.Operation, part: Sequence[ir.Operation], stored: Mapping[ir.Value, _Stored]) -> ir.Operation:
@@ -190,7 +201,9 @@ def _clone(part: Sequence[ir.Operation], known: dict[ir.Value, ir.Value]) -> Non
 def _known(value: ir.Value, known: dict[ir.Value, ir.Value]) -> ir.Value:
     """The new value for one of the body's; constants are copied, what is defined outside stays."""
     if value not in known and _is_constant(value):
-        known[value] = value.owner.operation.clone().operation.results[0]
+        for operand in value.owner.operation.operands:
+            _known(operand, known)
+        known |= dict(zip(value.owner.operation.results, cloned(value.owner.operation, known)))
     return known.get(value, value)
 
 
