@@ -145,7 +145,10 @@ Mapping Descent::grown(Mapping mapping, int steps, bool orders) {
 
 Mapping Descent::traded(Mapping mapping) {
   for (;;) {
-    Mapping next = best_of(larger(mapping), mapping, true);
+    std::vector<Mapping> changed = larger(mapping);
+    add_on_other_spreads(changed, mapping);
+    for (Mapping& each : changed) each.order = best_order(each);
+    Mapping next = best_of(changed, mapping, true);
     if (next == mapping) return mapping;
     mapping = grown(std::move(next), all_steps, true);
   }
@@ -183,10 +186,54 @@ std::vector<Mapping> Descent::larger(const Mapping& mapping) const {
     const Sizes& values = space_.values(mapping, place);
     auto value = std::upper_bound(values.begin(), values.end(), space_.value(mapping, place));
     const auto last = value + std::min(traded_sizes, values.end() - value);
-    for (; value != last; ++value) found.push_back(space_.with(mapping, place, *value));
+    for (; value != last; ++value) {
+      found.push_back(space_.with(mapping, place, *value));
+      if (place.kind == PlaceKind::tile) add_with_less(found, mapping, place);
+    }
     if (place.kind == PlaceKind::hold) found.push_back(space_.with(mapping, place, 0));
   }
   return found;
+}
+
+void Descent::add_with_less(std::vector<Mapping>& found, const Mapping& mapping, Place place) const {
+  const Mapping larger = found.back();
+  const Size own = space_.value(mapping, place);
+  const Size value = space_.value(larger, place);
+  for (const Place other : space_.places()) {
+    if (other.kind != PlaceKind::tile || other.index == place.index) continue;
+    const Sizes& values = space_.values(larger, other);
+    const auto above = std::upper_bound(values.begin(), values.end(), space_.value(larger, other) * own / value);
+    if (above != values.begin()) found.push_back(space_.with(larger, other, *std::prev(above)));
+  }
+}
+
+std::vector<std::size_t> Descent::best_order(Mapping mapping) {
+  std::vector<std::size_t> best = mapping.order;
+  double least = kept_.least_cost(mapping);
+  for (const auto& order : space_.orders(mapping)) {
+    mapping.order = order;
+    const double cost = kept_.least_cost(mapping);
+    if (cost >= least) continue;
+    least = cost;
+    best = order;
+  }
+  return best;
+}
+
+void Descent::add_on_other_spreads(std::vector<Mapping>& found, const Mapping& mapping) const {
+  const Sizes block = Mapped(space_.group(), mapping).block();
+  for (const Spread& spread : space_.all_spreads()) {
+    if (spread == mapping.spread) continue;
+    Mapping other = mapping;
+    other.spread = spread;
+    for (std::size_t loop = 0; loop < space_.group().space; ++loop) {
+      if (!space_.opens(loop)) continue;
+      const Sizes& values = space_.tiles(loop, other);
+      const auto value = std::lower_bound(values.begin(), values.end(), parts_of(block[loop], spread.cores(loop)));
+      other.tiles[loop] = value == values.end() ? values.back() : *value;
+    }
+    found.push_back(std::move(other));
+  }
 }
 
 Mapping Descent::best_of(const std::vector<Mapping>& changed, const Mapping& than, bool cuts_anything) {

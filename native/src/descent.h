@@ -29,6 +29,7 @@ class Descent {
   Mapping with_streamed(Mapping mapping, bool is_long);
   // The mapping after so many steps, or as many as help.
   Mapping grown(Mapping mapping, int steps, bool orders);
+  // The mapping after more of one thing, room for which is made elsewhere, or other spreads, as long as that helps.
   Mapping traded(Mapping mapping);
   // All that differ in one thing but what L2 holds, in their order too if that is asked; and all that have more of one
   // thing, or hold otherwise.
@@ -36,6 +37,12 @@ class Descent {
   // The last of these, with as much of a streamed loop in L2.
   void add_with_piece(std::vector<Mapping>& found, std::size_t loop, Size piece) const;
   std::vector<Mapping> larger(const Mapping& mapping) const;
+  // The last of these, which has more at a place, with as much less of another loop.
+  void add_with_less(std::vector<Mapping>& found, const Mapping& mapping, Place place) const;
+  // The order of blocks of which the floor is lowest.
+  std::vector<std::size_t> best_order(Mapping mapping);
+  // Blocks of about that size on each other spread.
+  void add_on_other_spreads(std::vector<Mapping>& found, const Mapping& mapping) const;
   // The best of these that fits, if it is better than a mapping; else that. Where one doesn't fit, pieces in L2 are
   // cut, or anything is.
   Mapping best_of(const std::vector<Mapping>& changed, const Mapping& than, bool cuts_anything);
