@@ -39,7 +39,7 @@ class Descent {
   std::vector<Mapping> larger(const Mapping& mapping) const;
   // The last of these, which has more at a place, with as much less of another loop.
   void add_with_less(std::vector<Mapping>& found, const Mapping& mapping, Place place) const;
-  // The order of blocks of which the floor is lowest.
+  // The order of blocks that costs least, by what each costs at least.
   std::vector<std::size_t> best_order(Mapping mapping);
   // Blocks of about that size on each other spread.
   void add_on_other_spreads(std::vector<Mapping>& found, const Mapping& mapping) const;
