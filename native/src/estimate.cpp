@@ -19,6 +19,7 @@ namespace {
 constexpr double least_power = 3.0;
 constexpr double power_per_doubling = 0.6;
 constexpr std::array<double, 3> single_powers{std::numeric_limits<double>::infinity(), 2.5, 1.0};
+constexpr double single_l1_power = 1.5;
 // What comes into L1 shares its way with what is waited for, and takes so much longer.
 constexpr double arrival_share = 1.08;
 // Blocks that are computed before any result has left, for each slot that results have.
@@ -83,7 +84,7 @@ class MappedTime {
     double visits = 0;
     for (std::size_t number = 0; number < outer_.inputs(); ++number) visits += outer_.all()[number].visits;
     const double power = least_power + power_per_doubling * std::log2(std::max(1.0, visits));
-    const double together_ = together(times, std::min(power, single_powers[single_ways()]));
+    const double together_ = together(times, std::min(power, single_power()));
     return std::max(together_ + late * std::max(core_, arrival_), behind);
   }
 
@@ -133,16 +134,19 @@ class MappedTime {
     return starved_share * seldom * std::min(1.0, std::max(0.0, 2 - core_ / often));
   }
 
-  // Of the two ways in that are waited for, how many have single slots.
-  std::size_t single_ways() const {
+  // The power at most for the single slots of the two ways in that are waited for.
+  double single_power() const {
     const Depths& depths = mapped_.mapping().depths;
-    if (!group_.is_packed) return static_cast<std::size_t>((depths.inward.l1 == 1) + (depths.inward.l2 == 1));
+    if (!group_.is_packed) {
+      if (depths.inward.l1 == 1) return depths.inward.l2 == 1 ? single_powers[2] : single_l1_power;
+      return single_powers[depths.inward.l2 == 1 ? 1 : 0];
+    }
     std::size_t found = 0;
     for (const Operand operand : {Operand::lhs, Operand::rhs}) {
       const Slots slots = depths.of(operand);
       if (std::min(slots.l1, slots.l2) == 1) ++found;
     }
-    return found;
+    return single_powers[found];
   }
 
   bool tails_come_once() const {
