@@ -137,10 +137,10 @@ void bind_estimate(nb::module_& m) {
       .def(
           "__init__",
           [](Estimator* self, const Group& group, const Machine& machine, KernelCycles cycles,
-             const std::vector<std::pair<double, double>>& least) {
+             const std::vector<std::tuple<double, double, bool>>& least) {
             if (least.size() != group.work.size()) throw nb::value_error("each op has least cycles");
             std::vector<LeastCycles> found;
-            for (const auto& [call, step] : least) found.push_back({call, step});
+            for (const auto& [call, step, multiplies] : least) found.push_back({call, step, multiplies});
             new (self) Estimator(group, machine, std::move(cycles), std::move(found));
           },
           "group"_a, "machine"_a, "cycles"_a, "least_cycles"_a)

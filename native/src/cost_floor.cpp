@@ -32,6 +32,13 @@ bool is_diagonal(const Tensor& tensor, std::size_t loops) {
 
 }  // namespace
 
+CostFloor::CostFloor(Estimator& estimator, const Space& space)
+    : estimator_(estimator), opens_order_(space.parts().opens_order) {
+  const auto& slots = space.parts().slots;
+  is_side_by_side_ = space.parts().start.depths.between > 1 ||
+                     std::find(slots.begin(), slots.end(), PlaceKind::between) != slots.end();
+}
+
 double CostFloor::roughly(const Mapping& mapping) const {
   const Mapped mapped(estimator_.group(), mapping);
   return floor_of(mapped, estimator_.least_block_cycles(mapped));
@@ -42,7 +49,7 @@ double CostFloor::exactly(const Mapping& mapping) const {
   return floor_of(mapped, estimator_.block_cycles(mapped));
 }
 
-double CostFloor::floor_of(const Mapped& mapped, double block_cycles) const {
+double CostFloor::floor_of(const Mapped& mapped, const EngineCycles& cycles) const {
   const Group& group = estimator_.group();
   const Machine& machine = estimator_.machine();
   int op = std::numeric_limits<int>::max();
@@ -63,7 +70,7 @@ double CostFloor::floor_of(const Mapped& mapped, double block_cycles) const {
     last += mapped.traffic_bytes(tensor, mapped.mapping().tiles, 1, copies(mapped, tensor)) / machine.dram.write_rate;
     written += moved_bytes(mapped, tensor) * (1 + machine.dram.write_overhead * run_share(mapped, tensor));
   }
-  const double core = mapped.blocks() * block_cycles / machine.clock_hz;
+  const double core = mapped.blocks() * cycles.block(is_side_by_side_) / machine.clock_hz;
   const double dram = std::max(
       {read / machine.dram.read_rate, written / machine.dram.write_rate, (read + written) / machine.dram.total_rate});
   const double starting = machine.descriptor_seconds * static_cast<double>(channels);

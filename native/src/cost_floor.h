@@ -7,19 +7,20 @@
 #pragma once
 
 #include "estimate.h"
+#include "mapping_space.h"
 
 namespace npuflow::mapped {
 
 class CostFloor {
  public:
-  CostFloor(Estimator& estimator, bool opens_order) : estimator_(estimator), opens_order_(opens_order) {}
+  CostFloor(Estimator& estimator, const Space& space);
 
   // By what ops take at least; and by what their kernels take.
   double roughly(const Mapping& mapping) const;
   double exactly(const Mapping& mapping) const;
 
  private:
-  double floor_of(const Mapped& mapped, double block_cycles) const;
+  double floor_of(const Mapped& mapped, const EngineCycles& cycles) const;
   bool is_direct() const { return estimator_.machine().direct.are_taken; }
   // An input's channels, and how often the same of it leaves DRAM.
   Size channels_of(const Mapped& mapped, const Tensor& tensor) const;
@@ -30,6 +31,7 @@ class CostFloor {
 
   Estimator& estimator_;
   bool opens_order_;
+  bool is_side_by_side_;  // whether engines may work so
 };
 
 }  // namespace npuflow::mapped

@@ -62,7 +62,8 @@ std::optional<Mapping> Descent::smallest_on(const Spread& spread) {
   start.spread = spread;
   // As many slots as fit with the smallest tiles.
   for (const Place slot : space_.slots()) {
-    if (slot.kind == PlaceKind::l2 || slot.kind == PlaceKind::l1) start = space_.with(start, slot, 2);
+    if (slot.kind != PlaceKind::result && slot.kind != PlaceKind::tail && slot.kind != PlaceKind::hold)
+      start = space_.with(start, slot, 2);
   }
   for (const Place slot : space_.slots()) {
     if (kept_.fits(start)) break;

@@ -42,7 +42,7 @@ double together(const std::array<double, 3>& times, double power) {
 
 class MappedTime {
  public:
-  MappedTime(const Mapped& mapped, const Machine& machine, double block_cycles)
+  MappedTime(const Mapped& mapped, const Machine& machine, const EngineCycles& cycles)
       : mapped_(mapped), group_(mapped.group()), machine_(machine), outer_(mapped, machine) {
     for (std::size_t number = 0; number < outer_.inputs(); ++number) {
       most_visits_ = std::max(most_visits_, outer_.all()[number].visits);
@@ -50,7 +50,7 @@ class MappedTime {
     busy_dram_ = outer_.busy_dram_seconds();
     setting_up_ = outer_.setting_up_seconds();
     arrival_ = arrival_share * arrival_bytes() / machine.core.bytes_per_second;
-    core_ = core_seconds(block_cycles / machine.clock_hz);
+    core_ = core_seconds(cycles);
   }
 
   EstimateParts parts() const { return {seconds(), core_, busy_dram_, setting_up_}; }
@@ -157,14 +157,19 @@ class MappedTime {
   }
 
   // A core's time: computing, and between blocks waiting for a result that leaves alone while others arrive.
-  double core_seconds(double compute) const {
+  //
+  // What the faster of two engines computes before or behind all blocks, the slower one has nothing to do meanwhile.
+  double core_seconds(const EngineCycles& cycles) const {
     const double blocks = outer_.blocks();
+    const double block_cycles = cycles.block(mapped_.mapping().depths.between > 1);
+    const double compute = block_cycles / machine_.clock_hz;
+    const double uncovered = (cycles.block(false) - block_cycles) / machine_.clock_hz;
     double leaving = 0;
     for (const std::size_t number : group_.outputs) leaving += group_.tensors[number].bytes(mapped_.mapping().tiles);
     leaving /= machine_.core.bytes_per_second;
     const double hidden = std::max(compute, arrival_ / blocks);
     const double waiting = mapped_.mapping().depths.result == 1 ? leaving : std::max(0.0, leaving - hidden);
-    return blocks * compute + (blocks - 1) * waiting;
+    return blocks * compute + uncovered + (blocks - 1) * waiting;
   }
 
   // What the busier of the two channels into L1 takes, one of which is for what goes by rows.
@@ -210,13 +215,20 @@ Estimator::Estimator(Group group, const Machine& machine, KernelCycles cycles, s
   known_cycles_.resize(group_.work.size());
 }
 
+template <typename Cycles>
+EngineCycles Estimator::summed(double pieces, Cycles cycles) const {
+  EngineCycles total;
+  for (std::size_t number = 0; number < group_.work.size(); ++number) {
+    const double own = (group_.work[number].is_pieced ? pieces : 1.0) * cycles(number);
+    (least_[number].multiplies ? total.products : total.others) += own;
+  }
+  return total;
+}
+
 EstimateParts Estimator::parts(const Mapping& mapping) {
   const Mapped mapped(group_, mapping);
-  double total = 0;
-  for (std::size_t number = 0; number < group_.work.size(); ++number) {
-    total += (group_.work[number].is_pieced ? mapped.calls() : 1.0) * cycles(number, mapping.tiles);
-  }
-  return MappedTime(mapped, machine_, total).parts();
+  const auto of_op = [&](std::size_t number) { return cycles(number, mapping.tiles); };
+  return MappedTime(mapped, machine_, summed(mapped.calls(), of_op)).parts();
 }
 
 double Estimator::least_cost(const Mapping& mapping) const {
@@ -229,26 +241,18 @@ bool Estimator::fits(const Mapping& mapping) const {
   return Room(mapped).fits(machine_);
 }
 
-double Estimator::block_cycles(const Mapped& mapped) {
+EngineCycles Estimator::block_cycles(const Mapped& mapped) {
   const Sizes& tiles = mapped.mapping().tiles;
-  const auto pieces = static_cast<double>(mapped.pieces(tiles));
-  double total = 0;
-  for (std::size_t number = 0; number < group_.work.size(); ++number) {
-    total += (group_.work[number].is_pieced ? pieces : 1.0) * cycles(number, tiles);
-  }
-  return total;
+  return summed(static_cast<double>(mapped.pieces(tiles)), [&](std::size_t number) { return cycles(number, tiles); });
 }
 
-double Estimator::least_block_cycles(const Mapped& mapped) const {
+EngineCycles Estimator::least_block_cycles(const Mapped& mapped) const {
   const Sizes& tiles = mapped.mapping().tiles;
-  const auto pieces = static_cast<double>(mapped.pieces(tiles));
-  double total = 0;
-  for (std::size_t number = 0; number < group_.work.size(); ++number) {
+  return summed(static_cast<double>(mapped.pieces(tiles)), [&](std::size_t number) {
     double steps = 1;
     for (const std::size_t loop : group_.work[number].loops) steps *= static_cast<double>(tiles[loop]);
-    total += (group_.work[number].is_pieced ? pieces : 1.0) * (least_[number].call + least_[number].step * steps);
-  }
-  return total;
+    return least_[number].call + least_[number].step * steps;
+  });
 }
 
 double Estimator::cycles(std::size_t number, const Sizes& tiles) {

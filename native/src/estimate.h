@@ -6,6 +6,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <unordered_map>
 
@@ -18,10 +19,20 @@ namespace npuflow::mapped {
 // Cycles of a call of the op of that number, on a tile of such sizes of its loops.
 using KernelCycles = std::function<double(std::size_t, const Sizes&)>;
 
-// What an op takes at least: cycles of a call, and of each step of its loops.
+// What an op takes at least: cycles of a call, and of each step of its loops; and whether the matrix engine runs it.
 struct LeastCycles {
   double call = 0.0;
   double step = 0.0;
+  bool multiplies = false;
+};
+
+// What a core computes for a block: sums of products, and all else.
+struct EngineCycles {
+  double products = 0.0;
+  double others = 0.0;
+
+  // As long as the slower engine takes where they work side by side.
+  double block(bool is_side_by_side) const { return is_side_by_side ? std::max(products, others) : products + others; }
 };
 
 struct SizesHash {
@@ -57,10 +68,13 @@ class Estimator {
   std::int64_t asked() const { return asked_; }
   // What a core computes for a block if pieces in L2 have nothing behind the end of a streamed loop: by kernels'
   // cycles, and by the least.
-  double block_cycles(const Mapped& mapped);
-  double least_block_cycles(const Mapped& mapped) const;
+  EngineCycles block_cycles(const Mapped& mapped);
+  EngineCycles least_block_cycles(const Mapped& mapped) const;
 
  private:
+  // The sum over ops, those for every piece so many times.
+  template <typename Cycles>
+  EngineCycles summed(double pieces, Cycles cycles) const;
   double cycles(std::size_t number, const Sizes& tiles);
 
   Group group_;

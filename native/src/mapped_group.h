@@ -42,6 +42,7 @@ struct Tensor {
   Size element_bytes = 1;
   bool is_gathered = false;
   int user = 0;
+  bool is_handed_over = false;  // between sums of products and ops that are none
 
   Loops follows;
   Loops cut_off;  // loops along which windows reach over its edge

@@ -34,7 +34,7 @@ std::size_t MappingHash::operator()(const Mapping& mapping) const {
   for (const Size number : {spread.rows, spread.columns}) mix(hash, static_cast<std::uint64_t>(number));
   for (const std::size_t loop : {spread.row_loop, spread.column_loop}) mix(hash, loop);
   const Depths& depths = mapping.depths;
-  for (const Size slots : {depths.inward.l2, depths.inward.l1, depths.result, depths.tail}) {
+  for (const Size slots : {depths.inward.l2, depths.inward.l1, depths.result, depths.tail, depths.between}) {
     mix(hash, static_cast<std::uint64_t>(slots));
   }
   mix(hash, depths.hold ? 1 : 0);

@@ -26,11 +26,13 @@ struct Slots {
   bool operator==(const Slots&) const = default;
 };
 
-// Slots of what comes in, and of results; a matmul's operands may have their own.
+// Slots of what comes in, of results, and of what engines hand to each other, which work side by side where these are
+// two; a matmul's operands may have their own.
 struct Depths {
   Slots inward;
   Size result = 1;
   Size tail = 1;
+  Size between = 1;
   bool hold = false;
   std::optional<Slots> lhs;
   std::optional<Slots> rhs;

@@ -30,7 +30,7 @@ Pair pair_of(const std::optional<Slots>& slots) {
 }
 
 Tensor tensor_of(const TensorParts& parts, std::size_t loops) {
-  const auto& [role, operand, dims, element_bytes, is_gathered, user] = parts;
+  const auto& [role, operand, dims, element_bytes, is_gathered, user, is_handed_over] = parts;
   check(0 <= role && role <= static_cast<int>(Role::output), "a tensor has an unknown role");
   check(0 <= operand && operand <= static_cast<int>(Operand::tail), "a tensor is an unknown operand");
   check(element_bytes > 0, "elements have bytes");
@@ -40,6 +40,7 @@ Tensor tensor_of(const TensorParts& parts, std::size_t loops) {
   found.element_bytes = element_bytes;
   found.is_gathered = is_gathered;
   found.user = user;
+  found.is_handed_over = is_handed_over;
   for (const auto& [terms, size] : dims) {
     Dim dim;
     dim.size = size;
@@ -61,12 +62,13 @@ Spread spread_of(const SpreadParts& parts) {
 
 Mapping mapping_of(const MappingParts& parts, const Group& group) {
   const auto& [tiles, spread, depths, order, in_l2, whole] = parts;
-  const auto& [l2, l1, result, tail, hold, lhs, rhs] = depths;
-  Mapping found{tiles, spread_of(spread), {{l2, l1}, result, tail, hold, slots_of(lhs), slots_of(rhs)}, order, in_l2,
-                whole};
+  const auto& [l2, l1, result, tail, between, hold, lhs, rhs] = depths;
+  Mapping found{
+      tiles, spread_of(spread), {{l2, l1}, result, tail, between, hold, slots_of(lhs), slots_of(rhs)}, order, in_l2,
+      whole};
   check(tiles.size() == group.sizes.size() && are_sizes(tiles), "a mapping has a tile for each loop");
   check(in_l2.empty() || in_l2.size() == group.streamed.size(), "a streamed loop has a piece in L2");
-  for (const Size slots : {l2, l1, result, tail}) check(1 <= slots && slots <= most, "buffers have slots");
+  for (const Size slots : {l2, l1, result, tail, between}) check(1 <= slots && slots <= most, "buffers have slots");
   check(are_sizes(in_l2) && are_sizes({found.spread.rows, found.spread.columns}), "sizes are positive");
   check(std::max(found.spread.row_loop, found.spread.column_loop) < tiles.size(), "a spread follows loops");
   std::vector<std::size_t> sorted = order;
@@ -81,8 +83,8 @@ MappingParts parts_of(const Mapping& mapping) {
   const Depths& depths = mapping.depths;
   return {mapping.tiles,
           {spread.rows, spread.columns, spread.row_loop, spread.column_loop},
-          {depths.inward.l2, depths.inward.l1, depths.result, depths.tail, depths.hold, pair_of(depths.lhs),
-           pair_of(depths.rhs)},
+          {depths.inward.l2, depths.inward.l1, depths.result, depths.tail, depths.between, depths.hold,
+           pair_of(depths.lhs), pair_of(depths.rhs)},
           mapping.order,
           mapping.in_l2,
           mapping.whole};

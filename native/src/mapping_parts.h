@@ -18,13 +18,15 @@ namespace npuflow::mapped {
 using Pair = std::optional<std::pair<Size, Size>>;
 // Rows, columns, and the loops that these follow.
 using SpreadParts = std::tuple<Size, Size, std::size_t, std::size_t>;
-// Slots in L2 and L1, of results, of what a tail reads; whether L2 holds; a matmul's operands' own.
-using DepthsParts = std::tuple<Size, Size, Size, Size, bool, Pair, Pair>;
+// Slots in L2 and L1, of results, of what a tail reads, of what engines hand to each other; whether L2 holds; a
+// matmul's operands' own.
+using DepthsParts = std::tuple<Size, Size, Size, Size, Size, bool, Pair, Pair>;
 // Tiles, spread, depths, order, pieces in L2, and whether L2 has all of these at a time.
 using MappingParts = std::tuple<Sizes, SpreadParts, DepthsParts, std::vector<std::size_t>, Sizes, bool>;
-// Role, operand, dimensions as terms and a size, bytes of an element, whether it is gathered, its first user.
+// Role, operand, dimensions as terms and a size, bytes of an element, whether it is gathered, its first user,
+// whether engines hand it to each other.
 using DimParts = std::pair<std::vector<std::pair<std::size_t, Size>>, Size>;
-using TensorParts = std::tuple<int, int, std::vector<DimParts>, Size, bool, int>;
+using TensorParts = std::tuple<int, int, std::vector<DimParts>, Size, bool, int, bool>;
 // An op's loops, and whether it runs for every piece.
 using WorkParts = std::pair<std::vector<std::size_t>, bool>;
 

@@ -27,7 +27,7 @@ FoundMappings search_mappings(Estimator& estimator, const Space& space, const Se
 class Enumeration {
  public:
   Enumeration(Estimator& estimator, const Space& space, KeptMappings& kept, const SearchWish& wish)
-      : estimator_(estimator), space_(space), floor_(estimator, space.parts().opens_order), kept_(kept), wish_(wish) {}
+      : estimator_(estimator), space_(space), floor_(estimator, space), kept_(kept), wish_(wish) {}
 
   // Whether all of the space was looked at, or has floors above what is kept.
   bool run();

@@ -67,6 +67,8 @@ Size Space::value(const Mapping& mapping, Place place) const {
       return mapping.depths.tail;
     case PlaceKind::hold:
       return mapping.depths.hold ? 1 : 0;
+    case PlaceKind::between:
+      return mapping.depths.between;
   }
   return 0;
 }
@@ -99,6 +101,9 @@ Mapping Space::with(const Mapping& mapping, Place place, Size value) const {
       break;
     case PlaceKind::hold:
       found.depths.hold = value != 0;
+      break;
+    case PlaceKind::between:
+      found.depths.between = value;
       break;
   }
   return found;

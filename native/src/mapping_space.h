@@ -10,7 +10,7 @@
 namespace npuflow::mapped {
 
 // What may change in a mapping: a loop's tile, a streamed loop's piece in L2, or slots; `hold` counts as 0 or 1.
-enum class PlaceKind : std::uint8_t { tile, in_l2, l2, l1, result, tail, hold };
+enum class PlaceKind : std::uint8_t { tile, in_l2, l2, l1, result, tail, hold, between };
 
 struct Place {
   PlaceKind kind = PlaceKind::tile;

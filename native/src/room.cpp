@@ -37,6 +37,7 @@ std::vector<Buffer> Room::l1_buffers() const {
 
 Size Room::l1_slots(const Tensor& tensor) const {
   if (tensor.role == Role::output) return mapping_.depths.result;
+  if (tensor.is_handed_over) return mapping_.depths.between;
   if (tensor.role == Role::local || mapped_.comes_once(tensor, mapping_.tiles)) return 1;
   return mapping_.depths.of(tensor.operand).l1;
 }

@@ -142,12 +142,14 @@ def search_order(
 
 # Of mapped groups: rows, columns, and the loops that these follow.
 SpreadNumbers = tuple[int, int, int, int]
-# Slots in L2 and L1, of results, of what a tail reads; whether L2 holds; operands' own slots.
-_DepthNumbers = tuple[int, int, int, int, bool, Sequence[int] | None, Sequence[int] | None]
+# Slots in L2 and L1, of results, of what a tail reads, of what engines hand to each other; whether L2 holds; operands'
+# own slots.
+_DepthNumbers = tuple[int, int, int, int, int, bool, Sequence[int] | None, Sequence[int] | None]
 # Tiles, spread, depths, order, pieces in L2, and whether L2 has all of these at a time.
 MappingNumbers = tuple[Sequence[int], SpreadNumbers, _DepthNumbers, Sequence[int], Sequence[int], bool]
-# Role, operand, dimensions as terms and a size, bytes of an element, whether it is gathered, its first user.
-TensorNumbers = tuple[int, int, Sequence[tuple[Sequence[tuple[int, int]], int]], int, bool, int]
+# Role, operand, dimensions as terms and a size, bytes of an element, whether it is gathered, its first user,
+# whether engines hand it to each other.
+TensorNumbers = tuple[int, int, Sequence[tuple[Sequence[tuple[int, int]], int]], int, bool, int, bool]
 # A tensor's number, a slot's bytes, slots, and a slot's bytes in the fullest memory tile.
 _BufferNumbers = tuple[int, float, int, float]
 # Bytes, how often its part comes, channels, descriptors, DRAM's seconds, and whether it is set up first.
@@ -259,7 +261,7 @@ class Estimator:
         group: FlatGroup,
         machine: MachineRates,
         cycles: Callable[[int, Sequence[int]], float],
-        least_cycles: Sequence[tuple[float, float]],
+        least_cycles: Sequence[tuple[float, float, bool]],
     ) -> None: ...
     def parts(self, mapping: MappingNumbers) -> EstimateParts: ...
     def transfers(self, mapping: MappingNumbers) -> list[_TransferNumbers]: ...

@@ -56,6 +56,7 @@ from npuflow.strategy.assign_bundles import AssignBundles
 from npuflow.strategy.assign_strategy import AssignStrategy, KInL2
 from npuflow.strategy.fuse_matmuls import FuseMatmuls
 from npuflow.strategy.fuse_windows import FuseWindows
+from npuflow.strategy.reshape_lines import ReshapeLines
 from npuflow.strategy.split_functions import SplitFunctions
 from npuflow.strategy.split_wide_ops import SplitWideOps
 from npuflow.tiling.pad_blocks import PadBlocks
@@ -143,29 +144,32 @@ class MatmulPipeline(NamedPipeline):
     depth_tail: int | None = option(
         None, "slots of what the tail reads beside the sum; default: 2 where it changes and they fit"
     )
+    depth_between: int | None = option(
+        None, "slots of what matrix and vector engines hand to each other; default: 2 where they fit"
+    )
     fuse: bool = option(True, "run matmuls in a row, or windows, on one tile where that is faster")
     window_tiles: tuple[int, ...] = option(
         (), "rows, columns of tiles in which windows in a row are fused; default: what is fastest"
     )
-
     fuse_groups: tuple[str, ...] = option(
         (), "groups of windows in a row to be one, FUNCTION_NUMBER as remarks name them"
     )
+    reshape: bool = option(True, "take pixels in one line for an image, where instructions take patches")
 
     def begin(self) -> tuple[Stage, ...]:
         tiles = (self.device, self.grid, self.tile_l2, self.tile_l1, self.pack, self.k_in_l2)
         depths = (self.depth_l2, self.depth_l1, self.depth_lhs, self.depth_rhs, self.depth_result, self.depth_tail)
-        assign = AssignStrategy(*tiles, *depths)
-        wide, bundles = SplitWideOps(self.device, self.grid), AssignBundles(self.device, self.grid)
-        fusing = (
-            (FuseMatmuls(self.device), FuseWindows(self.device, self.window_tiles, self.fuse_groups))
-            if self._may_fuse
-            else ()
-        )
+        between = self.depth_between
+        assign = AssignStrategy(*tiles, *depths, between)
+        wide, bundles = SplitWideOps(self.device, self.grid), AssignBundles(self.device, self.grid, between)
+        reshaping = (ReshapeLines(self.device),) if self.reshape else ()
+        matmuls = FuseMatmuls(self.device, between)
+        windows = FuseWindows(self.device, self.window_tiles, self.fuse_groups, between)
+        fusing = (matmuls, windows) if self._may_fuse else ()
         return (
             stage("normalize-linalg", NormalizeLinalg.name),
             stage("check-input", CheckInput()),
-            stage("assign-strategy", wide, *fusing, CollapseContractions(chains=True), assign, bundles),
+            stage("assign-strategy", wide, *reshaping, *fusing, CollapseContractions(chains=True), assign, bundles),
             stage("tile-blocks", TileBlocks(), CLEAN),
             stage("pad-blocks", PadBlocks(), CLEAN),
         )

@@ -115,3 +115,18 @@ func.func @padded(%x: tensor<3x1x1x8xi16>, %w: tensor<4x1x8x32xi16>, %f: tensor<
   } -> tensor<3x1x1x32xi32>
   return %r : tensor<3x1x1x32xi32>
 }
+
+// What the matrix engine may do with a line of pixels, it may do with them as rows.
+// CHECK-LABEL: func.func @marked
+// CHECK:         linalg.generic {{.*}}tensor<64x16xi8>, tensor<16x32xi8>){{.*}}attrs = {npu.reshaped}
+func.func @marked(%x: tensor<1x8x8x16xi8>, %w: tensor<16x32xi8>, %f: tensor<1x8x8x32xi32>) -> tensor<1x8x8x32xi32> {
+  %r = linalg.generic {indexing_maps = [affine_map<(n, h, w, f, c) -> (n, h, w, c)>, affine_map<(n, h, w, f, c) -> (c, f)>, affine_map<(n, h, w, f, c) -> (n, h, w, f)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"]} ins(%x, %w : tensor<1x8x8x16xi8>, tensor<16x32xi8>) outs(%f : tensor<1x8x8x32xi32>) attrs = {npu.reshaped} {
+  ^bb0(%a: i8, %b: i8, %s: i32):
+    %1 = arith.extsi %a : i8 to i32
+    %2 = arith.extsi %b : i8 to i32
+    %3 = arith.muli %1, %2 : i32
+    %4 = arith.addi %s, %3 : i32
+    linalg.yield %4 : i32
+  } -> tensor<1x8x8x32xi32>
+  return %r : tensor<1x8x8x32xi32>
+}

@@ -65,7 +65,7 @@ def matmul_group(
         tensors.append(tensor("result", Role.OUTPUT, MatmulOperand.SUM, made, acc_bytes))
     else:
         own = acc_bytes if result_bytes is None else result_bytes
-        tensors.append(tensor("sum", Role.LOCAL, MatmulOperand.SUM, made, acc_bytes))
+        tensors.append(replace(tensor("sum", Role.LOCAL, MatmulOperand.SUM, made, acc_bytes), handed_over=True))
         tensors.append(tensor("result", Role.OUTPUT, None, made, own))
         for number, one in enumerate(tail_operands):
             tensors.append(tensor(f"tail{number}", Role.INPUT, MatmulOperand.TAIL, one.loops, one.element_bytes))

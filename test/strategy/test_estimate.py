@@ -25,6 +25,7 @@ from npuflow.strategy.mapping import mapping_of
 from npuflow.strategy.room import fits
 from npuflow.strategy.strategy import Sizes, Strategy, Tile
 from npuflow.target import Device, load_device
+from npuflow.target.planned import planned
 from npuflow.target.runs import DramRuns
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -346,3 +347,15 @@ def test_the_ranking_of_bundles_is_the_simulators(convolution: Group, times: lis
 def test_the_choice_is_as_good_as_any_of_them(convolution: Group, times: list[float]) -> None:
     assert fits(convolution, mapping_of(convolution, complete(convolution, Strategy(), NPU2)), NPU2)
     assert simulated(CONVOLUTION.format(said="")) <= 1.1 * min(times)
+
+
+def test_engines_side_by_side_take_as_long_as_the_slower_one() -> None:
+    """Of 8 blocks, the faster engine's time is hidden behind 7: it waits for the first, or is waited for at the end."""
+    cluster = planned(load_device("npu4.0:1x1"))
+    group = matmul_group(1024, 256, 512, result_bytes=1)
+    turns = Strategy((1, 1), (128, 256, 512), (128, 256, 512), (16, 16, 16), depth_l2=1, depth_l1=1, depth_result=2)
+    apart, beside = (mapping_of(group, replace(turns, depth_between=slots)) for slots in (1, 2))
+    estimate = Estimate(group, cluster)
+    multiplying, others = (estimate.cycles(number, apart.tiles, apart.pack) for number in (0, 1))
+    saved = estimate.parts(apart).core_seconds - estimate.parts(beside).core_seconds
+    assert saved == pytest.approx(7 * min(multiplying, others) / cluster.clock_hz)

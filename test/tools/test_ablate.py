@@ -12,7 +12,7 @@ from npuflow.errors import ExitCode, UsageError
 from npuflow.network.decisions import OF_PARTS, Decision
 from npuflow.tools.ablate import run
 
-NAMES = [one.value for one in Decision if one in OF_PARTS]
+NAMES = [one.value for one in Decision if one in OF_PARTS or one is Decision.FUSION]
 BLOCK = Path(__file__).resolve().parents[2] / "examples" / "block.mlir"
 WHOLE = Path(__file__).parent / "run.mlir"
 
@@ -39,6 +39,25 @@ def test_rows_are_what_runs_say(tmp_path: Path, capsys: pytest.CaptureFixture[st
 def test_what_runs_as_a_whole_has_nothing_to_leave_out(capsys: pytest.CaptureFixture[str]) -> None:
     assert run([str(WHOLE), "--device=toy", "--jobs=1"]) is ExitCode.OK
     assert "runs as a whole: there is nothing to leave out" in capsys.readouterr().out
+
+
+def test_what_passes_decide_is_added(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "table.json"
+    example = BLOCK.parent / "linear_relu.mlir"
+    assert run([str(example), "--device=npu4.0:1x1", "--jobs=1", "--add", f"--json={file}"]) is ExitCode.OK
+    (function,) = json.loads(file.read_text())["functions"]
+    assert [row["without"] for row in function["rows"]] == [
+        ["fusion", "reshape", "engines"],
+        ["reshape", "engines"],
+        ["engines"],
+        [],
+    ]
+    times = [row["time_us"] for row in function["rows"]]
+    assert times[0] == times[1] > times[2] > times[3]  # there are no two matmuls in a row
+    named = [line[2:15].strip() for line in capsys.readouterr().out.splitlines()[2:]]
+    assert named == ["none of them", "+ fusion", "+ reshape", "+ engines"]
+    (alone,) = npuflow.compile(example, device="npu4.0:1x1", disable=["reshape", "engines"]).run(verify=False).functions
+    assert alone.time_us == pytest.approx(times[1])
 
 
 def test_a_file_that_is_none_is_refused() -> None:

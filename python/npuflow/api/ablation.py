@@ -1,21 +1,26 @@
-"""What decisions about functions that run in parts are worth: the times without each of them, and without all."""
+"""What decisions are worth: the times without each of them, and without all, or as one after the other is added."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import accumulate
 
 from npuflow.api.compiled import Compiled
-from npuflow.compiler.compiled import Sequence
+from npuflow.compiler.compiled import Function, Sequence
 from npuflow.execute.limits import byte_text
-from npuflow.network.decisions import ALL_DECISIONS, OF_PARTS, Decision, Decisions
+from npuflow.network.decisions import ALL_DECISIONS, OF_PARTS, OF_PASSES, Decision, Decisions
+from npuflow.report.roofline import launch_us
 from npuflow.report.sequences import phases_of
 from npuflow.report.traffic import buffers_at
 from npuflow.report.words import INDENT, quantity, table_lines
 from npuflow.simulate.at_home import HomePort
 from npuflow.simulate.results import RunResults
+from npuflow.target import Device, KernelClass
 
-_HEADS = ("without", "time", "ratio", "launches", "changes", "alive", "DRAM", "what it does")
+_HEADS = ("time", "ratio", "launches", "changes", "alive", "DRAM", "what it does")
+# Compiles a program with some decisions.
+Compiles = Callable[[Decisions], Compiled]
 
 
 @dataclass(frozen=True)
@@ -35,43 +40,94 @@ class Ablated:
 
 @dataclass(frozen=True)
 class Ablation:
-    """A function with all decisions, without each, and without all; nothing where it runs as a whole."""
+    """A function with all decisions, without each, and without all; or without any, and as they are `added`.
+
+    There are no rows where nothing makes a difference.
+    """
 
     signature: str
     rows: tuple[Ablated, ...]
+    added: bool = False
 
 
-def ablations_of(compiled: Compiled) -> Iterator[Ablation]:
-    """Every function that was compiled with its parts in the program's order; equal programs are simulated once."""
-    sequences = {sequence.name: sequence for sequence in compiled.sequences}
-    whole = {function.name: function for function in compiled.functions if not function.part_of}
-    for name in dict.fromkeys(function.part_of or function.name for function in compiled.functions):
-        if name in sequences:
-            yield Ablation(str(sequences[name].compiled.signature), tuple(_rows(sequences[name])))
-        else:
-            yield Ablation(str(whole[name].compiled.signature), ())
+def ablations_of(compiles: Compiles) -> Iterator[Ablation]:
+    """Every function; what passes decide is compiled anew, equal programs are simulated once."""
+    best = compiles(ALL_DECISIONS)
+    passes = [one for one in Decision if one in OF_PASSES and _is_made(one, best.device)]
+    each = {one: compiles(ALL_DECISIONS - {one}) for one in passes}
+    none = compiles(ALL_DECISIONS.difference(passes))
+    for name in _names(best):
+        signature, timed = _signature(best, name), _AblatedFunction(best, name)
+        rows = [timed.row(ALL_DECISIONS)]
+        for one in Decision:
+            if one in each:
+                rows.append(_AblatedFunction(each[one], name).row(ALL_DECISIONS - {one}))
+            elif one in OF_PARTS and timed.sequence is not None:
+                rows.append(timed.row(ALL_DECISIONS - {one}))
+        rows.append(_AblatedFunction(none, name).row(ALL_DECISIONS.difference(passes) - OF_PARTS))
+        makes_difference = timed.sequence is not None or len({row.time_us for row in rows}) > 1
+        yield Ablation(signature, tuple(rows) if makes_difference else ())
 
 
-def _rows(sequence: Sequence) -> Iterator[Ablated]:
-    runs: dict[tuple[str, tuple[HomePort, ...]], RunResults] = {}
-    each = (ALL_DECISIONS - {one} for one in Decision if one in OF_PARTS)
-    kept: list[Decisions] = [ALL_DECISIONS, *each, ALL_DECISIONS - OF_PARTS]
-    for decided in kept:
-        one, results = sequence.with_decided(decided), {}
-        for part in one.parts:
-            key = part.name, part.compiled.homes
-            if key not in runs:
-                runs[key] = part.simulate()
-            results[part.name] = runs[key]
+def additions_of(compiles: Compiles) -> Iterator[Ablation]:
+    """Every function without what passes decide, and as that is added in order; all else is decided throughout."""
+    device = compiles(ALL_DECISIONS).device
+    passes = [one for one in Decision if one in OF_PASSES and _is_made(one, device)]
+    steps = list(accumulate(passes, lambda kept, one: kept | {one}, initial=ALL_DECISIONS.difference(passes)))
+    made = [(decided, compiles(decided)) for decided in steps]
+    for name in _names(made[-1][1]):
+        rows = tuple(_AblatedFunction(compiled, name).row(decided) for decided, compiled in made)
+        yield Ablation(_signature(made[-1][1], name), rows, added=True)
+
+
+def _is_made(decision: Decision, device: Device) -> bool:
+    """Whether there is anything to decide on a device."""
+    if decision is Decision.ENGINES:
+        return device.engine(KernelClass.MATRIX) != device.engine(KernelClass.VECTOR)
+    return decision is not Decision.RESHAPE or any(shape.patch for shape in device.matmuls)
+
+
+def _names(compiled: Compiled) -> Iterable[str]:
+    return dict.fromkeys(function.part_of or function.name for function in compiled.functions)
+
+
+def _signature(compiled: Compiled, name: str) -> str:
+    found = [one.compiled.signature for one in compiled.sequences if one.name == name]
+    return str(found[0] if found else next(f.compiled.signature for f in compiled.functions if f.name == name))
+
+
+class _AblatedFunction:
+    """A function of a compiled program, whole or as a sequence, whose equal programs are simulated once."""
+
+    def __init__(self, compiled: Compiled, name: str) -> None:
+        self.sequence = next((one for one in compiled.sequences if one.name == name), None)
+        self.function = next((one for one in compiled.functions if one.name == name), None)
+        self._runs: dict[tuple[str, tuple[HomePort, ...]], RunResults] = {}
+
+    def row(self, decided: Decisions) -> Ablated:
+        without = tuple(decision for decision in Decision if decision not in decided)
+        return self._whole(without) if self.sequence is None else self._parts(self.sequence, decided, without)
+
+    def _whole(self, without: tuple[Decision, ...]) -> Ablated:
+        assert self.function is not None, "a function runs as a whole or as a sequence"
+        compiled, results = self.function.compiled, self._run(self.function)
+        time_us = results.cycles / compiled.program.clock_hz * 1e6
+        moved = _moved_bytes(results, compiled.device.dram_level)
+        return Ablated(without, time_us, launch_us(compiled), 0.0, 0, moved)
+
+    def _parts(self, sequence: Sequence, decided: Decisions, without: tuple[Decision, ...]) -> Ablated:
+        one = sequence.with_decided(decided)
+        results = {part.name: self._run(part) for part in one.parts}
         phases = phases_of(one, results)
-        yield Ablated(
-            tuple(decision for decision in Decision if decision not in decided),
-            phases[-1].end_us,
-            sum(phase.launch_us for phase in phases),
-            sum(phase.change_us for phase in phases),
-            one.plan.alive_bytes,
-            sum(_moved_bytes(results[part.name], one.device.dram_level) for part in one.parts),
-        )
+        launches, changes = (sum(getattr(phase, key) for phase in phases) for key in ("launch_us", "change_us"))
+        moved = sum(_moved_bytes(results[part.name], one.device.dram_level) for part in one.parts)
+        return Ablated(without, phases[-1].end_us, launches, changes, one.plan.alive_bytes, moved)
+
+    def _run(self, part: Function) -> RunResults:
+        key = part.name, part.compiled.homes
+        if key not in self._runs:
+            self._runs[key] = part.simulate()
+        return self._runs[key]
 
 
 def _moved_bytes(results: RunResults, dram_level: int) -> int:
@@ -81,7 +137,7 @@ def _moved_bytes(results: RunResults, dram_level: int) -> int:
 
 
 def ablations_text(ablations: Iterable[Ablation], device: str) -> str:
-    """A table for each function; ratios are to the time with all decisions."""
+    """A table for each function; ratios are to the first time."""
     return "\n\n".join("\n".join(_lines(one, device)) for one in ablations)
 
 
@@ -90,26 +146,29 @@ def _lines(ablation: Ablation, device: str) -> Iterator[str]:
     if not ablation.rows:
         yield f"{INDENT}runs as a whole: there is nothing to leave out"
         return
-    yield from table_lines([_HEADS, *(_cells(row, ablation.rows[0].time_us) for row in ablation.rows)])
+    first = ablation.rows[0]
+    before = [first, *ablation.rows]
+    names = [_added(one, row) if ablation.added else _left_out(row) for one, row in zip(before, ablation.rows)]
+    rows = (_cells(*name, row, first.time_us) for name, row in zip(names, ablation.rows))
+    yield from table_lines([("with" if ablation.added else "without", *_HEADS), *rows])
 
 
-def _cells(row: Ablated, best_us: float) -> tuple[str, ...]:
-    names, what = "nothing", ""
+def _left_out(row: Ablated) -> tuple[str, str]:
     if len(row.without) == 1:
-        names, what = row.without[0].value, row.without[0].what
-    elif row.without:
-        names = "all of them"
+        return row.without[0].value, row.without[0].what
+    return ("all of them" if row.without else "nothing"), ""
+
+
+def _added(before: Ablated, row: Ablated) -> tuple[str, str]:
+    new = [decision for decision in before.without if decision not in row.without]
+    return (f"+ {new[0].value}", new[0].what) if new else ("none of them", "")
+
+
+def _cells(name: str, what: str, row: Ablated, first_us: float) -> tuple[str, ...]:
     times = (quantity(us / 1e6, "s") for us in (row.launch_us, row.change_us))
-    ratio = f"{row.time_us / best_us:.3g}"
-    return (
-        names,
-        quantity(row.time_us / 1e6, "s"),
-        ratio,
-        *times,
-        byte_text(row.alive_bytes),
-        byte_text(row.moved_bytes),
-        what,
-    )
+    ratio = f"{row.time_us / first_us:.3g}"
+    sizes = (byte_text(size) for size in (row.alive_bytes, row.moved_bytes))
+    return name, quantity(row.time_us / 1e6, "s"), ratio, *times, *sizes, what
 
 
 def ablations_data(ablations: Iterable[Ablation], device: str) -> dict[str, object]:

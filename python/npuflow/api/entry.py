@@ -27,7 +27,7 @@ from npuflow.dialect.context import new_context
 from npuflow.dialect.device import recorded_device
 from npuflow.errors import InputError, UsageError, with_hint
 from npuflow.execute.arrays import Array
-from npuflow.network.decisions import ALL_DECISIONS, Decision, Decisions, decisions_without
+from npuflow.network.decisions import ALL_DECISIONS, OF_PASSES, Decision, Decisions, decisions_without
 from npuflow.pipelines import MatmulPipeline
 from npuflow.target import DEFAULT_DEVICE, MACS_RATE, load_device
 
@@ -140,8 +140,8 @@ def _compiled(
     text, given = "", module
     if found.functions is not None:
         named = parse_pipeline(pipeline)
-        if Decision.FUSION not in parting.decided:
-            named = _without_fusion(named)
+        if left_out := OF_PASSES - parting.decided:
+            named = _without(named, left_out)
         nest = expand(named, Expansion(device=chosen))
         text = pipeline.strip() or str(nest)
         batch = compile_or_split(module, How(nest, chosen, rate, parting.decided), parting.split, sink, jobs)
@@ -154,13 +154,20 @@ def _compiled(
     return Compiled(functions[0].compiled.device, text, tuple(functions), given, module, sequences)
 
 
-def _without_fusion(nest: PassNest) -> PassNest:
-    """The same pipelines, told to leave matmuls apart."""
+def _without(nest: PassNest, left_out: Decisions) -> PassNest:
+    """The same pipelines, told to leave out what is decided while functions are compiled."""
 
     def without(node: Node) -> Node:
-        if isinstance(node, NamedNode) and isinstance(node.instance, MatmulPipeline):
-            return make_node(node.name, print_options(replace(node.instance, fuse=False)))
-        return node
+        if not isinstance(node, NamedNode) or not isinstance(node.instance, MatmulPipeline):
+            return node
+        pipeline = node.instance
+        if Decision.FUSION in left_out:
+            pipeline = replace(pipeline, fuse=False)
+        if Decision.RESHAPE in left_out:
+            pipeline = replace(pipeline, reshape=False)
+        if Decision.ENGINES in left_out:
+            pipeline = replace(pipeline, depth_between=1)
+        return make_node(node.name, print_options(pipeline))
 
     return replace(nest, elements=tuple(map(without, nest.elements)))
 

@@ -18,6 +18,7 @@ from npuflow.frontend.upstream import run_upstream
 from npuflow.ops.chains import chains_of
 from npuflow.ops.contraction import BUNDLE, is_elementwise, match_contraction, only_user, producer
 from npuflow.ops.linear import input_count, is_reduction, iterators, linear_maps, loop_extents
+from npuflow.ops.products import keep_reshaped
 
 _PRODUCT = frozenset({"arith.muli", "arith.mulf"})
 _SUM = frozenset({"arith.addi", "arith.addf"})
@@ -145,6 +146,7 @@ def _collapse(op: ir.Operation, groups: list[tuple[int, ...]], context: PassCont
     grouped = [_grouped(dims, groups) for dims in operands]
     first_is_lhs = groups[-3][0] in operands[0]
     matmul = regroup(op, grouped, sizes, kinds, order=[0, 1] if first_is_lhs else [1, 0])
+    keep_reshaped(op, matmul)
     tail = only_user(op.results[0])
     tail_operands = _tail_groups(tail, op, operands[2], groups[:-1]) if tail is not None else None
     if tail is None or tail_operands is None:

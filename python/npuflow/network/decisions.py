@@ -12,6 +12,8 @@ class Decision(Enum):
     """Something that may make a function faster or smaller; results are the same without it."""
 
     FUSION = "fusion"
+    RESHAPE = "reshape"
+    ENGINES = "engines"
     PHASES = "phases"
     AHEAD = "ahead"
     KEEPING = "keeping"
@@ -28,6 +30,8 @@ class Decision(Enum):
 
 _WHAT = {
     Decision.FUSION: "matmuls in a row, and windows, run on one tile where that is faster",
+    Decision.RESHAPE: "pixels in one line are taken for an image, so that they fill patches",
+    Decision.ENGINES: "matrix and vector engines work side by side, on different tiles",
     Decision.PHASES: "all parts are phases of one launch",
     Decision.AHEAD: "descriptors are written while the phase before still works",
     Decision.KEEPING: "programs and descriptors that fit beside others stay for the phases to come",
@@ -39,8 +43,9 @@ _WHAT = {
 
 Decisions = frozenset[Decision]
 ALL_DECISIONS: Decisions = frozenset(Decision)
-# What is decided once the parts of a function are there.
-OF_PARTS: Decisions = ALL_DECISIONS - {Decision.FUSION}
+# What is decided while a function is compiled, and what is once its parts are there.
+OF_PASSES: Decisions = frozenset({Decision.FUSION, Decision.RESHAPE, Decision.ENGINES})
+OF_PARTS: Decisions = ALL_DECISIONS - OF_PASSES
 
 
 def decisions_without(names: Iterable[str]) -> Decisions:

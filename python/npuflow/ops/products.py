@@ -28,6 +28,10 @@ from npuflow.target import MatmulShape
 _INFINITE = ("arith.div", "arith.rem", "math.log", "math.rsqrt", "math.powf", "math.atan2", "math.fpowi")
 
 
+# On ops whose pixels may be taken for other rows and columns than they lie in.
+RESHAPED = "npu.reshaped"
+
+
 @dataclass(frozen=True)
 class Head:
     """What is computed of one factor's elements before they are multiplied, once for a tile."""
@@ -62,6 +66,7 @@ class Products:
     rows: tuple[int, ...] = ()
     pixels: tuple[int, ...] = ()
     taps: tuple[int, ...] = ()
+    may_reshape: bool = True
 
     def issued(
         self, tiles: Sequence[int], instruction: MatmulShape, vector_bytes: int, *, reshaped: bool = True
@@ -88,7 +93,7 @@ class Products:
         """
         rows, columns = (tiles[loop] for loop in self.pixels) if self.pixels else (prod(tiles[i] for i in self.m), 1)
         patch = _extent(instruction)
-        if not reshaped or min(rows, columns) > 1 or any(tiles[loop] > 1 for loop in self.taps):
+        if not (reshaped and self.may_reshape) or min(rows, columns) > 1 or any(tiles[loop] > 1 for loop in self.taps):
             return rows, columns
         line = image_of_line(rows * columns, patch)
         return line if patch_count(line, patch) < patch_count((rows, columns), patch) else (rows, columns)
@@ -131,6 +136,12 @@ def _has_bare_factor(op: ir.Operation, bundle: Bundle) -> bool:
     return any(not bundle.is_internal(op.operands[number]) for number in bare)
 
 
+def keep_reshaped(op: ir.Operation, new: ir.Operation) -> None:
+    """Marks an op that another one is written as, if that other one is marked."""
+    if RESHAPED in op.attributes:
+        new.attributes[RESHAPED] = op.attributes[RESHAPED]
+
+
 def match_products(op: ir.Operation) -> Products | None:
     """The roles of an op's loops, if it sums products that matrix instructions could do: with an m, an n and a k."""
     factors = factors_of(op) if op.name == "linalg.generic" else None
@@ -158,7 +169,9 @@ def match_products(op: ir.Operation) -> Products | None:
     direct = replace(_with_single(types, kept, loops), heads=heads, pixels=image, taps=tuple(taps))
     rows = tuple(loop for loop in m if loop in direct.single)
     single = tuple(loop for loop in direct.single if loop not in rows)
-    return replace(direct, single=single, rows=rows, windowed=inputs, gathered=whole if inputs else None)
+    may = RESHAPED in op.attributes
+    gathered = replace(whole, may_reshape=may) if inputs else None
+    return replace(direct, single=single, rows=rows, windowed=inputs, gathered=gathered, may_reshape=may)
 
 
 def _loops(dims: Sequence[Linear]) -> set[int]:

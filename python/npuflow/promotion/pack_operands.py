@@ -18,6 +18,7 @@ from npuflow.ops.contraction import (
     producer,
     tail_of,
 )
+from npuflow.ops.products import RESHAPED
 from npuflow.promotion.shared_slices import L1
 from npuflow.strategy.strategy import required_sizes
 
@@ -73,6 +74,8 @@ def _pack_matmul(contraction: Contraction, m: int, n: int, k: int) -> None:
             f"%strategy = transform.param.constant {contraction.op.attributes[STRATEGY]} -> !transform.any_param\n"
             f'transform.annotate %matmul "{STRATEGY}" = %strategy : !transform.any_op, !transform.any_param\n'
         )
+    if RESHAPED in contraction.op.attributes:
+        keep += f'transform.annotate %matmul "{RESHAPED}" : !transform.any_op\n'
     apply_steps(
         contraction.op,
         f"%packed = transform.structured.pack %op packed_sizes = {sizes}"

@@ -17,7 +17,7 @@ from npuflow.schedule.kernels.describe_kernels import describe_kernel
 from npuflow.schedule.kernels.kernel_cycles import KernelShape, kernel_cycles
 from npuflow.schedule.kernels.kernel_groups import kernel_classes, with_neighbours
 from npuflow.schedule.nest.hoist import hoist
-from npuflow.schedule.nest.nest import L3, Kernel, Nest, Transfer, walk
+from npuflow.schedule.nest.nest import L3, BufferInfo, Kernel, Nest, Transfer, walk
 from npuflow.schedule.nest.read_nest import read_nest
 from npuflow.schedule.nest.reroll import reroll
 from npuflow.schedule.project.bypass import bypass_l2
@@ -74,8 +74,8 @@ def build_schedule(
         hoist(nest)
     shapes = with_neighbours(nest, tuple(map(describe_kernel, kernels)), device)
     cycles = {key: kernel_cycles(shape, device, kernel_kind) for key, shape in enumerate(shapes)}
-    depths = _depths(nest, kernels)
     calls = _Calls(cycles, kernel_classes(nest, shapes, device))
+    depths = _depths(nest, kernels) | _depths_between(nest, kernels, calls.classes)
     tasks = partial(Tasks, device.dma(device.dram_level), together)
     schedule = _project(nest, depths, calls, device, tasks)
     if not assign_addresses(schedule, device):
@@ -130,7 +130,7 @@ def _depths(nest: Nest, kernels: list[ir.Operation]) -> dict[str, int]:
 
     What is moved to a kernel has depth_l1, what that is moved from depth_l2, and everything on the way of its results
     out depth_result. What a matmul's tail reads beside the sum has depth_tail in both. What stays in L1 between kernels
-    has one slot.
+    of one engine has one slot.
     """
     depths: dict[str, int] = {}
     transfers = [s for s, _ in walk(nest.body) if isinstance(s, Transfer)]
@@ -149,6 +149,22 @@ def _depths(nest: Nest, kernels: list[ir.Operation]) -> dict[str, int]:
             read = _tail_buffers(nest, statement)
             fed_from = {t.source.buffer.name for t in transfers if t.target.buffer.name in read}
             depths |= dict.fromkeys(read | fed_from, slots.tail)
+    return depths
+
+
+def _depths_between(nest: Nest, kernels: list[ir.Operation], classes: Mapping[int, KernelClass]) -> dict[str, int]:
+    """Slots of what kernels of different classes hand to each other, as the strategies on their ops say."""
+    statements = [statement for statement, _ in walk(nest.body)]
+    moved = {b for s in statements if isinstance(s, Transfer) for b in (s.source.buffer, s.target.buffer)}
+    users: dict[BufferInfo, list[int]] = {}
+    for kernel in (statement for statement in statements if isinstance(statement, Kernel)):
+        for buffer in (*kernel.reads, *kernel.writes):
+            users.setdefault(buffer, []).append(kernel.key)
+    depths: dict[str, int] = {}
+    for buffer, keys in users.items():
+        if buffer not in moved and len({classes[key] for key in keys}) > 1:
+            said = (slots_of(said_of(kernels[key])).between for key in keys if STRATEGY in kernels[key].attributes)
+            depths[buffer.name] = max(said, default=1)
     return depths
 
 

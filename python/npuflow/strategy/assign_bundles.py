@@ -52,6 +52,7 @@ class AssignBundles(Pass):
     assigns_strategies = True
     device: str = option("", "device name or TOML file; default: the module's npu.device, else npu1")
     grid: tuple[int, int] | None = option(None, "rows,columns of cores; default: those of the matmuls, else all")
+    depth_between: int | None = option(None, "slots of what matrix and vector engines hand to each other")
 
     def run(self, op: ir.Operation, context: PassContext) -> None:
         device = planned_device(op, self.device)
@@ -75,17 +76,33 @@ class AssignBundles(Pass):
     ) -> list[tuple[Bundle, Strategy]]:
         """The strategies on one grid, the matmuls' or the largest that all bundles can have: another reconfigures."""
         grid = self.grid or _grid_of_matmuls(function)
-        chosen = [(bundle, _choose(bundle, grid, device)) for bundle in bundles]
+        chosen = [(bundle, self._choose(bundle, grid, device)) for bundle in bundles]
         problems = [(bundle, what) for bundle, found in chosen if isinstance(found, list) for what in found]
         for bundle, (what, hint) in problems:
             context.error(bundle.root, what, hint)
         found = [(bundle, strategy) for bundle, strategy in chosen if isinstance(strategy, Strategy)]
         for shared in sorted({strategy.array for _, strategy in found}, key=prod, reverse=True):
-            again = ((b, s if s.array == shared else _choose(b, shared, device)) for b, s in found)
+            again = ((b, s if s.array == shared else self._choose(b, shared, device)) for b, s in found)
             same = [(b, s) for b, s in again if isinstance(s, Strategy) and s.array == shared]
             if len(same) == len(found):
                 return same
         return found
+
+    def _choose(self, bundle: Bundle, grid: tuple[int, int] | None, device: Device) -> Strategy | list[tuple[str, str]]:
+        """The bundle's strategy, or why there is none."""
+        try:
+            given = said_of(bundle.root, BUNDLE_FIELDS)
+        except ValueError as error:
+            return [(f"npu.strategy is malformed: {error}", "see npuflow-assign-bundles in the docs")]
+        if not given.grid and grid is not None:
+            given = replace(given, grid=grid)
+        if given.depth_between is None:
+            given = replace(given, depth_between=self.depth_between)
+        group = group_of_bundle(bundle)
+        found = misfits(group, given, device)
+        strategy = given if found else complete(group, given, device, lacked=lacked_by(bundle.root))
+        found = found or first_causes(obstacles(group, strategy, device), given)
+        return [(obstacle.message, obstacle.hint) for obstacle in found] or strategy
 
 
 def _grid_of_matmuls(function: ir.Operation) -> tuple[int, int] | None:
@@ -99,21 +116,6 @@ def _mark(bundle: Bundle, number: int, strategy: Strategy) -> None:
         kind = ir.IntegerType.get_signless(64, op.context)
         op.attributes[BUNDLE] = ir.IntegerAttr.get(kind, number)
         op.attributes[STRATEGY] = strategy.to_attribute()
-
-
-def _choose(bundle: Bundle, grid: tuple[int, int] | None, device: Device) -> Strategy | list[tuple[str, str]]:
-    """The bundle's strategy, or why there is none."""
-    try:
-        given = said_of(bundle.root, BUNDLE_FIELDS)
-    except ValueError as error:
-        return [(f"npu.strategy is malformed: {error}", "see npuflow-assign-bundles in the docs")]
-    if not given.grid and grid is not None:
-        given = replace(given, grid=grid)
-    group = group_of_bundle(bundle)
-    found = misfits(group, given, device)
-    strategy = given if found else complete(group, given, device, lacked=lacked_by(bundle.root))
-    found = found or first_causes(obstacles(group, strategy, device), given)
-    return [(obstacle.message, obstacle.hint) for obstacle in found] or strategy
 
 
 def _said(bundle: Bundle, group: Group, strategy: Strategy, device: Device) -> str:

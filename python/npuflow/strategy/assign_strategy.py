@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from math import prod
 
 from npuflow.bindings import ir
 from npuflow.core.options import option
@@ -66,6 +67,7 @@ class AssignStrategy(Pass):
     depth_rhs: tuple[int, int] | None = option(None, "slots of the right operand's buffers in L2,L1")
     depth_result: int | None = option(None, "slots of the result's buffers")
     depth_tail: int | None = option(None, "slots of what the tail reads beside the sum, in L2 and L1")
+    depth_between: int | None = option(None, "slots of what matrix and vector engines hand to each other")
 
     def run(self, op: ir.Operation, context: PassContext) -> None:
         device = planned_device(op, self.device)
@@ -92,8 +94,7 @@ class AssignStrategy(Pass):
         arrays: dict[ir.Operation | None, tuple[int, int]] = {}
         for contraction, strategy in chosen:
             function = enclosing(contraction.op, "func.func")
-            rows, columns = arrays.get(function, (1, 1))
-            arrays[function] = (max(rows, strategy.array[0]), max(columns, strategy.array[1]))
+            arrays[function] = _on_both(arrays.get(function, (1, 1)), strategy.array, device)
         result = []
         for contraction, strategy in chosen:
             array = arrays[enclosing(contraction.op, "func.func")]
@@ -140,6 +141,12 @@ class AssignStrategy(Pass):
         """What a matmul says of its strategy, and these options of the rest; raises ValueError where that is wrong."""
         options = {key: value for key in _GIVEN if (value := getattr(self, key)) is not None}
         return Strategy(**{**options, **said_of(op, MATMUL_FIELDS).said()})
+
+
+def _on_both(one: tuple[int, int], other: tuple[int, int], device: Device) -> tuple[int, int]:
+    """The smallest array that holds two; where the device has none, the one of them with more cores."""
+    both = (max(one[0], other[0]), max(one[1], other[1]))
+    return both if device.has_grid(*both) else max(one, other, key=prod)
 
 
 _GIVEN = ("grid", "tile_l2", "tile_l1", "pack", *DEPTHS)

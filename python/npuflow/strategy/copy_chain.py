@@ -9,6 +9,7 @@ from npuflow.core.build import at, generic_op
 from npuflow.core.copies import cloned
 from npuflow.ops.chains import Chain
 from npuflow.ops.contraction import match_contraction, producer
+from npuflow.ops.products import keep_reshaped
 from npuflow.ops.softmax import match_weighted_sum
 from npuflow.strategy.inline_producer import inline_producer
 from npuflow.strategy.running_softmax import run_by_pieces
@@ -64,6 +65,7 @@ def _generic(op: ir.Operation) -> ir.Operation:
     with at(op):
         new = generic_op(list(op.operands)[:2], list(op.operands)[2:], maps, kinds)
         op.regions[0].blocks[0].append_to(new.regions[0])
+    keep_reshaped(op, new)
     for old, result in zip(op.results, new.results):
         old.replace_all_uses_with(result)
     op.erase()

@@ -12,7 +12,7 @@ from npuflow.kernels.vector_cycles import VectorOperand, VectorWork
 from npuflow.ops.bundle import Bundle
 from npuflow.ops.contraction import INIT, Contraction, fill_of, operand_loops, producer, root_of, tail_of, users
 from npuflow.ops.linear import Linear, input_count
-from npuflow.ops.products import Products, match_products, pads_streamed
+from npuflow.ops.products import RESHAPED, Products, match_products, pads_streamed
 from npuflow.ops.streams import stream_of
 from npuflow.strategy.group import BATCH, Group, K, M, MatmulOperand, N, OpWork, Role, Tensor
 
@@ -36,7 +36,7 @@ def group_of_matmul(contraction: Contraction) -> Group:
         _matmul_tensor(operand.value, Role.INPUT, operand, [roles.get(loop, BATCH) for loop in loops], value)
         for operand, loops, value in zip(_OPERANDS, operand_loops(contraction.op), values)
     )
-    tensors, work = [lhs, rhs], [_product(types_of(contraction))]
+    tensors, work = [lhs, rhs], [_product(types_of(contraction), RESHAPED in contraction.op.attributes)]
     if fill_of(contraction) is None:
         tensors.append(replace(start, name="sum"))
     if tail is None:
@@ -44,7 +44,7 @@ def group_of_matmul(contraction: Contraction) -> Group:
     else:
         made = read_along(contraction, tail, len(tail.operands) - 1)
         result = _matmul_tensor("result", Role.OUTPUT, None, made, root.results[0])
-        own = replace(start, name="sum", operand=MatmulOperand.SUM, role=Role.LOCAL)
+        own = replace(start, name="sum", operand=MatmulOperand.SUM, role=Role.LOCAL, handed_over=True)
         tensors += [own, result, *_tail_tensors(contraction, tail)]
         work.append(OpWork((M, N, BATCH), _packed(describe_vector_work(tail))))
     extents = (sizes[contraction.m[0]], sizes[contraction.n[0]], batch, sizes[contraction.k[0]])
@@ -58,8 +58,9 @@ def read_along(contraction: Contraction, tail: ir.Operation, index: int) -> list
     return [made[loop] for loop in operand_loops(tail)[index] if loop >= 0]
 
 
-def _product(types: tuple[str, str, str]) -> OpWork:
-    return OpWork((M, N, BATCH, K), None, Products(types, (M,), (N,), (K,), (BATCH,)), pieced=True)
+def _product(types: tuple[str, str, str], may_reshape: bool) -> OpWork:
+    products = Products(types, (M,), (N,), (K,), (BATCH,), may_reshape=may_reshape)
+    return OpWork((M, N, BATCH, K), None, products, pieced=True)
 
 
 def _matmul_tensor(name: str, role: Role, operand: MatmulOperand | None, loops: list[int], value: ir.Value) -> Tensor:
@@ -120,10 +121,24 @@ def group_of_bundle(bundle: Bundle) -> Group:
             outside = any(user not in bundle.ops for user in users(result))
             role = Role.OUTPUT if outside or op == bundle.root else Role.LOCAL
             dims = maps[input_count(op) + number]
-            tensors[index, number] = _tensor(f"out{len(tensors)}", role, result, dims)
+            made = _tensor(f"out{len(tensors)}", role, result, dims)
+            tensors[index, number] = replace(made, handed_over=role is Role.LOCAL and _is_handed_over(bundle, result))
         pieced = index in stream.ops
         work.append(OpWork(bundle.loops[index], describe_vector_work(op), match_products(op), pieced))
     return Group(bundle.sizes, bundle.space, stream.loops, tuple(tensors.values()), tuple(work), pads_streamed(bundle))
+
+
+def _is_handed_over(bundle: Bundle, result: ir.Value) -> bool:
+    """Whether both sums of products and ops that are none touch what an op makes, or writes on over it."""
+    touching, values = {bundle.ops.index(result.owner)}, [result]
+    while values:
+        for use in values.pop().uses:
+            user = use.owner.operation
+            if user in bundle.ops and (number := bundle.ops.index(user)) not in touching:
+                touching.add(number)
+                place = use.operand_number - input_count(user)
+                values += [user.results[place]] if place >= 0 else []
+    return len({match_products(bundle.ops[number]) is None for number in touching}) > 1
 
 
 def _in_space(bundle: Bundle, dim: Linear) -> tuple[tuple[int, int], ...]:

@@ -14,7 +14,7 @@ from npuflow.strategy.flat import flat_group, flat_machine, flat_mapping
 from npuflow.strategy.group import Group, Tiles
 from npuflow.strategy.mapping import Mapping
 from npuflow.strategy.strategy import Sizes
-from npuflow.strategy.work_cycles import kind_of, least_work_cycles, work_cycles
+from npuflow.strategy.work_cycles import kind_of, least_work_cycles, multiplies, work_cycles
 from npuflow.target import Device
 
 
@@ -81,7 +81,7 @@ class Estimate:
                 tiles[loop] = size
             return work_cycles(work, tiles, device, kind, pack)
 
-        least = [least_work_cycles(work, device, kind) for work in group.work]
+        least = [(*least_work_cycles(work, device, kind), multiplies(work, device)) for work in group.work]
         return _native.Estimator(flat_group(group), flat_machine(device), cycles, least)
 
     @cached_property

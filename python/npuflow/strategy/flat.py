@@ -17,7 +17,7 @@ MOST_SIZE = 2**40
 
 _ROLES = {role: number for number, role in enumerate(Role)}
 # What may change in a mapping beside sizes, by the fields of `Depths`.
-SLOTS = {name: number for number, name in enumerate(("l2", "l1", "result", "tail", "hold"), 2)}
+SLOTS = {name: number for number, name in enumerate(("l2", "l1", "result", "tail", "hold", "between"), 2)}
 _OPERANDS: dict[MatmulOperand | None, int] = {
     None: 0,
     **{operand: number for number, operand in enumerate(MatmulOperand, 1)},
@@ -41,14 +41,21 @@ def flat_group(group: Group) -> _native.FlatGroup:
 def _flat_tensor(tensor: Tensor) -> _native.TensorNumbers:
     dims = [(dim.terms, size) for dim, size in zip(tensor.dims, tensor.shape)]
     kind = (_ROLES[tensor.role], _OPERANDS[tensor.operand])
-    return (*kind, dims, tensor.element_bytes, tensor.gathered, tensor.user)
+    return (*kind, dims, tensor.element_bytes, tensor.gathered, tensor.user, tensor.handed_over)
 
 
 def flat_mapping(mapping: Mapping) -> _native.MappingNumbers:
     """A mapping without its pack, which only kernels ask for."""
     depths = mapping.depths
-    slots = (depths.l2, depths.l1, depths.result, depths.tail, depths.hold, depths.lhs or None, depths.rhs or None)
-    return (mapping.tiles, flat_spread(mapping.spread), slots, mapping.order, mapping.in_l2, mapping.whole)
+    slots = (depths.l2, depths.l1, depths.result, depths.tail, depths.between, depths.hold)
+    return (
+        mapping.tiles,
+        flat_spread(mapping.spread),
+        (*slots, depths.lhs or None, depths.rhs or None),
+        mapping.order,
+        mapping.in_l2,
+        mapping.whole,
+    )
 
 
 def flat_spread(spread: Spread) -> _native.SpreadNumbers:
@@ -58,8 +65,8 @@ def flat_spread(spread: Spread) -> _native.SpreadNumbers:
 def mapping_from(numbers: _native.MappingNumbers, pack: tuple[int, ...]) -> Mapping:
     """The other way round."""
     tiles, (rows, columns, row_loop, column_loop), slots, order, in_l2, whole = numbers
-    l2, l1, result, tail, hold, lhs, rhs = slots
-    depths = Depths(l2, l1, result, hold, tuple(lhs or ()), tuple(rhs or ()), tail)
+    l2, l1, result, tail, between, hold, lhs, rhs = slots
+    depths = Depths(l2, l1, result, hold, tuple(lhs or ()), tuple(rhs or ()), tail, between)
     spread = Spread((rows, columns), row_loop, column_loop)
     return Mapping(tuple(tiles), spread, depths, tuple(order), tuple(in_l2), pack, whole)
 

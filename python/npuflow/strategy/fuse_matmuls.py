@@ -52,30 +52,34 @@ class FuseMatmuls(Pass):
     name = "npuflow-fuse-matmuls"
     group = "strategy"
     device: str = option("", "device name or TOML file; default: the module's npu.device, else npu1")
+    depth_between: int | None = option(None, "slots of what matrix and vector engines hand to each other")
 
     def run(self, op: ir.Operation, context: PassContext) -> None:
         device = planned_device(op, self.device)
         for function in ops_of(op, "func.func"):
-            apart = _Apart(function, device)
+            among = _Among(function, device, Strategy(depth_between=self.depth_between))
             for chain in chains_of(function):
                 if not any(STRATEGY in each.attributes for each in chain.ops):
-                    _decide(chain, apart, context)
+                    _decide(chain, among, context)
 
 
-class _Apart:
-    """What a function's ops are compiled as if they stay apart: found once, and again where fusing has left gaps."""
+class _Among:
+    """The ops of a function, and what is said of the strategies of all.
 
-    def __init__(self, function: ir.Operation, device: Device) -> None:
-        self.function, self.device = function, device
+    What they are compiled as if they stay apart is found once, and again where fusing has left gaps.
+    """
+
+    def __init__(self, function: ir.Operation, device: Device, said: Strategy) -> None:
+        self.function, self.device, self.said = function, device, said
         self._groups: dict[ir.Operation, FusionGroup] = {}
 
-    def seconds(self, chain: Chain) -> float:
+    def seconds_apart(self, chain: Chain) -> float:
         """How long the groups of a chain's ops take."""
         if not all(op in self._groups for op in chain.ops):
             found = groups_of(self.function, lambda bundle: bundle_fits(bundle, self.device))
             self._groups = {op: group for group in found for op in group.ops}
         groups = dict.fromkeys(self._groups[op] for op in chain.ops if op in self._groups)
-        return sum(_seconds(self._described(group), self.device) for group in groups)
+        return sum(self._seconds(self._described(group)) for group in groups)
 
     def _described(self, group: FusionGroup) -> Group:
         matmul = match_contraction(group.ops[0]) if group.is_matmul else None
@@ -86,13 +90,32 @@ class _Apart:
         gone = {self._groups[op] for op in chain.ops if op in self._groups}
         self._groups = {op: group for op, group in self._groups.items() if group not in gone}
 
+    def fused_seconds(self, ops: Sequence[ir.Operation]) -> float | None:
+        """How long ops take as one bundle, roughly; None where they fit no core."""
+        bundle = make_bundle(ops)
+        if not bundle.space or (_corrects_products(ops) and not _is_one_engine(self.device)):
+            return None
+        group = group_of_bundle(bundle)
+        mapping = self._mapping(group)
+        if mapping is None or not program_fits(bundle, mapping, self.device):
+            return None
+        return Estimate(group, self.device).seconds(mapping)
 
-def _decide(chain: Chain, among: _Apart, context: PassContext) -> None:
+    def _seconds(self, group: Group) -> float:
+        """How long a group takes by the best strategy, roughly; nothing where there is none, which others will say."""
+        mapping = self._mapping(group)
+        return 0.0 if mapping is None else Estimate(group, self.device).seconds(mapping)
+
+    def _mapping(self, group: Group) -> Mapping | None:
+        strategy = complete(group, self.said, self.device)
+        return None if obstacles(group, strategy, self.device) else mapping_of(group, strategy)
+
+
+def _decide(chain: Chain, among: _Among, context: PassContext) -> None:
     """Puts the fastest copy of a chain that fits in its place, if it is faster than the chain."""
-    function, device = among.function, among.device
-    apart = among.seconds(chain)
+    apart = among.seconds_apart(chain)
     ways = list(copies_of(chain))
-    times = [_fused_seconds(way, device) for way in ways]
+    times = [among.fused_seconds(way) for way in ways]
     best = min((time for time in times if time is not None), default=None)
     is_better = best is not None and best < apart
     context.remark(chain.root, _said(chain, best, apart))
@@ -102,7 +125,7 @@ def _decide(chain: Chain, among: _Apart, context: PassContext) -> None:
             erase_ops(way)
     if chosen is not None:
         among.fused(chain)
-        _replace(function, chain, ways[chosen])
+        _replace(among.function, chain, ways[chosen])
         context.count("matmuls fused", 2)
 
 
@@ -115,18 +138,6 @@ def _said(chain: Chain, best: float | None, apart: float) -> str:
     return f"{what} {where}: as one they take an estimated {best / apart:.2f} of the time that they take apart"
 
 
-def _fused_seconds(ops: Sequence[ir.Operation], device: Device) -> float | None:
-    """How long ops take as one bundle, roughly; None where they fit no core."""
-    bundle = make_bundle(ops)
-    if not bundle.space or (_corrects_products(ops) and not _is_one_engine(device)):
-        return None
-    group = group_of_bundle(bundle)
-    mapping = _mapping(group, device)
-    if mapping is None or not program_fits(bundle, mapping, device):
-        return None
-    return Estimate(group, device).seconds(mapping)
-
-
 def _corrects_products(ops: Sequence[ir.Operation]) -> bool:
     """Whether sums of products are scaled between pieces."""
     return any(RUNNING in op.attributes for op in ops)
@@ -135,17 +146,6 @@ def _corrects_products(ops: Sequence[ir.Operation]) -> bool:
 def _is_one_engine(device: Device) -> bool:
     """Whether what adds products up and what scales the sums is one engine: two could not hand them to and fro."""
     return device.engine(KernelClass.MATRIX) == device.engine(KernelClass.VECTOR)
-
-
-def _seconds(group: Group, device: Device) -> float:
-    """How long a group takes by the best strategy, roughly; nothing where there is none, which others will say."""
-    mapping = _mapping(group, device)
-    return 0.0 if mapping is None else Estimate(group, device).seconds(mapping)
-
-
-def _mapping(group: Group, device: Device) -> Mapping | None:
-    strategy = complete(group, Strategy(), device)
-    return None if obstacles(group, strategy, device) else mapping_of(group, strategy)
 
 
 def _replace(function: ir.Operation, chain: Chain, ops: Sequence[ir.Operation]) -> None:

@@ -23,7 +23,6 @@ from npuflow.strategy.describe_group import group_of_bundle, group_of_matmul
 from npuflow.strategy.estimate import Estimate
 from npuflow.strategy.feasibility import obstacles
 from npuflow.strategy.fuse import fuse_tiled
-from npuflow.strategy.group import Group
 from npuflow.strategy.mapping import mapping_of
 from npuflow.strategy.overlap_tiles import overlapped
 from npuflow.strategy.strategy import Strategy
@@ -66,8 +65,8 @@ class FuseWindows(Pass):
     group = "strategy"
     device: str = option("", "device name or TOML file; default: the module's npu.device, else npu1")
     tiles: tuple[int, ...] = option((), "rows, columns of tiles; what they divide is fused (default: what is fastest)")
-
     groups: tuple[str, ...] = option((), "groups to be one, FUNCTION_NUMBER as remarks name them, whatever it takes")
+    depth_between: int | None = option(None, "slots of what matrix and vector engines hand to each other")
 
     def run(self, op: ir.Operation, context: PassContext) -> None:
         device = planned_device(op, self.device)
@@ -78,7 +77,7 @@ class FuseWindows(Pass):
                 context.error(op, unknown_name("function of group", owner, functions))
         for name, function in functions.items():
             wanted = frozenset(group for group in self.groups if group.rpartition("_")[0] == name)
-            _WindowFusion(function, device, self.tiles, wanted, context).run()
+            _WindowFusion(function, device, self, wanted, context).run()
 
 
 @dataclass(frozen=True)
@@ -96,11 +95,12 @@ class _WindowFusion:
         self,
         function: ir.Operation,
         device: Device,
-        tiles: tuple[int, ...],
+        options: FuseWindows,
         wanted: frozenset[str],
         context: PassContext,
     ) -> None:
-        self.function, self.device, self.tiles, self.wanted, self.context = function, device, tiles, wanted, context
+        self.function, self.device, self.wanted, self.context = function, device, wanted, context
+        self.tiles, self.said = options.tiles, Strategy(depth_between=options.depth_between)
         self.groups = groups_of(function, lambda bundle: bundle_fits(bundle, device))
 
     def run(self) -> None:
@@ -207,7 +207,7 @@ class _WindowFusion:
             if not bundle.space or not bundle_fits(bundle, self.device):
                 return None
             group = group_of_bundle(bundle)
-            strategy = complete(group, Strategy(), self.device)
+            strategy = complete(group, self.said, self.device)
             if obstacles(group, strategy, self.device):
                 return None
             mapping = mapping_of(group, strategy)
@@ -221,7 +221,10 @@ class _WindowFusion:
         """How long a group takes by itself; nothing where it doesn't fit, which others will say."""
         matmul = match_contraction(group.ops[0]) if group.is_matmul else None
         described = group_of_bundle(make_bundle(group.ops)) if matmul is None else group_of_matmul(matmul)
-        return _seconds(described, self.device)
+        strategy = complete(described, self.said, self.device)
+        if obstacles(described, strategy, self.device):
+            return 0.0
+        return Estimate(described, self.device).seconds(mapping_of(described, strategy))
 
     def _say(self, members: Members, way: _FusedWindows, apart: float, is_chosen: bool) -> None:
         tiled = way.tiled
@@ -234,11 +237,6 @@ class _WindowFusion:
             else f", and they take an estimated {way.price.seconds / apart:.2f} of the time"
         )
         self.context.remark(tiled.chain.images[-1].op, f"{decided}: {costs}{ratio}")
-
-
-def _seconds(group: Group, device: Device) -> float:
-    strategy = complete(group, Strategy(), device)
-    return 0.0 if obstacles(group, strategy, device) else Estimate(group, device).seconds(mapping_of(group, strategy))
 
 
 def _readers_of(value: ir.Value) -> list[ir.Operation]:

@@ -39,7 +39,8 @@ class Depths:
     """Slots of what comes in, in L2 and L1, and of results; a matmul's operands, and what its tail reads, may differ.
 
     With `hold`, what stays in L2 while the innermost loop over blocks steps is whole there, and comes into L1 from it
-    in pieces of streamed loops.
+    in pieces of streamed loops. `between` is for what matrix and vector engines hand to each other: with two slots they
+    work side by side, on different tiles.
     """
 
     l2: int = 2
@@ -49,6 +50,7 @@ class Depths:
     lhs: Sizes = ()
     rhs: Sizes = ()
     tail: int = 1
+    between: int = 1
 
     def of(self, operand: MatmulOperand | None) -> tuple[int, int]:
         """Slots in L2 and in L1 of what comes in."""
@@ -104,6 +106,7 @@ def slots_of(strategy: Strategy) -> Depths:
         strategy.depth_lhs,
         strategy.depth_rhs,
         strategy.depth_tail or 1,
+        strategy.depth_between or 1,
     )
 
 
@@ -122,6 +125,7 @@ def strategy_of(group: Group, mapping: Mapping, given: Strategy) -> Strategy:
             depth_result=depths.result,
             gather=1 if group.gathers else None,
             hold=1 if depths.hold else None,
+            depth_between=depths.between if depths.between > 1 else None,
             depth_l2=depths.l2,
             depth_l1=depths.l1,
         )
@@ -136,6 +140,7 @@ def strategy_of(group: Group, mapping: Mapping, given: Strategy) -> Strategy:
         turned=given.turned if spread.rows == M else 1,
         depth_result=given.depth_result or (depths.result if depths.result > 1 else None),
         depth_tail=given.depth_tail or (depths.tail if depths.tail > 1 else None),
+        depth_between=given.depth_between or (depths.between if depths.between > 1 else None),
         depth_l2=depths.l2,
         depth_l1=depths.l1,
     )

@@ -21,6 +21,7 @@ from npuflow.core.build import (
 from npuflow.ops.contraction import is_parallel, producer
 from npuflow.ops.images import ImageOp, ImageRead
 from npuflow.ops.linear import Linear, input_count
+from npuflow.ops.products import keep_reshaped
 from npuflow.split.steps import Steps
 from npuflow.strategy.window_chain import TiledChain
 
@@ -73,6 +74,7 @@ class _OverlapWriter:
         kinds = [kind for loop, kind in enumerate(image.kinds) for _ in self._extents(number, loop)]
         made = generic_op([*inputs, *[mask for _, mask in masks]], [out], [*maps, *mask_maps, written], kinds)
         _take_body(made, image.op, len(masks))
+        keep_reshaped(image.op, made)
         self.ops.append(made)
         if self._is_padded(number) and not is_parallel(image.op):
             made = self._selected(number, made.results[0])

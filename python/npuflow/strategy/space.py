@@ -12,7 +12,8 @@ from npuflow.strategy.group import BATCH, Group, K, M, MatmulOperand, N
 from npuflow.strategy.lane_descriptors import served_array, served_arrays
 from npuflow.strategy.mapping import Mapping, Spread, slots_of
 from npuflow.strategy.strategy import Sizes, Strategy, Tile
-from npuflow.target import Device
+from npuflow.strategy.work_cycles import multiplies
+from npuflow.target import Device, KernelClass
 from npuflow.target.planned import goes_around_l2
 
 ANY_SHAPE_PACK: Tile = (4, 8, 8)
@@ -97,7 +98,7 @@ def _space_of_matmul(group: Group, given: Strategy, device: Device, whole_k: boo
         tuple((N, M) if turned else (M, N) for turned in turns),
         open_,
         (pack[0], pack[1], 1, pack[2]),
-        _open_slots(given, "l2", "l1", *_slots_of_results(group, given)),
+        _open_slots(given, "l2", "l1", *_slots_of_results(group, given), *_between(group, device)),
         False,
         not given.tile_l2 and not is_one_piece,
     )
@@ -151,9 +152,10 @@ def _space_of_bundle(group: Group, given: Strategy, device: Device, array: Array
     wide = [loop for loop in range(group.space) if group.sizes[loop] > 1] or [0]
     whole = served_array(device)
     given_array = given.array if given.grid else array
-    multiplies = any(work.products and device.has_instruction(work.products.types) for work in group.work)
+    is_multiplied = any(multiplies(work, device) for work in group.work)
     # What is made of many pieces of products, by ops that take turns, has long left when there is more.
-    slots = ["l2", "l1", *([] if multiplies and sum(work.pieced for work in group.work) > 1 else ["result"])]
+    slots = ["l2", "l1", *([] if is_multiplied and sum(work.pieced for work in group.work) > 1 else ["result"])]
+    slots += _between(group, device)
     return Space(
         group,
         Mapping(tuple(tiles), Spread((1, 1), 0, 0), slots_of(given), given.order or tuple(range(group.space)), in_l2),
@@ -176,5 +178,13 @@ def _parts(array: Array) -> tuple[Array, ...]:
 
 
 def _open_slots(given: Strategy, *names: str) -> tuple[str, ...]:
-    fields = {"hold": given.hold, **{name: getattr(given, f"depth_{name}") for name in ("l2", "l1", "result", "tail")}}
+    known = ("l2", "l1", "result", "tail", "between")
+    fields = {"hold": given.hold, **{name: getattr(given, f"depth_{name}") for name in known}}
     return tuple(name for name in names if fields[name] is None)
+
+
+def _between(group: Group, device: Device) -> list[str]:
+    """The slots of what engines hand to each other, where these differ."""
+    classes = {multiplies(work, device) for work in group.work}
+    is_one = device.engine(KernelClass.MATRIX) is device.engine(KernelClass.VECTOR)
+    return ["between"] if not is_one and len(classes) > 1 and any(t.handed_over for t in group.tensors) else []

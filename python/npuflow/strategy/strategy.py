@@ -13,7 +13,7 @@ Sizes = tuple[int, ...]
 Tile = tuple[int, int, int]
 
 # Fields that say slots of buffers, in the order in which a person asks for them.
-DEPTHS = ("depth_l2", "depth_l1", "depth_lhs", "depth_rhs", "depth_result", "depth_tail")
+DEPTHS = ("depth_l2", "depth_l1", "depth_lhs", "depth_rhs", "depth_result", "depth_tail", "depth_between")
 # How many numbers each field of a matmul's strategy has, 0 for one that is no list.
 MATMUL_FIELDS = {
     "grid": 2,
@@ -27,6 +27,7 @@ MATMUL_FIELDS = {
     "depth_rhs": 2,
     "depth_result": 0,
     "depth_tail": 0,
+    "depth_between": 0,
 }
 _ANY = -1
 # The same of a bundle's; how many loops it has is the bundle's.
@@ -40,6 +41,7 @@ BUNDLE_FIELDS = {
     "depth_l2": 0,
     "depth_l1": 0,
     "depth_result": 0,
+    "depth_between": 0,
     "gather": 0,
     "hold": 0,
 }
@@ -61,7 +63,8 @@ class Strategy:
     way into L1, and a convolution there is a matmul. With `hold = 1` operands that all blocks need alike are whole in
     L2, and cut into pieces on their way into L1.
 
-    Of both, `depth_l2` and `depth_l1` are slots of what comes in, `depth_result` of results.
+    Of both, `depth_l2` and `depth_l1` are slots of what comes in, `depth_result` of results, and `depth_between` of
+    what matrix and vector engines hand to each other.
     """
 
     grid: Sizes = ()
@@ -78,6 +81,7 @@ class Strategy:
     depth_rhs: Sizes = ()
     depth_result: int | None = None
     depth_tail: int | None = None
+    depth_between: int | None = None
     turned: int | None = None
     gather: int | None = None
     hold: int | None = None

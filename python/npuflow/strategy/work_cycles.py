@@ -19,6 +19,11 @@ def kind_of(group: Group, device: Device) -> str:
     return made_as(next((each for each in types if device.has_instruction(each)), None), device)
 
 
+def multiplies(work: OpWork, device: Device) -> bool:
+    """Whether an op runs on the matrix engine."""
+    return work.products is not None and device.has_instruction(work.products.types)
+
+
 def work_cycles(work: OpWork, tiles: Sequence[int], device: Device, kind: str = "", pack: Sequence[int] = ()) -> int:
     """One op on one tile: matrix instructions for sums of products whose types have them, else vector operations."""
     own = [tiles[loop] for loop in work.loops]

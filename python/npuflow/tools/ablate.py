@@ -22,6 +22,9 @@ class AblateFlags:
     columns: int | None = columns_flag()
     pipeline: str | None = pipeline_flag()
     split: bool = flag(False, "run every function of several groups of ops in parts", group="")
+    add: bool = flag(
+        False, "begin without what passes decide (fusion, reshape, engines), and add one after the other", group=""
+    )
     jobs: int | None = flag(
         None, "compile in so many processes (default: the processor's cores; 1: none)", group="", metavar="n"
     )
@@ -55,20 +58,29 @@ def run(arguments: Sequence[str]) -> ExitCode:
         raise UsageError(with_hint(f"'{path}' is no file", "give the path of an .mlir file"))
     from npuflow.api import DEFAULT_PIPELINE
     from npuflow.api import compile as compile_source
-    from npuflow.api.ablation import ablations_data, ablations_of, ablations_text
-    from npuflow.network.decisions import Decision
+    from npuflow.api.ablation import ablations_data, ablations_of, ablations_text, additions_of
+    from npuflow.api.compiled import Compiled
+    from npuflow.network.decisions import Decision, Decisions
 
-    compiled = compile_source(
-        Path(path),
-        flags.pipeline or DEFAULT_PIPELINE,
-        device=flags.device,
-        columns=flags.columns,
-        split=flags.split or None,
-        disable=[Decision.ORDER.value],
-        jobs=processes(flags.jobs),
-    )
-    found = list(ablations_of(compiled))
-    print(ablations_text(found, compiled.device.name), file=screen_of(flags))
+    devices: list[str] = []
+
+    def compiles(decided: Decisions) -> Compiled:
+        """The program, its parts in its own order, of which there may be another one later."""
+        left_out = [one.value for one in Decision if one not in decided or one is Decision.ORDER]
+        compiled = compile_source(
+            Path(path),
+            flags.pipeline or DEFAULT_PIPELINE,
+            device=flags.device,
+            columns=flags.columns,
+            split=flags.split or None,
+            disable=left_out,
+            jobs=processes(flags.jobs),
+        )
+        devices.append(compiled.device.name)
+        return compiled
+
+    found = list(additions_of(compiles) if flags.add else ablations_of(compiles))
+    print(ablations_text(found, devices[0]), file=screen_of(flags))
     if flags.json is not None:
-        write_output(flags.json, (json.dumps(ablations_data(found, compiled.device.name), indent=2) + "\n").encode())
+        write_output(flags.json, (json.dumps(ablations_data(found, devices[0]), indent=2) + "\n").encode())
     return ExitCode.OK

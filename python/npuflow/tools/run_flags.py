@@ -30,6 +30,9 @@ class RunFlags:
     depth_rhs: str | None = flag(None, "slots of the right operand's buffers", group="", metavar="l2,l1")
     depth_result: str | None = flag(None, "slots of the result's buffers", group="", metavar="n")
     depth_tail: str | None = flag(None, "slots of what the tail reads beside the sum", group="", metavar="n")
+    depth_between: str | None = flag(
+        None, "slots of what matrix and vector engines hand to each other", group="", metavar="n"
+    )
     kernel_macs_per_cycle: str | None = flag(
         None, "time matmul kernels by this rate instead of the model, calls included", group="", metavar="x"
     )

@@ -264,3 +264,18 @@ def substitute_access(access: Access, values: dict[str, Affine]) -> Access:
 
 def substitute_ref(ref: Ref, values: dict[str, Affine]) -> Ref:
     return Ref(ref.name, tuple(index.substitute(values) for index in ref.at))
+
+
+def substitute_step(step: Step, values: dict[str, Affine]) -> Step:
+    """The step with counters and coordinates replaced, in all that is inside of it too."""
+    if isinstance(step, (Repeat, Each)):
+        return replace(step, body=tuple(substitute_step(one, values) for one in step.body))
+    if isinstance(step, (Acquire, Release)):
+        return replace(step, semaphore=substitute_ref(step.semaphore, values))
+    if isinstance(step, (Send, Receive)):
+        stream, access = substitute_ref(step.stream, values), substitute_access(step.access, values)
+        return replace(step, stream=stream, access=access)
+    if isinstance(step, Compute):
+        operands = (replace(each, access=substitute_access(each.access, values)) for each in step.operands)
+        return replace(step, operands=tuple(operands))
+    return step

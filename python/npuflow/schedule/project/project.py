@@ -43,7 +43,9 @@ from npuflow.schedule.nest.nest import (
 from npuflow.schedule.project.accesses import accesses
 from npuflow.schedule.project.rings import Rings
 from npuflow.schedule.project.routes import TILE, EngineKey, Routes
+from npuflow.schedule.project.side_by_side import second_part, skewed, turning_body
 from npuflow.schedule.project.tasks import Tasks, control_program
+from npuflow.target import Work
 
 
 @dataclass
@@ -98,12 +100,19 @@ class _Projection:
 
     def _body(self, body: list[Statement], key: EngineKey) -> tuple[list[Step], set[BufferInfo]]:
         """An engine's share of a body, and the buffers it touches in it."""
+        pieces, used = self._pieces(body, key)
+        return [step for steps in pieces for step in steps], used
+
+    def _pieces(self, body: list[Statement], key: EngineKey) -> tuple[list[list[Step]], set[BufferInfo]]:
+        """An engine's share of each statement of a body, and the buffers it touches in all."""
         pieces: list[list[Step]] = []
         touched: list[set[BufferInfo]] = []
         allocated: list[BufferInfo] = []
         for statement in body:
             if isinstance(statement, Allocate):
                 allocated.append(statement.buffer)
+                pieces.append([])
+                touched.append(set())
                 continue
             steps, used = self._statement(statement, key)
             pieces.append(steps)
@@ -114,10 +123,12 @@ class _Projection:
                 first, last = places[0], places[-1]
                 pieces[first] = self._handover(Acquire, self.rings.waits_for(group[0], key), key) + pieces[first]
                 pieces[last] = pieces[last] + self._handover(Release, self.rings.gives(group[0], key), key)
-        return [step for steps in pieces for step in steps], set().union(*touched) if touched else set()
+        return pieces, set().union(*touched) if touched else set()
 
     def _statement(self, statement: Statement, key: EngineKey) -> tuple[list[Step], set[BufferInfo]]:
         if isinstance(statement, Loop):
+            if key.stage.work is Work.COMPUTE and not statement.grid:
+                return self._turns(statement, key)
             steps, used = self._body(statement.body, key)
             if not steps or statement.grid:
                 return steps, used
@@ -128,6 +139,16 @@ class _Projection:
             return ([self._compute(statement)], used) if key == self.routes.engine_of(statement) else ([], set())
         assert isinstance(statement, Transfer)
         return self._transfer(statement, key), used
+
+    def _turns(self, loop: Loop, key: EngineKey) -> tuple[list[Step], set[BufferInfo]]:
+        """A computing engine's share of a loop in time."""
+        body = turning_body(loop)
+        pieces, used = self._pieces(body, key)
+        place = second_part(body, key, self.routes, self.rings)
+        steps, behind = ([step for its in part for step in its] for part in (pieces[:place], pieces[place or 0 :]))
+        if place is not None:
+            return skewed(loop, steps, behind), used
+        return ([Repeat(loop.counter, loop.trips, tuple(steps))] if steps else []), used
 
     def _compute(self, kernel: Kernel) -> Step:
         operands = []

@@ -1,0 +1,67 @@
+"""Matrix and vector engines side by side: programs stay right, engines turn as said, and nobody waits in between."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import npuflow
+from npuflow.execute.verification import Status
+from npuflow.schedule.data.affine import Affine
+from npuflow.schedule.data.model import Acquire, Compute, Ref, Repeat, Step
+from npuflow.schedule.nest.nest import Loop
+from npuflow.schedule.project.side_by_side import skewed
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+LAYERS = (EXAMPLES / "two_layers.mlir").read_text()
+
+
+def calls(steps: tuple[Step, ...]) -> list[object]:
+    """The kernels of a program, loops as (trips, kernels)."""
+    found: list[object] = []
+    for step in steps:
+        if isinstance(step, Repeat) and (inside := calls(step.body)):
+            found.append((step.trips, inside))
+        found += [step.kernel] if isinstance(step, Compute) else []
+    return found
+
+
+def test_the_second_part_is_a_turn_behind() -> None:
+    def wait(name: str, turn: Affine) -> Acquire:
+        return Acquire(Ref(name, (turn,)))
+
+    here, next_ = Affine.counter("i"), Affine.counter("i", constant=1)
+    steps = skewed(Loop("i", 4), [wait("first", here)], [wait("second", here)])
+    steady = Repeat("i", 3, (wait("first", next_), wait("second", here)))
+    assert steps == [wait("first", Affine()), steady, wait("second", Affine(3))]
+    assert skewed(Loop("i", 1), [wait("first", here)], []) == [wait("first", Affine())]
+
+
+def test_an_engine_turns_to_the_next_tile_while_another_works() -> None:
+    (function,) = npuflow.compile(LAYERS, device="npu4.0:1x1").functions
+    engines = function.compiled.schedule.engines
+    first, *others = calls(engines["matrix"].program)
+    steady = next(each for each in others if isinstance(each, tuple))
+    assert first in steady[1]
+    assert len(steady[1]) > 2  # both sums, and a fill or two
+    assert len(calls(engines["vector"].program)) == 1
+    (reported,) = npuflow.compile(LAYERS, device="npu4.0:1x1").run().functions
+    assert reported.verified.status is Status.OK, reported.verified
+
+
+@pytest.mark.parametrize("example", ["linear_relu.mlir", "two_layers.mlir"])
+def test_side_by_side_takes_less_time(example: str) -> None:
+    text, times = (EXAMPLES / example).read_text(), []
+    for disable in ((), ("engines",)):
+        (function,) = npuflow.compile(text, device="npu4.0:1x1", disable=disable).functions
+        assert (function.strategy.get("depth_between", 1) == 2) == (not disable)
+        times.append(function.simulate().cycles)
+    assert times[0] < 0.8 * times[1]
+
+
+def test_tiles_of_any_size_are_right() -> None:
+    text = LAYERS.replace("8192", "333").replace("128", "72")
+    for device in ("npu4.0", "npu2.7:1x1", "toy-scratchpad"):
+        (reported,) = npuflow.compile(text, device=device).run().functions
+        assert reported.verified.status is Status.OK, reported.verified
