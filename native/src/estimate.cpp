@@ -26,8 +26,9 @@ constexpr double arrival_share = 1.08;
 constexpr double ahead_blocks = 2.0;
 // What cores lose while DRAM is busy with what comes seldom, for all that others need of it.
 constexpr double starved_share = 1.9;
-// Of DRAM's time, what a search counts although it is hidden: estimates don't tell times apart that are as near.
-constexpr double moving_share = 0.02;
+// Of DRAM's time, what a search counts although it is hidden: estimates don't tell times apart that are as near, and
+// what moves takes energy.
+constexpr double moving_share = 0.1;
 // Of setting up, what is waited for again where a tail's operand has a single slot, in which the last block's is.
 constexpr double single_tail_share = 0.14;
 
