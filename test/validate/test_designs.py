@@ -127,10 +127,18 @@ def test_a_stack_says_what_is_set_up_together_unless_the_note_does() -> None:
     rows_of_blocks = dataclasses.replace(ROW, stack=stack_of_source("arc-research-lab/Aries"), kernel="hand-tuned")
     assert design_of(rows_of_blocks).together == (1, ALL)
     assert kind_of(dataclasses.replace(rows_of_blocks, device="npu1")) == "aries"
-    assert design_of(ROW).together == (2, 2)
     said = dataclasses.replace(ROW, note="B column-major; 3x1 blocks set up at a time")
     assert design_of(said).together == (3, 1)
     assert design_of(dataclasses.replace(ROW, stack=stack_of_source("mine"))).together is None
+
+
+def test_groups_of_blocks_are_as_large_as_divides_them() -> None:
+    def together(rows: int, columns: int) -> tuple[int, int] | None:
+        return design_of(dataclasses.replace(ROW, m=512 * rows, n=512 * columns)).together
+
+    assert (together(4, 6), together(4, 3), together(5, 7)) == ((2, 2), (2, 1), (1, 1))
+    # One row or column of blocks has one loop around it, the inner one.
+    assert (together(4, 1), together(1, 4), together(1, 5)) == ((1, 2), (1, 2), (1, 1))
 
 
 def test_a_stack_launches_in_its_own_time() -> None:

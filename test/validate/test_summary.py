@@ -28,10 +28,11 @@ def test_summaries_per_source_and_of_all() -> None:
     made = [Prediction(ROW, 100 + i, 110) for i in range(10)]
     made.append(Prediction(dataclasses.replace(ROW, source="t", id="far"), 70))
     one, other, everything = summarise(made)
-    assert (one.group, one.rows, other.group, everything.group) == ("s, matmul", 10, "t, matmul", "all")
+    assert (one.group, one.rows, other.group, everything.group) == ("s, matmul bf16", 10, "t, matmul bf16", "all")
     assert [one.median, one.mean, one.percentile_90, one.worst] == pytest.approx([0.045, 0.045, 0.08, 0.09])
     assert one.roofline_mean == pytest.approx(0.1)
-    assert other.roofline_mean is None
+    assert one.of_roofline == pytest.approx(0.45)
+    assert (other.roofline_mean, other.of_roofline) == (None, None)
     assert (everything.worst_id, everything.worst) == ("far", pytest.approx(0.3))
     assert summarise([]) == []
 

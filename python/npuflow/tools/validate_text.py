@@ -29,12 +29,13 @@ def summary_text(summaries: Sequence[ErrorSummary], skipped: Sequence[Skipped]) 
 
 
 def summary_table(summaries: Sequence[ErrorSummary]) -> str:
-    """Absolute errors, a line for each group of rows."""
-    heads = ("rows", "median", "mean", "90th", "worst", "roofline")
+    """Absolute errors, a line for each group of rows; behind the roofline's mean, ours as a share of it."""
+    heads = ("rows", "median", "mean", "90th", "worst", "roofline", "of it")
     lines = ["", f"{'absolute error':<{_SOURCE_WIDTH}} " + " ".join(f"{head:>7}" for head in heads)]
     for one in summaries:
         shares = (one.median, one.mean, one.percentile_90, one.worst, one.roofline_mean)
         cells = "".join(f" {'' if share is None else f'{share:.1%}':>7}" for share in shares)
+        cells += f" {'' if one.of_roofline is None else f'{one.of_roofline:.2f}':>8}"
         lines.append(f"{_shortened(one.group):<{_SOURCE_WIDTH}} {one.rows:>7}{cells}".rstrip())
     return "\n".join(lines)
 

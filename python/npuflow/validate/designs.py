@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from math import ceil
 
 from npuflow.strategy.strategy import Tile
 from npuflow.target import Device, load_device
@@ -111,17 +112,17 @@ def design_of(row: Measurement) -> Design:
         whole_k,
         "B column-major" in row.note,
         2 if "C double-buffered" in row.note else 1,
-        _together(row),
+        _together(row, (grid[0] * tile_l1[0], grid[1] * tile_l1[1])),
         cast,
     )
 
 
-def _together(row: Measurement) -> tuple[int, int] | None:
-    """What a row's note says is set up at a time, or else what its stack does."""
+def _together(row: Measurement, block: tuple[int, int]) -> tuple[int, int] | None:
+    """What a row's note says is set up at a time, or else what its stack does with as many blocks."""
     said = _SET_UP.search(row.note)
     if said is not None:
         return (int(said["rows"]), int(said["columns"]))
-    return row.stack.blocks_together(row.kernel)
+    return row.stack.blocks_together(row.kernel, (ceil(row.m / block[0]), ceil(row.n / block[1])))
 
 
 def _block(kernel: str) -> tuple[int, int] | None:

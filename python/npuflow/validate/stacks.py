@@ -18,14 +18,16 @@ class Stack:
     """How designs of one compiler and runtime are built.
 
     `together`, by the kind of kernel ("": any other), is how many rows and columns of blocks the control processor sets
-    up before it waits until they are written; a kind that isn't there is set up ahead. `kinds` are names that device
-    files have for its kernels of a kind, or for those of an operator alone. `matvec_depth` is the slots of what a
-    matrix-vector product fetches; with `keeps`, what all tiles of an operator need alike is fetched once.
+    up before it waits until they are written; a kind that isn't there is set up ahead. If `divides`, they are fewer
+    where that doesn't divide how many there are. `kinds` are names that device files have for its kernels of a kind, or
+    for those of an operator alone. `matvec_depth` is the slots of what a matrix-vector product fetches; with `keeps`,
+    what all tiles of an operator need alike is fetched once.
     """
 
     name: str
     sources: tuple[str, ...]
     together: Mapping[str, Blocks] = field(default_factory=dict)
+    divides: bool = False
     kinds: Mapping[str, str] = field(default_factory=dict)
     matvec_depth: int = 2
     keeps: bool = False
@@ -34,18 +36,32 @@ class Stack:
         """What device files call its kernels of a kind for an operator; empty where they have no other name for it."""
         return self.kinds.get(f"{kernel} {op}", self.kinds.get(kernel, ""))
 
-    def blocks_together(self, kernel: str) -> Blocks | None:
-        return self.together.get(kernel, self.together.get(""))
+    def blocks_together(self, kernel: str, blocks: Blocks) -> Blocks | None:
+        """How many of a kernel's `blocks`, in rows and columns, are set up at a time; None where all are ahead.
+
+        Where there is one row or column of them, their only loop is the inner one.
+        """
+        most = self.together.get(kernel, self.together.get(""))
+        if most is None or not self.divides:
+            return most
+        loops = (1, max(blocks)) if 1 in blocks else blocks
+        outer, inner = (_largest_divisor(count, at_most) for count, at_most in zip(loops, most))
+        return (outer, inner)
+
+
+def _largest_divisor(number: int, at_most: int) -> int:
+    return next(divisor for divisor in range(min(number, at_most), 0, -1) if number % divisor == 0)
 
 
 PLAIN = Stack("", ())
-# Matmuls are compiled with runtime_loop_tiling_sizes=[2, 2]. That kernels of kind `drain` do each block on its own is
-# not published but inferred, because their times say so. Matrix-vector products turn double buffers off.
+# Matmuls are compiled with runtime_loop_tiling_sizes=[2, 2], of which the compiler takes the largest divisors of how
+# many blocks there are. Matrix-vector products turn double buffers off.
 _MLIR_AIR = Stack(
     "mlir-air",
     ("mlir-air",),
-    {"external": (2, 2), "direct": (2, 2), "fused-cast": (2, 2), "drain": (1, 1)},
-    {"fused-cast": "external", "external rope": "external-rows"},
+    dict.fromkeys(("external", "direct", "fused-cast", "drain"), (2, 2)),
+    divides=True,
+    kinds={"fused-cast": "external", "external rope": "external-rows"},
     matvec_depth=1,
 )
 STACKS = (
@@ -53,8 +69,8 @@ STACKS = (
     replace(_MLIR_AIR, name="mlir-air-llms", sources=("programming_examples/llms",)),
     _MLIR_AIR,
     # A row of blocks is written before the next is set up.
-    Stack("aries", ("Aries",), {"": (1, ALL)}, {"hand-tuned": "aries"}),
-    Stack("iron", ("amd/IRON",), {}, {"hand-tuned": "iron", "external": "iron"}, keeps=True),
+    Stack("aries", ("Aries",), {"": (1, ALL)}, kinds={"hand-tuned": "aries"}),
+    Stack("iron", ("amd/IRON",), kinds={"hand-tuned": "iron", "external": "iron"}, keeps=True),
     Stack("iree-amd-aie", ("iree-amd-aie",)),
 )
 

@@ -10,6 +10,8 @@ from typing import Protocol
 
 from npuflow.validate.measurements import Measurement
 
+_NOTHING = 0.0005  # what a roofline misses that has as many numbers as rows
+
 
 class Judged(Protocol):
     """A prediction beside what was measured."""
@@ -60,11 +62,18 @@ class ErrorSummary:
     worst_id: str
     roofline_mean: float | None
 
+    @property
+    def of_roofline(self) -> float | None:
+        """The mean as a share of the roofline's; None where there is none, or it misses next to nothing."""
+        return self.mean / self.roofline_mean if self.roofline_mean and self.roofline_mean > _NOTHING else None
+
 
 def summarise(predictions: Sequence[Prediction]) -> list[ErrorSummary]:
-    """One summary per source and op, and one of everything."""
-    groups = dict.fromkeys(f"{p.row.source}, {p.row.op}" for p in predictions)
-    found = [summary_of(name, [p for p in predictions if f"{p.row.source}, {p.row.op}" == name]) for name in groups]
+    """One summary per source, op and type, and one of everything."""
+    groups: dict[str, list[Prediction]] = {}
+    for made in predictions:
+        groups.setdefault(f"{made.row.source}, {made.row.op} {made.row.in_type}".rstrip(), []).append(made)
+    found = [summary_of(name, group) for name, group in groups.items()]
     return [*found, summary_of("all", predictions)] if predictions else []
 
 
