@@ -67,12 +67,16 @@ bool KeptMappings::fits(const Mapping& mapping) {
 }
 
 bool KeptMappings::is_better(const Mapping& mapping, double than) {
-  if (least_cost(mapping) >= std::max(than, limit())) return false;
+  if (least_cost(mapping) > std::max(than, limit())) return false;
   const double own = cost(mapping);
-  const bool is_wanted = own < limit();
-  if ((own >= than && !is_wanted) || !fits(mapping)) return false;
-  if (is_wanted) keep(mapping, own);
+  const bool is_kept = is_wanted({own, mapping});
+  if ((own >= than && !is_kept) || !fits(mapping)) return false;
+  if (is_kept) keep(mapping, own);
   return own < than;
+}
+
+bool KeptMappings::is_wanted(const RankedMapping& ranked) const {
+  return ranked.cost < known_ && (kept_.size() < keep_ || is_before(ranked, kept_.back()));
 }
 
 double KeptMappings::limit() const { return kept_.size() < keep_ ? known_ : std::min(known_, kept_.back().cost); }

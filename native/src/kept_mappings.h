@@ -36,6 +36,8 @@ class KeptMappings {
   std::vector<RankedMapping> best() const;
 
  private:
+  // Whether it is among the best so far, if it fits.
+  bool is_wanted(const RankedMapping& ranked) const;
   void keep(const Mapping& mapping, double cost);
   void count();
 

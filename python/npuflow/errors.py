@@ -56,6 +56,16 @@ class Shortage:
     function: str = ""
 
 
+def needs_text(where: str, need: int, unit: str, have: int, users: Sequence[str]) -> str:
+    """What doesn't fit, in the words that every check has for it; `users` are whose need it is, the largest first."""
+    return f"{where} needs {need} {unit}, has {have} ({first_of(users)})"
+
+
+def first_of(users: Sequence[str]) -> str:
+    """The first few of some users of what is lacking."""
+    return ", ".join(users[:4]) + (", ..." if users[4:] else "")
+
+
 @dataclass(frozen=True)
 class Diagnostic:
     """A message, where it belongs, and notes on it; `shortage` is what it says as numbers."""

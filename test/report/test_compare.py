@@ -146,7 +146,7 @@ def good(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
     ("way", "value", "message"),
     [
         (("format",), "other", "is no report of npuflow run; hint: make it anew"),
-        (("version",), 2, "is a report of version 2, expected 1"),
+        (("version",), 3, "is a report of version 3, expected 2"),
         (("functions",), {}, "functions is no list"),
         (("functions", 0, "time_us"), "fast", r"functions\[0\].time_us is no number"),
         (("functions", 0, "time_us"), True, r"functions\[0\].time_us is no number"),

@@ -6,7 +6,7 @@ import json
 
 import npuflow
 from npuflow.report.dataflow_text import dataflow_lines
-from npuflow.report.model import DataflowNode
+from npuflow.report.measures import DataflowNode
 
 SUMS = "tensor<1x{0}x{0}x8xi32>"
 WINDOW = "linalg.conv_2d_nhwc_hwcf ins({0}, %w : {1}, tensor<3x3x8x8xi32>) outs({2} : {3}) -> {3}"

@@ -8,7 +8,7 @@ from matmuls import SMALL, TILES, matmul, small
 import npuflow
 from npuflow.compiler.compiled import Function
 from npuflow.report.losses import measure_losses, with_second_slots, without_compute, without_control, without_dram
-from npuflow.report.model import Bottleneck
+from npuflow.report.measures import Bottleneck
 from npuflow.simulate.run import simulate
 
 

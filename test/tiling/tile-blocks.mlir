@@ -42,10 +42,10 @@ func.func @accumulate(%c: tensor<64x64xi32>, %a: tensor<64x96xi32>, %b: tensor<9
 // CHECK-SAME:    %[[BIAS:[^:]*]]: tensor<64xf32>, %[[SCALE:[^:]*]]: tensor<f32>, %[[RESIDUAL:[^:]*]]: tensor<64x64xf32>
 // CHECK:         scf.for %[[M:.*]] = %c0 to
 // CHECK:           scf.for %[[N:.*]] = %c0 to
-// CHECK:             %[[EMPTY:.*]] = tensor.empty() : tensor<16x32xf32>
-// CHECK:             %[[R:.*]] = linalg.matmul indexing_maps
 // CHECK-DAG:         %[[BN:.*]] = tensor.extract_slice %[[BIAS]][%[[N]]] [32] [1]
 // CHECK-DAG:         %[[RMN:.*]] = tensor.extract_slice %[[RESIDUAL]][%[[M]], %[[N]]] [16, 32] [1, 1]
+// CHECK-DAG:         %[[EMPTY:.*]] = tensor.empty() : tensor<16x32xf32>
+// CHECK:             %[[R:.*]] = linalg.matmul indexing_maps
 // CHECK:             %[[T:.*]] = linalg.generic {{.*}} ins(%[[R]], %[[BN]], %[[SCALE]], %[[RMN]] : {{.*}}) outs(%[[EMPTY]] :
 // CHECK:             tensor.insert_slice %[[T]]
 func.func @tail(%bias: tensor<64xf32>, %scale: tensor<f32>, %residual: tensor<64x64xf32>, %a: tensor<96x64xf32>, %b: tensor<64x96xf32>) -> tensor<64x64xf32> {
@@ -68,7 +68,7 @@ func.func @tail(%bias: tensor<64xf32>, %scale: tensor<f32>, %residual: tensor<64
   return %t : tensor<64x64xf32>
 }
 
-// Batch loops go one by one; boundary blocks are smaller; a transposed B is sliced along its first dimension.
+// Batch loops go one by one; boundary blocks are padded and cut; a transposed B is sliced along its first dimension.
 // CHECK-LABEL: func.func @batch_and_boundary
 // CHECK:         scf.for %[[I:.*]] = %{{.*}} to %c3 step %c1
 // CHECK:           scf.for %[[M:.*]] = %{{.*}} to %c50 step %c16
@@ -77,7 +77,9 @@ func.func @tail(%bias: tensor<64xf32>, %scale: tensor<f32>, %residual: tensor<64
 // CHECK-DAG:           %[[SN:.*]] = affine.min #{{.*}}(%[[N]])
 // CHECK-DAG:           tensor.extract_slice %{{.*}}[%[[I]], %[[M]], 0] [1, %[[SM]], 96] [1, 1, 1]
 // CHECK-DAG:           tensor.extract_slice %{{.*}}[%[[I]], %[[N]], 0] [1, %[[SN]], 96] [1, 1, 1]
-// CHECK:               linalg.batch_matmul
+// CHECK-DAG:           tensor.pad %{{.*}} low[0, 0, 0] high[0, %{{.*}}, 0]
+// CHECK:               %[[R:.*]] = linalg.batch_matmul {{.*}} -> tensor<1x16x32xi32>
+// CHECK:               tensor.extract_slice %[[R]][0, 0, 0] [1, %[[SM]], %[[SN]]] [1, 1, 1]
 func.func @batch_and_boundary(%a: tensor<3x50x96xi8>, %b: tensor<3x33x96xi8>, %c: tensor<3x50x33xi32>) -> tensor<3x50x33xi32> {
   %r = linalg.batch_matmul
       indexing_maps = [affine_map<(b, m, n, k) -> (b, m, k)>, affine_map<(b, m, n, k) -> (b, n, k)>, affine_map<(b, m, n, k) -> (b, m, n)>]
@@ -85,10 +87,10 @@ func.func @batch_and_boundary(%a: tensor<3x50x96xi8>, %b: tensor<3x33x96xi8>, %c
   return %r : tensor<3x50x33xi32>
 }
 
-// One block is no loop.
+// One block is no loop, and has the whole tile's shape as any other.
 // CHECK-LABEL: func.func @one_block
 // CHECK-NOT:     scf.for
-// CHECK:         linalg.matmul ins(%{{.*}} : tensor<1x96xi32>, tensor<96x32xi32>)
+// CHECK:         linalg.matmul ins(%{{.*}} : tensor<16x96xi32>, tensor<96x32xi32>)
 func.func @one_block(%a: tensor<1x96xi32>, %b: tensor<96x32xi32>, %c: tensor<1x32xi32>) -> tensor<1x32xi32> {
   %r = linalg.matmul ins(%a, %b : tensor<1x96xi32>, tensor<96x32xi32>) outs(%c : tensor<1x32xi32>) -> tensor<1x32xi32>
   return %r : tensor<1x32xi32>

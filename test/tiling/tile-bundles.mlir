@@ -35,7 +35,7 @@ func.func @blocks(%x: tensor<60x32xf32>) -> tensor<60x32xf32> {
 // CHECK-LABEL: func.func @pieces
 // CHECK-NOT:     scf.for %
 // CHECK:         scf.forall (%[[Y:.*]], %[[X:.*]]) in (2, 2)
-// CHECK:           %[[PLACE:.*]] = affine.apply #[[$MAP:.*]]()[%[[Y]], %[[X]]]
+// CHECK:           %[[PLACE:.*]] = affine.apply #[[$MAP:.*]](%[[Y]], %[[X]])
 // CHECK:           %[[ZERO:.*]] = linalg.fill
 // CHECK:           scf.for %[[K:.*]] = %c0 to %c32 step %c8 iter_args(%[[SUM:.*]] = %[[ZERO]])
 // CHECK:             %[[PIECE:.*]] = tensor.extract_slice %arg0[0, %[[K]]] [16, 8]

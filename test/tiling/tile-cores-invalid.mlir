@@ -33,3 +33,12 @@ func.func @dynamic(%a: tensor<?x8xi32>, %b: tensor<8x8xi32>, %c: tensor<?x8xi32>
   %r = linalg.matmul ins(%a, %b : tensor<?x8xi32>, tensor<8x8xi32>) outs(%c : tensor<?x8xi32>) -> tensor<?x8xi32>
   return %r : tensor<?x8xi32>
 }
+
+// -----
+
+func.func @half_a_tile(%a: tensor<12x8xi32>, %b: tensor<8x8xi32>, %c: tensor<12x8xi32>) -> tensor<12x8xi32> {
+  // expected-error @below {{a block's m=12 is no multiple of a core's tile, 8; hint: run npuflow-pad-blocks before}}
+  %r = linalg.matmul {npu.strategy = #npu.strategy<{grid = [2, 1], tile_l2 = [16, 8, 8], tile_l1 = [8, 8, 8], pack = [4, 8, 8]}>}
+      ins(%a, %b : tensor<12x8xi32>, tensor<8x8xi32>) outs(%c : tensor<12x8xi32>) -> tensor<12x8xi32>
+  return %r : tensor<12x8xi32>
+}

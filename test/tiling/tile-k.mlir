@@ -45,3 +45,13 @@ func.func @one_step(%a: tensor<16x32xi32>, %b: tensor<32x8xi32>, %c: tensor<16x8
   %r = linalg.matmul ins(%a, %b : tensor<16x32xi32>, tensor<32x8xi32>) outs(%c : tensor<16x8xi32>) -> tensor<16x8xi32>
   return %r : tensor<16x8xi32>
 }
+
+// What is left over at the end is a piece of its own.
+// CHECK-LABEL: func.func @left_over
+// CHECK:         %[[SUM:.*]] = scf.for %{{.*}} to %c64{{.*}} step %c32
+// CHECK:         %[[LAST:.*]] = tensor.extract_slice %{{.*}}[0, 64] [16, 6] [1, 1]
+// CHECK:         linalg.matmul ins(%[[LAST]], %{{.*}} : tensor<16x6xi32>, tensor<6x8xi32>) outs(%[[SUM]] :
+func.func @left_over(%a: tensor<16x70xi32>, %b: tensor<70x8xi32>, %c: tensor<16x8xi32>) -> tensor<16x8xi32> {
+  %r = linalg.matmul ins(%a, %b : tensor<16x70xi32>, tensor<70x8xi32>) outs(%c : tensor<16x8xi32>) -> tensor<16x8xi32>
+  return %r : tensor<16x8xi32>
+}

@@ -28,7 +28,7 @@ from npuflow.execute.data import arrays_for
 from npuflow.execute.jit import compile_function
 from npuflow.frontend.product_layers import ProductLayer, product_layers
 from npuflow.frontend.quantize_products import RANGES
-from npuflow.ops.contraction import loop_sizes
+from npuflow.ops.linear import loop_extents
 
 # What every network is brought to first, so that layers are single ops, and what is computed from constants is one.
 _PREPARE = (
@@ -131,7 +131,7 @@ class _Calibration:
     def __post_init__(self) -> None:
         (function,) = (source.function for source in sources_of(self.base) if source.name == self.name)
         self.layers = product_layers(function)
-        macs = sum(prod(loop_sizes(layer.op)) for layer in self.layers)
+        macs = sum(prod(loop_extents(layer.op)) for layer in self.layers)
         self.unmeasured = f"{macs:.3g} multiply-accumulates would take minutes" if macs > MEASURED_MACS else ""
         signature = signature_of(function)
         self.inputs = arrays_for(function, signature.inputs, self.seed) if self.given is None else self.given

@@ -115,7 +115,7 @@ def _expression(value: Mixed, operands: list[ir.Value]) -> ir.AffineExpr:
     if isinstance(value, int):
         return ir.AffineExpr.get_constant(value)
     operands.append(value)
-    return ir.AffineExpr.get_symbol(len(operands) - 1)
+    return ir.AffineExpr.get_dim(len(operands) - 1)
 
 
 def minimum(left: Mixed, right: Mixed) -> Mixed:
@@ -124,7 +124,7 @@ def minimum(left: Mixed, right: Mixed) -> Mixed:
         return min(left, right)
     operands: list[ir.Value] = []
     results = [_expression(left, operands), _expression(right, operands)]
-    return affine.AffineMinOp(ir.AffineMap.get(0, len(operands), results), operands).result
+    return affine.AffineMinOp(ir.AffineMap.get(len(operands), 0, results), operands).result
 
 
 def difference(left: Mixed, right: Mixed) -> Mixed:
@@ -137,7 +137,9 @@ def difference(left: Mixed, right: Mixed) -> Mixed:
 
 
 def weighted_sum(terms: Sequence[tuple[int, Mixed]], constant: int = 0) -> Mixed:
-    """sum(factor * value) + constant, folded where everything is static."""
+    """sum(factor * value) + constant, folded where everything is static, or just one value."""
+    if len(terms) == 1 and terms[0][0] == 1 and constant == 0:
+        return terms[0][1]
     operands: list[ir.Value] = []
     expression = ir.AffineExpr.get_constant(constant)
     for factor, value in terms:
@@ -151,7 +153,7 @@ def maximum(left: Mixed, right: Mixed) -> Mixed:
         return max(left, right)
     operands: list[ir.Value] = []
     results = [_expression(left, operands), _expression(right, operands)]
-    return affine.AffineMaxOp(ir.AffineMap.get(0, len(operands), results), operands).result
+    return affine.AffineMaxOp(ir.AffineMap.get(len(operands), 0, results), operands).result
 
 
 def quotient(left: Mixed, divisor: int) -> Mixed:
@@ -171,7 +173,7 @@ def quotient_up(left: Mixed, divisor: int) -> Mixed:
 
 
 def _apply(expression: ir.AffineExpr, operands: list[ir.Value]) -> ir.Value:
-    return affine.AffineApplyOp(ir.AffineMap.get(0, len(operands), [expression]), operands).result
+    return affine.AffineApplyOp(ir.AffineMap.get(len(operands), 0, [expression]), operands).result
 
 
 def allocate(shape: Sequence[int], element_type: ir.Type, memory_space: int) -> ir.Value:
@@ -230,13 +232,16 @@ def empty(shape: Sequence[Mixed], element_type: ir.Type) -> ir.Value:
     return tensor.EmptyOp(list(shape), element_type).result
 
 
-def padded_by(source: ir.Value, low: Sequence[int], high: Sequence[int], value: ir.Value) -> ir.Value:
-    """`source` with so many of a value before and behind each dimension; itself where there are none."""
-    if not any((*low, *high)):
+def padded_by(
+    source: ir.Value, low: Sequence[Mixed], high: Sequence[Mixed], value: ir.Value, shape: Sequence[int] | None = None
+) -> ir.Value:
+    """`source` with so many of a value around it, itself where there are none; `shape` where sizes aren't static."""
+    if all(isinstance(each, int) and each == 0 for each in (*low, *high)):
         return source
-    shape = [size + before + behind for size, before, behind in zip(shape_of(source), low, high)]
+    (static_low, dynamic_low), (static_high, dynamic_high) = split_mixed(low), split_mixed(high)
+    shape = shape or list(map(sum, zip(shape_of(source), static_low, static_high)))
     kind = ir.RankedTensorType.get(shape, element_type_of(source))
-    made = tensor.PadOp(kind, source, [], [], list(low), list(high))
+    made = tensor.PadOp(kind, source, dynamic_low, dynamic_high, static_low, static_high)
     block = made.regions[0].blocks.append(*[ir.IndexType.get()] * len(shape), arg_locs=[made.location] * len(shape))
     with ir.InsertionPoint(block):
         tensor.YieldOp(value)

@@ -16,7 +16,7 @@ from math import prod
 from npuflow.bindings import ir
 from npuflow.core.passes import ops_of
 from npuflow.ops.bundle_ops import is_bundle_op
-from npuflow.ops.contraction import BUNDLE, is_head, is_parallel, producer, static_matmuls, tail_of, users
+from npuflow.ops.contraction import BUNDLE, Contraction, is_head, is_parallel, producer, static_matmuls, tail_of, users
 from npuflow.ops.linear import Linear, input_count, is_reduction, linear_maps, loop_extents
 from npuflow.ops.union import Union
 
@@ -80,6 +80,12 @@ def make_bundle(ops: Sequence[ir.Operation]) -> Bundle:
             sizes.append(extents[group[0][0]][group[0][1]])
     loops = tuple(tuple(numbers[i, own] for own in range(len(extents[i]))) for i in range(len(ops)))
     return Bundle(tuple(ops), tuple(sizes), len(space), loops)
+
+
+def bundle_of(contraction: Contraction, *, with_tail: bool = True) -> Bundle:
+    """A matmul as a bundle, with its tail or alone."""
+    tail = tail_of(contraction) if with_tail else None
+    return make_bundle([contraction.op] if tail is None else [contraction.op, tail])
 
 
 def _is_space(members: list[tuple[int, int]], ops: Sequence[ir.Operation], extents: list[list[int]]) -> bool:

@@ -73,6 +73,12 @@ def is_bundle_op(op: ir.Operation) -> bool:
     return op.name == "linalg.generic" and bool(op.results) and op_problem(op) is None
 
 
+def unpadded(value: ir.Value) -> ir.Value:
+    """What a padded tensor holds beside its zeros."""
+    pad = producer(value, "tensor.pad")
+    return value if pad is None else pad.operands[0]
+
+
 def pads_with_zeros(pad: ir.Operation) -> bool:
     """Whether a `tensor.pad` of static size adds nothing but zeros."""
     view = pad.opview

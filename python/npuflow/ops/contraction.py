@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from npuflow.bindings import ir, linalg
-from npuflow.core.build import dynamic_marker, shape_of
 from npuflow.core.passes import PassContext, ops_of, parents_of
 from npuflow.ops.factors import EXTENSIONS
+from npuflow.ops.linear import loop_extents, maps_of
 
 LHS, RHS, INIT = 0, 1, 2
 STRATEGY = "npu.strategy"
@@ -57,8 +57,8 @@ class Contraction:
         """Packing splits m, n and k into an outer and an inner loop each."""
         return len(self.m) == 2
 
-    def loop_sizes(self) -> tuple[int, ...]:
-        return loop_sizes(self.op)
+    def loop_extents(self) -> list[int]:
+        return loop_extents(self.op)
 
     def by_role(self, m: int, n: int, k: int, batch: int = 0) -> list[int]:
         """One number per loop: the same for all loops of a role."""
@@ -71,24 +71,11 @@ class Contraction:
 
 def operand_loops(op: ir.Operation) -> list[list[int]]:
     """For each operand, the loop that each of its dimensions follows; -1 where it is no plain loop."""
-    maps = [ir.AffineMapAttr(m).value for m in linalg.get_indexing_maps(op)]
-    return [[_loop_of(result) for result in map_.results] for map_ in maps]
+    return [[_loop_of(result) for result in map_.results] for map_ in maps_of(op)]
 
 
 def _loop_of(expression: ir.AffineExpr) -> int:
     return expression.position if isinstance(expression, ir.AffineDimExpr) else -1
-
-
-def loop_sizes(op: ir.Operation) -> tuple[int, ...]:
-    """The extent of each loop, read off the operands; MLIR's dynamic marker where it is not static."""
-    sizes: dict[int, int] = {}
-    for value, loops in zip(op.operands, operand_loops(op)):
-        if not isinstance(value.type, ir.ShapedType):
-            continue
-        for size, loop in zip(shape_of(value), loops):
-            if loop >= 0 and sizes.get(loop, dynamic_marker()) == dynamic_marker():
-                sizes[loop] = size
-    return tuple(sizes[i] for i in range(len(sizes)))
 
 
 def match_contraction(op: ir.Operation) -> Contraction | None:
@@ -136,27 +123,25 @@ def is_head(op: ir.Operation) -> bool:
     return not any(inner.name.startswith(_COSTLY) for inner in ops_of(op))
 
 
-def matmuls(root: ir.Operation, context: PassContext, *, dynamic: bool = False) -> list[Contraction]:
+def matmuls(root: ir.Operation, context: PassContext) -> list[Contraction]:
     """Every matmul below `root` that a pass can work on; an error for each named contraction that it cannot.
 
-    Others are parts of bundles. With `dynamic`, sizes may be those of slices, as of blocks at a boundary.
+    Others are parts of bundles.
     """
-    own = (c for c in contractions(root) if not c.is_packed and (is_matmul(c, dynamic) or c.op.name != _GENERIC))
+    own = (c for c in contractions(root) if not c.is_packed and (is_matmul(c) or c.op.name != _GENERIC))
     found = [c for c in own if c.op.name != _GENERIC or not has_heads(c)]
     for contraction in found:
-        if not is_matmul(contraction, dynamic):
-            kind = "" if dynamic else "static "
-            what = f"{contraction.op.name} is no matmul on {kind}tensors with one m, n and k loop"
+        if not is_matmul(contraction):
+            what = f"{contraction.op.name} is no matmul on static tensors with one m, n and k loop"
             context.error(contraction.op, what, "npuflow-check-input says what can be compiled")
     return [] if context.failed else found
 
 
-def is_matmul(contraction: Contraction, dynamic: bool = False) -> bool:
-    """Whether a contraction has one m, n and k loop; sizes may be `dynamic`."""
+def is_matmul(contraction: Contraction) -> bool:
+    """Whether a contraction has one m, n and k loop, of static sizes."""
     if not contraction.op.results or {len(contraction.m), len(contraction.n), len(contraction.k)} != {1}:
         return False
-    sizes = contraction.loop_sizes()
-    return 0 not in sizes and (dynamic or dynamic_marker() not in sizes)
+    return 0 not in contraction.loop_extents()
 
 
 def producer(value: ir.Value, *names: str) -> ir.Operation | None:
@@ -255,5 +240,5 @@ def _has_tail_before(contraction: Contraction, user: ir.Operation, value: ir.Val
     if op is None or op.block != contraction.op.block or not op.is_before_in_block(contraction.op):
         return False
     other = match_contraction(op)
-    is_candidate = other is not None and is_matmul(other, dynamic=True) and not has_heads(other)
+    is_candidate = other is not None and is_matmul(other) and not has_heads(other)
     return is_candidate and only_user(value) is not None and _reads_in_place(user, value)

@@ -12,9 +12,9 @@ from math import prod
 
 from npuflow.bindings import ir
 from npuflow.core.build import reassociation_of, shape_of
-from npuflow.ops.bundle_ops import pads_with_zeros
-from npuflow.ops.contraction import loop_sizes, match_contraction, producer, users
-from npuflow.ops.linear import Linear, input_count, iterators, linear_maps
+from npuflow.ops.bundle_ops import pads_with_zeros, unpadded
+from npuflow.ops.contraction import producer, users
+from npuflow.ops.linear import Linear, input_count, iterators, linear_maps, loop_extents
 
 Shape = tuple[int, ...]
 
@@ -80,7 +80,7 @@ class _Factors:
     def __init__(self, ops: Sequence[ir.Operation]) -> None:
         self.ops = ops
         self.maps = [linear_maps(op) or [] for op in ops]
-        self.sizes = [loop_sizes(op) for op in ops]
+        self.sizes = [loop_extents(op) for op in ops]
         self.makers = {op.results[0]: number for number, op in enumerate(ops)}
         self.of: dict[tuple[int, int], Shape] = {}
         self.agree = True
@@ -112,7 +112,7 @@ class _Factors:
     def _told(self) -> Iterator[tuple[int, int | None, Shape | None]]:
         for number in range(len(self.ops)):
             for value, dims in self.inputs(number):
-                yield from self._told_by(number, _unpadded(value), dims)
+                yield from self._told_by(number, unpadded(value), dims)
             for user in users(self.ops[number].results[0]):
                 if user.name == "tensor.expand_shape":
                     yield from self._grouped(number, self.made(number), user, user.results[0])
@@ -140,20 +140,6 @@ class _Factors:
             yield number, dim.loop, tuple(sizes[each] for each in group)
 
 
-def loop_kinds(op: ir.Operation) -> list[str]:
-    """What each loop of an op is, `parallel` or `reduction`; a named op is a contraction."""
-    if op.name == "linalg.generic":
-        return iterators(op)
-    contraction = match_contraction(op)
-    reduced = () if contraction is None else contraction.k
-    return ["reduction" if loop in reduced else "parallel" for loop in range(len(loop_sizes(op)))]
-
-
-def _unpadded(value: ir.Value) -> ir.Value:
-    pad = producer(value, "tensor.pad")
-    return value if pad is None else pad.operands[0]
-
-
 def _image_op(number: int, factors: _Factors, before: Sequence[ImageOp]) -> ImageOp | None:
     op = factors.ops[number]
     loops = _SplitLoops([factors.shape(number, loop) for loop in range(len(factors.sizes[number]))])
@@ -166,7 +152,7 @@ def _image_op(number: int, factors: _Factors, before: Sequence[ImageOp]) -> Imag
         reads.append(replace(read, maker=maker))
     written = [dim.loop for dim in factors.made(number)]
     split = tuple(loops.places(loop) for loop in written if loop is not None)
-    kinds = [kind for loop, kind in enumerate(loop_kinds(op)) for _ in loops.places(loop)]
+    kinds = [kind for loop, kind in enumerate(iterators(op)) for _ in loops.places(loop)]
     return None if None in written else ImageOp(op, loops.sizes, tuple(kinds), tuple(reads), split)
 
 
@@ -201,7 +187,7 @@ def _read(value: ir.Value, dims: tuple[Linear, ...], loops: _SplitLoops) -> Imag
     if pad is not None and not pads_with_zeros(pad):
         return None
     low, high = _zeros_of(pad, len(dims))
-    value = _unpadded(value)
+    value = unpadded(value)
     apart = [loops.dims(dim, size) for dim, size in zip(dims, shape_of(value))]
     found = [dim for each in apart if each is not None for dim in each]
     if None in apart:

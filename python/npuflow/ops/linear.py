@@ -52,7 +52,10 @@ class Linear:
 
 
 def iterators(op: ir.Operation) -> list[str]:
-    """What each loop is: `parallel` or `reduction`."""
+    """What each loop is, `parallel` or `reduction`; an op without a list of that is a named contraction."""
+    if "iterator_types" not in op.attributes:
+        summed = {int(loop) for loop in linalg.infer_contraction_dimensions(op).k}
+        return ["reduction" if loop in summed else "parallel" for loop in range(maps_of(op)[0].n_dims)]
     return _KIND.findall(str(op.attributes["iterator_types"]))  # one text for all: most of the time is its making
 
 
@@ -114,7 +117,7 @@ def _linear(expression: ir.AffineExpr) -> Linear | None:
 
 def loop_extents(op: ir.Operation) -> list[int]:
     """The size of each loop, read off the dimensions that are plain loops; 0 where nothing tells."""
-    extents = [0] * len(iterators(op))
+    extents = [0] * maps_of(op)[0].n_dims
     for value, dims in zip(op.operands, linear_maps(op) or []):
         if not isinstance(value.type, ir.ShapedType):
             continue

@@ -15,7 +15,7 @@ from npuflow.ops.contraction import BUNDLE, producer
 from npuflow.ops.linear import input_count
 from npuflow.promotion.gather import gather, gathers
 from npuflow.promotion.promote_result import promote_result
-from npuflow.promotion.shared_slices import L1, SharedSlice, promote_to_l2, shared_slice
+from npuflow.promotion.shared_slices import L1, SharedSlice, is_inside, promote_to_l2, shared_slice
 from npuflow.strategy.strategy import Strategy, strategy_of
 
 
@@ -191,13 +191,7 @@ def _outermost(grid: ir.Operation, source: ir.Value) -> ir.Operation:
     """The outermost loop around the grid that doesn't change the source; the grid itself if all do."""
     place = grid
     for loop in parents_of(grid):
-        if loop.name != "scf.for" or _is_inside(source, loop):
+        if loop.name != "scf.for" or is_inside(source, loop):
             break
         place = loop
     return place
-
-
-def _is_inside(value: ir.Value, loop: ir.Operation) -> bool:
-    owner = value.owner
-    around = owner.owner.operation if isinstance(owner, ir.Block) else owner.operation
-    return around == loop or loop in parents_of(around)

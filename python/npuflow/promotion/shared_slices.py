@@ -65,7 +65,7 @@ def shared_slice(
     """
     chain: list[ir.Operation] = []
     value = operand
-    while scope is not None and _is_inside(value, scope):
+    while scope is not None and is_inside(value, scope):
         constant = producer(value, "arith.constant")
         if constant is not None:
             constant.move_before(scope)
@@ -78,7 +78,7 @@ def shared_slice(
     grid = enclosing_grid(chain)
     own = [*inner, *([] if grid is None else [grid])]
     loop = None if scope is None else next((op for op in parents_of(scope) if op.name == "scf.for"), None)
-    resident = resident and (loop is None or not _is_inside(value, loop))
+    resident = resident and (loop is None or not is_inside(value, loop))
     sizes = shape_of(value)
     offsets: list[Mixed] = [0] * len(sizes)
     core: list[tuple[Mixed, ...]] = [()] * len(sizes)
@@ -100,7 +100,8 @@ def enclosing_grid(chain: Sequence[ir.Operation]) -> ir.Operation | None:
     return enclosing(chain[0], "scf.forall") if chain else None
 
 
-def _is_inside(value: ir.Value, scope: ir.Operation) -> bool:
+def is_inside(value: ir.Value, scope: ir.Operation) -> bool:
+    """Whether a value is made inside of an op, or is an argument of its body."""
     owner = value.owner
     if not isinstance(owner, ir.Block):
         return scope in parents_of(owner.operation)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from npuflow.bounds.blocks import bytes_of
 from npuflow.bounds.ops import attainable, compulsory_bytes, lower_bound_bytes
 from npuflow.bounds.sizes import MatmulSizes, OpSizes
-from npuflow.report.model import OpBound
+from npuflow.report.measures import OpBound
 
 
 def op_bounds(sizes: Sequence[OpSizes], fast_bytes: int) -> tuple[OpBound, ...]:

@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 from npuflow.execute.limits import byte_text
 from npuflow.report.file_bounds import BoundedFunction, BoundedOp
-from npuflow.report.model import OpBound
+from npuflow.report.measures import OpBound
 from npuflow.report.words import percent
 
 HEADS = ("compulsory", "lower bound", "attainable", "moved")

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from npuflow.report.model import DataflowEdge, DataflowNode, LevelTraffic
+from npuflow.report.measures import DataflowEdge, DataflowNode, LevelTraffic
 from npuflow.schedule.data.model import Compute, Each, Engine, Operand, Receive, Repeat, Schedule, Send, Step
 
 _FILL = "fill"

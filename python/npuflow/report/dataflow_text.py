@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from npuflow.execute.limits import byte_text
-from npuflow.report.model import DataflowEdge, DataflowNode
+from npuflow.report.measures import DataflowEdge, DataflowNode
 
 _FORK, _LAST, _BAR, _NOTHING = "├─ ", "└─ ", "│  ", "   "
 

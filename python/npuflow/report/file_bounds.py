@@ -16,7 +16,7 @@ from npuflow.bounds.sizes import BundleSizes, ChainSizes, MatmulSizes, OpSizes
 from npuflow.ops.bundle import Bundle, find_bundles
 from npuflow.ops.contraction import Contraction, producer, static_matmuls
 from npuflow.report.bounds import op_bound
-from npuflow.report.model import OpBound
+from npuflow.report.measures import OpBound
 from npuflow.strategy.describe_bundle import bundle_fits
 from npuflow.strategy.describe_group import group_of_bundle, group_of_matmul, types_of
 from npuflow.strategy.describe_sizes import bundle_sizes, matmul_sizes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from npuflow.execute.limits import byte_text
-from npuflow.report.model import Occupancy
+from npuflow.report.measures import Occupancy
 from npuflow.report.timeline import tile_name, touched_memories
 from npuflow.report.traffic import is_whole_tensor
 from npuflow.report.words import percent

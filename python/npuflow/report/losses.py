@@ -8,7 +8,7 @@ from math import ceil
 
 from npuflow.compiler.compiled_function import CompiledFunction
 from npuflow.report.cycles import cycles_of
-from npuflow.report.model import Bottleneck, Loss
+from npuflow.report.measures import Bottleneck, Loss
 from npuflow.simulate.platform import DRAM_READ, DRAM_TOTAL, DRAM_WRITE
 from npuflow.simulate.program import (
     Cause,

@@ -13,7 +13,8 @@ from npuflow.report.dataflow import dataflow_of
 from npuflow.report.energy import energy_of
 from npuflow.report.flows import flows_of
 from npuflow.report.losses import executed_macs, measure_losses
-from npuflow.report.model import EngineClass, FunctionReport, ResourceUse
+from npuflow.report.measures import EngineClass, ResourceUse
+from npuflow.report.model import FunctionReport
 from npuflow.report.phases import waiting_us
 from npuflow.report.reshapes import measure_reshapes
 from npuflow.report.roofline import launch_us, vector_operations, works_of

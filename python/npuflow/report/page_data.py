@@ -9,7 +9,8 @@ from npuflow.report.dataflow_text import node_text
 from npuflow.report.energy import energy_rows, energy_text
 from npuflow.report.layout import array_layout, memory_maps
 from npuflow.report.mapping import mapping_lines
-from npuflow.report.model import DataflowNode, FunctionReport, Report, SequenceReport
+from npuflow.report.measures import DataflowNode
+from npuflow.report.model import FunctionReport, Report, SequenceReport
 from npuflow.report.page_timeline import timeline_json
 from npuflow.report.phases import CONTROL
 from npuflow.report.roofline import roofline_points

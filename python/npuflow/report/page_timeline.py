@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from npuflow.report.layout import ranks_of_tiles
-from npuflow.report.model import Occupancy
+from npuflow.report.measures import Occupancy
 from npuflow.report.timeline import Held, Slice, Timeline, tile_name
 from npuflow.simulate.program import FlatCompute, FlatEngine
 from npuflow.simulate.walk import leaves

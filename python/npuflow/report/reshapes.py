@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from npuflow.compiler.compiled_function import CompiledFunction
 from npuflow.report.losses import with_kernels
-from npuflow.report.model import Reshapes
+from npuflow.report.measures import Reshapes
 from npuflow.simulate.run import simulate
 
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from math import prod
 
 from npuflow.bounds.balance import peak_ops_per_second
-from npuflow.bounds.gemm import compulsory_bytes
 from npuflow.bounds.sizes import MatmulSizes, OpSizes
 from npuflow.compiler.compiled_function import CompiledFunction
 from npuflow.report.losses import LAUNCH
-from npuflow.report.model import DeviceSummary, FunctionReport, OpNeeds, Report
+from npuflow.report.measures import OpNeeds
+from npuflow.report.model import DeviceSummary, FunctionReport, Report
 from npuflow.simulate.program import FlatControl
 from npuflow.simulate.walk import computes, counted
 from npuflow.target import Device, KernelClass
@@ -53,16 +53,16 @@ def launch_us(function: CompiledFunction) -> float:
 
 
 def works_of(sizes: Sequence[OpSizes]) -> tuple[OpNeeds, ...]:
-    """The ops of a function: what each multiplies, and what it has to move at least."""
+    """The ops of a function, and what each multiplies."""
     return tuple(map(_work, sizes))
 
 
 def _work(one: OpSizes) -> OpNeeds:
     if not isinstance(one, MatmulSizes):
-        return OpNeeds("bundle", (), one.macs, one.needed_bytes)
+        return OpNeeds("bundle", (), one.macs)
     extents = (one.m, one.n, one.k, one.batch)
     batch = f"{one.batch} x " if one.batch > 1 else ""
-    return OpNeeds(f"{batch}matmul {one.m}x{one.n}x{one.k}", extents, one.macs, compulsory_bytes(one))
+    return OpNeeds(f"{batch}matmul {one.m}x{one.n}x{one.k}", extents, one.macs)
 
 
 def summary_of(device: Device) -> DeviceSummary:
@@ -103,9 +103,9 @@ def roofline_points(report: Report) -> Iterator[RooflinePoint]:
         yield whole
         if len(function.ops) < 2:
             continue
-        for op in function.ops:
+        for op, moved in zip(function.ops, function.traffic[0].ops):
             if op.macs:
-                own = 2 * op.macs / max(1, op.needed_bytes)
+                own = 2 * op.macs / max(1, moved.compulsory_bytes)
                 yield RooflinePoint(function.name, op.name, function.types, own, own, whole.rate, whole.busy_rate)
 
 

@@ -12,7 +12,8 @@ from npuflow.compiler.verify_function import Verified
 from npuflow.execute.limits import byte_text
 from npuflow.network.phases import Writes
 from npuflow.network.plan import PlannedValue
-from npuflow.report.model import FunctionReport, LevelTraffic, SequenceReport
+from npuflow.report.measures import LevelTraffic
+from npuflow.report.model import FunctionReport, SequenceReport
 from npuflow.report.phases import CallTime, TimedPhase, timed_phases, waiting_us
 from npuflow.report.roofline import launch_us
 from npuflow.report.traffic import occupancies

@@ -11,16 +11,8 @@ from npuflow.execute.verification import Status
 from npuflow.report.conversion_text import conversion_texts
 from npuflow.report.dataflow_text import dataflow_lines
 from npuflow.report.energy import EnergyUse, energy_rows, energy_text
-from npuflow.report.model import (
-    EngineClass,
-    FunctionReport,
-    LevelTraffic,
-    Loss,
-    OpBound,
-    Report,
-    SequenceReport,
-    TensorTraffic,
-)
+from npuflow.report.measures import EngineClass, LevelTraffic, Loss, OpBound, TensorTraffic
+from npuflow.report.model import FunctionReport, Report, SequenceReport
 from npuflow.report.sequences import (
     HEADS,
     PLAN_HEADS,

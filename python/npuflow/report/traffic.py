@@ -8,7 +8,7 @@ from npuflow.bounds.levels import boundaries_of
 from npuflow.bounds.sizes import MatmulSizes, OpSizes
 from npuflow.report.bounds import op_bounds
 from npuflow.report.flows import Flows, flows_of
-from npuflow.report.model import LevelTraffic, Occupancy, TensorTraffic
+from npuflow.report.measures import LevelTraffic, Occupancy, TensorTraffic
 from npuflow.simulate.program import FlatBuffer, Program
 from npuflow.simulate.results import RunResults
 from npuflow.target import Device

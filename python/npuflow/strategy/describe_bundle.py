@@ -9,12 +9,13 @@ from npuflow.core.build import element_bytes, element_type_of, shape_of
 from npuflow.kernels.code_bytes import kernel_bytes
 from npuflow.kernels.program_bytes import program_bytes
 from npuflow.ops.bundle import Bundle
+from npuflow.ops.bundle_ops import unpadded
 from npuflow.ops.contraction import producer
 from npuflow.ops.factors import factors_of
 from npuflow.ops.linear import Linear, input_count, loop_extents
 from npuflow.ops.products import pads_streamed
 from npuflow.ops.streams import stream_of
-from npuflow.strategy.describe_group import group_of_bundle, unpadded
+from npuflow.strategy.describe_group import group_of_bundle
 from npuflow.strategy.group import Role
 from npuflow.strategy.mapping import Depths, Mapping, Spread
 from npuflow.strategy.room import fits_l1

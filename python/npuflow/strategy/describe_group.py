@@ -10,6 +10,7 @@ from npuflow.core.build import element_bytes, element_type_of, shape_of
 from npuflow.kernels.describe_vector import describe_vector_work
 from npuflow.kernels.vector_cycles import VectorOperand, VectorWork
 from npuflow.ops.bundle import Bundle
+from npuflow.ops.bundle_ops import unpadded
 from npuflow.ops.contraction import INIT, Contraction, fill_of, operand_loops, producer, root_of, tail_of, users
 from npuflow.ops.linear import Linear, input_count
 from npuflow.ops.products import RESHAPED, Products, match_products, pads_streamed
@@ -27,7 +28,7 @@ def types_of(contraction: Contraction) -> tuple[str, str, str]:
 
 def group_of_matmul(contraction: Contraction) -> Group:
     """The matmul's sizes, its operands, and what its tail does and reads."""
-    sizes = contraction.loop_sizes()
+    sizes = contraction.loop_extents()
     roles = {contraction.m[0]: M, contraction.n[0]: N, contraction.k[0]: K}
     batch = prod(sizes[loop] for loop in contraction.batch)
     tail, root = tail_of(contraction), root_of(contraction)
@@ -143,12 +144,6 @@ def _is_handed_over(bundle: Bundle, result: ir.Value) -> bool:
 
 def _in_space(bundle: Bundle, dim: Linear) -> tuple[tuple[int, int], ...]:
     return tuple((loop, c) for loop, c in dim.terms if loop < bundle.space)
-
-
-def unpadded(value: ir.Value) -> ir.Value:
-    """What a padded tensor holds beside its zeros."""
-    pad = producer(value, "tensor.pad")
-    return value if pad is None else pad.operands[0]
 
 
 def _tensor(name: str, role: Role, value: ir.Value, dims: tuple[Linear, ...], user: int = 0) -> Tensor:

@@ -8,11 +8,11 @@ from npuflow.bindings import ir
 from npuflow.bounds.sizes import BundleSizes, ConvolutionSizes, MatmulSizes, WindowLine
 from npuflow.core.build import element_bytes, element_type_of, shape_of
 from npuflow.ops.bundle import Bundle
+from npuflow.ops.bundle_ops import unpadded
 from npuflow.ops.contraction import producer
 from npuflow.ops.factors import factors_of
 from npuflow.ops.linear import Linear, input_count, is_reduction, linear_maps, loop_extents
 from npuflow.strategy.describe_bundle import macs_of, needed_bytes
-from npuflow.strategy.describe_group import unpadded
 from npuflow.strategy.group import BATCH, Group, K, M, MatmulOperand, N
 
 # Rows and columns; what windows go along in a third dimension has no bound here.

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
+from npuflow.errors import needs_text
 from npuflow.strategy.flat import MOST_SIZE
 from npuflow.strategy.group import Group, Role
 from npuflow.strategy.lane_descriptors import TileDma
@@ -238,10 +239,9 @@ def _overflow(level: _Level, strategy: Strategy, last_resort: str) -> Iterator[O
     if level.fits(strategy):
         return
     buffers = sorted(level.buffers(strategy), key=lambda b: -b.bytes)
-    listed = ", ".join(str(b) for b in buffers[:4]) + (", ..." if len(buffers) > 4 else "")
     need = level.total(buffers)
     hint, nearest = next(_levers(level, strategy), (last_resort, None))
-    what = f"{level.where} needs {need} bytes, has {level.have} ({listed})"
+    what = needs_text(level.where, need, "bytes", level.have, [str(buffer) for buffer in buffers])
     yield Obstacle(level.constraint, what, hint, need, level.have, tuple(buffers), nearest)
 
 

@@ -11,6 +11,10 @@ from npuflow.ops.bundle import Bundle
 from npuflow.ops.contraction import producer
 from npuflow.ops.linear import Linear, input_count
 from npuflow.ops.streams import Output, Streaming, stream_of
+from npuflow.tiling.cuts import Cuts
+
+Operands = Mapping[tuple[int, int], ir.Value]
+"""A block's operands that come from outside of the group, by op and number."""
 
 
 @dataclass(frozen=True)
@@ -55,22 +59,19 @@ class _StreamedLoop:
 
 @dataclass(frozen=True)
 class CorePart:
-    """Makes a core's part. `operands` are the block's, by op and number.
-
-    Sizes of each loop are those of a core's `tiles`, of what is `in_l2` of it at a time, and of the whole `block`.
-    """
+    """Makes a core's part of a block."""
 
     bundle: Bundle
-    tiles: tuple[int, ...]
-    in_l2: tuple[int, ...]
-    block: tuple[int, ...]
-    operands: Mapping[tuple[int, int], ir.Value]
+    cuts: Cuts
+    operands: Operands
 
     def results(self, places: dict[int, Mixed]) -> list[ir.Value]:
         """What the bundle's last op makes of this part, whose tile begins at `places` in the block."""
         values: dict[ir.Value, ir.Value] = {}
-        core = [tile if loop < self.bundle.space else self.block[loop] for loop, tile in enumerate(self.tiles)]
-        piece = _StreamedPiece(self.tiles, self.in_l2, places, {}, {})
+        core = [
+            tile if loop < self.bundle.space else self.cuts.block[loop] for loop, tile in enumerate(self.cuts.tiles)
+        ]
+        piece = _StreamedPiece(self.cuts.tiles, self.cuts.in_l2, places, {}, {})
         stream, ops = stream_of(self.bundle), self.bundle.ops
         last = max(stream.ops, default=len(ops))
         for index in range(len(ops)):
@@ -91,8 +92,10 @@ class CorePart:
 
     def _steps(self, stream: Streaming) -> list[_StreamedLoop]:
         """The loops that go piece by piece through what is streamed: those that fill L2 are around all others."""
-        filling = [_StreamedLoop(loop, True) for loop in stream.loops if self.in_l2[loop] < self.block[loop]]
-        return [*filling, *(_StreamedLoop(loop, False) for loop in stream.loops if self.tiles[loop] < self.in_l2[loop])]
+        cuts = self.cuts
+        filling = [_StreamedLoop(loop, True) for loop in stream.loops if cuts.in_l2[loop] < cuts.block[loop]]
+        inner = [loop for loop in stream.loops if cuts.tiles[loop] < cuts.in_l2[loop] or cuts.even_one]
+        return [*filling, *(_StreamedLoop(loop, False) for loop in inner)]
 
     def _init(
         self, output: Output, piece: _StreamedPiece, values: dict[ir.Value, ir.Value], sizes: Sequence[int]
@@ -104,7 +107,10 @@ class CorePart:
             return values[value]
         if (index, number) in self.operands:
             return self._slice((index, number), dims, piece)
-        target = empty([dim.extent(sizes) for dim in dims], element_type_of(value))
+        shape = [dim.extent(sizes) for dim in dims]
+        if not self.cuts.grid and shape == shape_of(value):
+            return value
+        target = empty(shape, element_type_of(value))
         filled = producer(value, "linalg.fill")
         return target if filled is None else fill(filled.operands[0], target)
 
@@ -122,7 +128,7 @@ class CorePart:
         if not steps:
             return self._one_piece(stream, piece, dict(values), inits)
         first, rest = steps[0], steps[1:]
-        whole, size = first.whole(piece, self.block), first.size(piece)
+        whole, size = first.whole(piece, self.cuts.block), first.size(piece)
         left = whole % size
         bounds = [arith.ConstantOp.create_index(n).result for n in (0, whole - left, size)]
         loop = scf.ForOp(*bounds, list(inits))
@@ -173,7 +179,7 @@ class CorePart:
         return {key: self._in_l2(key, self.bundle.maps(key[0])[key[1]], piece) for key in own}
 
     def _in_l2(self, key: tuple[int, int], dims: Sequence[Linear], piece: _StreamedPiece) -> ir.Value:
-        sizes = [piece.in_l2[loop] if loop >= self.bundle.space else size for loop, size in enumerate(self.block)]
+        sizes = [piece.in_l2[loop] if loop >= self.bundle.space else size for loop, size in enumerate(self.cuts.block)]
         return _part(self.operands[key], dims, piece.in_l2_places, sizes)
 
     def _slice(self, key: tuple[int, int], dims: Sequence[Linear], piece: _StreamedPiece) -> ir.Value:

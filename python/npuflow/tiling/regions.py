@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from npuflow.bindings import ir, tensor
+from npuflow.bindings import ir
 from npuflow.core.build import (
     Mixed,
     difference,
@@ -13,8 +13,8 @@ from npuflow.core.build import (
     extract_slice,
     maximum,
     minimum,
+    padded_by,
     shape_of,
-    split_mixed,
     weighted_sum,
     zero,
 )
@@ -48,23 +48,17 @@ class Clipped:
 
 def block_region(value: ir.Value, regions: Sequence[Region]) -> ir.Value:
     """The regions of a tensor, of static shape; a `tensor.pad` that made the tensor becomes part of it."""
+    shape = [region.extent for region in regions]
+    if shape == shape_of(value) and all(region.start == 0 for region in regions):
+        return value
     source, lows = _source(value)
     clipped = [clip(region, low, size) for region, low, size in zip(regions, lows, shape_of(source))]
-    shape = [region.extent for region in regions]
     if shape == shape_of(source) and all(c.begin == 0 for c in clipped):
         return source
     part = extract_slice(source, [c.begin for c in clipped], [c.size for c in clipped])
     if all(c.low == 0 and c.high == 0 for c in clipped):
         return part
-    static_low, low = split_mixed([c.low for c in clipped])
-    static_high, high = split_mixed([c.high for c in clipped])
-    kind = ir.RankedTensorType.get(shape, element_type_of(value))
-    constant = zero(element_type_of(value))
-    pad = tensor.PadOp(kind, part, low, high, static_low, static_high)
-    block = pad.regions[0].blocks.append(*[ir.IndexType.get()] * len(shape))
-    with ir.InsertionPoint(block):
-        tensor.YieldOp(constant)
-    return pad.result
+    return padded_by(part, [c.low for c in clipped], [c.high for c in clipped], zero(element_type_of(value)), shape)
 
 
 def _source(value: ir.Value) -> tuple[ir.Value, list[int]]:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from npuflow.bindings import ir
 from npuflow.core.options import option
 from npuflow.core.passes import Pass, PassContext
 from npuflow.core.registry import register_pass
-from npuflow.ops.contraction import matmuls
-from npuflow.strategy.strategy import required_sizes, strategy_of
-from npuflow.tiling.tile_group import GroupTile, tile_groups
+from npuflow.ops.bundle import Bundle, bundle_of
+from npuflow.ops.contraction import Contraction, matmuls
+from npuflow.strategy.strategy import Sizes, required_sizes, strategy_of
+from npuflow.tiling.cuts import COLUMNS, ROWS, Coordinate, Cuts, sizes_with
+from npuflow.tiling.tile_group import tile_groups
 
 
 @register_pass
@@ -37,30 +38,30 @@ class TileCores(Pass):
     tile: tuple[int, int] | None = option(None, "m,n of a core's tile; default: the strategy's tile-l1")
 
     def run(self, op: ir.Operation, context: PassContext) -> None:
-        upright: list[GroupTile] = []
-        turned: list[GroupTile] = []
+        todo = []
         for contraction in matmuls(op, context):
             sizes = required_sizes(self, contraction, context, self.tile, lambda strategy: strategy.tile_l1)
-            if sizes is not None:
-                strategy = strategy_of(contraction.op)
-                tiles = turned if strategy is not None and strategy.turned else upright
-                tiles.append(GroupTile(contraction, sizes[0], sizes[1]))
-        if not context.failed:
-            tile_groups(op, upright, _rows_along_m)
-            tile_groups(op, turned, _columns_along_m)
-            context.count("matmuls spread over cores", len(upright) + len(turned))
+            if sizes is not None and _divides(contraction, sizes, context):
+                todo.append(_over_cores(contraction, sizes))
+        tile_groups(todo, context, "matmuls spread over cores")
 
 
-def _rows_along_m(handle: str, sizes: Sequence[int]) -> str:
-    return _forall(handle, sizes, "#gpu.thread<y>, #gpu.thread<x>")
+def _divides(contraction: Contraction, sizes: Sizes, context: PassContext) -> bool:
+    """Whether a block is a number of cores' tiles; reports it if not."""
+    whole = contraction.loop_extents()
+    for name, loops, tile in zip("mn", (contraction.m, contraction.n), sizes):
+        if whole[loops[0]] % tile:
+            what = f"a block's {name}={whole[loops[0]]} is no multiple of a core's tile, {tile}"
+            context.error(contraction.op, what, "run npuflow-pad-blocks before")
+            return False
+    return True
 
 
-def _columns_along_m(handle: str, sizes: Sequence[int]) -> str:
-    return _forall(handle, sizes, "#gpu.thread<x>, #gpu.thread<y>")
-
-
-def _forall(handle: str, sizes: Sequence[int], mapping: str) -> str:
-    return (
-        f"%tiled, %loop = transform.structured.tile_using_forall {handle} tile_sizes {list(sizes)}"
-        f" (mapping = [{mapping}]) : (!transform.any_op) -> (!transform.any_op, !transform.any_op)"
-    )
+def _over_cores(contraction: Contraction, sizes: Sizes) -> tuple[Bundle, Cuts]:
+    bundle, strategy = bundle_of(contraction), strategy_of(contraction.op)
+    tiles = sizes_with(bundle, {contraction.m: sizes[0], contraction.n: sizes[1]})
+    loops = [bundle.loops[0][loop] for loop in (*contraction.m, *contraction.n)]
+    threads = (COLUMNS, ROWS) if strategy is not None and strategy.turned else (ROWS, COLUMNS)
+    counts = [bundle.sizes[loop] // tiles[loop] for loop in loops]
+    grid = tuple(Coordinate(loop, n, tiles[loop], thread) for loop, n, thread in zip(loops, counts, threads))
+    return bundle, Cuts(tiles, tiles, bundle.sizes, grid=grid, in_place=True)

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from enum import Enum
 
 from npuflow.bindings import ir
-from npuflow.core.build import apply_steps
 from npuflow.core.options import option
 from npuflow.core.passes import Pass, PassContext
 from npuflow.core.registry import register_pass
+from npuflow.ops.bundle import bundle_of
 from npuflow.ops.contraction import matmuls
 from npuflow.strategy.strategy import Strategy, required_sizes
+from npuflow.tiling.cuts import Cuts, sizes_with
+from npuflow.tiling.tile_group import tile_groups
 
 
 class KLevel(Enum):
@@ -48,18 +50,11 @@ class TileK(Pass):
             given = None if self.tile is None else (self.tile,)
             sizes = required_sizes(self, contraction, context, given, self._strategy_k)
             if sizes is not None:
-                todo.append((contraction, sizes[0]))
-        if context.failed:
-            return
-        for contraction, tile in todo:
-            by_loop = contraction.by_role(0, 0, tile)
-            apply_steps(
-                contraction.op,
-                f"%tiled, %loop = transform.structured.tile_using_for %op tile_sizes {by_loop}"
-                " : (!transform.any_op) -> (!transform.any_op, !transform.any_op)\n"
-                "transform.apply_patterns to %loop { transform.apply_patterns.canonicalization } : !transform.any_op",
-            )
-            context.count("K loops made")
+                bundle = bundle_of(contraction, with_tail=False)
+                piece = min(sizes[0], contraction.loop_extents()[contraction.k[0]])
+                tiles = sizes_with(bundle, {contraction.k: piece})
+                todo.append((bundle, Cuts(tiles, bundle.sizes, bundle.sizes, even_one=True)))
+        tile_groups(todo, context, "K loops made")
 
     def _strategy_k(self, strategy: Strategy) -> tuple[int]:
         return (strategy.tile_l2[2] if self.level is KLevel.L2 else strategy.tile_l1[2],)

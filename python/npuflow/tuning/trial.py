@@ -18,7 +18,7 @@ from npuflow.dialect.context import new_context
 from npuflow.errors import InputError
 from npuflow.ops.contraction import STRATEGY
 from npuflow.report.losses import without_compute, without_control, without_dma, without_dram
-from npuflow.report.model import Bottleneck
+from npuflow.report.measures import Bottleneck
 from npuflow.report.roofline import launch_cycles
 from npuflow.report.traffic import levels_of_traffic, occupancies
 from npuflow.simulate.program import Program

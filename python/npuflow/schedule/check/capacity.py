@@ -7,10 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, takewhile
 
+from npuflow.errors import first_of
 from npuflow.schedule.assign.locks import lock_users
 from npuflow.schedule.assign.programs import kernel_calls, program_users
 from npuflow.schedule.check.numbers import lock_clashes
-from npuflow.schedule.check.violations import Need, Violation, keep_worst
+from npuflow.schedule.check.violations import Need, Violation, keep_worst, ranked
 from npuflow.schedule.data import model
 from npuflow.schedule.data.addresses import aligned_slot_bytes
 from npuflow.schedule.data.channels import Memory, memory_at
@@ -63,8 +64,7 @@ def _memories(schedule: Schedule, device: Device) -> Iterator[Violation]:
         have = device.level(level).usable_bytes
         if need.need > have:
             place = device.level(level).name + ("" if level == device.dram_level else f" of {need.memory}")
-            what = f"{place} needs {need.need} bytes, has {have} ({need.largest()})"
-            yield Violation(what, "use smaller tiles or fewer slots", need.location)
+            yield Violation(need.text("bytes", have, place), "use smaller tiles or fewer slots", need.location)
 
 
 def _alignment(buffer: model.Buffer, device: Device) -> Iterator[Violation]:
@@ -125,8 +125,7 @@ def _locks(schedule: Schedule, device: Device) -> Iterator[Violation]:
         have = device.dma(level).locks
         if need.need > have:
             short.add((level, 0))
-            what = f"{need.memory} needs {need.need} locks, has {have} ({need.largest()})"
-            yield Violation(what, "let fewer engines share it, or use fewer buffers", need.location)
+            yield Violation(need.text("locks", have), "let fewer engines share it, or use fewer buffers", need.location)
     levels = {name: memory.level for memory, locks in used.items() for name in locks}
     for name, level in levels.items():
         semaphore, most = schedule.semaphores[name], device.dma(level).lock_max
@@ -159,6 +158,6 @@ def _programs(schedule: Schedule, device: Device, code_bytes: Mapping[str, int])
             hint = "let functions come apart (--split), so that each part has fewer kernels"
             if 2 * size > have:
                 hint = f"let {largest} do less: hand over a part of it in a tensor"
-            which = Need(memory_at(place, dict.fromkeys(engine.span, 0), schedule), need, tuple(users), None).largest()
+            which = first_of(ranked(users))
             what = f"the program of '{engine.name}' needs about {need} bytes, a {place.name} has {have} ({which})"
             yield Violation(what, hint, calls.get(largest) or engine.location)

@@ -101,7 +101,7 @@ class _Legality:
             if need.need > have:
                 self.short.add((level, group))
                 which = f" for its {('even', 'odd')[group]} channels" if dma.descriptor_groups == 2 else ""
-                what = f"{need.memory} needs {need.need} descriptors{which}, has {have} ({need.largest()})"
+                what = need.text(f"descriptors{which}", have)
                 hint, shortage = (
                     "use fewer slots, larger tiles, or tiles whose patterns need no split",
                     Shortage(level, need.need, have),

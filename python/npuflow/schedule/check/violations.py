@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from npuflow.errors import Shortage, SourceLocation, with_hint
+from npuflow.errors import Shortage, SourceLocation, needs_text, with_hint
 from npuflow.schedule.data.channels import Memory
 
 
@@ -34,10 +35,14 @@ class Need:
     users: tuple[tuple[str, int], ...]
     location: SourceLocation | None
 
-    def largest(self) -> str:
-        """The three largest users with their shares."""
-        ranked = sorted(self.users, key=lambda user: (-user[1], user[0]))
-        return ", ".join(f"{name} {amount}" for name, amount in ranked[:3]) + (", ..." if ranked[3:] else "")
+    def text(self, unit: str, have: int, where: str = "") -> str:
+        """What of a unit is lacking beside the memory, or `where` one says instead, and whose it is."""
+        return needs_text(where or str(self.memory), self.need, unit, have, ranked(self.users))
+
+
+def ranked(users: Sequence[tuple[str, int]]) -> list[str]:
+    """Users with their shares, the largest first."""
+    return [f"{name} {amount}" for name, amount in sorted(users, key=lambda user: (-user[1], user[0]))]
 
 
 def keep_worst(needs: dict[tuple[int, int], Need], key: tuple[int, int], need: Need) -> None:

@@ -41,10 +41,11 @@ from npuflow.schedule.nest.nest import (
     walk,
 )
 from npuflow.schedule.project.accesses import accesses
+from npuflow.schedule.project.control import control_program
 from npuflow.schedule.project.rings import Rings
 from npuflow.schedule.project.routes import TILE, EngineKey, Routes
 from npuflow.schedule.project.side_by_side import second_part, skewed, turning_body
-from npuflow.schedule.project.tasks import Tasks, control_program
+from npuflow.schedule.project.tasks import Tasks
 from npuflow.target import Work
 
 
