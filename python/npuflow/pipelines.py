@@ -57,6 +57,7 @@ from npuflow.strategy.assign_strategy import AssignStrategy, KInL2
 from npuflow.strategy.fuse_matmuls import FuseMatmuls
 from npuflow.strategy.fuse_windows import FuseWindows
 from npuflow.strategy.reshape_lines import ReshapeLines
+from npuflow.strategy.skip_masked import SkipMasked
 from npuflow.strategy.split_functions import SplitFunctions
 from npuflow.strategy.split_wide_ops import SplitWideOps
 from npuflow.tiling.pad_blocks import PadBlocks
@@ -154,6 +155,9 @@ class MatmulPipeline(NamedPipeline):
     fuse_groups: tuple[str, ...] = option(
         (), "groups of windows in a row to be one, FUNCTION_NUMBER as remarks name them"
     )
+    masked_parts: int | None = option(
+        None, "parts that rows come in, to leave out what is masked; default: what is fastest, 1: none"
+    )
     reshape: bool = option(True, "take pixels in one line for an image, where instructions take patches")
 
     def begin(self) -> tuple[Stage, ...]:
@@ -165,7 +169,8 @@ class MatmulPipeline(NamedPipeline):
         reshaping = (ReshapeLines(self.device),) if self.reshape else ()
         matmuls = FuseMatmuls(self.device, between)
         windows = FuseWindows(self.device, self.window_tiles, self.fuse_groups, between)
-        fusing = (matmuls, windows) if self._may_fuse else ()
+        masked = SkipMasked(self.device, self.masked_parts, between)
+        fusing = (matmuls, windows, masked) if self._may_fuse else ()
         return (
             stage("normalize-linalg", NormalizeLinalg.name),
             stage("check-input", CheckInput()),

@@ -53,3 +53,42 @@ func.func private @widen(tensor<4xf32>) -> tensor<256xf32>
 func.func private @same(tensor<256xf32>) -> tensor<256xf32>
 func.func private @narrow(tensor<256xf32>) -> tensor<4xf32>
 func.func private @add(tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+
+// Two calls write halves of one tensor, which lies in one place until the third has read it.
+// CHECK-LABEL: func.func @halves
+// CHECK-SAME:    attributes {npu.workspace_bytes = 1040 : i64}
+// CHECK:         call @first({{.*}}) {npu.plan = [{address = [[A:[0-9]+]] : i64, bytes = 1024 : i64, until = 1 : i64}]}
+// CHECK-NEXT:    call @second({{.*}}) {npu.plan = [{address = [[A]] : i64, bytes = 1024 : i64, until = 2 : i64}]}
+// CHECK-NEXT:    call @narrow({{.*}}) {npu.plan = [{address = {{[0-9]+}} : i64, bytes = 16 : i64, until = 3 : i64}]}
+func.func @halves(%x: tensor<128xf32>) -> tensor<256xf32> {
+  %a = call @first(%x) : (tensor<128xf32>) -> tensor<256xf32>
+  %b = call @second(%x, %a) : (tensor<128xf32>, tensor<256xf32>) -> tensor<256xf32>
+  %c = call @narrow(%b) : (tensor<256xf32>) -> tensor<4xf32>
+  %d = call @widen(%c) : (tensor<4xf32>) -> tensor<256xf32>
+  return %d : tensor<256xf32>
+}
+
+#same = affine_map<(i) -> (i)>
+func.func private @first(%x: tensor<128xf32>) -> tensor<256xf32> {
+  %into = tensor.empty() : tensor<256xf32>
+  %e = tensor.empty() : tensor<128xf32>
+  %r = linalg.generic {indexing_maps = [#same, #same], iterator_types = ["parallel"]}
+      ins(%x : tensor<128xf32>) outs(%e : tensor<128xf32>) attrs = {npu.bundle = 0} {
+  ^bb0(%a: f32, %o: f32):
+    %s = math.exp %a : f32
+    linalg.yield %s : f32
+  } -> tensor<128xf32>
+  %made = tensor.insert_slice %r into %into[0] [128] [1] : tensor<128xf32> into tensor<256xf32>
+  return %made : tensor<256xf32>
+}
+func.func private @second(%x: tensor<128xf32>, %into: tensor<256xf32>) -> tensor<256xf32> {
+  %e = tensor.empty() : tensor<128xf32>
+  %r = linalg.generic {indexing_maps = [#same, #same], iterator_types = ["parallel"]}
+      ins(%x : tensor<128xf32>) outs(%e : tensor<128xf32>) attrs = {npu.bundle = 0} {
+  ^bb0(%a: f32, %o: f32):
+    %s = math.sqrt %a : f32
+    linalg.yield %s : f32
+  } -> tensor<128xf32>
+  %made = tensor.insert_slice %r into %into[128] [128] [1] : tensor<128xf32> into tensor<256xf32>
+  return %made : tensor<256xf32>
+}

@@ -159,7 +159,7 @@ def test_grouped_attention_is_right(device: str, keys: int) -> None:
 
 def test_what_a_schedule_refuses_stays_apart(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Whether a program fits is estimated before there is one."""
-    monkeypatch.setattr("npuflow.strategy.fuse_matmuls.program_fits", lambda *_: True)
+    monkeypatch.setattr("npuflow.strategy.bundle_times.program_fits", lambda *_: True)
     small = tmp_path / "small.toml"
     text = (resources.files("npuflow.target") / "devices" / "npu1.toml").read_text(encoding="utf-8")
     small.write_text(text.replace("program_bytes = 16384", "program_bytes = 12288"), encoding="utf-8")

@@ -136,3 +136,38 @@ func.func @weights(%x: tensor<2x2xf32>) -> (tensor<2x2xf32>, tensor<2x2xf32>) {
   %z = linalg.matmul ins(%y, %u : tensor<2x2xf32>, tensor<2x2xf32>) outs(%ones : tensor<2x2xf32>) -> tensor<2x2xf32>
   return %z, %u : tensor<2x2xf32>, tensor<2x2xf32>
 }
+
+// What two groups write halves of goes from one to the other, which may write into it.
+// CHECK-LABEL: func.func @halves(
+// CHECK-NEXT:    %[[FIRST:[a-z0-9]+]] = call @halves_0(%arg0) : (tensor<16x32xf32>) -> tensor<16x32xf32>
+// CHECK-NEXT:    %[[BOTH:[a-z0-9]+]] = call @halves_1(%arg0, %[[FIRST]]) : (tensor<16x32xf32>, tensor<16x32xf32>) -> tensor<16x32xf32>
+// CHECK-NEXT:    return %[[BOTH]]
+// CHECK-LABEL: func.func private @halves_0(
+// CHECK:         math.exp
+// CHECK:         tensor.insert_slice
+// CHECK-LABEL: func.func private @halves_1(
+// CHECK-SAME:    %arg0: tensor<16x32xf32>, %[[INTO:[a-z0-9]+]]: tensor<16x32xf32> {bufferization.writable = true})
+// CHECK:         math.sqrt
+// CHECK:         %[[MADE:.*]] = tensor.insert_slice %{{.*}} into %[[INTO]][8, 0] [8, 32] [1, 1]
+// CHECK-NEXT:    return %[[MADE]]
+func.func @halves(%x: tensor<16x32xf32>) -> tensor<16x32xf32> {
+  %e = tensor.empty() : tensor<16x32xf32>
+  %o = tensor.empty() : tensor<8x32xf32>
+  %x0 = tensor.extract_slice %x[0, 0] [8, 32] [1, 1] : tensor<16x32xf32> to tensor<8x32xf32>
+  %a = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x0 : tensor<8x32xf32>) outs(%o : tensor<8x32xf32>) attrs = {npu.bundle = 0} {
+  ^bb0(%v: f32, %out: f32):
+    %r = math.exp %v : f32
+    linalg.yield %r : f32
+  } -> tensor<8x32xf32>
+  %first = tensor.insert_slice %a into %e[0, 0] [8, 32] [1, 1] : tensor<8x32xf32> into tensor<16x32xf32>
+  %x1 = tensor.extract_slice %x[8, 0] [8, 32] [1, 1] : tensor<16x32xf32> to tensor<8x32xf32>
+  %b = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x1 : tensor<8x32xf32>) outs(%o : tensor<8x32xf32>) attrs = {npu.bundle = 1} {
+  ^bb0(%v: f32, %out: f32):
+    %r = math.sqrt %v : f32
+    linalg.yield %r : f32
+  } -> tensor<8x32xf32>
+  %both = tensor.insert_slice %b into %first[8, 0] [8, 32] [1, 1] : tensor<8x32xf32> into tensor<16x32xf32>
+  return %both : tensor<16x32xf32>
+}

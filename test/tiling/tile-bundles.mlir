@@ -122,3 +122,26 @@ func.func @nothing(%a: tensor<8x8xi32>, %c: tensor<8x8xi32>) -> tensor<8x8xi32> 
   %r = linalg.matmul ins(%a, %a : tensor<8x8xi32>, tensor<8x8xi32>) outs(%c : tensor<8x8xi32>) -> tensor<8x8xi32>
   return %r : tensor<8x8xi32>
 }
+
+// -----
+
+#same = affine_map<(d0, d1) -> (d0, d1)>
+
+// A result that belongs in a larger tensor is written there, block by block.
+// CHECK-LABEL: func.func @inserted
+// CHECK-SAME:    %[[INTO:[a-z0-9]+]]: tensor<100x32xf32>
+// CHECK:         %[[ALL:.*]] = scf.for %[[Y:.*]] = %c0 to %c60 step %c32 iter_args(%[[OUT:.*]] = %[[INTO]]) -> (tensor<100x32xf32>)
+// CHECK:           %[[ROW:.*]] = affine.apply #{{.*}}(%[[Y]])
+// CHECK:           tensor.insert_slice %{{.*}} into %[[OUT]][%[[ROW]], 0] [%{{.*}}, 32]
+// CHECK-NOT:     tensor.insert_slice
+// CHECK:         return %[[ALL]]
+func.func @inserted(%x: tensor<60x32xf32>, %into: tensor<100x32xf32>) -> tensor<100x32xf32> {
+  %o = tensor.empty() : tensor<60x32xf32>
+  %q = linalg.generic {indexing_maps = [#same, #same], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<60x32xf32>) outs(%o : tensor<60x32xf32>) attrs = {npu.bundle = 0, npu.strategy = #npu.strategy<{grid = [2, 2], order = [0, 1], spread = [0, 1], tile_l1 = [16, 16]}>} {
+  ^bb0(%a: f32, %out: f32):
+    %r = math.exp %a : f32
+    linalg.yield %r : f32
+  } -> tensor<60x32xf32>
+  %r = tensor.insert_slice %q into %into[40, 0] [60, 32] [1, 1] : tensor<60x32xf32> into tensor<100x32xf32>
+  return %r : tensor<100x32xf32>
+}

@@ -163,6 +163,8 @@ def _without(nest: PassNest, left_out: Decisions) -> PassNest:
         pipeline = node.instance
         if Decision.FUSION in left_out:
             pipeline = replace(pipeline, fuse=False)
+        if Decision.MASKS in left_out:
+            pipeline = replace(pipeline, masked_parts=1)
         if Decision.RESHAPE in left_out:
             pipeline = replace(pipeline, reshape=False)
         if Decision.ENGINES in left_out:

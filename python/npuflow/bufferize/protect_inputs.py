@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from npuflow.bindings import func, ir
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
-
-_WRITABLE = "bufferization.writable"
+from npuflow.ops.insertions import WRITABLE
 
 
 @register_pass
@@ -43,7 +42,7 @@ def _attrs(function: func.FuncOp) -> list[ir.DictAttr]:
 
 
 def _protected(kind: ir.Type, attributes: ir.DictAttr) -> ir.DictAttr:
-    if not isinstance(kind, ir.RankedTensorType) or _WRITABLE in attributes:
+    if not isinstance(kind, ir.RankedTensorType) or WRITABLE in attributes:
         return attributes
     named = {attribute.name: attribute.attr for attribute in attributes}
-    return ir.DictAttr.get({**named, _WRITABLE: ir.BoolAttr.get(False)})
+    return ir.DictAttr.get({**named, WRITABLE: ir.BoolAttr.get(False)})

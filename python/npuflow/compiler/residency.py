@@ -68,6 +68,9 @@ class _Residents:
 
     def _candidate(self, value: PlannedValue) -> HomeCandidate | None:
         """A tensor that may stay, or None after saying why not."""
+        if value.number in self.calls.first_versions:
+            self.reasons[value.number] = "several phases write it, a part each"
+            return None
         called = Counter(call.name for call in self.calls.calls)
         phases = [phase for phase, _, _ in self._ports(value.number)]
         often = next((name for phase in phases if called[name := self.calls.calls[phase].name] > 1), None)

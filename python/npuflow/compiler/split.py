@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
@@ -14,13 +14,15 @@ from npuflow.compiler.given import move
 from npuflow.compiler.sources import FunctionSource, empty_like, first_alike, sources_of
 from npuflow.compiler.units import Unit, compile_units
 from npuflow.core.diagnostics import DiagnosticSink
-from npuflow.core.passes import ops_of
+from npuflow.core.passes import Pass, ops_of
 from npuflow.core.pipeline_text import Node, PassNest, PassNode
 from npuflow.errors import Diagnostic, InputError, Severity
 from npuflow.execute.arrays import signature_of
 from npuflow.network.outline import free_names
 from npuflow.ops.contraction import BUNDLE
+from npuflow.ops.insertions import is_written_in_place
 from npuflow.strategy.fuse_matmuls import FuseMatmuls
+from npuflow.strategy.skip_masked import SkipMasked
 
 _ASKED_FOR = "asked for"
 
@@ -46,28 +48,42 @@ def compile_or_split(module: ir.Module, how: How, split: Split, sink: Diagnostic
     """Compiles a module's functions, those that don't fit as a whole part by part, in up to `jobs` processes.
 
     The module stays as it is. Of functions that are alike, and of parts that are, one is compiled. What only a schedule
-    tells may refuse matmuls that were fused: then they stay apart.
+    tells may refuse what was cut into parts to leave out what is masked, and matmuls that were fused: then it is
+    computed after all, and then these stay apart.
     """
     own = replace(sink, diagnostics=[], on_add=None)
     try:
         batch = _compile(module, how, split, own, jobs)
-    except InputError as refusal:
-        prefix = before_strategies(how.pipeline)
-        if prefix is None or not any(_is_fused(source, prefix, sink) for source in sources_of(module)):
-            sink.add_new(own.diagnostics)
-            raise
-        apart = replace(sink, diagnostics=[], on_add=None)
-        try:
-            batch = _compile(module, replace(how, pipeline=_without_fusion(how.pipeline)), split, apart, jobs)
-        except InputError:
-            sink.add_new(own.diagnostics)
-            raise refusal from None
-        own = apart
-        first = refusal.diagnostics[0]
-        what = f"matmuls in a row stay apart: as one, {first.message.partition('; hint: ')[0]}"
-        own.add(Diagnostic(Severity.REMARK, what, first.location))
+    except InputError as error:
+        refusal = error
+        for pipeline, what in _simpler(module, how.pipeline, sink):
+            simpler = replace(sink, diagnostics=[], on_add=None)
+            try:
+                batch = _compile(module, replace(how, pipeline=pipeline), split, simpler, jobs)
+            except InputError as another:
+                refusal = another
+                continue
+            first = refusal.diagnostics[0]
+            said = f"{what}, {first.message.partition('; hint: ')[0]}"
+            simpler.add(Diagnostic(Severity.REMARK, said, first.location))
+            sink.add_new(simpler.diagnostics)
+            return batch
+        sink.add_new(own.diagnostics)
+        raise
     sink.add_new(own.diagnostics)
     return batch
+
+
+def _simpler(module: ir.Module, pipeline: PassNest, sink: DiagnosticSink) -> Iterator[tuple[PassNest, str]]:
+    """Pipelines that leave alone what an optimisation has changed in a module, and what to say of that."""
+    prefix = before_strategies(pipeline)
+    prepared = [] if prefix is None else [_prepared(source, prefix, sink) for source in sources_of(module)]
+    ops = [op for one in prepared if one is not None for op in ops_of(one.function)]
+    whole = _without(pipeline, SkipMasked)
+    if any(is_written_in_place(op) for op in ops):
+        yield whole, "what is masked is computed: in parts without it"
+    if any(BUNDLE in op.attributes for op in ops):
+        yield _without(whole, FuseMatmuls), "matmuls in a row stay apart: as one"
 
 
 def _compile(module: ir.Module, how: How, split: Split, sink: DiagnosticSink, jobs: int) -> Batch:
@@ -86,24 +102,18 @@ def _compile(module: ir.Module, how: How, split: Split, sink: DiagnosticSink, jo
     return work.batch(names)
 
 
-def _is_fused(source: FunctionSource, prefix: PassNest, sink: DiagnosticSink) -> bool:
-    """Whether passes in front of strategies make bundles of a function's ops."""
-    nobody = replace(sink, diagnostics=[], on_add=None)
+def _prepared(source: FunctionSource, prefix: PassNest, sink: DiagnosticSink) -> PreparedFunction | None:
+    """A function behind the passes in front of strategies; None where these refuse it."""
     try:
-        prepared = prepare(source, prefix, nobody)
+        return prepare(source, prefix, replace(sink, diagnostics=[], on_add=None))
     except InputError:
-        return False
-    return any(BUNDLE in op.attributes for op in ops_of(prepared.function))
+        return None
 
 
-def _without_fusion(pipeline: PassNest) -> PassNest:
-    """The pipeline without the passes that fuse matmuls."""
-    kept = (each for each in pipeline.elements if not _fuses(each))
+def _without(pipeline: PassNest, kind: type[Pass]) -> PassNest:
+    """The pipeline without the passes of a kind."""
+    kept = (each for each in pipeline.elements if not (isinstance(each, PassNode) and isinstance(each.instance, kind)))
     return replace(pipeline, elements=tuple(kept))
-
-
-def _fuses(element: Node) -> bool:
-    return isinstance(element, PassNode) and isinstance(element.instance, FuseMatmuls)
 
 
 @dataclass

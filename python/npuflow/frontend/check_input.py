@@ -13,6 +13,7 @@ from npuflow.frontend.reshape import unreshaped
 from npuflow.ops.allowed_ops import ELEMENT_TYPES, problems_in, type_problem
 from npuflow.ops.bundle_ops import op_problem, pad_problem, scalar_problem
 from npuflow.ops.contraction import Contraction, is_matmul, match_contraction, producer, tail_of
+from npuflow.ops.insertions import is_written_in_place
 
 _CONTAINERS = ("builtin.module", "func.func")
 # Ops that surround a matmul and are folded, fused or kept as they are.
@@ -70,7 +71,7 @@ class CheckInput(Pass):
                 _report(candidate, pad_problem(candidate), context)
             elif candidate.name == "linalg.fill":
                 _report(candidate, scalar_problem(candidate), context)
-            elif candidate.name not in _AROUND:
+            elif candidate.name not in _AROUND and not is_written_in_place(candidate):
                 hint = _HINTS.get(candidate.name, _SUPPORTED)
                 context.error(candidate, f"unsupported op {candidate.name}", hint)
 

@@ -25,6 +25,7 @@ from npuflow.core.build import (
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.ops.contraction import producer
+from npuflow.ops.insertions import is_written_in_place
 
 _CONCAT, _INSERT = "tensor.concat", "tensor.insert_slice"
 # What an op reads at a time takes slots, locks and descriptors; more are joined in steps.
@@ -73,7 +74,7 @@ class JoinSlices(Pass):
             context.count("concatenations")
         for insert in ops_of(op, _INSERT):
             where = _where(insert)
-            if where is None:
+            if where is None or is_written_in_place(insert):
                 continue
             with at(insert):
                 made = _inserted(insert.operands[0], insert.operands[1], where)

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from math import prod
 
 from npuflow.bindings import ir
+from npuflow.core.passes import ops_of
 from npuflow.kernels.body_nodes import kind_of
 from npuflow.kernels.describe_vector import describe_vector_work
 from npuflow.ops.contraction import match_contraction
@@ -38,6 +39,15 @@ def kernel_bytes(op: ir.Operation, device: Device, sizes: Sequence[int] = ()) ->
     around = _FRAME + _LOOP * len(loops) + _OPERAND * len((*work.inputs, *work.outputs))
     kernels = KernelClass.MATRIX if is_matmul else KernelClass.VECTOR
     return device.engine(kernels).instruction_bytes * (around + matrix + body)
+
+
+def outlined_bytes(op: ir.Operation, device: Device, sizes: Sequence[int] = ()) -> int:
+    """The code of the function that an op's kernel becomes: with its constants, each once, and its return."""
+    values = [*op.operands, *(value for inner in ops_of(op) for value in inner.operands)]
+    sources = (value.owner.operation for value in values if not isinstance(value.owner, ir.Block))
+    constants = {str(source.attributes["value"]) for source in sources if source.name == "arith.constant"}
+    instruction_bytes = device.engine(KernelClass.VECTOR).instruction_bytes
+    return kernel_bytes(op, device, sizes) + instruction_bytes * (1 + len(constants))
 
 
 def function_bytes(function: ir.Operation, device: Device) -> int:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from math import prod
 
 from npuflow.bindings import ir
+from npuflow.core.passes import ops_of, parents_of
 from npuflow.network.parts import body_of, is_table
 from npuflow.network.residency import Home
+from npuflow.ops.insertions import updated_argument
 
 # On a call: a dictionary for each of its results. On its function: the bytes of all results that lie in one place.
 PLAN, WORKSPACE = "npu.plan", "npu.workspace_bytes"
@@ -20,7 +22,8 @@ class Call:
     """A call; `inputs` and `outputs` are numbers of values.
 
     `addresses` has where each output lies in the workspace; None has a place of its own, as what is returned does.
-    `homes` has where each stays in a memory tile; without any, none does.
+    `homes` has where each stays in a memory tile; without any, none does. `updates` says which input an output is,
+    with something written into it; it lies where that one does.
     """
 
     name: str
@@ -28,6 +31,7 @@ class Call:
     outputs: tuple[int, ...]
     addresses: tuple[int | None, ...] = ()
     homes: tuple[Home | None, ...] = ()
+    updates: Mapping[int, int] = field(default_factory=dict)
 
     def home(self, value: int) -> Home | None:
         """Where an output stays."""
@@ -47,6 +51,15 @@ class CallList:
     returned: tuple[int, ...]
     sizes: tuple[int, ...] = ()
     workspace_bytes: int = 0
+
+    @property
+    def first_versions(self) -> Mapping[int, int]:
+        """Of each value that calls write into what another one is, the first: they lie in one place."""
+        found: dict[int, int] = {}
+        for call in self.calls:
+            for after, before in call.updates.items():
+                found[after] = found.setdefault(before, before)
+        return found
 
 
 def tables_of(function: ir.Operation) -> list[ir.Operation]:
@@ -74,7 +87,8 @@ def read_calls(function: ir.Operation) -> CallList | None:
         for value in op.results:
             numbers[value] = len(numbers)
         outputs = tuple(numbers[value] for value in op.results)
-        calls.append(Call(callee(op), inputs, outputs, _addresses(op)))
+        updates = {outputs[result]: inputs[argument] for result, argument in _updates(op).items()}
+        calls.append(Call(callee(op), inputs, outputs, _addresses(op), updates=updates))
     results = tuple(numbers[value] for value in returned.operands)
     sizes = tuple(_bytes_of(value.type) for value in numbers)
     attributes = function.attributes
@@ -84,6 +98,17 @@ def read_calls(function: ir.Operation) -> CallList | None:
 
 def callee(call: ir.Operation) -> str:
     return str(ir.FlatSymbolRefAttr(call.attributes["callee"]).value)
+
+
+def _updates(call: ir.Operation) -> dict[int, int]:
+    """Which of the callee's arguments its results are, with something written into them."""
+    module = next(parent for parent in parents_of(call) if parent.name == "builtin.module")
+    functions = {str(f.opview.name.value): f for f in ops_of(module, "func.func")}
+    function = functions.get(callee(call))
+    if function is None or function.opview.is_external:
+        return {}
+    found = {number: updated_argument(value) for number, value in enumerate(body_of(function)[-1].operands)}
+    return {number: argument for number, argument in found.items() if argument is not None}
 
 
 def _addresses(call: ir.Operation) -> tuple[int | None, ...]:

@@ -12,6 +12,7 @@ class Decision(Enum):
     """Something that may make a function faster or smaller; results are the same without it."""
 
     FUSION = "fusion"
+    MASKS = "masks"
     RESHAPE = "reshape"
     ENGINES = "engines"
     PHASES = "phases"
@@ -30,6 +31,7 @@ class Decision(Enum):
 
 _WHAT = {
     Decision.FUSION: "matmuls in a row, and windows, run on one tile where that is faster",
+    Decision.MASKS: "scores that are masked are left out where that is faster",
     Decision.RESHAPE: "pixels in one line are taken for an image, so that they fill patches",
     Decision.ENGINES: "matrix and vector engines work side by side, on different tiles",
     Decision.PHASES: "all parts are phases of one launch",
@@ -44,7 +46,7 @@ _WHAT = {
 Decisions = frozenset[Decision]
 ALL_DECISIONS: Decisions = frozenset(Decision)
 # What is decided while a function is compiled, and what is once its parts are there.
-OF_PASSES: Decisions = frozenset({Decision.FUSION, Decision.RESHAPE, Decision.ENGINES})
+OF_PASSES: Decisions = frozenset({Decision.FUSION, Decision.MASKS, Decision.RESHAPE, Decision.ENGINES})
 OF_PARTS: Decisions = ALL_DECISIONS - OF_PASSES
 
 

@@ -10,20 +10,30 @@ from npuflow.bindings import ir
 from npuflow.core.passes import ops_of
 from npuflow.ops.bundle import Bundle, find_bundles
 from npuflow.ops.contraction import contractions, is_matmul, static_matmuls, tail_of
+from npuflow.ops.insertions import insertion_of
 from npuflow.ops.linear import is_reduction, iterators, linear_maps
 from npuflow.ops.products import sums_products
 
 
 @dataclass(frozen=True)
 class FusionGroup:
-    """Ops in program order; nobody else reads anything but the last one's results. The first may be a matmul."""
+    """Ops in program order; nobody else reads anything but the last one's results. The first may be a matmul.
+
+    An `insertion` puts the result into a larger tensor, where it is written at once.
+    """
 
     ops: tuple[ir.Operation, ...]
     is_matmul: bool = False
+    insertion: ir.Operation | None = None
 
     @property
     def root(self) -> ir.Operation:
         return self.ops[-1]
+
+    @property
+    def whole(self) -> tuple[ir.Operation, ...]:
+        """All ops; what the last one makes is what the group hands on."""
+        return self.ops if self.insertion is None else (*self.ops, self.insertion)
 
 
 def groups_of(function: ir.Operation, fits: Callable[[Bundle], bool]) -> list[FusionGroup]:
@@ -32,7 +42,7 @@ def groups_of(function: ir.Operation, fits: Callable[[Bundle], bool]) -> list[Fu
     for contraction in static_matmuls(function):
         tail = tail_of(contraction)
         found.append(FusionGroup((contraction.op,) if tail is None else (contraction.op, tail), is_matmul=True))
-    found += [FusionGroup(bundle.ops) for bundle in find_bundles(function, fits)]
+    found += [FusionGroup(bundle.ops, insertion=insertion_of(bundle.root)) for bundle in find_bundles(function, fits)]
     place = {op: index for index, op in enumerate(ops_of(function))}
     return sorted(found, key=lambda group: place[group.root])
 

@@ -9,6 +9,7 @@ from npuflow.core.build import at
 from npuflow.core.copies import cloned
 from npuflow.network.parts import PartPlan, body_of, is_table
 from npuflow.ops.contraction import BUNDLE
+from npuflow.ops.insertions import WRITABLE, updated_argument
 
 
 def free_names(name: str, count: int, taken: set[str]) -> list[str]:
@@ -60,7 +61,17 @@ def _outline(place: ir.Operation, part: PartPlan, name: str) -> ir.Operation:
                 values.update(zip(op.results, cloned(op, values)))
                 _call_first(values[op.results[0]].owner.operation)
             func.ReturnOp([values[value] for value in part.outputs])
+        _let_write(made, [updated_argument(values[value]) for value in part.outputs])
     return made.operation
+
+
+def _let_write(function: func.FuncOp, arguments: Sequence[int | None]) -> None:
+    """Marks the arguments that a function returns with something written into them."""
+    if all(argument is None for argument in arguments):
+        return
+    writable = ir.DictAttr.get({WRITABLE: ir.BoolAttr.get(True)})
+    nothing = ir.DictAttr.get({})
+    function.arg_attrs = [writable if n in arguments else nothing for n in range(len(function.type.inputs))]
 
 
 def _call_first(op: ir.Operation) -> None:

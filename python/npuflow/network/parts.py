@@ -47,7 +47,7 @@ class _Draft:
 
 def strays(function: ir.Operation, groups: Sequence[FusionGroup]) -> list[ir.Operation]:
     """The ops of a function's body that are in no group, and not copied to where they are needed either."""
-    grouped = {op for group in groups for op in group.ops}
+    grouped = {op for group in groups for op in group.whole}
     return [op for op in body_of(function)[:-1] if op not in grouped and op.name not in COPIED]
 
 
@@ -59,16 +59,16 @@ def body_of(function: ir.Operation) -> list[ir.Operation]:
 def plan_parts(function: ir.Operation, groups: Sequence[FusionGroup]) -> list[PartPlan]:
     """A part for every group whose results anybody reads, in the order of `groups`."""
     body = body_of(function)
-    owner = {op: number for number, group in enumerate(groups) for op in group.ops}
+    owner = {op: number for number, group in enumerate(groups) for op in group.whole}
     drafts = [_Draft(group) for group in groups]
     wanted: set[ir.Value] = set()
     for value in body[-1].operands:
         _return_from(drafts, value, owner, wanted)
     for draft in reversed(drafts):
-        draft.outputs = {**dict.fromkeys(r for r in draft.group.root.results if r in wanted), **draft.outputs}
+        draft.outputs = {**dict.fromkeys(r for r in draft.group.whole[-1].results if r in wanted), **draft.outputs}
         if not draft.outputs:
             continue
-        for op in draft.group.ops:
+        for op in draft.group.whole:
             _take(draft, captured_values(op), owner)
             draft.ops[op] = None
         _take(draft, draft.outputs, owner)
@@ -94,7 +94,7 @@ def _take(draft: _Draft, values: Iterable[ir.Value], owner: Mapping[ir.Operation
     """Adds what a part needs for `values`: ops to copy, and values that come from outside."""
     for value in values:
         op = defining(value)
-        if op is None or is_table(op) or (op in owner and op not in draft.group.ops):
+        if op is None or is_table(op) or (op in owner and op not in draft.group.whole):
             draft.inputs[value] = None
         elif op not in draft.ops:
             _take(draft, captured_values(op), owner)

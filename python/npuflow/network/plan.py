@@ -6,6 +6,7 @@ Arguments, tables and results have places of their own in DRAM. What else one ph
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
@@ -32,7 +33,10 @@ class ValueRole(Enum):
 
 @dataclass(frozen=True)
 class PlannedValue:
-    """A tensor: needed from phase `first` to `last`; it lies at `address` of the workspace, or has a `home` in L2."""
+    """A tensor: needed from phase `first` to `last`; it lies at `address` of the workspace, or has a `home` in L2.
+
+    One that several phases write, a part each, is one tensor, by the `number` that it has behind the first of them.
+    """
 
     number: int
     role: ValueRole
@@ -89,22 +93,25 @@ class FunctionPlan:
 
 def plan_of(calls: CallList) -> FunctionPlan:
     """What a list of calls says, as a plan."""
-    last = last_phases(calls)
+    last, versions = last_phases(calls), calls.first_versions
     made = {value: (phase, call) for phase, call in enumerate(calls.calls) for value in call.outputs}
     addresses = {v: a for call in calls.calls for v, a in zip(call.outputs, call.addresses, strict=True)}
     values = []
     for number, size in enumerate(calls.sizes):
+        if versions.get(number, number) != number:
+            continue
+        same = [number, *(other for other, one in versions.items() if one == number and other != number)]
         first = made[number][0] if number in made else 0
         home = made[number][1].home(number) if number in made else None
-        role = _role(number, calls, made)
-        values.append(PlannedValue(number, role, size, first, last[number], addresses.get(number), home))
+        until = max(last[each] for each in same)
+        values.append(PlannedValue(number, _role(same, calls, made), size, first, until, addresses.get(number), home))
     return FunctionPlan(tuple(call.name for call in calls.calls), tuple(values), calls.workspace_bytes)
 
 
-def _role(number: int, calls: CallList, made: dict[int, tuple[int, Call]]) -> ValueRole:
-    if number in made:
-        return ValueRole.RESULT if number in calls.returned else ValueRole.BETWEEN
-    return ValueRole.ARGUMENT if number < calls.arguments else ValueRole.TABLE
+def _role(versions: Sequence[int], calls: CallList, made: Mapping[int, tuple[int, Call]]) -> ValueRole:
+    if versions[0] in made:
+        return ValueRole.RESULT if set(versions) & set(calls.returned) else ValueRole.BETWEEN
+    return ValueRole.ARGUMENT if versions[0] < calls.arguments else ValueRole.TABLE
 
 
 @dataclass(frozen=True)
@@ -119,8 +126,11 @@ class OrderedCalls:
 def ordered(calls: CallList, *, keeps_order: bool) -> OrderedCalls:
     """The calls in the order that keeps least alive between them, or in their own; values have their numbers still."""
     given = tuple(range(len(calls.calls)))
-    between = {value.number: value.bytes for value in plan_of(calls).between}
-    graph = TaskGraph([OrderedTask(call.name, call.inputs, call.outputs) for call in calls.calls], between)
+    between, versions = {value.number: value.bytes for value in plan_of(calls).between}, calls.first_versions
+    # Whoever reads what was written into a tensor needs the tensor.
+    reads = [dict.fromkeys((*call.inputs, *(versions.get(v, v) for v in call.inputs))) for call in calls.calls]
+    tasks = [OrderedTask(call.name, tuple(read), call.outputs) for call, read in zip(calls.calls, reads)]
+    graph = TaskGraph(tasks, between)
     if keeps_order:
         return OrderedCalls(given, calls, 0)
     found = best_order(graph)
@@ -131,10 +141,13 @@ def ordered(calls: CallList, *, keeps_order: bool) -> OrderedCalls:
 
 def addressed(calls: CallList) -> CallList:
     """The calls with an address in the workspace for all that one hands to others in DRAM."""
-    between = plan_of(calls).in_workspace
+    between, versions = plan_of(calls).in_workspace, calls.first_versions
     packing = allocate(_live(between), seconds=_SECONDS)
     at = dict(zip((value.number for value in between), packing.offsets, strict=True))
-    placed = tuple(replace(call, addresses=tuple(at.get(value) for value in call.outputs)) for call in calls.calls)
+    placed = tuple(
+        replace(call, addresses=tuple(at.get(versions.get(value, value)) for value in call.outputs))
+        for call in calls.calls
+    )
     return replace(calls, calls=placed, workspace_bytes=packing.need_bytes)
 
 

@@ -6,7 +6,7 @@ from math import prod
 
 from npuflow.bindings import ir
 from npuflow.core.build import element_bytes, element_type_of, shape_of
-from npuflow.kernels.code_bytes import kernel_bytes
+from npuflow.kernels.code_bytes import kernel_bytes, outlined_bytes
 from npuflow.kernels.program_bytes import program_bytes
 from npuflow.ops.bundle import Bundle
 from npuflow.ops.bundle_ops import unpadded
@@ -52,7 +52,7 @@ def program_fits(bundle: Bundle, mapping: Mapping, device: Device) -> bool:
         times = 1 + (bool(left) and index in stream.ops)
         fills = [source for value in op.operands if (source := producer(value, "linalg.fill")) is not None]
         sizes = [mapping.tiles[loop] for loop in bundle.loops[index]]
-        kernels += times * [kernel_bytes(op, device, sizes), *(kernel_bytes(fill, device) for fill in fills)]
+        kernels += times * [outlined_bytes(op, device, sizes), *(outlined_bytes(fill, device) for fill in fills)]
         steps += times * (1 + len(fills))
     group = group_of_bundle(bundle)
     moved = sum(tensor.role is not Role.LOCAL for tensor in group.tensors)

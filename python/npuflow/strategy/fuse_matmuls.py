@@ -16,14 +16,12 @@ from npuflow.network.groups import FusionGroup, groups_of
 from npuflow.ops.bundle import make_bundle
 from npuflow.ops.chains import Chain, chains_of
 from npuflow.ops.contraction import BUNDLE, RUNNING, STRATEGY, match_contraction
-from npuflow.strategy.choose import complete
+from npuflow.strategy.bundle_times import best_mapping, bundle_seconds
 from npuflow.strategy.copy_chain import copies_of, erase_ops
-from npuflow.strategy.describe_bundle import bundle_fits, program_fits
+from npuflow.strategy.describe_bundle import bundle_fits
 from npuflow.strategy.describe_group import group_of_bundle, group_of_matmul
 from npuflow.strategy.estimate import Estimate
-from npuflow.strategy.feasibility import obstacles
 from npuflow.strategy.group import Group
-from npuflow.strategy.mapping import Mapping, mapping_of
 from npuflow.strategy.strategy import Strategy
 from npuflow.target import Device, KernelClass
 
@@ -95,20 +93,12 @@ class _Among:
         bundle = make_bundle(ops)
         if not bundle.space or (_corrects_products(ops) and not _is_one_engine(self.device)):
             return None
-        group = group_of_bundle(bundle)
-        mapping = self._mapping(group)
-        if mapping is None or not program_fits(bundle, mapping, self.device):
-            return None
-        return Estimate(group, self.device).seconds(mapping)
+        return bundle_seconds(bundle, self.device, self.said)
 
     def _seconds(self, group: Group) -> float:
         """How long a group takes by the best strategy, roughly; nothing where there is none, which others will say."""
-        mapping = self._mapping(group)
+        mapping = best_mapping(group, self.device, self.said)
         return 0.0 if mapping is None else Estimate(group, self.device).seconds(mapping)
-
-    def _mapping(self, group: Group) -> Mapping | None:
-        strategy = complete(group, self.said, self.device)
-        return None if obstacles(group, strategy, self.device) else mapping_of(group, strategy)
 
 
 def _decide(chain: Chain, among: _Among, context: PassContext) -> None:

@@ -26,6 +26,7 @@ from npuflow.core.build import (
 from npuflow.core.passes import PassContext
 from npuflow.ops.bundle import Bundle
 from npuflow.ops.contraction import producer
+from npuflow.ops.insertions import insertion_of
 from npuflow.ops.linear import Linear, input_count
 from npuflow.tiling.core_part import CorePart, Operands
 from npuflow.tiling.cuts import Cuts
@@ -46,16 +47,21 @@ class _Tiler:
     bundle: Bundle
     cuts: Cuts
     loops: list[tuple[int, ir.Operation]] = field(default_factory=list)
+    within: list[int] = field(default_factory=list)
 
     def run(self) -> None:
         root = self.bundle.root
         stepping = [loop for loop in self.cuts.order if self.cuts.block[loop] < self.bundle.sizes[loop]]
-        with at(root):
+        insertion = insertion_of(root) if stepping else None
+        last = root if insertion is None else insertion
+        with at(last):
             outs = [empty(shape_of(result), element_type_of(result)) for result in root.results if stepping]
+            if insertion is not None:
+                outs, self.within = [insertion.operands[1]], list(insertion.opview.static_offsets)
             results = self._blocks(stepping, {}, outs)
-        for old, new in zip(root.results, results):
+        for old, new in zip(last.results, results):
             old.replace_all_uses_with(new)
-        for op in reversed(self.bundle.ops):
+        for op in reversed(self.bundle.ops if insertion is None else (*self.bundle.ops, insertion)):
             op.erase()
 
     def _blocks(self, loops: Sequence[int], offsets: dict[int, Mixed], outs: Sequence[ir.Value]) -> list[ir.Value]:
@@ -113,9 +119,11 @@ class _Tiler:
         """What exists of a block's result, into the whole result."""
         start = [_offset(dim, offsets) for dim in dims]
         sizes: list[Mixed] = []
-        for place, extent, size in zip(start, shape_of(block), shape_of(out)):
+        for place, extent, dim in zip(start, shape_of(block), dims):
+            size = dim.extent(self.bundle.sizes)
             sizes.append(minimum(extent, difference(size, place)) if size % extent else extent)
-        return insert_slice(_cut(block, sizes), out, start, sizes)
+        begins = [weighted_sum([(1, place)], begin) for place, begin in zip(start, self.within)] or start
+        return insert_slice(_cut(block, sizes), out, begins, sizes)
 
     def _result_maps(self) -> list[tuple[Linear, ...]]:
         root = self.bundle.root

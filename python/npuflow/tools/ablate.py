@@ -23,7 +23,9 @@ class AblateFlags:
     pipeline: str | None = pipeline_flag()
     split: bool = flag(False, "run every function of several groups of ops in parts", group="")
     add: bool = flag(
-        False, "begin without what passes decide (fusion, reshape, engines), and add one after the other", group=""
+        False,
+        "begin without what passes decide (fusion, masks, reshape, engines), and add one after the other",
+        group="",
     )
     jobs: int | None = flag(
         None, "compile in so many processes (default: the processor's cores; 1: none)", group="", metavar="n"

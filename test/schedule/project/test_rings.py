@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 import npuflow
+from npuflow.execute.verification import Status
 from npuflow.schedule.check.capacity import lacks_locks
 from npuflow.schedule.data.model import Acquire, Each, Engine, Receive, Release, Repeat, Schedule, Step
 from npuflow.target import load_device
@@ -60,3 +61,52 @@ def test_what_one_op_makes_for_the_next_is_not_handed_over_with_its_result() -> 
     acquired = [step.semaphore.name for step in steps_of(results.program) if isinstance(step, Acquire)]
     of_buffers = [name for name in acquired if schedule.semaphores[name].cause == "data"]
     assert len(set(of_buffers)) == 2
+
+
+BEGUN = """
+#read = affine_map<(h, w, o, i, j, c) -> (h + i, w + j, c)>
+#weights = affine_map<(h, w, o, i, j, c) -> (i, j, c, o)>
+#sum = affine_map<(h, w, o, i, j, c) -> (h, w, o)>
+#along = affine_map<(h, w, o) -> (o)>
+#id = affine_map<(h, w, o) -> (h, w, o)>
+func.func @begun(%x: tensor<18x18x32xbf16>, %w: tensor<3x3x32x64xbf16>, %bias: tensor<64xf32>, %y: tensor<16x16x64xf32>)
+    -> tensor<16x16x64xf32> {
+  %empty = tensor.empty() : tensor<16x16x64xf32>
+  %start = linalg.generic {indexing_maps = [#along, #id], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%bias : tensor<64xf32>) outs(%empty : tensor<16x16x64xf32>) {
+  ^bb0(%b: f32, %out: f32):
+    %size = math.absf %b : f32
+    linalg.yield %size : f32
+  } -> tensor<16x16x64xf32>
+  %sum = linalg.generic {indexing_maps = [#read, #weights, #sum],
+      iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]}
+      ins(%x, %w : tensor<18x18x32xbf16>, tensor<3x3x32x64xbf16>) outs(%start : tensor<16x16x64xf32>) {
+  ^bb0(%p: bf16, %q: bf16, %acc: f32):
+    %left = arith.extf %p : bf16 to f32
+    %right = arith.extf %q : bf16 to f32
+    %product = arith.mulf %left, %right : f32
+    %more = arith.addf %acc, %product : f32
+    linalg.yield %more : f32
+  } -> tensor<16x16x64xf32>
+  %r = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%sum, %y : tensor<16x16x64xf32>, tensor<16x16x64xf32>) outs(%empty : tensor<16x16x64xf32>) {
+  ^bb0(%s: f32, %o: f32, %out: f32):
+    %both = arith.addf %s, %o : f32
+    linalg.yield %both : f32
+  } -> tensor<16x16x64xf32>
+  return %r : tensor<16x16x64xf32>
+}
+"""
+
+
+@pytest.mark.parametrize("disable", [(), ("engines",)])
+def test_an_engine_comes_back_to_a_sum_that_it_began(disable: tuple[str, ...]) -> None:
+    """From the vector engine to the matrix engine and back; that it may begin anew, the vector engine knows itself."""
+    compiled = npuflow.compile(BEGUN, device="npu4.0:1x1", disable=disable)
+    (function,) = compiled.functions
+    schedule = function.compiled.schedule
+    handed = [s for s in schedule.semaphores if "vector_to_matrix" in s or "matrix_to_vector" in s]
+    assert len(handed) == 2
+    assert len({name.split("_vector")[0].split("_matrix")[0] for name in handed}) == 1
+    (reported,) = compiled.run().functions
+    assert reported.verified.status is Status.OK, reported.verified

@@ -96,60 +96,48 @@ class _Projection:
     # Programs
 
     def engine(self, key: EngineKey) -> Engine:
-        steps, _ = self._body(self.nest.body, key)
+        steps = self._body(self.nest.body, key)
         return Engine(key.name, key.stage, key.lane, self.routes.span(key), tuple(steps))
 
-    def _body(self, body: list[Statement], key: EngineKey) -> tuple[list[Step], set[BufferInfo]]:
-        """An engine's share of a body, and the buffers it touches in it."""
-        pieces, used = self._pieces(body, key)
-        return [step for steps in pieces for step in steps], used
+    def _body(self, body: list[Statement], key: EngineKey) -> list[Step]:
+        """An engine's share of a body."""
+        return [step for steps in self._pieces(body, key) for step in steps]
 
-    def _pieces(self, body: list[Statement], key: EngineKey) -> tuple[list[list[Step]], set[BufferInfo]]:
-        """An engine's share of each statement of a body, and the buffers it touches in all."""
-        pieces: list[list[Step]] = []
-        touched: list[set[BufferInfo]] = []
-        allocated: list[BufferInfo] = []
-        for statement in body:
-            if isinstance(statement, Allocate):
-                allocated.append(statement.buffer)
-                pieces.append([])
-                touched.append(set())
-                continue
-            steps, used = self._statement(statement, key)
-            pieces.append(steps)
-            touched.append(used)
+    def _pieces(self, body: list[Statement], key: EngineKey) -> list[list[Step]]:
+        """An engine's share of each statement of a body."""
+        pieces = [self._statement(statement, key) for statement in body]
+        allocated = [statement.buffer for statement in body if isinstance(statement, Allocate)]
         for group in self.rings.handed_over(allocated):
-            places = [i for i, used in enumerate(touched) if not used.isdisjoint(group)]
-            if places:
-                first, last = places[0], places[-1]
-                pieces[first] = self._handover(Acquire, self.rings.waits_for(group[0], key), key) + pieces[first]
-                pieces[last] = pieces[last] + self._handover(Release, self.rings.gives(group[0], key), key)
-        return pieces, set().union(*touched) if touched else set()
+            for stay in self.rings.stays(group, key, body):
+                pieces[stay.first] = self._handover(Acquire, stay.waits_for, key) + pieces[stay.first]
+                pieces[stay.last] = pieces[stay.last] + self._handover(Release, stay.gives, key)
+        return pieces
 
-    def _statement(self, statement: Statement, key: EngineKey) -> tuple[list[Step], set[BufferInfo]]:
+    def _statement(self, statement: Statement, key: EngineKey) -> list[Step]:
+        if isinstance(statement, Allocate):
+            return []
         if isinstance(statement, Loop):
             if key.stage.work is Work.COMPUTE and not statement.grid:
                 return self._turns(statement, key)
-            steps, used = self._body(statement.body, key)
+            steps = self._body(statement.body, key)
             if not steps or statement.grid:
-                return steps, used
+                return steps
             repeated: list[Step] = [Repeat(statement.counter, statement.trips, tuple(steps))]
-            return self.tasks.around_loop(statement, key, self.routes, repeated), used
-        used = {buffer for buffer, engine in self.rings.touches(statement) if engine == key}
+            return self.tasks.around_loop(statement, key, self.routes, repeated)
         if isinstance(statement, Kernel):
-            return ([self._compute(statement)], used) if key == self.routes.engine_of(statement) else ([], set())
+            return [self._compute(statement)] if key == self.routes.engine_of(statement) else []
         assert isinstance(statement, Transfer)
-        return self._transfer(statement, key), used
+        return self._transfer(statement, key)
 
-    def _turns(self, loop: Loop, key: EngineKey) -> tuple[list[Step], set[BufferInfo]]:
+    def _turns(self, loop: Loop, key: EngineKey) -> list[Step]:
         """A computing engine's share of a loop in time."""
         body = turning_body(loop)
-        pieces, used = self._pieces(body, key)
+        pieces = self._pieces(body, key)
         place = second_part(body, key, self.routes, self.rings)
         steps, behind = ([step for its in part for step in its] for part in (pieces[:place], pieces[place or 0 :]))
         if place is not None:
-            return skewed(loop, steps, behind), used
-        return ([Repeat(loop.counter, loop.trips, tuple(steps))] if steps else []), used
+            return skewed(loop, steps, behind)
+        return [Repeat(loop.counter, loop.trips, tuple(steps))] if steps else []
 
     def _compute(self, kernel: Kernel) -> Step:
         operands = []

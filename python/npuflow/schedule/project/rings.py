@@ -1,7 +1,11 @@
-"""Rings of engines that hand a buffer around, in the order in which they first touch it, and what they wait for. Pure.
+"""Rings of engines that hand a buffer around, in the order in which they touch it, and what they wait for. Pure.
 
-Each engine waits for the one before, the first for the last. Buffers that an engine fills right after each other, and
-that the same one empties, can be handed over as one: then they share the two semaphores of the first of them.
+Each engine waits for the one before, the first for the last. One that comes back to a buffer, as a vector engine does
+to a sum that it began and a matrix engine has added to, is in its ring twice. It waits for nobody where it is its own
+neighbour: it does one thing after the other.
+
+Buffers that an engine fills right after each other, and that the same one empties, can be handed over as one: then they
+share the two semaphores of the first of them.
 """
 
 from __future__ import annotations
@@ -48,6 +52,27 @@ class _Scope:
 
 
 @dataclass
+class _Station:
+    """An engine in a ring, and which statements of the body that allocates the buffer it then uses it in."""
+
+    engine: EngineKey
+    statements: list[Statement]
+
+    def has(self, statement: Statement) -> bool:
+        return any(statement is each for each in self.statements)
+
+
+@dataclass(frozen=True)
+class _Stay:
+    """The first and the last statement of a body that use a buffer, and the semaphores around them."""
+
+    first: int
+    last: int
+    waits_for: str | None
+    gives: str | None
+
+
+@dataclass
 class Rings:
     """The engines, slots and semaphores of each buffer on the chip; some are handed over together if `are_shared`.
 
@@ -59,27 +84,33 @@ class Rings:
     depths: Mapping[str, int]
     are_shared: bool = False
     scopes: dict[BufferInfo, _Scope] = field(default_factory=dict)
-    of: dict[BufferInfo, list[EngineKey]] = field(default_factory=dict)
+    of: dict[BufferInfo, list[_Station]] = field(default_factory=dict)
     groups: dict[BufferInfo, tuple[BufferInfo, ...]] = field(default_factory=dict)
     others: set[BufferInfo] = field(default_factory=set)
 
     def __post_init__(self) -> None:
+        levels: dict[BufferInfo, int] = {}
         for statement, around in walk(self.nest.body):
             if isinstance(statement, Allocate):
                 self.scopes[statement.buffer] = _Scope(tuple(loop for loop in around if not loop.grid))
+                levels[statement.buffer] = len(around)
             for buffer, engine in self.touches(statement):
-                ring = self.of.setdefault(buffer, [])
-                if ring and ring[-1] == engine:
-                    continue
-                if engine in ring:
-                    text = f"{engine.name} comes back to {buffer.name} after others used it; hint: use another buffer"
-                    raise InputError(Diagnostic(Severity.ERROR, text, buffer.location))
-                ring.append(engine)
+                self._add(buffer, engine, (*around, statement)[levels.get(buffer, 0)])
         if self.are_shared:
             bodies = [s.body for s, _ in walk(self.nest.body) if isinstance(s, Loop)]
             for body in (self.nest.body, *bodies):
                 self.groups |= {group[0]: group for group in self._together(body)}
             self.others = {buffer for group in self.groups.values() for buffer in group[1:]}
+
+    def _add(self, buffer: BufferInfo, engine: EngineKey, statement: Statement) -> None:
+        """Adds an engine to a buffer's ring, by a statement of the body that allocates it."""
+        ring = self.of.setdefault(buffer, [])
+        if not ring or ring[-1].engine != engine:
+            if ring[-1:] and ring[-1].has(statement) and any(station.engine == engine for station in ring):
+                text = f"{engine.name} comes back to {buffer.name} after others used it; hint: use another buffer"
+                raise InputError(Diagnostic(Severity.ERROR, text, buffer.location))
+            ring.append(_Station(engine, []))
+        ring[-1].statements.append(statement)
 
     def touches(self, statement: Statement) -> list[tuple[BufferInfo, EngineKey]]:
         """The on-chip buffers a statement works on, and the engine that does."""
@@ -110,29 +141,42 @@ class Rings:
         if buffer in self.others:
             return
         ring, depth = self.of.get(buffer, []), self.depth(buffer)
-        for index, engine in enumerate(ring if len(ring) > 1 else ()):
+        for index, station in enumerate(ring):
+            name = self.gives(buffer, index)
+            if name is None:
+                continue
             last = index == len(ring) - 1
             own = set(span)
-            for each in (engine, ring[(index + 1) % len(ring)]):
+            for each in (station.engine, ring[(index + 1) % len(ring)].engine):
                 own |= {name for name in self.routes.span(each) if name in (ROW, COLUMN)}
             shared = tuple(name for name in (ROW, COLUMN) if name in own)
-            name, cause = _semaphore_name(buffer, ring, index), "space" if last else "data"
-            yield Semaphore(name, shared, depth if last else 0, depth, cause)
+            yield Semaphore(name, shared, depth if last else 0, depth, "space" if last else "data")
 
-    def waits_for(self, buffer: BufferInfo, engine: EngineKey) -> str | None:
-        """The semaphore that tells an engine that it may use a buffer; None where no other engine does."""
-        ring = self.of[buffer]
-        return _semaphore_name(buffer, ring, (ring.index(engine) - 1) % len(ring)) if len(ring) > 1 else None
+    def stays(self, group: Sequence[BufferInfo], engine: EngineKey, body: list[Statement]) -> Iterator[_Stay]:
+        """Where in the body that allocates buffers an engine uses them: once for each of its places in their ring."""
+        first = group[0]
+        for index, station in enumerate(self.of.get(first, ())):
+            if station.engine == engine:
+                stations = [self.of[buffer][index] for buffer in group]
+                places = [
+                    place for place, statement in enumerate(body) if any(each.has(statement) for each in stations)
+                ]
+                yield _Stay(places[0], places[-1], self.gives(first, index - 1), self.gives(first, index))
 
-    def gives(self, buffer: BufferInfo, engine: EngineKey) -> str | None:
-        """The semaphore by which an engine says that it is done with a buffer."""
-        ring = self.of[buffer]
-        return _semaphore_name(buffer, ring, ring.index(engine)) if len(ring) > 1 else None
+    def gives(self, buffer: BufferInfo, index: int) -> str | None:
+        """The semaphore by which a buffer's user of that number says that it is done; None where it tells itself."""
+        ring = self._engines(buffer)
+        pairs = list(zip(ring, [*ring[1:], ring[0]]))
+        giver, taker = pairs[index]
+        if giver == taker:
+            return None
+        before = pairs[: index % len(pairs)].count(pairs[index])
+        return f"{buffer.name}_{giver.name}_to_{taker.name}" + (f"_{before + 1}" if before else "")
 
     def _together(self, body: list[Statement]) -> Iterator[tuple[BufferInfo, ...]]:
         """Buffers of a body that one engine fills with nothing else between, before another one empties any of them."""
         allocated = [s.buffer for s in body if isinstance(s, Allocate) and len(self.of.get(s.buffer, [])) == 2]
-        for giver, taker in dict.fromkeys(tuple(self.of[buffer]) for buffer in allocated):
+        for giver, taker in dict.fromkeys(tuple(self._engines(buffer)) for buffer in allocated):
             group: list[BufferInfo] = []
             for statement in body:
                 filled, emptied = self._used(statement, giver), self._used(statement, taker)
@@ -153,9 +197,7 @@ class Rings:
         return sum(buffer in self._used(statement, giver) for statement in body) == 1
 
     def _are_alike(self, one: BufferInfo, other: BufferInfo) -> bool:
-        return self.of[one] == self.of[other] and self.depth(one) == self.depth(other)
+        return self._engines(one) == self._engines(other) and self.depth(one) == self.depth(other)
 
-
-def _semaphore_name(buffer: BufferInfo, ring: list[EngineKey], index: int) -> str:
-    """Named by what it says: who hands the buffer to whom."""
-    return f"{buffer.name}_{ring[index].name}_to_{ring[(index + 1) % len(ring)].name}"
+    def _engines(self, buffer: BufferInfo) -> list[EngineKey]:
+        return [station.engine for station in self.of[buffer]]
