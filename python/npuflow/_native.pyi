@@ -1,4 +1,4 @@
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -139,3 +139,145 @@ def order_loads(
 def search_order(
     rows: int, columns: int, capacity: int, is_lru: bool, known_loads: int, most_states: int, /
 ) -> tuple[int, list[tuple[int, int]]]: ...
+
+# Of mapped groups: rows, columns, and the loops that these follow.
+SpreadNumbers = tuple[int, int, int, int]
+# Slots in L2 and L1, of results, of what a tail reads, of what engines hand to each other; whether L2 holds; operands'
+# own slots.
+_DepthNumbers = tuple[int, int, int, int, int, bool, Sequence[int] | None, Sequence[int] | None]
+# Tiles, spread, depths, order, pieces in L2, and whether L2 has all of these at a time.
+MappingNumbers = tuple[Sequence[int], SpreadNumbers, _DepthNumbers, Sequence[int], Sequence[int], bool]
+# Role, operand, dimensions as terms and a size, bytes of an element, whether it is gathered, its first user,
+# whether engines hand it to each other.
+TensorNumbers = tuple[int, int, Sequence[tuple[Sequence[tuple[int, int]], int]], int, bool, int, bool]
+# A tensor's number, a slot's bytes, slots, and a slot's bytes in the fullest memory tile.
+_BufferNumbers = tuple[int, float, int, float]
+# Bytes, how often its part comes, channels, descriptors, DRAM's seconds, and whether it is set up first.
+_TransferNumbers = tuple[float, float, int, float, float, bool]
+
+class DescriptorLimits:
+    def __init__(self, dims: int, granule_bytes: int, size_max: int, stride_max: int, iteration_max: int) -> None: ...
+
+class DramRates:
+    def __init__(
+        self,
+        read_rate: float,
+        write_rate: float,
+        total_rate: float,
+        read_overhead: float,
+        write_overhead: float,
+        page_overhead: float,
+        edge_overhead: float,
+        page_bytes: int,
+        burst_bytes: int,
+        joins_runs: bool,
+    ) -> None: ...
+
+class CoreRoom:
+    def __init__(
+        self, bytes_per_second: float, capacity: float, alignment: int, descriptors: int, lock_max: int
+    ) -> None: ...
+
+class TileLanes:
+    def __init__(self, channels_out: int, groups: int, lanes: int, leaving: int) -> None: ...
+
+class BlockRoom:
+    def __init__(
+        self,
+        capacity: float,
+        pattern: DescriptorLimits,
+        columns: int,
+        descriptors: int,
+        lock_max: int,
+        lanes: TileLanes,
+        pads_with_zeros: bool,
+    ) -> None: ...
+
+class DirectWays:
+    def __init__(self, are_taken: bool, lanes: int, start_seconds: float) -> None: ...
+
+class MachineRates:
+    def __init__(
+        self,
+        clock_hz: float,
+        descriptor_seconds: float,
+        channel_rate: float,
+        outermost: DescriptorLimits,
+        dram: DramRates,
+        core: CoreRoom,
+        tile: BlockRoom,
+        direct: DirectWays,
+    ) -> None: ...
+
+class FlatGroup:
+    def __init__(
+        self,
+        sizes: Sequence[int],
+        space: int,
+        streamed: Sequence[int],
+        tensors: Sequence[TensorNumbers],
+        work: Sequence[tuple[Sequence[int], bool]],
+        pads_streamed: bool,
+        is_packed: bool,
+    ) -> None: ...
+    def l1_buffers(self, mapping: MappingNumbers) -> list[_BufferNumbers]: ...
+    def l2_buffers(self, mapping: MappingNumbers, columns: int, clips: bool) -> list[_BufferNumbers]: ...
+    def l1_descriptors(self, mapping: MappingNumbers) -> int: ...
+    def l2_descriptors(self, mapping: MappingNumbers, serving: int, lanes: TileLanes, clips: bool) -> int: ...
+    def fits_l1(self, mapping: MappingNumbers, machine: MachineRates) -> bool: ...
+    def fits_l2(self, mapping: MappingNumbers, machine: MachineRates) -> bool: ...
+    def fits(self, mapping: MappingNumbers, machine: MachineRates) -> bool: ...
+
+class EstimateParts:
+    @property
+    def seconds(self) -> float: ...
+    @property
+    def core_seconds(self) -> float: ...
+    @property
+    def busy_dram_seconds(self) -> float: ...
+    @property
+    def setting_up_seconds(self) -> float: ...
+    @property
+    def cost(self) -> float: ...
+
+class FlatSpace:
+    def __init__(
+        self,
+        group: FlatGroup,
+        start: MappingNumbers,
+        spreads: Sequence[SpreadNumbers],
+        parts: Sequence[SpreadNumbers],
+        open_loops: Sequence[int],
+        units: Sequence[int],
+        slots: Sequence[int],
+        opens_order: bool,
+        opens_l2: bool,
+        has_idle_cores: bool,
+    ) -> None: ...
+
+class Estimator:
+    def __init__(
+        self,
+        group: FlatGroup,
+        machine: MachineRates,
+        cycles: Callable[[int, Sequence[int]], float],
+        least_cycles: Sequence[tuple[float, float, bool]],
+    ) -> None: ...
+    def parts(self, mapping: MappingNumbers) -> EstimateParts: ...
+    def transfers(self, mapping: MappingNumbers) -> list[_TransferNumbers]: ...
+    def beside(self, space: FlatSpace, mapping: MappingNumbers) -> list[MappingNumbers]: ...
+    def search(
+        self, space: FlatSpace, keep: int, known: float, most: int
+    ) -> tuple[list[tuple[float, MappingNumbers]], int, bool]: ...
+
+def row_tiles(rows: int, columns: int) -> int: ...
+def evenest_lanes(
+    moved: Sequence[tuple[int, int, bool]], results: tuple[int, int], rows: int, lanes: TileLanes
+) -> tuple[list[int], list[bool]]: ...
+def fullest_group(
+    moved: Sequence[tuple[int, int, bool]],
+    choice: tuple[Sequence[int], Sequence[bool]],
+    results: tuple[int, int],
+    rows: int,
+    lanes: TileLanes,
+) -> int: ...

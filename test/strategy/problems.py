@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from hypothesis import strategies as st
 
-from npuflow.kernels.vector_cycles import LOADED, Node, VectorOperand, VectorWork
+from npuflow.kernels.vector_cycles import LOADED, SUM, Node, VectorOperand, VectorWork
 from npuflow.ops.linear import Linear
 from npuflow.ops.products import Products
 from npuflow.strategy.group import BATCH, Group, K, M, MatmulOperand, N, OpWork, Role, Tensor
@@ -83,6 +83,16 @@ def _tail(sum_type: str, result_bytes: int, operands: tuple[TailOperand, ...]) -
     read = (walked((M, N), ELEMENT_BYTES[sum_type]), *(walked(one.loops, one.element_bytes) for one in operands))
     made, add = walked((M, N), result_bytes), Node("add", sum_type, (LOADED,))
     return VectorWork(((0,), (1,), (2,), (3,)), (False,) * 4, read, (made,), (add,), ELEMENT_BYTES[sum_type])
+
+
+def adding(loops: int, sums: Sizes = ()) -> VectorWork:
+    """An addition of what is read, along the loops in `sums`."""
+    every, kept = tuple(range(loops)), tuple(loop for loop in range(loops) if loop not in sums)
+    read, made = VectorOperand(1, frozenset(every), every), VectorOperand(4, frozenset(kept), kept)
+    is_sum = tuple(loop in sums for loop in every)
+    return VectorWork(
+        tuple((loop,) for loop in every), is_sum, (read,), (made,), (Node("add", "i32", (LOADED, SUM)),), 4
+    )
 
 
 def devices() -> st.SearchStrategy[Device]:

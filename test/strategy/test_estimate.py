@@ -19,7 +19,7 @@ from npuflow.simulate.run import simulate
 from npuflow.simulate.runs import runs_of
 from npuflow.strategy.choose import complete
 from npuflow.strategy.describe_group import group_of_bundle
-from npuflow.strategy.estimate import Estimate, MappedTime
+from npuflow.strategy.estimate import Estimate, OuterTransfer
 from npuflow.strategy.group import Group, N
 from npuflow.strategy.mapping import mapping_of
 from npuflow.strategy.room import fits
@@ -49,13 +49,12 @@ func.func @matmul(%a: tensor<{m}x{k}xi8>, %b: tensor<{k}x{n}xi8>) -> tensor<{m}x
 """
 
 
-def mapped(group: Group, strategy: Strategy = STRATEGY, device: Device = NPU2) -> MappedTime:
-    return MappedTime(Estimate(group, device), mapping_of(group, strategy))
+def transfers(group: Group, strategy: Strategy = STRATEGY, device: Device = NPU2) -> dict[str, OuterTransfer]:
+    return Estimate(group, device).transfers(mapping_of(group, strategy))
 
 
 def descriptors(group: Group, strategy: Strategy = STRATEGY) -> dict[str, int]:
-    found = mapped(group, strategy).outer
-    return {tensor.name: found.descriptors(tensor) for tensor in found.outside}
+    return {name: each.descriptors for name, each in transfers(group, strategy).items()}
 
 
 def test_loops_that_a_descriptor_covers_need_no_others() -> None:
@@ -96,7 +95,10 @@ def test_runs_that_adjoin_count_as_one_where_the_device_joins_them() -> None:
     """32 bytes per column of a row-major right operand and 128 of the result are runs of 256 and 1024 bytes there."""
     joining = replace(NPU2, dram=replace(NPU2.dram, joins_runs=True))
     group = matmul_group(*SIZES)
-    alone, joined = (mapped(group, device=device).outer.dram_seconds for device in (NPU2, joining))
+    alone, joined = (
+        {name: each.dram_seconds for name, each in transfers(group, device=device).items()}
+        for device in (NPU2, joining)
+    )
     for name, run, pitch, write in (("rhs", 32, 512, False), ("result", 128, 2048, True)):
         overhead = NPU2.dram.run_overhead_bytes(DramRuns(run, pitch), write=write)
         one, eight = ((run * n + overhead) / (run * n) for n in (1, 8))
@@ -121,8 +123,8 @@ def test_runs_cost_what_they_cost_in_schedules(sizes: Sizes, tile_l2: Tile, tile
     for engine in program.engines:
         for access in accesses_of(engine.body) if "dram" in engine.ports else ():
             taken.setdefault(access.buffer, []).append(1 + access.run_overhead_bytes / runs_of(access).run_bytes)
-    outer, rate = mapped(matmul_group(*sizes), strategy, device).outer, device.dram.read_bytes_per_second
-    estimated = sorted(outer.dram_seconds[t.name] * rate / outer.moved[t.name] for t in outer.outside)
+    found, rate = transfers(matmul_group(*sizes), strategy, device), device.dram.read_bytes_per_second
+    estimated = sorted(each.dram_seconds * rate / each.bytes for each in found.values())
     assert estimated == pytest.approx(sorted(sum(each) / len(each) for each in taken.values()))
 
 
@@ -138,15 +140,19 @@ def test_dram_is_as_slow_as_what_is_read_where_reads_have_a_rate_of_their_own() 
     """16 MiB are read at 8 GB/s and 0.25 MiB written at 100; all at 10 in sum. Runs of DRAM cost nothing here."""
     dram = replace(NPU2.dram, read_bytes_per_second=8e9, write_bytes_per_second=100e9, total_bytes_per_second=10e9)
     dram = replace(dram, read_run_overhead_bytes=0, write_run_overhead_bytes=0, page_overhead_bytes=0)
-    found = mapped(matmul_group(256, 256, 32768), device=replace(NPU2, dram=dram)).outer
-    assert found.busy_dram_seconds == pytest.approx((16 << 20) / 8e9)
-    found = mapped(matmul_group(1024, 1024, 8), device=replace(NPU2, dram=replace(dram, total_bytes_per_second=1e9)))
+    assert busy_seconds(matmul_group(256, 256, 32768), replace(NPU2, dram=dram)) == pytest.approx((16 << 20) / 8e9)
+    group, slow = matmul_group(1024, 1024, 8), replace(NPU2, dram=replace(dram, total_bytes_per_second=1e9))
     # In sum: each operand's 8 KiB, the right one for each of 4 blocks along m, the left one once; and 4 MiB of results.
-    assert found.outer.busy_dram_seconds == pytest.approx(sum(found.outer.moved.values()) / 1e9)
+    moved = sum(each.bytes for each in transfers(group, device=slow).values())
+    assert busy_seconds(group, slow) == pytest.approx(moved / 1e9)
+
+
+def busy_seconds(group: Group, device: Device) -> float:
+    return Estimate(group, device).parts(mapping_of(group, STRATEGY)).busy_dram_seconds
 
 
 def set_up_first(group: Group, strategy: Strategy = STRATEGY) -> list[str]:
-    return [tensor.name for tensor in mapped(group, strategy).set_up_first]
+    return [name for name, each in transfers(group, strategy).items() if each.is_first]
 
 
 def test_what_tails_read_is_set_up_while_the_first_block_is_computed() -> None:
@@ -195,7 +201,8 @@ def test_setting_up_takes_what_the_control_processor_takes(strategy: Strategy) -
     (function,) = npuflow.compile(text, device="npu1").functions
     program = function.compiled.program
     (control,) = (engine for engine in program.engines if engine.kind == "control")
-    found = mapped(bundle_group(text), strategy, load_device("npu1")).setting_up_seconds
+    group = bundle_group(text)
+    found = Estimate(group, load_device("npu1")).parts(mapping_of(group, strategy)).setting_up_seconds
     assert found * program.clock_hz == pytest.approx(set_up_cycles(control.body))
 
 
@@ -221,7 +228,7 @@ def test_blocks_wait_until_results_can_leave() -> None:
 
     def waiting(tile_m: int) -> float:
         strategy = Strategy((1, 8), (tile_m, 64, 64), (tile_m, 8, 64), (8, 8, 8), depth_l2=2, depth_l1=2)
-        alone, waits = (mapped(group, strategy, of).seconds() for of in (NPU2, device))
+        alone, waits = (Estimate(group, of).seconds(mapping_of(group, strategy)) for of in (NPU2, device))
         return waits - alone
 
     assert waiting(8) > waiting(512) + 1e-6
@@ -350,5 +357,5 @@ def test_engines_side_by_side_take_as_long_as_the_slower_one() -> None:
     apart, beside = (mapping_of(group, replace(turns, depth_between=slots)) for slots in (1, 2))
     estimate = Estimate(group, cluster)
     multiplying, others = (estimate.cycles(number, apart.tiles, apart.pack) for number in (0, 1))
-    saved = MappedTime(estimate, apart).core_seconds - MappedTime(estimate, beside).core_seconds
+    saved = estimate.parts(apart).core_seconds - estimate.parts(beside).core_seconds
     assert saved == pytest.approx(7 * min(multiplying, others) / cluster.clock_hz)

@@ -8,26 +8,26 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from npuflow.strategy.lane_descriptors import Choice, Lane, Moved, Results, TileDma, evenest, fullest_group, lanes_of
+from npuflow.strategy.lane_descriptors import Choice, Moved, Results, TileDma, evenest, fullest_group
 
 NPU1 = TileDma(rows=4, channels_out=6, groups=2, lanes=2, leaving=1)
 
 
 def test_channels_in_turn_belong_to_a_group() -> None:
-    lanes = [Lane(0, filled=1, emptied=10, channels=4), Lane(1, filled=100, emptied=1000)]
+    moved, choice = (Moved(1, 10, True), Moved(100, 1000, False)), Choice((0, 1), frozenset([0]))
     # Even: in-channels 0 (1), 2 and 4 (7 each), out-channels 0, 2 (10 each) and 4, lane 1's (1000).
     # Odd: in-channels 1 (100), 3 and 5 (7 each), out-channels 1, 3 (10 each) and 5, the results' (5).
-    assert fullest_group(lanes, Results(gathered=7, left=5), NPU1) == 1 + 2 * 7 + 2 * 10 + 1000
-    assert fullest_group(lanes, Results(gathered=7, left=1000), NPU1) == 100 + 2 * 7 + 2 * 10 + 1000
+    assert fullest_group(moved, choice, Results(gathered=7, left=5), NPU1) == 1 + 2 * 7 + 2 * 10 + 1000
+    assert fullest_group(moved, choice, Results(gathered=7, left=1000), NPU1) == 100 + 2 * 7 + 2 * 10 + 1000
 
 
 def test_buffers_for_single_rows_don_t_crowd_one_group() -> None:
     # What a norm's last ops read: two rows of weights and the rows themselves for single rows, and a number for all.
     moved, results = (Moved(2, 2, True),) * 3 + (Moved(2, 2, False),), Results(2, 2)
     together = Choice((0, 0, 1, 1), frozenset([1]))
-    assert fullest_group(lanes_of(moved, together, NPU1), results, NPU1) == 4 + 16 + 2 * 4 + 2 * 2
+    assert fullest_group(moved, together, results, NPU1) == 4 + 16 + 2 * 4 + 2 * 2
     best = evenest(moved, results, NPU1)
-    assert fullest_group(lanes_of(moved, best, NPU1), results, NPU1) <= 24
+    assert fullest_group(moved, best, results, NPU1) <= 24
 
 
 @given(
@@ -42,11 +42,11 @@ def test_buffers_for_single_rows_don_t_crowd_one_group() -> None:
 )
 def test_no_other_lanes_need_fewer(moved: list[Moved], results: Results, dma: TileDma) -> None:
     best = evenest(tuple(moved), results, dma)
-    need = fullest_group(lanes_of(moved, best, dma), results, dma)
+    need = fullest_group(moved, best, results, dma)
     used = sum(dma.rows if lane in best.separate else 1 for lane in set(best.lanes))
     assert used + 1 <= max(dma.channels_out, 1 + len(set(best.lanes)))
     for lanes in product((0, 1), repeat=len(moved)):
-        assert need <= fullest_group(lanes_of(moved, Choice(lanes, frozenset()), dma), results, dma)
+        assert need <= fullest_group(moved, Choice(lanes, frozenset()), results, dma)
 
 
 @given(
@@ -56,8 +56,5 @@ def test_no_other_lanes_need_fewer(moved: list[Moved], results: Results, dma: Ti
 def test_the_order_of_buffers_changes_nothing(moved: list[Moved], random: Random) -> None:
     """The choice for a device and the schedule list them in different orders, and have to agree."""
     results, mixed = Results(1, 1), random.sample(moved, len(moved))
-    needs = {
-        fullest_group(lanes_of(each, evenest(tuple(each), results, NPU1), NPU1), results, NPU1)
-        for each in (moved, mixed)
-    }
+    needs = {fullest_group(each, evenest(tuple(each), results, NPU1), results, NPU1) for each in (moved, mixed)}
     assert len(needs) == 1

@@ -19,6 +19,7 @@ from npuflow.strategy.group import Group, N, Role, Tensor, Tiles
 from npuflow.strategy.lane_descriptors import TileDma
 from npuflow.strategy.mapping import Depths, Mapping, Spread, mapping_of
 from npuflow.strategy.room import (
+    fits,
     fullest_l2_bytes,
     l1_buffers,
     l1_descriptors,
@@ -29,7 +30,7 @@ from npuflow.strategy.room import (
 from npuflow.strategy.strategy import Strategy
 
 sys.path.insert(0, str(Path(__file__).parent))
-from problems import TailOperand, matmul_group
+from problems import DEVICES, TailOperand, matmul_group
 
 ROW, COLUMN, SUMMED = (Linear(((loop, 1),)) for loop in range(3))
 ONE_CORE = TileDma(rows=1, channels_out=6, groups=1, lanes=2, leaving=1)
@@ -280,3 +281,13 @@ def test_the_pipelines_allocate_the_buffers_that_are_counted(pipeline: str, whol
     mapping = mapping_of(group, STRATEGY, whole_k=whole_k)
     assert slot_bytes(source, pipeline, space=2) == sorted(b.slot_bytes for b in l1_buffers(group, mapping))
     assert slot_bytes(source, pipeline, space=1) == sorted(b.slot_bytes for b in l2_buffers(group, mapping, 4))
+
+
+def test_what_is_left_of_a_streamed_loop_has_to_read_something() -> None:
+    """20 steps, of which 5 may lie in zeros: pieces of 8 leave 4, which may read nothing, pieces of 7 leave 6."""
+    tensors = (Tensor("in", Role.INPUT, (ROW, COLUMN), (4, 15), 1), Tensor("out", Role.OUTPUT, (ROW,), (4,), 1))
+    group, device = Group((4, 20), 1, (1,), tensors, (), pads_streamed=False), DEVICES["toy"]
+    fitting = {
+        piece: fits(group, Mapping((4, piece), Spread((1, 1), 0, 0), Depths(), (0,)), device) for piece in (5, 7, 8)
+    }
+    assert fitting == {5: True, 7: True, 8: False}

@@ -9,14 +9,13 @@ from pathlib import Path
 import pytest
 
 from npuflow.ops.linear import Linear
-from npuflow.ops.products import padded
-from npuflow.strategy.group import Group, K, M, N, Role, Tensor
-from npuflow.strategy.mapping import Depths, Mapping, Spread, calls, mapping_of
+from npuflow.strategy.estimate import Estimate
+from npuflow.strategy.group import Group, M, N, Role, Tensor
+from npuflow.strategy.mapping import Depths, Mapping, Spread, mapping_of
 from npuflow.strategy.strategy import Strategy
-from npuflow.strategy.traffic import traffic_bytes, visits
 
 sys.path.insert(0, str(Path(__file__).parent))
-from problems import TailOperand, matmul_group
+from problems import DEVICES, TailOperand, matmul_group
 
 ROW, COLUMN, SUMMED = (Linear(((loop, 1),)) for loop in range(3))
 STRATEGY = Strategy((2, 2), (64, 64, 256), (32, 32, 32), (4, 8, 8), depth_l2=2, depth_l1=2)
@@ -25,12 +24,7 @@ BIASED = matmul_group(100, 130, 300, result_bytes=1, tail_operands=(TailOperand(
 
 def moved(group: Group, mapping: Mapping) -> dict[str, int]:
     """What crosses between L3 and L2 for each tensor."""
-    counts, found = mapping.counts(group), {}
-    for tensor in (*group.inputs, *group.outputs):
-        tiles = mapping.tiles_in_l2(group, tensor)
-        turns = visits(group, tensor, tiles, counts, mapping.order)
-        found[tensor.name] = traffic_bytes(group, mapping, tensor, tiles, turns, counts, mapping.copies(group, tensor))
-    return found
+    return {name: each.bytes for name, each in Estimate(group, DEVICES["npu1"]).transfers(mapping).items()}
 
 
 def test_traffic_of_a_matmul_by_hand() -> None:
@@ -60,16 +54,6 @@ def test_each_batch_crosses_once_more() -> None:
     one, three = (matmul_group(100, 130, 300, batch=batch) for batch in (1, 3))
     once, thrice = (moved(group, mapping_of(group, STRATEGY)) for group in (one, three))
     assert thrice == {name: 3 * bytes_ for name, bytes_ in once.items()}
-
-
-def test_every_block_counts_as_a_full_one_in_work() -> None:
-    """100, 130 and 300 are padded to 2 x 64, 3 x 64 and 2 x 256, of which a core takes 32 at a time."""
-    mapping = mapping_of(BIASED, STRATEGY)
-    assert mapping.counts(BIASED) == [2, 3, 1]
-    assert calls(BIASED, mapping) == 512 // 32
-    done = [mapping.block[loop] * count for loop, count in enumerate(mapping.counts(BIASED))]
-    assert prod(done) * calls(BIASED, mapping) * mapping.tiles[K] == 128 * 192 * 512
-    assert [padded(size, 64) for size in (1, 64, 65)] == [64, 64, 128]
 
 
 def norm(*inputs: tuple[Linear, ...]) -> Group:
@@ -104,7 +88,6 @@ def test_what_follows_neither_the_columns_nor_goes_by_rows_is_read_once_per_colu
     """4 x 8 blocks of 16x16 are all of it, so each copy comes once and whole."""
     group, mapping = norm(dims), spread_over((4, 8))
     (tensor,) = group.inputs
-    assert mapping.copies(group, tensor) == copies
     assert moved(group, mapping)["in0"] == copies * prod(tensor.shape) * 4
     assert moved(group, mapping)["out"] == 64 * 128 * 4
 
@@ -113,8 +96,6 @@ def test_a_row_of_cores_has_one_copy_while_channels_by_rows_are_left_for_it() ->
     """What a single row needs alike goes by rows, unless two others follow the columns."""
     one, two = norm((SUMMED,), (ROW, COLUMN)), norm((SUMMED,), (ROW, COLUMN), (COLUMN,))
     mapping = spread_over((1, 8))
-    assert mapping.copies(one, one.inputs[0]) == 1
-    assert mapping.copies(two, two.inputs[0]) == 8
     # 4 x 1 blocks along rows: it stays for all of them, in each column.
     assert moved(one, mapping)["in0"] == 16 * 4
     assert moved(two, mapping)["in0"] == 8 * 16 * 4
@@ -122,7 +103,7 @@ def test_a_row_of_cores_has_one_copy_while_channels_by_rows_are_left_for_it() ->
 
 def test_one_column_reads_everything_once() -> None:
     group, mapping = norm((SUMMED,), (ROW, COLUMN)), spread_over((4, 1))
-    assert [mapping.copies(group, tensor) for tensor in group.tensors] == [1, 1, 1]
+    assert moved(group, mapping) == {"in0": 16 * 4, "in1": 64 * 128 * 4, "out": 64 * 128 * 4}
 
 
 @pytest.mark.parametrize(("turned", "columns"), [(None, 4), (1, 2)])
@@ -131,6 +112,25 @@ def test_copies_of_a_matmuls_operands_and_of_what_its_tail_reads(turned: int | N
     tails = tuple(TailOperand(loops, 4) for loops in ((), (M,), (N,), (M, N)))
     group = matmul_group(64, 128, 32, result_bytes=1, tail_operands=tails)
     mapping = mapping_of(group, Strategy((2, 4), (64, 128, 32), (32, 32, 32), (4, 8, 8), turned=turned))
-    copies = {tensor.name: mapping.copies(group, tensor) for tensor in (*group.inputs, *group.outputs)}
-    assert copies == {"lhs": 1, "rhs": 1, "tail0": columns, "tail1": 1, "tail2": 1, "tail3": 1, "result": 1}
-    assert moved(group, mapping)["tail0"] == columns * 4
+    assert moved(group, mapping) == {
+        "lhs": 64 * 32,
+        "rhs": 32 * 128,
+        "tail0": columns * 4,
+        "tail1": 64 * 4,
+        "tail2": 128 * 4,
+        "tail3": 64 * 128 * 4,
+        "result": 64 * 128,
+    }
+
+
+def test_what_pieces_of_a_window_share_comes_with_each_of_them() -> None:
+    """3 rows of a window over 55, 2 apart: 7 blocks of 4 results reach over 9 rows each, of which 1 is the next one's.
+
+    Row by row of the window, each of the blocks' 7 rows come 3 times, and nothing that one piece has twice.
+    """
+    window, image = Linear(((0, 2), (1, 1))), (55,)
+    tensors = (Tensor("in", Role.INPUT, (window,), image, 1), Tensor("out", Role.OUTPUT, (ROW,), (27,), 1))
+    group = Group((27, 3), 1, (1,), tensors, (), pads_streamed=False)
+    whole, pieces = (Mapping((4, size), Spread((1, 1), 0, 0), Depths(), (0,)) for size in (3, 1))
+    assert moved(group, whole)["in"] == 55 + 6
+    assert moved(group, pieces)["in"] == 3 * 7 * 7

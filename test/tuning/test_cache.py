@@ -112,7 +112,7 @@ def not_again(*_: object) -> None:
 
 def test_a_second_run_times_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = tuned(tmp_path)
-    for worker in ("search_unit.run_trial", "runners.run_trial", "candidates.ranked", "candidates.beside"):
+    for worker in ("search_unit.run_trial", "runners.run_trial", "candidates.Search"):
         monkeypatch.setattr(f"npuflow.tuning.{worker}", not_again)
     assert tuned(tmp_path).json() == first.json()
 

@@ -30,6 +30,17 @@ def matrix_cycles(types: tuple[str, str, str], issued_macs: int, acc_bytes: int,
     return device.cycles_of(engine, known.call_cycles + ceil(issue + moves * known.move_share))
 
 
+def least_matrix_cycles(types: tuple[str, str, str], device: Device, kind: str = "") -> tuple[float, float]:
+    """Cycles of a call at least, and of each multiplication."""
+    engine, instruction = device.engine(KernelClass.MATRIX), device.matmul_shapes(*types)[0]
+    if device.patch_engine.is_known and instruction.patch:
+        return 0.0, 0.0
+    known = None if instruction.any_shape else device.kernel_kind(kind, types)
+    call, share = (engine.call_cycles, 1.0) if known is None else (known.call_cycles, known.issue_share)
+    rate = device.clock_hz / device.clock_of(engine)
+    return call * rate, rate / (instruction.macs_per_cycle * share)
+
+
 def made_as(types: tuple[str, str, str] | None, device: Device) -> str:
     """The kind of all kernels that work in L1 with one of matrix instructions on such types, where none is given.
 

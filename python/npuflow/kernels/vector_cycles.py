@@ -87,6 +87,24 @@ def vector_cycles(work: VectorWork, sizes: Sequence[int], device: Device, kind: 
     return device.cycles_of(engine, code.call_cycles + ceil(min(way.cycles() for way in ways)))
 
 
+def least_vector_cycles(work: VectorWork, device: Device, kind: str = "") -> tuple[float, float]:
+    """Cycles of a call at least, and of each step of the op's loops, whichever of them is gone through in vectors."""
+    engine, unit = device.engine(KernelClass.VECTOR), device.vector
+    code, body = unit.kernel_kind(kind, engine.call_cycles), _body(work, unit)
+    each = max(len(work.inputs) / unit.loads_per_cycle, body.issue, 1 / code.vectors_per_step)
+    if code.overlap is Overlap.NONE:
+        each = max(each, (body.chain + code.step_cycles) / code.vectors_per_step)
+    rate = device.clock_hz / device.clock_of(engine)
+    return code.call_cycles * rate, each * rate / _width(work, unit, engine.vector_bytes)
+
+
+def _width(work: VectorWork, unit: VectorUnit, vector_bytes: int) -> int:
+    """Elements of a vector."""
+    narrow = vector_bytes // work.narrowest_bytes
+    wide = unit.accumulator_bytes // work.widest_bytes or narrow
+    return max(1, min(narrow, wide))
+
+
 @dataclass(frozen=True)
 class _Body:
     """A body's cycles: to start all of it, from a load to the result, and from a sum to the next."""
@@ -126,7 +144,7 @@ class _Vectors:
     loops: tuple[int, ...]
 
     def cycles(self) -> float:
-        sums, width = self.work.sums or (False,), self._width()
+        sums, width = self.work.sums or (False,), _width(self.work, self.unit, self.vector_bytes)
         others = [(size, is_sum) for i, (size, is_sum) in enumerate(zip(self.extents, sums)) if i not in self.loops]
         outer = prod(size for size, is_sum in others if not is_sum)
         summed = prod(size for size, is_sum in others if is_sum)
@@ -137,11 +155,6 @@ class _Vectors:
         if any(sums):
             return outer * steps * self._summing(summed, width)
         return self._streaming(outer * steps, width)
-
-    def _width(self) -> int:
-        narrow = self.vector_bytes // self.work.narrowest_bytes
-        wide = self.unit.accumulator_bytes // self.work.widest_bytes or narrow
-        return max(1, min(narrow, wide))
 
     def _issue(self, width: int, *, stores: bool) -> int:
         """Cycles that the busiest of a step's slots takes."""

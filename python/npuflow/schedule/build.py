@@ -97,10 +97,11 @@ def _project(
 ) -> Schedule:
     """The first schedule that has enough descriptors, if any does; buffers share locks where there are too few.
 
-    Lanes that spare descriptors come before zeros in L2, for which there may be no room.
+    Lanes that spare descriptors come before zeros in L2, for which there may be no room; those of buffers that would be
+    mostly zeros come last, since what is between them leaves DRAM in runs that are short.
     """
 
-    def projected(clips: bool, lanes: Lanes | None = None) -> tuple[Routes, Schedule]:
+    def projected(clips: int | None, lanes: Lanes | None = None) -> tuple[Routes, Schedule]:
         routes = Routes(nest, device, calls.classes, clips, lanes)
         for are_shared in (False, True):
             rings = Rings(nest, routes, depths, are_shared)
@@ -110,8 +111,8 @@ def _project(
         return routes, numbered(schedule, device)
 
     if not device.has_level(2):
-        return projected(False)[1]
-    for clips in (True, False) if device.dma(2).pads_with_zeros else (False,):
+        return projected(None)[1]
+    for clips in (1, 2, None) if device.dma(2).pads_with_zeros else (None,):
         routes, schedule = projected(clips)
         if lacks_descriptors(schedule, device):
             lanes = even_lanes(nest, routes.lanes, descriptors_taken(schedule), device)

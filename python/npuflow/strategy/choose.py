@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import lru_cache
+from math import inf
 
 from npuflow.errors import Shortage
+from npuflow.strategy.feasibility import is_beyond_count
 from npuflow.strategy.group import Group
 from npuflow.strategy.lane_descriptors import TileDma
 from npuflow.strategy.mapping import Mapping, mapping_of, strategy_of
@@ -56,9 +58,11 @@ def complete(
     if given.gather != 0 and (gathered := group.with_gather()) is not None:
         ways.append(gathered)
     spaces = [space_of(way, given, device, whole_k=whole_k, array=array) for way in ways or [group]]
-    searches = [Search.of(space, device) for space in spaces]
-    found = [(search.cost(best), search, best) for search in searches if (best := search.best()) is not None]
-    if not found:
-        return strategy_of(group, spaces[0].smallest(), given)
-    _, search, mapping = min(found, key=lambda each: each[0])
-    return strategy_of(search.space.group, mapping, given)
+    strategy = strategy_of(group, spaces[0].smallest(), given)
+    if is_beyond_count(strategy):
+        return strategy
+    cost = inf
+    for space in spaces:
+        for found in Search(space, device).best(below=cost).best:
+            strategy, cost = strategy_of(space.group, found.mapping, given), found.cost
+    return strategy

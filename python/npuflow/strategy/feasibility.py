@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from npuflow.errors import needs_text
+from npuflow.strategy.flat import MOST_SIZE
 from npuflow.strategy.group import Group, Role
 from npuflow.strategy.lane_descriptors import TileDma
 from npuflow.strategy.mapping import Mapping, mapping_of
@@ -56,7 +57,7 @@ class Obstacle:
 
 def obstacles(group: Group, strategy: Strategy, device: Device, *, whole_k: bool = False) -> tuple[Obstacle, ...]:
     """Everything that stands against a complete strategy, independent of each other."""
-    found = [*grid_obstacles(strategy, device)]
+    found = [*grid_obstacles(strategy, device), *_beyond_count(strategy)]
     if group.packed:
         found += [*_instruction(group, strategy, device), *_nesting(strategy)]
     own = group.with_gather() if strategy.gather else group
@@ -79,6 +80,19 @@ def grid_obstacles(strategy: Strategy, device: Device) -> Iterator[Obstacle]:
         what = f"grid {rows}x{columns} is larger than the {device.rows}x{device.columns} cores of {device.name}"
         hint = f"use at most {device.rows} rows and {device.columns} columns"
         yield Obstacle(Constraint.GRID, what, hint, rows * columns, device.rows * device.columns)
+
+
+def is_beyond_count(strategy: Strategy) -> bool:
+    """Whether a strategy says sizes or slots that nothing has room for, and no count goes up to."""
+    return any(True for _ in _beyond_count(strategy))
+
+
+def _beyond_count(strategy: Strategy) -> Iterator[Obstacle]:
+    for name, said in strategy.said().items():
+        largest = max(said) if isinstance(said, tuple) else said
+        if largest > MOST_SIZE:
+            what = f"{name} says {largest}, sizes and slots are counted up to {MOST_SIZE}"
+            yield Obstacle(Constraint.SAID, what, "say less", largest, MOST_SIZE)
 
 
 def _instruction(group: Group, strategy: Strategy, device: Device) -> Iterator[Obstacle]:

@@ -6,16 +6,13 @@ in-channel, and an out-channel that serves all rows of cores in turn, or one for
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from itertools import product
+from functools import cached_property, lru_cache
 
+from npuflow import _native
 from npuflow.target import Device
 from npuflow.target.planned import goes_around_l2
-
-# For so many buffers all ways to take the lanes are compared; of more the largest are, the others even things out.
-_COMPARED = 6
 
 
 def served_array(device: Device) -> tuple[int, int]:
@@ -53,6 +50,12 @@ class TileDma:
         (_, filling), (leaving, _) = device.ways.hop(outer, inner), device.ways.hop(inner, outer)
         return TileDma(rows, dma.channels_out, dma.descriptor_groups, filling.lanes, leaving.lanes)
 
+    @cached_property
+    def flat(self) -> _native.TileLanes:
+        return _native.TileLanes(
+            channels_out=self.channels_out, groups=self.groups, lanes=self.lanes, leaving=self.leaving
+        )
+
 
 @dataclass(frozen=True)
 class Moved:
@@ -79,71 +82,19 @@ class Choice:
     separate: frozenset[int]
 
 
-@dataclass(frozen=True)
-class Lane:
-    """What a lane takes: descriptors to be filled, and those of each of its out-channels."""
-
-    number: int
-    filled: int
-    emptied: int
-    channels: int = 1
-
-
-def fullest_group(lanes: Sequence[Lane], results: Results, dma: TileDma) -> int:
-    """The descriptors of the group that needs most."""
-    needs = [0] * dma.groups
-    first = 0
-    for lane in lanes:
-        needs[lane.number % dma.groups] += lane.filled
-        for channel in range(first, first + lane.channels):
-            needs[channel % dma.groups] += lane.emptied
-        first += lane.channels
-    for row in range(dma.rows):
-        needs[(dma.lanes + row) % dma.groups] += results.gathered
-    needs[first % dma.groups] += results.left
-    return max(needs)
-
-
-def lanes_of(moved: Sequence[Moved], choice: Choice, dma: TileDma) -> list[Lane]:
-    """What the lanes take of buffers that are assigned so."""
-    found = []
-    for lane in sorted(set(choice.lanes)):
-        own = [buffer for buffer, its in zip(moved, choice.lanes) if its == lane]
-        filled, alone = sum(buffer.filled for buffer in own), lane in choice.separate
-        emptied = sum(buffer.emptied * (dma.rows if buffer.by_rows and not alone else 1) for buffer in own)
-        found.append(Lane(lane, filled, emptied, dma.rows if alone else 1))
-    return found
+def fullest_group(moved: Sequence[Moved], choice: Choice, results: Results, dma: TileDma) -> int:
+    """The descriptors of the group that needs most, with buffers in these lanes."""
+    flat, separate = _flat(moved), [lane in choice.separate for lane in range(dma.lanes)]
+    return _native.fullest_group(flat, (choice.lanes, separate), (results.gathered, results.left), dma.rows, dma.flat)
 
 
 @lru_cache(maxsize=1024)
 def evenest(moved: tuple[Moved, ...], results: Results, dma: TileDma) -> Choice:
     """The lanes whose fullest group needs the fewest descriptors, the same for the same buffers in any order."""
-    order = sorted(range(len(moved)), key=lambda i: (-_weight(moved[i], dma), moved[i].filled, moved[i].by_rows))
-    heaviest = [moved[i] for i in order]
-
-    def fullest(choice: Choice) -> int:
-        return fullest_group(lanes_of(heaviest, choice, dma), results, dma)
-
-    best = min(_choices(heaviest[:_COMPARED], dma), key=fullest)
-    for _ in heaviest[_COMPARED:]:
-        best = min((Choice((*best.lanes, lane), best.separate) for lane in range(dma.lanes)), key=fullest)
-    lanes = dict(zip(order, best.lanes))
-    return Choice(tuple(lanes[i] for i in range(len(moved))), best.separate)
+    flat = _flat(moved)
+    lanes, separate = _native.evenest_lanes(flat, (results.gathered, results.left), dma.rows, dma.flat)
+    return Choice(tuple(lanes), frozenset(lane for lane, is_alone in enumerate(separate) if is_alone))
 
 
-def _weight(buffer: Moved, dma: TileDma) -> int:
-    """The descriptors of a buffer at most."""
-    return buffer.filled + buffer.emptied * (dma.rows if buffer.by_rows else 1)
-
-
-def _choices(moved: Sequence[Moved], dma: TileDma) -> Iterator[Choice]:
-    """All lanes for some buffers, and all separations that channels last for."""
-    for lanes in product(range(dma.lanes), repeat=len(moved)):
-        spare = dma.channels_out - dma.leaving - len(set(lanes))
-        parted = {lane for lane, buffer in zip(lanes, moved) if buffer.by_rows and dma.rows > 1}
-        yield Choice(lanes, frozenset())
-        for lane in sorted(parted):
-            if dma.rows - 1 <= spare:
-                yield Choice(lanes, frozenset([lane]))
-        if len(parted) == dma.lanes and dma.lanes * (dma.rows - 1) <= spare:
-            yield Choice(lanes, frozenset(parted))
+def _flat(moved: Sequence[Moved]) -> list[tuple[int, int, bool]]:
+    return [(buffer.filled, buffer.emptied, buffer.by_rows) for buffer in moved]

@@ -1,20 +1,15 @@
-"""A group mapped onto an array: tiles, the grid over them, the order of blocks, slots. Pure data and its arithmetic.
+"""A group mapped onto an array: tiles, the grid over them, the order of blocks, slots. Pure data.
 
 A `Strategy` is how people and attributes say it, matmuls in their words and bundles in theirs; a `Mapping` is what both
-mean, and what room, estimates and searches work on.
+mean, and what room, estimates and searches work on. What follows from it the native core finds
+(`native/src/mapping.cpp`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from math import prod
-from typing import Any
 
-from npuflow.ops.linear import Linear
-from npuflow.ops.products import padded
-from npuflow.strategy.group import BATCH, Group, M, MatmulOperand, N, Role, Tensor, Tiles
+from npuflow.strategy.group import BATCH, Group, M, MatmulOperand, N, Tiles
 from npuflow.strategy.strategy import Sizes, Strategy
 
 
@@ -38,10 +33,6 @@ class Spread:
         """The tiles of a whole block."""
         return [tile * self.cores(loop) for loop, tile in enumerate(tiles)]
 
-    def column(self, tiles: Tiles) -> list[int]:
-        """The tiles of one column of the array."""
-        return [tile * (self.grid[0] if loop == self.rows else 1) for loop, tile in enumerate(tiles)]
-
 
 @dataclass(frozen=True)
 class Depths:
@@ -60,11 +51,6 @@ class Depths:
     rhs: Sizes = ()
     tail: int = 1
     between: int = 1
-
-    def with_other(self, field: str) -> Depths:
-        """The same with two slots instead of one, or the other way round; or holding or not."""
-        changed: dict[str, Any] = {field: not self.hold if field == "hold" else 3 - min(2, getattr(self, field))}
-        return replace(self, **changed)
 
     def of(self, operand: MatmulOperand | None) -> tuple[int, int]:
         """Slots in L2 and in L1 of what comes in."""
@@ -90,101 +76,6 @@ class Mapping:
     in_l2: Sizes = ()
     pack: Sizes = ()
     whole: bool = False
-
-    @cached_property
-    def _hash(self) -> int:
-        return hash((self.tiles, self.spread, self.depths, self.order, self.in_l2, self.pack, self.whole))
-
-    def __hash__(self) -> int:
-        """Found once: a search asks for what it knows of a mapping again and again."""
-        return self._hash
-
-    @cached_property
-    def block(self) -> list[int]:
-        """The tiles of a whole block."""
-        return self.spread.block(self.tiles)
-
-    def with_tile(self, loop: int, size: int) -> Mapping:
-        """The same with another tile of one loop."""
-        return replace(self, tiles=(*self.tiles[:loop], size, *self.tiles[loop + 1 :]))
-
-    def counts(self, group: Group) -> list[int]:
-        """How often each loop of the space steps from block to block."""
-        return [-(-group.sizes[loop] // self.block[loop]) for loop in range(group.space)]
-
-    def tiles_in_l2(self, group: Group, tensor: Tensor) -> Tiles:
-        """The tiles of what comes into L2 of a tensor at a time: all pieces together of what is held."""
-        if tensor.role is not Role.INPUT or not group.streams_through(tensor):
-            return self.tiles
-        tiles = list(self.tiles)
-        for loop, piece in zip(group.streamed, self.in_l2):
-            tiles[loop] = piece
-        stepping = (loop for loop in reversed(self.order) if self.block[loop] < group.sizes[loop])
-        if not self.depths.hold or tensor.follows(next(stepping, -1)):
-            return tiles
-        for loop in group.streamed:
-            tiles[loop] = padded(group.sizes[loop], tiles[loop]) if group.pads_streamed else group.sizes[loop]
-        return tiles
-
-    def held_in_l2(self, group: Group, tensor: Tensor, tiles: Tiles) -> Tiles:
-        """The tiles of what L2 has at a time of a tensor that comes in such tiles."""
-        if not self.whole or tensor.role is not Role.INPUT:
-            return tiles
-        held = list(tiles)
-        for loop in group.streamed:
-            held[loop] = padded(group.sizes[loop], tiles[loop])
-        return held
-
-    def goes_by_rows(self, group: Group, tensor: Tensor) -> bool:
-        """Whether a memory tile has a tensor for a row of cores: parts for rows alone, or one copy for the only row."""
-        spread = self.spread
-        if tensor.role is not Role.INPUT or (spread.grid[1] > 1 and tensor.follows(spread.columns)):
-            return False
-        if spread.grid[0] > 1:
-            return tensor.follows(spread.rows)
-        by_columns = sum(other.follows(spread.columns) for other in group.inputs)
-        return spread.grid[1] > 1 and by_columns < 2
-
-    def copies(self, group: Group, tensor: Tensor) -> int:
-        """How many memory tiles get the same of a tensor, each on its own."""
-        shares = tensor.role is Role.OUTPUT or tensor.follows(self.spread.columns) or self.goes_by_rows(group, tensor)
-        return 1 if shares else self.spread.grid[1]
-
-    def comes_once(self, group: Group, tensor: Tensor, tiles: Tiles) -> bool:
-        """Whether a tensor, of which so much comes at a time, doesn't come again with another block or piece."""
-        return all(
-            tiles[loop] * self.spread.cores(loop) >= group.sizes[loop]
-            for loop in tensor.loops
-            if loop < group.space or loop in group.streamed
-        )
-
-    def tails_come_once(self, group: Group) -> bool:
-        """Whether nothing that a matmul's tail reads comes again."""
-        tails = (tensor for tensor in group.inputs if tensor.operand is MatmulOperand.TAIL)
-        return all(self.comes_once(group, tensor, self.tiles) for tensor in tails)
-
-
-def pieces(group: Group, tiles: Tiles) -> int:
-    """How many pieces the streamed loops are cut into."""
-    return prod(-(-group.sizes[loop] // tiles[loop]) for loop in group.streamed)
-
-
-def calls(group: Group, mapping: Mapping) -> int:
-    """How many pieces of streamed loops a core goes through for a block; those in L2 may hold some behind the end."""
-    if not mapping.in_l2:
-        return pieces(group, mapping.tiles)
-    in_l2 = zip(group.streamed, mapping.in_l2)
-    return prod(-(-group.sizes[loop] // piece) * (piece // mapping.tiles[loop]) for loop, piece in in_l2)
-
-
-def steps_of(group: Group, dim: Linear, tiles: Tiles, counts: Sequence[int]) -> int:
-    """How many places a dimension's loops step through; `counts` are those of the space."""
-    return prod(turns_of(group, loop, tiles, counts) for loop, _ in dim.terms)
-
-
-def turns_of(group: Group, loop: int, tiles: Tiles, counts: Sequence[int]) -> int:
-    """How often a loop steps: from block to block, or from piece to piece."""
-    return counts[loop] if loop < group.space else -(-group.sizes[loop] // tiles[loop])
 
 
 def mapping_of(group: Group, strategy: Strategy, *, whole_k: bool = False) -> Mapping:

@@ -8,9 +8,9 @@ from itertools import product
 from math import prod
 
 from npuflow.ops.products import padded
-from npuflow.strategy.group import BATCH, Group, K, M, N
+from npuflow.strategy.group import BATCH, Group, K, M, MatmulOperand, N
 from npuflow.strategy.lane_descriptors import served_array, served_arrays
-from npuflow.strategy.mapping import Depths, Mapping, Spread, slots_of
+from npuflow.strategy.mapping import Mapping, Spread, slots_of
 from npuflow.strategy.strategy import Sizes, Strategy, Tile
 from npuflow.strategy.work_cycles import multiplies
 from npuflow.target import Device, KernelClass
@@ -18,8 +18,6 @@ from npuflow.target.planned import goes_around_l2
 
 ANY_SHAPE_PACK: Tile = (4, 8, 8)
 Array = tuple[int, int]
-# Slots in L2 and L1, the best first.
-_SLOTS = ((2, 2), (1, 2), (2, 1), (1, 1))
 
 
 @dataclass(frozen=True)
@@ -27,9 +25,8 @@ class Space:
     """Mappings of a group. Tiles of loops that are `open` are the smallest in `start`, and grow in `units`.
 
     `arrays` are tried first, `parts` of them where there is too little work for all cores or too little room; `loops`
-    are those that rows and columns may follow. `depths` are slots to begin with, the best first; `slots` are the fields
-    of `Depths` that nobody has said. Pieces of streamed loops in L2 grow where `opens_l2`, and so may blocks take any
-    order where `opens_order`.
+    are those that rows and columns may follow. `slots` are the fields of `Depths` that nobody has said. Pieces of
+    streamed loops in L2 grow where `opens_l2`, and so may blocks take any order where `opens_order`.
     """
 
     group: Group
@@ -39,7 +36,6 @@ class Space:
     loops: tuple[tuple[int, int], ...]
     open: tuple[int, ...]
     units: Sizes
-    depths: tuple[Depths, ...]
     slots: tuple[str, ...]
     opens_order: bool
     opens_l2: bool
@@ -58,20 +54,13 @@ class Space:
         return prod(self.steps(loop) for loop in range(self.group.space)) < prod(self.arrays[0])
 
     def smallest(self) -> Mapping:
-        """The smallest tiles, with the fewest slots that nobody has said."""
+        """The smallest tiles."""
         spread = next(self.spreads(self.arrays))
-        return replace(self.start, spread=spread, depths=self.depths[-1])
+        return replace(self.start, spread=spread)
 
     def steps(self, loop: int) -> int:
         """How many of the smallest tiles a loop has."""
         return -(-self.group.sizes[loop] // self.start.tiles[loop])
-
-    def share(self, mapping: Mapping, loop: int) -> int:
-        """What a core has of a loop at most, and of a streamed one what is said to be in L2."""
-        if loop in self.group.streamed and mapping.in_l2 and not self.opens_l2:
-            return mapping.in_l2[self.group.streamed.index(loop)]
-        cores = mapping.spread.cores(loop) if loop < self.group.space else 1
-        return padded(-(-self.group.sizes[loop] // cores), self.units[loop])
 
 
 def space_of(
@@ -109,18 +98,18 @@ def _space_of_matmul(group: Group, given: Strategy, device: Device, whole_k: boo
         tuple((N, M) if turned else (M, N) for turned in turns),
         open_,
         (pack[0], pack[1], 1, pack[2]),
-        tuple(_depths(given, 1, between := _between(group, device))),
-        # Who says tiles says that there is room for them, not for more.
-        _open_slots(
-            given,
-            "l2",
-            "l1",
-            *([] if given.tile_l2 or given.tile_l1 else ["result", "tail"]),
-            *_two("between", between),
-        ),
+        _open_slots(given, "l2", "l1", *_slots_of_results(group, given), *_between(group, device)),
         False,
         not given.tile_l2 and not is_one_piece,
     )
+
+
+def _slots_of_results(group: Group, given: Strategy) -> Iterator[str]:
+    """Those that are open: who says tiles says that there is room for them, not for more."""
+    if not given.tile_l2 and not given.tile_l1:
+        yield "result"
+        if any(tensor.operand is MatmulOperand.TAIL for tensor in group.tensors):
+            yield "tail"
 
 
 def _default_pack(types: tuple[str, str, str], device: Device) -> Tile:
@@ -164,14 +153,9 @@ def _space_of_bundle(group: Group, given: Strategy, device: Device, array: Array
     whole = served_array(device)
     given_array = given.array if given.grid else array
     is_multiplied = any(multiplies(work, device) for work in group.work)
-    between = _between(group, device)
-    depths = list(_depths(given, 1 if is_multiplied else 2, between))
-    slots = ["l2", "l1", "result", *_two("between", between)]
-    if sum(work.pieced for work in group.work) > 1:
-        # Ops take their turns with a piece: what one of them needs comes in while others work, into a single slot. What
-        # is made of many pieces has long left when there is more.
-        depths.sort(key=lambda each: each.l1)
-        slots.remove("result")
+    # What is made of many pieces of products, by ops that take turns, has long left when there is more.
+    slots = ["l2", "l1", *([] if is_multiplied and sum(work.pieced for work in group.work) > 1 else ["result"])]
+    slots += _between(group, device)
     return Space(
         group,
         Mapping(tuple(tiles), Spread((1, 1), 0, 0), slots_of(given), given.order or tuple(range(group.space)), in_l2),
@@ -180,8 +164,6 @@ def _space_of_bundle(group: Group, given: Strategy, device: Device, array: Array
         ((given.spread[0], given.spread[1]),) if given.spread else tuple(product(wide, wide)),
         (*(() if given.tile_l1 else range(group.space)), *(() if given.stream else group.streamed)),
         (1,) * len(group.sizes),
-        # A result leaves while the next one's products are summed, and so needs one slot at first.
-        tuple(depths),
         _open_slots(given, *slots, *(["hold"] if group.streamed else [])),
         not given.order,
         opens_l2,
@@ -201,23 +183,8 @@ def _open_slots(given: Strategy, *names: str) -> tuple[str, ...]:
     return tuple(name for name in names if fields[name] is None)
 
 
-def _two(name: str, slots: int) -> list[str]:
-    """A name of slots of which there may be two."""
-    return [name] if slots > 1 else []
-
-
-def _between(group: Group, device: Device) -> int:
-    """Slots of what engines hand to each other, to begin with: two where these differ."""
+def _between(group: Group, device: Device) -> list[str]:
+    """The slots of what engines hand to each other, where these differ."""
     classes = {multiplies(work, device) for work in group.work}
     is_one = device.engine(KernelClass.MATRIX) is device.engine(KernelClass.VECTOR)
-    return 2 if not is_one and len(classes) > 1 and any(tensor.handed_over for tensor in group.tensors) else 1
-
-
-def _depths(given: Strategy, result: int, between: int) -> Iterator[Depths]:
-    """Slots to begin with; what is said isn't questioned."""
-    for own in range(between, 0, -1) if given.depth_between is None else (given.depth_between,):
-        said = replace(slots_of(given), between=own)
-        for l2, l1 in _SLOTS:
-            yield replace(said, l2=given.depth_l2 or l2, l1=given.depth_l1 or l1, result=given.depth_result or result)
-        if given.depth_result is None and result > 1:
-            yield replace(said, l2=given.depth_l2 or 1, l1=given.depth_l1 or 1, result=1)
+    return ["between"] if not is_one and len(classes) > 1 and any(t.handed_over for t in group.tensors) else []

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from npuflow.kernels.matrix_cycles import head_cycles, made_as, matrix_cycles, patch_kernel_cycles
-from npuflow.kernels.vector_cycles import vector_cycles
+from npuflow.kernels.matrix_cycles import head_cycles, least_matrix_cycles, made_as, matrix_cycles, patch_kernel_cycles
+from npuflow.kernels.vector_cycles import least_vector_cycles, vector_cycles
 from npuflow.ops.products import Products
 from npuflow.strategy.group import Group, M, N, OpWork
 from npuflow.target import Device, KernelClass
@@ -40,6 +40,15 @@ def work_cycles(work: OpWork, tiles: Sequence[int], device: Device, kind: str = 
     sums = prod(own[loop] for loop in _made(work, products)) * bytes_of(products.types[2])
     issued = products.issued(own, instruction, device.engine(KernelClass.MATRIX).vector_bytes)
     return matrix_cycles(products.types, issued, sums, device, kind) + heads
+
+
+def least_work_cycles(work: OpWork, device: Device, kind: str = "") -> tuple[float, float]:
+    """Cycles of one op at least: of a call, and of each step of its loops."""
+    if work.products is not None and device.has_instruction(work.products.types):
+        return least_matrix_cycles(work.products.types, device, kind)
+    assert work.vector is not None, "a packed product has an instruction"
+    call, step = least_vector_cycles(work.vector, device, kind)
+    return call, step if {loop for run in work.vector.runs for loop in run} == set(range(len(work.loops))) else 0.0
 
 
 def conversions(group: Group, device: Device) -> list[str]:

@@ -147,13 +147,18 @@ class Device:
 
     def matmul_shapes(self, lhs: str, rhs: str, acc: str) -> tuple[MatmulShape, ...]:
         """The instructions for these element types, the preferred one first; raises if there are none."""
-        shapes = tuple(shape for shape in self.matmuls if shape.types == (lhs, rhs, acc))
-        if shapes:
+        if shapes := self._shapes.get((lhs, rhs, acc)):
             return shapes
         known = {_types_text(types): types for types in self.supported_types()}
         wanted = _types_text((lhs, rhs, acc))
         what = f"device '{self.name}' cannot multiply {wanted}"
         raise InputError(with_hint(what, f"it can multiply {'; '.join(nearest(wanted, known, len(known)))}"))
+
+    @cached_property
+    def _shapes(self) -> dict[tuple[str, str, str], tuple[MatmulShape, ...]]:
+        """The instructions of each of the supported types."""
+        types = dict.fromkeys(shape.types for shape in self.matmuls)
+        return {each: tuple(shape for shape in self.matmuls if shape.types == each) for each in types}
 
     def kernel_kind(self, kind: str, types: tuple[str, str, str]) -> KernelKind | None:
         """The first entry for a kind ("": any kind) and types; None where there is none for these types."""
@@ -164,7 +169,7 @@ class Device:
 
     def has_instruction(self, types: tuple[str, ...]) -> bool:
         """Whether there is a matrix instruction, or a scalar one, for (lhs, rhs, acc) element types."""
-        return any(shape.types == types for shape in self.matmuls)
+        return types in self._shapes
 
     def accepts_any_shape(self, lhs: str, rhs: str, acc: str) -> bool:
         """True where no matrix instruction constrains the inner shape; raises for types the device cannot multiply."""
@@ -172,7 +177,7 @@ class Device:
 
     def supported_types(self) -> tuple[tuple[str, str, str], ...]:
         """The (lhs, rhs, acc) element types that the device can multiply, in the file's order."""
-        return tuple(dict.fromkeys(shape.types for shape in self.matmuls))
+        return tuple(self._shapes)
 
     def launched_by(self, stack: str, cores: int) -> Device:
         """The same device with the launches of a stack of compiler and runtime on some cores, if the file knows it."""

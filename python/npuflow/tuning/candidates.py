@@ -6,18 +6,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from npuflow.strategy.exact import ExactSearch
 from npuflow.strategy.group import Group
 from npuflow.strategy.mapping import Mapping, mapping_of, strategy_of
-from npuflow.strategy.ranked import beside, ranked
 from npuflow.strategy.search import Search
 from npuflow.strategy.space import Array, space_of
 from npuflow.strategy.strategy import Strategy
 from npuflow.target import Device
 from npuflow.tuning.subjects import TunableGroup
 
-# Branch and bound looks at no more mappings: a tenth of a millisecond each, some seconds in all.
-_MOST_EXACTLY = 30_000
+# Branch and bound takes no more steps: some seconds.
+_MOST_STEPS = 2_000_000
 
 
 @dataclass(frozen=True)
@@ -39,19 +37,13 @@ class Candidates:
 
     def ranked(self, count: int) -> tuple[list[RankedStrategy], str]:
         """So many of the best by the estimate, of which half are unlike each other; and what is proved of the first."""
-        found, proof = [], ""
+        found, proofs = [], []
         for search in self._searches:
-            if ExactSearch.applies_to(search):
-                proof = self._look_exactly(search)
-            found.append(self._ranked(search, ranked(search, count)))
-        return _unlike(_merged(found), count), proof
-
-    def _look_exactly(self, search: Search) -> str:
-        """Has a search see the best mapping by the estimate, and says how that is known."""
-        exact = ExactSearch(search, _MOST_EXACTLY)
-        exact.best()
-        how = "proved by" if exact.is_proved else "not proved after"
-        return f"the estimate's best, {how} looking at {exact.looked_at} mappings, is among them"
+            result = search.best(count, most_steps=_MOST_STEPS)
+            found.append(self._ranked(search, [one.mapping for one in result.best]))
+            how = "proved by" if result.is_proved else "not proved after"
+            proofs.append(f"the estimate's best, {how} looking at {result.looked_at} mappings, is among them")
+        return _unlike(_merged(found), count), proofs[0]
 
     def beside(self, strategies: Sequence[Strategy]) -> list[RankedStrategy]:
         """All that differs from one of these in one thing, the best by the estimate first."""
@@ -59,7 +51,7 @@ class Candidates:
         for strategy in strategies:
             search = self._searches[-1 if strategy.gather else 0]
             mapping = self._mapping(search, strategy)
-            found.append(self._ranked(search, [one for one in beside(search, mapping) if search.fits(one)]))
+            found.append(self._ranked(search, search.beside(mapping)))
         return _merged(found)
 
     @cached_property
@@ -71,7 +63,7 @@ class Candidates:
             ways.append(gathered)
         device, array, whole_k = self.device, self.array, self.tuned.whole_k
         spaces = (space_of(way, given, device, whole_k=whole_k, array=array) for way in ways or [group])
-        return tuple(Search.of(space, device) for space in spaces)
+        return tuple(Search(space, device) for space in spaces)
 
     def _mapping(self, search: Search, strategy: Strategy) -> Mapping:
         """The mapping that a search would have for a strategy, which leaves out pieces in L2 that are those in L1."""
@@ -84,8 +76,8 @@ class Candidates:
     def _ranked(self, search: Search, mappings: Sequence[Mapping]) -> list[RankedStrategy]:
         group, given = search.space.group, self.tuned.given
         return [
-            RankedStrategy(whole_strategy(group, one, given), search.estimate.seconds(one), search.cost(one))
-            for one in mappings
+            RankedStrategy(whole_strategy(group, one, given), parts.seconds, parts.cost)
+            for one, parts in ((one, search.estimate.parts(one)) for one in mappings)
         ]
 
 

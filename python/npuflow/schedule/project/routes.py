@@ -58,14 +58,14 @@ class Route:
 class Routes:
     """The routes of a nest, the parts of its L2 buffers, and how many memory tiles serve the rows.
 
-    `classes` are the kernels', by their keys; `clips` says that the channels out of L2 insert zeros. Lanes that are not
-    `given` are chosen.
+    `classes` are the kernels', by their keys; the channels out of L2 insert the zeros of buffers that would be `clips`
+    times as large with them, of none where that is None. Lanes that are not `given` are chosen.
     """
 
     nest: Nest
     device: Device
     classes: Mapping[int, KernelClass]
-    clips: bool = False
+    clips: int | None = None
     given: Lanes | None = None
     parts: dict[BufferInfo, Part] = field(default_factory=dict)
     lanes: Lanes = field(init=False)
@@ -78,7 +78,7 @@ class Routes:
             if end.buffer.space == L2 and end.buffer not in self.parts:
                 part = self.parts[end.buffer] = part_of(end.buffer, self.nest)
                 clip = clip_of(end.buffer, self.nest, part) if self.clips else None
-                if clip is not None:
+                if clip is not None and self.clips and prod(part.shape) >= self.clips * prod(clip.shape):
                     self._clips[end.buffer] = clip
         if self.given is not None:
             self.lanes = self.given

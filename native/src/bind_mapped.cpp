@@ -1,0 +1,181 @@
+#include "bind_mapped.h"
+
+#include <nanobind/stl/function.h>
+
+#include <algorithm>
+#include <new>
+
+#include "beside.h"
+#include "bind_room.h"
+#include "estimate.h"
+#include "mapping_parts.h"
+#include "mapping_search.h"
+#include "poll_signals.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace npuflow {
+
+namespace {
+
+using namespace mapped;
+
+void bind_machine(nb::module_& m) {
+  nb::class_<PatternLimits>(m, "DescriptorLimits")
+      .def(
+          "__init__",
+          [](PatternLimits* self, Size dims, Size granule_bytes, Size size_max, Size stride_max, Size iteration_max) {
+            new (self) PatternLimits{dims, granule_bytes, size_max, stride_max, iteration_max};
+          },
+          "dims"_a, "granule_bytes"_a, "size_max"_a, "stride_max"_a, "iteration_max"_a);
+  nb::class_<Dram>(m, "DramRates")
+      .def(
+          "__init__",
+          [](Dram* self, double read_rate, double write_rate, double total_rate, double read_overhead,
+             double write_overhead, double page_overhead, double edge_overhead, Size page_bytes, Size burst_bytes,
+             bool joins_runs) {
+            new (self) Dram{read_rate,     write_rate,    total_rate, read_overhead, write_overhead,
+                            page_overhead, edge_overhead, page_bytes, burst_bytes,   joins_runs};
+          },
+          "read_rate"_a, "write_rate"_a, "total_rate"_a, "read_overhead"_a, "write_overhead"_a, "page_overhead"_a,
+          "edge_overhead"_a, "page_bytes"_a, "burst_bytes"_a, "joins_runs"_a);
+  nb::class_<CoreDma>(m, "CoreRoom")
+      .def(
+          "__init__",
+          [](CoreDma* self, double bytes_per_second, double capacity, Size alignment, Size descriptors, Size lock_max) {
+            new (self) CoreDma{bytes_per_second, capacity, alignment, descriptors, lock_max};
+          },
+          "bytes_per_second"_a, "capacity"_a, "alignment"_a, "descriptors"_a, "lock_max"_a);
+  nb::class_<TileLanes>(m, "TileLanes")
+      .def(
+          "__init__",
+          [](TileLanes* self, Size channels_out, Size groups, Size lanes, Size leaving) {
+            if (std::min({channels_out, groups, lanes}) < 1) throw nb::value_error("a memory tile has channels");
+            new (self) TileLanes{channels_out, groups, lanes, leaving};
+          },
+          "channels_out"_a, "groups"_a, "lanes"_a, "leaving"_a);
+  nb::class_<TileDma>(m, "BlockRoom")
+      .def(
+          "__init__",
+          [](TileDma* self, double capacity, const PatternLimits& pattern, Size columns, Size descriptors,
+             Size lock_max, const TileLanes& lanes, bool pads_with_zeros) {
+            new (self) TileDma{capacity, pattern, columns, descriptors, lock_max, lanes, pads_with_zeros};
+          },
+          "capacity"_a, "pattern"_a, "columns"_a, "descriptors"_a, "lock_max"_a, "lanes"_a, "pads_with_zeros"_a);
+  nb::class_<DirectWays>(m, "DirectWays")
+      .def(
+          "__init__",
+          [](DirectWays* self, bool are_taken, Size lanes, double start_seconds) {
+            new (self) DirectWays{are_taken, lanes, start_seconds};
+          },
+          "are_taken"_a, "lanes"_a, "start_seconds"_a);
+  nb::class_<Machine>(m, "MachineRates")
+      .def(
+          "__init__",
+          [](Machine* self, double clock_hz, double descriptor_seconds, double channel_rate,
+             const PatternLimits& outermost, const Dram& dram, const CoreDma& core, const TileDma& tile,
+             const DirectWays& direct) {
+            new (self) Machine{clock_hz, descriptor_seconds, channel_rate, outermost, dram, core, tile, direct};
+          },
+          "clock_hz"_a, "descriptor_seconds"_a, "channel_rate"_a, "outermost"_a, "dram"_a, "core"_a, "tile"_a,
+          "direct"_a);
+}
+
+// Bytes, how often its part comes, channels, descriptors, DRAM's seconds, and whether it is set up first.
+using TransferParts = std::tuple<double, double, Size, double, double, bool>;
+
+// Of inputs, and then of results.
+std::vector<TransferParts> parts_of_transfers(const OuterTransfers& transfers) {
+  const std::vector<bool> is_first = transfers.set_up_first();
+  std::vector<TransferParts> found;
+  for (std::size_t number = 0; number < transfers.all().size(); ++number) {
+    const OuterTransfer& each = transfers.all()[number];
+    found.emplace_back(each.bytes, each.visits, each.channels, each.descriptors(), each.dram_seconds, is_first[number]);
+  }
+  return found;
+}
+
+// A mapping with what it costs.
+using RankedParts = std::pair<double, MappingParts>;
+
+void bind_space(nb::module_& m) {
+  nb::class_<SpaceParts>(m, "FlatSpace")
+      .def(
+          "__init__",
+          [](SpaceParts* self, const Group& group, const MappingParts& start, const std::vector<SpreadParts>& spreads,
+             const std::vector<SpreadParts>& parts, const std::vector<std::size_t>& open, const Sizes& units,
+             const std::vector<int>& slots, bool opens_order, bool opens_l2, bool has_idle_cores) {
+            SpaceParts found{mapping_of(start, group), {}, {}, open, units, {}, opens_order, opens_l2, has_idle_cores};
+            for (const SpreadParts& each : spreads) found.spreads.push_back(spread_of(each));
+            for (const SpreadParts& each : parts) found.parts.push_back(spread_of(each));
+            for (const int each : slots) found.slots.push_back(static_cast<PlaceKind>(each));
+            new (self) SpaceParts(std::move(found));
+          },
+          "group"_a, "start"_a, "spreads"_a, "parts"_a, "open_loops"_a, "units"_a, "slots"_a, "opens_order"_a,
+          "opens_l2"_a, "has_idle_cores"_a);
+}
+
+std::tuple<std::vector<RankedParts>, std::int64_t, bool> search(Estimator& estimator, const SpaceParts& parts,
+                                                                std::size_t keep, double known, std::int64_t most) {
+  const Space space(estimator.group(), parts);
+  const SearchWish wish{keep, known, most};
+  const FoundMappings found = search_mappings(estimator, space, wish, poll_signals);
+  std::vector<RankedParts> best;
+  for (const RankedMapping& each : found.best) best.emplace_back(each.cost, parts_of(each.mapping));
+  return {best, found.looked_at, found.is_proved};
+}
+
+void bind_estimate(nb::module_& m) {
+  nb::class_<EstimateParts>(m, "EstimateParts")
+      .def_ro("seconds", &EstimateParts::seconds)
+      .def_ro("core_seconds", &EstimateParts::core_seconds)
+      .def_ro("busy_dram_seconds", &EstimateParts::busy_dram_seconds)
+      .def_ro("setting_up_seconds", &EstimateParts::setting_up_seconds)
+      .def_prop_ro("cost", &EstimateParts::cost);
+  nb::class_<Estimator>(m, "Estimator")
+      .def(
+          "__init__",
+          [](Estimator* self, const Group& group, const Machine& machine, KernelCycles cycles,
+             const std::vector<std::tuple<double, double, bool>>& least) {
+            if (least.size() != group.work.size()) throw nb::value_error("each op has least cycles");
+            std::vector<LeastCycles> found;
+            for (const auto& [call, step, multiplies] : least) found.push_back({call, step, multiplies});
+            new (self) Estimator(group, machine, std::move(cycles), std::move(found));
+          },
+          "group"_a, "machine"_a, "cycles"_a, "least_cycles"_a)
+      .def(
+          "parts",
+          [](Estimator& self, const MappingParts& parts) { return self.parts(mapping_of(parts, self.group())); },
+          "mapping"_a)
+      .def(
+          "transfers",
+          [](const Estimator& self, const MappingParts& parts) {
+            const Mapping mapping = mapping_of(parts, self.group());
+            return parts_of_transfers(OuterTransfers(Mapped(self.group(), mapping), self.machine()));
+          },
+          "mapping"_a)
+      .def(
+          "beside",
+          [](const Estimator& self, const SpaceParts& space, const MappingParts& parts) {
+            std::vector<MappingParts> found;
+            const Mapping mapping = mapping_of(parts, self.group());
+            for (const Mapping& each : beside(Space(self.group(), space), self, mapping)) {
+              found.push_back(parts_of(each));
+            }
+            return found;
+          },
+          "space"_a, "mapping"_a)
+      .def("search", &search, "space"_a, "keep"_a, "known"_a, "most"_a);
+}
+
+}  // namespace
+
+void bind_mapped(nb::module_& m) {
+  bind_machine(m);
+  bind_room(m);
+  bind_space(m);
+  bind_estimate(m);
+}
+
+}  // namespace npuflow

@@ -1,0 +1,269 @@
+#include "estimate.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "room.h"
+
+namespace npuflow::mapped {
+
+namespace {
+
+// How sharply the slowest decides: the power of a norm over what works side by side, which rises with each doubling of
+// how often something comes into L2, since pipelines that are long have time to even out; and powers at most where
+// single slots let less overlap. These, and the shares below, bring estimates nearest to simulated times within each
+// group: the powers over 900 strategies of 78 groups (layers, operators and published matmuls on npu1, npu2 and toy),
+// the others over 884 of 75 (layers of docs/networks.md, and sums of products over two loops).
+constexpr double least_power = 3.0;
+constexpr double power_per_doubling = 0.6;
+constexpr std::array<double, 3> single_powers{std::numeric_limits<double>::infinity(), 2.5, 1.0};
+constexpr double single_l1_power = 1.5;
+// What comes into L1 shares its way with what is waited for, and takes so much longer.
+constexpr double arrival_share = 1.08;
+// Blocks that are computed before any result has left, for each slot that results have.
+constexpr double ahead_blocks = 2.0;
+// What cores lose while DRAM is busy with what comes seldom, for all that others need of it.
+constexpr double starved_share = 1.9;
+// Of DRAM's time, what a search counts although it is hidden: estimates don't tell times apart that are as near, and
+// what moves takes energy.
+constexpr double moving_share = 0.1;
+// Of setting up, what is waited for again where a tail's operand has a single slot, in which the last block's is.
+constexpr double single_tail_share = 0.14;
+
+// About as long as the slowest takes, and longer where others take nearly that; with a power of 1, their sum.
+double together(const std::array<double, 3>& times, double power) {
+  const double slowest = *std::max_element(times.begin(), times.end());
+  if (slowest == 0.0) return 0.0;
+  double sum = 0;
+  for (const double time : times) sum += std::pow(time / slowest, power);
+  return slowest * std::pow(sum, 1 / power);
+}
+
+class MappedTime {
+ public:
+  MappedTime(const Mapped& mapped, const Machine& machine, const EngineCycles& cycles)
+      : mapped_(mapped), group_(mapped.group()), machine_(machine), outer_(mapped, machine) {
+    for (std::size_t number = 0; number < outer_.inputs(); ++number) {
+      most_visits_ = std::max(most_visits_, outer_.all()[number].visits);
+    }
+    busy_dram_ = outer_.busy_dram_seconds();
+    setting_up_ = outer_.setting_up_seconds();
+    arrival_ = arrival_share * arrival_bytes() / machine.core.bytes_per_second;
+    core_ = core_seconds(cycles);
+  }
+
+  EstimateParts parts() const { return {seconds(), core_, busy_dram_, setting_up_}; }
+
+ private:
+  double seconds() const {
+    const double first = std::max(outer_.first_dram_seconds(), outer_.first_channel_seconds());
+    const double last = std::max(outer_.last_dram_seconds(), outer_.last_channel_seconds());
+    const double starting = starting_seconds();
+    const double work = work_seconds(starting + first);
+    // Until the first results can leave, no more blocks are computed than there are slots for.
+    const double held_back = set_up_seconds(0, outer_.all().size()) - starting - first;
+    const Depths& depths = mapped_.mapping().depths;
+    const double ahead = std::min(1.0, ahead_blocks * static_cast<double>(depths.result) / outer_.blocks());
+    const double again = depths.tail == 1 && !tails_come_once() ? single_tail_share * setting_up_ : 0.0;
+    return starting + first + std::max(work, held_back + (1 - ahead) * work) + again + last;
+  }
+
+  // What works side by side, once the first block is there.
+  double work_seconds(double before) const {
+    const double first = outer_.first_dram_seconds();
+    const double last = outer_.last_dram_seconds();
+    const double between = busy_dram_ > 0 ? std::max(0.0, 1 - (first + last) / busy_dram_) : 0.0;
+    const double moving = between * std::max(busy_dram_, outer_.channel_seconds());
+    // The last block is set up behind all others, its operands before its results.
+    const double last_block = last_set_up_seconds() + first + core_ / most_visits_;
+    const double behind = std::max(last_block, setting_up_) - before;
+    // What is in L2 of a matmul goes on once it is whole: behind the last of it stands its way through L1.
+    const double late = group_.is_packed ? 1 / most_visits_ : 0.0;
+    const std::array<double, 3> times{(1 - late) * core_ + starved_seconds(), (1 - late) * arrival_, moving};
+    double visits = 0;
+    for (std::size_t number = 0; number < outer_.inputs(); ++number) visits += outer_.all()[number].visits;
+    const double power = least_power + power_per_doubling * std::log2(std::max(1.0, visits));
+    const double together_ = together(times, std::min(power, single_power()));
+    return std::max(together_ + late * std::max(core_, arrival_), behind);
+  }
+
+  // How long work waits for a transfer of each of these to be set up in every channel.
+  double set_up_seconds(std::size_t from, std::size_t to) const {
+    double channels = 0;
+    for (std::size_t number = from; number < to; ++number) {
+      channels += static_cast<double>(outer_.all()[number].channels);
+    }
+    return machine_.descriptor_seconds * channels;
+  }
+
+  double starting_seconds() const {
+    const std::vector<bool> is_first = outer_.set_up_first();
+    double channels = 0;
+    for (std::size_t number = 0; number < outer_.inputs(); ++number) {
+      if (is_first[number]) channels += static_cast<double>(outer_.all()[number].channels);
+    }
+    return machine_.descriptor_seconds * channels;
+  }
+
+  // When the last operand's transfer is set up: results that are set up block by block come behind that.
+  double last_set_up_seconds() const {
+    bool is_turned = false;
+    for (std::size_t number = 0; number < outer_.inputs(); ++number) {
+      is_turned |= !outer_.all()[number].set_up_turns.empty();
+    }
+    double channels = 0;
+    for (std::size_t number = outer_.inputs(); number < outer_.all().size(); ++number) {
+      const OuterTransfer& each = outer_.all()[number];
+      if (!each.set_up_turns.empty() || !is_turned) channels += static_cast<double>(each.channels);
+    }
+    return setting_up_ - machine_.descriptor_seconds * channels;
+  }
+
+  // How long cores wait for what comes often, while what comes seldom, and much at a time, takes DRAM's time.
+  double starved_seconds() const {
+    double often = 0;
+    double seldom = 0;
+    for (std::size_t number = 0; number < outer_.inputs(); ++number) {
+      const OuterTransfer& each = outer_.all()[number];
+      const double share = each.visits / most_visits_;
+      if (share == 1) often += each.dram_seconds;
+      seldom += each.dram_seconds * (1 - 1 / each.visits) * (1 - share);
+    }
+    if (often == 0) return 0.0;
+    return starved_share * seldom * std::min(1.0, std::max(0.0, 2 - core_ / often));
+  }
+
+  // The power at most for the single slots of the two ways in that are waited for.
+  double single_power() const {
+    const Depths& depths = mapped_.mapping().depths;
+    if (!group_.is_packed) {
+      if (depths.inward.l1 == 1) return depths.inward.l2 == 1 ? single_powers[2] : single_l1_power;
+      return single_powers[depths.inward.l2 == 1 ? 1 : 0];
+    }
+    std::size_t found = 0;
+    for (const Operand operand : {Operand::lhs, Operand::rhs}) {
+      const Slots slots = depths.of(operand);
+      if (std::min(slots.l1, slots.l2) == 1) ++found;
+    }
+    return single_powers[found];
+  }
+
+  bool tails_come_once() const {
+    return std::all_of(group_.inputs.begin(), group_.inputs.end(), [&](std::size_t number) {
+      const Tensor& tensor = group_.tensors[number];
+      return tensor.operand != Operand::tail || mapped_.comes_once(tensor, mapped_.mapping().tiles);
+    });
+  }
+
+  // A core's time: computing, and between blocks waiting for a result that leaves alone while others arrive.
+  //
+  // What the faster of two engines computes before or behind all blocks, the slower one has nothing to do meanwhile.
+  double core_seconds(const EngineCycles& cycles) const {
+    const double blocks = outer_.blocks();
+    const double block_cycles = cycles.block(mapped_.mapping().depths.between > 1);
+    const double compute = block_cycles / machine_.clock_hz;
+    const double uncovered = (cycles.block(false) - block_cycles) / machine_.clock_hz;
+    double leaving = 0;
+    for (const std::size_t number : group_.outputs) leaving += group_.tensors[number].bytes(mapped_.mapping().tiles);
+    leaving /= machine_.core.bytes_per_second;
+    const double hidden = std::max(compute, arrival_ / blocks);
+    const double waiting = mapped_.mapping().depths.result == 1 ? leaving : std::max(0.0, leaving - hidden);
+    return blocks * compute + uncovered + (blocks - 1) * waiting;
+  }
+
+  // What the busier of the two channels into L1 takes, one of which is for what goes by rows.
+  double arrival_bytes() const {
+    const Sizes& tiles = mapped_.mapping().tiles;
+    double by_rows = 0;
+    double by_columns = 0;
+    double largest = 0;
+    bool any = false;
+    for (std::size_t number = 0; number < outer_.inputs(); ++number) {
+      const OuterTransfer& each = outer_.all()[number];
+      const double bytes = each.tensor->l1_bytes(tiles) * mapped_.visits(*each.tensor, tiles);
+      any |= each.by_rows;
+      (each.by_rows ? by_rows : by_columns) += bytes;
+      if (!each.by_rows) largest = std::max(largest, bytes);
+    }
+    return any ? std::max(by_rows, by_columns) : std::max(by_columns / 2, largest);
+  }
+
+  const Mapped& mapped_;
+  const Group& group_;
+  const Machine& machine_;
+  OuterTransfers outer_;
+  double most_visits_ = 1.0;
+  double busy_dram_ = 0.0;
+  double setting_up_ = 0.0;
+  double arrival_ = 0.0;
+  double core_ = 0.0;
+};
+
+}  // namespace
+
+std::size_t SizesHash::operator()(const Sizes& sizes) const {
+  std::uint64_t hash = 0;
+  for (const Size size : sizes) hash = (hash ^ static_cast<std::uint64_t>(size)) * 0x9e3779b97f4a7c15ULL + (hash >> 29);
+  return static_cast<std::size_t>(hash);
+}
+
+double EstimateParts::cost() const { return seconds + moving_share * busy_dram_seconds; }
+
+Estimator::Estimator(Group group, const Machine& machine, KernelCycles cycles, std::vector<LeastCycles> least)
+    : group_(std::move(group)), machine_(machine), kernel_cycles_(std::move(cycles)), least_(std::move(least)) {
+  known_cycles_.resize(group_.work.size());
+}
+
+template <typename Cycles>
+EngineCycles Estimator::summed(double pieces, Cycles cycles) const {
+  EngineCycles total;
+  for (std::size_t number = 0; number < group_.work.size(); ++number) {
+    const double own = (group_.work[number].is_pieced ? pieces : 1.0) * cycles(number);
+    (least_[number].multiplies ? total.products : total.others) += own;
+  }
+  return total;
+}
+
+EstimateParts Estimator::parts(const Mapping& mapping) {
+  const Mapped mapped(group_, mapping);
+  const auto of_op = [&](std::size_t number) { return cycles(number, mapping.tiles); };
+  return MappedTime(mapped, machine_, summed(mapped.calls(), of_op)).parts();
+}
+
+double Estimator::least_cost(const Mapping& mapping) const {
+  const Mapped mapped(group_, mapping);
+  return MappedTime(mapped, machine_, least_block_cycles(mapped)).parts().cost();
+}
+
+bool Estimator::fits(const Mapping& mapping) const {
+  const Mapped mapped(group_, mapping);
+  return Room(mapped).fits(machine_);
+}
+
+EngineCycles Estimator::block_cycles(const Mapped& mapped) {
+  const Sizes& tiles = mapped.mapping().tiles;
+  return summed(static_cast<double>(mapped.pieces(tiles)), [&](std::size_t number) { return cycles(number, tiles); });
+}
+
+EngineCycles Estimator::least_block_cycles(const Mapped& mapped) const {
+  const Sizes& tiles = mapped.mapping().tiles;
+  return summed(static_cast<double>(mapped.pieces(tiles)), [&](std::size_t number) {
+    double steps = 1;
+    for (const std::size_t loop : group_.work[number].loops) steps *= static_cast<double>(tiles[loop]);
+    return least_[number].call + least_[number].step * steps;
+  });
+}
+
+double Estimator::cycles(std::size_t number, const Sizes& tiles) {
+  Sizes own;
+  own.reserve(group_.work[number].loops.size());
+  for (const std::size_t loop : group_.work[number].loops) own.push_back(tiles[loop]);
+  auto& known = known_cycles_[number];
+  if (const auto found = known.find(own); found != known.end()) return found->second;
+  ++asked_;
+  return known.emplace(own, kernel_cycles_(number, own)).first->second;
+}
+
+}  // namespace npuflow::mapped

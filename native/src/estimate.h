@@ -1,0 +1,88 @@
+// How long a mapped group takes, roughly: what ranks the candidates of a search.
+//
+// Cores, with the ways into and out of their L1, DRAM, the channels of the outermost DMA engines and the control
+// processor work side by side: the slowest counts most. Before them stands what the first block needs to be set up and
+// to arrive, behind them the last block's way out.
+
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <unordered_map>
+
+#include "mapped_machine.h"
+#include "mapping.h"
+#include "outer_transfers.h"
+
+namespace npuflow::mapped {
+
+// Cycles of a call of the op of that number, on a tile of such sizes of its loops.
+using KernelCycles = std::function<double(std::size_t, const Sizes&)>;
+
+// What an op takes at least: cycles of a call, and of each step of its loops; and whether the matrix engine runs it.
+struct LeastCycles {
+  double call = 0.0;
+  double step = 0.0;
+  bool multiplies = false;
+};
+
+// What a core computes for a block: sums of products, and all else.
+struct EngineCycles {
+  double products = 0.0;
+  double others = 0.0;
+
+  // As long as the slower engine takes where they work side by side.
+  double block(bool is_side_by_side) const { return is_side_by_side ? std::max(products, others) : products + others; }
+};
+
+struct SizesHash {
+  std::size_t operator()(const Sizes& sizes) const;
+};
+
+// Parts of an estimate that are of interest on their own.
+struct EstimateParts {
+  double seconds = 0.0;
+  double core_seconds = 0.0;
+  double busy_dram_seconds = 0.0;
+  double setting_up_seconds = 0.0;
+
+  // What a search makes small: the time, and a little of DRAM's, so that what moves less is best of equals.
+  double cost() const;
+};
+
+// Estimates for one group on one machine.
+class Estimator {
+ public:
+  // `least` are for each op.
+  Estimator(Group group, const Machine& machine, KernelCycles cycles, std::vector<LeastCycles> least);
+
+  const Group& group() const { return group_; }
+  const Machine& machine() const { return machine_; }
+
+  EstimateParts parts(const Mapping& mapping);
+  double cost(const Mapping& mapping) { return parts(mapping).cost(); }
+  // The cost if ops took no longer than the least, which asks for no kernel's cycles.
+  double least_cost(const Mapping& mapping) const;
+  bool fits(const Mapping& mapping) const;
+  // How many kernels' cycles were asked for.
+  std::int64_t asked() const { return asked_; }
+  // What a core computes for a block if pieces in L2 have nothing behind the end of a streamed loop: by kernels'
+  // cycles, and by the least.
+  EngineCycles block_cycles(const Mapped& mapped);
+  EngineCycles least_block_cycles(const Mapped& mapped) const;
+
+ private:
+  // The sum over ops, those for every piece so many times.
+  template <typename Cycles>
+  EngineCycles summed(double pieces, Cycles cycles) const;
+  double cycles(std::size_t number, const Sizes& tiles);
+
+  Group group_;
+  Machine machine_;
+  KernelCycles kernel_cycles_;
+  std::vector<LeastCycles> least_;
+  std::int64_t asked_ = 0;
+  std::vector<std::unordered_map<Sizes, double, SizesHash>> known_cycles_;
+};
+
+}  // namespace npuflow::mapped

@@ -1,0 +1,94 @@
+#include "kept_mappings.h"
+
+#include <algorithm>
+
+namespace npuflow::mapped {
+
+namespace {
+
+// Estimates err by so much between candidates that are unlike, as those on other arrays are.
+constexpr double unlike = 0.05;
+constexpr std::int64_t poll_interval = 1 << 12;
+
+// Less is better; of equals that with fewer cores, spread along one loop, and then what is smaller.
+bool is_before(const RankedMapping& one, const RankedMapping& other) {
+  if (one.cost != other.cost) return one.cost < other.cost;
+  const Spread& first = one.mapping.spread;
+  const Spread& second = other.mapping.spread;
+  if (first.rows * first.columns != second.rows * second.columns) {
+    return first.rows * first.columns < second.rows * second.columns;
+  }
+  const bool is_split = first.row_loop != first.column_loop;
+  if (is_split != (second.row_loop != second.column_loop)) return !is_split;
+  return one.mapping.tiles < other.mapping.tiles;
+}
+
+}  // namespace
+
+KeptMappings::KeptMappings(Estimator& estimator, const Space& space, std::size_t keep, double known,
+                           std::function<void()> poll)
+    : estimator_(estimator),
+      space_(space),
+      keep_(std::max<std::size_t>(1, keep)),
+      known_(known),
+      poll_(std::move(poll)) {}
+
+double KeptMappings::weight(const Spread& spread) const {
+  const SpaceParts& parts = space_.parts();
+  if (parts.has_idle_cores) return 1.0;
+  return std::find(parts.spreads.begin(), parts.spreads.end(), spread) == parts.spreads.end() ? 1 / (1 - unlike) : 1.0;
+}
+
+double KeptMappings::cost(const Mapping& mapping) {
+  KnownCost& known = costs_[mapping];
+  if (known.is_exact) return known.cost;
+  count();
+  known = {estimator_.cost(mapping) * weight(mapping.spread), true};
+  return known.cost;
+}
+
+double KeptMappings::least_cost(const Mapping& mapping) {
+  const auto [known, is_new] = costs_.try_emplace(mapping);
+  if (is_new) {
+    count();
+    known->second.cost = estimator_.least_cost(mapping) * weight(mapping.spread);
+  }
+  return known->second.cost;
+}
+
+void KeptMappings::count() {
+  if (++looked_at_ % poll_interval == 0) poll_();
+}
+
+bool KeptMappings::fits(const Mapping& mapping) {
+  const auto [known, is_new] = fits_.try_emplace(mapping, false);
+  if (is_new) known->second = space_.nests(mapping) && estimator_.fits(mapping);
+  return known->second;
+}
+
+bool KeptMappings::is_better(const Mapping& mapping, double than) {
+  if (least_cost(mapping) > std::max(than, limit())) return false;
+  const double own = cost(mapping);
+  const bool is_kept = is_wanted({own, mapping});
+  if ((own >= than && !is_kept) || !fits(mapping)) return false;
+  if (is_kept) keep(mapping, own);
+  return own < than;
+}
+
+bool KeptMappings::is_wanted(const RankedMapping& ranked) const {
+  return ranked.cost < known_ && (kept_.size() < keep_ || is_before(ranked, kept_.back()));
+}
+
+double KeptMappings::limit() const { return kept_.size() < keep_ ? known_ : std::min(known_, kept_.back().cost); }
+
+void KeptMappings::keep(const Mapping& mapping, double cost) {
+  const RankedMapping ranked{cost, mapping};
+  const auto place = std::lower_bound(kept_.begin(), kept_.end(), ranked, is_before);
+  if (std::any_of(kept_.begin(), kept_.end(), [&](const RankedMapping& one) { return one.mapping == mapping; })) return;
+  kept_.insert(place, ranked);
+  if (kept_.size() > keep_) kept_.pop_back();
+}
+
+std::vector<RankedMapping> KeptMappings::best() const { return kept_; }
+
+}  // namespace npuflow::mapped

@@ -1,0 +1,80 @@
+// What a device gives to mapped groups, as flat numbers.
+
+#pragma once
+
+#include "mapped_group.h"
+
+namespace npuflow::mapped {
+
+// What one descriptor of a DMA engine can address.
+struct PatternLimits {
+  Size dims = 1;
+  Size granule_bytes = 1;
+  Size size_max = 1;
+  Size stride_max = 1;
+  Size iteration_max = 0;
+};
+
+// DRAM's rates, and what its runs cost beside their bytes.
+struct Dram {
+  double read_rate = 1.0;
+  double write_rate = 1.0;
+  double total_rate = 1.0;
+  double read_overhead = 0.0;
+  double write_overhead = 0.0;
+  double page_overhead = 0.0;
+  double edge_overhead = 0.0;
+  Size page_bytes = 1;
+  Size burst_bytes = 1;
+  bool joins_runs = false;
+};
+
+// The DMA engine beside a core, and the memory that it fills.
+struct CoreDma {
+  double bytes_per_second = 1.0;
+  double capacity = 0.0;
+  Size alignment = 1;
+  Size descriptors = 1;
+  Size lock_max = 0;
+};
+
+// A memory tile's channels out, the lanes that what comes in and results take, and the groups that its descriptors fall
+// into: channels in turn have one each.
+struct TileLanes {
+  Size channels_out = 1;
+  Size groups = 1;
+  Size lanes = 1;
+  Size leaving = 1;
+};
+
+// The DMA engine of a memory tile.
+struct TileDma {
+  double capacity = 0.0;
+  PatternLimits pattern;
+  Size columns = 1;  // memory tiles
+  Size descriptors = 1;
+  Size lock_max = 0;
+  TileLanes lanes;
+  bool pads_with_zeros = false;
+};
+
+// Where outermost channels move what cores work on, with no memory tiles between: how many there are inward, and how
+// long one takes to begin.
+struct DirectWays {
+  bool are_taken = false;
+  Size lanes = 1;
+  double start_seconds = 0.0;
+};
+
+struct Machine {
+  double clock_hz = 1.0;
+  double descriptor_seconds = 0.0;  // what the control processor takes to set one up
+  double channel_rate = 1.0;        // bytes per second of an outermost channel
+  PatternLimits outermost;
+  Dram dram;
+  CoreDma core;
+  TileDma tile;
+  DirectWays direct;
+};
+
+}  // namespace npuflow::mapped

@@ -1,0 +1,154 @@
+#include "mapping_search.h"
+
+#include <algorithm>
+
+#include "descent.h"
+#include "room.h"
+
+namespace npuflow::mapped {
+
+namespace {
+
+// What an estimate may be below its floor by: sums of the same numbers in another order.
+constexpr double rounding = 1 + 1e-9;
+// A kernel's cycles take about as long to be found as so many estimates.
+constexpr std::int64_t kernel_steps = 16;
+
+}  // namespace
+
+FoundMappings search_mappings(Estimator& estimator, const Space& space, const SearchWish& wish,
+                              const std::function<void()>& poll) {
+  KeptMappings kept(estimator, space, wish.keep, wish.known, poll);
+  Descent(space, kept).run();
+  const bool is_proved = Enumeration(estimator, space, kept, wish).run();
+  return {kept.best(), kept.looked_at(), is_proved};
+}
+
+bool Enumeration::run() {
+  begun_ = spent();
+  std::vector<Mapping> starts;
+  std::int64_t tiles = 0;
+  for (const Spread& spread : space_.all_spreads()) {
+    Mapping start = space_.parts().start;
+    start.spread = spread;
+    if (!has_room(start)) continue;
+    tiles += count_tiles(start, 0);
+    if (tiles > wish_.most) return false;
+    starts.push_back(std::move(start));
+  }
+  for (const Mapping& start : starts) add_tiles(start, 0);
+  begun_ -= tiles;
+  std::stable_sort(nodes_.begin(), nodes_.end(),
+                   [](const Node& one, const Node& other) { return one.floor < other.floor; });
+  for (const Node& node : nodes_) {
+    if (node.floor >= kept_.limit()) break;
+    if (is_spent()) return false;
+    look_at(node);
+  }
+  return is_sound_;
+}
+
+std::int64_t Enumeration::count_tiles(const Mapping& mapping, std::size_t place) const {
+  if (place == space_.parts().open.size()) return 1;
+  const std::size_t loop = space_.parts().open[place];
+  std::int64_t count = 0;
+  for (const Size size : space_.tiles(loop, mapping)) {
+    const Mapping larger = space_.with(mapping, {PlaceKind::tile, loop}, size);
+    if (!has_room(larger) || count > wish_.most) break;
+    count += count_tiles(larger, place + 1);
+  }
+  return count;
+}
+
+void Enumeration::add_tiles(const Mapping& mapping, std::size_t place) {
+  if (place == space_.parts().open.size()) {
+    const double floor = floor_.roughly(mapping) * kept_.weight(mapping.spread);
+    if (floor < kept_.limit()) nodes_.push_back({floor, mapping});
+    return;
+  }
+  const std::size_t loop = space_.parts().open[place];
+  for (const Size size : space_.tiles(loop, mapping)) {
+    const Mapping larger = space_.with(mapping, {PlaceKind::tile, loop}, size);
+    if (!has_room(larger)) break;
+    add_tiles(larger, place + 1);
+  }
+}
+
+std::int64_t Enumeration::spent() const { return kept_.looked_at() + kernel_steps * estimator_.asked(); }
+
+// Whether L1 has room for a slot of everything; less of any loop takes less.
+bool Enumeration::has_room(const Mapping& mapping) const {
+  double need = 0;
+  for (const Tensor& tensor : space_.group().tensors) {
+    if (tensor.operand != Operand::start) need += tensor.l1_bytes(mapping.tiles);
+  }
+  return need <= estimator_.machine().core.capacity;
+}
+
+void Enumeration::look_at(const Node& node) {
+  const double floor = floor_.exactly(node.mapping) * kept_.weight(node.mapping.spread);
+  if (floor < kept_.limit()) look_at_pieces(node.mapping, 0, floor);
+}
+
+void Enumeration::look_at_pieces(const Mapping& mapping, std::size_t number, double floor) {
+  const Group& group = space_.group();
+  if (!space_.parts().opens_l2 || number == group.streamed.size()) {
+    look_at_orders(mapping, floor);
+    return;
+  }
+  const std::size_t loop = group.streamed[number];
+  const Sizes& pieces = space_.pieces(loop, mapping.tiles[loop]);
+  for (auto piece = pieces.rbegin(); piece != pieces.rend(); ++piece) {
+    look_at_pieces(space_.with(mapping, {PlaceKind::in_l2, number}, *piece), number + 1, floor);
+  }
+}
+
+void Enumeration::look_at_orders(const Mapping& mapping, double floor) {
+  const auto hold = std::find_if(space_.slots().begin(), space_.slots().end(),
+                                 [](const Place& slot) { return slot.kind == PlaceKind::hold; });
+  for (const auto& order : space_.orders(mapping)) {
+    Mapping ordered = mapping;
+    ordered.order = order;
+    if (hold == space_.slots().end()) {
+      look_at_slots(ordered, floor);
+      continue;
+    }
+    for (const Size holds : {0, 1}) look_at_slots(space_.with(ordered, *hold, holds), floor);
+  }
+}
+
+// Of slots, more of any but results' take no more time: the most are a floor for fewer.
+void Enumeration::look_at_slots(const Mapping& mapping, double floor) {
+  Mapping most = mapping;
+  const Place* result = nullptr;
+  for (const Place& slot : space_.slots()) {
+    if (slot.kind == PlaceKind::result) result = &slot;
+    if (slot.kind != PlaceKind::hold) most = space_.with(most, slot, 2);
+  }
+  for (const Size results : {2, 1}) {
+    if (result == nullptr && results == 1) break;
+    if (result != nullptr) most = space_.with(most, *result, results);
+    if (is_spent()) return;
+    const double cost = kept_.cost(most);
+    check(floor, cost);
+    if (cost >= kept_.limit()) continue;
+    kept_.is_better(most, 0.0);
+    if (wish_.keep > 1 || !kept_.fits(most)) look_at_fewer_slots(most, 0);
+  }
+}
+
+void Enumeration::look_at_fewer_slots(const Mapping& mapping, std::size_t slot) {
+  if (slot == space_.slots().size()) {
+    kept_.is_better(mapping, 0.0);
+    return;
+  }
+  look_at_fewer_slots(mapping, slot + 1);
+  const Place place = space_.slots()[slot];
+  if (place.kind == PlaceKind::hold || place.kind == PlaceKind::result) return;
+  look_at_fewer_slots(space_.with(mapping, place, 1), slot + 1);
+}
+
+// A floor that is no floor proves nothing.
+void Enumeration::check(double floor, double cost) { is_sound_ = is_sound_ && floor <= cost * rounding; }
+
+}  // namespace npuflow::mapped

@@ -1,0 +1,64 @@
+// The search for the best mappings: good ones by descent, then branch and bound over all of a space.
+
+#pragma once
+
+#include "cost_floor.h"
+#include "kept_mappings.h"
+
+namespace npuflow::mapped {
+
+struct SearchWish {
+  std::size_t keep = 1;   // how many of the best are wanted
+  double known = 0.0;     // what costs as much is of no interest
+  std::int64_t most = 0;  // steps of branch and bound: estimates, floors, and kernels that are asked for
+};
+
+struct FoundMappings {
+  std::vector<RankedMapping> best;
+  std::int64_t looked_at = 0;
+  bool is_proved = false;
+};
+
+// `is_proved` says that nothing in the space costs less than the last that is kept.
+FoundMappings search_mappings(Estimator& estimator, const Space& space, const SearchWish& wish,
+                              const std::function<void()>& poll);
+
+// Branch and bound: all tiles and spreads by their floors, the lowest first, with all pieces, orders and slots of each.
+class Enumeration {
+ public:
+  Enumeration(Estimator& estimator, const Space& space, KeptMappings& kept, const SearchWish& wish)
+      : estimator_(estimator), space_(space), floor_(estimator, space), kept_(kept), wish_(wish) {}
+
+  // Whether all of the space was looked at, or has floors above what is kept.
+  bool run();
+
+ private:
+  struct Node {
+    double floor = 0.0;
+    Mapping mapping;
+  };
+
+  // How many tiles of places from one on there are, up to a few more than may be weighed.
+  std::int64_t count_tiles(const Mapping& mapping, std::size_t place) const;
+  void add_tiles(const Mapping& mapping, std::size_t place);
+  bool has_room(const Mapping& mapping) const;
+  void look_at(const Node& node);
+  void look_at_pieces(const Mapping& mapping, std::size_t number, double floor);
+  void look_at_orders(const Mapping& mapping, double floor);
+  void look_at_slots(const Mapping& mapping, double floor);
+  void look_at_fewer_slots(const Mapping& mapping, std::size_t slot);
+  void check(double floor, double cost);
+  bool is_spent() const { return spent() - begun_ >= wish_.most; }
+  std::int64_t spent() const;
+
+  Estimator& estimator_;
+  const Space& space_;
+  CostFloor floor_;
+  KeptMappings& kept_;
+  SearchWish wish_;
+  std::vector<Node> nodes_;
+  std::int64_t begun_ = 0;
+  bool is_sound_ = true;
+};
+
+}  // namespace npuflow::mapped

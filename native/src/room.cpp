@@ -1,0 +1,228 @@
+#include "room.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace npuflow::mapped {
+
+Size row_tiles(Size rows, Size columns) {
+  for (Size tiles = columns; tiles > 1; --tiles) {
+    if (rows % tiles == 0) return tiles;
+  }
+  return 1;
+}
+
+double total_l1_bytes(const std::vector<Buffer>& buffers, Size alignment) {
+  double total = 0;
+  for (const Buffer& buffer : buffers) {
+    const auto unit = static_cast<double>(alignment);
+    total += std::ceil(buffer.slot_bytes / unit) * unit * static_cast<double>(buffer.depth);
+  }
+  return total;
+}
+
+std::vector<Buffer> Room::l1_buffers() const {
+  std::vector<Buffer> found;
+  for (std::size_t number = 0; number < group_.tensors.size(); ++number) {
+    const Tensor& tensor = group_.tensors[number];
+    if (tensor.operand == Operand::start) continue;
+    const Size depth = l1_slots(tensor);
+    for (const double part : with_left_over(tensor, tensor.l1_bytes(mapping_.tiles), mapping_.tiles)) {
+      found.push_back({number, part, depth, part});
+    }
+  }
+  return found;
+}
+
+Size Room::l1_slots(const Tensor& tensor) const {
+  if (tensor.role == Role::output) return mapping_.depths.result;
+  if (tensor.is_handed_over) return mapping_.depths.between;
+  if (tensor.role == Role::local || mapped_.comes_once(tensor, mapping_.tiles)) return 1;
+  return mapping_.depths.of(tensor.operand).l1;
+}
+
+Size Room::l2_slots(const Tensor& tensor, const Sizes& in_l2) const {
+  if (tensor.role != Role::input) return mapping_.depths.result;
+  return mapped_.comes_once(tensor, in_l2) ? 1 : mapping_.depths.of(tensor.operand).l2;
+}
+
+bool Room::is_in_l2(const Tensor& tensor) const {
+  if (tensor.role == Role::local) return false;
+  if (tensor.operand != Operand::start) return true;
+  return std::any_of(group_.tensors.begin(), group_.tensors.end(),
+                     [](const Tensor& other) { return other.role == Role::local; });
+}
+
+std::vector<Buffer> Room::l2_buffers(Size columns, bool clips) const {
+  std::vector<Buffer> found;
+  const Spread& spread = mapping_.spread;
+  const auto rows_each = static_cast<double>(spread.rows / row_tiles(spread.rows, columns));
+  for (std::size_t number = 0; number < group_.tensors.size(); ++number) {
+    const Tensor& tensor = group_.tensors[number];
+    if (!is_in_l2(tensor)) continue;
+    const bool stores = clips && tensor.role == Role::input;
+    const auto size = [&](const Sizes& tiles) { return stores ? tensor.stored_bytes(tiles) : tensor.bytes(tiles); };
+    const Sizes in_l2 = mapped_.tiles_in_l2(tensor);
+    const Size depth = l2_slots(tensor, in_l2);
+    const Sizes own = mapped_.held_in_l2(tensor, in_l2);
+    const bool by_rows = mapped_.goes_by_rows(tensor);
+    const double share = by_rows ? size(own) * rows_each : size(mapped_.column_of(own));
+    const std::vector<double> whole = with_left_over(tensor, size(mapped_.block_of(own)), own);
+    const std::vector<double> parts = with_left_over(tensor, share, own);
+    for (std::size_t part = 0; part < whole.size(); ++part) found.push_back({number, whole[part], depth, parts[part]});
+  }
+  return found;
+}
+
+std::vector<double> Room::with_left_over(const Tensor& tensor, double size, const Sizes& tiles) const {
+  std::vector<double> sizes{size};
+  if (group_.pads_streamed) return sizes;
+  for (const std::size_t loop : group_.streamed) {
+    const Size left = group_.sizes[loop] % tiles[loop];
+    if (left == 0 || !tensor.follows_loop(loop)) continue;
+    const std::size_t known = sizes.size();
+    for (std::size_t i = 0; i < known; ++i) {
+      sizes.push_back(std::ceil(sizes[i] * static_cast<double>(left) / static_cast<double>(tiles[loop])));
+    }
+  }
+  return sizes;
+}
+
+Size Room::buffers(const Tensor& tensor) const {
+  if (group_.pads_streamed) return 1;
+  Size found = 1;
+  for (const std::size_t loop : group_.streamed) {
+    if (tensor.follows_loop(loop) && group_.sizes[loop] % mapping_.tiles[loop] > 0) found *= 2;
+  }
+  return found;
+}
+
+Size Room::l1_descriptors() const {
+  Size total = 0;
+  for (const Tensor& tensor : group_.tensors) {
+    if (tensor.role == Role::input && tensor.operand != Operand::start) total += l1_slots(tensor) * buffers(tensor);
+    if (tensor.role == Role::output) total += mapping_.depths.result;
+  }
+  return total;
+}
+
+Size Room::l2_descriptors(Size serving, const TileLanes& ways, bool clips) const {
+  const Size rows = mapping_.spread.rows;
+  const Size together = rows / serving;
+  const Depths& depths = mapping_.depths;
+  Size by_rows = 0;
+  std::vector<MovedBuffer> moved;
+  LeavingResults results;
+  for (const Tensor& tensor : group_.tensors) {
+    if (tensor.role == Role::output) {
+      results.gathered += depths.result;
+      results.left += depths.result * cuts(tensor);
+    }
+    if (tensor.role != Role::input) continue;
+    const Size slots = depths.of(tensor.operand).l2 * (clips ? cuts(tensor) : 1) * buffers(tensor);
+    if (mapped_.goes_by_rows(tensor)) {
+      by_rows += slots;
+    } else {
+      moved.push_back({slots, slots, tensor.follows_loop(mapping_.spread.row_loop)});
+    }
+  }
+  if (by_rows == 0) {
+    return fullest_group(lanes_of(moved, evenest(moved, results, rows, ways), rows, ways), results, rows, ways);
+  }
+  Lane columns{1, 0, 0, 1};
+  for (const MovedBuffer& buffer : moved) {
+    columns.filled += buffer.filled;
+    columns.emptied += buffer.emptied * (buffer.by_rows ? rows : 1);
+  }
+  const std::vector<Lane> lanes{{0, by_rows * together, by_rows, together}, columns};
+  return fullest_group(lanes, results, rows, ways);
+}
+
+Size Room::cuts(const Tensor& tensor) const {
+  const Sizes& block = mapped_.block();
+  Size ways = 1;
+  for (const Dim& dim : tensor.dims) {
+    Size steps = 1;
+    Size missing = 1 - dim.size;
+    Size advance = dim.terms.empty() ? 1 : std::numeric_limits<Size>::max();
+    for (const Term& term : dim.terms) {
+      const Size count = parts_of(group_.sizes[term.loop], block[term.loop]);
+      const bool is_space = term.loop < group_.space;
+      steps *= is_space ? count : parts_of(group_.sizes[term.loop], mapping_.tiles[term.loop]);
+      missing += term.coefficient * (count * block[term.loop] - 1);
+      advance = std::min(advance, term.coefficient * block[term.loop]);
+    }
+    if (missing <= 0) continue;
+    const Size cut = tensor.role == Role::output ? parts_of(missing, advance) : 2 + missing / advance;
+    ways *= std::min(steps, 1 + cut);
+  }
+  return ways;
+}
+
+bool Room::fits_l1(const CoreDma& core) const {
+  if (l1_descriptors() > core.descriptors) return false;
+  for (const Tensor& tensor : group_.tensors) {
+    if (l1_slots(tensor) > core.lock_max) return false;
+  }
+  return total_l1_bytes(l1_buffers(), core.alignment) <= core.capacity;
+}
+
+bool Room::fits_l2(const TileDma& tile) const {
+  const Depths& depths = mapping_.depths;
+  Size most = depths.result;
+  for (const std::size_t number : group_.inputs) {
+    most = std::max(most, depths.of(group_.tensors[number].operand).l2);
+  }
+  if (most > tile.lock_max) return false;
+  const Size serving = row_tiles(mapping_.spread.rows, tile.columns);
+  for (const bool clips : {false, true}) {
+    if (clips && (!tile.pads_with_zeros || group_.is_packed)) break;
+    double need = 0;
+    for (const Buffer& buffer : l2_buffers(tile.columns, clips)) {
+      need += buffer.fullest_bytes * static_cast<double>(buffer.depth);
+    }
+    if (need <= tile.capacity && l2_descriptors(serving, tile.lanes, clips) <= tile.descriptors / tile.lanes.groups)
+      return true;
+  }
+  return false;
+}
+
+bool Room::hands_out(const PatternLimits& limits) const {
+  if (group_.is_packed) return true;
+  for (const std::size_t number : group_.inputs) {
+    const Tensor& tensor = group_.tensors[number];
+    const Sizes whole = mapped_.tiles_in_l2(tensor);
+    Size cut = 0;
+    Size turns = 1;
+    for (const std::size_t loop : group_.streamed) {
+      if (!tensor.follows_loop(loop) || mapping_.tiles[loop] >= whole[loop]) continue;
+      ++cut;
+      turns *= parts_of(whole[loop], mapping_.tiles[loop]);
+    }
+    const auto loops = std::count(tensor.follows.begin(), tensor.follows.end(), std::uint8_t{1});
+    const Size dims = tensor.is_gathered ? static_cast<Size>(loops) : static_cast<Size>(tensor.dims.size());
+    if (cut > 0 && (dims + cut > limits.dims + 1 || turns > limits.iteration_max)) return false;
+  }
+  return true;
+}
+
+bool Room::reads_what_is_left() const {
+  if (group_.pads_streamed) return true;
+  for (const std::size_t loop : group_.streamed) {
+    const Size left = group_.sizes[loop] % mapping_.tiles[loop];
+    if (left == 0) continue;
+    Sizes reached = group_.sizes;
+    reached[loop] = left;
+    for (const std::size_t number : group_.inputs) {
+      const Tensor& tensor = group_.tensors[number];
+      if (!tensor.follows_loop(loop)) continue;
+      for (const Dim& dim : tensor.dims) {
+        if (dim.is_cut_off && dim.extent(reached) <= dim.whole - dim.size) return false;
+      }
+    }
+  }
+  return true;
+}
+
+}  // namespace npuflow::mapped
