@@ -87,11 +87,9 @@ using TransferParts = std::tuple<double, double, Size, double, double, bool>;
 
 // Of inputs, and then of results.
 std::vector<TransferParts> parts_of_transfers(const OuterTransfers& transfers) {
-  const std::vector<bool> is_first = transfers.set_up_first();
   std::vector<TransferParts> found;
-  for (std::size_t number = 0; number < transfers.all().size(); ++number) {
-    const OuterTransfer& each = transfers.all()[number];
-    found.emplace_back(each.bytes, each.visits, each.channels, each.descriptors(), each.dram_seconds, is_first[number]);
+  for (const OuterTransfer& each : transfers.all()) {
+    found.emplace_back(each.bytes, each.visits, each.channels, each.descriptors(), each.dram_seconds, each.is_first);
   }
   return found;
 }

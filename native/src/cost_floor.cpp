@@ -61,8 +61,10 @@ double CostFloor::floor_of(const Mapped& mapped, const EngineCycles& cycles) con
   double written = 0;
   for (const std::size_t number : group.inputs) {
     const Tensor& tensor = group.tensors[number];
-    if (tensor.user == op) channels += channels_of(mapped, tensor);
-    first += mapped.traffic_bytes(tensor, mapped.mapping().tiles, 1, copies(mapped, tensor)) / machine.dram.read_rate;
+    if (tensor.user == op) {
+      channels += channels_of(mapped, tensor);
+      first += mapped.traffic_bytes(tensor, mapped.mapping().tiles, 1, copies(mapped, tensor)) / machine.dram.read_rate;
+    }
     read += moved_bytes(mapped, tensor) * (1 + machine.dram.read_overhead * run_share(mapped, tensor));
   }
   for (const std::size_t number : group.outputs) {
@@ -70,11 +72,11 @@ double CostFloor::floor_of(const Mapped& mapped, const EngineCycles& cycles) con
     last += mapped.traffic_bytes(tensor, mapped.mapping().tiles, 1, copies(mapped, tensor)) / machine.dram.write_rate;
     written += moved_bytes(mapped, tensor) * (1 + machine.dram.write_overhead * run_share(mapped, tensor));
   }
-  const double core = mapped.blocks() * cycles.block(is_side_by_side_) / machine.clock_hz;
+  const double core = (mapped.blocks() * cycles.block(is_side_by_side_) - cycles.starting) / machine.clock_hz;
   const double dram = std::max(
       {read / machine.dram.read_rate, written / machine.dram.write_rate, (read + written) / machine.dram.total_rate});
   const double starting = machine.descriptor_seconds * static_cast<double>(channels);
-  const EstimateParts parts{starting + std::max(core + first + last, dram), core, dram, 0.0};
+  const EstimateParts parts{std::max(std::max(starting, first) + core + last, dram), core, dram, 0.0};
   return parts.cost() * rounding;
 }
 

@@ -52,22 +52,24 @@ class MappedTime {
     setting_up_ = outer_.setting_up_seconds();
     arrival_ = arrival_share * arrival_bytes() / machine.core.bytes_per_second;
     core_ = core_seconds(cycles);
+    if (machine.direct.are_taken) return;
+    first_piece_ = arrival_ / (outer_.blocks() * mapped.calls());
+    leaving_ = result_seconds();
   }
 
   EstimateParts parts() const { return {seconds(), core_, busy_dram_, setting_up_}; }
 
  private:
   double seconds() const {
-    const double first = std::max(outer_.first_dram_seconds(), outer_.first_channel_seconds());
     const double last = std::max(outer_.last_dram_seconds(), outer_.last_channel_seconds());
-    const double starting = starting_seconds();
-    const double work = work_seconds(starting + first);
-    // Until the first results can leave, no more blocks are computed than there are slots for.
-    const double held_back = set_up_seconds(0, outer_.all().size()) - starting - first;
+    const double before = outer_.arrival_seconds(false) + first_piece_;
+    const double work = work_seconds(before);
     const Depths& depths = mapped_.mapping().depths;
-    const double ahead = std::min(1.0, ahead_blocks * static_cast<double>(depths.result) / outer_.blocks());
     const double again = depths.tail == 1 && !tails_come_once() ? single_tail_share * setting_up_ : 0.0;
-    return starting + first + std::max(work, held_back + (1 - ahead) * work) + again + last;
+    // Until the first results can leave, no more blocks are computed than there are slots for.
+    const double ahead = std::min(1.0, ahead_blocks * static_cast<double>(depths.result) / outer_.blocks());
+    const double held_back = set_up_seconds() + (1 - ahead) * work + outer_.last_alone_seconds();
+    return std::max(before + work + leaving_ + last, held_back) + again;
   }
 
   // What works side by side, once the first block is there.
@@ -76,9 +78,7 @@ class MappedTime {
     const double last = outer_.last_dram_seconds();
     const double between = busy_dram_ > 0 ? std::max(0.0, 1 - (first + last) / busy_dram_) : 0.0;
     const double moving = between * std::max(busy_dram_, outer_.channel_seconds());
-    // The last block is set up behind all others, its operands before its results.
-    const double last_block = last_set_up_seconds() + first + core_ / most_visits_;
-    const double behind = std::max(last_block, setting_up_) - before;
+    const double behind = std::max(behind_set_up_seconds(), setting_up_) - before;
     // What is in L2 of a matmul goes on once it is whole: behind the last of it stands its way through L1.
     const double late = group_.is_packed ? 1 / most_visits_ : 0.0;
     const std::array<double, 3> times{(1 - late) * core_ + starved_seconds(), (1 - late) * arrival_, moving};
@@ -86,39 +86,35 @@ class MappedTime {
     for (std::size_t number = 0; number < outer_.inputs(); ++number) visits += outer_.all()[number].visits;
     const double power = least_power + power_per_doubling * std::log2(std::max(1.0, visits));
     const double together_ = together(times, std::min(power, single_power()));
-    return std::max(together_ + late * std::max(core_, arrival_), behind);
+    return std::max(together_ + late * in_l1_seconds(), behind);
   }
 
-  // How long work waits for a transfer of each of these to be set up in every channel.
-  double set_up_seconds(std::size_t from, std::size_t to) const {
-    double channels = 0;
-    for (std::size_t number = from; number < to; ++number) {
-      channels += static_cast<double>(outer_.all()[number].channels);
-    }
-    return machine_.descriptor_seconds * channels;
+  // What cores take for all that is in L2.
+  double in_l1_seconds() const {
+    return is_single_in_l1() ? core_ + arrival_ : std::max(core_, arrival_);
   }
 
-  double starting_seconds() const {
-    const std::vector<bool> is_first = outer_.set_up_first();
-    double channels = 0;
+  // When cores are done if they wait for nothing but what is set up: for what is set up once, and for the second and the
+  // last turn of what is set up in turns, each with the work behind it.
+  double behind_set_up_seconds() const {
+    double behind = outer_.arrival_seconds(true) + in_l1_seconds() / most_visits_;
     for (std::size_t number = 0; number < outer_.inputs(); ++number) {
-      if (is_first[number]) channels += static_cast<double>(outer_.all()[number].channels);
-    }
-    return machine_.descriptor_seconds * channels;
-  }
-
-  // When the last operand's transfer is set up: results that are set up block by block come behind that.
-  double last_set_up_seconds() const {
-    bool is_turned = false;
-    for (std::size_t number = 0; number < outer_.inputs(); ++number) {
-      is_turned |= !outer_.all()[number].set_up_turns.empty();
-    }
-    double channels = 0;
-    for (std::size_t number = outer_.inputs(); number < outer_.all().size(); ++number) {
       const OuterTransfer& each = outer_.all()[number];
-      if (!each.set_up_turns.empty() || !is_turned) channels += static_cast<double>(each.channels);
+      const double turns = each.turns();
+      if (turns == 1) continue;
+      const double come = each.dram_seconds / each.visits;
+      const double second = machine_.descriptor_seconds * outer_.set_up_with(number, 1);
+      const double last = machine_.descriptor_seconds * outer_.set_up_with(number, turns - 1);
+      behind = std::max({behind, second + come + in_l1_seconds() * (1 - 1 / turns), last + come + in_l1_seconds() / turns});
     }
-    return setting_up_ - machine_.descriptor_seconds * channels;
+    return behind;
+  }
+
+  // How long it takes to set up a transfer of everything in every channel.
+  double set_up_seconds() const {
+    double channels = 0;
+    for (const OuterTransfer& each : outer_.all()) channels += static_cast<double>(each.channels);
+    return machine_.descriptor_seconds * channels;
   }
 
   // How long cores wait for what comes often, while what comes seldom, and much at a time, takes DRAM's time.
@@ -150,6 +146,12 @@ class MappedTime {
     return single_powers[found];
   }
 
+  bool is_single_in_l1() const {
+    const Depths& depths = mapped_.mapping().depths;
+    if (!group_.is_packed) return depths.inward.l1 == 1;
+    return std::min(depths.of(Operand::lhs).l1, depths.of(Operand::rhs).l1) == 1;
+  }
+
   bool tails_come_once() const {
     return std::all_of(group_.inputs.begin(), group_.inputs.end(), [&](std::size_t number) {
       const Tensor& tensor = group_.tensors[number];
@@ -165,29 +167,28 @@ class MappedTime {
     const double block_cycles = cycles.block(mapped_.mapping().depths.between > 1);
     const double compute = block_cycles / machine_.clock_hz;
     const double uncovered = (cycles.block(false) - block_cycles) / machine_.clock_hz;
-    double leaving = 0;
-    for (const std::size_t number : group_.outputs) leaving += group_.tensors[number].bytes(mapped_.mapping().tiles);
-    leaving /= machine_.core.bytes_per_second;
+    const double leaving = result_seconds();
     const double hidden = std::max(compute, arrival_ / blocks);
     const double waiting = mapped_.mapping().depths.result == 1 ? leaving : std::max(0.0, leaving - hidden);
-    return blocks * compute + uncovered + (blocks - 1) * waiting;
+    return blocks * compute + uncovered + (blocks - 1) * waiting - cycles.starting / machine_.clock_hz;
   }
 
-  // What the busier of the two channels into L1 takes, one of which is for what goes by rows.
+  // How long a block's results take out of L1.
+  double result_seconds() const {
+    double bytes = 0;
+    for (const std::size_t number : group_.outputs) bytes += group_.tensors[number].bytes(mapped_.mapping().tiles);
+    return bytes / machine_.core.bytes_per_second;
+  }
+
+  // What the busiest of the channels into L1 takes.
   double arrival_bytes() const {
     const Sizes& tiles = mapped_.mapping().tiles;
-    double by_rows = 0;
-    double by_columns = 0;
-    double largest = 0;
-    bool any = false;
+    std::vector<double> lanes(outer_.lanes(), 0.0);
     for (std::size_t number = 0; number < outer_.inputs(); ++number) {
       const OuterTransfer& each = outer_.all()[number];
-      const double bytes = each.tensor->l1_bytes(tiles) * mapped_.visits(*each.tensor, tiles);
-      any |= each.by_rows;
-      (each.by_rows ? by_rows : by_columns) += bytes;
-      if (!each.by_rows) largest = std::max(largest, bytes);
+      lanes[each.lane] += each.tensor->l1_bytes(tiles) * mapped_.visits(*each.tensor, tiles);
     }
-    return any ? std::max(by_rows, by_columns) : std::max(by_columns / 2, largest);
+    return *std::max_element(lanes.begin(), lanes.end());
   }
 
   const Mapped& mapped_;
@@ -199,6 +200,9 @@ class MappedTime {
   double setting_up_ = 0.0;
   double arrival_ = 0.0;
   double core_ = 0.0;
+  // Between L2 and L1 alone: what the first call of kernels needs, and what the last block makes.
+  double first_piece_ = 0.0;
+  double leaving_ = 0.0;
 };
 
 }  // namespace
@@ -222,6 +226,7 @@ EngineCycles Estimator::summed(double pieces, Cycles cycles) const {
   for (std::size_t number = 0; number < group_.work.size(); ++number) {
     const double own = (group_.work[number].is_pieced ? pieces : 1.0) * cycles(number);
     (least_[number].multiplies ? total.products : total.others) += own;
+    if (group_.work[number].is_starting) total.starting += own;
   }
   return total;
 }

@@ -61,6 +61,7 @@ struct Tensor {
 struct Work {
   std::vector<std::size_t> loops;
   bool is_pieced = false;
+  bool is_starting = false;  // whether it reads nothing
 };
 
 struct Group {

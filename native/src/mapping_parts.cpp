@@ -103,9 +103,9 @@ Group group_of(const Sizes& sizes, std::size_t space, const std::vector<std::siz
   const auto is_loop = [&](std::size_t loop) { return loop < sizes.size(); };
   check(std::all_of(streamed.begin(), streamed.end(), is_loop), "streamed loops are loops");
   for (const TensorParts& parts : tensors) found.tensors.push_back(tensor_of(parts, sizes.size()));
-  for (const auto& [loops, is_pieced] : work) {
+  for (const auto& [loops, is_pieced, is_starting] : work) {
     check(std::all_of(loops.begin(), loops.end(), is_loop), "an op goes through loops");
-    found.work.push_back({loops, is_pieced});
+    found.work.push_back({loops, is_pieced, is_starting});
   }
   found.complete();
   return found;

@@ -28,7 +28,7 @@ using MappingParts = std::tuple<Sizes, SpreadParts, DepthsParts, std::vector<std
 using DimParts = std::pair<std::vector<std::pair<std::size_t, Size>>, Size>;
 using TensorParts = std::tuple<int, int, std::vector<DimParts>, Size, bool, int, bool>;
 // An op's loops, and whether it runs for every piece.
-using WorkParts = std::pair<std::vector<std::size_t>, bool>;
+using WorkParts = std::tuple<std::vector<std::size_t>, bool, bool>;
 
 Spread spread_of(const SpreadParts& parts);
 // Throws where it doesn't go with the group.

@@ -1,7 +1,7 @@
 #include "outer_transfers.h"
 
 #include <algorithm>
-#include <array>
+#include <cmath>
 #include <limits>
 #include <numeric>
 
@@ -31,11 +31,13 @@ double channels(const OuterTransfer& transfer) { return static_cast<double>(tran
 
 }  // namespace
 
-double OuterTransfer::descriptors() const {
-  double found = mapped::channels(*this);
+double OuterTransfer::turns() const {
+  double found = 1;
   for (const Size turns : set_up_turns) found *= static_cast<double>(turns);
   return found;
 }
+
+double OuterTransfer::descriptors() const { return mapped::channels(*this) * turns(); }
 
 Size direct_channels(const Mapping& mapping, const Tensor& tensor) {
   const Spread& spread = mapping.spread;
@@ -51,18 +53,57 @@ OuterTransfers::OuterTransfers(const Mapped& mapped, const Machine& machine)
   const Group& group = mapped.group();
   inputs_ = group.inputs.size();
   all_.reserve(inputs_ + group.outputs.size());
-  double most = -1;
-  for (const std::size_t number : group.inputs) {
-    const double bytes = group.tensors[number].bytes(mapped.mapping().tiles);
-    if (bytes > most) {
-      most = bytes;
-      largest_ = all_.size();
-    }
-    all_.push_back(transfer_of(group.tensors[number]));
-  }
+  for (const std::size_t number : group.inputs) all_.push_back(transfer_of(group.tensors[number]));
   for (const std::size_t number : group.outputs) all_.push_back(transfer_of(group.tensors[number]));
-  any_by_rows_ = std::any_of(all_.begin(), all_.end(), [](const OuterTransfer& each) { return each.by_rows; });
+  choose_lanes();
   for (std::size_t number = 0; number < all_.size(); ++number) all_[number].set_up_turns = set_up_turns_of(number);
+  order_set_up();
+}
+
+void OuterTransfers::choose_lanes() {
+  const bool any_by_rows = std::any_of(all_.begin(), all_.end(), [](const OuterTransfer& each) { return each.by_rows; });
+  const Size lanes = machine_.direct.are_taken ? machine_.direct.lanes : machine_.tile.lanes.lanes;
+  std::vector<double> totals(static_cast<std::size_t>(std::max<Size>(lanes, any_by_rows ? 2 : 1)), 0.0);
+  std::vector<std::pair<double, std::size_t>> loads;
+  for (std::size_t number = 0; number < inputs_; ++number) {
+    if (!all_[number].by_rows) loads.emplace_back(-load_of(all_[number]), number);
+  }
+  std::sort(loads.begin(), loads.end());
+  for (const auto& [load, number] : loads) {
+    const auto least = std::min_element(totals.rbegin(), totals.rend() - (any_by_rows ? 1 : 0));
+    *least -= load;
+    all_[number].lane = static_cast<std::size_t>(totals.rend() - least) - 1;
+  }
+  lanes_ = totals.size();
+}
+
+double OuterTransfers::load_of(const OuterTransfer& transfer) const {
+  const double into = transfer.bytes / channels(transfer);
+  if (machine_.direct.are_taken) return into;
+  const Sizes& tiles = mapped_.mapping().tiles;
+  const Spread& spread = mapped_.mapping().spread;
+  const Size rows = transfer.tensor->follows_loop(spread.row_loop) ? spread.rows : 1;
+  const double out = transfer.tensor->l1_bytes(tiles) * mapped_.visits(*transfer.tensor, tiles);
+  return std::max(into, out * static_cast<double>(rows));
+}
+
+void OuterTransfers::order_set_up() {
+  set_up_order_.resize(inputs_);
+  std::iota(set_up_order_.begin(), set_up_order_.end(), std::size_t{0});
+  const auto place = [&](std::size_t number) {
+    const OuterTransfer& each = all_[number];
+    const bool is_ahead = mapped_.group().is_packed && each.tensor->operand == Operand::tail;
+    return std::pair(each.is_hoisted ? 0 : 1 + each.set_up_turns.size(), is_ahead ? -1 : each.tensor->user);
+  };
+  std::stable_sort(set_up_order_.begin(), set_up_order_.end(),
+                   [&](std::size_t one, std::size_t other) { return place(one) < place(other); });
+  int op = std::numeric_limits<int>::max();
+  for (const std::size_t number : set_up_order_) op = std::min(op, all_[number].tensor->user);
+  bool is_needed = false;
+  for (auto number = set_up_order_.rbegin(); number != set_up_order_.rend(); ++number) {
+    is_needed |= all_[*number].tensor->user == op;
+    all_[*number].is_first = is_needed;
+  }
 }
 
 OuterTransfer OuterTransfers::transfer_of(const Tensor& tensor) const {
@@ -82,6 +123,7 @@ OuterTransfer OuterTransfers::transfer_of(const Tensor& tensor) const {
   for (std::size_t place = inner; place-- > 0;) {
     if (mapped_.counts()[order[place]] > 1) found.around.push_back(order[place]);
   }
+  found.is_hoisted = blocks_ > 1 && !streams && found.around.empty();
   return found;
 }
 
@@ -118,7 +160,9 @@ double OuterTransfers::busy_dram_seconds() const {
 
 double OuterTransfers::first_dram_seconds() const {
   double found = 0;
-  for (std::size_t number = 0; number < inputs_; ++number) found += all_[number].dram_seconds / all_[number].visits;
+  for (std::size_t number = 0; number < inputs_; ++number) {
+    if (all_[number].is_first) found += all_[number].dram_seconds / all_[number].visits;
+  }
   return found;
 }
 
@@ -130,33 +174,47 @@ double OuterTransfers::last_dram_seconds() const {
 
 template <typename Times>
 double OuterTransfers::busiest_channel_seconds(std::size_t from, std::size_t to, Times times) const {
-  if (machine_.direct.are_taken) {
-    double inward = 0;
-    double largest = 0;
-    double outward = 0;
-    for (std::size_t number = from; number < to; ++number) {
-      const double seconds = direct_seconds(all_[number]) / times(all_[number]);
-      (number < inputs_ ? inward : outward) += seconds;
-      if (number < inputs_) largest = std::max(largest, seconds);
-    }
-    return std::max({inward / static_cast<double>(machine_.direct.lanes), largest, outward});
-  }
-  // Those by rows, by columns and outward work side by side.
-  std::array<double, 3> bytes{0.0, 0.0, 0.0};
+  // Lanes, and the way outward, work side by side.
+  std::vector<double> ways(lanes_ + 1, 0.0);
   for (std::size_t number = from; number < to; ++number) {
-    const OuterTransfer& each = all_[number];
-    const std::size_t way = number >= inputs_ ? 2 : each.by_rows ? 1 : 0;
-    bytes[way] += each.bytes / (times(each) * channels(each));
+    const std::size_t way = number < inputs_ ? all_[number].lane : lanes_;
+    ways[way] += channel_share_seconds(all_[number]) / times(all_[number]);
   }
-  return *std::max_element(bytes.begin(), bytes.end()) / machine_.channel_rate;
+  return *std::max_element(ways.begin(), ways.end());
 }
 
-double OuterTransfers::first_channel_seconds() const {
-  return busiest_channel_seconds(0, inputs_, [](const OuterTransfer& each) { return each.visits; });
+double OuterTransfers::arrival_seconds(bool of_all) const {
+  double set_up = 0;
+  double dram = 0;
+  std::vector<double> lanes(lanes_, 0.0);
+  for (const std::size_t number : set_up_order_) {
+    const OuterTransfer& each = all_[number];
+    if (!of_all && !each.is_first) continue;
+    dram = std::max(dram, set_up + machine_.descriptor_seconds) + each.dram_seconds / each.visits;
+    set_up += machine_.descriptor_seconds * channels(each);
+    // The last channel shares DRAM with those before it, which go on to what comes next.
+    dram = std::max(dram, set_up + each.dram_seconds / (each.visits > 1 ? each.visits : channels(each)));
+    double& lane = lanes[each.lane];
+    lane = std::max(lane, set_up) + channel_share_seconds(each) / each.visits;
+  }
+  return std::max({set_up, dram, *std::max_element(lanes.begin(), lanes.end())});
+}
+
+double OuterTransfers::channel_share_seconds(const OuterTransfer& transfer) const {
+  if (machine_.direct.are_taken) return direct_seconds(transfer);
+  return transfer.bytes / (channels(transfer) * machine_.channel_rate);
 }
 
 double OuterTransfers::last_channel_seconds() const {
   return busiest_channel_seconds(inputs_, all_.size(), [&](const OuterTransfer&) { return blocks_; });
+}
+
+double OuterTransfers::last_alone_seconds() const {
+  double found = 0;
+  for (std::size_t number = inputs_; number < all_.size(); ++number) {
+    found += all_[number].dram_seconds / (blocks_ * channels(all_[number]));
+  }
+  return std::max(found, last_channel_seconds());
 }
 
 double OuterTransfers::channel_seconds() const {
@@ -168,16 +226,12 @@ double OuterTransfers::direct_seconds(const OuterTransfer& transfer) const {
   return starts + transfer.bytes / machine_.channel_rate;
 }
 
-std::vector<bool> OuterTransfers::set_up_first() const {
-  int op = std::numeric_limits<int>::max();
-  for (std::size_t number = 0; number < inputs_; ++number) op = std::min(op, all_[number].tensor->user);
-  std::size_t loops = 0;
-  for (std::size_t number = 0; number < inputs_; ++number) {
-    if (all_[number].tensor->user == op) loops = std::max(loops, all_[number].set_up_turns.size());
-  }
-  std::vector<bool> found(all_.size(), false);
-  for (std::size_t number = 0; number < inputs_; ++number) {
-    found[number] = all_[number].tensor->user == op || all_[number].set_up_turns.size() < loops;
+double OuterTransfers::set_up_with(std::size_t input, double turn) const {
+  double found = 0;
+  for (std::size_t number = 0; number < all_.size(); ++number) {
+    const double own = all_[number].turns();
+    const double behind = std::floor(turn * own / all_[input].turns());
+    found += channels(all_[number]) * std::min(own, number < inputs_ ? 1 + behind : std::max(1.0, behind));
   }
   return found;
 }
@@ -229,8 +283,7 @@ std::vector<std::pair<Size, bool>> OuterTransfers::loops_around(std::size_t numb
 }
 
 bool OuterTransfers::share_channels(std::size_t one, std::size_t other) const {
-  if (one >= inputs_ || any_by_rows_) return all_[one].by_rows == all_[other].by_rows;
-  return (one == largest_) == (other == largest_);
+  return all_[one].lane == all_[other].lane;
 }
 
 bool OuterTransfers::steps_evenly(const Tensor& tensor, std::size_t loop, Size piece) const {

@@ -13,13 +13,18 @@ struct OuterTransfer {
   Sizes in_l2;  // the tiles of what comes into L2 at a time
   Sizes part;   // the tiles of what one channel moves
   bool by_rows = false;
+  std::size_t lane = 0;  // which of a core's ways in an input takes: what goes by rows the first one
   double visits = 1.0;  // how often its part comes into L2
   double bytes = 0.0;
   double dram_seconds = 0.0;
   Size channels = 1;
   std::vector<std::size_t> around;  // the loops over blocks in whose turns it moves, innermost first
+  bool is_hoisted = false;          // whether it moves in front of all blocks
+  bool is_first = false;            // whether it is set up first: what the first op reads, or stands before that
   Sizes set_up_turns;               // of the loops in which its transfers are set up
 
+  // In how many turns it is set up, and what that takes of all channels.
+  double turns() const;
   double descriptors() const;
 };
 
@@ -34,28 +39,41 @@ class OuterTransfers {
   // Inputs first, then results.
   const std::vector<OuterTransfer>& all() const { return all_; }
   std::size_t inputs() const { return inputs_; }
+  std::size_t lanes() const { return lanes_; }
   double blocks() const { return blocks_; }
   // How long DRAM is busy: with what is read or written at the rate of that, or with all of it at its own.
   double busy_dram_seconds() const;
-  // What DRAM takes for what the first block needs, and for what the last one makes.
+  // What DRAM takes for what comes first of those that are set up first, and for what the last block makes.
   double first_dram_seconds() const;
   double last_dram_seconds() const;
-  // The busiest of the outermost channels: for the first block's operands, for a block's results, and for everything.
-  double first_channel_seconds() const;
+  // When what comes first of operands is there, of all or of those that are set up first: they come while the next are
+  // set up.
+  double arrival_seconds(bool of_all) const;
+  // The busiest of the outermost channels: for a block's results, and for everything; and what a block's results take
+  // through the channel that is set up last, when all others are done.
   double last_channel_seconds() const;
+  double last_alone_seconds() const;
   double channel_seconds() const;
-  // Whether a tensor is set up in front of the first block: what its first op reads, and what a descriptor covers more
-  // of. Operands of which a descriptor covers all loops stand in front of those that are set up in a loop.
-  std::vector<bool> set_up_first() const;
+  // How many descriptors are set up with an operand's turn, which is counted from 0, and before that.
+  double set_up_with(std::size_t input, double turn) const;
   // What setting up takes in all.
   double setting_up_seconds() const;
 
  private:
   OuterTransfer transfer_of(const Tensor& tensor) const;
+  // The largest load first, each to the lane that has least; of several, to the last. What goes by rows has the first.
+  void choose_lanes();
+  // What goes into a memory tile, or out of it for all of its rows.
+  double load_of(const OuterTransfer& transfer) const;
+  // Those that move in front of all blocks, and then the fewer turns the earlier; a matmul's tail reads its operands
+  // ahead.
+  void order_set_up();
   Size channels_of(const OuterTransfer& transfer) const;
   // The busiest of the outermost channels, at one of so many times that each of these is moved.
   template <typename Times>
   double busiest_channel_seconds(std::size_t from, std::size_t to, Times times) const;
+  // How long one of its channels takes to move its share of a tensor.
+  double channel_share_seconds(const OuterTransfer& transfer) const;
   // How long a channel takes to move a tensor, and to begin with each tile of it.
   double direct_seconds(const OuterTransfer& transfer) const;
   double dram_seconds_of(const OuterTransfer& transfer) const;
@@ -68,10 +86,10 @@ class OuterTransfers {
   const Mapped& mapped_;
   const Machine& machine_;
   std::vector<OuterTransfer> all_;
+  std::vector<std::size_t> set_up_order_;
   std::size_t inputs_ = 0;
-  std::size_t largest_ = 0;  // the input with the largest tile
+  std::size_t lanes_ = 1;
   double blocks_ = 1.0;
-  bool any_by_rows_ = false;
 };
 
 }  // namespace npuflow::mapped

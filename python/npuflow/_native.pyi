@@ -216,7 +216,7 @@ class FlatGroup:
         space: int,
         streamed: Sequence[int],
         tensors: Sequence[TensorNumbers],
-        work: Sequence[tuple[Sequence[int], bool]],
+        work: Sequence[tuple[Sequence[int], bool, bool]],
         pads_streamed: bool,
         is_packed: bool,
     ) -> None: ...

@@ -38,8 +38,10 @@ def group_of_matmul(contraction: Contraction) -> Group:
         for operand, loops, value in zip(_OPERANDS, operand_loops(contraction.op), values)
     )
     tensors, work = [lhs, rhs], [_product(types_of(contraction), RESHAPED in contraction.op.attributes)]
-    if fill_of(contraction) is None:
+    if (fill := fill_of(contraction)) is None:
         tensors.append(replace(start, name="sum"))
+    else:
+        work.append(OpWork((M, N, BATCH), _packed(describe_vector_work(fill)), starting=True))
     if tail is None:
         tensors.append(replace(start, name="result", operand=MatmulOperand.SUM, role=Role.OUTPUT))
     else:
@@ -103,6 +105,7 @@ def group_of_bundle(bundle: Bundle) -> Group:
     """The bundle's sizes, tensors and work."""
     tensors: dict[tuple[object, ...], Tensor] = {}
     work, stream = [], stream_of(bundle)
+    starts: list[OpWork] = []
     for index, op in enumerate(bundle.ops):
         maps = bundle.maps(index)
         arguments = op.regions[0].blocks[0].arguments
@@ -110,7 +113,8 @@ def group_of_bundle(bundle: Bundle) -> Group:
             if not isinstance(value.type, ir.ShapedType) or bundle.is_internal(value):
                 continue
             is_init = number >= input_count(op)
-            if is_init and producer(value, "linalg.fill", "tensor.empty") is not None:
+            if is_init and (start := producer(value, "linalg.fill", "tensor.empty")) is not None:
+                starts += _start(start, dims)
                 continue
             is_read = is_init or any(True for _ in arguments[number].uses)
             key = (value, tuple((_in_space(bundle, dim), dim.extent(bundle.sizes)) for dim in dims))
@@ -126,7 +130,14 @@ def group_of_bundle(bundle: Bundle) -> Group:
             tensors[index, number] = replace(made, handed_over=role is Role.LOCAL and _is_handed_over(bundle, result))
         pieced = index in stream.ops
         work.append(OpWork(bundle.loops[index], describe_vector_work(op), match_products(op), pieced))
-    return Group(bundle.sizes, bundle.space, stream.loops, tuple(tensors.values()), tuple(work), pads_streamed(bundle))
+    return Group(bundle.sizes, bundle.space, stream.loops, tuple(tensors.values()), (*work, *starts), pads_streamed(bundle))
+
+
+def _start(op: ir.Operation, dims: tuple[Linear, ...]) -> list[OpWork]:
+    """A fill as work along the loops that index what it fills; nothing where something else than loops does."""
+    loops = tuple(dim.loop for dim in dims if dim.loop is not None)
+    is_fill = op.name == "linalg.fill" and len(loops) == len(dims)
+    return [OpWork(loops, describe_vector_work(op), starting=True)] if is_fill else []
 
 
 def _is_handed_over(bundle: Bundle, result: ir.Value) -> bool:

@@ -32,7 +32,7 @@ def flat_group(group: Group) -> _native.FlatGroup:
         group.space,
         group.streamed,
         [_flat_tensor(tensor) for tensor in group.tensors],
-        [(work.loops, work.pieced) for work in group.work],
+        [(work.loops, work.pieced, work.starting) for work in group.work],
         group.pads_streamed,
         group.packed,
     )

@@ -115,7 +115,8 @@ class Tensor:
 class OpWork:
     """One op: its loops, what it is to the vector unit if that can do it, and to matrix instructions if they could.
 
-    A `pieced` one runs for every piece of streamed loops, others once for a tile. Where the group is packed, its vector
+    A `pieced` one runs for every piece of streamed loops, others once for a tile; a `starting` one reads nothing, so that
+    the first block's is done before anything has come. Where the group is packed, its vector
     work goes through pieces of the space and through what is inside of them.
     """
 
@@ -123,6 +124,7 @@ class OpWork:
     vector: VectorWork | None
     products: Products | None = None
     pieced: bool = False
+    starting: bool = False
 
 
 @dataclass(frozen=True)
