@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "dram_runs.h"
+#include "outer_transfers.h"
 
 namespace npuflow::mapped {
 
@@ -55,34 +56,34 @@ double CostFloor::floor_of(const Mapped& mapped, const EngineCycles& cycles) con
   int op = std::numeric_limits<int>::max();
   for (const std::size_t number : group.inputs) op = std::min(op, group.tensors[number].user);
   Size channels = 0;
+  Size starting = 0;
   double first = 0;
   double last = 0;
   double read = 0;
   double written = 0;
   for (const std::size_t number : group.inputs) {
     const Tensor& tensor = group.tensors[number];
+    const Size own = outer_channels(mapped, machine, tensor);
+    channels += own;
     if (tensor.user == op) {
-      channels += channels_of(mapped, tensor);
+      starting += own;
       first += mapped.traffic_bytes(tensor, mapped.mapping().tiles, 1, copies(mapped, tensor)) / machine.dram.read_rate;
     }
     read += moved_bytes(mapped, tensor) * (1 + machine.dram.read_overhead * run_share(mapped, tensor));
   }
   for (const std::size_t number : group.outputs) {
     const Tensor& tensor = group.tensors[number];
+    channels += outer_channels(mapped, machine, tensor);
     last += mapped.traffic_bytes(tensor, mapped.mapping().tiles, 1, copies(mapped, tensor)) / machine.dram.write_rate;
     written += moved_bytes(mapped, tensor) * (1 + machine.dram.write_overhead * run_share(mapped, tensor));
   }
   const double core = (mapped.blocks() * cycles.block(is_side_by_side_) - cycles.starting) / machine.clock_hz;
   const double dram = std::max(
       {read / machine.dram.read_rate, written / machine.dram.write_rate, (read + written) / machine.dram.total_rate});
-  const double starting = machine.descriptor_seconds * static_cast<double>(channels);
-  const EstimateParts parts{std::max(std::max(starting, first) + core + last, dram), core, dram, 0.0};
+  const double before = std::max(first, machine.descriptor_seconds * static_cast<double>(starting));
+  const double setting_up = machine.descriptor_seconds * static_cast<double>(channels);
+  const EstimateParts parts{std::max({before + core + last, dram, setting_up}), core, dram, setting_up};
   return parts.cost() * rounding;
-}
-
-Size CostFloor::channels_of(const Mapped& mapped, const Tensor& tensor) const {
-  if (is_direct()) return direct_channels(mapped.mapping(), tensor);
-  return mapped.goes_by_rows(tensor) ? mapped.mapping().spread.rows : mapped.mapping().spread.columns;
 }
 
 Size CostFloor::copies(const Mapped& mapped, const Tensor& tensor) const {

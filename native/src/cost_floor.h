@@ -23,7 +23,6 @@ class CostFloor {
   double floor_of(const Mapped& mapped, const EngineCycles& cycles) const;
   bool is_direct() const { return estimator_.machine().direct.are_taken; }
   // An input's channels, and how often the same of it leaves DRAM.
-  Size channels_of(const Mapped& mapped, const Tensor& tensor) const;
   Size copies(const Mapped& mapped, const Tensor& tensor) const;
   double moved_bytes(const Mapped& mapped, const Tensor& tensor) const;
   double moved_elements(const Mapped& mapped, const Dim& dim) const;

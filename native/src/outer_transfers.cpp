@@ -39,6 +39,9 @@ double OuterTransfer::turns() const {
 
 double OuterTransfer::descriptors() const { return mapped::channels(*this) * turns(); }
 
+namespace {
+
+// Without memory tiles between: for one core after the other that differ in a tensor.
 Size direct_channels(const Mapping& mapping, const Tensor& tensor) {
   const Spread& spread = mapping.spread;
   Size found = tensor.follows_loop(spread.row_loop) ? spread.cores(spread.row_loop) : 1;
@@ -46,6 +49,17 @@ Size direct_channels(const Mapping& mapping, const Tensor& tensor) {
     found *= spread.cores(spread.column_loop);
   }
   return found;
+}
+
+}  // namespace
+
+Size outer_channels(const Mapped& mapped, const Machine& machine, const Tensor& tensor) {
+  const Spread& spread = mapped.mapping().spread;
+  if (machine.direct.are_taken) return direct_channels(mapped.mapping(), tensor);
+  if (tensor.role == Role::input) return mapped.goes_by_rows(tensor) ? spread.rows : spread.columns;
+  if (!tensor.follows_loop(spread.column_loop)) return 1;
+  const Size part = mapped.column_of(mapped.mapping().tiles)[spread.column_loop];
+  return std::min(spread.columns, parts_of(mapped.group().sizes[spread.column_loop], part));
 }
 
 OuterTransfers::OuterTransfers(const Mapped& mapped, const Machine& machine)
@@ -115,7 +129,7 @@ OuterTransfer OuterTransfers::transfer_of(const Tensor& tensor) const {
   found.part = found.by_rows ? found.in_l2 : mapped_.column_of(found.in_l2);
   found.visits = mapped_.visits(tensor, found.in_l2);
   found.bytes = mapped_.traffic_bytes(tensor, found.in_l2, found.visits, direct ? 1 : mapped_.copies(tensor));
-  found.channels = channels_of(found);
+  found.channels = outer_channels(mapped_, machine_, tensor);
   found.dram_seconds = dram_seconds_of(found);
   const bool streams = tensor.role == Role::input && tensor.streams && mapped_.pieces(found.in_l2) > 1;
   const std::vector<std::size_t>& order = mapped_.mapping().order;
@@ -125,15 +139,6 @@ OuterTransfer OuterTransfers::transfer_of(const Tensor& tensor) const {
   }
   found.is_hoisted = blocks_ > 1 && !streams && found.around.empty();
   return found;
-}
-
-Size OuterTransfers::channels_of(const OuterTransfer& transfer) const {
-  const Spread& spread = mapped_.mapping().spread;
-  if (machine_.direct.are_taken) return direct_channels(mapped_.mapping(), *transfer.tensor);
-  if (transfer.tensor->role == Role::input) return transfer.by_rows ? spread.rows : spread.columns;
-  if (!transfer.tensor->follows_loop(spread.column_loop)) return 1;
-  const Size part = mapped_.column_of(mapped_.mapping().tiles)[spread.column_loop];
-  return std::min(spread.columns, parts_of(mapped_.group().sizes[spread.column_loop], part));
 }
 
 double OuterTransfers::dram_seconds_of(const OuterTransfer& transfer) const {

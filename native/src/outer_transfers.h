@@ -28,9 +28,8 @@ struct OuterTransfer {
   double descriptors() const;
 };
 
-// Through how many outermost channels without memory tiles a tensor moves, for one core after the other that differ in
-// it.
-Size direct_channels(const Mapping& mapping, const Tensor& tensor);
+// Through how many outermost channels a tensor moves.
+Size outer_channels(const Mapped& mapped, const Machine& machine, const Tensor& tensor);
 
 class OuterTransfers {
  public:
@@ -68,7 +67,6 @@ class OuterTransfers {
   // Those that move in front of all blocks, and then the fewer turns the earlier; a matmul's tail reads its operands
   // ahead.
   void order_set_up();
-  Size channels_of(const OuterTransfer& transfer) const;
   // The busiest of the outermost channels, at one of so many times that each of these is moved.
   template <typename Times>
   double busiest_channel_seconds(std::size_t from, std::size_t to, Times times) const;
