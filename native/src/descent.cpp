@@ -14,6 +14,7 @@ namespace {
 constexpr std::size_t beginners = 16;
 constexpr std::size_t finalists = 6;
 constexpr std::size_t traders = 3;
+constexpr std::ptrdiff_t most_of_a_spread = 2;
 constexpr int steps_at_a_time = 2;
 constexpr int all_steps = std::numeric_limits<int>::max();
 // Of sizes that are larger, so many are traded for.
@@ -40,9 +41,13 @@ std::vector<Mapping> Descent::best_grown(const std::vector<Mapping>& live, int s
   }
   std::stable_sort(found.begin(), found.end(),
                    [&](const Mapping& one, const Mapping& other) { return kept_.cost(one) < kept_.cost(other); });
-  // Growing changes nothing about what L2 holds: the best of either kind go on.
-  std::array<std::size_t, 2> kept{0, 0};
-  std::erase_if(found, [&](const Mapping& mapping) { return ++kept[mapping.depths.hold ? 1 : 0] > count; });
+  // Growing changes nothing about spreads, or what L2 holds: the best of each spread go on, and of either kind.
+  std::array<std::vector<Spread>, 2> kept;
+  std::erase_if(found, [&](const Mapping& mapping) {
+    std::vector<Spread>& own = kept[mapping.depths.hold ? 1 : 0];
+    own.push_back(mapping.spread);
+    return own.size() > count || std::count(own.begin(), own.end(), mapping.spread) > most_of_a_spread;
+  });
   return found;
 }
 
@@ -233,7 +238,13 @@ void Descent::add_on_other_spreads(std::vector<Mapping>& found, const Mapping& m
       const auto value = std::lower_bound(values.begin(), values.end(), parts_of(block[loop], spread.cores(loop)));
       other.tiles[loop] = value == values.end() ? values.back() : *value;
     }
-    found.push_back(std::move(other));
+    found.push_back(other);
+    for (std::size_t loop = 0; loop < space_.group().space; ++loop) {
+      if (!space_.opens(loop)) continue;
+      const Sizes& values = space_.tiles(loop, other);
+      const auto value = std::lower_bound(values.begin(), values.end(), 2 * other.tiles[loop]);
+      if (value != values.end()) found.push_back(space_.with(other, {PlaceKind::tile, loop}, *value));
+    }
   }
 }
 

@@ -24,7 +24,7 @@ class Descent {
   // Each, and what it might be grown from as well: the smallest tiles with as much of streamed loops as fits, or
   // little, and what L2 holds.
   std::vector<Mapping> with_variants(const std::vector<Mapping>& live);
-  // Each after some steps; so many of the best of those that hold in L2, and of those that don't.
+  // Each after some steps; so many of the best of those that hold in L2, and of those that don't, few of a spread.
   std::vector<Mapping> best_grown(const std::vector<Mapping>& live, int steps, bool orders, std::size_t count);
   Mapping with_streamed(Mapping mapping, bool is_long);
   // The mapping after so many steps, or as many as help.
@@ -41,7 +41,7 @@ class Descent {
   void add_with_less(std::vector<Mapping>& found, const Mapping& mapping, Place place) const;
   // The order of blocks that costs least, by what each costs at least.
   std::vector<std::size_t> best_order(Mapping mapping);
-  // Blocks of about that size on each other spread.
+  // Blocks of about that size on each other spread, and of twice that along each loop.
   void add_on_other_spreads(std::vector<Mapping>& found, const Mapping& mapping) const;
   // The best of these that fits, if it is better than a mapping; else that. Where one doesn't fit, pieces in L2 are
   // cut, or anything is.
