@@ -15,20 +15,18 @@ Between two memory tiles a stream goes through the switches of the shims' row, o
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from typing import TypeGuard
 
+from npuflow.simulate.channel_tasks import ChannelTask, FlatTransfer, NotTaskByTaskError, tasks_of, transfers, unrolled
 from npuflow.simulate.platform import Platform, Side
 from npuflow.simulate.program import (
     Cause,
-    FlatAccess,
     FlatAcquire,
-    FlatAffine,
     FlatControl,
     FlatEngine,
-    FlatLoop,
     FlatReceive,
     FlatRelease,
     FlatSemaphore,
@@ -41,10 +39,6 @@ from npuflow.simulate.walk import counted, with_steps
 from npuflow.target import Device
 
 HOME_LEVEL = 2
-# Tasks are written out one by one.
-_MOST_STEPS = 20_000
-
-FlatTransfer = FlatSend | FlatReceive
 
 
 class NotAtHomeError(Exception):
@@ -70,8 +64,11 @@ class HomePort:
 def at_home(program: Program, device: Device, ports: Sequence[HomePort]) -> Program:
     """The program with tensors at home; raises NotAtHomeError where one can't be."""
     moved = program
-    for port in ports:
-        moved = _Move(moved, device, port).moved()
+    try:
+        for port in ports:
+            moved = _Move(moved, device, port).moved()
+    except NotTaskByTaskError as error:
+        raise NotAtHomeError(str(error)) from error
     return moved
 
 
@@ -86,24 +83,7 @@ def free_channels(program: Program, device: Device, side: Side, column: int) -> 
 
 def users_of(program: Program, tensor: str) -> list[FlatEngine]:
     """The engines beside DRAM that move a tensor."""
-    return [engine for engine in program.engines if any(t.access.buffer == tensor for t in _transfers(engine.body))]
-
-
-def _transfers(body: tuple[FlatStep, ...]) -> Iterator[FlatTransfer]:
-    yield from (step for step, _ in counted(body) if isinstance(step, FlatSend | FlatReceive))
-
-
-@dataclass(frozen=True)
-class _ShimTask:
-    """What a channel does between taking a task and giving its room back."""
-
-    waits: FlatAcquire
-    transfers: tuple[FlatTransfer, ...]
-    gives: FlatRelease
-
-    @property
-    def steps(self) -> tuple[FlatStep, ...]:
-        return self.waits, *self.transfers, self.gives
+    return [engine for engine in program.engines if any(t.access.buffer == tensor for t in transfers(engine.body))]
 
 
 @dataclass
@@ -113,7 +93,7 @@ class _Move:
     program: Program
     device: Device
     port: HomePort
-    tasks: dict[str, list[_ShimTask]] = field(default_factory=dict)
+    tasks: dict[str, list[ChannelTask]] = field(default_factory=dict)
     homes: dict[str, str] = field(default_factory=dict)
     bodies: dict[str, list[FlatStep]] = field(default_factory=lambda: defaultdict(list))
     renamed: dict[tuple[str, str], str] = field(default_factory=dict)
@@ -125,11 +105,11 @@ class _Move:
         users = users_of(self.program, self.port.tensor)
         if not users:
             return self.program
-        is_sent = {isinstance(t, FlatSend) for e in users for t in _transfers(e.body) if self._is_own(t)}
+        is_sent = {isinstance(t, FlatSend) for e in users for t in transfers(e.body) if self._is_own(t)}
         if len(is_sent) > 1:
             raise NotAtHomeError("it is read and written in the same phase")
         self.side = Side.OUT if is_sent.pop() else Side.IN
-        self.tasks = {engine.name: list(_tasks(engine)) for engine in users}
+        self.tasks = {engine.name: list(tasks_of(engine)) for engine in users}
         platform, tile = Platform(self.device), (0, self.port.column)
         for number, engine in enumerate(users):
             channel = platform.channel_name(HOME_LEVEL, self.side, tile, self.port.number_for(number))
@@ -186,7 +166,7 @@ class _Move:
     def _control(self) -> tuple[FlatStep, ...]:
         """The control processor's steps; hands tasks out to homes on the way, and waits for what they write."""
         (body,) = [engine.body for engine in self.program.engines if engine.kind == "control"]
-        steps = list(_unrolled(body))
+        steps = list(unrolled(body))
         by_task = {task.waits.semaphore: name for name, tasks in self.tasks.items() for task in tasks}
         rooms = {task.gives.semaphore for tasks in self.tasks.values() for task in tasks}
         number: dict[str, int] = defaultdict(int)
@@ -211,7 +191,7 @@ class _Move:
             raise NotAtHomeError("its tasks are handed out in another way than one by one")
         return tuple(found)
 
-    def _handed_out(self, user: str, task: _ShimTask, steps: Sequence[FlatStep]) -> list[FlatStep]:
+    def _handed_out(self, user: str, task: ChannelTask, steps: Sequence[FlatStep]) -> list[FlatStep]:
         own = [self._is_own(transfer) for transfer in task.transfers]
         if not any(own):
             self.bodies[user] += task.steps
@@ -257,8 +237,8 @@ class _Move:
         found: list[FlatStream] = []
         for stream in self.program.streams:
             user = stream.sender if self.side is Side.OUT else stream.receivers[0]
-            transfers = [t for task in self.tasks.get(user, ()) for t in task.transfers if t.stream == stream.name]
-            own = [self._is_own(transfer) for transfer in transfers]
+            moves = [t for task in self.tasks.get(user, ()) for t in task.transfers if t.stream == stream.name]
+            own = [self._is_own(transfer) for transfer in moves]
             if not any(own):
                 found.append(stream)
                 continue
@@ -268,7 +248,7 @@ class _Move:
             found += [] if all(own) else [stream]
             found.append(self._stream(stream, name, self.homes[user]))
             if not all(own):
-                self._rename(stream, transfers, own)
+                self._rename(stream, moves, own)
         return found
 
     def _stream(self, stream: FlatStream, name: str, home: str) -> FlatStream:
@@ -282,12 +262,12 @@ class _Move:
         ends = {"sender": home} if self.side is Side.OUT else {"receivers": (home,)}
         return replace(stream, name=name, links=tuple(links), latency_cycles=latency, **ends)
 
-    def _rename(self, stream: FlatStream, transfers: Sequence[FlatTransfer], own: Sequence[bool]) -> None:
+    def _rename(self, stream: FlatStream, moves: Sequence[FlatTransfer], own: Sequence[bool]) -> None:
         """Has the other ends of moved transfers use the stream from or to the home, by the buffers that they touch."""
         name = f"{stream.name} of {self.port.tensor}"
         bodies = {engine.name: engine.body for engine in self.program.engines}
         for end in stream.receivers if self.side is Side.OUT else (stream.sender,):
-            ends = [t for t in _unrolled(bodies[end]) if isinstance(t, FlatSend | FlatReceive)]
+            ends = [t for t in unrolled(bodies[end]) if isinstance(t, FlatSend | FlatReceive)]
             ends = [t for t in ends if t.stream == stream.name]
             kinds: dict[str, set[bool]] = defaultdict(set)
             for other, is_own in zip(ends, own):
@@ -314,47 +294,3 @@ def _handed_to(steps: Sequence[FlatStep]) -> str:
 
 def _sets_up(step: FlatStep) -> TypeGuard[FlatControl]:
     return isinstance(step, FlatControl) and step.name == "descriptor"
-
-
-def _tasks(engine: FlatEngine) -> Iterator[_ShimTask]:
-    """What a channel beside DRAM does, task by task."""
-    waits: FlatAcquire | None = None
-    transfers: list[FlatTransfer] = []
-    for step in _unrolled(engine.body):
-        if isinstance(step, FlatAcquire) and waits is None:
-            waits, transfers = step, []
-        elif isinstance(step, FlatSend | FlatReceive) and waits is not None:
-            transfers.append(step)
-        elif isinstance(step, FlatRelease) and waits is not None:
-            yield _ShimTask(waits, tuple(transfers), step)
-            waits = None
-        else:
-            raise NotAtHomeError("its channel works in another way than task by task")
-
-
-def _unrolled(body: tuple[FlatStep, ...]) -> Iterator[FlatStep]:
-    """Every step as often as it is done, with the counters of the loops around it in place."""
-    if sum(times for _, times in counted(body)) > _MOST_STEPS:
-        raise NotAtHomeError(f"it takes more than {_MOST_STEPS} steps, each of which would be written out")
-    yield from _turns(body, ())
-
-
-def _turns(body: tuple[FlatStep, ...], counters: tuple[int, ...]) -> Iterator[FlatStep]:
-    for step in body:
-        if isinstance(step, FlatLoop):
-            for turn in range(step.count):
-                yield from _turns(step.body, (*counters, turn))
-        elif isinstance(step, FlatSend | FlatReceive):
-            yield replace(step, access=_placed(step, counters))
-        else:
-            yield step
-
-
-def _placed(step: FlatTransfer, counters: tuple[int, ...]) -> FlatAccess:
-    access = step.access
-    limits = tuple(replace(limit, bound=_at(limit.bound, counters)) for limit in access.limits)
-    return replace(access, offset=_at(access.offset, counters), slot=_at(access.slot, counters), limits=limits)
-
-
-def _at(affine: FlatAffine, counters: Sequence[int]) -> FlatAffine:
-    return FlatAffine(affine.constant + sum(c * at for c, at in zip(affine.coefficients, counters)))
