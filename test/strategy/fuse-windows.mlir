@@ -6,6 +6,7 @@
 #made = affine_map<(n, h, w, c, y, x, i) -> (n, h, w, c)>
 
 // CHECK: remark: [npuflow-fuse-windows] groups valid_0, valid_1 are one: in tiles of 7x7 57600 bytes stay in L1, 24% more is computed
+// CHECK: remark: [npuflow-fuse-windows] groups begun_0, begun_1 stay apart: a sum begins with a tensor
 
 // CHECK-DAG: #[[OUTSIDE:.*]] = affine_map<(d0, d1, d2, d3, d4, d5, d6, d7, d8) -> (d0, d1 * 7 + d2 + d6, d3 * 7 + d4 + d7, d8)>
 // CHECK-DAG: #[[INSIDE:.*]] = affine_map<(d0, d1, d2, d3, d4, d5, d6, d7, d8) -> (d0, d1, d2 + d6, d3, d4 + d7, d8)>
@@ -111,4 +112,26 @@ func.func @used_twice(%x: tensor<1x18x18x8xi32>, %v: tensor<3x3x8xi32>) -> (tens
     linalg.yield %q : i32
   } -> tensor<1x14x14x8xi32>
   return %s, %r : tensor<1x16x16x8xi32>, tensor<1x14x14x8xi32>
+}
+
+// -----
+
+// A sum that begins with a tensor has to have it in each tile; it isn't cut into any.
+// CHECK-LABEL: func.func @begun
+// CHECK-NOT: npu.bundle
+func.func @begun(%x: tensor<10x21xf32>, %w: tensor<21x196xf32>, %c: tensor<10x196xf32>) -> tensor<10x7x7xf32> {
+  %zero = arith.constant 0.0 : f32
+  %m = linalg.matmul ins(%x, %w : tensor<10x21xf32>, tensor<21x196xf32>) outs(%c : tensor<10x196xf32>) -> tensor<10x196xf32>
+  %i = tensor.expand_shape %m [[0], [1, 2]] output_shape [10, 14, 14] : tensor<10x196xf32> into tensor<10x14x14xf32>
+  %window = tensor.empty() : tensor<2x2xf32>
+  %e = tensor.empty() : tensor<10x7x7xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<10x7x7xf32>) -> tensor<10x7x7xf32>
+  %p = linalg.generic {indexing_maps = [affine_map<(c, h, w, y, x) -> (c, 2 * h + y, 2 * w + x)>, affine_map<(c, h, w, y, x) -> (y, x)>, affine_map<(c, h, w, y, x) -> (c, h, w)>],
+      iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction"]}
+      ins(%i, %window : tensor<10x14x14xf32>, tensor<2x2xf32>) outs(%f : tensor<10x7x7xf32>) {
+  ^bb0(%a: f32, %b: f32, %s: f32):
+    %t = arith.addf %s, %a : f32
+    linalg.yield %t : f32
+  } -> tensor<10x7x7xf32>
+  return %p : tensor<10x7x7xf32>
 }
