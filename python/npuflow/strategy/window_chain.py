@@ -35,6 +35,17 @@ class WindowChain:
         """Whether tiles of these sizes make up the chain's result."""
         return len(tiles) == len(self.axes) and all(axis.size % tile == 0 for axis, tile in zip(self.axes, tiles))
 
+    @property
+    def moved(self) -> int:
+        """How many tensors are moved into and out of a core, whatever the tiles are: masks of some come to that."""
+        read = {
+            each.value
+            for image in self.images
+            for number, each in enumerate(image.reads)
+            if each.maker is None and any(True for _ in image.op.regions[0].blocks[0].arguments[number].uses)
+        }
+        return len(read) + 1
+
     def tiled(self, tiles: Sequence[int]) -> TiledChain:
         """The chain in tiles of so many indices along each axis of its result, which they divide."""
         return TiledChain(self, tuple(tiles), tuple(self._steps(axis, tile) for axis, tile in zip(self.axes, tiles)))
