@@ -121,10 +121,10 @@ class _WindowFusion:
         chosen = set(best_partition(len(self.groups), prices))
         for members, way in ways.items():
             self._say(members, way, sum(apart[number] for number in members), members in chosen)
-        for members, way in ways.items():
-            if members in chosen:
-                fuse_tiled(way.tiled)
-                self.context.count("windows fused", len(way.tiled.chain.images))
+        for members in sorted(ways.keys() & chosen, key=max, reverse=True):  # who reads a chain knows the result it had
+            tiled = ways[members].tiled
+            fuse_tiled(tiled)
+            self.context.count("windows fused", len(tiled.chain.images))
 
     def _chains(self) -> dict[Members, WindowChain]:
         """What might be fused, with the groups that it is made of."""
