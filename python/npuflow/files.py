@@ -36,6 +36,8 @@ def read_json(path: str, most_bytes: int, hint: str) -> object:
         return json.loads(data)
     except json.JSONDecodeError as error:
         message = with_hint(f"this is no JSON: {error.msg[:1].lower()}{error.msg[1:]}", hint)
-        raise InputError(Diagnostic(Severity.ERROR, message, SourceLocation(path, error.lineno, error.colno))) from error
+        raise InputError(
+            Diagnostic(Severity.ERROR, message, SourceLocation(path, error.lineno, error.colno))
+        ) from error
     except (ValueError, RecursionError) as error:
         raise InputError(with_hint(f"'{path}' is no JSON: {error}", hint)) from error
