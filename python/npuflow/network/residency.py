@@ -94,7 +94,7 @@ def _worth(one: HomeCandidate) -> tuple[bool, float, int]:
 
 
 @dataclass(frozen=True)
-class _Placed:
+class _HousedTensor:
     """A candidate's slabs: the address of each, in the columns of its place."""
 
     one: HomeCandidate
@@ -120,7 +120,7 @@ class _HomeChoice:
     looked: int = 0
     moving: dict[tuple[int, int, bool], int] = field(default_factory=lambda: defaultdict(int))
 
-    def search(self, index: int, chosen: tuple[_Placed, ...], saved: int, late: float) -> None:
+    def search(self, index: int, chosen: tuple[_HousedTensor, ...], saved: int, late: float) -> None:
         rest = self.candidates[index:]
         if saved + sum(one.saved_bytes for one in rest) <= self.saved_bytes or self.looked >= _MOST_CHOICES:
             return
@@ -139,7 +139,7 @@ class _HomeChoice:
                 self._move(placed, -1)
         self.search(index + 1, chosen, saved, late)
 
-    def _placed(self, one: HomeCandidate, place: tuple[int, ...], chosen: Sequence[_Placed]) -> _Placed | None:
+    def _placed(self, one: HomeCandidate, place: tuple[int, ...], chosen: Sequence[_HousedTensor]) -> _HousedTensor | None:
         ways = ((phase, column, writes) for column in place for phase, writes in one.ways)
         if any(self.moving[way] >= self.room.channels.get(way, 0) for way in ways):
             return None
@@ -149,9 +149,9 @@ class _HomeChoice:
             if address is None:
                 return None
             addresses.append(address)
-        return _Placed(one, place, tuple(addresses))
+        return _HousedTensor(one, place, tuple(addresses))
 
-    def _address(self, one: HomeCandidate, column: int, chosen: Sequence[_Placed]) -> int | None:
+    def _address(self, one: HomeCandidate, column: int, chosen: Sequence[_HousedTensor]) -> int | None:
         """The highest address in a tile that nothing else needs while a tensor is alive."""
         size = self._size(one)
         least = max(self.room.needed.get((phase, column), 0) for phase in range(one.first, one.last + 1))
@@ -168,7 +168,7 @@ class _HomeChoice:
                 return address
         return None
 
-    def _move(self, placed: _Placed, sign: int) -> None:
+    def _move(self, placed: _HousedTensor, sign: int) -> None:
         for column in placed.place:
             for phase, writes in placed.one.ways:
                 self.moving[phase, column, writes] += sign

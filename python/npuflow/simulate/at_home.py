@@ -2,11 +2,12 @@
 
 A tensor lies there as it would in DRAM, in slabs of equal size, one to a tile. What channels of shims read or wrote of
 it, a channel beside each slab does: as chains of descriptors that are there before the phase begins and go round by
-themselves. The control processor hands out nothing; it waits until what is written is there:
+themselves. The control processor hands out nothing; it starts them, and waits until they are done:
 
-    acquire shim_out0_room[0]
-    control 1566                     (nothing)
-    release shim_out0_task[0]
+    launch                           launch
+    acquire shim_out0_room[0]        release arg0 0 start
+    control 1566
+    release shim_out0_task[0]        acquire arg0 0 done
 
 A transfer that is in several slabs becomes several, whose other end takes them one after the other. Between two memory
 tiles a stream goes through the switches of the shims' row, of all columns on its way.
@@ -15,7 +16,7 @@ tiles a stream goes through the switches of the shims' row, of all columns on it
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from itertools import zip_longest
@@ -117,21 +118,22 @@ class _Move:
         control = self._control(tasks)
         streams = self._streams()
         homes = self._homes()
-        if self.side is Side.IN:
-            control += [FlatAcquire(self._done(slab)) for slab in homes]
+        control = self._started(control, homes)
         bodies = {**self.bodies, **self._ends()}
         engines = [
             replace(engine, body=tuple(control if engine.kind == "control" else bodies.get(engine.name, engine.body)))
             for engine in self.program.engines
         ]
-        done = [FlatSemaphore(self._done(slab), 0, 1, Cause.TASK) for slab in homes if self.side is Side.IN]
+        semaphores = [
+            FlatSemaphore(what(slab), 0, 1, Cause.TASK) for slab in homes for what in (self._start, self._done)
+        ]
         memories = [
             replace(one, level=HOME_LEVEL) if one.name == self.port.tensor else one for one in self.program.memories
         ]
         whole = replace(
             self.program,
             engines=(*(engine for engine in engines if engine.body), *homes.values()),
-            semaphores=(*self.program.semaphores, *done),
+            semaphores=(*self.program.semaphores, *semaphores),
             streams=tuple(streams),
             memories=tuple(memories),
         )
@@ -139,6 +141,15 @@ class _Move:
 
     def _is_own(self, transfer: FlatTransfer) -> bool:
         return transfer.access.buffer == self.port.tensor
+
+    def _started(self, control: Sequence[FlatStep], slabs: Collection[int]) -> list[FlatStep]:
+        """The control processor's steps with the start of the channels behind the launch, and their end."""
+        launch = next((n + 1 for n, step in enumerate(control) if isinstance(step, FlatControl)), 0)
+        starts = [FlatRelease(self._start(slab)) for slab in slabs]
+        return [*control[:launch], *starts, *control[launch:], *(FlatAcquire(self._done(slab)) for slab in slabs)]
+
+    def _start(self, slab: int) -> str:
+        return f"{self.port.tensor} {slab} start"
 
     def _done(self, slab: int) -> str:
         return f"{self.port.tensor} {slab} done"
@@ -210,9 +221,8 @@ class _Move:
             steps: list[FlatStep] = [
                 replace(part.transfer, stream=self._stream_name(part.transfer.stream, slab)) for part in turns
             ]
-            if self.side is Side.IN:
-                steps.append(FlatRelease(self._done(slab)))
-            found[slab] = platform.channel(HOME_LEVEL, self.side, (0, column), number, tuple(steps))
+            body = (FlatAcquire(self._start(slab)), *steps, FlatRelease(self._done(slab)))
+            found[slab] = platform.channel(HOME_LEVEL, self.side, (0, column), number, body)
             each, own_transfers = max(part.descriptors for part in turns), [part.transfer for part in turns]
             self._chain(column, number, each * self._length(own_transfers), own_transfers)
         return found

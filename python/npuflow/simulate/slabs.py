@@ -28,7 +28,7 @@ class SlabPart:
 def slab_parts(access: FlatAccess, slab_elements: int) -> list[SlabPart]:
     """An access, whose offset is a constant, in parts that are in one slab each, in its own order."""
     bounds = [_bounds(access, dimension) for dimension in range(len(access.sizes))]
-    found = _pieces(_Layout(slab_elements, access.sizes, access.strides, bounds), access.offset.constant, 0)
+    found = _pieces(_DividedAccess(slab_elements, access.sizes, access.strides, bounds), access.offset.constant, 0)
     if len(found) == 1:
         return [SlabPart(found[0].slab or 0, access)]
     return [SlabPart(one.slab or 0, one.of(access)) for one in found]
@@ -49,7 +49,7 @@ def _bounds(access: FlatAccess, dimension: int) -> _Bounds:
 
 
 @dataclass(frozen=True)
-class _Layout:
+class _DividedAccess:
     slab: int
     sizes: tuple[int, ...]
     strides: tuple[int, ...]
@@ -76,7 +76,7 @@ def _moved(limit: FlatLimit, first: Sequence[int]) -> FlatLimit:
     return replace(limit, bound=FlatAffine(limit.bound.constant - before))
 
 
-def _pieces(layout: _Layout, offset: int, dimension: int) -> list[_SlabPiece]:
+def _pieces(layout: _DividedAccess, offset: int, dimension: int) -> list[_SlabPiece]:
     """The pieces of the dimensions from one on, at an offset."""
     sizes, strides = layout.sizes[dimension:], layout.strides[dimension:]
     bounds = layout.bounds[dimension:]
