@@ -139,7 +139,9 @@ class _HomeChoice:
                 self._move(placed, -1)
         self.search(index + 1, chosen, saved, late)
 
-    def _placed(self, one: HomeCandidate, place: tuple[int, ...], chosen: Sequence[_HousedTensor]) -> _HousedTensor | None:
+    def _placed(
+        self, one: HomeCandidate, place: tuple[int, ...], chosen: Sequence[_HousedTensor]
+    ) -> _HousedTensor | None:
         ways = ((phase, column, writes) for column in place for phase, writes in one.ways)
         if any(self.moving[way] >= self.room.channels.get(way, 0) for way in ways):
             return None

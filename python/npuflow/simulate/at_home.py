@@ -16,22 +16,15 @@ tiles a stream goes through the switches of the shims' row, of all columns on it
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from itertools import zip_longest
-from math import prod
 
 from npuflow.simulate.chains import chain_length, chain_move
-from npuflow.simulate.home_ports import HOME_LEVEL, HomeChain, HomePort, channels_beside, slab_bytes
-from npuflow.simulate.home_tasks import (
-    FlatTransfer,
-    NotAtHomeError,
-    ShimTask,
-    handed_to,
-    tasks_of,
-    unrolled,
-)
+from npuflow.simulate.channel_tasks import FlatTransfer, NotTaskByTaskError, transfers, unrolled
+from npuflow.simulate.home_ports import HOME_LEVEL, HomeChain, HomePort, channels_beside
+from npuflow.simulate.home_tasks import NotAtHomeError, SlabTransfer, taken_tasks
 from npuflow.simulate.platform import Platform, Side
 from npuflow.simulate.program import (
     Cause,
@@ -46,8 +39,7 @@ from npuflow.simulate.program import (
     FlatStream,
     Program,
 )
-from npuflow.simulate.slabs import cut_access, slab_parts
-from npuflow.simulate.walk import counted
+from npuflow.simulate.slabs import cut_access
 from npuflow.target import Device
 
 
@@ -62,64 +54,45 @@ class AtHome:
 def at_home(program: Program, device: Device, ports: Sequence[HomePort]) -> AtHome:
     """The program with tensors at home; raises NotAtHomeError where one can't be."""
     found = AtHome(program)
-    for port in ports:
-        moved = _Move(found.program, device, port).moved()
-        found = AtHome(moved.program, (*found.chains, *moved.chains))
+    try:
+        for port in ports:
+            moved = _Move(found.program, device, port).moved()
+            found = AtHome(moved.program, (*found.chains, *moved.chains))
+    except NotTaskByTaskError as error:
+        raise NotAtHomeError(str(error)) from error
     return found
 
 
 def users_of(program: Program, tensor: str) -> list[FlatEngine]:
     """The engines that move a tensor: beside DRAM, or beside its home."""
-    return [engine for engine in program.engines if any(t.access.buffer == tensor for t in _transfers(engine.body))]
-
-
-def _transfers(body: tuple[FlatStep, ...]) -> Iterator[FlatTransfer]:
-    yield from (step for step, _ in counted(body) if isinstance(step, FlatSend | FlatReceive))
-
-
-@dataclass(frozen=True)
-class _SlabTransfer:
-    """What of a transfer is in a slab; `descriptors` is how many it takes."""
-
-    user: str
-    slab: int
-    transfer: FlatTransfer
-    descriptors: int
-
-    @property
-    def indices(self) -> int:
-        return prod(self.transfer.access.sizes)
+    return [engine for engine in program.engines if any(t.access.buffer == tensor for t in transfers(engine.body))]
 
 
 @dataclass
 class _Move:
-    """One tensor's way home.
-
-    `parts` has, for each stream, what becomes of each transfer on it: the parts of one of the tensor's, None of others.
-    """
+    """One tensor's way home; `parts` are those of its tasks."""
 
     program: Program
     device: Device
     port: HomePort
     side: Side = Side.OUT
-    parts: dict[str, list[list[_SlabTransfer] | None]] = field(default_factory=lambda: defaultdict(list))
-    bodies: dict[str, list[FlatStep]] = field(default_factory=dict)
+    parts: Mapping[str, Sequence[Sequence[SlabTransfer] | None]] = field(default_factory=dict)
     chains: list[HomeChain] = field(default_factory=list)
 
     def moved(self) -> AtHome:
         users = users_of(self.program, self.port.tensor)
         if not users:
             return AtHome(self.program)
-        is_sent = {isinstance(t, FlatSend) for e in users for t in _transfers(e.body) if self._is_own(t)}
+        is_sent = {isinstance(t, FlatSend) for e in users for t in transfers(e.body) if self._is_own(t)}
         if len(is_sent) > 1:
             raise NotAtHomeError("it is read and written in the same phase")
         self.side = Side.OUT if is_sent.pop() else Side.IN
-        tasks = {engine.name: list(tasks_of(engine)) for engine in users}
-        control = self._control(tasks)
+        taken = taken_tasks(self.program, self.device, self.port, users)
+        self.parts = taken.parts
         streams = self._streams()
         homes = self._homes()
-        control = self._started(control, homes)
-        bodies = {**self.bodies, **self._ends()}
+        control = self._started(taken.control, homes)
+        bodies = {**taken.left, **self._ends()}
         engines = [
             replace(engine, body=tuple(control if engine.kind == "control" else bodies.get(engine.name, engine.body)))
             for engine in self.program.engines
@@ -157,53 +130,6 @@ class _Move:
     def _stream_name(self, stream: str, slab: int) -> str:
         return f"{stream} of {self.port.tensor} {slab}"
 
-    # Tasks
-
-    def _control(self, tasks: Mapping[str, Sequence[ShimTask]]) -> list[FlatStep]:
-        """The control processor's steps without the tasks of the tensor; fills in what these transfer."""
-        (body,) = [engine.body for engine in self.program.engines if engine.kind == "control"]
-        steps = list(unrolled(body))
-        by_task = {task.waits.semaphore: name for name, own in tasks.items() for task in own}
-        number: dict[str, int] = defaultdict(int)
-        self.bodies = {name: [] for name in tasks}
-        found: list[FlatStep] = []
-        position = 0
-        while position < len(steps):
-            three = steps[position : position + 3]
-            user = by_task.get(handed_to(three))
-            if user is None:
-                found.append(steps[position])
-                position += 1
-                continue
-            task = tasks[user][number[user]]
-            number[user] += 1
-            position += 3
-            if not self._takes(user, task, three):
-                self.bodies[user] += task.steps
-                found += three
-        if any(number[name] != len(own) for name, own in tasks.items()):
-            raise NotAtHomeError("its tasks are handed out in another way than one by one")
-        return found
-
-    def _takes(self, user: str, task: ShimTask, steps: Sequence[FlatStep]) -> bool:
-        """Whether a task is the tensor's; notes what it transfers."""
-        own = [self._is_own(transfer) for transfer in task.transfers]
-        if any(own) and not all(own):
-            raise NotAtHomeError("it is moved in one task with another tensor")
-        each = max(1, Platform(self.device).cycles(self.device.control.descriptor_seconds))
-        cycles = sum(step.cycles for step in steps if isinstance(step, FlatControl))
-        descriptors = -(-cycles // (each * len(task.transfers)))
-        for transfer in task.transfers:
-            self.parts[transfer.stream].append(self._split(user, transfer, descriptors) if any(own) else None)
-        return any(own)
-
-    def _split(self, user: str, transfer: FlatTransfer, descriptors: int) -> list[_SlabTransfer]:
-        (size,) = [memory.bytes for memory in self.program.memories if memory.name == self.port.tensor]
-        access = replace(transfer.access, run_overhead_bytes=0.0)
-        slab = slab_bytes(size, len(self.port.slabs), self.device) // access.element_bytes
-        parts = slab_parts(access, slab)
-        return [_SlabTransfer(user, part.slab, replace(transfer, access=part.access), descriptors) for part in parts]
-
     # Beside the slabs
 
     def _homes(self) -> dict[int, FlatEngine]:
@@ -211,7 +137,7 @@ class _Move:
         platform, found = Platform(self.device), dict[int, FlatEngine]()
         own = [part for parts in self.parts.values() for split in parts for part in split or ()]
         for slab in sorted({part.slab for part in own}):
-            queues: dict[str, list[_SlabTransfer]] = defaultdict(list)
+            queues: dict[str, list[SlabTransfer]] = defaultdict(list)
             for part in own:
                 if part.slab == slab:
                     queues[part.user].append(part)
@@ -270,7 +196,7 @@ class _Move:
         self._more(name, after, self._length(after) - self._length(before))
         return found
 
-    def _cut(self, step: FlatTransfer, parts: Sequence[_SlabTransfer]) -> list[FlatTransfer]:
+    def _cut(self, step: FlatTransfer, parts: Sequence[SlabTransfer]) -> list[FlatTransfer]:
         if len(parts) == 1:
             return [replace(step, stream=self._stream_name(step.stream, parts[0].slab))]
         cut = cut_access(step.access, [part.indices for part in parts])

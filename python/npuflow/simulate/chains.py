@@ -6,7 +6,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from npuflow.simulate.home_tasks import FlatTransfer
+from npuflow.simulate.channel_tasks import FlatTransfer
 
 
 @dataclass(frozen=True)
