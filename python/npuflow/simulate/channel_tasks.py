@@ -1,0 +1,88 @@
+"""What a channel beside DRAM does, task by task, each written out with the counters of its loops in place. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from npuflow.simulate.program import (
+    FlatAccess,
+    FlatAcquire,
+    FlatAffine,
+    FlatEngine,
+    FlatLoop,
+    FlatReceive,
+    FlatRelease,
+    FlatSend,
+    FlatStep,
+)
+from npuflow.simulate.walk import counted
+
+_MOST_STEPS = 20_000
+
+FlatTransfer = FlatSend | FlatReceive
+
+
+class NotTaskByTaskError(Exception):
+    """Steps that can't be told apart as tasks; the text says why."""
+
+
+@dataclass(frozen=True)
+class ChannelTask:
+    """What a channel does between taking a task and giving its room back."""
+
+    waits: FlatAcquire
+    transfers: tuple[FlatTransfer, ...]
+    gives: FlatRelease
+
+    @property
+    def steps(self) -> tuple[FlatStep, ...]:
+        return self.waits, *self.transfers, self.gives
+
+
+def transfers(body: tuple[FlatStep, ...]) -> Iterator[FlatTransfer]:
+    yield from (step for step, _ in counted(body) if isinstance(step, FlatSend | FlatReceive))
+
+
+def tasks_of(engine: FlatEngine) -> Iterator[ChannelTask]:
+    """What a channel beside DRAM does, task by task."""
+    waits: FlatAcquire | None = None
+    transfers: list[FlatTransfer] = []
+    for step in unrolled(engine.body):
+        if isinstance(step, FlatAcquire) and waits is None:
+            waits, transfers = step, []
+        elif isinstance(step, FlatSend | FlatReceive) and waits is not None:
+            transfers.append(step)
+        elif isinstance(step, FlatRelease) and waits is not None:
+            yield ChannelTask(waits, tuple(transfers), step)
+            waits = None
+        else:
+            raise NotTaskByTaskError("its channel works in another way than task by task")
+
+
+def unrolled(body: tuple[FlatStep, ...]) -> Iterator[FlatStep]:
+    """Every step as often as it is done, with the counters of the loops around it in place."""
+    if sum(times for _, times in counted(body)) > _MOST_STEPS:
+        raise NotTaskByTaskError(f"it takes more than {_MOST_STEPS} steps, each of which would be written out")
+    yield from _turns(body, ())
+
+
+def _turns(body: tuple[FlatStep, ...], counters: tuple[int, ...]) -> Iterator[FlatStep]:
+    for step in body:
+        if isinstance(step, FlatLoop):
+            for turn in range(step.count):
+                yield from _turns(step.body, (*counters, turn))
+        elif isinstance(step, FlatSend | FlatReceive):
+            yield replace(step, access=_placed(step, counters))
+        else:
+            yield step
+
+
+def _placed(step: FlatTransfer, counters: tuple[int, ...]) -> FlatAccess:
+    access = step.access
+    limits = tuple(replace(limit, bound=_at(limit.bound, counters)) for limit in access.limits)
+    return replace(access, offset=_at(access.offset, counters), slot=_at(access.slot, counters), limits=limits)
+
+
+def _at(affine: FlatAffine, counters: Sequence[int]) -> FlatAffine:
+    return FlatAffine(affine.constant + sum(c * at for c, at in zip(affine.coefficients, counters)))
