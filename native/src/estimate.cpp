@@ -90,12 +90,10 @@ class MappedTime {
   }
 
   // What cores take for all that is in L2.
-  double in_l1_seconds() const {
-    return is_single_in_l1() ? core_ + arrival_ : std::max(core_, arrival_);
-  }
+  double in_l1_seconds() const { return is_single_in_l1() ? core_ + arrival_ : std::max(core_, arrival_); }
 
-  // When cores are done if they wait for nothing but what is set up: for what is set up once, and for the second and the
-  // last turn of what is set up in turns, each with the work behind it.
+  // When cores are done if they wait for nothing but what is set up: for what is set up once, and for the second and
+  // the last turn of what is set up in turns, each with the work behind it.
   double behind_set_up_seconds() const {
     double behind = outer_.arrival_seconds(true) + in_l1_seconds() / most_visits_;
     for (std::size_t number = 0; number < outer_.inputs(); ++number) {
@@ -105,7 +103,8 @@ class MappedTime {
       const double come = each.dram_seconds / each.visits;
       const double second = machine_.descriptor_seconds * outer_.set_up_with(number, 1);
       const double last = machine_.descriptor_seconds * outer_.set_up_with(number, turns - 1);
-      behind = std::max({behind, second + come + in_l1_seconds() * (1 - 1 / turns), last + come + in_l1_seconds() / turns});
+      behind =
+          std::max({behind, second + come + in_l1_seconds() * (1 - 1 / turns), last + come + in_l1_seconds() / turns});
     }
     return behind;
   }

@@ -75,7 +75,8 @@ OuterTransfers::OuterTransfers(const Mapped& mapped, const Machine& machine)
 }
 
 void OuterTransfers::choose_lanes() {
-  const bool any_by_rows = std::any_of(all_.begin(), all_.end(), [](const OuterTransfer& each) { return each.by_rows; });
+  const bool any_by_rows =
+      std::any_of(all_.begin(), all_.end(), [](const OuterTransfer& each) { return each.by_rows; });
   const Size lanes = machine_.direct.are_taken ? machine_.direct.lanes : machine_.tile.lanes.lanes;
   std::vector<double> totals(static_cast<std::size_t>(std::max<Size>(lanes, any_by_rows ? 2 : 1)), 0.0);
   std::vector<std::pair<double, std::size_t>> loads;

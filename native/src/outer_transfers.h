@@ -14,7 +14,7 @@ struct OuterTransfer {
   Sizes part;   // the tiles of what one channel moves
   bool by_rows = false;
   std::size_t lane = 0;  // which of a core's ways in an input takes: what goes by rows the first one
-  double visits = 1.0;  // how often its part comes into L2
+  double visits = 1.0;   // how often its part comes into L2
   double bytes = 0.0;
   double dram_seconds = 0.0;
   Size channels = 1;

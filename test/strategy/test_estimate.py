@@ -156,7 +156,7 @@ def set_up_first(group: Group, strategy: Strategy = STRATEGY) -> list[str]:
 
 
 def test_what_a_matmuls_tail_reads_is_set_up_ahead_of_its_operands() -> None:
-    """Its buffers in L2 are a whole block's, and stand in front of the cores' part; a bundle's stand where it's read."""
+    """Its buffers in L2 are a whole block's, and stand in front of the cores' part."""
     assert set_up_first(matmul_group(256, 256, 256, tail_operands=(TailOperand((N,), 4),))) == ["lhs", "rhs", "tail0"]
 
 

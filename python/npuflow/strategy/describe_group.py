@@ -130,7 +130,9 @@ def group_of_bundle(bundle: Bundle) -> Group:
             tensors[index, number] = replace(made, handed_over=role is Role.LOCAL and _is_handed_over(bundle, result))
         pieced = index in stream.ops
         work.append(OpWork(bundle.loops[index], describe_vector_work(op), match_products(op), pieced))
-    return Group(bundle.sizes, bundle.space, stream.loops, tuple(tensors.values()), (*work, *starts), pads_streamed(bundle))
+    return Group(
+        bundle.sizes, bundle.space, stream.loops, tuple(tensors.values()), (*work, *starts), pads_streamed(bundle)
+    )
 
 
 def _start(op: ir.Operation, dims: tuple[Linear, ...]) -> list[OpWork]:

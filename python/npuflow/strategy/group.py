@@ -115,9 +115,9 @@ class Tensor:
 class OpWork:
     """One op: its loops, what it is to the vector unit if that can do it, and to matrix instructions if they could.
 
-    A `pieced` one runs for every piece of streamed loops, others once for a tile; a `starting` one reads nothing, so that
-    the first block's is done before anything has come. Where the group is packed, its vector
-    work goes through pieces of the space and through what is inside of them.
+    A `pieced` one runs for every piece of streamed loops, others once for a tile; a `starting` one reads nothing, so
+    that the first block's is done before anything has come. Where the group is packed, its vector work goes through
+    pieces of the space and through what is inside of them.
     """
 
     loops: tuple[int, ...]
