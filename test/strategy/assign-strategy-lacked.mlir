@@ -11,7 +11,7 @@ func.func @as_it_is(%a: tensor<128x256xi8>, %b: tensor<256x128xi8>, %c: tensor<1
 }
 
 // CHECK-LABEL: func.func @with_fewer
-// CHECK:         linalg.matmul {{.*}}depth_l1 = 1 : i64, depth_l2 = 1 : i64
+// CHECK:         linalg.matmul {{.*}}depth_l2 = 1 : i64
 func.func @with_fewer(%a: tensor<128x256xi8>, %b: tensor<256x128xi8>, %c: tensor<128x128xi32>) -> tensor<128x128xi32>
     attributes {npu.lacked = [array<i64: 2, 34, 24>]} {
   %r = linalg.matmul ins(%a, %b : tensor<128x256xi8>, tensor<256x128xi8>) outs(%c : tensor<128x128xi32>) -> tensor<128x128xi32>
