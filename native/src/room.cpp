@@ -28,8 +28,8 @@ std::vector<Buffer> Room::l1_buffers() const {
     const Tensor& tensor = group_.tensors[number];
     if (tensor.operand == Operand::start) continue;
     const Size depth = l1_slots(tensor);
-    for (const double part : with_left_over(tensor, tensor.l1_bytes(mapping_.tiles), mapping_.tiles)) {
-      found.push_back({number, part, depth, part});
+    for (const Sizes& tiles : with_left_over(tensor, mapping_.tiles)) {
+      found.push_back({number, tensor.l1_bytes(tiles), depth, tensor.l1_bytes(tiles)});
     }
   }
   return found;
@@ -67,26 +67,27 @@ std::vector<Buffer> Room::l2_buffers(Size columns, bool clips) const {
     const Size depth = l2_slots(tensor, in_l2);
     const Sizes own = mapped_.held_in_l2(tensor, in_l2);
     const bool by_rows = mapped_.goes_by_rows(tensor);
-    const double share = by_rows ? size(own) * rows_each : size(mapped_.column_of(own));
-    const std::vector<double> whole = with_left_over(tensor, size(mapped_.block_of(own)), own);
-    const std::vector<double> parts = with_left_over(tensor, share, own);
-    for (std::size_t part = 0; part < whole.size(); ++part) found.push_back({number, whole[part], depth, parts[part]});
+    for (const Sizes& tiles : with_left_over(tensor, own)) {
+      const double fullest = by_rows ? size(tiles) * rows_each : size(mapped_.column_of(tiles));
+      found.push_back({number, size(mapped_.block_of(tiles)), depth, fullest});
+    }
   }
   return found;
 }
 
-std::vector<double> Room::with_left_over(const Tensor& tensor, double size, const Sizes& tiles) const {
-  std::vector<double> sizes{size};
-  if (group_.pads_streamed) return sizes;
+std::vector<Sizes> Room::with_left_over(const Tensor& tensor, const Sizes& tiles) const {
+  std::vector<Sizes> found{tiles};
+  if (group_.pads_streamed) return found;
   for (const std::size_t loop : group_.streamed) {
     const Size left = group_.sizes[loop] % tiles[loop];
     if (left == 0 || !tensor.follows_loop(loop)) continue;
-    const std::size_t known = sizes.size();
+    const std::size_t known = found.size();
     for (std::size_t i = 0; i < known; ++i) {
-      sizes.push_back(std::ceil(sizes[i] * static_cast<double>(left) / static_cast<double>(tiles[loop])));
+      found.push_back(found[i]);
+      found.back()[loop] = left;
     }
   }
-  return sizes;
+  return found;
 }
 
 Size Room::buffers(const Tensor& tensor) const {

@@ -40,8 +40,8 @@ class Room {
   Size l1_slots(const Tensor& tensor) const;
   Size l2_slots(const Tensor& tensor, const Sizes& in_l2) const;
   bool is_in_l2(const Tensor& tensor) const;
-  // A buffer's size, and those of others for what is left of streamed loops.
-  std::vector<double> with_left_over(const Tensor& tensor, double size, const Sizes& tiles) const;
+  // A buffer's tiles, and those of others for what is left of streamed loops.
+  std::vector<Sizes> with_left_over(const Tensor& tensor, const Sizes& tiles) const;
   // How many buffers a tensor has.
   Size buffers(const Tensor& tensor) const;
   // In how many ways at most a tensor's blocks are cut off.
