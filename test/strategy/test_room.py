@@ -103,6 +103,13 @@ def test_the_left_over_piece_of_a_streamed_loop_has_buffers_of_its_own_even_betw
     assert total_l1_bytes(uneven, 32) == 2 * (32 + 32) + (32 + 32)
 
 
+def test_the_left_over_piece_of_windows_reaches_over_their_halo() -> None:
+    image = Tensor("image", Role.INPUT, (Linear(((2, 1), (3, 1))),), (9,), 1)
+    group = Group((1, 1, 7, 3), 2, (2,), (image,), (), pads_streamed=False)
+    # 7 = 3 + 3 + 1 windows of three taps, in two slots each.
+    assert total_l1_bytes(l1_buffers(group, mapped((1, 1, 3, 3))), 1) == 2 * (5 + 3)
+
+
 def window(size: int, dilation: int, results: int) -> Group:
     """Three taps over a vector of `size`, for `results` of them and 8 channels: what is missing is zeros."""
     dims = (Linear(((0, 1), (2, dilation))), COLUMN)
