@@ -115,3 +115,31 @@ func.func @reshaped_arguments(%x: tensor<8x1x4x4xi8>, %w: tensor<16x12xi8>, %c: 
   } -> tensor<8x12xf32>
   return %r : tensor<8x12xf32>
 }
+
+// Two results of a bundle's op that begin alike go on in memory of their own, so they stay two.
+// CHECK-LABEL: func.func @begin_alike
+// CHECK:         %[[S:.*]]:2 = linalg.generic {{.*}}npu.bundle = 0
+// CHECK:         linalg.generic {{.*}} outs(%[[S]]#0 :
+// CHECK:         linalg.generic {{.*}} outs(%[[S]]#1 :
+func.func @begin_alike(%x: tensor<8x4xf32>, %y: tensor<8x4xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  %low = arith.constant -3.40282347E+38 : f32
+  %e = tensor.empty() : tensor<8xf32>
+  %s:2 = linalg.generic {indexing_maps = [affine_map<(m) -> (m)>, affine_map<(m) -> (m)>], iterator_types = ["parallel"]}
+      outs(%e, %e : tensor<8xf32>, tensor<8xf32>) attrs = {npu.bundle = 0 : i64} {
+  ^bb0(%a: f32, %b: f32):
+    linalg.yield %low, %low : f32, f32
+  } -> (tensor<8xf32>, tensor<8xf32>)
+  %r = linalg.generic {indexing_maps = [affine_map<(m, k) -> (m, k)>, affine_map<(m, k) -> (m)>], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<8x4xf32>) outs(%s#0 : tensor<8xf32>) attrs = {npu.bundle = 0 : i64} {
+  ^bb0(%a: f32, %o: f32):
+    %m = arith.maximumf %a, %o : f32
+    linalg.yield %m : f32
+  } -> tensor<8xf32>
+  %t = linalg.generic {indexing_maps = [affine_map<(m, k) -> (m, k)>, affine_map<(m, k) -> (m)>], iterator_types = ["parallel", "reduction"]}
+      ins(%y : tensor<8x4xf32>) outs(%s#1 : tensor<8xf32>) attrs = {npu.bundle = 0 : i64} {
+  ^bb0(%a: f32, %o: f32):
+    %m = arith.maximumf %a, %o : f32
+    linalg.yield %m : f32
+  } -> tensor<8xf32>
+  return %r, %t : tensor<8xf32>, tensor<8xf32>
+}

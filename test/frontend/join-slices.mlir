@@ -53,3 +53,16 @@ func.func @into(%x: tensor<3xi16>, %y: tensor<2x7x5xi16>) -> tensor<2x7x5xi16> {
   %r = tensor.insert_slice %x into %y[1, 1, 4] [1, 3, 1] [1, 2, 1] : tensor<3xi16> into tensor<2x7x5xi16>
   return %r : tensor<2x7x5xi16>
 }
+
+// What is inserted may be another op's result.
+// CHECK-LABEL: func.func @made
+// CHECK:         %[[X:.*]] = tensor.expand_shape %arg0
+// CHECK:         tensor.pad %[[X]] low[1, 2] high[2, 2]
+func.func @made(%x: tensor<12xf32>) -> tensor<6x8xf32> {
+  %zero = arith.constant 0.0 : f32
+  %m = tensor.expand_shape %x [[0, 1]] output_shape [3, 4] : tensor<12xf32> into tensor<3x4xf32>
+  %e = tensor.empty() : tensor<6x8xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<6x8xf32>) -> tensor<6x8xf32>
+  %r = tensor.insert_slice %m into %f[1, 2] [3, 4] [1, 1] : tensor<3x4xf32> into tensor<6x8xf32>
+  return %r : tensor<6x8xf32>
+}

@@ -6,6 +6,7 @@
 #made = affine_map<(n, h, w, c, y, x, i) -> (n, h, w, c)>
 
 // CHECK: remark: [npuflow-fuse-windows] groups valid_0, valid_1 are one: in tiles of 7x7 57600 bytes stay in L1, 24% more is computed
+// CHECK: remark: [npuflow-fuse-windows] groups begun_0, begun_1 stay apart: a sum begins with a tensor
 
 // CHECK-DAG: #[[OUTSIDE:.*]] = affine_map<(d0, d1, d2, d3, d4, d5, d6, d7, d8) -> (d0, d1 * 7 + d2 + d6, d3 * 7 + d4 + d7, d8)>
 // CHECK-DAG: #[[INSIDE:.*]] = affine_map<(d0, d1, d2, d3, d4, d5, d6, d7, d8) -> (d0, d1, d2 + d6, d3, d4 + d7, d8)>
@@ -111,4 +112,111 @@ func.func @used_twice(%x: tensor<1x18x18x8xi32>, %v: tensor<3x3x8xi32>) -> (tens
     linalg.yield %q : i32
   } -> tensor<1x14x14x8xi32>
   return %s, %r : tensor<1x16x16x8xi32>, tensor<1x14x14x8xi32>
+}
+
+// -----
+
+// A sum that begins with a tensor has to have it in each tile; it isn't cut into any.
+// CHECK-LABEL: func.func @begun
+// CHECK-NOT: npu.bundle
+func.func @begun(%x: tensor<10x21xf32>, %w: tensor<21x196xf32>, %c: tensor<10x196xf32>) -> tensor<10x7x7xf32> {
+  %zero = arith.constant 0.0 : f32
+  %m = linalg.matmul ins(%x, %w : tensor<10x21xf32>, tensor<21x196xf32>) outs(%c : tensor<10x196xf32>) -> tensor<10x196xf32>
+  %i = tensor.expand_shape %m [[0], [1, 2]] output_shape [10, 14, 14] : tensor<10x196xf32> into tensor<10x14x14xf32>
+  %window = tensor.empty() : tensor<2x2xf32>
+  %e = tensor.empty() : tensor<10x7x7xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<10x7x7xf32>) -> tensor<10x7x7xf32>
+  %p = linalg.generic {indexing_maps = [affine_map<(c, h, w, y, x) -> (c, 2 * h + y, 2 * w + x)>, affine_map<(c, h, w, y, x) -> (y, x)>, affine_map<(c, h, w, y, x) -> (c, h, w)>],
+      iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction"]}
+      ins(%i, %window : tensor<10x14x14xf32>, tensor<2x2xf32>) outs(%f : tensor<10x7x7xf32>) {
+  ^bb0(%a: f32, %b: f32, %s: f32):
+    %t = arith.addf %s, %a : f32
+    linalg.yield %t : f32
+  } -> tensor<10x7x7xf32>
+  return %p : tensor<10x7x7xf32>
+}
+
+// -----
+
+// Chains that read each other's results: the later one is made first, so that what it knows to read is there.
+// CHECK-LABEL: func.func @in_a_row
+// CHECK-DAG: npu.bundle = 0
+// CHECK-DAG: npu.bundle = 1
+// CHECK: return
+func.func @in_a_row(%x0: tensor<14x14xf32>) -> tensor<14x14xf32> {
+  %zero = arith.constant 0.0 : f32
+  %window = tensor.empty() : tensor<3x3xf32>
+  %p0 = tensor.pad %x0 low[1, 1] high[1, 1] {
+  ^bb0(%h: index, %w: index):
+    tensor.yield %zero : f32
+  } : tensor<14x14xf32> to tensor<16x16xf32>
+  %e0 = tensor.empty() : tensor<14x14xf32>
+  %f0 = linalg.fill ins(%zero : f32) outs(%e0 : tensor<14x14xf32>) -> tensor<14x14xf32>
+  %x1 = linalg.generic {indexing_maps = [affine_map<(h, w, y, x) -> (h + y, w + x)>, affine_map<(h, w, y, x) -> (y, x)>, affine_map<(h, w, y, x) -> (h, w)>],
+      iterator_types = ["parallel", "parallel", "reduction", "reduction"]} ins(%p0, %window : tensor<16x16xf32>, tensor<3x3xf32>) outs(%f0 : tensor<14x14xf32>) {
+  ^bb0(%a: f32, %b: f32, %s: f32):
+    %t = arith.addf %s, %a : f32
+    linalg.yield %t : f32
+  } -> tensor<14x14xf32>
+  %p1 = tensor.pad %x1 low[1, 1] high[1, 1] {
+  ^bb0(%h: index, %w: index):
+    tensor.yield %zero : f32
+  } : tensor<14x14xf32> to tensor<16x16xf32>
+  %e1 = tensor.empty() : tensor<14x14xf32>
+  %f1 = linalg.fill ins(%zero : f32) outs(%e1 : tensor<14x14xf32>) -> tensor<14x14xf32>
+  %x2 = linalg.generic {indexing_maps = [affine_map<(h, w, y, x) -> (h + y, w + x)>, affine_map<(h, w, y, x) -> (y, x)>, affine_map<(h, w, y, x) -> (h, w)>],
+      iterator_types = ["parallel", "parallel", "reduction", "reduction"]} ins(%p1, %window : tensor<16x16xf32>, tensor<3x3xf32>) outs(%f1 : tensor<14x14xf32>) {
+  ^bb0(%a: f32, %b: f32, %s: f32):
+    %t = arith.addf %s, %a : f32
+    linalg.yield %t : f32
+  } -> tensor<14x14xf32>
+  %p2 = tensor.pad %x2 low[1, 1] high[1, 1] {
+  ^bb0(%h: index, %w: index):
+    tensor.yield %zero : f32
+  } : tensor<14x14xf32> to tensor<16x16xf32>
+  %e2 = tensor.empty() : tensor<14x14xf32>
+  %f2 = linalg.fill ins(%zero : f32) outs(%e2 : tensor<14x14xf32>) -> tensor<14x14xf32>
+  %x3 = linalg.generic {indexing_maps = [affine_map<(h, w, y, x) -> (h + y, w + x)>, affine_map<(h, w, y, x) -> (y, x)>, affine_map<(h, w, y, x) -> (h, w)>],
+      iterator_types = ["parallel", "parallel", "reduction", "reduction"]} ins(%p2, %window : tensor<16x16xf32>, tensor<3x3xf32>) outs(%f2 : tensor<14x14xf32>) {
+  ^bb0(%a: f32, %b: f32, %s: f32):
+    %t = arith.addf %s, %a : f32
+    linalg.yield %t : f32
+  } -> tensor<14x14xf32>
+  %p3 = tensor.pad %x3 low[1, 1] high[1, 1] {
+  ^bb0(%h: index, %w: index):
+    tensor.yield %zero : f32
+  } : tensor<14x14xf32> to tensor<16x16xf32>
+  %e3 = tensor.empty() : tensor<14x14xf32>
+  %f3 = linalg.fill ins(%zero : f32) outs(%e3 : tensor<14x14xf32>) -> tensor<14x14xf32>
+  %x4 = linalg.generic {indexing_maps = [affine_map<(h, w, y, x) -> (h + y, w + x)>, affine_map<(h, w, y, x) -> (y, x)>, affine_map<(h, w, y, x) -> (h, w)>],
+      iterator_types = ["parallel", "parallel", "reduction", "reduction"]} ins(%p3, %window : tensor<16x16xf32>, tensor<3x3xf32>) outs(%f3 : tensor<14x14xf32>) {
+  ^bb0(%a: f32, %b: f32, %s: f32):
+    %t = arith.addf %s, %a : f32
+    linalg.yield %t : f32
+  } -> tensor<14x14xf32>
+  %p4 = tensor.pad %x4 low[1, 1] high[1, 1] {
+  ^bb0(%h: index, %w: index):
+    tensor.yield %zero : f32
+  } : tensor<14x14xf32> to tensor<16x16xf32>
+  %e4 = tensor.empty() : tensor<14x14xf32>
+  %f4 = linalg.fill ins(%zero : f32) outs(%e4 : tensor<14x14xf32>) -> tensor<14x14xf32>
+  %x5 = linalg.generic {indexing_maps = [affine_map<(h, w, y, x) -> (h + y, w + x)>, affine_map<(h, w, y, x) -> (y, x)>, affine_map<(h, w, y, x) -> (h, w)>],
+      iterator_types = ["parallel", "parallel", "reduction", "reduction"]} ins(%p4, %window : tensor<16x16xf32>, tensor<3x3xf32>) outs(%f4 : tensor<14x14xf32>) {
+  ^bb0(%a: f32, %b: f32, %s: f32):
+    %t = arith.addf %s, %a : f32
+    linalg.yield %t : f32
+  } -> tensor<14x14xf32>
+  %p5 = tensor.pad %x5 low[1, 1] high[1, 1] {
+  ^bb0(%h: index, %w: index):
+    tensor.yield %zero : f32
+  } : tensor<14x14xf32> to tensor<16x16xf32>
+  %e5 = tensor.empty() : tensor<14x14xf32>
+  %f5 = linalg.fill ins(%zero : f32) outs(%e5 : tensor<14x14xf32>) -> tensor<14x14xf32>
+  %x6 = linalg.generic {indexing_maps = [affine_map<(h, w, y, x) -> (h + y, w + x)>, affine_map<(h, w, y, x) -> (y, x)>, affine_map<(h, w, y, x) -> (h, w)>],
+      iterator_types = ["parallel", "parallel", "reduction", "reduction"]} ins(%p5, %window : tensor<16x16xf32>, tensor<3x3xf32>) outs(%f5 : tensor<14x14xf32>) {
+  ^bb0(%a: f32, %b: f32, %s: f32):
+    %t = arith.addf %s, %a : f32
+    linalg.yield %t : f32
+  } -> tensor<14x14xf32>
+  return %x6 : tensor<14x14xf32>
 }

@@ -13,7 +13,7 @@ from npuflow.frontend.kept_strategies import strategies_kept
 from npuflow.frontend.reshape import unreshaped
 from npuflow.frontend.upstream import run_upstream
 from npuflow.ops.contraction import BUNDLE, is_elementwise, is_parallel, match_contraction, producer
-from npuflow.ops.linear import iterators, maps_of
+from npuflow.ops.linear import input_count, iterators, maps_of
 
 _COSTLY = ("math.", "arith.div", "arith.rem")
 
@@ -46,6 +46,9 @@ class FuseElementwise(Pass):
             if BUNDLE not in generic.attributes and _reads_output(generic):
                 _make_output_input(generic)
                 context.count("outputs made inputs")
+        for generic in ops_of(op, "linalg.generic"):
+            if BUNDLE in generic.attributes:
+                _part_outputs(generic)
         pins = [*_pin_repeated(op), *_pin_reshaped_arguments(op)]
         context.count("ops kept apart", len(pins))
         with strategies_kept(op):
@@ -117,6 +120,20 @@ def _reads_output(op: ir.Operation) -> bool:
         return False
     before = op.regions[0].blocks[0].arguments[-1]
     return any(True for _ in before.uses)
+
+
+def _part_outputs(op: ir.Operation) -> None:
+    """Gives results of an op an empty tensor each: MLIR makes those one that are alike and start from the same.
+
+    In a bundle they need memory of their own, as a running maximum and the one before it, which begin alike.
+    """
+    begun: set[ir.Value] = set()
+    for number in range(input_count(op), len(op.operands)):
+        value = op.operands[number]
+        if value in begun and producer(value, "tensor.empty") is not None:
+            with at(op):
+                op.operands[number] = empty(shape_of(value), element_type_of(value))
+        begun.add(value)
 
 
 def _make_output_input(op: ir.Operation) -> None:

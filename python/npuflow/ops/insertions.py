@@ -30,7 +30,8 @@ def insertion_of(root: ir.Operation) -> ir.Operation | None:
 def is_written_in_place(insert: ir.Operation) -> bool:
     """Whether what an op inserts is a bundle's result, written where it belongs."""
     root = producer(insert.operands[0]) if insert.name == _INSERT else None
-    return root is not None and insertion_of(root) == insert
+    made_in_place = insertion_of(root) if root is not None else None
+    return made_in_place is not None and made_in_place == insert
 
 
 def updated_argument(value: ir.Value) -> int | None:

@@ -34,9 +34,12 @@ def bundle_fits(bundle: Bundle, device: Device) -> bool:
     moved = sum(tensor.role is not Role.LOCAL for tensor in group.tensors)
     tiles = [1 if loop < group.space or loop in group.streamed else size for loop, size in enumerate(group.sizes)]
     smallest = Mapping(tuple(tiles), Spread((1, 1), 0, 0), Depths(1, 1, 1), tuple(range(group.space)))
-    return (
-        need <= have and 2 * moved <= device.dma(device.kernel_level).descriptors and fits_l1(group, smallest, device)
-    )
+    return need <= have and can_be_moved(moved, device) and fits_l1(group, smallest, device)
+
+
+def can_be_moved(tensors: int, device: Device) -> bool:
+    """Whether so many tensors, each in two slots, can be moved into or out of a core."""
+    return 2 * tensors <= device.dma(device.kernel_level).descriptors
 
 
 def program_fits(bundle: Bundle, mapping: Mapping, device: Device) -> bool:

@@ -18,7 +18,7 @@ from npuflow.network.partition import Members, Price, best_partition, cones
 from npuflow.ops.bundle import make_bundle
 from npuflow.ops.contraction import BUNDLE, STRATEGY, match_contraction, users
 from npuflow.strategy.choose import complete
-from npuflow.strategy.describe_bundle import bundle_fits, program_fits
+from npuflow.strategy.describe_bundle import bundle_fits, can_be_moved, program_fits
 from npuflow.strategy.describe_group import group_of_bundle, group_of_matmul
 from npuflow.strategy.estimate import Estimate
 from npuflow.strategy.feasibility import obstacles
@@ -121,10 +121,10 @@ class _WindowFusion:
         chosen = set(best_partition(len(self.groups), prices))
         for members, way in ways.items():
             self._say(members, way, sum(apart[number] for number in members), members in chosen)
-        for members, way in ways.items():
-            if members in chosen:
-                fuse_tiled(way.tiled)
-                self.context.count("windows fused", len(way.tiled.chain.images))
+        for members in sorted(ways.keys() & chosen, key=max, reverse=True):  # who reads a chain knows the result it had
+            tiled = ways[members].tiled
+            fuse_tiled(tiled)
+            self.context.count("windows fused", len(tiled.chain.images))
 
     def _chains(self) -> dict[Members, WindowChain]:
         """What might be fused, with the groups that it is made of."""
@@ -183,6 +183,8 @@ class _WindowFusion:
 
     def _best_way(self, chain: WindowChain) -> _FusedWindows | None:
         """The tiles that a chain takes least time in; None where none fits a core."""
+        if not can_be_moved(chain.moved, self.device):
+            return None
         found: list[_FusedWindows] = []
         for tiled in islice(self._tilings(chain), _MOST_TRIED):
             price = self._price(tiled)

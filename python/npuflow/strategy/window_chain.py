@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from npuflow.bindings import ir
+from npuflow.ops.contraction import producer
 from npuflow.ops.images import ImageOp, ImageRead, images_of
+from npuflow.ops.linear import input_count
 from npuflow.split.steps import Steps
 from npuflow.split.windows import SlidingWindow
 
@@ -32,6 +34,17 @@ class WindowChain:
     def is_divided_by(self, tiles: Sequence[int]) -> bool:
         """Whether tiles of these sizes make up the chain's result."""
         return len(tiles) == len(self.axes) and all(axis.size % tile == 0 for axis, tile in zip(self.axes, tiles))
+
+    @property
+    def moved(self) -> int:
+        """How many tensors are moved into and out of a core, whatever the tiles are: masks of some come to that."""
+        read = {
+            each.value
+            for image in self.images
+            for number, each in enumerate(image.reads)
+            if each.maker is None and any(True for _ in image.op.regions[0].blocks[0].arguments[number].uses)
+        }
+        return len(read) + 1
 
     def tiled(self, tiles: Sequence[int]) -> TiledChain:
         """The chain in tiles of so many indices along each axis of its result, which they divide."""
@@ -127,6 +140,7 @@ def _problem_of(chain: WindowChain) -> Problem | None:
     """What of a chain can't be cut into tiles along its axes."""
     found = [_problem_of_read(chain, number, read) for number, image in enumerate(chain.images) for read in image.reads]
     found += [_problem_along(chain.images, axis) for axis in chain.axes]
+    found += [_problem_of_start(image.op) for image in chain.images]
     return next((problem for problem in found if problem is not None), None)
 
 
@@ -140,6 +154,15 @@ def _problem_of_read(chain: WindowChain, number: int, read: ImageRead) -> Proble
     if any((low or high) and not axes for low, high, axes in zip(read.low, read.high, along)):
         return "padding between two ops is along no axis of a window"
     return "an op reads all of an axis of another" if sum(along) < len(chain.axes) else None
+
+
+def _problem_of_start(op: ir.Operation) -> Problem | None:
+    """Why an op can't begin anew in each tile, as a sum can that begins with one number everywhere."""
+    first = input_count(op)
+    begun = any(True for _ in op.regions[0].blocks[0].arguments[first].uses)
+    if not begun or producer(op.operands[first], "linalg.fill") is not None:
+        return None
+    return "a sum begins with a tensor"
 
 
 def _problem_along(images: Sequence[ImageOp], axis: ChainAxis) -> Problem | None:
