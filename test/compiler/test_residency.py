@@ -15,7 +15,7 @@ from npuflow.compiler.compiled import Sequence
 from npuflow.compiler.sequence import execute_sequence
 from npuflow.execute.verification import Status
 from npuflow.network.decisions import ALL_DECISIONS, Decision
-from npuflow.network.residency import Home
+from npuflow.network.residency import Home, Slab
 
 sys.path.insert(0, str(Path(__file__).parent))
 from chains import Program
@@ -76,7 +76,11 @@ def test_a_home_in_the_place_of_buffers_makes_results_wrong(compiled: npuflow.Co
     inputs = [np.ones(spec.shape, spec.dtype) for spec in sequence.compiled.signature.inputs]
     (right,) = sequence.execute(*inputs)
     calls = sequence.compiled.calls
-    wrong = tuple(replace(c, homes=tuple(h and Home(h.column, 0) for h in c.homes)) for c in calls.calls)
+
+    def low(home: Home | None) -> Home | None:
+        return home and replace(home, slabs=tuple(Slab(slab.column, 0) for slab in home.slabs))
+
+    wrong = tuple(replace(call, homes=tuple(map(low, call.homes))) for call in calls.calls)
     spoilt = replace(sequence.compiled, calls=replace(calls, calls=wrong))
     (found,) = execute_sequence(spoilt, inputs).outputs
     assert not np.array_equal(right, found)

@@ -1,39 +1,52 @@
-"""Homes in memory tiles: what fits at all times, in ways that nobody else takes, and saves most."""
+"""Homes in memory tiles: what fits at all times, beside channels that nobody else takes, and saves most."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from npuflow.network.residency import HomeCandidate, TileRoom, choose_homes
+from npuflow.network.residency import Home, HomeCandidate, Slab, TileRoom, choose_homes
 
 
 def tensor(number: int, size: int, first: int, *reads: int, late: float = 0.0, columns: int = 2) -> HomeCandidate:
-    return HomeCandidate(number, size, first, reads, 2 * size, late, tuple(range(columns)))
+    return HomeCandidate(number, size, first, reads, 2 * size, late, tuple((column,) for column in range(columns)))
 
 
-ROOM = TileRoom(1000, 10, {(1, 0): 300})
+# One channel is left each way, everywhere.
+CHANNELS = {(phase, column, writes): 1 for phase in range(10) for column in range(2) for writes in (False, True)}
+ROOM = TileRoom(1000, 10, {(1, 0): 300}, CHANNELS)
 
 
 def test_homes_lie_above_what_phases_need() -> None:
     found = choose_homes([tensor(0, 500, 0, 1)], ROOM)
-    assert (found.homes[0].column, found.homes[0].address) == (0, 500)
+    assert found.homes[0] == Home((Slab(0, 500),), 500)
     assert (found.saved_bytes, found.bound_bytes) == (1000, 1000)
     # 800 bytes don't fit beside phase 1's 300 in column 0.
-    assert choose_homes([tensor(0, 800, 0, 1)], ROOM).homes[0].column == 1
+    assert choose_homes([tensor(0, 800, 0, 1)], ROOM).homes[0].slabs == (Slab(1, 200),)
     assert choose_homes([tensor(0, 800, 0, 1, columns=1)], ROOM).homes == {}
 
 
 def test_what_isnt_alive_at_the_same_time_lies_in_one_place() -> None:
     one, other = tensor(0, 600, 2, 3, columns=1), tensor(1, 600, 4, 5, columns=1)
     homes = choose_homes([one, other], ROOM).homes
-    assert homes[0].address == homes[1].address == 400
+    assert homes[0].slabs == homes[1].slabs == (Slab(0, 400),)
 
 
-def test_one_tensor_for_each_way_of_a_tile_in_a_phase() -> None:
+def test_slabs_have_addresses_of_their_own() -> None:
+    # 400 bytes take what is above the 300 of phase 1 in column 0; of the two slabs, one lies below it.
+    one, two = tensor(0, 400, 0, 1, columns=1), HomeCandidate(1, 300, 0, (2,), 1200, 0.0, ((0, 1),))
+    free = replace(ROOM, channels=dict.fromkeys(CHANNELS, 2))
+    homes = choose_homes([one, two], free).homes
+    assert homes[1] == Home((Slab(0, 700), Slab(1, 700)), 300)
+    assert homes[0] == Home((Slab(0, 300),), 400)
+
+
+def test_each_slab_takes_a_channel_in_a_phase() -> None:
     # Both are read in phase 3: one from each column; with one column the larger stays.
     one, other = tensor(0, 100, 2, 3), tensor(1, 200, 1, 3)
-    assert {home.column for home in choose_homes([one, other], ROOM).homes.values()} == {0, 1}
+    assert {home.slabs[0].column for home in choose_homes([one, other], ROOM).homes.values()} == {0, 1}
     alone = [tensor(0, 100, 2, 3, columns=1), tensor(1, 200, 1, 3, columns=1)]
     found = choose_homes(alone, ROOM)
     assert (list(found.homes), found.saved_bytes, found.bound_bytes) == ([1], 400, 600)
@@ -60,14 +73,14 @@ def candidates(draw: st.DrawFn) -> list[HomeCandidate]:
 @given(candidates())
 def test_any_homes_are_apart(tensors: list[HomeCandidate]) -> None:
     found = choose_homes(tensors, ROOM)
-    stay = [(one, found.homes[one.number]) for one in tensors if one.number in found.homes]
+    stay = [(one, found.homes[one.number].slabs[0]) for one in tensors if one.number in found.homes]
     assert sum(one.saved_bytes for one, _ in stay) == found.saved_bytes <= found.bound_bytes
     assert sum(one.late_seconds for one, _ in stay) <= 1e-12
     for one, home in stay:
         for phase in range(one.first, one.last + 1):
             assert home.address >= ROOM.needed.get((phase, home.column), 0)
-        assert home.address + one.bytes <= ROOM.bytes
+        assert home.address + one.slab_bytes <= ROOM.bytes
         for other, place in stay:
             if other is one or place.column != home.column or one.last < other.first or other.last < one.first:
                 continue
-            assert home.address + one.bytes <= place.address or place.address + other.bytes <= home.address
+            assert home.address + one.slab_bytes <= place.address or place.address + other.slab_bytes <= home.address

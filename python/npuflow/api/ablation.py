@@ -14,7 +14,7 @@ from npuflow.report.roofline import launch_us
 from npuflow.report.sequences import phases_of
 from npuflow.report.traffic import buffers_at
 from npuflow.report.words import INDENT, quantity, table_lines
-from npuflow.simulate.at_home import HomePort
+from npuflow.simulate.home_ports import HomeChain
 from npuflow.simulate.results import RunResults
 from npuflow.target import Device, KernelClass
 
@@ -102,7 +102,7 @@ class _AblatedFunction:
     def __init__(self, compiled: Compiled, name: str) -> None:
         self.sequence = next((one for one in compiled.sequences if one.name == name), None)
         self.function = next((one for one in compiled.functions if one.name == name), None)
-        self._runs: dict[tuple[str, tuple[HomePort, ...]], RunResults] = {}
+        self._runs: dict[tuple[str, tuple[HomeChain, ...]], RunResults] = {}
 
     def row(self, decided: Decisions) -> Ablated:
         without = tuple(decision for decision in Decision if decision not in decided)

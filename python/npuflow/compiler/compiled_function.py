@@ -23,9 +23,10 @@ from npuflow.schedule.ir.emit import computes
 from npuflow.schedule.ir.read_schedule import kernel_functions_of, read_schedule
 from npuflow.schedule.kernels.describe_kernels import describe_kernel
 from npuflow.schedule.kernels.kernel_cycles import KernelShape, Reshape, kernel_cycles, reshape_of
-from npuflow.simulate.at_home import HomePort
+from npuflow.simulate.at_home import AtHome
 from npuflow.simulate.constants import constant_contents
 from npuflow.simulate.flatten import flatten
+from npuflow.simulate.home_ports import HomeChain
 from npuflow.simulate.kernel_functions import compile_schedule_kernels
 from npuflow.simulate.program import Program
 from npuflow.simulate.results import RunResults
@@ -56,7 +57,7 @@ class CompiledFunction:
     module: ir.Module = field(repr=False, compare=False)
     modelled: frozenset[str] = frozenset()
     keeps_names: bool = False
-    homes: tuple[HomePort, ...] = ()
+    homes: tuple[HomeChain, ...] = ()
     in_dram: Program | None = field(default=None, repr=False, compare=False)
 
     def __getstate__(self) -> dict[str, object]:
@@ -66,9 +67,9 @@ class CompiledFunction:
     def with_ir(self, op: ir.Operation, module: ir.Module) -> CompiledFunction:
         return replace(self, op=op, module=module)
 
-    def at_home(self, program: Program, homes: Sequence[HomePort]) -> CompiledFunction:
+    def at_home(self, moved: AtHome) -> CompiledFunction:
         """The function with a program that has tensors at home."""
-        return replace(self, program=program, homes=tuple(homes), in_dram=self.in_dram or self.program)
+        return replace(self, program=moved.program, homes=moved.chains, in_dram=self.in_dram or self.program)
 
     def away(self) -> CompiledFunction:
         """The function with all of its tensors in DRAM."""

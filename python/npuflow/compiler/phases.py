@@ -15,7 +15,7 @@ from npuflow.network.phases import PhaseChange, PhaseSetup, Piece, Store, StoreK
 from npuflow.schedule.assign.setup import KernelImage, setup_of
 from npuflow.schedule.ir.read_kernels import kernel_interfaces
 from npuflow.schedule.ir.read_schedule import kernel_functions_of
-from npuflow.simulate.at_home import HOME_LEVEL
+from npuflow.simulate.home_ports import HOME_LEVEL
 
 # What a kernel was made by plays no part in its code.
 _STRATEGY = "npu.strategy"
@@ -41,14 +41,13 @@ def phase_changes(calls: Sequence[CompiledFunction], decided: Decisions) -> tupl
 
 
 def _beside_homes(setup: PhaseSetup, part: CompiledFunction) -> PhaseSetup:
-    """The stores beside what is at home, with room for the tasks that move it."""
+    """The stores beside what is at home, with the chains that move it."""
     found: dict[Store, tuple[Piece, ...]] = {}
-    for port in part.homes:
+    for chain in part.homes:
         dma = part.device.dma(HOME_LEVEL)
-        groups, room = dma.descriptor_groups, dma.descriptors // dma.descriptor_groups
-        for number, count in port.channels:
-            store = Store(StoreKind.DESCRIPTORS, dma.name, HOME_LEVEL, 0, port.column, room, number % groups)
-            found[store] = (*found.get(store, setup.get(store, ())), Piece(("home", number, count), count))
+        room = dma.descriptors // dma.descriptor_groups
+        store = Store(StoreKind.DESCRIPTORS, dma.name, HOME_LEVEL, 0, chain.column, room, chain.group)
+        found[store] = (*found.get(store, setup.get(store, ())), Piece(chain.content, chain.descriptors))
     return found
 
 

@@ -5,8 +5,8 @@ Those stay that save most traffic while all phases together take no longer than 
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -15,12 +15,17 @@ from npuflow.network.calls import CallList
 from npuflow.network.plan import PlannedValue, plan_of
 from npuflow.network.residency import HomeCandidate, Residency, TileRoom, choose_homes
 from npuflow.schedule.assign.setup import channel_descriptors
-from npuflow.simulate.at_home import HOME_LEVEL, HomePort, NotAtHomeError, at_home, free_channels
+from npuflow.simulate.at_home import AtHome, at_home
+from npuflow.simulate.home_ports import HOME_LEVEL, HomePort, free_channels, slab_bytes
+from npuflow.simulate.home_tasks import NotAtHomeError
 from npuflow.simulate.platform import Side
 from npuflow.simulate.program import Program
 from npuflow.simulate.results import RunResults
 from npuflow.simulate.run import DeadlockError, simulate
 from npuflow.target import Device, SharedBy
+
+# In how many slabs a tensor may lie, the likeliest to be fast first.
+_COUNTS = (8, 4, 2, 1)
 
 
 @dataclass(frozen=True)
@@ -52,7 +57,8 @@ class _Residents:
     device: Device
     reasons: dict[int, str] = field(default_factory=dict)
     runs: dict[str, RunResults] = field(default_factory=dict)
-    taken: dict[str, dict[tuple[int, int], int]] = field(default_factory=dict)
+    left: dict[str, dict[tuple[int, int], int]] = field(default_factory=dict)
+    channels: dict[tuple[str, Side, int], tuple[int, ...]] = field(default_factory=dict)
 
     def found(self) -> Resident:
         candidates = [one for value in plan_of(self.calls).between if (one := self._candidate(value)) is not None]
@@ -72,80 +78,96 @@ class _Residents:
             self.reasons[value.number] = "several phases write it, a part each"
             return None
         called = Counter(call.name for call in self.calls.calls)
-        phases = [phase for phase, _, _ in self._ports(value.number)]
+        phases = [phase for phase, _, _ in self.ports[value.number]]
         often = next((name for phase in phases if called[name := self.calls.calls[phase].name] > 1), None)
         if often is not None:
             self.reasons[value.number] = f"{often} is called {called[often]} times, on several tensors"
             return None
-        columns = sorted(range(self.device.columns), key=lambda column: self._preference(value, column))
-        columns = [column for column in columns if self._preference(value, column)[0] < 0]
+        columns = [column for column in range(self.device.columns) if self._channels(value, column)[0] > 0]
+        columns.sort(key=lambda column: self._channels(value, column), reverse=True)
         if not columns:
             self.reasons[value.number] = "no memory tile has channels free for it in all of its phases"
             return None
-        fits = [column for column in columns if min(self._room.free(p, column) for p in phases) >= value.bytes]
-        if not fits:
-            have = max(min(self._room.free(phase, column) for phase in phases) for column in columns)
-            self.reasons[value.number] = f"it has {value.bytes} bytes, and no memory tile more than {have} free"
+        found = self._divided(value, columns)
+        if found is None:
             return None
-        try:
-            late = self._late_seconds(value, fits[0])
-        except NotAtHomeError as error:
-            self.reasons[value.number] = str(error)
-            return None
-        saved = sum(self._moved_bytes(phase, tensor) for phase, tensor, _ in self._ports(value.number))
-        reads = tuple(dict.fromkeys(phases[1:]))
-        return HomeCandidate(value.number, value.bytes, phases[0], reads, saved, late, tuple(fits))
+        late, slab, places = found
+        saved = sum(self._moved_bytes(phase, tensor) for phase, tensor, _ in self.ports[value.number])
+        return HomeCandidate(value.number, slab, phases[0], tuple(dict.fromkeys(phases[1:])), saved, late, places)
 
-    def _ports(self, number: int) -> list[tuple[int, str, Side]]:
-        """The phases that move a tensor, what it is called there, and which way: who makes it first."""
-        found = []
+    def _divided(
+        self, value: PlannedValue, columns: Sequence[int]
+    ) -> tuple[float, int, tuple[tuple[int, ...], ...]] | None:
+        """In how many slabs a tensor's phases take least, and where; None after saying why in none."""
+        best: tuple[float, int, tuple[tuple[int, ...], ...]] | None = None
+        why = ""
+        for count in (count for count in _COUNTS if count <= len(columns)):
+            slab = slab_bytes(value.bytes, count, self.device)
+            roomy = [c for c in columns if self._free(value, c) >= slab]
+            if len(roomy) < count:
+                most = max(self._free(value, column) for column in columns)
+                why = why or f"it has {value.bytes} bytes, and no memory tile more than {most} free"
+                continue
+            turned = [tuple((roomy * 2)[first : first + count]) for first in range(len(roomy))]
+            try:
+                late = self._late_seconds(value, turned[0])
+            except NotAtHomeError as error:
+                why = str(error)
+                continue
+            if best is None or late < best[0]:
+                best = late, slab, tuple(turned)
+            if late <= 0:
+                break
+        if best is None:
+            self.reasons[value.number] = why
+        return best
+
+    @cached_property
+    def ports(self) -> Mapping[int, list[tuple[int, str, Side]]]:
+        """Of each tensor the phases that move it, what it is called there, and which way: who makes it first."""
+        found: dict[int, list[tuple[int, str, Side]]] = defaultdict(list)
         for phase, call in enumerate(self.calls.calls):
             part = self.parts[call.name]
-            found += [(phase, part.results[i], Side.IN) for i, value in enumerate(call.outputs) if value == number]
-            found += [(phase, part.arguments[i], Side.OUT) for i, value in enumerate(call.inputs) if value == number]
+            for value, name in zip(call.inputs, part.arguments):
+                found[value].append((phase, name, Side.OUT))
+            for value, name in zip(call.outputs, part.results):
+                found[value].insert(0, (phase, name, Side.IN))
         return found
 
-    def _preference(self, value: PlannedValue, column: int) -> tuple[int, int]:
-        """The fewest channels free in any phase, negated, then all of them: the least is the best."""
-        free = [len(self._channels(phase, side, column)) for phase, _, side in self._ports(value.number)]
-        return -min(free), -sum(free)
+    def _channels(self, value: PlannedValue, column: int) -> tuple[int, int]:
+        """The fewest channels free beside a column's tile in any of a tensor's phases, and all of them."""
+        free = [len(self._free_channels(phase, side, column)) for phase, _, side in self.ports[value.number]]
+        return min(free), sum(free)
 
-    def _channels(self, phase: int, side: Side, column: int) -> tuple[tuple[int, int], ...]:
-        """The channels that a phase leaves alone, with a share of the descriptors that it leaves."""
-        part = self.parts[self.calls.calls[phase].name]
-        dma = self.device.dma(HOME_LEVEL)
-        free = free_channels(part.program, self.device, side, column)
-        groups = Counter(number % dma.descriptor_groups for number in free)
-        if part.name not in self.taken:
-            self.taken[part.name] = channel_descriptors(part.schedule, self.device, HOME_LEVEL)
-        taken = self.taken[part.name]
-        each = dma.descriptors // dma.descriptor_groups
-        # Half of what is free is for the other way.
-        left = {group: (each - taken.get((column, group), 0)) // (2 * count) for group, count in groups.items()}
-        shared = ((number, left[number % dma.descriptor_groups]) for number in free)
-        # A task of each column may wait at once, or as many as at a channel of a shim.
-        most = max(dma.queue_depth, -(-self.device.columns // max(1, len(free))))
-        return tuple((number, min(descriptors, most)) for number, descriptors in shared if descriptors > 0)
+    def _free_channels(self, phase: int, side: Side, column: int) -> tuple[int, ...]:
+        key = self.calls.calls[phase].name, side, column
+        if key not in self.channels:
+            self.channels[key] = free_channels(self.parts[key[0]].program, self.device, side, column)
+        return self.channels[key]
+
+    def _free(self, value: PlannedValue, column: int) -> int:
+        return min(self._room.free(phase, column) for phase in range(value.first, value.last + 1))
 
     @cached_property
     def _room(self) -> TileRoom:
         level = self.device.level(HOME_LEVEL)
-        needed = {
-            (phase, column): size
-            for phase, call in enumerate(self.calls.calls)
-            for column, size in needed_bytes(self.parts[call.name].program, self.device).items()
-        }
-        return TileRoom(level.usable_bytes, level.alignment_bytes, needed)
+        needed, channels = {}, {}
+        for phase, call in enumerate(self.calls.calls):
+            for column, size in needed_bytes(self.parts[call.name].program, self.device).items():
+                needed[phase, column] = size
+            for column in range(self.device.columns):
+                for side in Side:
+                    channels[phase, column, side is Side.IN] = len(self._free_channels(phase, side, column))
+        return TileRoom(level.usable_bytes, level.alignment_bytes, needed, channels)
 
     # What it costs and saves
 
-    def _late_seconds(self, value: PlannedValue, column: int) -> float:
+    def _late_seconds(self, value: PlannedValue, columns: tuple[int, ...]) -> float:
         """How much longer a tensor's phases take with it at home."""
         late = 0.0
-        for phase in dict.fromkeys(phase for phase, _, _ in self._ports(value.number)):
-            call = self.calls.calls[phase]
-            before = self._run(call.name).seconds
-            late += _run(self._program(phase, {value.number: column})).seconds - before
+        for phase in dict.fromkeys(phase for phase, _, _ in self.ports[value.number]):
+            before = self._run(self.calls.calls[phase].name).seconds
+            late += _run(self._moved(phase, {value.number: columns}).program).seconds - before
         return late
 
     def _run(self, name: str) -> RunResults:
@@ -157,18 +179,47 @@ class _Residents:
         traffic = self._run(self.calls.calls[phase].name).traffic[tensor]
         return traffic.read_bytes + traffic.written_bytes
 
-    def _program(self, phase: int, columns: Mapping[int, int]) -> Program:
+    def _moved(self, phase: int, columns: Mapping[int, tuple[int, ...]]) -> AtHome:
         """A phase's program with tensors at home in columns."""
         part = self.parts[self.calls.calls[phase].name]
-        return at_home(part.program, self.device, self._home_ports(phase, columns))
-
-    def _home_ports(self, phase: int, columns: Mapping[int, int]) -> list[HomePort]:
-        found = []
-        for number, column in columns.items():
-            for own, tensor, side in self._ports(number):
+        free = {
+            (side, c): list(self._free_channels(phase, side, c)) for side in Side for c in range(self.device.columns)
+        }
+        left = self._descriptors(part)
+        ports = []
+        for number, place in columns.items():
+            for own, tensor, side in self.ports[number]:
                 if own == phase:
-                    found.append(HomePort(tensor, column, self._channels(phase, side, column)))
-        return found
+                    ports.append(HomePort(tensor, tuple((c, self._channel(free[side, c], c, left)) for c in place)))
+        moved = at_home(part.program, self.device, ports)
+        needed: dict[tuple[int, int], int] = defaultdict(int)
+        for chain in moved.chains:
+            needed[chain.column, chain.group] += chain.descriptors
+        for (column, group), count in needed.items():
+            if count > left[column, group]:
+                have = f"has {left[column, group]} descriptors left in one of its groups"
+                raise NotAtHomeError(f"memory tile {column} {have}, its chains take {count}")
+        return moved
+
+    def _channel(self, free: list[int], column: int, left: Mapping[tuple[int, int], int]) -> int:
+        """A channel that is free, of the group with the most descriptors left; it isn't free any more."""
+        if not free:
+            raise NotAtHomeError(f"memory tile {column} has no channel left")
+        groups = self.device.dma(HOME_LEVEL).descriptor_groups
+        best = max(free, key=lambda number: (left[column, number % groups], -number))
+        free.remove(best)
+        return best
+
+    def _descriptors(self, part: CompiledFunction) -> dict[tuple[int, int], int]:
+        """The descriptors that a part leaves beside memory tiles, by column and group."""
+        if part.name not in self.left:
+            dma = self.device.dma(HOME_LEVEL)
+            taken = channel_descriptors(part.schedule, self.device, HOME_LEVEL)
+            groups = range(dma.descriptor_groups)
+            each = dma.descriptors // dma.descriptor_groups
+            places = ((column, group) for column in range(self.device.columns) for group in groups)
+            self.left[part.name] = {place: each - taken.get(place, 0) for place in places}
+        return self.left[part.name]
 
     # The parts with what stays
 
@@ -179,12 +230,16 @@ class _Residents:
         phase = 0
         while phase < len(self.calls.calls):
             name = self.calls.calls[phase].name
-            columns = {n: home.column for n, home in homes.items() if any(p == phase for p, _, _ in self._ports(n))}
+            columns = {
+                number: tuple(slab.column for slab in home.slabs)
+                for number, home in homes.items()
+                if any(own == phase for own, _, _ in self.ports[number])
+            }
             try:
                 if columns:
-                    program = self._program(phase, columns)
-                    _run(program)
-                    parts[name] = self.parts[name].at_home(program, self._home_ports(phase, columns))
+                    moved = self._moved(phase, columns)
+                    _run(moved.program)
+                    parts[name] = self.parts[name].at_home(moved)
             except NotAtHomeError as error:
                 left = max(columns)
                 self.reasons[left] = f"together with others: {error}"
@@ -193,7 +248,7 @@ class _Residents:
                 continue
             phase += 1
         calls = tuple(replace(c, homes=tuple(homes.get(v) for v in c.outputs)) for c in self.calls.calls)
-        saved = sum(self._moved_bytes(p, tensor) for n in homes for p, tensor, _ in self._ports(n))
+        saved = sum(self._moved_bytes(p, tensor) for n in homes for p, tensor, _ in self.ports[n])
         return Resident(replace(self.calls, calls=calls), parts, self.reasons, chosen.bound_bytes, saved)
 
 

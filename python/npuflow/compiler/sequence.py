@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import prod
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from npuflow.execute.arrays import Array, Signature
 from npuflow.execute.guard_divisions import divides_integers
 from npuflow.network.calls import CallList
 from npuflow.network.residency import Home
-from npuflow.simulate.at_home import HOME_LEVEL
+from npuflow.simulate.home_ports import HOME_LEVEL
 from npuflow.simulate.run import POISON
 
 
@@ -86,11 +87,12 @@ def run_calls(
     for call in calls.calls:
         if tiles is not None:
             tiles.overwrite(call.name)
-        outputs = run(call.name, [values[number] for number in call.inputs])
+        kept = {number: tiles.read(number) for number in call.inputs if number not in values} if tiles else {}
+        outputs = run(call.name, [kept[number] if number in kept else values[number] for number in call.inputs])
         for number, output, address in zip(call.outputs, outputs, call.addresses, strict=True):
             home = call.home(number)
             if tiles is not None and home is not None:
-                values[number] = _placed(output, tiles.at(home))
+                tiles.keep(number, output, home)
             elif workspace is None or address is None:
                 values[number] = output
             else:
@@ -106,20 +108,40 @@ class HomeTiles:
     def __init__(self, parts: Mapping[str, CompiledFunction]) -> None:
         device = next(iter(parts.values())).device
         self._memories: dict[int, Array] = {}
+        self._homes: dict[int, tuple[Home, np.dtype[np.generic], tuple[int, ...]]] = {}
         self._needed: dict[str, dict[int, int]] = {}
         if has_homes(device):
             size = device.level(HOME_LEVEL).usable_bytes
             self._memories = {column: np.full(size, POISON, np.uint8) for column in range(device.columns)}
             self._needed = {name: needed_bytes(part.program, device) for name, part in parts.items()}
 
-    def at(self, home: Home) -> Array:
-        """The bytes from a home on."""
-        return self._memories[home.column][home.address :]
+    def keep(self, number: int, array: Array, home: Home) -> None:
+        """Puts a tensor into its slabs."""
+        data: Array = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+        self._homes[number] = home, array.dtype, array.shape
+        for part, place in zip(_cut(data, home), self._places(home, data.nbytes), strict=True):
+            place[...] = part
+
+    def read(self, number: int) -> Array:
+        """What its slabs hold by now."""
+        home, dtype, shape = self._homes[number]
+        size = prod(shape) * dtype.itemsize
+        found: Array = np.concatenate(self._places(home, size)).view(dtype).reshape(shape)
+        return found
+
+    def _places(self, home: Home, size: int) -> list[Array]:
+        """The bytes of each slab of a tensor of so many."""
+        sizes = [min(home.slab_bytes, size - number * home.slab_bytes) for number in range(len(home.slabs))]
+        return [self._memories[s.column][s.address : s.address + own] for s, own in zip(home.slabs, sizes)]
 
     def overwrite(self, part: str) -> None:
         """Poisons the bytes that a part's own buffers take: what lies there is lost while it works."""
         for column, size in self._needed.get(part, {}).items():
             self._memories[column][:size] = POISON
+
+
+def _cut(data: Array, home: Home) -> list[Array]:
+    return [data[home.slab_bytes * number :][: home.slab_bytes] for number in range(len(home.slabs))]
 
 
 def _placed(array: Array, room: Array) -> Array:

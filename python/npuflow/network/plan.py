@@ -75,7 +75,9 @@ class FunctionPlan:
         found: dict[int, int] = {}
         for value in self.between:
             if value.home is not None and value.first <= phase <= value.last:
-                found[value.home.column] = found.get(value.home.column, 0) + value.bytes
+                for number, slab in enumerate(value.home.slabs):
+                    own = min(value.home.slab_bytes, value.bytes - number * value.home.slab_bytes)
+                    found[slab.column] = found.get(slab.column, 0) + own
         return found
 
     @property

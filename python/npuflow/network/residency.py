@@ -1,46 +1,49 @@
-"""Which tensors between phases stay in memory tiles, each whole in one, and where in it. Pure.
+"""Which tensors between phases stay in memory tiles, each in slabs of equal size, and where in them. Pure.
 
-A home is at its tile from the phase that makes the tensor to the last that reads it, above what phases themselves need
-there. In a phase, a tile's home is read or written by channels that the phase leaves alone, one tensor for each way.
+A home is at its tiles from the phase that makes the tensor to the last that reads it, above what phases themselves need
+there. In a phase, a slab is read or written by a channel of its tile that the phase leaves alone.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from npuflow.allocate.problem import LiveBuffer
-from npuflow.allocate.solve import allocate
-
 # Of choices that are looked at; networks whose tensors all have a home take one for each tensor.
 _MOST_CHOICES = 20_000
-# An exact search for addresses in one tile: homes are few.
-_SECONDS = 0.5
 
 
 @dataclass(frozen=True)
-class Home:
-    """Where a tensor lies: the memory tile of a column, and the address there."""
+class Slab:
+    """Where a part of a tensor lies: the memory tile of a column, and the address there."""
 
     column: int
     address: int
 
 
 @dataclass(frozen=True)
+class Home:
+    """Where a tensor lies: in slabs of so many bytes, the last of which may have fewer, one after the other."""
+
+    slabs: tuple[Slab, ...]
+    slab_bytes: int
+
+
+@dataclass(frozen=True)
 class HomeCandidate:
     """A tensor that may stay: made in phase `first`, read in `reads`; `saved_bytes` needn't go from or to DRAM then.
 
-    Its phases take `late_seconds` longer, or less than no time; `columns` are those whose tiles have channels for it,
-    the best first.
+    Its phases take `late_seconds` longer, or less than no time; `places` are the columns of its slabs, the best first.
     """
 
     number: int
-    bytes: int
+    slab_bytes: int
     first: int
     reads: tuple[int, ...]
     saved_bytes: int
     late_seconds: float
-    columns: tuple[int, ...]
+    places: tuple[tuple[int, ...], ...]
 
     @property
     def last(self) -> int:
@@ -54,11 +57,15 @@ class HomeCandidate:
 
 @dataclass(frozen=True)
 class TileRoom:
-    """The bytes of a memory tile, and what each phase itself needs in each column's."""
+    """The bytes of a memory tile, and what each phase itself needs in each column's; what it leaves beside it.
+
+    `channels` are those that a phase leaves, by phase, column and whether they write there.
+    """
 
     bytes: int
     alignment_bytes: int
     needed: Mapping[tuple[int, int], int]
+    channels: Mapping[tuple[int, int, bool], int]
 
     def free(self, phase: int, column: int) -> int:
         return self.bytes - self.needed.get((phase, column), 0)
@@ -76,7 +83,7 @@ class Residency:
 def choose_homes(candidates: Sequence[HomeCandidate], room: TileRoom) -> Residency:
     """The homes that save most and take no longer in all, the best of a bounded search."""
     found = _HomeChoice(sorted(candidates, key=_worth), room)
-    found.search(0, {}, 0, 0.0)
+    found.search(0, (), 0, 0.0)
     return Residency(found.homes, found.saved_bytes, sum(one.saved_bytes for one in candidates))
 
 
@@ -86,17 +93,34 @@ def _worth(one: HomeCandidate) -> tuple[bool, float, int]:
     return is_late, one.late_seconds / max(1, one.saved_bytes) if is_late else -one.saved_bytes, one.number
 
 
+@dataclass(frozen=True)
+class _HousedTensor:
+    """A candidate's slabs: the address of each, in the columns of its place."""
+
+    one: HomeCandidate
+    place: tuple[int, ...]
+    addresses: tuple[int, ...]
+
+    @property
+    def home(self) -> Home:
+        return Home(tuple(map(Slab, self.place, self.addresses)), self.one.slab_bytes)
+
+
 @dataclass
 class _HomeChoice:
-    """Depth-first: each tensor in each column, or nowhere; what can't save more than the best so far is left."""
+    """Depth-first: each tensor in each of its places, or nowhere; what can't save more than the best so far is left.
+
+    `moving` are the slabs that are moved, by phase, column and way.
+    """
 
     candidates: Sequence[HomeCandidate]
     room: TileRoom
     homes: Mapping[int, Home] = field(default_factory=dict)
     saved_bytes: int = -1
     looked: int = 0
+    moving: dict[tuple[int, int, bool], int] = field(default_factory=lambda: defaultdict(int))
 
-    def search(self, index: int, chosen: dict[HomeCandidate, int], saved: int, late: float) -> None:
+    def search(self, index: int, chosen: tuple[_HousedTensor, ...], saved: int, late: float) -> None:
         rest = self.candidates[index:]
         if saved + sum(one.saved_bytes for one in rest) <= self.saved_bytes or self.looked >= _MOST_CHOICES:
             return
@@ -104,43 +128,52 @@ class _HomeChoice:
             return
         self.looked += 1
         if index == len(self.candidates):
-            self._keep(chosen, saved)
+            self.homes, self.saved_bytes = {placed.one.number: placed.home for placed in chosen}, saved
             return
         one = self.candidates[index]
-        for column in one.columns:
-            if self._has_room(one, column, chosen):
-                self.search(index + 1, {**chosen, one: column}, saved + one.saved_bytes, late + one.late_seconds)
+        for place in one.places:
+            placed = self._placed(one, place, chosen)
+            if placed is not None:
+                self._move(placed, 1)
+                self.search(index + 1, (*chosen, placed), saved + one.saved_bytes, late + one.late_seconds)
+                self._move(placed, -1)
         self.search(index + 1, chosen, saved, late)
 
-    def _has_room(self, one: HomeCandidate, column: int, chosen: Mapping[HomeCandidate, int]) -> bool:
-        others = [other for other, at in chosen.items() if at == column]
-        if any(way in other.ways for other in others for way in one.ways):
-            return False
-        for phase in range(one.first, one.last + 1):
-            alive = sum(self._size(other) for other in others if other.first <= phase <= other.last)
-            if alive + self._size(one) > self.room.free(phase, column):
-                return False
-        return True
+    def _placed(
+        self, one: HomeCandidate, place: tuple[int, ...], chosen: Sequence[_HousedTensor]
+    ) -> _HousedTensor | None:
+        ways = ((phase, column, writes) for column in place for phase, writes in one.ways)
+        if any(self.moving[way] >= self.room.channels.get(way, 0) for way in ways):
+            return None
+        addresses = []
+        for column in place:
+            address = self._address(one, column, chosen)
+            if address is None:
+                return None
+            addresses.append(address)
+        return _HousedTensor(one, place, tuple(addresses))
+
+    def _address(self, one: HomeCandidate, column: int, chosen: Sequence[_HousedTensor]) -> int | None:
+        """The highest address in a tile that nothing else needs while a tensor is alive."""
+        size = self._size(one)
+        least = max(self.room.needed.get((phase, column), 0) for phase in range(one.first, one.last + 1))
+        others = [
+            (placed.addresses[placed.place.index(column)], self._size(placed.one))
+            for placed in chosen
+            if column in placed.place and placed.one.first <= one.last and one.first <= placed.one.last
+        ]
+        for end in sorted({self.room.bytes, *(address for address, _ in others)}, reverse=True):
+            address = (end - size) // self.room.alignment_bytes * self.room.alignment_bytes
+            if address < least:
+                return None
+            if all(address + size <= other or other + taken <= address for other, taken in others):
+                return address
+        return None
+
+    def _move(self, placed: _HousedTensor, sign: int) -> None:
+        for column in placed.place:
+            for phase, writes in placed.one.ways:
+                self.moving[phase, column, writes] += sign
 
     def _size(self, one: HomeCandidate) -> int:
-        return -(-one.bytes // self.room.alignment_bytes) * self.room.alignment_bytes
-
-    def _keep(self, chosen: Mapping[HomeCandidate, int], saved: int) -> None:
-        """Takes a choice for which there are addresses."""
-        homes: dict[int, Home] = {}
-        for column in dict.fromkeys(chosen.values()):
-            own = [one for one, at in chosen.items() if at == column]
-            live = [
-                LiveBuffer(str(one.number), one.first, one.last + 1, self._size(one), self.room.alignment_bytes)
-                for one in own
-            ]
-            offsets = allocate(live, seconds=_SECONDS).offsets
-            for one, offset in zip(own, offsets, strict=True):
-                address = self.room.bytes - offset - self._size(one)
-                homes[one.number] = Home(column, address - address % self.room.alignment_bytes)
-        if all(self._is_clear(one, homes[one.number]) for one in chosen):
-            self.homes, self.saved_bytes = homes, saved
-
-    def _is_clear(self, one: HomeCandidate, home: Home) -> bool:
-        phases = range(one.first, one.last + 1)
-        return all(home.address >= self.room.needed.get((phase, home.column), 0) for phase in phases)
+        return -(-one.slab_bytes // self.room.alignment_bytes) * self.room.alignment_bytes

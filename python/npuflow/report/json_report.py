@@ -101,7 +101,7 @@ def _plan(sequence: SequenceReport) -> Json:
             "first": value.first,
             "last": value.last,
             "address": value.address,
-            "home": value.home and {"column": value.home.column, "address": value.home.address},
+            "home": value.home and [{"column": slab.column, "address": slab.address} for slab in value.home.slabs],
             "away": sequence.away.get(value.number),
         }
         for value in plan.values

@@ -69,13 +69,16 @@ def _between(sequence: SequenceReport) -> list[Json]:
     phases, sizes = sequence.phases, {"DRAM between parts": sequence.plan.workspace_bytes}
     found: dict[str, list[list[object]]] = {}
     for value in sequence.plan.between:
-        name, address = "DRAM between parts", value.address
-        if value.home is not None:
-            level = sequence.parts[0].occupancy[-1]
-            name, address = f"{level.level} {value.home.column} between parts", value.home.address
-            sizes[name] = level.usable_bytes
         lives = [phases[value.first].begin_us, phases[value.last].end_us]
-        found.setdefault(name, []).append([f"%{value.number}", address, value.bytes, *lives])
+        if value.home is None:
+            found.setdefault("DRAM between parts", []).append([f"%{value.number}", value.address, value.bytes, *lives])
+            continue
+        level = sequence.parts[0].occupancy[-1]
+        for number, slab in enumerate(value.home.slabs):
+            name = f"{level.level} {slab.column} between parts"
+            sizes[name] = level.usable_bytes
+            own = min(value.home.slab_bytes, value.bytes - number * value.home.slab_bytes)
+            found.setdefault(name, []).append([f"%{value.number}", slab.address, own, *lives])
     return [{"name": name, "size": sizes[name], "held": held} for name, held in sorted(found.items())]
 
 

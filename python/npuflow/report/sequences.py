@@ -18,7 +18,7 @@ from npuflow.report.phases import CallTime, TimedPhase, timed_phases, waiting_us
 from npuflow.report.roofline import launch_us
 from npuflow.report.traffic import occupancies
 from npuflow.report.words import percent, quantity
-from npuflow.simulate.at_home import HOME_LEVEL
+from npuflow.simulate.home_ports import HOME_LEVEL
 from npuflow.simulate.results import RunResults
 
 PLAN_HEADS = ("tensor", "what it is", "size", "from", "to", "where", "why it doesn't stay in a memory tile")
@@ -189,7 +189,8 @@ def plan_rows(sequence: SequenceReport) -> Iterator[tuple[str, ...]]:
 
 def _where(value: PlannedValue) -> str:
     if value.home is not None:
-        return f"tile {value.home.column} + {value.home.address}"
+        slabs = ", ".join(f"{slab.column} + {slab.address}" for slab in value.home.slabs)
+        return f"tile {slabs}" if len(value.home.slabs) == 1 else f"tiles {slabs}"
     return "its own" if value.address is None else f"workspace + {value.address}"
 
 

@@ -1,0 +1,112 @@
+"""Tasks of the control processor that move a tensor at home: taken out of a program, in parts by slab. Pure."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from math import prod
+
+from npuflow.simulate.channel_tasks import ChannelTask, FlatTransfer, tasks_of, unrolled
+from npuflow.simulate.home_ports import HomePort, slab_bytes
+from npuflow.simulate.platform import Platform
+from npuflow.simulate.program import FlatAcquire, FlatControl, FlatEngine, FlatRelease, FlatStep, Program
+from npuflow.simulate.slabs import slab_parts
+from npuflow.target import Device
+
+
+class NotAtHomeError(Exception):
+    """A program whose tensor can't be at home; the text says why."""
+
+
+@dataclass(frozen=True)
+class SlabTransfer:
+    """What of a transfer is in a slab; `descriptors` is how many it takes."""
+
+    user: str
+    slab: int
+    transfer: FlatTransfer
+    descriptors: int
+
+    @property
+    def indices(self) -> int:
+        return prod(self.transfer.access.sizes)
+
+
+@dataclass(frozen=True)
+class TakenTasks:
+    """What is left of the control processor's steps, and of those of the channels that moved the tensor.
+
+    `parts` has, for each stream, what becomes of each transfer on it: the parts of one of the tensor's, None of others.
+    """
+
+    control: list[FlatStep] = field(default_factory=list)
+    left: dict[str, list[FlatStep]] = field(default_factory=dict)
+    parts: dict[str, list[list[SlabTransfer] | None]] = field(default_factory=lambda: defaultdict(list))
+
+
+def taken_tasks(program: Program, device: Device, port: HomePort, users: Sequence[FlatEngine]) -> TakenTasks:
+    """A tensor's tasks, which channels of shims do; raises NotAtHomeError where they can't be told from others."""
+    tasks = _TakingTasks(program, device, port, users)
+    tasks.take()
+    return tasks.found
+
+
+@dataclass(frozen=True)
+class _TakingTasks:
+    program: Program
+    device: Device
+    port: HomePort
+    users: Sequence[FlatEngine]
+    found: TakenTasks = field(default_factory=TakenTasks)
+
+    def take(self) -> None:
+        (body,) = [engine.body for engine in self.program.engines if engine.kind == "control"]
+        steps = list(unrolled(body))
+        tasks = {engine.name: list(tasks_of(engine)) for engine in self.users}
+        by_task = {task.waits.semaphore: name for name, own in tasks.items() for task in own}
+        number: dict[str, int] = defaultdict(int)
+        self.found.left.update({name: [] for name in tasks})
+        position = 0
+        while position < len(steps):
+            three = steps[position : position + 3]
+            user = by_task.get(_handed_to(three))
+            if user is None:
+                self.found.control.append(steps[position])
+                position += 1
+                continue
+            task = tasks[user][number[user]]
+            number[user] += 1
+            position += 3
+            if not self._takes(user, task, three):
+                self.found.left[user] += task.steps
+                self.found.control.extend(three)
+        if any(number[name] != len(own) for name, own in tasks.items()):
+            raise NotAtHomeError("its tasks are handed out in another way than one by one")
+
+    def _takes(self, user: str, task: ChannelTask, steps: Sequence[FlatStep]) -> bool:
+        """Whether a task is the tensor's; notes what it transfers."""
+        own = [transfer.access.buffer == self.port.tensor for transfer in task.transfers]
+        if any(own) and not all(own):
+            raise NotAtHomeError("it is moved in one task with another tensor")
+        each = max(1, Platform(self.device).cycles(self.device.control.descriptor_seconds))
+        cycles = sum(step.cycles for step in steps if isinstance(step, FlatControl))
+        descriptors = -(-cycles // (each * len(task.transfers)))
+        for transfer in task.transfers:
+            self.found.parts[transfer.stream].append(self._split(user, transfer, descriptors) if any(own) else None)
+        return any(own)
+
+    def _split(self, user: str, transfer: FlatTransfer, descriptors: int) -> list[SlabTransfer]:
+        (size,) = [memory.bytes for memory in self.program.memories if memory.name == self.port.tensor]
+        access = replace(transfer.access, run_overhead_bytes=0.0)
+        slab = slab_bytes(size, len(self.port.slabs), self.device) // access.element_bytes
+        parts = slab_parts(access, slab)
+        return [SlabTransfer(user, part.slab, replace(transfer, access=part.access), descriptors) for part in parts]
+
+
+def _handed_to(steps: Sequence[FlatStep]) -> str:
+    """The semaphore by which a task is handed out, where steps take room in a queue, set it up and do that."""
+    match steps:
+        case FlatAcquire(), FlatControl(), FlatRelease(semaphore):
+            return semaphore
+    return ""
