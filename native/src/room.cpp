@@ -78,25 +78,22 @@ std::vector<Buffer> Room::l2_buffers(Size columns, bool clips) const {
 std::vector<Sizes> Room::with_left_over(const Tensor& tensor, const Sizes& tiles) const {
   std::vector<Sizes> found{tiles};
   if (group_.pads_streamed) return found;
-  for (const std::size_t loop : group_.streamed) {
-    const Size left = group_.sizes[loop] % tiles[loop];
-    if (left == 0 || !tensor.follows_loop(loop)) continue;
+  const auto follows = [&](std::size_t loop) { return tensor.follows_loop(loop); };
+  const auto innermost = std::find_if(group_.streamed.rbegin(), group_.streamed.rend(), follows);
+  for (auto loop = group_.streamed.begin(); loop != innermost.base(); ++loop) {
+    const Size left = group_.sizes[*loop] % tiles[*loop];
+    if (left == 0) continue;
     const std::size_t known = found.size();
     for (std::size_t i = 0; i < known; ++i) {
       found.push_back(found[i]);
-      found.back()[loop] = left;
+      found.back()[*loop] = left;
     }
   }
   return found;
 }
 
 Size Room::buffers(const Tensor& tensor) const {
-  if (group_.pads_streamed) return 1;
-  Size found = 1;
-  for (const std::size_t loop : group_.streamed) {
-    if (tensor.follows_loop(loop) && group_.sizes[loop] % mapping_.tiles[loop] > 0) found *= 2;
-  }
-  return found;
+  return static_cast<Size>(with_left_over(tensor, mapping_.tiles).size());
 }
 
 Size Room::l1_descriptors() const {

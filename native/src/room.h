@@ -40,7 +40,8 @@ class Room {
   Size l1_slots(const Tensor& tensor) const;
   Size l2_slots(const Tensor& tensor, const Sizes& in_l2) const;
   bool is_in_l2(const Tensor& tensor) const;
-  // A buffer's tiles, and those of others for what is left of streamed loops.
+  // A buffer's tiles, and those of others for what is left of streamed loops: of all around the innermost that the
+  // tensor follows.
   std::vector<Sizes> with_left_over(const Tensor& tensor, const Sizes& tiles) const;
   // How many buffers a tensor has.
   Size buffers(const Tensor& tensor) const;
