@@ -153,12 +153,8 @@ def plan_text(sequence: SequenceReport) -> str:
     if not plan.between:
         return ""
     alive, apart = byte_text(plan.alive_bytes), byte_text(plan.apart_bytes)
-    text = f"of {apart} between parts {alive} at a time, in {byte_text(plan.workspace_bytes)} of DRAM"
-    if plan.resident_bytes:
-        text = (
-            f"of {apart} between parts {byte_text(plan.resident_bytes)} stay in memory tiles; of the rest {alive} at a"
-        )
-        text += f" time, in {byte_text(plan.workspace_bytes)} of DRAM"
+    stays = f"{byte_text(plan.resident_bytes)} stay in memory tiles, the rest takes " if plan.resident_bytes else ""
+    text = f"{apart} between parts, {alive} of it at a time; {stays}{byte_text(plan.workspace_bytes)} of DRAM"
     left = left_bytes(sequence)
     return f"{text}; of {left[0]} every part leaves {byte_text(left[1])} free" if left else text
 
