@@ -28,7 +28,8 @@ std::vector<Buffer> Room::l1_buffers() const {
     const Tensor& tensor = group_.tensors[number];
     if (tensor.operand == Operand::start) continue;
     const Size depth = l1_slots(tensor);
-    for (const double part : with_left_over(tensor, tensor.l1_bytes(mapping_.tiles), mapping_.tiles)) {
+    for (const Sizes& tiles : with_left_over(tensor, mapping_.tiles, comes_in_pieces(tensor))) {
+      const double part = tensor.l1_bytes(tiles);
       found.push_back({number, part, depth, part});
     }
   }
@@ -67,41 +68,43 @@ std::vector<Buffer> Room::l2_buffers(Size columns, bool clips) const {
     const Size depth = l2_slots(tensor, in_l2);
     const Sizes own = mapped_.held_in_l2(tensor, in_l2);
     const bool by_rows = mapped_.goes_by_rows(tensor);
-    const double share = by_rows ? size(own) * rows_each : size(mapped_.column_of(own));
-    const std::vector<double> whole = with_left_over(tensor, size(mapped_.block_of(own)), own);
-    const std::vector<double> parts = with_left_over(tensor, share, own);
-    for (std::size_t part = 0; part < whole.size(); ++part) found.push_back({number, whole[part], depth, parts[part]});
-  }
-  return found;
-}
-
-std::vector<double> Room::with_left_over(const Tensor& tensor, double size, const Sizes& tiles) const {
-  std::vector<double> sizes{size};
-  if (group_.pads_streamed) return sizes;
-  for (const std::size_t loop : group_.streamed) {
-    const Size left = group_.sizes[loop] % tiles[loop];
-    if (left == 0 || !tensor.follows_loop(loop)) continue;
-    const std::size_t known = sizes.size();
-    for (std::size_t i = 0; i < known; ++i) {
-      sizes.push_back(std::ceil(sizes[i] * static_cast<double>(left) / static_cast<double>(tiles[loop])));
+    for (const Sizes& tiles : with_left_over(tensor, own, false)) {
+      const double share = by_rows ? size(tiles) * rows_each : size(mapped_.column_of(tiles));
+      found.push_back({number, size(mapped_.block_of(tiles)), depth, share});
     }
   }
-  return sizes;
+  return found;
 }
 
-Size Room::buffers(const Tensor& tensor) const {
-  if (group_.pads_streamed) return 1;
-  Size found = 1;
+std::vector<Sizes> Room::with_left_over(const Tensor& tensor, const Sizes& tiles, bool in_pieces) const {
+  std::vector<Sizes> found{tiles};
+  if (group_.pads_streamed) return found;
   for (const std::size_t loop : group_.streamed) {
-    if (tensor.follows_loop(loop) && group_.sizes[loop] % mapping_.tiles[loop] > 0) found *= 2;
+    const Size left = group_.sizes[loop] % tiles[loop];
+    if (left == 0 || !(in_pieces || tensor.follows_loop(loop))) continue;
+    const std::size_t known = found.size();
+    for (std::size_t i = 0; i < known; ++i) {
+      found.push_back(found[i]);
+      found.back()[loop] = left;
+    }
   }
   return found;
+}
+
+bool Room::comes_in_pieces(const Tensor& tensor) const {
+  const auto user = static_cast<std::size_t>(tensor.user);
+  return tensor.role == Role::input && user < group_.work.size() && group_.work[user].is_pieced;
+}
+
+Size Room::buffers(const Tensor& tensor, bool in_pieces) const {
+  return static_cast<Size>(with_left_over(tensor, mapping_.tiles, in_pieces).size());
 }
 
 Size Room::l1_descriptors() const {
   Size total = 0;
   for (const Tensor& tensor : group_.tensors) {
-    if (tensor.role == Role::input && tensor.operand != Operand::start) total += l1_slots(tensor) * buffers(tensor);
+    if (tensor.role == Role::input && tensor.operand != Operand::start)
+      total += l1_slots(tensor) * buffers(tensor, comes_in_pieces(tensor));
     if (tensor.role == Role::output) total += mapping_.depths.result;
   }
   return total;
@@ -120,11 +123,13 @@ Size Room::l2_descriptors(Size serving, const TileLanes& ways, bool clips) const
       results.left += depths.result * cuts(tensor);
     }
     if (tensor.role != Role::input) continue;
-    const Size slots = depths.of(tensor.operand).l2 * (clips ? cuts(tensor) : 1) * buffers(tensor);
+    const Size each = depths.of(tensor.operand).l2 * (clips ? cuts(tensor) : 1);
+    const Size slots = each * buffers(tensor, false);
     if (mapped_.goes_by_rows(tensor)) {
       by_rows += slots;
     } else {
-      moved.push_back({slots, slots, tensor.follows_loop(mapping_.spread.row_loop)});
+      moved.push_back(
+          {slots, each * buffers(tensor, comes_in_pieces(tensor)), tensor.follows_loop(mapping_.spread.row_loop)});
     }
   }
   if (by_rows == 0) {

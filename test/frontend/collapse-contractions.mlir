@@ -149,3 +149,29 @@ func.func @heads(%x: tensor<2x3x8x4xf32>, %w: tensor<5x2x3x4xf32>, %c: tensor<8x
   } -> tensor<8x5xf32>
   return %r : tensor<8x5xf32>
 }
+
+// A tail that multiplies and adds is no sum of products; it goes along with the one in front of it.
+// CHECK-LABEL: func.func @scaled
+// CHECK:         linalg.generic {{.*}}"parallel", "parallel", "reduction"]} ins(%{{.*}} : tensor<24x8xf32>, tensor<8x5xf32>)
+// CHECK:         linalg.generic {{.*}}"parallel", "parallel"]} ins(%{{.*}} : tensor<24x5xf32>, tensor<24x5xf32>)
+func.func @scaled(%x: tensor<4x6x8xf32>, %w: tensor<8x5xf32>, %y: tensor<4x6x5xf32>) -> tensor<4x6x5xf32> {
+  %zero = arith.constant 0.0 : f32
+  %two = arith.constant 2.0 : f32
+  %e = tensor.empty() : tensor<4x6x5xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<4x6x5xf32>) -> tensor<4x6x5xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(b, m, n, k) -> (b, m, k)>, affine_map<(b, m, n, k) -> (k, n)>, affine_map<(b, m, n, k) -> (b, m, n)>],
+      iterator_types = ["parallel", "parallel", "parallel", "reduction"]} ins(%x, %w : tensor<4x6x8xf32>, tensor<8x5xf32>) outs(%f : tensor<4x6x5xf32>) {
+  ^bb0(%p: f32, %q: f32, %s: f32):
+    %a = arith.mulf %p, %q : f32
+    %b = arith.addf %s, %a : f32
+    linalg.yield %b : f32
+  } -> tensor<4x6x5xf32>
+  %t = linalg.generic {indexing_maps = [affine_map<(b, m, n) -> (b, m, n)>, affine_map<(b, m, n) -> (b, m, n)>, affine_map<(b, m, n) -> (b, m, n)>],
+      iterator_types = ["parallel", "parallel", "parallel"]} ins(%r, %y : tensor<4x6x5xf32>, tensor<4x6x5xf32>) outs(%e : tensor<4x6x5xf32>) {
+  ^bb0(%p: f32, %q: f32, %s: f32):
+    %a = arith.mulf %p, %two : f32
+    %b = arith.addf %q, %a : f32
+    linalg.yield %b : f32
+  } -> tensor<4x6x5xf32>
+  return %t : tensor<4x6x5xf32>
+}

@@ -82,3 +82,21 @@ func.func @window(%x: tensor<10x16xf32>, %y: tensor<3x16x32xbf16>, %s: tensor<8x
   } -> tensor<8x32xf32>
   return %r : tensor<8x32xf32>
 }
+
+// -----
+
+// Nobody multiplies two types: what is narrower than the other factor is extended in front.
+// CHECK-LABEL: func.func @mixed
+// CHECK:         %[[B:.*]] = linalg.generic {{.*}} ins(%arg1 : tensor<16x32xbf16>) outs(%{{.*}} : tensor<16x32xf32>)
+// CHECK:         linalg.generic {{.*}} ins(%arg0, %[[B]] : tensor<8x16xf32>, tensor<16x32xf32>)
+func.func @mixed(%x: tensor<8x16xf32>, %y: tensor<16x32xbf16>, %s: tensor<8x32xf32>) -> tensor<8x32xf32> {
+  %r = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>],
+      iterator_types = ["parallel", "parallel", "reduction"]} ins(%x, %y : tensor<8x16xf32>, tensor<16x32xbf16>) outs(%s : tensor<8x32xf32>) {
+  ^bb0(%a: f32, %b: bf16, %o: f32):
+    %b0 = arith.extf %b : bf16 to f32
+    %p = arith.mulf %a, %b0 : f32
+    %t = arith.addf %o, %p : f32
+    linalg.yield %t : f32
+  } -> tensor<8x32xf32>
+  return %r : tensor<8x32xf32>
+}

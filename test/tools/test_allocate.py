@@ -86,7 +86,7 @@ def test_a_budget_that_is_over_is_said(capsys: Capture) -> None:
     [
         ([], 2, "expected one CSV file, got 0"),
         (["a.csv", "b.csv"], 2, "expected one CSV file, got 2"),
-        (["/nowhere.csv"], 1, "cannot read '/nowhere.csv'"),
+        (["/nowhere.csv"], 1, "cannot read '/nowhere.csv': No such file or directory; hint: check the path"),
         (["SMALL", "--method=gredy"], 2, "did you mean greedy"),
         (["SMALL", "--capacity=-1"], 2, "--capacity"),
         (["SMALL", "--capacity=3"], 1, "small.csv:2: error: buffer a has 4 bytes, the capacity is 3"),

@@ -67,6 +67,13 @@ def test_what_would_be_lost_is_refused_before_anything_is_done(
     assert (folder / "in.mlir").read_text() == ADD
 
 
+@pytest.mark.parametrize(("path", "why"), [("none/out.csv", "No such file or directory"), (".", "Is a directory")])
+def test_where_nothing_can_be_written_is_said_before_anything_is_done(path: str, why: str, folder: Path) -> None:
+    done = run(folder, "npuflow", "import", "in.mlir", "-o", path)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert f"error: cannot open output file '{path}': {why}; hint: check the directory" in done.stderr
+
+
 def test_devices_may_take_several_outputs(folder: Path) -> None:
     done = run(folder, "npuflow", "run", "in.mlir", "--device=toy", f"--json={os.devnull}", f"--html={os.devnull}")
     assert (done.returncode, done.stderr) == (0, "")

@@ -66,6 +66,18 @@ def test_what_cannot_be_run_is_refused(arguments: list[str], code: int, said: st
     assert "Traceback" not in result.stderr
 
 
+def test_what_only_matmuls_are_mapped_by_is_refused_where_there_is_none() -> None:
+    exponentials = """func.func @f(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
+      %e = tensor.empty() : tensor<8x8xf32>
+      %r = linalg.exp ins(%x : tensor<8x8xf32>) outs(%e : tensor<8x8xf32>) -> tensor<8x8xf32>
+      return %r : tensor<8x8xf32>
+    }"""
+    result = run("run", "-", "--device=toy", "--no-verify", "--tile-l1=4,4,4", "--depth-l1=1", text=exponentials)
+    assert result.returncode == 2
+    assert "--tile-l1, --depth-l1 would change nothing: '-' has no matmul that is compiled as one" in result.stderr
+    assert run("run", "-", "--device=toy", "--no-verify", "--grid=1,2", text=exponentials).returncode == 0
+
+
 def test_files_are_written_and_agree_with_each_other(tmp_path: Path) -> None:
     files = ["--json=r.json", "--trace=t.json", "--html=p.html"]
     result = run("run", "-", "--device=toy", *files, cwd=tmp_path)

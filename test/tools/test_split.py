@@ -55,3 +55,9 @@ def test_a_file_of_layers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
 def test_wrong_calls(arguments: list[str], code: int, said: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["split", *arguments]) == code
     assert said in capsys.readouterr().err
+
+
+def test_json_that_is_none_is_located(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "bad.json").write_text('{"size": 4,\n "chain": }')
+    assert main(["split", str(tmp_path / "bad.json")]) == 1
+    assert "bad.json:2:11: error: this is no JSON: expecting value; hint:" in capsys.readouterr().err

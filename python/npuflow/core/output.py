@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 from collections.abc import Callable
@@ -27,8 +28,21 @@ def write_pieces_atomically(path: str, write: Callable[[BinaryIO], object]) -> N
         else:
             _replace(target.resolve(), write)
     except OSError as error:
-        reason = error.strerror or str(error)
-        raise InputError(with_hint(f"cannot open output file '{path}': {reason}", "check the directory")) from error
+        raise _refused(path, error.strerror or str(error)) from error
+
+
+def check_directory(path: str) -> None:
+    """Raises InputError where a file can't be made for want of a directory, before anybody has worked for it."""
+    try:
+        is_directory, has_one = Path(path).is_dir(), Path(path).resolve().parent.is_dir()
+    except (OSError, ValueError, RuntimeError):
+        return  # what opens it says why it can't
+    if is_directory or not has_one:
+        raise _refused(path, os.strerror(errno.EISDIR if is_directory else errno.ENOENT))
+
+
+def _refused(path: str, reason: str) -> InputError:
+    return InputError(with_hint(f"cannot open output file '{path}': {reason}", "check the directory"))
 
 
 def _replace(target: Path, write: Callable[[BinaryIO], object]) -> None:

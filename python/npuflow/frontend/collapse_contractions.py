@@ -17,7 +17,7 @@ from npuflow.frontend.loop_groups import Dims, collapsed_dims, loop_groups
 from npuflow.frontend.reshape import Grouped, expanded, regroup
 from npuflow.frontend.upstream import run_upstream
 from npuflow.ops.chains import chains_of
-from npuflow.ops.contraction import BUNDLE, is_elementwise, match_contraction, only_user, producer
+from npuflow.ops.contraction import BUNDLE, is_elementwise, is_parallel, match_contraction, only_user, producer
 from npuflow.ops.linear import input_count, is_reduction, iterators, linear_maps, loop_extents
 from npuflow.ops.products import keep_reshaped
 
@@ -58,7 +58,7 @@ class CollapseContractions(Pass):
         collapsed = 0
         kept = [] if self.chains else _in_chains(op)
         with strategies_kept(op):
-            for generic in list(filter(_sums_products, ops_of(op, "linalg.generic"))):  # tails are erased on the way
+            for generic in [each for each in ops_of(op, "linalg.generic") if _may_be_collapsed(each)]:
                 groups = _matmul_groups(generic) if generic not in kept else None
                 if groups is not None:
                     _collapse(generic, groups, context)
@@ -92,6 +92,11 @@ def _matmul_groups(op: ir.Operation) -> list[tuple[int, ...]] | None:
     reductions = frozenset(loop for loop in range(len(iterators(op))) if is_reduction(op, loop))
     groups = loop_groups(operands, reductions)
     return _by_role(groups, operands) if all(collapsed_dims(dims, groups) for dims in operands) else None
+
+
+def _may_be_collapsed(op: ir.Operation) -> bool:
+    """Whether an op sums products; no tail does, which is erased with the sum in front of it."""
+    return _sums_products(op) and not is_parallel(op)
 
 
 def _sums_products(op: ir.Operation) -> bool:

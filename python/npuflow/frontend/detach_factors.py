@@ -56,20 +56,34 @@ def _reads_plainly(op: ir.Operation) -> bool:
 
 
 def _computed_factors(op: ir.Operation) -> list[Part]:
-    """The ops that make a factor, for each that is not read as it is, nor larger than what it is made of."""
+    """The ops that make a factor, for each that is not read as it is, nor larger than what it is made of.
+
+    Where the other factor is of the type that both are multiplied in, one that is extended is made in that type too:
+    nobody multiplies two types.
+    """
     product = product_of(op)
+    values = list(product.operands) if product is not None else []
+    kept = [_kept_type(op, value) for value in values]
     found: list[Part] = []
-    for place, value in enumerate(product.operands if product is not None else ()):
+    for place, value in enumerate(values):
         factor = factor_of(op, value)
         if factor is None:
             return []
-        made = _unextended(value)
-        read = sum(element_bytes(element_type_of(op.operands[number])) for number in factor.inputs)
-        if factor.is_bare or element_bytes(made.type) > read:
+        is_mixed = kept[place] not in (None, value.type) and kept[1 - place] == value.type
+        if kept[place] is None or (factor.is_bare and not is_mixed):
             continue
-        part = tuple(reversed(list(_ops_of(made))))
+        part = tuple(reversed(list(_ops_of(value if is_mixed else _unextended(value)))))
         found.append(part if not found or set(part).isdisjoint(found[0]) else _copied(product, place, part))
     return [part for part in found if part]
+
+
+def _kept_type(op: ir.Operation, value: ir.Value) -> ir.Type | None:
+    """The type that a factor is read in, from memory; None where it is rather computed each time."""
+    factor, made = factor_of(op, value), _unextended(value)
+    if factor is None or factor.is_bare:
+        return made.type
+    read = sum(element_bytes(element_type_of(op.operands[number])) for number in factor.inputs)
+    return made.type if element_bytes(made.type) <= read else None
 
 
 def _copied(product: ir.Operation, number: int, part: Part) -> Part:

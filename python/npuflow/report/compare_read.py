@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from npuflow.errors import Diagnostic, InputError, Severity, SourceLocation, with_hint
-from npuflow.files import read_bytes
+from npuflow.errors import InputError, with_hint
+from npuflow.files import read_json
 from npuflow.report.energy import STATIC
 from npuflow.report.json_report import FORMAT, VERSION
 
@@ -107,7 +106,7 @@ class _JsonValue:
 
 def read_report(path: str) -> ComparedReport:
     """Reads a report; raises InputError for what is none."""
-    root = _parsed(path)
+    root = _JsonValue(read_json(path, _MOST_BYTES, _HINT), path)
     if not isinstance(root.value, dict) or root.value.get("format") != FORMAT:
         raise InputError(with_hint(f"'{path}' is no report of npuflow run", _HINT))
     version = root["version"].value
@@ -121,18 +120,6 @@ def read_report(path: str) -> ComparedReport:
     sequences = [_sequence(given, parts) for given in root["sequences"].items()]
     whole = [one for one in functions if not one.part_of]
     return ComparedReport(path, _device(root), root["pipeline"].text(), (*sequences, *whole))
-
-
-def _parsed(path: str) -> _JsonValue:
-    data = read_bytes(path, _MOST_BYTES)
-    try:
-        return _JsonValue(json.loads(data), path)
-    except json.JSONDecodeError as error:
-        where = SourceLocation(path, error.lineno, error.colno)
-        message = with_hint(f"this is no JSON: {error.msg[:1].lower()}{error.msg[1:]}", _HINT)
-        raise InputError(Diagnostic(Severity.ERROR, message, where)) from error
-    except (ValueError, RecursionError) as error:
-        raise InputError(with_hint(f"'{path}' is no JSON: {error}", _HINT)) from error
 
 
 def _device(root: _JsonValue) -> str:

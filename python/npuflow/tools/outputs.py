@@ -16,13 +16,17 @@ _WRITTEN = (FileUse.WRITTEN, FileUse.WRITTEN_ON_FAILURE)
 
 
 def check_files(flags: object, inputs: Sequence[str]) -> None:
-    """Refuses two outputs to one place, and one onto what is read; raises UsageError before anything is done.
+    """Refuses two outputs to one place, one onto what is read, and one into no directory, before anything is done.
 
     `inputs` are files that are named without a flag. What is written on failure alone may share standard output.
     """
+    from npuflow.core.output import check_directory
+
     read = {place for path in (*inputs, *_paths_read(flags)) if (place := _place(path)) is not None}
     taken: dict[object, Flag] = {}
     for known, path in _named(flags, _WRITTEN):
+        if path != STDOUT:
+            check_directory(path)
         place = STDOUT if path == STDOUT else _place(path)
         if place is None or (place == STDOUT and known.file is FileUse.WRITTEN_ON_FAILURE):
             continue

@@ -18,7 +18,7 @@ from npuflow.tools.limit_flags import limits_of
 from npuflow.tools.messages import print_messages
 from npuflow.tools.outputs import check_files, screen_of, write_output
 from npuflow.tools.progress import Progress
-from npuflow.tools.run_flags import COMMAND_LINE, OF_PIPELINES, RunFlags, pipeline_text, rate_of
+from npuflow.tools.run_flags import COMMAND_LINE, OF_MATMULS, OF_PIPELINES, RunFlags, pipeline_text, rate_of
 
 if TYPE_CHECKING:
     from npuflow.api import Compiled, RunReport
@@ -103,11 +103,24 @@ def _compile(path: str, source: bytes | Path, flags: RunFlags) -> Compiled:
         jobs=processes(flags.jobs),
         sink=sink,
     )
-    unused = [f"--{name.replace('_', '-')}" for name in OF_PIPELINES if getattr(flags, name) is not None]
-    if unused and not compiled.pipeline:
-        what = f"{', '.join(unused)} would change nothing: '{path}' holds schedules, which are run as they are"
-        raise UsageError(with_hint(what, "leave them out, or give the program that the schedule was made of"))
+    _refuse_unused(path, flags, compiled)
     return compiled
+
+
+def _refuse_unused(path: str, flags: RunFlags, compiled: Compiled) -> None:
+    """Refuses options that what was compiled has no use for."""
+    from npuflow.bounds.sizes import MatmulSizes
+
+    given = [name for name in OF_PIPELINES if getattr(flags, name) is not None]
+    why = "holds schedules, which are run as they are"
+    hint = "leave them out, or give the program that the schedule was made of"
+    if compiled.pipeline:
+        has_matmul = any(isinstance(sizes, MatmulSizes) for one in compiled.functions for sizes in one.sizes)
+        given = [name for name in given if name in OF_MATMULS and not has_matmul]
+        why, hint = "has no matmul that is compiled as one", "leave them out, or say it by npu.strategy on an op"
+    if given:
+        names = ", ".join(f"--{name.replace('_', '-')}" for name in given)
+        raise UsageError(with_hint(f"{names} would change nothing: '{path}' {why}", hint))
 
 
 def _specialized(source: bytes | Path, shapes: tuple[str, ...], sink: DiagnosticSink) -> ir.Module:

@@ -116,9 +116,11 @@ COMMAND_LINE = CommandLine(
     column=34,
 )
 
-_DEPTHS = (field.name for field in fields(RunFlags) if field.name.startswith("depth_"))
+_DEPTHS = tuple(field.name for field in fields(RunFlags) if field.name.startswith("depth_"))
 _OPTIONS = ("grid", "tile_l2", "tile_l1", "pack", *_DEPTHS)
 OF_PIPELINES = ("pipeline", *_OPTIONS, "fuse")
+# Of these, what only matmuls are mapped by; everything else has a strategy of its own kind.
+OF_MATMULS = frozenset(_OPTIONS) - {"grid", "depth_between"}
 
 
 def pipeline_text(flags: RunFlags) -> str:

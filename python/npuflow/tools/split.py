@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from npuflow.errors import ExitCode, InputError, UsageError, with_hint
+from npuflow.errors import ExitCode, UsageError, with_hint
 from npuflow.tools.command_line import CommandLine, the_only
 from npuflow.tools.flags import FileUse, flag
 from npuflow.tools.outputs import check_files, screen_of, write_output
@@ -89,12 +89,9 @@ def run(arguments: Sequence[str]) -> ExitCode:
 
 
 def _cases(path: str) -> list[object]:
-    from npuflow.files import read_bytes
+    from npuflow.files import read_json
 
-    try:
-        found = json.loads(read_bytes(path, _MOST_BYTES))
-    except (ValueError, RecursionError) as error:
-        raise InputError(with_hint(f"'{path}' is no JSON: {error}", "docs/split.md describes the file")) from error
+    found = read_json(path, _MOST_BYTES, "docs/split.md describes the file")
     return found if isinstance(found, list) else [found]
 
 
