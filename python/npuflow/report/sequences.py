@@ -115,7 +115,7 @@ def _time_cells(us: float, total_us: float) -> tuple[str, str]:
 
 
 def _written(sequence: SequenceReport) -> str:
-    """`9 descriptors written (8 ahead), 96 channels started, 64 tiles loaded (8 ahead)`: what is set up between parts."""
+    """`9 descriptors written (8 ahead), 96 channels started, 6 tiles loaded (2 ahead)`: what is done between parts."""
     done = [phase.set_up for phase in sequence.phases]
     written, ahead = (sum((getattr(one, name) for one in done), Writes()) for name in ("writes", "ahead"))
     loads, sent = sum(one.loads for one in done), sum(one.sent for one in done)
