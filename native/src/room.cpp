@@ -28,9 +28,8 @@ std::vector<Buffer> Room::l1_buffers() const {
     const Tensor& tensor = group_.tensors[number];
     if (tensor.operand == Operand::start) continue;
     const Size depth = l1_slots(tensor);
-    for (const Sizes& tiles : with_left_over(tensor, mapping_.tiles, comes_in_pieces(tensor))) {
-      const double part = tensor.l1_bytes(tiles);
-      found.push_back({number, part, depth, part});
+    for (const Sizes& tiles : with_left_over(tensor, mapping_.tiles)) {
+      found.push_back({number, tensor.l1_bytes(tiles), depth, tensor.l1_bytes(tiles)});
     }
   }
   return found;
@@ -68,43 +67,39 @@ std::vector<Buffer> Room::l2_buffers(Size columns, bool clips) const {
     const Size depth = l2_slots(tensor, in_l2);
     const Sizes own = mapped_.held_in_l2(tensor, in_l2);
     const bool by_rows = mapped_.goes_by_rows(tensor);
-    for (const Sizes& tiles : with_left_over(tensor, own, false)) {
-      const double share = by_rows ? size(tiles) * rows_each : size(mapped_.column_of(tiles));
-      found.push_back({number, size(mapped_.block_of(tiles)), depth, share});
+    for (const Sizes& tiles : with_left_over(tensor, own)) {
+      const double fullest = by_rows ? size(tiles) * rows_each : size(mapped_.column_of(tiles));
+      found.push_back({number, size(mapped_.block_of(tiles)), depth, fullest});
     }
   }
   return found;
 }
 
-std::vector<Sizes> Room::with_left_over(const Tensor& tensor, const Sizes& tiles, bool in_pieces) const {
+std::vector<Sizes> Room::with_left_over(const Tensor& tensor, const Sizes& tiles) const {
   std::vector<Sizes> found{tiles};
   if (group_.pads_streamed) return found;
-  for (const std::size_t loop : group_.streamed) {
-    const Size left = group_.sizes[loop] % tiles[loop];
-    if (left == 0 || !(in_pieces || tensor.follows_loop(loop))) continue;
+  const auto follows = [&](std::size_t loop) { return tensor.follows_loop(loop); };
+  const auto innermost = std::find_if(group_.streamed.rbegin(), group_.streamed.rend(), follows);
+  for (auto loop = group_.streamed.begin(); loop != innermost.base(); ++loop) {
+    const Size left = group_.sizes[*loop] % tiles[*loop];
+    if (left == 0) continue;
     const std::size_t known = found.size();
     for (std::size_t i = 0; i < known; ++i) {
       found.push_back(found[i]);
-      found.back()[loop] = left;
+      found.back()[*loop] = left;
     }
   }
   return found;
 }
 
-bool Room::comes_in_pieces(const Tensor& tensor) const {
-  const auto user = static_cast<std::size_t>(tensor.user);
-  return tensor.role == Role::input && user < group_.work.size() && group_.work[user].is_pieced;
-}
-
-Size Room::buffers(const Tensor& tensor, bool in_pieces) const {
-  return static_cast<Size>(with_left_over(tensor, mapping_.tiles, in_pieces).size());
+Size Room::buffers(const Tensor& tensor) const {
+  return static_cast<Size>(with_left_over(tensor, mapping_.tiles).size());
 }
 
 Size Room::l1_descriptors() const {
   Size total = 0;
   for (const Tensor& tensor : group_.tensors) {
-    if (tensor.role == Role::input && tensor.operand != Operand::start)
-      total += l1_slots(tensor) * buffers(tensor, comes_in_pieces(tensor));
+    if (tensor.role == Role::input && tensor.operand != Operand::start) total += l1_slots(tensor) * buffers(tensor);
     if (tensor.role == Role::output) total += mapping_.depths.result;
   }
   return total;
@@ -123,13 +118,11 @@ Size Room::l2_descriptors(Size serving, const TileLanes& ways, bool clips) const
       results.left += depths.result * cuts(tensor);
     }
     if (tensor.role != Role::input) continue;
-    const Size each = depths.of(tensor.operand).l2 * (clips ? cuts(tensor) : 1);
-    const Size slots = each * buffers(tensor, false);
+    const Size slots = depths.of(tensor.operand).l2 * (clips ? cuts(tensor) : 1) * buffers(tensor);
     if (mapped_.goes_by_rows(tensor)) {
       by_rows += slots;
     } else {
-      moved.push_back(
-          {slots, each * buffers(tensor, comes_in_pieces(tensor)), tensor.follows_loop(mapping_.spread.row_loop)});
+      moved.push_back({slots, slots, tensor.follows_loop(mapping_.spread.row_loop)});
     }
   }
   if (by_rows == 0) {

@@ -40,13 +40,11 @@ class Room {
   Size l1_slots(const Tensor& tensor) const;
   Size l2_slots(const Tensor& tensor, const Sizes& in_l2) const;
   bool is_in_l2(const Tensor& tensor) const;
-  // A buffer's tile, and those of others for what is left of streamed loops: of these that the tensor follows, and if
-  // it is moved for each piece of them, of the others as well.
-  std::vector<Sizes> with_left_over(const Tensor& tensor, const Sizes& tiles, bool in_pieces) const;
+  // A buffer's tiles, and those of others for what is left of streamed loops: of all around the innermost that the
+  // tensor follows.
+  std::vector<Sizes> with_left_over(const Tensor& tensor, const Sizes& tiles) const;
   // How many buffers a tensor has.
-  Size buffers(const Tensor& tensor, bool in_pieces) const;
-  // Whether it is moved into L1 by whom runs for every piece of streamed loops.
-  bool comes_in_pieces(const Tensor& tensor) const;
+  Size buffers(const Tensor& tensor) const;
   // In how many ways at most a tensor's blocks are cut off.
   Size cuts(const Tensor& tensor) const;
   // Whether pieces of what L2 has more of leave it by one pattern, and so take no descriptors of their own.

@@ -10,6 +10,7 @@ import difflib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, IntEnum
+from typing import Literal
 
 
 class ExitCode(IntEnum):
@@ -48,12 +49,13 @@ class SourceLocation:
 
 @dataclass(frozen=True)
 class Shortage:
-    """Descriptors that the schedule of a function lacks beside a memory of a level: another choice may need fewer."""
+    """What the schedule of a function lacks at a memory of a level, of which another choice may need less."""
 
     level: int
     need: int
     have: int
     function: str = ""
+    unit: Literal["descriptors", "bytes"] = "descriptors"
 
 
 def needs_text(where: str, need: int, unit: str, have: int, users: Sequence[str]) -> str:

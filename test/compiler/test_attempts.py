@@ -85,8 +85,9 @@ def test_what_takes_many_descriptors_is_right(
 
 
 def test_what_must_not_come_apart_is_chosen_again_as_well(device: Changed) -> None:
-    (function,) = npuflow.compile(CUT_OFF.text(), device=device(*ONE_COLUMN), split=False).functions
-    assert function.strategy["depth_l2"] == 1
+    sink = DiagnosticSink()
+    npuflow.compile(PACKED.text(), device=device(*TWO_DIMENSIONS), split=False, sink=sink)
+    assert [d for d in sink.diagnostics if "other choices" in d.message]
 
 
 def test_what_fits_is_not_chosen_again() -> None:

@@ -65,7 +65,7 @@ CROWDED = {
     "two matmuls": two_matmuls(128),
     "two matmuls side by side": side_by_side(128),
     "softmax and matmul": softmax_and_matmul(192, 384),
-    "conv and pool": conv_and_pool(40, 16),
+    "conv and pool": conv_and_pool(40, 32),
 }
 
 

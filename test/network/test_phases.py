@@ -21,6 +21,7 @@ from npuflow.network.phases import (
     Store,
     StoreKind,
     TileChange,
+    Waiting,
     Writes,
     whole_change,
 )
@@ -45,7 +46,7 @@ def between(*setups: PhaseSetup, without: Sequence[str] = ()) -> list[TileChange
 
 def test_what_follows_itself_is_in_place() -> None:
     a = phase("a", 6, 400)
-    assert changes_between([a, a, a]) == (PhaseChange(),) * 2
+    assert changes_between([a, a, a]) == (PhaseChange(may_send=True),) * 2
     assert changes_between([a, a], frozenset()) == (PhaseChange(may_load=False),)
 
 
@@ -116,10 +117,10 @@ CONTROL = replace(load_device("toy").control, descriptor_seconds=1e-6, start_sec
 def test_what_is_written_ahead_takes_time_where_nobody_waits() -> None:
     change = PhaseChange((TileChange(Writes(10, 5), Writes(2)), TileChange(program_bytes=100)))
     # 10.5 us ahead, of which 4 fit into the waits; 2 us of descriptors behind, and 10 us for a program.
-    done = change.set_up(CONTROL, 4e-6)
+    done = change.set_up(CONTROL, Waiting(4e-6))
     assert (done.writes, done.loads) == (Writes(12, 5), 1)
     assert done.seconds == pytest.approx(6.5e-6 + 2e-6 + 10e-6)
-    assert change.set_up(CONTROL, 1.0).seconds == pytest.approx(12e-6)
+    assert change.set_up(CONTROL, Waiting(1.0)).seconds == pytest.approx(12e-6)
     assert PhaseChange().set_up(CONTROL) == NOTHING
 
 
@@ -129,8 +130,8 @@ def test_tiles_are_loaded_where_that_is_faster() -> None:
     done = PhaseChange(tiles).set_up(CONTROL)
     assert (done.loads, done.writes, done.seconds) == (2, Writes(9), pytest.approx(29e-6))
     # 5 us of waits are for the smaller one; 21 us are enough for both.
-    assert PhaseChange(tiles).set_up(CONTROL, 5e-6).seconds == pytest.approx(24e-6)
-    assert PhaseChange(tiles).set_up(CONTROL, 21e-6).seconds == pytest.approx(10e-6)
+    assert PhaseChange(tiles).set_up(CONTROL, Waiting(5e-6)).seconds == pytest.approx(24e-6)
+    assert PhaseChange(tiles).set_up(CONTROL, Waiting(21e-6)).seconds == pytest.approx(10e-6)
     # A tile that is loaded for its program has its descriptors with it.
     assert PhaseChange((TileChange(behind=Writes(3), program_bytes=100),)).set_up(CONTROL).seconds == pytest.approx(
         10e-6
@@ -151,6 +152,16 @@ def test_control_packets_go_through_columns_side_by_side() -> None:
     assert PhaseChange((with_some,)).set_up(control).seconds == pytest.approx(3e-6 + 3.52e-6)
     assert PhaseChange((TileChange(behind=Writes(10)),)).set_up(control).seconds == pytest.approx(3.32e-6)
     assert PhaseChange((TileChange(behind=Writes(3)),)).set_up(control).seconds == pytest.approx(3e-6)
+
+
+def test_what_nobody_uses_comes_as_packets_ahead_where_a_shim_has_a_channel_left() -> None:
+    control = replace(CONTROL, packet_seconds=3e-6, packet_bytes_per_second=1e9)
+    tiles = (TileChange(Writes(10)), TileChange(Writes(10), column=1), TileChange(Writes(2)))
+    # 2 us are written, 3.32 us sent to column 0 meanwhile; column 1 has no channel left, and is loaded behind.
+    done = PhaseChange(tiles, may_send=True).set_up(control, Waiting(6e-6, frozenset({0})))
+    assert (done.ahead, done.sent, done.loads, done.seconds) == (Writes(2), 1, 2, pytest.approx(3.32e-6))
+    # Without packets ahead, nothing is sent.
+    assert PhaseChange(tiles).set_up(control, Waiting(6e-6, frozenset({0}))).sent == 0
 
 
 def test_decisions_have_names() -> None:

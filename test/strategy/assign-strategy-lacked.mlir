@@ -13,7 +13,7 @@ func.func @as_it_is(%a: tensor<128x256xi8>, %b: tensor<256x128xi8>, %c: tensor<1
 // CHECK-LABEL: func.func @with_fewer
 // CHECK:         linalg.matmul {{.*}}depth_l2 = 1 : i64
 func.func @with_fewer(%a: tensor<128x256xi8>, %b: tensor<256x128xi8>, %c: tensor<128x128xi32>) -> tensor<128x128xi32>
-    attributes {npu.lacked = [array<i64: 2, 34, 24>]} {
+    attributes {npu.lacked = [{level = 2 : i64, descriptors = array<i64: 34, 24>}]} {
   %r = linalg.matmul ins(%a, %b : tensor<128x256xi8>, tensor<256x128xi8>) outs(%c : tensor<128x128xi32>) -> tensor<128x128xi32>
   return %r : tensor<128x128xi32>
 }
@@ -21,7 +21,7 @@ func.func @with_fewer(%a: tensor<128x256xi8>, %b: tensor<256x128xi8>, %c: tensor
 // CHECK-LABEL: func.func @least
 // CHECK:         linalg.matmul {{.*}}depth_l1 = 1 : i64, depth_l2 = 1 : i64{{.*}}grid = [1, 1], {{.*}}tile_l1 = [4, 8, 8]
 func.func @least(%a: tensor<128x256xi8>, %b: tensor<256x128xi8>, %c: tensor<128x128xi32>) -> tensor<128x128xi32>
-    attributes {npu.lacked = [array<i64: 2, 34, 24>, array<i64: 2, 30, 0>]} {
+    attributes {npu.lacked = [{level = 2 : i64, descriptors = array<i64: 34, 24>}, {level = 2 : i64, descriptors = array<i64: 30, 0>}]} {
   %r = linalg.matmul ins(%a, %b : tensor<128x256xi8>, tensor<256x128xi8>) outs(%c : tensor<128x128xi32>) -> tensor<128x128xi32>
   return %r : tensor<128x128xi32>
 }
@@ -29,7 +29,7 @@ func.func @least(%a: tensor<128x256xi8>, %b: tensor<256x128xi8>, %c: tensor<128x
 // CHECK-LABEL: func.func @said
 // CHECK:         linalg.matmul {{.*}}depth_l2 = 2 : i64
 func.func @said(%a: tensor<128x256xi8>, %b: tensor<256x128xi8>, %c: tensor<128x128xi32>) -> tensor<128x128xi32>
-    attributes {npu.lacked = [array<i64: 2, 34, 24>]} {
+    attributes {npu.lacked = [{level = 2 : i64, descriptors = array<i64: 34, 24>}]} {
   %r = linalg.matmul {npu.strategy = #npu.strategy<{depth_l2 = 2 : i64}>} ins(%a, %b : tensor<128x256xi8>, tensor<256x128xi8>) outs(%c : tensor<128x128xi32>) -> tensor<128x128xi32>
   return %r : tensor<128x128xi32>
 }

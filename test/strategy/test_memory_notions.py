@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections import defaultdict
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 import npuflow
 from npuflow.bufferize.lifetimes import padding_bytes, peak_of
+from npuflow.core.diagnostics import DiagnosticSink
 from npuflow.core.passes import ops_of
 from npuflow.schedule.data.addresses import aligned_slot_bytes
 from npuflow.schedule.data.channels import Memory, memory_at
@@ -55,6 +57,47 @@ def test_a_schedule_takes_what_is_alive_at_least_and_has_room(operator: str, dev
     assert 0 < l1 <= max(end for memory, end in ends.items() if memory.level == 1)
     assert 0 < stored <= sum(end for memory, end in ends.items() if memory.level == 2)
     assert all(end <= device.level(memory.level).usable_bytes for memory, end in ends.items())
+
+
+WINDOWS_SUMMED = """
+func.func @f(%x: tensor<64x9x9xf32>, %w: tensor<32x64x3x3xf32>) -> tensor<32xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<32x7x7xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<32x7x7xf32>) -> tensor<32x7x7xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(c, y, x, k, i, j) -> (k, y + i, x + j)>,
+      affine_map<(c, y, x, k, i, j) -> (c, k, i, j)>, affine_map<(c, y, x, k, i, j) -> (c, y, x)>],
+      iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]}
+      ins(%x, %w : tensor<64x9x9xf32>, tensor<32x64x3x3xf32>) outs(%f : tensor<32x7x7xf32>) {
+  ^bb0(%a: f32, %b: f32, %acc: f32):
+    %p = arith.mulf %a, %b : f32
+    %s = arith.addf %acc, %p : f32
+    linalg.yield %s : f32
+  } -> tensor<32x7x7xf32>
+  %o = tensor.empty() : tensor<32xf32>
+  %g = linalg.fill ins(%zero : f32) outs(%o : tensor<32xf32>) -> tensor<32xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(c, y, x) -> (c, y, x)>, affine_map<(c, y, x) -> (c)>],
+      iterator_types = ["parallel", "reduction", "reduction"]}
+      ins(%y : tensor<32x7x7xf32>) outs(%g : tensor<32xf32>)
+      attrs = {npu.strategy = #npu.strategy<{stream = [PIECES], tile_l1 = [2], grid = [2, 2]}>} {
+  ^bb0(%a: f32, %acc: f32):
+    %s = arith.addf %acc, %a : f32
+    linalg.yield %s : f32
+  } -> tensor<32xf32>
+  return %r : tensor<32xf32>
+}
+"""
+
+
+@pytest.mark.parametrize("pieces", ["1, 7", "2, 3", "1, 3", "7, 2", "7, 7"])
+def test_what_is_left_of_windows_takes_no_more_room_than_was_said(pieces: str) -> None:
+    """Weights, which no piece changes, have one buffer; the last piece of an image has its own, with its halo."""
+    device, sink = load_device("npu2"), DiagnosticSink()
+    text = WINDOWS_SUMMED.replace("PIECES", pieces)
+    (compiled,) = npuflow.compile(text, device="npu2", split=False, sink=sink).functions
+    buffers = [one for one in compiled.compiled.schedule.buffers.values() if one.level == 1]
+    taken = sum(aligned_slot_bytes(one, device.level(1).alignment_bytes) * one.depth for one in buffers)
+    (said,) = [int(m[1]) for d in sink.diagnostics if (m := re.search(r"L1 (\d+) of", d.message))]
+    assert taken <= said
 
 
 MATMUL = """

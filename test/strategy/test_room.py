@@ -15,7 +15,7 @@ from npuflow.core.passes import ops_of
 from npuflow.ops.contraction import static_matmuls
 from npuflow.ops.linear import Linear
 from npuflow.strategy.describe_group import group_of_matmul
-from npuflow.strategy.group import Group, N, OpWork, Role, Tensor, Tiles
+from npuflow.strategy.group import Group, N, Role, Tensor, Tiles
 from npuflow.strategy.lane_descriptors import TileDma
 from npuflow.strategy.mapping import Depths, Mapping, Spread, mapping_of
 from npuflow.strategy.room import (
@@ -103,15 +103,20 @@ def test_the_left_over_piece_of_a_streamed_loop_has_buffers_of_its_own_even_betw
     assert total_l1_bytes(uneven, 32) == 2 * (32 + 32) + (32 + 32)
 
 
-def test_what_an_op_in_pieces_reads_has_a_buffer_for_what_is_left_over_whether_it_follows_the_loop_or_not() -> None:
-    """Taps over 10 places, 4 at a time: a piece of 4 reads 6 of the image, the last one of 2 reads 4, both 3 taps."""
-    image = Tensor("in", Role.INPUT, (Linear(((2, 1), (3, 1))),), (12,), 1)
-    taps = Tensor("taps", Role.INPUT, (Linear(((3, 1),)),), (3,), 1)
-    work = OpWork((0, 1, 2, 3), None, None, pieced=True)
-    group = Group((1, 1, 10, 3), 2, (2,), (image, taps), (work,), pads_streamed=False)
-    assert total_l1_bytes(l1_buffers(group, mapped((1, 1, 5, 3))), 1) == 2 * 7 + 3
-    assert total_l1_bytes(l1_buffers(group, mapped((1, 1, 4, 3))), 1) == 2 * (6 + 4) + (3 + 3)
-    assert l1_descriptors(group, mapped((1, 1, 4, 3))) == 2 * 2 + 2
+def test_what_is_left_over_has_buffers_of_its_own_for_what_goes_along_it_or_further_in() -> None:
+    """Taps over 10 rows of 7 places, 4 and 3 at a time; what is left are 2 and 1, which read 4 and 3 of the image."""
+    image = Tensor("in", Role.INPUT, (Linear(((2, 1), (4, 1))), Linear(((3, 1), (4, 1)))), (12, 9), 1)
+    rows, places = (
+        Tensor(f"of {loop}", Role.INPUT, (Linear(((loop, 1),)),), ((10,), (7,))[loop - 2], 1) for loop in (2, 3)
+    )
+    taps = Tensor("taps", Role.INPUT, (Linear(((4, 1),)),), (3,), 1)
+    group = Group((1, 1, 10, 7, 3), 2, (2, 3), (image, rows, places, taps), (), pads_streamed=False)
+    found = l1_buffers(group, mapped((1, 1, 4, 3, 3)))
+    sizes = {t.name: [one.slot_bytes for one in found if one.name == t.name] for t in group.tensors}
+    assert sizes["in"] == [6 * 5, 4 * 5, 6 * 3, 4 * 3]
+    assert sizes["of 2"] == [4, 2]
+    assert sizes["of 3"] == [3, 3, 1, 1]
+    assert sizes["taps"] == [3]
 
 
 def window(size: int, dilation: int, results: int) -> Group:

@@ -145,3 +145,40 @@ func.func @inserted(%x: tensor<60x32xf32>, %into: tensor<100x32xf32>) -> tensor<
   %r = tensor.insert_slice %q into %into[40, 0] [60, 32] [1, 1] : tensor<60x32xf32> into tensor<100x32xf32>
   return %r : tensor<100x32xf32>
 }
+
+// -----
+
+#image = affine_map<(c, x, k) -> (x + k)>
+#taps = affine_map<(c, x, k) -> (c, k)>
+#windows = affine_map<(c, x, k) -> (c, x)>
+#window = affine_map<(c, x) -> (c, x)>
+#sum = affine_map<(c, x) -> (c)>
+
+// The sum over 7 windows takes 3 at a time, and then 1; the taps, which no window changes, are read once for all.
+// CHECK-LABEL: func.func @left_over
+// CHECK:         scf.forall (%[[Y:.*]], %{{.*}}) in (2, 1)
+// CHECK-COUNT-1:   tensor.extract_slice %arg1[%{{.*}}, 0] [2, 3]
+// CHECK:           %[[MOST:.*]] = scf.for %[[X:.*]] = %c0 to %c6 step %c3 iter_args
+// CHECK-NOT:         %arg1
+// CHECK:             tensor.extract_slice %arg0[%[[X]]] [5]
+// CHECK:           tensor.extract_slice %arg0[6] [3]
+// CHECK-NOT:       %arg1
+func.func @left_over(%x: tensor<9xf32>, %w: tensor<4x3xf32>) -> tensor<4xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4x7xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<4x7xf32>) -> tensor<4x7xf32>
+  %y = linalg.generic {indexing_maps = [#image, #taps, #windows], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x, %w : tensor<9xf32>, tensor<4x3xf32>) outs(%f : tensor<4x7xf32>) attrs = {npu.bundle = 0, npu.strategy = #npu.strategy<{grid = [2, 1], order = [0], spread = [0, 0], stream = [3], tile_l1 = [2]}>} {
+  ^bb0(%a: f32, %b: f32, %acc: f32):
+    %p = arith.mulf %a, %b : f32
+    %s = arith.addf %acc, %p : f32
+    linalg.yield %s : f32
+  } -> tensor<4x7xf32>
+  %o = tensor.empty() : tensor<4xf32>
+  %g = linalg.fill ins(%zero : f32) outs(%o : tensor<4xf32>) -> tensor<4xf32>
+  %r = linalg.generic {indexing_maps = [#window, #sum], iterator_types = ["parallel", "reduction"]} ins(%y : tensor<4x7xf32>) outs(%g : tensor<4xf32>) attrs = {npu.bundle = 0, npu.strategy = #npu.strategy<{grid = [2, 1], order = [0], spread = [0, 0], stream = [3], tile_l1 = [2]}>} {
+  ^bb0(%a: f32, %acc: f32):
+    %s = arith.addf %acc, %a : f32
+    linalg.yield %s : f32
+  } -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}

@@ -1,8 +1,8 @@
 """Functions whose first choices don't fit, compiled with others.
 
 What is chosen is judged by estimates, and what a schedule needs is counted when there is one. An op alone cannot come
-apart, so where its schedule needs more descriptors than there are, its slots, tiles and cores are chosen again, with
-fewer to count on. What the user has said stays as it is.
+apart, so where its schedule needs more descriptors or memory than there is, its slots, tiles and cores are chosen
+again, with less to count on. What the user has said stays as it is.
 """
 
 from __future__ import annotations
@@ -67,19 +67,19 @@ def compile_fitting(module: ir.Module, how: How, sink: DiagnosticSink, refusal: 
 
 
 def _lacked_by(refusal: InputError, *, is_last: bool) -> _Lacked:
-    """What choices lack by a refusal, the worst of each level; nothing where fewer descriptors are no answer to it.
+    """What choices lack by a refusal, the worst of each level; nothing where to need less is no answer to it.
 
     The last time there is said to be nothing, so that the smallest is chosen.
     """
-    found: dict[str, dict[int, Shortage]] = {}
+    found: dict[str, dict[tuple[int, str], Shortage]] = {}
     for diagnostic in refusal.diagnostics:
         one = diagnostic.shortage
         if one is None:
             return {}
-        levels = found.setdefault(one.function, {})
-        if one.level not in levels or one.need * levels[one.level].have > levels[one.level].need * one.have:
-            levels[one.level] = replace(one, have=0) if is_last else one
-    return {name: tuple(levels.values()) for name, levels in found.items()}
+        worst, key = found.setdefault(one.function, {}), (one.level, one.unit)
+        if key not in worst or one.need * worst[key].have > worst[key].need * one.have:
+            worst[key] = replace(one, have=0) if is_last else one
+    return {name: tuple(worst.values()) for name, worst in found.items()}
 
 
 def _lacking(module: ir.Module, lacked: _Lacked) -> ir.Module:

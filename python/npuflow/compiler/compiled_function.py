@@ -207,7 +207,8 @@ def _typed(memory: Array, spec: ArraySpec) -> Array:
 def check_inputs(signature: Signature, inputs: Sequence[Array]) -> None:
     """Raises where arrays are not what a function takes."""
     if len(inputs) != len(signature.inputs):
-        what = f"{signature} takes {len(signature.inputs)} arrays, got {len(inputs)}"
+        arrays = "1 array" if len(signature.inputs) == 1 else f"{len(signature.inputs)} arrays"
+        what = f"{signature} takes {arrays}, got {len(inputs)}"
         raise UsageError(with_hint(what, "give one per argument"))
     for position, (array, spec) in enumerate(zip(inputs, signature.inputs)):
         if not isinstance(array, np.ndarray) or array.dtype != spec.dtype or array.shape != spec.shape:

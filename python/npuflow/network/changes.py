@@ -24,7 +24,7 @@ def changes_between(setups: Sequence[PhaseSetup], decided: Decisions = ALL_DECIS
 
     With `Decision.KEEPING`, what fits beside it is there as well, stays, or comes with what is loaded anyway, for later
     phases; with `Decision.AHEAD`, descriptors are written ahead where there are free ones; with `Decision.LOADING`,
-    tiles may be loaded in place of that.
+    tiles may be loaded in place of that, and with `Decision.SENDING` be sent descriptors ahead.
     """
     tiles: list[dict[tuple[int, int, int], TileChange]] = [{} for _ in setups[1:]]
     for store in dict.fromkeys(store for setup in setups for store in setup):
@@ -36,7 +36,9 @@ def changes_between(setups: Sequence[PhaseSetup], decided: Decisions = ALL_DECIS
         for found, change in zip(tiles, own):
             if change != TileChange():
                 found[store.tile] = found.get(store.tile, TileChange(column=store.column)) + change
-    return tuple(PhaseChange(tuple(found.values()), Decision.LOADING in decided) for found in tiles)
+    return tuple(
+        PhaseChange(tuple(found.values()), Decision.LOADING in decided, Decision.SENDING in decided) for found in tiles
+    )
 
 
 # Programs

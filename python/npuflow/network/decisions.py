@@ -20,6 +20,7 @@ class Decision(Enum):
     KEEPING = "keeping"
     PARAMETERS = "parameters"
     LOADING = "loading"
+    SENDING = "sending"
     ORDER = "order"
     RESIDENCY = "residency"
 
@@ -39,6 +40,7 @@ _WHAT = {
     Decision.KEEPING: "programs and descriptors that fit beside others stay for the phases to come",
     Decision.PARAMETERS: "kernels that differ in constants alone are one, with the constants as data",
     Decision.LOADING: "tiles are loaded whole where that is faster than to write what differs",
+    Decision.SENDING: "descriptors come as packets ahead, through shims with a channel left",
     Decision.RESIDENCY: "what a later part reads stays in memory tiles",
     Decision.ORDER: "parts run in the order that keeps least alive",
 }

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from npuflow.target import Control
@@ -113,13 +113,28 @@ class TileChange:
 
 
 @dataclass(frozen=True)
+class Waiting:
+    """How long the control processor only waits in a phase, and the columns whose shims have a channel left then."""
+
+    seconds: float = 0.0
+    columns: frozenset[int] = frozenset()
+
+
+NO_WAITING = Waiting()
+
+
+@dataclass(frozen=True)
 class SetUp:
-    """What was done between two phases, and how long the array stood still for it."""
+    """What was done between two phases, and how long the array stood still for it.
+
+    Of the tiles that were loaded, `sent` ones were while the phase before worked: with descriptors and the like.
+    """
 
     ahead: Writes = Writes()
     behind: Writes = Writes()
     loads: int = 0
     seconds: float = 0.0
+    sent: int = 0
 
     @property
     def writes(self) -> Writes:
@@ -134,31 +149,42 @@ class PhaseChange:
     """What it takes to go on to a phase, by the tiles in which anything differs.
 
     Where it `may_load`, tiles are loaded if it takes longer to write what differs; else those whose programs aren't
-    there, and all descriptors are written.
+    there, and all descriptors are written. Where it `may_send`, what can be written ahead may come as packets then.
     """
 
     tiles: tuple[TileChange, ...] = ()
     may_load: bool = True
+    may_send: bool = False
 
-    def set_up(self, control: Control, waiting_seconds: float = 0.0) -> SetUp:
+    def set_up(self, control: Control, waiting: Waiting = NO_WAITING) -> SetUp:
         """How it is done where the control processor waited so long in the phase before."""
         may_load = self.may_load and _loading_seconds(control, [TileChange()]) > 0
         loaded = [tile for tile in self.tiles if tile.loads and may_load]
         written = [tile for tile in self.tiles if not (tile.loads and may_load)]
         ahead = behind = Writes()
-        left, late = waiting_seconds, 0.0
-        for tile in sorted(written, key=lambda tile: tile.ahead.seconds(control)):
-            before, after = tile.ahead.seconds(control), tile.behind.seconds(control)
-            waits = max(0.0, before - left) + after
+        left, late, sent = waiting.seconds, 0.0, 0
+        costs = [(self._ahead_seconds(tile, control, waiting), tile) for tile in written]
+        for before, tile in sorted(costs, key=lambda cost: cost[0]):
+            waits = max(0.0, before - left) + tile.behind.seconds(control)
             if may_load and waits > _loading_seconds(control, [tile]):
                 loaded.append(tile)
                 continue
             left, late = max(0.0, left - before), late + waits
-            ahead, behind = ahead + tile.ahead, behind + tile.behind
+            behind += tile.behind
+            if before < tile.ahead.seconds(control):
+                sent += 1
+            else:
+                ahead += tile.ahead
         if may_load:
-            return SetUp(ahead, behind, len(loaded), late + _loading_seconds(control, loaded))
+            return SetUp(ahead, behind, len(loaded) + sent, late + _loading_seconds(control, loaded), sent)
         loads = sum(tile.loads for tile in self.tiles)
         return SetUp(ahead, behind, loads, late + loads * control.program_seconds)
+
+    def _ahead_seconds(self, tile: TileChange, control: Control, waiting: Waiting) -> float:
+        """What is written ahead in a tile takes: one by one, or as packets through a shim with a channel left."""
+        written = tile.ahead.seconds(control)
+        may_send = self.may_load and self.may_send and control.packet_seconds > 0 and tile.column in waiting.columns
+        return min(written, _loading_seconds(control, [replace(tile, behind=Writes())])) if may_send else written
 
 
 def _loading_seconds(control: Control, tiles: Sequence[TileChange]) -> float:

@@ -133,7 +133,7 @@ class _Promoter:
     def _core_part(self, value: ir.Value, op: ir.Operation) -> ir.Value | None:
         """The value as a part of its block in L2; None after reporting that it isn't."""
         strategy = strategy_of(op)
-        inner = _inner_loops(value, self.grid, strategy)
+        inner = _inner_loops(value, op, self.grid, strategy)
         resident = strategy is not None and bool(strategy.hold)
         shared = shared_slice(value, self.grid, resident=resident, inner=inner)
         if shared is None:
@@ -167,13 +167,15 @@ class _Promoter:
         return at(value.owner.operation) if inside else at(first)
 
 
-def _inner_loops(value: ir.Value, grid: ir.Operation, strategy: Strategy | None) -> list[ir.Operation]:
-    """The loops around a value that go through what L2 has of streamed loops, the innermost first."""
+def _inner_loops(
+    value: ir.Value, op: ir.Operation, grid: ir.Operation, strategy: Strategy | None
+) -> list[ir.Operation]:
+    """The loops around a value that go through what L2 has of an op's streamed loops, the innermost first."""
     if strategy is None or isinstance(value.owner, ir.Block):
         return []
     number = sum(piece < in_l2 for piece, in_l2 in zip(strategy.stream, strategy.stream_l2))
-    around = list(takewhile(lambda op: op != grid, parents_of(value.owner.operation)))
-    return around[:number]
+    inside = list(takewhile(lambda parent: parent != grid, parents_of(op)))[:number]
+    return [loop for loop in parents_of(value.owner.operation) if loop in inside]
 
 
 def _coordinates(terms: Sequence[Mixed], grid: ir.Operation) -> frozenset[int]:

@@ -127,6 +127,7 @@ def _phase(phase: TimedPhase) -> Json:
         "starts": done.writes.starts,
         "parameters": done.writes.parameters,
         "loads": done.loads,
+        "loads_ahead": done.sent,
     }
 
 

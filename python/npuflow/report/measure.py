@@ -15,7 +15,7 @@ from npuflow.report.flows import flows_of
 from npuflow.report.losses import executed_macs, measure_losses
 from npuflow.report.measures import EngineClass, ResourceUse
 from npuflow.report.model import FunctionReport
-from npuflow.report.phases import waiting_us
+from npuflow.report.phases import waiting_in
 from npuflow.report.reshapes import measure_reshapes
 from npuflow.report.roofline import launch_us, vector_operations, works_of
 from npuflow.report.traffic import levels_of_traffic, occupancies
@@ -65,7 +65,7 @@ def report_function(
         reshapes=measure_reshapes(function),
         energy=energy_of(function, results),
         launch_us=launch_us(function),
-        waiting_us=waiting_us(results),
+        waiting=waiting_in(results, function.device),
         vector_operations=vector_operations(function),
         ops=works_of(sizes),
         dataflow=dataflow_of(function.schedule, traffic, _tensors(function)),

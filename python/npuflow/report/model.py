@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from npuflow.compiler.compiled import StrategyFields
 from npuflow.compiler.conversion import Conversion
 from npuflow.compiler.verify_function import Verified
+from npuflow.network.phases import NO_WAITING, Waiting
 from npuflow.network.plan import FunctionPlan, ValueRole
 from npuflow.report.energy import EnergyUse
 from npuflow.report.measures import (
@@ -33,7 +34,7 @@ class FunctionReport:
     `kinds` then says what it does. `like` names one before it that is the same but for its name, whose report this is
     as well. `reshapes` is None where no kernel's pixels are reshaped, `energy` where the device says nothing of it.
     `vector_operations` are those of kernels that don't multiply and accumulate. `launch_us` is the launch's part of the
-    time, `waiting_us` what the control processor has nothing to do in; `bound_behind_launch` bounds the rest.
+    time, `waiting` how the control processor has nothing to do; `bound_behind_launch` bounds the rest.
     `dataflow` is the tree of what is fused on a core, if anything is.
     """
 
@@ -64,7 +65,7 @@ class FunctionReport:
     reshapes: Reshapes | None = None
     energy: EnergyUse | None = None
     launch_us: float = 0.0
-    waiting_us: float = 0.0
+    waiting: Waiting = NO_WAITING
     bound_behind_launch: Bottleneck | None = None
     vector_operations: int = 0
     ops: tuple[OpNeeds, ...] = ()
@@ -76,7 +77,7 @@ class FunctionReport:
     @property
     def call(self) -> CallTime:
         """A call of it, as phases are timed by."""
-        return CallTime(self.name, self.time_us, self.launch_us, self.waiting_us)
+        return CallTime(self.name, self.time_us, self.launch_us, self.waiting)
 
     @property
     def efficiency(self) -> float:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
-from npuflow.network.phases import NOTHING, PhaseChange, SetUp
+from npuflow.network.phases import NOTHING, PhaseChange, SetUp, Waiting
+from npuflow.simulate.platform import Platform, Side
 from npuflow.simulate.results import RunResults
-from npuflow.target import Control
+from npuflow.target import Control, Device, SharedBy
 
 # The kind of the processor that hands out tasks, in programs.
 CONTROL = "control"
@@ -15,12 +17,12 @@ CONTROL = "control"
 
 @dataclass(frozen=True)
 class CallTime:
-    """How long a call of a part takes, its launch included, and how long the control processor only waits in it."""
+    """How long a call of a part takes, its launch included, and how the control processor waits in it."""
 
     name: str
     us: float
     launch_us: float
-    waiting_us: float
+    waiting: Waiting
 
 
 @dataclass(frozen=True)
@@ -43,10 +45,20 @@ class TimedPhase:
         return self.end_us - self.begin_us - self.launch_us
 
 
-def waiting_us(results: RunResults) -> float:
-    """How long the control processor has nothing to do in a run; 0 where there is none."""
+def waiting_in(results: RunResults, device: Device) -> Waiting:
+    """How long the control processor has nothing to do in a run; not at all where there is none."""
     idle = (results.cycles - engine.busy_cycles for engine in results.engines if engine.kind == CONTROL)
-    return next(idle, 0) / results.program.clock_hz * 1e6
+    return Waiting(next(idle, 0) / results.program.clock_hz, _with_channels_left(results, device))
+
+
+def _with_channels_left(results: RunResults, device: Device) -> frozenset[int]:
+    """The columns whose shims send through fewer channels than they have."""
+    dma, taken = device.dma(device.dram_level), {engine.name for engine in results.engines}
+    if dma.shared_by is not SharedBy.COLUMN:
+        return frozenset()
+    name = partial(Platform(device).channel_name, device.dram_level, Side.OUT)
+    columns, channels = range(device.columns), range(dma.channels_out)
+    return frozenset(column for column in columns if any(name((0, column), number) not in taken for number in channels))
 
 
 def timed_phases(
@@ -66,7 +78,7 @@ def timed_phases(
             begin = end + waits
             phases.append(TimedPhase(call.name, begin, call.launch_us, begin + call.us, NOTHING, waits))
             continue
-        done = changes[number - 1].set_up(control, before.waiting_us / 1e6)
+        done = changes[number - 1].set_up(control, before.waiting)
         begin = end + done.seconds * 1e6
         behind = begin + call.us - call.launch_us
         phases.append(TimedPhase(call.name, begin, 0.0, behind, done, done.seconds * 1e6))

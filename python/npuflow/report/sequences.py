@@ -14,7 +14,7 @@ from npuflow.network.phases import Writes
 from npuflow.network.plan import PlannedValue
 from npuflow.report.measures import LevelTraffic
 from npuflow.report.model import FunctionReport, SequenceReport
-from npuflow.report.phases import CallTime, TimedPhase, timed_phases, waiting_us
+from npuflow.report.phases import CallTime, TimedPhase, timed_phases, waiting_in
 from npuflow.report.roofline import launch_us
 from npuflow.report.traffic import occupancies
 from npuflow.report.words import percent, quantity
@@ -67,7 +67,7 @@ def peaks(sequence: Sequence) -> Mapping[str, int]:
 def phases_of(sequence: Sequence, results: Mapping[str, RunResults]) -> tuple[TimedPhase, ...]:
     """When the calls of a sequence begin and end, by the runs of its parts."""
     calls = [
-        CallTime(part.name, found.seconds * 1e6, launch_us(part.compiled), waiting_us(found))
+        CallTime(part.name, found.seconds * 1e6, launch_us(part.compiled), waiting_in(found, part.compiled.device))
         for part, found in ((part, results[part.name]) for part in sequence.parts)
     ]
     return timed_phases(calls, sequence.changes, sequence.device.control)
@@ -115,14 +115,14 @@ def _time_cells(us: float, total_us: float) -> tuple[str, str]:
 
 
 def _written(sequence: SequenceReport) -> str:
-    """`120 descriptors written (80 ahead), 96 channels started, 64 tiles loaded`: what is set up between parts."""
+    """`9 descriptors written (8 ahead), 96 channels started, 6 tiles loaded (2 ahead)`: what is done between parts."""
     done = [phase.set_up for phase in sequence.phases]
     written, ahead = (sum((getattr(one, name) for one in done), Writes()) for name in ("writes", "ahead"))
-    loads = sum(one.loads for one in done)
+    loads, sent = sum(one.loads for one in done), sum(one.sent for one in done)
     found = [f"{written.descriptors} descriptors written ({ahead.descriptors} ahead)"] if written.descriptors else []
     found += [f"{written.starts} channels started"] if written.starts else []
     found += [f"{written.parameters} parameters written"] if written.parameters else []
-    return ", ".join([*found, *([f"{loads} tiles loaded"] if loads else [])])
+    return ", ".join([*found, *([f"{loads} tiles loaded ({sent} ahead)"] if loads else [])])
 
 
 def outermost(part: FunctionReport) -> LevelTraffic:
@@ -153,12 +153,8 @@ def plan_text(sequence: SequenceReport) -> str:
     if not plan.between:
         return ""
     alive, apart = byte_text(plan.alive_bytes), byte_text(plan.apart_bytes)
-    text = f"of {apart} between parts {alive} at a time, in {byte_text(plan.workspace_bytes)} of DRAM"
-    if plan.resident_bytes:
-        text = (
-            f"of {apart} between parts {byte_text(plan.resident_bytes)} stay in memory tiles; of the rest {alive} at a"
-        )
-        text += f" time, in {byte_text(plan.workspace_bytes)} of DRAM"
+    stays = f"{byte_text(plan.resident_bytes)} stay in memory tiles, the rest takes " if plan.resident_bytes else ""
+    text = f"{apart} between parts, {alive} of it at a time; {stays}{byte_text(plan.workspace_bytes)} of DRAM"
     left = left_bytes(sequence)
     return f"{text}; of {left[0]} every part leaves {byte_text(left[1])} free" if left else text
 

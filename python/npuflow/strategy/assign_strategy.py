@@ -42,7 +42,7 @@ class AssignStrategy(Pass):
     mapped, on their function as `npu.work`, for reports.
 
     What a `#npu.strategy` on the op says comes first, then this pass's options, then the choice for the device; where
-    the function's `npu.lacked` says that choices needed too many descriptors, the next one that needs fewer.
+    the function's `npu.lacked` says that choices needed too much, the next one that needs less.
 
         %r = linalg.matmul ins(...) outs(...)
 

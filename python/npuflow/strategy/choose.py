@@ -15,14 +15,17 @@ from npuflow.strategy.room import l1_descriptors, l2_descriptors, row_tiles
 from npuflow.strategy.search import Search
 from npuflow.strategy.space import Array, space_of
 from npuflow.strategy.strategy import Strategy
-from npuflow.target import Device
+from npuflow.target import Device, MemoryLevel
 
 # Where nothing fits any more: every row of cores takes descriptors of its own.
 _ONE_CORE: Array = (1, 1)
 
 
 def _counted_on(device: Device, lack: Shortage, group: Group, mapping: Mapping) -> Device:
-    """The device with as many fewer descriptors as the next choice should need, by its estimate, than a mapping did."""
+    """The device with as much less as the next choice should need, by its estimate, than a mapping did."""
+    if lack.unit == "bytes":
+        levels = (_with_less(one, lack) if one.number == lack.level else one for one in device.levels)
+        return replace(device, levels=tuple(levels))
     estimated = l1_descriptors(group, mapping)
     if lack.level != device.kernel_level:
         rows = mapping.spread.grid[0]
@@ -33,6 +36,11 @@ def _counted_on(device: Device, lack: Shortage, group: Group, mapping: Mapping) 
         replace(dma, descriptors=limit * dma.descriptor_groups) if dma.level == level else dma for dma in device.dmas
     )
     return replace(device, dmas=tuple(dmas))
+
+
+def _with_less(level: MemoryLevel, lack: Shortage) -> MemoryLevel:
+    """A memory with room for as much less as a schedule needed too much; a byte where nothing is to be counted on."""
+    return replace(level, reserved_bytes=level.bytes - max(1, level.usable_bytes * lack.have // lack.need))
 
 
 @lru_cache(maxsize=256)

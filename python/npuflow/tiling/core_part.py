@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from npuflow.bindings import arith, ir, scf
 from npuflow.core.build import Mixed, element_type_of, empty, extract_slice, fill, shape_of, weighted_sum
@@ -22,7 +22,8 @@ class _StreamedPiece:
     """The sizes of loops in L1 and L2 for one piece of streamed loops, and where in the block these begin.
 
     A core's place and its pieces in L1 are `places` in what L2 has, which begins at `in_l2_places` of the block. These
-    parts of blocks are `shared`, by op and number, once they are made.
+    parts of blocks are `shared`, by op and number, once they are made; and so are a core's parts of them (`own`) that
+    stay the same in all loops further in.
     """
 
     tiles: tuple[int, ...]
@@ -30,6 +31,7 @@ class _StreamedPiece:
     places: Mapping[int, Mixed]
     in_l2_places: Mapping[int, Mixed]
     shared: Mapping[tuple[int, int], ir.Value]
+    own: Mapping[tuple[int, int], ir.Value] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -123,6 +125,8 @@ class CorePart:
         inits: Sequence[ir.Value],
     ) -> list[ir.Value]:
         """The loops over pieces of streamed loops, from the outermost one left on, and what is left over behind."""
+        if steps:
+            piece = replace(piece, own={**piece.own, **self._unchanged(stream, steps, piece)})
         if not piece.shared and not any(step.fills_l2 for step in steps):
             piece = replace(piece, shared=self._shared(stream.ops[::-1], piece))
         if not steps:
@@ -175,8 +179,21 @@ class CorePart:
 
     def _shared(self, ops: Sequence[int], piece: _StreamedPiece) -> dict[tuple[int, int], ir.Value]:
         """What L2 has of each operand of ops."""
-        own = [key for key in self.operands if key[0] in ops]
+        own = [key for key in self.operands if key[0] in ops and key not in piece.own]
         return {key: self._in_l2(key, self.bundle.maps(key[0])[key[1]], piece) for key in own}
+
+    def _unchanged(
+        self, stream: Streaming, steps: Sequence[_StreamedLoop], piece: _StreamedPiece
+    ) -> dict[tuple[int, int], ir.Value]:
+        """A core's part of each operand, not there yet, that no loop further in goes along."""
+        loops = {step.loop for step in steps}
+        found = {}
+        for key in self.operands:
+            dims = self.bundle.maps(key[0])[key[1]]
+            stays = not any(loop in loops for dim in dims for loop, _ in dim.terms)
+            if key[0] in stream.ops and key not in piece.own and stays:
+                found[key] = self._slice(key, dims, piece)
+        return found
 
     def _in_l2(self, key: tuple[int, int], dims: Sequence[Linear], piece: _StreamedPiece) -> ir.Value:
         sizes = [piece.in_l2[loop] if loop >= self.bundle.space else size for loop, size in enumerate(self.cuts.block)]
@@ -184,6 +201,8 @@ class CorePart:
 
     def _slice(self, key: tuple[int, int], dims: Sequence[Linear], piece: _StreamedPiece) -> ir.Value:
         """A core's part of what L2 has of a block's operand."""
+        if key in piece.own:
+            return piece.own[key]
         in_l2 = piece.shared[key] if key in piece.shared else self._in_l2(key, dims, piece)
         return _part(in_l2, dims, piece.places, piece.tiles)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, takewhile
 
-from npuflow.errors import first_of
+from npuflow.errors import Shortage, first_of
 from npuflow.schedule.assign.locks import lock_users
 from npuflow.schedule.assign.programs import kernel_calls, program_users
 from npuflow.schedule.check.numbers import lock_clashes
@@ -64,7 +64,9 @@ def _memories(schedule: Schedule, device: Device) -> Iterator[Violation]:
         have = device.level(level).usable_bytes
         if need.need > have:
             place = device.level(level).name + ("" if level == device.dram_level else f" of {need.memory}")
-            yield Violation(need.text("bytes", have, place), "use smaller tiles or fewer slots", need.location)
+            what, hint = need.text("bytes", have, place), "use smaller tiles or fewer slots"
+            shortage = Shortage(level, need.need, have, unit="bytes") if level < device.dram_level else None
+            yield Violation(what, hint, need.location, shortage=shortage)
 
 
 def _alignment(buffer: model.Buffer, device: Device) -> Iterator[Violation]:
