@@ -52,6 +52,8 @@ class MappedTime {
     setting_up_ = outer_.setting_up_seconds();
     arrival_ = arrival_share * arrival_bytes() / machine.core.bytes_per_second;
     core_ = core_seconds(cycles);
+    const double all = cycles.products + cycles.others;
+    reading_share_ = all > 0 ? cycles.reading / all : 1.0;
     if (machine.direct.are_taken) return;
     first_piece_ = arrival_ / (outer_.blocks() * mapped.calls());
     leaving_ = result_seconds();
@@ -85,7 +87,10 @@ class MappedTime {
     double visits = 0;
     for (std::size_t number = 0; number < outer_.inputs(); ++number) visits += outer_.all()[number].visits;
     const double power = least_power + power_per_doubling * std::log2(std::max(1.0, visits));
-    const double together_ = together(times, std::min(power, single_power()));
+    // What has a single slot comes while ops work that don't read it.
+    const double shared = group_.is_packed ? 1.0 : reading_share_;
+    const std::array<double, 3> reading{shared * times[0], times[1], times[2]};
+    const double together_ = std::max(together(times, power), together(reading, std::min(power, single_power())));
     return std::max(together_ + late * in_l1_seconds(), behind);
   }
 
@@ -199,6 +204,7 @@ class MappedTime {
   double setting_up_ = 0.0;
   double arrival_ = 0.0;
   double core_ = 0.0;
+  double reading_share_ = 1.0;  // of a core's time, while it reads the input that it reads longest
   // Between L2 and L1 alone: what the first call of kernels needs, and what the last block makes.
   double first_piece_ = 0.0;
   double leaving_ = 0.0;
@@ -222,10 +228,18 @@ Estimator::Estimator(Group group, const Machine& machine, KernelCycles cycles, s
 template <typename Cycles>
 EngineCycles Estimator::summed(double pieces, Cycles cycles) const {
   EngineCycles total;
+  std::vector<double> before{0.0};
   for (std::size_t number = 0; number < group_.work.size(); ++number) {
     const double own = (group_.work[number].is_pieced ? pieces : 1.0) * cycles(number);
     (least_[number].multiplies ? total.products : total.others) += own;
     if (group_.work[number].is_starting) total.starting += own;
+    before.push_back(before.back() + own);
+  }
+  for (const std::size_t number : group_.inputs) {
+    const Tensor& tensor = group_.tensors[number];
+    const auto first = static_cast<std::size_t>(tensor.user);
+    const auto last = static_cast<std::size_t>(tensor.last_user);
+    total.reading = std::max(total.reading, before[last + 1] - before[first]);
   }
   return total;
 }

@@ -31,6 +31,7 @@ struct EngineCycles {
   double products = 0.0;
   double others = 0.0;
   double starting = 0.0;  // of these, what reads nothing: the first block's is done before anything has come
+  double reading = 0.0;   // of these, from the first op to the last that read an input, of the input read longest
 
   // As long as the slower engine takes where they work side by side.
   double block(bool is_side_by_side) const { return is_side_by_side ? std::max(products, others) : products + others; }

@@ -30,7 +30,7 @@ Pair pair_of(const std::optional<Slots>& slots) {
 }
 
 Tensor tensor_of(const TensorParts& parts, std::size_t loops) {
-  const auto& [role, operand, dims, element_bytes, is_gathered, user, is_handed_over] = parts;
+  const auto& [role, operand, dims, element_bytes, is_gathered, users, is_handed_over] = parts;
   check(0 <= role && role <= static_cast<int>(Role::output), "a tensor has an unknown role");
   check(0 <= operand && operand <= static_cast<int>(Operand::tail), "a tensor is an unknown operand");
   check(element_bytes > 0, "elements have bytes");
@@ -39,7 +39,8 @@ Tensor tensor_of(const TensorParts& parts, std::size_t loops) {
   found.operand = static_cast<Operand>(operand);
   found.element_bytes = element_bytes;
   found.is_gathered = is_gathered;
-  found.user = user;
+  found.user = users.first;
+  found.last_user = users.second;
   found.is_handed_over = is_handed_over;
   for (const auto& [terms, size] : dims) {
     Dim dim;

@@ -73,7 +73,7 @@ def _matmul_tensor(name: str, role: Role, operand: MatmulOperand | None, loops: 
         extents[loop] = extents.get(loop, 1) * size
     dims = tuple(Linear(((loop, 1),)) for loop in extents)
     size, user = element_bytes(element_type_of(value)), 1 if operand is MatmulOperand.TAIL else 0
-    return Tensor(name, role, dims, tuple(extents.values()), size, operand=operand, user=user)
+    return Tensor(name, role, dims, tuple(extents.values()), size, operand=operand, user=user, last_user=user)
 
 
 def _tail_tensors(contraction: Contraction, tail: ir.Operation) -> list[Tensor]:
@@ -119,7 +119,8 @@ def group_of_bundle(bundle: Bundle) -> Group:
             is_read = is_init or any(True for _ in arguments[number].uses)
             key = (value, tuple((_in_space(bundle, dim), dim.extent(bundle.sizes)) for dim in dims))
             role = Role.INPUT if is_read else Role.LOCAL
-            tensors.setdefault(key, _tensor(f"in{len(tensors)}", role, unpadded(value), dims, index))
+            first = tensors.get(key) or _tensor(f"in{len(tensors)}", role, unpadded(value), dims, index)
+            tensors[key] = replace(first, last_user=index)
         for number, result in enumerate(op.results):
             if bundle.is_internal(op.operands[input_count(op) + number]) and op != bundle.root:
                 continue  # which lies where it is written over

@@ -41,7 +41,7 @@ def flat_group(group: Group) -> _native.FlatGroup:
 def _flat_tensor(tensor: Tensor) -> _native.TensorNumbers:
     dims = [(dim.terms, size) for dim, size in zip(tensor.dims, tensor.shape)]
     kind = (_ROLES[tensor.role], _OPERANDS[tensor.operand])
-    return (*kind, dims, tensor.element_bytes, tensor.gathered, tensor.user, tensor.handed_over)
+    return (*kind, dims, tensor.element_bytes, tensor.gathered, (tensor.user, tensor.last_user), tensor.handed_over)
 
 
 def flat_mapping(mapping: Mapping) -> _native.MappingNumbers:

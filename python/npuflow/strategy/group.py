@@ -44,7 +44,7 @@ class Tensor:
     """A tensor that a group reads, makes for itself or gives away; `dims` say how loops walk through it.
 
     A `gathered` one lies in L1 with a dimension for each of its loops, windows copied out one by one. `user` is the
-    number of the first op that reads it. What is `handed_over` lies between sums of products and ops that are none.
+    number of the first op that reads it, `last_user` of the last. What is `handed_over` lies between sums of products and ops that are none.
     """
 
     name: str
@@ -55,6 +55,7 @@ class Tensor:
     gathered: bool = False
     operand: MatmulOperand | None = None
     user: int = 0
+    last_user: int = 0
     handed_over: bool = False
 
     def bytes(self, tiles: Tiles) -> int:
