@@ -52,6 +52,15 @@ def made_as(types: tuple[str, str, str] | None, device: Device) -> str:
     return "" if known is None else known.kind
 
 
+def begins_without_kernel(types: tuple[str, str, str], device: Device, kind: str) -> bool:
+    """Whether sums of products begin at what they are filled with by themselves, in a kernel or a patch engine."""
+    if not device.has_instruction(types):
+        return False
+    made = device.kernel_kind(kind, types)
+    is_patch = device.patch_engine.is_known and bool(device.matmul_shapes(*types)[0].patch)
+    return is_patch or (made is not None and made.from_zero)
+
+
 def head_cycles(products: Products, tiles: Sequence[int], device: Device) -> int:
     """Cycles of a call for what is computed of factors before they are multiplied, a vector at a time."""
     at_once = max(1, device.engine(KernelClass.MATRIX).vector_bytes // _COMPUTED_BYTES)

@@ -41,7 +41,8 @@ def group_of_matmul(contraction: Contraction) -> Group:
     if (fill := fill_of(contraction)) is None:
         tensors.append(replace(start, name="sum"))
     else:
-        work.append(OpWork((M, N, BATCH), _packed(describe_vector_work(fill)), starting=True))
+        opens = types_of(contraction)
+        work.append(OpWork((M, N, BATCH), _packed(describe_vector_work(fill)), starting=True, opens=opens))
     if tail is None:
         tensors.append(replace(start, name="result", operand=MatmulOperand.SUM, role=Role.OUTPUT))
     else:
@@ -114,7 +115,7 @@ def group_of_bundle(bundle: Bundle) -> Group:
                 continue
             is_init = number >= input_count(op)
             if is_init and (start := producer(value, "linalg.fill", "tensor.empty")) is not None:
-                starts += _start(start, dims)
+                starts += _start(start, dims, op)
                 continue
             is_read = is_init or any(True for _ in arguments[number].uses)
             key = (value, tuple((_in_space(bundle, dim), dim.extent(bundle.sizes)) for dim in dims))
@@ -136,11 +137,13 @@ def group_of_bundle(bundle: Bundle) -> Group:
     )
 
 
-def _start(op: ir.Operation, dims: tuple[Linear, ...]) -> list[OpWork]:
-    """A fill as work along the loops that index what it fills; nothing where something else than loops does."""
+def _start(op: ir.Operation, dims: tuple[Linear, ...], user: ir.Operation) -> list[OpWork]:
+    """A fill, whose result `user` writes over, as work along the loops that index that; nothing where others do."""
     loops = tuple(dim.loop for dim in dims if dim.loop is not None)
     is_fill = op.name == "linalg.fill" and len(loops) == len(dims)
-    return [OpWork(loops, describe_vector_work(op), starting=True)] if is_fill else []
+    products = match_products(user)
+    opens = products.types if products else None
+    return [OpWork(loops, describe_vector_work(op), starting=True, opens=opens)] if is_fill else []
 
 
 def _is_handed_over(bundle: Bundle, result: ir.Value) -> bool:

@@ -117,8 +117,8 @@ class OpWork:
     """One op: its loops, what it is to the vector unit if that can do it, and to matrix instructions if they could.
 
     A `pieced` one runs for every piece of streamed loops, others once for a tile; a `starting` one reads nothing, so
-    that the first block's is done before anything has come. Where the group is packed, its vector work goes through
-    pieces of the space and through what is inside of them.
+    that the first block's is done before anything has come, and may be what `opens` sums of products of some types.
+    Where the group is packed, its vector work goes through pieces of the space and through what is inside of them.
     """
 
     loops: tuple[int, ...]
@@ -126,6 +126,7 @@ class OpWork:
     products: Products | None = None
     pieced: bool = False
     starting: bool = False
+    opens: tuple[str, str, str] | None = None
 
 
 @dataclass(frozen=True)

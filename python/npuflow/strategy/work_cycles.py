@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from npuflow.kernels.matrix_cycles import head_cycles, least_matrix_cycles, made_as, matrix_cycles, patch_kernel_cycles
+from npuflow.kernels.matrix_cycles import (
+    begins_without_kernel,
+    head_cycles,
+    least_matrix_cycles,
+    made_as,
+    matrix_cycles,
+    patch_kernel_cycles,
+)
 from npuflow.kernels.vector_cycles import least_vector_cycles, vector_cycles
 from npuflow.ops.products import Products
 from npuflow.strategy.group import Group, M, N, OpWork
@@ -26,6 +33,8 @@ def multiplies(work: OpWork, device: Device) -> bool:
 
 def work_cycles(work: OpWork, tiles: Sequence[int], device: Device, kind: str = "", pack: Sequence[int] = ()) -> int:
     """One op on one tile: matrix instructions for sums of products whose types have them, else vector operations."""
+    if work.opens is not None and begins_without_kernel(work.opens, device, kind):
+        return 0
     own = [tiles[loop] for loop in work.loops]
     products = work.products
     if products is None or not device.has_instruction(products.types):
@@ -44,6 +53,8 @@ def work_cycles(work: OpWork, tiles: Sequence[int], device: Device, kind: str = 
 
 def least_work_cycles(work: OpWork, device: Device, kind: str = "") -> tuple[float, float]:
     """Cycles of one op at least: of a call, and of each step of its loops."""
+    if work.opens is not None and begins_without_kernel(work.opens, device, kind):
+        return 0.0, 0.0
     if work.products is not None and device.has_instruction(work.products.types):
         return least_matrix_cycles(work.products.types, device, kind)
     assert work.vector is not None, "a packed product has an instruction"

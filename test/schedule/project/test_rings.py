@@ -56,7 +56,7 @@ def test_a_lane_hands_over_all_of_its_buffers_at_once(inputs: int) -> None:
 
 def test_what_one_op_makes_for_the_next_is_not_handed_over_with_its_result() -> None:
     """Two ops in one schedule, their results filled by one engine right after each other: together they would wait."""
-    schedule = schedule_of(13, rows=16)
+    schedule = schedule_of(13, rows=8)
     (results,) = engines(schedule, "result_out")
     acquired = [step.semaphore.name for step in steps_of(results.program) if isinstance(step, Acquire)]
     of_buffers = [name for name in acquired if schedule.semaphores[name].cause == "data"]

@@ -8,7 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import ceil, prod
 
-from npuflow.kernels.matrix_cycles import head_cycles, made_as, matrix_cycles, patch_kernel_cycles
+from npuflow.kernels.matrix_cycles import (
+    begins_without_kernel,
+    head_cycles,
+    made_as,
+    matrix_cycles,
+    patch_kernel_cycles,
+)
 from npuflow.kernels.vector_cycles import VectorWork, vector_cycles
 from npuflow.ops.patches import Extent
 from npuflow.ops.products import Products, padded
@@ -61,8 +67,8 @@ def kernel_cycles(shape: KernelShape, device: Device, kind: str = "") -> int:
     """
     if device.has_instruction(shape.types):
         return _matmul_cycles(shape, device, kind, reshaped=True)
-    opened = device.kernel_kind(kind, shape.opens) if shape.opens else None
-    if (opened is not None and opened.from_zero) or (shape.kind == "fill" and _begins_in_engine(shape, device)):
+    opens = shape.opens is not None and begins_without_kernel(shape.opens, device, kind)
+    if opens or (shape.kind == "fill" and _begins_in_engine(shape, device)):
         return 0
     if shape.vector is None:
         engine = device.engine(KernelClass.VECTOR)

@@ -1,0 +1,38 @@
+"""What ops take on a core's tile, as the schedule's kernels take it."""
+
+from __future__ import annotations
+
+import npuflow
+from npuflow.ops.contraction import static_matmuls
+from npuflow.schedule.ir.emit import computes
+from npuflow.strategy.describe_group import group_of_matmul
+from npuflow.strategy.work_cycles import kind_of, work_cycles
+from npuflow.target import load_device
+
+MATMUL = """
+func.func @f(%a: tensor<64x64xbf16>, %b: tensor<64x64xbf16>) -> tensor<64x64xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<64x64xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<64x64xf32>) -> tensor<64x64xf32>
+  %r = linalg.matmul ins(%a, %b : tensor<64x64xbf16>, tensor<64x64xbf16>) outs(%f : tensor<64x64xf32>)
+      -> tensor<64x64xf32>
+  return %r : tensor<64x64xf32>
+}
+"""
+
+
+def test_what_opens_sums_takes_what_its_kernel_does() -> None:
+    """A core of the array sets sums to zero; a patch engine has what they begin with, and there is no kernel for it."""
+    module = npuflow.parse(MATMUL, npuflow.new_context())
+    (matmul,) = static_matmuls(module.operation)
+    group = group_of_matmul(matmul)
+    (start,) = [work for work in group.work if work.starting]
+    found = {}
+    for name in ("npu2", "npu4.0"):
+        device = load_device(name)
+        found[name] = work_cycles(start, (16, 16, 1, 16), device, kind_of(group, device), (8, 8, 8))
+        (compiled,) = npuflow.compile(MATMUL, device=name).functions
+        programs = (engine.program for engine in compiled.compiled.schedule.engines.values())
+        fills = [call for program in programs for call in computes(program) if call.kind == "fill"]
+        assert [call.cycles > 0 for call in fills] == [found[name] > 0]
+    assert found["npu2"] > 0 == found["npu4.0"]
