@@ -17,7 +17,7 @@ constexpr std::size_t traders = 3;
 constexpr std::ptrdiff_t most_of_a_spread = 2;
 constexpr int steps_at_a_time = 2;
 constexpr int all_steps = std::numeric_limits<int>::max();
-// Of sizes that are larger, so many are traded for.
+// Of sizes that are larger, so many are traded for, and twice the size.
 constexpr std::ptrdiff_t traded_sizes = 3;
 // Candidates for a step are given up after so many.
 constexpr int most_looked_at = 1000;
@@ -190,10 +190,13 @@ std::vector<Mapping> Descent::larger(const Mapping& mapping) const {
   std::vector<Mapping> found;
   for (const Place place : space_.places()) {
     const Sizes& values = space_.values(mapping, place);
-    auto value = std::upper_bound(values.begin(), values.end(), space_.value(mapping, place));
-    const auto last = value + std::min(traded_sizes, values.end() - value);
-    for (; value != last; ++value) {
-      found.push_back(space_.with(mapping, place, *value));
+    const Size own = space_.value(mapping, place);
+    const auto next = std::upper_bound(values.begin(), values.end(), own);
+    std::vector<Size> tried(next, next + std::min(traded_sizes, values.end() - next));
+    const auto twice = std::lower_bound(next, values.end(), 2 * own);
+    if (twice != values.end() && *twice > tried.back()) tried.push_back(*twice);
+    for (const Size value : tried) {
+      found.push_back(space_.with(mapping, place, value));
       if (place.kind == PlaceKind::tile) add_with_less(found, mapping, place);
     }
     if (place.kind == PlaceKind::hold) found.push_back(space_.with(mapping, place, 0));
