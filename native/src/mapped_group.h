@@ -41,8 +41,8 @@ struct Tensor {
   std::vector<Dim> dims;
   Size element_bytes = 1;
   bool is_gathered = false;
-  int user = 0;       // the first op that reads it
-  int last_user = 0;  // the last
+  int user = 0;                 // the first op that reads it
+  int last_user = 0;            // the last
   bool is_handed_over = false;  // between sums of products and ops that are none
 
   Loops follows;

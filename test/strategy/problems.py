@@ -50,7 +50,9 @@ def matmul_group(
     def tensor(name: str, role: Role, operand: MatmulOperand | None, loops: Sizes, element_bytes: int) -> Tensor:
         dims = tuple(Linear(((loop, 1),)) for loop in loops)
         user = 1 if operand is MatmulOperand.TAIL else 0
-        return Tensor(name, role, dims, tuple(extents[loop] for loop in loops), element_bytes, False, operand, user, user)
+        return Tensor(
+            name, role, dims, tuple(extents[loop] for loop in loops), element_bytes, False, operand, user, user
+        )
 
     made = (*outer, M, N)
     along_rhs = (*outer, N, K) if rhs_along_k else (*outer, K, N)

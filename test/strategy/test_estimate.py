@@ -349,6 +349,16 @@ def test_the_choice_is_as_good_as_any_of_them(convolution: Group, times: list[fl
     assert simulated(CONVOLUTION.format(said="")) <= 1.1 * min(times)
 
 
+def test_what_has_a_single_slot_comes_while_ops_work_that_do_not_read_it(convolution: Group) -> None:
+    """As long as some op reads every input, a core can't work while one arrives; with two slots that is no matter."""
+    last = len(convolution.work) - 1
+    held = replace(convolution, tensors=tuple(replace(tensor, last_user=last) for tensor in convolution.tensors))
+    for depth in (1, 2):
+        mapping = mapping_of(convolution, complete(convolution, Strategy(depth_l1=depth, depth_l2=2), NPU2))
+        free, waiting = (Estimate(group, NPU2).seconds(mapping) for group in (convolution, held))
+        assert (free < waiting) == (depth == 1)
+
+
 def test_engines_side_by_side_take_as_long_as_the_slower_one() -> None:
     """Of 8 blocks, the faster engine's time is hidden behind 7: it waits for the first, or is waited for at the end."""
     cluster = planned(load_device("npu4.0:1x1"))

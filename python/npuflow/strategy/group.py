@@ -44,7 +44,8 @@ class Tensor:
     """A tensor that a group reads, makes for itself or gives away; `dims` say how loops walk through it.
 
     A `gathered` one lies in L1 with a dimension for each of its loops, windows copied out one by one. `user` is the
-    number of the first op that reads it, `last_user` of the last. What is `handed_over` lies between sums of products and ops that are none.
+    number of the first op that reads it, `last_user` of the last. What is `handed_over` lies between sums of products
+    and ops that are none.
     """
 
     name: str
