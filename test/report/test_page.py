@@ -206,7 +206,7 @@ def test_light_and_dark(page: Browser) -> None:
 
 
 def test_the_overview_moves_what_is_shown(page: Browser) -> None:
-    page.press("w", "w", "w", "w")
+    page.run("show(0.4 * view.whole, 0.6 * view.whole)")
     before = span(page)
     width = page.run("return view.width")
     page.point("#overview", width - 10, 30, press=True)  # type: ignore[operator]
