@@ -22,6 +22,12 @@ constexpr std::ptrdiff_t traded_sizes = 3;
 // Candidates for a step are given up after so many.
 constexpr int most_looked_at = 1000;
 
+// The least of the values that is no smaller than a size; the largest where all are.
+Size at_least(const Sizes& values, Size size) {
+  const auto found = std::lower_bound(values.begin(), values.end(), size);
+  return found == values.end() ? values.back() : *found;
+}
+
 }  // namespace
 
 void Descent::run() {
@@ -108,8 +114,7 @@ Mapping Descent::balanced(Mapping mapping) {
     });
     const Sizes& values = space_.values(mapping, *place);
     const Size own = space_.value(mapping, *place);
-    const auto next = std::lower_bound(values.begin(), values.end(), 2 * own);
-    const Mapping larger = space_.with(mapping, *place, next == values.end() ? values.back() : *next);
+    const Mapping larger = space_.with(mapping, *place, at_least(values, 2 * own));
     if (space_.value(larger, *place) > own && kept_.fits(larger)) {
       mapping = larger;
     } else {
@@ -193,8 +198,8 @@ std::vector<Mapping> Descent::larger(const Mapping& mapping) const {
     const Size own = space_.value(mapping, place);
     const auto next = std::upper_bound(values.begin(), values.end(), own);
     std::vector<Size> tried(next, next + std::min(traded_sizes, values.end() - next));
-    const auto twice = std::lower_bound(next, values.end(), 2 * own);
-    if (twice != values.end() && *twice > tried.back()) tried.push_back(*twice);
+    const Size twice = at_least(values, 2 * own);
+    if (!tried.empty() && twice >= 2 * own && twice > tried.back()) tried.push_back(twice);
     for (const Size value : tried) {
       found.push_back(space_.with(mapping, place, value));
       if (place.kind == PlaceKind::tile) add_with_less(found, mapping, place);
@@ -237,16 +242,13 @@ void Descent::add_on_other_spreads(std::vector<Mapping>& found, const Mapping& m
     other.spread = spread;
     for (std::size_t loop = 0; loop < space_.group().space; ++loop) {
       if (!space_.opens(loop)) continue;
-      const Sizes& values = space_.tiles(loop, other);
-      const auto value = std::lower_bound(values.begin(), values.end(), parts_of(block[loop], spread.cores(loop)));
-      other.tiles[loop] = value == values.end() ? values.back() : *value;
+      other.tiles[loop] = at_least(space_.tiles(loop, other), parts_of(block[loop], spread.cores(loop)));
     }
     found.push_back(other);
     for (std::size_t loop = 0; loop < space_.group().space; ++loop) {
       if (!space_.opens(loop)) continue;
-      const Sizes& values = space_.tiles(loop, other);
-      const auto value = std::lower_bound(values.begin(), values.end(), 2 * other.tiles[loop]);
-      if (value != values.end()) found.push_back(space_.with(other, {PlaceKind::tile, loop}, *value));
+      const Size twice = at_least(space_.tiles(loop, other), 2 * other.tiles[loop]);
+      if (twice >= 2 * other.tiles[loop]) found.push_back(space_.with(other, {PlaceKind::tile, loop}, twice));
     }
   }
 }

@@ -228,13 +228,17 @@ Estimator::Estimator(Group group, const Machine& machine, KernelCycles cycles, s
 template <typename Cycles>
 EngineCycles Estimator::summed(double pieces, Cycles cycles) const {
   EngineCycles total;
-  std::vector<double> before{0.0};
+  std::vector<double> before;  // what ops in front of each take; nobody asks of a matmul
+  double so_far = 0.0;
   for (std::size_t number = 0; number < group_.work.size(); ++number) {
     const double own = (group_.work[number].is_pieced ? pieces : 1.0) * cycles(number);
     (least_[number].multiplies ? total.products : total.others) += own;
     if (group_.work[number].is_starting) total.starting += own;
-    before.push_back(before.back() + own);
+    if (!group_.is_packed) before.push_back(so_far);
+    so_far += own;
   }
+  if (group_.is_packed) return total;
+  before.push_back(so_far);
   for (const std::size_t number : group_.inputs) {
     const Tensor& tensor = group_.tensors[number];
     const auto first = static_cast<std::size_t>(tensor.user);

@@ -9,8 +9,8 @@ import npuflow
 from npuflow.compiler.compiled_function import CompiledFunction, execute_function
 from npuflow.simulate.at_home import at_home, users_of
 from npuflow.simulate.faults import faults
-from npuflow.simulate.home_ports import HOME_LEVEL, HomePort, free_channels
-from npuflow.simulate.platform import Side
+from npuflow.simulate.home_ports import HOME_LEVEL, HomePort
+from npuflow.simulate.platform import Platform, Side
 from npuflow.simulate.run import simulate
 from npuflow.target import load_device
 
@@ -36,9 +36,13 @@ def ports(function: CompiledFunction, *columns: int) -> list[HomePort]:
     """The left operand and the result at home in columns."""
     given, made = function.arguments[0], function.results[0]
     return [
-        HomePort(tensor, tuple((column, free_channels(function.program, NPU2, side, column)[0]) for column in columns))
+        HomePort(tensor, tuple((column, free_channels(function, side, column)[0]) for column in columns))
         for tensor, side in ((given, Side.OUT), (made, Side.IN))
     ]
+
+
+def free_channels(function: CompiledFunction, side: Side, column: int) -> tuple[int, ...]:
+    return Platform(NPU2).free_channels(function.program, HOME_LEVEL, side, column)
 
 
 @pytest.mark.parametrize("columns", [(6,), (5, 6), (4, 5, 6, 7)])
@@ -74,7 +78,7 @@ def test_as_many_bytes_move_and_the_control_processor_does_less(matmul: Compiled
 
 def test_one_channel_is_as_slow_as_one_channel(matmul: CompiledFunction) -> None:
     result = matmul.results[0]
-    (number, *_) = free_channels(matmul.program, NPU2, Side.IN, 6)
+    (number, *_) = free_channels(matmul, Side.IN, 6)
     after = simulate(at_home(matmul.program, NPU2, [HomePort(result, ((6, number),))]).program)
     # 128 KiB through a channel of 7.3 bytes a cycle.
     assert after.cycles > 128 * 1024 / NPU2.dma(HOME_LEVEL).bytes_per_cycle

@@ -19,7 +19,9 @@ from npuflow.schedule.data.model import Schedule
 from npuflow.strategy.feasibility import Constraint, obstacles
 from npuflow.strategy.strategy import Strategy
 from npuflow.target import Device, load_device
+from npuflow.testing.operator_products import Kind, Product
 from npuflow.testing.operator_samples import samples
+from npuflow.testing.programs import Types
 
 sys.path.insert(0, str(Path(__file__).parent))
 from problems import matmul_group
@@ -100,16 +102,7 @@ def test_what_is_left_of_windows_takes_no_more_room_than_was_said(pieces: str) -
     assert taken <= said
 
 
-MATMUL = """
-func.func @f(%a: tensor<512x512xi8>, %b: tensor<512x512xi8>) -> tensor<512x512xi32> {
-  %zero = arith.constant 0 : i32
-  %e = tensor.empty() : tensor<512x512xi32>
-  %f = linalg.fill ins(%zero : i32) outs(%e : tensor<512x512xi32>) -> tensor<512x512xi32>
-  %r = linalg.matmul ins(%a, %b : tensor<512x512xi8>, tensor<512x512xi8>) outs(%f : tensor<512x512xi32>)
-      -> tensor<512x512xi32>
-  return %r : tensor<512x512xi32>
-}
-"""
+MATMUL = Product(Kind.MATMUL, Kind.MATMUL.sizes_of(512, 512, 512), Types("i8", "i32")).text()
 TOO_MUCH = (
     (Constraint.L1, Strategy((4, 4), (512, 512, 512), (128, 128, 64), (4, 8, 8), depth_l2=1, depth_l1=2)),
     (Constraint.L1, Strategy((4, 4), (256, 256, 512), (64, 64, 512), (4, 8, 8), depth_l2=1, depth_l1=2)),

@@ -8,17 +8,10 @@ from npuflow.schedule.ir.emit import computes
 from npuflow.strategy.describe_group import group_of_matmul
 from npuflow.strategy.work_cycles import kind_of, work_cycles
 from npuflow.target import load_device
+from npuflow.testing.operator_products import Kind, Product
+from npuflow.testing.programs import Types
 
-MATMUL = """
-func.func @f(%a: tensor<64x64xbf16>, %b: tensor<64x64xbf16>) -> tensor<64x64xf32> {
-  %zero = arith.constant 0.0 : f32
-  %e = tensor.empty() : tensor<64x64xf32>
-  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<64x64xf32>) -> tensor<64x64xf32>
-  %r = linalg.matmul ins(%a, %b : tensor<64x64xbf16>, tensor<64x64xbf16>) outs(%f : tensor<64x64xf32>)
-      -> tensor<64x64xf32>
-  return %r : tensor<64x64xf32>
-}
-"""
+MATMUL = Product(Kind.MATMUL, Kind.MATMUL.sizes_of(64, 64, 64), Types("bf16", "f32")).text()
 
 
 def test_what_opens_sums_takes_what_its_kernel_does() -> None:

@@ -16,9 +16,9 @@ from npuflow.network.plan import PlannedValue, plan_of
 from npuflow.network.residency import HomeCandidate, Residency, TileRoom, choose_homes
 from npuflow.schedule.assign.setup import channel_descriptors
 from npuflow.simulate.at_home import AtHome, at_home
-from npuflow.simulate.home_ports import HOME_LEVEL, HomePort, free_channels, slab_bytes
+from npuflow.simulate.home_ports import HOME_LEVEL, HomePort, slab_bytes
 from npuflow.simulate.home_tasks import NotAtHomeError
-from npuflow.simulate.platform import Side
+from npuflow.simulate.platform import Platform, Side
 from npuflow.simulate.program import Program
 from npuflow.simulate.results import RunResults
 from npuflow.simulate.run import DeadlockError, simulate
@@ -142,7 +142,8 @@ class _Residents:
     def _free_channels(self, phase: int, side: Side, column: int) -> tuple[int, ...]:
         key = self.calls.calls[phase].name, side, column
         if key not in self.channels:
-            self.channels[key] = free_channels(self.parts[key[0]].program, self.device, side, column)
+            program = self.parts[key[0]].program
+            self.channels[key] = Platform(self.device).free_channels(program, HOME_LEVEL, side, column)
         return self.channels[key]
 
     def _free(self, value: PlannedValue, column: int) -> int:

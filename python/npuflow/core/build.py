@@ -62,6 +62,11 @@ def sizes_of(slice_op: ir.Operation) -> list[Mixed]:
     return mixed(list(ir.DenseI64ArrayAttr(op.static_sizes)), list(op.sizes))
 
 
+def has_unit_strides(slice_op: ir.Operation) -> bool:
+    """Whether an extract_slice or insert_slice takes elements side by side."""
+    return set(ir.DenseI64ArrayAttr(slice_op.opview.static_strides)) <= {1}
+
+
 def shape_of(value: ir.Value) -> list[int]:
     """The shape of a shaped value; dynamic sizes as MLIR's marker."""
     return list(ir.ShapedType(value.type).shape)

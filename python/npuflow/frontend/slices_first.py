@@ -8,6 +8,7 @@ from npuflow.core.build import (
     element_type_of,
     empty,
     extract_slice,
+    has_unit_strides,
     is_static,
     moved,
     offsets_of,
@@ -49,8 +50,7 @@ def _is_read_by_elements(op: ir.Operation) -> bool:
     """Whether an op takes elements side by side, at known places, for nobody but elementwise ops."""
     if op.name != "tensor.extract_slice" or len(op.operands) != 1 or not is_static(op):
         return False
-    strides = list(ir.DenseI64ArrayAttr(op.opview.static_strides))
-    is_plain = set(strides) <= {1} and sizes_of(op) == shape_of(op.results[0])
+    is_plain = has_unit_strides(op) and sizes_of(op) == shape_of(op.results[0])
     return is_plain and all(is_parallel(user) for user in users(op.results[0]))
 
 

@@ -57,8 +57,12 @@ def begins_without_kernel(types: tuple[str, str, str], device: Device, kind: str
     if not device.has_instruction(types):
         return False
     made = device.kernel_kind(kind, types)
-    is_patch = device.patch_engine.is_known and bool(device.matmul_shapes(*types)[0].patch)
-    return is_patch or (made is not None and made.from_zero)
+    return begins_in_engine(types, device) or (made is not None and made.from_zero)
+
+
+def begins_in_engine(types: tuple[str, str, str], device: Device) -> bool:
+    """Whether sums of products are those of a patch engine, which has what they begin with in itself."""
+    return device.patch_engine.is_known and bool(device.matmul_shapes(*types)[0].patch)
 
 
 def head_cycles(products: Products, tiles: Sequence[int], device: Device) -> int:

@@ -13,7 +13,7 @@ from enum import Enum
 from npuflow.allocate.problem import LiveBuffer, peak_bytes
 from npuflow.allocate.solve import allocate
 from npuflow.network.calls import Call, CallList, last_phases
-from npuflow.network.residency import Home
+from npuflow.network.residency import Home, Slab
 from npuflow.network.task_order import OrderedTask, TaskGraph, best_order
 
 # DRAM's bursts, and vectors of any processor.
@@ -46,6 +46,12 @@ class PlannedValue:
     address: int | None = None
     home: Home | None = None
 
+    @property
+    def slabs(self) -> tuple[tuple[Slab, int], ...]:
+        """Where it is at home, with the bytes there."""
+        slabs, each = (self.home.slabs, self.home.slab_bytes) if self.home is not None else ((), 0)
+        return tuple((slab, min(each, self.bytes - number * each)) for number, slab in enumerate(slabs))
+
 
 @dataclass(frozen=True)
 class FunctionPlan:
@@ -74,10 +80,8 @@ class FunctionPlan:
         """The bytes that stay in each column's memory tile in a phase."""
         found: dict[int, int] = {}
         for value in self.between:
-            if value.home is not None and value.first <= phase <= value.last:
-                for number, slab in enumerate(value.home.slabs):
-                    own = min(value.home.slab_bytes, value.bytes - number * value.home.slab_bytes)
-                    found[slab.column] = found.get(slab.column, 0) + own
+            for slab, own in value.slabs if value.first <= phase <= value.last else ():
+                found[slab.column] = found.get(slab.column, 0) + own
         return found
 
     @property

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count
 from math import prod
 
 from npuflow.bindings import ir
@@ -151,6 +152,19 @@ def _candidates(bundle: Bundle, closed: set[ir.Operation]) -> Iterator[ir.Operat
 
 def _block_ops(op: ir.Operation) -> list[ir.Operation]:
     return [child.operation for child in op.block.operations]
+
+
+def free_numbers(function: ir.Operation) -> Iterator[int]:
+    """Numbers that no bundle of a function has."""
+    marked = (op for op in ops_of(function) if BUNDLE in op.attributes)
+    taken = {int(ir.IntegerAttr(op.attributes[BUNDLE]).value) for op in marked}
+    return (number for number in count() if number not in taken)
+
+
+def mark_bundle(ops: Sequence[ir.Operation], number: int) -> None:
+    """Marks ops as a bundle of that number."""
+    for op in ops:
+        op.attributes[BUNDLE] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64, op.context), number)
 
 
 def marked_bundles(root: ir.Operation) -> list[Bundle]:

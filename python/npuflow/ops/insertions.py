@@ -6,7 +6,7 @@ Reads IR and changes nothing.
 from __future__ import annotations
 
 from npuflow.bindings import ir
-from npuflow.core.build import shape_of
+from npuflow.core.build import has_unit_strides, shape_of
 from npuflow.ops.contraction import BUNDLE, only_user, producer
 
 # On an argument of a function: whether bufferization may write to it.
@@ -22,9 +22,8 @@ def insertion_of(root: ir.Operation) -> ir.Operation | None:
     user = only_user(result)
     if user is None or user.name != _INSERT or user.operands[0] != result:
         return None
-    strides = set(ir.DenseI64ArrayAttr(user.opview.static_strides))
-    is_plain = len(user.operands) == 2 and strides <= {1} and len(shape_of(result)) == len(shape_of(user.results[0]))
-    return user if is_plain else None
+    is_plain = len(user.operands) == 2 and has_unit_strides(user)
+    return user if is_plain and len(shape_of(result)) == len(shape_of(user.results[0])) else None
 
 
 def is_written_in_place(insert: ir.Operation) -> bool:

@@ -109,6 +109,11 @@ def padded(size: int, unit: int) -> int:
     return -(-size // unit) * unit
 
 
+def largest_divisor(number: int, at_most: int) -> int:
+    """The largest divisor of a number up to another one."""
+    return next((divisor for divisor in range(at_most, 0, -1) if number % divisor == 0), 1)
+
+
 def sums_products(op: ir.Operation) -> bool:
     """Whether an op adds a product of two factors to what it has."""
     return factors_of(op) is not None

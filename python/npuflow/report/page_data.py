@@ -74,10 +74,9 @@ def _between(sequence: SequenceReport) -> list[Json]:
             found.setdefault("DRAM between parts", []).append([f"%{value.number}", value.address, value.bytes, *lives])
             continue
         level = sequence.parts[0].occupancy[-1]
-        for number, slab in enumerate(value.home.slabs):
+        for slab, own in value.slabs:
             name = f"{level.level} {slab.column} between parts"
             sizes[name] = level.usable_bytes
-            own = min(value.home.slab_bytes, value.bytes - number * value.home.slab_bytes)
             found.setdefault(name, []).append([f"%{value.number}", slab.address, own, *lives])
     return [{"name": name, "size": sizes[name], "held": held} for name, held in sorted(found.items())]
 

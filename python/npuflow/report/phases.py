@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 
 from npuflow.network.phases import NOTHING, PhaseChange, SetUp, Waiting
 from npuflow.simulate.platform import Platform, Side
@@ -53,12 +52,11 @@ def waiting_in(results: RunResults, device: Device) -> Waiting:
 
 def _with_channels_left(results: RunResults, device: Device) -> frozenset[int]:
     """The columns whose shims send through fewer channels than they have."""
-    dma, taken = device.dma(device.dram_level), {engine.name for engine in results.engines}
-    if dma.shared_by is not SharedBy.COLUMN:
+    level, platform = device.dram_level, Platform(device)
+    if device.dma(level).shared_by is not SharedBy.COLUMN:
         return frozenset()
-    name = partial(Platform(device).channel_name, device.dram_level, Side.OUT)
-    columns, channels = range(device.columns), range(dma.channels_out)
-    return frozenset(column for column in columns if any(name((0, column), number) not in taken for number in channels))
+    columns = range(device.columns)
+    return frozenset(c for c in columns if platform.free_channels(results.program, level, Side.OUT, c))
 
 
 def timed_phases(

@@ -23,7 +23,7 @@ from itertools import zip_longest
 
 from npuflow.simulate.chains import chain_length, chain_move
 from npuflow.simulate.channel_tasks import FlatTransfer, NotTaskByTaskError, transfers, unrolled
-from npuflow.simulate.home_ports import HOME_LEVEL, HomeChain, HomePort, channels_beside
+from npuflow.simulate.home_ports import HOME_LEVEL, HomeChain, HomePort
 from npuflow.simulate.home_tasks import NotAtHomeError, SlabTransfer, taken_tasks
 from npuflow.simulate.platform import Platform, Side
 from npuflow.simulate.program import (
@@ -153,15 +153,15 @@ class _Move:
             self._chain(column, number, each * self._length(own_transfers), own_transfers)
         return found
 
-    def _chain(self, column: int, number: int, descriptors: int, transfers: Sequence[FlatTransfer]) -> None:
-        content = sha256(repr((number, [(t.stream, t.access) for t in transfers])).encode()).hexdigest()
+    def _chain(self, column: int, number: int, descriptors: int, moves: Sequence[FlatTransfer]) -> None:
+        content = sha256(repr((number, [(t.stream, t.access) for t in moves])).encode()).hexdigest()
         group = number % self.device.dma(HOME_LEVEL).descriptor_groups
         self.chains.append(HomeChain(column, group, descriptors, content))
 
-    def _length(self, transfers: Sequence[FlatTransfer]) -> int:
+    def _length(self, moves: Sequence[FlatTransfer]) -> int:
         depths = {buffer.name: buffer.depth for buffer in self.program.buffers}
         pattern = self.device.dma(HOME_LEVEL).pattern
-        return chain_length([chain_move(one, depths) for one in transfers], pattern.iteration_max if pattern else 0)
+        return chain_length([chain_move(one, depths) for one in moves], pattern.iteration_max if pattern else 0)
 
     # The other ends
 
@@ -172,17 +172,17 @@ class _Move:
             if any(part is not None for part in self.parts.get(stream.name, ())):
                 for end in self._others(stream):
                     streams[end].append(stream.name)
-        bodies = {engine.name: engine.body for engine in self.program.engines}
-        return {end: self._end(end, bodies[end], own) for end, own in streams.items()}
+        engines = {engine.name: engine for engine in self.program.engines}
+        return {end: self._end(engines[end], own) for end, own in streams.items()}
 
     def _others(self, stream: FlatStream) -> tuple[str, ...]:
         return stream.receivers if self.side is Side.OUT else (stream.sender,)
 
-    def _end(self, name: str, body: tuple[FlatStep, ...], streams: Sequence[str]) -> list[FlatStep]:
+    def _end(self, engine: FlatEngine, streams: Sequence[str]) -> list[FlatStep]:
         left = {stream: iter(self.parts[stream]) for stream in streams}
         found: list[FlatStep] = []
         before, after = list[FlatTransfer](), list[FlatTransfer]()
-        for step in unrolled(body):
+        for step in unrolled(engine.body):
             own = next(left[step.stream]) if isinstance(step, FlatSend | FlatReceive) and step.stream in left else None
             if own is None or not isinstance(step, FlatSend | FlatReceive):
                 found.append(step)
@@ -193,7 +193,7 @@ class _Move:
             found += cut
         if any(next(one, None) is not None for one in left.values()):
             raise NotAtHomeError("its other end moves it in other transfers")
-        self._more(name, after, self._length(after) - self._length(before))
+        self._more(engine, after, self._length(after) - self._length(before))
         return found
 
     def _cut(self, step: FlatTransfer, parts: Sequence[SlabTransfer]) -> list[FlatTransfer]:
@@ -205,15 +205,15 @@ class _Move:
         named = [(access, self._stream_name(step.stream, part.slab)) for access, part in zip(cut, parts)]
         return [replace(step, access=access, stream=stream) for access, stream in named]
 
-    def _more(self, name: str, transfers: Sequence[FlatTransfer], descriptors: int) -> None:
+    def _more(self, engine: FlatEngine, moves: Sequence[FlatTransfer], descriptors: int) -> None:
         """Notes how many more descriptors the engine at the other end takes for what is in several slabs."""
-        if descriptors <= 0:
+        if descriptors <= 0 or engine.tile is None:
             return
-        for column in range(self.device.columns):
-            for side in Side:
-                number = channels_beside(self.device, side, column).get(name)
-                if number is not None:
-                    self._chain(column, number, descriptors, transfers)
+        column = engine.tile[1]
+        for side in Side:
+            number = Platform(self.device).channels_beside(HOME_LEVEL, side, column).get(engine.name)
+            if number is not None:
+                self._chain(column, number, descriptors, moves)
 
     # Streams
 

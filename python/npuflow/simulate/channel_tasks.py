@@ -47,14 +47,14 @@ def transfers(body: tuple[FlatStep, ...]) -> Iterator[FlatTransfer]:
 def tasks_of(engine: FlatEngine) -> Iterator[ChannelTask]:
     """What a channel beside DRAM does, task by task."""
     waits: FlatAcquire | None = None
-    transfers: list[FlatTransfer] = []
+    moves: list[FlatTransfer] = []
     for step in unrolled(engine.body):
         if isinstance(step, FlatAcquire) and waits is None:
-            waits, transfers = step, []
+            waits, moves = step, []
         elif isinstance(step, FlatSend | FlatReceive) and waits is not None:
-            transfers.append(step)
+            moves.append(step)
         elif isinstance(step, FlatRelease) and waits is not None:
-            yield ChannelTask(waits, tuple(transfers), step)
+            yield ChannelTask(waits, tuple(moves), step)
             waits = None
         else:
             raise NotTaskByTaskError("its channel works in another way than task by task")

@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 from enum import Enum
 
-from npuflow.simulate.program import FlatEngine, FlatSend, FlatStep, Resource
+from npuflow.simulate.program import FlatEngine, FlatSend, FlatStep, Program, Resource
 from npuflow.simulate.walk import leaves
 from npuflow.target import Device, DmaEngine, Link, SharedBy
 
@@ -73,6 +73,18 @@ class Platform:
         dma = self.device.dma(level)
         place = f"({tile[0]},{tile[1]})" if dma.shared_by is SharedBy.CORE else str(tile[1])
         return f"{dma.name} {place} {side.value} {number}"
+
+    def channels_beside(self, level: int, side: Side, column: int) -> dict[str, int]:
+        """The channels beside a column's memory of a level, by name."""
+        dma = self.device.dma(level)
+        count = dma.channels_in if side is Side.IN else dma.channels_out
+        return {self.channel_name(level, side, (0, column), number): number for number in range(count)}
+
+    def free_channels(self, program: Program, level: int, side: Side, column: int) -> tuple[int, ...]:
+        """Those of them that a program leaves alone."""
+        taken = {engine.name for engine in program.engines}
+        names = self.channels_beside(level, side, column)
+        return tuple(number for name, number in names.items() if name not in taken)
 
     def channel(
         self, level: int, side: Side, tile: tuple[int, int], number: int, body: tuple[FlatStep, ...]

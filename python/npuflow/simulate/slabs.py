@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
+from npuflow.schedule.data.patterns import merged
 from npuflow.simulate.program import FlatAccess, FlatAffine, FlatLimit
 
 # The first and the last index of a dimension that there is anything at.
@@ -126,15 +127,8 @@ def cut_access(access: FlatAccess, counts: Sequence[int]) -> list[FlatAccess] | 
 
 def _joined(access: FlatAccess) -> FlatAccess:
     """The same with dimensions that follow on each other as one."""
-    sizes, strides = list[int](), list[int]()
-    for size, stride in zip(access.sizes, access.strides):
-        if size == 1:
-            continue
-        if sizes and strides[-1] == size * stride:
-            sizes[-1], strides[-1] = sizes[-1] * size, stride
-        else:
-            sizes, strides = [*sizes, size], [*strides, stride]
-    return replace(access, sizes=tuple(sizes) or (1,), strides=tuple(strides) or (1,))
+    dims = merged(zip(access.sizes, access.strides)) or [(1, 1)]
+    return replace(access, sizes=tuple(size for size, _ in dims), strides=tuple(stride for _, stride in dims))
 
 
 def _range(access: FlatAccess, begin: int, end: int, dimension: int = 0) -> FlatAccess | None:

@@ -10,8 +10,8 @@ from npuflow.core.options import option
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.dialect.device import planned_device, record_device
-from npuflow.ops.bundle import Bundle, find_bundles
-from npuflow.ops.contraction import BUNDLE, STRATEGY, static_matmuls
+from npuflow.ops.bundle import Bundle, find_bundles, mark_bundle
+from npuflow.ops.contraction import STRATEGY, static_matmuls
 from npuflow.strategy.choose import complete
 from npuflow.strategy.describe_bundle import bundle_fits
 from npuflow.strategy.describe_group import group_of_bundle
@@ -112,9 +112,8 @@ def _grid_of_matmuls(function: ir.Operation) -> tuple[int, int] | None:
 
 
 def _mark(bundle: Bundle, number: int, strategy: Strategy) -> None:
+    mark_bundle(bundle.ops, number)
     for op in bundle.ops:
-        kind = ir.IntegerType.get_signless(64, op.context)
-        op.attributes[BUNDLE] = ir.IntegerAttr.get(kind, number)
         op.attributes[STRATEGY] = strategy.to_attribute()
 
 

@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 
 from npuflow.bindings import ir
 from npuflow.core.build import at, element_type_of, empty, extract_slice, fill, generic_op, insert_slice, shape_of
-from npuflow.core.passes import ops_of
-from npuflow.ops.bundle import Bundle
-from npuflow.ops.contraction import BUNDLE, producer
+from npuflow.ops.bundle import Bundle, free_numbers, mark_bundle
+from npuflow.ops.contraction import producer
 from npuflow.ops.linear import Linear, input_count, iterators, maps_of
 from npuflow.strategy.copy_chain import erase_ops
 
@@ -49,13 +48,10 @@ def _is_mixed(dim: Linear, loops: Sequence[int]) -> bool:
 def cut_rows(bundle: Bundle, parts: Sequence[LoopParts]) -> None:
     """Puts a bundle for each part in a bundle's place; each inserts what it makes into what the ones before made."""
     root = bundle.root
-    function = root.parent.operation
-    taken = {int(ir.IntegerAttr(op.attributes[BUNDLE]).value) for op in ops_of(function) if BUNDLE in op.attributes}
+    numbers = free_numbers(root.parent.operation)
     with at(root):
         made = empty(shape_of(root.results[0]), element_type_of(root.results[0]))
-        for kept in parts:
-            number = next(number for number in range(len(taken) + 1) if number not in taken)
-            taken.add(number)
+        for kept, number in zip(parts, numbers):
             made = _part(bundle, kept, made, number)
     root.results[0].replace_all_uses_with(made)
     erase_ops(bundle.ops)
@@ -72,7 +68,9 @@ def _part(bundle: Bundle, kept: LoopParts, target: ir.Value, number: int) -> ir.
             if value not in values and key not in parts:
                 parts[key] = _cut(value, dims, kept)
             operands.append(values[value] if value in values else parts[key])
-        values.update(zip(op.results, _remade(op, operands, number).results))
+        remade = _remade(op, operands)
+        mark_bundle([remade], number)
+        values.update(zip(op.results, remade.results))
     result, dims = values[bundle.root.results[0]], bundle.maps(len(bundle.ops) - 1)[-1]
     return insert_slice(result, target, [_begin(dim, kept) for dim in dims], shape_of(result))
 
@@ -96,11 +94,10 @@ def _begin(dim: Linear, kept: LoopParts) -> int:
     return kept[dim.loop].begin if dim.loop is not None and dim.loop in kept else 0
 
 
-def _remade(op: ir.Operation, operands: Sequence[ir.Value], number: int) -> ir.Operation:
-    """The same op on other operands, in a bundle of its own."""
+def _remade(op: ir.Operation, operands: Sequence[ir.Value]) -> ir.Operation:
+    """The same op on other operands."""
     count = input_count(op)
     said = {name: op.attributes[name] for name in op.attributes}
-    said[BUNDLE] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), number)
     with op.location:
         made = generic_op(operands[:count], operands[count:], maps_of(op), iterators(op), said)
         copy = op.clone().operation

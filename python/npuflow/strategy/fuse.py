@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from npuflow.bindings import ir
 from npuflow.core.copies import erase_unused
 from npuflow.core.passes import fail, ops_of, parents_of
-from npuflow.ops.contraction import BUNDLE, users
+from npuflow.ops.bundle import free_numbers, mark_bundle
+from npuflow.ops.contraction import users
 from npuflow.strategy.overlap_tiles import overlapped
 from npuflow.strategy.window_chain import TiledChain, WindowChain, chain_of
 
@@ -52,11 +53,7 @@ def _chain_in(ops: Sequence[ir.Operation], tiles: Sequence[int]) -> WindowChain:
 
 def _mark(ops: Sequence[ir.Operation]) -> None:
     """Marks ops as a bundle, by a number that is free."""
-    function = _function_of(ops[0])
-    taken = {int(ir.IntegerAttr(op.attributes[BUNDLE]).value) for op in ops_of(function) if BUNDLE in op.attributes}
-    number = next(number for number in range(len(taken) + 1) if number not in taken)
-    for op in ops:
-        op.attributes[BUNDLE] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), number)
+    mark_bundle(ops, next(free_numbers(_function_of(ops[0]))))
 
 
 def _function_of(op: ir.Operation) -> ir.Operation:

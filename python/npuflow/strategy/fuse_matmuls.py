@@ -13,9 +13,9 @@ from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.dialect.device import planned_device
 from npuflow.network.groups import FusionGroup, groups_of
-from npuflow.ops.bundle import make_bundle
+from npuflow.ops.bundle import free_numbers, make_bundle, mark_bundle
 from npuflow.ops.chains import Chain, chains_of
-from npuflow.ops.contraction import BUNDLE, RUNNING, STRATEGY, match_contraction
+from npuflow.ops.contraction import RUNNING, STRATEGY, match_contraction
 from npuflow.strategy.bundle_times import best_mapping, bundle_seconds
 from npuflow.strategy.copy_chain import copies_of, erase_ops
 from npuflow.strategy.describe_bundle import bundle_fits
@@ -140,10 +140,7 @@ def _is_one_engine(device: Device) -> bool:
 
 def _replace(function: ir.Operation, chain: Chain, ops: Sequence[ir.Operation]) -> None:
     """Puts fused ops in place of a chain, marked as a bundle."""
-    taken = {int(ir.IntegerAttr(op.attributes[BUNDLE]).value) for op in ops_of(function) if BUNDLE in op.attributes}
-    number = next(number for number in range(len(taken) + 1) if number not in taken)
-    for op in ops:
-        op.attributes[BUNDLE] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64, op.context), number)
+    mark_bundle(ops, next(free_numbers(function)))
     for old, new in zip(chain.root.results, ops[-1].results):
         old.replace_all_uses_with(new)
     erase_ops(chain.ops)

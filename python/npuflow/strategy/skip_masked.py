@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import inf
 
 from npuflow.bindings import ir
@@ -163,7 +164,7 @@ class _PartTimes:
         mean = (sum(sizes) / len(sizes) - min(sizes)) / max(1, max(sizes) - min(sizes))
         return len(parts) * (low + mean * (high - low)) + (len(parts) - 1) * self._change_seconds
 
-    @property
+    @cached_property
     def _change_seconds(self) -> float:
         """What it takes to go on to another part, whose program all cores get."""
         size, columns = self.device.engine(KernelClass.VECTOR).program_bytes, range(self.device.columns)

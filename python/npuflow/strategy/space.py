@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
 
-from npuflow.ops.products import padded
+from npuflow.ops.products import largest_divisor, padded
 from npuflow.strategy.group import BATCH, Group, K, M, MatmulOperand, N
 from npuflow.strategy.lane_descriptors import served_array, served_arrays
 from npuflow.strategy.mapping import Mapping, Spread, slots_of
@@ -133,12 +133,7 @@ def _said_grid(group: Group, given: Strategy, device: Device, pack: Sizes) -> tu
     )
     if not given.tile_l2:
         return rows, columns
-    return _divisor(given.tile_l2[0] // pack[0], rows), _divisor(given.tile_l2[1] // pack[1], columns)
-
-
-def _divisor(number: int, at_most: int) -> int:
-    """The largest divisor of `number` up to `at_most`."""
-    return next((d for d in range(at_most, 0, -1) if number % d == 0), 1)
+    return largest_divisor(given.tile_l2[0] // pack[0], rows), largest_divisor(given.tile_l2[1] // pack[1], columns)
 
 
 def _space_of_bundle(group: Group, given: Strategy, device: Device, array: Array | None) -> Space:

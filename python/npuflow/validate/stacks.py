@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from npuflow.ops.products import largest_divisor
+
 Blocks = tuple[int, int]
 ALL = 10**9  # more blocks than any result has
 
@@ -45,12 +47,8 @@ class Stack:
         if most is None or not self.divides:
             return most
         loops = (1, max(blocks)) if 1 in blocks else blocks
-        outer, inner = (_largest_divisor(count, at_most) for count, at_most in zip(loops, most))
+        outer, inner = (largest_divisor(count, at_most) for count, at_most in zip(loops, most))
         return (outer, inner)
-
-
-def _largest_divisor(number: int, at_most: int) -> int:
-    return next(divisor for divisor in range(min(number, at_most), 0, -1) if number % divisor == 0)
 
 
 PLAIN = Stack("", ())

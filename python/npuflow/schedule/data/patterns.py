@@ -7,7 +7,7 @@ dimension into two, the outermost one into the iteration or into descriptors of 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import ceil, prod
 
@@ -27,26 +27,28 @@ class Fit:
 
 def fit(dims: Sequence[tuple[int, int]], element_bytes: int, limits: PatternLimits) -> Fit:
     """The descriptors for dimensions of (size, stride) in elements, outermost first; strides are positive."""
-    merged = _merged([(size, stride) for size, stride in dims if size > 1])
+    outer = merged(dims)
     granule = limits.granule_bytes
-    run = merged.pop()[0] if merged and merged[-1][1] == 1 else 1
-    sub_granule = bool(run * element_bytes % granule or any(s * element_bytes % granule for _, s in merged))
-    in_granules = [(size, ceil(stride * element_bytes / granule)) for size, stride in merged]
+    run = outer.pop()[0] if outer and outer[-1][1] == 1 else 1
+    sub_granule = bool(run * element_bytes % granule or any(s * element_bytes % granule for _, s in outer))
+    in_granules = [(size, ceil(stride * element_bytes / granule)) for size, stride in outer]
     length = ceil(run * element_bytes / granule)
     if length > 1 or not in_granules:
         in_granules.append((length, 1))
     return Fit(_count(in_granules, limits), sub_granule)
 
 
-def _merged(dims: Dims) -> Dims:
-    """Neighbours that continue each other are one."""
-    merged: Dims = []
+def merged(dims: Iterable[tuple[int, int]]) -> Dims:
+    """The dimensions that are gone through; neighbours that continue each other are one."""
+    found: Dims = []
     for size, stride in dims:
-        if merged and merged[-1][1] == size * stride:
-            merged[-1] = (merged[-1][0] * size, stride)
+        if size == 1:
+            continue
+        if found and found[-1][1] == size * stride:
+            found[-1] = (found[-1][0] * size, stride)
         else:
-            merged.append((size, stride))
-    return merged
+            found.append((size, stride))
+    return found
 
 
 def _count(dims: Dims, limits: PatternLimits) -> int:

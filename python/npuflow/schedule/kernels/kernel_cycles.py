@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from math import ceil, prod
 
 from npuflow.kernels.matrix_cycles import (
+    begins_in_engine,
     begins_without_kernel,
     head_cycles,
     made_as,
@@ -68,18 +69,12 @@ def kernel_cycles(shape: KernelShape, device: Device, kind: str = "") -> int:
     if device.has_instruction(shape.types):
         return _matmul_cycles(shape, device, kind, reshaped=True)
     opens = shape.opens is not None and begins_without_kernel(shape.opens, device, kind)
-    if opens or (shape.kind == "fill" and _begins_in_engine(shape, device)):
+    if opens or (shape.kind == "fill" and shape.beside is not None and begins_in_engine(shape.beside, device)):
         return 0
     if shape.vector is None:
         engine = device.engine(KernelClass.VECTOR)
         return device.cycles_of(engine, engine.call_cycles)
     return vector_cycles(shape.vector, shape.trips, device, kind or made_as(shape.beside, device))
-
-
-def _begins_in_engine(shape: KernelShape, device: Device) -> bool:
-    """Whether what is filled are sums of a patch engine, which has what they begin with in itself."""
-    beside = shape.beside
-    return device.patch_engine.is_known and beside is not None and bool(device.matmul_shapes(*beside)[0].patch)
 
 
 def reshape_of(shape: KernelShape, device: Device, kind: str = "") -> Reshape | None:
