@@ -36,7 +36,14 @@ class Browser:
         return request(f"{self.session}/{path}", body)
 
     def open(self, page: Path) -> None:
+        """Returns when keys arrive: a page that is loaded but not yet drawn loses them."""
         self.call("url", {"url": page.as_uri()})
+        self.run("window.keysHeard = 0; addEventListener('keydown', () => keysHeard++)")
+        for _ in range(100):
+            self.press(SHIFT)
+            if self.run("return keysHeard"):
+                return
+        pytest.fail(f"{page} hears no keys")
 
     def resize(self, width: int, height: int) -> None:
         self.call("window/rect", {"width": width, "height": height})
