@@ -41,7 +41,7 @@ def phase(name: str, descriptors: int = 0, program: int = 0) -> PhaseSetup:
 def between(*setups: PhaseSetup, without: Sequence[str] = ()) -> list[TileChange]:
     """What changes in the tile, phase by phase."""
     changes = changes_between(setups, decisions_without(without))
-    return [change.tiles[0] if change.tiles else TileChange() for change in changes]
+    return [change.changes[0] if change.changes else TileChange() for change in changes]
 
 
 def test_what_follows_itself_is_in_place() -> None:
@@ -108,7 +108,7 @@ def test_stores_of_a_tile_change_together() -> None:
     before = {CHANNELS: (Piece("a", 10),), group: (Piece("a", 10),), elsewhere: (Piece("a", 10),)}
     after = {CHANNELS: (Piece("b", 8),), group: (Piece("b", 4),), elsewhere: (Piece("b", 4),)}
     (change,) = changes_between([before, after], decisions_without(["keeping"]))
-    assert change.tiles == (TileChange(Writes(4), Writes(8)), TileChange(Writes(4), column=1))
+    assert change.changes == (TileChange(Writes(4), Writes(8)), TileChange(Writes(4), columns=frozenset({1})))
 
 
 CONTROL = replace(load_device("toy").control, descriptor_seconds=1e-6, start_seconds=1e-7, program_seconds=1e-5)
@@ -145,7 +145,10 @@ def test_tiles_are_loaded_where_that_is_faster() -> None:
 def test_control_packets_go_through_columns_side_by_side() -> None:
     # A stream of packets each, 3 us; 2 x 3200 bytes in column 0 and 6400 in column 1 take as long as one of them.
     control = replace(CONTROL, packet_seconds=3e-6, packet_bytes_per_second=1e9)
-    tiles = tuple(TileChange(program_bytes=size, column=column) for size, column in ((3200, 0), (3200, 0), (6400, 1)))
+    tiles = tuple(
+        TileChange(program_bytes=size, columns=frozenset({column}))
+        for size, column in ((3200, 0), (3200, 0), (6400, 1))
+    )
     assert PhaseChange(tiles).set_up(control).seconds == pytest.approx(9e-6 + 6.4e-6)
     # Descriptors come along, 32 bytes each, and alone where that takes less than to write them: 3.32 us for 10.
     with_some = TileChange(ahead=Writes(10), program_bytes=3200)
@@ -156,7 +159,7 @@ def test_control_packets_go_through_columns_side_by_side() -> None:
 
 def test_what_nobody_uses_comes_as_packets_ahead_where_a_shim_has_a_channel_left() -> None:
     control = replace(CONTROL, packet_seconds=3e-6, packet_bytes_per_second=1e9)
-    tiles = (TileChange(Writes(10)), TileChange(Writes(10), column=1), TileChange(Writes(2)))
+    tiles = (TileChange(Writes(10)), TileChange(Writes(10), columns=frozenset({1})), TileChange(Writes(2)))
     # 2 us are written, 3.32 us sent to column 0 meanwhile; column 1 has no channel left, and is loaded behind.
     done = PhaseChange(tiles, may_send=True).set_up(control, Waiting(6e-6, frozenset({0})))
     assert (done.ahead, done.sent, done.loads, done.seconds) == (Writes(2), 1, 2, pytest.approx(3.32e-6))

@@ -37,7 +37,7 @@ def phase_changes(calls: Sequence[CompiledFunction], decided: Decisions) -> tupl
         for name, part in parts.items()
     }
     setups = {name: {**setup, **_beside_homes(setup, parts[name])} for name, setup in setups.items()}
-    return changes_between([setups[part.name] for part in calls], decided)
+    return changes_between([setups[part.name] for part in calls], decided, calls[0].device.columns)
 
 
 def _beside_homes(setup: PhaseSetup, part: CompiledFunction) -> PhaseSetup:

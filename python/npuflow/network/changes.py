@@ -2,72 +2,110 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from npuflow.network.decisions import ALL_DECISIONS, Decision, Decisions
 from npuflow.network.phases import (
+    NOTHING_DIFFERS,
     PhaseChange,
     PhaseSetup,
     Piece,
     Store,
     StoreKind,
+    Tile,
     TileChange,
     Writes,
     size_of,
     writes_of,
 )
+from npuflow.network.streams import Differs, streams
 
 
-def changes_between(setups: Sequence[PhaseSetup], decided: Decisions = ALL_DECISIONS) -> tuple[PhaseChange, ...]:
+def changes_between(
+    setups: Sequence[PhaseSetup], decided: Decisions = ALL_DECISIONS, columns: int = 0
+) -> tuple[PhaseChange, ...]:
     """What each phase but the first takes, which finds everything there, as a design that is launched alone does.
 
     With `Decision.KEEPING`, what fits beside it is there as well, stays, or comes with what is loaded anyway, for later
     phases; with `Decision.AHEAD`, descriptors are written ahead where there are free ones; with `Decision.LOADING`,
-    tiles may be loaded in place of that, and with `Decision.SENDING` be sent descriptors ahead.
+    tiles may be loaded in place of that, and with `Decision.SENDING` be sent descriptors ahead. With
+    `Decision.BROADCAST`, tiles of a column that get the same are sent it at once, and so are the same rows of all
+    `columns`.
     """
-    tiles: list[dict[tuple[int, int, int], TileChange]] = [{} for _ in setups[1:]]
-    for store in dict.fromkeys(store for setup in setups for store in setup):
-        needs = [setup.get(store, ()) for setup in setups]
-        if store.kind is StoreKind.PROGRAMS:
-            own = [TileChange(program_bytes=size) for size in _loads(needs, store.room, decided)]
-        else:
-            own = _writes(store, needs, decided)
-        for found, change in zip(tiles, own):
-            if change != TileChange():
-                found[store.tile] = found.get(store.tile, TileChange(column=store.column)) + change
+    reached = columns if Decision.BROADCAST in decided else 0
+    stores = dict.fromkeys(store for setup in setups for store in setup)
+    cores = [store for store in stores if store.kind is StoreKind.PROGRAMS]
+    programs: list[dict[Tile, Differs]] = [{} for _ in setups[1:]]
+    others: list[dict[Tile, Differs]] = [{} for _ in setups[1:]]
+    for alike in _alike(cores) if reached else [[store] for store in cores]:
+        needs = [{store: frozenset(setup.get(store, ())) for store in alike} for setup in setups]
+        for found, loaded in zip(programs, _loads(needs, decided)):
+            found.update((store.tile, _loading(image)) for store, image in loaded.items())
+    for store in [store for store in stores if store.kind is not StoreKind.PROGRAMS]:
+        for found, one in zip(others, _writes(store, [setup.get(store, ()) for setup in setups], decided)):
+            if one.change != NOTHING_DIFFERS:
+                found[store.tile] = found.get(store.tile, Differs()) + one
     return tuple(
-        PhaseChange(tuple(found.values()), Decision.LOADING in decided, Decision.SENDING in decided) for found in tiles
+        PhaseChange(streams(*own, reached), Decision.LOADING in decided, Decision.SENDING in decided)
+        for own in zip(programs, others)
     )
 
 
 # Programs
 
+Image = frozenset[Piece]
 
-def _loads(needs: Sequence[Sequence[Piece]], room: int, decided: Decisions) -> Iterable[int]:
-    """The bytes that a core is loaded with in front of each phase but the first: what it runs from there on, and fits.
 
-    Nothing loads less often, since no load could bring the program that the next one is for as well. Kernels that
-    several programs call are there once.
+def _alike(stores: Sequence[Store]) -> list[list[Store]]:
+    """The stores of like cores, to be loaded with the same."""
+    found: dict[tuple[str, int, int], list[Store]] = defaultdict(list)
+    for store in stores:
+        found[store.name, store.level, store.room].append(store)
+    return list(found.values())
+
+
+def _loading(image: Image) -> Differs:
+    return Differs(TileChange(program_bytes=size_of(image)), image)
+
+
+def _loads(needs: Sequence[Mapping[Store, Image]], decided: Decisions) -> Iterator[Mapping[Store, Image]]:
+    """What cores are loaded with in front of each phase but the first: what they run from there on, and fits.
+
+    All get what any of them runs, if that fits: a core knows where it is, and leaves out what isn't for it. Nothing
+    loads less often, since no load could bring the program that the next one is for as well. Kernels that several
+    programs call are there once.
     """
-    image: set[Piece] = set()
+    images: dict[Store, Image] = dict.fromkeys(needs[0], frozenset())
     for number, need in enumerate(needs):
-        loads = not image.issuperset(need)
-        if loads:
-            coming = needs[number:] if Decision.KEEPING in decided else [need]
-            image = _image(coming, room)
+        coming = needs[number:] if Decision.KEEPING in decided else [need]
+        loads: dict[Store, Image] = {}
+        lacking = [store for store, own in need.items() if not own <= images[store]]
+        if lacking and _fits(_of_all(need), lacking[0].room):
+            loads = dict.fromkeys(need, _image(map(_of_all, coming), lacking[0].room))
+        elif lacking:
+            loads = {store: _image((each[store] for each in coming), store.room) for store in lacking}
+        images.update(loads)
         if number:
-            yield size_of(image) if loads else 0
+            yield loads
 
 
-def _image(needs: Iterable[Sequence[Piece]], room: int) -> set[Piece]:
-    """The programs of a core's next phases that fit together; those of the first in any case."""
-    found: set[Piece] = set()
+def _of_all(need: Mapping[Store, Image]) -> Image:
+    return frozenset().union(*need.values())
+
+
+def _fits(pieces: Image, room: int) -> bool:
+    return not room or size_of(pieces) <= room
+
+
+def _image(needs: Iterable[Image], room: int) -> Image:
+    """The programs of next phases that fit together; those of the first in any case."""
+    found: Image = frozenset()
     for need in needs:
-        wider = found | set(need)
-        if found and room and size_of(wider) > room:
+        if found and not _fits(found | need, room):
             break
-        found = wider
+        found |= need
     return found
 
 
@@ -87,12 +125,13 @@ class _WrittenStore:
         """What is there from the start: what the first phase needs, and what fits beside it."""
         self._keep(set(self.needs[0]), {piece for need in self.needs for piece in need}, 0)
 
-    def enter(self, number: int) -> TileChange:
+    def enter(self, number: int) -> Differs:
         """Writes what a phase needs, and lets go of what is needed last."""
         need, before = set(self.needs[number]), set(self.needs[number - 1])
         missing = [piece for piece in self.needs[number] if piece not in self.present]
         is_started = self.store.kind is StoreKind.DESCRIPTORS
-        starts = Writes(starts=len((need & self.present) - before)) if is_started else Writes()
+        started = (need & self.present) - before if is_started else set()
+        starts = Writes(starts=len(started))
         if Decision.AHEAD not in self.decided:
             change = TileChange(behind=starts + writes_of(self.store, missing))
         else:
@@ -100,7 +139,7 @@ class _WrittenStore:
             late = [piece for piece in missing if piece not in ahead]
             change = TileChange(starts + writes_of(self.store, ahead), writes_of(self.store, late))
         self._keep(need, self.present, number)
-        return change
+        return Differs(change, frozenset({*missing, *started}))
 
     def _free_ones(self, missing: Sequence[Piece], taken: set[Piece]) -> list[Piece]:
         """Of what is missing, what can be written beside all that is taken."""
@@ -127,7 +166,7 @@ class _WrittenStore:
         return next((later for later in behind if piece in self.needs[later]), len(self.needs))
 
 
-def _writes(store: Store, needs: Sequence[Sequence[Piece]], decided: Decisions) -> list[TileChange]:
+def _writes(store: Store, needs: Sequence[Sequence[Piece]], decided: Decisions) -> list[Differs]:
     written = _WrittenStore(store, needs, decided)
     written.begin()
     return [written.enter(number) for number in range(1, len(needs))]

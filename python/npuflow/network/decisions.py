@@ -21,6 +21,7 @@ class Decision(Enum):
     PARAMETERS = "parameters"
     LOADING = "loading"
     SENDING = "sending"
+    BROADCAST = "broadcast"
     ORDER = "order"
     RESIDENCY = "residency"
 
@@ -41,6 +42,7 @@ _WHAT = {
     Decision.PARAMETERS: "kernels that differ in constants alone are one, with the constants as data",
     Decision.LOADING: "tiles are loaded whole where that is faster than to write what differs",
     Decision.SENDING: "descriptors come as packets ahead, through shims with a channel left",
+    Decision.BROADCAST: "tiles that get the same program and descriptors are sent them at once",
     Decision.RESIDENCY: "what a later part reads stays in memory tiles",
     Decision.ORDER: "parts run in the order that keeps least alive",
 }

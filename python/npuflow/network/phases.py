@@ -7,7 +7,8 @@ that one works, where it would only wait. A channel that goes on to other descri
 queue lets happen ahead as well. A core's program can only be loaded when it stands still: behind the phase before. What
 is loaded is the *tile*, with the descriptors beside its memory, and so can tiles be that have much to be written. It is
 sent as control packets, a stream of them for a tile, through the shim of its column: columns get theirs side by side.
-`network/changes` says what differs between phases.
+Streams branch, so that a column's tiles that get the same, or all of the array, are sent it at once. `network/changes`
+says what differs between phases.
 """
 
 from __future__ import annotations
@@ -21,6 +22,10 @@ from npuflow.target import Control
 
 # Eight registers for a descriptor; a parameter is one word.
 _DESCRIPTOR_BYTES, _PARAMETER_BYTES = 32, 4
+
+
+# A memory, with all stores beside it: its level, row and column.
+Tile = tuple[int, int, int]
 
 
 class StoreKind(Enum):
@@ -47,7 +52,7 @@ class Store:
     group: int = 0
 
     @property
-    def tile(self) -> tuple[int, int, int]:
+    def tile(self) -> Tile:
         return self.level, self.row, self.column
 
 
@@ -77,6 +82,9 @@ class Writes:
         descriptors, starts = self.descriptors + other.descriptors, self.starts + other.starts
         return Writes(descriptors, starts, self.parameters + other.parameters)
 
+    def __mul__(self, times: int) -> Writes:
+        return Writes(self.descriptors * times, self.starts * times, self.parameters * times)
+
     def seconds(self, control: Control) -> float:
         return self.descriptors * control.descriptor_seconds + (self.starts + self.parameters) * control.start_seconds
 
@@ -88,19 +96,22 @@ class Writes:
 
 @dataclass(frozen=True)
 class TileChange:
-    """What differs in a tile of a column: what is written `ahead`, while the phase before works, and `behind` it.
+    """What differs in a tile, or in each of so many that one stream reaches: they get the same.
 
-    With bytes of a program, its core's isn't there: it is loaded behind the phase, and all the rest with it.
+    It is written `ahead`, while the phase before works, and `behind` it. With bytes of a program, its core's isn't
+    there: it is loaded behind the phase, and all the rest with it.
     """
 
     ahead: Writes = Writes()
     behind: Writes = Writes()
     program_bytes: int = 0
-    column: int = 0
+    columns: frozenset[int] = frozenset({0})
+    tiles: int = 1
 
     def __add__(self, other: TileChange) -> TileChange:
-        program_bytes = self.program_bytes + other.program_bytes
-        return TileChange(self.ahead + other.ahead, self.behind + other.behind, program_bytes, self.column)
+        """Both, in the same tiles."""
+        ahead, behind = self.ahead + other.ahead, self.behind + other.behind
+        return replace(self, ahead=ahead, behind=behind, program_bytes=self.program_bytes + other.program_bytes)
 
     @property
     def loads(self) -> bool:
@@ -110,6 +121,9 @@ class TileChange:
     def bytes(self) -> int:
         """All that differs."""
         return self.program_bytes + (self.ahead + self.behind).bytes
+
+
+NOTHING_DIFFERS = TileChange()
 
 
 @dataclass(frozen=True)
@@ -146,66 +160,69 @@ NOTHING = SetUp()
 
 @dataclass(frozen=True)
 class PhaseChange:
-    """What it takes to go on to a phase, by the tiles in which anything differs.
+    """What it takes to go on to a phase, by the tiles in which anything differs, or those that get the same.
 
     Where it `may_load`, tiles are loaded if it takes longer to write what differs; else those whose programs aren't
     there, and all descriptors are written. Where it `may_send`, what can be written ahead may come as packets then.
     """
 
-    tiles: tuple[TileChange, ...] = ()
+    changes: tuple[TileChange, ...] = ()
     may_load: bool = True
     may_send: bool = False
 
     def set_up(self, control: Control, waiting: Waiting = NO_WAITING) -> SetUp:
         """How it is done where the control processor waited so long in the phase before."""
-        may_load = self.may_load and _loading_seconds(control, [TileChange()]) > 0
-        loaded = [tile for tile in self.tiles if tile.loads and may_load]
-        written = [tile for tile in self.tiles if not (tile.loads and may_load)]
+        may_load = self.may_load and _loading_seconds(control, [NOTHING_DIFFERS]) > 0
+        loaded = [one for one in self.changes if one.loads and may_load]
+        written = [one for one in self.changes if not (one.loads and may_load)]
         ahead = behind = Writes()
         left, late, sent = waiting.seconds, 0.0, 0
-        costs = [(self._ahead_seconds(tile, control, waiting), tile) for tile in written]
-        for before, tile in sorted(costs, key=lambda cost: cost[0]):
-            waits = max(0.0, before - left) + tile.behind.seconds(control)
-            if may_load and waits > _loading_seconds(control, [tile]):
-                loaded.append(tile)
+        costs = [(self._ahead_seconds(one, control, waiting), one) for one in written]
+        for before, one in sorted(costs, key=lambda cost: cost[0]):
+            waits = max(0.0, before - left) + (one.behind * one.tiles).seconds(control)
+            if may_load and waits > _loading_seconds(control, [one]):
+                loaded.append(one)
                 continue
             left, late = max(0.0, left - before), late + waits
-            behind += tile.behind
-            if before < tile.ahead.seconds(control):
-                sent += 1
+            behind += one.behind * one.tiles
+            if before < (one.ahead * one.tiles).seconds(control):
+                sent += one.tiles
             else:
-                ahead += tile.ahead
+                ahead += one.ahead * one.tiles
         if may_load:
-            return SetUp(ahead, behind, len(loaded) + sent, late + _loading_seconds(control, loaded), sent)
-        loads = sum(tile.loads for tile in self.tiles)
+            loads = sum(one.tiles for one in loaded)
+            return SetUp(ahead, behind, loads + sent, late + _loading_seconds(control, loaded), sent)
+        loads = sum(one.tiles for one in self.changes if one.loads)
         return SetUp(ahead, behind, loads, late + loads * control.program_seconds)
 
-    def _ahead_seconds(self, tile: TileChange, control: Control, waiting: Waiting) -> float:
-        """What is written ahead in a tile takes: one by one, or as packets through a shim with a channel left."""
-        written = tile.ahead.seconds(control)
-        may_send = self.may_load and self.may_send and control.packet_seconds > 0 and tile.column in waiting.columns
-        return min(written, _loading_seconds(control, [replace(tile, behind=Writes())])) if may_send else written
+    def _ahead_seconds(self, one: TileChange, control: Control, waiting: Waiting) -> float:
+        """What is written ahead takes: one by one, or as packets through a shim with a channel left."""
+        written = (one.ahead * one.tiles).seconds(control)
+        may_send = self.may_load and self.may_send and control.packet_seconds > 0 and one.columns & waiting.columns
+        return min(written, _loading_seconds(control, [replace(one, behind=Writes())])) if may_send else written
 
 
-def _loading_seconds(control: Control, tiles: Sequence[TileChange]) -> float:
+def _loading_seconds(control: Control, changes: Sequence[TileChange]) -> float:
     """How long it takes to load tiles: as control packets, columns side by side, or as long as the device says."""
     if not control.packet_seconds:
-        return len(tiles) * control.program_seconds
+        return sum(one.tiles for one in changes) * control.program_seconds
     sent: dict[int, int] = defaultdict(int)
-    for tile in tiles:
-        sent[tile.column] += tile.bytes
-    return len(tiles) * control.packet_seconds + max(sent.values(), default=0) / control.packet_bytes_per_second
+    for one in changes:
+        for column in one.columns:
+            sent[column] += one.bytes
+    return len(changes) * control.packet_seconds + max(sent.values(), default=0) / control.packet_bytes_per_second
 
 
 def whole_change(setup: PhaseSetup) -> PhaseChange:
     """To a phase of which nothing is there: every descriptor is written, every core loaded."""
-    tiles: dict[tuple[int, int, int], TileChange] = {}
+    tiles: dict[Tile, TileChange] = {}
     for store, pieces in setup.items():
         if store.kind is StoreKind.PROGRAMS:
-            own = TileChange(program_bytes=size_of(pieces), column=store.column)
+            own = TileChange(program_bytes=size_of(pieces))
         else:
-            own = TileChange(behind=writes_of(store, pieces), column=store.column)
-        tiles[store.tile] = own + tiles[store.tile] if store.tile in tiles else own
+            own = TileChange(behind=writes_of(store, pieces))
+        at = frozenset({store.column})
+        tiles[store.tile] = tiles.get(store.tile, TileChange(columns=at)) + own
     return PhaseChange(tuple(tiles.values()), may_load=False)
 
 

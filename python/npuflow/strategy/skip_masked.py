@@ -167,6 +167,7 @@ class _PartTimes:
     @cached_property
     def _change_seconds(self) -> float:
         """What it takes to go on to another part, whose program all cores get."""
-        size, columns = self.device.engine(KernelClass.VECTOR).program_bytes, range(self.device.columns)
-        cores = [TileChange(program_bytes=size, column=column) for column in columns for _ in range(self.device.rows)]
-        return PhaseChange(tuple(cores)).set_up(self.device.control).seconds
+        columns = frozenset(range(self.device.columns))
+        size, cores = self.device.engine(KernelClass.VECTOR).program_bytes, self.device.rows * self.device.columns
+        change = TileChange(program_bytes=size, columns=columns, tiles=cores)
+        return PhaseChange((change,)).set_up(self.device.control).seconds

@@ -1,14 +1,15 @@
 """What is set up on the chip for a schedule: its cores' kernels and steps, its channels' descriptors. Pure.
 
-Two channels' descriptors are the same if they do the same with the same bytes and locks, whatever things are called;
-the descriptors' own numbers don't count, for which are free depends on what ran before.
+Two channels' descriptors are the same if they do the same with the same bytes and locks, whatever things are called
+and whichever of alike memories they are beside; the descriptors' own numbers don't count, for which are free depends on
+what ran before.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 
 from npuflow.kernels.program_bytes import steps_bytes
@@ -18,7 +19,7 @@ from npuflow.schedule.assign.programs import kernel_calls
 from npuflow.schedule.data import model
 from npuflow.schedule.data.addresses import aligned_slot_bytes
 from npuflow.schedule.data.affine import Affine
-from npuflow.schedule.data.channels import channel_of, memory_of
+from npuflow.schedule.data.channels import channel_of, coordinates_of_memory, memory_of
 from npuflow.schedule.data.model import Schedule
 from npuflow.schedule.data.placed import placed_steps
 from npuflow.target import Device, Work
@@ -68,11 +69,14 @@ class _Setup:
         for engine in self.schedule.engines.values():
             if engine.stage.work is Work.CONTROL or engine.stage.at_dram:
                 continue
-            size, program = self._size(engine), self._steps(engine.program, {})
+            size, here = self._size(engine), coordinates_of_memory(engine, self.schedule)
+            program = _Steps(self.schedule, self.device, self.kernels, here)
+            text = sha256(repr(program.of(engine.program, {})).encode()).hexdigest()
             kernels, parameters = self._kernels(engine)
             for place in self.schedule.places(engine.span):
                 store, number = self._store(engine, place)
-                found[store] += [_piece((engine.stage.name, number, tuple(place.items()), program), size), *kernels]
+                other = tuple((c, at) for c, at in place.items() if c not in here or c in program.mentioned)
+                found[store] += [_piece((engine.stage.name, number, other, text), size), *kernels]
                 if parameters:
                     found[replace(store, kind=StoreKind.PARAMETERS, room=_PARAMETERS)] += parameters
         return {store: tuple(dict.fromkeys(pieces)) for store, pieces in found.items()}
@@ -104,21 +108,33 @@ class _Setup:
             StoreKind.DESCRIPTORS, dma.name, memory.level, memory.row, memory.column, room, group
         ), channel.number
 
-    # What steps say, whatever things are called
 
-    def _steps(self, steps: tuple[model.Step, ...], counters: Mapping[str, Affine]) -> tuple[object, ...]:
+@dataclass(frozen=True)
+class _Steps:
+    """What the steps of an engine say, whatever things are called and whichever of alike memories they are beside.
+
+    `here` are coordinates that say which, and `mentioned` the counters that play another part.
+    """
+
+    schedule: Schedule
+    device: Device
+    kernels: Mapping[str, KernelImage]
+    here: frozenset[str]
+    mentioned: set[str] = field(default_factory=set)
+
+    def of(self, steps: tuple[model.Step, ...], counters: Mapping[str, Affine]) -> tuple[object, ...]:
         return tuple(self._step(step, counters) for step in steps)
 
     def _step(self, step: model.Step, counters: Mapping[str, Affine]) -> tuple[object, ...]:
         kind = type(step).__name__
         if isinstance(step, model.Repeat):
             inner = {**counters, step.counter: Affine.counter(f"loop {len(counters)}")}
-            return kind, step.trips, self._steps(step.body, inner)
+            return kind, step.trips, self.of(step.body, inner)
         if isinstance(step, model.Each):
-            return kind, step.coordinate, step.count, self._steps(step.body, counters)
+            return kind, step.coordinate, step.count, self.of(step.body, counters)
         if isinstance(step, (model.Acquire, model.Release)):
             semaphore = self.schedule.semaphores[step.semaphore.name]
-            return kind, semaphore.locks, semaphore.initial, step.semaphore.at
+            return kind, semaphore.locks, semaphore.initial, self._beside(step.semaphore.at)
         if isinstance(step, (model.Send, model.Receive)):
             return kind, self._access(step.access, counters)
         if isinstance(step, model.Compute):
@@ -129,9 +145,20 @@ class _Setup:
     def _access(self, access: model.Access, counters: Mapping[str, Affine]) -> tuple[object, ...]:
         buffer = self.schedule.buffers[access.buffer.name]
         slot_bytes = aligned_slot_bytes(buffer, self.device.level(buffer.level).alignment_bytes)
-        where = (buffer.level, buffer.address, slot_bytes, buffer.depth, buffer.element_bytes, access.buffer.at)
+        at = self._beside(access.buffer.at)
+        if buffer.address.step:
+            self.mentioned.update(name for index in access.buffer.at for name in index.counters)
         moved = model.substitute_access(access, dict(counters))
+        for place in (moved.slot, moved.offset, *(limit.bound for limit in moved.limits)):
+            self.mentioned.update(place.counters)
+        where = (buffer.level, buffer.address, slot_bytes, buffer.depth, buffer.element_bytes, at)
         return *where, moved.slot, moved.offset, moved.sizes, moved.strides, moved.limits, moved.zeros
+
+    def _beside(self, at: tuple[Affine, ...]) -> tuple[Affine, ...]:
+        """Which of those in the engine's memory."""
+        which = tuple(index for index in at if index not in {Affine.counter(name) for name in self.here})
+        self.mentioned.update(name for index in which for name in index.counters)
+        return which
 
 
 def _piece(said: tuple[object, ...], size: int) -> Piece:

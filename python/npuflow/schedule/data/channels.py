@@ -63,6 +63,18 @@ def memory_at(place: Place, at: At, schedule: Schedule) -> Memory:
     return Memory(place.level, row, column, place)
 
 
+def coordinates_of_memory(engine: Engine, schedule: Schedule) -> frozenset[str]:
+    """Those of an engine's coordinates that say which memory it is beside, and nothing else."""
+    place, span = engine.stage.place, engine.span
+    if place is None or place.shared_by is SharedBy.ARRAY:
+        return frozenset()
+    named = next((name for name in ("tile", "column") if name in span), None)
+    if named is None and schedule.extents.get("row", 0) <= schedule.extents["tile"]:
+        named = "row"
+    rows = {"row"} if place.shared_by is SharedBy.CORE else set[str]()
+    return frozenset(rows | ({named} if named else set())) & set(span)
+
+
 def channel_of(engine: Engine, at: At, schedule: Schedule) -> Channel | None:
     """The channel that an engine is, by its assigned number; None for what computes, and the control processor."""
     memory = memory_of(engine, at, schedule)
