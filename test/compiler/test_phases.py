@@ -27,14 +27,32 @@ def test_kernels_that_differ_in_numbers_are_one_with_parameters() -> None:
     compiled = npuflow.compile(source, device="npu2")
     first, second, third = (compiled[name].compiled for name, _, _ in texts)
     # Programs fit beside each other either way; without room for several, only what is the same needn't be loaded.
-    decided = ALL_DECISIONS - {Decision.KEEPING, Decision.LOADING}
+    decided = ALL_DECISIONS - {Decision.KEEPING, Decision.LOADING, Decision.BROADCAST}
     (change,) = phase_changes([first, second], decided)
     cores = first.grid[0] * first.grid[1]
-    assert sum(tile.loads for tile in change.tiles) == 0
-    assert sum((tile.ahead + tile.behind).parameters for tile in change.tiles) == cores
+    assert sum(tile.loads for tile in change.changes) == 0
+    assert sum((tile.ahead + tile.behind).parameters for tile in change.changes) == cores
     (change,) = phase_changes([first, second], decided - {Decision.PARAMETERS})
-    assert sum(tile.loads for tile in change.tiles) == cores
+    assert sum(tile.loads for tile in change.changes) == cores
     # An addition is another kernel, and what has one value alone is no parameter.
     (change,) = phase_changes([first, third], decided)
-    assert sum(tile.loads for tile in change.tiles) == cores
-    assert sum((tile.ahead + tile.behind).parameters for tile in change.tiles) == 0
+    assert sum(tile.loads for tile in change.changes) == cores
+    assert sum((tile.ahead + tile.behind).parameters for tile in change.changes) == 0
+
+
+def test_cores_that_do_the_same_are_sent_it_at_once() -> None:
+    source = "".join(
+        SCALED.format(name=name, scale="2.0", op=op) for name, op in (("first", "mulf"), ("second", "addf"))
+    )
+    compiled = npuflow.compile(source, device="npu2")
+    first, second = (compiled[name].compiled for name in ("first", "second"))
+    decided = ALL_DECISIONS - {Decision.KEEPING}
+    (change,) = phase_changes([first, second], decided)
+    rows, columns = second.grid
+    # Not all of the array's columns have something to do, so that each that has gets a stream.
+    assert columns < second.device.columns
+    assert [one.tiles for one in change.changes if one.loads] == [rows] * columns
+    (apart,) = phase_changes([first, second], decided - {Decision.BROADCAST})
+    assert [one.tiles for one in apart.changes if one.loads] == [1] * rows * columns
+    control = second.device.control
+    assert change.set_up(control).seconds < apart.set_up(control).seconds

@@ -20,11 +20,13 @@ from npuflow.network.phases import (
     Piece,
     Store,
     StoreKind,
+    Tile,
     TileChange,
     Waiting,
     Writes,
     whole_change,
 )
+from npuflow.network.streams import Differs, streams
 from npuflow.target import load_device
 
 CHANNELS = Store(StoreKind.DESCRIPTORS, "core dma", 1, 0, 0, room=16)
@@ -165,6 +167,60 @@ def test_what_nobody_uses_comes_as_packets_ahead_where_a_shim_has_a_channel_left
     assert (done.ahead, done.sent, done.loads, done.seconds) == (Writes(2), 1, 2, pytest.approx(3.32e-6))
     # Without packets ahead, nothing is sent.
     assert PhaseChange(tiles).set_up(control, Waiting(6e-6, frozenset({0}))).sent == 0
+
+
+def test_what_many_tiles_get_is_one_stream() -> None:
+    # Written one by one in 32 tiles, or sent to all at once: a stream whose bytes each column gets.
+    control = replace(CONTROL, packet_seconds=3e-6, packet_bytes_per_second=1e9)
+    change = TileChange(behind=Writes(10), columns=frozenset(range(8)), tiles=32)
+    done = PhaseChange((change,)).set_up(control)
+    assert (done.loads, done.seconds) == (32, pytest.approx(3.32e-6))
+    assert PhaseChange((change,), may_load=False).set_up(control).seconds == pytest.approx(320e-6)
+    # Ahead through the shim of any of the columns.
+    ahead = PhaseChange((replace(change, ahead=Writes(10), behind=Writes()),), may_send=True)
+    assert ahead.set_up(control, Waiting(6e-6, frozenset({5}))).sent == 32
+    assert ahead.set_up(control, Waiting(6e-6)).sent == 0
+
+
+def cores(rows: int, columns: int) -> list[Store]:
+    return [replace(CORE, row=row, column=column) for row in range(rows) for column in range(columns)]
+
+
+def test_cores_are_loaded_with_what_any_of_them_runs() -> None:
+    # Four cores work, then one of them: all get both programs at once, and none is loaded again.
+    start, wide, alone = (
+        {core: (Piece(n, s),) for core in cores(2, 2)} for n, s in (("s", 900), ("w", 600), ("a", 400))
+    )
+    one = {CORE: alone[CORE]}
+    first, second = changes_between([start, wide, one], columns=2)
+    assert first.changes == (TileChange(program_bytes=1000, columns=frozenset({0, 1}), tiles=4),)
+    assert second.changes == ()
+    # Without that, the three others are loaded with the one program only.
+    first, _ = changes_between([start, wide, one], decisions_without(["broadcast"]), columns=2)
+    assert sorted(change.program_bytes for change in first.changes) == [600, 600, 600, 1000]
+    # What runs at the same time doesn't fit as one: each has its own.
+    apart = {CORE: (Piece("x", 900),), **{core: (Piece("y", 900),) for core in cores(2, 2)[1:]}}
+    (change,) = changes_between([start, apart], columns=2)
+    assert sorted((one.tiles, min(one.columns)) for one in change.changes) == [(1, 0), (1, 0), (2, 1)]
+
+
+def test_streams_reach_tiles_of_a_column_or_the_same_rows_of_all() -> None:
+    same = Differs(TileChange(Writes(4)), frozenset({Piece("p", 4)}))
+    other = replace(same, pieces=frozenset({Piece("q", 4)}))
+
+    def reached(differing: dict[Tile, Differs], columns: int = 3) -> list[tuple[int, list[int]]]:
+        return sorted((one.tiles, sorted(one.columns)) for one in streams({}, differing, columns))
+
+    row = {(1, 0, column): same for column in range(3)}
+    assert reached(row) == [(3, [0, 1, 2])]
+    assert reached(row, 4) == [(1, [0]), (1, [1]), (1, [2])], "not all columns"
+    assert reached({**row, (1, 1, 0): same}) == [(1, [1]), (1, [2]), (2, [0])], "other rows"
+    assert reached({**row, (1, 0, 0): other}) == [(1, [0]), (1, [1]), (1, [2])]
+    assert reached({**row, (2, 0, 0): same}) == [(1, [0]), (3, [0, 1, 2])], "another level"
+    # A program for the same tiles comes in the same stream.
+    program = Differs(TileChange(program_bytes=64), frozenset({Piece("r", 64)}))
+    (both,) = streams(dict.fromkeys(row, program), row, 3)
+    assert both == TileChange(Writes(4), program_bytes=64, columns=frozenset(range(3)), tiles=3)
 
 
 def test_decisions_have_names() -> None:
