@@ -12,7 +12,7 @@ from npuflow.core.registry import register_pass
 from npuflow.dialect.device import planned_device, record_device
 from npuflow.ops.bundle import Bundle, find_bundles, mark_bundle
 from npuflow.ops.contraction import STRATEGY, static_matmuls
-from npuflow.strategy.choose import complete
+from npuflow.strategy.bundle_times import best_of_bundle
 from npuflow.strategy.describe_bundle import bundle_fits
 from npuflow.strategy.describe_group import group_of_bundle
 from npuflow.strategy.feasibility import first_causes, obstacles
@@ -100,7 +100,8 @@ class AssignBundles(Pass):
             given = replace(given, depth_between=self.depth_between)
         group = group_of_bundle(bundle)
         found = misfits(group, given, device)
-        strategy = given if found else complete(group, given, device, lacked=lacked_by(bundle.root))
+        lacked = lacked_by(bundle.root)
+        strategy = given if found else best_of_bundle(bundle, group, device, given, lacked)
         found = found or first_causes(obstacles(group, strategy, device), given)
         return [(obstacle.message, obstacle.hint) for obstacle in found] or strategy
 

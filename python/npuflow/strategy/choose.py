@@ -43,7 +43,6 @@ def _with_less(level: MemoryLevel, lack: Shortage) -> MemoryLevel:
     return replace(level, reserved_bytes=level.bytes - max(1, level.usable_bytes * lack.have // lack.need))
 
 
-@lru_cache(maxsize=256)
 def complete(
     group: Group,
     given: Strategy,
@@ -58,6 +57,21 @@ def complete(
     `array` are the rows and columns to be taken where nothing else is said; `lacked` is what the choices before this
     one needed, the best first.
     """
+    return ranked(group, given, device, whole_k=whole_k, array=array, lacked=lacked)[0]
+
+
+@lru_cache(maxsize=256)
+def ranked(
+    group: Group,
+    given: Strategy,
+    device: Device,
+    count: int = 1,
+    *,
+    whole_k: bool = False,
+    array: Array | None = None,
+    lacked: tuple[Shortage, ...] = (),
+) -> tuple[Strategy, ...]:
+    """So many of the best strategies, as `complete` has them, or as there are; the best first."""
     for lack in lacked:
         before = complete(group, given, device, whole_k=whole_k, array=array)
         device = _counted_on(device, lack, group, mapping_of(group, before, whole_k=whole_k))
@@ -66,11 +80,13 @@ def complete(
     if given.gather != 0 and (gathered := group.with_gather()) is not None:
         ways.append(gathered)
     spaces = [space_of(way, given, device, whole_k=whole_k, array=array) for way in ways or [group]]
-    strategy = strategy_of(group, spaces[0].smallest(), given)
-    if is_beyond_count(strategy):
-        return strategy
-    cost = inf
+    smallest = strategy_of(group, spaces[0].smallest(), given)
+    if is_beyond_count(smallest):
+        return (smallest,)
+    best: list[tuple[float, Strategy]] = []
     for space in spaces:
-        for found in Search(space, device).best(below=cost).best:
-            strategy, cost = strategy_of(space.group, found.mapping, given), found.cost
-    return strategy
+        below = best[-1][0] if len(best) == count else inf
+        found = Search(space, device).best(count, below=below).best
+        best += [(one.cost, strategy_of(space.group, one.mapping, given)) for one in found]
+        best = sorted(best, key=lambda one: one[0])[:count]
+    return tuple(strategy for _, strategy in best) or (smallest,)

@@ -16,11 +16,10 @@ from npuflow.network.groups import FusionGroup, groups_of
 from npuflow.ops.bundle import free_numbers, make_bundle, mark_bundle
 from npuflow.ops.chains import Chain, chains_of
 from npuflow.ops.contraction import RUNNING, STRATEGY, match_contraction
-from npuflow.strategy.bundle_times import best_mapping, bundle_seconds
+from npuflow.strategy.bundle_times import bundle_seconds, group_seconds
 from npuflow.strategy.copy_chain import copies_of, erase_ops
 from npuflow.strategy.describe_bundle import bundle_fits
 from npuflow.strategy.describe_group import group_of_bundle, group_of_matmul
-from npuflow.strategy.estimate import Estimate
 from npuflow.strategy.group import Group
 from npuflow.strategy.strategy import Strategy
 from npuflow.target import Device, KernelClass
@@ -77,7 +76,7 @@ class _Among:
             found = groups_of(self.function, lambda bundle: bundle_fits(bundle, self.device))
             self._groups = {op: group for group in found for op in group.ops}
         groups = dict.fromkeys(self._groups[op] for op in chain.ops if op in self._groups)
-        return sum(self._seconds(self._described(group)) for group in groups)
+        return sum(group_seconds(self._described(group), self.device, self.said) for group in groups)
 
     def _described(self, group: FusionGroup) -> Group:
         matmul = match_contraction(group.ops[0]) if group.is_matmul else None
@@ -94,11 +93,6 @@ class _Among:
         if not bundle.space or (_corrects_products(ops) and not _is_one_engine(self.device)):
             return None
         return bundle_seconds(bundle, self.device, self.said)
-
-    def _seconds(self, group: Group) -> float:
-        """How long a group takes by the best strategy, roughly; nothing where there is none, which others will say."""
-        mapping = best_mapping(group, self.device, self.said)
-        return 0.0 if mapping is None else Estimate(group, self.device).seconds(mapping)
 
 
 def _decide(chain: Chain, among: _Among, context: PassContext) -> None:

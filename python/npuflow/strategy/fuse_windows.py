@@ -17,13 +17,10 @@ from npuflow.network.groups import FusionGroup, groups_of
 from npuflow.network.partition import Members, Price, best_partition, cones
 from npuflow.ops.bundle import make_bundle
 from npuflow.ops.contraction import BUNDLE, STRATEGY, match_contraction, users
-from npuflow.strategy.choose import complete
-from npuflow.strategy.describe_bundle import bundle_fits, can_be_moved, program_fits
+from npuflow.strategy.bundle_times import bundle_seconds, group_seconds
+from npuflow.strategy.describe_bundle import bundle_fits, can_be_moved
 from npuflow.strategy.describe_group import group_of_bundle, group_of_matmul
-from npuflow.strategy.estimate import Estimate
-from npuflow.strategy.feasibility import obstacles
 from npuflow.strategy.fuse import fuse_tiled
-from npuflow.strategy.mapping import mapping_of
 from npuflow.strategy.overlap_tiles import overlapped
 from npuflow.strategy.strategy import Strategy
 from npuflow.strategy.window_chain import NO_WINDOW, TiledChain, WindowChain, chain_of
@@ -208,14 +205,8 @@ class _WindowFusion:
             bundle = make_bundle(made.ops)
             if not bundle.space or not bundle_fits(bundle, self.device):
                 return None
-            group = group_of_bundle(bundle)
-            strategy = complete(group, self.said, self.device)
-            if obstacles(group, strategy, self.device):
-                return None
-            mapping = mapping_of(group, strategy)
-            if not program_fits(bundle, mapping, self.device):
-                return None
-            return Price(0.0 if self.tiles else Estimate(group, self.device).seconds(mapping))
+            seconds = bundle_seconds(bundle, self.device, self.said)
+            return None if seconds is None else Price(0.0 if self.tiles else seconds)
         finally:
             erase_unused([made.result.owner.operation])
 
@@ -223,10 +214,7 @@ class _WindowFusion:
         """How long a group takes by itself; nothing where it doesn't fit, which others will say."""
         matmul = match_contraction(group.ops[0]) if group.is_matmul else None
         described = group_of_bundle(make_bundle(group.ops)) if matmul is None else group_of_matmul(matmul)
-        strategy = complete(described, self.said, self.device)
-        if obstacles(described, strategy, self.device):
-            return 0.0
-        return Estimate(described, self.device).seconds(mapping_of(described, strategy))
+        return group_seconds(described, self.device, self.said)
 
     def _say(self, members: Members, way: _FusedWindows, apart: float, is_chosen: bool) -> None:
         tiled = way.tiled

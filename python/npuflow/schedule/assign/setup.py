@@ -70,8 +70,8 @@ class _Setup:
             if engine.stage.work is Work.CONTROL or engine.stage.at_dram:
                 continue
             size, here = self._size(engine), coordinates_of_memory(engine, self.schedule)
-            program = _Steps(self.schedule, self.device, self.kernels, here)
-            text = sha256(repr(program.of(engine.program, {})).encode()).hexdigest()
+            program = _Said(self.schedule, self.device, self.kernels, here)
+            text = sha256(repr(program.steps(engine.program, {})).encode()).hexdigest()
             kernels, parameters = self._kernels(engine)
             for place in self.schedule.places(engine.span):
                 store, number = self._store(engine, place)
@@ -110,7 +110,7 @@ class _Setup:
 
 
 @dataclass(frozen=True)
-class _Steps:
+class _Said:
     """What the steps of an engine say, whatever things are called and whichever of alike memories they are beside.
 
     `here` are coordinates that say which, and `mentioned` the counters that play another part.
@@ -122,16 +122,16 @@ class _Steps:
     here: frozenset[str]
     mentioned: set[str] = field(default_factory=set)
 
-    def of(self, steps: tuple[model.Step, ...], counters: Mapping[str, Affine]) -> tuple[object, ...]:
+    def steps(self, steps: tuple[model.Step, ...], counters: Mapping[str, Affine]) -> tuple[object, ...]:
         return tuple(self._step(step, counters) for step in steps)
 
     def _step(self, step: model.Step, counters: Mapping[str, Affine]) -> tuple[object, ...]:
         kind = type(step).__name__
         if isinstance(step, model.Repeat):
             inner = {**counters, step.counter: Affine.counter(f"loop {len(counters)}")}
-            return kind, step.trips, self.of(step.body, inner)
+            return kind, step.trips, self.steps(step.body, inner)
         if isinstance(step, model.Each):
-            return kind, step.coordinate, step.count, self.of(step.body, counters)
+            return kind, step.coordinate, step.count, self.steps(step.body, counters)
         if isinstance(step, (model.Acquire, model.Release)):
             semaphore = self.schedule.semaphores[step.semaphore.name]
             return kind, semaphore.locks, semaphore.initial, self._beside(step.semaphore.at)
