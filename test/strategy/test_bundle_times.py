@@ -53,11 +53,13 @@ def with_programs_of(device: Device, size: int) -> Device:
 def test_the_best_whose_program_fits_is_chosen(bundle: Bundle) -> None:
     device, group = load_device("npu2"), group_of_bundle(bundle)
     best = mapping_of(group, complete(group, Strategy(), device))
-    need = next(size for size in range(16, 16384, 16) if program_fits(bundle, best, with_programs_of(device, size)))
+    need = next(
+        size for size in range(16, 16384, 16) if program_fits(bundle, group, best, with_programs_of(device, size))
+    )
     small = with_programs_of(device, need - 16)
     chosen = mapping_of(group, best_of_bundle(bundle, group, small, Strategy()))
     assert chosen != best
-    assert program_fits(bundle, chosen, small)
+    assert program_fits(bundle, group, chosen, small)
     assert Estimate(group, small).seconds(best) <= Estimate(group, small).seconds(chosen)
     assert bundle_seconds(bundle, small, Strategy()) == Estimate(group, small).seconds(chosen)
 

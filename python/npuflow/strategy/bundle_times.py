@@ -29,10 +29,10 @@ def best_of_bundle(
 ) -> Strategy:
     """The best strategy by which a bundle's program fits a core; the very best where none is found."""
     best = complete(group, said, device, lacked=lacked)
-    if program_fits(bundle, mapping_of(group, best), device):
+    if program_fits(bundle, group, mapping_of(group, best), device):
         return best
     others = ranked(group, said, device, _MOST_STRATEGIES, lacked=lacked)
-    return next((other for other in others if program_fits(bundle, mapping_of(group, other), device)), best)
+    return next((other for other in others if program_fits(bundle, group, mapping_of(group, other), device)), best)
 
 
 def bundle_seconds(bundle: Bundle, device: Device, said: Strategy) -> float | None:
@@ -42,6 +42,6 @@ def bundle_seconds(bundle: Bundle, device: Device, said: Strategy) -> float | No
     if obstacles(group, strategy, device):
         return None
     mapping = mapping_of(group, strategy)
-    if not program_fits(bundle, mapping, device):
+    if not program_fits(bundle, group, mapping, device):
         return None
     return Estimate(group, device).seconds(mapping)

@@ -16,7 +16,7 @@ from npuflow.ops.linear import Linear, input_count, loop_extents
 from npuflow.ops.products import pads_streamed
 from npuflow.ops.streams import stream_of
 from npuflow.strategy.describe_group import group_of_bundle
-from npuflow.strategy.group import Role
+from npuflow.strategy.group import Group, Role
 from npuflow.strategy.mapping import Depths, Mapping, Spread
 from npuflow.strategy.room import fits_l1
 from npuflow.target import Device, KernelClass
@@ -28,21 +28,25 @@ _BESIDE_KERNEL_BYTES = 1024
 
 def bundle_fits(bundle: Bundle, device: Device) -> bool:
     """Whether a bundle fits a core: a tile of it in L1, its kernels where programs are, two slots of what is moved."""
-    have = device.engine(KernelClass.VECTOR).program_bytes
-    need = sum(kernel_bytes(op, device) + _BESIDE_KERNEL_BYTES for op in bundle.ops) if have else 0
     group = group_of_bundle(bundle)
     moved = sum(tensor.role is not Role.LOCAL for tensor in group.tensors)
     tiles = [1 if loop < group.space or loop in group.streamed else size for loop, size in enumerate(group.sizes)]
     smallest = Mapping(tuple(tiles), Spread((1, 1), 0, 0), Depths(1, 1, 1), tuple(range(group.space)))
-    return need <= have and can_be_moved(moved, device) and fits_l1(group, smallest, device)
+    return kernels_fit(bundle, device) and can_be_moved(moved, device) and fits_l1(group, smallest, device)
 
 
-def can_be_moved(tensors: int, device: Device) -> bool:
-    """Whether so many tensors, each in two slots, can be moved into or out of a core."""
-    return 2 * tensors <= device.dma(device.kernel_level).descriptors
+def kernels_fit(bundle: Bundle, device: Device) -> bool:
+    """Whether a core's program has room for a bundle's kernels, however they are mapped."""
+    have = device.engine(KernelClass.VECTOR).program_bytes
+    return not have or sum(kernel_bytes(op, device) + _BESIDE_KERNEL_BYTES for op in bundle.ops) <= have
 
 
-def program_fits(bundle: Bundle, mapping: Mapping, device: Device) -> bool:
+def can_be_moved(tensors: int, device: Device, slots: int = 2) -> bool:
+    """Whether so many tensors, each in so many slots, can be moved into or out of a core."""
+    return slots * tensors <= device.dma(device.kernel_level).descriptors
+
+
+def program_fits(bundle: Bundle, group: Group, mapping: Mapping, device: Device) -> bool:
     """Whether a core's program has room for a mapped bundle: its kernels, their fills, and the steps between.
 
     What is left over of streamed loops takes kernels of its own.
@@ -57,7 +61,6 @@ def program_fits(bundle: Bundle, mapping: Mapping, device: Device) -> bool:
         sizes = [mapping.tiles[loop] for loop in bundle.loops[index]]
         kernels += times * [outlined_bytes(op, device, sizes), *(outlined_bytes(fill, device) for fill in fills)]
         steps += times * (1 + len(fills))
-    group = group_of_bundle(bundle)
     moved = sum(tensor.role is not Role.LOCAL for tensor in group.tensors)
     return not have or program_bytes(kernels, steps + 2 * moved * (1 + bool(left))) <= have
 

@@ -18,7 +18,7 @@ from npuflow.network.partition import Members, Price, best_partition, cones
 from npuflow.ops.bundle import make_bundle
 from npuflow.ops.contraction import BUNDLE, STRATEGY, match_contraction, users
 from npuflow.strategy.bundle_times import bundle_seconds, group_seconds
-from npuflow.strategy.describe_bundle import bundle_fits, can_be_moved
+from npuflow.strategy.describe_bundle import bundle_fits, can_be_moved, kernels_fit
 from npuflow.strategy.describe_group import group_of_bundle, group_of_matmul
 from npuflow.strategy.fuse import fuse_tiled
 from npuflow.strategy.overlap_tiles import overlapped
@@ -180,7 +180,7 @@ class _WindowFusion:
 
     def _best_way(self, chain: WindowChain) -> _FusedWindows | None:
         """The tiles that a chain takes least time in; None where none fits a core."""
-        if not can_be_moved(chain.moved, self.device):
+        if not can_be_moved(chain.moved, self.device, slots=1):
             return None
         found: list[_FusedWindows] = []
         for tiled in islice(self._tilings(chain), _MOST_TRIED):
@@ -203,7 +203,7 @@ class _WindowFusion:
         made = overlapped(tiled)
         try:
             bundle = make_bundle(made.ops)
-            if not bundle.space or not bundle_fits(bundle, self.device):
+            if not bundle.space or not kernels_fit(bundle, self.device):
                 return None
             seconds = bundle_seconds(bundle, self.device, self.said)
             return None if seconds is None else Price(0.0 if self.tiles else seconds)
