@@ -68,7 +68,7 @@ def coordinates_of_memory(engine: Engine, schedule: Schedule) -> frozenset[str]:
     place, span = engine.stage.place, engine.span
     if place is None or place.shared_by is SharedBy.ARRAY:
         return frozenset()
-    named = next((name for name in ("tile", "column") if name in span), None)
+    named: str | None = next((name for name in ("tile", "column") if name in span), None)
     if named is None and schedule.extents.get("row", 0) <= schedule.extents["tile"]:
         named = "row"
     rows = {"row"} if place.shared_by is SharedBy.CORE else set[str]()
