@@ -56,3 +56,12 @@ def test_cores_that_do_the_same_are_sent_it_at_once() -> None:
     assert [one.tiles for one in apart.changes if one.loads] == [1] * rows * columns
     control = second.device.control
     assert change.set_up(control).seconds < apart.set_up(control).seconds
+
+
+def test_where_nothing_is_known_of_packets_each_core_is_loaded_with_its_own() -> None:
+    source = "".join(
+        SCALED.format(name=name, scale="2.0", op=op) for name, op in (("first", "mulf"), ("second", "addf"))
+    )
+    compiled = npuflow.compile(source, device="npu1")
+    calls = [compiled[name].compiled for name in ("first", "second")]
+    assert phase_changes(calls, ALL_DECISIONS) == phase_changes(calls, ALL_DECISIONS - {Decision.BROADCAST})

@@ -37,7 +37,9 @@ def phase_changes(calls: Sequence[CompiledFunction], decided: Decisions) -> tupl
         for name, part in parts.items()
     }
     setups = {name: {**setup, **_beside_homes(setup, parts[name])} for name, setup in setups.items()}
-    return changes_between([setups[part.name] for part in calls], decided, calls[0].device.columns)
+    device = calls[0].device
+    columns = device.columns if device.control.packet_seconds else 0  # else nothing is known of streams of packets
+    return changes_between([setups[part.name] for part in calls], decided, columns)
 
 
 def _beside_homes(setup: PhaseSetup, part: CompiledFunction) -> PhaseSetup:
