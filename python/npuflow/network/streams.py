@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from npuflow.network.phases import NOTHING_DIFFERS, Piece, Tile, TileChange
 
@@ -39,15 +40,15 @@ def streams(programs: OfTiles, others: OfTiles, columns: int) -> tuple[TileChang
 
 def _reached(differing: OfTiles, columns: int) -> Iterator[tuple[frozenset[Tile], Differs]]:
     """The tiles that get the same: any of a column, or the same rows of all columns; each alone if there are none."""
-    alike: dict[tuple[int, Differs], list[Tile]] = defaultdict(list)
+    if not columns:
+        yield from ((frozenset({tile}), one) for tile, one in differing.items())
+        return
+    alike: dict[tuple[int, Differs], dict[int, list[Tile]]] = defaultdict(lambda: defaultdict(list))
     for tile, one in differing.items():
-        alike[tile[0], one].append(tile)
-    for (_, one), tiles in alike.items():
-        rows: dict[int, set[int]] = defaultdict(set)
-        for _, row, column in tiles:
-            rows[column].add(row)
-        if len(rows) == columns and all(its == rows[0] for its in rows.values()):
-            yield frozenset(tiles), one
-            continue
-        for own in [[tile for tile in tiles if tile[2] == c] for c in rows] if columns else [[tile] for tile in tiles]:
-            yield frozenset(own), one
+        alike[tile[0], one][tile[2]].append(tile)
+    for (_, one), by_column in alike.items():
+        rows = {frozenset(row for _, row, _ in tiles) for tiles in by_column.values()}
+        if len(by_column) == columns and len(rows) == 1:
+            yield frozenset(chain.from_iterable(by_column.values())), one
+        else:
+            yield from ((frozenset(tiles), one) for tiles in by_column.values())

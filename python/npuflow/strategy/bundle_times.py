@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from npuflow.errors import Shortage
-from npuflow.ops.bundle import Bundle
+from npuflow.network.groups import FusionGroup
+from npuflow.ops.bundle import Bundle, make_bundle
+from npuflow.ops.contraction import match_contraction
 from npuflow.strategy.choose import complete, ranked
 from npuflow.strategy.describe_bundle import program_fits
-from npuflow.strategy.describe_group import group_of_bundle
+from npuflow.strategy.describe_group import group_of_bundle, group_of_matmul
 from npuflow.strategy.estimate import Estimate
 from npuflow.strategy.feasibility import obstacles
 from npuflow.strategy.group import Group
@@ -18,30 +20,37 @@ from npuflow.target import Device
 _MOST_STRATEGIES = 256
 
 
-def group_seconds(group: Group, device: Device, said: Strategy) -> float:
+def group_seconds(group: FusionGroup, device: Device, said: Strategy) -> float:
     """How long a group takes by the best strategy, roughly; nothing where there is none, which others will say."""
-    strategy = complete(group, said, device)
-    return 0.0 if obstacles(group, strategy, device) else Estimate(group, device).seconds(mapping_of(group, strategy))
+    matmul = match_contraction(group.ops[0]) if group.is_matmul else None
+    described = group_of_bundle(make_bundle(group.ops)) if matmul is None else group_of_matmul(matmul)
+    strategy = complete(described, said, device)
+    if obstacles(described, strategy, device):
+        return 0.0
+    return Estimate(described, device).seconds(mapping_of(described, strategy))
 
 
 def best_of_bundle(
     bundle: Bundle, group: Group, device: Device, said: Strategy, lacked: tuple[Shortage, ...] = ()
 ) -> Strategy:
     """The best strategy by which a bundle's program fits a core; the very best where none is found."""
-    best = complete(group, said, device, lacked=lacked)
-    if program_fits(bundle, group, mapping_of(group, best), device):
-        return best
-    others = ranked(group, said, device, _MOST_STRATEGIES, lacked=lacked)
-    return next((other for other in others if program_fits(bundle, group, mapping_of(group, other), device)), best)
+    return _best_fitting(bundle, group, device, said, lacked) or complete(group, said, device, lacked=lacked)
+
+
+def _best_fitting(
+    bundle: Bundle, group: Group, device: Device, said: Strategy, lacked: tuple[Shortage, ...] = ()
+) -> Strategy | None:
+    for count in (1, _MOST_STRATEGIES):
+        for strategy in ranked(group, said, device, count, lacked=lacked):
+            if program_fits(bundle, group, mapping_of(group, strategy), device):
+                return strategy
+    return None
 
 
 def bundle_seconds(bundle: Bundle, device: Device, said: Strategy) -> float | None:
     """How long a bundle takes, roughly; None where it fits no core."""
     group = group_of_bundle(bundle)
-    strategy = best_of_bundle(bundle, group, device, said)
-    if obstacles(group, strategy, device):
+    strategy = _best_fitting(bundle, group, device, said)
+    if strategy is None or obstacles(group, strategy, device):
         return None
-    mapping = mapping_of(group, strategy)
-    if not program_fits(bundle, group, mapping, device):
-        return None
-    return Estimate(group, device).seconds(mapping)
+    return Estimate(group, device).seconds(mapping_of(group, strategy))

@@ -29,10 +29,14 @@ _BESIDE_KERNEL_BYTES = 1024
 def bundle_fits(bundle: Bundle, device: Device) -> bool:
     """Whether a bundle fits a core: a tile of it in L1, its kernels where programs are, two slots of what is moved."""
     group = group_of_bundle(bundle)
-    moved = sum(tensor.role is not Role.LOCAL for tensor in group.tensors)
     tiles = [1 if loop < group.space or loop in group.streamed else size for loop, size in enumerate(group.sizes)]
     smallest = Mapping(tuple(tiles), Spread((1, 1), 0, 0), Depths(1, 1, 1), tuple(range(group.space)))
-    return kernels_fit(bundle, device) and can_be_moved(moved, device) and fits_l1(group, smallest, device)
+    return kernels_fit(bundle, device) and can_be_moved(_moved(group), device) and fits_l1(group, smallest, device)
+
+
+def _moved(group: Group) -> int:
+    """How many tensors come into a core or leave it."""
+    return sum(tensor.role is not Role.LOCAL for tensor in group.tensors)
 
 
 def kernels_fit(bundle: Bundle, device: Device) -> bool:
@@ -61,8 +65,7 @@ def program_fits(bundle: Bundle, group: Group, mapping: Mapping, device: Device)
         sizes = [mapping.tiles[loop] for loop in bundle.loops[index]]
         kernels += times * [outlined_bytes(op, device, sizes), *(outlined_bytes(fill, device) for fill in fills)]
         steps += times * (1 + len(fills))
-    moved = sum(tensor.role is not Role.LOCAL for tensor in group.tensors)
-    return not have or program_bytes(kernels, steps + 2 * moved * (1 + bool(left))) <= have
+    return not have or program_bytes(kernels, steps + 2 * _moved(group) * (1 + bool(left))) <= have
 
 
 def macs_of(bundle: Bundle) -> int:

@@ -15,12 +15,10 @@ from npuflow.dialect.device import planned_device
 from npuflow.network.groups import FusionGroup, groups_of
 from npuflow.ops.bundle import free_numbers, make_bundle, mark_bundle
 from npuflow.ops.chains import Chain, chains_of
-from npuflow.ops.contraction import RUNNING, STRATEGY, match_contraction
+from npuflow.ops.contraction import RUNNING, STRATEGY
 from npuflow.strategy.bundle_times import bundle_seconds, group_seconds
 from npuflow.strategy.copy_chain import copies_of, erase_ops
 from npuflow.strategy.describe_bundle import bundle_fits
-from npuflow.strategy.describe_group import group_of_bundle, group_of_matmul
-from npuflow.strategy.group import Group
 from npuflow.strategy.strategy import Strategy
 from npuflow.target import Device, KernelClass
 
@@ -76,11 +74,7 @@ class _Among:
             found = groups_of(self.function, lambda bundle: bundle_fits(bundle, self.device))
             self._groups = {op: group for group in found for op in group.ops}
         groups = dict.fromkeys(self._groups[op] for op in chain.ops if op in self._groups)
-        return sum(group_seconds(self._described(group), self.device, self.said) for group in groups)
-
-    def _described(self, group: FusionGroup) -> Group:
-        matmul = match_contraction(group.ops[0]) if group.is_matmul else None
-        return group_of_bundle(make_bundle(group.ops)) if matmul is None else group_of_matmul(matmul)
+        return sum(group_seconds(group, self.device, self.said) for group in groups)
 
     def fused(self, chain: Chain) -> None:
         """Forgets the groups of a chain that is gone."""

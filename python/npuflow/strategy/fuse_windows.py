@@ -13,13 +13,12 @@ from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.dialect.device import planned_device
 from npuflow.errors import unknown_name
-from npuflow.network.groups import FusionGroup, groups_of
+from npuflow.network.groups import groups_of
 from npuflow.network.partition import Members, Price, best_partition, cones
 from npuflow.ops.bundle import make_bundle
-from npuflow.ops.contraction import BUNDLE, STRATEGY, match_contraction, users
+from npuflow.ops.contraction import BUNDLE, STRATEGY, users
 from npuflow.strategy.bundle_times import bundle_seconds, group_seconds
 from npuflow.strategy.describe_bundle import bundle_fits, can_be_moved, kernels_fit
-from npuflow.strategy.describe_group import group_of_bundle, group_of_matmul
 from npuflow.strategy.fuse import fuse_tiled
 from npuflow.strategy.overlap_tiles import overlapped
 from npuflow.strategy.strategy import Strategy
@@ -109,7 +108,7 @@ class _WindowFusion:
             root = self.groups[max(members)].root
             self.context.remark(root, f"groups {self._names(members)} stay apart: no tile of them fits a core")
         involved = sorted({number for members in ways for number in members})
-        apart = {number: self._seconds_apart(self.groups[number]) for number in involved}
+        apart = {number: group_seconds(self.groups[number], self.device, self.said) for number in involved}
         prices = {frozenset([number]): Price(seconds) for number, seconds in apart.items()}
         ways = {members: way for members, way in ways.items() if len(members) > 1 or way.price < prices[members]}
         prices |= {members: way.price for members, way in ways.items()}
@@ -209,12 +208,6 @@ class _WindowFusion:
             return None if seconds is None else Price(0.0 if self.tiles else seconds)
         finally:
             erase_unused([made.result.owner.operation])
-
-    def _seconds_apart(self, group: FusionGroup) -> float:
-        """How long a group takes by itself; nothing where it doesn't fit, which others will say."""
-        matmul = match_contraction(group.ops[0]) if group.is_matmul else None
-        described = group_of_bundle(make_bundle(group.ops)) if matmul is None else group_of_matmul(matmul)
-        return group_seconds(described, self.device, self.said)
 
     def _say(self, members: Members, way: _FusedWindows, apart: float, is_chosen: bool) -> None:
         tiled = way.tiled

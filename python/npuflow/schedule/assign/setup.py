@@ -156,7 +156,8 @@ class _Said:
 
     def _beside(self, at: tuple[Affine, ...]) -> tuple[Affine, ...]:
         """Which of those in the engine's memory."""
-        which = tuple(index for index in at if index not in {Affine.counter(name) for name in self.here})
+        own = {Affine.counter(name) for name in self.here}
+        which = tuple(index for index in at if index not in own)
         self.mentioned.update(name for index in which for name in index.counters)
         return which
 
