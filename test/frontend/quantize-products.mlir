@@ -2,7 +2,7 @@
 // RUN: npuflow-opt %s --npuflow-quantize-products --mlir-print-local-scope | filecheck %s
 // RUN: npuflow-opt %s --npuflow-quantize-products -o %t
 // RUN: npuflow run %t --device=toy | filecheck %s --check-prefix=EXECUTED
-// EXECUTED-COUNT-3: verified {{.*}}against
+// EXECUTED-COUNT-4: verified {{.*}}against
 
 #same = affine_map<(d0, d1) -> (d0, d1)>
 
@@ -73,5 +73,27 @@ func.func @padded(%x: tensor<1x2x6x6xf32>) -> tensor<1x4x6x6xf32> {
 // CHECK:         linalg.matmul ins({{.*}} : tensor<4x8xf32>, tensor<8x4xf32>)
 func.func @silent(%x: tensor<4x8xf32>, %y: tensor<8x4xf32>, %c: tensor<4x4xf32>) -> tensor<4x4xf32> {
   %r = linalg.matmul ins(%x, %y : tensor<4x8xf32>, tensor<8x4xf32>) outs(%c : tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %r : tensor<4x4xf32>
+}
+
+// Where two layers meet in one op, which can be the tail of one of them, what is computed of each alone is rounded.
+// CHECK-LABEL: func.func @meeting
+// CHECK-COUNT-2: arith.truncf {{.*}} : f32 to bf16
+// CHECK-NOT:     truncf
+// CHECK:         arith.addf
+// CHECK:         return
+func.func @meeting(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>, %s: tensor<4xf32>) -> tensor<4x4xf32> {
+  %v = arith.constant dense<0.5> : tensor<8x4xf32>
+  %w = arith.constant dense<0.25> : tensor<8x4xf32>
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4x4xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<4x4xf32>) -> tensor<4x4xf32>
+  %a = linalg.matmul {npu.ranges = [1.0, 0.0]} ins(%x, %v : tensor<4x8xf32>, tensor<8x4xf32>) outs(%z : tensor<4x4xf32>) -> tensor<4x4xf32>
+  %b = linalg.matmul {npu.ranges = [1.0, 0.0]} ins(%y, %w : tensor<4x8xf32>, tensor<8x4xf32>) outs(%z : tensor<4x4xf32>) -> tensor<4x4xf32>
+  %r = linalg.generic {indexing_maps = [#same, #same, #same], iterator_types = ["parallel", "parallel"]} ins(%a, %b : tensor<4x4xf32>, tensor<4x4xf32>) outs(%e : tensor<4x4xf32>) {
+  ^bb0(%i: f32, %j: f32, %o: f32):
+    %t = arith.addf %i, %j : f32
+    linalg.yield %t : f32
+  } -> tensor<4x4xf32>
   return %r : tensor<4x4xf32>
 }

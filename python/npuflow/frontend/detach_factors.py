@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from npuflow.bindings import ir
@@ -10,13 +9,10 @@ from npuflow.core.build import at, element_bytes, element_type_of
 from npuflow.core.copies import cloned
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
-from npuflow.frontend.split_body import is_fixed, split_body
+from npuflow.frontend.split_body import Part, needed_for, rest_of, split_body
 from npuflow.ops.contraction import BUNDLE, producer
 from npuflow.ops.factors import EXTENSIONS, factor_of, product_of
 from npuflow.ops.linear import linear_maps
-
-# Ops of a body that make one value, in order.
-Part = tuple[ir.Operation, ...]
 
 
 @register_pass
@@ -45,7 +41,7 @@ class DetachFactors(Pass):
                 continue
             parts = _computed_factors(generic)
             if parts:
-                split_body(generic, [*parts, _rest(generic, parts)])
+                split_body(generic, [*parts, rest_of(generic, parts)])
                 context.count("factors detached", len(parts))
 
 
@@ -72,7 +68,7 @@ def _computed_factors(op: ir.Operation) -> list[Part]:
         is_mixed = kept[place] not in (None, value.type) and kept[1 - place] == value.type
         if kept[place] is None or (factor.is_bare and not is_mixed):
             continue
-        part = tuple(reversed(list(_ops_of(value if is_mixed else _unextended(value)))))
+        part = needed_for(value if is_mixed else _unextended(value))
         found.append(part if not found or set(part).isdisjoint(found[0]) else _copied(product, place, part))
     return [part for part in found if part]
 
@@ -106,22 +102,3 @@ def _unextended(value: ir.Value) -> ir.Value:
     """A factor in the type that it is computed in."""
     made = producer(value, *EXTENSIONS) if not isinstance(value.owner, ir.Block) else None
     return value if made is None else made.operands[0]
-
-
-def _ops_of(value: ir.Value) -> Iterator[ir.Operation]:
-    """The ops that make a value of a body but constants, each behind those that read it."""
-    left: list[ir.Value] = [value]
-    found: list[ir.Operation] = []
-    while left:
-        made = producer(left.pop())
-        if made is not None and not is_fixed(made):
-            found = [each for each in found if each != made] + [made]
-            left += list(made.operands)
-    yield from found
-
-
-def _rest(op: ir.Operation, parts: list[Part]) -> Part:
-    """What is left of a body, the left factor's ops first."""
-    block = op.regions[0].blocks[0]
-    ops = _ops_of(block.operations[len(block.operations) - 1].operands[0])
-    return tuple(reversed([each for each in ops if not any(each in part for part in parts)]))

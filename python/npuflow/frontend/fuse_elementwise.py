@@ -49,7 +49,7 @@ class FuseElementwise(Pass):
         for generic in ops_of(op, "linalg.generic"):
             if BUNDLE in generic.attributes:
                 _part_outputs(generic)
-        pins = [*_pin_repeated(op), *_pin_reshaped_arguments(op)]
+        pins = [*_pin_bundles(op), *_pin_repeated(op), *_pin_reshaped_arguments(op)]
         context.count("ops kept apart", len(pins))
         with strategies_kept(op):
             run_upstream(op, "linalg-fuse-elementwise-ops")
@@ -64,6 +64,23 @@ _PIN = "bufferization.dealloc_tensor"
 _PINNED = "npu.kept_apart"
 
 
+def _pin(value: ir.Value) -> ir.Operation:
+    """Another use of a value."""
+    with at(value.owner.operation, after=True):
+        pin = bufferization.DeallocTensorOp(value).operation
+    pin.attributes[_PINNED] = ir.UnitAttr.get()
+    return pin
+
+
+def _pin_bundles(op: ir.Operation) -> Iterator[ir.Operation]:
+    """Keeps bundles in their own shape: what they read reshaped, and what they make."""
+    for generic in ops_of(op, "linalg.generic"):
+        if BUNDLE in generic.attributes:
+            reshaped = [value for value in generic.operands if unreshaped(value) != value]
+            for value in dict.fromkeys([*reshaped, *generic.results]):
+                yield _pin(value)
+
+
 def _pin_repeated(op: ir.Operation) -> Iterator[ir.Operation]:
     """Gives every value that a fused consumer would compute more than once another use; bundles stay what they are."""
     for consumer in ops_of(op, "linalg.generic"):
@@ -73,11 +90,8 @@ def _pin_repeated(op: ir.Operation) -> Iterator[ir.Operation]:
             source = producer(unreshaped(value), "linalg.generic")  # MLIR fuses through reshapes as well
             if source is None or not is_parallel(source):
                 continue
-            if BUNDLE in source.attributes or BUNDLE in consumer.attributes or _is_repeated(source, consumer, map_):
-                with at(source, after=True):
-                    pin = bufferization.DeallocTensorOp(unreshaped(value)).operation
-                pin.attributes[_PINNED] = ir.UnitAttr.get()
-                yield pin
+            if BUNDLE in consumer.attributes or _is_repeated(source, consumer, map_):
+                yield _pin(unreshaped(value))
 
 
 def _pin_reshaped_arguments(op: ir.Operation) -> Iterator[ir.Operation]:
@@ -92,10 +106,7 @@ def _pin_reshaped_arguments(op: ir.Operation) -> Iterator[ir.Operation]:
         for value in consumer.operands:
             reshape = producer(value, "tensor.collapse_shape", "tensor.expand_shape")
             if reshape is not None and isinstance(reshape.operands[0].owner, ir.Block):
-                with at(reshape, after=True):
-                    pin = bufferization.DeallocTensorOp(value).operation
-                pin.attributes[_PINNED] = ir.UnitAttr.get()
-                yield pin
+                yield _pin(value)
 
 
 def _is_repeated(source: ir.Operation, consumer: ir.Operation, read: ir.AffineMap) -> bool:

@@ -8,12 +8,12 @@ from npuflow.bindings import ir
 from npuflow.core.build import at, element_type_of, empty, is_static, moved, padded_by, shape_of, zero
 from npuflow.core.passes import ops_of
 from npuflow.frontend.fold_views import source_map
+from npuflow.frontend.meeting_sums import RESHAPES, meets_sum
 from npuflow.ops.contraction import is_elementwise, only_user, producer, users
 from npuflow.ops.factors import factors_of
 from npuflow.ops.linear import maps_of
 
-_RESHAPES = ("tensor.expand_shape", "tensor.collapse_shape")
-_MOVEMENTS = (*_RESHAPES, "tensor.extract_slice", "linalg.transpose", "linalg.broadcast")
+_MOVEMENTS = (*RESHAPES, "tensor.extract_slice", "linalg.transpose", "linalg.broadcast")
 _NO_SUMS = ("linalg.fill", "linalg.index", "linalg.yield")
 
 
@@ -94,19 +94,23 @@ def pads_with_zero(pad: ir.Operation) -> bool:
 
 
 def _continues(user: ir.Operation, value: ir.Value) -> bool:
-    """Whether an elementwise op makes one element of each of a tensor's."""
+    """Whether an elementwise op makes one element of each of a tensor's, and is no other layer's end."""
     return (
         is_elementwise(user)
         and shape_of(user.results[0]) == shape_of(value)
         and str(element_type_of(user.results[0])) == "f32"
+        and not meets_sum(user, value)
     )
 
 
 def end_of(value: ir.Value) -> ir.Value:
-    """Where what is computed of each element of a tensor alone ends: what others read, before it is moved about."""
+    """Where what is computed of each element of a tensor alone ends: what others read, before it is moved about.
+
+    Where it meets another layer's, in one op, both end: the op can be the tail of one, and reads the other from memory.
+    """
     while True:
         user = only_user(value)
-        if user is None or not (user.name in _RESHAPES or _continues(user, value)):
+        if user is None or not (user.name in RESHAPES or _continues(user, value)):
             return origin_of(value)
         value = user.results[0]
 

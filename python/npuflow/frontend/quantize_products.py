@@ -46,8 +46,8 @@ class QuantizeProducts(Pass):
     Numbers are from -127 to 127 and 0 stays 0, so that zeros of padding do. A tensor has one scale, its range over 127,
     and what is beyond is clamped. Constants are weights: they are rounded here, by a scale for each index that the
     result has as well (an output channel). A tensor is rounded once, where it is made, and whoever reads it reads that;
-    what is computed of each sum alone, up to what others read, is rounded to bf16 where no layer asks for i8. What a
-    function returns stays f32, and so does what sums begin at.
+    what is computed of each sum alone, up to what others read or where it meets another sum, is rounded to bf16 where
+    no layer asks for i8. What a function returns stays f32, and so does what sums begin at.
 
     The ranges come from running the network on data: `--compute-type=i8` does that and runs this pass first. What it
     makes is the program that others are compared with, so no pipeline has it.

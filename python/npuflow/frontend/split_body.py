@@ -10,10 +10,14 @@ from npuflow.bindings import arith, ir, linalg
 from npuflow.core.build import at, element_type_of, empty, generic_op
 from npuflow.core.copies import cloned
 from npuflow.core.passes import ops_of
+from npuflow.ops.contraction import producer
 from npuflow.ops.linear import composed, input_count, iterators, linear_dims, loop_extents, maps_of
 
 # Whether an op with such inputs, as the body's values, and so many results will do.
 Allowed = Callable[[Sequence[ir.Value], int], bool]
+
+# Ops of a body, in the order in which they run.
+Part = tuple[ir.Operation, ...]
 
 
 @dataclass(frozen=True)
@@ -24,7 +28,7 @@ class _Stored:
     map: ir.AffineMap
 
 
-def parts_of(op: ir.Operation, allowed: Allowed) -> list[tuple[ir.Operation, ...]]:
+def parts_of(op: ir.Operation, allowed: Allowed) -> list[Part]:
     """The ops of a body in parts that each will do, in the order in which they run; one part if nothing is to be cut.
 
     What reads outputs is in the last part, as is all of a body whose parts don't get any smaller. The ops before a
@@ -35,7 +39,7 @@ def parts_of(op: ir.Operation, allowed: Allowed) -> list[tuple[ir.Operation, ...
         return [tuple(body)]
     carried = _carried(op)
     left = [inner for inner in _in_order_of_need(op) if inner not in carried]
-    parts: list[tuple[ir.Operation, ...]] = []
+    parts: list[Part] = []
     while left and not allowed(_last_inputs(op, (*left, *carried)), len(op.results)):
         counts = ((end, left[:end]) for end in range(1, len(left) + 1))
         ends = (end for end, part in counts if allowed(_inputs(op, part), len(_handed_on(part))))
@@ -47,7 +51,24 @@ def parts_of(op: ir.Operation, allowed: Allowed) -> list[tuple[ir.Operation, ...
     return parts
 
 
-def split_body(op: ir.Operation, parts: Sequence[tuple[ir.Operation, ...]]) -> None:
+def needed_for(value: ir.Value) -> Part:
+    """The ops that make a value of a body but constants, each in front of those that read it."""
+    left: list[ir.Value] = [value]
+    found: list[ir.Operation] = []
+    while left:
+        made = producer(left.pop())
+        if made is not None and not is_fixed(made):
+            found = [each for each in found if each != made] + [made]
+            left += list(made.operands)
+    return tuple(reversed(found))
+
+
+def rest_of(op: ir.Operation, parts: Sequence[Part]) -> Part:
+    """What is left of the body of an op with one result, behind some parts."""
+    return tuple(each for each in needed_for(_body(op)[-1].operands[0]) if not any(each in part for part in parts))
+
+
+def split_body(op: ir.Operation, parts: Sequence[Part]) -> None:
     """Makes a linalg.generic of each part; those before the last have parallel loops only, and `op` is gone."""
     block = op.regions[0].blocks[0]
     inputs, maps = input_count(op), maps_of(op)
