@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,10 +13,13 @@ import pytest
 
 import npuflow
 from npuflow.compiler.compiled import Sequence
+from npuflow.compiler.residency import _Residents
 from npuflow.compiler.sequence import execute_sequence
 from npuflow.execute.verification import Status
 from npuflow.network.decisions import ALL_DECISIONS, Decision
 from npuflow.network.residency import Home, Slab
+from npuflow.simulate.at_home import AtHome
+from npuflow.simulate.home_tasks import NotAtHomeError
 
 sys.path.insert(0, str(Path(__file__).parent))
 from chains import Program
@@ -84,6 +88,29 @@ def test_a_home_in_the_place_of_buffers_makes_results_wrong(compiled: npuflow.Co
     spoilt = replace(sequence.compiled, calls=replace(calls, calls=wrong))
     (found,) = execute_sequence(spoilt, inputs).outputs
     assert not np.array_equal(right, found)
+
+
+def test_what_saves_least_leaves_where_not_all_can_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A phase that has room for the descriptors of one tensor alone keeps the one whose way to DRAM is longest."""
+    moved = _Residents._moved
+
+    def one_alone(self: _Residents, phase: int, columns: Mapping[int, tuple[int, ...]]) -> AtHome:
+        own = [number for number in columns if any(each == phase for each, _, _ in self.ports[number])]
+        if len(own) > 1:
+            raise NotAtHomeError("there is room for one")
+        return moved(self, phase, columns)
+
+    monkeypatch.setattr(_Residents, "_moved", one_alone)
+    compiled = npuflow.compile(narrow(), "npuflow-stream-k{fuse=false}", device="npu2", split=True, jobs=1)
+    (sequence,) = compiled.sequences
+    values = {value.number: value for value in sequence.plan.between}
+    left = [values[number] for number, why in sequence.away.items() if why.startswith("together with others")]
+    stay = [value for value in values.values() if value.home is not None]
+    assert left
+    assert stay
+    for value in left:
+        beside = [each for each in stay if each.last == value.first or value.last == each.first]
+        assert any(each.bytes >= value.bytes for each in beside)
 
 
 def test_where_nothing_can_stay_it_says_why() -> None:

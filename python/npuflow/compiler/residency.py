@@ -16,7 +16,7 @@ from npuflow.network.plan import PlannedValue, plan_of
 from npuflow.network.residency import HomeCandidate, Residency, TileRoom, choose_homes
 from npuflow.schedule.assign.setup import channel_descriptors
 from npuflow.simulate.at_home import AtHome, at_home
-from npuflow.simulate.home_ports import HOME_LEVEL, HomePort, slab_bytes
+from npuflow.simulate.home_ports import HOME_LEVEL, HomeChain, HomePort, slab_bytes
 from npuflow.simulate.home_tasks import NotAtHomeError
 from npuflow.simulate.platform import Platform, Side
 from npuflow.simulate.program import Program
@@ -92,7 +92,7 @@ class _Residents:
         if found is None:
             return None
         late, slab, places = found
-        saved = sum(self._moved_bytes(phase, tensor) for phase, tensor, _ in self.ports[value.number])
+        saved = self._saved_bytes(value.number)
         return HomeCandidate(value.number, slab, phases[0], tuple(dict.fromkeys(phases[1:])), saved, late, places)
 
     def _divided(
@@ -176,9 +176,10 @@ class _Residents:
             self.runs[name] = simulate(self.parts[name].program)
         return self.runs[name]
 
-    def _moved_bytes(self, phase: int, tensor: str) -> int:
-        traffic = self._run(self.calls.calls[phase].name).traffic[tensor]
-        return traffic.read_bytes + traffic.written_bytes
+    def _saved_bytes(self, number: int) -> int:
+        """What a tensor's phases move from and to DRAM if it stays there."""
+        moved = (self._run(self.calls.calls[p].name).traffic[tensor] for p, tensor, _ in self.ports[number])
+        return sum(traffic.read_bytes + traffic.written_bytes for traffic in moved)
 
     def _moved(self, phase: int, columns: Mapping[int, tuple[int, ...]]) -> AtHome:
         """A phase's program with tensors at home in columns."""
@@ -186,20 +187,15 @@ class _Residents:
         free = {
             (side, c): list(self._free_channels(phase, side, c)) for side in Side for c in range(self.device.columns)
         }
-        left = self._descriptors(part)
-        ports = []
+        left = dict(self._descriptors(part))
+        moved = AtHome(part.program)
         for number, place in columns.items():
             for own, tensor, side in self.ports[number]:
                 if own == phase:
-                    ports.append(HomePort(tensor, tuple((c, self._channel(free[side, c], c, left)) for c in place)))
-        moved = at_home(part.program, self.device, ports)
-        needed: dict[tuple[int, int], int] = defaultdict(int)
-        for chain in moved.chains:
-            needed[chain.column, chain.group] += chain.descriptors
-        for (column, group), count in needed.items():
-            if count > left[column, group]:
-                have = f"has {left[column, group]} descriptors left in one of its groups"
-                raise NotAtHomeError(f"memory tile {column} {have}, its chains take {count}")
+                    port = HomePort(tensor, tuple((c, self._channel(free[side, c], c, left)) for c in place))
+                    more = at_home(moved.program, self.device, [port])
+                    _take(more.chains, left)
+                    moved = AtHome(more.program, (*moved.chains, *more.chains))
         return moved
 
     def _channel(self, free: list[int], column: int, left: Mapping[tuple[int, int], int]) -> int:
@@ -242,14 +238,14 @@ class _Residents:
                     _run(moved.program)
                     parts[name] = self.parts[name].at_home(moved)
             except NotAtHomeError as error:
-                left = max(columns)
+                left = min(columns, key=lambda number: (self._saved_bytes(number), -number))
                 self.reasons[left] = f"together with others: {error}"
                 del homes[left]
                 parts, phase = dict(self.parts), 0
                 continue
             phase += 1
         calls = tuple(replace(c, homes=tuple(homes.get(v) for v in c.outputs)) for c in self.calls.calls)
-        saved = sum(self._moved_bytes(p, tensor) for n in homes for p, tensor, _ in self.ports[n])
+        saved = sum(map(self._saved_bytes, homes))
         return Resident(replace(self.calls, calls=calls), parts, self.reasons, chosen.bound_bytes, saved)
 
 
@@ -258,6 +254,16 @@ def _run(program: Program) -> RunResults:
         return simulate(program)
     except DeadlockError as error:
         raise NotAtHomeError("channels of its home would wait for each other") from error
+
+
+def _take(chains: Sequence[HomeChain], left: dict[tuple[int, int], int]) -> None:
+    """Takes the descriptors of chains from those that are left, by column and group."""
+    for chain in chains:
+        have = left[chain.column, chain.group]
+        if chain.descriptors > have:
+            others = f"has {have} descriptors left in one of its groups"
+            raise NotAtHomeError(f"memory tile {chain.column} {others}, a chain takes {chain.descriptors}")
+        left[chain.column, chain.group] = have - chain.descriptors
 
 
 def needed_bytes(program: Program, device: Device) -> dict[int, int]:
