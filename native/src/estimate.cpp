@@ -91,7 +91,15 @@ class MappedTime {
     const double shared = group_.is_packed ? 1.0 : reading_share_;
     const std::array<double, 3> reading{shared * times[0], times[1], times[2]};
     const double together_ = std::max(together(times, power), together(reading, std::min(power, single_power())));
-    return std::max(together_ + late * in_l1_seconds(), behind);
+    return std::max({together_ + late * in_l1_seconds(), in_turn_seconds(moving), behind});
+  }
+
+  // At least so long where L2 has a single slot: it is filled again once all of it has gone on, while cores have one of
+  // the pieces left that it goes on in.
+  double in_turn_seconds(double moving) const {
+    if (group_.is_packed || mapped_.mapping().depths.inward.l2 > 1) return 0.0;
+    const double pieces = std::max(1.0, outer_.blocks() * mapped_.calls() / most_visits_);
+    return std::max(core_, arrival_) + std::max(0.0, moving - std::max(core_, arrival_) / pieces);
   }
 
   // What cores take for all that is in L2.

@@ -55,6 +55,7 @@ from npuflow.schedule.project_engines import ProjectEngines
 from npuflow.simulate.check_handover import CheckHandover
 from npuflow.strategy.assign_bundles import AssignBundles
 from npuflow.strategy.assign_strategy import AssignStrategy, KInL2
+from npuflow.strategy.bundle_matmuls import BundleMatmuls
 from npuflow.strategy.fuse_matmuls import FuseMatmuls
 from npuflow.strategy.fuse_windows import FuseWindows
 from npuflow.strategy.reshape_lines import ReshapeLines
@@ -151,6 +152,7 @@ class MatmulPipeline(NamedPipeline):
         None, "slots of what matrix and vector engines hand to each other; default: 2 where they fit"
     )
     fuse: bool = option(True, "run matmuls in a row, or windows, on one tile where that is faster")
+    bundle_matmuls: bool = option(False, "map matmuls as other ops are where that is faster, as npuflow run does")
     window_tiles: tuple[int, ...] = option(
         (), "rows, columns of tiles in which windows in a row are fused; default: what is fastest"
     )
@@ -172,20 +174,23 @@ class MatmulPipeline(NamedPipeline):
         matmuls = FuseMatmuls(self.device, between)
         windows = FuseWindows(self.device, self.window_tiles, self.fuse_groups, between)
         masked = SkipMasked(self.device, self.masked_parts, between)
-        fusing = (matmuls, windows, masked) if self._may_fuse else ()
+        fusing = (matmuls, windows, masked) if self.fuse and self._leaves_tiles else ()
+        is_open = self._leaves_tiles and all(each is None for each in (self.grid, *depths))
+        bundling = (BundleMatmuls(self.device, between),) if self.bundle_matmuls and is_open else ()
+        forms = (CollapseContractions(chains=True), *bundling)
         return (
             stage("normalize-linalg", NormalizeLinalg.name),
             stage("check-input", CheckInput()),
-            stage("assign-strategy", wide, *reshaping, *fusing, CollapseContractions(chains=True), assign, bundles),
+            stage("assign-strategy", wide, *reshaping, *fusing, *forms, assign, bundles),
             stage("tile-blocks", TileBlocks(), CLEAN),
             stage("pad-blocks", PadBlocks(), CLEAN),
         )
 
     @property
-    def _may_fuse(self) -> bool:
+    def _leaves_tiles(self) -> bool:
         """Whether matmuls may become something else: who says how they are tiled means them."""
         said = (self.tile_l2, self.tile_l1, self.pack, self.depth_lhs, self.depth_rhs, self.depth_tail)
-        return self.fuse and all(each is None for each in said)
+        return all(each is None for each in said)
 
     def end(self) -> tuple[Stage, ...]:
         return (

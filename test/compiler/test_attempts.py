@@ -62,7 +62,7 @@ def test_another_choice_follows_one_that_needs_too_many_descriptors(
     program: OperatorProgram, changes: tuple[tuple[str, str], ...], device: Changed
 ) -> None:
     sink = DiagnosticSink()
-    compiled = npuflow.compile(program.text(), device=device(*changes), sink=sink)
+    compiled = npuflow.compile(program.text(), "npuflow-stream-k", device=device(*changes), sink=sink)
     (remark,) = [d.message for d in sink.diagnostics if "other choices" in d.message]
     assert "memory tile 0 needs" in remark
     assert not [d for d in sink.diagnostics if d.severity is Severity.ERROR]
@@ -86,7 +86,7 @@ def test_what_takes_many_descriptors_is_right(
 
 def test_what_must_not_come_apart_is_chosen_again_as_well(device: Changed) -> None:
     sink = DiagnosticSink()
-    npuflow.compile(PACKED.text(), device=device(*TWO_DIMENSIONS), split=False, sink=sink)
+    npuflow.compile(PACKED.text(), "npuflow-stream-k", device=device(*TWO_DIMENSIONS), split=False, sink=sink)
     assert [d for d in sink.diagnostics if "other choices" in d.message]
 
 
@@ -111,6 +111,6 @@ def test_what_fewer_descriptors_do_not_help_is_refused_at_once(device: Changed) 
     mine = device(("program_bytes = 16384", "program_bytes = 2048"))
     sink = DiagnosticSink()
     with pytest.raises(npuflow.InputError, match="the program of 'core' needs"):
-        npuflow.compile(PACKED.text(), device=mine, split=False, sink=sink)
+        npuflow.compile(PACKED.text(), "npuflow-stream-k", device=mine, split=False, sink=sink)
     chosen = [d for d in sink.diagnostics if "[npuflow-assign-strategy]" in d.message]
     assert len(chosen) == 1

@@ -71,7 +71,7 @@ CROWDED = {
 
 def whole(text: str) -> CompiledFunction:
     """The one function of a program, which must not come apart."""
-    compiled = npuflow.compile(text, device="toy", split=False).functions[0].compiled
+    compiled = npuflow.compile(text, "npuflow-stream-k", device="toy", split=False).functions[0].compiled
     assert isinstance(compiled, CompiledFunction)
     return compiled
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import pytest
 
 from npuflow.core.parsing import parse
 from npuflow.core.passes import ops_of
 from npuflow.dialect.context import new_context
 from npuflow.network.groups import groups_of, least_locks
+from npuflow.ops.bundle import Bundle
 
 # A matmul, and behind it a row's sum and what reads it again: two ops that can share a row in L1.
 TWO = """
@@ -38,11 +42,24 @@ func.func @two(%a: tensor<16x32xf32>, %b: tensor<32x16xf32>) -> tensor<16x16xf32
 """
 
 
+@dataclass(frozen=True)
+class _UpTo:
+    """Bundles of so many ops at most."""
+
+    most: int
+
+    def fits(self, bundle: Bundle) -> bool:
+        return len(bundle.ops) <= self.most
+
+    def pays(self, grown: Bundle, apart: Sequence[Bundle]) -> bool:
+        return len(grown.ops) <= sum(len(each.ops) for each in apart)
+
+
 @pytest.mark.parametrize(("most", "groups", "locks"), [(2, [1, 2], 8), (1, [1, 1, 1], 12)])
 def test_a_bundle_is_as_many_ops_as_fit(most: int, groups: list[int], locks: int) -> None:
     """Each group takes two locks for its result and two for what it reads."""
     module = parse(TWO, new_context())
     (function,) = ops_of(module.operation, "func.func")
-    found = groups_of(function, lambda bundle: len(bundle.ops) <= most)
+    found = groups_of(function, _UpTo(most))
     assert [len(group.ops) for group in found] == groups
     assert least_locks(found) == locks

@@ -26,5 +26,7 @@ def window(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 def two(tmp_path_factory: pytest.TempPathFactory) -> Path:
     source = matmul(64, 64, 64) + matmul(32, 32, 32, name="other")
     path = tmp_path_factory.mktemp("page") / "two.html"
-    path.write_text(npuflow.compile(source, device="toy").run(verify=False).html(), encoding="utf-8")
+    path.write_text(
+        npuflow.compile(source, "npuflow-stream-k", device="toy").run(verify=False).html(), encoding="utf-8"
+    )
     return path

@@ -38,7 +38,7 @@ def count(page: Browser, css: str) -> int:
 
 
 def test_every_part_is_drawn(page: Browser) -> None:
-    function = npuflow.compile(matmul(64, 64, 64), device="toy")
+    function = npuflow.compile(matmul(64, 64, 64), "npuflow-stream-k", device="toy")
     ((_, timeline),) = function.timed_timelines(10**6).values()
     assert page.run(SLICES) == len(timeline.slices)
     assert int(page.run("return document.getElementById('timeline').dataset.drawn")) > 50  # type: ignore[call-overload]

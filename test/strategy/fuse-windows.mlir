@@ -1,5 +1,6 @@
 // Convolutions in a row are one bundle in tiles that overlap; padding between them is zeros that are selected.
 // RUN: npuflow-opt %s --npuflow-fuse-windows="device=npu2 tiles=7,7" --remarks --split-input-file 2>&1 | filecheck %s
+// RUN: npuflow-opt %s --npuflow-fuse-windows=device=npu2 --remarks --split-input-file -o %t 2>&1 | filecheck %s --check-prefix=JOINED
 
 #image = affine_map<(n, h, w, c, y, x, i) -> (n, h + y, w + x, i)>
 #weights = affine_map<(n, h, w, c, y, x, i) -> (y, x, i, c)>
@@ -219,4 +220,37 @@ func.func @in_a_row(%x0: tensor<14x14xf32>) -> tensor<14x14xf32> {
     linalg.yield %t : f32
   } -> tensor<14x14xf32>
   return %x6 : tensor<14x14xf32>
+}
+
+// -----
+
+// Zeros around what an op reads make no window of it: rows that are joined to a tensor stay what they are.
+// JOINED-NOT: joined
+func.func @joined(%x: tensor<1x256xf32>, %y: tensor<1x256xf32>, %n: tensor<2xi8>) -> tensor<2x256xf32> {
+  %zero = arith.constant 0.0 : f32
+  %first = arith.constant 0 : i8
+  %e = tensor.empty() : tensor<1x256xf32>
+  %a = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<1x256xf32>) outs(%e : tensor<1x256xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    %m = math.exp %i : f32
+    linalg.yield %m : f32
+  } -> tensor<1x256xf32>
+  %p = tensor.pad %a low[0, 0] high[1, 0] {
+  ^bb0(%i: index, %j: index):
+    tensor.yield %zero : f32
+  } : tensor<1x256xf32> to tensor<2x256xf32>
+  %q = tensor.pad %y low[1, 0] high[0, 0] {
+  ^bb0(%i: index, %j: index):
+    tensor.yield %zero : f32
+  } : tensor<1x256xf32> to tensor<2x256xf32>
+  %e2 = tensor.empty() : tensor<2x256xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%p, %q, %n : tensor<2x256xf32>, tensor<2x256xf32>, tensor<2xi8>) outs(%e2 : tensor<2x256xf32>) {
+  ^bb0(%i: f32, %j: f32, %k: i8, %o: f32):
+    %c = arith.cmpi eq, %k, %first : i8
+    %s = arith.select %c, %i, %j : f32
+    linalg.yield %s : f32
+  } -> tensor<2x256xf32>
+  return %r : tensor<2x256xf32>
 }

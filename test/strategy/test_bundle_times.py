@@ -8,8 +8,10 @@ import pytest
 
 import npuflow
 from npuflow.bindings import ir
-from npuflow.ops.bundle import Bundle, find_bundles
-from npuflow.strategy.bundle_times import best_of_bundle, bundle_seconds
+from npuflow.core.passes import ops_of
+from npuflow.ops.bundle import Bundle, make_bundle
+from npuflow.ops.grown import find_bundles
+from npuflow.strategy.bundle_times import GrowthOn, best_of_bundle, bundle_seconds
 from npuflow.strategy.choose import complete
 from npuflow.strategy.describe_bundle import program_fits
 from npuflow.strategy.describe_group import group_of_bundle
@@ -42,7 +44,7 @@ def module() -> ir.Module:
 @pytest.fixture
 def bundle(module: ir.Module) -> Bundle:
     (function,) = module.body.operations
-    (found,) = find_bundles(function.operation, lambda _: True)
+    (found,) = find_bundles(function.operation, GrowthOn(load_device("npu2")))
     return found
 
 
@@ -68,3 +70,61 @@ def test_where_no_program_fits_the_best_is_chosen_and_refused_later(bundle: Bund
     none, group = with_programs_of(load_device("npu2"), 16), group_of_bundle(bundle)
     assert best_of_bundle(bundle, group, none, Strategy()) == complete(group, Strategy(), none)
     assert bundle_seconds(bundle, none, Strategy()) is None
+
+
+# Two convolutions of an image, one of them by single pixels, and their sum.
+BLOCK = """
+#x = affine_map<(f, h, w, c, y, x) -> (c, h + y, w + x)>
+#w = affine_map<(f, h, w, c, y, x) -> (f, c, y, x)>
+#y = affine_map<(f, h, w, c, y, x) -> (f, h, w)>
+#id = affine_map<(f, h, w) -> (f, h, w)>
+func.func @block(%x: tensor<CHANNELSx9x9xbf16>, %u: tensor<CHANNELSx7x7xbf16>,
+    %v: tensor<CHANNELSxCHANNELSx3x3xbf16>, %w: tensor<CHANNELSxCHANNELSx1x1xbf16>) -> tensor<CHANNELSx7x7xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<CHANNELSx7x7xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<CHANNELSx7x7xf32>) -> tensor<CHANNELSx7x7xf32>
+  %a = linalg.generic {indexing_maps = [#x, #w, #y],
+      iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]}
+      ins(%x, %v : tensor<CHANNELSx9x9xbf16>, tensor<CHANNELSxCHANNELSx3x3xbf16>)
+      outs(%f : tensor<CHANNELSx7x7xf32>) {
+  ^bb0(%i: bf16, %j: bf16, %o: f32):
+    %1 = arith.extf %i : bf16 to f32
+    %2 = arith.extf %j : bf16 to f32
+    %3 = arith.mulf %1, %2 : f32
+    %4 = arith.addf %o, %3 : f32
+    linalg.yield %4 : f32
+  } -> tensor<CHANNELSx7x7xf32>
+  %b = linalg.generic {indexing_maps = [#x, #w, #y],
+      iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]}
+      ins(%u, %w : tensor<CHANNELSx7x7xbf16>, tensor<CHANNELSxCHANNELSx1x1xbf16>)
+      outs(%f : tensor<CHANNELSx7x7xf32>) {
+  ^bb0(%i: bf16, %j: bf16, %o: f32):
+    %1 = arith.extf %i : bf16 to f32
+    %2 = arith.extf %j : bf16 to f32
+    %3 = arith.mulf %1, %2 : f32
+    %4 = arith.addf %o, %3 : f32
+    linalg.yield %4 : f32
+  } -> tensor<CHANNELSx7x7xf32>
+  %r = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%a, %b : tensor<CHANNELSx7x7xf32>, tensor<CHANNELSx7x7xf32>) outs(%e : tensor<CHANNELSx7x7xf32>) {
+  ^bb0(%i: f32, %j: f32, %o: f32):
+    %1 = arith.addf %i, %j : f32
+    linalg.yield %1 : f32
+  } -> tensor<CHANNELSx7x7xf32>
+  return %r : tensor<CHANNELSx7x7xf32>
+}
+"""
+
+
+@pytest.mark.parametrize("channels", [8, 512])
+def test_sums_that_could_not_be_streamed_together_share_a_tile_where_that_pays(channels: int) -> None:
+    """512 channels have to be gone through piece by piece to have tiles of any size, which one sum alone can do."""
+    module = npuflow.parse(BLOCK.replace("CHANNELS", str(channels)), npuflow.new_context())
+    growth = GrowthOn(load_device("npu2"))
+    (function,) = module.body.operations
+    ops = [len(bundle.ops) for bundle in find_bundles(function.operation, growth)]
+    whole = make_bundle(ops_of(function.operation, "linalg.generic"))
+    apart = [make_bundle([op]) for op in whole.ops]
+    assert growth.fits(whole)
+    assert ops == ([3] if growth.pays(whole, apart) else [1, 2])
+    assert growth.pays(whole, apart) == (channels == 8)

@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 
 import npuflow
-from npuflow.ops.bundle import find_bundles
+from npuflow.ops.grown import find_bundles
 from npuflow.report.losses import without_launch
 from npuflow.schedule.kernels.kernel_cycles import KernelShape, kernel_cycles
 from npuflow.simulate.program import FlatAccess, FlatControl, FlatLoop, FlatReceive, FlatSend, FlatStep
 from npuflow.simulate.run import simulate
 from npuflow.simulate.runs import runs_of
+from npuflow.strategy.bundle_times import GrowthOn
 from npuflow.strategy.choose import complete
 from npuflow.strategy.describe_group import group_of_bundle
 from npuflow.strategy.estimate import Estimate, OuterTransfer
@@ -168,7 +169,7 @@ def test_results_that_one_descriptor_covers_are_set_up_behind_the_first_operands
 def bundle_group(text: str) -> Group:
     module = npuflow.parse(text, npuflow.new_context())
     (function,) = module.body.operations
-    (bundle,) = find_bundles(function.operation, lambda _: True)
+    (bundle,) = find_bundles(function.operation, GrowthOn(load_device("npu2")))
     return group_of_bundle(bundle)
 
 

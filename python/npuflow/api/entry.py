@@ -31,7 +31,7 @@ from npuflow.network.decisions import ALL_DECISIONS, OF_PASSES, Decision, Decisi
 from npuflow.pipelines import MatmulPipeline
 from npuflow.target import DEFAULT_DEVICE, MACS_RATE, load_device
 
-DEFAULT_PIPELINE = "npuflow-stream-k"
+DEFAULT_PIPELINE = "npuflow-stream-k{bundle-matmuls=true}"
 
 
 def compile(  # noqa: A001, PLR0913  (the package's name qualifies it; each argument is a choice of its own)

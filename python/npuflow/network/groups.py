@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from npuflow.bindings import ir
 from npuflow.core.passes import ops_of
-from npuflow.ops.bundle import Bundle, find_bundles
-from npuflow.ops.contraction import contractions, is_matmul, static_matmuls, tail_of
+from npuflow.ops.contraction import is_matmul, match_contraction, static_matmuls, tail_of
+from npuflow.ops.grown import Growth, find_bundles
 from npuflow.ops.insertions import insertion_of
 from npuflow.ops.linear import is_reduction, iterators, linear_maps
 from npuflow.ops.products import sums_products
@@ -36,13 +36,13 @@ class FusionGroup:
         return self.ops if self.insertion is None else (*self.ops, self.insertion)
 
 
-def groups_of(function: ir.Operation, fits: Callable[[Bundle], bool]) -> list[FusionGroup]:
-    """The groups of a normalised function in the order in which they can run; `fits` says what can share a tile."""
+def groups_of(function: ir.Operation, growth: Growth) -> list[FusionGroup]:
+    """The groups of a normalised function in the order in which they can run; `growth` says what can share a tile."""
     found = []
     for contraction in static_matmuls(function):
         tail = tail_of(contraction)
         found.append(FusionGroup((contraction.op,) if tail is None else (contraction.op, tail), is_matmul=True))
-    found += [FusionGroup(bundle.ops, insertion=insertion_of(bundle.root)) for bundle in find_bundles(function, fits)]
+    found += [FusionGroup(bundle.ops, insertion=insertion_of(bundle.root)) for bundle in find_bundles(function, growth)]
     place = {op: index for index, op in enumerate(ops_of(function))}
     return sorted(found, key=lambda group: place[group.root])
 
@@ -63,7 +63,8 @@ def _reads_tensor(op: ir.Operation) -> bool:
 
 def kinds_of(function: ir.Operation) -> str:
     """What a normalised function's ops do, in words: `matmul, elementwise`, `2 reductions, 2 elementwise`."""
-    matmuls = {c.op for c in contractions(function) if is_matmul(c)}
+    found = (match_contraction(op) for op in ops_of(function) if op.name.startswith("linalg."))
+    matmuls = {contraction.op for contraction in found if contraction is not None and is_matmul(contraction)}
     kinds = [_kind(op, op in matmuls) for op in ops_of(function) if op in matmuls or op.name == "linalg.generic"]
     return ", ".join(_counted(kind, count) for kind, count in Counter(kinds).items())
 

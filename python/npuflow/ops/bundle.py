@@ -9,15 +9,13 @@ streamed (`streams`). Everything here reads IR and changes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
-from math import prod
 
 from npuflow.bindings import ir
 from npuflow.core.passes import ops_of
-from npuflow.ops.bundle_ops import is_bundle_op
-from npuflow.ops.contraction import BUNDLE, Contraction, is_head, is_parallel, producer, static_matmuls, tail_of, users
+from npuflow.ops.contraction import BUNDLE, Contraction, is_head, tail_of
 from npuflow.ops.linear import Linear, input_count, is_reduction, linear_maps, loop_extents
 from npuflow.ops.union import Union
 
@@ -100,58 +98,6 @@ def _is_space(members: list[tuple[int, int]], ops: Sequence[ir.Operation], exten
         and not any(is_reduction(ops[i], loop) for i, loop in members)
         and len({extents[i][own] for i, own in members}) == 1
     )
-
-
-def find_bundles(function: ir.Operation, fits: Callable[[Bundle], bool]) -> list[Bundle]:
-    """The bundles of a function: those that are marked, and each grown from its last op as long as it `fits`."""
-    found = marked_bundles(function)
-    taken = {op for c in static_matmuls(function) for op in (c.op, tail_of(c)) if op is not None}
-    taken |= {op for bundle in found for op in bundle.ops}
-    for op in reversed(ops_of(function, "linalg.generic")):
-        if op in taken or not is_bundle_op(op):
-            continue
-        bundle = _grow(make_bundle([op]), taken, fits)
-        taken |= set(bundle.ops)
-        found.append(bundle)
-    place = {op: number for number, op in enumerate(ops_of(function))}
-    return sorted(found, key=lambda bundle: place[bundle.root])
-
-
-def _grow(bundle: Bundle, taken: set[ir.Operation], fits: Callable[[Bundle], bool]) -> Bundle:
-    tried: set[ir.Operation] = set()
-    while (candidate := next(_candidates(bundle, taken | tried), None)) is not None:
-        tried.add(candidate)
-        order = {op: place for place, op in enumerate(_block_ops(candidate))}
-        grown = make_bundle(sorted([*bundle.ops, candidate], key=lambda op: order[op]))
-        if grown.space and not _narrows(bundle, grown, candidate) and fits(grown):
-            bundle = grown
-    return bundle
-
-
-def _narrows(bundle: Bundle, grown: Bundle, candidate: ir.Operation) -> bool:
-    """Whether an elementwise op would cost loops of the space: then it is better handed over in L3.
-
-    One whose own loops stay in the space costs none: what is done once per row, between a row's sum and its scaling.
-    """
-    spaces = [prod(each.sizes[: each.space]) for each in (bundle, grown)]
-    return is_parallel(candidate) and spaces[1] < spaces[0] and bool(grown.inner(grown.ops.index(candidate)))
-
-
-def _candidates(bundle: Bundle, closed: set[ir.Operation]) -> Iterator[ir.Operation]:
-    """Producers of what the bundle reads, of which nobody else reads anything, the nearest first."""
-    for op in reversed(bundle.ops):
-        for number, value in enumerate(op.operands):
-            found = producer(value, "linalg.generic")
-            if found is None or found in closed or found in bundle.ops or not is_bundle_op(found):
-                continue
-            if number >= input_count(op) and len(users(value)) > 1:
-                continue  # which is written over
-            if all(user in bundle.ops for result in found.results for user in users(result)):
-                yield found
-
-
-def _block_ops(op: ir.Operation) -> list[ir.Operation]:
-    return [child.operation for child in op.block.operations]
 
 
 def free_numbers(function: ir.Operation) -> Iterator[int]:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from npuflow.bindings import ir
+from npuflow.bindings import ir, linalg
 from npuflow.core.build import element_type_of
 from npuflow.core.passes import ops_of
 from npuflow.ops.bundle import Bundle
@@ -149,7 +149,8 @@ def keep_reshaped(op: ir.Operation, new: ir.Operation) -> None:
 
 def match_products(op: ir.Operation) -> Products | None:
     """The roles of an op's loops, if it sums products that matrix instructions could do: with an m, an n and a k."""
-    factors = factors_of(op) if op.name == "linalg.generic" else None
+    has_loops = op.name == "linalg.generic" or linalg.isa_contraction_op(op)
+    factors = factors_of(op) if has_loops else None
     maps = linear_maps(op)
     if factors is None or maps is None:
         return None

@@ -12,12 +12,13 @@ from npuflow.bounds.blocks import bytes_of
 from npuflow.bounds.levels import Boundary, boundaries_of
 from npuflow.bounds.ops import lower_bound_bytes
 from npuflow.bounds.private import private_bytes
-from npuflow.bounds.sizes import BundleSizes, ChainSizes, MatmulSizes, OpSizes
-from npuflow.ops.bundle import Bundle, find_bundles
+from npuflow.bounds.sizes import ChainSizes, MatmulSizes, OpSizes
+from npuflow.ops.bundle import Bundle
 from npuflow.ops.contraction import Contraction, producer, static_matmuls
+from npuflow.ops.grown import find_bundles
 from npuflow.report.bounds import op_bound
 from npuflow.report.measures import OpBound
-from npuflow.strategy.describe_bundle import bundle_fits
+from npuflow.strategy.bundle_times import GrowthOn
 from npuflow.strategy.describe_group import group_of_bundle, group_of_matmul, types_of
 from npuflow.strategy.describe_sizes import bundle_sizes, matmul_sizes
 from npuflow.target import Device
@@ -74,7 +75,7 @@ class BoundedFunction:
 def bounded_function(function: ir.Operation, device: Device) -> BoundedFunction:
     """The bounds of a normalised function's matmuls and bundles."""
     matmuls = static_matmuls(function)
-    bundles = find_bundles(function, lambda bundle: bundle_fits(bundle, device))
+    bundles = find_bundles(function, GrowthOn(device))
     ops = [_matmul(number, one, device) for number, one in enumerate(matmuls)]
     ops += [_bundle(len(matmuls) + number, one, device) for number, one in enumerate(bundles)]
     chains = [made for pair in _chained(matmuls) for made in _chains(*pair, matmuls, device)]
@@ -83,8 +84,12 @@ def bounded_function(function: ir.Operation, device: Device) -> BoundedFunction:
 
 def _matmul(number: int, matmul: Contraction, device: Device) -> BoundedOp:
     sizes = matmul_sizes(group_of_matmul(matmul))
+    return _bounded(f"{number}: {_matmul_name(sizes)}", sizes, types_of(matmul), device)
+
+
+def _matmul_name(sizes: MatmulSizes) -> str:
     batch = f"{sizes.batch} x " if sizes.batch > 1 else ""
-    return _bounded(f"{number}: matmul {batch}{sizes.m}x{sizes.n}x{sizes.k}", sizes, types_of(matmul), device)
+    return f"matmul {batch}{sizes.m}x{sizes.n}x{sizes.k}"
 
 
 def _bundle(number: int, bundle: Bundle, device: Device) -> BoundedOp:
@@ -92,7 +97,9 @@ def _bundle(number: int, bundle: Bundle, device: Device) -> BoundedOp:
     return _bounded(f"{number}: {_bundle_name(sizes, len(bundle.ops))}", sizes, types, device)
 
 
-def _bundle_name(sizes: BundleSizes, ops: int) -> str:
+def _bundle_name(sizes: OpSizes, ops: int) -> str:
+    if isinstance(sizes, MatmulSizes):
+        return _matmul_name(sizes)
     found = sizes.convolution
     if found is None:
         return f"bundle of {ops} op{'s' * (ops > 1)}"

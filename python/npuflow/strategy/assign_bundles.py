@@ -10,10 +10,10 @@ from npuflow.core.options import option
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.dialect.device import planned_device, record_device
-from npuflow.ops.bundle import Bundle, find_bundles, mark_bundle
+from npuflow.ops.bundle import Bundle, mark_bundle
 from npuflow.ops.contraction import STRATEGY, static_matmuls
-from npuflow.strategy.bundle_times import best_of_bundle
-from npuflow.strategy.describe_bundle import bundle_fits
+from npuflow.ops.grown import find_bundles
+from npuflow.strategy.bundle_times import GrowthOn, best_of_bundle
 from npuflow.strategy.describe_group import group_of_bundle
 from npuflow.strategy.feasibility import first_causes, obstacles
 from npuflow.strategy.group import Group
@@ -58,7 +58,7 @@ class AssignBundles(Pass):
         device = planned_device(op, self.device)
         number = 0
         for function in ops_of(op, "func.func"):
-            bundles = find_bundles(function, lambda bundle: bundle_fits(bundle, device))
+            bundles = find_bundles(function, GrowthOn(device))
             mapped = self._on_one_grid(function, bundles, device, context)
             for bundle, strategy in mapped:
                 _mark(bundle, number, strategy)

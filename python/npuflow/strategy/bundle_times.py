@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 from npuflow.errors import Shortage
 from npuflow.network.groups import FusionGroup
 from npuflow.ops.bundle import Bundle, make_bundle
 from npuflow.ops.contraction import match_contraction
 from npuflow.strategy.choose import complete, ranked
-from npuflow.strategy.describe_bundle import program_fits
+from npuflow.strategy.describe_bundle import bundle_fits, program_fits
 from npuflow.strategy.describe_group import group_of_bundle, group_of_matmul
 from npuflow.strategy.estimate import Estimate
 from npuflow.strategy.feasibility import obstacles
@@ -24,10 +27,30 @@ def group_seconds(group: FusionGroup, device: Device, said: Strategy) -> float:
     """How long a group takes by the best strategy, roughly; nothing where there is none, which others will say."""
     matmul = match_contraction(group.ops[0]) if group.is_matmul else None
     described = group_of_bundle(make_bundle(group.ops)) if matmul is None else group_of_matmul(matmul)
-    strategy = complete(described, said, device)
-    if obstacles(described, strategy, device):
-        return 0.0
-    return Estimate(described, device).seconds(mapping_of(described, strategy))
+    return least_seconds(described, device, said) or 0.0
+
+
+def least_seconds(group: Group, device: Device, said: Strategy) -> float | None:
+    """How long a group takes by the best strategy, roughly; None where there is none."""
+    strategy = complete(group, said, device)
+    if obstacles(group, strategy, device):
+        return None
+    return Estimate(group, device).seconds(mapping_of(group, strategy))
+
+
+@dataclass(frozen=True)
+class GrowthOn:
+    """What bundles may grow to on a device."""
+
+    device: Device
+
+    def fits(self, bundle: Bundle) -> bool:
+        return bundle_fits(bundle, self.device)
+
+    def pays(self, grown: Bundle, apart: Sequence[Bundle]) -> bool:
+        together, *alone = (least_seconds(group_of_bundle(each), self.device, Strategy()) for each in (grown, *apart))
+        known = [seconds for seconds in alone if seconds is not None]
+        return together is not None and (len(known) < len(alone) or together <= sum(known))
 
 
 def best_of_bundle(

@@ -37,7 +37,7 @@ def _copied(chain: Chain) -> list[ir.Operation]:
             results = cloned(op, values)
             values.update(zip(op.results, results))
             made.append(results[0].owner.operation)
-        return [_generic(op) for op in made]
+        return [as_generic(op) for op in made]
 
 
 def _by_pieces(chain: Chain, ops: list[ir.Operation]) -> list[ir.Operation]:
@@ -55,7 +55,7 @@ def _by_pieces(chain: Chain, ops: list[ir.Operation]) -> list[ir.Operation]:
     return [*front, *made]
 
 
-def _generic(op: ir.Operation) -> ir.Operation:
+def as_generic(op: ir.Operation) -> ir.Operation:
     """A matmul as a linalg.generic, in its place; other ops are some already."""
     contraction = match_contraction(op) if op.name != "linalg.generic" else None
     if contraction is None:

@@ -5,14 +5,15 @@ from __future__ import annotations
 from math import prod
 
 from npuflow.bindings import ir
-from npuflow.bounds.sizes import BundleSizes, ConvolutionSizes, MatmulSizes, WindowLine
+from npuflow.bounds.sizes import BundleSizes, ConvolutionSizes, MatmulSizes, OpSizes, WindowLine
 from npuflow.core.build import element_bytes, element_type_of, shape_of
 from npuflow.ops.bundle import Bundle
 from npuflow.ops.bundle_ops import unpadded
-from npuflow.ops.contraction import producer
+from npuflow.ops.contraction import Contraction, is_elementwise, is_matmul, match_contraction, producer
 from npuflow.ops.factors import factors_of
 from npuflow.ops.linear import Linear, input_count, is_reduction, linear_maps, loop_extents
 from npuflow.strategy.describe_bundle import macs_of, needed_bytes
+from npuflow.strategy.describe_group import group_of_matmul
 from npuflow.strategy.group import BATCH, Group, K, M, MatmulOperand, N
 
 # Rows and columns; what windows go along in a third dimension has no bound here.
@@ -27,11 +28,22 @@ def matmul_sizes(group: Group) -> MatmulSizes:
     return MatmulSizes(sizes[M], sizes[N], sizes[K], sizes[BATCH], lhs, rhs, acc, group.outputs[0].element_bytes)
 
 
-def bundle_sizes(bundle: Bundle) -> BundleSizes:
-    """The sizes of a bundle; those of its convolution if it has one sum of products, of windows."""
+def bundle_sizes(bundle: Bundle) -> OpSizes:
+    """The sizes of a bundle: as a matmul's if it is one, with its convolution's if it sums products of windows."""
+    matmul = matmul_in(bundle)
+    if matmul is not None:
+        return matmul_sizes(group_of_matmul(matmul))
     sums = [op for op in bundle.ops if factors_of(op) is not None]
     found = _convolution(sums[0], bundle) if len(sums) == 1 else None
     return BundleSizes(macs_of(bundle), needed_bytes(bundle), found)
+
+
+def matmul_in(bundle: Bundle) -> Contraction | None:
+    """The matmul that a bundle is, alone or with its tail."""
+    first, *rest = bundle.ops
+    found = match_contraction(first)
+    reads = not rest or (len(rest) == 1 and is_elementwise(rest[0]) and first.results[0] in list(rest[0].operands))
+    return found if found is not None and is_matmul(found) and reads else None
 
 
 def _convolution(op: ir.Operation, bundle: Bundle) -> ConvolutionSizes | None:

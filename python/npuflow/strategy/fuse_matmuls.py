@@ -16,9 +16,8 @@ from npuflow.network.groups import FusionGroup, groups_of
 from npuflow.ops.bundle import free_numbers, make_bundle, mark_bundle
 from npuflow.ops.chains import Chain, chains_of
 from npuflow.ops.contraction import RUNNING, STRATEGY
-from npuflow.strategy.bundle_times import bundle_seconds, group_seconds
+from npuflow.strategy.bundle_times import GrowthOn, bundle_seconds, group_seconds
 from npuflow.strategy.copy_chain import copies_of, erase_ops
-from npuflow.strategy.describe_bundle import bundle_fits
 from npuflow.strategy.strategy import Strategy
 from npuflow.target import Device, KernelClass
 
@@ -71,7 +70,7 @@ class _Among:
     def seconds_apart(self, chain: Chain) -> float:
         """How long the groups of a chain's ops take."""
         if not all(op in self._groups for op in chain.ops):
-            found = groups_of(self.function, lambda bundle: bundle_fits(bundle, self.device))
+            found = groups_of(self.function, GrowthOn(self.device))
             self._groups = {op: group for group in found for op in group.ops}
         groups = dict.fromkeys(self._groups[op] for op in chain.ops if op in self._groups)
         return sum(group_seconds(group, self.device, self.said) for group in groups)

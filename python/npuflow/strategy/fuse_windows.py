@@ -17,8 +17,8 @@ from npuflow.network.groups import groups_of
 from npuflow.network.partition import Members, Price, best_partition, cones
 from npuflow.ops.bundle import make_bundle
 from npuflow.ops.contraction import BUNDLE, STRATEGY, users
-from npuflow.strategy.bundle_times import bundle_seconds, group_seconds
-from npuflow.strategy.describe_bundle import bundle_fits, can_be_moved, kernels_fit
+from npuflow.strategy.bundle_times import GrowthOn, bundle_seconds, group_seconds
+from npuflow.strategy.describe_bundle import can_be_moved, kernels_fit
 from npuflow.strategy.fuse import fuse_tiled
 from npuflow.strategy.overlap_tiles import overlapped
 from npuflow.strategy.strategy import Strategy
@@ -97,7 +97,7 @@ class _WindowFusion:
     ) -> None:
         self.function, self.device, self.wanted, self.context = function, device, wanted, context
         self.tiles, self.said = options.tiles, Strategy(depth_between=options.depth_between)
-        self.groups = groups_of(function, lambda bundle: bundle_fits(bundle, device))
+        self.groups = groups_of(function, GrowthOn(device))
 
     def run(self) -> None:
         chains = self._chains()

@@ -13,7 +13,7 @@ from npuflow.network.groups import FusionGroup, groups_of
 from npuflow.network.outline import free_names, split_function
 from npuflow.network.parts import PartPlan, plan_parts, strays
 from npuflow.ops.contraction import BUNDLE
-from npuflow.strategy.describe_bundle import bundle_fits
+from npuflow.strategy.bundle_times import GrowthOn
 from npuflow.strategy.strategy import strategy_of
 from npuflow.target import Device
 
@@ -86,4 +86,4 @@ def _plan(function: ir.Operation, device: Device, context: PassContext) -> list[
 
 def groups_on(function: ir.Operation, device: Device) -> list[FusionGroup]:
     """The groups of a normalised function as `npuflow-assign-bundles` finds them for a device."""
-    return groups_of(function, lambda bundle: bundle_fits(bundle, device))
+    return groups_of(function, GrowthOn(device))

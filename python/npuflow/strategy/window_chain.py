@@ -133,7 +133,7 @@ def _is_windowed(images: Sequence[ImageOp], loops: dict[int, int]) -> bool:
         for read in images[number].reads
         if read.maker is not None and any(each == loop for dim in read.dims for each, _ in dim.terms)
     )
-    return any(window != SlidingWindow() for window in windows)
+    return any(window.size > 1 or window.stride > 1 for window in windows)
 
 
 def _problem_of(chain: WindowChain) -> Problem | None:

@@ -46,8 +46,8 @@ def note_matmuls(function: ir.Operation) -> None:
 
 
 def note_bundles(function: ir.Operation, bundles: Sequence[Bundle]) -> None:
-    """Notes a function's bundles behind its matmuls."""
-    matmuls = [entry for entry in _entries(function) if _OF_BUNDLES not in entry]
+    """Notes a function's bundles behind its matmuls; one that is a matmul has the sizes of one."""
+    matmuls = [entry for entry in _entries(function) if _maps_matmul(entry[_MAPPING])]
     noted = [_entry(bundle_sizes(bundle), bundle.root) for bundle in bundles]
     _write(function, [*matmuls, *noted])
 
@@ -103,10 +103,15 @@ def _malformed(op: ir.Operation, why: str) -> InputError:
 
 def _read(entry: ir.DictAttr) -> Mapped:
     said = {named.name: named.attr for named in entry}
-    mapping, of_bundles = said.pop(_MAPPING, None), _OF_BUNDLES in said
-    kind = BundleSizes if of_bundles else MatmulSizes
+    mapping, kind = said.pop(_MAPPING, None), BundleSizes if _OF_BUNDLES in said else MatmulSizes
     sizes: OpSizes = kind(**_fields(said if mapping is not None else {}, entry, kind))
-    return Mapped(sizes, strategy_from(mapping, BUNDLE_FIELDS if of_bundles else MATMUL_FIELDS).said())
+    known = MATMUL_FIELDS if kind is MatmulSizes and _maps_matmul(mapping) else BUNDLE_FIELDS
+    return Mapped(sizes, strategy_from(mapping, known).said())
+
+
+def _maps_matmul(strategy: ir.Attribute | None) -> bool:
+    """Whether a strategy is a matmul's own, and no bundle's."""
+    return strategy is not None and "spread" not in ir.DictAttr(ir.DynamicAttr(strategy).params[0])
 
 
 def _fields(said: Mapping[str, ir.Attribute], entry: ir.Attribute, kind: type) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from npuflow.tools.flags import FileUse, flag
 
-PIPELINE = "npuflow-stream-k"
+PIPELINE = "npuflow-stream-k{bundle-matmuls=true}"
 
 
 def device_flag() -> Any:  # noqa: ANN401  (a field of any type, as `flag` gives)

@@ -18,11 +18,11 @@ from npuflow.dialect.device import planned_device
 from npuflow.execute.arrays import functions_of
 from npuflow.network.decisions import ALL_DECISIONS, Decision
 from npuflow.network.parts import plan_parts
-from npuflow.ops.bundle import find_bundles
 from npuflow.ops.contraction import static_matmuls
+from npuflow.ops.grown import find_bundles
 from npuflow.strategy.assign_bundles import AssignBundles
 from npuflow.strategy.assign_strategy import AssignStrategy
-from npuflow.strategy.describe_bundle import bundle_fits
+from npuflow.strategy.bundle_times import GrowthOn
 from npuflow.strategy.describe_group import group_of_bundle, group_of_matmul
 from npuflow.strategy.group import Group
 from npuflow.strategy.split_functions import groups_on
@@ -150,7 +150,7 @@ class _Finder:
             group, given = group_of_matmul(matmul), assign.said_for(matmul.op)
             yield TunableGroup(places[matmul.op], group, given, assign.whole_k)
         bundled = next((one for one in passes if isinstance(one, AssignBundles)), AssignBundles())
-        for bundle in find_bundles(prepared.function, lambda one: bundle_fits(one, self.device)):
+        for bundle in find_bundles(prepared.function, GrowthOn(self.device)):
             said = said_of(bundle.root, BUNDLE_FIELDS)
             given = said if said.grid or bundled.grid is None else replace(said, grid=bundled.grid)
             yield TunableGroup(places[bundle.root], group_of_bundle(bundle), given, False)

@@ -1,0 +1,87 @@
+"""The bundles of a function: those that are marked, and those that ops grow to. Reads IR and changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import prod
+from typing import Protocol
+
+from npuflow.bindings import ir
+from npuflow.core.passes import ops_of
+from npuflow.ops.bundle import Bundle, make_bundle, marked_bundles
+from npuflow.ops.bundle_ops import is_bundle_op
+from npuflow.ops.contraction import is_parallel, producer, static_matmuls, tail_of, users
+from npuflow.ops.linear import input_count
+from npuflow.ops.products import match_products
+from npuflow.ops.streams import reducers, stream_of
+
+
+class Growth(Protocol):
+    """What bundles may grow to."""
+
+    def fits(self, bundle: Bundle) -> bool:
+        """Whether a tile of a bundle fits a core."""
+
+    def pays(self, grown: Bundle, apart: Sequence[Bundle]) -> bool:
+        """Whether a bundle takes no longer than what it is made of."""
+
+
+def find_bundles(function: ir.Operation, growth: Growth) -> list[Bundle]:
+    """The bundles of a function: those that are marked, and each grown from its last op as far as it may."""
+    found = marked_bundles(function)
+    taken = {op for c in static_matmuls(function) for op in (c.op, tail_of(c)) if op is not None}
+    taken |= {op for bundle in found for op in bundle.ops}
+    for op in reversed(ops_of(function, "linalg.generic")):
+        if op in taken or not is_bundle_op(op):
+            continue
+        bundle = _grow(make_bundle([op]), taken, growth)
+        taken |= set(bundle.ops)
+        found.append(bundle)
+    place = {op: number for number, op in enumerate(ops_of(function))}
+    return sorted(found, key=lambda bundle: place[bundle.root])
+
+
+def _grow(bundle: Bundle, taken: set[ir.Operation], growth: Growth) -> Bundle:
+    tried: set[ir.Operation] = set()
+    while (candidate := next(_candidates(bundle, taken | tried), None)) is not None:
+        tried.add(candidate)
+        apart = bundle, make_bundle([candidate])
+        order = {op: place for place, op in enumerate(_block_ops(candidate))}
+        grown = make_bundle(sorted([*bundle.ops, candidate], key=lambda op: order[op]))
+        if not grown.space or _narrows(bundle, grown, candidate) or not growth.fits(grown):
+            continue
+        if _streamed(grown) >= set[ir.Operation]().union(*map(_streamed, apart)) or growth.pays(grown, apart):
+            bundle = grown
+    return bundle
+
+
+def _narrows(bundle: Bundle, grown: Bundle, candidate: ir.Operation) -> bool:
+    """Whether an elementwise op would cost loops of the space: then it is better handed over in L3.
+
+    One whose own loops stay in the space costs none: what is done once per row, between a row's sum and its scaling.
+    """
+    spaces = [prod(each.sizes[: each.space]) for each in (bundle, grown)]
+    return is_parallel(candidate) and spaces[1] < spaces[0] and bool(grown.inner(grown.ops.index(candidate)))
+
+
+def _streamed(bundle: Bundle) -> set[ir.Operation]:
+    """The sums of products that go through what they sum up piece by piece: a tile that has to have all is small."""
+    summing = [bundle.ops[index] for index in reducers(bundle, stream_of(bundle).loops)]
+    return {op for op in summing if match_products(op) is not None}
+
+
+def _candidates(bundle: Bundle, closed: set[ir.Operation]) -> Iterator[ir.Operation]:
+    """Producers of what the bundle reads, of which nobody else reads anything, the nearest first."""
+    for op in reversed(bundle.ops):
+        for number, value in enumerate(op.operands):
+            found = producer(value, "linalg.generic")
+            if found is None or found in closed or found in bundle.ops or not is_bundle_op(found):
+                continue
+            if number >= input_count(op) and len(users(value)) > 1:
+                continue  # which is written over
+            if all(user in bundle.ops for result in found.results for user in users(result)):
+                yield found
+
+
+def _block_ops(op: ir.Operation) -> list[ir.Operation]:
+    return [child.operation for child in op.block.operations]

@@ -1,0 +1,64 @@
+"""npuflow-bundle-matmuls: a matmul is mapped as other ops are, where that is faster."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from npuflow.bindings import ir
+from npuflow.core.options import option
+from npuflow.core.passes import Pass, PassContext, ops_of
+from npuflow.core.registry import register_pass
+from npuflow.dialect.device import planned_device
+from npuflow.ops.bundle import bundle_of, free_numbers, mark_bundle
+from npuflow.ops.contraction import STRATEGY, Contraction, static_matmuls, tail_of
+from npuflow.strategy.bundle_times import bundle_seconds, least_seconds
+from npuflow.strategy.copy_chain import as_generic
+from npuflow.strategy.describe_group import group_of_matmul
+from npuflow.strategy.strategy import Strategy
+from npuflow.target import Device
+
+# Estimates of different mappings are off by up to some 10 % against each other, and by some 5 us where little is done.
+_CLEARLY, _CLEAR_SECONDS = 0.9, 5e-6
+
+
+@register_pass
+@dataclass(frozen=True)
+class BundleMatmuls(Pass):
+    """Makes a matmul with its tail a bundle where that is estimated to be clearly faster.
+
+    A matmul's own mapping has its operands packed as instructions take them, and goes through blocks row by row. A
+    bundle's holds what neighbouring blocks share in L2, goes through them in any order, and may have rows of cores
+    along n. Matmuls that somebody gave a strategy stay as they are. What is decided, and by what numbers, is a remark.
+
+        %r = linalg.matmul ins(%x, %w : ...) outs(%f : ...)
+
+    becomes
+
+        %r = linalg.generic ... ins(%x, %w : ...) outs(%f : ...) attrs = {npu.bundle = 0} { arith.mulf arith.addf }
+    """
+
+    name = "npuflow-bundle-matmuls"
+    group = "strategy"
+    device: str = option("", "device name or TOML file; default: the module's npu.device, else npu1")
+    depth_between: int | None = option(None, "slots of what matrix and vector engines hand to each other")
+
+    def run(self, op: ir.Operation, context: PassContext) -> None:
+        device, said = planned_device(op, self.device), Strategy(depth_between=self.depth_between)
+        for function in ops_of(op, "func.func"):
+            for matmul in static_matmuls(function):
+                if STRATEGY not in matmul.op.attributes:
+                    _decide(function, matmul, device, said, context)
+
+
+def _decide(function: ir.Operation, matmul: Contraction, device: Device, said: Strategy, context: PassContext) -> None:
+    bundle, own = bundle_of(matmul), least_seconds(group_of_matmul(matmul), device, said)
+    other = bundle_seconds(bundle, device, said) if bundle.space and own is not None else None
+    if own is None or other is None:
+        return
+    is_better, tail = other < min(_CLEARLY * own, own - _CLEAR_SECONDS), tail_of(matmul)
+    what = "is mapped as a bundle" if is_better else "stays a matmul"
+    context.remark(matmul.op, f"{what}: as a bundle it takes an estimated {other / own:.2f} of the time")
+    if is_better:
+        made = as_generic(matmul.op)
+        mark_bundle([made] if tail is None else [made, tail], next(free_numbers(function)))
+        context.count("matmuls bundled")
