@@ -201,6 +201,7 @@ void DataPlane::end_kernel(Index op, const std::vector<Placed>& operands, Cycles
 void DataPlane::call(Index op, const std::vector<Placed>& operands) {
   const KernelFunction& kernel = kernels_[program_.ops[op].target];
   std::vector<MemRef> memrefs;
+  memrefs.reserve(operands.size());
   std::vector<void*> pointers;
   for (const Placed& placed : operands) {
     std::uint8_t* first = images_[placed.memory] + placed.first_byte;

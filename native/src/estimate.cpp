@@ -99,7 +99,8 @@ class MappedTime {
   double in_turn_seconds(double moving) const {
     if (group_.is_packed || mapped_.mapping().depths.inward.l2 > 1) return 0.0;
     const double pieces = std::max(1.0, outer_.blocks() * mapped_.calls() / most_visits_);
-    return std::max(core_, arrival_) + std::max(0.0, moving - std::max(core_, arrival_) / pieces);
+    const double in_l1 = std::max(core_, arrival_);
+    return in_l1 + std::max(0.0, moving - in_l1 / pieces);
   }
 
   // What cores take for all that is in L2.

@@ -7,9 +7,9 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include "access.h"
 
@@ -19,19 +19,18 @@ class MemRef {
  public:
   MemRef(const Placed& placed, std::uint8_t* first) {
     const auto address = reinterpret_cast<std::intptr_t>(first);
-    words_ = {address, address, 0};
-    const auto rank = static_cast<std::ptrdiff_t>(placed.rank);
-    words_.insert(words_.end(), placed.sizes.begin(), placed.sizes.begin() + rank);
-    for (std::size_t d = 0; d < placed.rank; ++d) words_.push_back(placed.access->strides[d]);
-    words_.resize(3 + 2 * std::max(placed.rank, most_dimensions));
+    words_[0] = words_[1] = address;
+    std::copy_n(placed.sizes.begin(), placed.rank, words_.begin() + 3);
+    std::copy_n(placed.access->strides.begin(), placed.rank, words_.begin() + 3 + placed.rank);
   }
 
   void* data() { return words_.data(); }
 
  private:
   static constexpr std::size_t most_dimensions = 32;
+  static_assert(max_dims <= most_dimensions);
 
-  std::vector<std::intptr_t> words_;
+  std::array<std::intptr_t, 3 + 2 * most_dimensions> words_{};
 };
 
 }  // namespace npuflow

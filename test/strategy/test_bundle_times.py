@@ -73,46 +73,39 @@ def test_where_no_program_fits_the_best_is_chosen_and_refused_later(bundle: Bund
 
 
 # Two convolutions of an image, one of them by single pixels, and their sum.
-BLOCK = """
+SUM_OF_PRODUCTS = """linalg.generic {indexing_maps = [#x, #w, #y],
+      iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]}
+      ins(INPUTS) outs(%f : tensor<CHANNELSx7x7xf32>) {
+  ^bb0(%i: bf16, %j: bf16, %o: f32):
+    %1 = arith.extf %i : bf16 to f32
+    %2 = arith.extf %j : bf16 to f32
+    %3 = arith.mulf %1, %2 : f32
+    %4 = arith.addf %o, %3 : f32
+    linalg.yield %4 : f32
+  } -> tensor<CHANNELSx7x7xf32>"""
+
+IMAGE = "%x, %v : tensor<CHANNELSx9x9xbf16>, tensor<CHANNELSxCHANNELSx3x3xbf16>"
+PIXELS = "%u, %w : tensor<CHANNELSx7x7xbf16>, tensor<CHANNELSxCHANNELSx1x1xbf16>"
+BLOCK = f"""
 #x = affine_map<(f, h, w, c, y, x) -> (c, h + y, w + x)>
 #w = affine_map<(f, h, w, c, y, x) -> (f, c, y, x)>
 #y = affine_map<(f, h, w, c, y, x) -> (f, h, w)>
 #id = affine_map<(f, h, w) -> (f, h, w)>
 func.func @block(%x: tensor<CHANNELSx9x9xbf16>, %u: tensor<CHANNELSx7x7xbf16>,
-    %v: tensor<CHANNELSxCHANNELSx3x3xbf16>, %w: tensor<CHANNELSxCHANNELSx1x1xbf16>) -> tensor<CHANNELSx7x7xf32> {
+    %v: tensor<CHANNELSxCHANNELSx3x3xbf16>, %w: tensor<CHANNELSxCHANNELSx1x1xbf16>) -> tensor<CHANNELSx7x7xf32> {{
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<CHANNELSx7x7xf32>
   %f = linalg.fill ins(%zero : f32) outs(%e : tensor<CHANNELSx7x7xf32>) -> tensor<CHANNELSx7x7xf32>
-  %a = linalg.generic {indexing_maps = [#x, #w, #y],
-      iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]}
-      ins(%x, %v : tensor<CHANNELSx9x9xbf16>, tensor<CHANNELSxCHANNELSx3x3xbf16>)
-      outs(%f : tensor<CHANNELSx7x7xf32>) {
-  ^bb0(%i: bf16, %j: bf16, %o: f32):
-    %1 = arith.extf %i : bf16 to f32
-    %2 = arith.extf %j : bf16 to f32
-    %3 = arith.mulf %1, %2 : f32
-    %4 = arith.addf %o, %3 : f32
-    linalg.yield %4 : f32
-  } -> tensor<CHANNELSx7x7xf32>
-  %b = linalg.generic {indexing_maps = [#x, #w, #y],
-      iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]}
-      ins(%u, %w : tensor<CHANNELSx7x7xbf16>, tensor<CHANNELSxCHANNELSx1x1xbf16>)
-      outs(%f : tensor<CHANNELSx7x7xf32>) {
-  ^bb0(%i: bf16, %j: bf16, %o: f32):
-    %1 = arith.extf %i : bf16 to f32
-    %2 = arith.extf %j : bf16 to f32
-    %3 = arith.mulf %1, %2 : f32
-    %4 = arith.addf %o, %3 : f32
-    linalg.yield %4 : f32
-  } -> tensor<CHANNELSx7x7xf32>
-  %r = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel", "parallel"]}
-      ins(%a, %b : tensor<CHANNELSx7x7xf32>, tensor<CHANNELSx7x7xf32>) outs(%e : tensor<CHANNELSx7x7xf32>) {
+  %a = {SUM_OF_PRODUCTS.replace("INPUTS", IMAGE)}
+  %b = {SUM_OF_PRODUCTS.replace("INPUTS", PIXELS)}
+  %r = linalg.generic {{indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel", "parallel"]}}
+      ins(%a, %b : tensor<CHANNELSx7x7xf32>, tensor<CHANNELSx7x7xf32>) outs(%e : tensor<CHANNELSx7x7xf32>) {{
   ^bb0(%i: f32, %j: f32, %o: f32):
     %1 = arith.addf %i, %j : f32
     linalg.yield %1 : f32
-  } -> tensor<CHANNELSx7x7xf32>
+  }} -> tensor<CHANNELSx7x7xf32>
   return %r : tensor<CHANNELSx7x7xf32>
-}
+}}
 """
 
 

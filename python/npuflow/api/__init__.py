@@ -10,8 +10,9 @@ A function that doesn't fit the array as a whole becomes a sequence of functions
 """
 
 from npuflow.api.compiled import Compiled
-from npuflow.api.entry import DEFAULT_PIPELINE, compile, convert  # noqa: A004  (the package's name qualifies it)
+from npuflow.api.entry import compile, convert  # noqa: A004  (the package's name qualifies it)
 from npuflow.api.shown import RunReport
 from npuflow.api.tuned import Tuned, tune
+from npuflow.compiler.default import DEFAULT_PIPELINE
 
 __all__ = ["DEFAULT_PIPELINE", "Compiled", "RunReport", "Tuned", "compile", "convert", "tune"]

@@ -13,6 +13,7 @@ from npuflow.compiler.compiled import Function, Sequence
 from npuflow.compiler.compiled_function import compile_schedule
 from npuflow.compiler.conversion import ComputeType, Conversion, Converted
 from npuflow.compiler.conversion import convert as convert_module
+from npuflow.compiler.default import DEFAULT_PIPELINE
 from npuflow.compiler.functions import How, show_what_is_private
 from npuflow.compiler.given import device_of, move, schedules_in, take_apart
 from npuflow.compiler.scheduling import check_schedules
@@ -30,8 +31,6 @@ from npuflow.execute.arrays import Array
 from npuflow.network.decisions import ALL_DECISIONS, OF_PASSES, Decision, Decisions, decisions_without
 from npuflow.pipelines import MatmulPipeline
 from npuflow.target import DEFAULT_DEVICE, MACS_RATE, load_device
-
-DEFAULT_PIPELINE = "npuflow-stream-k{bundle-matmuls=true}"
 
 
 def compile(  # noqa: A001, PLR0913  (the package's name qualifies it; each argument is a choice of its own)
@@ -63,7 +62,7 @@ def compile(  # noqa: A001, PLR0913  (the package's name qualifies it; each argu
         of_type("kernel_macs_per_cycle", rate, (int, float), "give a number, as 180.5")
     if rate is not None and not MACS_RATE.holds(rate):
         raise UsageError(with_hint(f"a kernel of {rate} MAC/cycle", f"give a number {MACS_RATE}"))
-    of_type("the pipeline", pipeline, str, f"give text such as {DEFAULT_PIPELINE}{{grid=2,2}}")
+    of_type("the pipeline", pipeline, str, "give text such as npuflow-stream-k{grid=2,2}")
     asked = name_of("the device", device, "a name or a TOML file") if device is not None else None
     if columns is not None:
         whole_number("columns", columns, least=1)

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import npuflow.pipelines  # noqa: F401  (registers our passes and pipelines)
 from npuflow.api.arguments import name_of, of_type, source_of, whole_number
-from npuflow.api.entry import DEFAULT_PIPELINE, parsed_source, with_columns
+from npuflow.api.entry import parsed_source, with_columns
 from npuflow.bindings import ir
+from npuflow.compiler.default import DEFAULT_PIPELINE
 from npuflow.compiler.functions import show_what_is_private
 from npuflow.compiler.given import take_apart
 from npuflow.core.diagnostics import DiagnosticSink

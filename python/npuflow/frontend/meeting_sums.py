@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from npuflow.bindings import ir
 from npuflow.ops.contraction import is_elementwise, only_user, producer
-from npuflow.ops.factors import factors_of
 from npuflow.ops.linear import input_count
+from npuflow.ops.products import sums_products
 
 RESHAPES = ("tensor.expand_shape", "tensor.collapse_shape")
 
@@ -19,7 +19,7 @@ def sum_of_products(value: ir.Value) -> ir.Operation | None:
     """The op that makes a value by adding up products."""
     made = producer(value)
     is_one = made is not None and made.name.startswith("linalg.") and len(made.regions) == 1
-    return made if is_one and factors_of(made) is not None else None
+    return made if is_one and sums_products(made) else None
 
 
 def _is_made_of_sum(value: ir.Value) -> bool:

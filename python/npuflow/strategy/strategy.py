@@ -109,7 +109,7 @@ def _print(value: int | Sizes) -> str:
 
 def strategy_from(attribute: ir.Attribute, known: Mapping[str, int]) -> Strategy:
     """What a `#npu.strategy` says; raises ValueError naming every field that is unknown or malformed."""
-    if not str(attribute).startswith("#npu.strategy<"):
+    if not _is_strategy(attribute):
         raise ValueError(f"expected #npu.strategy<{{...}}>, got {attribute}")
     values: dict[str, int | Sizes] = {}
     problems = []
@@ -125,6 +125,15 @@ def strategy_from(attribute: ir.Attribute, known: Mapping[str, int]) -> Strategy
     if problems:
         raise ValueError("; ".join(problems))
     return Strategy(**values)  # type: ignore[arg-type]
+
+
+def is_of_bundle(attribute: ir.Attribute) -> bool:
+    """Whether an attribute is a bundle's strategy: only these say how loops are spread."""
+    return _is_strategy(attribute) and "spread" in ir.DictAttr(ir.DynamicAttr(attribute).params[0])
+
+
+def _is_strategy(attribute: ir.Attribute) -> bool:
+    return str(attribute).startswith("#npu.strategy<")
 
 
 def _wanted(name: str, width: int) -> str:

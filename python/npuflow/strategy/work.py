@@ -18,7 +18,7 @@ from npuflow.ops.bundle import Bundle
 from npuflow.ops.contraction import STRATEGY, static_matmuls
 from npuflow.strategy.describe_group import group_of_matmul
 from npuflow.strategy.describe_sizes import bundle_sizes, matmul_sizes
-from npuflow.strategy.strategy import BUNDLE_FIELDS, MATMUL_FIELDS, strategy_from
+from npuflow.strategy.strategy import BUNDLE_FIELDS, MATMUL_FIELDS, is_of_bundle, strategy_from
 
 WORK = "npu.work"
 _MAPPING, _OF_BUNDLES = "strategy", "macs"
@@ -47,7 +47,7 @@ def note_matmuls(function: ir.Operation) -> None:
 
 def note_bundles(function: ir.Operation, bundles: Sequence[Bundle]) -> None:
     """Notes a function's bundles behind its matmuls; one that is a matmul has the sizes of one."""
-    matmuls = [entry for entry in _entries(function) if _maps_matmul(entry[_MAPPING])]
+    matmuls = [entry for entry in _entries(function) if _is_of_matmul(entry)]
     noted = [_entry(bundle_sizes(bundle), bundle.root) for bundle in bundles]
     _write(function, [*matmuls, *noted])
 
@@ -105,13 +105,14 @@ def _read(entry: ir.DictAttr) -> Mapped:
     said = {named.name: named.attr for named in entry}
     mapping, kind = said.pop(_MAPPING, None), BundleSizes if _OF_BUNDLES in said else MatmulSizes
     sizes: OpSizes = kind(**_fields(said if mapping is not None else {}, entry, kind))
-    known = MATMUL_FIELDS if kind is MatmulSizes and _maps_matmul(mapping) else BUNDLE_FIELDS
+    known = MATMUL_FIELDS if _is_of_matmul(entry) else BUNDLE_FIELDS
     return Mapped(sizes, strategy_from(mapping, known).said())
 
 
-def _maps_matmul(strategy: ir.Attribute | None) -> bool:
-    """Whether a strategy is a matmul's own, and no bundle's."""
-    return strategy is not None and "spread" not in ir.DictAttr(ir.DynamicAttr(strategy).params[0])
+def _is_of_matmul(entry: ir.DictAttr) -> bool:
+    """Whether an entry is of a matmul with a mapping of its own; one that is mapped as a bundle has that's fields."""
+    is_bundle = _OF_BUNDLES in entry or (_MAPPING in entry and is_of_bundle(entry[_MAPPING]))
+    return not is_bundle
 
 
 def _fields(said: Mapping[str, ir.Attribute], entry: ir.Attribute, kind: type) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from npuflow.compiler.default import DEFAULT_PIPELINE
 from npuflow.errors import ExitCode, UsageError, with_hint
 from npuflow.tools.command_line import CommandLine, the_only
 from npuflow.tools.compile_flags import columns_flag, device_flag, pipeline_flag, processes
@@ -20,7 +21,7 @@ class AblateFlags:
 
     device: str | None = device_flag()
     columns: int | None = columns_flag()
-    pipeline: str | None = pipeline_flag()
+    pipeline: str = pipeline_flag(DEFAULT_PIPELINE)
     split: bool = flag(False, "run every function of several groups of ops in parts", group="")
     add: bool = flag(
         False,
@@ -58,7 +59,6 @@ def run(arguments: Sequence[str]) -> ExitCode:
     check_files(flags, inputs)
     if not Path(path).is_file():
         raise UsageError(with_hint(f"'{path}' is no file", "give the path of an .mlir file"))
-    from npuflow.api import DEFAULT_PIPELINE
     from npuflow.api import compile as compile_source
     from npuflow.api.ablation import ablations_data, ablations_of, ablations_text, additions_of
     from npuflow.api.compiled import Compiled
@@ -71,7 +71,7 @@ def run(arguments: Sequence[str]) -> ExitCode:
         left_out = [one.value for one in Decision if one not in decided or one is Decision.ORDER]
         compiled = compile_source(
             Path(path),
-            flags.pipeline or DEFAULT_PIPELINE,
+            flags.pipeline,
             device=flags.device,
             columns=flags.columns,
             split=flags.split or None,

@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from npuflow.compiler.default import DEFAULT_PIPELINE
 from npuflow.tools.flags import FileUse, flag
-
-PIPELINE = "npuflow-stream-k{bundle-matmuls=true}"
 
 
 def device_flag() -> Any:  # noqa: ANN401  (a field of any type, as `flag` gives)
@@ -20,7 +19,7 @@ def columns_flag() -> Any:  # noqa: ANN401
 
 
 def pipeline_flag(default: str | None = None) -> Any:  # noqa: ANN401
-    return flag(default, f"how to compile (default: {PIPELINE})", group="", metavar="text")
+    return flag(default, f"how to compile (default: {DEFAULT_PIPELINE})", group="", metavar="text")
 
 
 def processes(jobs: int | None) -> int:

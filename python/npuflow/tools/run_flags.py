@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
+from npuflow.compiler.default import DEFAULT_PIPELINE
 from npuflow.errors import UsageError, with_hint
 from npuflow.network.decisions import Decision
 from npuflow.tools.command_line import CommandLine
-from npuflow.tools.compile_flags import PIPELINE, columns_flag, device_flag, pipeline_flag
+from npuflow.tools.compile_flags import columns_flag, device_flag, pipeline_flag
 from npuflow.tools.compute_type_flags import calibration_flag, compute_type_flag
 from npuflow.tools.flags import FileUse, flag
 from npuflow.tools.limit_flags import memory_limit_flag, time_limit_flag
@@ -128,7 +129,7 @@ def pipeline_text(flags: RunFlags) -> str:
     given = {name.replace("_", "-"): getattr(flags, name) for name in _OPTIONS}
     given["fuse-groups"] = flags.fuse
     options = " ".join(f"{key}={value}" for key, value in given.items() if value is not None)
-    pipeline = flags.pipeline if flags.pipeline is not None else PIPELINE
+    pipeline = flags.pipeline if flags.pipeline is not None else DEFAULT_PIPELINE
     if not options:
         return pipeline
     name, brace, rest = pipeline.partition("{")

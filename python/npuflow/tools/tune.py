@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from npuflow.compiler.default import DEFAULT_PIPELINE
 from npuflow.errors import ExitCode, InputError, UsageError, with_hint
 from npuflow.tools.command_line import CommandLine, the_only
-from npuflow.tools.compile_flags import PIPELINE, columns_flag, device_flag, pipeline_flag, processes
+from npuflow.tools.compile_flags import columns_flag, device_flag, pipeline_flag, processes
 from npuflow.tools.flags import FileUse, flag
 from npuflow.tools.outputs import check_files, screen_of, write_output
 from npuflow.tools.progress import Progress
@@ -29,7 +30,7 @@ class TuneFlags:
 
     device: str | None = device_flag()
     columns: int | None = columns_flag()
-    pipeline: str = pipeline_flag(PIPELINE)
+    pipeline: str = pipeline_flag(DEFAULT_PIPELINE)
     candidates: int = flag(
         200, "strategies to time of each function, or part of one (default: 200)", group="", metavar="n"
     )
