@@ -18,11 +18,11 @@ std::vector<Mapping> beside(const Space& space, const Estimator& estimator, cons
     if (other != mapping && space.nests(other) && estimator.fits(other)) found.push_back(other);
   };
   for (const Place place : space.places()) {
-    const Sizes& values = space.values(mapping, place);
+    const Values& values = space.values(mapping, place);
     const auto own = std::lower_bound(values.begin(), values.end(), space.value(mapping, place));
     const auto first = own - std::min(each_way, own - values.begin());
     const auto last = own + std::min(each_way + 1, values.end() - own);
-    for (const Size value : Sizes(first, last)) add(space.with(mapping, place, value));
+    for (const Size value : Values(first, last)) add(space.with(mapping, place, value));
   }
   for (const Spread& spread : space.all_spreads()) {
     Mapping other = mapping;

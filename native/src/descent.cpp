@@ -23,7 +23,7 @@ constexpr std::ptrdiff_t traded_sizes = 3;
 constexpr int most_looked_at = 1000;
 
 // The least of the values that is no smaller than a size; the largest where all are.
-Size at_least(const Sizes& values, Size size) {
+Size at_least(const Values& values, Size size) {
   const auto found = std::lower_bound(values.begin(), values.end(), size);
   return found == values.end() ? values.back() : *found;
 }
@@ -89,7 +89,7 @@ Mapping Descent::with_streamed(Mapping mapping, bool is_long) {
   for (std::size_t number = 0; number < group.streamed.size(); ++number) {
     const std::size_t loop = group.streamed[number];
     if (!space_.opens(loop)) continue;
-    const Sizes sizes = space_.tiles(loop, mapping);
+    const Values sizes = space_.tiles(loop, mapping);
     const auto take = [&](Size size) {
       mapping = space_.with(mapping, {PlaceKind::tile, loop}, size);
       if (space_.parts().opens_l2) mapping.in_l2[number] = size;
@@ -112,7 +112,7 @@ Mapping Descent::balanced(Mapping mapping) {
     const auto place = std::min_element(places.begin(), places.end(), [&](Place one, Place other) {
       return space_.value(mapping, one) < space_.value(mapping, other);
     });
-    const Sizes& values = space_.values(mapping, *place);
+    const Values& values = space_.values(mapping, *place);
     const Size own = space_.value(mapping, *place);
     const Mapping larger = space_.with(mapping, *place, at_least(values, 2 * own));
     if (space_.value(larger, *place) > own && kept_.fits(larger)) {
@@ -194,7 +194,7 @@ void Descent::add_with_piece(std::vector<Mapping>& found, std::size_t loop, Size
 std::vector<Mapping> Descent::larger(const Mapping& mapping) const {
   std::vector<Mapping> found;
   for (const Place place : space_.places()) {
-    const Sizes& values = space_.values(mapping, place);
+    const Values& values = space_.values(mapping, place);
     const Size own = space_.value(mapping, place);
     const auto next = std::upper_bound(values.begin(), values.end(), own);
     std::vector<Size> tried(next, next + std::min(traded_sizes, values.end() - next));
@@ -215,14 +215,14 @@ void Descent::add_with_less(std::vector<Mapping>& found, const Mapping& mapping,
   const Size value = space_.value(larger, place);
   for (const Place other : space_.places()) {
     if (other.kind != PlaceKind::tile || other.index == place.index) continue;
-    const Sizes& values = space_.values(larger, other);
+    const Values& values = space_.values(larger, other);
     const auto above = std::upper_bound(values.begin(), values.end(), space_.value(larger, other) * own / value);
     if (above != values.begin()) found.push_back(space_.with(larger, other, *std::prev(above)));
   }
 }
 
-std::vector<std::size_t> Descent::best_order(Mapping mapping) {
-  std::vector<std::size_t> best = mapping.order;
+Order Descent::best_order(Mapping mapping) {
+  Order best = mapping.order;
   double least = kept_.least_cost(mapping);
   for (const auto& order : space_.orders(mapping)) {
     mapping.order = order;
@@ -287,7 +287,7 @@ Mapping Descent::best_of(const std::vector<Mapping>& changed, const Mapping& tha
     if (kept_.is_better(next.mapping, limit)) return next.mapping;
     for (const Place place : space_.places()) {
       if (!cuts_anything && place.kind != PlaceKind::in_l2) continue;
-      const Sizes& values = space_.values(next.mapping, place);
+      const Values& values = space_.values(next.mapping, place);
       const auto own = std::lower_bound(values.begin(), values.end(), space_.value(next.mapping, place));
       if (own != values.begin()) push(space_.with(next.mapping, place, *std::prev(own)));
     }

@@ -40,7 +40,7 @@ class Descent {
   // The last of these, which has more at a place, with as much less of another loop.
   void add_with_less(std::vector<Mapping>& found, const Mapping& mapping, Place place) const;
   // The order of blocks that costs least, by what each costs at least.
-  std::vector<std::size_t> best_order(Mapping mapping);
+  Order best_order(Mapping mapping);
   // Blocks of about that size on each other spread, and of twice that along each loop.
   void add_on_other_spreads(std::vector<Mapping>& found, const Mapping& mapping) const;
   // The best of these that fits, if it is better than a mapping; else that. Where one doesn't fit, pieces in L2 are

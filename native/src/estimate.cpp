@@ -289,7 +289,6 @@ EngineCycles Estimator::least_block_cycles(const Mapped& mapped) const {
 
 double Estimator::cycles(std::size_t number, const Sizes& tiles) {
   Sizes own;
-  own.reserve(group_.work[number].loops.size());
   for (const std::size_t loop : group_.work[number].loops) own.push_back(tiles[loop]);
   auto& known = known_cycles_[number];
   if (const auto found = known.find(own); found != known.end()) return found->second;

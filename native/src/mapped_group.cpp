@@ -47,7 +47,7 @@ void complete_tensor(Tensor& tensor, const Group& group) {
   const std::size_t loops = group.sizes.size();
   tensor.follows.assign(loops, 0);
   tensor.cut_off.assign(loops, 0);
-  tensor.strides.assign(loops, 0);
+  tensor.strides = Sizes(loops, 0);
   Size pitch = tensor.element_bytes;
   for (auto dim = tensor.dims.rbegin(); dim != tensor.dims.rend(); ++dim) {
     dim->pitch = pitch;

@@ -6,10 +6,12 @@
 #include <cstdint>
 #include <vector>
 
+#include "short_vector.h"
+
 namespace npuflow::mapped {
 
 using Size = std::int64_t;
-using Sizes = std::vector<Size>;
+using Sizes = ShortVector<Size, 8>;
 // A flag for each loop.
 using Loops = std::vector<std::uint8_t>;
 

@@ -43,7 +43,6 @@ std::size_t MappingHash::operator()(const Mapping& mapping) const {
 
 Mapped::Mapped(const Group& group, const Mapping& mapping)
     : group_(group), mapping_(mapping), block_(block_of(mapping.tiles)), innermost_(no_loop) {
-  counts_.reserve(group.space);
   for (std::size_t loop = 0; loop < group.space; ++loop) counts_.push_back(parts_of(group.sizes[loop], block_[loop]));
   for (const std::size_t loop : mapping.order) {
     if (counts_[loop] > 1) innermost_ = loop;

@@ -41,11 +41,14 @@ struct Depths {
   bool operator==(const Depths&) const = default;
 };
 
+// Loops over blocks, the outermost first.
+using Order = ShortVector<std::size_t, 8>;
+
 struct Mapping {
   Sizes tiles;
   Spread spread;
   Depths depths;
-  std::vector<std::size_t> order;
+  Order order;
   Sizes in_l2;
   bool whole = false;
 

@@ -72,7 +72,7 @@ Mapping mapping_of(const MappingParts& parts, const Group& group) {
   for (const Size slots : {l2, l1, result, tail, between}) check(1 <= slots && slots <= most, "buffers have slots");
   check(are_sizes(in_l2) && are_sizes({found.spread.rows, found.spread.columns}), "sizes are positive");
   check(std::max(found.spread.row_loop, found.spread.column_loop) < tiles.size(), "a spread follows loops");
-  std::vector<std::size_t> sorted = order;
+  Order sorted = order;
   std::sort(sorted.begin(), sorted.end());
   for (std::size_t loop = 0; loop < sorted.size(); ++loop) check(sorted[loop] == loop, "an order has each loop once");
   check(order.size() == group.space, "an order has the loops of the space");

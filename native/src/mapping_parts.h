@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "mapping.h"
+#include "short_vector_caster.h"
 
 namespace npuflow::mapped {
 
@@ -22,7 +23,7 @@ using SpreadParts = std::tuple<Size, Size, std::size_t, std::size_t>;
 // matmul's operands' own.
 using DepthsParts = std::tuple<Size, Size, Size, Size, Size, bool, Pair, Pair>;
 // Tiles, spread, depths, order, pieces in L2, and whether L2 has all of these at a time.
-using MappingParts = std::tuple<Sizes, SpreadParts, DepthsParts, std::vector<std::size_t>, Sizes, bool>;
+using MappingParts = std::tuple<Sizes, SpreadParts, DepthsParts, Order, Sizes, bool>;
 // Role, operand, dimensions as terms and a size, bytes of an element, whether it is gathered, its first and last
 // user, whether engines hand it to each other.
 using DimParts = std::pair<std::vector<std::pair<std::size_t, Size>>, Size>;

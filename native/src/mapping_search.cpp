@@ -97,7 +97,7 @@ void Enumeration::look_at_pieces(const Mapping& mapping, std::size_t number, dou
     return;
   }
   const std::size_t loop = group.streamed[number];
-  const Sizes& pieces = space_.pieces(loop, mapping.tiles[loop]);
+  const Values& pieces = space_.pieces(loop, mapping.tiles[loop]);
   for (auto piece = pieces.rbegin(); piece != pieces.rend(); ++piece) {
     look_at_pieces(space_.with(mapping, {PlaceKind::in_l2, number}, *piece), number + 1, floor);
   }

@@ -6,15 +6,15 @@ namespace npuflow::mapped {
 
 namespace {
 
-const Sizes single_or_double{1, 2};
-const Sizes no_or_yes{0, 1};
+const Values single_or_double{1, 2};
+const Values no_or_yes{0, 1};
 constexpr std::size_t ordered_loops = 4;  // orders are compared for so many loops that step; more keep their order
 
 }  // namespace
 
-Sizes sizes_of(Size size, Size unit) {
+Values sizes_of(Size size, Size unit) {
   const Size units = parts_of(size, unit);
-  Sizes found;
+  Values found;
   // Numbers of parts that give the same smallest size are skipped.
   for (Size parts = 1; parts <= units;) {
     const Size each = parts_of(units, parts);
@@ -109,7 +109,7 @@ Mapping Space::with(const Mapping& mapping, Place place, Size value) const {
   return found;
 }
 
-const Sizes& Space::values(const Mapping& mapping, Place place) const {
+const Values& Space::values(const Mapping& mapping, Place place) const {
   if (place.kind == PlaceKind::tile) return tiles(place.index, mapping);
   if (place.kind == PlaceKind::hold) return no_or_yes;
   if (place.kind != PlaceKind::in_l2) return single_or_double;
@@ -117,7 +117,7 @@ const Sizes& Space::values(const Mapping& mapping, Place place) const {
   return pieces(loop, mapping.tiles[loop]);
 }
 
-const Sizes& Space::tiles(std::size_t loop, const Mapping& mapping) const {
+const Values& Space::tiles(std::size_t loop, const Mapping& mapping) const {
   const auto streamed = std::find(group_.streamed.begin(), group_.streamed.end(), loop);
   if (streamed != group_.streamed.end() && !mapping.in_l2.empty() && !parts_.opens_l2) {
     const auto number = static_cast<std::size_t>(streamed - group_.streamed.begin());
@@ -127,26 +127,26 @@ const Sizes& Space::tiles(std::size_t loop, const Mapping& mapping) const {
   return sizes_of(parts_of(group_.sizes[loop], cores), parts_.units[loop]);
 }
 
-const Sizes& Space::pieces(std::size_t loop, Size tile) const { return sizes_of(group_.sizes[loop], tile); }
+const Values& Space::pieces(std::size_t loop, Size tile) const { return sizes_of(group_.sizes[loop], tile); }
 
-const Sizes& Space::sizes_of(Size size, Size unit) const {
+const Values& Space::sizes_of(Size size, Size unit) const {
   const auto [known, is_new] = known_sizes_.try_emplace({size, unit});
   if (is_new) known->second = mapped::sizes_of(size, unit);
   return known->second;
 }
 
-std::vector<std::vector<std::size_t>> Space::orders(const Mapping& mapping) const {
+std::vector<Order> Space::orders(const Mapping& mapping) const {
   if (!parts_.opens_order) return {mapping.order};
   const Mapped mapped(group_, mapping);
-  std::vector<std::size_t> resting;
-  std::vector<std::size_t> stepping;
+  Order resting;
+  Order stepping;
   for (std::size_t loop = 0; loop < group_.space; ++loop) {
     (mapped.counts()[loop] > 1 ? stepping : resting).push_back(loop);
   }
-  std::vector<std::vector<std::size_t>> found;
+  std::vector<Order> found;
   do {
     found.push_back(resting);
-    found.back().insert(found.back().end(), stepping.begin(), stepping.end());
+    for (const std::size_t loop : stepping) found.back().push_back(loop);
   } while (stepping.size() <= ordered_loops && std::next_permutation(stepping.begin(), stepping.end()));
   return found;
 }

@@ -9,6 +9,9 @@
 
 namespace npuflow::mapped {
 
+// Those that something may be, in rising order.
+using Values = std::vector<Size>;
+
 // What may change in a mapping: a loop's tile, a streamed loop's piece in L2, or slots; `hold` counts as 0 or 1.
 enum class PlaceKind : std::uint8_t { tile, in_l2, l2, l1, result, tail, hold, between };
 
@@ -46,26 +49,26 @@ class Space {
   // The mapping with another value at a place; pieces in L2 stay made of tiles.
   Mapping with(const Mapping& mapping, Place place, Size value) const;
   // What may stand at a place of a mapping, in rising order.
-  const Sizes& values(const Mapping& mapping, Place place) const;
+  const Values& values(const Mapping& mapping, Place place) const;
   // The tiles of a loop over a spread; and the pieces in L2 of a streamed loop, made of such tiles.
-  const Sizes& tiles(std::size_t loop, const Mapping& mapping) const;
-  const Sizes& pieces(std::size_t loop, Size tile) const;
+  const Values& tiles(std::size_t loop, const Mapping& mapping) const;
+  const Values& pieces(std::size_t loop, Size tile) const;
   // Orders of the loops of the space that differ in what they do.
-  std::vector<std::vector<std::size_t>> orders(const Mapping& mapping) const;
+  std::vector<Order> orders(const Mapping& mapping) const;
   // Whether pieces in L2 are made of tiles.
   bool nests(const Mapping& mapping) const;
 
  private:
-  const Sizes& sizes_of(Size size, Size unit) const;
+  const Values& sizes_of(Size size, Size unit) const;
 
   const Group& group_;
   SpaceParts parts_;
   std::vector<Place> places_;
   std::vector<Place> slots_;
-  mutable std::map<std::pair<Size, Size>, Sizes> known_sizes_;
+  mutable std::map<std::pair<Size, Size>, Values> known_sizes_;
 };
 
 // The tiles of a loop that has so much: for each number of equal parts the smallest, and doublings of the unit.
-Sizes sizes_of(Size size, Size unit);
+Values sizes_of(Size size, Size unit);
 
 }  // namespace npuflow::mapped

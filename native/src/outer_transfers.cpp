@@ -133,7 +133,7 @@ OuterTransfer OuterTransfers::transfer_of(const Tensor& tensor) const {
   found.channels = outer_channels(mapped_, machine_, tensor);
   found.dram_seconds = dram_seconds_of(found);
   const bool streams = tensor.role == Role::input && tensor.streams && mapped_.pieces(found.in_l2) > 1;
-  const std::vector<std::size_t>& order = mapped_.mapping().order;
+  const Order& order = mapped_.mapping().order;
   const std::size_t inner = order.size() - (streams ? 0 : mapped_.stays(tensor));
   for (std::size_t place = inner; place-- > 0;) {
     if (mapped_.counts()[order[place]] > 1) found.around.push_back(order[place]);

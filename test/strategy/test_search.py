@@ -114,6 +114,22 @@ def test_nothing_is_better_for_a_bundle(rows: int, columns: int, summed: int, de
         assert found.best[0].cost >= costs(search)[0] * (1 - 1e-12)
 
 
+def elementwise(sizes: tuple[int, ...]) -> Group:
+    dims = tuple(Linear(((loop, 1),)) for loop in range(len(sizes)))
+    read, made = Tensor("in", Role.INPUT, dims, sizes, 1), Tensor("out", Role.OUTPUT, dims, sizes, 4)
+    work = OpWork(tuple(range(len(sizes))), adding(len(sizes)), pieced=False)
+    return Group(sizes, len(sizes), (), (read, made), (work,), pads_streamed=False)
+
+
+@pytest.mark.parametrize("between", [1, 5, 6, 7, 12])
+def test_loops_of_one_step_change_nothing_however_many_they_are(between: int) -> None:
+    few, many = (search_of(elementwise((24, *(1,) * count, 20)), "npu2").best() for count in (0, between))
+    sizes = many.best[0].mapping.tiles
+    assert (sizes[0], sizes[-1]) == few.best[0].mapping.tiles
+    assert len(sizes) == 2 + between
+    assert many.best[0].cost == pytest.approx(few.best[0].cost, rel=1e-12)
+
+
 def test_the_best_few_are_the_best_of_everything() -> None:
     search = search_of(matmul_group(24, 20, 16), "toy")
     found = search.best(20, most_steps=1_000_000)

@@ -6,7 +6,7 @@ import npuflow
 from npuflow.ops.contraction import static_matmuls
 from npuflow.schedule.ir.emit import computes
 from npuflow.strategy.describe_group import group_of_matmul
-from npuflow.strategy.work_cycles import kind_of, work_cycles
+from npuflow.strategy.work_cycles import OpCycles, kind_of
 from npuflow.target import load_device
 from npuflow.testing.operator_products import Kind, Product
 from npuflow.testing.programs import Types
@@ -23,7 +23,7 @@ def test_what_opens_sums_takes_what_its_kernel_does() -> None:
     found = {}
     for name in ("npu2", "npu4.0"):
         device = load_device(name)
-        found[name] = work_cycles(start, (16, 16, 1, 16), device, kind_of(group, device), (8, 8, 8))
+        found[name] = OpCycles(start, device, kind_of(group, device), (8, 8, 8)).of_tile((16, 16, 1, 16))
         (compiled,) = npuflow.compile(MATMUL, device=name).functions
         programs = (engine.program for engine in compiled.compiled.schedule.engines.values())
         fills = [call for program in programs for call in computes(program) if call.kind == "fill"]

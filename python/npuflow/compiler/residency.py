@@ -224,14 +224,16 @@ class _Residents:
         """Programs of all parts; a tensor with which one doesn't run stays in DRAM after all."""
         homes = dict(chosen.homes)
         parts = dict(self.parts)
-        phase = 0
-        while phase < len(self.calls.calls):
+        waiting = [*range(len(self.calls.calls))]
+        while waiting:
+            phase = waiting.pop(0)
             name = self.calls.calls[phase].name
             columns = {
                 number: tuple(slab.column for slab in home.slabs)
                 for number, home in homes.items()
                 if any(own == phase for own, _, _ in self.ports[number])
             }
+            parts[name] = self.parts[name]
             try:
                 if columns:
                     moved = self._moved(phase, columns)
@@ -241,9 +243,7 @@ class _Residents:
                 left = min(columns, key=lambda number: (self._saved_bytes(number), -number))
                 self.reasons[left] = f"together with others: {error}"
                 del homes[left]
-                parts, phase = dict(self.parts), 0
-                continue
-            phase += 1
+                waiting = sorted({*waiting, *(own for own, _, _ in self.ports[left])})
         calls = tuple(replace(c, homes=tuple(homes.get(v) for v in c.outputs)) for c in self.calls.calls)
         saved = sum(map(self._saved_bytes, homes))
         return Resident(replace(self.calls, calls=calls), parts, self.reasons, chosen.bound_bytes, saved)

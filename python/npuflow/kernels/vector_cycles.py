@@ -9,12 +9,12 @@ from a load to the result. The device's file has all latencies and says how code
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil, inf, log2, prod
 
-from npuflow.target import Device, KernelClass
+from npuflow.target import ComputeEngine, Device, KernelClass
 from npuflow.target.vector import Overlap, VectorKernelKind, VectorUnit
 
 LOADED, SUM = -1, -2
@@ -62,7 +62,7 @@ class VectorWork:
     nodes: tuple[Node, ...]
     widest_bytes: int
 
-    @property
+    @cached_property
     def narrowest_bytes(self) -> int:
         return min(operand.element_bytes for operand in (*self.inputs, *self.outputs))
 
@@ -77,32 +77,51 @@ class VectorWork:
         )
 
 
-def vector_cycles(work: VectorWork, sizes: Sequence[int], device: Device, kind: str = "") -> int:
-    """Cycles of one call for a tile, by the sizes of the op's loops; `kind` is one of the device's kernel kinds."""
-    engine, unit = device.engine(KernelClass.VECTOR), device.vector
-    code = unit.kernel_kind(kind, engine.call_cycles)
-    body = _body(work, unit)
-    extents = [prod(sizes[loop] for loop in run) for run in work.runs] or [1]
-    ways = [_Vectors(work, unit, code, engine.vector_bytes, body, extents, loops) for loops in work.vector_loops]
-    return device.cycles_of(engine, code.call_cycles + ceil(min(way.cycles() for way in ways)))
+@dataclass(frozen=True)
+class VectorKernel:
+    """A kernel on a device, made as those of a kind of the device's are: what is the same for tiles of all sizes."""
 
+    work: VectorWork
+    device: Device
+    kind: str = ""
 
-def least_vector_cycles(work: VectorWork, device: Device, kind: str = "") -> tuple[float, float]:
-    """Cycles of a call at least, and of each step of the op's loops, whichever of them is gone through in vectors."""
-    engine, unit = device.engine(KernelClass.VECTOR), device.vector
-    code, body = unit.kernel_kind(kind, engine.call_cycles), _body(work, unit)
-    each = max(len(work.inputs) / unit.loads_per_cycle, body.issue, 1 / code.vectors_per_step)
-    if code.overlap is Overlap.NONE:
-        each = max(each, (body.chain + code.step_cycles) / code.vectors_per_step)
-    rate = device.clock_hz / device.clock_of(engine)
-    return code.call_cycles * rate, each * rate / _width(work, unit, engine.vector_bytes)
+    def cycles(self, sizes: Sequence[int]) -> int:
+        """Cycles of one call for a tile, by the sizes of the op's loops."""
+        extents = [prod(sizes[loop] for loop in run) for run in self.work.runs] or [1]
+        ways = (_Vectors(self, extents, loops) for loops in self.work.vector_loops)
+        return self.device.cycles_of(self.engine, self.code.call_cycles + ceil(min(way.cycles() for way in ways)))
 
+    def least_cycles(self) -> tuple[float, float]:
+        """Cycles at least: of a call, and of each step of the op's loops, whichever is gone through in vectors."""
+        code, body = self.code, self.body
+        each = max(len(self.work.inputs) / self.unit.loads_per_cycle, body.issue, 1 / code.vectors_per_step)
+        if code.overlap is Overlap.NONE:
+            each = max(each, (body.chain + code.step_cycles) / code.vectors_per_step)
+        rate = self.device.clock_hz / self.device.clock_of(self.engine)
+        return code.call_cycles * rate, each * rate / self.width
 
-def _width(work: VectorWork, unit: VectorUnit, vector_bytes: int) -> int:
-    """Elements of a vector."""
-    narrow = vector_bytes // work.narrowest_bytes
-    wide = unit.accumulator_bytes // work.widest_bytes or narrow
-    return max(1, min(narrow, wide))
+    @property
+    def unit(self) -> VectorUnit:
+        return self.device.vector
+
+    @cached_property
+    def engine(self) -> ComputeEngine:
+        return self.device.engine(KernelClass.VECTOR)
+
+    @cached_property
+    def code(self) -> VectorKernelKind:
+        return self.unit.kernel_kind(self.kind, self.engine.call_cycles)
+
+    @cached_property
+    def body(self) -> _Body:
+        return _body(self.work, self.unit)
+
+    @cached_property
+    def width(self) -> int:
+        """Elements of a vector."""
+        narrow = self.engine.vector_bytes // self.work.narrowest_bytes
+        wide = self.unit.accumulator_bytes // self.work.widest_bytes or narrow
+        return max(1, min(narrow, wide))
 
 
 @dataclass(frozen=True)
@@ -135,56 +154,55 @@ def _longest(nodes: Sequence[Node], latencies: Sequence[float], loaded: float, s
 class _Vectors:
     """The kernel with one of its loops gone through in vectors, or several as if they were one."""
 
-    work: VectorWork
-    unit: VectorUnit
-    code: VectorKernelKind
-    vector_bytes: int
-    body: _Body
+    kernel: VectorKernel
     extents: Sequence[int]
     loops: tuple[int, ...]
 
     def cycles(self) -> float:
-        sums, width = self.work.sums or (False,), _width(self.work, self.unit, self.vector_bytes)
+        kernel, sums = self.kernel, self.kernel.work.sums or (False,)
         others = [(size, is_sum) for i, (size, is_sum) in enumerate(zip(self.extents, sums)) if i not in self.loops]
         outer = prod(size for size, is_sum in others if not is_sum)
         summed = prod(size for size, is_sum in others if is_sum)
-        vectors = ceil(prod(self.extents[loop] for loop in self.loops) / width)
-        steps = ceil(vectors / self.code.vectors_per_step)
+        vectors = ceil(prod(self.extents[loop] for loop in self.loops) / kernel.width)
+        steps = ceil(vectors / kernel.code.vectors_per_step)
         if sums[self.loops[0]]:
-            return outer * (self._summing(summed * steps, width) + self._across(width))
+            return outer * (self._summing(summed * steps) + self._across())
         if any(sums):
-            return outer * steps * self._summing(summed, width)
-        return self._streaming(outer * steps, width)
+            return outer * steps * self._summing(summed)
+        return self._streaming(outer * steps)
 
-    def _issue(self, width: int, *, stores: bool) -> int:
+    def _issue(self, *, stores: bool) -> int:
         """Cycles that the busiest of a step's slots takes."""
-        loaded, stored = (
-            sum(operand.moves(self.loops, self.extents, width, self.vector_bytes) for operand in operands)
-            for operands in (self.work.inputs, self.work.outputs if stores else ())
-        )
-        busiest = max(loaded / self.unit.loads_per_cycle, stored / self.unit.stores_per_cycle, self.body.issue)
-        return max(1, ceil(busiest * self.code.vectors_per_step))
+        work, unit = self.kernel.work, self.kernel.unit
+        loaded, stored = self._moves(work.inputs), self._moves(work.outputs) if stores else 0
+        busiest = max(loaded / unit.loads_per_cycle, stored / unit.stores_per_cycle, self.kernel.body.issue)
+        return max(1, ceil(busiest * self.kernel.code.vectors_per_step))
 
-    def _streaming(self, steps: int, width: int) -> float:
+    def _moves(self, operands: Iterable[VectorOperand]) -> int:
+        kernel = self.kernel
+        return sum(each.moves(self.loops, self.extents, kernel.width, kernel.engine.vector_bytes) for each in operands)
+
+    def _streaming(self, steps: int) -> float:
         """Steps that each store what they compute."""
-        issue = self._issue(width, stores=True)
-        if self.code.overlap is Overlap.ALL or not self.work.inputs:
-            return steps * issue + self.body.chain
+        issue = self._issue(stores=True)
+        if self.kernel.code.overlap is Overlap.ALL or not self.kernel.work.inputs:
+            return steps * issue + self.kernel.body.chain
         return steps * self._alone(issue)
 
-    def _summing(self, steps: int, width: int) -> float:
+    def _summing(self, steps: int) -> float:
         """Steps that add to a sum in registers, and storing that."""
-        issue = self._issue(width, stores=False)
-        if self.code.overlap is Overlap.NONE:
+        issue, code, body = self._issue(stores=False), self.kernel.code, self.kernel.body
+        if code.overlap is Overlap.NONE:
             return steps * self._alone(issue)
-        lost = 0 if self.code.overlap is Overlap.ALL else self.code.step_cycles
-        return steps * (max(issue, self.body.carried) + lost) + self.body.chain
+        lost = 0 if code.overlap is Overlap.ALL else code.step_cycles
+        return steps * (max(issue, body.carried) + lost) + body.chain
 
     def _alone(self, issue: int) -> float:
         """A step that nothing overlaps with: its vectors start one after the other."""
-        return max(issue, self.body.chain + issue - issue // self.code.vectors_per_step) + self.code.step_cycles
+        code = self.kernel.code
+        return max(issue, self.kernel.body.chain + issue - issue // code.vectors_per_step) + code.step_cycles
 
-    def _across(self, width: int) -> float:
+    def _across(self) -> float:
         """Adding up a vector of sums, by halves."""
-        type_ = next((node.type for node in reversed(self.work.nodes)), "")
-        return ceil(log2(width)) * self.unit.operation("add", type_).latency_cycles
+        type_ = next((node.type for node in reversed(self.kernel.work.nodes)), "")
+        return ceil(log2(self.kernel.width)) * self.kernel.unit.operation("add", type_).latency_cycles

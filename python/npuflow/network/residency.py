@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 # Of choices that are looked at; networks whose tensors all have a home take one for each tensor.
 _MOST_CHOICES = 20_000
@@ -45,7 +46,7 @@ class HomeCandidate:
     late_seconds: float
     places: tuple[tuple[int, ...], ...]
 
-    @property
+    @cached_property
     def last(self) -> int:
         return max(self.reads)
 
@@ -145,22 +146,23 @@ class _HomeChoice:
         ways = ((phase, column, writes) for column in place for phase, writes in one.ways)
         if any(self.moving[way] >= self.room.channels.get(way, 0) for way in ways):
             return None
+        beside = [placed for placed in chosen if placed.one.first <= one.last and one.first <= placed.one.last]
         addresses = []
         for column in place:
-            address = self._address(one, column, chosen)
+            address = self._address(one, column, beside)
             if address is None:
                 return None
             addresses.append(address)
         return _HousedTensor(one, place, tuple(addresses))
 
-    def _address(self, one: HomeCandidate, column: int, chosen: Sequence[_HousedTensor]) -> int | None:
-        """The highest address in a tile that nothing else needs while a tensor is alive."""
+    def _address(self, one: HomeCandidate, column: int, beside: Sequence[_HousedTensor]) -> int | None:
+        """The highest address in a tile that neither a tensor's phases need nor what is at home at the same time."""
         size = self._size(one)
         least = max(self.room.needed.get((phase, column), 0) for phase in range(one.first, one.last + 1))
         others = [
             (placed.addresses[placed.place.index(column)], self._size(placed.one))
-            for placed in chosen
-            if column in placed.place and placed.one.first <= one.last and one.first <= placed.one.last
+            for placed in beside
+            if column in placed.place
         ]
         for end in sorted({self.room.bytes, *(address for address, _ in others)}, reverse=True):
             address = (end - size) // self.room.alignment_bytes * self.room.alignment_bytes

@@ -56,6 +56,23 @@ class _DividedAccess:
     strides: tuple[int, ...]
     bounds: Sequence[_Bounds]
 
+    def ends(self, offset: int, dimension: int) -> tuple[int, int]:
+        """The first and the last place of the dimensions from one on, at an offset."""
+        ways = [sorted((first * stride, last * stride)) for (first, last), stride in self._from(dimension)]
+        return offset + sum(way[0] for way in ways), offset + sum(way[1] for way in ways)
+
+    def together(self, offset: int, dimension: int, most: int) -> tuple[int | None, int]:
+        """The slab of what one index of a dimension has, if that is in one, and for how many on that is the same."""
+        least, last = self.ends(offset, dimension + 1)
+        slab, stride = least // self.slab, self.strides[dimension]
+        if last // self.slab != slab:
+            return None, 0
+        left = self.slab * (slab + 1) - 1 - last if stride > 0 else least - self.slab * slab
+        return slab, min(most, left // abs(stride) + 1) if stride else most
+
+    def _from(self, dimension: int) -> Iterable[tuple[_Bounds, int]]:
+        return zip(self.bounds[dimension:], self.strides[dimension:])
+
 
 @dataclass(frozen=True)
 class _SlabPiece:
@@ -79,22 +96,26 @@ def _moved(limit: FlatLimit, first: Sequence[int]) -> FlatLimit:
 
 def _pieces(layout: _DividedAccess, offset: int, dimension: int) -> list[_SlabPiece]:
     """The pieces of the dimensions from one on, at an offset."""
-    sizes, strides = layout.sizes[dimension:], layout.strides[dimension:]
-    bounds = layout.bounds[dimension:]
-    if any(first > last for first, last in bounds):
+    sizes = layout.sizes[dimension:]
+    if any(first > last for first, last in layout.bounds[dimension:]):
         return [_SlabPiece(None, offset, (0,) * len(sizes), sizes)]
-    ends = [sorted((first * stride, last * stride)) for (first, last), stride in zip(bounds, strides)]
-    least, most = ((offset + sum(way[end] for way in ends)) // layout.slab for end in (0, 1))
+    least, most = (end // layout.slab for end in layout.ends(offset, dimension))
     if least == most:
         return [_SlabPiece(least, offset, (0,) * len(sizes), sizes)]
     found = []
-    for index in range(sizes[0]):
-        at = offset + index * strides[0]
-        if bounds[0][0] <= index <= bounds[0][1]:
+    index, (first, last) = 0, layout.bounds[dimension]
+    while index < sizes[0]:
+        at = offset + index * layout.strides[dimension]
+        if first <= index <= last:
+            slab, count = layout.together(at, dimension, last + 1 - index)
+        else:
+            slab, count = None, (first if index < first else sizes[0]) - index
+        if count:
+            found.append(_SlabPiece(slab, at, (index, *(0,) * (len(sizes) - 1)), (count, *sizes[1:])))
+        else:
             inner = _pieces(layout, at, dimension + 1)
             found += [replace(one, first=(index, *one.first), sizes=(1, *one.sizes)) for one in inner]
-        else:
-            found.append(_SlabPiece(None, at, (index, *(0,) * (len(sizes) - 1)), (1, *sizes[1:])))
+        index += max(1, count)
     return _merged(found)
 
 

@@ -14,7 +14,7 @@ from npuflow.strategy.flat import flat_group, flat_machine, flat_mapping
 from npuflow.strategy.group import Group, Tiles
 from npuflow.strategy.mapping import Mapping
 from npuflow.strategy.strategy import Sizes
-from npuflow.strategy.work_cycles import kind_of, least_work_cycles, multiplies, work_cycles
+from npuflow.strategy.work_cycles import OpCycles, kind_of, multiplies
 from npuflow.target import Device
 
 
@@ -64,7 +64,7 @@ class Estimate:
 
     def cycles(self, number: int, tiles: Tiles, pack: Sequence[int]) -> int:
         """What a core computes for one call of the work of that number."""
-        return work_cycles(self.group.work[number], tiles, self.device, self._kind, pack)
+        return OpCycles(self.group.work[number], self.device, self._kind, pack).of_tile(tiles)
 
     def native(self, pack: Sizes) -> _native.Estimator:
         """The estimates of mappings whose tiles are packed so."""
@@ -73,15 +73,16 @@ class Estimate:
         return self._natives[pack]
 
     def _native_of(self, pack: Sizes) -> _native.Estimator:
-        group, device, kind = self.group, self.device, self._kind
+        group, device = self.group, self.device
+        ops = [OpCycles(work, device, self._kind, pack) for work in group.work]
 
         def cycles(number: int, own: Sequence[int]) -> float:
-            work, tiles = group.work[number], [1] * len(group.sizes)
-            for loop, size in zip(work.loops, own):
+            tiles = [1] * len(group.sizes)
+            for loop, size in zip(ops[number].work.loops, own):
                 tiles[loop] = size
-            return work_cycles(work, tiles, device, kind, pack)
+            return ops[number].of_tile(tiles)
 
-        least = [(*least_work_cycles(work, device, kind), multiplies(work, device)) for work in group.work]
+        least = [(*op.least(), multiplies(op.work, device)) for op in ops]
         return _native.Estimator(flat_group(group), flat_machine(device), cycles, least)
 
     @cached_property

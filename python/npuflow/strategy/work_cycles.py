@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 
 from npuflow.kernels.matrix_cycles import (
@@ -13,7 +15,7 @@ from npuflow.kernels.matrix_cycles import (
     matrix_cycles,
     patch_kernel_cycles,
 )
-from npuflow.kernels.vector_cycles import least_vector_cycles, vector_cycles
+from npuflow.kernels.vector_cycles import VectorKernel
 from npuflow.ops.products import Products
 from npuflow.strategy.group import Group, M, N, OpWork
 from npuflow.target import Device, KernelClass
@@ -31,35 +33,65 @@ def multiplies(work: OpWork, device: Device) -> bool:
     return work.products is not None and device.has_instruction(work.products.types)
 
 
-def work_cycles(work: OpWork, tiles: Sequence[int], device: Device, kind: str = "", pack: Sequence[int] = ()) -> int:
-    """One op on one tile: matrix instructions for sums of products whose types have them, else vector operations."""
-    if work.opens is not None and begins_without_kernel(work.opens, device, kind):
-        return 0
-    own = [tiles[loop] for loop in work.loops]
-    products = work.products
-    if products is None or not device.has_instruction(products.types):
-        assert work.vector is not None, "a packed product has an instruction"
-        sizes = own if not pack else [tiles[M] // pack[M], tiles[N] // pack[N], pack[M], pack[N]]
-        return vector_cycles(work.vector, sizes, device, kind)
-    heads = head_cycles(products, own, device)
-    patched = patch_kernel_cycles(products, own, device)
-    if patched is not None:
-        return patched + heads
-    instruction = device.matmul_shapes(*products.types)[0]
-    sums = prod(own[loop] for loop in _made(work, products)) * bytes_of(products.types[2])
-    issued = products.issued(own, instruction, device.engine(KernelClass.MATRIX).vector_bytes)
-    return matrix_cycles(products.types, issued, sums, device, kind) + heads
+@dataclass(frozen=True)
+class OpCycles:
+    """How long an op of a group takes on a core, in kernels of a kind: what is the same for tiles of all sizes.
 
+    Sums of products whose types have matrix instructions are computed with these, all else by vector operations.
+    """
 
-def least_work_cycles(work: OpWork, device: Device, kind: str = "") -> tuple[float, float]:
-    """Cycles of one op at least: of a call, and of each step of its loops."""
-    if work.opens is not None and begins_without_kernel(work.opens, device, kind):
-        return 0.0, 0.0
-    if work.products is not None and device.has_instruction(work.products.types):
-        return least_matrix_cycles(work.products.types, device, kind)
-    assert work.vector is not None, "a packed product has an instruction"
-    call, step = least_vector_cycles(work.vector, device, kind)
-    return call, step if {loop for run in work.vector.runs for loop in run} == set(range(len(work.loops))) else 0.0
+    work: OpWork
+    device: Device
+    kind: str = ""
+    pack: Sequence[int] = ()
+
+    def of_tile(self, tiles: Sequence[int]) -> int:
+        """Cycles of a call."""
+        if self._begins_alone:
+            return 0
+        work, pack = self.work, self.pack
+        own = [tiles[loop] for loop in work.loops]
+        products = work.products
+        if products is None or not self._multiplies:
+            return self._vector.cycles(
+                own if not pack else [tiles[M] // pack[M], tiles[N] // pack[N], pack[M], pack[N]]
+            )
+        heads = head_cycles(products, own, self.device)
+        patched = patch_kernel_cycles(products, own, self.device)
+        if patched is not None:
+            return patched + heads
+        sums = prod(own[loop] for loop in _made(work, products)) * bytes_of(products.types[2])
+        issued = products.issued(own, self.device.matmul_shapes(*products.types)[0], self._vector_bytes)
+        return matrix_cycles(products.types, issued, sums, self.device, self.kind) + heads
+
+    def least(self) -> tuple[float, float]:
+        """Cycles at least: of a call, and of each step of the op's loops."""
+        work = self.work
+        if self._begins_alone:
+            return 0.0, 0.0
+        if work.products is not None and self._multiplies:
+            return least_matrix_cycles(work.products.types, self.device, self.kind)
+        call, step = self._vector.least_cycles()
+        runs = self._vector.work.runs
+        return call, step if {loop for run in runs for loop in run} == set(range(len(work.loops))) else 0.0
+
+    @cached_property
+    def _multiplies(self) -> bool:
+        return multiplies(self.work, self.device)
+
+    @cached_property
+    def _begins_alone(self) -> bool:
+        opens = self.work.opens
+        return opens is not None and begins_without_kernel(opens, self.device, self.kind)
+
+    @cached_property
+    def _vector_bytes(self) -> int:
+        return self.device.engine(KernelClass.MATRIX).vector_bytes
+
+    @cached_property
+    def _vector(self) -> VectorKernel:
+        assert self.work.vector is not None, "a packed product has an instruction"
+        return VectorKernel(self.work.vector, self.device, self.kind)
 
 
 def conversions(group: Group, device: Device) -> list[str]:

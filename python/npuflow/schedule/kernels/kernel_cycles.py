@@ -1,6 +1,6 @@
 """How long a kernel takes on a core. Pure.
 
-What takes matrix instructions takes what `npuflow.kernels.matrix_cycles` says, all else what `vector_cycles` says.
+What takes matrix instructions takes what `npuflow.kernels.matrix_cycles` says, all else what `VectorKernel` says.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from npuflow.kernels.matrix_cycles import (
     matrix_cycles,
     patch_kernel_cycles,
 )
-from npuflow.kernels.vector_cycles import VectorWork, vector_cycles
+from npuflow.kernels.vector_cycles import VectorKernel, VectorWork
 from npuflow.ops.patches import Extent
 from npuflow.ops.products import Products, padded
 from npuflow.target import Device, KernelClass, MatmulShape
@@ -74,7 +74,7 @@ def kernel_cycles(shape: KernelShape, device: Device, kind: str = "") -> int:
     if shape.vector is None:
         engine = device.engine(KernelClass.VECTOR)
         return device.cycles_of(engine, engine.call_cycles)
-    return vector_cycles(shape.vector, shape.trips, device, kind or made_as(shape.beside, device))
+    return VectorKernel(shape.vector, device, kind or made_as(shape.beside, device)).cycles(shape.trips)
 
 
 def reshape_of(shape: KernelShape, device: Device, kind: str = "") -> Reshape | None:

@@ -1,0 +1,65 @@
+// A vector whose first elements are in itself: what is copied for each of very many candidates needs no memory then.
+
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <compare>
+#include <cstddef>
+#include <initializer_list>
+#include <iterator>
+#include <vector>
+
+namespace npuflow {
+
+// Of numbers. More than `inside` are in a vector of its own.
+template <typename T, std::size_t inside>
+class ShortVector {
+ public:
+  using value_type = T;
+
+  ShortVector() = default;
+  explicit ShortVector(std::size_t size, T value = T()) { resize(size, value); }
+  ShortVector(std::initializer_list<T> values) : ShortVector(values.begin(), values.end()) {}
+  template <std::input_iterator Iterator>
+  ShortVector(Iterator first, Iterator last) {
+    for (; first != last; ++first) push_back(*first);
+  }
+
+  std::size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  T* begin() { return size_ <= inside ? near_.data() : far_.data(); }
+  T* end() { return begin() + size_; }
+  const T* begin() const { return size_ <= inside ? near_.data() : far_.data(); }
+  const T* end() const { return begin() + size_; }
+  auto rbegin() const { return std::reverse_iterator(end()); }
+  auto rend() const { return std::reverse_iterator(begin()); }
+  T& operator[](std::size_t index) { return begin()[index]; }
+  const T& operator[](std::size_t index) const { return begin()[index]; }
+  T& front() { return *begin(); }
+  const T& front() const { return *begin(); }
+  T& back() { return begin()[size_ - 1]; }
+  const T& back() const { return begin()[size_ - 1]; }
+
+  void push_back(T value) { resize(size_ + 1, value); }
+  void resize(std::size_t size, T value = T()) {
+    if (size > inside && size_ <= inside) far_.assign(near_.begin(), near_.begin() + size_);
+    if (size <= inside && size_ > inside) std::copy_n(far_.begin(), size, near_.begin());
+    if (size > inside) far_.resize(size, value);
+    if (size <= inside && size > size_) std::fill(near_.begin() + size_, near_.begin() + size, value);
+    size_ = size;
+  }
+  void clear() { resize(0); }
+
+  bool operator==(const ShortVector& other) const { return std::equal(begin(), end(), other.begin(), other.end()); }
+  auto operator<=>(const ShortVector& other) const {
+    return std::lexicographical_compare_three_way(begin(), end(), other.begin(), other.end());
+  }
+
+ private:
+  std::array<T, inside> near_{};
+  std::vector<T> far_;
+  std::size_t size_ = 0;
+};
+
+}  // namespace npuflow
