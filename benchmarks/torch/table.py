@@ -103,7 +103,7 @@ def measured(path: Path, device: str) -> Outcome:
     try:
         report = npuflow.compile(path, device=device).run(verify=True)
     except NpuflowError as error:
-        return Outcome(path.name, "refused", why=str(error).splitlines()[0].partition("; hint:")[0])
+        return Outcome(path.name, "refused", why=error.diagnostics[0].message.partition("; hint:")[0])
     parts = [(f.verified, f.time_us, 1) for f in report.functions if not f.part_of]
     parts += [(s.verified, s.time_us, s.launches) for s in report.sequences]
     wrong = [verified for verified, _, _ in parts if verified.status.value != "ok"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from importlib import resources
 from math import prod
 from pathlib import Path
 
@@ -11,6 +12,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import npuflow
+from npuflow.core.diagnostics import DiagnosticSink
+from npuflow.errors import InputError
 from npuflow.execute.verification import Status
 from npuflow.report.model import FunctionReport
 from npuflow.split.steps import Steps
@@ -55,6 +58,21 @@ def test_windows_in_tiles_compute_what_they_do_apart(name: str) -> None:
 
 def test_a_machine_without_l2() -> None:
     fused(CASES["padded"][0], (8, 8), "npu4.0")
+
+
+def test_what_a_schedule_refuses_stays_apart_unless_asked_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Whether a program fits is estimated before there is one."""
+    monkeypatch.setattr("npuflow.strategy.fuse_windows.kernels_fit", lambda *_: True)
+    monkeypatch.setattr("npuflow.strategy.bundle_times.program_fits", lambda *_: True)
+    small = tmp_path / "small.toml"
+    text = (resources.files("npuflow.target") / "devices" / "npu2.toml").read_text(encoding="utf-8")
+    small.write_text(text.replace("program_bytes = 16384", "program_bytes = 4096"), encoding="utf-8")
+    sink = DiagnosticSink()
+    compiled = npuflow.compile(TWO, device=small, sink=sink)
+    assert len(compiled.functions) == 2
+    assert any("stays apart: as one, the program of 'core' needs" in said.message for said in sink.diagnostics)
+    with pytest.raises(InputError, match="the program of 'core' needs"):
+        npuflow.compile(TWO, "npuflow-stream-k{window-tiles=8,8}", device=small)
 
 
 def test_dram_traffic_is_the_closed_form() -> None:

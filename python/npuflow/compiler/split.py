@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from typing import TypeVar
 
 from npuflow.bindings import ir
 from npuflow.compiler.compiled import Function, Sequence
@@ -22,9 +23,12 @@ from npuflow.network.outline import free_names
 from npuflow.ops.contraction import BUNDLE
 from npuflow.ops.insertions import is_written_in_place
 from npuflow.strategy.fuse_matmuls import FuseMatmuls
+from npuflow.strategy.fuse_windows import FuseWindows
 from npuflow.strategy.skip_masked import SkipMasked
 
 _ASKED_FOR = "asked for"
+
+_Kind = TypeVar("_Kind", bound=Pass)
 
 
 class Split(Enum):
@@ -48,8 +52,8 @@ def compile_or_split(module: ir.Module, how: How, split: Split, sink: Diagnostic
     """Compiles a module's functions, those that don't fit as a whole part by part, in up to `jobs` processes.
 
     The module stays as it is. Of functions that are alike, and of parts that are, one is compiled. What only a schedule
-    tells may refuse what was cut into parts to leave out what is masked, and matmuls that were fused: then it is
-    computed after all, and then these stay apart.
+    tells may refuse what was cut into parts to leave out what is masked, and matmuls and windows that were fused: then
+    it is computed after all, and then these stay apart.
     """
     own = replace(sink, diagnostics=[], on_add=None)
     try:
@@ -83,7 +87,10 @@ def _simpler(module: ir.Module, pipeline: PassNest, sink: DiagnosticSink) -> Ite
     if any(is_written_in_place(op) for op in ops):
         yield whole, "what is masked is computed: in parts without it"
     if any(BUNDLE in op.attributes for op in ops):
-        yield _without(whole, FuseMatmuls), "matmuls in a row stay apart: as one"
+        apart = _without(whole, FuseMatmuls)
+        yield apart, "matmuls in a row stay apart: as one"
+        if not any(one.groups or one.tiles for one in _passes(apart, FuseWindows)):
+            yield _without(apart, FuseWindows), "what reads each other through windows stays apart: as one"
 
 
 def _compile(module: ir.Module, how: How, split: Split, sink: DiagnosticSink, jobs: int) -> Batch:
@@ -108,6 +115,12 @@ def _prepared(source: FunctionSource, prefix: PassNest, sink: DiagnosticSink) ->
         return prepare(source, prefix, replace(sink, diagnostics=[], on_add=None))
     except InputError:
         return None
+
+
+def _passes(pipeline: PassNest, kind: type[_Kind]) -> list[_Kind]:
+    """The passes of a kind."""
+    instances = (each.instance for each in pipeline.elements if isinstance(each, PassNode))
+    return [instance for instance in instances if isinstance(instance, kind)]
 
 
 def _without(pipeline: PassNest, kind: type[Pass]) -> PassNest:
