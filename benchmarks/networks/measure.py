@@ -16,6 +16,7 @@ from rows import Rows
 
 import npuflow
 from npuflow.compiler.compiled import Function
+from npuflow.compiler.default import DEFAULT_PIPELINE
 from npuflow.compiler.verify_function import Verified, verify_function
 from npuflow.core.diagnostics import DiagnosticSink
 from npuflow.core.expansion import Expansion, expand
@@ -35,7 +36,6 @@ from npuflow.simulate.run import simulate
 from npuflow.strategy.strategy import said_of
 from npuflow.target import Device, load_device
 
-PIPELINE = "npuflow-stream-k"
 # What is verified whole: seconds each. Larger layers are verified on a part of them.
 WHOLE_MACS, WHOLE_ELEMENTS = 1 << 31, 1 << 24
 _PARTS_OF_TIME: tuple[tuple[str, Callable[[Program], Program]], ...] = (
@@ -117,7 +117,7 @@ def _measured(layer: Layer, device_name: str, verify: bool) -> Measured:
     device = load_device(device_name)
     text = layer.operator.text()
     begin = time.process_time()
-    compiled = npuflow.compile(text, PIPELINE, device=device_name)
+    compiled = npuflow.compile(text, DEFAULT_PIPELINE, device=device_name)
     compile_seconds = time.process_time() - begin
     function = compiled.functions[0]
     program = function.compiled.program
@@ -152,7 +152,7 @@ def choice_of(text: str, device_name: str) -> Choice:
     """What is chosen for the layer's matmul or bundle."""
     sink = DiagnosticSink()
     module = parse(text, new_context(), sink.source_name, sink)
-    nest = expand(parse_pipeline(PIPELINE), Expansion(stop_after="assign-strategy", device=device_name))
+    nest = expand(parse_pipeline(DEFAULT_PIPELINE), Expansion(stop_after="assign-strategy", device=device_name))
     Runner(nest, sink=sink).run(module)
     op = next(op for op in reversed(ops_of(module.operation)) if STRATEGY in op.attributes)
     with module.context:
@@ -172,7 +172,7 @@ def _verified(operator: Operator, function: Function, choice: Choice, device_nam
     if part == operator:
         return _outcome(_check(function, operator.text()), "whole")
     text = part.text(choice.text)
-    return _outcome(_check(npuflow.compile(text, PIPELINE, device=device_name).functions[0], text), part.sizes)
+    return _outcome(_check(npuflow.compile(text, DEFAULT_PIPELINE, device=device_name).functions[0], text), part.sizes)
 
 
 def _check(function: Function, text: str) -> Verified:
@@ -188,7 +188,7 @@ def _outcome(verified: Verified, what: str) -> str:
 
 def part_of(operator: Operator, choice: Choice) -> Operator:
     """The operator, or if it is large one with the same tiles that has a block and the last one along each loop."""
-    if isinstance(operator, Contraction) and operator.macs > WHOLE_MACS:
+    if isinstance(operator, Contraction) and choice.lowering == "matmul" and operator.macs > WHOLE_MACS:
         tile = choice.fields["tile_l2"]
         assert isinstance(tile, tuple)
         m, n, k = (_two_blocks(size, block) for size, block in zip((operator.m, operator.n, operator.k), tile))
