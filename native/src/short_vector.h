@@ -19,7 +19,9 @@ class ShortVector {
   using value_type = T;
 
   ShortVector() = default;
-  explicit ShortVector(std::size_t size, T value = T()) { resize(size, value); }
+  ShortVector(std::size_t size, T value) {
+    while (size_ < size) push_back(value);
+  }
   ShortVector(std::initializer_list<T> values) : ShortVector(values.begin(), values.end()) {}
   template <std::input_iterator Iterator>
   ShortVector(Iterator first, Iterator last) {
@@ -41,15 +43,16 @@ class ShortVector {
   T& back() { return begin()[size_ - 1]; }
   const T& back() const { return begin()[size_ - 1]; }
 
-  void push_back(T value) { resize(size_ + 1, value); }
-  void resize(std::size_t size, T value = T()) {
-    if (size > inside && size_ <= inside) far_.assign(near_.begin(), near_.begin() + size_);
-    if (size <= inside && size_ > inside) std::copy_n(far_.begin(), size, near_.begin());
-    if (size > inside) far_.resize(size, value);
-    if (size <= inside && size > size_) std::fill(near_.begin() + size_, near_.begin() + size, value);
-    size_ = size;
+  void push_back(T value) {
+    if (size_ < inside) {
+      near_[size_] = value;
+    } else {
+      if (size_ == inside) far_.assign(near_.begin(), near_.end());
+      far_.push_back(value);
+    }
+    ++size_;
   }
-  void clear() { resize(0); }
+  void clear() { size_ = 0; }
 
   bool operator==(const ShortVector& other) const { return std::equal(begin(), end(), other.begin(), other.end()); }
   auto operator<=>(const ShortVector& other) const {

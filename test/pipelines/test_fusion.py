@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from importlib import resources
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,6 +14,9 @@ import npuflow
 from npuflow.api.entry import compile as compile_text
 from npuflow.core.diagnostics import DiagnosticSink
 from npuflow.execute.verification import Status
+
+sys.path.insert(0, str(Path(__file__).parent))
+from small_devices import with_programs_of
 
 WHOLE, ROWS = "affine_map<(b, i, j) -> (b, i, j)>", "affine_map<(b, i, j) -> (b, i)>"
 PARALLEL, REDUCING = '["parallel", "parallel", "parallel"]', '["parallel", "parallel", "reduction"]'
@@ -160,11 +163,9 @@ def test_grouped_attention_is_right(device: str, keys: int) -> None:
 def test_what_a_schedule_refuses_stays_apart(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Whether a program fits is estimated before there is one."""
     monkeypatch.setattr("npuflow.strategy.bundle_times.program_fits", lambda *_: True)
-    small = tmp_path / "small.toml"
-    text = (resources.files("npuflow.target") / "devices" / "npu1.toml").read_text(encoding="utf-8")
-    small.write_text(text.replace("program_bytes = 16384", "program_bytes = 12288"), encoding="utf-8")
+    small = with_programs_of(12288, "npu1", tmp_path)
     sink = DiagnosticSink()
-    compiled = compile_text(grouped(160, 16), device=str(small), sink=sink)
+    compiled = compile_text(grouped(160, 16), device=small, sink=sink)
     assert any("stay apart: as one, the program of 'core' needs" in said.message for said in sink.diagnostics)
     assert compiled.functions
 

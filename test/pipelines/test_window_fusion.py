@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from importlib import resources
 from math import prod
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from npuflow.split.steps import Steps
 from npuflow.split.windows import SlidingWindow
 
 sys.path.insert(0, str(Path(__file__).parent))
+from small_devices import with_programs_of
 from window_chains import Window, chain
 
 TWO = chain(20, 8, Window(channels=8), Window(channels=8))
@@ -64,9 +64,7 @@ def test_what_a_schedule_refuses_stays_apart_unless_asked_for(monkeypatch: pytes
     """Whether a program fits is estimated before there is one."""
     monkeypatch.setattr("npuflow.strategy.fuse_windows.kernels_fit", lambda *_: True)
     monkeypatch.setattr("npuflow.strategy.bundle_times.program_fits", lambda *_: True)
-    small = tmp_path / "small.toml"
-    text = (resources.files("npuflow.target") / "devices" / "npu2.toml").read_text(encoding="utf-8")
-    small.write_text(text.replace("program_bytes = 16384", "program_bytes = 4096"), encoding="utf-8")
+    small = with_programs_of(4096, "npu2", tmp_path)
     sink = DiagnosticSink()
     compiled = npuflow.compile(TWO, device=small, sink=sink)
     assert len(compiled.functions) == 2

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import TypeVar
 
 from npuflow.bindings import ir
 from npuflow.compiler.compiled import Function, Sequence
@@ -27,8 +26,6 @@ from npuflow.strategy.fuse_windows import FuseWindows
 from npuflow.strategy.skip_masked import SkipMasked
 
 _ASKED_FOR = "asked for"
-
-_Kind = TypeVar("_Kind", bound=Pass)
 
 
 class Split(Enum):
@@ -89,7 +86,8 @@ def _simpler(module: ir.Module, pipeline: PassNest, sink: DiagnosticSink) -> Ite
     if any(BUNDLE in op.attributes for op in ops):
         apart = _without(whole, FuseMatmuls)
         yield apart, "matmuls in a row stay apart: as one"
-        if not any(one.groups or one.tiles for one in _passes(apart, FuseWindows)):
+        passes = (each.instance for each in apart.elements if isinstance(each, PassNode))
+        if not any(isinstance(each, FuseWindows) and (each.groups or each.tiles) for each in passes):
             yield _without(apart, FuseWindows), "what reads each other through windows stays apart: as one"
 
 
@@ -115,12 +113,6 @@ def _prepared(source: FunctionSource, prefix: PassNest, sink: DiagnosticSink) ->
         return prepare(source, prefix, replace(sink, diagnostics=[], on_add=None))
     except InputError:
         return None
-
-
-def _passes(pipeline: PassNest, kind: type[_Kind]) -> list[_Kind]:
-    """The passes of a kind."""
-    instances = (each.instance for each in pipeline.elements if isinstance(each, PassNode))
-    return [instance for instance in instances if isinstance(instance, kind)]
 
 
 def _without(pipeline: PassNest, kind: type[Pass]) -> PassNest:

@@ -62,7 +62,7 @@ class VectorWork:
     nodes: tuple[Node, ...]
     widest_bytes: int
 
-    @cached_property
+    @property
     def narrowest_bytes(self) -> int:
         return min(operand.element_bytes for operand in (*self.inputs, *self.outputs))
 

@@ -58,7 +58,8 @@ class _DividedAccess:
 
     def ends(self, offset: int, dimension: int) -> tuple[int, int]:
         """The first and the last place of the dimensions from one on, at an offset."""
-        ways = [sorted((first * stride, last * stride)) for (first, last), stride in self._from(dimension)]
+        dims = zip(self.bounds[dimension:], self.strides[dimension:])
+        ways = [sorted((first * stride, last * stride)) for (first, last), stride in dims]
         return offset + sum(way[0] for way in ways), offset + sum(way[1] for way in ways)
 
     def together(self, offset: int, dimension: int, most: int) -> tuple[int | None, int]:
@@ -69,9 +70,6 @@ class _DividedAccess:
             return None, 0
         left = self.slab * (slab + 1) - 1 - last if stride > 0 else least - self.slab * slab
         return slab, min(most, left // abs(stride) + 1) if stride else most
-
-    def _from(self, dimension: int) -> Iterable[tuple[_Bounds, int]]:
-        return zip(self.bounds[dimension:], self.strides[dimension:])
 
 
 @dataclass(frozen=True)

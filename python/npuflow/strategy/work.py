@@ -111,8 +111,7 @@ def _read(entry: ir.DictAttr) -> Mapped:
 
 def _is_of_matmul(entry: ir.DictAttr) -> bool:
     """Whether an entry is of a matmul with a mapping of its own; one that is mapped as a bundle has that's fields."""
-    is_bundle = _OF_BUNDLES in entry or (_MAPPING in entry and is_of_bundle(entry[_MAPPING]))
-    return not is_bundle
+    return _OF_BUNDLES not in entry and not (_MAPPING in entry and is_of_bundle(entry[_MAPPING]))
 
 
 def _fields(said: Mapping[str, ir.Attribute], entry: ir.Attribute, kind: type) -> dict[str, Any]:
