@@ -17,7 +17,6 @@
 #include "builder.h"
 #include "poll_signals.h"
 #include "simulator.h"
-#include "validate.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -70,8 +69,7 @@ DataPlane make_plane(const Program& program, const Data& data) {
 Results simulate(const ProgramBuilder& builder, std::int64_t most_steps, std::int64_t most_trace_events,
                  const Data* data, bool skips_repeats) {
   const Program& program = builder.program();
-  const std::vector<std::string> problems = problems_of(program);
-  if (!problems.empty()) throw Fault(problems.front());
+  if (!builder.problems().empty()) throw Fault(builder.problems().front());
   std::optional<DataPlane> plane;
   if (data != nullptr) plane.emplace(make_plane(program, *data));
   std::int64_t* done = data != nullptr && data->done ? data->done->data() : nullptr;
@@ -134,8 +132,7 @@ Results results_of(const ResultsState& state) {
 }
 
 std::int64_t watching_bytes(const ProgramBuilder& builder) {
-  const std::vector<std::string> problems = problems_of(builder.program());
-  if (!problems.empty()) throw Fault(problems.front());
+  if (!builder.problems().empty()) throw Fault(builder.problems().front());
   return Shadow::bytes_of(builder.program());
 }
 
@@ -169,7 +166,16 @@ void bind_program(nb::module_& m) {
            })
       .def("control", &ProgramBuilder::add_control)
       .def("watching_bytes", &watching_bytes, "What a functional run takes beside its memories.")
-      .def("problems", [](const ProgramBuilder& self) { return problems_of(self.program()); });
+      .def("problems", &ProgramBuilder::problems)
+      .def("copied", [](const ProgramBuilder& self) { return self; })
+      .def("set_memory", &ProgramBuilder::set_memory)
+      .def("set_buffer", &ProgramBuilder::set_buffer)
+      .def("set_semaphore", &ProgramBuilder::set_semaphore)
+      .def("set_resource", &ProgramBuilder::set_resource)
+      .def("set_stream", &ProgramBuilder::set_stream)
+      .def("set_engine", &ProgramBuilder::set_engine)
+      .def("set_cycles", &ProgramBuilder::set_cycles)
+      .def("set_run_overhead", &ProgramBuilder::set_run_overhead);
 }
 
 void bind_results(nb::module_& m) {

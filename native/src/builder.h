@@ -3,10 +3,13 @@
 #pragma once
 
 #include <algorithm>
+#include <map>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
 #include "program.h"
+#include "validate.h"
 
 namespace npuflow {
 
@@ -18,28 +21,28 @@ class ProgramBuilder {
   static constexpr std::size_t most_depth = 64;
 
   Index add_memory(std::string name, std::int64_t bytes) {
-    return add(program_.memories, Memory{std::move(name), bytes});
+    return add(changed().memories, Memory{std::move(name), bytes});
   }
 
   Index add_buffer(std::string name, Index memory, std::int64_t address_bytes, std::int64_t slot_bytes,
                    std::int64_t depth) {
-    return add(program_.buffers, Buffer{std::move(name), memory, address_bytes, slot_bytes, depth});
+    return add(changed().buffers, Buffer{std::move(name), memory, address_bytes, slot_bytes, depth});
   }
 
   Index add_semaphore(std::string name, std::int64_t initial, std::int64_t maximum, Spent cause) {
-    return add(program_.semaphores, Semaphore{std::move(name), initial, maximum, cause});
+    return add(changed().semaphores, Semaphore{std::move(name), initial, maximum, cause});
   }
 
   Index add_resource(std::string name, double bytes_per_cycle) {
-    return add(program_.resources, Resource{std::move(name), bytes_per_cycle});
+    return add(changed().resources, Resource{std::move(name), bytes_per_cycle});
   }
 
-  Index add_kernel(std::string name) { return add(program_.kernels, std::move(name)); }
+  Index add_kernel(std::string name) { return add(changed().kernels, std::move(name)); }
 
   // Streams may name engines that are added later.
   Index add_stream(std::string name, Index sender, std::vector<Index> receivers, std::vector<Index> links,
                    Cycles latency_cycles) {
-    return add(program_.streams,
+    return add(changed().streams,
                Stream{std::move(name), sender, std::move(receivers), std::move(links), latency_cycles});
   }
 
@@ -56,7 +59,7 @@ class ProgramBuilder {
                   zero_outside ? Outside::zero : Outside::skip,
                   run_overhead_bytes};
     for (const LimitParts& limit : limits) access.limits.push_back({limit.first, affine(limit.second)});
-    return add(program_.accesses, std::move(access));
+    return add(changed().accesses, std::move(access));
   }
 
   // The operations added next are this engine's.
@@ -64,7 +67,7 @@ class ProgramBuilder {
                    Cycles latency_cycles) {
     check_loops_closed();
     const auto first = static_cast<Index>(program_.ops.size());
-    return add(program_.engines,
+    return add(changed().engines,
                Engine{std::move(name), bytes_per_cycle, std::move(ports), start_cycles, latency_cycles, first, 0, 0});
   }
 
@@ -73,7 +76,7 @@ class ProgramBuilder {
     const auto depth = static_cast<Index>(open_.size());
     add_op("loop", Op{OpKind::loop_begin, none, trips, depth, 0, 0});
     open_.push_back(static_cast<Index>(program_.ops.size()) - 1);
-    Engine& engine = program_.engines.back();
+    Engine& engine = changed().engines.back();
     engine.loop_depth = std::max(engine.loop_depth, depth + 1);
   }
 
@@ -81,7 +84,7 @@ class ProgramBuilder {
     if (open_.empty()) throw std::invalid_argument("a loop ends that has not begun");
     const Index begin = open_.back();
     open_.pop_back();
-    program_.ops[begin].target = static_cast<Index>(program_.ops.size());
+    changed().ops[begin].target = static_cast<Index>(program_.ops.size());
     add_op("loop", Op{OpKind::loop_end, begin, program_.ops[begin].amount, program_.ops[begin].depth, 0, 0});
   }
 
@@ -109,9 +112,58 @@ class ProgramBuilder {
     add_op(std::move(name), Op{OpKind::control, none, cycles, 0, 0, 0});
   }
 
+  // Other numbers in place of those that are there. Operations are counted from their engine's first.
+
+  void set_memory(Index memory, std::int64_t bytes) { changed().memories.at(memory).bytes = bytes; }
+
+  void set_buffer(Index buffer, std::int64_t address_bytes, std::int64_t depth) {
+    changed().buffers.at(buffer).address_bytes = address_bytes;
+    changed().buffers.at(buffer).depth = depth;
+  }
+
+  void set_semaphore(Index semaphore, std::int64_t initial, std::int64_t maximum) {
+    changed().semaphores.at(semaphore).initial = initial;
+    changed().semaphores.at(semaphore).maximum = maximum;
+  }
+
+  void set_resource(Index resource, double bytes_per_cycle) {
+    changed().resources.at(resource).bytes_per_cycle = bytes_per_cycle;
+  }
+
+  void set_stream(Index stream, Cycles latency_cycles) { changed().streams.at(stream).latency_cycles = latency_cycles; }
+
+  void set_engine(Index engine, double bytes_per_cycle, Cycles start_cycles, Cycles latency_cycles) {
+    Engine& own = changed().engines.at(engine);
+    own.bytes_per_cycle = bytes_per_cycle;
+    own.start_cycles = start_cycles;
+    own.latency_cycles = latency_cycles;
+  }
+
+  // Of a kernel or a step of control.
+  void set_cycles(Index engine, Index op, Cycles cycles) { op_of(engine, op).amount = cycles; }
+
+  // Of a transfer.
+  void set_run_overhead(Index engine, Index op, double bytes) {
+    const Index operand = op_of(engine, op).first_operand;
+    const Index known = program_.operands.at(operand).access;
+    const auto [found, is_new] = with_overhead_.try_emplace({known, bytes}, none);
+    if (is_new) {
+      Access access = program_.accesses[known];
+      access.run_overhead_bytes = bytes;
+      found->second = add(changed().accesses, std::move(access));
+    }
+    changed().operands[operand].access = found->second;
+  }
+
   const Program& program() const {
     check_loops_closed();
     return program_;
+  }
+
+  // What is wrong with it, in words.
+  const std::vector<std::string>& problems() const {
+    if (!problems_) problems_ = problems_of(program());
+    return *problems_;
   }
 
  private:
@@ -129,20 +181,30 @@ class ProgramBuilder {
 
   void add_op(std::string name, Op op) {
     if (program_.engines.empty()) throw std::invalid_argument("an operation comes before the first engine");
-    program_.ops.push_back(op);
-    program_.op_names.push_back(std::move(name));
-    ++program_.engines.back().op_count;
+    changed().ops.push_back(op);
+    changed().op_names.push_back(std::move(name));
+    ++changed().engines.back().op_count;
   }
 
   void add_with_operands(std::string name, OpKind kind, Index target, std::int64_t amount,
                          const std::vector<Operand>& operands) {
     const auto first = static_cast<Index>(program_.operands.size());
     add_op(std::move(name), Op{kind, target, amount, 0, first, static_cast<Index>(operands.size())});
-    program_.operands.insert(program_.operands.end(), operands.begin(), operands.end());
+    changed().operands.insert(program_.operands.end(), operands.begin(), operands.end());
   }
 
+  // What is wrong with the program is to be found again.
+  Program& changed() {
+    problems_.reset();
+    return program_;
+  }
+
+  Op& op_of(Index engine, Index op) { return changed().ops.at(program_.engines.at(engine).first_op + op); }
+
   Program program_;
-  std::vector<Index> open_;  // loops that have begun
+  mutable std::optional<std::vector<std::string>> problems_;
+  std::map<std::pair<Index, double>, Index> with_overhead_;  // accesses made of others
+  std::vector<Index> open_;                                  // loops that have begun
 };
 
 }  // namespace npuflow

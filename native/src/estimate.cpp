@@ -196,7 +196,7 @@ class MappedTime {
   // What the busiest of the channels into L1 takes.
   double arrival_bytes() const {
     const Sizes& tiles = mapped_.mapping().tiles;
-    std::vector<double> lanes(outer_.lanes(), 0.0);
+    ShortVector<double, 8> lanes(outer_.lanes(), 0.0);
     for (std::size_t number = 0; number < outer_.inputs(); ++number) {
       const OuterTransfer& each = outer_.all()[number];
       lanes[each.lane] += each.tensor->l1_bytes(tiles) * mapped_.visits(*each.tensor, tiles);
@@ -237,7 +237,7 @@ Estimator::Estimator(Group group, const Machine& machine, KernelCycles cycles, s
 template <typename Cycles>
 EngineCycles Estimator::summed(double pieces, Cycles cycles) const {
   EngineCycles total;
-  std::vector<double> before;  // what ops in front of each take; nobody asks of a matmul
+  ShortVector<double, 16> before;  // what ops in front of each take; nobody asks of a matmul
   double so_far = 0.0;
   for (std::size_t number = 0; number < group_.work.size(); ++number) {
     const double own = (group_.work[number].is_pieced ? pieces : 1.0) * cycles(number);

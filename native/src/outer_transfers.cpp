@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 
 #include "dram_runs.h"
 
@@ -79,9 +78,9 @@ void OuterTransfers::choose_lanes() {
       std::any_of(all_.begin(), all_.end(), [](const OuterTransfer& each) { return each.by_rows; });
   const Size lanes = machine_.direct.are_taken ? machine_.direct.lanes : machine_.tile.lanes.lanes;
   std::vector<double> totals(static_cast<std::size_t>(std::max<Size>(lanes, any_by_rows ? 2 : 1)), 0.0);
-  std::vector<std::pair<double, std::size_t>> loads;
+  ShortVector<std::pair<double, std::size_t>, 8> loads;
   for (std::size_t number = 0; number < inputs_; ++number) {
-    if (!all_[number].by_rows) loads.emplace_back(-load_of(all_[number]), number);
+    if (!all_[number].by_rows) loads.push_back({-load_of(all_[number]), number});
   }
   std::sort(loads.begin(), loads.end());
   for (const auto& [load, number] : loads) {
@@ -103,8 +102,7 @@ double OuterTransfers::load_of(const OuterTransfer& transfer) const {
 }
 
 void OuterTransfers::order_set_up() {
-  set_up_order_.resize(inputs_);
-  std::iota(set_up_order_.begin(), set_up_order_.end(), std::size_t{0});
+  for (std::size_t number = 0; number < inputs_; ++number) set_up_order_.push_back(number);
   const auto place = [&](std::size_t number) {
     const OuterTransfer& each = all_[number];
     const bool is_ahead = mapped_.group().is_packed && each.tensor->operand == Operand::tail;
@@ -181,7 +179,7 @@ double OuterTransfers::last_dram_seconds() const {
 template <typename Times>
 double OuterTransfers::busiest_channel_seconds(std::size_t from, std::size_t to, Times times) const {
   // Lanes, and the way outward, work side by side.
-  std::vector<double> ways(lanes_ + 1, 0.0);
+  ShortVector<double, 8> ways(lanes_ + 1, 0.0);
   for (std::size_t number = from; number < to; ++number) {
     const std::size_t way = number < inputs_ ? all_[number].lane : lanes_;
     ways[way] += channel_share_seconds(all_[number]) / times(all_[number]);
@@ -192,7 +190,7 @@ double OuterTransfers::busiest_channel_seconds(std::size_t from, std::size_t to,
 double OuterTransfers::arrival_seconds(bool of_all) const {
   double set_up = 0;
   double dram = 0;
-  std::vector<double> lanes(lanes_, 0.0);
+  ShortVector<double, 8> lanes(lanes_, 0.0);
   for (const std::size_t number : set_up_order_) {
     const OuterTransfer& each = all_[number];
     if (!of_all && !each.is_first) continue;
@@ -250,7 +248,7 @@ double OuterTransfers::setting_up_seconds() const {
 
 Sizes OuterTransfers::set_up_turns_of(std::size_t number) const {
   const PatternLimits& limits = machine_.outermost;
-  const std::vector<std::pair<Size, bool>> loops = loops_around(number);
+  const auto loops = loops_around(number);
   Size dims = pattern_dims(*all_[number].tensor, all_[number].part, limits);
   Sizes found;
   for (const auto& [turns, is_covered] : loops) {
@@ -261,7 +259,7 @@ Sizes OuterTransfers::set_up_turns_of(std::size_t number) const {
   return found;
 }
 
-std::vector<std::pair<Size, bool>> OuterTransfers::loops_around(std::size_t number) const {
+ShortVector<std::pair<Size, bool>, 8> OuterTransfers::loops_around(std::size_t number) const {
   const Group& group = mapped_.group();
   const OuterTransfer& own = all_[number];
   const Tensor& tensor = *own.tensor;
@@ -273,17 +271,17 @@ std::vector<std::pair<Size, bool>> OuterTransfers::loops_around(std::size_t numb
     for (const std::size_t loop : all_[other].around) beside[loop] = 1;
     if (all_[other].tensor->streams) streams_alone = false;
   }
-  std::vector<std::pair<Size, bool>> found;
+  ShortVector<std::pair<Size, bool>, 8> found;
   if (is_input && tensor.streams) {
     for (auto loop = group.streamed.rbegin(); loop != group.streamed.rend(); ++loop) {
       const Size turns = parts_of(group.sizes[*loop], own.in_l2[*loop]);
       const bool covers = streams_alone && tensor.cut_off[*loop] == 0;
-      if (turns > 1) found.emplace_back(turns, covers && steps_evenly(tensor, *loop, own.in_l2[*loop]));
+      if (turns > 1) found.push_back({turns, covers && steps_evenly(tensor, *loop, own.in_l2[*loop])});
     }
   }
   for (const std::size_t loop : own.around) {
     const bool covers = beside[loop] == 0 && tensor.cut_off[loop] == 0;
-    found.emplace_back(mapped_.counts()[loop], covers && steps_evenly(tensor, loop, mapped_.block()[loop]));
+    found.push_back({mapped_.counts()[loop], covers && steps_evenly(tensor, loop, mapped_.block()[loop])});
   }
   return found;
 }

@@ -18,10 +18,10 @@ struct OuterTransfer {
   double bytes = 0.0;
   double dram_seconds = 0.0;
   Size channels = 1;
-  std::vector<std::size_t> around;  // the loops over blocks in whose turns it moves, innermost first
-  bool is_hoisted = false;          // whether it moves in front of all blocks
-  bool is_first = false;            // whether it is set up first: what the first op reads, or stands before that
-  Sizes set_up_turns;               // of the loops in which its transfers are set up
+  Order around;             // the loops over blocks in whose turns it moves, innermost first
+  bool is_hoisted = false;  // whether it moves in front of all blocks
+  bool is_first = false;    // whether it is set up first: what the first op reads, or stands before that
+  Sizes set_up_turns;       // of the loops in which its transfers are set up
 
   // In how many turns it is set up, and what that takes of all channels.
   double turns() const;
@@ -77,14 +77,14 @@ class OuterTransfers {
   double dram_seconds_of(const OuterTransfer& transfer) const;
   Sizes set_up_turns_of(std::size_t number) const;
   // Turns of the loops around a transfer, and whether a descriptor may cover them; innermost first.
-  std::vector<std::pair<Size, bool>> loops_around(std::size_t number) const;
+  ShortVector<std::pair<Size, bool>, 8> loops_around(std::size_t number) const;
   bool share_channels(std::size_t one, std::size_t other) const;
   bool steps_evenly(const Tensor& tensor, std::size_t loop, Size piece) const;
 
   const Mapped& mapped_;
   const Machine& machine_;
   std::vector<OuterTransfer> all_;
-  std::vector<std::size_t> set_up_order_;
+  Order set_up_order_;
   std::size_t inputs_ = 0;
   std::size_t lanes_ = 1;
   double blocks_ = 1.0;

@@ -28,6 +28,27 @@ class ShortVector {
     for (; first != last; ++first) push_back(*first);
   }
 
+  // Copies have what is there: not the places for more, and no vector where there is none.
+  ShortVector(const ShortVector& other) : size_(other.size_) {
+    if (size_ <= inside) {
+      std::copy_n(other.near_.begin(), size_, near_.begin());
+    } else {
+      far_ = other.far_;
+    }
+  }
+  ShortVector& operator=(const ShortVector& other) {
+    size_ = other.size_;
+    if (size_ <= inside) {
+      std::copy_n(other.near_.begin(), size_, near_.begin());
+    } else {
+      far_ = other.far_;
+    }
+    return *this;
+  }
+  ShortVector(ShortVector&& other) noexcept = default;
+  ShortVector& operator=(ShortVector&& other) noexcept = default;
+  ~ShortVector() = default;
+
   std::size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
   T* begin() { return size_ <= inside ? near_.data() : far_.data(); }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 from npuflow.bindings import ir
@@ -10,7 +11,7 @@ from npuflow.kernels.body_nodes import nodes_of, widest_bytes
 from npuflow.kernels.describe_lookup import describe_lookup_work
 from npuflow.kernels.vector_cycles import VectorOperand, VectorWork
 from npuflow.kernels.vector_operands import vector_operand
-from npuflow.ops.linear import Linear, input_count, is_reduction, iterators, linear_maps
+from npuflow.ops.linear import Linear, input_count, iterators, linear_maps
 from npuflow.ops.lookups import lookups_of
 
 
@@ -27,15 +28,17 @@ def describe_vector_work(op: ir.Operation) -> VectorWork:
     if maps is None:
         return _in_order(op)
     shaped = [i for i, value in enumerate(op.operands) if isinstance(value.type, ir.ShapedType)]
-    runs = _runs(op, [maps[i] for i in shaped])
+    kinds = iterators(op)
+    runs = _runs(kinds, [maps[i] for i in shaped])
+    sums = tuple(kinds[run[0]] == "reduction" for run in runs)
     number = {loop: i for i, run in enumerate(runs) for loop in run}
     operands = {i: vector_operand(op.operands[i], maps[i], number) for i in shaped}
     arguments = op.regions[0].blocks[0].arguments
-    first_sum = input_count(op) if any(is_reduction(op, run[0]) for run in runs) else len(arguments)
+    first_sum = input_count(op) if any(sums) else len(arguments)
     loaded = [i for i in shaped if i < first_sum and any(True for _ in arguments[i].uses)]
     return VectorWork(
         tuple(tuple(run) for run in runs),
-        tuple(is_reduction(op, run[0]) for run in runs),
+        sums,
         tuple(operands[i] for i in loaded),
         tuple(operands[i] for i in shaped if i >= input_count(op)),
         nodes_of(op, first_sum),
@@ -52,12 +55,10 @@ def _in_order(op: ir.Operation) -> VectorWork:
     return VectorWork(runs, (False,) * len(runs), operands[:-1], operands[-1:], (), max(widths))
 
 
-def _runs(op: ir.Operation, maps: list[tuple[Linear, ...]]) -> list[list[int]]:
+def _runs(kinds: Sequence[str], maps: Sequence[tuple[Linear, ...]]) -> list[list[int]]:
     """Loops that every operand goes through as neighbouring dimensions, outer before inner, or doesn't go through."""
-    kinds = iterators(op)
     count = len(kinds)
-    alike = [(u, v) for u in range(count) for v in range(count) if u != v and kinds[u] == kinds[v]]
-    follower = {u: v for u, v in alike if _is_run(maps, u, v)}
+    follower = {u: v for u, v in sorted(_neighbours(maps)) if kinds[u] == kinds[v] and _is_run(maps, u, v)}
     starts = [loop for loop in range(count) if loop not in follower.values()]
     runs = []
     for loop in starts:
@@ -67,14 +68,16 @@ def _runs(op: ir.Operation, maps: list[tuple[Linear, ...]]) -> list[list[int]]:
     return runs
 
 
-def _is_run(maps: list[tuple[Linear, ...]], outer: int, inner: int) -> bool:
-    followed = False
+def _neighbours(maps: Sequence[tuple[Linear, ...]]) -> set[tuple[int, int]]:
+    """Loops of which some operand has one behind the other."""
+    pairs = (pair for dims in maps for pair in pairwise(dim.loop for dim in dims))
+    return {(u, v) for u, v in pairs if u is not None and v is not None and u != v}
+
+
+def _is_run(maps: Sequence[tuple[Linear, ...]], outer: int, inner: int) -> bool:
+    """Whether every operand has one loop right behind the other, and nothing else of the two, or has neither."""
     for dims in maps:
         touched = [dim for dim in dims if any(loop in (outer, inner) for loop, _ in dim.terms)]
-        if not touched:
-            continue
-        followed = True
-        plain = [dim.loop for dim in dims]
-        if len(touched) != 2 or (outer, inner) not in pairwise(plain):
+        if touched and (len(touched) != 2 or (outer, inner) not in pairwise(dim.loop for dim in dims)):
             return False
-    return followed
+    return True

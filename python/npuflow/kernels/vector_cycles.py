@@ -37,18 +37,15 @@ class VectorOperand:
     follows: frozenset[int]
     along: tuple[int, ...]
 
-    def moves(self, loops: Sequence[int], extents: Sequence[int], width: int, vector_bytes: int) -> int:
-        """Loads or stores for one vector of loops within each other; elements that lie apart are moved one by one.
+    def within(self, loops: Sequence[int]) -> tuple[int, ...] | None:
+        """Those of loops within each other that it follows; None where its elements lie apart along them.
 
         What doesn't follow the outer ones is the same for each row of the inner ones: a vector takes it row by row.
         """
         own = tuple(loop for loop in loops if loop in self.follows)
-        if not own:
-            return 1
-        if own != tuple(loops[-len(own) :]) or own != self.along[-len(own) :]:
-            return width
-        row = width if len(own) == len(loops) else min(width, prod(extents[loop] for loop in own))
-        return ceil(width / row) * ceil(row * self.element_bytes / vector_bytes)
+        if own and (own != tuple(loops[-len(own) :]) or own != self.along[-len(own) :]):
+            return None
+        return own
 
 
 @dataclass(frozen=True)
@@ -87,9 +84,9 @@ class VectorKernel:
 
     def cycles(self, sizes: Sequence[int]) -> int:
         """Cycles of one call for a tile, by the sizes of the op's loops."""
-        extents = [prod(sizes[loop] for loop in run) for run in self.work.runs] or [1]
-        ways = (_Vectors(self, extents, loops) for loops in self.work.vector_loops)
-        return self.device.cycles_of(self.engine, self.code.call_cycles + ceil(min(way.cycles() for way in ways)))
+        extents = [prod([sizes[loop] for loop in run]) for run in self.work.runs] or [1]
+        least = min([way.cycles(extents) for way in self.ways])
+        return self.device.cycles_of(self.engine, self.code.call_cycles + ceil(least))
 
     def least_cycles(self) -> tuple[float, float]:
         """Cycles at least: of a call, and of each step of the op's loops, whichever is gone through in vectors."""
@@ -99,6 +96,10 @@ class VectorKernel:
             each = max(each, (body.chain + code.step_cycles) / code.vectors_per_step)
         rate = self.device.clock_hz / self.device.clock_of(self.engine)
         return code.call_cycles * rate, each * rate / self.width
+
+    @cached_property
+    def ways(self) -> tuple[_Vectors, ...]:
+        return tuple(_Vectors(self, loops) for loops in self.work.vector_loops)
 
     @property
     def unit(self) -> VectorUnit:
@@ -150,48 +151,93 @@ def _longest(nodes: Sequence[Node], latencies: Sequence[float], loaded: float, s
     return max([0.0, *times])
 
 
+# The loops that a row of an operand goes along, and its elements' bytes; moves that no tile changes, with such rows.
+_Row = tuple[tuple[int, ...], int]
+_Moved = tuple[int, tuple[_Row, ...]]
+
+
 @dataclass(frozen=True)
 class _Vectors:
     """The kernel with one of its loops gone through in vectors, or several as if they were one."""
 
     kernel: VectorKernel
-    extents: Sequence[int]
     loops: tuple[int, ...]
 
-    def cycles(self) -> float:
-        kernel, sums = self.kernel, self.kernel.work.sums or (False,)
-        others = [(size, is_sum) for i, (size, is_sum) in enumerate(zip(self.extents, sums)) if i not in self.loops]
-        outer = prod(size for size, is_sum in others if not is_sum)
-        summed = prod(size for size, is_sum in others if is_sum)
-        vectors = ceil(prod(self.extents[loop] for loop in self.loops) / kernel.width)
+    def cycles(self, extents: Sequence[int]) -> float:
+        kernel = self.kernel
+        outer = prod([extents[loop] for loop in self._kept])
+        summed = prod([extents[loop] for loop in self._summed])
+        vectors = ceil(prod([extents[loop] for loop in self.loops]) / kernel.width)
         steps = ceil(vectors / kernel.code.vectors_per_step)
-        if sums[self.loops[0]]:
-            return outer * (self._summing(summed * steps) + self._across())
-        if any(sums):
-            return outer * steps * self._summing(summed)
-        return self._streaming(outer * steps)
+        if self._sums[self.loops[0]]:
+            return outer * (self._summing(extents, summed * steps) + self._across)
+        if any(self._sums):
+            return outer * steps * self._summing(extents, summed)
+        return self._streaming(extents, outer * steps)
 
-    def _issue(self, *, stores: bool) -> int:
+    @cached_property
+    def _sums(self) -> tuple[bool, ...]:
+        return self.kernel.work.sums or (False,)
+
+    @cached_property
+    def _kept(self) -> list[int]:
+        """The other loops that each make results of their own."""
+        return [loop for loop, is_sum in enumerate(self._sums) if loop not in self.loops and not is_sum]
+
+    @cached_property
+    def _summed(self) -> list[int]:
+        return [loop for loop, is_sum in enumerate(self._sums) if loop not in self.loops and is_sum]
+
+    @cached_property
+    def _inputs(self) -> _Moved:
+        return self._moved(self.kernel.work.inputs)
+
+    @cached_property
+    def _outputs(self) -> _Moved:
+        return self._moved(self.kernel.work.outputs)
+
+    def _moved(self, operands: Iterable[VectorOperand]) -> _Moved:
+        """Loads or stores for one vector of any tile, elements that lie apart one by one; and what lies in rows."""
+        width, vector_bytes = self.kernel.width, self.kernel.engine.vector_bytes
+        fixed, rows = 0, list[_Row]()
+        for operand in operands:
+            own = operand.within(self.loops)
+            if own is None:
+                fixed += width
+            elif not own:
+                fixed += 1
+            elif len(own) == len(self.loops):
+                fixed += ceil(width * operand.element_bytes / vector_bytes)
+            else:
+                rows.append((own, operand.element_bytes))
+        return fixed, tuple(rows)
+
+    def _moves(self, moved: _Moved, extents: Sequence[int]) -> int:
+        """Loads or stores for one vector."""
+        count, rows = moved
+        width, vector_bytes = self.kernel.width, self.kernel.engine.vector_bytes
+        for loops, element_bytes in rows:
+            row = min(width, prod([extents[loop] for loop in loops]))
+            count += ceil(width / row) * ceil(row * element_bytes / vector_bytes)
+        return count
+
+    def _issue(self, extents: Sequence[int], *, stores: bool) -> int:
         """Cycles that the busiest of a step's slots takes."""
-        work, unit = self.kernel.work, self.kernel.unit
-        loaded, stored = self._moves(work.inputs), self._moves(work.outputs) if stores else 0
+        unit = self.kernel.unit
+        loaded, stored = self._moves(self._inputs, extents), self._moves(self._outputs, extents) if stores else 0
         busiest = max(loaded / unit.loads_per_cycle, stored / unit.stores_per_cycle, self.kernel.body.issue)
         return max(1, ceil(busiest * self.kernel.code.vectors_per_step))
 
-    def _moves(self, operands: Iterable[VectorOperand]) -> int:
-        kernel = self.kernel
-        return sum(each.moves(self.loops, self.extents, kernel.width, kernel.engine.vector_bytes) for each in operands)
-
-    def _streaming(self, steps: int) -> float:
+    def _streaming(self, extents: Sequence[int], steps: int) -> float:
         """Steps that each store what they compute."""
-        issue = self._issue(stores=True)
+        issue = self._issue(extents, stores=True)
         if self.kernel.code.overlap is Overlap.ALL or not self.kernel.work.inputs:
             return steps * issue + self.kernel.body.chain
         return steps * self._alone(issue)
 
-    def _summing(self, steps: int) -> float:
+    def _summing(self, extents: Sequence[int], steps: int) -> float:
         """Steps that add to a sum in registers, and storing that."""
-        issue, code, body = self._issue(stores=False), self.kernel.code, self.kernel.body
+        issue, code, body = self._issue(extents, stores=False), self.kernel.code, self.kernel.body
         if code.overlap is Overlap.NONE:
             return steps * self._alone(issue)
         lost = 0 if code.overlap is Overlap.ALL else code.step_cycles
@@ -202,6 +248,7 @@ class _Vectors:
         code = self.kernel.code
         return max(issue, self.kernel.body.chain + issue - issue // code.vectors_per_step) + code.step_cycles
 
+    @cached_property
     def _across(self) -> float:
         """Adding up a vector of sums, by halves."""
         type_ = next((node.type for node in reversed(self.kernel.work.nodes)), "")

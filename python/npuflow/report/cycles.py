@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
+from npuflow.simulate.encode_alike import EncodedModel
 from npuflow.simulate.program import Program
-from npuflow.simulate.run import simulate
+from npuflow.simulate.run import cycles_like
 
 
 def cycles_of(programs: Sequence[Program], known: Program, known_cycles: int, threads: int) -> list[int]:
@@ -21,6 +22,7 @@ def cycles_of(programs: Sequence[Program], known: Program, known_cycles: int, th
         places.append(place)
         if place == len(distinct):
             distinct.append(program)
+    model = EncodedModel.of(known)
     with ThreadPoolExecutor(threads) as pool:
-        cycles = [known_cycles, *pool.map(lambda program: simulate(program).cycles, distinct[1:])]
+        cycles = [known_cycles, *pool.map(lambda program: cycles_like(model, program), distinct[1:])]
     return [cycles[place] for place in places]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Protocol
 
 from npuflow import _native
@@ -28,6 +29,21 @@ from npuflow.simulate.program import (
 
 _MOST_DEPTH = 32
 _CAUSES = tuple(Cause)
+# A step, and the number of its engine.
+_Placed = tuple[int, FlatStep]
+_AffineParts = tuple[int, tuple[int, ...]]
+# An access as numbers, which are found in a table faster than it is.
+_AccessValue = tuple[
+    str,
+    _AffineParts,
+    _AffineParts,
+    int,
+    tuple[int, ...],
+    tuple[int, ...],
+    tuple[tuple[tuple[int, ...], _AffineParts], ...],
+    bool,
+    float,
+]
 
 
 class Named(Protocol):
@@ -52,7 +68,12 @@ class Encoded:
 
     native: _native.ProgramBuilder
     kernels: tuple[str, ...]
-    steps: tuple[StepPlace, ...]
+    operations: tuple[_Placed, ...]
+
+    @cached_property
+    def steps(self) -> tuple[StepPlace, ...]:
+        """Which step each operation is: of interest where something is told of them."""
+        return tuple(StepPlace(engine, step_name(step), step.kind) for engine, step in self.operations)
 
 
 def encode(program: Program) -> Encoded:
@@ -67,7 +88,7 @@ def encode(program: Program) -> Encoded:
     problems = encoder.problems or encoder.native.problems()
     if problems:
         raise _input_error(problems)
-    return Encoded(encoder.native, tuple(encoder.kernels), tuple(encoder.steps))
+    return Encoded(encoder.native, tuple(encoder.kernels), tuple(encoder.operations))
 
 
 def _input_error(problems: Iterable[str]) -> InputError:
@@ -80,9 +101,17 @@ class _Encoder:
     native: _native.ProgramBuilder = field(default_factory=_native.ProgramBuilder)
     problems: list[str] = field(default_factory=list)
     kernels: dict[str, int] = field(default_factory=dict)
-    steps: list[StepPlace] = field(default_factory=list)
-    accesses: dict[FlatAccess, int] = field(default_factory=dict)
-    where: str = "the program"
+    operations: list[_Placed] = field(default_factory=list)
+    accesses: dict[_AccessValue, int] = field(default_factory=dict)
+    place: str | _Placed = "the program"
+
+    @property
+    def where(self) -> str:
+        """What is being encoded, for messages."""
+        if isinstance(self.place, str):
+            return self.place
+        engine, step = self.place
+        return f"'{step_name(step)}' of engine '{self.program.engines[engine].name}'"
 
     def run(self) -> None:
         program = self.program
@@ -113,14 +142,14 @@ class _Encoder:
 
     def _add_storage(self) -> None:
         for memory in self.program.memories:
-            self.where = f"memory '{memory.name}'"
+            self.place = f"memory '{memory.name}'"
             self.native.add_memory(memory.name, memory.bytes)
         for b in self.program.buffers:
-            self.where = f"buffer '{b.name}'"
+            self.place = f"buffer '{b.name}'"
             memory_number = self._find("memory", b.memory, self.memories)
             self.native.add_buffer(b.name, memory_number, b.address_bytes, b.slot_bytes, b.depth)
         for semaphore in self.program.semaphores:
-            self.where = f"semaphore '{semaphore.name}'"
+            self.place = f"semaphore '{semaphore.name}'"
             if semaphore.cause not in WAIT_CAUSES:
                 hint = f"use one of {', '.join(c.value for c in WAIT_CAUSES)}"
                 self.problems.append(with_hint(f"{self.where} cannot have the cause {semaphore.cause.value}", hint))
@@ -129,17 +158,17 @@ class _Encoder:
 
     def _add_wires(self) -> None:
         for resource in self.program.resources:
-            self.where = f"resource '{resource.name}'"
+            self.place = f"resource '{resource.name}'"
             self.native.add_resource(resource.name, resource.bytes_per_cycle)
         for stream in self.program.streams:
-            self.where = f"stream '{stream.name}'"
+            self.place = f"stream '{stream.name}'"
             sender = self._find("engine", stream.sender, self.engines)
             receivers = [self._find("engine", name, self.engines) for name in stream.receivers]
             links = [self._find("resource", name, self.resources) for name in stream.links]
             self.native.add_stream(stream.name, sender, receivers, links, stream.latency_cycles)
 
     def _add_engine(self, number: int, engine: FlatEngine) -> None:
-        self.where = f"engine '{engine.name}'"
+        self.place = f"engine '{engine.name}'"
         ports = [self._find("resource", name, self.resources) for name in engine.ports]
         rate, start, latency = engine.bytes_per_cycle, engine.start_cycles, engine.latency_cycles
         self.native.add_engine(engine.name, rate, ports, start, latency)
@@ -151,8 +180,8 @@ class _Encoder:
             self._add_loop(engine, step, depth)
             return
         name = step_name(step)
-        self.where = f"'{name}' of engine '{self.program.engines[engine].name}'"
-        self.steps.append(StepPlace(engine, name, step.kind))
+        self.place = engine, step
+        self.operations.append(self.place)
         match step:
             case FlatAcquire(semaphore, count):
                 self.native.acquire(name, self._find("semaphore", semaphore, self.semaphores), count)
@@ -173,13 +202,12 @@ class _Encoder:
             where = f"engine '{self.program.engines[engine].name}'"
             self.problems.append(f"{where} has loops more than {_MOST_DEPTH} deep; hint: merge some of them")
             return
-        place = StepPlace(engine, "loop", "loop")
         self.native.begin_loop(loop.count)
-        self.steps.append(place)
+        self.operations.append((engine, loop))
         for step in loop.body:
             self._add_step(engine, step, depth + 1)
         self.native.end_loop()
-        self.steps.append(place)
+        self.operations.append((engine, loop))
 
     def _kernel(self, name: str) -> int:
         if name not in self.kernels:
@@ -187,29 +215,34 @@ class _Encoder:
         return self.kernels[name]
 
     def _access(self, access: FlatAccess) -> int:
-        number = self.accesses.get(access)
+        offset, slot = _affine_parts(access.offset), _affine_parts(access.slot)
+        limits = [(limit.coefficients, _affine_parts(limit.bound)) for limit in access.limits]
+        is_zero = access.outside is Outside.ZERO
+        shape = access.element_bytes, access.sizes, access.strides
+        value = access.buffer, offset, slot, *shape, tuple(limits), is_zero, access.run_overhead_bytes
+        number = self.accesses.get(value)
         if number is not None:
             return number
         number = self.native.add_access(
             self._find("buffer", access.buffer, self.buffers),
             access.element_bytes,
-            _affine_parts(access.offset),
-            _affine_parts(access.slot),
+            offset,
+            slot,
             access.sizes,
             access.strides,
-            [(limit.coefficients, _affine_parts(limit.bound)) for limit in access.limits],
-            access.outside is Outside.ZERO,
+            limits,
+            is_zero,
             access.run_overhead_bytes,
         )
-        self.accesses[access] = number
+        self.accesses[value] = number
         return number
 
 
-def _affine_parts(affine: FlatAffine) -> tuple[int, tuple[int, ...]]:
+def _affine_parts(affine: FlatAffine) -> _AffineParts:
     return affine.constant, affine.coefficients
 
 
-def step_name(step: FlatAcquire | FlatRelease | FlatSend | FlatReceive | FlatCompute | FlatControl) -> str:
+def step_name(step: FlatStep) -> str:
     """What messages and traces call a step: its own name, else what it does to what."""
     match step:
         case FlatAcquire(semaphore):
@@ -224,3 +257,5 @@ def step_name(step: FlatAcquire | FlatRelease | FlatSend | FlatReceive | FlatCom
             return step.name or kernel
         case FlatControl():
             return step.name
+        case FlatLoop():
+            return "loop"

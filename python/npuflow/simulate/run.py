@@ -15,6 +15,7 @@ from npuflow.execute.limits import ProgramFailedError, limits_in_force
 from npuflow.execute.meter import meter_in_force
 from npuflow.execute.sandbox import run_in_child
 from npuflow.simulate.encode import Encoded, encode
+from npuflow.simulate.encode_alike import EncodedModel
 from npuflow.simulate.kernels import Abi, KernelFunction
 from npuflow.simulate.program import Program
 from npuflow.simulate.results import RunResults, decode
@@ -57,8 +58,18 @@ def simulate(
     What repeats itself is counted, and costs no steps; results are the same without that.
     """
     encoded = encode(program)
-    native = _run(encoded, trace, limits, None, skips_repeats=skips_repeats)
+    native = _run(encoded.native, trace, limits, None, skips_repeats=skips_repeats)
     return decode(program, encoded, native, traced=trace)
+
+
+def cycles_of_run(program: Program) -> int:
+    """How long a program takes, if nothing else is of interest; raises what `simulate` does."""
+    return _run(encode(program).native, False, DEFAULT_RUN_LIMITS, None).cycles
+
+
+def cycles_like(model: EncodedModel, program: Program) -> int:
+    """How long a program takes that differs little from one that is encoded."""
+    return _run(model.native_of(program), False, DEFAULT_RUN_LIMITS, None).cycles
 
 
 def execute(
@@ -90,7 +101,7 @@ def execute(
         data = _native.Data(arena.pieces, [name in inputs for name in memories], functions, done)
 
         def run() -> _native.RawResults:
-            return _run(encoded, trace, limits, data)
+            return _run(encoded.native, trace, limits, data)
 
         native = run() if all(kernels[name].ours for name in encoded.kernels) else run_in_child(run, what)
     overrun = arena.overrun([f"memory '{name}'" for name in memories])
@@ -109,11 +120,16 @@ def _data_bytes(program: Program, encoded: Encoded) -> int:
 
 
 def _run(
-    encoded: Encoded, trace: bool, limits: RunLimits, data: _native.Data | None, *, skips_repeats: bool = True
+    program: _native.ProgramBuilder,
+    trace: bool,
+    limits: RunLimits,
+    data: _native.Data | None,
+    *,
+    skips_repeats: bool = True,
 ) -> _native.RawResults:
     events = limits.trace_events if trace else 0
     try:
-        return _native.simulate(encoded.native, limits.steps, events, data, skips_repeats)
+        return _native.simulate(program, limits.steps, events, data, skips_repeats)
     except _native.Deadlock as error:
         raise DeadlockError(str(error)) from error
     except _native.Fault as error:
