@@ -43,6 +43,10 @@ def test_rows_summary_and_json(tmp_path: Path, capsys: pytest.CaptureFixture[str
         ([], 2, "expected one CSV file, got 0"),
         (["a.csv", "--jsn=x"], 2, "did you mean"),
         (["/nowhere.csv"], 1, "cannot read '/nowhere.csv'"),
+        (["a.csv", "--candidates=3"], 2, "--candidates without --choose"),
+        (["a.csv", "--choose", "--candidates=0"], 2, "--candidates=0 leaves nothing to time"),
+        (["a.csv", "--choose", "--jobs=0"], 2, "--jobs=0 leaves nothing to time"),
+        (["a.csv", "--choose", "--cache=here"], 2, "--cache without --candidates"),
     ],
 )
 def test_wrong_calls(arguments: list[str], code: int, said: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -113,9 +117,10 @@ def test_tiles_of_a_systolic_array(tmp_path: Path, capsys: pytest.CaptureFixture
     assert [one["id"] for one in report["unsupported"]] == ["huge"]
 
 
-def test_a_systolic_arrays_rows_are_not_ranked(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["validate", str(MEASURED.with_name("systolic_pairs.csv")), "--pairs"]) == 2
-    assert "leave out --pairs" in capsys.readouterr().err
+@pytest.mark.parametrize("flag", ["--pairs", "--choose"])
+def test_a_systolic_arrays_rows_are_no_designs(flag: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["validate", str(MEASURED.with_name("systolic_pairs.csv")), flag]) == 2
+    assert f"leave out {flag}" in capsys.readouterr().err
 
 
 def test_no_rows_of_a_systolic_array(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -129,3 +134,25 @@ def test_no_two_rows_of_equal_work(tmp_path: Path, capsys: pytest.CaptureFixture
     rows = some_rows(tmp_path / "some.csv", "npu2-add-bf16-bf16-1048576")
     assert main(["validate", str(rows), "--pairs"]) == 0
     assert "no two rows are of equal work" in capsys.readouterr().out
+
+
+def test_choices_beside_designs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = some_rows(
+        tmp_path / "some.csv", "npu2-matmul-bf16-bf16-64-32-720", "npu2-matmul-bf16-bf16-192-64", "npu2-add"
+    )
+    arguments = ["--choose", "--candidates=2", "--cache=none", "--jobs=1", "--json", str(tmp_path / "out.json")]
+    assert main(["validate", str(rows), *arguments]) == 0
+    printed = capsys.readouterr().out
+    assert "default over design: 0." in printed
+    assert "tuned over design: 0." in printed
+    report = json.loads((tmp_path / "out.json").read_text())
+    chosen = [row["choice"] for row in report["rows"] if "choice" in row]
+    assert len(chosen) == 2
+    for one in chosen:
+        assert one["default"]["ratio"] == pytest.approx(one["default"]["us"] / one["design"]["us"], abs=1e-3)
+        assert one["tuned"]["ratio"] <= one["default"]["ratio"]
+    mean = (chosen[0]["default"]["ratio"] * chosen[1]["default"]["ratio"]) ** 0.5
+    assert report["choices"]["default"]["geometric_mean"] == pytest.approx(mean, abs=1e-4)
+    others = [row["id"] for row in report["rows"] if "choice" not in row]
+    assert [one["id"] for one in report["choices"]["not_compared"]] == others
+    assert f"no choice for {len(others)} rows" in printed

@@ -28,6 +28,21 @@ class ValidateFlags:
         "also say how often of two designs of equal work, measured more than 10 % apart, the faster is told",
         group="",
     )
+    choose: bool = flag(
+        False, "also time what npuflow chooses for each matmul, against the design that was measured", group=""
+    )
+    candidates: int | None = flag(
+        None, "with --choose: also tune each matmul, with so many candidates", group="", metavar="n"
+    )
+    jobs: int | None = flag(
+        None, "with --choose: time so many at once (default: the processor's cores)", group="", metavar="n"
+    )
+    cache: str | None = flag(
+        None,
+        "with --choose: where what is tuned is kept (default: the user's cache), or none",
+        group="",
+        metavar="directory",
+    )
     help: bool = flag(False, "print this text", group="")
 
 
@@ -52,14 +67,16 @@ def run(arguments: Sequence[str]) -> ExitCode:
     flags, inputs = given
     path = the_only(inputs, "CSV file", "npuflow validate benchmarks/measurements/npu_measurements.csv")
     check_files(flags, inputs)
+    _check_choosing(flags)
     from npuflow.validate.read import read_cycle_rows, read_systolic_rows
 
     cycle_rows, systolic_rows = read_cycle_rows(path), read_systolic_rows(path)
     if cycle_rows is None and systolic_rows is None:
         return _validate(path, flags)
-    if flags.pairs:
-        hint = "leave out --pairs: rows of measured cycles are no designs to choose from"
-        raise UsageError(with_hint(f"'{path}' has no pairs", hint))
+    for asked, name, what in ((flags.pairs, "--pairs", "pairs"), (flags.choose, "--choose", "matmuls to choose for")):
+        if asked:
+            hint = f"leave out {name}: rows of measured cycles are no designs to choose from"
+            raise UsageError(with_hint(f"'{path}' has no {what}", hint))
     from npuflow.tools.validate_cycles import validate_cycles
     from npuflow.tools.validate_systolic import validate_systolic
 
@@ -68,9 +85,22 @@ def run(arguments: Sequence[str]) -> ExitCode:
     return validate_cycles(path, cycle_rows or [], flags.json, screen_of(flags))
 
 
+def _check_choosing(flags: ValidateFlags) -> None:
+    """Refuses to say how to choose where nothing is chosen, or nothing tuned, and no candidates at all."""
+    for name, value in (("candidates", flags.candidates), ("jobs", flags.jobs), ("cache", flags.cache)):
+        if value is not None and not flags.choose:
+            raise UsageError(with_hint(f"--{name} without --choose", "add --choose, or leave it out"))
+    if flags.cache is not None and flags.candidates is None:
+        raise UsageError(with_hint("--cache without --candidates", "add --candidates=24, or leave it out"))
+    for name, value in (("candidates", flags.candidates), ("jobs", flags.jobs)):
+        if value == 0:
+            raise UsageError(with_hint(f"--{name}=0 leaves nothing to time", "give 1 or more"))
+
+
 def _validate(path: str, flags: ValidateFlags) -> ExitCode:
     import npuflow
     import npuflow.pipelines
+    from npuflow.tools.validate_choices import choose
     from npuflow.tools.validate_json import report_of
     from npuflow.tools.validate_text import TITLE, pairs_text, row_text, summary_text
     from npuflow.validate.designs import device_of
@@ -80,7 +110,8 @@ def _validate(path: str, flags: ValidateFlags) -> ExitCode:
     from npuflow.validate.roofline import fit_rooflines, key_of, mean_error_by_kind
     from npuflow.validate.summary import Prediction, summarise
 
-    rows = [prepare(row, npuflow.run_pipeline) for row in read_measurements(path)]
+    measured = read_measurements(path)
+    rows = [prepare(row, npuflow.run_pipeline) for row in measured]
     built = [row for row in rows if isinstance(row, Prepared)]
     skipped = [row for row in rows if not isinstance(row, Prepared)]
     whole = [(one.row, one.device) for one in built if one.scheduled is not None]
@@ -101,8 +132,10 @@ def _validate(path: str, flags: ValidateFlags) -> ExitCode:
     rankings = rank(predictions, lambda made: device_of(made.row)) if flags.pairs else None
     if rankings is not None:
         print(pairs_text(rankings), file=screen)
+    how = (flags.candidates, flags.jobs, flags.cache)
+    chosen = choose(measured, screen, *how) if flags.choose else None
     if flags.json is not None:
-        report = report_of(path, predictions, summaries, skipped, rankings)
+        report = report_of(path, predictions, summaries, skipped, rankings, chosen)
         write_output(flags.json, (json.dumps(report, indent=2) + "\n").encode())
     if not predictions:
         hint = "rows of a known op (matmul, core_kernel, matvec, add ...), with shape, tile and grid, can be"

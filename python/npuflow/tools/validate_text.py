@@ -10,17 +10,17 @@ from npuflow.validate.pairs import Ranking
 from npuflow.validate.predict import Skipped
 from npuflow.validate.summary import ErrorSummary, Prediction
 
-_ID_WIDTH = 72
+ID_WIDTH = 72
 _SOURCE_WIDTH = 56
 _MOST_WRONG = 10
 
-TITLE = f"{'measurement':<{_ID_WIDTH}} {'predicted':>10} {'measured':>10} {'error':>7} {'roofline':>9}"
+TITLE = f"{'measurement':<{ID_WIDTH}} {'predicted':>10} {'measured':>10} {'error':>7} {'roofline':>9}"
 
 
 def row_text(made: Prediction) -> str:
     roofline = "" if made.roofline_error is None else f"{made.roofline_error:+9.1%}"
-    name = textwrap.shorten(made.row.id, _ID_WIDTH, placeholder="")
-    return f"{name:<{_ID_WIDTH}} {made.predicted_us:10.1f} {made.row.time_us:10.1f} {made.error:+7.1%} {roofline:>9}"
+    name = textwrap.shorten(made.row.id, ID_WIDTH, placeholder="")
+    return f"{name:<{ID_WIDTH}} {made.predicted_us:10.1f} {made.row.time_us:10.1f} {made.error:+7.1%} {roofline:>9}"
 
 
 def summary_text(summaries: Sequence[ErrorSummary], skipped: Sequence[Skipped]) -> str:
@@ -42,14 +42,13 @@ def summary_table(summaries: Sequence[ErrorSummary]) -> str:
 
 def unsupported_text(reasons: Sequence[str]) -> str:
     """Why rows were left out, how many for each reason; nothing where none was."""
-    counts = Counter(reasons).most_common()
-    lines = [
-        "",
-        "",
-        f"not yet supported: {len(reasons)} rows",
-        *(f"  {count:>4}  {reason}" for reason, count in counts),
-    ]
-    return "\n".join(lines) if counts else ""
+    lines = ["", "", f"not yet supported: {len(reasons)} rows", *counted_reasons(reasons)]
+    return "\n".join(lines) if reasons else ""
+
+
+def counted_reasons(reasons: Sequence[str]) -> list[str]:
+    """A line for each reason, the most frequent first."""
+    return [f"  {count:>4}  {reason}" for reason, count in Counter(reasons).most_common()]
 
 
 def _shortened(group: str) -> str:

@@ -74,6 +74,11 @@ class TrialOutcome:
         return self.cycles / self.clock_hz
 
     @property
+    def own_seconds(self) -> float:
+        """Behind the launch, which no strategy changes."""
+        return (self.cycles - self.launch_cycles) / self.clock_hz
+
+    @property
     def bound_by(self) -> str:
         return max(self.saved, key=lambda name: self.saved[name], default="")
 
@@ -90,9 +95,9 @@ def run_trial(trial: StrategyTrial) -> TrialOutcome:
         if trial.said:
             (function,) = compile_functions(module, how, sink)
         else:
-            (function,) = compile_fitting(module, how, sink).functions
+            (function,) = compile_fitting(module, how, sink)
     except InputError as error:
-        return TrialOutcome(refusal=error.diagnostics[0].message.partition("; hint: ")[0])
+        return TrialOutcome(refusal=error.diagnostics[0].what)
     return _outcome_of(function)
 
 

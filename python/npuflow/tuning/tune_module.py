@@ -18,6 +18,7 @@ from npuflow.core.passes import ops_of
 from npuflow.core.pipeline_text import PassNest
 from npuflow.dialect.context import new_context
 from npuflow.dialect.device import record_device
+from npuflow.network.decisions import ALL_DECISIONS, Decision
 from npuflow.ops.contraction import STRATEGY
 from npuflow.target import load_device
 from npuflow.tuning.cache import ResultFile, key_of
@@ -147,9 +148,10 @@ def _say(target: TunedTarget, units: Mapping[str, UnitTuning]) -> None:
 
 
 def _replayed(program: str, pipeline: PassNest, device_name: str, jobs: int) -> dict[str, int]:
-    """What the functions of a tuned program take, compiled like any other."""
+    """What the functions of a tuned program take, compiled like any other, each part with its tensors in DRAM."""
     module = parse(program, new_context(), "<tuned>")
-    batch = compile_or_split(module, How(pipeline, device_name, None), Split.IF_NEEDED, DiagnosticSink(), jobs)
+    how = How(pipeline, device_name, None, ALL_DECISIONS - {Decision.RESIDENCY})
+    batch = compile_or_split(module, how, Split.IF_NEEDED, DiagnosticSink(), jobs)
     return cycles_of_functions(batch)
 
 
