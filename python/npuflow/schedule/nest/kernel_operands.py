@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import prod
 
 from npuflow.bindings import ir, linalg
 from npuflow.core.diagnostics import location_of
@@ -30,7 +31,10 @@ class KernelOperands:
 
 
 def kernel_operands(op: ir.Operation) -> KernelOperands:
-    """An operand is read if the op's body uses its element: a sum reads what it adds to, nobody a window's shape."""
+    """An operand is read if the op's body uses its element: a sum reads what it adds to, nobody a window's shape.
+
+    Who writes a part of a buffer leaves the rest as it was, which comes to reading that.
+    """
     body = op.regions[0].blocks[0].arguments if op.regions else ()
     first_output = len(op.operands) - _output_count(op)
     reads, writes, others = [], [], []
@@ -40,7 +44,7 @@ def kernel_operands(op: ir.Operation) -> KernelOperands:
         buffer = base_of(value)
         is_written = position >= first_output
         is_read = any(True for _ in body[position].uses) if op.name == "linalg.generic" else not is_written
-        if is_read:
+        if is_read or (is_written and is_part(value)):
             reads.append(buffer)
         if is_written:
             writes.append(buffer)
@@ -78,6 +82,11 @@ def views_of(value: ir.Value) -> list[ir.Operation]:
         found.append(value.owner.operation)
         value = found[-1].operands[0]
     return found
+
+
+def is_part(value: ir.Value) -> bool:
+    """Whether a value is a view of less than all of its buffer."""
+    return prod(ir.MemRefType(value.type).shape) < prod(ir.MemRefType(base_of(value).type).shape)
 
 
 def kernel_kind(op: ir.Operation) -> str:
