@@ -9,7 +9,7 @@ import npuflow
 from npuflow.compiler.compiled_function import CompiledFunction, execute_function
 from npuflow.simulate.at_home import at_home, users_of
 from npuflow.simulate.faults import faults
-from npuflow.simulate.home_ports import HOME_LEVEL, HomePort
+from npuflow.simulate.home_ports import HOME_LEVEL, HomePort, slab_bytes
 from npuflow.simulate.platform import Platform, Side
 from npuflow.simulate.run import simulate
 from npuflow.target import load_device
@@ -32,12 +32,13 @@ def matmul() -> CompiledFunction:
     return npuflow.compile(MATMUL, device="npu2")["f"].compiled
 
 
-def ports(function: CompiledFunction, *columns: int) -> list[HomePort]:
-    """The left operand and the result at home in columns."""
-    given, made = function.arguments[0], function.results[0]
+def ports(function: CompiledFunction, *columns: int, rows: int = 0) -> list[HomePort]:
+    """The left operand and the result at home in columns, so many rows at a time or all that each has in one piece."""
+    sizes = {function.arguments[0]: (Side.OUT, 64), function.results[0]: (Side.IN, 256 * 4)}
     return [
-        HomePort(tensor, tuple((column, free_channels(function, side, column)[0]) for column in columns))
-        for tensor, side in ((given, Side.OUT), (made, Side.IN))
+        HomePort(tensor, tuple((c, free_channels(function, side, c)[0]) for c in columns), piece)
+        for tensor, (side, row) in sizes.items()
+        for piece in [rows * row or slab_bytes(128 * row, len(columns), NPU2)]
     ]
 
 
@@ -45,9 +46,12 @@ def free_channels(function: CompiledFunction, side: Side, column: int) -> tuple[
     return Platform(NPU2).free_channels(function.program, HOME_LEVEL, side, column)
 
 
+@pytest.mark.parametrize("rows", [0, 1, 2])
 @pytest.mark.parametrize("columns", [(6,), (5, 6), (4, 5, 6, 7)])
-def test_results_are_the_same_and_come_from_the_tiles(matmul: CompiledFunction, columns: tuple[int, ...]) -> None:
-    homes = ports(matmul, *columns)
+def test_results_are_the_same_and_come_from_the_tiles(
+    matmul: CompiledFunction, columns: tuple[int, ...], rows: int
+) -> None:
+    homes = ports(matmul, *columns, rows=rows)
     moved = matmul.at_home(at_home(matmul.program, NPU2, homes))
     random = np.random.default_rng(0)
     inputs = [random.integers(-128, 128, spec.shape).astype(np.int8) for spec in matmul.signature.inputs]
@@ -79,6 +83,12 @@ def test_as_many_bytes_move_and_the_control_processor_does_less(matmul: Compiled
 def test_one_channel_is_as_slow_as_one_channel(matmul: CompiledFunction) -> None:
     result = matmul.results[0]
     (number, *_) = free_channels(matmul, Side.IN, 6)
-    after = simulate(at_home(matmul.program, NPU2, [HomePort(result, ((6, number),))]).program)
+    after = simulate(at_home(matmul.program, NPU2, [HomePort(result, ((6, number),), 128 * 1024)]).program)
     # 128 KiB through a channel of 7.3 bytes a cycle.
     assert after.cycles > 128 * 1024 / NPU2.dma(HOME_LEVEL).bytes_per_cycle
+
+
+def test_what_all_go_through_row_by_row_comes_from_all_slabs_at_once(matmul: CompiledFunction) -> None:
+    homes = (ports(matmul, 4, 5, 6, 7, rows=rows) for rows in (0, 1))
+    in_a_row, dealt = (simulate(at_home(matmul.program, NPU2, each).program).cycles for each in homes)
+    assert dealt < in_a_row

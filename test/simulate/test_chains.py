@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from npuflow.simulate.chains import ChainMove, chain_length
+from npuflow.simulate.chains import ChainMove, chain_length, task_lengths
 
 
 @pytest.mark.parametrize(
@@ -25,3 +25,13 @@ from npuflow.simulate.chains import ChainMove, chain_length
 )
 def test_length(moves: list[tuple[str, int]], most: int, length: int) -> None:
     assert chain_length([ChainMove(kind, position) for kind, position in moves], most) == length
+
+
+def test_tasks_with_a_chain_each() -> None:
+    # Four blocks of two rows each; then the same, eight elements on.
+    moves = [ChainMove("a", begin + 2 * block) for begin in (0, 100) for block in range(4)]
+    assert chain_length(moves, 0) == 4
+    assert task_lengths(moves, 0, 1) == (4,)
+    assert task_lengths(moves, 0, 4) == (1, 1)
+    # What goes round as it is takes one task.
+    assert task_lengths(moves[:4], 0, 4) == (1,)

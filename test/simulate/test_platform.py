@@ -19,6 +19,9 @@ def test_rates_are_per_cycle_of_the_device() -> None:
     # Four lanes of 4 bytes per cycle in each column.
     assert rates[ARRAY.link(2, 1, (0, 1))] == rates[ARRAY.link(2, 1, (1, 1))] == 16
     assert ARRAY.link(2, 1, (0, 0)) != ARRAY.link(2, 1, (0, 1))
+    # Wires are for one way each.
+    assert ARRAY.link(1, 2, (0, 0)) != ARRAY.link(2, 1, (0, 0))
+    assert rates[ARRAY.link(1, 2, (0, 1))] == 16
 
 
 def test_channels_are_named_and_placed() -> None:

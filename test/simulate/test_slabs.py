@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import product
 from math import prod
 
@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from npuflow.simulate.program import FlatAccess, FlatAffine, FlatLimit
-from npuflow.simulate.slabs import cut_access, slab_parts
+from npuflow.simulate.shares import Share, part_of
+from npuflow.simulate.slabs import dealt_parts, slab_parts
 
 
 def elements(access: FlatAccess) -> Iterator[int]:
@@ -53,36 +54,88 @@ def accesses(draw: st.DrawFn) -> FlatAccess:
 def test_parts_are_the_whole_and_each_is_in_its_slab(access: FlatAccess, slab: int) -> None:
     parts = slab_parts(access, slab)
     assert [at for part in parts for at in elements(part.access)] == list(elements(access))
-    assert sum(prod(part.access.sizes) for part in parts) == prod(access.sizes)
+    assert [part.share.count for part in parts] == [prod(part.access.sizes) for part in parts]
+    assert sum(part.share.count for part in parts) == prod(access.sizes)
     for part in parts:
         assert {at // slab for at in elements(part.access)} <= {part.slab}
 
 
+@given(accesses(), st.integers(1, 8), st.integers(1, 4))
+def test_what_is_dealt_out_is_the_whole_and_each_part_in_its_slab(access: FlatAccess, piece: int, slabs: int) -> None:
+    parts = dealt_parts(access, piece, slabs)
+    if parts is None:
+        return
+    assert sorted(at for part in parts for at in elements(part.access)) == sorted(elements(access))
+    for part in parts:
+        assert {at // piece % slabs for at in elements(part.access)} <= {part.slab}
+        # Which of what travels that is, the access itself tells as well, if it can be taken from it.
+        own = part_of(access, part.share)
+        assert own is None or list(elements(own)) == list(elements(part.access))
+
+
+def test_rows_that_are_dealt_out() -> None:
+    # Columns 1 and 2 of each of 5 rows: rows 0, 2 and 4 are in slab 0.
+    even, odd = dealt_parts(FlatAccess("x", (5, 2), (6, 1), 1, FlatAffine(1)), 6, 2) or ()
+    assert (even.slab, list(elements(even.access))) == (0, [1, 2, 13, 14, 25, 26])
+    assert (odd.slab, list(elements(odd.access))) == (1, [7, 8, 19, 20])
+    # Rows that follow on each other are pieces as well; half a row and the next one's half are none.
+    assert [part.slab for part in dealt_parts(FlatAccess("x", (24,), (1,), 1, FlatAffine(6)), 6, 2) or ()] == [1, 0]
+    assert dealt_parts(FlatAccess("x", (6,), (1,), 1, FlatAffine(3)), 6, 2) is None
+
+
 @given(accesses(), st.data())
-def test_what_is_cut_is_the_whole(access: FlatAccess, data: st.DataObject) -> None:
-    whole, counts, left = list(elements(access)), list[int](), prod(access.sizes)
+def test_shares_in_a_row_are_the_whole(access: FlatAccess, data: st.DataObject) -> None:
+    counts, left = list[int](), prod(access.sizes)
     while left:
         counts.append(data.draw(st.integers(1, left)))
         left -= counts[-1]
-    cut = cut_access(access, counts)
+    cut = in_a_row(access, counts)
     if cut is not None:
-        assert [at for one in cut for at in elements(one)] == whole
+        assert [at for one in cut for at in elements(one)] == list(elements(access))
         assert [prod(one.sizes) for one in cut] == counts
+
+
+def in_a_row(access: FlatAccess, counts: Sequence[int]) -> list[FlatAccess] | None:
+    """An access as several of so many indices each; None where one can't be."""
+    begins = [sum(counts[:number]) for number in range(len(counts))]
+    found = [part_of(access, Share(1, begin, 1, count)) for begin, count in zip(begins, counts)]
+    parts = [part for part in found if part is not None]
+    return parts if len(parts) == len(found) else None
 
 
 def test_within_a_row_nothing_is_cut() -> None:
     rows = FlatAccess("x", (4, 6), (8, 1), 1)
-    assert cut_access(rows, (9, 15)) is None
-    assert cut_access(rows, (12, 6)) is None
-    found = cut_access(rows, (12, 12))
+    assert in_a_row(rows, (9, 15)) is None
+    assert in_a_row(rows, (12, 6, 6)) is not None
+    found = in_a_row(rows, (12, 12))
     assert found is not None
     assert [one.offset.constant for one in found] == [0, 16]
     # One row after the other without gaps is one row.
-    assert cut_access(FlatAccess("x", (4, 6), (6, 1), 1), (9, 15)) is not None
+    assert in_a_row(FlatAccess("x", (4, 6), (6, 1), 1), (9, 15)) is not None
 
 
 @pytest.mark.parametrize(("counts", "offsets"), [((2, 4, 18), (0, 2, 8)), ((6, 6, 12), (0, 8, 16))])
 def test_rows_and_parts_of_one(counts: tuple[int, ...], offsets: tuple[int, ...]) -> None:
-    found = cut_access(FlatAccess("x", (4, 6), (8, 1), 1), counts)
+    found = in_a_row(FlatAccess("x", (4, 6), (8, 1), 1), counts)
     assert found is not None
     assert tuple(one.offset.constant for one in found) == offsets
+
+
+@given(accesses(), st.integers(1, 8), st.integers(2, 4), st.data())
+def test_every_so_many_rows_of_what_travels(access: FlatAccess, row: int, step: int, data: st.DataObject) -> None:
+    rows, rest = divmod(prod(access.sizes), row)
+    first = data.draw(st.integers(0, step - 1))
+    if rest or first >= rows or access.limits:
+        return
+    own = part_of(access, Share(row, first, step, len(range(first, rows, step))))
+    whole = list(elements(access))
+    expected = [at for number in range(first, rows, step) for at in whole[number * row :][:row]]
+    assert own is None or list(elements(own)) == expected
+
+
+def test_a_limit_stays_one_of_one_dimension() -> None:
+    """As descriptors have it: what would limit two dimensions together is no share."""
+    rows = FlatAccess("x", (24,), (1,), 1, limits=(FlatLimit((1,), FlatAffine(20)),))
+    assert part_of(rows, Share(6, 0, 2, 2)) is None
+    assert dealt_parts(rows, 6, 2) is None
+    assert part_of(FlatAccess("x", (24,), (1,), 1), Share(6, 0, 2, 2)) is not None

@@ -1,8 +1,9 @@
 """Programs whose tensors are at home in memory tiles instead of in DRAM. Pure.
 
-A tensor lies there as it would in DRAM, in slabs of equal size, one to a tile. What channels of shims read or wrote of
-it, a channel beside each slab does: as chains of descriptors that are there before the phase begins and go round by
-themselves. The control processor hands out nothing; it starts them, and waits until they are done:
+A tensor lies there as it would in DRAM, or dealt out piece by piece, in slabs of equal size, one to a tile. What
+channels of shims read or wrote of it, a channel beside each slab does: as chains of descriptors that are there before
+the phase begins and go round by themselves. The control processor hands out nothing; it starts them, and waits until
+they are done:
 
     launch                           launch
     acquire shim_out0_room[0]        release arg0 0 start
@@ -21,7 +22,7 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from itertools import zip_longest
 
-from npuflow.simulate.chains import chain_length, chain_move
+from npuflow.simulate.chains import ChainMove, chain_length, chain_move, task_lengths
 from npuflow.simulate.channel_tasks import FlatTransfer, NotTaskByTaskError, transfers, unrolled
 from npuflow.simulate.home_ports import HOME_LEVEL, HomeChain, HomePort
 from npuflow.simulate.home_tasks import NotAtHomeError, SlabTransfer, taken_tasks
@@ -39,7 +40,7 @@ from npuflow.simulate.program import (
     FlatStream,
     Program,
 )
-from npuflow.simulate.slabs import cut_access
+from npuflow.simulate.shares import part_of
 from npuflow.target import Device
 
 
@@ -141,17 +142,24 @@ class _Move:
             for part in own:
                 if part.slab == slab:
                     queues[part.user].append(part)
-            # Side by side: what several channels of shims did is done in turn.
-            turns = [part for several in zip_longest(*queues.values()) for part in several if part is not None]
+            # Side by side: what several channels of shims did is done in turn, first parts first.
+            rounds = ([part for part in several if part is not None] for several in zip_longest(*queues.values()))
+            turns = [part for several in rounds for part in sorted(several, key=lambda part: part.turn)]
             column, number = self.port.slabs[slab]
             steps: list[FlatStep] = [
                 replace(part.transfer, stream=self._stream_name(part.transfer.stream, slab)) for part in turns
             ]
             body = (FlatAcquire(self._start(slab)), *steps, FlatRelease(self._done(slab)))
             found[slab] = platform.channel(HOME_LEVEL, self.side, (0, column), number, body)
-            each, own_transfers = max(part.descriptors for part in turns), [part.transfer for part in turns]
-            self._chain(column, number, each * self._length(own_transfers), own_transfers)
+            self._tasks(column, number, max(part.descriptors for part in turns), [part.transfer for part in turns])
         return found
+
+    def _tasks(self, column: int, number: int, each: int, moves: Sequence[FlatTransfer]) -> None:
+        """Notes the chains of a channel beside a slab, a task each, whose transfers take so many descriptors each."""
+        lengths = task_lengths(self._moves(moves), self._most_turns, self.device.dma(HOME_LEVEL).queue_depth)
+        size = len(moves) // len(lengths)
+        for task, length in enumerate(lengths):
+            self._chain(column, number, each * length, moves[size * task : size * (task + 1)])
 
     def _chain(self, column: int, number: int, descriptors: int, moves: Sequence[FlatTransfer]) -> None:
         content = sha256(repr((number, [(t.stream, t.access) for t in moves])).encode()).hexdigest()
@@ -159,9 +167,16 @@ class _Move:
         self.chains.append(HomeChain(column, group, descriptors, content))
 
     def _length(self, moves: Sequence[FlatTransfer]) -> int:
+        return chain_length(self._moves(moves), self._most_turns)
+
+    def _moves(self, transfers: Sequence[FlatTransfer]) -> list[ChainMove]:
         depths = {buffer.name: buffer.depth for buffer in self.program.buffers}
+        return [chain_move(one, depths) for one in transfers]
+
+    @property
+    def _most_turns(self) -> int:
         pattern = self.device.dma(HOME_LEVEL).pattern
-        return chain_length([chain_move(one, depths) for one in moves], pattern.iteration_max if pattern else 0)
+        return pattern.iteration_max if pattern else 0
 
     # The other ends
 
@@ -199,11 +214,13 @@ class _Move:
     def _cut(self, step: FlatTransfer, parts: Sequence[SlabTransfer]) -> list[FlatTransfer]:
         if len(parts) == 1:
             return [replace(step, stream=self._stream_name(step.stream, parts[0].slab))]
-        cut = cut_access(step.access, [part.indices for part in parts])
-        if cut is None:
-            raise NotAtHomeError("its slabs begin within what its other end takes as a row")
-        named = [(access, self._stream_name(step.stream, part.slab)) for access, part in zip(cut, parts)]
-        return [replace(step, access=access, stream=stream) for access, stream in named]
+        found = []
+        for part in parts:
+            access = part_of(step.access, part.share)
+            if access is None:
+                raise NotAtHomeError("its slabs begin within what its other end takes as a row")
+            found.append(replace(step, access=access, stream=self._stream_name(step.stream, part.slab)))
+        return found
 
     def _more(self, engine: FlatEngine, moves: Sequence[FlatTransfer], descriptors: int) -> None:
         """Notes how many more descriptors the engine at the other end takes for what is in several slabs."""
@@ -236,7 +253,9 @@ class _Move:
         columns = [tile[1] for tile in map(tiles.__getitem__, self._others(stream)) if tile is not None] + [home]
         way = range(min(columns), max(columns) + 1)
         platform, outer = Platform(self.device), self.device.dram_level
-        links = dict.fromkeys(platform.link(outer, HOME_LEVEL, (0, column)) for column in way)
+        # What is read at home would have come from DRAM, what is written there have gone to it.
+        ends = (outer, HOME_LEVEL) if self.side is Side.OUT else (HOME_LEVEL, outer)
+        links = dict.fromkeys(platform.link(*ends, (0, column)) for column in way)
         latency = self.device.link(outer, HOME_LEVEL).latency_cycles * (len(way) + 1)
         channel = platform.channel_name(HOME_LEVEL, self.side, (0, home), number)
         name, links_on_way = self._stream_name(stream.name, slab), tuple(links)

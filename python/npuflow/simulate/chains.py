@@ -1,4 +1,7 @@
-"""How many descriptors of a channel do one transfer after the other, as a chain that goes round by itself. Pure."""
+"""How many descriptors of a channel do one transfer after the other, as chains that go round by themselves. Pure.
+
+A channel has a queue of tasks, each of which is a chain that goes round as often as it says.
+"""
 
 from __future__ import annotations
 
@@ -31,6 +34,18 @@ def chain_length(moves: Sequence[ChainMove], most_turns: int) -> int:
     A descriptor counts `most_turns` at most, where that isn't 0; one that stays where it is needn't count.
     """
     return next((n for n in range(1, len(moves)) if _goes_round(moves, n, most_turns or len(moves))), len(moves))
+
+
+def task_lengths(moves: Sequence[ChainMove], most_turns: int, most_tasks: int) -> tuple[int, ...]:
+    """The descriptors of each of up to `most_tasks` chains that do as many transfers each: the fewest in all."""
+    counts = [count for count in range(1, most_tasks + 1) if len(moves) % count == 0]
+    ways = [tuple(chain_length(own, most_turns) for own in _in_tasks(moves, count)) for count in counts]
+    return min(ways, key=sum)
+
+
+def _in_tasks(moves: Sequence[ChainMove], count: int) -> list[Sequence[ChainMove]]:
+    size = len(moves) // count
+    return [moves[size * number : size * (number + 1)] for number in range(count)]
 
 
 def _goes_round(moves: Sequence[ChainMove], length: int, most_turns: int) -> bool:

@@ -148,14 +148,14 @@ class _Flattening:
     def _stream(self, stream: model.Stream, place: Place) -> FlatStream:
         receivers = []
         links: list[str] = []
-        outer, inner = self.device.ways.levels_of(self.schedule.engines[stream.receiver].stage)
+        source, target = self.device.ways.levels_of(self.schedule.engines[stream.receiver].stage)
         for more in self.schedule.places(stream.multicast):
             whole = {**place, **more}
             receivers.append(self.engine_name(self.schedule.engines[stream.receiver], whole))
-            link = self.platform.link(outer, inner, (whole.get("row", 0), self._column(whole)))
+            link = self.platform.link(source, target, (whole.get("row", 0), self._column(whole)))
             links += [link] if link not in links else []
         sender = self.engine_name(self.schedule.engines[stream.sender], place)
-        latency = self.device.link(outer, inner).latency_cycles
+        latency = self.device.link(max(source, target), min(source, target)).latency_cycles
         return FlatStream(_name(stream.name, place), sender, tuple(receivers), tuple(links), latency)
 
     # Steps

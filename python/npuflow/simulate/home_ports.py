@@ -11,10 +11,14 @@ HOME_LEVEL = 2
 
 @dataclass(frozen=True)
 class HomePort:
-    """A tensor, by the name of its memory, its slabs' columns in order, and the channel that serves each."""
+    """A tensor, by the name of its memory, its slabs' columns in order, and the channel that serves each.
+
+    Its pieces of `piece_bytes` are dealt out to the slabs in turn; where there is one for each, they lie in a row.
+    """
 
     tensor: str
     slabs: tuple[tuple[int, int], ...]
+    piece_bytes: int
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,22 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from math import prod
+from functools import cached_property
 
 from npuflow.simulate.channel_tasks import ChannelTask, FlatTransfer, tasks_of, unrolled
-from npuflow.simulate.home_ports import HomePort, slab_bytes
+from npuflow.simulate.home_ports import HomePort
 from npuflow.simulate.platform import Platform
-from npuflow.simulate.program import FlatAcquire, FlatControl, FlatEngine, FlatRelease, FlatStep, Program
-from npuflow.simulate.slabs import slab_parts
+from npuflow.simulate.program import (
+    FlatAccess,
+    FlatAcquire,
+    FlatControl,
+    FlatEngine,
+    FlatRelease,
+    FlatStep,
+    Program,
+)
+from npuflow.simulate.shares import Share
+from npuflow.simulate.slabs import SlabPart, dealt_parts, slab_parts
 from npuflow.target import Device
 
 
@@ -21,16 +30,14 @@ class NotAtHomeError(Exception):
 
 @dataclass(frozen=True)
 class SlabTransfer:
-    """What of a transfer is in a slab; `descriptors` is how many it takes."""
+    """What of a transfer is in a slab, the `turn`th part of it; `descriptors` is how many it takes."""
 
     user: str
     slab: int
+    turn: int
     transfer: FlatTransfer
+    share: Share
     descriptors: int
-
-    @property
-    def indices(self) -> int:
-        return prod(self.transfer.access.sizes)
 
 
 @dataclass(frozen=True)
@@ -97,11 +104,29 @@ class _TakingTasks:
         return any(own)
 
     def _split(self, user: str, transfer: FlatTransfer, descriptors: int) -> list[SlabTransfer]:
-        (size,) = [memory.bytes for memory in self.program.memories if memory.name == self.port.tensor]
         access = replace(transfer.access, run_overhead_bytes=0.0)
-        slab = slab_bytes(size, len(self.port.slabs), self.device) // access.element_bytes
-        parts = slab_parts(access, slab)
-        return [SlabTransfer(user, part.slab, replace(transfer, access=part.access), descriptors) for part in parts]
+        parts = self._dealt(user, access) if self.is_dealt else slab_parts(access, self._piece(access))
+        return [
+            SlabTransfer(user, part.slab, turn, replace(transfer, access=part.access), part.share, descriptors)
+            for turn, part in enumerate(parts)
+        ]
+
+    def _dealt(self, user: str, access: FlatAccess) -> list[SlabPart]:
+        """The parts of an access to a tensor that is dealt out: each channel begins with another slab."""
+        parts = dealt_parts(access, self._piece(access), len(self.port.slabs))
+        if parts is None:
+            raise NotAtHomeError("it goes through pieces of slabs in another way than along one dimension")
+        first = [each.name for each in self.users].index(user) % len(parts)
+        return [*parts[first:], *parts[:first]]
+
+    def _piece(self, access: FlatAccess) -> int:
+        return self.port.piece_bytes // access.element_bytes
+
+    @cached_property
+    def is_dealt(self) -> bool:
+        """Whether a slab has several pieces of the tensor."""
+        (size,) = [memory.bytes for memory in self.program.memories if memory.name == self.port.tensor]
+        return self.port.piece_bytes * len(self.port.slabs) < size
 
 
 def _handed_to(steps: Sequence[FlatStep]) -> str:

@@ -56,5 +56,5 @@ class OneTransfer:
         if self.from_level == self.to_level:
             return FlatStream("way", sender, (receiver,))
         outer, inner = max(self.from_level, self.to_level), min(self.from_level, self.to_level)
-        link = platform.link(outer, inner, _TILE)
+        link = platform.link(self.from_level, self.to_level, _TILE)
         return FlatStream("way", sender, (receiver,), (link,), device.link(outer, inner).latency_cycles)

@@ -18,7 +18,7 @@ DRAM_READ, DRAM_WRITE, DRAM_TOTAL = "dram read", "dram write", "dram"
 
 
 class Side(Enum):
-    """Which way a DMA channel moves data: into the memory it stands beside, or out of it."""
+    """Which way data moves: into the memory that a channel stands beside or out of it, over links inward or outward."""
 
     IN = "in"
     OUT = "out"
@@ -50,16 +50,18 @@ class Platform:
             for instance in range(dma.shared_by.instances(self.device.rows, self.device.columns))
         )
         links = tuple(
-            Resource(self._link_name(link, instance), link.lanes * link.bytes_per_cycle)
+            Resource(self._link_name(link, side, instance), link.lanes * link.bytes_per_cycle)
             for link in self.device.links
+            for side in Side
             for instance in range(link.shared_by.instances(self.device.rows, self.device.columns))
         )
         return rates + ports + links
 
-    def link(self, outer_level: int, inner_level: int, tile: tuple[int, int]) -> str:
-        """The name of the link that reaches `tile` between two levels."""
-        link = self.device.link(outer_level, inner_level)
-        return self._link_name(link, self._instance(link.shared_by, tile))
+    def link(self, from_level: int, to_level: int, tile: tuple[int, int]) -> str:
+        """The name of the link that reaches `tile` between two levels, this way: lanes are wires for one way each."""
+        link = self.device.link(max(from_level, to_level), min(from_level, to_level))
+        side = Side.IN if from_level > to_level else Side.OUT
+        return self._link_name(link, side, self._instance(link.shared_by, tile))
 
     def core(self, kind: str, tile: tuple[int, int], body: tuple[FlatStep, ...]) -> FlatEngine:
         """The compute engine of a kind in the device's file, at a tile."""
@@ -124,8 +126,8 @@ class Platform:
         core = row * self.device.columns + column
         return {SharedBy.CORE: core, SharedBy.COLUMN: column, SharedBy.ARRAY: 0}[shared_by]
 
-    def _link_name(self, link: Link, instance: int) -> str:
-        return f"{link.name} {instance}"
+    def _link_name(self, link: Link, side: Side, instance: int) -> str:
+        return f"{link.name} {instance} {side.value}"
 
 
 def _dram_ports(side: Side) -> tuple[str, ...]:

@@ -1,18 +1,22 @@
-"""Accesses that several memories share: a tensor in slabs of equal size, each part of a transfer within one. Pure.
+"""Accesses that several memories share: a tensor in slabs, each part of a transfer within one. Pure.
 
 A tensor of 4x6 elements in two slabs of 12: what goes through its columns, two at a time, has two parts each,
 
     sizes 4x2, strides 6x1, offset 2        sizes 2x2, offset 2 of slab 0; sizes 2x2, offset 14 of slab 1
+
+and with rows dealt out in turn, pieces of 6,
+
+    sizes 4x2, strides 6x1, offset 2        sizes 2x2, strides 12x1, offset 2 of slab 0 and offset 8 of slab 1
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from math import prod
+from math import gcd, prod
 
-from npuflow.schedule.data.patterns import merged
-from npuflow.simulate.program import FlatAccess, FlatAffine, FlatLimit
+from npuflow.simulate.program import FlatAccess, FlatAffine
+from npuflow.simulate.shares import Share, every, moved_limit, split
 
 # The first and the last index of a dimension that there is anything at.
 _Bounds = tuple[int, int]
@@ -20,19 +24,60 @@ _Bounds = tuple[int, int]
 
 @dataclass(frozen=True)
 class SlabPart:
-    """What of an access is in a slab, by its number, in the order in which it travels."""
+    """What of an access is in a slab, by its number, and which share of what travels that is."""
 
     slab: int
     access: FlatAccess
+    share: Share
 
 
 def slab_parts(access: FlatAccess, slab_elements: int) -> list[SlabPart]:
     """An access, whose offset is a constant, in parts that are in one slab each, in its own order."""
     bounds = [_bounds(access, dimension) for dimension in range(len(access.sizes))]
-    found = _pieces(_DividedAccess(slab_elements, access.sizes, access.strides, bounds), access.offset.constant, 0)
-    if len(found) == 1:
-        return [SlabPart(found[0].slab or 0, access)]
-    return [SlabPart(one.slab or 0, one.of(access)) for one in found]
+    pieces = _pieces(_DividedAccess(slab_elements, access.sizes, access.strides, bounds), access.offset.constant, 0)
+    found, begin = list[SlabPart](), 0
+    for piece in pieces:
+        part = access if len(pieces) == 1 else piece.of(access)
+        found.append(SlabPart(piece.slab or 0, part, Share(1, begin, 1, prod(piece.sizes))))
+        begin += prod(piece.sizes)
+    return found
+
+
+def dealt_parts(access: FlatAccess, piece: int, slabs: int) -> list[SlabPart] | None:
+    """An access in parts of one slab each, where pieces of so many elements are dealt out to the slabs in turn.
+
+    None where it isn't in whole pieces, or goes from slab to slab along several dimensions.
+    """
+    access = _in_pieces(access, piece)
+    dims = list(enumerate(zip(access.sizes, access.strides)))
+    inside = [(d, stride) for d, (_, stride) in dims if stride % piece]
+    turning = [d for d, (size, stride) in dims if size > 1 and stride % piece == 0 and stride // piece % slabs]
+    ends = [sorted(index * stride for index in _bounds(access, d)) for d, stride in inside]
+    number, place = divmod(access.offset.constant, piece)
+    if len(turning) > 1 or place + sum(end[0] for end in ends) < 0 or place + sum(end[1] for end in ends) >= piece:
+        return None
+    if not turning:
+        return [SlabPart(number % slabs, access, Share(1, 0, 1, prod(access.sizes)))]
+    (dimension,) = turning
+    size, steps = access.sizes[dimension], access.strides[dimension] // piece
+    turn, row = slabs // gcd(steps, slabs), prod(access.sizes[dimension + 1 :])
+    if size % turn and prod(access.sizes[:dimension]) > 1:
+        return None
+    found = []
+    for first in range(min(turn, size)):
+        part = every(access, dimension, first, turn)
+        share = Share(row, first, turn, prod(part.sizes) // row)
+        found.append(SlabPart((number + steps * first) % slabs, part, share))
+    return found
+
+
+def _in_pieces(access: FlatAccess, piece: int) -> FlatAccess:
+    """The access with a dimension that goes through several whole pieces as two, from piece to piece and within."""
+    for dimension in reversed(range(len(access.sizes))):
+        size, stride = access.sizes[dimension], access.strides[dimension]
+        if 0 < stride < piece < size * stride and piece % stride == 0 and size % (piece // stride) == 0:
+            access = split(access, dimension, piece // stride) or access
+    return access
 
 
 def _bounds(access: FlatAccess, dimension: int) -> _Bounds:
@@ -82,14 +127,8 @@ class _SlabPiece:
     sizes: tuple[int, ...]
 
     def of(self, access: FlatAccess) -> FlatAccess:
-        limits = tuple(_moved(limit, self.first) for limit in access.limits)
+        limits = tuple(moved_limit(limit, self.first) for limit in access.limits)
         return replace(access, offset=FlatAffine(self.offset), sizes=self.sizes, limits=limits)
-
-
-def _moved(limit: FlatLimit, first: Sequence[int]) -> FlatLimit:
-    """A limit of indices that are counted from others on."""
-    before = sum(coefficient * index for coefficient, index in zip(limit.coefficients, first))
-    return replace(limit, bound=FlatAffine(limit.bound.constant - before))
 
 
 def _pieces(layout: _DividedAccess, offset: int, dimension: int) -> list[_SlabPiece]:
@@ -129,39 +168,3 @@ def _merged(pieces: Iterable[_SlabPiece]) -> list[_SlabPiece]:
         else:
             found.append(piece)
     return found
-
-
-def cut_access(access: FlatAccess, counts: Sequence[int]) -> list[FlatAccess] | None:
-    """An access as several of so many indices each, in its order; None where one would begin within a row."""
-    whole = access if access.limits else _joined(access)
-    found, begin = [], 0
-    for count in counts:
-        part = _range(whole, begin, begin + count)
-        if part is None:
-            return None
-        found.append(part)
-        begin += count
-    return found if begin == prod(access.sizes) else None
-
-
-def _joined(access: FlatAccess) -> FlatAccess:
-    """The same with dimensions that follow on each other as one."""
-    dims = merged(zip(access.sizes, access.strides)) or [(1, 1)]
-    return replace(access, sizes=tuple(size for size, _ in dims), strides=tuple(stride for _, stride in dims))
-
-
-def _range(access: FlatAccess, begin: int, end: int, dimension: int = 0) -> FlatAccess | None:
-    """The indices from one to another of those that travel, where they are whole ones of a dimension."""
-    inner = prod(access.sizes[dimension + 1 :])
-    index = begin // inner
-    is_whole = begin % inner == 0 and end % inner == 0
-    if not is_whole and index != (end - 1) // inner:
-        return None
-    count = (end - begin) // inner if is_whole else 1
-    part = replace(
-        access,
-        offset=replace(access.offset, constant=access.offset.constant + index * access.strides[dimension]),
-        sizes=(*access.sizes[:dimension], count, *access.sizes[dimension + 1 :]),
-        limits=tuple(_moved(limit, (*(0,) * dimension, index)) for limit in access.limits),
-    )
-    return part if is_whole else _range(part, begin - index * inner, end - index * inner, dimension + 1)

@@ -103,9 +103,8 @@ class Ways:
         raise InputError(with_hint(what, f"hops of the device: {known or 'none'}"))
 
     def levels_of(self, receiver: Stage) -> tuple[int, int]:
-        """The levels that the hop to a receiver joins, the outer one first."""
-        inner, outer = sorted(next(levels for levels, (_, stage) in self.ends.items() if stage == receiver))
-        return outer, inner
+        """The levels that the hop to a receiver joins, where it begins first."""
+        return next(levels for levels, (_, stage) in self.ends.items() if stage == receiver)
 
 
 def ways_of(
