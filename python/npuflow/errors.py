@@ -78,6 +78,11 @@ class Diagnostic:
     notes: tuple[Diagnostic, ...] = field(default=())
     shortage: Shortage | None = None
 
+    @property
+    def what(self) -> str:
+        """The message without its hint."""
+        return self.message.partition(_HINT)[0]
+
     def __str__(self) -> str:
         return _headline(self, plain)
 

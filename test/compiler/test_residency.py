@@ -13,7 +13,7 @@ import pytest
 
 import npuflow
 from npuflow.compiler.compiled import Sequence
-from npuflow.compiler.residency import _Residents
+from npuflow.compiler.home_phases import HomePhases, HomeSlabs
 from npuflow.compiler.sequence import execute_sequence
 from npuflow.execute.verification import Status
 from npuflow.network.decisions import ALL_DECISIONS, Decision
@@ -59,6 +59,55 @@ def test_tensors_stay_and_results_are_right(compiled: npuflow.Compiled) -> None:
     assert apart.with_decided(ALL_DECISIONS).plan == sequence.plan
 
 
+def through_rows() -> str:
+    """Two matmuls of i8: all columns go through the rows of what the first makes at the same time."""
+    made = """
+      %m{n} = linalg.matmul ins(%w{n}, {x} : tensor<256x256xi8>, tensor<256x784xi8>) outs(%zeros : tensor<256x784xi32>)
+          -> tensor<256x784xi32>
+      %y{n} = linalg.generic {{indexing_maps = [affine_map<(a, b) -> (a, b)>, affine_map<(a, b) -> (a, b)>],
+          iterator_types = ["parallel", "parallel"]}} ins(%m{n} : tensor<256x784xi32>) outs(%r : tensor<256x784xi8>) {{
+      ^bb0(%a: i32, %b: i8):
+        %t = arith.trunci %a : i32 to i8
+        linalg.yield %t : i8
+      }} -> tensor<256x784xi8>"""
+    return f"""func.func @f(%x: tensor<256x784xi8>, %w0: tensor<256x256xi8>, %w1: tensor<256x256xi8>)
+        -> tensor<256x784xi8> {{
+      %zero = arith.constant 0 : i32
+      %e = tensor.empty() : tensor<256x784xi32>
+      %zeros = linalg.fill ins(%zero : i32) outs(%e : tensor<256x784xi32>) -> tensor<256x784xi32>
+      %r = tensor.empty() : tensor<256x784xi8>{made.format(n=0, x="%x")}{made.format(n=1, x="%y0")}
+      return %y1 : tensor<256x784xi8>
+    }}"""
+
+
+def test_rows_are_dealt_out_where_that_is_faster() -> None:
+    compiled = npuflow.compile(through_rows(), "npuflow-stream-k{fuse=false}", device="npu2", split=True)
+    (sequence,) = compiled.sequences
+    (between,) = sequence.plan.between
+    assert between.home is not None
+    assert between.home.piece_bytes == 784
+    assert [own for _, own in between.slabs] == [64 * 784] * 4
+    assert compiled.run(verify=True).sequences[0].verified.status is Status.OK
+
+
+def test_parts_that_are_called_again_have_a_program_for_what_stays_where() -> None:
+    p = Program("again")
+    x = p.argument(32, 64)
+    for _ in range(4):
+        x = p.norm(p.matmul(x, p.argument(64, 64)), p.argument(64))
+    compiled = npuflow.compile(p.text(x), "npuflow-stream-k{fuse=false}", device="npu2", split=True)
+    (sequence,) = compiled.sequences
+    assert all(value.home is not None for value in sequence.plan.between)
+    # The first layer reads an argument, the last returns its result, those between do what is alike.
+    names = [part.name for part in sequence.parts]
+    assert len(set(names)) < len(names)
+    assert {function.name for function in compiled.functions} == set(names)
+    (shown,) = compiled.run(verify=True).sequences
+    assert shown.verified.status is Status.OK
+    apart = sequence.with_decided(ALL_DECISIONS - {Decision.RESIDENCY})
+    assert len({part.timing for part in apart.parts}) < len(set(names))
+
+
 def test_the_report_says_what_stays(compiled: npuflow.Compiled) -> None:
     report = compiled.run(verify=False)
     text = report.text()
@@ -92,15 +141,15 @@ def test_a_home_in_the_place_of_buffers_makes_results_wrong(compiled: npuflow.Co
 
 def test_what_saves_least_leaves_where_not_all_can_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     """A phase that has room for the descriptors of one tensor alone keeps the one whose way to DRAM is longest."""
-    moved = _Residents._moved
+    moved = HomePhases.moved
 
-    def one_alone(self: _Residents, phase: int, columns: Mapping[int, tuple[int, ...]]) -> AtHome:
-        own = [number for number in columns if any(each == phase for each, _, _ in self.ports[number])]
+    def one_alone(self: HomePhases, phase: int, homes: Mapping[int, HomeSlabs]) -> AtHome:
+        own = [number for number in homes if any(each == phase for each, _, _ in self.ports[number])]
         if len(own) > 1:
             raise NotAtHomeError("there is room for one")
-        return moved(self, phase, columns)
+        return moved(self, phase, homes)
 
-    monkeypatch.setattr(_Residents, "_moved", one_alone)
+    monkeypatch.setattr(HomePhases, "moved", one_alone)
     compiled = npuflow.compile(narrow(), "npuflow-stream-k{fuse=false}", device="npu2", split=True, jobs=1)
     (sequence,) = compiled.sequences
     values = {value.number: value for value in sequence.plan.between}

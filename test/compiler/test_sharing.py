@@ -155,7 +155,7 @@ def test_sequences_that_are_equal_have_parts_of_their_own_names(monkeypatch: pyt
     compilations = Counted(monkeypatch, units, "compile_fitting")
     executions = Counted(monkeypatch, checks, "verify_function")
     text = layers(3, name="f") + layers(3, name="g") + matmul("g_0")
-    compiled = npuflow.compile(text, APART, device="toy", split=True)
+    compiled = npuflow.compile(text, APART, device="toy", split=True, disable="residency")
     assert compilations.calls == 2
     owners = [(function.name, function.part_of, function.like) for function in compiled.functions]
     assert owners == [("f_0", "f", ""), ("g__0", "g", "f_0"), ("g_0", "", "")]
@@ -168,7 +168,8 @@ def test_sequences_that_are_equal_have_parts_of_their_own_names(monkeypatch: pyt
 
 def test_parts_of_different_functions_are_shared(monkeypatch: pytest.MonkeyPatch) -> None:
     compilations = Counted(monkeypatch, units, "compile_fitting")
-    compiled = npuflow.compile(chain(3) + chain(4).replace("@chain", "@longer"), APART, device="toy", split=True)
+    text = chain(3) + chain(4).replace("@chain", "@longer")
+    compiled = npuflow.compile(text, APART, device="toy", split=True, disable="residency")
     assert compilations.calls == 2
     assert [(f.name, f.like) for f in compiled.functions] == [
         ("chain_0", ""),
@@ -179,7 +180,7 @@ def test_parts_of_different_functions_are_shared(monkeypatch: pytest.MonkeyPatch
 
 
 def test_layers_that_differ_in_weights_alone_are_one_part() -> None:
-    compiled = npuflow.compile(layers(4), APART, device="toy", split=True)
+    compiled = npuflow.compile(layers(4), APART, device="toy", split=True, disable="residency")
     assert [function.name for function in compiled.functions] == ["layers_0"]
     (sequence,) = compiled.sequences
     report = compiled.run(verify=True)

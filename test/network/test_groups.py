@@ -10,8 +10,9 @@ import pytest
 from npuflow.core.parsing import parse
 from npuflow.core.passes import ops_of
 from npuflow.dialect.context import new_context
-from npuflow.network.groups import groups_of, least_locks
-from npuflow.ops.bundle import Bundle
+from npuflow.network.groups import groups_of, least_locks, names_of
+from npuflow.ops.bundle import Bundle, mark_bundle
+from npuflow.ops.refused import mark_made_of
 
 # A matmul, and behind it a row's sum and what reads it again: two ops that can share a row in L1.
 TWO = """
@@ -63,3 +64,14 @@ def test_a_bundle_is_as_many_ops_as_fit(most: int, groups: list[int], locks: int
     found = groups_of(function, _UpTo(most))
     assert [len(group.ops) for group in found] == groups
     assert least_locks(found) == locks
+
+
+def test_what_becomes_one_renames_no_other_group() -> None:
+    """As one, the first and the last group are what they were made of; the one between is still the second."""
+    module = parse(TWO, new_context())
+    (function,) = ops_of(module.operation, "func.func")
+    groups = groups_of(function, _UpTo(1))
+    assert names_of(function, groups) == [("two_0",), ("two_1",), ("two_2",)]
+    mark_bundle(groups[2].ops, 0)
+    mark_made_of(groups[2].ops, ["two_0", "two_2"])
+    assert names_of(function, groups[1:]) == [("two_1",), ("two_0", "two_2")]

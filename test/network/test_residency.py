@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from unittest.mock import patch
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from npuflow.network.residency import Home, HomeCandidate, Slab, TileRoom, choose_homes
+from npuflow.network import residency
+from npuflow.network.residency import Home, HomeCandidate, Residency, Slab, TileRoom, choose_homes, home_beside
 
 
 def tensor(number: int, size: int, first: int, *reads: int, late: float = 0.0, columns: int = 2) -> HomeCandidate:
-    return HomeCandidate(number, size, first, reads, 2 * size, late, tuple((column,) for column in range(columns)))
+    places = tuple((column,) for column in range(columns))
+    return HomeCandidate(number, size, size, first, reads, 2 * size, late, places)
 
 
 # One channel is left each way, everywhere.
@@ -19,26 +23,31 @@ CHANNELS = {(phase, column, writes): 1 for phase in range(10) for column in rang
 ROOM = TileRoom(1000, 10, {(1, 0): 300}, CHANNELS)
 
 
+def chosen(tensors: Sequence[HomeCandidate], room: TileRoom = ROOM) -> Residency:
+    """What stays of tensors that may stay in one way each."""
+    return choose_homes([[one] for one in tensors], room)
+
+
 def test_homes_lie_above_what_phases_need() -> None:
-    found = choose_homes([tensor(0, 500, 0, 1)], ROOM)
+    found = chosen([tensor(0, 500, 0, 1)])
     assert found.homes[0] == Home((Slab(0, 500),), 500)
     assert (found.saved_bytes, found.bound_bytes) == (1000, 1000)
     # 800 bytes don't fit beside phase 1's 300 in column 0.
-    assert choose_homes([tensor(0, 800, 0, 1)], ROOM).homes[0].slabs == (Slab(1, 200),)
-    assert choose_homes([tensor(0, 800, 0, 1, columns=1)], ROOM).homes == {}
+    assert chosen([tensor(0, 800, 0, 1)]).homes[0].slabs == (Slab(1, 200),)
+    assert chosen([tensor(0, 800, 0, 1, columns=1)]).homes == {}
 
 
 def test_what_isnt_alive_at_the_same_time_lies_in_one_place() -> None:
     one, other = tensor(0, 600, 2, 3, columns=1), tensor(1, 600, 4, 5, columns=1)
-    homes = choose_homes([one, other], ROOM).homes
+    homes = chosen([one, other]).homes
     assert homes[0].slabs == homes[1].slabs == (Slab(0, 400),)
 
 
 def test_slabs_have_addresses_of_their_own() -> None:
     # 400 bytes take what is above the 300 of phase 1 in column 0; of the two slabs, one lies below it.
-    one, two = tensor(0, 400, 0, 1, columns=1), HomeCandidate(1, 300, 0, (2,), 1200, 0.0, ((0, 1),))
+    one, two = tensor(0, 400, 0, 1, columns=1), HomeCandidate(1, 300, 300, 0, (2,), 1200, 0.0, ((0, 1),))
     free = replace(ROOM, channels=dict.fromkeys(CHANNELS, 2))
-    homes = choose_homes([one, two], free).homes
+    homes = chosen([one, two], free).homes
     assert homes[1] == Home((Slab(0, 700), Slab(1, 700)), 300)
     assert homes[0] == Home((Slab(0, 300),), 400)
 
@@ -46,17 +55,49 @@ def test_slabs_have_addresses_of_their_own() -> None:
 def test_each_slab_takes_a_channel_in_a_phase() -> None:
     # Both are read in phase 3: one from each column; with one column the larger stays.
     one, other = tensor(0, 100, 2, 3), tensor(1, 200, 1, 3)
-    assert {home.slabs[0].column for home in choose_homes([one, other], ROOM).homes.values()} == {0, 1}
+    assert {home.slabs[0].column for home in chosen([one, other]).homes.values()} == {0, 1}
     alone = [tensor(0, 100, 2, 3, columns=1), tensor(1, 200, 1, 3, columns=1)]
-    found = choose_homes(alone, ROOM)
+    found = chosen(alone)
     assert (list(found.homes), found.saved_bytes, found.bound_bytes) == ([1], 400, 600)
 
 
 def test_all_together_take_no_longer() -> None:
     # 3 us are won by one: the one that loses 2 us may stay, those that lose 2 us more may not.
     won, lost, more = tensor(0, 10, 0, 1, late=-3e-6), tensor(1, 90, 1, 2, late=2e-6), tensor(2, 80, 2, 3, late=2e-6)
-    assert set(choose_homes([won, lost, more], ROOM).homes) == {0, 1}
-    assert choose_homes([lost], ROOM).homes == {}
+    assert set(chosen([won, lost, more]).homes) == {0, 1}
+    assert chosen([lost]).homes == {}
+
+
+def test_who_found_no_place_comes_first_next_time() -> None:
+    # By what it saves the longest comes first, and leaves no room for the two that save more together.
+    long, before, behind = tensor(0, 600, 0, 3), tensor(1, 500, 0, 1), tensor(2, 500, 2, 3)
+    alone = [replace(one, places=((0,),)) for one in (long, before, behind)]
+    free = replace(ROOM, needed={}, channels=dict.fromkeys(CHANNELS, 3))
+    with patch.object(residency, "_MOST_CHOICES", 0):
+        assert set(chosen(alone, free).homes) == {1, 2}
+
+
+def test_a_tensor_stays_in_the_way_that_fits() -> None:
+    fast, slow = tensor(0, 600, 0, 1, late=-2e-6, columns=1), tensor(0, 300, 0, 1, late=-1e-6, columns=1)
+    other = tensor(1, 500, 0, 1, columns=1)
+    free = replace(ROOM, needed={}, channels=dict.fromkeys(CHANNELS, 2))
+    for most in (0, 5000):
+        with patch.object(residency, "_MOST_CHOICES", most):
+            assert choose_homes([[fast, slow]], free).ways == {0: fast}
+            assert choose_homes([[fast, slow], [other]], free).ways == {0: slow, 1: other}
+
+
+def test_a_home_beside_others() -> None:
+    one, other = tensor(0, 600, 0, 2, columns=1), tensor(1, 300, 1, 3, columns=2)
+    assert home_beside(other, {one: Home((Slab(0, 400),), 600)}, ROOM) == Home((Slab(1, 700),), 300)
+    assert home_beside(replace(other, places=((0,),)), {one: Home((Slab(0, 400),), 600)}, ROOM) is None
+
+
+def test_pieces_are_dealt_out_in_turn() -> None:
+    home = Home((Slab(4, 0), Slab(5, 100)), 8)
+    assert list(home.pieces(20)) == [(0, 0, 8), (1, 0, 8), (0, 8, 4)]
+    assert home.slab_bytes(20) == [12, 8]
+    assert Home(home.slabs, 16).slab_bytes(20) == [16, 4]
 
 
 @st.composite
@@ -70,9 +111,11 @@ def candidates(draw: st.DrawFn) -> list[HomeCandidate]:
     return found
 
 
-@given(candidates())
-def test_any_homes_are_apart(tensors: list[HomeCandidate]) -> None:
-    found = choose_homes(tensors, ROOM)
+@given(candidates(), st.booleans())
+def test_any_homes_are_apart(tensors: list[HomeCandidate], is_searched: bool) -> None:
+    with patch.object(residency, "_MOST_CHOICES", residency._MOST_CHOICES if is_searched else 0):
+        found = chosen(tensors)
+    assert found.saved_bytes <= chosen(tensors).saved_bytes
     stay = [(one, found.homes[one.number].slabs[0]) for one in tensors if one.number in found.homes]
     assert sum(one.saved_bytes for one, _ in stay) == found.saved_bytes <= found.bound_bytes
     assert sum(one.late_seconds for one, _ in stay) <= 1e-12

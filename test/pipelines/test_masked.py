@@ -172,6 +172,4 @@ def test_what_a_schedule_refuses_is_computed_whole() -> None:
     sink = DiagnosticSink()
     compiled = compile_text(attention(64, 64), in_parts(4), device="npu1", split=False, sink=sink)
     assert len(compiled.functions) == 1
-    assert any(
-        said.message.startswith("what is masked is computed: in parts without it, ") for said in sink.diagnostics
-    )
+    assert any("and computed nevertheless: in parts without it, " in said.message for said in sink.diagnostics)

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import npuflow
+from npuflow.compiler import units
 from npuflow.core.diagnostics import DiagnosticSink
 from npuflow.errors import InputError
 from npuflow.execute.verification import Status
@@ -60,17 +61,73 @@ def test_a_machine_without_l2() -> None:
     fused(CASES["padded"][0], (8, 8), "npu4.0")
 
 
-def test_what_a_schedule_refuses_stays_apart_unless_asked_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Whether a program fits is estimated before there is one."""
+@pytest.fixture
+def estimates_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether a program fits is estimated before there is one: here, all do."""
     monkeypatch.setattr("npuflow.strategy.fuse_windows.kernels_fit", lambda *_: True)
     monkeypatch.setattr("npuflow.strategy.bundle_times.program_fits", lambda *_: True)
+
+
+def beside(first: int, second: int) -> str:
+    """Two chains of so many windows in one function, which have nothing to do with each other."""
+    count = first + second
+    text = chain(20 + 2 * count, 8, *[Window(channels=8)] * count)
+    last, middle = "tensor<1x20x20x8xi8>", f"tensor<1x{20 + 2 * second}x{20 + 2 * second}x8xi8>"
+    text = text.replace(f"ins(%r{first - 1}, %w{first} ", f"ins(%y, %w{first} ").replace("(%x:", f"(%y: {middle}, %x:")
+    text = text.replace(f"-> {last} {{\n  %none", f"-> ({middle}, {last}) {{\n  %none")
+    return text.replace(f"return %r{count - 1} : {last}", f"return %r{first - 1}, %r{count - 1} : {middle}, {last}")
+
+
+@pytest.mark.usefixtures("estimates_fit")
+def test_what_a_schedule_refuses_stays_apart_unless_asked_for(tmp_path: Path) -> None:
     small = with_programs_of(4096, "npu2", tmp_path)
     sink = DiagnosticSink()
     compiled = npuflow.compile(TWO, device=small, sink=sink)
     assert len(compiled.functions) == 2
-    assert any("stays apart: as one, the program of 'core' needs" in said.message for said in sink.diagnostics)
+    apart = "groups chain_0, chain_1 stay apart: as one, the program of 'core' needs"
+    assert any(apart in said.message for said in sink.diagnostics)
     with pytest.raises(InputError, match="the program of 'core' needs"):
         npuflow.compile(TWO, "npuflow-stream-k{window-tiles=8,8}", device=small)
+
+
+@pytest.mark.usefixtures("estimates_fit")
+def test_four_that_are_refused_as_one_are_two_and_two(tmp_path: Path) -> None:
+    """The program of four windows has no room, nor that of three; that of two has."""
+    sink = DiagnosticSink()
+    small = with_programs_of(8192, "npu2", tmp_path)
+    compiled = npuflow.compile(chain(24, 8, *[Window(channels=8)] * 4), device=small, sink=sink)
+    assert [function.name for function in compiled.functions] == ["chain_0", "chain_1"]
+    (sequence,) = compiled.sequences
+    made_of = [call.made_of for call in sequence.compiled.calls.calls]
+    assert made_of == [("chain_0", "chain_1"), ("chain_2", "chain_3")]
+    for groups in ("chain_0, chain_1, chain_2, chain_3", "chain_1, chain_2, chain_3"):
+        assert any(f"groups {groups} stay apart: as one, the program" in said.message for said in sink.diagnostics)
+    assert compiled.run(verify=True).ok
+
+
+@pytest.mark.usefixtures("estimates_fit")
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_what_nothing_is_refused_of_stays_one_and_is_compiled_once(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, jobs: int
+) -> None:
+    """Three windows have no room as one, so that two of them are; the two beside them are one from the first."""
+    compiled_units: list[str] = []
+    compile_anew = units.UnitCompiler.compile_anew
+
+    def counted(compiler: units.UnitCompiler, given: list[units.Unit]) -> list[units.UnitOutcome]:
+        compiled_units.extend(str(unit.module) for unit in given)
+        return compile_anew(compiler, given)
+
+    monkeypatch.setattr(units.UnitCompiler, "compile_anew", counted)
+    compiled = npuflow.compile(beside(3, 2), device=with_programs_of(7000, "npu2", tmp_path), jobs=jobs, split=True)
+    (sequence,) = compiled.sequences
+    made_of = {call.name: call.made_of for call in sequence.compiled.calls.calls}
+    assert len(made_of) == 3
+    assert ("chain_0", "chain_1", "chain_2") not in made_of.values()
+    assert made_of["chain_2"] == ("chain_3", "chain_4")
+    assert [function.like for function in compiled.functions] == ["", "", ""]
+    assert len(compiled_units) == len(set(compiled_units)) == 4
+    assert compiled.run(verify=True).ok
 
 
 def test_dram_traffic_is_the_closed_form() -> None:

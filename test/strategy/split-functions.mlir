@@ -137,16 +137,17 @@ func.func @weights(%x: tensor<2x2xf32>) -> (tensor<2x2xf32>, tensor<2x2xf32>) {
   return %z, %u : tensor<2x2xf32>, tensor<2x2xf32>
 }
 
-// What two groups write halves of goes from one to the other, which may write into it.
+// What two groups write halves of goes from one to the other, which may write into it. What a part is made of, its call says.
 // CHECK-LABEL: func.func @halves(
 // CHECK-NEXT:    %[[FIRST:[a-z0-9]+]] = call @halves_0(%arg0) : (tensor<16x32xf32>) -> tensor<16x32xf32>
-// CHECK-NEXT:    %[[BOTH:[a-z0-9]+]] = call @halves_1(%arg0, %[[FIRST]]) : (tensor<16x32xf32>, tensor<16x32xf32>) -> tensor<16x32xf32>
+// CHECK-NEXT:    %[[BOTH:[a-z0-9]+]] = call @halves_1(%arg0, %[[FIRST]]) {npu.made_of = ["halves_1", "halves_2"]} : (tensor<16x32xf32>, tensor<16x32xf32>) -> tensor<16x32xf32>
 // CHECK-NEXT:    return %[[BOTH]]
 // CHECK-LABEL: func.func private @halves_0(
 // CHECK:         math.exp
 // CHECK:         tensor.insert_slice
 // CHECK-LABEL: func.func private @halves_1(
 // CHECK-SAME:    %arg0: tensor<16x32xf32>, %[[INTO:[a-z0-9]+]]: tensor<16x32xf32> {bufferization.writable = true})
+// CHECK-NOT:     npu.made_of
 // CHECK:         math.sqrt
 // CHECK:         %[[MADE:.*]] = tensor.insert_slice %{{.*}} into %[[INTO]][8, 0] [8, 32] [1, 1]
 // CHECK-NEXT:    return %[[MADE]]
@@ -163,7 +164,7 @@ func.func @halves(%x: tensor<16x32xf32>) -> tensor<16x32xf32> {
   %first = tensor.insert_slice %a into %e[0, 0] [8, 32] [1, 1] : tensor<8x32xf32> into tensor<16x32xf32>
   %x1 = tensor.extract_slice %x[8, 0] [8, 32] [1, 1] : tensor<16x32xf32> to tensor<8x32xf32>
   %b = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
-      ins(%x1 : tensor<8x32xf32>) outs(%o : tensor<8x32xf32>) attrs = {npu.bundle = 1} {
+      ins(%x1 : tensor<8x32xf32>) outs(%o : tensor<8x32xf32>) attrs = {npu.bundle = 1, npu.made_of = ["halves_1", "halves_2"]} {
   ^bb0(%v: f32, %out: f32):
     %r = math.sqrt %v : f32
     linalg.yield %r : f32

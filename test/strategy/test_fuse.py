@@ -52,6 +52,7 @@ def test_tiles_that_do_not_divide_are_refused() -> None:
     ("groups", "message"),
     [
         ("two_0,two_7", "unknown group 'two_7'"),
+        ("two_7", "unknown group 'two_7'; hint: did you mean two_1, two_0"),
         ("other_0", "unknown function of group 'other'"),
     ],
 )
@@ -59,3 +60,12 @@ def test_names_that_are_no_groups_are_refused(groups: str, message: str) -> None
     module = parse(TWO, new_context())
     with pytest.raises(InputError, match=message):
         run_pipeline(module, f"npuflow-normalize-linalg,npuflow-fuse-windows{{device=npu2 groups={groups}}}")
+
+
+def test_groups_of_one_of_several_functions() -> None:
+    """Functions are compiled each by itself: what is asked for is of one of them."""
+    both = TWO + TWO.replace("@two", "@other")
+    compiled = npuflow.compile(both, "npuflow-stream-k{fuse-groups=other_0,other_1}", device="npu2", split=True)
+    assert [function.name for function in compiled.functions if not function.part_of] == ["two", "other"]
+    with pytest.raises(InputError, match="unknown function of group 'third'"):
+        npuflow.compile(both, "npuflow-stream-k{fuse-groups=third_0}", device="npu2")

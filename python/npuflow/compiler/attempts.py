@@ -8,7 +8,7 @@ again, with less to count on. What the user has said stays as it is.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from npuflow.bindings import ir
 from npuflow.compiler.compiled import Function
@@ -27,15 +27,9 @@ _AGAIN = 3
 _Lacked = Mapping[str, tuple[Shortage, ...]]
 
 
-@dataclass(frozen=True)
-class Fitting:
-    """Functions that fit, and the module that has their schedules."""
-
-    functions: tuple[Function, ...]
-    module: ir.Module
-
-
-def compile_fitting(module: ir.Module, how: How, sink: DiagnosticSink, refusal: InputError | None = None) -> Fitting:
+def compile_fitting(
+    module: ir.Module, how: How, sink: DiagnosticSink, refusal: InputError | None = None
+) -> list[Function]:
     """What a pipeline makes of a module's functions, by the first choices that fit.
 
     Raises the first refusal if none do; it is `refusal` where the very first choices have been tried before.
@@ -53,14 +47,14 @@ def compile_fitting(module: ir.Module, how: How, sink: DiagnosticSink, refusal: 
             lacked = {name: (*lacked.get(name, ()), *more.get(name, ())) for name in {**lacked, **more}}
         own, attempt = replace(sink, diagnostics=[], on_add=None), _lacking(module, lacked)
         try:
-            functions = tuple(compile_functions(attempt, how, own))
+            functions = compile_functions(attempt, how, own)
         except InputError as error:
             refusals.append(error)
             said = said or own.diagnostics
             continue
         for diagnostic in (*own.diagnostics, *_remarks(module, lacked, refusals)):
             sink.add(diagnostic)
-        return Fitting(functions, attempt)
+        return functions
     for diagnostic in said:
         sink.add(diagnostic)
     raise refusals[0]
@@ -96,8 +90,6 @@ def _remarks(module: ir.Module, lacked: _Lacked, refusals: list[InputError]) -> 
     for function in functions_of(module.operation):
         name = str(function.opview.name.value)
         if name in lacked:
-            reasons = [
-                d.message for error in refusals for d in error.diagnostics if d.shortage and d.shortage.function == name
-            ]
-            what = f"@{name} is mapped by other choices than the first, by which {reasons[0].partition('; hint: ')[0]}"
+            said = [d for error in refusals for d in error.diagnostics if d.shortage and d.shortage.function == name]
+            what = f"@{name} is mapped by other choices than the first, by which {said[0].what}"
             yield Diagnostic(Severity.REMARK, what, location_of(function))

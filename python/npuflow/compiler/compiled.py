@@ -15,8 +15,11 @@ from npuflow.compiler.sequence import CompiledSequence, execute_sequence
 from npuflow.execute.arrays import Array
 from npuflow.network.calls import CallList
 from npuflow.network.decisions import ALL_DECISIONS, Decision, Decisions
+from npuflow.network.outline import free_names
 from npuflow.network.phases import PhaseChange
 from npuflow.network.plan import FunctionPlan, addressed, ordered, plan_of
+from npuflow.simulate.at_home import AtHome
+from npuflow.simulate.home_ports import HomeChain
 from npuflow.simulate.results import RunResults
 from npuflow.target import Device
 
@@ -112,21 +115,40 @@ class Sequence:
         calls = self.compiled.calls
         calls = replace(calls, calls=tuple(replace(call, homes=()) for call in calls.calls))
         calls = addressed(ordered(calls, keeps_order=Decision.ORDER not in decided).calls)
-        return self._with(calls, {part.name: part.compiled.away() for part in self.parts}, decided, {}).at_home()
+        parts = {part.name: replace(part, compiled=part.compiled.away()) for part in self.parts}
+        return self._with(calls, parts, decided, {}).at_home()
 
     def at_home(self) -> Sequence:
         """The same with what stays in memory tiles, if that is decided."""
         if not {Decision.PHASES, Decision.RESIDENCY} <= self.decided:
             return self
         found = resident(self.compiled.calls, {part.name: part.compiled for part in self.parts})
-        return self._with(addressed(found.calls), found.parts, self.decided, found.reasons)
+        calls, parts = addressed(found.calls), self._moved(found.programs)
+        called = tuple(replace(call, name=part.name) for call, part in zip(calls.calls, parts, strict=True))
+        named = {part.name: part for part in parts}
+        return self._with(replace(calls, calls=called), named, self.decided, found.reasons)
+
+    def _moved(self, programs: Mapping[int, AtHome]) -> list[Function]:
+        """The part of each phase with its program; one with other programs in other phases has other names there."""
+        ops = [child.operation for child in self.parts[0].compiled.module.body.operations]
+        taken = {ir.StringAttr(op.attributes["sym_name"]).value for op in ops if "sym_name" in op.attributes}
+        made: dict[tuple[str, tuple[HomeChain, ...]], Function] = {}
+        found = []
+        for phase, part in enumerate(self.parts):
+            moved = programs.get(phase)
+            key = part.name, () if moved is None else moved.chains
+            if key not in made:
+                is_other = any(name == part.name for name, _ in made)
+                own = replace(part.named(*free_names(part.name, 1, taken)), like="") if is_other else part
+                made[key] = own if moved is None else replace(own, compiled=own.compiled.at_home(moved))
+            found.append(made[key])
+        return found
 
     def _with(
-        self, calls: CallList, parts: Mapping[str, CompiledFunction], decided: Decisions, away: Mapping[int, str]
+        self, calls: CallList, parts: Mapping[str, Function], decided: Decisions, away: Mapping[int, str]
     ) -> Sequence:
-        own = {part.name: replace(part, compiled=parts[part.name]) for part in self.parts}
-        called = tuple(own[call.name] for call in calls.calls)
-        compiled = replace(self.compiled, calls=calls, parts=parts)
+        called = tuple(parts[call.name] for call in calls.calls)
+        compiled = replace(self.compiled, calls=calls, parts={part.name: part.compiled for part in called})
         return replace(self, compiled=compiled, parts=called, decided=decided, away=away)
 
     @property

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from npuflow.bindings import func, ir
 from npuflow.compiler.compiled import Function, Sequence
-from npuflow.compiler.functions import How
+from npuflow.compiler.functions import How, of_function
 from npuflow.compiler.sequence import CompiledSequence
 from npuflow.compiler.sources import FunctionSource
 from npuflow.compiler.tables import module_of_tables
@@ -83,7 +83,7 @@ def prepare(source: FunctionSource, prefix: PassNest, sink: DiagnosticSink) -> P
     """Runs `prefix` on a function alone; `sink` gets what is said where it fails."""
     module, own = source.alone(), replace(sink, diagnostics=[], on_add=None)
     try:
-        Runner(prefix, sink=own).run(module)
+        Runner(of_function(prefix, source.name), sink=own).run(module)
     except InputError:
         sink.add_new(own.diagnostics)
         raise

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from npuflow.bindings import ir
 from npuflow.bounds.sizes import MatmulSizes
@@ -12,7 +12,7 @@ from npuflow.compiler.given import schedule_name, schedules_in
 from npuflow.compiler.scheduling import make_schedules
 from npuflow.core.diagnostics import DiagnosticSink
 from npuflow.core.passes import fail, ops_of
-from npuflow.core.pipeline_text import PassNest
+from npuflow.core.pipeline_text import Node, PassNest, PassNode
 from npuflow.core.runner import Runner
 from npuflow.dialect.device import recorded_device
 from npuflow.errors import InputError
@@ -33,6 +33,22 @@ class How:
     device: str | None
     kernel_macs_per_cycle: float | None
     decided: Decisions = ALL_DECISIONS
+
+    @property
+    def of_parts(self) -> How:
+        """The same for parts of functions, of which it has been decided what is one."""
+        elements = self.pipeline.elements
+        kept = (each for each in elements if not (isinstance(each, PassNode) and each.instance.fuses))
+        return replace(self, pipeline=replace(self.pipeline, elements=tuple(kept)))
+
+
+def of_function(pipeline: PassNest, name: str) -> PassNest:
+    """A pipeline as it is for a function that is alone in a module."""
+
+    def own(node: Node) -> Node:
+        return replace(node, instance=node.instance.of_function(name)) if isinstance(node, PassNode) else node
+
+    return replace(pipeline, elements=tuple(map(own, pipeline.elements)))
 
 
 def compile_functions(module: ir.Module, how: How, sink: DiagnosticSink) -> list[Function]:

@@ -1,40 +1,36 @@
-"""Tensors between a function's parts that stay in memory tiles: what could, what that saves, and the parts' programs.
+"""Tensors between a function's parts that stay in memory tiles: what could, what that saves, and phases' programs.
 
 Those stay that save most traffic while all phases together take no longer than with everything in DRAM.
 """
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 
 from npuflow.compiler.compiled_function import CompiledFunction
+from npuflow.compiler.home_phases import HomePhases, HomeSlabs
 from npuflow.network.calls import CallList
 from npuflow.network.plan import PlannedValue, plan_of
-from npuflow.network.residency import HomeCandidate, Residency, TileRoom, choose_homes
-from npuflow.schedule.assign.setup import channel_descriptors
-from npuflow.simulate.at_home import AtHome, at_home
-from npuflow.simulate.home_ports import HOME_LEVEL, HomeChain, HomePort, slab_bytes
+from npuflow.network.residency import Home, HomeCandidate, Residency, choose_homes, home_beside
+from npuflow.simulate.at_home import AtHome
+from npuflow.simulate.home_ports import HOME_LEVEL, slab_bytes
 from npuflow.simulate.home_tasks import NotAtHomeError
-from npuflow.simulate.platform import Platform, Side
-from npuflow.simulate.program import Program
-from npuflow.simulate.results import RunResults
-from npuflow.simulate.run import DeadlockError, simulate
 from npuflow.target import Device, SharedBy
 
 # In how many slabs a tensor may lie, the likeliest to be fast first.
 _COUNTS = (8, 4, 2, 1)
+# Sizes of pieces that are dealt out, the largest first, beside one piece for each slab.
+_MOST_PIECES = 2
 
 
 @dataclass(frozen=True)
 class Resident:
-    """Parts with what stays at home, the calls that say where, and why other tensors don't stay, by number."""
+    """The calls that say what stays where, the programs of phases that move it, and why other tensors don't stay."""
 
     calls: CallList
-    parts: Mapping[str, CompiledFunction]
-    reasons: Mapping[int, str]
+    programs: Mapping[int, AtHome] = field(default_factory=dict)
+    reasons: Mapping[int, str] = field(default_factory=dict)
     bound_bytes: int = 0
     saved_bytes: int = 0
 
@@ -45,228 +41,136 @@ def has_homes(device: Device) -> bool:
 
 
 def resident(calls: CallList, parts: Mapping[str, CompiledFunction]) -> Resident:
-    """The parts with the tensors between them at home that save most DRAM traffic."""
+    """The phases with the tensors between them at home that save most DRAM traffic."""
     device = next(iter(parts.values())).device
-    return _Residents(calls, parts, device).found() if has_homes(device) else Resident(calls, parts, {})
+    return _Residents(HomePhases(calls, parts, device)).found() if has_homes(device) else Resident(calls)
 
 
 @dataclass
 class _Residents:
-    calls: CallList
-    parts: Mapping[str, CompiledFunction]
-    device: Device
+    """`ways` are what a tensor that may stay can be, divided in this way or another, the one that is tried first."""
+
+    phases: HomePhases
     reasons: dict[int, str] = field(default_factory=dict)
-    runs: dict[str, RunResults] = field(default_factory=dict)
-    left: dict[str, dict[tuple[int, int], int]] = field(default_factory=dict)
-    channels: dict[tuple[str, Side, int], tuple[int, ...]] = field(default_factory=dict)
+    ways: dict[int, list[HomeCandidate]] = field(default_factory=dict)
+    more: dict[int, Iterator[list[HomeCandidate]]] = field(default_factory=dict)
+
+    @property
+    def calls(self) -> CallList:
+        return self.phases.calls
 
     def found(self) -> Resident:
-        candidates = [one for value in plan_of(self.calls).between if (one := self._candidate(value)) is not None]
-        chosen = choose_homes(candidates, self._room)
-        for one in candidates:
-            if one.number not in chosen.homes:
-                late = f"its phases would take {one.late_seconds * 1e6:.2f} us longer"
+        for value in plan_of(self.calls).between:
+            self._look_at(value)
+        chosen = choose_homes([ways for ways in self.ways.values() if ways], self.phases.room)
+        late = sum(one.late_seconds for one in chosen.ways.values())
+        for number, ways in self.ways.items():
+            if number in chosen.ways:
+                self.ways[number] = [chosen.ways[number], *(one for one in ways if one != chosen.ways[number])]
+            elif ways:
+                longer = f"its phases would take {ways[0].late_seconds * 1e6:.2f} us longer"
                 others = "others that save more take the room, or the channels, of memory tiles"
-                self.reasons[one.number] = late if one.late_seconds > 0 else others
+                self.reasons[number] = longer if late + ways[0].late_seconds > 0 else others
         return self._placed(chosen)
 
     # What may stay
 
-    def _candidate(self, value: PlannedValue) -> HomeCandidate | None:
-        """A tensor that may stay, or None after saying why not."""
+    def _look_at(self, value: PlannedValue) -> None:
+        """Notes in which ways a tensor may stay, or why it can't."""
         if value.number in self.calls.first_versions:
             self.reasons[value.number] = "several phases write it, a part each"
-            return None
-        called = Counter(call.name for call in self.calls.calls)
-        phases = [phase for phase, _, _ in self.ports[value.number]]
-        often = next((name for phase in phases if called[name := self.calls.calls[phase].name] > 1), None)
-        if often is not None:
-            self.reasons[value.number] = f"{often} is called {called[often]} times, on several tensors"
-            return None
-        columns = [column for column in range(self.device.columns) if self._channels(value, column)[0] > 0]
-        columns.sort(key=lambda column: self._channels(value, column), reverse=True)
+            return
+        columns = [column for column in range(self.phases.device.columns) if self.phases.channels(value, column)[0] > 0]
+        columns.sort(key=lambda column: self.phases.channels(value, column), reverse=True)
         if not columns:
             self.reasons[value.number] = "no memory tile has channels free for it in all of its phases"
-            return None
-        found = self._divided(value, columns)
-        if found is None:
-            return None
-        late, slab, places = found
-        saved = self._saved_bytes(value.number)
-        return HomeCandidate(value.number, slab, phases[0], tuple(dict.fromkeys(phases[1:])), saved, late, places)
+            return
+        divided = self._divided(value, columns)
+        ways = list[HomeCandidate]()
+        while not any(one.late_seconds <= 0 for one in ways) and (found := next(divided, None)) is not None:
+            ways = sorted([*ways, *found], key=lambda one: one.late_seconds)
+        self.ways[value.number], self.more[value.number] = ways, divided
 
-    def _divided(
-        self, value: PlannedValue, columns: Sequence[int]
-    ) -> tuple[float, int, tuple[tuple[int, ...], ...]] | None:
-        """In how many slabs a tensor's phases take least, and where; None after saying why in none."""
-        best: tuple[float, int, tuple[tuple[int, ...], ...]] | None = None
-        why = ""
+    def _divided(self, value: PlannedValue, columns: Sequence[int]) -> Iterator[list[HomeCandidate]]:
+        """A tensor in so many slabs as each count says; says why it can't be in any."""
+        phases = [phase for phase, _, _ in self.phases.ports[value.number]]
         for count in (count for count in _COUNTS if count <= len(columns)):
-            slab = slab_bytes(value.bytes, count, self.device)
-            roomy = [c for c in columns if self._free(value, c) >= slab]
-            if len(roomy) < count:
-                most = max(self._free(value, column) for column in columns)
-                why = why or f"it has {value.bytes} bytes, and no memory tile more than {most} free"
-                continue
-            turned = [tuple((roomy * 2)[first : first + count]) for first in range(len(roomy))]
-            try:
-                late = self._late_seconds(value, turned[0])
-            except NotAtHomeError as error:
-                why = str(error)
-                continue
-            if best is None or late < best[0]:
-                best = late, slab, tuple(turned)
-            if late <= 0:
-                break
-        if best is None:
-            self.reasons[value.number] = why
-        return best
+            found = []
+            for piece in self._pieces(value, count):
+                slab = -(-value.bytes // (piece * count)) * piece
+                roomy = [c for c in columns if self.phases.free_bytes(value, c) >= slab]
+                if len(roomy) < count:
+                    most = max(self.phases.free_bytes(value, column) for column in columns)
+                    why = f"it has {value.bytes} bytes, and no memory tile more than {most} free"
+                    self.reasons.setdefault(value.number, why)
+                    continue
+                places = tuple(tuple((roomy * 2)[first : first + count]) for first in range(len(roomy)))
+                try:
+                    late = self.phases.late_seconds(value, HomeSlabs(places[0], piece))
+                except NotAtHomeError as error:
+                    self.reasons[value.number] = str(error)
+                    continue
+                reads = tuple(dict.fromkeys(phases[1:]))
+                saved = self.phases.saved_bytes(value.number)
+                found.append(HomeCandidate(value.number, slab, piece, phases[0], reads, saved, late, places))
+            yield found
 
-    @cached_property
-    def ports(self) -> Mapping[int, list[tuple[int, str, Side]]]:
-        """Of each tensor the phases that move it, what it is called there, and which way: who makes it first."""
-        found: dict[int, list[tuple[int, str, Side]]] = defaultdict(list)
-        for phase, call in enumerate(self.calls.calls):
-            part = self.parts[call.name]
-            for value, name in zip(call.inputs, part.arguments):
-                found[value].append((phase, name, Side.OUT))
-            for value, name in zip(call.outputs, part.results):
-                found[value].insert(0, (phase, name, Side.IN))
-        return found
-
-    def _channels(self, value: PlannedValue, column: int) -> tuple[int, int]:
-        """The fewest channels free beside a column's tile in any of a tensor's phases, and all of them."""
-        free = [len(self._free_channels(phase, side, column)) for phase, _, side in self.ports[value.number]]
-        return min(free), sum(free)
-
-    def _free_channels(self, phase: int, side: Side, column: int) -> tuple[int, ...]:
-        key = self.calls.calls[phase].name, side, column
-        if key not in self.channels:
-            program = self.parts[key[0]].program
-            self.channels[key] = Platform(self.device).free_channels(program, HOME_LEVEL, side, column)
-        return self.channels[key]
-
-    def _free(self, value: PlannedValue, column: int) -> int:
-        return min(self._room.free(phase, column) for phase in range(value.first, value.last + 1))
-
-    @cached_property
-    def _room(self) -> TileRoom:
-        level = self.device.level(HOME_LEVEL)
-        needed, channels = {}, {}
-        for phase, call in enumerate(self.calls.calls):
-            for column, size in needed_bytes(self.parts[call.name].program, self.device).items():
-                needed[phase, column] = size
-            for column in range(self.device.columns):
-                for side in Side:
-                    channels[phase, column, side is Side.IN] = len(self._free_channels(phase, side, column))
-        return TileRoom(level.usable_bytes, level.alignment_bytes, needed, channels)
-
-    # What it costs and saves
-
-    def _late_seconds(self, value: PlannedValue, columns: tuple[int, ...]) -> float:
-        """How much longer a tensor's phases take with it at home."""
-        late = 0.0
-        for phase in dict.fromkeys(phase for phase, _, _ in self.ports[value.number]):
-            before = self._run(self.calls.calls[phase].name).seconds
-            late += _run(self._moved(phase, {value.number: columns}).program).seconds - before
-        return late
-
-    def _run(self, name: str) -> RunResults:
-        if name not in self.runs:
-            self.runs[name] = simulate(self.parts[name].program)
-        return self.runs[name]
-
-    def _saved_bytes(self, number: int) -> int:
-        """What a tensor's phases move from and to DRAM if it stays there."""
-        moved = (self._run(self.calls.calls[p].name).traffic[tensor] for p, tensor, _ in self.ports[number])
-        return sum(traffic.read_bytes + traffic.written_bytes for traffic in moved)
-
-    def _moved(self, phase: int, columns: Mapping[int, tuple[int, ...]]) -> AtHome:
-        """A phase's program with tensors at home in columns."""
-        part = self.parts[self.calls.calls[phase].name]
-        free = {
-            (side, c): list(self._free_channels(phase, side, c)) for side in Side for c in range(self.device.columns)
-        }
-        left = dict(self._descriptors(part))
-        moved = AtHome(part.program)
-        for number, place in columns.items():
-            for own, tensor, side in self.ports[number]:
-                if own == phase:
-                    port = HomePort(tensor, tuple((c, self._channel(free[side, c], c, left)) for c in place))
-                    more = at_home(moved.program, self.device, [port])
-                    _take(more.chains, left)
-                    moved = AtHome(more.program, (*moved.chains, *more.chains))
-        return moved
-
-    def _channel(self, free: list[int], column: int, left: Mapping[tuple[int, int], int]) -> int:
-        """A channel that is free, of the group with the most descriptors left; it isn't free any more."""
-        if not free:
-            raise NotAtHomeError(f"memory tile {column} has no channel left")
-        groups = self.device.dma(HOME_LEVEL).descriptor_groups
-        best = max(free, key=lambda number: (left[column, number % groups], -number))
-        free.remove(best)
-        return best
-
-    def _descriptors(self, part: CompiledFunction) -> dict[tuple[int, int], int]:
-        """The descriptors that a part leaves beside memory tiles, by column and group."""
-        if part.name not in self.left:
-            dma = self.device.dma(HOME_LEVEL)
-            taken = channel_descriptors(part.schedule, self.device, HOME_LEVEL)
-            groups = range(dma.descriptor_groups)
-            each = dma.descriptors // dma.descriptor_groups
-            places = ((column, group) for column in range(self.device.columns) for group in groups)
-            self.left[part.name] = {place: each - taken.get(place, 0) for place in places}
-        return self.left[part.name]
+    def _pieces(self, value: PlannedValue, count: int) -> list[int]:
+        """The bytes of what is dealt out to so many slabs: one piece for each, or what phases step by."""
+        device = self.phases.device
+        pattern = device.dma(HOME_LEVEL).pattern
+        granule = 1 if pattern is None else pattern.granule_bytes
+        steps = {step for phase, name, _ in self.phases.ports[value.number] for step in self.phases.steps(phase, name)}
+        several = sorted((s for s in steps if s % granule == 0 and s * count < value.bytes), reverse=True)
+        return [slab_bytes(value.bytes, count, device), *(several[:_MOST_PIECES] if count > 1 else ())]
 
     # The parts with what stays
 
     def _placed(self, chosen: Residency) -> Resident:
-        """Programs of all parts; a tensor with which one doesn't run stays in DRAM after all."""
-        homes = dict(chosen.homes)
-        parts = dict(self.parts)
+        """Programs of phases; where one doesn't run, a tensor is divided otherwise, or stays in DRAM after all."""
+        homes, programs = dict(chosen.homes), dict[int, AtHome]()
         waiting = [*range(len(self.calls.calls))]
         while waiting:
             phase = waiting.pop(0)
-            name = self.calls.calls[phase].name
-            columns = {
-                number: tuple(slab.column for slab in home.slabs)
+            programs.pop(phase, None)
+            own = {
+                number: HomeSlabs(tuple(slab.column for slab in home.slabs), home.piece_bytes)
                 for number, home in homes.items()
-                if any(own == phase for own, _, _ in self.ports[number])
+                if any(each == phase for each, _, _ in self.phases.ports[number])
             }
-            parts[name] = self.parts[name]
             try:
-                if columns:
-                    moved = self._moved(phase, columns)
-                    _run(moved.program)
-                    parts[name] = self.parts[name].at_home(moved)
+                if own:
+                    moved = self.phases.moved(phase, own)
+                    self.phases.seconds_at_home(phase, moved)
+                    programs[phase] = moved
             except NotAtHomeError as error:
-                left = min(columns, key=lambda number: (self._saved_bytes(number), -number))
-                self.reasons[left] = f"together with others: {error}"
-                del homes[left]
-                waiting = sorted({*waiting, *(own for own, _, _ in self.ports[left])})
+                changed = self._changed(own, homes)
+                if changed is None:
+                    changed = min(own, key=lambda number: (self.phases.saved_bytes(number), -number))
+                    self.reasons[changed] = f"together with others: {error}"
+                    del homes[changed]
+                waiting = sorted({*waiting, *(each for each, _, _ in self.phases.ports[changed])})
         calls = tuple(replace(c, homes=tuple(homes.get(v) for v in c.outputs)) for c in self.calls.calls)
-        saved = sum(map(self._saved_bytes, homes))
-        return Resident(replace(self.calls, calls=calls), parts, self.reasons, chosen.bound_bytes, saved)
+        saved = sum(map(self.phases.saved_bytes, homes))
+        reasons = {number: why for number, why in self.reasons.items() if number not in homes}
+        return Resident(replace(self.calls, calls=calls), programs, reasons, chosen.bound_bytes, saved)
 
+    def _changed(self, numbers: Collection[int], homes: dict[int, Home]) -> int | None:
+        """Gives a tensor another home, divided otherwise, that costs least while all together take no longer."""
+        late = sum(self.ways[number][0].late_seconds for number in homes)
+        for one in self._others(numbers):
+            now = self.ways[one.number][0]
+            beside = {self.ways[number][0]: home for number, home in homes.items() if number != one.number}
+            home = home_beside(one, beside, self.phases.room)
+            if home is not None and late + one.late_seconds - now.late_seconds <= 0:
+                self.ways[one.number] = [one, *(way for way in self.ways[one.number] if way not in (one, now))]
+                homes[one.number] = home
+                return one.number
+        return None
 
-def _run(program: Program) -> RunResults:
-    try:
-        return simulate(program)
-    except DeadlockError as error:
-        raise NotAtHomeError("channels of its home would wait for each other") from error
-
-
-def _take(chains: Sequence[HomeChain], left: dict[tuple[int, int], int]) -> None:
-    """Takes the descriptors of chains from those that are left, by column and group."""
-    for chain in chains:
-        have = left[chain.column, chain.group]
-        if chain.descriptors > have:
-            others = f"has {have} descriptors left in one of its groups"
-            raise NotAtHomeError(f"memory tile {chain.column} {others}, a chain takes {chain.descriptors}")
-        left[chain.column, chain.group] = have - chain.descriptors
-
-
-def needed_bytes(program: Program, device: Device) -> dict[int, int]:
-    """What a part's own buffers need of each column's memory tile."""
-    names = {f"{device.level(HOME_LEVEL).name} {column}": column for column in range(device.columns)}
-    return {names[one.name]: one.bytes for one in program.memories if one.name in names}
+    def _others(self, numbers: Collection[int]) -> list[HomeCandidate]:
+        """Other ways to divide tensors, those that lose least first."""
+        for number in numbers:
+            self.ways[number] += next(self.more[number], [])
+        found = [way for number in numbers for way in self.ways[number][1:]]
+        return sorted(found, key=lambda one: one.late_seconds - self.ways[one.number][0].late_seconds)

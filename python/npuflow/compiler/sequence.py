@@ -11,7 +11,8 @@ import numpy as np
 
 from npuflow.bindings import ir
 from npuflow.compiler.compiled_function import CompiledFunction, FunctionalRun, check_inputs, execute_function
-from npuflow.compiler.residency import has_homes, needed_bytes
+from npuflow.compiler.home_phases import needed_bytes
+from npuflow.compiler.residency import has_homes
 from npuflow.compiler.tables import arrays_of
 from npuflow.execute.arrays import Array, Signature
 from npuflow.execute.guard_divisions import divides_integers
@@ -119,8 +120,10 @@ class HomeTiles:
         """Puts a tensor into its slabs."""
         data: Array = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
         self._homes[number] = home, array.dtype, array.shape
-        for part, place in zip(_cut(data, home), self._places(home, data.nbytes), strict=True):
-            place[...] = part
+        begin = 0
+        for place in self._places(home, data.nbytes):
+            place[...] = data[begin : begin + place.nbytes]
+            begin += place.nbytes
 
     def read(self, number: int) -> Array:
         """What its slabs hold by now."""
@@ -130,18 +133,14 @@ class HomeTiles:
         return found
 
     def _places(self, home: Home, size: int) -> list[Array]:
-        """The bytes of each slab of a tensor of so many."""
-        sizes = [min(home.slab_bytes, size - number * home.slab_bytes) for number in range(len(home.slabs))]
-        return [self._memories[s.column][s.address : s.address + own] for s, own in zip(home.slabs, sizes)]
+        """The bytes of each piece of a tensor of so many, in its order."""
+        pieces = ((home.slabs[number], place, own) for number, place, own in home.pieces(size))
+        return [self._memories[slab.column][slab.address + place :][:own] for slab, place, own in pieces]
 
     def overwrite(self, part: str) -> None:
         """Poisons the bytes that a part's own buffers take: what lies there is lost while it works."""
         for column, size in self._needed.get(part, {}).items():
             self._memories[column][:size] = POISON
-
-
-def _cut(data: Array, home: Home) -> list[Array]:
-    return [data[home.slab_bytes * number :][: home.slab_bytes] for number in range(len(home.slabs))]
 
 
 def _placed(array: Array, room: Array) -> Array:

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from npuflow.bindings import ir
-from npuflow.compiler.compiled import Function, Sequence
+from npuflow.compiler.compiled import Function
+from npuflow.compiler.compiled import Sequence as PartSequence
 from npuflow.compiler.cut import CutFunction, PreparedFunction, cut, foreseen, is_long, prepare
-from npuflow.compiler.functions import How
+from npuflow.compiler.functions import How, of_function
 from npuflow.compiler.given import move
 from npuflow.compiler.sources import FunctionSource, empty_like, first_alike, sources_of
-from npuflow.compiler.units import Unit, compile_units
+from npuflow.compiler.units import Unit, UnitCompiler, UnitOutcome
+from npuflow.compiler.without_refused import without_refused
 from npuflow.core.diagnostics import DiagnosticSink
-from npuflow.core.passes import Pass, ops_of
 from npuflow.core.pipeline_text import Node, PassNest, PassNode
-from npuflow.errors import Diagnostic, InputError, Severity
+from npuflow.errors import Diagnostic, InputError
 from npuflow.execute.arrays import signature_of
 from npuflow.network.outline import free_names
-from npuflow.ops.contraction import BUNDLE
-from npuflow.ops.insertions import is_written_in_place
-from npuflow.strategy.fuse_matmuls import FuseMatmuls
-from npuflow.strategy.fuse_windows import FuseWindows
-from npuflow.strategy.skip_masked import SkipMasked
 
 _ASKED_FOR = "asked for"
 
@@ -41,162 +37,187 @@ class Batch:
     """Functions compiled, the parts of `sequences` among them; `module` has all of their schedules."""
 
     functions: tuple[Function, ...]
-    sequences: tuple[Sequence, ...]
+    sequences: tuple[PartSequence, ...]
     module: ir.Module
 
 
 def compile_or_split(module: ir.Module, how: How, split: Split, sink: DiagnosticSink, jobs: int = 1) -> Batch:
     """Compiles a module's functions, those that don't fit as a whole part by part, in up to `jobs` processes.
 
-    The module stays as it is. Of functions that are alike, and of parts that are, one is compiled. What only a schedule
-    tells may refuse what was cut into parts to leave out what is masked, and matmuls and windows that were fused: then
-    it is computed after all, and then these stay apart.
+    The module stays as it is. Of functions that are alike, and of parts that are, one is compiled. What estimates made
+    one may be refused once there is a schedule: then these groups stay apart, and all else is as it was.
     """
-    own = replace(sink, diagnostics=[], on_add=None)
-    try:
-        batch = _compile(module, how, split, own, jobs)
-    except InputError as error:
-        refusal = error
-        for pipeline, what in _simpler(module, how.pipeline, sink):
-            simpler = replace(sink, diagnostics=[], on_add=None)
-            try:
-                batch = _compile(module, replace(how, pipeline=pipeline), split, simpler, jobs)
-            except InputError as another:
-                refusal = another
-                continue
-            first = refusal.diagnostics[0]
-            said = f"{what}, {first.message.partition('; hint: ')[0]}"
-            simpler.add(Diagnostic(Severity.REMARK, said, first.location))
-            sink.add_new(simpler.diagnostics)
-            return batch
-        sink.add_new(own.diagnostics)
-        raise
-    sink.add_new(own.diagnostics)
-    return batch
-
-
-def _simpler(module: ir.Module, pipeline: PassNest, sink: DiagnosticSink) -> Iterator[tuple[PassNest, str]]:
-    """Pipelines that leave alone what an optimisation has changed in a module, and what to say of that."""
-    prefix = before_strategies(pipeline)
-    prepared = [] if prefix is None else [_prepared(source, prefix, sink) for source in sources_of(module)]
-    ops = [op for one in prepared if one is not None for op in ops_of(one.function)]
-    whole = _without(pipeline, SkipMasked)
-    if any(is_written_in_place(op) for op in ops):
-        yield whole, "what is masked is computed: in parts without it"
-    if any(BUNDLE in op.attributes for op in ops):
-        apart = _without(whole, FuseMatmuls)
-        yield apart, "matmuls in a row stay apart: as one"
-        passes = (each.instance for each in apart.elements if isinstance(each, PassNode))
-        if not any(isinstance(each, FuseWindows) and (each.groups or each.tiles) for each in passes):
-            yield _without(apart, FuseWindows), "what reads each other through windows stays apart: as one"
-
-
-def _compile(module: ir.Module, how: How, split: Split, sink: DiagnosticSink, jobs: int) -> Batch:
     sources = sources_of(module)
     names = [signature_of(source.function).name for source in sources]  # refuses types that are no arrays
-    alike = first_alike([source.alone() for source in sources])
-    prefix = None if split is Split.NEVER else before_strategies(how.pipeline)
-    work = _Compilation(how, sink, jobs, set(names))
-    distinct = [source for number, source in enumerate(sources) if alike[number] == number]
-    if prefix is None:
-        work.compile_whole(distinct)
-    else:
-        work.compile(distinct, prefix, tries_whole=split is Split.IF_NEEDED)
+    for element in how.pipeline.elements:
+        if isinstance(element, PassNode):
+            element.instance.require_functions(module.operation, names)
+    places: dict[tuple[int, PassNest], int] = {}
+    outlines = enumerate(zip(first_alike([source.alone() for source in sources]), names))
+    alike = [places.setdefault((first, of_function(how.pipeline, name)), n) for n, (first, name) in outlines]
+    own = replace(sink, diagnostics=[], on_add=None)
+    work = _Compilation(how, split, before_strategies(how.pipeline), own, UnitCompiler(how, own, jobs), set(names))
+    try:
+        work.compile([source for number, source in enumerate(sources) if alike[number] == number])
+    finally:
+        sink.add_new(own.diagnostics)
     for name, first in zip(names, alike):
         work.repeat(names[first], name)
     return work.batch(names)
 
 
-def _prepared(source: FunctionSource, prefix: PassNest, sink: DiagnosticSink) -> PreparedFunction | None:
-    """A function behind the passes in front of strategies; None where these refuse it."""
-    try:
-        return prepare(source, prefix, replace(sink, diagnostics=[], on_add=None))
-    except InputError:
-        return None
+@dataclass(frozen=True)
+class _Attempt:
+    """A function that isn't compiled as a whole by its first choices, and the units that are compiled of it, by name.
 
+    `refusal` is what kept it from fitting as a whole, `problem` what keeps it from coming apart.
+    """
 
-def _without(pipeline: PassNest, kind: type[Pass]) -> PassNest:
-    """The pipeline without the passes of a kind."""
-    kept = (each for each in pipeline.elements if not (isinstance(each, PassNode) and isinstance(each.instance, kind)))
-    return replace(pipeline, elements=tuple(kept))
+    source: FunctionSource
+    refusal: InputError | None
+    said: Sequence[Diagnostic]
+    units: Mapping[str, Unit] = field(default_factory=dict)
+    problem: InputError | None = None
 
 
 @dataclass
 class _Compilation:
-    """Functions on their way, by name: first as a whole where that may fit, then by parts; `taken` are names in use."""
+    """Functions on their way, by name: first as a whole where that may fit, then by parts; `taken` are names in use.
+
+    They come apart behind `prefix`, the passes in front of strategies.
+    """
 
     how: How
+    split: Split
+    prefix: PassNest | None
     sink: DiagnosticSink
-    jobs: int
+    compiler: UnitCompiler
     taken: set[str]
+    attempts: dict[str, _Attempt] = field(default_factory=dict)
     functions: dict[str, Function] = field(default_factory=dict)
     cuts: dict[str, CutFunction] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
 
-    def compile_whole(self, sources: list[FunctionSource]) -> None:
-        """Compiles functions, none of which comes apart."""
-        self._finish({source.name: Unit(source.alone()) for source in sources}, [])
+    def compile(self, sources: Sequence[FunctionSource]) -> None:
+        """Compiles functions, no two of them alike; raises with everything that no choice fits for.
 
-    def compile(self, sources: list[FunctionSource], prefix: PassNest, *, tries_whole: bool) -> None:
-        """Compiles functions, no two of them alike; raises with everything that no choice fits for."""
-        problems: list[InputError] = []
+        Those of which a bundle is refused that estimates made are tried again without it.
+        """
+        outcomes: dict[str, UnitOutcome] = {}
+        while sources:
+            tried = self._attempts(sources)
+            self.attempts |= tried
+            units = {name: unit for attempt in self.attempts.values() for name, unit in attempt.units.items()}
+            outcomes = dict(zip(units, self.compiler.compile([*units.values()])))
+            again = [self._tried_again(attempt, outcomes) for attempt in tried.values()]
+            sources = [source for source in again if source is not None]
+        self._finish(outcomes)
+
+    def _attempts(self, sources: Sequence[FunctionSource]) -> dict[str, _Attempt]:
+        """What is tried of functions but those that fit as a whole; what came apart before does so again."""
         prepared: dict[str, PreparedFunction] = {}
-        refusals: dict[str, InputError | None] = dict.fromkeys(source.name for source in sources)
-        if tries_whole:
-            refusals = self._try_whole(sources, prefix, prepared)
-        units: dict[str, Unit] = {}
-        for source in (source for source in sources if source.name in refusals):
-            try:
-                ready = prepared.get(source.name) or prepare(source, prefix, self.sink)
-                units |= self._cut(source, ready, refusals[source.name])
-            except InputError as error:
-                problems.append(error)
-        self._finish(units, problems)
+        refusals = {name: self.attempts[name].refusal for name in self.cuts}
+        if self.prefix is not None and self.split is Split.IF_NEEDED:
+            whole = [source for source in sources if source.name not in self.cuts]
+            refusals |= self._try_whole(whole, self.prefix, prepared)
+        return {
+            source.name: self._attempt(source, refusals.get(source.name), prepared.get(source.name))
+            for source in sources
+            if source.name not in self.functions
+        }
 
     def _try_whole(
-        self, sources: list[FunctionSource], prefix: PassNest, prepared: dict[str, PreparedFunction]
+        self, sources: Sequence[FunctionSource], prefix: PassNest, prepared: dict[str, PreparedFunction]
     ) -> dict[str, InputError | None]:
         """Why functions don't fit as a whole; those that do are compiled. Fills in those that are `prepared`."""
         refusals: dict[str, InputError | None] = {}
-        nobody = replace(self.sink, diagnostics=[], on_add=None)
         for source in filter(is_long, sources):
             try:
-                prepared[source.name] = prepare(source, prefix, nobody)
+                prepared[source.name] = prepare(source, prefix, self._nobody())
                 refusal = foreseen(prepared[source.name], self.how.device)
             except InputError as error:
                 refusal = error
             if refusal is not None:
                 refusals[source.name] = refusal
         units = {source.name: Unit(source.alone(), once=True) for source in sources if source.name not in refusals}
-        for name, found in zip(units, compile_units([*units.values()], self.how, self.sink, self.jobs)):
-            if isinstance(found, InputError):
-                refusals[name] = found
-            else:
-                (self.functions[name],) = found.functions
+        for name, outcome in zip(units, self.compiler.compile_anew([*units.values()])):
+            if isinstance(outcome.found, InputError):
+                refusals[name] = outcome.found
+                continue
+            self.functions[name] = outcome.found
+            self.attempts.pop(name, None)
+            self._say(outcome.said)
         return refusals
 
-    def _cut(
-        self, source: FunctionSource, prepared: PreparedFunction, refusal: InputError | None
+    def _attempt(
+        self, source: FunctionSource, refusal: InputError | None, prepared: PreparedFunction | None
+    ) -> _Attempt:
+        own = self._nobody()
+        try:
+            units = self._units(source, refusal, prepared, own)
+        except InputError as error:
+            return _Attempt(source, refusal, own.diagnostics, problem=error)
+        return _Attempt(source, refusal, own.diagnostics, units)
+
+    def _units(
+        self,
+        source: FunctionSource,
+        refusal: InputError | None,
+        prepared: PreparedFunction | None,
+        sink: DiagnosticSink,
     ) -> Mapping[str, Unit]:
-        """What is compiled of a function that comes apart; by other choices than the refused ones where it doesn't."""
-        for diagnostic in prepared.said:
-            self.sink.add(diagnostic)
-        found = cut(prepared, self.how, self.taken, self.sink)
+        """What is compiled of a function: its parts, or where it has but one, itself, by other choices than refused."""
+        if self.prefix is None or self.split is Split.NEVER:
+            return {source.name: Unit(source.alone())}
+        ready = prepared or prepare(source, self.prefix, sink)
+        for diagnostic in ready.said:
+            sink.add(diagnostic)
+        if source.name in self.cuts:
+            self.taken.difference_update(self.cuts.pop(source.name).kinds)
+        found = cut(ready, self.how, self.taken, sink)
         if found is None:
             return {source.name: Unit(source.alone(), refusal=refusal)}
         self._keep(source.name, found, _reason(refusal))
-        return {part.name: Unit(part.alone()) for part in sources_of(found.module)}
+        return {part.name: Unit(part.alone(), is_part=True) for part in sources_of(found.module)}
 
     def _keep(self, name: str, found: CutFunction, reason: str) -> None:
         self.cuts[name], self.reasons[name] = found, reason
         self.taken.update(found.kinds)
 
-    def _finish(self, units: Mapping[str, Unit], problems: list[InputError]) -> None:
-        for name, found in zip(units, compile_units([*units.values()], self.how, self.sink, self.jobs)):
+    def _say(self, said: Sequence[Diagnostic]) -> None:
+        for diagnostic in said:
+            self.sink.add(diagnostic)
+
+    def _nobody(self) -> DiagnosticSink:
+        """Who hears what may be of no interest."""
+        return replace(self.sink, diagnostics=[], on_add=None)
+
+    def _tried_again(self, attempt: _Attempt, outcomes: Mapping[str, UnitOutcome]) -> FunctionSource | None:
+        """A function of which something was refused, without what of that can stay apart; None where nothing can."""
+        name = attempt.source.name
+        found = {unit: outcomes[unit].found for unit in attempt.units}
+        refusals = {unit: each for unit, each in found.items() if isinstance(each, InputError)}
+        if self.prefix is None or not refusals:
+            return None
+        return without_refused(attempt.source, self.prefix, self.cuts.get(name), refusals)
+
+    def _finish(self, outcomes: Mapping[str, UnitOutcome]) -> None:
+        """Takes what was found; a function that is like one before it says which one that is."""
+        problems = [attempt.problem for attempt in self.attempts.values() if attempt.problem is not None]
+        for attempt in self.attempts.values():
+            self._say(attempt.said)
+        for outcome in dict.fromkeys(outcomes.values()):
+            self._say(outcome.said)
+        first: dict[UnitOutcome, Function] = {}
+        for name, outcome in outcomes.items():
+            found = outcome.found
             if isinstance(found, InputError):
                 problems.append(found)
+            elif outcome in first:
+                self.functions[name] = first[outcome].named(name)
             else:
-                (self.functions[name],) = found.functions
+                own = found if found.name == name else replace(found.named(name), like="")
+                self.functions[name] = first[outcome] = own
         if problems:
             raise InputError(
                 [*dict.fromkeys(said for error in sorted(problems, key=_place) for said in error.diagnostics)]
@@ -240,7 +261,7 @@ def _place(error: InputError) -> tuple[int, int]:
 
 
 def _reason(refusal: InputError | None) -> str:
-    return refusal.diagnostics[0].message.partition("; hint: ")[0] if refusal is not None else _ASKED_FOR
+    return refusal.diagnostics[0].what if refusal is not None else _ASKED_FOR
 
 
 def before_strategies(pipeline: PassNest) -> PassNest | None:

@@ -6,18 +6,19 @@ this process to run into, so that a defect is seen where it can be looked at.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from math import ceil
 
 from npuflow.bindings import ir
-from npuflow.compiler.attempts import Fitting, compile_fitting
+from npuflow.compiler.attempts import compile_fitting
 from npuflow.compiler.compiled import Function
-from npuflow.compiler.functions import How, compile_functions
+from npuflow.compiler.functions import How, compile_functions, of_function
 from npuflow.compiler.given import schedules_in
 from npuflow.compiler.sources import bytecode_of, first_alike
 from npuflow.core.diagnostics import DiagnosticSink
 from npuflow.core.parsing import parse
+from npuflow.core.pipeline_text import PassNest
 from npuflow.dialect.context import new_context
 from npuflow.errors import Diagnostic, InputError
 from npuflow.execute.arrays import functions_of
@@ -30,14 +31,15 @@ _TURNS = 4
 
 @dataclass(frozen=True)
 class Unit:
-    """A public function in a module of its own, which is used up.
+    """A public function in a module of its own, which is used up where its first choices alone are tried `once`.
 
-    Its first choices alone are tried `once`; `refusal` is what they met before.
+    `refusal` is what they met before. It may be a part of another one.
     """
 
     module: ir.Module
     once: bool = False
     refusal: InputError | None = None
+    is_part: bool = False
 
 
 @dataclass(frozen=True)
@@ -47,84 +49,96 @@ class _Task:
     bytecode: bytes
     once: bool
     refusal: InputError | None
+    is_part: bool
 
 
-@dataclass(frozen=True)
-class _UnitOutcome:
-    """What compiling a unit gave: functions and the module of their schedules, or a refusal, and what was said."""
+@dataclass(frozen=True, eq=False)
+class UnitOutcome:
+    """What compiling a unit gave, a function or a refusal, and what was said; each is equal to itself alone."""
 
-    found: Fitting | InputError
+    found: Function | InputError
     said: tuple[Diagnostic, ...]
 
 
 @dataclass(frozen=True)
 class _Sent:
-    """An outcome as data: functions, which leave their IR behind, and that as bytecode."""
+    """An outcome as data: a function leaves its IR behind, and that is bytecode."""
 
-    functions: tuple[Function, ...]
-    bytecode: bytes
-    refusal: InputError | None
-    said: tuple[Diagnostic, ...]
+    outcome: UnitOutcome
+    bytecode: bytes = b""
 
 
-def compile_units(units: Sequence[Unit], how: How, sink: DiagnosticSink, jobs: int) -> list[Fitting | InputError]:
-    """What each unit gave, compiled in up to `jobs` processes; what is said goes to `sink` in the units' order.
+@dataclass
+class UnitCompiler:
+    """Compiles units in up to `jobs` processes, none again that is like one before."""
 
-    The function of a unit that is like another before it says which one that is.
-    """
-    alike, names = first_alike([unit.module for unit in units]), [_name_of(unit.module) for unit in units]
-    distinct = [number for number, first in enumerate(alike) if number == first]
-    outcomes = dict(zip(distinct, _outcomes([units[number] for number in distinct], how, sink, jobs)))
-    for outcome in outcomes.values():
-        for diagnostic in outcome.said:
-            sink.add(diagnostic)
-    found = []
-    for number, first in enumerate(alike):
-        one = outcomes[first].found
-        found.append(one if number == first or isinstance(one, InputError) else _renamed(one, names[number]))
-    return found
+    how: How
+    sink: DiagnosticSink
+    jobs: int
+    _units: list[Unit] = field(default_factory=list)
+    _outcomes: list[UnitOutcome] = field(default_factory=list)
+
+    def compile(self, units: Sequence[Unit]) -> list[UnitOutcome]:
+        """What each unit gave; of units that are alike, the same."""
+        everything = [*self._units, *units]
+        first_places: dict[tuple[int, PassNest], int] = {}
+        alike = first_alike([unit.module for unit in everything])
+        places = [
+            first_places.setdefault((first, _how_of(unit, self.how).pipeline), place)
+            for place, (first, unit) in enumerate(zip(alike, everything))
+        ]
+        new = [place for place, first in enumerate(places) if place == first and place >= len(self._units)]
+        made = self.compile_anew([everything[place] for place in new])
+        outcomes = dict(enumerate(self._outcomes)) | dict(zip(new, made))
+        found = [outcomes[first] for first in places[len(self._units) :]]
+        self._units += [everything[place] for place in new]
+        self._outcomes += made
+        return found
+
+    def compile_anew(self, units: Sequence[Unit]) -> list[UnitOutcome]:
+        """What each unit gave, whatever was compiled before; it is forgotten."""
+        if self.jobs == 1 or len(units) < 2:
+            return [_compiled(unit, self.how, self.sink) for unit in units]
+        size = ceil(len(units) / (_TURNS * self.jobs))
+        chunks = [units[first : first + size] for first in range(0, len(units), size)]
+        tasks = [[_task_of(unit) for unit in chunk] for chunk in chunks]
+        with limited(UNLIMITED), beside(self.jobs) as pool:
+            answers = list(pool.map(lambda chunk: _in_child(chunk, self.how, self.sink), tasks))
+        found: list[UnitOutcome] = []
+        for chunk, answer in zip(chunks, answers):
+            if answer is None:
+                found += [_compiled(unit, self.how, self.sink) for unit in chunk]
+            else:
+                found += [_received(sent, unit.module.context) for unit, sent in zip(chunk, answer)]
+        return found
 
 
-def _name_of(module: ir.Module) -> str:
-    (function,) = functions_of(module.operation)
-    return str(function.opview.name.value)
+def _how_of(unit: Unit, how: How) -> How:
+    """How a unit is compiled: options may name what is of other functions."""
+    if unit.is_part:
+        return how.of_parts
+    (function,) = functions_of(unit.module.operation)
+    return replace(how, pipeline=of_function(how.pipeline, str(function.opview.name.value)))
 
 
-def _renamed(fitting: Fitting, name: str) -> Fitting:
-    return replace(fitting, functions=tuple(function.named(name) for function in fitting.functions))
-
-
-def _outcomes(units: Sequence[Unit], how: How, sink: DiagnosticSink, jobs: int) -> Iterator[_UnitOutcome]:
-    if jobs == 1 or len(units) < 2:
-        for unit in units:
-            yield _compiled(unit, how, sink)
-        return
-    size = ceil(len(units) / (_TURNS * jobs))
-    chunks = [units[first : first + size] for first in range(0, len(units), size)]
-    tasks = [[_Task(bytecode_of(unit.module), unit.once, unit.refusal) for unit in chunk] for chunk in chunks]
-    with limited(UNLIMITED), beside(jobs) as pool:
-        answers = list(pool.map(lambda chunk: _in_child(chunk, how, sink), tasks))
-    for chunk, answer in zip(chunks, answers):
-        if answer is None:
-            yield from (_compiled(unit, how, sink) for unit in chunk)
-        else:
-            yield from (_received(sent, unit.module.context) for unit, sent in zip(chunk, answer))
-
-
-def _compiled(unit: Unit, how: How, sink: DiagnosticSink) -> _UnitOutcome:
+def _compiled(unit: Unit, how: How, sink: DiagnosticSink) -> UnitOutcome:
     """What choices that nobody will make say is kept to themselves: it may be none of the user's business."""
-    own = replace(sink, diagnostics=[], on_add=None)
+    own, how = replace(sink, diagnostics=[], on_add=None), _how_of(unit, how)
     try:
         if unit.once:
-            found = Fitting(tuple(compile_functions(unit.module, how, own)), unit.module)
+            (function,) = compile_functions(unit.module, how, own)
         else:
-            found = compile_fitting(unit.module, how, own, unit.refusal)
+            (function,) = compile_fitting(unit.module, how, own, unit.refusal)
     except InputError as error:
-        return _UnitOutcome(error, () if unit.once else tuple(own.diagnostics))
-    return _UnitOutcome(found, tuple(own.diagnostics))
+        return UnitOutcome(error, () if unit.once else tuple(own.diagnostics))
+    return UnitOutcome(function, tuple(own.diagnostics))
 
 
 # In a process of its own
+
+
+def _task_of(unit: Unit) -> _Task:
+    return _Task(bytecode_of(unit.module), unit.once, unit.refusal, unit.is_part)
 
 
 def _in_child(tasks: Sequence[_Task], how: How, sink: DiagnosticSink) -> list[_Sent] | None:
@@ -140,16 +154,17 @@ def _in_child(tasks: Sequence[_Task], how: How, sink: DiagnosticSink) -> list[_S
 
 
 def _sent(task: _Task, how: How, sink: DiagnosticSink) -> _Sent:
-    outcome = _compiled(Unit(parse(task.bytecode, new_context()), task.once, task.refusal), how, sink)
+    unit = Unit(parse(task.bytecode, new_context()), task.once, task.refusal, task.is_part)
+    outcome = _compiled(unit, how, sink)
     if isinstance(outcome.found, InputError):
-        return _Sent((), b"", outcome.found, outcome.said)
-    return _Sent(outcome.found.functions, bytecode_of(outcome.found.module), None, outcome.said)
+        return _Sent(outcome)
+    return _Sent(outcome, bytecode_of(outcome.found.compiled.module))
 
 
-def _received(sent: _Sent, context: ir.Context) -> _UnitOutcome:
-    if sent.refusal is not None:
-        return _UnitOutcome(sent.refusal, sent.said)
+def _received(sent: _Sent, context: ir.Context) -> UnitOutcome:
+    found = sent.outcome.found
+    if isinstance(found, InputError):
+        return sent.outcome
     module = parse(sent.bytecode, context)
-    schedules = schedules_in(module.operation)
-    functions = tuple(one.with_ir(op, module) for one, op in zip(sent.functions, schedules, strict=True))
-    return _UnitOutcome(Fitting(functions, module), sent.said)
+    (schedule,) = schedules_in(module.operation)
+    return replace(sent.outcome, found=found.with_ir(schedule, module))

@@ -29,15 +29,19 @@ class OptionSpec:
     type: object
     default: OptionValue
     help: str
+    names_groups: bool
 
     @property
     def type_text(self) -> str:
         return _type_text(self.type)
 
 
-def option(default: OptionValue, help: str) -> typing.Any:  # noqa: ANN401  (a field of any type)
-    """Declares a documented option: `tile: tuple[int, ...] = option((), "sizes of m, n, k")`."""
-    return dataclasses.field(default=default, metadata={"help": help})
+def option(default: OptionValue, help: str, *, names_groups: bool = False) -> typing.Any:  # noqa: ANN401  (any type)
+    """Declares a documented option: `tile: tuple[int, ...] = option((), "sizes of m, n, k")`.
+
+    One that names groups of functions has names like FUNCTION_NUMBER.
+    """
+    return dataclasses.field(default=default, metadata={"help": help, "names_groups": names_groups})
 
 
 @cache
@@ -45,7 +49,14 @@ def option_specs(owner: type) -> tuple[OptionSpec, ...]:
     """The options of a pass or pipeline class, in order of declaration."""
     hints = typing.get_type_hints(owner)
     return tuple(
-        OptionSpec(f.name.replace("_", "-"), f.name, hints[f.name], f.default, f.metadata.get("help", ""))
+        OptionSpec(
+            f.name.replace("_", "-"),
+            f.name,
+            hints[f.name],
+            f.default,
+            f.metadata.get("help", ""),
+            f.metadata.get("names_groups", False),
+        )
         for f in dataclasses.fields(owner)
         if f.init
     )

@@ -18,14 +18,14 @@ A pass is a frozen dataclass whose fields are its options:
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import ClassVar
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, cast
 
 from npuflow.bindings import ir
 from npuflow.core.diagnostics import DiagnosticSink, Place, location_of
-from npuflow.core.options import print_options
-from npuflow.errors import Diagnostic, InputError, Severity, with_hint
+from npuflow.core.options import option_specs, print_options
+from npuflow.errors import Diagnostic, InputError, Severity, unknown_name, with_hint
 
 
 @dataclass
@@ -78,10 +78,31 @@ class Pass:
     counts_changes: ClassVar[bool] = False
     # Whether it says how ops are mapped: functions come apart into parts in front of the first such pass.
     assigns_strategies: ClassVar[bool] = False
+    # Whether it decides what of a function is one: parts of functions, of which that was decided, go without.
+    fuses: ClassVar[bool] = False
 
     def run(self, op: ir.Operation, context: PassContext) -> None:
         """Edits `op` in place; reports through `context`, or raises InputError."""
         raise NotImplementedError
+
+    def require_functions(self, op: ir.Operation, names: Iterable[str]) -> None:
+        """Raises InputError for groups that options name which are of none of a module's functions."""
+        known = list(names)
+        for group in (each for groups in self._named_groups().values() for each in groups):
+            if not any(_is_of(group, name) for name in known):
+                raise fail(op, unknown_name("function of group", group.rpartition("_")[0], known))
+
+    def of_function(self, name: str) -> Pass:
+        """The pass as it is for a function that is alone in a module: options may name groups of others."""
+        same: Any = self  # a dataclass, as all with options are
+        named = self._named_groups().items()
+        own = {key: tuple(group for group in groups if _is_of(group, name)) for key, groups in named}
+        return cast(Pass, replace(same, **own)) if own else self
+
+    def _named_groups(self) -> dict[str, tuple[str, ...]]:
+        """The options that name groups of functions, with the names."""
+        owner: type = type(self)
+        return {spec.attribute: getattr(self, spec.attribute) for spec in option_specs(owner) if spec.names_groups}
 
     @classmethod
     def summary(cls) -> str:
@@ -91,6 +112,12 @@ class Pass:
     def __str__(self) -> str:
         options = print_options(self)
         return f"{self.name}{{{options}}}" if options else self.name
+
+
+def _is_of(group: str, function: str) -> bool:
+    """Whether a group is one of a function, or of what that is a part of."""
+    owner = group.rpartition("_")[0]
+    return function == owner or function.startswith(f"{owner}_")
 
 
 def ops_of(root: ir.Operation, *names: str) -> list[ir.Operation]:

@@ -11,6 +11,7 @@ from npuflow.core.passes import ops_of, parents_of
 from npuflow.network.parts import body_of, is_table
 from npuflow.network.residency import Home
 from npuflow.ops.insertions import updated_argument
+from npuflow.ops.refused import made_of
 
 # On a call: a dictionary for each of its results. On its function: the bytes of all results that lie in one place.
 PLAN, WORKSPACE = "npu.plan", "npu.workspace_bytes"
@@ -23,7 +24,7 @@ class Call:
 
     `addresses` has where each output lies in the workspace; None has a place of its own, as what is returned does.
     `homes` has where each stays in a memory tile; without any, none does. `updates` says which input an output is,
-    with something written into it; it lies where that one does.
+    with something written into it; it lies where that one does. `made_of` names the groups that estimates made one.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Call:
     addresses: tuple[int | None, ...] = ()
     homes: tuple[Home | None, ...] = ()
     updates: Mapping[int, int] = field(default_factory=dict)
+    made_of: tuple[str, ...] = ()
 
     def home(self, value: int) -> Home | None:
         """Where an output stays."""
@@ -88,7 +90,7 @@ def read_calls(function: ir.Operation) -> CallList | None:
             numbers[value] = len(numbers)
         outputs = tuple(numbers[value] for value in op.results)
         updates = {outputs[result]: inputs[argument] for result, argument in _updates(op).items()}
-        calls.append(Call(callee(op), inputs, outputs, _addresses(op), updates=updates))
+        calls.append(Call(callee(op), inputs, outputs, _addresses(op), updates=updates, made_of=made_of(op)))
     results = tuple(numbers[value] for value in returned.operands)
     sizes = tuple(_bytes_of(value.type) for value in numbers)
     attributes = function.attributes

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import count
 
 from npuflow.bindings import ir
 from npuflow.core.passes import ops_of
@@ -13,6 +14,7 @@ from npuflow.ops.grown import Growth, find_bundles
 from npuflow.ops.insertions import insertion_of
 from npuflow.ops.linear import is_reduction, iterators, linear_maps
 from npuflow.ops.products import sums_products
+from npuflow.ops.refused import made_of
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,18 @@ def groups_of(function: ir.Operation, growth: Growth) -> list[FusionGroup]:
     found += [FusionGroup(bundle.ops, insertion=insertion_of(bundle.root)) for bundle in find_bundles(function, growth)]
     place = {op: index for index, op in enumerate(ops_of(function))}
     return sorted(found, key=lambda group: place[group.root])
+
+
+def names_of(function: ir.Operation, groups: Sequence[FusionGroup]) -> list[tuple[str, ...]]:
+    """What the groups of a function are called: FUNCTION_NUMBER, counted as if nothing had been fused by estimates.
+
+    What was fused has the names of all that it was made of, so that what becomes of some groups renames no others.
+    """
+    fused = [made_of(group.root) for group in groups]
+    taken = {name for names in fused for name in names}
+    numbered = (f"{function.opview.name.value}_{number}" for number in count())
+    free = (name for name in numbered if name not in taken)
+    return [names or (next(free),) for names in fused]
 
 
 # A buffer in L1 is handed to and fro between a core and a channel: filled slots, and empty ones.

@@ -10,6 +10,7 @@ from npuflow.core.copies import cloned
 from npuflow.network.parts import PartPlan, body_of, is_table
 from npuflow.ops.contraction import BUNDLE
 from npuflow.ops.insertions import WRITABLE, updated_argument
+from npuflow.ops.refused import MADE_OF, made_of, mark_made_of
 
 
 def free_names(name: str, count: int, taken: set[str]) -> list[str]:
@@ -40,6 +41,7 @@ def split_function(function: ir.Operation, parts: Sequence[PartPlan], names: Seq
         with ir.InsertionPoint(returned), part.group.root.location:
             operands = [values.get(value, value) for value in part.inputs]
             call = func.CallOp([value.type for value in part.outputs], name, operands)
+        mark_made_of([call.operation], made_of(part.group.root))
         values.update(zip(part.outputs, call.operation.results))
     for index, value in enumerate(returned.operands):
         returned.operands[index] = values.get(value, value)
@@ -59,7 +61,7 @@ def _outline(place: ir.Operation, part: PartPlan, name: str) -> ir.Operation:
         with ir.InsertionPoint(block):
             for op in part.ops:
                 values.update(zip(op.results, cloned(op, values)))
-                _call_first(values[op.results[0]].owner.operation)
+                _forget_place(values[op.results[0]].owner.operation)
             func.ReturnOp([values[value] for value in part.outputs])
         _let_write(made, [updated_argument(values[value]) for value in part.outputs])
     return made.operation
@@ -74,7 +76,12 @@ def _let_write(function: func.FuncOp, arguments: Sequence[int | None]) -> None:
     function.arg_attrs = [writable if n in arguments else nothing for n in range(len(function.type.inputs))]
 
 
-def _call_first(op: ir.Operation) -> None:
-    """Numbers the bundle that an op is in as the first of its function: there is no other one."""
+def _forget_place(op: ir.Operation) -> None:
+    """Numbers the bundle that an op is in as the first of its function; calls say which groups it was made of.
+
+    So parts that do the same look the same.
+    """
     if BUNDLE in op.attributes:
         op.attributes[BUNDLE] = ir.IntegerAttr.get(op.attributes[BUNDLE].type, 0)
+    if MADE_OF in op.attributes:
+        del op.attributes[MADE_OF]

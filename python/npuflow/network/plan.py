@@ -49,8 +49,7 @@ class PlannedValue:
     @property
     def slabs(self) -> tuple[tuple[Slab, int], ...]:
         """Where it is at home, with the bytes there."""
-        slabs, each = (self.home.slabs, self.home.slab_bytes) if self.home is not None else ((), 0)
-        return tuple((slab, min(each, self.bytes - number * each)) for number, slab in enumerate(slabs))
+        return () if self.home is None else tuple(zip(self.home.slabs, self.home.slab_bytes(self.bytes), strict=True))
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Which tensors between phases stay in memory tiles, each in slabs of equal size, and where in them. Pure.
+"""Which tensors between phases stay in memory tiles, each in slabs, and where in them. Pure.
 
 A home is at its tiles from the phase that makes the tensor to the last that reads it, above what phases themselves need
 there. In a phase, a slab is read or written by a channel of its tile that the phase leaves alone.
@@ -7,12 +7,14 @@ there. In a phase, a slab is read or written by a channel of its tile that the p
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 # Of choices that are looked at; networks whose tensors all have a home take one for each tensor.
-_MOST_CHOICES = 20_000
+_MOST_CHOICES = 5_000
+# Of orders that are tried where that doesn't settle it.
+_MOST_ORDERS = 200
 
 
 @dataclass(frozen=True)
@@ -25,21 +27,39 @@ class Slab:
 
 @dataclass(frozen=True)
 class Home:
-    """Where a tensor lies: in slabs of so many bytes, the last of which may have fewer, one after the other."""
+    """Where a tensor lies: its pieces of so many bytes, the last of which may have fewer, dealt out to slabs in turn.
+
+    Where there is a piece for each slab, they lie one after the other.
+    """
 
     slabs: tuple[Slab, ...]
-    slab_bytes: int
+    piece_bytes: int
+
+    def pieces(self, size: int) -> Iterator[tuple[int, int, int]]:
+        """Of a tensor of so many bytes, each piece's slab, its place there, and its bytes."""
+        for number, begin in enumerate(range(0, size, self.piece_bytes)):
+            turn, slab = divmod(number, len(self.slabs))
+            yield slab, turn * self.piece_bytes, min(self.piece_bytes, size - begin)
+
+    def slab_bytes(self, size: int) -> list[int]:
+        """The bytes in each slab."""
+        found = [0] * len(self.slabs)
+        for slab, place, own in self.pieces(size):
+            found[slab] = place + own
+        return found
 
 
 @dataclass(frozen=True)
 class HomeCandidate:
-    """A tensor that may stay: made in phase `first`, read in `reads`; `saved_bytes` needn't go from or to DRAM then.
+    """A way for a tensor to stay: made in phase `first`, read in `reads`; `saved_bytes` needn't go to and fro then.
 
     Its phases take `late_seconds` longer, or less than no time; `places` are the columns of its slabs, the best first.
+    A slab has `slab_bytes` at most, in pieces of `piece_bytes`.
     """
 
     number: int
     slab_bytes: int
+    piece_bytes: int
     first: int
     reads: tuple[int, ...]
     saved_bytes: int
@@ -51,7 +71,7 @@ class HomeCandidate:
         return max(self.reads)
 
     @property
-    def ways(self) -> tuple[tuple[int, bool], ...]:
+    def moves(self) -> tuple[tuple[int, bool], ...]:
         """The phases that move it, and whether they write it."""
         return (self.first, True), *((phase, False) for phase in self.reads)
 
@@ -74,22 +94,44 @@ class TileRoom:
 
 @dataclass(frozen=True)
 class Residency:
-    """The tensors that stay, by number; no choice saves more than `bound_bytes`."""
+    """The tensors that stay, by number, where and in which way; no choice saves more than `bound_bytes`."""
 
     homes: Mapping[int, Home]
+    ways: Mapping[int, HomeCandidate]
     saved_bytes: int
     bound_bytes: int
 
 
-def choose_homes(candidates: Sequence[HomeCandidate], room: TileRoom) -> Residency:
-    """The homes that save most and take no longer in all, the best of a bounded search."""
-    found = _HomeChoice(sorted(candidates, key=_worth), room)
+def choose_homes(tensors: Sequence[Sequence[HomeCandidate]], room: TileRoom) -> Residency:
+    """The homes that save most and take no longer in all, the best of a bounded search.
+
+    Of each tensor there are ways to stay that save as much, the fastest first.
+    """
+    found = _HomeChoice(sorted(tensors, key=_worth), room)
     found.search(0, (), 0, 0.0)
-    return Residency(found.homes, found.saved_bytes, sum(one.saved_bytes for one in candidates))
+    if found.looked >= _MOST_CHOICES:
+        found.reorder()
+    homes = {placed.one.number: placed.home for placed in found.best}
+    ways = {placed.one.number: placed.one for placed in found.best}
+    return Residency(homes, ways, max(0, found.saved_bytes), sum(ways[0].saved_bytes for ways in tensors))
 
 
-def _worth(one: HomeCandidate) -> tuple[bool, float, int]:
+def home_beside(one: HomeCandidate, others: Mapping[HomeCandidate, Home], room: TileRoom) -> Home | None:
+    """A home for a tensor in what others leave, the best of its places; None where there is none."""
+    choice = _HomeChoice((), room)
+    housed = [
+        _HousedTensor(other, tuple(slab.column for slab in home.slabs), tuple(slab.address for slab in home.slabs))
+        for other, home in others.items()
+    ]
+    for placed in housed:
+        choice.move(placed, 1)
+    found = choice.placed(one, housed)
+    return None if found is None else found.home
+
+
+def _worth(ways: Sequence[HomeCandidate]) -> tuple[bool, float, int]:
     """What takes no longer comes first, by what it saves; then what takes least longer for that."""
+    one = ways[0]
     is_late = one.late_seconds > 0
     return is_late, one.late_seconds / max(1, one.saved_bytes) if is_late else -one.saved_bytes, one.number
 
@@ -104,46 +146,77 @@ class _HousedTensor:
 
     @property
     def home(self) -> Home:
-        return Home(tuple(map(Slab, self.place, self.addresses)), self.one.slab_bytes)
+        return Home(tuple(map(Slab, self.place, self.addresses)), self.one.piece_bytes)
 
 
 @dataclass
 class _HomeChoice:
-    """Depth-first: each tensor in each of its places, or nowhere; what can't save more than the best so far is left.
+    """Depth-first: each tensor in each way and place, or nowhere; what can't save more than the best so far is left.
 
     `moving` are the slabs that are moved, by phase, column and way.
     """
 
-    candidates: Sequence[HomeCandidate]
+    tensors: Sequence[Sequence[HomeCandidate]]
     room: TileRoom
-    homes: Mapping[int, Home] = field(default_factory=dict)
+    best: Sequence[_HousedTensor] = ()
     saved_bytes: int = -1
     looked: int = 0
     moving: dict[tuple[int, int, bool], int] = field(default_factory=lambda: defaultdict(int))
 
     def search(self, index: int, chosen: tuple[_HousedTensor, ...], saved: int, late: float) -> None:
-        rest = self.candidates[index:]
-        if saved + sum(one.saved_bytes for one in rest) <= self.saved_bytes or self.looked >= _MOST_CHOICES:
+        rest = self.tensors[index:]
+        if saved + sum(ways[0].saved_bytes for ways in rest) <= self.saved_bytes or self.looked >= _MOST_CHOICES:
             return
-        if late + sum(min(0.0, one.late_seconds) for one in rest) > 0:
+        if late + sum(min(0.0, ways[0].late_seconds) for ways in rest) > 0:
             return
         self.looked += 1
-        if index == len(self.candidates):
-            self.homes, self.saved_bytes = {placed.one.number: placed.home for placed in chosen}, saved
+        if index == len(self.tensors):
+            self.best, self.saved_bytes = chosen, saved
             return
-        one = self.candidates[index]
-        for place in one.places:
-            placed = self._placed(one, place, chosen)
-            if placed is not None:
-                self._move(placed, 1)
-                self.search(index + 1, (*chosen, placed), saved + one.saved_bytes, late + one.late_seconds)
-                self._move(placed, -1)
+        found = (self._placed(way, place, chosen) for way in self.tensors[index] for place in way.places)
+        for placed in (placed for placed in found if placed is not None):
+            one = placed.one
+            self.move(placed, 1)
+            self.search(index + 1, (*chosen, placed), saved + one.saved_bytes, late + one.late_seconds)
+            self.move(placed, -1)
         self.search(index + 1, chosen, saved, late)
+
+    def reorder(self) -> None:
+        """Gives tensors the first place that is left, in many orders: those that found none come first in the next."""
+        order, tried = tuple(self.tensors), set[tuple[int, ...]]()
+        while len(tried) < _MOST_ORDERS and (numbers := tuple(ways[0].number for ways in order)) not in tried:
+            tried.add(numbers)
+            chosen = self._in_order(order)
+            for placed in chosen:
+                self.move(placed, -1)
+            saved = sum(placed.one.saved_bytes for placed in chosen)
+            if saved > self.saved_bytes and sum(placed.one.late_seconds for placed in chosen) <= 0:
+                self.best, self.saved_bytes = chosen, saved
+            stay = {placed.one.number for placed in chosen}
+            order = tuple(sorted(order, key=lambda ways: ways[0].number in stay))
+
+    def _in_order(self, order: Sequence[Sequence[HomeCandidate]]) -> list[_HousedTensor]:
+        """Each tensor in the first place that others leave it, where all together need take no longer."""
+        chosen = list[_HousedTensor]()
+        late = sum(min(0.0, ways[0].late_seconds) for ways in order)
+        for ways in order:
+            late -= min(0.0, ways[0].late_seconds)
+            fast = (one for one in ways if late + one.late_seconds <= 0)
+            placed = next((found for one in fast if (found := self.placed(one, chosen)) is not None), None)
+            if placed is not None:
+                late += placed.one.late_seconds
+                chosen.append(placed)
+                self.move(placed, 1)
+        return chosen
+
+    def placed(self, one: HomeCandidate, chosen: Sequence[_HousedTensor]) -> _HousedTensor | None:
+        """A tensor in the first of its places that others leave it."""
+        return next((way for place in one.places if (way := self._placed(one, place, chosen)) is not None), None)
 
     def _placed(
         self, one: HomeCandidate, place: tuple[int, ...], chosen: Sequence[_HousedTensor]
     ) -> _HousedTensor | None:
-        ways = ((phase, column, writes) for column in place for phase, writes in one.ways)
+        ways = ((phase, column, writes) for column in place for phase, writes in one.moves)
         if any(self.moving[way] >= self.room.channels.get(way, 0) for way in ways):
             return None
         beside = [placed for placed in chosen if placed.one.first <= one.last and one.first <= placed.one.last]
@@ -172,9 +245,10 @@ class _HomeChoice:
                 return address
         return None
 
-    def _move(self, placed: _HousedTensor, sign: int) -> None:
+    def move(self, placed: _HousedTensor, sign: int) -> None:
+        """Takes the channels of a tensor's slabs, or gives them back."""
         for column in placed.place:
-            for phase, writes in placed.one.ways:
+            for phase, writes in placed.one.moves:
                 self.moving[phase, column, writes] += sign
 
     def _size(self, one: HomeCandidate) -> int:

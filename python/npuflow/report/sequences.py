@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 
 from npuflow.compiler.compiled import Sequence
-from npuflow.compiler.residency import needed_bytes
+from npuflow.compiler.home_phases import needed_bytes
 from npuflow.compiler.verify_function import Verified
 from npuflow.execute.limits import byte_text
 from npuflow.network.phases import Writes

@@ -9,6 +9,7 @@ from npuflow.core.copies import erase_unused
 from npuflow.core.passes import fail, ops_of, parents_of
 from npuflow.ops.bundle import free_numbers, mark_bundle
 from npuflow.ops.contraction import users
+from npuflow.ops.refused import mark_made_of
 from npuflow.strategy.overlap_tiles import overlapped
 from npuflow.strategy.window_chain import TiledChain, WindowChain, chain_of
 
@@ -32,10 +33,11 @@ def fuse(ops: Sequence[ir.Operation], tiles: Sequence[int] = ()) -> None:
         _mark(ordered)
 
 
-def fuse_tiled(tiled: TiledChain) -> None:
-    """Puts a chain in overlapping tiles in its own place, marked as a bundle."""
+def fuse_tiled(tiled: TiledChain, groups: Sequence[str] = ()) -> None:
+    """Puts a chain in overlapping tiles in its own place, marked as a bundle, and as made of these groups."""
     root = tiled.chain.images[-1].op
     made = overlapped(tiled)
+    mark_made_of(made.ops, groups)
     _mark(made.ops)
     root.results[0].replace_all_uses_with(made.result)
     erase_unused([root])

@@ -12,10 +12,11 @@ from npuflow.core.options import option
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.dialect.device import planned_device
-from npuflow.network.groups import FusionGroup, groups_of
+from npuflow.network.groups import FusionGroup, groups_of, names_of
 from npuflow.ops.bundle import free_numbers, make_bundle, mark_bundle
 from npuflow.ops.chains import Chain, chains_of
 from npuflow.ops.contraction import RUNNING, STRATEGY
+from npuflow.ops.refused import mark_made_of, refusal
 from npuflow.strategy.bundle_times import GrowthOn, bundle_seconds, group_seconds
 from npuflow.strategy.copy_chain import copies_of, erase_ops
 from npuflow.strategy.strategy import Strategy
@@ -29,7 +30,8 @@ class FuseMatmuls(Pass):
 
     What the first makes then never leaves L1: a piece of it is made and used up at once. A softmax between them runs
     piece by piece as well: its division moves behind the second matmul, and the maximum and the sums are running ones.
-    Matmuls that somebody gave a strategy stay as they are. What is decided, and by what numbers, is a remark.
+    Matmuls that somebody gave a strategy stay as they are, and so do groups that the function's `npu.refused` names: as
+    one, a schedule refused them. What is decided, and by what numbers, is a remark.
 
         %s = linalg.batch_matmul ins(%q, %k : ...) outs(...)
         %p = ... softmax of %s ...
@@ -37,24 +39,31 @@ class FuseMatmuls(Pass):
 
     becomes
 
-        %s = linalg.generic ... ins(%q, %k : ...) ... attrs = {npu.bundle = 0}
-        %m = linalg.generic ... ins(%s : ...) ... attrs = {npu.bundle = 0, npu.running} { arith.maximumf }
+        %s = linalg.generic ... ins(%q, %k : ...) ... attrs = {npu.bundle = 0, npu.made_of = ["f_0", "f_1", "f_2"]}
+        %m = linalg.generic ... ins(%s : ...) ... attrs = {npu.bundle = 0, npu.running, ...} { arith.maximumf }
         ...
-        %r = linalg.generic ... ins(%o, %l : ...) ... attrs = {npu.bundle = 0} { arith.divf }
+        %r = linalg.generic ... ins(%o, %l : ...) ... attrs = {npu.bundle = 0, ...} { arith.divf }
     """
 
     name = "npuflow-fuse-matmuls"
     group = "strategy"
+    fuses = True
     device: str = option("", "device name or TOML file; default: the module's npu.device, else npu1")
     depth_between: int | None = option(None, "slots of what matrix and vector engines hand to each other")
 
     def run(self, op: ir.Operation, context: PassContext) -> None:
         device = planned_device(op, self.device)
         for function in ops_of(op, "func.func"):
+            chains = [c for c in chains_of(function) if not any(STRATEGY in op.attributes for op in c.ops)]
+            if not chains:
+                continue
             among = _Among(function, device, Strategy(depth_between=self.depth_between))
-            for chain in chains_of(function):
-                if not any(STRATEGY in each.attributes for each in chain.ops):
-                    _decide(chain, among, context)
+            for chain, groups in [(chain, among.names(chain)) for chain in chains]:
+                why = refusal(function, groups)
+                if why is None:
+                    _decide(chain, groups, among, context)
+                else:
+                    context.remark(chain.root, f"groups {', '.join(groups)} stay apart: as one, {why}")
 
 
 class _Among:
@@ -65,19 +74,32 @@ class _Among:
 
     def __init__(self, function: ir.Operation, device: Device, said: Strategy) -> None:
         self.function, self.device, self.said = function, device, said
-        self._groups: dict[ir.Operation, FusionGroup] = {}
+        self._groups = self._found()
+
+    def _found(self) -> dict[ir.Operation, FusionGroup]:
+        return {op: group for group in groups_of(self.function, GrowthOn(self.device)) for op in group.ops}
+
+    def _of(self, chain: Chain) -> list[FusionGroup]:
+        """The groups that a chain's ops are in."""
+        return list(dict.fromkeys(self._groups[op] for op in chain.ops if op in self._groups))
+
+    def names(self, chain: Chain) -> tuple[str, ...]:
+        """What the groups of a chain's ops are called, while none is fused."""
+        groups = list(dict.fromkeys(self._groups.values()))
+        own = self._of(chain)
+        return tuple(
+            name for group, names in zip(groups, names_of(self.function, groups)) if group in own for name in names
+        )
 
     def seconds_apart(self, chain: Chain) -> float:
         """How long the groups of a chain's ops take."""
         if not all(op in self._groups for op in chain.ops):
-            found = groups_of(self.function, GrowthOn(self.device))
-            self._groups = {op: group for group in found for op in group.ops}
-        groups = dict.fromkeys(self._groups[op] for op in chain.ops if op in self._groups)
-        return sum(group_seconds(group, self.device, self.said) for group in groups)
+            self._groups = self._found()
+        return sum(group_seconds(group, self.device, self.said) for group in self._of(chain))
 
     def fused(self, chain: Chain) -> None:
         """Forgets the groups of a chain that is gone."""
-        gone = {self._groups[op] for op in chain.ops if op in self._groups}
+        gone = self._of(chain)
         self._groups = {op: group for op, group in self._groups.items() if group not in gone}
 
     def fused_seconds(self, ops: Sequence[ir.Operation]) -> float | None:
@@ -88,7 +110,7 @@ class _Among:
         return bundle_seconds(bundle, self.device, self.said)
 
 
-def _decide(chain: Chain, among: _Among, context: PassContext) -> None:
+def _decide(chain: Chain, groups: Sequence[str], among: _Among, context: PassContext) -> None:
     """Puts the fastest copy of a chain that fits in its place, if it is faster than the chain."""
     apart = among.seconds_apart(chain)
     ways = list(copies_of(chain))
@@ -102,6 +124,7 @@ def _decide(chain: Chain, among: _Among, context: PassContext) -> None:
             erase_ops(way)
     if chosen is not None:
         among.fused(chain)
+        mark_made_of(ways[chosen], groups)
         _replace(among.function, chain, ways[chosen])
         context.count("matmuls fused", 2)
 

@@ -13,10 +13,11 @@ from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.dialect.device import planned_device
 from npuflow.errors import unknown_name
-from npuflow.network.groups import groups_of
+from npuflow.network.groups import groups_of, names_of
 from npuflow.network.partition import Members, Price, best_partition, cones
 from npuflow.ops.bundle import make_bundle
 from npuflow.ops.contraction import BUNDLE, STRATEGY, users
+from npuflow.ops.refused import refusal
 from npuflow.strategy.bundle_times import GrowthOn, bundle_seconds, group_seconds
 from npuflow.strategy.describe_bundle import can_be_moved, kernels_fit
 from npuflow.strategy.fuse import fuse_tiled
@@ -45,7 +46,8 @@ class FuseWindows(Pass):
 
     What one op makes for the next then never leaves L1. Each computes what the next one's windows read, so that a few
     rows are computed by two neighbours. Padding between them is zeros that are selected where a tile has more than its
-    op makes. Of all ways to take a function apart, the one with the lowest sum of estimates is taken.
+    op makes. Of all ways to take a function apart, the one with the lowest sum of estimates is taken; groups that its
+    `npu.refused` names don't become one, as a schedule refused them.
 
         %s = linalg.generic ... ins(%x, %w : tensor<1x32x32x16xbf16>, ...) -> tensor<1x30x30x16xf32>
         %r = linalg.generic ... ins(%s, %v : tensor<1x30x30x16xf32>, ...) -> tensor<1x28x28x16xf32>
@@ -59,18 +61,18 @@ class FuseWindows(Pass):
 
     name = "npuflow-fuse-windows"
     group = "strategy"
+    fuses = True
     device: str = option("", "device name or TOML file; default: the module's npu.device, else npu1")
     tiles: tuple[int, ...] = option((), "rows, columns of tiles; what they divide is fused (default: what is fastest)")
-    groups: tuple[str, ...] = option((), "groups to be one, FUNCTION_NUMBER as remarks name them, whatever it takes")
+    groups: tuple[str, ...] = option(
+        (), "groups to be one, FUNCTION_NUMBER as remarks name them, whatever it takes", names_groups=True
+    )
     depth_between: int | None = option(None, "slots of what matrix and vector engines hand to each other")
 
     def run(self, op: ir.Operation, context: PassContext) -> None:
         device = planned_device(op, self.device)
         functions = {str(function.opview.name.value): function for function in ops_of(op, "func.func")}
-        for name in self.groups:
-            owner = name.rpartition("_")[0]
-            if not any(each == owner or each.startswith(f"{owner}_") for each in functions):
-                context.error(op, unknown_name("function of group", owner, functions))
+        self.require_functions(op, functions)
         for name, function in functions.items():
             wanted = frozenset(group for group in self.groups if group.rpartition("_")[0] == name)
             _WindowFusion(function, device, self, wanted, context).run()
@@ -98,6 +100,7 @@ class _WindowFusion:
         self.function, self.device, self.wanted, self.context = function, device, wanted, context
         self.tiles, self.said = options.tiles, Strategy(depth_between=options.depth_between)
         self.groups = groups_of(function, GrowthOn(device))
+        self.names = names_of(function, self.groups)
 
     def run(self) -> None:
         chains = self._chains()
@@ -106,20 +109,23 @@ class _WindowFusion:
         ways = {members: way for members, chain in chains.items() if (way := self._best_way(chain)) is not None}
         for members in chains.keys() - ways.keys():
             root = self.groups[max(members)].root
-            self.context.remark(root, f"groups {self._names(members)} stay apart: no tile of them fits a core")
+            self.context.remark(root, f"{self._named(members)} stay apart: no tile of them fits a core")
         involved = sorted({number for members in ways for number in members})
         apart = {number: group_seconds(self.groups[number], self.device, self.said) for number in involved}
         prices = {frozenset([number]): Price(seconds) for number, seconds in apart.items()}
         ways = {members: way for members, way in ways.items() if len(members) > 1 or way.price < prices[members]}
         prices |= {members: way.price for members, way in ways.items()}
-        if self.wanted:
-            prices[self._asked_for(chains, ways)] = _FREE
+        asked = self._asked_for(chains, ways) if self.wanted else None
+        if self.context.failed:
+            return
+        if asked is not None:
+            prices[asked] = _FREE
         chosen = set(best_partition(len(self.groups), prices))
         for members, way in ways.items():
             self._say(members, way, sum(apart[number] for number in members), members in chosen)
         for members in sorted(ways.keys() & chosen, key=max, reverse=True):  # who reads a chain knows the result it had
             tiled = ways[members].tiled
-            fuse_tiled(tiled)
+            fuse_tiled(tiled, () if self.tiles or members == asked else self._names(members))
             self.context.count("windows fused", len(tiled.chain.images))
 
     def _chains(self) -> dict[Members, WindowChain]:
@@ -132,22 +138,23 @@ class _WindowFusion:
         for members in (*alone, *cones(self._readers(), _MOST_GROUPS)):
             if all(open_[number] for number in members):
                 ops = self._ops(members)
-                chain = chain_of(ops)
-                if isinstance(chain, WindowChain):
+                chain, why = chain_of(ops), refusal(self.function, self._names(members))
+                if isinstance(chain, WindowChain) and why is None:
                     found[members] = chain
                 elif chain != NO_WINDOW:
-                    self.context.remark(ops[-1], f"groups {self._names(members)} stay apart: {chain}")
+                    said = chain if isinstance(chain, str) else f"as one, {why}"
+                    self.context.remark(ops[-1], f"{self._named(members)} stay apart: {said}")
         return found
 
     def _asked_for(self, chains: Mapping[Members, WindowChain], ways: Mapping[Members, _FusedWindows]) -> Members:
         """The groups that are to be one whatever it takes; reports what keeps them from it."""
-        known = {self._named(number): number for number in range(len(self.groups))}
+        known = {name: number for number, names in enumerate(self.names) for name in names}
         for name in sorted(self.wanted - known.keys()):
             self.context.error(self.function, unknown_name("group", name, known))
         members = frozenset(known[name] for name in self.wanted if name in known)
         if self.wanted <= known.keys() and members not in ways:
             problem = self._problem(members) if members not in chains else "no tile of them fits a core"
-            what = f"groups {self._names(members)} can't be one: {problem}"
+            what = f"{self._named(members)} can't be one: {problem}"
             self.context.error(self.groups[max(members)].root, what, "name others, or leave --fuse out")
         return members
 
@@ -157,11 +164,11 @@ class _WindowFusion:
         chain = chain_of(self._ops(members))
         return chain if isinstance(chain, str) else "a strategy or a bundle says how they are mapped"
 
-    def _named(self, number: int) -> str:
-        return f"{self.function.opview.name.value}_{number}"
+    def _names(self, members: Members) -> list[str]:
+        return [name for number in sorted(members) for name in self.names[number]]
 
-    def _names(self, members: Members) -> str:
-        return ", ".join(self._named(number) for number in sorted(members))
+    def _named(self, members: Members) -> str:
+        return f"groups {', '.join(self._names(members))}"
 
     def _ops(self, members: Members) -> list[ir.Operation]:
         place = {op: number for number, op in enumerate(ops_of(self.function))}
@@ -211,7 +218,7 @@ class _WindowFusion:
 
     def _say(self, members: Members, way: _FusedWindows, apart: float, is_chosen: bool) -> None:
         tiled = way.tiled
-        decided = f"groups {self._names(members)} {'are one' if is_chosen else 'stay apart'}"
+        decided = f"{self._named(members)} {'are one' if is_chosen else 'stay apart'}"
         shape, twice = "x".join(map(str, tiled.tiles)), computed(tiled) / computed_once(tiled.chain) - 1
         costs = f"in tiles of {shape} {handed_over_bytes(tiled.chain)} bytes stay in L1, {twice:.0%} more is computed"
         ratio = (

@@ -18,6 +18,7 @@ from npuflow.network.phases import PhaseChange, TileChange
 from npuflow.ops.bundle import Bundle, marked_bundles
 from npuflow.ops.contraction import STRATEGY
 from npuflow.ops.insertions import insertion_of
+from npuflow.ops.refused import ROWS, made_of, mark_made_of, refusal
 from npuflow.ops.streams import reducers
 from npuflow.strategy.bundle_times import bundle_seconds
 from npuflow.strategy.cut_rows import LoopPart, LoopParts, can_be_cut, cut_rows, with_sizes
@@ -35,7 +36,8 @@ class SkipMasked(Pass):
 
     Rows come in parts of one size, each of which reads the columns from the first to the last that any of its rows
     needs, and writes its result where it belongs. The result is the same. How many parts there are is what estimates
-    say: more leave out more, and each is another phase. What is left out, or why nothing is, is a remark.
+    say: more leave out more, and each is another phase. What is left out, or why nothing is, is a remark. Bundles that
+    the function's `npu.refused` names with their "rows" stay whole: in parts, a schedule refused them.
 
         %r = linalg.generic ... ins(%q, %k, %v, %mask : tensor<64x16xbf16>, tensor<64x16xbf16>, ...)
 
@@ -54,6 +56,7 @@ class SkipMasked(Pass):
 
     name = "npuflow-skip-masked"
     group = "strategy"
+    fuses = True
     device: str = option("", "device name or TOML file; default: the module's npu.device, else npu1")
     parts: int | None = option(None, "parts that rows come in, whatever they take; default: what is fastest, 1: none")
     depth_between: int | None = option(None, "slots of what matrix and vector engines hand to each other")
@@ -112,6 +115,12 @@ def _masked(bundle: Bundle, known: KnownTensors) -> Iterator[Masked]:
 
 def _decide(masked: Masked, count: int | None, timed: _PartTimes, context: PassContext) -> None:
     """Cuts a bundle into so many parts, or into as many as take least time, if that is less than it takes."""
+    root = masked.bundle.root
+    groups = (*made_of(root), ROWS)
+    why_whole = refusal(root.parent.operation, groups)
+    if why_whole is not None:
+        context.remark(root, f"{masked}, and computed nevertheless: in parts without it, {why_whole}")
+        return
     whole, candidates, times = timed.of_bundle(masked.bundle), [], []
     for parts in _candidates(masked, count):
         candidates.append(parts)
@@ -122,14 +131,15 @@ def _decide(masked: Masked, count: int | None, timed: _PartTimes, context: PassC
     if not candidates or (count is None and best >= whole):
         why = f"parts that leave any out take an estimated {best / whole:.2f} of the time at best"
         none = "no parts of one size leave any out"
-        context.remark(masked.bundle.root, f"{masked}, and computed nevertheless: {why if candidates else none}")
+        context.remark(root, f"{masked}, and computed nevertheless: {why if candidates else none}")
         return
     chosen = candidates[times.index(best)]
     context.remark(
-        masked.bundle.root,
+        root,
         f"{masked}: {len(chosen)} parts of {chosen[0][masked.row].size} rows leave out {1 - masked.share(chosen):.0%}"
         f" of all scores, and take an estimated {best / whole:.2f} of the time",
     )
+    mark_made_of(masked.bundle.ops, groups)
     cut_rows(masked.bundle, chosen)
     context.count("bundles cut")
 

@@ -237,13 +237,13 @@ class _Building:
 
     def _streams(self) -> tuple[FlatStream, ...]:
         outer, inner = self.device.dram_level, self.device.kernel_level
-        link, latency = self.platform.link(outer, inner, _TILE), self.device.link(outer, inner).latency_cycles
+        latency = self.device.link(outer, inner).latency_cycles
 
         def stream(name: str, sender: int, receiver: int) -> FlatStream:
             ends = [
                 self.platform.channel_name(sender, Side.OUT, _TILE, 0),
                 self.platform.channel_name(receiver, Side.IN, _TILE, 0),
             ]
-            return FlatStream(name, ends[0], (ends[1],), (link,), latency)
+            return FlatStream(name, ends[0], (ends[1],), (self.platform.link(sender, receiver, _TILE),), latency)
 
         return (stream("tiles", outer, inner), stream("results", inner, outer))

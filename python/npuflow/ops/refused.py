@@ -1,0 +1,83 @@
+"""What estimates made one, and what a schedule then refused of it: groups by their names, FUNCTION_NUMBER.
+
+`npu.made_of = ["f_0", "f_1"]` on the ops of a bundle says which groups are one because that was estimated to be faster.
+Whether it fits, a schedule tells. Where it doesn't, the function has
+
+    func.func @f(...) attributes {npu.refused = [{made_of = ["f_0", "f_1"], why = "the program of 'core' needs ..."}]}
+
+when it is compiled again, and these groups don't become one. What somebody asked for doesn't say what it is made of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from npuflow.bindings import ir
+from npuflow.core.passes import fail
+
+MADE_OF, REFUSED = "npu.made_of", "npu.refused"
+# Beside the groups of a bundle that is in parts of its rows.
+ROWS = "rows"
+_EXAMPLE = 'for example npu.refused = [{made_of = ["f_0", "f_1"], why = "it is too long"}]'
+
+
+@dataclass(frozen=True)
+class Refused:
+    """Groups that don't become one, and why."""
+
+    made_of: tuple[str, ...]
+    why: str
+
+
+def made_of(op: ir.Operation) -> tuple[str, ...]:
+    """The groups that estimates made one, of which an op is; none of what they didn't make."""
+    return _names(op.attributes[MADE_OF]) if MADE_OF in op.attributes else ()
+
+
+def mark_made_of(ops: Sequence[ir.Operation], groups: Sequence[str]) -> None:
+    """Has ops say what they are made of, if that is anything."""
+    for op in ops if groups else ():
+        op.attributes[MADE_OF] = _attribute(groups, op.context)
+
+
+def refused_of(function: ir.Operation) -> tuple[Refused, ...]:
+    """What a function says was refused of it; raises InputError where it says anything else."""
+    if REFUSED not in function.attributes:
+        return ()
+    said = function.attributes[REFUSED]
+    entries = list(said) if isinstance(said, ir.ArrayAttr) else [said]
+    return tuple(_refused(function, entry) for entry in entries)
+
+
+def note_refused(function: ir.Operation, refused: Sequence[Refused]) -> None:
+    """Has a function say so."""
+    context = function.context
+    entries = [
+        {MADE_OF.partition(".")[2]: _attribute(one.made_of, context), "why": ir.StringAttr.get(one.why, context)}
+        for one in refused
+    ]
+    function.attributes[REFUSED] = ir.ArrayAttr.get([ir.DictAttr.get(one, context) for one in entries], context)
+
+
+def refusal(function: ir.Operation, groups: Sequence[str]) -> str | None:
+    """Why groups don't become one: they were refused, or some of them; None where nothing is known of them."""
+    return next((one.why for one in refused_of(function) if set(one.made_of) <= set(groups)), None)
+
+
+def _refused(function: ir.Operation, entry: ir.Attribute) -> Refused:
+    said = {one.name: one.attr for one in entry} if isinstance(entry, ir.DictAttr) else {}
+    groups, why = _names(said.get("made_of")), said.get("why")
+    if len(said) != 2 or not groups or not isinstance(why, ir.StringAttr):
+        raise fail(function, f"{REFUSED} says {entry}", _EXAMPLE)
+    return Refused(groups, why.value)
+
+
+def _attribute(groups: Sequence[str], context: ir.Context) -> ir.ArrayAttr:
+    return ir.ArrayAttr.get([ir.StringAttr.get(group, context) for group in groups], context)
+
+
+def _names(said: ir.Attribute | None) -> tuple[str, ...]:
+    """The strings of an array of them; none of anything else."""
+    entries = list(said) if isinstance(said, ir.ArrayAttr) else []
+    return tuple(each.value for each in entries if isinstance(each, ir.StringAttr))

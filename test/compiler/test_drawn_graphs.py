@@ -1,0 +1,166 @@
+"""Drawn graphs (chains, diamonds, skips, slices, concatenations) in parts: right, nothing in another's place."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+from hypothesis import event, given
+from hypothesis import strategies as st
+from profiles import drawn
+
+import npuflow
+from npuflow.compiler.compiled import Sequence as PartSequence
+from npuflow.compiler.home_phases import needed_bytes
+from npuflow.network.plan import PlannedValue
+
+sys.path.insert(0, str(Path(__file__).parent))
+from chains import Program, tensor
+
+Matrix = np.ndarray[tuple[int, int], np.dtype[np.float32]]
+# What results are cut off to, so that sums of products of small whole numbers stay exact in f32.
+_MOST = 3
+_WIDEST = 96
+
+
+@dataclass
+class Graph:
+    """A program as it grows, and what each of its values is."""
+
+    random: np.random.Generator
+    rows: int
+    program: Program = field(default_factory=lambda: Program("graph"))
+    arguments: list[Matrix] = field(default_factory=list)
+    values: dict[str, Matrix] = field(default_factory=dict)
+    read: set[str] = field(default_factory=set)
+
+    def argument(self, rows: int, columns: int) -> str:
+        made: Matrix = self.random.integers(-2, 3, (rows, columns)).astype(np.float32)
+        self.arguments.append(made)
+        return self.program.argument(rows, columns)
+
+    def add_input(self, columns: int) -> None:
+        name = self.argument(self.rows, columns)
+        self.values[name] = self.arguments[-1]
+
+    def put(self, name: str, value: Matrix, *read: str) -> None:
+        self.values[name] = value
+        self.read.update(read)
+
+    def clamped(self, name: str, value: Matrix, *read: str) -> None:
+        body = f"%l = arith.constant -{_MOST}.0 : f32 %h = arith.constant {_MOST}.0 : f32"
+        body += " %a = arith.maximumf %i0, %l : f32 %r = arith.minimumf %a, %h : f32"
+        self.put(self.program.elementwise(body, name), np.clip(value, -_MOST, _MOST), *read)
+
+    def multiply(self, one: str, columns: int) -> None:
+        weights = self.argument(self.values[one].shape[1], columns)
+        self.clamped(self.program.matmul(one, weights), self.values[one] @ self.arguments[-1], one)
+
+    def add(self, one: str, other: str) -> None:
+        self.clamped(self.program.add(one, other), self.values[one] + self.values[other], one, other)
+
+    def relu(self, one: str) -> None:
+        self.put(self.program.relu(one), np.maximum(self.values[one], 0), one)
+
+    def cut(self, one: str, half: int) -> None:
+        shape = (self.rows, self.values[one].shape[1] // 2)
+        first = half * shape[1]
+        places = f"[0, {first}] [{shape[0]}, {shape[1]}] [1, 1]"
+        text = f"tensor.extract_slice {one}{places} : {self.program.typed(one)} to {tensor(shape)}"
+        self.put(self.program.line(text, shape), self.values[one][:, first : first + shape[1]], one)
+
+    def join(self, one: str, other: str) -> None:
+        made: Matrix = np.concatenate([self.values[one], self.values[other]], axis=1)
+        types = ", ".join(map(self.program.typed, (one, other)))
+        text = f"tensor.concat dim(1) {one}, {other} : ({types}) -> {tensor(made.shape)}"
+        self.put(self.program.line(text, made.shape), made, one, other)
+
+    @property
+    def results(self) -> list[str]:
+        """What nobody reads, but for arguments."""
+        return [name for name in self.values if name not in self.read and name.startswith("%v")]
+
+
+@st.composite
+def graphs(draw: st.DrawFn) -> Graph:
+    graph = Graph(np.random.default_rng(draw(st.integers(0, 99))), 8 * draw(st.integers(1, 4)))
+    for _ in range(draw(st.integers(1, 2))):
+        graph.add_input(16 * draw(st.integers(1, 3)))
+    for _ in range(draw(st.integers(2, 7))):
+        _draw_op(draw, graph)
+    return graph
+
+
+def _draw_op(draw: st.DrawFn, graph: Graph) -> None:
+    names = list(graph.values)
+    one = draw(st.sampled_from(names))
+    width = graph.values[one].shape[1]
+    alike = [name for name in names if graph.values[name].shape[1] == width]
+    beside = [name for name in names if graph.values[name].shape[1] + width <= _WIDEST]
+    ways: list[Callable[[], None]] = [
+        lambda: graph.multiply(one, 16 * draw(st.integers(1, 3))),
+        lambda: graph.add(one, draw(st.sampled_from(alike))),
+        lambda: graph.relu(one),
+    ]
+    if width >= 16:
+        ways.append(lambda: graph.cut(one, draw(st.integers(0, 1))))
+    if beside:
+        ways.append(lambda: graph.join(one, draw(st.sampled_from(beside))))
+    draw(st.sampled_from(ways))()
+
+
+def compiled(graph: Graph, device: str) -> npuflow.Compiled:
+    text = graph.program.text(*graph.results)
+    return npuflow.compile(text, "npuflow-stream-k{bundle-matmuls=true}", device=device, split=True)
+
+
+@drawn(few=16, many=1000)
+@given(graphs(), st.sampled_from(["toy", "npu1", "npu2"]))
+def test_graphs_in_parts_compute_what_numpy_computes(graph: Graph, device: str) -> None:
+    made = compiled(graph, device)
+    run = made.sequence("graph") if made.sequences else made["graph"]
+    for found, name in zip(run.execute(*graph.arguments), graph.results, strict=True):
+        np.testing.assert_array_equal(found, graph.values[name])
+    for sequence in made.sequences:
+        event(f"{len(sequence.parts)} parts, {sum(v.home is not None for v in sequence.plan.between)} stay in L2")
+        require_order(sequence)
+        require_places(sequence)
+    again = compiled(graph, device)
+    assert [one.plan for one in again.sequences] == [one.plan for one in made.sequences]
+    assert str(again.module) == str(made.module)
+
+
+def require_order(sequence: PartSequence) -> None:
+    """Nothing is read before it is made."""
+    calls = sequence.compiled.calls
+    made = [number for call in calls.calls for number in call.outputs]
+    known = set(range(len(calls.sizes))).difference(made)
+    for call in calls.calls:
+        assert known.issuperset(call.inputs)
+        known.update(call.outputs)
+
+
+def require_places(sequence: PartSequence) -> None:
+    """What lives at the same time has bytes of its own, in DRAM and in memory tiles, beside what phases need there."""
+    between = sequence.plan.between
+    for one, other in combinations(between, 2):
+        if one.first <= other.last and other.first <= one.last:
+            for place in set(places(one)) & set(places(other)):
+                (begin, end), (first, last) = places(one)[place], places(other)[place]
+                assert end <= first or last <= begin
+    for phase, part in enumerate(sequence.parts):
+        needed = needed_bytes(part.compiled.program, part.compiled.device)
+        for value in (value for value in between if value.first <= phase <= value.last):
+            assert all(slab.address >= needed.get(slab.column, 0) for slab, _ in value.slabs)
+
+
+def places(value: PlannedValue) -> dict[object, tuple[int, int]]:
+    """The bytes that a tensor takes, by memory."""
+    found: dict[object, tuple[int, int]] = {s.column: (s.address, s.address + own) for s, own in value.slabs}
+    if value.address is not None:
+        found["DRAM"] = value.address, value.address + value.bytes
+    return found
