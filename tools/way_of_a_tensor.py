@@ -75,7 +75,10 @@ def by_room(files: Sequence[str]) -> Mapping[str, list[str]]:
 
 
 # The rooms that a tensor goes through; the others serve all of them, or drive.
-WAY = ("frontend", "strategy", "network", "tiling", "promotion", "bufferize", "schedule", "simulate", "report")
+WAY = (
+    *("frontend", "strategy", "fusion", "network", "tiling"),
+    *("promotion", "bufferize", "schedule", "simulate", "report"),
+)
 
 INTRODUCTION = """\
 # The way of a tensor

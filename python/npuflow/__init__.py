@@ -35,7 +35,7 @@ _EXPORTS = {
     "PassContext": "npuflow.core.passes",
     "ops_of": "npuflow.core.passes",
     "fail": "npuflow.core.passes",
-    "fuse": "npuflow.strategy.fuse",
+    "fuse": "npuflow.fusion.fuse",
     "option": "npuflow.core.options",
     "register_pass": "npuflow.core.registry",
     "register_pipeline": "npuflow.core.registry",
@@ -85,9 +85,9 @@ if TYPE_CHECKING:
     from npuflow.errors import InternalError as InternalError
     from npuflow.errors import NpuflowError as NpuflowError
     from npuflow.errors import UsageError as UsageError
+    from npuflow.fusion.fuse import fuse as fuse
     from npuflow.importing.torch_programs import from_torch as from_torch
     from npuflow.report.model import Report as Report
-    from npuflow.strategy.fuse import fuse as fuse
 
 
 def __getattr__(name: str) -> object:

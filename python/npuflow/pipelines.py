@@ -41,6 +41,10 @@ from npuflow.frontend.round_sums import RoundSums
 from npuflow.frontend.sink_constants import SinkConstants
 from npuflow.frontend.split_reductions import SplitReductions
 from npuflow.frontend.widen_scalars import WidenScalars
+from npuflow.fusion.bundle_matmuls import BundleMatmuls
+from npuflow.fusion.fuse_matmuls import FuseMatmuls
+from npuflow.fusion.fuse_windows import FuseWindows
+from npuflow.fusion.skip_masked import SkipMasked
 from npuflow.network.plan_phases import PlanPhases
 from npuflow.promotion.hoist_accumulator import HoistAccumulator
 from npuflow.promotion.pack_blocks import PackBlocks
@@ -55,11 +59,7 @@ from npuflow.schedule.project_engines import ProjectEngines
 from npuflow.simulate.check_handover import CheckHandover
 from npuflow.strategy.assign_bundles import AssignBundles
 from npuflow.strategy.assign_strategy import AssignStrategy, KInL2
-from npuflow.strategy.bundle_matmuls import BundleMatmuls
-from npuflow.strategy.fuse_matmuls import FuseMatmuls
-from npuflow.strategy.fuse_windows import FuseWindows
 from npuflow.strategy.reshape_lines import ReshapeLines
-from npuflow.strategy.skip_masked import SkipMasked
 from npuflow.strategy.split_functions import SplitFunctions
 from npuflow.strategy.split_wide_ops import SplitWideOps
 from npuflow.tiling.pad_blocks import PadBlocks

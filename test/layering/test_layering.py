@@ -35,6 +35,7 @@ ROOMS = (
     "frontend",
     "network",
     "strategy",
+    "fusion",
     "tiling",
     "promotion",
     "bufferize",

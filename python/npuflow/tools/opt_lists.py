@@ -11,7 +11,11 @@ from npuflow.core.upstream import upstream_pass_names
 from npuflow.tools.flags import Flag, flags_of
 from npuflow.tools.opt_flags import OptFlags
 
-_ROOMS = ("core", "frontend", "strategy", "tiling", "promotion", "bufferize", "execute", "schedule", "simulate")
+# In the order in which data flows through them.
+ROOMS = (
+    *("core", "frontend", "network", "fusion", "strategy", "tiling", "promotion"),
+    *("bufferize", "execute", "schedule", "simulate"),
+)
 _COLUMN = 44
 _WIDTH = 120
 _EXIT_CODES = "Exit codes: 0 ok, 1 the input's fault, 2 usage, 3 a bug of npuflow."
@@ -55,7 +59,7 @@ def passes_text() -> str:
 def _group_order(group: tuple[str, list[str]]) -> tuple[int, str]:
     """The order in which data flows through the rooms; what plugins bring comes last."""
     name = group[0]
-    return (_ROOMS.index(name) if name in _ROOMS else len(_ROOMS), name)
+    return (ROOMS.index(name) if name in ROOMS else len(ROOMS), name)
 
 
 def upstream_text() -> str:

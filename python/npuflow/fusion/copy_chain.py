@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from npuflow.bindings import ir, linalg
 from npuflow.core.build import at, generic_op
 from npuflow.core.copies import cloned
+from npuflow.fusion.inline_producer import inline_producer
+from npuflow.fusion.running_softmax import run_by_pieces
 from npuflow.ops.chains import Chain
 from npuflow.ops.contraction import match_contraction, producer
 from npuflow.ops.products import keep_reshaped
 from npuflow.ops.softmax import match_weighted_sum
-from npuflow.strategy.inline_producer import inline_producer
-from npuflow.strategy.running_softmax import run_by_pieces
 
 # What sums begin with.
 _STARTS = ("linalg.fill", "tensor.empty", "arith.constant")

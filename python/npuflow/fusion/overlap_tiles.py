@@ -18,12 +18,12 @@ from npuflow.core.build import (
     shape_of,
     zero,
 )
+from npuflow.fusion.window_chain import TiledChain
 from npuflow.ops.contraction import is_parallel, producer
 from npuflow.ops.images import ImageOp, ImageRead
 from npuflow.ops.linear import Linear, input_count
 from npuflow.ops.products import keep_reshaped
 from npuflow.split.steps import Steps
-from npuflow.strategy.window_chain import TiledChain
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from npuflow.bindings import ir
 from npuflow.core.copies import erase_unused
 from npuflow.core.passes import fail, ops_of, parents_of
+from npuflow.fusion.overlap_tiles import overlapped
+from npuflow.fusion.window_chain import TiledChain, WindowChain, chain_of
 from npuflow.ops.bundle import free_numbers, mark_bundle
 from npuflow.ops.contraction import users
 from npuflow.ops.refused import mark_made_of
-from npuflow.strategy.overlap_tiles import overlapped
-from npuflow.strategy.window_chain import TiledChain, WindowChain, chain_of
 
 
 def fuse(ops: Sequence[ir.Operation], tiles: Sequence[int] = ()) -> None:

@@ -23,10 +23,10 @@ from collections.abc import Callable, Mapping, Sequence
 
 from npuflow.bindings import arith, ir, linalg, math
 from npuflow.core.build import at, element_type_of, empty, generic_op, shape_of
+from npuflow.fusion.inline_producer import copied_body, inline_producer
 from npuflow.ops.contraction import RUNNING
 from npuflow.ops.linear import input_count, iterators, maps_of
 from npuflow.ops.softmax import WeightedSum, never_falls
-from npuflow.strategy.inline_producer import copied_body, inline_producer
 
 _LOWEST = {
     "f16": -65504.0,

@@ -9,10 +9,10 @@ from npuflow.core.options import option
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.dialect.device import planned_device
+from npuflow.fusion.copy_chain import as_generic
 from npuflow.ops.bundle import bundle_of, free_numbers, mark_bundle
 from npuflow.ops.contraction import STRATEGY, Contraction, static_matmuls, tail_of
 from npuflow.strategy.bundle_times import bundle_seconds, least_seconds
-from npuflow.strategy.copy_chain import as_generic
 from npuflow.strategy.describe_group import group_of_matmul
 from npuflow.strategy.strategy import Strategy
 from npuflow.target import Device

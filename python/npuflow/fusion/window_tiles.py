@@ -7,8 +7,8 @@ from itertools import product
 from math import ceil, prod
 
 from npuflow.core.build import element_bytes, element_type_of
+from npuflow.fusion.window_chain import TiledChain, WindowChain
 from npuflow.ops.images import ImageOp
-from npuflow.strategy.window_chain import TiledChain, WindowChain
 from npuflow.target import Device
 
 

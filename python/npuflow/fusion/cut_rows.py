@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 from npuflow.bindings import ir
 from npuflow.core.build import at, element_type_of, empty, extract_slice, fill, generic_op, insert_slice, shape_of
+from npuflow.fusion.copy_chain import erase_ops
 from npuflow.ops.bundle import Bundle, free_numbers, mark_bundle
 from npuflow.ops.contraction import producer
 from npuflow.ops.linear import Linear, input_count, iterators, maps_of
-from npuflow.strategy.copy_chain import erase_ops
 
 
 @dataclass(frozen=True)

@@ -12,13 +12,13 @@ from npuflow.core.options import option
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.dialect.device import planned_device
+from npuflow.fusion.copy_chain import copies_of, erase_ops
 from npuflow.network.groups import FusionGroup, groups_of, names_of
 from npuflow.ops.bundle import free_numbers, make_bundle, mark_bundle
 from npuflow.ops.chains import Chain, chains_of
 from npuflow.ops.contraction import RUNNING, STRATEGY
 from npuflow.ops.refused import mark_made_of, refusal
 from npuflow.strategy.bundle_times import GrowthOn, bundle_seconds, group_seconds
-from npuflow.strategy.copy_chain import copies_of, erase_ops
 from npuflow.strategy.strategy import Strategy
 from npuflow.target import Device, KernelClass
 

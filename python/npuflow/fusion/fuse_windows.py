@@ -13,6 +13,10 @@ from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.dialect.device import planned_device
 from npuflow.errors import unknown_name
+from npuflow.fusion.fuse import fuse_tiled
+from npuflow.fusion.overlap_tiles import overlapped
+from npuflow.fusion.window_chain import NO_WINDOW, TiledChain, WindowChain, chain_of
+from npuflow.fusion.window_tiles import computed, computed_once, handed_over_bytes, ranked_tilings
 from npuflow.network.groups import groups_of, names_of
 from npuflow.network.partition import Members, Price, best_partition, cones
 from npuflow.ops.bundle import make_bundle
@@ -20,11 +24,7 @@ from npuflow.ops.contraction import BUNDLE, STRATEGY, users
 from npuflow.ops.refused import refusal
 from npuflow.strategy.bundle_times import GrowthOn, bundle_seconds, group_seconds
 from npuflow.strategy.describe_bundle import can_be_moved, kernels_fit
-from npuflow.strategy.fuse import fuse_tiled
-from npuflow.strategy.overlap_tiles import overlapped
 from npuflow.strategy.strategy import Strategy
-from npuflow.strategy.window_chain import NO_WINDOW, TiledChain, WindowChain, chain_of
-from npuflow.strategy.window_tiles import computed, computed_once, handed_over_bytes, ranked_tilings
 from npuflow.target import Device
 
 # Groups that are tried as one.
