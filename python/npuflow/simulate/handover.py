@@ -23,7 +23,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from heapq import heappop, heappush
 
 from npuflow.simulate.program import (
@@ -56,10 +57,11 @@ class Problem:
 def semaphore_problems(program: Program) -> list[Problem]:
     """Counts that don't come out even, several acquirers, and maxima that nothing guards."""
     tally = _Tally.of(program)
+    bound = _ValueBound(program, tally)
     found = []
     for semaphore in program.semaphores:
         problems = list(_count_problems(semaphore, tally))
-        found += problems or _overflow_problems(semaphore, program, tally)
+        found += problems or _overflow_problems(semaphore, tally, bound)
     return found
 
 
@@ -105,11 +107,11 @@ def _names(users: dict[str, int]) -> str:
 # Maxima
 
 
-def _overflow_problems(semaphore: FlatSemaphore, program: Program, tally: _Tally) -> list[Problem]:
+def _overflow_problems(semaphore: FlatSemaphore, tally: _Tally, bound: _ValueBound) -> list[Problem]:
     releasers = list(tally.released[semaphore.name])
     if len(releasers) != 1 or semaphore.initial + sum(tally.released[semaphore.name].values()) <= semaphore.maximum:
         return []
-    most = _ValueBound(program, tally).most(semaphore)
+    most = bound.most(semaphore)
     if most is not None and most <= semaphore.maximum:
         return []
     reach = f"can reach {most}" if most is not None else "can grow without a bound"
@@ -121,13 +123,32 @@ def _overflow_problems(semaphore: FlatSemaphore, program: Program, tally: _Tally
 
 @dataclass
 class _ValueBound:
+    """How far the semaphores of a program can get; `slacks` are those that are known, by what is released."""
+
     program: Program
     tally: _Tally
+    slacks: dict[str, dict[str, int]] = field(default_factory=dict)
+
+    @cached_property
+    def initial(self) -> dict[str, int]:
+        return {semaphore.name: semaphore.initial for semaphore in self.program.semaphores}
+
+    @cached_property
+    def bodies(self) -> dict[str, tuple[FlatStep, ...]]:
+        return {engine.name: engine.body for engine in self.program.engines}
+
+    @cached_property
+    def acquired(self) -> dict[str, list[str]]:
+        """What each engine acquires."""
+        found: dict[str, list[str]] = defaultdict(list)
+        for name, users in self.tally.acquired.items():
+            for engine in users:
+                found[engine].append(name)
+        return found
 
     def most(self, semaphore: FlatSemaphore) -> int | None:
         """The shortest way from the semaphore's releases back to its acquires, as a bound on its value."""
-        initial = {s.name: s.initial for s in self.program.semaphores}
-        queue: list[tuple[int, str]] = [(initial[semaphore.name], semaphore.name)]
+        queue: list[tuple[int, str]] = [(semaphore.initial, semaphore.name)]
         seen: set[str] = set()
         while queue:
             value, name = heappop(queue)
@@ -137,19 +158,18 @@ class _ValueBound:
                 continue
             seen.add(name)
             for other, slack in self._slacks(name).items():
-                step = value + slack + (initial[other] if other != semaphore.name else 0)
+                step = value + slack + (self.initial[other] if other != semaphore.name else 0)
                 heappush(queue, (step, other))
         return None
 
     def _slacks(self, released: str) -> dict[str, int]:
         """For what the only releaser of a semaphore acquires: by how much its releases can be ahead of that."""
-        releasers = list(self.tally.released[released])
-        if len(releasers) != 1:
-            return {}
-        engine = next(e for e in self.program.engines if e.name == releasers[0])
-        acquired = [name for name, users in self.tally.acquired.items() if engine.name in users]
-        ahead = {name: _ahead(engine.body, released, name) for name in acquired}
-        return {name: most for name, (net, most) in ahead.items() if net <= 0}
+        if released not in self.slacks:
+            releasers = list(self.tally.released[released])
+            engine = releasers[0] if len(releasers) == 1 else ""
+            ahead = {name: _ahead(self.bodies[engine], released, name) for name in self.acquired.get(engine, ())}
+            self.slacks[released] = {name: most for name, (net, most) in ahead.items() if net <= 0}
+        return self.slacks[released]
 
 
 def _ahead(body: tuple[FlatStep, ...], released: str, acquired: str) -> tuple[int, int]:
