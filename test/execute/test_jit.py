@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import npuflow
+from npuflow.core.passes import ops_of
 from npuflow.execute import jit
 from npuflow.execute.arrays import Array, dtype_of
 from npuflow.execute.data import random_arrays
@@ -16,6 +17,7 @@ from npuflow.execute.limits import LimitError, Limits, ProgramFailedError, limit
 from npuflow.execute.lowering import NotExecutableError
 from npuflow.execute.order_loops import order_loops
 from npuflow.ops.allowed_ops import ELEMENT_TYPES
+from npuflow.ops.linear import iterators
 
 
 def execute(text: str, *inputs: Array, function: str = "f", poison: bool = True) -> Execution:
@@ -253,12 +255,21 @@ def test_bf16_rounds_to_nearest_even() -> None:
     assert np.array_equal(got, 2 * rounded.astype(np.float64), equal_nan=True)
 
 
-def test_sums_are_added_up_in_order_but_along_rows() -> None:
+@pytest.mark.parametrize(
+    ("rows", "columns", "order"),
+    [
+        pytest.param(8, 8, ["parallel", "reduction", "parallel"], id="small"),
+        pytest.param(32, 200, ["reduction", "parallel", "parallel"], id="sixteen rows for what they all read"),
+        pytest.param(24, 200, ["parallel", "reduction", "parallel"], id="rows that sixteen do not divide"),
+    ],
+)
+def test_sums_are_added_up_in_order_but_along_rows(rows: int, columns: int, order: list[str]) -> None:
     maps = "affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>"
+    lhs, rhs, sums = f"memref<{rows}x300xf32>", f"memref<300x{columns}xf32>", f"memref<{rows}x{columns}xf32>"
     text = f"""
-      func.func @f(%a: memref<8x300xf32>, %b: memref<300x8xf32>, %c: memref<8x8xf32>) {{
+      func.func @f(%a: {lhs}, %b: {rhs}, %c: {sums}) {{
         linalg.generic {{indexing_maps = [{maps}], iterator_types = ["parallel", "parallel", "reduction"]}}
-          ins(%a, %b : memref<8x300xf32>, memref<300x8xf32>) outs(%c : memref<8x8xf32>) {{
+          ins(%a, %b : {lhs}, {rhs}) outs(%c : {sums}) {{
         ^bb0(%x: f32, %y: f32, %z: f32):
           %p = arith.mulf %x, %y : f32
           %s = arith.addf %z, %p : f32
@@ -269,7 +280,8 @@ def test_sums_are_added_up_in_order_but_along_rows() -> None:
     module = npuflow.parse(text, npuflow.new_context())
     with module.context:
         order_loops(module)
-    assert 'iterator_types = ["parallel", "reduction", "parallel"]' in str(module)
+    (op,) = ops_of(module.operation, "linalg.generic")
+    assert iterators(op) == order
     program = compile_function(npuflow.parse(text, npuflow.new_context()).operation, "f")
     a, b, c = random_arrays(program.signature.inputs, 0)
     expected = c.copy()

@@ -30,6 +30,7 @@ NETWORKS = str(Path(__file__).parent / "Inputs" / "networks.py")
         ([f"{NETWORKS}:product", "-o", NETWORKS], 2, "-o would overwrite the input"),
         ([f"{NETWORKS}:product", "-o", "x.mlir", "--inputs=4x4"], 2, "'4x4' is no type of an input"),
         ([f"{NETWORKS}:product", "-o", "x.mlir", "--input=4xf32"], 2, "did you mean --inputs"),
+        ([f"{NETWORKS}:product", "-o", "x.mlir", "--time-limit=0"], 2, "the time limit cannot be 0"),
     ],
 )
 def test_wrong_calls(

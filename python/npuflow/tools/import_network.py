@@ -10,6 +10,7 @@ from npuflow.errors import ExitCode, UsageError, with_hint
 from npuflow.tools.command_line import CommandLine, the_only
 from npuflow.tools.compute_type_flags import calibration_flag, calibration_of, compute_type_flag
 from npuflow.tools.flags import FileUse, flag
+from npuflow.tools.limit_flags import limits_of, memory_limit_flag, time_limit_flag
 from npuflow.tools.outputs import check_files, screen_of, write_output, write_output_pieces
 from npuflow.tools.progress import Progress
 
@@ -31,6 +32,8 @@ class ImportFlags:
     )
     compute_type: str | None = compute_type_flag()
     calibration: tuple[str, ...] = calibration_flag()
+    time_limit: int = time_limit_flag()
+    memory_limit: str | None = memory_limit_flag()
     text: bool = flag(False, "write text, with weights as hexadecimal numbers, instead of bytecode", group="")
     help: bool = flag(False, "print this text", group="")
 
@@ -59,10 +62,12 @@ def run(arguments: Sequence[str]) -> ExitCode:
         raise UsageError(with_hint("there is nowhere to write to", "-o <file.mlir>, or -o - for stdout"))
     check_files(flags, [source.rpartition(":")[0] or source])
     calibration = calibration_of(flags.calibration, flags.compute_type)
+    limits = limits_of(flags.time_limit, flags.memory_limit)
+    from npuflow.execute.limits import limited
     from npuflow.importing.input_types import read_input_type
     from npuflow.importing.networks import import_network
 
-    with Progress() as progress:
+    with Progress() as progress, limited(limits):
         progress.step(f"importing {source}")
         module = import_network(source, [read_input_type(text) for text in flags.inputs])
         conversions: tuple[Conversion, ...] = ()

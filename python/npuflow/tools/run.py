@@ -51,16 +51,17 @@ def run(arguments: Sequence[str]) -> ExitCode:
 
 
 def _run(path: str, source: bytes | Path, flags: RunFlags) -> ExitCode:
-    with Progress() as progress:
+    limits = limits_of(flags.time_limit, flags.memory_limit)
+    from npuflow.execute.limits import limited
+
+    with Progress() as progress, limited(limits):
         progress.step("compiling")
-        limits = limits_of(flags.time_limit, flags.memory_limit)
         compiled = _compile(path, source, flags)
         report = compiled.run(
             verify=_either(flags.verify, flags.no_verify),
             seed=flags.seed,
             reference=flags.reference,
             judge=flags.oracle,
-            limits=limits,
             jobs=processes(flags.jobs),
             on_step=progress.step,
         )
