@@ -290,6 +290,19 @@ def test_sums_are_added_up_in_order_but_along_rows(rows: int, columns: int, orde
     assert np.array_equal(program.run([a, b, c]).arguments[2], expected)
 
 
+def test_an_op_without_loops_keeps_them() -> None:
+    text = """
+      func.func @f(%a: memref<f32>) {
+        linalg.generic {indexing_maps = [affine_map<() -> ()>], iterator_types = []} outs(%a : memref<f32>) {
+        ^bb0(%x: f32):
+          %y = arith.addf %x, %x : f32
+          linalg.yield %y : f32
+        }
+        return
+      }"""
+    assert execute(text, np.array(1.5, np.float32)).arguments[0] == 3.0
+
+
 def test_unwritten_buffers_hold_garbage_that_shows() -> None:
     text = """
       func.func @f() -> (memref<4xf32>, memref<4xi8>, memref<2xf16>) {

@@ -11,6 +11,8 @@ from npuflow.core.parsing import parse
 from npuflow.core.passes import ops_of
 from npuflow.dialect.context import new_context
 from npuflow.network.groups import groups_of, least_locks, names_of
+from npuflow.network.outline import split_function
+from npuflow.network.parts import plan_parts
 from npuflow.ops.bundle import Bundle, mark_bundle
 from npuflow.ops.refused import mark_made_of
 
@@ -75,3 +77,56 @@ def test_what_becomes_one_renames_no_other_group() -> None:
     mark_bundle(groups[2].ops, 0)
     mark_made_of(groups[2].ops, ["two_0", "two_2"])
     assert names_of(function, groups[1:]) == [("two_1",), ("two_0", "two_2")]
+
+
+# A product of what an elementwise op computes for it, what it is scaled by, and a row's sum of that.
+HEADED = """
+#id = affine_map<(d0, d1) -> (d0, d1)>
+#row = affine_map<(d0, d1) -> (d0)>
+func.func @headed(%a: tensor<16x32xf32>, %b: tensor<32x16xf32>) -> tensor<16xf32> {
+  %zero = arith.constant 0.0 : f32
+  %w = tensor.empty() : tensor<16x32xf32>
+  %e = tensor.empty() : tensor<16x16xf32>
+  %r = tensor.empty() : tensor<16xf32>
+  %i = linalg.fill ins(%zero : f32) outs(%e : tensor<16x16xf32>) -> tensor<16x16xf32>
+  %j = linalg.fill ins(%zero : f32) outs(%r : tensor<16xf32>) -> tensor<16xf32>
+  %h = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%a : tensor<16x32xf32>) outs(%w : tensor<16x32xf32>) {
+  ^bb0(%x: f32, %o: f32):
+    %t = arith.addf %x, %x : f32
+    linalg.yield %t : f32
+  } -> tensor<16x32xf32>
+  %m = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>,
+      affine_map<(m, n, k) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%h, %b : tensor<16x32xf32>, tensor<32x16xf32>) outs(%i : tensor<16x16xf32>) {
+  ^bb0(%x: f32, %y: f32, %o: f32):
+    %p = arith.mulf %x, %y : f32
+    %t = arith.addf %o, %p : f32
+    linalg.yield %t : f32
+  } -> tensor<16x16xf32>
+  %d = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%m : tensor<16x16xf32>) outs(%e : tensor<16x16xf32>) {
+  ^bb0(%x: f32, %o: f32):
+    %t = arith.mulf %x, %x : f32
+    linalg.yield %t : f32
+  } -> tensor<16x16xf32>
+  %s = linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%d : tensor<16x16xf32>) outs(%j : tensor<16xf32>) {
+  ^bb0(%x: f32, %o: f32):
+    %t = arith.addf %x, %o : f32
+    linalg.yield %t : f32
+  } -> tensor<16xf32>
+  return %s : tensor<16xf32>
+}
+"""
+
+
+def test_a_group_is_one_where_it_is_alone() -> None:
+    """Without the head that stays outside, the product would be a matmul with its scaling, and the sum another one."""
+    module = parse(HEADED, new_context())
+    (function,) = ops_of(module.operation, "func.func")
+    groups = groups_of(function, _UpTo(3))
+    assert [len(group.ops) for group in groups] == [1, 3]
+    split_function(function, plan_parts(function, groups), ["headed_0", "headed_1"])
+    parts = [part for part in ops_of(module.operation, "func.func") if part != function]
+    assert [[len(group.ops) for group in groups_of(part, _UpTo(3))] for part in parts] == [[1], [3]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import dropwhile
 
 from npuflow.bindings import ir
 from npuflow.bounds.sizes import MatmulSizes
@@ -36,10 +37,14 @@ class How:
 
     @property
     def of_parts(self) -> How:
-        """The same for parts of functions, of which it has been decided what is one."""
-        elements = self.pipeline.elements
-        kept = (each for each in elements if not (isinstance(each, PassNode) and each.instance.fuses))
+        """The same for parts of functions, which have come as far as strategies."""
+        kept = dropwhile(lambda each: not assigns_strategies(each), self.pipeline.elements)
         return replace(self, pipeline=replace(self.pipeline, elements=tuple(kept)))
+
+
+def assigns_strategies(node: Node) -> bool:
+    """Whether it is a pass in front of which functions come apart."""
+    return isinstance(node, PassNode) and node.instance.assigns_strategies
 
 
 def of_function(pipeline: PassNest, name: str) -> PassNest:

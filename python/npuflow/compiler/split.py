@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from itertools import takewhile
 
 from npuflow.bindings import ir
 from npuflow.compiler.compiled import Function
 from npuflow.compiler.compiled import Sequence as PartSequence
 from npuflow.compiler.cut import CutFunction, PreparedFunction, cut, foreseen, is_long, prepare
-from npuflow.compiler.functions import How, of_function
+from npuflow.compiler.functions import How, assigns_strategies, of_function
 from npuflow.compiler.given import move
 from npuflow.compiler.sources import FunctionSource, empty_like, first_alike, sources_of
 from npuflow.compiler.units import Unit, UnitCompiler, UnitOutcome
 from npuflow.compiler.without_refused import without_refused
 from npuflow.core.diagnostics import DiagnosticSink
-from npuflow.core.pipeline_text import Node, PassNest, PassNode
+from npuflow.core.pipeline_text import PassNest, PassNode
 from npuflow.errors import Diagnostic, InputError
 from npuflow.execute.arrays import signature_of
 from npuflow.network.outline import free_names
@@ -266,9 +267,5 @@ def _reason(refusal: InputError | None) -> str:
 
 def before_strategies(pipeline: PassNest) -> PassNest | None:
     """The passes up to where strategies are assigned; None where that is not part of the pipeline."""
-    kept: list[Node] = []
-    for element in pipeline.elements:
-        if isinstance(element, PassNode) and element.instance.assigns_strategies:
-            return replace(pipeline, elements=tuple(kept))
-        kept.append(element)
-    return None
+    kept = [*takewhile(lambda node: not assigns_strategies(node), pipeline.elements)]
+    return None if len(kept) == len(pipeline.elements) else replace(pipeline, elements=tuple(kept))

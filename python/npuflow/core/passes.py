@@ -78,8 +78,6 @@ class Pass:
     counts_changes: ClassVar[bool] = False
     # Whether it says how ops are mapped: functions come apart into parts in front of the first such pass.
     assigns_strategies: ClassVar[bool] = False
-    # Whether it decides what of a function is one: parts of functions, of which that was decided, go without.
-    fuses: ClassVar[bool] = False
 
     def run(self, op: ir.Operation, context: PassContext) -> None:
         """Edits `op` in place; reports through `context`, or raises InputError."""

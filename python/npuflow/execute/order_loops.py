@@ -24,8 +24,8 @@ _HANDLE = "!transform.any_op"
 def order_loops(module: ir.Module) -> None:
     """Reorders every linalg.generic whose only reduction loop is the innermost."""
     for op in ops_of(module.operation, "linalg.generic"):
-        *outer, last = iterators(op)
-        if outer and last == "reduction" and "reduction" not in outer:
+        kinds = iterators(op)
+        if len(kinds) > 1 and kinds == ["parallel"] * (len(kinds) - 1) + ["reduction"]:
             apply_steps(op, _steps(loop_extents(op)))
 
 

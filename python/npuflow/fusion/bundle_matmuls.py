@@ -38,7 +38,7 @@ class BundleMatmuls(Pass):
     """
 
     name = "npuflow-bundle-matmuls"
-    group = "strategy"
+    group = "fusion"
     device: str = option("", "device name or TOML file; default: the module's npu.device, else npu1")
     depth_between: int | None = option(None, "slots of what matrix and vector engines hand to each other")
 

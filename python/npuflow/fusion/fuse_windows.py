@@ -60,8 +60,7 @@ class FuseWindows(Pass):
     """
 
     name = "npuflow-fuse-windows"
-    group = "strategy"
-    fuses = True
+    group = "fusion"
     device: str = option("", "device name or TOML file; default: the module's npu.device, else npu1")
     tiles: tuple[int, ...] = option((), "rows, columns of tiles; what they divide is fused (default: what is fastest)")
     groups: tuple[str, ...] = option(

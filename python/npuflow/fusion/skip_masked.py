@@ -55,8 +55,7 @@ class SkipMasked(Pass):
     """
 
     name = "npuflow-skip-masked"
-    group = "strategy"
-    fuses = True
+    group = "fusion"
     device: str = option("", "device name or TOML file; default: the module's npu.device, else npu1")
     parts: int | None = option(None, "parts that rows come in, whatever they take; default: what is fastest, 1: none")
     depth_between: int | None = option(None, "slots of what matrix and vector engines hand to each other")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from npuflow.bindings import func, ir
 from npuflow.core.build import at
 from npuflow.core.copies import cloned
+from npuflow.network.groups import FusionGroup
 from npuflow.network.parts import PartPlan, body_of, is_table
+from npuflow.ops.bundle import mark_bundle
 from npuflow.ops.contraction import BUNDLE
 from npuflow.ops.insertions import WRITABLE, updated_argument
 from npuflow.ops.refused import MADE_OF, made_of, mark_made_of
@@ -62,6 +64,7 @@ def _outline(place: ir.Operation, part: PartPlan, name: str) -> ir.Operation:
             for op in part.ops:
                 values.update(zip(op.results, cloned(op, values)))
                 _forget_place(values[op.results[0]].owner.operation)
+            _keep_together(part.group, values)
             func.ReturnOp([values[value] for value in part.outputs])
         _let_write(made, [updated_argument(values[value]) for value in part.outputs])
     return made.operation
@@ -74,6 +77,12 @@ def _let_write(function: func.FuncOp, arguments: Sequence[int | None]) -> None:
     writable = ir.DictAttr.get({WRITABLE: ir.BoolAttr.get(True)})
     nothing = ir.DictAttr.get({})
     function.arg_attrs = [writable if n in arguments else nothing for n in range(len(function.type.inputs))]
+
+
+def _keep_together(group: FusionGroup, values: Mapping[ir.Value, ir.Value]) -> None:
+    """Marks a bundle of several ops: without a head that stays outside, one might be taken for a matmul."""
+    if not group.is_matmul and len(group.ops) > 1:
+        mark_bundle([values[op.results[0]].owner.operation for op in group.ops], 0)
 
 
 def _forget_place(op: ir.Operation) -> None:
