@@ -43,10 +43,6 @@ class Row:
     verified: str = "no"
 
 
-# Converted networks are verified where it takes a minute or two.
-LIGHT = ("mobilenet_v2", "vit_block", "bert_block", "gpt2_block", "lstm", "llama_decode")
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", help="only these networks")
@@ -65,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             with folder(options.programs) as programs:
                 job = Job(name, kind, f"{programs}/{name}-{kind}.mlir", options.device)
                 row = kept.get((name, kind)) or measured(job)
-                if not options.no_verify and row.verified == "no" and not row.why and (kind == "f32" or name in LIGHT):
+                if not options.no_verify and row.verified == "no" and not row.why:
                     row = with_verification(row, job)
             kept[name, kind] = row
             print(" | ".join(cells(row)), flush=True)

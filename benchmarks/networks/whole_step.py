@@ -22,6 +22,7 @@ def networks() -> dict[str, str]:
 
 # What is too large to be executed whole is verified on these inputs, of the same types as its own.
 SMALLER = {
+    "resnet50": ("64x64 pixels", "1x3x64x64xf32"),
     "unet_block": ("8x8 pixels", "1x320x8x8xf32,1x1280xf32,1x77x768xf32"),
     "llama_prefill": ("32 tokens", "1x32x2048xf32"),
 }
