@@ -181,12 +181,22 @@ class MappedTime {
     const double compute = block_cycles / machine_.clock_hz;
     const double uncovered = (cycles.block(false) - block_cycles) / machine_.clock_hz;
     const double leaving = result_seconds();
-    const double hidden = std::max(compute, arrival_ / blocks);
-    const double waiting = mapped_.mapping().depths.result == 1 ? leaving : std::max(0.0, leaving - hidden);
-    return blocks * compute + uncovered + (blocks - 1) * waiting - cycles.starting / machine_.clock_hz;
+    const double hidden = std::max(compute, arrival_ / blocks) / result_pieces();
+    // Of what leaves in pieces, the next one is written by the last of several ops only.
+    const bool is_in_place = mapped_.mapping().depths.result == 1 && result_pieces() == 1;
+    const double waiting = is_in_place ? leaving : std::max(0.0, leaving - hidden);
+    const double leaves = blocks * result_pieces();
+    return blocks * compute + uncovered + (leaves - 1) * waiting - cycles.starting / machine_.clock_hz;
   }
 
-  // How long a block's results take out of L1.
+  // In how many pieces a block's results leave L1.
+  double result_pieces() const {
+    const bool streams = std::any_of(group_.outputs.begin(), group_.outputs.end(),
+                                     [&](std::size_t number) { return group_.tensors[number].streams; });
+    return streams ? mapped_.calls() : 1.0;
+  }
+
+  // How long a block's results, or a piece of them, take out of L1.
   double result_seconds() const {
     double bytes = 0;
     for (const std::size_t number : group_.outputs) bytes += group_.tensors[number].bytes(mapped_.mapping().tiles);

@@ -70,7 +70,12 @@ Sizes Mapped::column_of(const Sizes& tiles) const {
 
 Sizes Mapped::tiles_in_l2(const Tensor& tensor) const {
   Sizes tiles = mapping_.tiles;
-  if (tensor.role != Role::input || !tensor.streams) return tiles;
+  if (!tensor.streams) return tiles;
+  if (tensor.role != Role::input) {
+    // A result that leaves a core piece by piece is put together here.
+    for (const std::size_t loop : group_.streamed) tiles[loop] = group_.sizes[loop];
+    return tiles;
+  }
   for (std::size_t place = 0; place < mapping_.in_l2.size(); ++place) {
     tiles[group_.streamed[place]] = mapping_.in_l2[place];
   }

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from npuflow.bufferize.check_memory import CheckMemory
+from npuflow.bufferize.move_in_l1 import MoveInL1
 from npuflow.bufferize.protect_inputs import ProtectInputs
 from npuflow.bufferize.separate_results import SeparateResults
 from npuflow.bufferize.unify_copies import UnifyCopies
@@ -45,6 +46,7 @@ from npuflow.fusion.bundle_matmuls import BundleMatmuls
 from npuflow.fusion.fuse_matmuls import FuseMatmuls
 from npuflow.fusion.fuse_windows import FuseWindows
 from npuflow.fusion.skip_masked import SkipMasked
+from npuflow.fusion.window_tiles import Halos
 from npuflow.network.plan_phases import PlanPhases
 from npuflow.promotion.hoist_accumulator import HoistAccumulator
 from npuflow.promotion.pack_blocks import PackBlocks
@@ -156,6 +158,10 @@ class MatmulPipeline(NamedPipeline):
     window_tiles: tuple[int, ...] = option(
         (), "rows, columns of tiles in which windows in a row are fused; default: what is fastest"
     )
+    halos: Halos = option(
+        Halos.CHEAPER, "what windows in a row need twice: cached from step to step, recomputed, or what is faster"
+    )
+    window_rows: int | None = option(None, "rows of a step where halos are cached; default: what is fastest")
     fuse_groups: tuple[str, ...] = option(
         (), "groups of windows in a row to be one, FUNCTION_NUMBER as remarks name them"
     )
@@ -172,7 +178,8 @@ class MatmulPipeline(NamedPipeline):
         wide, bundles = SplitWideOps(self.device, self.grid), AssignBundles(self.device, self.grid, between)
         reshaping = (ReshapeLines(self.device),) if self.reshape else ()
         matmuls = FuseMatmuls(self.device, between)
-        windows = FuseWindows(self.device, self.window_tiles, self.fuse_groups, between)
+        window = (self.window_tiles, self.halos, self.window_rows)
+        windows = FuseWindows(self.device, *window, self.fuse_groups, between)
         masked = SkipMasked(self.device, self.masked_parts, between)
         fusing = (matmuls, windows, masked) if self.fuse and self._leaves_tiles else ()
         is_open = self._leaves_tiles and all(each is None for each in (self.grid, *depths))
@@ -196,7 +203,7 @@ class MatmulPipeline(NamedPipeline):
         return (
             stage("tile-bundles", TileBundles(), CLEAN),
             stage("promote-bundles", PromoteBundles(), CLEAN),
-            stage("bufferize", ProtectInputs(), SeparateResults(), BUFFERIZE, CLEAN, UnifyCopies(), CLEAN),
+            stage("bufferize", ProtectInputs(), SeparateResults(), BUFFERIZE, CLEAN, UnifyCopies(), MoveInL1(), CLEAN),
             stage("check-memory", CheckMemory(self.device)),
         )
 

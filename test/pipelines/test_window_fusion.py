@@ -64,7 +64,7 @@ def test_a_machine_without_l2() -> None:
 @pytest.fixture
 def estimates_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether a program fits is estimated before there is one: here, all do."""
-    monkeypatch.setattr("npuflow.fusion.fuse_windows.kernels_fit", lambda *_: True)
+    monkeypatch.setattr("npuflow.fusion.window_ways.kernels_fit", lambda *_: True)
     monkeypatch.setattr("npuflow.strategy.bundle_times.program_fits", lambda *_: True)
 
 

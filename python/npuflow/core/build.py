@@ -214,12 +214,17 @@ def generic_op(
 
 
 def moved(source: ir.Value, target: ir.Value, read: ir.AffineMap, written: ir.AffineMap) -> ir.Value:
+    """The tensor that `move` makes."""
+    return move(source, target, read, written).results[0]
+
+
+def move(source: ir.Value, target: ir.Value, read: ir.AffineMap, written: ir.AffineMap) -> ir.Operation:
     """A `linalg.generic` that moves what the map `read` finds to where `written` says."""
     movement = generic_op([source], [target], [read, written], ["parallel"] * written.n_dims)
     block = movement.regions[0].blocks.append(element_type_of(source), element_type_of(target))
     with ir.InsertionPoint(block):
         linalg.YieldOp([block.arguments[0]])
-    return movement.results[0]
+    return movement
 
 
 def zero(element_type: ir.Type) -> ir.Value:

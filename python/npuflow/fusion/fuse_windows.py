@@ -2,39 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 
 from npuflow.bindings import ir
-from npuflow.core.copies import erase_unused
 from npuflow.core.options import option
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.dialect.device import planned_device
 from npuflow.errors import unknown_name
 from npuflow.fusion.fuse import fuse_tiled
-from npuflow.fusion.overlap_tiles import overlapped
-from npuflow.fusion.window_chain import NO_WINDOW, TiledChain, WindowChain, chain_of
-from npuflow.fusion.window_tiles import computed, computed_once, handed_over_bytes, ranked_tilings
+from npuflow.fusion.window_chain import NO_WINDOW, WindowChain, chain_of
+from npuflow.fusion.window_tiles import Halos, computed, computed_once, handed_over_bytes
+from npuflow.fusion.window_ways import FusedWindows, WindowWays
 from npuflow.network.groups import groups_of, names_of
 from npuflow.network.partition import Members, Price, best_partition, cones
-from npuflow.ops.bundle import make_bundle
 from npuflow.ops.contraction import BUNDLE, STRATEGY, users
-from npuflow.ops.refused import refusal
-from npuflow.strategy.bundle_times import GrowthOn, bundle_seconds, group_seconds
-from npuflow.strategy.describe_bundle import can_be_moved, kernels_fit
+from npuflow.ops.refused import CACHED, refusal
+from npuflow.strategy.bundle_times import GrowthOn, group_seconds
 from npuflow.strategy.strategy import Strategy
 from npuflow.target import Device
 
 # Groups that are tried as one.
 _MOST_GROUPS = 4
-# Tiles of one chain that are estimated.
-_MOST_TILES = 4
-# Tiles of one chain that are looked at, whether they fit or not.
-_MOST_TRIED = 32
-# What is asked for costs less than anything.
-_FREE = Price(-1.0)
+# What tiles that are asked for divide costs nothing, and groups that are asked for less than anything.
+_FOR_TILES, _FREE = Price(0.0), Price(-1.0)
 # What values are read through on their way from group to group.
 _VIEWS = ("tensor.collapse_shape", "tensor.expand_shape", "tensor.pad")
 
@@ -46,8 +38,9 @@ class FuseWindows(Pass):
 
     What one op makes for the next then never leaves L1. Each computes what the next one's windows read, so that a few
     rows are computed by two neighbours. Padding between them is zeros that are selected where a tile has more than its
-    op makes. Of all ways to take a function apart, the one with the lowest sum of estimates is taken; groups that its
-    `npu.refused` names don't become one, as a schedule refused them.
+    op makes. Or a core goes through a tile in steps, and keeps rows (`npu.row_loop`) that another step has made. Of all
+    ways to take a function apart, the one with the lowest sum of estimates is taken; groups that its `npu.refused`
+    names don't become one, as a schedule refused them.
 
         %s = linalg.generic ... ins(%x, %w : tensor<1x32x32x16xbf16>, ...) -> tensor<1x30x30x16xf32>
         %r = linalg.generic ... ins(%s, %v : tensor<1x30x30x16xf32>, ...) -> tensor<1x28x28x16xf32>
@@ -63,6 +56,10 @@ class FuseWindows(Pass):
     group = "fusion"
     device: str = option("", "device name or TOML file; default: the module's npu.device, else npu1")
     tiles: tuple[int, ...] = option((), "rows, columns of tiles; what they divide is fused (default: what is fastest)")
+    halos: Halos = option(
+        Halos.CHEAPER, "what of a halo is made again: all of it, only what no step has made before, or what is faster"
+    )
+    rows: int | None = option(None, "rows that a step makes where halos are cached (default: what is fastest)")
     groups: tuple[str, ...] = option(
         (), "groups to be one, FUNCTION_NUMBER as remarks name them, whatever it takes", names_groups=True
     )
@@ -75,14 +72,6 @@ class FuseWindows(Pass):
         for name, function in functions.items():
             wanted = frozenset(group for group in self.groups if group.rpartition("_")[0] == name)
             _WindowFusion(function, device, self, wanted, context).run()
-
-
-@dataclass(frozen=True)
-class _FusedWindows:
-    """A chain in tiles, and what it costs."""
-
-    tiled: TiledChain
-    price: Price
 
 
 class _WindowFusion:
@@ -98,6 +87,7 @@ class _WindowFusion:
     ) -> None:
         self.function, self.device, self.wanted, self.context = function, device, wanted, context
         self.tiles, self.said = options.tiles, Strategy(depth_between=options.depth_between)
+        self.ways = WindowWays(device, self.said, options.tiles, options.rows, options.halos)
         self.groups = groups_of(function, GrowthOn(device))
         self.names = names_of(function, self.groups)
 
@@ -105,15 +95,17 @@ class _WindowFusion:
         chains = self._chains()
         if not chains and not self.wanted:
             return
-        ways = {members: way for members, chain in chains.items() if (way := self._best_way(chain)) is not None}
+        found = ((members, self._best_way(members, chain)) for members, chain in chains.items())
+        ways = {members: way for members, way in found if way is not None}
         for members in chains.keys() - ways.keys():
             root = self.groups[max(members)].root
             self.context.remark(root, f"{self._named(members)} stay apart: no tile of them fits a core")
         involved = sorted({number for members in ways for number in members})
         apart = {number: group_seconds(self.groups[number], self.device, self.said) for number in involved}
         prices = {frozenset([number]): Price(seconds) for number, seconds in apart.items()}
-        ways = {members: way for members, way in ways.items() if len(members) > 1 or way.price < prices[members]}
-        prices |= {members: way.price for members, way in ways.items()}
+        costs = {members: _FOR_TILES if self.tiles else way.price for members, way in ways.items()}
+        ways = {members: way for members, way in ways.items() if len(members) > 1 or costs[members] < prices[members]}
+        prices |= {members: costs[members] for members in ways}
         asked = self._asked_for(chains, ways) if self.wanted else None
         if self.context.failed:
             return
@@ -124,7 +116,7 @@ class _WindowFusion:
             self._say(members, way, sum(apart[number] for number in members), members in chosen)
         for members in sorted(ways.keys() & chosen, key=max, reverse=True):  # who reads a chain knows the result it had
             tiled = ways[members].tiled
-            fuse_tiled(tiled, () if self.tiles or members == asked else self._names(members))
+            fuse_tiled(tiled, self._made_of(members, ways[members], is_asked=bool(self.tiles) or members == asked))
             self.context.count("windows fused", len(tiled.chain.images))
 
     def _chains(self) -> dict[Members, WindowChain]:
@@ -145,7 +137,7 @@ class _WindowFusion:
                     self.context.remark(ops[-1], f"{self._named(members)} stay apart: {said}")
         return found
 
-    def _asked_for(self, chains: Mapping[Members, WindowChain], ways: Mapping[Members, _FusedWindows]) -> Members:
+    def _asked_for(self, chains: Mapping[Members, WindowChain], ways: Mapping[Members, FusedWindows]) -> Members:
         """The groups that are to be one whatever it takes; reports what keeps them from it."""
         known = {name: number for number, names in enumerate(self.names) for name in names}
         for name in sorted(self.wanted - known.keys()):
@@ -162,6 +154,13 @@ class _WindowFusion:
             return f"they aren't up to {_MOST_GROUPS} in a row of which others read the last one alone"
         chain = chain_of(self._ops(members))
         return chain if isinstance(chain, str) else "a strategy or a bundle says how they are mapped"
+
+    def _made_of(self, members: Members, way: FusedWindows, *, is_asked: bool) -> list[str]:
+        """What of a chain was decided by estimates, by names; nothing of what was asked for."""
+        is_choice = way.tiled.rows > 0 and way.other is not None
+        if is_asked and not is_choice:
+            return []
+        return [*self._names(members), *([CACHED] if way.tiled.rows else [])]
 
     def _names(self, members: Members) -> list[str]:
         return [name for number in sorted(members) for name in self.names[number]]
@@ -183,49 +182,25 @@ class _WindowFusion:
             for group in self.groups
         ]
 
-    def _best_way(self, chain: WindowChain) -> _FusedWindows | None:
+    def _best_way(self, members: Members, chain: WindowChain) -> FusedWindows | None:
         """The tiles that a chain takes least time in; None where none fits a core."""
-        if not can_be_moved(chain.moved, self.device, slots=1):
-            return None
-        found: list[_FusedWindows] = []
-        for tiled in islice(self._tilings(chain), _MOST_TRIED):
-            price = self._price(tiled)
-            if price is not None:
-                found.append(_FusedWindows(tiled, price))
-            if len(found) == _MOST_TILES:
-                break
-        return min(found, key=lambda way: way.price, default=None)
+        why = refusal(self.function, [*self._names(members), CACHED])
+        if why is not None:
+            self.context.remark(self.groups[max(members)].root, f"{self._named(members)} cache no halos: {why}")
+        return self.ways.best(chain, may_cache=why is None)
 
-    def _tilings(self, chain: WindowChain) -> Iterator[TiledChain]:
-        """The chain in tiles, those that were asked for or the most promising first."""
-        if not self.tiles:
-            yield from ranked_tilings(chain, self.device)
-        elif chain.is_divided_by(self.tiles):
-            yield chain.tiled(self.tiles)
-
-    def _price(self, tiled: TiledChain) -> Price | None:
-        """What a chain costs in these tiles; None where they don't fit a core."""
-        made = overlapped(tiled)
-        try:
-            bundle = make_bundle(made.ops)
-            if not bundle.space or not kernels_fit(bundle, self.device):
-                return None
-            seconds = bundle_seconds(bundle, self.device, self.said)
-            return None if seconds is None else Price(0.0 if self.tiles else seconds)
-        finally:
-            erase_unused([made.result.owner.operation])
-
-    def _say(self, members: Members, way: _FusedWindows, apart: float, is_chosen: bool) -> None:
+    def _say(self, members: Members, way: FusedWindows, apart: float, is_chosen: bool) -> None:
         tiled = way.tiled
         decided = f"{self._named(members)} {'are one' if is_chosen else 'stay apart'}"
-        shape, twice = "x".join(map(str, tiled.tiles)), computed(tiled) / computed_once(tiled.chain) - 1
-        costs = f"in tiles of {shape} {handed_over_bytes(tiled.chain)} bytes stay in L1, {twice:.0%} more is computed"
-        ratio = (
-            ""
-            if self.tiles or not apart
-            else f", and they take an estimated {way.price.seconds / apart:.2f} of the time"
+        twice = computed(tiled) / computed_once(tiled.chain) - 1
+        costs = f"in {way} {handed_over_bytes(tiled.chain)} bytes stay in L1, {twice:.0%} more is computed"
+        times = (
+            [] if self.tiles or not apart else [f"they take an estimated {way.price.seconds / apart:.2f} of the time"]
         )
-        self.context.remark(tiled.chain.images[-1].op, f"{decided}: {costs}{ratio}")
+        if way.other is not None:
+            times.append(f"{way.price.seconds / way.other.price.seconds:.2f} of that in {way.other}")
+        said = f", and {', '.join(times)}" if times else ""
+        self.context.remark(tiled.chain.images[-1].op, f"{decided}: {costs}{said}")
 
 
 def _readers_of(value: ir.Value) -> list[ir.Operation]:

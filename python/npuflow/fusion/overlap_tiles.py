@@ -19,7 +19,8 @@ from npuflow.core.build import (
     zero,
 )
 from npuflow.fusion.window_chain import TiledChain
-from npuflow.ops.contraction import is_parallel, producer
+from npuflow.ops.bundle import mark_row_loop
+from npuflow.ops.contraction import STRATEGY, is_parallel, producer
 from npuflow.ops.images import ImageOp, ImageRead
 from npuflow.ops.linear import Linear, input_count
 from npuflow.ops.products import keep_reshaped
@@ -58,6 +59,8 @@ class _OverlapWriter:
         for number in range(len(self.tiled.chain.images)):
             self._write(number)
         image = self.tiled.chain.images[-1]
+        if self.tiled.rows:
+            self.ops[-1].attributes[STRATEGY] = self.tiled.pieces().to_attribute()
         return OverlappedOps(tuple(self.ops), self._together(image, self.values[len(self.values) - 1]))
 
     def _write(self, number: int) -> None:
@@ -75,7 +78,7 @@ class _OverlapWriter:
         made = generic_op([*inputs, *[mask for _, mask in masks]], [out], [*maps, *mask_maps, written], kinds)
         _take_body(made, image.op, len(masks))
         keep_reshaped(image.op, made)
-        self.ops.append(made)
+        self._add(made, self._loop(number, self._row_loop(number)) + 1)
         if self._is_padded(number) and not is_parallel(image.op):
             made = self._selected(number, made.results[0])
         self.values[number] = made.results[0]
@@ -101,8 +104,17 @@ class _OverlapWriter:
         )
         with ir.InsertionPoint(block):
             linalg.YieldOp([_select(block.arguments[0], list(block.arguments)[1:-1])])
-        self.ops.append(made)
+        self._add(made, axes[self._row_loop(number)] + 1)
         return made
+
+    def _row_loop(self, number: int) -> int:
+        """The loop of an op that steps go along, if there are any."""
+        return self.tiled.chain.axes[0].loops[number]
+
+    def _add(self, op: ir.Operation, row_loop: int) -> None:
+        if self.tiled.rows:
+            mark_row_loop(op, row_loop)
+        self.ops.append(op)
 
     def _made_places(self, number: int) -> dict[int, int]:
         """Where in the tiled result the tiles' dimension of each loop is."""

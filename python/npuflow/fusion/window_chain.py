@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from npuflow.bindings import ir
 from npuflow.ops.contraction import producer
@@ -11,6 +11,7 @@ from npuflow.ops.images import ImageOp, ImageRead, images_of
 from npuflow.ops.linear import input_count
 from npuflow.split.steps import Steps
 from npuflow.split.windows import SlidingWindow
+from npuflow.strategy.strategy import Strategy
 
 Problem = str
 NO_WINDOW: Problem = "no op reads another through a window"
@@ -46,9 +47,13 @@ class WindowChain:
         }
         return len(read) + 1
 
-    def tiled(self, tiles: Sequence[int]) -> TiledChain:
-        """The chain in tiles of so many indices along each axis of its result, which they divide."""
-        return TiledChain(self, tuple(tiles), tuple(self._steps(axis, tile) for axis, tile in zip(self.axes, tiles)))
+    def tiled(self, tiles: Sequence[int], rows: int = 0) -> TiledChain:
+        """The chain in tiles of so many indices along each axis of its result, which they divide.
+
+        With `rows`, which divide a tile's along the first axis, it is gone through in steps of so many.
+        """
+        steps = tuple(self._steps(axis, tile) for axis, tile in zip(self.axes, tiles))
+        return TiledChain(self, tuple(tiles), steps, rows)
 
     def _steps(self, axis: ChainAxis, tile: int) -> tuple[Steps, ...]:
         found = {len(self.images) - 1: Steps(tile, 0, tile)}
@@ -62,11 +67,38 @@ class WindowChain:
 
 @dataclass(frozen=True)
 class TiledChain:
-    """A chain with what a tile has of each op's result, by axis."""
+    """A chain with what a tile has of each op's result, by axis.
+
+    Steps make so many `rows` of a tile and keep what is read again, or, with 0, it is made in one go.
+    """
 
     chain: WindowChain
     tiles: tuple[int, ...]
     steps: tuple[tuple[Steps, ...], ...]
+    rows: int = 0
+
+    @property
+    def can_keep_rows(self) -> bool:
+        """Whether steps along the first axis can keep rows: where windows read one row after the other."""
+        windows = (
+            window_along(image, read, self.chain.axes[0].loops[number])
+            for number, image in enumerate(self.chain.images)
+            for read in image.reads
+            if read.maker is not None
+        )
+        found = [*windows]
+        return all(window.stride == 1 for window in found) and any(window.extent > 1 for window in found)
+
+    def in_steps(self, rows: int | None = None) -> Iterator[TiledChain]:
+        """The same in steps of so many rows, or of any number that divides a tile's, the fewest steps first."""
+        tile = self.tiles[0]
+        for step in range(tile // 2, 0, -1) if self.can_keep_rows else ():
+            if tile % step == 0 and rows in (None, step):
+                yield replace(self, rows=step)
+
+    def pieces(self) -> Strategy:
+        """What a strategy says of steps, if there are any."""
+        return Strategy(stream=(self.rows,)) if self.rows else Strategy()
 
     def counts(self) -> tuple[int, ...]:
         """How many tiles there are along each axis."""

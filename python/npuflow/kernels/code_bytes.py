@@ -50,6 +50,11 @@ def outlined_bytes(op: ir.Operation, device: Device, sizes: Sequence[int] = ()) 
     return kernel_bytes(op, device, sizes) + instruction_bytes * (1 + len(constants))
 
 
+def move_bytes(device: Device) -> int:
+    """The code of a kernel that moves rows within L1, or fills them: a loop, two views, and the return."""
+    return device.engine(KernelClass.VECTOR).instruction_bytes * (_FRAME + _LOOP + 2 * _OPERAND + 3)
+
+
 def function_bytes(function: ir.Operation, device: Device) -> int:
     """The code of a kernel that is a function, of linalg ops or written out in loops."""
     return sum(_block_bytes(block, device) for region in function.regions for block in region.blocks)

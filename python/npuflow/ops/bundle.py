@@ -4,30 +4,44 @@ Each op is a linalg.generic whose operands are indexed by sums of multiples of l
 along the same dimension of a value between them are one loop of the bundle. The bundle's *space* are the loops that
 every op has and that are parallel in all: they are split into tiles. A *head*, a cheap elementwise op in front, may
 lack one: it is computed again for each tile. All other loops stay whole inside of a tile, but for those that may be
-streamed (`streams`). Everything here reads IR and changes nothing.
+streamed (`streams`). Where ops say that rows are kept (`npu.row_loop`), their loops over a tile's rows are one, of
+which each op has made some rows more, its *first* ones, before the others begin. Everything here reads IR and changes
+nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import count
 
 from npuflow.bindings import ir
 from npuflow.core.passes import ops_of
-from npuflow.ops.contraction import BUNDLE, Contraction, is_head, tail_of
-from npuflow.ops.linear import Linear, input_count, is_reduction, linear_maps, loop_extents
+from npuflow.ops.contraction import BUNDLE, ROW_LOOP, Contraction, is_head, tail_of
+from npuflow.ops.linear import Linear, input_count, is_reduction, iterators, linear_maps, loop_extents
 from npuflow.ops.union import Union
 
 
 @dataclass(frozen=True)
+class KeptRows:
+    """The loop over a tile's rows, which go in steps, and how many rows each op makes before the first of them."""
+
+    loop: int
+    first: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class Bundle:
-    """Ops in program order, the one whose results leave the bundle last; loops are numbered, the space's first."""
+    """Ops in program order, the one whose results leave the bundle last; loops are numbered, the space's first.
+
+    Where rows are `kept`, the size of their loop is what the last op has of it in a tile.
+    """
 
     ops: tuple[ir.Operation, ...]
     sizes: tuple[int, ...]
     space: int
     loops: tuple[tuple[int, ...], ...]
+    kept: KeptRows | None = field(default=None)
 
     @property
     def root(self) -> ir.Operation:
@@ -38,6 +52,13 @@ class Bundle:
         found = linear_maps(self.ops[index])
         assert found is not None
         return [tuple(linear.renamed(self.loops[index]) for linear in dims) for dims in found]
+
+    def own_sizes(self, index: int, sizes: Sequence[int]) -> tuple[int, ...]:
+        """Sizes of loops as an op has them, which makes more rows than the last one where rows are kept."""
+        if self.kept is None:
+            return tuple(sizes)
+        rows, first = self.kept.loop, self.kept.first[index]
+        return tuple(size + first if loop == rows else size for loop, size in enumerate(sizes))
 
     def inner(self, index: int) -> list[int]:
         """The loops of an op that are not of the space, as the bundle numbers them."""
@@ -70,6 +91,13 @@ def make_bundle(ops: Sequence[ir.Operation]) -> Bundle:
     space.sort(key=lambda members: next(own for i, own in members if i == len(ops) - 1))
     numbers = {member: number for number, members in enumerate(space) for member in members}
     sizes = [extents[members[0][0]][members[0][1]] for members in space]
+    rows = _row_loops(ops)
+    kept = None
+    if rows:
+        heights = [extents[i][loop] for i, loop in enumerate(rows)]
+        kept = KeptRows(len(sizes), tuple(height - heights[-1] for height in heights))
+        numbers |= {(i, loop): len(sizes) for i, loop in enumerate(rows)}
+        sizes.append(heights[-1])
     for members in classes:
         if members[0] in numbers:
             continue
@@ -78,7 +106,25 @@ def make_bundle(ops: Sequence[ir.Operation]) -> Bundle:
             numbers |= dict.fromkeys(group, len(sizes))
             sizes.append(extents[group[0][0]][group[0][1]])
     loops = tuple(tuple(numbers[i, own] for own in range(len(extents[i]))) for i in range(len(ops)))
-    return Bundle(tuple(ops), tuple(sizes), len(space), loops)
+    return Bundle(tuple(ops), tuple(sizes), len(space), loops, kept)
+
+
+def _row_loops(ops: Sequence[ir.Operation]) -> list[int]:
+    """The loop of each op along which rows are kept; none where that isn't said of all."""
+    found = [row_loop_of(op) for op in ops]
+    return [loop for loop in found if loop is not None] if None not in found else []
+
+
+def row_loop_of(op: ir.Operation) -> int | None:
+    """The loop of an op along which rows are kept, if it says one that it has."""
+    said = op.attributes.get(ROW_LOOP)
+    loop = int(ir.IntegerAttr(said).value) if isinstance(said, ir.IntegerAttr) else -1
+    return loop if 0 <= loop < len(iterators(op)) else None
+
+
+def mark_row_loop(op: ir.Operation, loop: int) -> None:
+    """Says that a core goes along this loop of an op in steps, and keeps rows from one to the next."""
+    op.attributes[ROW_LOOP] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64, op.context), loop)
 
 
 def bundle_of(contraction: Contraction, *, with_tail: bool = True) -> Bundle:

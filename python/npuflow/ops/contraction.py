@@ -20,6 +20,8 @@ _COSTLY = ("math.", "arith.div", "arith.rem", "linalg.index")
 BUNDLE = "npu.bundle"
 # On an op of a bundle whose results may be made piece by piece, each piece going on from what the last one left.
 RUNNING = "npu.running"
+# On each op of a bundle whose cores keep rows: the loop of its own along which a tile is gone through in steps.
+ROW_LOOP = "npu.row_loop"
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,8 @@ from npuflow.core.passes import fail
 MADE_OF, REFUSED = "npu.made_of", "npu.refused"
 # Beside the groups of a bundle that is in parts of its rows.
 ROWS = "rows"
+# Beside the groups of a bundle that keeps rows, where halos might have been computed again.
+CACHED = "cached"
 _EXAMPLE = 'for example npu.refused = [{made_of = ["f_0", "f_1"], why = "it is too long"}]'
 
 

@@ -1,9 +1,11 @@
 """Which loops of a bundle may be gone through piece by piece, what runs for each piece, and what pieces hand on.
 
-Three kinds of bundles have such loops. A sum that is the only one: its reduction loops, with the heads that go through
+Four kinds of bundles have such loops. A sum that is the only one: its reduction loops, with the heads that go through
 them. A chain of sums: loops that are parallel in front and reduced by the last, as in (A B) D, where a piece of A B is
 made and used up at once. And sums of which some are *running*: of what these write over, each piece leaves what the
-next one goes on from, and whoever marked them knows that this comes to the same. Reads IR and changes nothing.
+next one goes on from, and whoever marked them knows that this comes to the same. The fourth are rows that are kept: a
+piece makes some rows of each op, the last op's leave with it, and others hand on what the next piece's windows reach.
+Reads IR and changes nothing.
 """
 
 from __future__ import annotations
@@ -39,6 +41,8 @@ class Streaming:
 
 def stream_of(bundle: Bundle) -> Streaming:
     """How a bundle's loops may be streamed; no loops where none may be."""
+    if bundle.kept is not None:
+        return Streaming((bundle.kept.loop,), tuple(range(len(bundle.ops))))
     reducing = [index for index in range(len(bundle.ops)) if _reduces_any(bundle.ops[index])]
     if len(reducing) == 1:
         return _of_one_sum(bundle, reducing[0])

@@ -11,12 +11,15 @@ from npuflow.bindings import ir
 from npuflow.core.build import Mixed, allocate, at, copy_into, element_type_of, fill, shape_of
 from npuflow.core.passes import Pass, PassContext, ops_of, parents_of
 from npuflow.core.registry import register_pass
-from npuflow.ops.contraction import BUNDLE, producer
+from npuflow.ops.contraction import BUNDLE, ROW_LOOP, producer, users
 from npuflow.ops.linear import input_count
 from npuflow.promotion.gather import gather, gathers
 from npuflow.promotion.promote_result import promote_result
 from npuflow.promotion.shared_slices import L1, SharedSlice, is_inside, promote_to_l2, shared_slice
 from npuflow.strategy.strategy import Strategy, strategy_of
+
+# What makes a value inside of the grid: loops, and buffers that ops write parts of.
+_MADE = ("scf.for", "bufferization.alloc_tensor")
 
 
 @register_pass
@@ -62,6 +65,7 @@ class _Promoter:
     in_l1: dict[ir.Value, ir.Value] = field(default_factory=dict)
 
     def run(self) -> None:
+        self._place_lines()
         for op in self.members:
             arguments = op.regions[0].blocks[0].arguments
             for number, value in enumerate(list(op.operands)[: input_count(op)]):
@@ -78,12 +82,19 @@ class _Promoter:
         for insert in ops_of(self.grid, "tensor.parallel_insert_slice"):
             promote_result(insert.operands[0], reads=False)
 
+    def _place_lines(self) -> None:
+        """Puts what the bundle's ops write parts of into L1, where it stays from the first part on."""
+        for line in ops_of(self.grid, "linalg.fill"):
+            if any(user.name == "tensor.insert_slice" for user in users(line.results[0])):
+                line.operands[1] = self._fresh(line.results[0], line)
+
     def _is_made_here(self, value: ir.Value) -> bool:
-        """Whether an op of the bundle makes the value, perhaps piece by piece."""
+        """Whether an op of the bundle makes the value, or a value that it is a part of, perhaps piece by piece."""
+        value = _whole_of(value)
         if isinstance(value.owner, ir.Block):
             return False
         owner = value.owner.operation
-        return owner in self.members or (owner.name == "scf.for" and self.grid in parents_of(owner))
+        return owner in self.members or (owner.name in _MADE and self.grid in parents_of(owner))
 
     def _fresh(self, value: ir.Value, before: ir.Operation) -> ir.Value:
         with at(before):
@@ -99,6 +110,8 @@ class _Promoter:
         if self._is_made_here(value):
             return
         filled = producer(value, "linalg.fill")
+        if filled is not None and self._is_made_here(filled.operands[1]):
+            return
         if filled is not None:
             buffer = self._fresh(value, op)
             with at(op):
@@ -135,22 +148,28 @@ class _Promoter:
         strategy = strategy_of(op)
         inner = _inner_loops(value, op, self.grid, strategy)
         resident = strategy is not None and bool(strategy.hold)
-        shared = shared_slice(value, self.grid, resident=resident, inner=inner)
+        whole = ROW_LOOP in op.attributes
+        shared = shared_slice(value, self.grid, resident=resident, whole=whole, inner=inner)
         if shared is None:
             owner = self.grid if isinstance(value.owner, ir.Block) else value.owner.operation
             self.context.error(owner, "an operand is no slice of its block that all cores could share in L2")
             return None
-        block = self._in_l2(value, shared, inner)
+        block = self._in_l2(value, shared, inner, in_order=whole)
         with self._at_value(value):
             return shared.core_part(block)
 
-    def _in_l2(self, value: ir.Value, shared: SharedSlice, inner: Sequence[ir.Operation]) -> ir.Value:
-        """The block in L2: one buffer for all who go through it along the same coordinates, by which it is divided."""
+    def _in_l2(
+        self, value: ir.Value, shared: SharedSlice, inner: Sequence[ir.Operation], *, in_order: bool
+    ) -> ir.Value:
+        """The block in L2: one buffer for all who go through it along the same coordinates, by which it is divided.
+
+        What is whole comes in the order in which ops need it; of all else, what is in a sequence comes late.
+        """
         along = tuple(_coordinates(place, self.grid) for place in shared.core_offsets)
         key = (shared.source, shared.offsets, shared.sizes, along)
         if key not in self.in_l2:
             place = _outermost(self.grid, shared.source)
-            is_late = shared.follows_k or (place == self.grid and self._is_in_sequence(value))
+            is_late = shared.follows_k or (place == self.grid and not in_order and self._is_in_sequence(value))
             with at(inner[-1] if inner else value.owner.operation) if is_late else at(place):
                 self.in_l2[key] = promote_to_l2(shared)[0]
         return self.in_l2[key]
@@ -167,13 +186,28 @@ class _Promoter:
         return at(value.owner.operation) if inside else at(first)
 
 
+def _whole_of(value: ir.Value) -> ir.Value:
+    """What a value is a part of, or was put into, before loops."""
+    if isinstance(value, ir.BlockArgument) and (loop := value.owner.owner.operation).name == "scf.for":
+        return _whole_of(loop.operands[2 + value.arg_number]) if value.arg_number else value
+    if (part := producer(value, "tensor.extract_slice")) is not None:
+        return _whole_of(part.operands[0])
+    if (put := producer(value, "tensor.insert_slice")) is not None:
+        return _whole_of(put.operands[1])
+    if (filled := producer(value, "linalg.fill")) is not None:
+        return _whole_of(filled.operands[1])
+    return value
+
+
 def _inner_loops(
     value: ir.Value, op: ir.Operation, grid: ir.Operation, strategy: Strategy | None
 ) -> list[ir.Operation]:
     """The loops around a value that go through what L2 has of an op's streamed loops, the innermost first."""
-    if strategy is None or isinstance(value.owner, ir.Block):
+    keeps_rows = ROW_LOOP in op.attributes  # of which L2 has all
+    if isinstance(value.owner, ir.Block) or not (keeps_rows or strategy):
         return []
-    number = sum(piece < in_l2 for piece, in_l2 in zip(strategy.stream, strategy.stream_l2))
+    pieces = zip(strategy.stream, strategy.stream_l2) if strategy is not None else ()
+    number = None if keeps_rows else sum(piece < in_l2 for piece, in_l2 in pieces)
     inside = list(takewhile(lambda parent: parent != grid, parents_of(op)))[:number]
     return [loop for loop in parents_of(value.owner.operation) if loop in inside]
 

@@ -3,8 +3,18 @@
 from __future__ import annotations
 
 from npuflow.bindings import ir
-from npuflow.core.build import allocate, at, copy_into, element_type_of, empty, extract_slice, mixed, shape_of
-from npuflow.ops.contraction import enclosing, users
+from npuflow.core.build import (
+    allocate,
+    at,
+    copy_into,
+    element_type_of,
+    empty,
+    extract_slice,
+    mixed,
+    offsets_of,
+    shape_of,
+)
+from npuflow.ops.contraction import enclosing, producer, users
 from npuflow.promotion.shared_slices import L2, promote_to_l2, shared_slice
 
 
@@ -29,10 +39,28 @@ def promote_result(result: ir.Value, *, reads: bool) -> None:
     view = insert.opview
     offsets = mixed(list(ir.DenseI64ArrayAttr(view.static_offsets)), list(view.offsets))
     with at(insert.parent.operation):
-        part = extract_slice(insert.operands[1], offsets, shape_of(result))
-        moved = copy_into(result, part)
-    insert.operands[0] = moved
+        steps = _put_in_steps(result)
+        if steps is None:
+            insert.operands[0] = copy_into(result, extract_slice(insert.operands[1], offsets, shape_of(result)))
+    if steps is not None:
+        loop, put = steps
+        with at(loop):
+            loop.operands[2 + put.operands[1].arg_number] = extract_slice(insert.operands[1], offsets, shape_of(result))
+        with at(put):
+            into = extract_slice(put.operands[1], offsets_of(put), shape_of(put.operands[0]))
+            put.operands[0] = copy_into(put.operands[0], into)
     _write_back(grid.results[number])
+
+
+def _put_in_steps(result: ir.Value) -> tuple[ir.Operation, ir.Operation] | None:
+    """The loop that puts a result together, and the op in it that puts a part to its place; None for all others."""
+    loop = result.owner.operation
+    if loop.name != "scf.for":
+        return None
+    body = loop.regions[0].blocks[0].operations
+    yielded = body[len(body) - 1].operation.operands[list(loop.results).index(result)]
+    put = producer(yielded, "tensor.insert_slice")
+    return (loop, put) if put is not None and put.operands[1] in loop.regions[0].blocks[0].arguments else None
 
 
 def _insert_of(result: ir.Value) -> ir.Operation | None:

@@ -55,13 +55,19 @@ class SharedSlice:
 
 
 def shared_slice(
-    operand: ir.Value, scope: ir.Operation | None, *, resident: bool = False, inner: Sequence[ir.Operation] = ()
+    operand: ir.Value,
+    scope: ir.Operation | None,
+    *,
+    resident: bool = False,
+    whole: bool = False,
+    inner: Sequence[ir.Operation] = (),
 ) -> SharedSlice | None:
     """The shared slice behind `operand`; `scope` is the outermost op around the cores' work (None: `operand` itself).
 
     None if the shared slice is cut out of a core's part. A constant of one value, whose slices were folded into smaller
     constants inside of `scope`, is moved out of it: all cores read the same. K loops that are `inner` go through what
-    L2 has. What is to be `resident`, and the innermost loop around `scope` does not change, is widened to all of K.
+    L2 has. What is to be `resident`, and the innermost loop around `scope` does not change, is widened to all of K. L2
+    has the `whole` of a block's operand, whatever part of it a core's first slice is.
     """
     chain: list[ir.Operation] = []
     value = operand
@@ -87,7 +93,7 @@ def shared_slice(
             if offset != 0 and (resident or depends_on(offset, own)):
                 core[d] = (*core[d], offset)
             elif offset == 0:
-                sizes[d] = sizes[d] if core[d] else size
+                sizes[d] = sizes[d] if core[d] or whole else size
             elif core[d] or offsets[d] != 0:
                 return None
             else:

@@ -16,6 +16,7 @@ from npuflow.schedule.data.model import Schedule
 from npuflow.schedule.kernels.describe_kernels import describe_kernel
 from npuflow.schedule.kernels.kernel_cycles import KernelShape, kernel_cycles
 from npuflow.schedule.kernels.kernel_groups import kernel_classes, with_neighbours
+from npuflow.schedule.kernels.unify_kernels import unify_kernels
 from npuflow.schedule.nest.hoist import hoist
 from npuflow.schedule.nest.nest import L3, BufferInfo, Kernel, Nest, Transfer, walk
 from npuflow.schedule.nest.read_nest import read_nest
@@ -76,6 +77,7 @@ def build_schedule(
     cycles = {key: kernel_cycles(shape, device, kernel_kind) for key, shape in enumerate(shapes)}
     calls = _Calls(cycles, kernel_classes(nest, shapes, device))
     depths = _depths(nest, kernels) | _depths_between(nest, kernels, calls.classes)
+    unify_kernels(nest, shapes, calls.classes)
     tasks = partial(Tasks, device.dma(device.dram_level), together)
     schedule = _project(nest, depths, calls, device, tasks)
     if not assign_addresses(schedule, device):

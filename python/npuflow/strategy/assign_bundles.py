@@ -13,6 +13,7 @@ from npuflow.dialect.device import planned_device, record_device
 from npuflow.ops.bundle import Bundle, mark_bundle
 from npuflow.ops.contraction import STRATEGY, static_matmuls
 from npuflow.ops.grown import find_bundles
+from npuflow.ops.kept_lines import rows_problem
 from npuflow.strategy.bundle_times import GrowthOn, best_of_bundle
 from npuflow.strategy.describe_group import group_of_bundle
 from npuflow.strategy.feasibility import first_causes, obstacles
@@ -98,6 +99,9 @@ class AssignBundles(Pass):
             given = replace(given, grid=grid)
         if given.depth_between is None:
             given = replace(given, depth_between=self.depth_between)
+        problem = rows_problem(bundle)
+        if problem is not None:
+            return [problem]
         group = group_of_bundle(bundle)
         found = misfits(group, given, device)
         lacked = lacked_by(bundle.root)

@@ -6,12 +6,13 @@ from math import prod
 
 from npuflow.bindings import ir
 from npuflow.core.build import element_bytes, element_type_of, shape_of
-from npuflow.kernels.code_bytes import kernel_bytes, outlined_bytes
+from npuflow.kernels.code_bytes import kernel_bytes, move_bytes, outlined_bytes
 from npuflow.kernels.program_bytes import program_bytes
 from npuflow.ops.bundle import Bundle
 from npuflow.ops.bundle_ops import unpadded
 from npuflow.ops.contraction import producer
 from npuflow.ops.factors import factors_of
+from npuflow.ops.kept_lines import lines_of
 from npuflow.ops.linear import Linear, input_count, loop_extents
 from npuflow.ops.products import pads_streamed
 from npuflow.ops.streams import stream_of
@@ -53,19 +54,45 @@ def can_be_moved(tensors: int, device: Device, slots: int = 2) -> bool:
 def program_fits(bundle: Bundle, group: Group, mapping: Mapping, device: Device) -> bool:
     """Whether a core's program has room for a mapped bundle: its kernels, their fills, and the steps between.
 
-    What is left over of streamed loops takes kernels of its own.
+    What is left over of streamed loops takes kernels of its own, and so do first rows, where rows are kept.
     """
     have = device.engine(KernelClass.VECTOR).program_bytes
     stream = stream_of(bundle)
     left = [loop for loop in stream.loops if bundle.sizes[loop] % mapping.tiles[loop] and not pads_streamed(bundle)]
-    kernels, steps = [], 0
+    kernels, steps = _first_rows(bundle, mapping, device)
     for index, op in enumerate(bundle.ops):
         times = 1 + (bool(left) and index in stream.ops)
-        fills = [source for value in op.operands if (source := producer(value, "linalg.fill")) is not None]
+        fills = _fills_of(op)
         sizes = [mapping.tiles[loop] for loop in bundle.loops[index]]
         kernels += times * [outlined_bytes(op, device, sizes), *(outlined_bytes(fill, device) for fill in fills)]
         steps += times * (1 + len(fills))
     return not have or program_bytes(kernels, steps + 2 * _moved(group) * (1 + bool(left))) <= have
+
+
+def _first_rows(bundle: Bundle, mapping: Mapping, device: Device) -> tuple[list[int], int]:
+    """The kernels, and steps, for the first rows of a bundle that keeps rows, and for the moves of rows.
+
+    As many rows as a step makes take its kernel, if they lie alike: a line may have its first rows elsewhere.
+    """
+    kernels: list[int] = []
+    kept, lines, steps = bundle.kept, lines_of(bundle), 0
+    for index, first in enumerate(kept.first if kept is not None else ()):
+        op, line = bundle.ops[index], lines.get(index)
+        if line is not None:
+            moves = 1 if line.kept == first else 2
+            kernels += (1 + moves) * [move_bytes(device)]
+            steps += 1 + moves
+        if first and kept is not None:
+            tiles = [first if loop == kept.loop else mapping.tiles[loop] for loop in bundle.loops[index]]
+            own = [outlined_bytes(op, device, tiles), *(outlined_bytes(fill, device) for fill in _fills_of(op))]
+            lies_alike = line is None or line.kept == first
+            kernels += [] if first == mapping.tiles[kept.loop] and lies_alike else own
+            steps += len(own)
+    return kernels, steps
+
+
+def _fills_of(op: ir.Operation) -> list[ir.Operation]:
+    return [source for value in op.operands if (source := producer(value, "linalg.fill")) is not None]
 
 
 def macs_of(bundle: Bundle) -> int:

@@ -15,6 +15,7 @@ from npuflow.ops.contraction import INIT, Contraction, fill_of, operand_loops, p
 from npuflow.ops.linear import Linear, input_count
 from npuflow.ops.products import RESHAPED, Products, match_products, pads_streamed
 from npuflow.ops.streams import stream_of
+from npuflow.strategy.describe_kept import KeptWork
 from npuflow.strategy.group import BATCH, Group, K, M, MatmulOperand, N, OpWork, Role, Tensor
 
 _OPERANDS = (MatmulOperand.LHS, MatmulOperand.RHS, MatmulOperand.START)
@@ -105,8 +106,8 @@ def _packed(tail: VectorWork) -> VectorWork:
 def group_of_bundle(bundle: Bundle) -> Group:
     """The bundle's sizes, tensors and work."""
     tensors: dict[tuple[object, ...], Tensor] = {}
-    work, stream = [], stream_of(bundle)
-    starts: list[OpWork] = []
+    work, stream, kept = [], stream_of(bundle), KeptWork(bundle)
+    starts: list[tuple[int, OpWork]] = []
     for index, op in enumerate(bundle.ops):
         maps = bundle.maps(index)
         arguments = op.regions[0].blocks[0].arguments
@@ -115,35 +116,44 @@ def group_of_bundle(bundle: Bundle) -> Group:
                 continue
             is_init = number >= input_count(op)
             if is_init and (start := producer(value, "linalg.fill", "tensor.empty")) is not None:
-                starts += _start(start, dims, op)
+                starts += [(index, each) for each in _start(start, dims, op, pieced=bundle.kept is not None)]
                 continue
             is_read = is_init or any(True for _ in arguments[number].uses)
             key = (value, tuple((_in_space(bundle, dim), dim.extent(bundle.sizes)) for dim in dims))
             role = Role.INPUT if is_read else Role.LOCAL
-            first = tensors.get(key) or _tensor(f"in{len(tensors)}", role, unpadded(value), dims, index)
+            read = kept.read(index, dims)
+            first = tensors.get(key) or _tensor(f"in{len(tensors)}", role, unpadded(value), read, index)
             tensors[key] = replace(first, last_user=index)
         for number, result in enumerate(op.results):
             if bundle.is_internal(op.operands[input_count(op) + number]) and op != bundle.root:
                 continue  # which lies where it is written over
             outside = any(user not in bundle.ops for user in users(result))
             role = Role.OUTPUT if outside or op == bundle.root else Role.LOCAL
-            dims = maps[input_count(op) + number]
-            made = _tensor(f"out{len(tensors)}", role, result, dims)
+            made = _tensor(f"out{len(tensors)}", role, result, kept.line(index, maps[input_count(op) + number]))
             tensors[index, number] = replace(made, handed_over=role is Role.LOCAL and _is_handed_over(bundle, result))
         pieced = index in stream.ops
         work.append(OpWork(bundle.loops[index], describe_vector_work(op), match_products(op), pieced))
+    also = [*kept.first_work([*enumerate(work), *starts]), *kept.moves()]
     return Group(
-        bundle.sizes, bundle.space, stream.loops, tuple(tensors.values()), (*work, *starts), pads_streamed(bundle)
+        (*bundle.sizes, *kept.sizes),
+        bundle.space,
+        stream.loops,
+        tuple(tensors.values()),
+        (*work, *(each for _, each in starts), *also),
+        pads_streamed(bundle),
+        keeps_rows=bundle.kept is not None,
     )
 
 
-def _start(op: ir.Operation, dims: tuple[Linear, ...], user: ir.Operation) -> list[OpWork]:
+def _start(op: ir.Operation, dims: tuple[Linear, ...], user: ir.Operation, *, pieced: bool) -> list[OpWork]:
     """A fill, whose result `user` writes over, as work along the loops that index that; nothing where others do."""
     loops = tuple(dim.loop for dim in dims if dim.loop is not None)
     is_fill = op.name == "linalg.fill" and len(loops) == len(dims)
     products = match_products(user)
     opens = products.types if products else None
-    return [OpWork(loops, describe_vector_work(op), starting=True, opens=opens)] if is_fill else []
+    if not is_fill:
+        return []
+    return [OpWork(loops, describe_vector_work(op), pieced=pieced, starting=not pieced, opens=opens)]
 
 
 def _is_handed_over(bundle: Bundle, result: ir.Value) -> bool:

@@ -135,7 +135,7 @@ class Group:
     """`sizes` of all loops: the first `space` are split over blocks and cores, `streamed` ones may go piece by piece.
 
     Zeros may be added to a streamed loop where they change no sum (`pads_streamed`). A matmul's tiles lie `packed` as
-    its instruction takes them.
+    its instruction takes them. With `keeps_rows`, the streamed loop goes along rows of which some are kept.
     """
 
     sizes: tuple[int, ...]
@@ -145,11 +145,12 @@ class Group:
     work: tuple[OpWork, ...]
     pads_streamed: bool
     packed: bool = False
+    keeps_rows: bool = False
 
     def with_gather(self) -> Group | None:
         """The same with windows gathered on their way into L1; None where no sum of products has any."""
         wanted = [number for work in self.work if work.products for number in work.products.windowed]
-        if not wanted or len([w for w in self.work if w.products]) != 1:
+        if not wanted or self.keeps_rows or len([w for w in self.work if w.products]) != 1:
             return None
         windowed = [_is_windowed(tensor) for tensor in self.tensors]
         if sum(windowed) != len(wanted):

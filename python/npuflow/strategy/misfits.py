@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from npuflow.ops.products import padded
+from npuflow.ops.products import largest_divisor, padded
 from npuflow.strategy.feasibility import Constraint, Obstacle, grid_obstacles
 from npuflow.strategy.group import Group
 from npuflow.strategy.strategy import Strategy
@@ -30,7 +30,21 @@ def misfits(group: Group, said: Strategy, device: Device) -> tuple[Obstacle, ...
     if said.order and sorted(said.order) != list(range(group.space)):
         what = f"order {list(said.order)} is no order of {group.space} loops"
         found.append(Obstacle(Constraint.SAID, what, "name each loop once"))
-    return (*found, *_pieces_in_l2(group, said))
+    return (*found, *(_steps(group, said) if group.keeps_rows else _pieces_in_l2(group, said)))
+
+
+def _steps(group: Group, said: Strategy) -> Iterator[Obstacle]:
+    """What is said of steps that keep rows: they are equal parts of a tile, of which L2 has all rows."""
+    rows = group.sizes[group.streamed[0]]
+    if not said.stream:
+        what = f"rows are kept, and nothing says how many of a tile's {rows} a step makes"
+        yield Obstacle(Constraint.SAID, what, f"say stream = [{largest_divisor(rows, rows // 2)}]")
+    elif rows % said.stream[0] or said.stream[0] == rows:
+        what = f"stream says steps of {said.stream[0]} rows, of which several have to make up {rows}"
+        yield Obstacle(Constraint.NESTING, what, f"use {largest_divisor(rows, min(said.stream[0], rows // 2))}")
+    if said.stream_l2 and said.stream_l2 != (rows,):
+        what = f"stream_l2 says {said.stream_l2[0]} rows, and where rows are kept L2 has all {rows} of a tile"
+        yield Obstacle(Constraint.NESTING, what, "leave stream_l2 out")
 
 
 def _pieces_in_l2(group: Group, said: Strategy) -> Iterator[Obstacle]:

@@ -144,6 +144,8 @@ def _space_of_bundle(group: Group, given: Strategy, device: Device, array: Array
         tiles[loop] = piece
     opens_l2 = group.pads_streamed and bool(group.streamed) and not given.stream and not given.stream_l2
     in_l2 = tuple(tiles[loop] for loop in group.streamed) if opens_l2 else given.stream_l2
+    if group.keeps_rows:
+        in_l2 = tuple(group.sizes[loop] for loop in group.streamed)
     wide = [loop for loop in range(group.space) if group.sizes[loop] > 1] or [0]
     whole = served_array(device)
     given_array = given.array if given.grid else array

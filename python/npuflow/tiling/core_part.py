@@ -18,7 +18,7 @@ Operands = Mapping[tuple[int, int], ir.Value]
 
 
 @dataclass(frozen=True)
-class _StreamedPiece:
+class StreamedPiece:
     """The sizes of loops in L1 and L2 for one piece of streamed loops, and where in the block these begin.
 
     A core's place and its pieces in L1 are `places` in what L2 has, which begins at `in_l2_places` of the block. These
@@ -41,19 +41,19 @@ class _StreamedLoop:
     loop: int
     fills_l2: bool
 
-    def whole(self, piece: _StreamedPiece, block: Sequence[int]) -> int:
+    def whole(self, piece: StreamedPiece, block: Sequence[int]) -> int:
         return block[self.loop] if self.fills_l2 else piece.in_l2[self.loop]
 
-    def size(self, piece: _StreamedPiece) -> int:
+    def size(self, piece: StreamedPiece) -> int:
         return piece.in_l2[self.loop] if self.fills_l2 else piece.tiles[self.loop]
 
-    def at(self, piece: _StreamedPiece, place: Mixed) -> _StreamedPiece:
+    def at(self, piece: StreamedPiece, place: Mixed) -> StreamedPiece:
         """The piece that begins at a place."""
         if self.fills_l2:
             return replace(piece, in_l2_places={**piece.in_l2_places, self.loop: place})
         return replace(piece, places={**piece.places, self.loop: place})
 
-    def cut(self, piece: _StreamedPiece, left: int) -> _StreamedPiece:
+    def cut(self, piece: StreamedPiece, left: int) -> StreamedPiece:
         """The piece with what is left over at the end, where L2 has one tile at a time."""
         tiles, in_l2 = ((*sizes[: self.loop], left, *sizes[self.loop + 1 :]) for sizes in (piece.tiles, piece.in_l2))
         return replace(piece, tiles=tiles, in_l2=in_l2)
@@ -73,7 +73,7 @@ class CorePart:
         core = [
             tile if loop < self.bundle.space else self.cuts.block[loop] for loop, tile in enumerate(self.cuts.tiles)
         ]
-        piece = _StreamedPiece(self.cuts.tiles, self.cuts.in_l2, places, {}, {})
+        piece = StreamedPiece(self.cuts.tiles, self.cuts.in_l2, places, {}, {})
         stream, ops = stream_of(self.bundle), self.bundle.ops
         last = max(stream.ops, default=len(ops))
         for index in range(len(ops)):
@@ -86,7 +86,7 @@ class CorePart:
                 self._once(index, replace(piece, shared=self._shared([index], piece)), values, core)
         return [values[result] for result in self.bundle.root.results]
 
-    def _once(self, index: int, piece: _StreamedPiece, values: dict[ir.Value, ir.Value], sizes: Sequence[int]) -> None:
+    def _once(self, index: int, piece: StreamedPiece, values: dict[ir.Value, ir.Value], sizes: Sequence[int]) -> None:
         """Runs an op on all that there is of it at a time."""
         op = self.bundle.ops[index]
         inits = [self._init((index, number), piece, values, sizes) for number in range(len(op.results))]
@@ -100,7 +100,7 @@ class CorePart:
         return [*filling, *(_StreamedLoop(loop, False) for loop in inner)]
 
     def _init(
-        self, output: Output, piece: _StreamedPiece, values: dict[ir.Value, ir.Value], sizes: Sequence[int]
+        self, output: Output, piece: StreamedPiece, values: dict[ir.Value, ir.Value], sizes: Sequence[int]
     ) -> ir.Value:
         """What an op starts from: a tile of some sizes, filled or empty, what an op before made, or a given slice."""
         index, number = output[0], input_count(self.bundle.ops[output[0]]) + output[1]
@@ -120,7 +120,7 @@ class CorePart:
         self,
         stream: Streaming,
         steps: Sequence[_StreamedLoop],
-        piece: _StreamedPiece,
+        piece: StreamedPiece,
         values: dict[ir.Value, ir.Value],
         inits: Sequence[ir.Value],
     ) -> list[ir.Value]:
@@ -145,7 +145,7 @@ class CorePart:
         return self._pieces(stream, rest, first.cut(first.at(piece, whole - left), left), values, results)
 
     def _one_piece(
-        self, stream: Streaming, piece: _StreamedPiece, values: dict[ir.Value, ir.Value], given: Sequence[ir.Value]
+        self, stream: Streaming, piece: StreamedPiece, values: dict[ir.Value, ir.Value], given: Sequence[ir.Value]
     ) -> list[ir.Value]:
         """What ops make of one piece, and of what the piece before it left."""
         firsts = {each.first: value for each, value in zip(stream.handed_on, given)}
@@ -157,7 +157,7 @@ class CorePart:
         return [values[self.bundle.ops[each.last[0]].results[each.last[1]]] for each in stream.handed_on]
 
     def _clone(
-        self, index: int, piece: _StreamedPiece, values: dict[ir.Value, ir.Value], inits: Sequence[ir.Value]
+        self, index: int, piece: StreamedPiece, values: dict[ir.Value, ir.Value], inits: Sequence[ir.Value]
     ) -> list[ir.Value]:
         op, maps = self.bundle.ops[index], self.bundle.maps(index)
         new = []
@@ -177,13 +177,13 @@ class CorePart:
             result.set_type(init.type)
         return list(clone.results)
 
-    def _shared(self, ops: Sequence[int], piece: _StreamedPiece) -> dict[tuple[int, int], ir.Value]:
+    def _shared(self, ops: Sequence[int], piece: StreamedPiece) -> dict[tuple[int, int], ir.Value]:
         """What L2 has of each operand of ops."""
         own = [key for key in self.operands if key[0] in ops and key not in piece.own]
         return {key: self._in_l2(key, self.bundle.maps(key[0])[key[1]], piece) for key in own}
 
     def _unchanged(
-        self, stream: Streaming, steps: Sequence[_StreamedLoop], piece: _StreamedPiece
+        self, stream: Streaming, steps: Sequence[_StreamedLoop], piece: StreamedPiece
     ) -> dict[tuple[int, int], ir.Value]:
         """A core's part of each operand, not there yet, that no loop further in goes along."""
         loops = {step.loop for step in steps}
@@ -195,11 +195,11 @@ class CorePart:
                 found[key] = self._slice(key, dims, piece)
         return found
 
-    def _in_l2(self, key: tuple[int, int], dims: Sequence[Linear], piece: _StreamedPiece) -> ir.Value:
+    def _in_l2(self, key: tuple[int, int], dims: Sequence[Linear], piece: StreamedPiece) -> ir.Value:
         sizes = [piece.in_l2[loop] if loop >= self.bundle.space else size for loop, size in enumerate(self.cuts.block)]
         return _part(self.operands[key], dims, piece.in_l2_places, sizes)
 
-    def _slice(self, key: tuple[int, int], dims: Sequence[Linear], piece: _StreamedPiece) -> ir.Value:
+    def _slice(self, key: tuple[int, int], dims: Sequence[Linear], piece: StreamedPiece) -> ir.Value:
         """A core's part of what L2 has of a block's operand."""
         if key in piece.own:
             return piece.own[key]

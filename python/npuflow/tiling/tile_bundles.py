@@ -8,6 +8,7 @@ from npuflow.bindings import ir
 from npuflow.core.passes import Pass, PassContext
 from npuflow.core.registry import register_pass
 from npuflow.ops.bundle import Bundle, marked_bundles
+from npuflow.ops.kept_lines import rows_problem
 from npuflow.ops.products import padded, pads_streamed
 from npuflow.ops.streams import stream_of
 from npuflow.strategy.mapping import spread_of
@@ -48,6 +49,8 @@ class TileBundles(Pass):
             strategy = strategy_of(bundle.root)
             if strategy is None:
                 context.error(bundle.root, "a bundle has no strategy", "run npuflow-assign-bundles before")
+            elif (problem := rows_problem(bundle)) is not None:
+                context.error(bundle.root, *problem)
             else:
                 todo.append((bundle, _cuts(bundle, strategy)))
         tile_groups(todo, context, "bundles tiled")

@@ -30,6 +30,7 @@ from npuflow.ops.insertions import insertion_of
 from npuflow.ops.linear import Linear, input_count
 from npuflow.tiling.core_part import CorePart, Operands
 from npuflow.tiling.cuts import Cuts
+from npuflow.tiling.kept_rows import KeptRowsPart
 from npuflow.tiling.regions import Region, block_region
 
 
@@ -105,7 +106,8 @@ class _Tiler:
 
     def _part(self, operands: Operands, places: dict[int, Mixed]) -> list[ir.Value]:
         """What one core makes of a block, whose tiles begin at some places in it."""
-        return CorePart(self.bundle, self.cuts, operands).results(places)
+        kind = CorePart if self.bundle.kept is None else KeptRowsPart
+        return kind(self.bundle, self.cuts, operands).results(places)
 
     def _places(self, indices: Sequence[ir.Value]) -> dict[int, Mixed]:
         """Where in a block this core's tile begins, for each loop that is spread."""
@@ -139,7 +141,8 @@ class _Tiler:
                 if not self._comes_from_outside(index, number):
                     continue
                 with self._outside(dims):
-                    regions = tuple(self._region(dim, offsets) for dim in dims)
+                    block = self.bundle.own_sizes(index, self.cuts.block)
+                    regions = tuple(self._region(dim, offsets, block) for dim in dims)
                     key = (value, tuple((region.start_key, region.extent) for region in regions))
                     if key not in made:
                         made[key] = block_region(value, regions)
@@ -168,7 +171,7 @@ class _Tiler:
         used = any(True for _ in op.regions[0].blocks[0].arguments[number].uses)
         return used and producer(value, "linalg.fill") is None
 
-    def _region(self, dim: Linear, offsets: dict[int, Mixed]) -> Region:
+    def _region(self, dim: Linear, offsets: dict[int, Mixed], block: Sequence[int]) -> Region:
         """Where a block's part of a dimension lies, and the last place it can begin at."""
         last = dim.constant
         for loop, coefficient in dim.terms:
@@ -176,7 +179,7 @@ class _Tiler:
                 size, step = self.bundle.sizes[loop], self.cuts.block[loop]
                 last += coefficient * ((size - 1) // step * step)
         key = tuple((loop, c) for loop, c in dim.terms if loop in offsets)
-        return Region(_offset(dim, offsets), dim.constant, last, dim.extent(self.cuts.block), (key, dim.constant))
+        return Region(_offset(dim, offsets), dim.constant, last, dim.extent(block), (key, dim.constant))
 
 
 def _cut(block: ir.Value, sizes: Sequence[Mixed]) -> ir.Value:

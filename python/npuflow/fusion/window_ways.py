@@ -1,0 +1,111 @@
+"""The tiles that a chain of windows takes least time in, halos computed again or cached, by estimates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain as in_turn
+from itertools import islice
+
+from npuflow.core.copies import erase_unused
+from npuflow.fusion.overlap_tiles import overlapped
+from npuflow.fusion.window_chain import TiledChain, WindowChain
+from npuflow.fusion.window_tiles import Halos, Steps, ranked_steps, ranked_tilings
+from npuflow.network.partition import Price
+from npuflow.ops.bundle import make_bundle
+from npuflow.strategy.bundle_times import bundle_seconds
+from npuflow.strategy.describe_bundle import can_be_moved, kernels_fit
+from npuflow.strategy.strategy import Strategy
+from npuflow.target import Device
+from npuflow.target.planned import goes_around_l2
+
+# Tiles of one chain that are estimated, and for each number of cores those that go in steps.
+_MOST_TILES, _MOST_STEPPED = 4, 2
+# Tiles of one chain that are looked at, whether they fit or not, and the same of tiles with steps, most of which do.
+_MOST_TRIED, _MOST_STEPS_TRIED = 32, 8
+
+
+@dataclass(frozen=True)
+class FusedWindows:
+    """A chain in tiles, and what it costs; `other` is the best with halos the other way, where both were estimated."""
+
+    tiled: TiledChain
+    price: Price
+    other: FusedWindows | None = None
+
+    def __str__(self) -> str:
+        tiles, rows = "x".join(map(str, self.tiled.tiles)), self.tiled.rows
+        return f"tiles of {tiles}" + (f", whose halos are cached in steps of {rows}," if rows else "")
+
+
+@dataclass(frozen=True)
+class WindowWays:
+    """Finds the best way for chains on a device, given what was said of it."""
+
+    device: Device
+    said: Strategy
+    tiles: tuple[int, ...]
+    rows: int | None
+    halos: Halos
+
+    def best(self, chain: WindowChain, *, may_cache: bool) -> FusedWindows | None:
+        """The tiles that a chain takes least time in; None where none fits a core."""
+        if not can_be_moved(chain.moved, self.device, slots=1):
+            return None
+        ways = []
+        if self.halos is not Halos.CACHED:
+            ways.append(self._best_of(self._tilings(chain), _MOST_TILES, _MOST_TRIED))
+        if self.halos is not Halos.RECOMPUTED and may_cache and not goes_around_l2(self.device):
+            ways += [self._best_of(each, _MOST_STEPPED, _MOST_STEPS_TRIED) for each in self._steps(chain)]
+        return _cheapest([way for way in ways if way is not None])
+
+    def _best_of(self, ways: Iterator[Steps], most: int, tried: int) -> FusedWindows | None:
+        """The best of so many that fit, of each tile the first that does."""
+        found: dict[tuple[int, ...], FusedWindows] = {}
+        for way in islice(in_turn.from_iterable(ways), tried):
+            price = self._price(way) if way.tiles not in found else None
+            if price is not None:
+                found[way.tiles] = FusedWindows(way, price)
+            if len(found) == most:
+                break
+        return min(found.values(), key=lambda way: way.price, default=None)
+
+    def _tilings(self, chain: WindowChain) -> Iterator[Steps]:
+        """The chain in tiles, those that were asked for or the most promising first."""
+        if not self.tiles:
+            yield from ([way] for way in ranked_tilings(chain, self.device))
+        elif chain.is_divided_by(self.tiles):
+            yield [chain.tiled(self.tiles)]
+
+    def _steps(self, chain: WindowChain) -> Iterator[Iterator[Steps]]:
+        """The same in tiles that are gone through in steps: such that keep all cores busy, and half of them.
+
+        To set up fewer columns of the array takes less time, and what is large computes little twice.
+        """
+        if not self.tiles:
+            cores = self.device.rows * self.device.columns
+            yield from (ranked_steps(chain, self.device, each, self.rows) for each in (cores, max(1, cores // 2)))
+        elif chain.is_divided_by(self.tiles):
+            yield iter([[*chain.tiled(self.tiles).in_steps(self.rows)]])
+
+    def _price(self, tiled: TiledChain) -> Price | None:
+        """What a chain costs in these tiles; None where they don't fit a core."""
+        made = overlapped(tiled)
+        try:
+            bundle = make_bundle(made.ops)
+            if not bundle.space or not kernels_fit(bundle, self.device):
+                return None
+            said = replace(self.said, stream=tiled.pieces().stream)
+            seconds = bundle_seconds(bundle, self.device, said)
+            return None if seconds is None else Price(seconds)
+        finally:
+            erase_unused([made.result.owner.operation])
+
+
+def _cheapest(ways: Sequence[FusedWindows]) -> FusedWindows | None:
+    """The best of some ways, which knows the best with halos the other way."""
+    best = min(ways, key=lambda way: way.price, default=None)
+    if best is None:
+        return None
+    others = [way for way in ways if (way.tiled.rows > 0) != (best.tiled.rows > 0)]
+    return replace(best, other=min(others, key=lambda way: way.price, default=None))
