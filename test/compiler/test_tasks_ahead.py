@@ -17,10 +17,10 @@ from chains import Program
 
 @pytest.fixture(scope="module")
 def compiled() -> npuflow.Compiled:
-    """Two different layers, the second of them twice, so that one part follows itself and another one."""
+    """Layers of which all but the first are alike, so that parts are called again."""
     p = Program("layers")
     x = p.norm(p.matmul(p.argument(32, 96), p.argument(96, 64)), p.argument(64))
-    for _ in range(2):
+    for _ in range(3):
         x = p.norm(p.matmul(x, p.argument(64, 64)), p.argument(64))
     return npuflow.compile(p.text(x), "npuflow-stream-k{fuse=false}", device="npu2", split=True)
 
@@ -42,12 +42,18 @@ def test_what_is_set_up_fits_into_the_waits(compiled: npuflow.Compiled) -> None:
     (shown,) = compiled.run(verify=False).sequences
     assert sequence.parts[0].compiled.tasks is None, "a launch has nothing in front of it"
     assert sequence.changes is not None
-    each = sequence.device.control.descriptor_seconds
-    begun = [change.tasks for change in sequence.changes]
+    begun = [change.tasks.descriptors for change in sequence.changes]
     assert sum(begun) > 0
-    assert begun == [0 if p.compiled.tasks is None else p.compiled.tasks.descriptors for p in sequence.parts[1:]]
-    for before, phase in zip(shown.parts, shown.phases[1:]):
-        assert phase.set_up.tasks * each + phase.set_up.left.seconds <= before.waiting.seconds + 1e-12
+    ready = [part.compiled.tasks for part in sequence.parts[1:]]
+    assert begun == [0 if tasks is None else tasks.writes.descriptors for tasks in ready]
+    for before, change, phase in zip(shown.parts, sequence.changes, shown.phases[1:]):
+        assert change.tasks.seconds + phase.set_up.left.seconds <= before.waiting.seconds + 1e-12
+        # What is written ahead lies beside all that the phase before needs, in each column.
+        assert min(phase.set_up.left.descriptors.values()) >= 0
+        held = change.tasks.held
+        assert all(before.waiting.descriptors[column] >= count for column, count in held.items())
+    written = sum(change.tasks.seconds for change in sequence.changes)
+    assert written == pytest.approx(sum(tasks.writes.seconds for tasks in ready if tasks is not None))
     assert f"{sum(begun)} descriptors of tasks ahead" in compiled.run(verify=False).text()
 
 
@@ -56,4 +62,4 @@ def test_without_ahead_nothing_is_set_up(compiled: npuflow.Compiled) -> None:
     for left_out in (Decision.AHEAD, Decision.PHASES):
         apart = sequence.with_decided(ALL_DECISIONS - {left_out})
         assert all(part.compiled.tasks is None for part in apart.parts)
-        assert not any(change.tasks or change.may_prepare for change in apart.changes or ())
+        assert not any(change.tasks.descriptors or change.may_prepare for change in apart.changes or ())

@@ -9,6 +9,7 @@ import pytest
 
 import npuflow
 from npuflow.compiler.compiled_function import CompiledFunction, execute_function
+from npuflow.network.set_up import TaskWrites, Waiting
 from npuflow.simulate.faults import faults
 from npuflow.simulate.program import (
     Cause,
@@ -61,43 +62,56 @@ def starts(number: int) -> tuple[FlatStep, ...]:
 
 def test_the_first_tasks_are_started_as_far_as_there_is_time() -> None:
     two = program(*handed(0), *handed(1), *handed(0))
-    found = set_ahead(two, NPU2, {0: 16, 1: 16}, 2.5 * SECONDS)
+    found = set_ahead(two, NPU2, Waiting(2.5 * SECONDS, descriptors={0: 16, 1: 16}))
     assert steps(found.program) == (FlatControl(1), *starts(0), *starts(1), *handed(0))
-    assert (found.tasks, found.descriptors) == (("task0", "task1"), 2)
+    assert (found.tasks, found.writes) == (("task0", "task1"), TaskWrites(2, 2 * SECONDS, {0: 1, 1: 1}))
     # What is left is what the channels need: two and one.
     assert (found.left[0], found.left[1], found.left[2]) == (14, 15, 16)
-    assert set_ahead(two, NPU2, {0: 16, 1: 16}, 0.5 * SECONDS).program is two
+    assert set_ahead(two, NPU2, Waiting(0.5 * SECONDS, descriptors={0: 16, 1: 16})).program is two
 
 
 def test_tasks_without_free_descriptors_are_set_up_in_their_phase() -> None:
     two = program(*handed(0), *handed(1), *handed(0), *handed(1))
-    found = set_ahead(two, NPU2, {0: 1, 1: 2}, 1.0)
+    found = set_ahead(two, NPU2, Waiting(1.0, descriptors={0: 1, 1: 2}))
     assert steps(found.program) == (FlatControl(1), *starts(0), *starts(1), *handed(0), *starts(1))
-    assert set_ahead(two, NPU2, {}, 1.0).program is two
+    assert set_ahead(two, NPU2, Waiting(1.0, descriptors={})).program is two
 
 
 def test_loops_are_begun_and_left_where_descriptors_end() -> None:
     # A queue of 4, and 6 descriptors that nobody else needs: all of these hold tasks, so that 10 are left, not 12.
     loop = FlatLoop(100, handed(0))
-    found = set_ahead(program(loop), NPU2, {0: 6}, 1.0)
+    found = set_ahead(program(loop), NPU2, Waiting(1.0, descriptors={0: 6}))
     assert steps(found.program) == (FlatControl(1), *starts(0) * 6, FlatLoop(94, handed(0)))
     assert descriptors_left(program(loop), NPU2)[0] == 12
     assert found.left[0] == 10
     # No more than there are beside what other channels of the shim need for their queues.
     both = program(*handed(1), loop)
     other = replace(both, engines=tuple(replace(one, tile=(0, 0)) for one in both.engines))
-    found = set_ahead(other, NPU2, {0: 16}, 1.0)
+    found = set_ahead(other, NPU2, Waiting(1.0, descriptors={0: 16}))
     assert (found.tasks.count("task1"), found.tasks.count("task0")) == (1, 15)
+
+
+def test_packets_bring_all_tasks_of_a_shim_at_once() -> None:
+    # Two descriptors of 32 bytes each as packets, 0.7 us and what they take at 4.4 GB/s, or 0.87 us one by one.
+    packets, word = NPU2.control.packet_seconds, 32 / NPU2.control.packet_bytes_per_second
+    twice = program(*handed(0), *handed(0), *handed(1))
+    before = Waiting(1.0, frozenset({0}), descriptors={0: 16, 1: 16})
+    assert set_ahead(twice, NPU2, before).writes.seconds == pytest.approx(packets + 2 * word + SECONDS)
+    # Where packets go to that shim anyway, only their bytes.
+    reached = replace(before, reached=frozenset({0}))
+    assert set_ahead(twice, NPU2, reached).writes.seconds == pytest.approx(2 * word + SECONDS)
+    # The task that brings packets takes a descriptor as well.
+    assert set_ahead(twice, NPU2, replace(before, descriptors={0: 2})).tasks == ("task0",)
 
 
 def test_nothing_behind_a_wait_is_set_up() -> None:
     waits = program(*handed(0), FlatAcquire("room1"), FlatRelease("room1"), FlatControl(1), *handed(0))
-    assert set_ahead(waits, NPU2, {0: 16, 1: 16}, 1.0).tasks == ("task0",)
+    assert set_ahead(waits, NPU2, Waiting(1.0, descriptors={0: 16, 1: 16})).tasks == ("task0",)
 
 
 def test_a_device_whose_tasks_take_no_time_sets_none_up() -> None:
     free = replace(NPU2, control=replace(NPU2.control, descriptor_seconds=0.0))
-    assert set_ahead(program(*handed(0)), free, {0: 16}, 1.0).tasks == ()
+    assert set_ahead(program(*handed(0)), free, Waiting(1.0, descriptors={0: 16})).tasks == ()
 
 
 @pytest.fixture(scope="module")
@@ -116,10 +130,10 @@ def matmul() -> CompiledFunction:
 
 
 def test_the_control_processor_does_less_and_results_are_the_same(matmul: CompiledFunction) -> None:
-    found = set_ahead(matmul.program, NPU2, dict.fromkeys(range(8), 16), 1.0)
+    found = set_ahead(matmul.program, NPU2, Waiting(1.0, descriptors=dict.fromkeys(range(8), 16)))
     before, after = simulate(matmul.program), simulate(found.program)
     busy = [run.engine("control").busy_cycles for run in (before, after)]
-    assert busy[0] - busy[1] == found.descriptors * (EACH - START) > 0
+    assert busy[0] - busy[1] == found.writes.descriptors * (EACH - START) > 0
     assert after.cycles < before.cycles
     begun = matmul.begun(found)
     assert begun.descriptors_left == found.left

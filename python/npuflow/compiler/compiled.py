@@ -11,13 +11,13 @@ from npuflow.compiler.compiled_function import CompiledFunction, execute_functio
 from npuflow.compiler.phases import phase_changes
 from npuflow.compiler.residency import resident
 from npuflow.compiler.sequence import CompiledSequence, execute_sequence
-from npuflow.compiler.tasks_ahead import tasks_ahead
+from npuflow.compiler.tasks_ahead import BegunPhases, tasks_ahead
 from npuflow.execute.arrays import Array
 from npuflow.network.calls import CallList
 from npuflow.network.decisions import ALL_DECISIONS, Decision, Decisions
 from npuflow.network.outline import free_names
 from npuflow.network.plan import FunctionPlan, addressed, ordered, plan_of
-from npuflow.network.set_up import PhaseChange
+from npuflow.network.set_up import NO_TASKS, PhaseChange
 from npuflow.simulate.at_home import AtHome
 from npuflow.simulate.home_ports import HomeChain
 from npuflow.simulate.results import RunResults
@@ -140,12 +140,11 @@ class Sequence:
         calls = [part.compiled for part in self.parts]
         changes = phase_changes(calls, self.decided)
         is_ahead = {Decision.AHEAD, Decision.TASKS} <= self.decided
-        tasks = tasks_ahead(calls, changes) if is_ahead else {}
-        ready = {name: part.begun(tasks[name]) for name, part in self.compiled.parts.items() if name in tasks}
+        tasks = tasks_ahead(calls, changes) if is_ahead else BegunPhases({}, [NO_TASKS for _ in changes])
+        ready = {name: self.compiled.parts[name].begun(own) for name, own in tasks.parts.items()}
         parts = {part.name: replace(part, compiled=ready.get(part.name, part.compiled)) for part in self.parts}
-        begun = (tasks[call.name].descriptors if call.name in tasks else 0 for call in calls[1:])
-        found = self._with(self.compiled.calls, parts, self.decided, self.away)
-        return replace(found, changes=tuple(replace(one, tasks=n) for one, n in zip(changes, begun, strict=True)))
+        begun = tuple(replace(one, tasks=own) for one, own in zip(changes, tasks.writes, strict=True))
+        return replace(self._with(self.compiled.calls, parts, self.decided, self.away), changes=begun)
 
     def _moved(self, programs: Mapping[int, AtHome]) -> list[Function]:
         """The part of each phase with its program; one with other programs in other phases has other names there."""

@@ -14,7 +14,10 @@ from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import inf
 
+from npuflow.network.phases import Writes
+from npuflow.network.set_up import NO_TASKS, TaskWrites, Waiting
 from npuflow.simulate.platform import Platform
 from npuflow.simulate.program import FlatAcquire, FlatControl, FlatEngine, FlatLoop, FlatRelease, FlatStep, Program
 from npuflow.simulate.walk import counted, leaves
@@ -28,12 +31,12 @@ _Place = int
 class TasksAhead:
     """A program with the semaphores of those of its first tasks that are set up when it begins, in order.
 
-    `descriptors` is how many they have; `left` are those beside DRAM that the program doesn't need, by column.
+    `writes` is what that takes; `left` are the descriptors beside DRAM that the program then doesn't need, by column.
     """
 
     program: Program
     tasks: tuple[str, ...]
-    descriptors: int
+    writes: TaskWrites
     left: Mapping[int, int]
 
 
@@ -42,16 +45,17 @@ def descriptors_left(program: Program, device: Device) -> dict[_Place, int]:
     return _Hands(program, device).left({})
 
 
-def set_ahead(program: Program, device: Device, free: Mapping[_Place, int], seconds: float) -> TasksAhead:
-    """The first tasks as starts, as far as descriptors are free for them, and their set-up takes no more than that."""
+def set_ahead(program: Program, device: Device, before: Waiting) -> TasksAhead:
+    """The first tasks as starts, as far as the phase before leaves descriptors for them, and time to set them up."""
     hands = _Hands(program, device)
-    found = _SettingAhead(hands, dict(free), seconds)
+    found = _SettingAhead(hands, before)
     body = found.body() if hands.control is not None and hands.each_cycles > hands.start_cycles else ()
     if not found.tasks:
-        return TasksAhead(program, (), 0, hands.left({}))
+        return TasksAhead(program, (), NO_TASKS, hands.left({}))
     engines = (replace(one, body=body) if one is hands.control else one for one in program.engines)
     ready = replace(program, engines=tuple(engines))
-    return TasksAhead(ready, tuple(found.tasks), sum(found.held.values()), hands.left(found.held))
+    writes = TaskWrites(sum(found.held.values()), found.seconds, found.written)
+    return TasksAhead(ready, tuple(found.tasks), writes, hands.left(found.held))
 
 
 @dataclass(frozen=True)
@@ -121,16 +125,17 @@ class _SettingAhead:
     """The steps of a control processor one by one, until it waits for something else than room in a queue."""
 
     hands: _Hands
-    free: dict[_Place, int]
-    seconds: float
+    before: Waiting
+    seconds: float = 0.0
     tasks: list[str] = field(default_factory=list)
     held: dict[str, int] = field(default_factory=dict)
+    written: dict[_Place, int] = field(default_factory=dict)
     needed: dict[_Place, dict[str, int]] = field(default_factory=dict)
 
     def body(self) -> tuple[FlatStep, ...]:
         assert self.hands.control is not None, "tasks are handed out by somebody"
         rest, done = deque(self.hands.control.body), list[FlatStep]()
-        while rest and (self.free and max(self.free.values()) > 0):
+        while rest and any(free > self.written.get(place, 0) for place, free in self.before.descriptors.items()):
             match rest.popleft():
                 case FlatLoop(count, body) as loop:
                     again = (replace(loop, count=count - 1),) if count > 1 else ()
@@ -152,22 +157,43 @@ class _SettingAhead:
                 place, size = self.hands.places.get(task), self.hands.descriptors(cycles)
             case _:
                 return None
-        seconds = size * self.hands.device.control.descriptor_seconds
-        if place is None or seconds > self.seconds:
+        if place is None:
+            return None
+        count = self.written.get(place, 0)
+        more = self._seconds(place, count + size) - self._seconds(place, count)
+        if self.seconds + more > self.before.seconds:
             return None
         if not self._fits(place, task, size):
             return steps
-        self.free[place] -= size
+        self.seconds += more
+        self.written[place] = count + size
         self.held[task] = self.held.get(task, 0) + size
-        self.seconds -= seconds
         self.tasks.append(task)
         return room, replace(sets_up, cycles=self.hands.start_cycles, name="start"), hands
 
+    def _seconds(self, place: _Place, count: int) -> float:
+        """What it takes to write so many descriptors of a place: one by one, or as packets."""
+        one_by_one = Writes(count).seconds(self.hands.device.control)
+        return min(one_by_one, self._packet_seconds(place, count)) if count else 0.0
+
+    def _packet_seconds(self, place: _Place, count: int) -> float:
+        """The same as a stream of packets, where a channel of the place is left for that."""
+        control = self.hands.device.control
+        if place not in self.before.columns or not control.packet_seconds:
+            return inf
+        begins = 0.0 if place in self.before.reached else control.packet_seconds
+        return begins + Writes(count).bytes / control.packet_bytes_per_second
+
     def _fits(self, place: _Place, task: str, size: int) -> bool:
-        """Whether descriptors are left for a task, beside the phase before and beside what its own phase needs."""
+        """Whether descriptors are left for a task, beside the phase before and beside what its own phase needs.
+
+        While the phase before works, the task that brings packets takes one.
+        """
         if place not in self.needed:
             self.needed[place] = self.hands.needed(place)
-        dma, own = self.hands.device.dma(self.hands.device.dram_level), self.needed[place]
+        count = self.written.get(place, 0) + size
+        packets = int(self._packet_seconds(place, count) < Writes(count).seconds(self.hands.device.control))
         held = {**self.held, task: self.held.get(task, 0) + size}
-        need = sum(max(count, held.get(one, 0)) for one, count in own.items())
-        return size <= self.free.get(place, 0) and need <= dma.descriptors
+        need = sum(max(own, held.get(one, 0)) for one, own in self.needed[place].items())
+        have = self.hands.device.dma(self.hands.device.dram_level).descriptors
+        return count + packets <= self.before.descriptors.get(place, 0) and need <= have
