@@ -13,19 +13,8 @@ from hypothesis import strategies as st
 from npuflow.errors import UsageError
 from npuflow.network.changes import changes_between
 from npuflow.network.decisions import ALL_DECISIONS, Decision, decisions_without
-from npuflow.network.phases import (
-    NOTHING,
-    PhaseChange,
-    PhaseSetup,
-    Piece,
-    Store,
-    StoreKind,
-    Tile,
-    TileChange,
-    Waiting,
-    Writes,
-    whole_change,
-)
+from npuflow.network.phases import PhaseSetup, Piece, Store, StoreKind, Tile, TileChange, Writes
+from npuflow.network.set_up import NOTHING, PhaseChange, TaskWrites, Waiting, whole_change
 from npuflow.network.streams import Differs, streams
 from npuflow.target import load_device
 
@@ -48,7 +37,7 @@ def between(*setups: PhaseSetup, without: Sequence[str] = ()) -> list[TileChange
 
 def test_what_follows_itself_is_in_place() -> None:
     a = phase("a", 6, 400)
-    assert changes_between([a, a, a]) == (PhaseChange(may_send=True),) * 2
+    assert changes_between([a, a, a]) == (PhaseChange(may_send=True, may_prepare=True),) * 2
     assert changes_between([a, a], frozenset()) == (PhaseChange(may_load=False),)
 
 
@@ -180,6 +169,40 @@ def test_what_many_tiles_get_is_one_stream() -> None:
     ahead = PhaseChange((replace(change, ahead=Writes(10), behind=Writes()),), may_send=True)
     assert ahead.set_up(control, Waiting(6e-6, frozenset({5}))).sent == 32
     assert ahead.set_up(control, Waiting(6e-6)).sent == 0
+
+
+def test_packets_behind_a_phase_are_only_started_where_their_task_is_written_ahead() -> None:
+    # Two streams of 3 us and 3.2 us of bytes side by side: both begin with a start of 0.1 us where 6 us are waits.
+    control = replace(CONTROL, packet_seconds=3e-6, packet_bytes_per_second=1e9)
+    change = PhaseChange(
+        tuple(TileChange(program_bytes=3200, columns=frozenset({c})) for c in range(2)), may_prepare=True
+    )
+    waiting = Waiting(7e-6, descriptors={0: 1, 1: 1})
+    done = change.set_up(control, waiting)
+    assert done.seconds == pytest.approx(0.2e-6 + 3.2e-6)
+    assert (done.left.seconds, done.left.descriptors) == (pytest.approx(1e-6), {0: 0, 1: 0})
+    # One of them, where waits or descriptors end; none where that is decided otherwise.
+    assert change.set_up(control, replace(waiting, seconds=5e-6)).seconds == pytest.approx(3.1e-6 + 3.2e-6)
+    assert change.set_up(control, replace(waiting, descriptors={0: 1})).seconds == pytest.approx(3.1e-6 + 3.2e-6)
+    assert replace(change, may_prepare=False).set_up(control, waiting).seconds == pytest.approx(6e-6 + 3.2e-6)
+    # Where packets may come ahead, those to a column's shim bring all tasks that bring packets to the column.
+    twice = replace(change, changes=(*change.changes, change.changes[0]), may_send=True)
+    both = Waiting(6e-6, frozenset({0, 1}), descriptors={0: 2, 1: 1})
+    assert twice.set_up(control, both).seconds == pytest.approx(0.3e-6 + 6.4e-6)
+    assert twice.set_up(control, both).left.reached == {0, 1}
+    # Descriptors that hold tasks of later phases aren't free for that.
+    held = replace(change, tasks=TaskWrites(1, 0.0, {0: 1}))
+    assert held.set_up(control, waiting).seconds == pytest.approx(3.1e-6 + 3.2e-6)
+    # What was to be written behind comes so as well: 0.1 and 0.032 us, not 1 us.
+    small = replace(change, changes=(TileChange(behind=Writes(1)),))
+    assert small.set_up(control, waiting).seconds == pytest.approx(0.132e-6)
+
+
+def test_tasks_ahead_take_what_is_left_of_the_waits() -> None:
+    change = PhaseChange((TileChange(Writes(2)),), tasks=TaskWrites(4, 4e-6))
+    done = change.set_up(CONTROL, Waiting(7e-6))
+    assert (done.tasks, done.seconds, done.left.seconds) == (4, 0, pytest.approx(1e-6))
+    assert change.set_up(CONTROL, Waiting(5e-6)).seconds == pytest.approx(1e-6)
 
 
 def cores(rows: int, columns: int) -> list[Store]:

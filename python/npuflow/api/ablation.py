@@ -102,7 +102,7 @@ class _AblatedFunction:
     def __init__(self, compiled: Compiled, name: str) -> None:
         self.sequence = next((one for one in compiled.sequences if one.name == name), None)
         self.function = next((one for one in compiled.functions if one.name == name), None)
-        self._runs: dict[tuple[str, tuple[HomeChain, ...]], RunResults] = {}
+        self._runs: dict[tuple[str, tuple[HomeChain, ...], tuple[str, ...]], RunResults] = {}
 
     def row(self, decided: Decisions) -> Ablated:
         without = tuple(decision for decision in Decision if decision not in decided)
@@ -124,7 +124,8 @@ class _AblatedFunction:
         return Ablated(without, phases[-1].end_us, launches, changes, one.plan.alive_bytes, moved)
 
     def _run(self, part: Function) -> RunResults:
-        key = part.name, part.compiled.homes
+        tasks = part.compiled.tasks
+        key = part.name, part.compiled.homes, () if tasks is None else tasks.tasks
         if key not in self._runs:
             self._runs[key] = part.simulate()
         return self._runs[key]

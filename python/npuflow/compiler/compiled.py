@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 
 from npuflow.bindings import ir
 from npuflow.bounds.sizes import OpSizes
@@ -12,12 +11,13 @@ from npuflow.compiler.compiled_function import CompiledFunction, execute_functio
 from npuflow.compiler.phases import phase_changes
 from npuflow.compiler.residency import resident
 from npuflow.compiler.sequence import CompiledSequence, execute_sequence
+from npuflow.compiler.tasks_ahead import BegunPhases, tasks_ahead
 from npuflow.execute.arrays import Array
 from npuflow.network.calls import CallList
 from npuflow.network.decisions import ALL_DECISIONS, Decision, Decisions
 from npuflow.network.outline import free_names
-from npuflow.network.phases import PhaseChange
 from npuflow.network.plan import FunctionPlan, addressed, ordered, plan_of
+from npuflow.network.set_up import NO_TASKS, PhaseChange
 from npuflow.simulate.at_home import AtHome
 from npuflow.simulate.home_ports import HomeChain
 from npuflow.simulate.results import RunResults
@@ -88,8 +88,8 @@ class Sequence:
     """A function whose parts run one after the other, each with the array to itself; `parts` has one for every call.
 
     `reason` says what kept the function from running as a whole; `like` names one before it that is the same. They are
-    phases of one launch unless that was `decided` otherwise. `away` says of tensors between them, by number, why they
-    stay in no memory tile.
+    phases of one launch unless that was `decided` otherwise; `changes` are what each call but the first takes to be set
+    up then. `away` says of tensors between them, by number, why they stay in no memory tile.
     """
 
     compiled: CompiledSequence
@@ -98,6 +98,7 @@ class Sequence:
     like: str = ""
     decided: Decisions = ALL_DECISIONS
     away: Mapping[int, str] = field(default_factory=dict)
+    changes: tuple[PhaseChange, ...] | None = None
 
     def __repr__(self) -> str:
         return f"<Sequence {self.compiled.signature} in {len(self.parts)} parts>"
@@ -116,9 +117,13 @@ class Sequence:
         calls = replace(calls, calls=tuple(replace(call, homes=()) for call in calls.calls))
         calls = addressed(ordered(calls, keeps_order=Decision.ORDER not in decided).calls)
         parts = {part.name: replace(part, compiled=part.compiled.away()) for part in self.parts}
-        return self._with(calls, parts, decided, {}).at_home()
+        return self._with(calls, parts, decided, {}).planned()
 
-    def at_home(self) -> Sequence:
+    def planned(self) -> Sequence:
+        """The same with what is decided of parts that are there: what stays in memory tiles, and is set up ahead."""
+        return self._at_home()._set_ahead()
+
+    def _at_home(self) -> Sequence:
         """The same with what stays in memory tiles, if that is decided."""
         if not {Decision.PHASES, Decision.RESIDENCY} <= self.decided:
             return self
@@ -127,6 +132,19 @@ class Sequence:
         called = tuple(replace(call, name=part.name) for call, part in zip(calls.calls, parts, strict=True))
         named = {part.name: part for part in parts}
         return self._with(replace(calls, calls=called), named, self.decided, found.reasons)
+
+    def _set_ahead(self) -> Sequence:
+        """The same with what goes on between phases, if it has any, and with tasks that they find set up."""
+        if Decision.PHASES not in self.decided:
+            return self
+        calls = [part.compiled for part in self.parts]
+        changes = phase_changes(calls, self.decided)
+        is_ahead = {Decision.AHEAD, Decision.TASKS} <= self.decided
+        tasks = tasks_ahead(calls, changes) if is_ahead else BegunPhases({}, [NO_TASKS for _ in changes])
+        ready = {name: self.compiled.parts[name].begun(own) for name, own in tasks.parts.items()}
+        parts = {part.name: replace(part, compiled=ready.get(part.name, part.compiled)) for part in self.parts}
+        begun = tuple(replace(one, tasks=own) for one, own in zip(changes, tasks.writes, strict=True))
+        return replace(self._with(self.compiled.calls, parts, self.decided, self.away), changes=begun)
 
     def _moved(self, programs: Mapping[int, AtHome]) -> list[Function]:
         """The part of each phase with its program; one with other programs in other phases has other names there."""
@@ -149,19 +167,12 @@ class Sequence:
     ) -> Sequence:
         called = tuple(parts[call.name] for call in calls.calls)
         compiled = replace(self.compiled, calls=calls, parts={part.name: part.compiled for part in called})
-        return replace(self, compiled=compiled, parts=called, decided=decided, away=away)
+        return replace(self, compiled=compiled, parts=called, decided=decided, away=away, changes=None)
 
     @property
     def plan(self) -> FunctionPlan:
         """The order of the parts, and where what they hand over lies."""
         return plan_of(self.compiled.calls)
-
-    @cached_property
-    def changes(self) -> tuple[PhaseChange, ...] | None:
-        """What each call but the first takes to be set up; None where each is launched by itself."""
-        if Decision.PHASES not in self.decided:
-            return None
-        return phase_changes([part.compiled for part in self.parts], self.decided)
 
     def simulate(self) -> tuple[RunResults, ...]:
         """Times the parts, in order."""

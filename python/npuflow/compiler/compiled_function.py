@@ -31,6 +31,7 @@ from npuflow.simulate.kernel_functions import compile_schedule_kernels
 from npuflow.simulate.program import Program
 from npuflow.simulate.results import RunResults
 from npuflow.simulate.run import DEFAULT_RUN_LIMITS, RunLimits, execute, simulate
+from npuflow.simulate.tasks_ahead import TasksAhead, descriptors_left
 from npuflow.target import Device
 
 _OTHER = "other"
@@ -44,8 +45,8 @@ class CompiledFunction:
 
     `modelled` names the kernels whose times are the model's; those of others are the user's, calls included. `op` is
     the schedule's module, which holds the kernels; `module` keeps it alive. `keeps_names` says that results are called
-    what the schedule calls them. `homes` are tensors that are in memory tiles in the program; that with all in DRAM is
-    `in_dram` then.
+    what the schedule calls them. `homes` are tensors that are in memory tiles in the program, and `tasks` those
+    that are set up when it begins; that with all in DRAM, and nothing set up, is `in_dram` then.
     """
 
     signature: Signature
@@ -58,6 +59,7 @@ class CompiledFunction:
     modelled: frozenset[str] = frozenset()
     keeps_names: bool = False
     homes: tuple[HomeChain, ...] = ()
+    tasks: TasksAhead | None = field(default=None, repr=False, compare=False)
     in_dram: Program | None = field(default=None, repr=False, compare=False)
 
     def __getstate__(self) -> dict[str, object]:
@@ -71,9 +73,18 @@ class CompiledFunction:
         """The function with a program that has tensors at home."""
         return replace(self, program=moved.program, homes=moved.chains, in_dram=self.in_dram or self.program)
 
+    def begun(self, tasks: TasksAhead) -> CompiledFunction:
+        """The function with a program whose first tasks are set up."""
+        return replace(self, program=tasks.program, tasks=tasks, in_dram=self.in_dram or self.program)
+
     def away(self) -> CompiledFunction:
-        """The function with all of its tensors in DRAM."""
-        return self if self.in_dram is None else replace(self, program=self.in_dram, homes=(), in_dram=None)
+        """The function with all of its tensors in DRAM, and nothing set up."""
+        return self if self.in_dram is None else replace(self, program=self.in_dram, homes=(), tasks=None, in_dram=None)
+
+    @property
+    def descriptors_left(self) -> Mapping[int, int]:
+        """The descriptors beside DRAM that it doesn't need, by column."""
+        return descriptors_left(self.program, self.device) if self.tasks is None else self.tasks.left
 
     @property
     def name(self) -> str:

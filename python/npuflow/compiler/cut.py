@@ -50,7 +50,7 @@ class CutFunction:
         called = tuple(owned[call.name] for call in self.calls.calls)
         compiled = {part.name: part.compiled for part in called}
         whole = CompiledSequence(self.signature, self.calls, compiled, self.tables)
-        return Sequence(whole, called, reason, self.like, decided).at_home()
+        return Sequence(whole, called, reason, self.like, decided).planned()
 
     def named(self, name: str, parts: list[str]) -> CutFunction:
         """The same of a function that is like this one but for its name, with other names for the parts."""

@@ -9,9 +9,10 @@ from functools import cached_property
 
 from npuflow.compiler.compiled_function import CompiledFunction
 from npuflow.network.calls import CallList
-from npuflow.network.phases import PhaseChange, TileChange, Writes
+from npuflow.network.phases import TileChange, Writes
 from npuflow.network.plan import PlannedValue
 from npuflow.network.residency import TileRoom
+from npuflow.network.set_up import PhaseChange
 from npuflow.schedule.assign.setup import channel_descriptors
 from npuflow.simulate.at_home import AtHome, at_home, users_of
 from npuflow.simulate.channel_tasks import transfers

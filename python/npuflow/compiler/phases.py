@@ -11,7 +11,8 @@ from npuflow.compiler.compiled_function import CompiledFunction
 from npuflow.core.passes import ops_of
 from npuflow.network.changes import changes_between
 from npuflow.network.decisions import Decision, Decisions
-from npuflow.network.phases import PhaseChange, PhaseSetup, Piece, Store, StoreKind
+from npuflow.network.phases import PhaseSetup, Piece, Store, StoreKind
+from npuflow.network.set_up import PhaseChange
 from npuflow.schedule.assign.setup import KernelImage, setup_of
 from npuflow.schedule.ir.read_kernels import kernel_interfaces
 from npuflow.schedule.ir.read_schedule import kernel_functions_of

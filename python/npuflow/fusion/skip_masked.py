@@ -15,7 +15,8 @@ from npuflow.core.passes import Pass, PassContext
 from npuflow.core.registry import register_pass
 from npuflow.dialect.device import planned_device
 from npuflow.fusion.cut_rows import LoopPart, LoopParts, can_be_cut, cut_rows, with_sizes
-from npuflow.network.phases import PhaseChange, TileChange
+from npuflow.network.phases import TileChange
+from npuflow.network.set_up import PhaseChange
 from npuflow.ops.bundle import Bundle, marked_bundles
 from npuflow.ops.contraction import STRATEGY
 from npuflow.ops.insertions import insertion_of

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from npuflow.network.decisions import ALL_DECISIONS, Decision, Decisions
 from npuflow.network.phases import (
     NOTHING_DIFFERS,
-    PhaseChange,
     PhaseSetup,
     Piece,
     Store,
@@ -20,6 +19,7 @@ from npuflow.network.phases import (
     size_of,
     writes_of,
 )
+from npuflow.network.set_up import PhaseChange
 from npuflow.network.streams import Differs, streams
 
 
@@ -32,7 +32,7 @@ def changes_between(
     phases; with `Decision.AHEAD`, descriptors are written ahead where there are free ones; with `Decision.LOADING`,
     tiles may be loaded in place of that, and with `Decision.SENDING` be sent descriptors ahead. With
     `Decision.BROADCAST`, tiles of a column that get the same are sent it at once, and so are the same rows of all
-    `columns`.
+    `columns`; with `Decision.TASKS`, what brings that behind a phase is prepared ahead.
     """
     reached = columns if Decision.BROADCAST in decided else 0
     stores = dict.fromkeys(store for setup in setups for store in setup)
@@ -47,10 +47,9 @@ def changes_between(
         for found, one in zip(others, _writes(store, [setup.get(store, ()) for setup in setups], decided)):
             if one.change != NOTHING_DIFFERS:
                 found[store.tile] = found.get(store.tile, Differs()) + one
-    return tuple(
-        PhaseChange(streams(*own, reached), Decision.LOADING in decided, Decision.SENDING in decided)
-        for own in zip(programs, others)
-    )
+    may_load, may_send = Decision.LOADING in decided, Decision.SENDING in decided
+    may_prepare = {Decision.AHEAD, Decision.TASKS} <= decided
+    return tuple(PhaseChange(streams(*own, reached), may_load, may_send, may_prepare) for own in zip(programs, others))
 
 
 # Programs

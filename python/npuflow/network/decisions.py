@@ -22,6 +22,7 @@ class Decision(Enum):
     LOADING = "loading"
     SENDING = "sending"
     BROADCAST = "broadcast"
+    TASKS = "tasks"
     ORDER = "order"
     RESIDENCY = "residency"
 
@@ -43,6 +44,7 @@ _WHAT = {
     Decision.LOADING: "tiles are loaded whole where that is faster than to write what differs",
     Decision.SENDING: "descriptors come as packets ahead, through shims with a channel left",
     Decision.BROADCAST: "tiles that get the same program and descriptors are sent them at once",
+    Decision.TASKS: "tasks of channels beside DRAM are written while the phase before still works",
     Decision.RESIDENCY: "what a later part reads stays in memory tiles",
     Decision.ORDER: "parts run in the order that keeps least alive",
 }

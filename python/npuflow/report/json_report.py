@@ -128,6 +128,7 @@ def _phase(phase: TimedPhase) -> Json:
         "parameters": done.writes.parameters,
         "loads": done.loads,
         "loads_ahead": done.sent,
+        "tasks_ahead": done.tasks,
     }
 
 

@@ -8,6 +8,7 @@ from npuflow.bounds.balance import peak_ops_per_second
 from npuflow.bounds.sizes import OpSizes
 from npuflow.compiler.compiled import StrategyFields
 from npuflow.compiler.compiled_function import CompiledFunction
+from npuflow.compiler.tasks_ahead import waiting_in
 from npuflow.compiler.verify_function import Verified
 from npuflow.report.dataflow import dataflow_of
 from npuflow.report.energy import energy_of
@@ -15,7 +16,6 @@ from npuflow.report.flows import flows_of
 from npuflow.report.losses import executed_macs, measure_losses
 from npuflow.report.measures import EngineClass, ResourceUse
 from npuflow.report.model import FunctionReport
-from npuflow.report.phases import waiting_in
 from npuflow.report.reshapes import measure_reshapes
 from npuflow.report.roofline import launch_us, vector_operations, works_of
 from npuflow.report.traffic import levels_of_traffic, occupancies
@@ -65,7 +65,7 @@ def report_function(
         reshapes=measure_reshapes(function),
         energy=energy_of(function, results),
         launch_us=launch_us(function),
-        waiting=waiting_in(results, function.device),
+        waiting=waiting_in(results, function),
         vector_operations=vector_operations(function),
         ops=works_of(sizes),
         dataflow=dataflow_of(function.schedule, traffic, _tensors(function)),

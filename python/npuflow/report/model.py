@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from npuflow.compiler.compiled import StrategyFields
 from npuflow.compiler.conversion import Conversion
 from npuflow.compiler.verify_function import Verified
-from npuflow.network.phases import NO_WAITING, Waiting
 from npuflow.network.plan import FunctionPlan, ValueRole
+from npuflow.network.set_up import NO_WAITING, Waiting
 from npuflow.report.energy import EnergyUse
 from npuflow.report.measures import (
     Bottleneck,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from npuflow.compiler.tasks_ahead import CONTROL
 from npuflow.execute.limits import byte_text
 from npuflow.report.dataflow_text import node_text
 from npuflow.report.energy import energy_rows, energy_text
@@ -12,7 +13,6 @@ from npuflow.report.mapping import mapping_lines
 from npuflow.report.measures import DataflowNode
 from npuflow.report.model import FunctionReport, Report, SequenceReport
 from npuflow.report.page_timeline import timeline_json
-from npuflow.report.phases import CONTROL
 from npuflow.report.roofline import roofline_points
 from npuflow.report.sequences import (
     HEADS,

@@ -5,13 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from npuflow.network.phases import NOTHING, PhaseChange, SetUp, Waiting
-from npuflow.simulate.platform import Platform, Side
-from npuflow.simulate.results import RunResults
-from npuflow.target import Control, Device, SharedBy
-
-# The kind of the processor that hands out tasks, in programs.
-CONTROL = "control"
+from npuflow.network.set_up import NOTHING, PhaseChange, SetUp, Waiting
+from npuflow.target import Control
 
 
 @dataclass(frozen=True)
@@ -42,21 +37,6 @@ class TimedPhase:
     def work_us(self) -> float:
         """The time behind its launch."""
         return self.end_us - self.begin_us - self.launch_us
-
-
-def waiting_in(results: RunResults, device: Device) -> Waiting:
-    """How long the control processor has nothing to do in a run; not at all where there is none."""
-    idle = (results.cycles - engine.busy_cycles for engine in results.engines if engine.kind == CONTROL)
-    return Waiting(next(idle, 0) / results.program.clock_hz, _with_channels_left(results, device))
-
-
-def _with_channels_left(results: RunResults, device: Device) -> frozenset[int]:
-    """The columns whose shims send through fewer channels than they have."""
-    level, platform = device.dram_level, Platform(device)
-    if device.dma(level).shared_by is not SharedBy.COLUMN:
-        return frozenset()
-    columns = range(device.columns)
-    return frozenset(c for c in columns if platform.free_channels(results.program, level, Side.OUT, c))
 
 
 def timed_phases(

@@ -8,13 +8,14 @@ from itertools import pairwise
 
 from npuflow.compiler.compiled import Sequence
 from npuflow.compiler.home_phases import needed_bytes
+from npuflow.compiler.tasks_ahead import waiting_in
 from npuflow.compiler.verify_function import Verified
 from npuflow.execute.limits import byte_text
 from npuflow.network.phases import Writes
 from npuflow.network.plan import PlannedValue
 from npuflow.report.measures import LevelTraffic
 from npuflow.report.model import FunctionReport, SequenceReport
-from npuflow.report.phases import CallTime, TimedPhase, timed_phases, waiting_in
+from npuflow.report.phases import CallTime, TimedPhase, timed_phases
 from npuflow.report.roofline import launch_us
 from npuflow.report.traffic import occupancies
 from npuflow.report.words import percent, quantity
@@ -67,7 +68,7 @@ def peaks(sequence: Sequence) -> Mapping[str, int]:
 def phases_of(sequence: Sequence, results: Mapping[str, RunResults]) -> tuple[TimedPhase, ...]:
     """When the calls of a sequence begin and end, by the runs of its parts."""
     calls = [
-        CallTime(part.name, found.seconds * 1e6, launch_us(part.compiled), waiting_in(found, part.compiled.device))
+        CallTime(part.name, found.seconds * 1e6, launch_us(part.compiled), waiting_in(found, part.compiled))
         for part, found in ((part, results[part.name]) for part in sequence.parts)
     ]
     return timed_phases(calls, sequence.changes, sequence.device.control)
@@ -115,14 +116,19 @@ def _time_cells(us: float, total_us: float) -> tuple[str, str]:
 
 
 def _written(sequence: SequenceReport) -> str:
-    """`9 descriptors written (8 ahead), 96 channels started, 6 tiles loaded (2 ahead)`: what is done between parts."""
+    """What is done between parts.
+
+    `9 descriptors written (8 ahead), 96 channels started, 6 tiles loaded (2 ahead), 24 descriptors of tasks ahead`
+    """
     done = [phase.set_up for phase in sequence.phases]
     written, ahead = (sum((getattr(one, name) for one in done), Writes()) for name in ("writes", "ahead"))
     loads, sent = sum(one.loads for one in done), sum(one.sent for one in done)
     found = [f"{written.descriptors} descriptors written ({ahead.descriptors} ahead)"] if written.descriptors else []
     found += [f"{written.starts} channels started"] if written.starts else []
     found += [f"{written.parameters} parameters written"] if written.parameters else []
-    return ", ".join([*found, *([f"{loads} tiles loaded ({sent} ahead)"] if loads else [])])
+    found += [f"{loads} tiles loaded ({sent} ahead)"] if loads else []
+    tasks = sum(one.tasks for one in done)
+    return ", ".join([*found, *([f"{tasks} descriptors of tasks ahead"] if tasks else [])])
 
 
 def outermost(part: FunctionReport) -> LevelTraffic:

@@ -12,7 +12,8 @@ from npuflow.core.parsing import parse
 from npuflow.core.passes import ops_of
 from npuflow.dialect.context import new_context
 from npuflow.errors import InputError, UsageError
-from npuflow.network.phases import PhaseSetup, whole_change
+from npuflow.network.phases import PhaseSetup
+from npuflow.network.set_up import whole_change
 from npuflow.schedule.assign.setup import KernelImage, setup_of
 from npuflow.schedule.build import Scheduled, build_schedule
 from npuflow.schedule.kernels.kernel_cycles import KernelShape, kernel_cycles

@@ -1,0 +1,123 @@
+"""The tasks that phases begin with, set up in the waits of the control processor in the phase before."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from npuflow.compiler.compiled_function import CompiledFunction, simulate_function
+from npuflow.network.set_up import NO_TASKS, PhaseChange, TaskWrites, Waiting
+from npuflow.simulate.platform import Platform, Side
+from npuflow.simulate.results import RunResults
+from npuflow.simulate.run import cycles_of_run
+from npuflow.simulate.tasks_ahead import TasksAhead, set_ahead
+from npuflow.target import Device, SharedBy
+
+# The kind of the processor that hands out tasks, in programs.
+CONTROL = "control"
+
+
+def waiting_in(results: RunResults, function: CompiledFunction) -> Waiting:
+    """What a function's control processor has nothing to do in a run, and what its shims leave alone."""
+    idle = (results.cycles - engine.busy_cycles for engine in results.engines if engine.kind == CONTROL)
+    columns = _with_channels_left(results, function.device)
+    seconds = next(idle, 0) / results.program.clock_hz
+    return Waiting(seconds, columns, descriptors=function.descriptors_left)
+
+
+def _with_channels_left(results: RunResults, device: Device) -> frozenset[int]:
+    """The columns whose shims send through fewer channels than they have."""
+    level, platform = device.dram_level, Platform(device)
+    if device.dma(level).shared_by is not SharedBy.COLUMN:
+        return frozenset()
+    columns = range(device.columns)
+    return frozenset(c for c in columns if platform.free_channels(results.program, level, Side.OUT, c))
+
+
+@dataclass(frozen=True)
+class BegunPhases:
+    """The parts that begin with tasks that are set up, by name, and what of that is written in front of each call."""
+
+    parts: Mapping[str, TasksAhead]
+    writes: Sequence[TaskWrites]
+
+
+def tasks_ahead(calls: Sequence[CompiledFunction], changes: Sequence[PhaseChange]) -> BegunPhases:
+    """The parts with tasks set up, where `changes` are in front of all calls but the first.
+
+    None takes longer for it. What is written between phases comes first; tasks get what that leaves of the waits of the
+    phase before, and of the one before that.
+    """
+    phases = _Phases(calls, changes)
+    for name in dict.fromkeys(call.name for call in calls[1:]):
+        phases.set_ahead(name)
+    return BegunPhases(phases.found, [phases.written.get(number, NO_TASKS) for number in range(1, len(calls))])
+
+
+def _in_all(waits: Sequence[Waiting]) -> Waiting:
+    """What all of them have."""
+    columns, reached = (frozenset.intersection(*own) for own in zip(*((one.columns, one.reached) for one in waits)))
+    free = {place: min(one.descriptors.get(place, 0) for one in waits) for place in waits[0].descriptors}
+    return Waiting(min(one.seconds for one in waits), columns, reached, free)
+
+
+@dataclass
+class _Phases:
+    """A part that is called again begins with what all of its calls find set up: with nothing if it is the first.
+
+    `written` are the tasks that are written in the phase before a call, by its number.
+    """
+
+    calls: Sequence[CompiledFunction]
+    changes: Sequence[PhaseChange]
+    found: dict[str, TasksAhead] = field(default_factory=dict)
+    waits: dict[str, Waiting] = field(default_factory=dict)
+    written: dict[int, TaskWrites] = field(default_factory=dict)
+
+    def set_ahead(self, name: str) -> None:
+        numbers = [number for number, call in enumerate(self.calls) if call.name == name]
+        part = self.calls[numbers[0]]
+        if numbers[0] == 0 or not part.device.control.descriptor_seconds:
+            return
+        near = _in_all([self._left(number) for number in numbers])
+        ways = [near]
+        if numbers[0] > 1:
+            sooner = _in_all([self._left(number - 1) for number in numbers])
+            ways.append(replace(_in_all([near, sooner]), seconds=near.seconds + sooner.seconds))
+        tried = [set_ahead(part.program, part.device, way) for way in ways]
+        ready = [tasks for tasks in tried if tasks.tasks and self._has_room(numbers, tasks)]
+        cycles = [cycles_of_run(tasks.program) for tasks in ready]
+        if ready and min(cycles) < cycles_of_run(part.program):
+            self._take(numbers, ready[cycles.index(min(cycles))], near.seconds)
+
+    def _has_room(self, numbers: Sequence[int], tasks: TasksAhead) -> bool:
+        """Whether a part with tasks set up leaves the descriptors that those of later phases take while it works."""
+        for number in numbers:
+            later = self.written.get(number + 1, NO_TASKS).held
+            own = sum(number + distance in numbers for distance in (1, 2))
+            if any(left < later.get(at, 0) + own * tasks.writes.held.get(at, 0) for at, left in tasks.left.items()):
+                return False
+        return True
+
+    def _take(self, numbers: Sequence[int], tasks: TasksAhead, near_seconds: float) -> None:
+        """Notes in which phases tasks are written: as late as can be."""
+        name, writes = self.calls[numbers[0]].name, tasks.writes
+        self.found[name] = tasks
+        self.waits.pop(name, None)
+        late = min(near_seconds, writes.seconds)
+        for number in numbers:
+            self._write(number, replace(writes, seconds=late))
+            if late < writes.seconds:
+                self._write(number - 1, replace(writes, descriptors=0, seconds=writes.seconds - late))
+
+    def _write(self, number: int, writes: TaskWrites) -> None:
+        self.written[number] = self.written.get(number, NO_TASKS) + writes
+
+    def _left(self, number: int) -> Waiting:
+        """What is left of the waits of the phase before a call, once all else is set up."""
+        before = self.calls[number - 1]
+        if before.name not in self.waits:
+            ready = before.begun(self.found[before.name]) if before.name in self.found else before
+            self.waits[before.name] = waiting_in(simulate_function(ready), ready)
+        change = replace(self.changes[number - 1], tasks=self.written.get(number, NO_TASKS))
+        return change.set_up(before.device.control, self.waits[before.name]).left
