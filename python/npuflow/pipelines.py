@@ -34,6 +34,7 @@ from npuflow.frontend.import_program import ImportProgram
 from npuflow.frontend.join_slices import JoinSlices
 from npuflow.frontend.mark_lookups import MarkLookups
 from npuflow.frontend.mask_padding import MaskPadding
+from npuflow.frontend.narrow_comparisons import NarrowComparisons
 from npuflow.frontend.read_elements import ReadElements
 from npuflow.frontend.read_positions import ReadPositions
 from npuflow.frontend.read_scalars import ReadScalars
@@ -112,6 +113,7 @@ class NormalizeLinalg(NamedPipeline):
             stage("fold-extensions", FoldExtensions()),
             stage("mask-padding", MaskPadding()),
             stage("fuse-elementwise", FuseElementwise()),
+            stage("narrow-comparisons", NarrowComparisons()),
             stage("detach-factors", DetachFactors()),
             stage("collapse-contractions", CollapseContractions()),
             stage("round-sums", RoundSums()),
