@@ -153,7 +153,7 @@ class MatmulPipeline(NamedPipeline):
     depth_between: int | None = option(
         None, "slots of what matrix and vector engines hand to each other; default: 2 where they fit"
     )
-    fuse: bool = option(True, "run matmuls in a row, or windows, on one tile where that is faster")
+    fuse: bool = option(True, "run ops around sums of products, matmuls in a row, or windows, on one tile where that is faster")
     bundle_matmuls: bool = option(False, "map matmuls as other ops are where that is faster, as npuflow run does")
     window_tiles: tuple[int, ...] = option(
         (), "rows, columns of tiles in which windows in a row are fused; default: what is fastest"
@@ -171,7 +171,7 @@ class MatmulPipeline(NamedPipeline):
         depths = (self.depth_l2, self.depth_l1, self.depth_lhs, self.depth_rhs, self.depth_result, self.depth_tail)
         between = self.depth_between
         assign = AssignStrategy(*tiles, *depths, between)
-        wide, bundles = SplitWideOps(self.device, self.grid), AssignBundles(self.device, self.grid, between)
+        wide, bundles = SplitWideOps(self.device, self.grid), AssignBundles(self.device, self.grid, between, self.fuse)
         reshaping = (ReshapeLines(self.device),) if self.reshape else ()
         matmuls = FuseMatmuls(self.device, between)
         windows = FuseWindows(self.device, self.window_tiles, self.fuse_groups, between)
