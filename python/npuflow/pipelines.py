@@ -44,6 +44,7 @@ from npuflow.frontend.split_reductions import SplitReductions
 from npuflow.frontend.widen_scalars import WidenScalars
 from npuflow.fusion.bundle_matmuls import BundleMatmuls
 from npuflow.fusion.fuse_matmuls import FuseMatmuls
+from npuflow.fusion.fuse_results import FuseResults
 from npuflow.fusion.fuse_windows import FuseWindows
 from npuflow.fusion.skip_masked import SkipMasked
 from npuflow.network.plan_phases import PlanPhases
@@ -176,7 +177,8 @@ class MatmulPipeline(NamedPipeline):
         matmuls = FuseMatmuls(self.device, between)
         windows = FuseWindows(self.device, self.window_tiles, self.fuse_groups, between)
         masked = SkipMasked(self.device, self.masked_parts, between)
-        fusing = (matmuls, windows, masked) if self.fuse and self._leaves_tiles else ()
+        results = FuseResults(self.device, between)
+        fusing = (matmuls, results, windows, masked) if self.fuse and self._leaves_tiles else ()
         is_open = self._leaves_tiles and all(each is None for each in (self.grid, *depths))
         bundling = (BundleMatmuls(self.device, between),) if self.bundle_matmuls and is_open else ()
         forms = (CollapseContractions(chains=True), *bundling)

@@ -59,7 +59,7 @@ class AssignBundles(Pass):
         device = planned_device(op, self.device)
         number = 0
         for function in ops_of(op, "func.func"):
-            bundles = find_bundles(function, GrowthOn(device, self.fuse))
+            bundles = find_bundles(function, GrowthOn(device, self.fuse, self.depth_between))
             mapped = self._on_one_grid(function, bundles, device, context)
             for bundle, strategy in mapped:
                 _mark(bundle, number, strategy)

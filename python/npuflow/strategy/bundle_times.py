@@ -42,10 +42,14 @@ def least_seconds(group: Group, device: Device, said: Strategy) -> float | None:
 
 @dataclass(frozen=True)
 class GrowthOn:
-    """What bundles may grow to on a device; around sums of products, beyond a tail, only where ops are `fused`."""
+    """What bundles may grow to on a device; around sums of products, beyond a tail, only where ops are `fused`.
+
+    `depth_between` is what is said of the slots between engines.
+    """
 
     device: Device
     fused: bool = True
+    depth_between: int | None = None
 
     def fits(self, bundle: Bundle) -> bool:
         return (self.fused or not _is_around_product(bundle)) and bundle_fits(bundle, self.device)
@@ -55,7 +59,8 @@ class GrowthOn:
         return len(set(engines)) > 1 and _is_around_product(bundle)
 
     def pays(self, grown: Bundle, apart: Sequence[Bundle]) -> bool:
-        together, *alone = (least_seconds(group_of_bundle(each), self.device, Strategy()) for each in (grown, *apart))
+        said = Strategy(depth_between=self.depth_between)
+        together, *alone = (least_seconds(group_of_bundle(each), self.device, said) for each in (grown, *apart))
         known = [seconds for seconds in alone if seconds is not None]
         return together is not None and (len(known) < len(alone) or together <= sum(known))
 

@@ -51,11 +51,12 @@ class SplitFunctions(Pass):
     group = "strategy"
     device: str = option("", "device name or TOML file; default: the module's npu.device, else npu1")
     fuse: bool = option(True, "let groups grow around sums of products")
+    depth_between: int | None = option(None, "slots of what matrix and vector engines hand to each other")
 
     def run(self, op: ir.Operation, context: PassContext) -> None:
         device = planned_device(op, self.device)
         functions = [f for f in ops_of(op, "func.func") if not f.opview.is_external]
-        plans = [(function, _plan(function, device, self.fuse, context)) for function in functions]
+        plans = [(function, _plan(function, GrowthOn(device, self.fuse, self.depth_between), context)) for function in functions]
         if context.failed:
             return
         taken = {str(f.opview.name.value) for f in ops_of(op, "func.func")}
@@ -68,7 +69,7 @@ class SplitFunctions(Pass):
             context.remark(function, f"{len(parts)} groups in {made} parts")
 
 
-def _plan(function: ir.Operation, device: Device, fuse: bool, context: PassContext) -> list[PartPlan]:
+def _plan(function: ir.Operation, growth: GrowthOn, context: PassContext) -> list[PartPlan]:
     """The parts of a function; none after reporting why it cannot be split."""
     assigned = (op for op in ops_of(function) if BUNDLE in op.attributes and strategy_of(op) is not None)
     marked = next(assigned, None)
@@ -76,7 +77,7 @@ def _plan(function: ir.Operation, device: Device, fuse: bool, context: PassConte
         what = f"{marked.name} is in bundle {ir.IntegerAttr(marked.attributes[BUNDLE]).value} already"
         context.error(marked, what, "split functions before npuflow-assign-bundles")
         return []
-    groups = groups_on(function, device, fuse)
+    groups = groups_of(function, growth)
     if len(groups) < 2:
         return []
     found = strays(function, groups)
@@ -85,6 +86,6 @@ def _plan(function: ir.Operation, device: Device, fuse: bool, context: PassConte
     return [] if found else plan_parts(function, groups)
 
 
-def groups_on(function: ir.Operation, device: Device, fuse: bool = True) -> list[FusionGroup]:
+def groups_on(function: ir.Operation, device: Device) -> list[FusionGroup]:
     """The groups of a normalised function as `npuflow-assign-bundles` finds them for a device."""
-    return groups_of(function, GrowthOn(device, fuse))
+    return groups_of(function, GrowthOn(device))
