@@ -154,7 +154,9 @@ class MatmulPipeline(NamedPipeline):
     depth_between: int | None = option(
         None, "slots of what matrix and vector engines hand to each other; default: 2 where they fit"
     )
-    fuse: bool = option(True, "run ops around sums of products, matmuls in a row, or windows, on one tile where that is faster")
+    fuse: bool = option(
+        True, "run ops around sums of products, matmuls in a row, or windows, on one tile where that is faster"
+    )
     bundle_matmuls: bool = option(False, "map matmuls as other ops are where that is faster, as npuflow run does")
     window_tiles: tuple[int, ...] = option(
         (), "rows, columns of tiles in which windows in a row are fused; default: what is fastest"

@@ -95,9 +95,7 @@ def _turning(matmul: Contraction) -> _Turning | None:
     return _Turning(matmul, reshape, user, place) if is_turned and is_whole and is_plain else None
 
 
-def _decide(
-    function: ir.Operation, turning: _Turning, device: Device, said: Strategy, context: PassContext
-) -> None:
+def _decide(function: ir.Operation, turning: _Turning, device: Device, said: Strategy, context: PassContext) -> None:
     """Puts the two in one bundle if that is faster."""
     matmul, user = turning.matmul, turning.op
     alone = (least_seconds(group_of_matmul(matmul), device, said), bundle_seconds(make_bundle([user]), device, said))

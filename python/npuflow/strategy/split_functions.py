@@ -56,7 +56,10 @@ class SplitFunctions(Pass):
     def run(self, op: ir.Operation, context: PassContext) -> None:
         device = planned_device(op, self.device)
         functions = [f for f in ops_of(op, "func.func") if not f.opview.is_external]
-        plans = [(function, _plan(function, GrowthOn(device, self.fuse, self.depth_between), context)) for function in functions]
+        plans = [
+            (function, _plan(function, GrowthOn(device, self.fuse, self.depth_between), context))
+            for function in functions
+        ]
         if context.failed:
             return
         taken = {str(f.opview.name.value) for f in ops_of(op, "func.func")}
