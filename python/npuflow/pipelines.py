@@ -35,6 +35,7 @@ from npuflow.frontend.import_program import ImportProgram
 from npuflow.frontend.join_slices import JoinSlices
 from npuflow.frontend.mark_lookups import MarkLookups
 from npuflow.frontend.mask_padding import MaskPadding
+from npuflow.frontend.narrow_comparisons import NarrowComparisons
 from npuflow.frontend.read_elements import ReadElements
 from npuflow.frontend.read_positions import ReadPositions
 from npuflow.frontend.read_scalars import ReadScalars
@@ -44,6 +45,7 @@ from npuflow.frontend.split_reductions import SplitReductions
 from npuflow.frontend.widen_scalars import WidenScalars
 from npuflow.fusion.bundle_matmuls import BundleMatmuls
 from npuflow.fusion.fuse_matmuls import FuseMatmuls
+from npuflow.fusion.fuse_results import FuseResults
 from npuflow.fusion.fuse_windows import FuseWindows
 from npuflow.fusion.skip_masked import SkipMasked
 from npuflow.fusion.window_tiles import Halos
@@ -110,10 +112,11 @@ class NormalizeLinalg(NamedPipeline):
             stage("join-slices", JoinSlices()),
             stage("read-positions", ReadPositions()),
             stage("drop-unit-dims", DropUnitDims()),
-            stage("fold-views", FoldViews()),
+            stage("fold-views", FoldViews(), DropUnitDims()),
             stage("fold-extensions", FoldExtensions()),
             stage("mask-padding", MaskPadding()),
             stage("fuse-elementwise", FuseElementwise()),
+            stage("narrow-comparisons", NarrowComparisons()),
             stage("detach-factors", DetachFactors()),
             stage("collapse-contractions", CollapseContractions()),
             stage("round-sums", RoundSums()),
@@ -153,7 +156,9 @@ class MatmulPipeline(NamedPipeline):
     depth_between: int | None = option(
         None, "slots of what matrix and vector engines hand to each other; default: 2 where they fit"
     )
-    fuse: bool = option(True, "run matmuls in a row, or windows, on one tile where that is faster")
+    fuse: bool = option(
+        True, "run ops around sums of products, matmuls in a row, or windows, on one tile where that is faster"
+    )
     bundle_matmuls: bool = option(False, "map matmuls as other ops are where that is faster, as npuflow run does")
     window_tiles: tuple[int, ...] = option(
         (), "rows, columns of tiles in which windows in a row are fused; default: what is fastest"
@@ -175,13 +180,14 @@ class MatmulPipeline(NamedPipeline):
         depths = (self.depth_l2, self.depth_l1, self.depth_lhs, self.depth_rhs, self.depth_result, self.depth_tail)
         between = self.depth_between
         assign = AssignStrategy(*tiles, *depths, between)
-        wide, bundles = SplitWideOps(self.device, self.grid), AssignBundles(self.device, self.grid, between)
+        wide, bundles = SplitWideOps(self.device, self.grid), AssignBundles(self.device, self.grid, between, self.fuse)
         reshaping = (ReshapeLines(self.device),) if self.reshape else ()
         matmuls = FuseMatmuls(self.device, between)
         window = (self.window_tiles, self.halos, self.window_rows)
         windows = FuseWindows(self.device, *window, self.fuse_groups, between)
         masked = SkipMasked(self.device, self.masked_parts, between)
-        fusing = (matmuls, windows, masked) if self.fuse and self._leaves_tiles else ()
+        results = FuseResults(self.device, between)
+        fusing = (matmuls, results, windows, masked) if self.fuse and self._leaves_tiles else ()
         is_open = self._leaves_tiles and all(each is None for each in (self.grid, *depths))
         bundling = (BundleMatmuls(self.device, between),) if self.bundle_matmuls and is_open else ()
         forms = (CollapseContractions(chains=True), *bundling)

@@ -100,3 +100,21 @@ func.func @mixed(%x: tensor<8x16xf32>, %y: tensor<16x32xbf16>, %s: tensor<8x32xf
   } -> tensor<8x32xf32>
   return %r : tensor<8x32xf32>
 }
+
+// -----
+
+// A square's factor is multiplied once.
+// CHECK-LABEL: func.func @square
+// CHECK-COUNT-1: linalg.generic
+// CHECK-NOT:     linalg.generic
+func.func @square(%x: tensor<8x16xf32>, %mean: tensor<8xf32>, %s: tensor<8xf32>) -> tensor<8xf32> {
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]}
+      ins(%x, %mean : tensor<8x16xf32>, tensor<8xf32>) outs(%s : tensor<8xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %d = arith.subf %a, %b : f32
+    %p = arith.mulf %d, %d : f32
+    %t = arith.addf %p, %o : f32
+    linalg.yield %t : f32
+  } -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}

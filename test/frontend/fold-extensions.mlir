@@ -131,3 +131,35 @@ func.func @needed(%x: tensor<8x32xbf16>, %w: tensor<32x16xbf16>, %i: tensor<8x16
   %s = linalg.matmul ins(%v, %v : tensor<8x8xi32>, tensor<8x8xi32>) outs(%c : tensor<8x8xi32>) -> tensor<8x8xi32>
   return %a, %q, %r, %s : tensor<8x32xf32>, tensor<9x32xf32>, tensor<8x16xf32>, tensor<8x8xi32>
 }
+
+// Extended in two steps, as a variance in f64 reads what is bf16.
+// CHECK-LABEL: func.func @two_steps
+// CHECK-SAME:    %[[X:[^:]*]]: tensor<8x32xbf16>
+// CHECK:         linalg.generic {{.*}} ins(%[[X]] : tensor<8x32xbf16>) outs(%{{.*}} : tensor<8xf64>)
+// CHECK-NEXT:    ^bb0(%[[IN:.*]]: bf16, %{{.*}}: f64):
+// CHECK-NEXT:      %[[E:.*]] = arith.extf %[[IN]] : bf16 to f32
+// CHECK-NEXT:      %[[W:.*]] = arith.extf %[[E]] : f32 to f64
+// CHECK-NEXT:      arith.addf %[[W]]
+func.func @two_steps(%x: tensor<8x32xbf16>) -> tensor<8xf64> {
+  %zero = arith.constant 0.0 : f64
+  %e = tensor.empty() : tensor<8x32xf32>
+  %a = linalg.generic {indexing_maps = [#same, #same], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<8x32xbf16>) outs(%e : tensor<8x32xf32>) {
+  ^bb0(%in: bf16, %out: f32):
+    %w = arith.extf %in : bf16 to f32
+    linalg.yield %w : f32
+  } -> tensor<8x32xf32>
+  %d = tensor.empty() : tensor<8x32xf64>
+  %b = linalg.generic {indexing_maps = [#same, #same], iterator_types = ["parallel", "parallel"]} ins(%a : tensor<8x32xf32>) outs(%d : tensor<8x32xf64>) {
+  ^bb0(%in: f32, %out: f64):
+    %w = arith.extf %in : f32 to f64
+    linalg.yield %w : f64
+  } -> tensor<8x32xf64>
+  %g = tensor.empty() : tensor<8xf64>
+  %f = linalg.fill ins(%zero : f64) outs(%g : tensor<8xf64>) -> tensor<8xf64>
+  %s = linalg.generic {indexing_maps = [#same, #row], iterator_types = ["parallel", "reduction"]} ins(%b : tensor<8x32xf64>) outs(%f : tensor<8xf64>) {
+  ^bb0(%in: f64, %out: f64):
+    %t = arith.addf %in, %out : f64
+    linalg.yield %t : f64
+  } -> tensor<8xf64>
+  return %s : tensor<8xf64>
+}

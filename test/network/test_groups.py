@@ -54,6 +54,9 @@ class _UpTo:
     def fits(self, bundle: Bundle) -> bool:
         return len(bundle.ops) <= self.most
 
+    def weighs(self, bundle: Bundle) -> bool:
+        return False
+
     def pays(self, grown: Bundle, apart: Sequence[Bundle]) -> bool:
         return len(grown.ops) <= sum(len(each.ops) for each in apart)
 

@@ -20,9 +20,10 @@ from npuflow.errors import Diagnostic, InputError
 from npuflow.execute.arrays import Signature, functions_of, signature_of
 from npuflow.network.calls import CallList, read_calls
 from npuflow.network.decisions import Decision, Decisions
-from npuflow.network.groups import kinds_of, least_locks
+from npuflow.network.groups import groups_of, kinds_of, least_locks
 from npuflow.network.plan_phases import PhaseOrder, PlanPhases
-from npuflow.strategy.split_functions import SplitFunctions, groups_on
+from npuflow.strategy.bundle_times import GrowthOn
+from npuflow.strategy.split_functions import SplitFunctions
 
 # Functions of so few linalg ops compile fast enough to be tried as a whole.
 _SHORT = 8
@@ -90,10 +91,10 @@ def prepare(source: FunctionSource, prefix: PassNest, sink: DiagnosticSink) -> P
     return PreparedFunction(module, tuple(own.diagnostics))
 
 
-def foreseen(prepared: PreparedFunction, device_name: str | None) -> InputError | None:
+def foreseen(prepared: PreparedFunction, how: How) -> InputError | None:
     """What keeps a function from fitting, where its groups alone tell: compiling it would take time in vain."""
-    device = planned_device(prepared.module.operation, device_name or "")
-    groups = groups_on(prepared.function, device)
+    device = planned_device(prepared.module.operation, how.device or "")
+    groups = groups_of(prepared.function, GrowthOn(device, Decision.FUSION in how.decided))
     need, have = least_locks(groups), device.dma(device.kernel_level).locks
     if need <= have:
         return None
@@ -110,7 +111,8 @@ def cut(prepared: PreparedFunction, how: How, taken: set[str], sink: DiagnosticS
             if name.startswith(f"{signature.name}_"):
                 func.FuncOp(name, ir.FunctionType.get([], []), visibility="private")
     order = PhaseOrder.LEAST if Decision.ORDER in how.decided else PhaseOrder.GIVEN
-    passes = (SplitFunctions(how.device or ""), PlanPhases(order))
+    between = None if Decision.ENGINES in how.decided else 1
+    passes = (SplitFunctions(how.device or "", Decision.FUSION in how.decided, between), PlanPhases(order))
     Runner(PassNest("builtin.module", tuple(PassNode(one, str(one)) for one in passes)), sink=sink).run(module)
     calls = read_calls(function)
     if calls is None:

@@ -135,7 +135,7 @@ class _Compilation:
         for source in filter(is_long, sources):
             try:
                 prepared[source.name] = prepare(source, prefix, self._nobody())
-                refusal = foreseen(prepared[source.name], self.how.device)
+                refusal = foreseen(prepared[source.name], self.how)
             except InputError as error:
                 refusal = error
             if refusal is not None:

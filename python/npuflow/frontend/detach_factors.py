@@ -20,8 +20,8 @@ from npuflow.ops.linear import linear_maps
 class DetachFactors(Pass):
     """Lets sums of products read factors that an elementwise op has made, where they compute them by themselves.
 
-    An element of a factor is multiplied again and again, and made once then. Windows stay as they are, as do factors
-    that would take more memory than what they are made of.
+    An element of a factor is multiplied again and again, and made once then. Windows stay as they are, as do squares,
+    whose factors are multiplied once, and factors that would take more memory than what they are made of.
 
         %r = linalg.generic ... ins(%x, %w : tensor<64x32xf32>, ...) { arith.mulf ... arith.addf }
 
@@ -59,6 +59,8 @@ def _computed_factors(op: ir.Operation) -> list[Part]:
     """
     product = product_of(op)
     values = list(product.operands) if product is not None else []
+    if len(set(values)) < len(values):
+        return []
     kept = [_kept_type(op, value) for value in values]
     found: list[Part] = []
     for place, value in enumerate(values):

@@ -55,14 +55,15 @@ def _extensions(op: ir.Operation) -> list[ir.Operation]:
 
 
 def extension_of(op: ir.Operation) -> ir.Operation | None:
-    """What a linalg.generic does to each element if it extends a tensor and does nothing else; else None."""
+    """The last step of what a linalg.generic does to each element if it extends a tensor and does nothing else."""
     if not is_static(op) or source_map(op) is None:
         return None
     block = op.regions[0].blocks[0]
-    body = [inner.operation for inner in block.operations]
-    if len(body) != 2 or body[0].name not in EXTENSIONS or body[0].operands[0] != block.arguments[0]:
+    *steps, end = (inner.operation for inner in block.operations)
+    if not steps or any(step.name not in EXTENSIONS for step in steps):
         return None
-    return body[0] if body[1].operands[0] == body[0].results[0] else None
+    read = [block.arguments[0], *(step.results[0] for step in steps)]
+    return steps[-1] if all(step.operands[0] == value for step, value in zip([*steps, end], read)) else None
 
 
 def _move_narrow(op: ir.Operation) -> int:
@@ -140,7 +141,17 @@ def _extended(value: ir.Value, like: ir.Operation) -> ir.Operation:
 
 
 def _extend(value: ir.Value, like: ir.Operation) -> ir.Value:
+    """A value extended as by an operation, and those in front of it."""
+    before = producer(like.operands[0], *EXTENSIONS)
+    value = value if before is None else _extend(value, before)
     return ir.Operation.create(like.name, [like.results[0].type], [value], dict(like.attributes)).results[0]
+
+
+def _first_step(wide: ir.Value) -> ir.Operation:
+    """Of the operations that extend a value, the one that reads it as it was."""
+    step: ir.Operation = wide.owner.operation
+    before = producer(step.operands[0], *EXTENSIONS)
+    return step if before is None else _first_step(before.results[0])
 
 
 def _narrow(op: ir.Operation) -> ir.Value:
@@ -173,7 +184,7 @@ def _fold(op: ir.Operation, are_parallel: bool) -> int:
         argument.set_type(element_type_of(op.operands[0]))
         with ir.InsertionPoint.at_block_begin(argument.owner), user.location:
             wide = _extend(argument, extension)
-        argument.replace_all_uses_except(wide, [wide.owner.operation])
+        argument.replace_all_uses_except(wide, [_first_step(wide)])
         folded += 1
     return folded
 

@@ -76,7 +76,11 @@ class _Among:
         self._groups = self._found()
 
     def _found(self) -> dict[ir.Operation, FusionGroup]:
-        return {op: group for group in groups_of(self.function, GrowthOn(self.device)) for op in group.ops}
+        return {
+            op: group
+            for group in groups_of(self.function, GrowthOn(self.device, depth_between=self.said.depth_between))
+            for op in group.ops
+        }
 
     def _of(self, chain: Chain) -> list[FusionGroup]:
         """The groups that a chain's ops are in."""

@@ -33,7 +33,7 @@ class Decision(Enum):
 
 
 _WHAT = {
-    Decision.FUSION: "matmuls in a row, and windows, run on one tile where that is faster",
+    Decision.FUSION: "what matmuls read is made on their tile, matmuls in a row and windows are one, where faster",
     Decision.MASKS: "scores that are masked are left out where that is faster",
     Decision.RESHAPE: "pixels in one line are taken for an image, so that they fill patches",
     Decision.ENGINES: "matrix and vector engines work side by side, on different tiles",

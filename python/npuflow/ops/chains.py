@@ -102,9 +102,9 @@ def _with_ends(first: ir.Operation, second: ir.Operation, own: set[ir.Operation]
 
 
 def _tail(second: ir.Operation) -> ir.Operation:
-    """The op whose result leaves: an elementwise one that alone reads the sums as they lie, or the op itself."""
+    """The op whose result leaves: an elementwise one that alone reads the sums, perhaps turned, or the op itself."""
     contraction = match_contraction(second)
-    if contraction is not None and is_matmul(contraction):
+    if contraction is not None and is_matmul(contraction) and root_of(contraction) != second:
         return root_of(contraction)
     value = second.results[0]
     user = only_user(value)
@@ -112,7 +112,7 @@ def _tail(second: ir.Operation) -> ir.Operation:
         return second
     loops = operand_loops(user)
     read = loops[list(user.operands).index(value)]
-    return user if value in list(user.operands)[: input_count(user)] and read == loops[-1] else second
+    return user if value in list(user.operands)[: input_count(user)] and sorted(read) == sorted(loops[-1]) else second
 
 
 def _head(value: ir.Value, sums: set[ir.Operation]) -> ir.Operation | None:

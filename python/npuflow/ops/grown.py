@@ -22,6 +22,9 @@ class Growth(Protocol):
     def fits(self, bundle: Bundle) -> bool:
         """Whether a tile of a bundle fits a core."""
 
+    def weighs(self, bundle: Bundle) -> bool:
+        """Whether only its time tells if a bundle pays: engines that wait for each other may lose what it saves."""
+
     def pays(self, grown: Bundle, apart: Sequence[Bundle]) -> bool:
         """Whether a bundle takes no longer than what it is made of."""
 
@@ -50,7 +53,8 @@ def _grow(bundle: Bundle, taken: set[ir.Operation], growth: Growth) -> Bundle:
         grown = make_bundle(sorted([*bundle.ops, candidate], key=lambda op: order[op]))
         if not grown.space or _narrows(bundle, grown, candidate) or not growth.fits(grown):
             continue
-        if _streamed(grown) >= set[ir.Operation]().union(*map(_streamed, apart)) or growth.pays(grown, apart):
+        is_streamed = _streamed(grown) >= set[ir.Operation]().union(*map(_streamed, apart))
+        if (is_streamed and not growth.weighs(grown)) or growth.pays(grown, apart):
             bundle = grown
     return bundle
 

@@ -54,12 +54,13 @@ class AssignBundles(Pass):
     device: str = option("", "device name or TOML file; default: the module's npu.device, else npu1")
     grid: tuple[int, int] | None = option(None, "rows,columns of cores; default: those of the matmuls, else all")
     depth_between: int | None = option(None, "slots of what matrix and vector engines hand to each other")
+    fuse: bool = option(True, "let bundles grow around sums of products")
 
     def run(self, op: ir.Operation, context: PassContext) -> None:
         device = planned_device(op, self.device)
         number = 0
         for function in ops_of(op, "func.func"):
-            bundles = find_bundles(function, GrowthOn(device))
+            bundles = find_bundles(function, GrowthOn(device, self.fuse, self.depth_between))
             mapped = self._on_one_grid(function, bundles, device, context)
             for bundle, strategy in mapped:
                 _mark(bundle, number, strategy)

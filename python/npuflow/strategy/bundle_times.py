@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from npuflow.errors import Shortage
 from npuflow.network.groups import FusionGroup
 from npuflow.ops.bundle import Bundle, make_bundle
-from npuflow.ops.contraction import match_contraction
+from npuflow.ops.contraction import is_parallel, match_contraction
+from npuflow.ops.linear import input_count
+from npuflow.ops.products import match_products
 from npuflow.strategy.choose import complete, ranked
 from npuflow.strategy.describe_bundle import bundle_fits, program_fits
 from npuflow.strategy.describe_group import group_of_bundle, group_of_matmul
@@ -17,7 +19,7 @@ from npuflow.strategy.feasibility import obstacles
 from npuflow.strategy.group import Group
 from npuflow.strategy.mapping import mapping_of
 from npuflow.strategy.strategy import Strategy
-from npuflow.target import Device
+from npuflow.target import Device, KernelClass
 
 # Strategies that are looked at for one whose program fits: those that are alike in their costs are so in their loops.
 _MOST_STRATEGIES = 256
@@ -40,17 +42,35 @@ def least_seconds(group: Group, device: Device, said: Strategy) -> float | None:
 
 @dataclass(frozen=True)
 class GrowthOn:
-    """What bundles may grow to on a device."""
+    """What bundles may grow to on a device; around sums of products, beyond a tail, only where ops are `fused`.
+
+    `depth_between` is what is said of the slots between engines.
+    """
 
     device: Device
+    fused: bool = True
+    depth_between: int | None = None
 
     def fits(self, bundle: Bundle) -> bool:
-        return bundle_fits(bundle, self.device)
+        return (self.fused or not _is_around_product(bundle)) and bundle_fits(bundle, self.device)
+
+    def weighs(self, bundle: Bundle) -> bool:
+        engines = (self.device.engine(kind) for kind in (KernelClass.MATRIX, KernelClass.VECTOR))
+        return len(set(engines)) > 1 and _is_around_product(bundle)
 
     def pays(self, grown: Bundle, apart: Sequence[Bundle]) -> bool:
-        together, *alone = (least_seconds(group_of_bundle(each), self.device, Strategy()) for each in (grown, *apart))
+        said = Strategy(depth_between=self.depth_between)
+        together, *alone = (least_seconds(group_of_bundle(each), self.device, said) for each in (grown, *apart))
         known = [seconds for seconds in alone if seconds is not None]
         return together is not None and (len(known) < len(alone) or together <= sum(known))
+
+
+def _is_around_product(bundle: Bundle) -> bool:
+    """Whether a bundle sums products, and something else, or makes what is multiplied."""
+    products = [op for op in bundle.ops if match_products(op) is not None]
+    sums = [op for op in bundle.ops if not is_parallel(op)]
+    factors = [value for op in products for value in list(op.operands)[: input_count(op)]]
+    return bool(products) and (len(sums) > 1 or any(map(bundle.is_internal, factors)))
 
 
 def best_of_bundle(

@@ -50,11 +50,16 @@ class SplitFunctions(Pass):
     name = "npuflow-split-functions"
     group = "strategy"
     device: str = option("", "device name or TOML file; default: the module's npu.device, else npu1")
+    fuse: bool = option(True, "let groups grow around sums of products")
+    depth_between: int | None = option(None, "slots of what matrix and vector engines hand to each other")
 
     def run(self, op: ir.Operation, context: PassContext) -> None:
         device = planned_device(op, self.device)
         functions = [f for f in ops_of(op, "func.func") if not f.opview.is_external]
-        plans = [(function, _plan(function, device, context)) for function in functions]
+        plans = [
+            (function, _plan(function, GrowthOn(device, self.fuse, self.depth_between), context))
+            for function in functions
+        ]
         if context.failed:
             return
         taken = {str(f.opview.name.value) for f in ops_of(op, "func.func")}
@@ -67,7 +72,7 @@ class SplitFunctions(Pass):
             context.remark(function, f"{len(parts)} groups in {made} parts")
 
 
-def _plan(function: ir.Operation, device: Device, context: PassContext) -> list[PartPlan]:
+def _plan(function: ir.Operation, growth: GrowthOn, context: PassContext) -> list[PartPlan]:
     """The parts of a function; none after reporting why it cannot be split."""
     assigned = (op for op in ops_of(function) if BUNDLE in op.attributes and strategy_of(op) is not None)
     marked = next(assigned, None)
@@ -75,7 +80,7 @@ def _plan(function: ir.Operation, device: Device, context: PassContext) -> list[
         what = f"{marked.name} is in bundle {ir.IntegerAttr(marked.attributes[BUNDLE]).value} already"
         context.error(marked, what, "split functions before npuflow-assign-bundles")
         return []
-    groups = groups_on(function, device)
+    groups = groups_of(function, growth)
     if len(groups) < 2:
         return []
     found = strays(function, groups)
