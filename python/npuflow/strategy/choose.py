@@ -115,7 +115,7 @@ def _found(
     best: list[_Found] = []
     for space in spaces:
         below = best[count - 1].cost if len(best) >= count else inf
-        for one in Search(space, device).played(count, below=below):
-            best.append(_Found(strategy_of(space.group, one.mapping, given), one.cost, one.played_cost))
+        found = Search(space, device).played(count, below=below)
+        best += [_Found(strategy_of(space.group, one.mapping, given), one.cost, one.played_cost) for one in found]
         best.sort(key=lambda one: one.cost)
     return tuple(best) or (_Found(smallest),)
