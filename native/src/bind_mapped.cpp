@@ -73,13 +73,27 @@ void bind_machine(nb::module_& m) {
   nb::class_<Machine>(m, "MachineRates")
       .def(
           "__init__",
-          [](Machine* self, double clock_hz, double descriptor_seconds, double channel_rate,
+          [](Machine* self, double clock_hz, double descriptor_seconds, double channel_rate, double latency_seconds,
+             double begin_l2_seconds, double begin_l1_seconds, double link_rate, Size queue,
              const PatternLimits& outermost, const Dram& dram, const CoreDma& core, const TileDma& tile,
              const DirectWays& direct) {
-            new (self) Machine{clock_hz, descriptor_seconds, channel_rate, outermost, dram, core, tile, direct};
+            if (queue < 1) throw nb::value_error("a channel has room for a descriptor");
+            new (self) Machine{clock_hz,
+                               descriptor_seconds,
+                               channel_rate,
+                               latency_seconds,
+                               begin_l2_seconds,
+                               begin_l1_seconds,
+                               link_rate,
+                               queue,
+                               outermost,
+                               dram,
+                               core,
+                               tile,
+                               direct};
           },
-          "clock_hz"_a, "descriptor_seconds"_a, "channel_rate"_a, "outermost"_a, "dram"_a, "core"_a, "tile"_a,
-          "direct"_a);
+          "clock_hz"_a, "descriptor_seconds"_a, "channel_rate"_a, "latency_seconds"_a, "begin_l2_seconds"_a,
+          "begin_l1_seconds"_a, "link_rate"_a, "queue"_a, "outermost"_a, "dram"_a, "core"_a, "tile"_a, "direct"_a);
 }
 
 // Bytes, how often its part comes, channels, descriptors, DRAM's seconds, and whether it is set up first.
@@ -145,6 +159,10 @@ void bind_estimate(nb::module_& m) {
       .def(
           "parts",
           [](Estimator& self, const MappingParts& parts) { return self.parts(mapping_of(parts, self.group())); },
+          "mapping"_a)
+      .def(
+          "played_cost",
+          [](Estimator& self, const MappingParts& parts) { return self.played_cost(mapping_of(parts, self.group())); },
           "mapping"_a)
       .def(
           "transfers",

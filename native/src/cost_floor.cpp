@@ -61,6 +61,7 @@ double CostFloor::floor_of(const Mapped& mapped, const EngineCycles& cycles) con
   double last = 0;
   double read = 0;
   double written = 0;
+  double moved = 0;
   for (const std::size_t number : group.inputs) {
     const Tensor& tensor = group.tensors[number];
     const Size own = outer_channels(mapped, machine, tensor);
@@ -69,17 +70,21 @@ double CostFloor::floor_of(const Mapped& mapped, const EngineCycles& cycles) con
       starting += own;
       first += mapped.traffic_bytes(tensor, mapped.mapping().tiles, 1, copies(mapped, tensor)) / machine.dram.read_rate;
     }
-    read += moved_bytes(mapped, tensor) * (1 + machine.dram.read_overhead * run_share(mapped, tensor));
+    const double bytes = moved_bytes(mapped, tensor);
+    moved += bytes;
+    read += bytes * (1 + machine.dram.read_overhead * run_share(mapped, tensor));
   }
   for (const std::size_t number : group.outputs) {
     const Tensor& tensor = group.tensors[number];
     channels += outer_channels(mapped, machine, tensor);
     last += mapped.traffic_bytes(tensor, mapped.mapping().tiles, 1, copies(mapped, tensor)) / machine.dram.write_rate;
-    written += moved_bytes(mapped, tensor) * (1 + machine.dram.write_overhead * run_share(mapped, tensor));
+    const double bytes = moved_bytes(mapped, tensor);
+    moved += bytes;
+    written += bytes * (1 + machine.dram.write_overhead * run_share(mapped, tensor));
   }
   const double core = (mapped.blocks() * cycles.block(is_side_by_side_) - cycles.starting) / machine.clock_hz;
-  const double dram = std::max(
-      {read / machine.dram.read_rate, written / machine.dram.write_rate, (read + written) / machine.dram.total_rate});
+  const double dram =
+      std::max({read / machine.dram.read_rate, written / machine.dram.write_rate, moved / machine.dram.total_rate});
   const double before = std::max(first, machine.descriptor_seconds * static_cast<double>(starting));
   const double setting_up = machine.descriptor_seconds * static_cast<double>(channels);
   const EstimateParts parts{std::max({before + core + last, dram, setting_up}), core, dram, setting_up};

@@ -31,6 +31,7 @@ struct EngineCycles {
   double products = 0.0;
   double others = 0.0;
   double starting = 0.0;  // of these, what reads nothing: the first block's is done before anything has come
+  double pieced = 0.0;    // of these, what every piece of streamed loops takes
   double reading = 0.0;   // of these, from the first op to the last that read an input, of the input read longest
 
   // As long as the slower engine takes where they work side by side.
@@ -62,6 +63,8 @@ class Estimator {
   const Machine& machine() const { return machine_; }
 
   EstimateParts parts(const Mapping& mapping);
+  // The cost if most of the time is what the pipeline takes played out; of matmuls, with memory tiles between.
+  double played_cost(const Mapping& mapping);
   double cost(const Mapping& mapping) { return parts(mapping).cost(); }
   // The cost if ops took no longer than the least, which asks for no kernel's cycles.
   double least_cost(const Mapping& mapping) const;

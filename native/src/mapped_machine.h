@@ -70,6 +70,11 @@ struct Machine {
   double clock_hz = 1.0;
   double descriptor_seconds = 0.0;  // what the control processor takes to set one up
   double channel_rate = 1.0;        // bytes per second of an outermost channel
+  double latency_seconds = 0.0;     // until the first byte of what a channel asks for that had nothing to do
+  double begin_l2_seconds = 0.0;    // before each transfer into L2
+  double begin_l1_seconds = 0.0;    // before each transfer between L2 and L1
+  double link_rate = 1.0;           // bytes per second into all cores of a column
+  Size queue = 1;                   // how many descriptors a channel may have waiting
   PatternLimits outermost;
   Dram dram;
   CoreDma core;

@@ -13,6 +13,8 @@ namespace {
 constexpr double rounding = 1 + 1e-9;
 // A kernel's cycles take about as long to be found as so many estimates.
 constexpr std::int64_t kernel_steps = 16;
+// So many of the best have others around them looked at where nothing is proved.
+constexpr std::size_t most_around = 3;
 
 }  // namespace
 
@@ -20,7 +22,9 @@ FoundMappings search_mappings(Estimator& estimator, const Space& space, const Se
                               const std::function<void()>& poll) {
   KeptMappings kept(estimator, space, wish.keep, wish.known, poll);
   Descent(space, kept).run();
-  const bool is_proved = Enumeration(estimator, space, kept, wish).run();
+  Enumeration all(estimator, space, kept, wish);
+  const bool is_proved = all.run();
+  if (!is_proved && wish.keep > 1) all.look_around();
   return {kept.best(), kept.looked_at(), is_proved};
 }
 
@@ -46,6 +50,20 @@ bool Enumeration::run() {
     look_at(node);
   }
   return is_sound_;
+}
+
+void Enumeration::look_around() {
+  begun_ = spent();
+  const std::vector<RankedMapping> best = kept_.best();
+  for (std::size_t number = 0; number < std::min(best.size(), most_around); ++number) {
+    for (const std::size_t loop : space_.group().streamed) {
+      if (!space_.opens(loop)) continue;
+      for (const Size size : space_.tiles(loop, best[number].mapping)) {
+        const Mapping other = space_.with(best[number].mapping, {PlaceKind::tile, loop}, size);
+        if (has_room(other)) look_at_pieces(other, 0, 0.0);
+      }
+    }
+  }
 }
 
 std::int64_t Enumeration::count_tiles(const Mapping& mapping, std::size_t place) const {

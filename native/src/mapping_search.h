@@ -31,6 +31,8 @@ class Enumeration {
 
   // Whether all of the space was looked at, or has floors above what is kept.
   bool run();
+  // All pieces of streamed loops, in L2 and in L1, of the best few.
+  void look_around();
 
  private:
   struct Node {

@@ -155,10 +155,11 @@ double OuterTransfers::busy_dram_seconds() const {
   const Dram& dram = machine_.dram;
   double read = 0;
   double written = 0;
+  double moved = 0;
   for (std::size_t number = 0; number < all_.size(); ++number) {
     (number < inputs_ ? read : written) += all_[number].dram_seconds;
+    moved += all_[number].bytes;
   }
-  const double moved = read * dram.read_rate + written * dram.write_rate;
   return std::max({read, written, moved / dram.total_rate});
 }
 

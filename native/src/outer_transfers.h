@@ -39,8 +39,11 @@ class OuterTransfers {
   const std::vector<OuterTransfer>& all() const { return all_; }
   std::size_t inputs() const { return inputs_; }
   std::size_t lanes() const { return lanes_; }
+  // Inputs in the order in which they are set up.
+  const Order& set_up_order() const { return set_up_order_; }
   double blocks() const { return blocks_; }
-  // How long DRAM is busy: with what is read or written at the rate of that, or with all of it at its own.
+  // How long DRAM is busy: with what is read or written at the rate of that, runs included, or with all bytes at its
+  // own.
   double busy_dram_seconds() const;
   // What DRAM takes for what comes first of those that are set up first, and for what the last block makes.
   double first_dram_seconds() const;

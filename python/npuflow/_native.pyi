@@ -211,6 +211,11 @@ class MachineRates:
         clock_hz: float,
         descriptor_seconds: float,
         channel_rate: float,
+        latency_seconds: float,
+        begin_l2_seconds: float,
+        begin_l1_seconds: float,
+        link_rate: float,
+        queue: int,
         outermost: DescriptorLimits,
         dram: DramRates,
         core: CoreRoom,
@@ -273,6 +278,7 @@ class Estimator:
         least_cycles: Sequence[tuple[float, float, bool]],
     ) -> None: ...
     def parts(self, mapping: MappingNumbers) -> EstimateParts: ...
+    def played_cost(self, mapping: MappingNumbers) -> float: ...
     def transfers(self, mapping: MappingNumbers) -> list[_TransferNumbers]: ...
     def beside(self, space: FlatSpace, mapping: MappingNumbers) -> list[MappingNumbers]: ...
     def search(

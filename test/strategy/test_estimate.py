@@ -255,8 +255,8 @@ TILES = (
 )  # fmt: skip
 
 
-def simulated(text: str) -> float:
-    program = npuflow.compile(text, device="npu2").functions[0].compiled.program
+def simulated(text: str, device: str = "npu2") -> float:
+    program = npuflow.compile(text, device=device).functions[0].compiled.program
     return simulate(without_launch(program)).seconds
 
 
@@ -276,6 +276,39 @@ def test_the_ranking_of_matmuls_is_the_simulators() -> None:
         estimated.append(Estimate(group, NPU2).seconds(mapping_of(group, strategy)))
     assert np.corrcoef(ranks(estimated), ranks(times))[0, 1] >= 0.9
     assert times[int(np.argmin(estimated))] <= 1.2 * min(times)
+
+
+NPU1 = load_device("npu1")
+
+
+def test_what_is_played_out_ranks_pieces_as_the_simulator_does() -> None:
+    """A matmul in i16 whose cores and DRAM are busy alike: the shorter the pieces in L2, the earlier cores begin."""
+    sizes, played, times = (512, 256, 512), [], []
+    group = matmul_group(*sizes, types=("i16", "i16", "i16"))
+    for k2, k1 in ((64, 64), (128, 64), (264, 88), (512, 64)):
+        fields = f"grid = [4, 4], tile_l2 = [256, 256, {k2}], tile_l1 = [64, 64, {k1}], pack = [4, 4, 4]"
+        text = matmul_text(*sizes, f"npu.strategy = #npu.strategy<{{{fields}}}>")
+        times.append(simulated(text.replace("i8", "i16").replace("i32", "i16"), "npu1"))
+        strategy = Strategy((4, 4), (256, 256, k2), (64, 64, k1), (4, 4, 4), depth_l2=2, depth_l1=2)
+        played.append(Estimate(group, NPU1).played_cost(mapping_of(group, strategy)))
+    assert list(ranks(played)) == list(ranks(times)) == [0, 1, 2, 3]
+
+
+def test_wires_to_a_column_are_shared_by_what_goes_by_rows() -> None:
+    """4 rows' parts of A and a column's of B, 5 streams of 4 bytes a cycle, on 16: where either is long, both wait."""
+    group, wide = matmul_group(1024, 1024, 1024), replace(NPU1.link(2, 1), lanes=8)
+    wider = replace(NPU1, links=tuple(wide if link == NPU1.link(2, 1) else link for link in NPU1.links))
+    strategy = Strategy((4, 4), (256, 256, 256), (64, 64, 64), (4, 8, 8), depth_l2=2, depth_l1=2)
+    narrow, free = (Estimate(group, of).played_cost(mapping_of(group, strategy)) for of in (NPU1, wider))
+    assert narrow > free
+
+
+def test_runs_in_dram_take_nothing_of_what_reads_and_writes_share() -> None:
+    """Reads pay for runs at their own rate; in sum 16 bytes a run go through like any others."""
+    slow = replace(NPU2.dram, total_bytes_per_second=1e9)
+    group = matmul_group(256, 256, 32768)
+    moved = sum(each.bytes for each in transfers(group).values())
+    assert busy_seconds(group, replace(NPU2, dram=slow)) == pytest.approx(moved / 1e9)
 
 
 CONVOLUTION = """

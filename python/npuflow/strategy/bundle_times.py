@@ -11,7 +11,7 @@ from npuflow.ops.bundle import Bundle, make_bundle
 from npuflow.ops.contraction import is_parallel, match_contraction
 from npuflow.ops.linear import input_count
 from npuflow.ops.products import match_products
-from npuflow.strategy.choose import complete, ranked
+from npuflow.strategy.choose import complete, least, ranked
 from npuflow.strategy.describe_bundle import bundle_fits, program_fits
 from npuflow.strategy.describe_group import group_of_bundle, group_of_matmul
 from npuflow.strategy.estimate import Estimate
@@ -34,7 +34,7 @@ def group_seconds(group: FusionGroup, device: Device, said: Strategy) -> float:
 
 def least_seconds(group: Group, device: Device, said: Strategy) -> float | None:
     """How long a group takes by the best strategy, roughly; None where there is none."""
-    strategy = complete(group, said, device)
+    strategy = least(group, said, device)
     if obstacles(group, strategy, device):
         return None
     return Estimate(group, device).seconds(mapping_of(group, strategy))

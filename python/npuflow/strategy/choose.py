@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import inf
 
@@ -60,7 +60,11 @@ def complete(
     return ranked(group, given, device, whole_k=whole_k, array=array, lacked=lacked)[0]
 
 
-@lru_cache(maxsize=256)
+def least(group: Group, given: Strategy, device: Device) -> Strategy:
+    """The strategy of the least estimate, nothing played out: what compares with the estimates of other groups."""
+    return min(_found(group, given, device), key=lambda one: one.cost).strategy
+
+
 def ranked(
     group: Group,
     given: Strategy,
@@ -72,6 +76,31 @@ def ranked(
     lacked: tuple[Shortage, ...] = (),
 ) -> tuple[Strategy, ...]:
     """So many of the best strategies, as `complete` has them, or as there are; the best first."""
+    found = _found(group, given, device, count, whole_k=whole_k, array=array, lacked=lacked)
+    return tuple(one.strategy for one in sorted(found, key=lambda one: one.played_cost)[:count])
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A strategy, what the estimate says that it costs, and what it costs when its pipeline is played out."""
+
+    strategy: Strategy
+    cost: float = inf
+    played_cost: float = inf
+
+
+@lru_cache(maxsize=256)
+def _found(
+    group: Group,
+    given: Strategy,
+    device: Device,
+    count: int = 1,
+    *,
+    whole_k: bool = False,
+    array: Array | None = None,
+    lacked: tuple[Shortage, ...] = (),
+) -> tuple[_Found, ...]:
+    """So many of the best by the estimate at least, or as there are; where nothing fits, the smallest."""
     for lack in lacked:
         before = complete(group, given, device, whole_k=whole_k, array=array)
         device = _counted_on(device, lack, group, mapping_of(group, before, whole_k=whole_k))
@@ -82,11 +111,11 @@ def ranked(
     spaces = [space_of(way, given, device, whole_k=whole_k, array=array) for way in ways or [group]]
     smallest = strategy_of(group, spaces[0].smallest(), given)
     if is_beyond_count(smallest):
-        return (smallest,)
-    best: list[tuple[float, Strategy]] = []
+        return (_Found(smallest),)
+    best: list[_Found] = []
     for space in spaces:
-        below = best[-1][0] if len(best) == count else inf
-        found = Search(space, device).best(count, below=below).best
-        best += [(one.cost, strategy_of(space.group, one.mapping, given)) for one in found]
-        best = sorted(best, key=lambda one: one[0])[:count]
-    return tuple(strategy for _, strategy in best) or (smallest,)
+        below = best[count - 1].cost if len(best) >= count else inf
+        found = Search(space, device).played(count, below=below)
+        best += [_Found(strategy_of(space.group, one.mapping, given), one.cost, one.played_cost) for one in found]
+        best.sort(key=lambda one: one.cost)
+    return tuple(best) or (_Found(smallest),)

@@ -53,6 +53,10 @@ class Estimate:
         """What a search makes small: the time, and a little of DRAM's, so that what moves less is best of equals."""
         return self.parts(mapping).cost
 
+    def played_cost(self, mapping: Mapping) -> float:
+        """The cost of a matmul by its pipeline played out: what takes too long to ask of all mappings."""
+        return self.native(mapping.pack).played_cost(flat_mapping(mapping))
+
     def transfers(self, mapping: Mapping) -> dict[str, OuterTransfer]:
         """What moves of each input and result."""
         found = self.native(mapping.pack).transfers(flat_mapping(mapping))

@@ -87,6 +87,7 @@ def flat_machine(device: Device) -> _native.MachineRates:
         burst_bytes=dram.burst_bytes,
         joins_runs=dram.joins_runs,
     )
+    link = device.link(device.block_level, device.kernel_level)
     room = _native.CoreRoom(
         bytes_per_second=core.bytes_per_cycle * device.clock_hz,
         capacity=device.capacity_bytes(device.kernel_level, 1, 1),
@@ -98,6 +99,11 @@ def flat_machine(device: Device) -> _native.MachineRates:
         clock_hz=device.clock_hz,
         descriptor_seconds=device.control.descriptor_seconds,
         channel_rate=outermost.bytes_per_cycle * device.clock_hz,
+        latency_seconds=dram.latency_seconds,
+        begin_l2_seconds=device.dma(device.block_level).start_cycles / device.clock_hz,
+        begin_l1_seconds=core.start_cycles / device.clock_hz,
+        link_rate=link.bytes_per_cycle * link.lanes * device.clock_hz,
+        queue=outermost.queue_depth,
         outermost=_flat_limits(outermost.pattern),
         dram=rates,
         core=room,

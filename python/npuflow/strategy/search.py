@@ -21,6 +21,8 @@ from npuflow.target import Device
 
 # Steps of branch and bound: about a microsecond each.
 MOST_STEPS = 60_000
+# So many of a matmul's mappings are played out.
+PLAYED = 32
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,13 @@ class RankedMapping:
 
     mapping: Mapping
     cost: float
+
+
+@dataclass(frozen=True)
+class PlayedMapping(RankedMapping):
+    """What a mapping costs when its pipeline is played out as well."""
+
+    played_cost: float
 
 
 @dataclass(frozen=True)
@@ -60,6 +69,16 @@ class Search:
         found, looked_at, is_proved = self._core.search(self._flat, count, below, most_steps)
         best = (RankedMapping(mapping_from(numbers, self._pack), cost) for cost, numbers in found)
         return SearchResult(tuple(best), looked_at, is_proved)
+
+    def played(self, count: int = 1, *, below: float = inf) -> tuple[PlayedMapping, ...]:
+        """So many of the best and, of matmuls, at least as many as are played out."""
+        if not self.space.group.packed:
+            return tuple(PlayedMapping(one.mapping, one.cost, one.cost) for one in self.best(count, below=below).best)
+        return tuple(map(self._played, self.best(max(count, PLAYED), below=below).best))
+
+    def _played(self, one: RankedMapping) -> PlayedMapping:
+        share = self.estimate.played_cost(one.mapping) / self.estimate.cost(one.mapping)
+        return PlayedMapping(one.mapping, one.cost, one.cost * share)
 
     def beside(self, mapping: Mapping) -> list[Mapping]:
         """What fits and differs from a mapping in one thing: a size, slots, its spread, the order of blocks."""

@@ -1,0 +1,250 @@
+#include "played.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace npuflow::mapped {
+
+namespace {
+
+// Steps that are played out at least, with all of their block: what comes behind them goes on like their second half.
+constexpr std::size_t most_steps = 1000;
+// Divisions of what are whole numbers.
+constexpr double rounding = 1e-6;
+// Of a time, what rounding may add to it.
+constexpr double least = 1e-12;
+// Of a rate that is still to be found.
+constexpr double unknown = -1.0;
+
+}  // namespace
+
+std::size_t Played::Way::group_of(std::size_t turn) const {
+  return static_cast<std::size_t>((static_cast<double>(turn) + rounding) * set_up_turns / turns);
+}
+
+Played::Played(const Mapped& mapped, const Machine& machine, const EngineCycles& cycles) : machine_(machine) {
+  const OuterTransfers outer(mapped, machine);
+  const Depths& depths = mapped.mapping().depths;
+  inputs_ = outer.inputs();
+  results_ = static_cast<std::size_t>(depths.result);
+  is_single_ = std::min(depths.of(Operand::lhs).l1, depths.of(Operand::rhs).l1) == 1;
+  double visits = 1;
+  for (std::size_t number = 0; number < inputs_; ++number) visits = std::max(visits, outer.all()[number].visits);
+  blocks_ = static_cast<std::size_t>(outer.blocks());
+  pieces_ = std::max<std::size_t>(1, static_cast<std::size_t>(visits) / blocks_);
+  steps_ = blocks_ * pieces_;
+  calls_ = std::max(1.0, mapped.calls() / static_cast<double>(pieces_));
+  set_up_order_.assign(outer.set_up_order().begin(), outer.set_up_order().end());
+  for (const OuterTransfer& each : outer.all()) {
+    if (ways_.size() >= inputs_) set_up_order_.push_back(ways_.size());
+    ways_.push_back(ways_.size() < inputs_ ? way_in(mapped, each) : way_out(each));
+  }
+  // Where all columns share what comes again and again, none goes ahead of the others.
+  const bool share = std::any_of(outer.all().begin(), outer.all().end(),
+                                 [](const OuterTransfer& each) { return each.by_rows && each.visits > 1; });
+  for (std::size_t number = 0; number < ways_.size(); ++number) {
+    ways_[number].is_apart = !share && !outer.all()[number].by_rows;
+  }
+  lanes_.resize(outer.lanes());
+  arrival_ = arrival_seconds(0, false);
+  double out = 0;
+  for (const std::size_t number : mapped.group().outputs) {
+    out += mapped.group().tensors[number].bytes(mapped.mapping().tiles);
+  }
+  leaving_ = out / machine.core.bytes_per_second + machine.begin_l1_seconds;
+  divide(cycles, depths.between > 1);
+}
+
+Played::Way Played::way_of(const OuterTransfer& transfer, double turns, double rate) const {
+  Way way;
+  way.turns = turns;
+  way.channels = static_cast<double>(transfer.channels);
+  way.bytes = transfer.bytes / (turns * way.channels);
+  way.weight = transfer.dram_seconds * rate / transfer.bytes;
+  way.set_up_turns = std::min(turns, transfer.turns());
+  way.late = machine_.descriptor_seconds * (way.channels - 1);
+  return way;
+}
+
+Played::Way Played::way_in(const Mapped& mapped, const OuterTransfer& transfer) const {
+  const Tensor& tensor = *transfer.tensor;
+  const Mapping& mapping = mapped.mapping();
+  Way way = way_of(transfer, transfer.visits, machine_.dram.read_rate);
+  way.slots = static_cast<std::size_t>(mapping.depths.of(tensor.operand).l2);
+  way.is_behind = tensor.operand == Operand::tail;
+  way.onward = mapped.visits(tensor, mapping.tiles);
+  way.lane = transfer.lane;
+  way.onward_bytes = tensor.l1_bytes(mapping.tiles) + machine_.begin_l1_seconds * machine_.core.bytes_per_second;
+  if (tensor.follows_loop(mapping.spread.row_loop)) way.streams = static_cast<double>(mapping.spread.rows);
+  return way;
+}
+
+Played::Way Played::way_out(const OuterTransfer& transfer) const {
+  Way way = way_of(transfer, static_cast<double>(blocks_), machine_.dram.write_rate);
+  way.slots = results_;
+  way.is_input = false;
+  return way;
+}
+
+// What a core computes in front of a block's steps, in each, and behind them.
+void Played::divide(const EngineCycles& cycles, bool side_by_side) {
+  const double all = cycles.block(side_by_side);
+  const double rest = side_by_side ? 0.0 : std::max(0.0, all - cycles.pieced - cycles.starting);
+  starting_seconds_ = cycles.starting / machine_.clock_hz;
+  ending_seconds_ = rest / machine_.clock_hz;
+  const double steps = std::max(0.0, all - cycles.starting - rest);
+  step_seconds_ = steps / (machine_.clock_hz * static_cast<double>(pieces_));
+}
+
+double Played::seconds() {
+  while (true) {
+    set_up_more();
+    compute_more();
+    begin_more();
+    share();
+    if (step_ < steps_ && step_ >= most_steps && left_.size() > 1) return with_what_is_left();
+    const bool done = std::all_of(ways_.begin(), ways_.end(), [](const Way& way) { return way.is_done(); });
+    if (done && step_ == steps_) break;
+    move_on();
+    if (now_ == never) return never;
+  }
+  double last = control_;
+  for (const Way& way : ways_) last = std::max(last, way.ends.back());
+  return std::max(last, left_.back());
+}
+
+double Played::with_what_is_left() const {
+  const std::size_t half = left_.size() / 2;
+  const double each = (left_.back() - left_[half - 1]) / static_cast<double>(left_.size() - half);
+  return left_.back() + each * static_cast<double>(blocks_ - left_.size());
+}
+
+// Sets up in the order of the program, as long as there is room in what channels have queued.
+void Played::set_up_more() {
+  while (Way* next = next_to_set_up()) {
+    double room = 0.0;
+    const auto queue = static_cast<std::size_t>(machine_.queue);
+    if (next->set_up.size() >= queue) {
+      const auto done = static_cast<double>(next->set_up.size() - queue + 1);
+      const auto turns = static_cast<std::size_t>(std::ceil(done * next->turns / next->set_up_turns - rounding));
+      if (next->ends.size() < turns) return;
+      room = next->ends[turns - 1];
+    }
+    control_ = std::max(control_, room);
+    next->set_up.push_back(control_ + machine_.descriptor_seconds);
+    control_ += machine_.descriptor_seconds * next->channels;
+  }
+}
+
+Played::Way* Played::next_to_set_up() {
+  Way* first = nullptr;
+  double place = never;
+  for (const std::size_t number : set_up_order_) {
+    Way& way = ways_[number];
+    const auto own = static_cast<double>(way.set_up.size());
+    if (own >= way.set_up_turns || own / way.set_up_turns > place - rounding) continue;
+    place = own / way.set_up_turns;
+    first = &way;
+  }
+  return first;
+}
+
+void Played::begin_more() {
+  for (Way& way : ways_) {
+    if (way.is_moving || way.is_done()) continue;
+    const std::size_t turn = way.ends.size();
+    const std::size_t group = way.group_of(turn);
+    const double room = room_for(way, turn);
+    if (group >= way.set_up.size() || room == never) continue;
+    // DRAM answers a channel that had nothing to do once it has been set up.
+    const double before = way.ends.empty() ? 0.0 : way.ends.back();
+    const double set_up = way.set_up[group];
+    const bool is_idle = way.ends.empty() || set_up > before;
+    const double answered = is_idle ? set_up + machine_.latency_seconds : set_up;
+    way.begins = std::max({answered, room, before}) + machine_.begin_l2_seconds;
+    if (way.begins > now_) continue;
+    way.is_moving = true;
+    way.left = way.bytes;
+    way.all_set_up = set_up + way.late;
+  }
+}
+
+// When there is a slot for a part, or the part itself.
+double Played::room_for(const Way& way, std::size_t turn) const {
+  if (!way.is_input) return turn < left_.size() ? left_[turn] : never;
+  if (turn < way.slots) return 0.0;
+  return turn - way.slots < way.frees.size() ? way.frees[turn - way.slots] : never;
+}
+
+void Played::share() {
+  for (Way& way : ways_) {
+    way.rate = way.is_moving ? unknown : 0.0;
+    const double since = std::max(0.0, now_ - (way.all_set_up - way.late));
+    way.active = std::min(way.channels, 1 + std::floor(since / machine_.descriptor_seconds + rounding));
+    if (now_ >= way.all_set_up) way.active = way.channels;
+  }
+  Rates left{machine_.dram.read_rate, machine_.dram.write_rate, machine_.dram.total_rate};
+  while (share_out(left)) {
+  }
+}
+
+// All rates rise together, until one is its channel's, or DRAM has no more for some.
+bool Played::share_out(Rates& left) {
+  Rates wanted{0.0, 0.0, 0.0};
+  for (const Way& way : ways_) {
+    if (way.rate != unknown) continue;
+    (way.is_input ? wanted.read : wanted.write) += way.active * way.weight;
+    wanted.total += way.active;
+  }
+  if (wanted.total == 0) return false;
+  const double read = wanted.read > 0 ? left.read / wanted.read : never;
+  const double write = wanted.write > 0 ? left.write / wanted.write : never;
+  const double total = std::max(0.0, left.total / wanted.total);
+  const double level = std::min({machine_.channel_rate, read, write, total});
+  const bool for_all = level == machine_.channel_rate || level == total;
+  for (Way& way : ways_) {
+    if (way.rate != unknown || (!for_all && level != (way.is_input ? read : write))) continue;
+    way.rate = level;
+    left.total -= level * way.active;
+    (way.is_input ? left.read : left.write) -= level * way.active * way.weight;
+  }
+  return true;
+}
+
+// When the next of its channels is set up.
+double Played::next_active(const Way& way) const {
+  if (way.active >= way.channels) return never;
+  return std::min(way.all_set_up, way.all_set_up - way.late + way.active * machine_.descriptor_seconds);
+}
+
+void Played::move_on() {
+  double next = never;
+  for (const Way& way : ways_) {
+    if (way.is_moving) {
+      next = std::min({next, now_ + way.left / way.pace(), next_active(way)});
+    } else if (way.begins > now_) {
+      next = std::min(next, way.begins);
+    }
+  }
+  for (Way& way : ways_) {
+    if (!way.is_moving) continue;
+    const double end = now_ + way.left / way.pace();
+    way.left -= (next - now_) * way.pace();
+    if (end <= next * (1 + least)) end_part(way, next);
+  }
+  now_ = next;
+}
+
+void Played::end_part(Way& way, double at) const {
+  const std::size_t turn = way.ends.size();
+  const std::size_t group = way.group_of(turn);
+  // The last channel shares DRAM with those before it, which go on to what comes next.
+  if (!way.is_apart && (turn == 0 || way.group_of(turn - 1) < group)) {
+    at = std::max(at, way.set_up[group] + way.late + way.bytes / machine_.channel_rate);
+  }
+  way.ends.push_back(at);
+  way.is_moving = false;
+  way.begins = never;
+}
+
+}  // namespace npuflow::mapped
