@@ -12,7 +12,7 @@ from npuflow.bufferize.separate_results import SeparateResults
 from npuflow.bufferize.unify_copies import UnifyCopies
 from npuflow.core import apply_schedule as _apply_schedule  # noqa: F401  (registers npuflow-apply-schedule)
 from npuflow.core.options import option
-from npuflow.core.registry import NamedPipeline, Stage, StageElement, register_pipeline
+from npuflow.core.registry import NamedPipeline, Stage, register_pipeline, stage
 from npuflow.execute import verify_results as _verify_results  # noqa: F401  (registers npuflow-verify)
 from npuflow.frontend import fold_batch_norm as _fold_batch_norm  # noqa: F401  (registers npuflow-fold-batch-norm)
 from npuflow.frontend import narrow_products as _narrow_products  # noqa: F401  (registers npuflow-narrow-products)
@@ -21,28 +21,7 @@ from npuflow.frontend import quantize_products as _quantize_products  # noqa: F4
 from npuflow.frontend import specialize_shapes as _specialize_shapes  # noqa: F401  (registers npuflow-specialize-shapes)
 from npuflow.frontend.check_input import CheckInput
 from npuflow.frontend.collapse_contractions import CollapseContractions
-from npuflow.frontend.compute_padding import ComputePadding
-from npuflow.frontend.compute_slices import ComputeSlices
-from npuflow.frontend.detach_factors import DetachFactors
-from npuflow.frontend.drop_unit_dims import DropUnitDims
-from npuflow.frontend.expose_heads import ExposeHeads
-from npuflow.frontend.fold_constants import FoldConstants
-from npuflow.frontend.fold_extensions import FoldExtensions
-from npuflow.frontend.fold_views import FoldViews
-from npuflow.frontend.fuse_elementwise import FuseElementwise
-from npuflow.frontend.generalize_operators import GeneralizeOperators
-from npuflow.frontend.import_program import ImportProgram
-from npuflow.frontend.join_slices import JoinSlices
-from npuflow.frontend.mark_lookups import MarkLookups
-from npuflow.frontend.mask_padding import MaskPadding
-from npuflow.frontend.narrow_comparisons import NarrowComparisons
-from npuflow.frontend.read_elements import ReadElements
-from npuflow.frontend.read_positions import ReadPositions
-from npuflow.frontend.read_scalars import ReadScalars
-from npuflow.frontend.round_sums import RoundSums
-from npuflow.frontend.sink_constants import SinkConstants
-from npuflow.frontend.split_reductions import SplitReductions
-from npuflow.frontend.widen_scalars import WidenScalars
+from npuflow.frontend.normalize_linalg import NormalizeLinalg
 from npuflow.fusion.bundle_matmuls import BundleMatmuls
 from npuflow.fusion.fuse_matmuls import FuseMatmuls
 from npuflow.fusion.fuse_results import FuseResults
@@ -77,57 +56,6 @@ BUFFERIZE = (
     "one-shot-bufferize{bufferize-function-boundaries=true"
     " function-boundary-type-conversion=identity-layout-map unknown-type-conversion=identity-layout-map}"
 )
-
-
-def stage(name: str, *elements: StageElement) -> Stage:
-    return Stage(name, elements)
-
-
-@register_pipeline
-@dataclass(frozen=True)
-class NormalizeLinalg(NamedPipeline):
-    """One spelling for every operator.
-
-        %bt = linalg.transpose ins(%b : tensor<64x32xf32>) outs(...) permutation = [1, 0]
-        %r = linalg.matmul ins(%a, %bt : ...) outs(%f : ...)
-        %s = linalg.add ins(%r, %c : ...) outs(...)
-        %t = linalg.max ins(%s, %zeros : ...) outs(...)
-
-    becomes
-
-        %r = linalg.matmul indexing_maps = [...] ins(%a, %b : ...) outs(%f : ...)
-        %t = linalg.generic ... ins(%r, %c : ...) { arith.addf ... arith.maximumf ... }
-    """
-
-    name = "npuflow-normalize-linalg"
-    takes_schedule = False
-
-    def stages(self) -> tuple[Stage, ...]:
-        return (
-            stage("import-program", ImportProgram()),
-            stage("generalize-operators", GeneralizeOperators()),
-            stage("read-scalars", ReadScalars()),
-            stage("fold-constants", FoldConstants()),
-            stage("read-elements", ReadElements()),
-            stage("join-slices", JoinSlices()),
-            stage("read-positions", ReadPositions()),
-            stage("drop-unit-dims", DropUnitDims()),
-            stage("fold-views", FoldViews(), DropUnitDims()),
-            stage("fold-extensions", FoldExtensions()),
-            stage("mask-padding", MaskPadding()),
-            stage("fuse-elementwise", FuseElementwise()),
-            stage("narrow-comparisons", NarrowComparisons()),
-            stage("detach-factors", DetachFactors()),
-            stage("collapse-contractions", CollapseContractions()),
-            stage("round-sums", RoundSums()),
-            stage("expose-heads", ExposeHeads()),
-            stage("compute-padding", ComputePadding()),
-            stage("compute-slices", ComputeSlices()),
-            stage("sink-constants", SinkConstants()),
-            stage("mark-lookups", MarkLookups()),
-            stage("split-reductions", SplitReductions()),
-            stage("widen-scalars", WidenScalars()),
-        )
 
 
 @dataclass(frozen=True)

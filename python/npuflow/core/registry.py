@@ -28,6 +28,10 @@ class Stage:
     elements: tuple[StageElement, ...]
 
 
+def stage(name: str, *elements: StageElement) -> Stage:
+    return Stage(name, elements)
+
+
 class NamedPipeline:
     """Base of all named pipelines; subclasses are frozen dataclasses whose `stages` is a readable list of passes."""
 
