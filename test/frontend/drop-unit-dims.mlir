@@ -108,35 +108,3 @@ func.func @dynamic(%x: tensor<?x8xf32>, %init: tensor<?x1xf32>) -> tensor<?x1xf3
   } -> tensor<?x1xf32>
   return %s : tensor<?x1xf32>
 }
-
-// A softmax whose ops have ones in different places, as PyTorch's attention is decomposed: all of them get the same loops.
-// CHECK-LABEL: func.func @ones_between
-// CHECK:         linalg.generic {{.*}}["parallel", "parallel"]} ins(%{{.*}} : tensor<4x8xf32>) outs(%{{.*}} : tensor<4x8xf32>)
-// CHECK:         linalg.generic {{.*}}["parallel", "reduction"]} ins(%{{.*}} : tensor<4x8xf32>) outs(%{{.*}} : tensor<4xf32>)
-// CHECK:         linalg.generic {{.*}}["parallel", "parallel"]} ins(%{{.*}}, %{{.*}} : tensor<4x8xf32>, tensor<4xf32>) outs(%{{.*}} : tensor<4x8xf32>)
-func.func @ones_between(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
-  %zero = arith.constant 0.0 : f32
-  %a = tensor.expand_shape %x [[0, 1], [2]] output_shape [1, 4, 8] : tensor<4x8xf32> into tensor<1x4x8xf32>
-  %e = tensor.empty() : tensor<1x4x8xf32>
-  %p = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel", "parallel"]} ins(%a : tensor<1x4x8xf32>) outs(%e : tensor<1x4x8xf32>) {
-  ^bb0(%v: f32, %o: f32):
-    %t = math.exp %v : f32
-    linalg.yield %t : f32
-  } -> tensor<1x4x8xf32>
-  %b = tensor.expand_shape %p [[0], [1, 2], [3]] output_shape [1, 1, 4, 8] : tensor<1x4x8xf32> into tensor<1x1x4x8xf32>
-  %g = tensor.empty() : tensor<1x1x4xf32>
-  %f = linalg.fill ins(%zero : f32) outs(%g : tensor<1x1x4xf32>) -> tensor<1x1x4xf32>
-  %s = linalg.generic {indexing_maps = [affine_map<(a, b, c, d) -> (a, b, c, d)>, affine_map<(a, b, c, d) -> (a, b, c)>], iterator_types = ["parallel", "parallel", "parallel", "reduction"]} ins(%b : tensor<1x1x4x8xf32>) outs(%f : tensor<1x1x4xf32>) {
-  ^bb0(%v: f32, %o: f32):
-    %t = arith.addf %v, %o : f32
-    linalg.yield %t : f32
-  } -> tensor<1x1x4xf32>
-  %h = tensor.empty() : tensor<1x1x4x8xf32>
-  %q = linalg.generic {indexing_maps = [affine_map<(a, b, c, d) -> (a, b, c, d)>, affine_map<(a, b, c, d) -> (a, b, c)>, affine_map<(a, b, c, d) -> (a, b, c, d)>], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%b, %s : tensor<1x1x4x8xf32>, tensor<1x1x4xf32>) outs(%h : tensor<1x1x4x8xf32>) {
-  ^bb0(%v: f32, %w: f32, %o: f32):
-    %t = arith.divf %v, %w : f32
-    linalg.yield %t : f32
-  } -> tensor<1x1x4x8xf32>
-  %r = tensor.collapse_shape %q [[0, 1, 2], [3]] : tensor<1x1x4x8xf32> into tensor<4x8xf32>
-  return %r : tensor<4x8xf32>
-}

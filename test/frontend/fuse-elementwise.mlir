@@ -143,30 +143,3 @@ func.func @begin_alike(%x: tensor<8x4xf32>, %y: tensor<8x4xf32>) -> (tensor<8xf3
   } -> tensor<8xf32>
   return %r, %t : tensor<8xf32>, tensor<8xf32>
 }
-
-// What a named matmul multiplies stays in front of it, whatever shape its result is read in.
-// CHECK-LABEL: func.func @factor
-// CHECK:         %[[E:.*]] = linalg.generic {{.*}} outs(%{{.*}} : tensor<2x4x8xf32>)
-// CHECK-NEXT:    ^bb0
-// CHECK-NEXT:      math.exp
-// CHECK:         arith.mulf
-func.func @factor(%x: tensor<2x4x8xf32>, %v: tensor<2x8x16xf32>) -> tensor<2x2x2x16xf32> {
-  %zero = arith.constant 0.0 : f32
-  %e = tensor.empty() : tensor<2x4x8xf32>
-  %p = linalg.generic {indexing_maps = [affine_map<(b, i, j) -> (b, i, j)>, affine_map<(b, i, j) -> (b, i, j)>], iterator_types = ["parallel", "parallel", "parallel"]} ins(%x : tensor<2x4x8xf32>) outs(%e : tensor<2x4x8xf32>) {
-  ^bb0(%a: f32, %o: f32):
-    %t = math.exp %a : f32
-    linalg.yield %t : f32
-  } -> tensor<2x4x8xf32>
-  %g = tensor.empty() : tensor<2x4x16xf32>
-  %f = linalg.fill ins(%zero : f32) outs(%g : tensor<2x4x16xf32>) -> tensor<2x4x16xf32>
-  %r = linalg.batch_matmul ins(%p, %v : tensor<2x4x8xf32>, tensor<2x8x16xf32>) outs(%f : tensor<2x4x16xf32>) -> tensor<2x4x16xf32>
-  %h = tensor.expand_shape %r [[0], [1, 2], [3]] output_shape [2, 2, 2, 16] : tensor<2x4x16xf32> into tensor<2x2x2x16xf32>
-  %k = tensor.empty() : tensor<2x2x2x16xf32>
-  %s = linalg.generic {indexing_maps = [affine_map<(b, i, j, k) -> (b, i, j, k)>, affine_map<(b, i, j, k) -> (b, i, j, k)>], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%h : tensor<2x2x2x16xf32>) outs(%k : tensor<2x2x2x16xf32>) {
-  ^bb0(%a: f32, %o: f32):
-    %t = arith.mulf %a, %a : f32
-    linalg.yield %t : f32
-  } -> tensor<2x2x2x16xf32>
-  return %s : tensor<2x2x2x16xf32>
-}

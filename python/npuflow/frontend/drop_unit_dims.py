@@ -22,7 +22,6 @@ from npuflow.ops.linear import (
     maps_of,
     set_maps,
 )
-from npuflow.ops.products import match_products
 
 _EXPAND = "tensor.expand_shape"
 Dims = tuple[Linear, ...]
@@ -55,24 +54,21 @@ class DropUnitDims(Pass):
     group = "frontend"
 
     def run(self, op: ir.Operation, context: PassContext) -> None:
-        # What an op is left without comes to light behind those in front of it, once reshapes in a row are one.
-        while changed := sum(_drop(generic) for generic in ops_of(op, "linalg.generic")):
+        changed = 0
+        for generic in ops_of(op, "linalg.generic"):
+            is_plain = linear_maps(generic) is not None and not ops_of(generic, "linalg.index")
+            if BUNDLE in generic.attributes or not is_plain or not generic.results or not is_static(generic):
+                continue
+            _read_along_loops(generic)
+            maps = linear_maps(generic) or []
+            loops = _loops_to_drop(generic, maps)
+            dims = [_dims_to_drop(generic, number, own, loops) for number, own in enumerate(maps)]
+            if any(dims):
+                _rewrite(generic, loops, dims)
+                changed += 1
+        if changed:
             context.count("ops with fewer dimensions", changed)
             run_upstream(op, "canonicalize,cse")
-
-
-def _drop(op: ir.Operation) -> bool:
-    """Leaves out what an op can do without; whether that is anything."""
-    is_plain = linear_maps(op) is not None and not ops_of(op, "linalg.index")
-    if BUNDLE in op.attributes or not is_plain or not op.results or not is_static(op):
-        return False
-    _read_along_loops(op)
-    maps = linear_maps(op) or []
-    loops = _loops_to_drop(op, maps)
-    dims = [_dims_to_drop(op, number, own, loops) for number, own in enumerate(maps)]
-    if any(dims):
-        _rewrite(op, loops, dims)
-    return any(dims)
 
 
 def _read_along_loops(op: ir.Operation) -> None:
@@ -91,13 +87,12 @@ def _read_along_loops(op: ir.Operation) -> None:
 
 
 def _loops_to_drop(op: ir.Operation, maps: Sequence[Dims]) -> list[int]:
-    """Loops of one step along what an expand_shape adds, or nothing that is read, of ops that multiply no factors."""
-    extents, kinds = loop_extents(op), iterators(op)
+    """An elementwise op's loops of one step, along what an expand_shape adds or nothing that is read."""
+    extents = loop_extents(op)
     inputs = list(zip(op.operands, maps))[: input_count(op)]
     added = {dims[d].loop for value, dims in inputs for d in _added(value)}
     found = []
-    parallel = [loop for loop, kind in enumerate(kinds) if kind == "parallel"]
-    for loop in parallel if is_parallel(op) or match_products(op) is None else ():
+    for loop in range(len(extents)) if is_parallel(op) else ():
         along = [value for value, dims in inputs if any(loop == own for dim in dims for own, _ in dim.terms)]
         is_made = any(_is_computed(value) for value in along)
         is_plain = all(dim.loop == loop or loop not in dict(dim.terms) for dims in maps for dim in dims)

@@ -49,7 +49,7 @@ class FuseElementwise(Pass):
         for generic in ops_of(op, "linalg.generic"):
             if BUNDLE in generic.attributes:
                 _part_outputs(generic)
-        pins = [*_pin_bundles(op), *_pin_repeated(op), *_pin_factors(op), *_pin_reshaped_arguments(op)]
+        pins = [*_pin_bundles(op), *_pin_repeated(op), *_pin_reshaped_arguments(op)]
         context.count("ops kept apart", len(pins))
         with strategies_kept(op):
             run_upstream(op, "linalg-fuse-elementwise-ops")
@@ -91,17 +91,6 @@ def _pin_repeated(op: ir.Operation) -> Iterator[ir.Operation]:
             if source is None or not is_parallel(source):
                 continue
             if BUNDLE in consumer.attributes or _is_repeated(source, consumer, map_):
-                yield _pin(unreshaped(value))
-
-
-def _pin_factors(op: ir.Operation) -> Iterator[ir.Operation]:
-    """Gives what named matmuls read another use: MLIR makes generics of those whose operands are reshaped."""
-    for matmul in ops_of(op):
-        if matmul.name == "linalg.generic" or match_contraction(matmul) is None:
-            continue
-        for value in list(matmul.operands)[:2]:
-            source = producer(unreshaped(value), "linalg.generic")
-            if source is not None and is_parallel(source):
                 yield _pin(unreshaped(value))
 
 

@@ -59,7 +59,7 @@ class NormalizeLinalg(NamedPipeline):
             stage("join-slices", JoinSlices()),
             stage("read-positions", ReadPositions()),
             stage("drop-unit-dims", DropUnitDims()),
-            stage("fold-views", FoldViews(), DropUnitDims()),
+            stage("fold-views", FoldViews()),
             stage("fold-extensions", FoldExtensions()),
             stage("mask-padding", MaskPadding()),
             stage("fuse-elementwise", FuseElementwise()),
