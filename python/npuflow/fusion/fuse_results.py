@@ -54,8 +54,7 @@ class FuseResults(Pass):
     """
 
     name = "npuflow-fuse-results"
-    group = "strategy"
-    fuses = True
+    group = "fusion"
     device: str = option("", "device name or TOML file; default: the module's npu.device, else npu1")
     depth_between: int | None = option(None, "slots of what matrix and vector engines hand to each other")
 
