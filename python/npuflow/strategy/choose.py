@@ -62,7 +62,7 @@ def complete(
 
 def least(group: Group, given: Strategy, device: Device) -> Strategy:
     """The strategy of the least estimate, nothing played out: what compares with the estimates of other groups."""
-    return min(_found(group, given, device), key=lambda one: one.cost).strategy
+    return min(_found(group, given, device, 1, False, None, ()), key=lambda one: one.cost).strategy
 
 
 def ranked(
@@ -76,7 +76,7 @@ def ranked(
     lacked: tuple[Shortage, ...] = (),
 ) -> tuple[Strategy, ...]:
     """So many of the best strategies, as `complete` has them, or as there are; the best first."""
-    found = _found(group, given, device, count, whole_k=whole_k, array=array, lacked=lacked)
+    found = _found(group, given, device, count, whole_k, array, lacked)
     return tuple(one.strategy for one in sorted(found, key=lambda one: one.played_cost)[:count])
 
 
@@ -94,13 +94,15 @@ def _found(
     group: Group,
     given: Strategy,
     device: Device,
-    count: int = 1,
-    *,
-    whole_k: bool = False,
-    array: Array | None = None,
-    lacked: tuple[Shortage, ...] = (),
+    count: int,
+    whole_k: bool,
+    array: Array | None,
+    lacked: tuple[Shortage, ...],
 ) -> tuple[_Found, ...]:
-    """So many of the best by the estimate at least, or as there are; where nothing fits, the smallest."""
+    """So many of the best by the estimate at least, or as there are; where nothing fits, the smallest.
+
+    Kept by what is asked, so there are no defaults: a call that leaves one out would search again.
+    """
     for lack in lacked:
         before = complete(group, given, device, whole_k=whole_k, array=array)
         device = _counted_on(device, lack, group, mapping_of(group, before, whole_k=whole_k))
