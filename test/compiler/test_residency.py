@@ -80,14 +80,25 @@ def through_rows() -> str:
     }}"""
 
 
-def test_rows_are_dealt_out_where_that_is_faster() -> None:
-    compiled = npuflow.compile(through_rows(), "npuflow-stream-k{fuse=false}", device="npu2", split=True)
-    (sequence,) = compiled.sequences
-    (between,) = sequence.plan.between
-    assert between.home is not None
-    assert between.home.piece_bytes == 784
-    assert [own for _, own in between.slabs] == [64 * 784] * 4
-    assert compiled.run(verify=True).sequences[0].verified.status is Status.OK
+def test_what_tiles_collect_stays_there_else_rows_are_dealt_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    def seconds() -> float:
+        compiled = npuflow.compile(through_rows(), "npuflow-stream-k{fuse=false}", device="npu2", split=True)
+        (sequence,) = compiled.sequences
+        (between,) = sequence.plan.between
+        assert between.home is not None
+        homes.append(between.home)
+        assert [own for _, own in between.slabs] == [64 * 784] * 4
+        (ran,) = compiled.run(verify=True).sequences
+        assert ran.verified.status is Status.OK
+        return sum(results.seconds for results in sequence.simulate())
+
+    homes: list[Home] = []
+    in_place = seconds()
+    monkeypatch.setattr(HomePhases, "in_place", lambda *_: None)
+    dealt_out = seconds()
+    assert [home.in_place for home in homes] == [True, False]
+    assert homes[1].piece_bytes == 784
+    assert in_place < dealt_out
 
 
 def test_parts_that_are_called_again_have_a_program_for_what_stays_where() -> None:

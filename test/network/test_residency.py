@@ -127,3 +127,11 @@ def test_any_homes_are_apart(tensors: list[HomeCandidate], is_searched: bool) ->
             if other is one or place.column != home.column or one.last < other.first or other.last < one.first:
                 continue
             assert home.address + one.slab_bytes <= place.address or place.address + other.slab_bytes <= home.address
+
+
+def test_what_stays_in_place_takes_no_channel_to_be_written() -> None:
+    sent = HomeCandidate(0, 100, 100, 0, (1,), 100, 0.0, ((0,),))
+    full = replace(ROOM, channels={way: 0 if way[2] else 1 for way in ROOM.channels})
+    assert choose_homes([[sent]], full).homes == {}
+    (home,) = choose_homes([[replace(sent, in_place=True)]], full).homes.values()
+    assert home.in_place

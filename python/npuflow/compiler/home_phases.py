@@ -18,6 +18,7 @@ from npuflow.simulate.at_home import AtHome, at_home, users_of
 from npuflow.simulate.channel_tasks import transfers
 from npuflow.simulate.home_ports import HOME_LEVEL, HomeChain, HomePort
 from npuflow.simulate.home_tasks import NotAtHomeError
+from npuflow.simulate.in_place import in_place, pieces_in_place
 from npuflow.simulate.platform import Platform, Side
 from npuflow.simulate.program import Program
 from npuflow.simulate.results import RunResults
@@ -27,10 +28,14 @@ from npuflow.target import Device
 
 @dataclass(frozen=True)
 class HomeSlabs:
-    """The columns of a tensor's slabs, and the bytes of the pieces that are dealt out to them."""
+    """The columns of a tensor's slabs, and the bytes of the pieces that are dealt out to them.
+
+    With `in_place` these are the tiles that collect it, which needn't be sent it.
+    """
 
     columns: tuple[int, ...]
     piece_bytes: int
+    in_place: bool = False
 
 
 @dataclass
@@ -43,6 +48,7 @@ class HomePhases:
     runs: dict[str, RunResults] = field(default_factory=dict)
     taken: dict[tuple[str, tuple[HomeChain, ...]], float] = field(default_factory=dict)
     left: dict[str, dict[tuple[int, int], int]] = field(default_factory=dict)
+    collected: dict[tuple[str, str], HomeSlabs | None] = field(default_factory=dict)
     unused: dict[tuple[str, Side, int], tuple[int, ...]] = field(default_factory=dict)
 
     @cached_property
@@ -56,6 +62,17 @@ class HomePhases:
             for value, name in zip(call.outputs, part.results):
                 found[value].insert(0, (phase, name, Side.IN))
         return found
+
+    def in_place(self, value: PlannedValue) -> HomeSlabs | None:
+        """The tiles that collect a tensor from cores, each pieces of its own; None where they don't do so."""
+        phase, tensor, _ = self.ports[value.number][0]
+        name = self.calls.calls[phase].name
+        if value.bytes > self.room.bytes * self.device.columns:
+            return None
+        if (name, tensor) not in self.collected:
+            found = pieces_in_place(self.parts[name].program, self.device, tensor)
+            self.collected[name, tensor] = None if found is None else HomeSlabs(found.columns, found.piece_bytes, True)
+        return self.collected[name, tensor]
 
     def channels(self, value: PlannedValue, column: int) -> tuple[int, int]:
         """The fewest channels free beside a column's tile in any of a tensor's phases, and all of them."""
@@ -147,9 +164,11 @@ class HomePhases:
         for number, slabs in homes.items():
             for own, tensor, side in self.ports[number]:
                 if own == phase:
-                    ways = tuple((c, self._channel(free[side, c], c, left)) for c in slabs.columns)
-                    port = HomePort(tensor, ways, slabs.piece_bytes)
-                    more = at_home(moved.program, self.device, [port])
+                    if slabs.in_place and side is Side.IN:
+                        more = in_place(moved.program, self.device, tensor)
+                    else:
+                        ways = tuple((c, self._channel(free[side, c], c, left)) for c in slabs.columns)
+                        more = at_home(moved.program, self.device, [HomePort(tensor, ways, slabs.piece_bytes)])
                     _take(more.chains, left)
                     moved = AtHome(more.program, (*moved.chains, *more.chains))
         return moved

@@ -82,14 +82,32 @@ class _Residents:
             return
         columns = [column for column in range(self.phases.device.columns) if self.phases.channels(value, column)[0] > 0]
         columns.sort(key=lambda column: self.phases.channels(value, column), reverse=True)
-        if not columns:
+        ways = self._in_place(value)
+        if not columns and not ways:
             self.reasons[value.number] = "no memory tile has channels free for it in all of its phases"
             return
         divided = self._divided(value, columns)
-        ways = list[HomeCandidate]()
         while not any(one.late_seconds <= 0 for one in ways) and (found := next(divided, None)) is not None:
             ways = sorted([*ways, *found], key=lambda one: one.late_seconds)
         self.ways[value.number], self.more[value.number] = ways, divided
+
+    def _in_place(self, value: PlannedValue) -> list[HomeCandidate]:
+        """A tensor in the tiles that collect it, if it can stay there."""
+        slabs = self.phases.in_place(value)
+        if slabs is None:
+            return []
+        phases = [phase for phase, _, _ in self.phases.ports[value.number]]
+        slab = -(-value.bytes // (slabs.piece_bytes * len(slabs.columns))) * slabs.piece_bytes
+        if any(self.phases.free_bytes(value, column) < slab for column in slabs.columns):
+            return []
+        try:
+            late = self.phases.late_seconds(value, slabs)
+        except NotAtHomeError as error:
+            self.reasons[value.number] = str(error)
+            return []
+        reads, saved = tuple(dict.fromkeys(phases[1:])), self.phases.saved_bytes(value.number)
+        places, piece = (slabs.columns,), slabs.piece_bytes
+        return [HomeCandidate(value.number, slab, piece, phases[0], reads, saved, late, places, in_place=True)]
 
     def _divided(self, value: PlannedValue, columns: Sequence[int]) -> Iterator[list[HomeCandidate]]:
         """A tensor in so many slabs as each count says; says why it can't be in any."""
@@ -134,7 +152,7 @@ class _Residents:
             phase = waiting.pop(0)
             programs.pop(phase, None)
             own = {
-                number: HomeSlabs(tuple(slab.column for slab in home.slabs), home.piece_bytes)
+                number: HomeSlabs(tuple(slab.column for slab in home.slabs), home.piece_bytes, home.in_place)
                 for number, home in homes.items()
                 if any(each == phase for each, _, _ in self.phases.ports[number])
             }

@@ -29,11 +29,13 @@ class Slab:
 class Home:
     """Where a tensor lies: its pieces of so many bytes, the last of which may have fewer, dealt out to slabs in turn.
 
-    Where there is a piece for each slab, they lie one after the other.
+    Where there is a piece for each slab, they lie one after the other. With `in_place` the tiles that collect it from
+    cores keep it.
     """
 
     slabs: tuple[Slab, ...]
     piece_bytes: int
+    in_place: bool = False
 
     def pieces(self, size: int) -> Iterator[tuple[int, int, int]]:
         """Of a tensor of so many bytes, each piece's slab, its place there, and its bytes."""
@@ -54,7 +56,7 @@ class HomeCandidate:
     """A way for a tensor to stay: made in phase `first`, read in `reads`; `saved_bytes` needn't go to and fro then.
 
     Its phases take `late_seconds` longer, or less than no time; `places` are the columns of its slabs, the best first.
-    A slab has `slab_bytes` at most, in pieces of `piece_bytes`.
+    A slab has `slab_bytes` at most, in pieces of `piece_bytes`. What stays `in_place` takes no channel to be written.
     """
 
     number: int
@@ -65,6 +67,7 @@ class HomeCandidate:
     saved_bytes: int
     late_seconds: float
     places: tuple[tuple[int, ...], ...]
+    in_place: bool = False
 
     @cached_property
     def last(self) -> int:
@@ -73,7 +76,8 @@ class HomeCandidate:
     @property
     def moves(self) -> tuple[tuple[int, bool], ...]:
         """The phases that move it, and whether they write it."""
-        return (self.first, True), *((phase, False) for phase in self.reads)
+        reads = tuple((phase, False) for phase in self.reads)
+        return reads if self.in_place else ((self.first, True), *reads)
 
 
 @dataclass(frozen=True)
@@ -146,7 +150,7 @@ class _HousedTensor:
 
     @property
     def home(self) -> Home:
-        return Home(tuple(map(Slab, self.place, self.addresses)), self.one.piece_bytes)
+        return Home(tuple(map(Slab, self.place, self.addresses)), self.one.piece_bytes, self.one.in_place)
 
 
 @dataclass

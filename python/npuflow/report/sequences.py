@@ -192,7 +192,8 @@ def plan_rows(sequence: SequenceReport) -> Iterator[tuple[str, ...]]:
 def _where(value: PlannedValue) -> str:
     if value.home is not None:
         slabs = ", ".join(f"{slab.column} + {slab.address}" for slab in value.home.slabs)
-        return f"tile {slabs}" if len(value.home.slabs) == 1 else f"tiles {slabs}"
+        where = f"tile {slabs}" if len(value.home.slabs) == 1 else f"tiles {slabs}"
+        return f"{where}, in place" if value.home.in_place else where
     return "its own" if value.address is None else f"workspace + {value.address}"
 
 

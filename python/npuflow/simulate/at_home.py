@@ -69,6 +69,12 @@ def users_of(program: Program, tensor: str) -> list[FlatEngine]:
     return [engine for engine in program.engines if any(t.access.buffer == tensor for t in transfers(engine.body))]
 
 
+def home_chain(device: Device, column: int, number: int, descriptors: int, moves: Sequence[FlatTransfer]) -> HomeChain:
+    """So many descriptors of a channel beside a column's tile, which move what is at home."""
+    content = sha256(repr((number, [(t.stream, t.access) for t in moves])).encode()).hexdigest()
+    return HomeChain(column, number % device.dma(HOME_LEVEL).descriptor_groups, descriptors, content)
+
+
 @dataclass
 class _Move:
     """One tensor's way home; `parts` are those of its tasks."""
@@ -162,9 +168,7 @@ class _Move:
             self._chain(column, number, each * length, moves[size * task : size * (task + 1)])
 
     def _chain(self, column: int, number: int, descriptors: int, moves: Sequence[FlatTransfer]) -> None:
-        content = sha256(repr((number, [(t.stream, t.access) for t in moves])).encode()).hexdigest()
-        group = number % self.device.dma(HOME_LEVEL).descriptor_groups
-        self.chains.append(HomeChain(column, group, descriptors, content))
+        self.chains.append(home_chain(self.device, column, number, descriptors, moves))
 
     def _length(self, moves: Sequence[FlatTransfer]) -> int:
         return chain_length(self._moves(moves), self._most_turns)

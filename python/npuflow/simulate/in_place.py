@@ -1,0 +1,257 @@
+"""Programs whose result stays in the memory tiles that collect it: who collects it writes it where it belongs. Pure.
+
+Cores' results lie in a buffer of their column's tile until they leave for DRAM, block by block. Where each tile makes
+pieces of the tensor of its own, these can stay: the channels from the cores write to them, and nothing leaves.
+
+    result in  acquire room, receive 32x98 of the buffer, release     receive 32x98 of the tensor, at the block's place
+    result out acquire, send 32x392 of the buffer, release            -
+    shim in    receive 32x392 of the tensor                           -
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import prod
+
+import numpy as np
+
+from npuflow.schedule.data.patterns import merged
+from npuflow.simulate.at_home import AtHome, home_chain, users_of
+from npuflow.simulate.chains import chain_length, chain_move
+from npuflow.simulate.channel_tasks import FlatTransfer, NotTaskByTaskError, transfers, unrolled
+from npuflow.simulate.home_ports import HOME_LEVEL, HomeChain, HomePort
+from npuflow.simulate.home_tasks import NotAtHomeError, TakenTasks, taken_tasks
+from npuflow.simulate.places import access_of, bytes_of, existing, in_pattern, irregular_dimension, places_of
+from npuflow.simulate.platform import Platform, Side
+from npuflow.simulate.program import (
+    Cause,
+    FlatAccess,
+    FlatAcquire,
+    FlatAffine,
+    FlatEngine,
+    FlatReceive,
+    FlatRelease,
+    FlatSemaphore,
+    FlatSend,
+    FlatStep,
+    Program,
+)
+from npuflow.target import Device
+
+
+@dataclass(frozen=True)
+class TilePieces:
+    """The columns whose tiles make a tensor's pieces of so many bytes in turn."""
+
+    columns: tuple[int, ...]
+    piece_bytes: int
+
+
+def pieces_in_place(program: Program, device: Device, tensor: str) -> TilePieces | None:
+    """How a program's tiles share a result; None where they don't piece by piece, or it takes a way of its own."""
+    try:
+        return _InPlace(program, device, tensor).pieces
+    except (NotAtHomeError, NotTaskByTaskError):
+        return None
+
+
+def in_place(program: Program, device: Device, tensor: str) -> AtHome:
+    """The program with a result that stays where it is made; raises NotAtHomeError where it can't."""
+    try:
+        return _InPlace(program, device, tensor).moved()
+    except NotTaskByTaskError as error:
+        raise NotAtHomeError(str(error)) from error
+
+
+@dataclass(frozen=True)
+class _Collected:
+    """A block of a tensor on its way out of a tile's buffer: where it lies there, and where in the tensor."""
+
+    buffer: FlatAccess
+    tensor: FlatAccess
+
+
+@dataclass(frozen=True)
+class _Way:
+    """Both ends of a transfer from a core."""
+
+    core: FlatAccess
+    tensor: FlatAccess
+
+
+@dataclass(frozen=True)
+class _InPlace:
+    program: Program
+    device: Device
+    tensor: str
+
+    @cached_property
+    def engines(self) -> Mapping[str, FlatEngine]:
+        return {engine.name: engine for engine in self.program.engines}
+
+    @cached_property
+    def size(self) -> int:
+        return next(memory.bytes for memory in self.program.memories if memory.name == self.tensor)
+
+    @cached_property
+    def taken(self) -> TakenTasks:
+        users = users_of(self.program, self.tensor)
+        if not users or any(isinstance(t, FlatSend) for e in users for t in transfers(e.body) if self._is_own(t)):
+            raise NotAtHomeError("it is no result of the phase")
+        return taken_tasks(self.program, self.device, HomePort(self.tensor, ((0, 0),), self.size), users)
+
+    def _is_own(self, transfer: FlatTransfer) -> bool:
+        return transfer.access.buffer == self.tensor
+
+    @cached_property
+    def collected(self) -> dict[str, list[_Collected]]:
+        """By the channel that sends a tile's buffer on to DRAM, its blocks in order."""
+        found = {}
+        for stream in self.program.streams:
+            parts = self.taken.parts.get(stream.name, [])
+            if not any(part is not None for part in parts):
+                continue
+            sent = [step for step in unrolled(self.engines[stream.sender].body) if isinstance(step, FlatSend)]
+            ends = [part[0].transfer.access for part in parts if part is not None]
+            if len(ends) < len(parts) or any(step.stream != stream.name for step in sent) or len(sent) != len(ends):
+                raise NotAtHomeError("what collects it sends other things as well")
+            found[stream.sender] = [_Collected(step.access, end) for step, end in zip(sent, ends)]
+        return found
+
+    @cached_property
+    def pieces(self) -> TilePieces:
+        """Raises NotAtHomeError where a tile's parts aren't pieces that come in turn."""
+        maker = np.full(self.size, -1)
+        for name, blocks in self.collected.items():
+            tile = self.engines[name].tile
+            assert tile is not None, "it is beside a memory tile"
+            for block in blocks:
+                maker[bytes_of(block.tensor)] = tile[1]
+        changes = np.flatnonzero(np.diff(maker)) + 1
+        piece = int(changes[0]) if len(changes) else self.size
+        turn = tuple(dict.fromkeys(maker[::piece].tolist()))
+        dealt = np.repeat(np.resize(turn, -(-self.size // piece)), piece)[: self.size]
+        if -1 in turn or not np.array_equal(dealt, maker):
+            raise NotAtHomeError("tiles make other parts of it than pieces in turn")
+        return TilePieces(turn, piece)
+
+    # The program
+
+    def moved(self) -> AtHome:
+        bodies: dict[str, Sequence[FlatStep]] = {**self.taken.left, **dict.fromkeys(self.collected, ())}
+        done: list[str] = []
+        chains: list[HomeChain] = []
+        for blocks in self.collected.values():
+            for writer in self._writers(blocks[0].buffer.buffer):
+                ways = self._ways(writer, blocks)
+                received = [replace(step, access=way.tensor) for step, way in ways if way is not None]
+                done.append(f"{self.tensor} of {writer.name} done")
+                bodies[writer.name] = (*received, FlatRelease(done[-1]))
+                chains.append(self._chain(writer, received))
+                bodies |= self._sent(ways)
+        control = (*self.taken.control, *(FlatAcquire(one) for one in done))
+        engines = [
+            replace(engine, body=tuple(control if engine.kind == "control" else bodies.get(engine.name, engine.body)))
+            for engine in self.program.engines
+        ]
+        streams = [one for one in self.program.streams if one.sender not in self.collected]
+        memories = [replace(one, level=HOME_LEVEL) if one.name == self.tensor else one for one in self.program.memories]
+        whole = replace(
+            self.program,
+            engines=tuple(engine for engine in engines if engine.body),
+            semaphores=(*self.program.semaphores, *(FlatSemaphore(one, 0, 1, Cause.TASK) for one in done)),
+            streams=tuple(streams),
+            memories=tuple(memories),
+        )
+        return AtHome(whole, tuple(chains))
+
+    def _writers(self, buffer: str) -> list[FlatEngine]:
+        """The channels that fill a tile's buffer."""
+        return [
+            engine
+            for engine in self.program.engines
+            if any(isinstance(t, FlatReceive) and t.access.buffer == buffer for t in transfers(engine.body))
+        ]
+
+    def _ways(self, writer: FlatEngine, blocks: Sequence[_Collected]) -> list[tuple[FlatReceive, _Way | None]]:
+        """What a channel receives, as many transfers for each block, each with its way into the tensor."""
+        received = [step for step in unrolled(writer.body) if isinstance(step, FlatReceive)]
+        each, rest = divmod(len(received), len(blocks))
+        if rest or len({step.stream for step in received}) > 1:
+            raise NotAtHomeError("what collects it receives other things as well")
+        sends = self._sends_on(received[0].stream)
+        if len(sends) != len(received):
+            raise NotAtHomeError("cores send it in other transfers than arrive")
+        return [
+            (step, self._way(sends[number].access, step.access, blocks[number // each]))
+            for number, step in enumerate(received)
+        ]
+
+    def _sends_on(self, stream: str) -> list[FlatSend]:
+        sender = next(one.sender for one in self.program.streams if one.name == stream)
+        sends = [step for step in unrolled(self.engines[sender].body) if isinstance(step, FlatSend)]
+        return [step for step in sends if step.stream == stream]
+
+    def _way(self, sent: FlatAccess, received: FlatAccess, block: _Collected) -> _Way | None:
+        """From a core's memory into the tensor, without what is beyond its edges; None where all is."""
+        if sent.limits or received.limits:
+            raise NotAtHomeError("cores send it without what is beyond its edges")
+        first, inside = places_of(block.buffer), places_of(received)
+        if len(first) != prod(block.tensor.sizes) or inside.max() > first.max():
+            raise NotAtHomeError("its blocks are sent on in another order than they are collected in")
+        at, there = np.full(int(first.max()) + 1, -1), np.zeros(int(first.max()) + 1, bool)
+        at[first], there[first] = places_of(block.tensor), existing(block.tensor)
+        places = in_pattern(at[inside].reshape(received.sizes), self._most_dims)
+        if places is None:
+            raise NotAtHomeError("what a core makes of it lies in no pattern")
+        exists, own = there[inside].reshape(places.shape), places_of(sent).reshape(places.shape)
+        if not exists.any():
+            return None
+        box = tuple(slice(int(found.min()), int(found.max()) + 1) for found in np.nonzero(exists))
+        places, own = places[box], own[box]
+        piece = self.pieces.piece_bytes // received.element_bytes
+        in_slab = places // (piece * len(self.pieces.columns)) * piece + places % piece
+        if not exists[box].all() or any(irregular_dimension(one) is not None for one in (places, in_slab, own)):
+            raise NotAtHomeError("what a core makes of it lies in no pattern")
+        return _Way(access_of(sent, own), replace(access_of(received, places), buffer=self.tensor, slot=FlatAffine()))
+
+    def _sent(self, ways: Sequence[tuple[FlatReceive, _Way | None]]) -> dict[str, list[FlatStep]]:
+        """The body of the channel that sends what comes, where it leaves something out."""
+        stream = ways[0][0].stream
+        sends = self._sends_on(stream)
+        left = [None if way is None else replace(step, access=way.core) for step, (_, way) in zip(sends, ways)]
+        if all(one is not None and one.access.bytes == step.access.bytes for one, step in zip(left, sends)):
+            return {}
+        sender = self.engines[next(one.sender for one in self.program.streams if one.name == stream)]
+        cut = [one for one in left if one is not None]
+        pattern = self.device.dma(self.device.kernel_level).pattern
+        dims = max((len(merged(zip(one.access.sizes, one.access.strides))) for one in cut), default=0)
+        if self._length(cut) > self._length(sends) or (pattern is not None and dims > pattern.dims):
+            raise NotAtHomeError("cores would send it in more ways than they have descriptors for")
+        following = iter(left)
+        steps = [
+            next(following) if isinstance(step, FlatSend) and step.stream == stream else step
+            for step in unrolled(sender.body)
+        ]
+        return {sender.name: [step for step in steps if step is not None]}
+
+    def _length(self, moves: Sequence[FlatTransfer]) -> int:
+        depths = {buffer.name: buffer.depth for buffer in self.program.buffers}
+        return chain_length([chain_move(one, depths) for one in moves], 0)
+
+    @property
+    def _most_dims(self) -> int:
+        pattern = self.device.dma(HOME_LEVEL).pattern
+        return pattern.dims if pattern else np.iinfo(np.int64).max
+
+    def _chain(self, writer: FlatEngine, moves: Sequence[FlatTransfer]) -> HomeChain:
+        """The descriptors that a channel goes through by itself."""
+        dma, depths = self.device.dma(HOME_LEVEL), {self.tensor: 1}
+        assert writer.tile is not None, "it is beside a memory tile"
+        column = writer.tile[1]
+        number = Platform(self.device).channels_beside(HOME_LEVEL, Side.IN, column)[writer.name]
+        most = dma.pattern.iteration_max if dma.pattern else 0
+        length = chain_length([chain_move(one, depths) for one in moves], most)
+        return home_chain(self.device, column, number, length, moves)
