@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import product
 from math import prod
 
@@ -80,7 +81,27 @@ def test_rows_that_are_dealt_out() -> None:
     assert (odd.slab, list(elements(odd.access))) == (1, [7, 8, 19, 20])
     # Rows that follow on each other are pieces as well; half a row and the next one's half are none.
     assert [part.slab for part in dealt_parts(FlatAccess("x", (24,), (1,), 1, FlatAffine(6)), 6, 2) or ()] == [1, 0]
-    assert dealt_parts(FlatAccess("x", (6,), (1,), 1, FlatAffine(3)), 6, 2) is None
+    halves = dealt_parts(FlatAccess("x", (6,), (1,), 1, FlatAffine(3)), 6, 2) or ()
+    assert [(part.slab, list(elements(part.access))) for part in halves] == [(0, [3, 4, 5]), (1, [6, 7, 8])]
+    assert dealt_parts(FlatAccess("x", (12,), (5,), 1, FlatAffine(3)), 6, 2) is None
+
+
+def test_rows_around_a_piece_of_each_channel() -> None:
+    """Of 3 channels of 8 rows, dealt out two by two to four slabs, rows 1 to 4; where row 0 would be row -1, none."""
+    whole = FlatAccess("x", (3, 4, 2), (16, 2, 1), 1, FlatAffine(2))
+    parts = dealt_parts(whole, 4, 4) or ()
+    assert [part.slab for part in parts] == [0, 1, 2]
+    assert [list(elements(part.access))[:2] for part in parts] == [[2, 3], [4, 5], [8, 9]]
+    for part in parts:
+        own = part_of(whole, part.share)
+        assert own is not None
+        assert list(elements(own)) == list(elements(part.access))
+    rows = FlatLimit((0, -1, 0), FlatAffine(0))
+    cut = dealt_parts(replace(whole, offset=FlatAffine(-2), limits=(rows,)), 4, 4) or ()
+    assert [part.slab for part in cut] == [0, 1]
+    assert sorted(at for part in cut for at in elements(part.access)) == [
+        16 * c + i for c in range(3) for i in range(6)
+    ]
 
 
 @given(accesses(), st.data())
@@ -137,5 +158,7 @@ def test_a_limit_stays_one_of_one_dimension() -> None:
     """As descriptors have it: what would limit two dimensions together is no share."""
     rows = FlatAccess("x", (24,), (1,), 1, limits=(FlatLimit((1,), FlatAffine(20)),))
     assert part_of(rows, Share(6, 0, 2, 2)) is None
-    assert dealt_parts(rows, 6, 2) is None
+    both = FlatAccess("x", (3, 24), (48, 1), 1, limits=(FlatLimit((1, 1), FlatAffine(20)),))
+    assert dealt_parts(both, 6, 2) is None
+    assert [part.slab for part in dealt_parts(rows, 6, 2) or ()] == [0, 1, 0, 1]
     assert part_of(FlatAccess("x", (24,), (1,), 1), Share(6, 0, 2, 2)) is not None

@@ -16,19 +16,27 @@ from npuflow.simulate.program import FlatAccess, FlatAffine, FlatLimit
 
 @dataclass(frozen=True)
 class Share:
-    """Of rows of so many indices, in the order in which these travel, each `step`th from `first` on, `count` in all."""
+    """Of rows of so many indices, in the order in which these travel, each `step`th from `first` on, `count` in all.
+
+    With a `period` it is that of every so many indices.
+    """
 
     row: int
     first: int
     step: int
     count: int
+    period: int = 0
 
 
 def part_of(access: FlatAccess, share: Share) -> FlatAccess | None:
     """A share of an access as one; None where that is none."""
     whole = access if access.limits else _joined(access)
+    begin, end = share.row * share.first, share.row * (share.first + share.count)
+    if share.period:
+        periods = _with_rows(whole, share.period)
+        return None if periods is None or share.step != 1 else _range(periods[0], begin, end, periods[1])
     if share.step == 1:
-        return _range(whole, share.row * share.first, share.row * (share.first + share.count))
+        return _range(whole, begin, end)
     apart = _with_rows(whole, share.row)
     return None if apart is None else _dealt(*apart, share)
 

@@ -7,6 +7,10 @@ A tensor of 4x6 elements in two slabs of 12: what goes through its columns, two 
 and with rows dealt out in turn, pieces of 6,
 
     sizes 4x2, strides 6x1, offset 2        sizes 2x2, strides 12x1, offset 2 of slab 0 and offset 8 of slab 1
+
+Of channels of 24, the rows 1 and 2 of each are in a slab each as well:
+
+    sizes 3x2x6, strides 24x6x1, offset 6   sizes 3x1x6, strides 24x6x1, offset 6 of slab 1 and offset 12 of slab 0
 """
 
 from __future__ import annotations
@@ -20,6 +24,8 @@ from npuflow.simulate.shares import Share, every, moved_limit, split
 
 # The first and the last index of a dimension that there is anything at.
 _Bounds = tuple[int, int]
+# Of parts that follow on each other in several pieces: each takes descriptors at both ends.
+_MOST_RANGES = 4
 
 
 @dataclass(frozen=True)
@@ -46,8 +52,13 @@ def slab_parts(access: FlatAccess, slab_elements: int) -> list[SlabPart]:
 def dealt_parts(access: FlatAccess, piece: int, slabs: int) -> list[SlabPart] | None:
     """An access in parts of one slab each, where pieces of so many elements are dealt out to the slabs in turn.
 
-    None where it isn't in whole pieces, or goes from slab to slab along several dimensions.
+    None where it isn't in whole pieces, or goes from slab to slab along several dimensions, and is in more than a few
+    ranges of one piece each.
     """
+    return _turned_parts(access, piece, slabs) or _ranges(access, piece, slabs)
+
+
+def _turned_parts(access: FlatAccess, piece: int, slabs: int) -> list[SlabPart] | None:
     access = _in_pieces(access, piece)
     dims = list(enumerate(zip(access.sizes, access.strides)))
     inside = [(d, stride) for d, (_, stride) in dims if stride % piece]
@@ -68,6 +79,34 @@ def dealt_parts(access: FlatAccess, piece: int, slabs: int) -> list[SlabPart] | 
         part = every(access, dimension, first, turn)
         share = Share(row, first, turn, prod(part.sizes) // row)
         found.append(SlabPart((number + steps * first) % slabs, part, share))
+    return found
+
+
+def _ranges(access: FlatAccess, piece: int, slabs: int) -> list[SlabPart] | None:
+    """The parts of an access whose outer dimensions stay in a slab and whose inner ones go on to a few others."""
+    steps = [size > 1 and stride % (piece * slabs) != 0 for size, stride in zip(access.sizes, access.strides)]
+    outer = steps.index(True) if True in steps else 0
+    apart = [any(limit.coefficients[:outer]) for limit in access.limits]
+    if any(far and any(limit.coefficients[outer:]) for far, limit in zip(apart, access.limits)):
+        return None
+    near = (limit for far, limit in zip(apart, access.limits) if not far)
+    limits = tuple(replace(limit, coefficients=limit.coefficients[outer:]) for limit in near)
+    inner = replace(access, sizes=access.sizes[outer:], strides=access.strides[outer:], limits=limits)
+    parts = slab_parts(inner, piece)
+    if len(parts) > _MOST_RANGES:
+        return None
+    far_limits = tuple(limit for far, limit in zip(apart, access.limits) if far)
+    found = []
+    for part in parts:
+        own = (replace(limit, coefficients=(0,) * outer + limit.coefficients) for limit in part.access.limits)
+        whole = replace(
+            part.access,
+            sizes=access.sizes[:outer] + part.access.sizes,
+            strides=access.strides[:outer] + part.access.strides,
+            limits=(*far_limits, *own),
+        )
+        period = prod(inner.sizes) if outer else 0
+        found.append(SlabPart(part.slab % slabs, whole, replace(part.share, period=period)))
     return found
 
 
