@@ -90,6 +90,8 @@ def test_texts_are_texts_on_one_line(owner: type) -> None:
         ("bytes = 32768 ", "bytes = 64 ", "'L1' has 64 bytes in 4 banks, aligned to 32; hint: at most 2 banks"),
         ("number = 3", "number = 2", "no level is number 3; hint: 3 is DRAM"),
         ("\nlevel = 3", "\nlevel = 2", "'shim dma' serves level 2, as another does"),
+        ('name = "shim dma"', 'name = "core dma"', "two of the dmas are named 'core dma'"),
+        ('name = "L2"', 'name = "L1"', "two of the levels are named 'L1'"),
         ("descriptor_groups = 2", "descriptor_groups = 49", "has 48 descriptors in 49 groups"),
         ("inner_level = 2", "inner_level = 3", "'shim stream' joins levels 3 and 3; hint: the outer level has"),
         ("outer_level = 3\ninner_level = 2", "outer_level = 2\ninner_level = 1", "joins levels 2 and 1, as another"),

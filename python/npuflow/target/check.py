@@ -15,6 +15,7 @@ Problem = tuple[Path, str, str]
 
 def problems_of(device: Device) -> Iterator[Problem]:
     """Each contradiction as (where, what, hint)."""
+    yield from _name_problems(device)
     yield from _level_problems(device)
     yield from _reference_problems(device)
     yield from _engine_problems(device)
@@ -50,6 +51,16 @@ def _has_one_memory(device: Device) -> bool:
     hops, served = {hop.levels for hop in device.hops}, {dma.level for dma in device.dmas}
     is_single = (device.rows, device.columns) == (1, 1) or device.level(1).shared_by is SharedBy.CORE
     return not device.has_level(2) and is_single and (3, 1) in joined and {(3, 1), (1, 3)} <= hops and {1, 3} <= served
+
+
+def _name_problems(device: Device) -> Iterator[Problem]:
+    """Things of one kind are told apart by their names."""
+    kinds = (("levels", device.levels), ("engines", device.engines), ("dmas", device.dmas), ("links", device.links))
+    for kind, things in kinds:
+        names = [thing.name for thing in things]
+        for i, name in enumerate(names):
+            if name in names[:i]:
+                yield (kind, i, "name"), f"two of the {kind} are named '{name}'", "give each a name of its own"
 
 
 def _level_problems(device: Device) -> Iterator[Problem]:
