@@ -10,6 +10,7 @@ from npuflow.frontend.compute_padding import ComputePadding
 from npuflow.frontend.compute_slices import ComputeSlices
 from npuflow.frontend.detach_factors import DetachFactors
 from npuflow.frontend.drop_unit_dims import DropUnitDims
+from npuflow.frontend.drop_unit_loops import DropUnitLoops
 from npuflow.frontend.expose_heads import ExposeHeads
 from npuflow.frontend.fold_constants import FoldConstants
 from npuflow.frontend.fold_extensions import FoldExtensions
@@ -65,6 +66,7 @@ class NormalizeLinalg(NamedPipeline):
             stage("fuse-elementwise", FuseElementwise()),
             stage("narrow-comparisons", NarrowComparisons()),
             stage("detach-factors", DetachFactors()),
+            stage("drop-unit-loops", DropUnitLoops()),
             stage("collapse-contractions", CollapseContractions()),
             stage("round-sums", RoundSums()),
             stage("expose-heads", ExposeHeads()),
