@@ -16,7 +16,7 @@ from npuflow.fusion.copy_chain import copies_of, erase_ops
 from npuflow.network.groups import FusionGroup, groups_of, names_of
 from npuflow.ops.bundle import free_numbers, make_bundle, mark_bundle
 from npuflow.ops.chains import Chain, chains_of
-from npuflow.ops.contraction import RUNNING, STRATEGY
+from npuflow.ops.contraction import STRATEGY
 from npuflow.ops.refused import mark_made_of, refusal
 from npuflow.strategy.bundle_times import GrowthOn, bundle_seconds, group_seconds
 from npuflow.strategy.strategy import Strategy
@@ -108,7 +108,7 @@ class _Among:
     def fused_seconds(self, ops: Sequence[ir.Operation]) -> float | None:
         """How long ops take as one bundle, roughly; None where they fit no core."""
         bundle = make_bundle(ops)
-        if not bundle.space or (_corrects_products(ops) and not _is_one_engine(self.device)):
+        if not bundle.space:
             return None
         return bundle_seconds(bundle, self.device, self.said)
 
@@ -116,7 +116,7 @@ class _Among:
 def _decide(chain: Chain, groups: Sequence[str], among: _Among, context: PassContext) -> None:
     """Puts the fastest copy of a chain that fits in its place, if it is faster than the chain."""
     apart = among.seconds_apart(chain)
-    ways = list(copies_of(chain))
+    ways = list(copies_of(chain, one_engine=_is_one_engine(among.device)))
     times = [among.fused_seconds(way) for way in ways]
     best = min((time for time in times if time is not None), default=None)
     is_better = best is not None and best < apart
@@ -139,11 +139,6 @@ def _said(chain: Chain, best: float | None, apart: float) -> str:
         return f"{what} in L3: as one they don't fit a core"
     where = "in L1" if best < apart else "in L3"
     return f"{what} {where}: as one they take an estimated {best / apart:.2f} of the time that they take apart"
-
-
-def _corrects_products(ops: Sequence[ir.Operation]) -> bool:
-    """Whether sums of products are scaled between pieces."""
-    return any(RUNNING in op.attributes for op in ops)
 
 
 def _is_one_engine(device: Device) -> bool:
