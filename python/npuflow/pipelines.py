@@ -110,14 +110,15 @@ class MatmulPipeline(NamedPipeline):
         assign = AssignStrategy(*tiles, *depths, between)
         wide, bundles = SplitWideOps(self.device, self.grid), AssignBundles(self.device, self.grid, between, self.fuse)
         reshaping = (ReshapeLines(self.device),) if self.reshape else ()
-        matmuls = FuseMatmuls(self.device, between)
         window = (self.window_tiles, self.halos, self.window_rows)
         windows = FuseWindows(self.device, *window, self.fuse_groups, between)
         masked = SkipMasked(self.device, self.masked_parts, between)
         results = FuseResults(self.device, between)
-        fusing = (matmuls, results, windows, masked) if self.fuse and self._leaves_tiles else ()
         is_open = self._leaves_tiles and all(each is None for each in (self.grid, *depths))
-        bundling = (BundleMatmuls(self.device, between),) if self.bundle_matmuls and is_open else ()
+        bundles_too = self.bundle_matmuls and is_open
+        matmuls = FuseMatmuls(self.device, between, bundles_too)
+        fusing = (matmuls, results, windows, masked) if self.fuse and self._leaves_tiles else ()
+        bundling = (BundleMatmuls(self.device, between),) if bundles_too else ()
         forms = (CollapseContractions(chains=True), *bundling)
         return (
             stage("normalize-linalg", NormalizeLinalg.name),
