@@ -144,6 +144,11 @@ def _by_role(groups: list[tuple[int, ...]], operands: Sequence[Dims]) -> list[tu
     return roles if len(roles) == len(groups) else None
 
 
+def is_collapsible(op: ir.Operation) -> bool:
+    """Whether a sum of products can be a matmul."""
+    return _may_be_collapsed(op) and (match_contraction(op) is not None or _matmul_groups(op) is not None)
+
+
 def copy_as_matmul(op: ir.Operation) -> ir.Operation | None:
     """The matmul that a sum of products can be collapsed to, beside it, on its own operands; None where it is none."""
     groups = _matmul_groups(op) if op.name == "linalg.generic" and _may_be_collapsed(op) else None

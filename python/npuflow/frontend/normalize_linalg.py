@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from npuflow.core.registry import NamedPipeline, Stage, register_pipeline, stage
+from npuflow.frontend.add_inits import AddInits
 from npuflow.frontend.collapse_contractions import CollapseContractions
 from npuflow.frontend.compute_padding import ComputePadding
 from npuflow.frontend.compute_slices import ComputeSlices
@@ -63,6 +64,7 @@ class NormalizeLinalg(NamedPipeline):
             stage("fold-views", FoldViews()),
             stage("fold-extensions", FoldExtensions()),
             stage("mask-padding", MaskPadding()),
+            stage("add-inits", AddInits()),
             stage("fuse-elementwise", FuseElementwise()),
             stage("narrow-comparisons", NarrowComparisons()),
             stage("detach-factors", DetachFactors()),
