@@ -25,6 +25,7 @@ from npuflow.frontend.normalize_linalg import NormalizeLinalg
 from npuflow.fusion.bundle_matmuls import BundleMatmuls
 from npuflow.fusion.fuse_matmuls import FuseMatmuls
 from npuflow.fusion.fuse_results import FuseResults
+from npuflow.fusion.fuse_slices import FuseSlices
 from npuflow.fusion.fuse_windows import FuseWindows
 from npuflow.fusion.skip_masked import SkipMasked
 from npuflow.fusion.window_tiles import Halos
@@ -117,7 +118,8 @@ class MatmulPipeline(NamedPipeline):
         is_open = self._leaves_tiles and all(each is None for each in (self.grid, *depths))
         bundles_too = self.bundle_matmuls and is_open
         matmuls = FuseMatmuls(self.device, between, bundles_too)
-        fusing = (matmuls, results, windows, masked) if self.fuse and self._leaves_tiles else ()
+        slices = FuseSlices(self.device, between)
+        fusing = (matmuls, slices, results, windows, masked) if self.fuse and self._leaves_tiles else ()
         bundling = (BundleMatmuls(self.device, between),) if bundles_too else ()
         forms = (CollapseContractions(chains=True), *bundling)
         return (

@@ -10,11 +10,12 @@ from npuflow.frontend.reshape import collapsed, expanded
 from npuflow.ops.linear import composed, input_count, iterators, maps_of
 
 
-def rewrite_without(op: ir.Operation, loops: Sequence[int], dropped: Sequence[Sequence[int]]) -> None:
+def rewrite_without(op: ir.Operation, loops: Sequence[int], dropped: Sequence[Sequence[int]]) -> ir.Operation:
     """Replaces an op by one without loops of one step, and without dimensions of its operands."""
     inputs, kinds = input_count(op), iterators(op)
     kept = [loop for loop in range(len(kinds)) if loop not in loops]
-    groups = [_groups(value, dims) for value, dims in zip(op.operands, dropped)]
+    shapes = [shape_of(value) if isinstance(value.type, ir.ShapedType) else [] for value in op.operands]
+    groups = [groups_without(shape, dims) for shape, dims in zip(shapes, dropped)]
     with at(op):
         zero = ir.AffineExpr.get_constant(0)
         renamed = [ir.AffineExpr.get_dim(kept.index(i)) if i in kept else zero for i in range(len(kinds))]
@@ -27,14 +28,15 @@ def rewrite_without(op: ir.Operation, loops: Sequence[int], dropped: Sequence[Se
         made = generic_op(values[:inputs], values[inputs:], maps, [kinds[loop] for loop in kept], dict(op.attributes))
     op.regions[0].blocks[0].append_to(made.regions[0])
     for old, new, its in zip(op.results, made.results, groups[inputs:]):
-        old.replace_all_uses_with(expanded(new, shape_of(old), its, at_op=op))
+        if any(True for _ in old.uses):
+            old.replace_all_uses_with(expanded(new, shape_of(old), its, at_op=op))
     op.erase()
+    return made
 
 
-def _groups(value: ir.Value, dropped: Sequence[int]) -> list[list[int]]:
+def groups_without(shape: Sequence[int], dropped: Sequence[int]) -> list[list[int]]:
     """Which dimensions of a tensor become one where some are dropped: those go along with the one before, or behind."""
-    rank = len(shape_of(value)) if isinstance(value.type, ir.ShapedType) else 0
-    groups: list[list[int]] = [[d] for d in range(rank) if d not in dropped]
+    groups: list[list[int]] = [[d] for d in range(len(shape)) if d not in dropped]
     for d in dropped:
         if groups:
             max((g for g in groups if g[0] < d), key=lambda g: g[0], default=groups[0]).append(d)
