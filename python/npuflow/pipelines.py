@@ -25,6 +25,7 @@ from npuflow.frontend.normalize_linalg import NormalizeLinalg
 from npuflow.fusion.bundle_matmuls import BundleMatmuls
 from npuflow.fusion.fuse_matmuls import FuseMatmuls
 from npuflow.fusion.fuse_results import FuseResults
+from npuflow.fusion.fuse_slices import FuseSlices
 from npuflow.fusion.fuse_windows import FuseWindows
 from npuflow.fusion.skip_masked import SkipMasked
 from npuflow.fusion.window_tiles import Halos
@@ -110,14 +111,16 @@ class MatmulPipeline(NamedPipeline):
         assign = AssignStrategy(*tiles, *depths, between)
         wide, bundles = SplitWideOps(self.device, self.grid), AssignBundles(self.device, self.grid, between, self.fuse)
         reshaping = (ReshapeLines(self.device),) if self.reshape else ()
-        matmuls = FuseMatmuls(self.device, between)
         window = (self.window_tiles, self.halos, self.window_rows)
         windows = FuseWindows(self.device, *window, self.fuse_groups, between)
         masked = SkipMasked(self.device, self.masked_parts, between)
         results = FuseResults(self.device, between)
-        fusing = (matmuls, results, windows, masked) if self.fuse and self._leaves_tiles else ()
         is_open = self._leaves_tiles and all(each is None for each in (self.grid, *depths))
-        bundling = (BundleMatmuls(self.device, between),) if self.bundle_matmuls and is_open else ()
+        bundles_too = self.bundle_matmuls and is_open
+        matmuls = FuseMatmuls(self.device, between, bundles_too)
+        slices = FuseSlices(self.device, between)
+        fusing = (matmuls, slices, results, windows, masked) if self.fuse and self._leaves_tiles else ()
+        bundling = (BundleMatmuls(self.device, between),) if bundles_too else ()
         forms = (CollapseContractions(chains=True), *bundling)
         return (
             stage("normalize-linalg", NormalizeLinalg.name),

@@ -121,3 +121,44 @@ def test_sums_that_could_not_be_streamed_together_share_a_tile_where_that_pays(c
     assert growth.fits(whole)
     assert ops == ([3] if growth.pays(whole, apart) else [1, 2])
     assert growth.pays(whole, apart) == (channels == 8)
+
+
+GROUPED = """
+#w = affine_map<(b, g, i, j) -> (b, g, i, j)>
+func.func @f(%q: tensor<2x3x64x32xbf16>, %k: tensor<2x512x32xbf16>, %f: tensor<2x3x64x512xf32>, %m: tensor<2x3x64xf32>)
+    -> tensor<2x3x64xf32> {
+  %s = linalg.generic {indexing_maps = [affine_map<(b, g, m, n, k) -> (b, g, m, k)>,
+      affine_map<(b, g, m, n, k) -> (b, n, k)>, affine_map<(b, g, m, n, k) -> (b, g, m, n)>],
+      iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"]}
+      ins(%q, %k : tensor<2x3x64x32xbf16>, tensor<2x512x32xbf16>) outs(%f : tensor<2x3x64x512xf32>) {
+  ^bb0(%x: bf16, %y: bf16, %o: f32):
+    %xw = arith.extf %x : bf16 to f32
+    %yw = arith.extf %y : bf16 to f32
+    %p = arith.mulf %xw, %yw : f32
+    %t = arith.addf %o, %p : f32
+    linalg.yield %t : f32
+  } -> tensor<2x3x64x512xf32>
+  %e = tensor.empty() : tensor<2x3x64x512xbf16>
+  %r = linalg.generic {indexing_maps = [#w, #w], iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+      ins(%s : tensor<2x3x64x512xf32>) outs(%e : tensor<2x3x64x512xbf16>) {
+  ^bb0(%x: f32, %o: bf16):
+    %t = arith.truncf %x : f32 to bf16
+    linalg.yield %t : bf16
+  } -> tensor<2x3x64x512xbf16>
+  %l = linalg.generic {indexing_maps = [#w, affine_map<(b, g, i, j) -> (b, g, i)>],
+      iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
+      ins(%r : tensor<2x3x64x512xbf16>) outs(%m : tensor<2x3x64xf32>) {
+  ^bb0(%x: bf16, %o: f32):
+    %xw = arith.extf %x : bf16 to f32
+    %t = arith.maximumf %xw, %o : f32
+    linalg.yield %t : f32
+  } -> tensor<2x3x64xf32>
+  return %l : tensor<2x3x64xf32>
+}
+"""
+
+
+def test_without_fusion_a_tail_stays_with_its_sum_of_products() -> None:
+    module = npuflow.parse(GROUPED, npuflow.new_context())
+    found = find_bundles(module.operation, GrowthOn(load_device("npu2"), fused=False))
+    assert [len(bundle.ops) for bundle in found] == [2, 1]

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from npuflow.bindings import ir
 from npuflow.core.build import at
 from npuflow.core.passes import ops_of
-from npuflow.frontend.reshape import unreshaped
 from npuflow.ops.linear import maps_of
+from npuflow.ops.reshapes import unreshaped
 
 _BARRIER = "util.optimization_barrier"
 

@@ -9,11 +9,11 @@ from npuflow.bindings import ir
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.frontend.check_tail import tail_problem
-from npuflow.frontend.reshape import unreshaped
 from npuflow.ops.allowed_ops import ELEMENT_TYPES, problems_in, type_problem
 from npuflow.ops.bundle_ops import op_problem, pad_problem, scalar_problem
 from npuflow.ops.contraction import Contraction, is_matmul, match_contraction, producer, tail_of
 from npuflow.ops.insertions import is_written_in_place
+from npuflow.ops.reshapes import unreshaped
 
 _CONTAINERS = ("builtin.module", "func.func")
 # Ops that surround a matmul and are folded, fused or kept as they are.

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from npuflow.bindings import ir
-from npuflow.core.build import shape_of
+from npuflow.core.build import at, shape_of
 from npuflow.core.options import option
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
@@ -144,7 +144,42 @@ def _by_role(groups: list[tuple[int, ...]], operands: Sequence[Dims]) -> list[tu
     return roles if len(roles) == len(groups) else None
 
 
+def is_collapsible(op: ir.Operation) -> bool:
+    """Whether a sum of products can be a matmul."""
+    return _may_be_collapsed(op) and (match_contraction(op) is not None or _matmul_groups(op) is not None)
+
+
+def copy_as_matmul(op: ir.Operation) -> ir.Operation | None:
+    """The matmul that a sum of products can be collapsed to, beside it, on its own operands; None where it is none."""
+    groups = _matmul_groups(op) if op.name == "linalg.generic" and _may_be_collapsed(op) else None
+    if groups is None:
+        return None
+    with at(op):
+        copy = op.clone().operation
+    matmul, _ = _as_matmul(copy, groups)
+    copy.erase()
+    return matmul
+
+
 def _collapse(op: ir.Operation, groups: list[tuple[int, ...]], context: PassContext) -> None:
+    matmul, result_dims = _as_matmul(op, groups)
+    sizes = loop_extents(matmul)
+    operands = _plain_dims(op)
+    assert operands is not None
+    tail = only_user(op.results[0])
+    tail_operands = _tail_groups(tail, op, operands[2], groups[:-1]) if tail is not None else None
+    if tail is None or tail_operands is None:
+        result, shape = op.results[0], shape_of(op.results[0])
+        result.replace_all_uses_with(expanded(matmul.results[0], shape, result_dims, at_op=op))
+        if tail is not None and is_elementwise(tail):
+            context.remark(tail, "stays apart from the matmul in front of it: it reads a part of its collapsed loops")
+    else:
+        _collapse_tail(tail, op, matmul, tail_operands, sizes[:-1])
+    op.erase()
+
+
+def _as_matmul(op: ir.Operation, groups: list[tuple[int, ...]]) -> tuple[ir.Operation, Sequence[Sequence[int]]]:
+    """The matmul in place of an op that is to be erased, and which dimensions of the op's result each of its own is."""
     operands = _plain_dims(op)
     assert operands is not None
     extents = loop_extents(op)
@@ -154,16 +189,7 @@ def _collapse(op: ir.Operation, groups: list[tuple[int, ...]], context: PassCont
     first_is_lhs = groups[-3][0] in operands[0]
     matmul = regroup(op, grouped, sizes, kinds, order=[0, 1] if first_is_lhs else [1, 0])
     keep_reshaped(op, matmul)
-    tail = only_user(op.results[0])
-    tail_operands = _tail_groups(tail, op, operands[2], groups[:-1]) if tail is not None else None
-    if tail is None or tail_operands is None:
-        result, shape = op.results[0], shape_of(op.results[0])
-        result.replace_all_uses_with(expanded(matmul.results[0], shape, grouped[2].dims, at_op=op))
-        if tail is not None and is_elementwise(tail):
-            context.remark(tail, "stays apart from the matmul in front of it: it reads a part of its collapsed loops")
-    else:
-        _collapse_tail(tail, op, matmul, tail_operands, sizes[:-1])
-    op.erase()
+    return matmul, grouped[2].dims
 
 
 def _grouped(dims: Dims, groups: Sequence[tuple[int, ...]]) -> Grouped:

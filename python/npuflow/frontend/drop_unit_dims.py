@@ -6,17 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from npuflow.bindings import ir
-from npuflow.core.build import at, generic_op, is_static, reassociation_of, shape_of
+from npuflow.core.build import is_static, reassociation_of, shape_of
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
-from npuflow.frontend.reshape import collapsed, expanded
+from npuflow.frontend.fewer_dims import rewrite_without
 from npuflow.frontend.upstream import run_upstream
 from npuflow.ops.contraction import BUNDLE, is_elementwise, is_parallel, producer
 from npuflow.ops.linear import (
     Linear,
-    composed,
     input_count,
-    iterators,
     linear_maps,
     loop_extents,
     maps_of,
@@ -64,7 +62,7 @@ class DropUnitDims(Pass):
             loops = _loops_to_drop(generic, maps)
             dims = [_dims_to_drop(generic, number, own, loops) for number, own in enumerate(maps)]
             if any(dims):
-                _rewrite(generic, loops, dims)
+                rewrite_without(generic, loops, dims)
                 changed += 1
         if changed:
             context.count("ops with fewer dimensions", changed)
@@ -126,34 +124,3 @@ def _dims_to_drop(op: ir.Operation, number: int, dims: Dims, loops: Sequence[int
     constant = range(len(dims)) if number >= input_count(op) else _added(value)
     at_zero = [d for d in constant if not dims[d].terms and dims[d].constant == 0 and shape_of(value)[d] == 1]
     return sorted({*at_zero, *(d for d, dim in enumerate(dims) if dim.loop in loops)})
-
-
-def _rewrite(op: ir.Operation, loops: Sequence[int], dropped: Sequence[Sequence[int]]) -> None:
-    """The op without loops of one step, and without dimensions of its operands."""
-    inputs, kinds = input_count(op), iterators(op)
-    kept = [loop for loop in range(len(kinds)) if loop not in loops]
-    groups = [_groups(value, dims) for value, dims in zip(op.operands, dropped)]
-    with at(op):
-        zero = ir.AffineExpr.get_constant(0)
-        renamed = [ir.AffineExpr.get_dim(kept.index(i)) if i in kept else zero for i in range(len(kinds))]
-        among = ir.AffineMap.get(len(kept), 0, renamed)
-        maps = [
-            ir.AffineMap.get(len(kept), 0, [r for d, r in enumerate(composed(map_, among).results) if d not in dims])
-            for map_, dims in zip(maps_of(op), dropped)
-        ]
-        values = [collapsed(value, its) if dims else value for value, its, dims in zip(op.operands, groups, dropped)]
-        made = generic_op(values[:inputs], values[inputs:], maps, [kinds[loop] for loop in kept], dict(op.attributes))
-    op.regions[0].blocks[0].append_to(made.regions[0])
-    for old, new, its in zip(op.results, made.results, groups[inputs:]):
-        old.replace_all_uses_with(expanded(new, shape_of(old), its, at_op=op))
-    op.erase()
-
-
-def _groups(value: ir.Value, dropped: Sequence[int]) -> list[list[int]]:
-    """Which dimensions of a tensor become one where some are dropped: those go along with the one before, or behind."""
-    rank = len(shape_of(value)) if isinstance(value.type, ir.ShapedType) else 0
-    groups: list[list[int]] = [[d] for d in range(rank) if d not in dropped]
-    for d in dropped:
-        if groups:
-            max((g for g in groups if g[0] < d), key=lambda g: g[0], default=groups[0]).append(d)
-    return [sorted(group) for group in groups]

@@ -10,10 +10,10 @@ from npuflow.core.build import at, element_type_of, empty, generic_op, shape_of
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.frontend.kept_strategies import strategies_kept
-from npuflow.frontend.reshape import unreshaped
 from npuflow.frontend.upstream import run_upstream
 from npuflow.ops.contraction import BUNDLE, is_elementwise, is_parallel, match_contraction, producer
 from npuflow.ops.linear import input_count, iterators, maps_of
+from npuflow.ops.reshapes import unreshaped
 
 _COSTLY = ("math.", "arith.div", "arith.rem")
 

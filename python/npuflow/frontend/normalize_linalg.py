@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from npuflow.core.registry import NamedPipeline, Stage, register_pipeline, stage
+from npuflow.frontend.add_inits import AddInits
 from npuflow.frontend.collapse_contractions import CollapseContractions
 from npuflow.frontend.compute_padding import ComputePadding
 from npuflow.frontend.compute_slices import ComputeSlices
 from npuflow.frontend.detach_factors import DetachFactors
 from npuflow.frontend.drop_unit_dims import DropUnitDims
+from npuflow.frontend.drop_unit_loops import DropUnitLoops
 from npuflow.frontend.expose_heads import ExposeHeads
 from npuflow.frontend.fold_constants import FoldConstants
 from npuflow.frontend.fold_extensions import FoldExtensions
@@ -62,9 +64,11 @@ class NormalizeLinalg(NamedPipeline):
             stage("fold-views", FoldViews()),
             stage("fold-extensions", FoldExtensions()),
             stage("mask-padding", MaskPadding()),
+            stage("add-inits", AddInits()),
             stage("fuse-elementwise", FuseElementwise()),
             stage("narrow-comparisons", NarrowComparisons()),
             stage("detach-factors", DetachFactors()),
+            stage("drop-unit-loops", DropUnitLoops()),
             stage("collapse-contractions", CollapseContractions()),
             stage("round-sums", RoundSums()),
             stage("expose-heads", ExposeHeads()),

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from npuflow.bindings import ir, tensor
 from npuflow.core.build import at, element_type_of, empty, fill, generic_op, moved, shape_of
 from npuflow.ops.contraction import producer
+from npuflow.ops.reshapes import unreshaped
 
 
 @dataclass(frozen=True)
@@ -52,20 +53,15 @@ def regroup(
     return made
 
 
-def unreshaped(value: ir.Value) -> ir.Value:
-    """What a value holds the elements of, in the same order, before all reshapes."""
-    while (reshape := producer(value, "tensor.collapse_shape", "tensor.expand_shape")) is not None:
-        value = reshape.operands[0]
-    return value
-
-
 def collapsed(value: ir.Value, dims: Sequence[Sequence[int]]) -> ir.Value:
-    """A tensor with dimensions taken together; what is filled or empty is made in its new shape."""
+    """A tensor with dimensions taken together; what is filled or empty is made anew, what was so before is taken."""
     shape = shape_of(value)
     if len(dims) == len(shape):
         return value
     new = [math.prod(shape[d] for d in group) for group in dims]
-    element = element_type_of(value)
+    element, before = element_type_of(value), unreshaped(value)
+    if before != value and shape_of(before) == new:
+        return before
     filled = producer(value, "linalg.fill")
     if filled is not None:
         return fill(filled.operands[0], collapsed(filled.operands[1], dims))

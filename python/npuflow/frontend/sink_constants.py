@@ -8,8 +8,8 @@ from npuflow.bindings import arith, ir
 from npuflow.core.build import at
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
-from npuflow.frontend.reshape import unreshaped
 from npuflow.ops.contraction import producer
+from npuflow.ops.reshapes import unreshaped
 
 
 @register_pass

@@ -2,30 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from npuflow.bindings import ir, linalg
 from npuflow.core.build import at, generic_op
 from npuflow.core.copies import cloned
 from npuflow.fusion.inline_producer import inline_producer
+from npuflow.fusion.late_division import divide_behind, divide_behind_products
 from npuflow.fusion.running_softmax import run_by_pieces
 from npuflow.ops.chains import Chain
 from npuflow.ops.contraction import match_contraction, producer
 from npuflow.ops.products import keep_reshaped
-from npuflow.ops.softmax import match_weighted_sum
+from npuflow.ops.softmax import WeightedSum, match_weighted_sum
 
 # What sums begin with.
 _STARTS = ("linalg.fill", "tensor.empty", "arith.constant")
 
 
-def copies_of(chain: Chain) -> Iterator[list[ir.Operation]]:
-    """Copies in front of a chain's last op: as it is, and with a softmax that runs by pieces if there is one."""
+def copies_of(chain: Chain, *, one_engine: bool) -> Iterator[list[ir.Operation]]:
+    """Copies in front of a chain's last op: as it is, and, if there is a softmax, with division behind the sum.
+
+    Then it runs by pieces, where what adds up products and what scales sums is `one_engine`, or with all of a row at
+    once; where it is two, the one may also sum up what the other makes.
+    """
     plain = _copied(chain)
     product = plain[chain.ops.index(chain.second)]
     has_softmax = match_weighted_sum(product) is not None
     yield plain
     if has_softmax:
-        yield _by_pieces(chain, _copied(chain))
+        yield _rewritten(chain, _copied(chain), divide_behind)
+        yield _rewritten(chain, _copied(chain), run_by_pieces if one_engine else divide_behind_products)
 
 
 def _copied(chain: Chain) -> list[ir.Operation]:
@@ -40,14 +46,16 @@ def _copied(chain: Chain) -> list[ir.Operation]:
         return [as_generic(op) for op in made]
 
 
-def _by_pieces(chain: Chain, ops: list[ir.Operation]) -> list[ir.Operation]:
-    """The ops with a softmax that runs by pieces; who reads its quotients divides by itself."""
+def _rewritten(
+    chain: Chain, ops: list[ir.Operation], rewrite: Callable[[WeightedSum], list[ir.Operation]]
+) -> list[ir.Operation]:
+    """The ops with another softmax; who reads its quotients divides by itself."""
     place = chain.ops.index(chain.second)
     softmax = match_weighted_sum(ops[place])
     assert softmax is not None
     replaced = {*softmax.ops, *softmax.scaling}
     front, behind = [op for op in ops[:place] if op not in replaced], ops[place + 1 :]
-    made = run_by_pieces(softmax)
+    made = rewrite(softmax)
     for tail in behind:
         divided = made.pop()
         made.append(inline_producer(divided, tail))

@@ -13,12 +13,13 @@ from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.dialect.device import planned_device
 from npuflow.fusion.copy_chain import copies_of, erase_ops
+from npuflow.fusion.seconds_apart import seconds_apart
 from npuflow.network.groups import FusionGroup, groups_of, names_of
 from npuflow.ops.bundle import free_numbers, make_bundle, mark_bundle
 from npuflow.ops.chains import Chain, chains_of
-from npuflow.ops.contraction import RUNNING, STRATEGY
+from npuflow.ops.contraction import STRATEGY
 from npuflow.ops.refused import mark_made_of, refusal
-from npuflow.strategy.bundle_times import GrowthOn, bundle_seconds, group_seconds
+from npuflow.strategy.bundle_times import GrowthOn, bundle_seconds
 from npuflow.strategy.strategy import Strategy
 from npuflow.target import Device, KernelClass
 
@@ -49,6 +50,7 @@ class FuseMatmuls(Pass):
     group = "fusion"
     device: str = option("", "device name or TOML file; default: the module's npu.device, else npu1")
     depth_between: int | None = option(None, "slots of what matrix and vector engines hand to each other")
+    bundle_matmuls: bool = option(False, "matmuls that stay apart may be mapped as other ops are")
 
     def run(self, op: ir.Operation, context: PassContext) -> None:
         device = planned_device(op, self.device)
@@ -56,7 +58,7 @@ class FuseMatmuls(Pass):
             chains = [c for c in chains_of(function) if not any(STRATEGY in op.attributes for op in c.ops)]
             if not chains:
                 continue
-            among = _Among(function, device, Strategy(depth_between=self.depth_between))
+            among = _Among(function, device, Strategy(depth_between=self.depth_between), self.bundle_matmuls)
             for chain, groups in [(chain, among.names(chain)) for chain in chains]:
                 why = refusal(function, groups)
                 if why is None:
@@ -71,8 +73,8 @@ class _Among:
     What they are compiled as if they stay apart is found once, and again where fusing has left gaps.
     """
 
-    def __init__(self, function: ir.Operation, device: Device, said: Strategy) -> None:
-        self.function, self.device, self.said = function, device, said
+    def __init__(self, function: ir.Operation, device: Device, said: Strategy, bundles: bool) -> None:
+        self.function, self.device, self.said, self.bundles = function, device, said, bundles
         self._groups = self._found()
 
     def _found(self) -> dict[ir.Operation, FusionGroup]:
@@ -98,7 +100,7 @@ class _Among:
         """How long the groups of a chain's ops take."""
         if not all(op in self._groups for op in chain.ops):
             self._groups = self._found()
-        return sum(group_seconds(group, self.device, self.said) for group in self._of(chain))
+        return sum(seconds_apart(group, self.device, self.said, bundles=self.bundles) for group in self._of(chain))
 
     def fused(self, chain: Chain) -> None:
         """Forgets the groups of a chain that is gone."""
@@ -108,7 +110,7 @@ class _Among:
     def fused_seconds(self, ops: Sequence[ir.Operation]) -> float | None:
         """How long ops take as one bundle, roughly; None where they fit no core."""
         bundle = make_bundle(ops)
-        if not bundle.space or (_corrects_products(ops) and not _is_one_engine(self.device)):
+        if not bundle.space:
             return None
         return bundle_seconds(bundle, self.device, self.said)
 
@@ -116,7 +118,7 @@ class _Among:
 def _decide(chain: Chain, groups: Sequence[str], among: _Among, context: PassContext) -> None:
     """Puts the fastest copy of a chain that fits in its place, if it is faster than the chain."""
     apart = among.seconds_apart(chain)
-    ways = list(copies_of(chain))
+    ways = list(copies_of(chain, one_engine=_is_one_engine(among.device)))
     times = [among.fused_seconds(way) for way in ways]
     best = min((time for time in times if time is not None), default=None)
     is_better = best is not None and best < apart
@@ -139,11 +141,6 @@ def _said(chain: Chain, best: float | None, apart: float) -> str:
         return f"{what} in L3: as one they don't fit a core"
     where = "in L1" if best < apart else "in L3"
     return f"{what} {where}: as one they take an estimated {best / apart:.2f} of the time that they take apart"
-
-
-def _corrects_products(ops: Sequence[ir.Operation]) -> bool:
-    """Whether sums of products are scaled between pieces."""
-    return any(RUNNING in op.attributes for op in ops)
 
 
 def _is_one_engine(device: Device) -> bool:

@@ -24,6 +24,7 @@ from npuflow.ops.contraction import (
 from npuflow.ops.factors import factors_of
 from npuflow.ops.linear import input_count, linear_maps
 from npuflow.ops.products import match_products
+from npuflow.ops.reshapes import readers, unreshaped
 
 
 @dataclass(frozen=True)
@@ -50,10 +51,14 @@ class Chain:
         return any(not is_parallel(op) for op in self.ops if op not in (self.first, self.second))
 
 
-def chains_of(function: ir.Operation) -> list[Chain]:
-    """The chains of a function, no op in two of them: those with a softmax first, and of these the last one."""
+def chains_of(function: ir.Operation, *, through_reshapes: bool = False) -> list[Chain]:
+    """The chains of a function, no op in two of them: those with a softmax first, and of these the last one.
+
+    What they hand to each other may be reshaped on the way where that is said.
+    """
     sums = [op for op in ops_of(function) if _is_sum_of_products(op)]
-    candidates = [chain for second in reversed(sums) for chain in _ending_in(second, set(sums))]
+    search = _ChainSearch(frozenset(sums), through_reshapes)
+    candidates = [chain for second in reversed(sums) for chain in search.ending_in(second)]
     taken: set[ir.Operation] = set()
     found: list[Chain] = []
     for chain in sorted(candidates, key=lambda chain: not chain.reduces_between):
@@ -76,29 +81,74 @@ def _is_sum_of_products(op: ir.Operation) -> bool:
     return match_products(op) is not None and all(factor.is_bare for factor in factors_of(op) or ())
 
 
-def _ending_in(second: ir.Operation, sums: set[ir.Operation]) -> Iterator[Chain]:
-    """The chains that a sum of products ends: by each factor that no other sum, or just one, is in front of."""
-    factors = list(second.operands)[:2]
-    for value in factors:
-        before, firsts = _before(value, second, sums)
-        if len(firsts) != 1:
-            continue
-        (first,) = firsts
-        own = _behind(first, before)
-        if any(producer(other) in own for other in factors if other != value):
-            continue
-        if all(user in own or user == second for op in own for result in op.results for user in users(result)):
-            yield _with_ends(first, second, own, sums)
+@dataclass(frozen=True)
+class _ChainSearch:
+    """Chains between some sums of products; reshapes count as nothing where that is said."""
 
+    sums: frozenset[ir.Operation]
+    through_reshapes: bool
 
-def _with_ends(first: ir.Operation, second: ir.Operation, own: set[ir.Operation], sums: set[ir.Operation]) -> Chain:
-    """A chain with the tail of its last op, and heads of both where nothing between them needs all of a row."""
-    between = all(is_parallel(op) for op in own if op != first)
-    values = [value for op in (first, second) for value in op.operands] if between else []
-    heads = {source for value in values if (source := _head(value, sums)) is not None}
-    place = {child.operation: number for number, child in enumerate(second.block.operations)}
-    ops = sorted({*own, *heads, second, _tail(second)}, key=lambda op: place[op])
-    return Chain(first, second, tuple(ops))
+    def ending_in(self, second: ir.Operation) -> Iterator[Chain]:
+        """The chains that a sum of products ends: by each factor that no other sum, or just one, is in front of."""
+        factors = list(second.operands)[:2]
+        for value in factors:
+            before, firsts = self._before(value, second)
+            if len(firsts) != 1:
+                continue
+            (first,) = firsts
+            own = self._behind(first, before)
+            if any(self._maker(other) in own for other in factors if other != value):
+                continue
+            if all(user in own or user == second for op in own for user in self._readers(op)):
+                yield self._with_ends(first, second, own)
+
+    def _maker(self, value: ir.Value) -> ir.Operation | None:
+        return producer(unreshaped(value) if self.through_reshapes else value)
+
+    def _readers(self, op: ir.Operation) -> list[ir.Operation]:
+        of = readers if self.through_reshapes else users
+        return [reader for result in op.results for reader in of(result)]
+
+    def _before(self, value: ir.Value, end: ir.Operation) -> tuple[set[ir.Operation], set[ir.Operation]]:
+        """The ops whose results reach a value that `end` reads, up to sums of products; and these."""
+        found: set[ir.Operation] = set()
+        firsts: set[ir.Operation] = set()
+        left: list[ir.Value] = [value]
+        while left:
+            source = self._maker(left.pop())
+            if source is None or source in found or source.block != end.block:
+                continue
+            if source in self.sums:
+                firsts.add(source)
+            elif is_bundle_op(source):
+                found.add(source)
+                left += list(source.operands)
+        return found, firsts
+
+    def _behind(self, first: ir.Operation, among: set[ir.Operation]) -> set[ir.Operation]:
+        """Of some ops, those that an op's results reach; and the op."""
+        found: set[ir.Operation] = {first}
+        left: Sequence[ir.Operation] = [first]
+        while left:
+            left = [user for op in left for user in self._readers(op) if user in among - found]
+            found.update(left)
+        return found
+
+    def _with_ends(self, first: ir.Operation, second: ir.Operation, own: set[ir.Operation]) -> Chain:
+        """A chain with the tail of its last op, and heads of both where nothing between them needs all of a row."""
+        between = all(is_parallel(op) for op in own if op != first)
+        values = [value for op in (first, second) for value in op.operands] if between else []
+        heads = {source for value in values if (source := self._head(value)) is not None}
+        place = {child.operation: number for number, child in enumerate(second.block.operations)}
+        ops = sorted({*own, *heads, second, _tail(second)}, key=lambda op: place[op])
+        return Chain(first, second, tuple(ops))
+
+    def _head(self, value: ir.Value) -> ir.Operation | None:
+        """The head that makes a value; one that reads a matmul's sum belongs to that one."""
+        source = producer(value)
+        if source is None or not is_head(source) or any(producer(each) in self.sums for each in source.operands):
+            return None
+        return source
 
 
 def _tail(second: ir.Operation) -> ir.Operation:
@@ -113,38 +163,3 @@ def _tail(second: ir.Operation) -> ir.Operation:
     loops = operand_loops(user)
     read = loops[list(user.operands).index(value)]
     return user if value in list(user.operands)[: input_count(user)] and sorted(read) == sorted(loops[-1]) else second
-
-
-def _head(value: ir.Value, sums: set[ir.Operation]) -> ir.Operation | None:
-    """The head that makes a value; one that reads a matmul's sum belongs to that one."""
-    source = producer(value)
-    if source is None or not is_head(source) or any(producer(each) in sums for each in source.operands):
-        return None
-    return source
-
-
-def _before(value: ir.Value, end: ir.Operation, sums: set[ir.Operation]) -> tuple[set[ir.Operation], set[ir.Operation]]:
-    """The ops whose results reach a value that `end` reads, up to sums of products; and these."""
-    found: set[ir.Operation] = set()
-    firsts: set[ir.Operation] = set()
-    left: list[ir.Value] = [value]
-    while left:
-        source = producer(left.pop())
-        if source is None or source in found or source.block != end.block:
-            continue
-        if source in sums:
-            firsts.add(source)
-        elif is_bundle_op(source):
-            found.add(source)
-            left += list(source.operands)
-    return found, firsts
-
-
-def _behind(first: ir.Operation, among: set[ir.Operation]) -> set[ir.Operation]:
-    """Of some ops, those that an op's results reach; and the op."""
-    found: set[ir.Operation] = {first}
-    left: Sequence[ir.Operation] = [first]
-    while left:
-        left = [user for op in left for result in op.results for user in users(result) if user in among - found]
-        found.update(left)
-    return found

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from npuflow.errors import Shortage
 from npuflow.network.groups import FusionGroup
 from npuflow.ops.bundle import Bundle, make_bundle
-from npuflow.ops.contraction import is_parallel, match_contraction
+from npuflow.ops.contraction import is_elementwise, is_parallel, match_contraction, producer, users
 from npuflow.ops.linear import input_count
-from npuflow.ops.products import match_products
+from npuflow.ops.products import match_products, sums_products
 from npuflow.strategy.choose import complete, least, ranked
 from npuflow.strategy.describe_bundle import bundle_fits, program_fits
 from npuflow.strategy.describe_group import group_of_bundle, group_of_matmul
@@ -52,7 +52,8 @@ class GrowthOn:
     depth_between: int | None = None
 
     def fits(self, bundle: Bundle) -> bool:
-        return (self.fused or not _is_around_product(bundle)) and bundle_fits(bundle, self.device)
+        is_fused = _is_around_product(bundle) or _takes_tail(bundle)
+        return (self.fused or not is_fused) and bundle_fits(bundle, self.device)
 
     def weighs(self, bundle: Bundle) -> bool:
         engines = (self.device.engine(kind) for kind in (KernelClass.MATRIX, KernelClass.VECTOR))
@@ -71,6 +72,17 @@ def _is_around_product(bundle: Bundle) -> bool:
     sums = [op for op in bundle.ops if not is_parallel(op)]
     factors = [value for op in products for value in list(op.operands)[: input_count(op)]]
     return bool(products) and (len(sums) > 1 or any(map(bundle.is_internal, factors)))
+
+
+def _takes_tail(bundle: Bundle) -> bool:
+    """Whether a bundle of several ops has the tail of a sum of products that it doesn't have."""
+    if len(bundle.ops) < 2:
+        return False
+    read = ((op, producer(value, "linalg.generic")) for op in bundle.ops if is_elementwise(op) for value in op.operands)
+    return any(
+        source is not None and source not in bundle.ops and users(source.results[0]) == [op] and sums_products(source)
+        for op, source in read
+    )
 
 
 def best_of_bundle(
