@@ -67,6 +67,8 @@ def begins_in_engine(types: tuple[str, str, str], device: Device) -> bool:
 
 def head_cycles(products: Products, tiles: Sequence[int], device: Device) -> int:
     """Cycles of a call for what is computed of factors before they are multiplied, a vector at a time."""
+    if not products.heads:
+        return 0
     at_once = max(1, device.engine(KernelClass.MATRIX).vector_bytes // _COMPUTED_BYTES)
     return sum(ceil(head.steps(tiles) / at_once) for head in products.heads)
 
