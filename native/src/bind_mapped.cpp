@@ -8,6 +8,7 @@
 #include "beside.h"
 #include "bind_room.h"
 #include "estimate.h"
+#include "least_time.h"
 #include "mapping_parts.h"
 #include "mapping_search.h"
 #include "poll_signals.h"
@@ -138,6 +139,27 @@ std::tuple<std::vector<RankedParts>, std::int64_t, bool> search(Estimator& estim
   return {best, found.looked_at, found.is_proved};
 }
 
+// Seconds in all; until cores can begin, in kernels, waiting in between, on the way into L1, of DRAM, and of setting
+// up; and a mapping that is bound by no more.
+using LeastTimeParts = std::tuple<double, double, double, double, double, double, double, MappingParts>;
+
+// What an op takes for each result, the loops that make them, and loops of which instructions take multiples.
+using ResultParts =
+    std::tuple<double, std::vector<std::size_t>, std::vector<std::pair<std::vector<std::size_t>, Size>>>;
+
+std::optional<LeastTimeParts> least_time(Estimator& estimator, const SpaceParts& parts,
+                                         const std::vector<ResultParts>& results, std::int64_t most) {
+  if (results.size() != estimator.group().work.size()) throw nb::value_error("each op has cycles of its results");
+  std::vector<ResultCycles> made;
+  for (const auto& [each, loops, units] : results) made.push_back({each, loops, units});
+  const Space space(estimator.group(), parts);
+  const auto found = LeastTimeSearch(estimator, space, std::move(made), most, poll_signals).run();
+  if (!found) return std::nullopt;
+  const auto& [before, core, last, dram, setting_up] = found->parts;
+  return LeastTimeParts{found->seconds, before, core,       found->waiting,
+                        found->arrival, dram,   setting_up, parts_of(found->mapping)};
+}
+
 void bind_estimate(nb::module_& m) {
   nb::class_<EstimateParts>(m, "EstimateParts")
       .def_ro("seconds", &EstimateParts::seconds)
@@ -182,7 +204,8 @@ void bind_estimate(nb::module_& m) {
             return found;
           },
           "space"_a, "mapping"_a)
-      .def("search", &search, "space"_a, "keep"_a, "known"_a, "most"_a);
+      .def("search", &search, "space"_a, "keep"_a, "known"_a, "most"_a)
+      .def("least_time", &least_time, "space"_a, "results"_a, "most"_a);
 }
 
 }  // namespace

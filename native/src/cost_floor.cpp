@@ -31,6 +31,12 @@ bool is_diagonal(const Tensor& tensor, std::size_t loops) {
   return false;
 }
 
+double cost_of(const FloorParts& parts) {
+  const auto& [before, core, last, dram, setting_up] = parts;
+  const EstimateParts found{std::max({before + core + last, dram, setting_up}), core, dram, setting_up};
+  return found.cost() * rounding;
+}
+
 }  // namespace
 
 CostFloor::CostFloor(Estimator& estimator, const Space& space)
@@ -42,15 +48,17 @@ CostFloor::CostFloor(Estimator& estimator, const Space& space)
 
 double CostFloor::roughly(const Mapping& mapping) const {
   const Mapped mapped(estimator_.group(), mapping);
-  return floor_of(mapped, estimator_.least_block_cycles(mapped));
+  return cost_of(parts_of(mapped, estimator_.least_block_cycles(mapped)));
 }
 
-double CostFloor::exactly(const Mapping& mapping) const {
+double CostFloor::exactly(const Mapping& mapping) const { return cost_of(parts(mapping)); }
+
+FloorParts CostFloor::parts(const Mapping& mapping) const {
   const Mapped mapped(estimator_.group(), mapping);
-  return floor_of(mapped, estimator_.block_cycles(mapped));
+  return parts_of(mapped, estimator_.block_cycles(mapped));
 }
 
-double CostFloor::floor_of(const Mapped& mapped, const EngineCycles& cycles) const {
+FloorParts CostFloor::parts_of(const Mapped& mapped, const EngineCycles& cycles) const {
   const Group& group = estimator_.group();
   const Machine& machine = estimator_.machine();
   int op = std::numeric_limits<int>::max();
@@ -87,8 +95,7 @@ double CostFloor::floor_of(const Mapped& mapped, const EngineCycles& cycles) con
       std::max({read / machine.dram.read_rate, written / machine.dram.write_rate, moved / machine.dram.total_rate});
   const double before = std::max(first, machine.descriptor_seconds * static_cast<double>(starting));
   const double setting_up = machine.descriptor_seconds * static_cast<double>(channels);
-  const EstimateParts parts{std::max({before + core + last, dram, setting_up}), core, dram, setting_up};
-  return parts.cost() * rounding;
+  return {before, core, last, dram, setting_up};
 }
 
 Size CostFloor::copies(const Mapped& mapped, const Tensor& tensor) const {

@@ -11,6 +11,16 @@
 
 namespace npuflow::mapped {
 
+// What such a floor is made of, in seconds: until every core can begin, what cores compute, the last block's way out;
+// what DRAM takes for all, and setting up.
+struct FloorParts {
+  double before = 0.0;
+  double core = 0.0;
+  double last = 0.0;
+  double dram = 0.0;
+  double setting_up = 0.0;
+};
+
 class CostFloor {
  public:
   CostFloor(Estimator& estimator, const Space& space);
@@ -18,9 +28,13 @@ class CostFloor {
   // By what ops take at least; and by what their kernels take.
   double roughly(const Mapping& mapping) const;
   double exactly(const Mapping& mapping) const;
+  // Of the latter.
+  FloorParts parts(const Mapping& mapping) const;
+  // Whether engines may work side by side.
+  bool is_side_by_side() const { return is_side_by_side_; }
 
  private:
-  double floor_of(const Mapped& mapped, const EngineCycles& cycles) const;
+  FloorParts parts_of(const Mapped& mapped, const EngineCycles& cycles) const;
   bool is_direct() const { return estimator_.machine().direct.are_taken; }
   // An input's channels, and how often the same of it leaves DRAM.
   Size copies(const Mapped& mapped, const Tensor& tensor) const;
@@ -30,7 +44,7 @@ class CostFloor {
 
   Estimator& estimator_;
   bool opens_order_;
-  bool is_side_by_side_;  // whether engines may work so
+  bool is_side_by_side_;
 };
 
 }  // namespace npuflow::mapped

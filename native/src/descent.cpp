@@ -260,7 +260,7 @@ Mapping Descent::best_of(const std::vector<Mapping>& changed, const Mapping& tha
     double cost;
     std::int64_t number;
     bool is_exact;
-    Mapping mapping;
+    KeptMappings::Entry* entry;
 
     bool operator<(const Candidate& other) const {
       return cost != other.cost ? cost > other.cost : number > other.number;
@@ -268,28 +268,30 @@ Mapping Descent::best_of(const std::vector<Mapping>& changed, const Mapping& tha
   };
   const double limit = kept_.cost(than);
   std::priority_queue<Candidate> waiting;
-  std::unordered_set<Mapping, MappingHash> seen{than};
+  std::unordered_set<const KeptMappings::Entry*> seen{&kept_.entry_of(than)};
   std::int64_t number = 0;
   const auto push = [&](const Mapping& mapping) {
-    const double cost = kept_.least_cost(mapping);
-    if (cost < limit && seen.insert(mapping).second) waiting.push({cost, number++, false, mapping});
+    KeptMappings::Entry& entry = kept_.entry_of(mapping);
+    const double cost = kept_.least_cost(entry);
+    if (cost < limit && seen.insert(&entry).second) waiting.push({cost, number++, false, &entry});
   };
   for (const Mapping& mapping : changed) push(mapping);
   for (int looked_at = 0; !waiting.empty() && looked_at < most_looked_at; ++looked_at) {
     Candidate next = waiting.top();
     waiting.pop();
     if (!next.is_exact) {
-      next.cost = kept_.cost(next.mapping);
+      next.cost = kept_.cost(*next.entry);
       next.is_exact = true;
-      if (next.cost < limit) waiting.push(std::move(next));
+      if (next.cost < limit) waiting.push(next);
       continue;
     }
-    if (kept_.is_better(next.mapping, limit)) return next.mapping;
+    const Mapping& mapping = next.entry->first;
+    if (kept_.is_better(*next.entry, limit)) return mapping;
     for (const Place place : space_.places()) {
       if (!cuts_anything && place.kind != PlaceKind::in_l2) continue;
-      const Values& values = space_.values(next.mapping, place);
-      const auto own = std::lower_bound(values.begin(), values.end(), space_.value(next.mapping, place));
-      if (own != values.begin()) push(space_.with(next.mapping, place, *std::prev(own)));
+      const Values& values = space_.values(mapping, place);
+      const auto own = std::lower_bound(values.begin(), values.end(), space_.value(mapping, place));
+      if (own != values.begin()) push(space_.with(mapping, place, *std::prev(own)));
     }
   }
   return than;

@@ -85,6 +85,14 @@ bool Estimator::fits(const Mapping& mapping) const {
   return Room(mapped).fits(machine_);
 }
 
+bool Estimator::has_room(const Sizes& tiles) const {
+  double need = 0;
+  for (const Tensor& tensor : group_.tensors) {
+    if (tensor.operand != Operand::start) need += tensor.l1_bytes(tiles);
+  }
+  return need <= machine_.core.capacity;
+}
+
 EngineCycles Estimator::block_cycles(const Mapped& mapped) {
   const Sizes& tiles = mapped.mapping().tiles;
   return summed(static_cast<double>(mapped.pieces(tiles)), [&](std::size_t number) { return cycles(number, tiles); });

@@ -61,6 +61,9 @@ class Estimator {
 
   const Group& group() const { return group_; }
   const Machine& machine() const { return machine_; }
+  const std::vector<LeastCycles>& least() const { return least_; }
+  // Whether L1 has room for a slot of everything; less of any loop takes less.
+  bool has_room(const Sizes& tiles) const;
 
   EstimateParts parts(const Mapping& mapping);
   // The cost if most of the time is what the pipeline takes played out; of matmuls, with memory tiles between.

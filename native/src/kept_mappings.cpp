@@ -30,7 +30,7 @@ KeptMappings::KeptMappings(Estimator& estimator, const Space& space, std::size_t
     : estimator_(estimator),
       space_(space),
       keep_(std::max<std::size_t>(1, keep)),
-      known_(known),
+      limit_(known),
       poll_(std::move(poll)) {}
 
 double KeptMappings::weight(const Spread& spread) const {
@@ -39,47 +39,52 @@ double KeptMappings::weight(const Spread& spread) const {
   return std::find(parts.spreads.begin(), parts.spreads.end(), spread) == parts.spreads.end() ? 1 / (1 - unlike) : 1.0;
 }
 
-double KeptMappings::cost(const Mapping& mapping) {
-  KnownCost& known = costs_[mapping];
-  if (known.is_exact) return known.cost;
+double KeptMappings::cost(Entry& entry) {
+  auto& [mapping, known] = entry;
+  if (known.of == Known::Cost::exact) return known.cost;
   count();
-  known = {estimator_.cost(mapping) * weight(mapping.spread), true};
+  known.cost = estimator_.cost(mapping) * weight(mapping.spread);
+  known.of = Known::Cost::exact;
   return known.cost;
 }
 
-double KeptMappings::least_cost(const Mapping& mapping) {
-  const auto [known, is_new] = costs_.try_emplace(mapping);
-  if (is_new) {
-    count();
-    known->second.cost = estimator_.least_cost(mapping) * weight(mapping.spread);
-  }
-  return known->second.cost;
+double KeptMappings::least_cost(Entry& entry) {
+  auto& [mapping, known] = entry;
+  if (known.of != Known::Cost::unknown) return known.cost;
+  count();
+  known.cost = estimator_.least_cost(mapping) * weight(mapping.spread);
+  known.of = Known::Cost::least;
+  return known.cost;
 }
 
 void KeptMappings::count() {
   if (++looked_at_ % poll_interval == 0) poll_();
 }
 
-bool KeptMappings::fits(const Mapping& mapping) {
-  const auto [known, is_new] = fits_.try_emplace(mapping, false);
-  if (is_new) known->second = space_.nests(mapping) && estimator_.fits(mapping);
-  return known->second;
+bool KeptMappings::fits(Entry& entry) {
+  auto& [mapping, known] = entry;
+  if (known.fit == Known::Fit::unknown) {
+    const bool found = space_.nests(mapping) && estimator_.fits(mapping);
+    known.fit = found ? Known::Fit::yes : Known::Fit::no;
+  }
+  return known.fit == Known::Fit::yes;
 }
 
-bool KeptMappings::is_better(const Mapping& mapping, double than) {
-  if (least_cost(mapping) > std::max(than, limit())) return false;
-  const double own = cost(mapping);
-  const bool is_kept = is_wanted({own, mapping});
-  if ((own >= than && !is_kept) || !fits(mapping)) return false;
+bool KeptMappings::is_better(Entry& entry, double than) {
+  const Mapping& mapping = entry.first;
+  if (least_cost(entry) > std::max(than, limit())) return false;
+  const double own = cost(entry);
+  const bool is_kept = is_wanted(own, mapping);
+  if ((own >= than && !is_kept) || !fits(entry)) return false;
   if (is_kept) keep(mapping, own);
   return own < than;
 }
 
-bool KeptMappings::is_wanted(const RankedMapping& ranked) const {
-  return ranked.cost < known_ && (kept_.size() < keep_ || is_before(ranked, kept_.back()));
+bool KeptMappings::is_wanted(double cost, const Mapping& mapping) const {
+  return cost < limit_ && (kept_.size() < keep_ || is_before({cost, mapping}, kept_.back()));
 }
 
-double KeptMappings::limit() const { return kept_.size() < keep_ ? known_ : std::min(known_, kept_.back().cost); }
+double KeptMappings::limit() const { return kept_.size() < keep_ ? limit_ : std::min(limit_, kept_.back().cost); }
 
 void KeptMappings::keep(const Mapping& mapping, double cost) {
   const RankedMapping ranked{cost, mapping};

@@ -21,13 +21,30 @@ class KeptMappings {
   // Keeps so many of the best; those that cost `known` or more are of no interest.
   KeptMappings(Estimator& estimator, const Space& space, std::size_t keep, double known, std::function<void()> poll);
 
+  // What is known of a mapping: what it costs, or at least costs, and whether it fits.
+  struct Known {
+    enum class Cost : std::uint8_t { unknown, least, exact };
+    enum class Fit : std::uint8_t { unknown, no, yes };
+
+    double cost = 0.0;
+    Cost of = Cost::unknown;
+    Fit fit = Fit::unknown;
+  };
+  // A mapping that was looked at, which stays where it is.
+  using Entry = std::pair<const Mapping, Known>;
+  Entry& entry_of(const Mapping& mapping) { return *known_.try_emplace(mapping).first; }
+
   // What a search makes small: the estimate's cost, and somewhat more on a part of the array.
-  double cost(const Mapping& mapping);
+  double cost(Entry& entry);
+  double cost(const Mapping& mapping) { return cost(entry_of(mapping)); }
   // About what it costs at least, which asks for no kernel's cycles; the cost where that is known.
-  double least_cost(const Mapping& mapping);
-  bool fits(const Mapping& mapping);
+  double least_cost(Entry& entry);
+  double least_cost(const Mapping& mapping) { return least_cost(entry_of(mapping)); }
+  bool fits(Entry& entry);
+  bool fits(const Mapping& mapping) { return fits(entry_of(mapping)); }
   // Whether it costs less than that and fits; if it does, it may be kept.
-  bool is_better(const Mapping& mapping, double than);
+  bool is_better(Entry& entry, double than);
+  bool is_better(const Mapping& mapping, double than) { return is_better(entry_of(mapping), than); }
   // The least that is of no interest any more.
   double limit() const;
   std::int64_t looked_at() const { return looked_at_; }
@@ -37,24 +54,17 @@ class KeptMappings {
 
  private:
   // Whether it is among the best so far, if it fits.
-  bool is_wanted(const RankedMapping& ranked) const;
+  bool is_wanted(double cost, const Mapping& mapping) const;
   void keep(const Mapping& mapping, double cost);
   void count();
 
   Estimator& estimator_;
   const Space& space_;
   std::size_t keep_;
-  double known_;
+  double limit_;
   std::function<void()> poll_;
   std::int64_t looked_at_ = 0;
-  // What is known of a mapping's cost: it, or what it is about at least.
-  struct KnownCost {
-    double cost = 0.0;
-    bool is_exact = false;
-  };
-
-  std::unordered_map<Mapping, KnownCost, MappingHash> costs_;
-  std::unordered_map<Mapping, bool, MappingHash> fits_;
+  std::unordered_map<Mapping, Known, MappingHash> known_;
   std::vector<RankedMapping> kept_;  // the best first
 };
 

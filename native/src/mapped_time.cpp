@@ -87,7 +87,9 @@ class MappedTime {
     // What has a single slot comes while ops work that don't read it.
     const double shared = group_.is_packed ? 1.0 : reading_share_;
     const std::array<double, 3> reading{shared * times[0], times[1], times[2]};
-    const double together_ = std::max(together(times, power), together(reading, std::min(power, single_power())));
+    const double single = std::min(power, single_power());
+    const double of_all = together(times, power);
+    const double together_ = shared == 1.0 && single == power ? of_all : std::max(of_all, together(reading, single));
     return std::max({together_ + late * in_l1_seconds(), in_turn_seconds(moving), behind});
   }
 

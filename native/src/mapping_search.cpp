@@ -30,18 +30,11 @@ FoundMappings search_mappings(Estimator& estimator, const Space& space, const Se
 
 bool Enumeration::run() {
   begun_ = spent();
-  std::vector<Mapping> starts;
-  std::int64_t tiles = 0;
-  for (const Spread& spread : space_.all_spreads()) {
-    Mapping start = space_.parts().start;
-    start.spread = spread;
-    if (!has_room(start)) continue;
-    tiles += count_tiles(start, 0);
-    if (tiles > wish_.most) return false;
-    starts.push_back(std::move(start));
-  }
-  for (const Mapping& start : starts) add_tiles(start, 0);
-  begun_ -= tiles;
+  // All tiles; where these are too many, those that have all of streamed loops, which prove nothing.
+  const Mapping& start = space_.parts().start;
+  const Mapping smallest = space_.smallest();
+  const bool is_all = add_all_tiles(smallest);
+  if (!is_all && (smallest == start || !add_all_tiles(start))) return false;
   std::stable_sort(nodes_.begin(), nodes_.end(),
                    [](const Node& one, const Node& other) { return one.floor < other.floor; });
   for (const Node& node : nodes_) {
@@ -49,7 +42,23 @@ bool Enumeration::run() {
     if (is_spent()) return false;
     look_at(node);
   }
-  return is_sound_;
+  return is_sound_ && is_all;
+}
+
+bool Enumeration::add_all_tiles(const Mapping& from) {
+  std::vector<Mapping> starts;
+  std::int64_t tiles = 0;
+  for (const Spread& spread : space_.all_spreads()) {
+    Mapping start = from;
+    start.spread = spread;
+    if (!estimator_.has_room(start.tiles)) continue;
+    tiles += count_tiles(start, 0);
+    if (tiles > wish_.most) return false;
+    starts.push_back(std::move(start));
+  }
+  for (const Mapping& start : starts) add_tiles(start, 0);
+  begun_ -= tiles;
+  return true;
 }
 
 void Enumeration::look_around() {
@@ -60,7 +69,7 @@ void Enumeration::look_around() {
       if (!space_.opens(loop)) continue;
       for (const Size size : space_.tiles(loop, best[number].mapping)) {
         const Mapping other = space_.with(best[number].mapping, {PlaceKind::tile, loop}, size);
-        if (has_room(other)) look_at_pieces(other, 0, 0.0);
+        if (estimator_.has_room(other.tiles)) look_at_pieces(other, 0, 0.0);
       }
     }
   }
@@ -72,7 +81,7 @@ std::int64_t Enumeration::count_tiles(const Mapping& mapping, std::size_t place)
   std::int64_t count = 0;
   for (const Size size : space_.tiles(loop, mapping)) {
     const Mapping larger = space_.with(mapping, {PlaceKind::tile, loop}, size);
-    if (!has_room(larger) || count > wish_.most) break;
+    if (!estimator_.has_room(larger.tiles) || count > wish_.most) break;
     count += count_tiles(larger, place + 1);
   }
   return count;
@@ -87,21 +96,12 @@ void Enumeration::add_tiles(const Mapping& mapping, std::size_t place) {
   const std::size_t loop = space_.parts().open[place];
   for (const Size size : space_.tiles(loop, mapping)) {
     const Mapping larger = space_.with(mapping, {PlaceKind::tile, loop}, size);
-    if (!has_room(larger)) break;
+    if (!estimator_.has_room(larger.tiles)) break;
     add_tiles(larger, place + 1);
   }
 }
 
 std::int64_t Enumeration::spent() const { return kept_.looked_at() + kernel_steps * estimator_.asked(); }
-
-// Whether L1 has room for a slot of everything; less of any loop takes less.
-bool Enumeration::has_room(const Mapping& mapping) const {
-  double need = 0;
-  for (const Tensor& tensor : space_.group().tensors) {
-    if (tensor.operand != Operand::start) need += tensor.l1_bytes(mapping.tiles);
-  }
-  return need <= estimator_.machine().core.capacity;
-}
 
 void Enumeration::look_at(const Node& node) {
   const double floor = floor_.exactly(node.mapping) * kept_.weight(node.mapping.spread);

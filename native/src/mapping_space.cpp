@@ -51,6 +51,12 @@ bool Space::opens(std::size_t loop) const {
   return std::find(parts_.open.begin(), parts_.open.end(), loop) != parts_.open.end();
 }
 
+Mapping Space::smallest() const {
+  Mapping found = parts_.start;
+  for (const std::size_t loop : parts_.open) found.tiles[loop] = std::min(found.tiles[loop], parts_.units[loop]);
+  return found;
+}
+
 Size Space::value(const Mapping& mapping, Place place) const {
   switch (place.kind) {
     case PlaceKind::tile:

@@ -45,6 +45,8 @@ class Space {
   std::vector<Spread> all_spreads() const;
   bool opens(std::size_t loop) const;
 
+  // The start with the smallest tiles of streamed loops too, all of which it has.
+  Mapping smallest() const;
   Size value(const Mapping& mapping, Place place) const;
   // The mapping with another value at a place; pieces in L2 stay made of tiles.
   Mapping with(const Mapping& mapping, Place place, Size value) const;

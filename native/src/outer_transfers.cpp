@@ -265,7 +265,7 @@ ShortVector<std::pair<Size, bool>, 8> OuterTransfers::loops_around(std::size_t n
   const OuterTransfer& own = all_[number];
   const Tensor& tensor = *own.tensor;
   const bool is_input = number < inputs_;
-  Loops beside(group.sizes.size(), 0);
+  ShortVector<std::uint8_t, 16> beside(group.sizes.size(), 0);
   bool streams_alone = true;
   for (std::size_t other = is_input ? 0 : inputs_; other < (is_input ? inputs_ : all_.size()); ++other) {
     if (other == number || !share_channels(other, number)) continue;

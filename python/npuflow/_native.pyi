@@ -164,6 +164,9 @@ _BufferNumbers = tuple[int, float, int, float]
 # Bytes, how often its part comes, channels, descriptors, DRAM's seconds, and whether it is set up first.
 _TransferNumbers = tuple[float, float, int, float, float, bool]
 
+# What an op takes for each result, the loops that make them, and loops of which instructions take multiples.
+_ResultNumbers = tuple[float, Sequence[int], Sequence[tuple[Sequence[int], int]]]
+
 class DescriptorLimits:
     def __init__(self, dims: int, granule_bytes: int, size_max: int, stride_max: int, iteration_max: int) -> None: ...
 
@@ -284,6 +287,9 @@ class Estimator:
     def search(
         self, space: FlatSpace, keep: int, known: float, most: int
     ) -> tuple[list[tuple[float, MappingNumbers]], int, bool]: ...
+    def least_time(
+        self, space: FlatSpace, results: Sequence[_ResultNumbers], most: int
+    ) -> tuple[float, float, float, float, float, float, float, MappingNumbers] | None: ...
 
 def row_tiles(rows: int, columns: int) -> int: ...
 def evenest_lanes(

@@ -114,6 +114,13 @@ def test_nothing_is_better_for_a_bundle(rows: int, columns: int, summed: int, de
         assert found.best[0].cost >= costs(search)[0] * (1 - 1e-12)
 
 
+def test_nothing_is_proved_of_pieces_that_nobody_looked_at() -> None:
+    """All of a streamed loop has no room in L1, and its pieces are more than may be weighed."""
+    search = search_of(added(2, 2, 36_000, windowed=False), "toy")
+    assert not search.best(most_steps=300).is_proved
+    assert search.best().is_proved
+
+
 def elementwise(sizes: tuple[int, ...]) -> Group:
     dims = tuple(Linear(((loop, 1),)) for loop in range(len(sizes)))
     read, made = Tensor("in", Role.INPUT, dims, sizes, 1), Tensor("out", Role.OUTPUT, dims, sizes, 4)

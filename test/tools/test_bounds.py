@@ -52,6 +52,28 @@ def asked(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, obje
     return found
 
 
+def test_what_no_tiles_are_faster_than_is_said_where_cores_take_longest(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "large.mlir"
+    path.write_text(MATMUL.format(m=256, n=256, k=1024))
+    assert main(["bounds", str(path), "--device=toy"]) == 0
+    assert (
+        "no tiles take less than 283.6 us: 3.072 us until cores begin, 280.5 us of kernels" in capsys.readouterr().out
+    )
+    (function,) = asked(capsys, str(path), "--device=toy")["functions"]  # type: ignore[misc]
+    least = function["ops"][0]["least_time"]
+    assert least["seconds"] == pytest.approx(least["before_seconds"] + least["core_seconds"])
+    assert least["grid"] == [2, 2]
+
+
+def test_of_what_dram_takes_longest_for_nothing_is_said_of_tiles(
+    product: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (function,) = asked(capsys, product, "--device=toy")["functions"]  # type: ignore[misc]
+    assert function["ops"][0]["least_time"] is None
+
+
 @pytest.mark.parametrize(
     ("arguments", "attainable"),
     [

@@ -41,6 +41,16 @@ def least_matrix_cycles(types: tuple[str, str, str], device: Device, kind: str =
     return call * rate, rate / (instruction.macs_per_cycle * share)
 
 
+def least_result_cycles(types: tuple[str, str, str], device: Device, kind: str = "") -> float:
+    """Cycles of a call for each result beside its multiplications: for its sum to be loaded and stored."""
+    engine, instruction = device.engine(KernelClass.MATRIX), device.matmul_shapes(*types)[0]
+    if device.patch_engine.is_known and instruction.patch:
+        return 0.0
+    known = None if instruction.any_shape else device.kernel_kind(kind, types)
+    share = 1.0 if known is None else known.move_share
+    return 2 * bytes_of(types[2]) / engine.vector_bytes * share * device.clock_hz / device.clock_of(engine)
+
+
 def made_as(types: tuple[str, str, str] | None, device: Device) -> str:
     """The kind of all kernels that work in L1 with one of matrix instructions on such types, where none is given.
 
@@ -67,6 +77,8 @@ def begins_in_engine(types: tuple[str, str, str], device: Device) -> bool:
 
 def head_cycles(products: Products, tiles: Sequence[int], device: Device) -> int:
     """Cycles of a call for what is computed of factors before they are multiplied, a vector at a time."""
+    if not products.heads:
+        return 0
     at_once = max(1, device.engine(KernelClass.MATRIX).vector_bytes // _COMPUTED_BYTES)
     return sum(ceil(head.steps(tiles) / at_once) for head in products.heads)
 

@@ -8,7 +8,8 @@ from dataclasses import asdict
 from npuflow.execute.limits import byte_text
 from npuflow.report.file_bounds import BoundedFunction, BoundedOp
 from npuflow.report.measures import OpBound
-from npuflow.report.words import percent
+from npuflow.report.words import percent, quantity
+from npuflow.strategy.least_time import LeastTime
 
 HEADS = ("compulsory", "lower bound", "attainable", "moved")
 
@@ -25,7 +26,7 @@ def function_lines(function: BoundedFunction, moved: Mapping[str, int], hit_rate
             yield _row(f"    {level.level}", _cells(level.bound))
             if level.private_bytes is not None:
                 yield _row("      each core for itself", ("", byte_text(level.private_bytes)))
-        yield from (f"    {text}" for text in _balance(op))
+        yield from (f"    {text}" for text in (*_balance(op), *_least(op)))
     for chain in function.chains:
         yield f"  {chain.name} in a row, {chain.level}"
         yield from (_row(f"    {one.name}", _cells(one)) for one in (chain.unfused, chain.fused))
@@ -60,6 +61,19 @@ def _balance(op: BoundedOp) -> Iterator[str]:
     yield f"{op.intensity:.4g} operations per byte, of {op.balance:.4g} that the machine does in the time: {who}"
 
 
+def _least(op: BoundedOp) -> Iterator[str]:
+    if (least := op.least) is None:
+        return
+    waits = f", {_time(least.waiting_seconds)} of waiting" if least.waiting_seconds else ""
+    work = f"{_time(least.before_seconds)} until cores begin, {_time(least.core_seconds)} of kernels{waits}"
+    beside = f"{_time(least.arrival_seconds)} into L1, {_time(least.dram_seconds)} of DRAM"
+    yield f"no tiles take less than {_time(least.seconds)}: {work}; beside that {beside}"
+
+
+def _time(seconds: float) -> str:
+    return quantity(seconds, "s")
+
+
 def function_json(function: BoundedFunction, moved: Mapping[str, int], hit_rate: float | None) -> Mapping[str, object]:
     """The same; names of keys are in docs/bounds.md."""
     return {
@@ -89,4 +103,11 @@ def _op_json(op: BoundedOp) -> Mapping[str, object]:
         "intensity": op.intensity,
         "balance": op.balance,
         "memory_bound": op.is_memory_bound,
+        "least_time": op.least and _least_json(op.least),
     }
+
+
+def _least_json(least: LeastTime) -> Mapping[str, object]:
+    made = asdict(least)
+    mapping = made.pop("mapping")
+    return {**made, "tiles": mapping["tiles"], "grid": mapping["spread"]["grid"]}

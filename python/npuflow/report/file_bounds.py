@@ -21,6 +21,8 @@ from npuflow.report.measures import OpBound
 from npuflow.strategy.bundle_times import GrowthOn
 from npuflow.strategy.describe_group import group_of_bundle, group_of_matmul, types_of
 from npuflow.strategy.describe_sizes import bundle_sizes, matmul_sizes
+from npuflow.strategy.group import Group
+from npuflow.strategy.least_time import LeastTime, least_time
 from npuflow.target import Device
 
 
@@ -37,7 +39,8 @@ class LevelBound:
 class BoundedOp:
     """An op: operations per byte that its best blocks move from and to DRAM, against the machine's balance.
 
-    Both are None where nothing is multiplied that the device has an instruction for.
+    Both are None where nothing is multiplied that the device has an instruction for, and so is `least`,
+    what no mapping is faster than; that too where DRAM takes longer, or there are too many tiles to be gone through.
     """
 
     name: str
@@ -46,6 +49,7 @@ class BoundedOp:
     levels: Sequence[LevelBound]
     intensity: float | None
     balance: float | None
+    least: LeastTime | None = None
 
     @property
     def is_memory_bound(self) -> bool | None:
@@ -83,8 +87,9 @@ def bounded_function(function: ir.Operation, device: Device) -> BoundedFunction:
 
 
 def _matmul(number: int, matmul: Contraction, device: Device) -> BoundedOp:
-    sizes = matmul_sizes(group_of_matmul(matmul))
-    return _bounded(f"{number}: {_matmul_name(sizes)}", sizes, types_of(matmul), device)
+    group = group_of_matmul(matmul)
+    sizes = matmul_sizes(group)
+    return _bounded(f"{number}: {_matmul_name(sizes)}", sizes, types_of(matmul), group, device)
 
 
 def _matmul_name(sizes: MatmulSizes) -> str:
@@ -93,8 +98,8 @@ def _matmul_name(sizes: MatmulSizes) -> str:
 
 
 def _bundle(number: int, bundle: Bundle, device: Device) -> BoundedOp:
-    sizes, types = bundle_sizes(bundle), group_of_bundle(bundle).types
-    return _bounded(f"{number}: {_bundle_name(sizes, len(bundle.ops))}", sizes, types, device)
+    sizes, group = bundle_sizes(bundle), group_of_bundle(bundle)
+    return _bounded(f"{number}: {_bundle_name(sizes, len(bundle.ops))}", sizes, group.types, group, device)
 
 
 def _bundle_name(sizes: OpSizes, ops: int) -> str:
@@ -107,14 +112,17 @@ def _bundle_name(sizes: OpSizes, ops: int) -> str:
     return f"convolution {results}, window {found.rows.taps}x{found.columns.taps}x{found.in_channels}"
 
 
-def _bounded(name: str, sizes: OpSizes, types: Types | None, device: Device) -> BoundedOp:
+def _bounded(name: str, sizes: OpSizes, types: Types | None, group: Group, device: Device) -> BoundedOp:
     boundaries = boundaries_of(device)
     levels = [_at(name, sizes, boundary) for boundary in boundaries]
     if types is None or not sizes.macs or not device.has_instruction(types):
         return BoundedOp(name, sizes, types, levels, None, None)
     outermost = levels[0].bound
     moved = outermost.attainable_bytes or outermost.lower_bound_bytes
-    return BoundedOp(name, sizes, types, levels, intensity(sizes.macs, moved), machine_balance(device, types))
+    balance = machine_balance(device, types)
+    per_byte = intensity(sizes.macs, moved)
+    least = least_time(group, device) if per_byte >= balance else None
+    return BoundedOp(name, sizes, types, levels, per_byte, balance, least)
 
 
 def _at(name: str, sizes: OpSizes, boundary: Boundary) -> LevelBound:

@@ -14,7 +14,7 @@ from npuflow.strategy.flat import flat_group, flat_machine, flat_mapping
 from npuflow.strategy.group import Group, Tiles
 from npuflow.strategy.mapping import Mapping
 from npuflow.strategy.strategy import Sizes
-from npuflow.strategy.work_cycles import OpCycles, kind_of, multiplies
+from npuflow.strategy.work_cycles import LeastOfResults, OpCycles, kind_of, multiplies
 from npuflow.target import Device
 
 
@@ -69,6 +69,10 @@ class Estimate:
     def cycles(self, number: int, tiles: Tiles, pack: Sequence[int]) -> int:
         """What a core computes for one call of the work of that number."""
         return OpCycles(self.group.work[number], self.device, self._kind, pack).of_tile(tiles)
+
+    def least_of_results(self, pack: Sizes) -> list[LeastOfResults]:
+        """Of each op, what a call takes at least beside its steps."""
+        return [OpCycles(work, self.device, self._kind, pack).least_of_results() for work in self.group.work]
 
     def native(self, pack: Sizes) -> _native.Estimator:
         """The estimates of mappings whose tiles are packed so."""

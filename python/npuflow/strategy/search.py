@@ -66,8 +66,8 @@ class Search:
 
     def best(self, count: int = 1, *, below: float = inf, most_steps: int = MOST_STEPS) -> SearchResult:
         """So many of the best that fit and cost less than `below`."""
-        found, looked_at, is_proved = self._core.search(self._flat, count, below, most_steps)
-        best = (RankedMapping(mapping_from(numbers, self._pack), cost) for cost, numbers in found)
+        found, looked_at, is_proved = self.core.search(self.flat, count, below, most_steps)
+        best = (RankedMapping(mapping_from(numbers, self.pack), cost) for cost, numbers in found)
         return SearchResult(tuple(best), looked_at, is_proved)
 
     def played(self, count: int = 1, *, below: float = inf) -> tuple[PlayedMapping, ...]:
@@ -82,19 +82,19 @@ class Search:
 
     def beside(self, mapping: Mapping) -> list[Mapping]:
         """What fits and differs from a mapping in one thing: a size, slots, its spread, the order of blocks."""
-        found = self._core.beside(self._flat, flat_mapping(mapping))
-        return [mapping_from(numbers, self._pack) for numbers in found]
+        found = self.core.beside(self.flat, flat_mapping(mapping))
+        return [mapping_from(numbers, self.pack) for numbers in found]
 
     @property
-    def _pack(self) -> tuple[int, ...]:
+    def pack(self) -> tuple[int, ...]:
         return self.space.start.pack
 
     @property
-    def _core(self) -> _native.Estimator:
-        return self.estimate.native(self._pack)
+    def core(self) -> _native.Estimator:
+        return self.estimate.native(self.pack)
 
     @cached_property
-    def _flat(self) -> _native.FlatSpace:
+    def flat(self) -> _native.FlatSpace:
         space = self.space
         return _native.FlatSpace(
             flat_group(space.group),

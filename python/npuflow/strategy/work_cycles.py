@@ -11,6 +11,7 @@ from npuflow.kernels.matrix_cycles import (
     begins_without_kernel,
     head_cycles,
     least_matrix_cycles,
+    least_result_cycles,
     made_as,
     matrix_cycles,
     patch_kernel_cycles,
@@ -20,6 +21,10 @@ from npuflow.ops.products import Products
 from npuflow.strategy.group import Group, M, N, OpWork
 from npuflow.target import Device, KernelClass
 from npuflow.target.matmul import bytes_of
+
+# Cycles of a call for each result, the loops that make results of their own, and loops of which instructions take
+# multiples.
+LeastOfResults = tuple[float, Sequence[int], Sequence[tuple[Sequence[int], int]]]
 
 
 def kind_of(group: Group, device: Device) -> str:
@@ -75,6 +80,21 @@ class OpCycles:
         runs = self._vector.work.runs
         return call, step if {loop for run in runs for loop in run} == set(range(len(work.loops))) else 0.0
 
+    def least_of_results(self) -> LeastOfResults:
+        """What a call takes at least beside its steps, and how instructions fill up."""
+        work = self.work
+        if work.products is None or not self._multiplies or self._begins_alone:
+            return 0.0, (), ()
+        loops = [
+            tuple(work.loops[loop] for loop in role) for role in (_made(work, work.products), *_roles(work.products))
+        ]
+        each = least_result_cycles(work.products.types, self.device, self.kind)
+        instruction = self.device.matmul_shapes(*work.products.types)[0]
+        if instruction.any_shape or instruction.patch:
+            return each, loops[0], ()
+        units = (instruction.rows_per_load(self._vector_bytes), instruction.n, instruction.k)
+        return each, loops[0], tuple((own, unit) for own, unit in zip(loops[1:], units) if own)
+
     @cached_property
     def _multiplies(self) -> bool:
         return multiplies(self.work, self.device)
@@ -103,6 +123,10 @@ def conversions(group: Group, device: Device) -> list[str]:
         for each, shape in made
         if shape.computed_as
     ]
+
+
+def _roles(products: Products) -> tuple[Sequence[int], Sequence[int], Sequence[int]]:
+    return products.m, products.n, products.k
 
 
 def _made(work: OpWork, products: Products) -> list[int]:

@@ -88,7 +88,14 @@ class Device:
 
     def engine(self, kernels: KernelClass) -> ComputeEngine:
         """The first that runs kernels of a class."""
-        return next(engine for engine in self.engines if engine.runs.includes(kernels))
+        return self._first_engines[kernels]
+
+    @cached_property
+    def _first_engines(self) -> dict[KernelClass, ComputeEngine]:
+        first = (
+            (kernels, [engine for engine in self.engines if engine.runs.includes(kernels)]) for kernels in KernelClass
+        )
+        return {kernels: engines[0] for kernels, engines in first if engines}
 
     @cached_property
     def kernel_level(self) -> int:
@@ -162,6 +169,17 @@ class Device:
 
     def kernel_kind(self, kind: str, types: tuple[str, str, str]) -> KernelKind | None:
         """The first entry for a kind ("": any kind) and types; None where there is none for these types."""
+        asked = (kind, types)
+        if asked not in self._known_kinds:
+            self._known_kinds[asked] = self._found_kind(kind, types)
+        return self._known_kinds[asked]
+
+    @cached_property
+    def _known_kinds(self) -> dict[tuple[str, tuple[str, str, str]], KernelKind | None]:
+        """What was asked for so far: a search asks for each tile."""
+        return {}
+
+    def _found_kind(self, kind: str, types: tuple[str, str, str]) -> KernelKind | None:
         if kind and kind not in {known.kind for known in self.kernels}:
             what = unknown_name(f"kernel kind of device '{self.name}'", kind, [known.kind for known in self.kernels])
             raise InputError(what)
