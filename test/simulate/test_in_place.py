@@ -99,3 +99,10 @@ def test_places_and_back() -> None:
     assert in_pattern(places, 2) is None
     assert in_pattern(np.array([0, 1, 3]), 4) is None
     assert prod(apart.shape) == prod(access.sizes)
+
+
+def test_blocks_that_nobody_takes_are_not_made_again_and_again() -> None:
+    """Of three blocks, three rows of cores have nothing of the last."""
+    function = matmul(288, 256, "grid = [4, 8], tile_l2 = [128, 256, 64], tile_l1 = [32, 32, 64]")
+    with pytest.raises(NotAtHomeError, match="nobody takes"):
+        in_place(function.program, NPU2, function.results[0])

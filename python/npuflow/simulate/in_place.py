@@ -74,7 +74,7 @@ class _Collected:
 
 
 @dataclass(frozen=True)
-class _Way:
+class _CoreWay:
     """Both ends of a transfer from a core."""
 
     core: FlatAccess
@@ -175,7 +175,7 @@ class _InPlace:
             if any(isinstance(t, FlatReceive) and t.access.buffer == buffer for t in transfers(engine.body))
         ]
 
-    def _ways(self, writer: FlatEngine, blocks: Sequence[_Collected]) -> list[tuple[FlatReceive, _Way | None]]:
+    def _ways(self, writer: FlatEngine, blocks: Sequence[_Collected]) -> list[tuple[FlatReceive, _CoreWay | None]]:
         """What a channel receives, as many transfers for each block, each with its way into the tensor."""
         received = [step for step in unrolled(writer.body) if isinstance(step, FlatReceive)]
         each, rest = divmod(len(received), len(blocks))
@@ -194,7 +194,7 @@ class _InPlace:
         sends = [step for step in unrolled(self.engines[sender].body) if isinstance(step, FlatSend)]
         return [step for step in sends if step.stream == stream]
 
-    def _way(self, sent: FlatAccess, received: FlatAccess, block: _Collected) -> _Way | None:
+    def _way(self, sent: FlatAccess, received: FlatAccess, block: _Collected) -> _CoreWay | None:
         """From a core's memory into the tensor, without what is beyond its edges; None where all is."""
         if sent.limits or received.limits:
             raise NotAtHomeError("cores send it without what is beyond its edges")
@@ -215,9 +215,11 @@ class _InPlace:
         in_slab = places // (piece * len(self.pieces.columns)) * piece + places % piece
         if not exists[box].all() or any(irregular_dimension(one) is not None for one in (places, in_slab, own)):
             raise NotAtHomeError("what a core makes of it lies in no pattern")
-        return _Way(access_of(sent, own), replace(access_of(received, places), buffer=self.tensor, slot=FlatAffine()))
+        return _CoreWay(
+            access_of(sent, own), replace(access_of(received, places), buffer=self.tensor, slot=FlatAffine())
+        )
 
-    def _sent(self, ways: Sequence[tuple[FlatReceive, _Way | None]]) -> dict[str, list[FlatStep]]:
+    def _sent(self, ways: Sequence[tuple[FlatReceive, _CoreWay | None]]) -> dict[str, list[FlatStep]]:
         """The body of the channel that sends what comes, where it leaves something out."""
         stream = ways[0][0].stream
         sends = self._sends_on(stream)
@@ -226,6 +228,8 @@ class _InPlace:
             return {}
         sender = self.engines[next(one.sender for one in self.program.streams if one.name == stream)]
         cut = [one for one in left if one is not None]
+        if len(cut) < len(sends) > self.depths[sends[0].access.buffer]:
+            raise NotAtHomeError("cores would make one block after the other that nobody takes")
         pattern = self.device.dma(self.device.kernel_level).pattern
         dims = max((len(merged(zip(one.access.sizes, one.access.strides))) for one in cut), default=0)
         if self._length(cut) > self._length(sends) or (pattern is not None and dims > pattern.dims):
@@ -238,8 +242,11 @@ class _InPlace:
         return {sender.name: [step for step in steps if step is not None]}
 
     def _length(self, moves: Sequence[FlatTransfer]) -> int:
-        depths = {buffer.name: buffer.depth for buffer in self.program.buffers}
-        return chain_length([chain_move(one, depths) for one in moves], 0)
+        return chain_length([chain_move(one, self.depths) for one in moves], 0)
+
+    @cached_property
+    def depths(self) -> Mapping[str, int]:
+        return {buffer.name: buffer.depth for buffer in self.program.buffers}
 
     @property
     def _most_dims(self) -> int:
