@@ -37,6 +37,10 @@ class HomeSlabs:
     piece_bytes: int
     in_place: bool = False
 
+    def slab_bytes(self, size: int) -> int:
+        """The most that a slab has of a tensor of so many bytes, in whole pieces."""
+        return -(-size // (self.piece_bytes * len(self.columns))) * self.piece_bytes
+
 
 @dataclass
 class HomePhases:

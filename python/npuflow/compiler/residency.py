@@ -96,42 +96,48 @@ class _Residents:
         slabs = self.phases.in_place(value)
         if slabs is None:
             return []
-        phases = [phase for phase, _, _ in self.phases.ports[value.number]]
-        slab = -(-value.bytes // (slabs.piece_bytes * len(slabs.columns))) * slabs.piece_bytes
-        if any(self.phases.free_bytes(value, column) < slab for column in slabs.columns):
+        if any(self.phases.free_bytes(value, column) < slabs.slab_bytes(value.bytes) for column in slabs.columns):
             return []
-        try:
-            late = self.phases.late_seconds(value, slabs)
-        except NotAtHomeError as error:
-            self.reasons[value.number] = str(error)
-            return []
-        reads, saved = tuple(dict.fromkeys(phases[1:])), self.phases.saved_bytes(value.number)
-        places, piece = (slabs.columns,), slabs.piece_bytes
-        return [HomeCandidate(value.number, slab, piece, phases[0], reads, saved, late, places, in_place=True)]
+        found = self._candidate(value, slabs, (slabs.columns,))
+        return [] if found is None else [found]
 
     def _divided(self, value: PlannedValue, columns: Sequence[int]) -> Iterator[list[HomeCandidate]]:
         """A tensor in so many slabs as each count says; says why it can't be in any."""
-        phases = [phase for phase, _, _ in self.phases.ports[value.number]]
         for count in (count for count in _COUNTS if count <= len(columns)):
             found = []
             for piece in self._pieces(value, count):
-                slab = -(-value.bytes // (piece * count)) * piece
-                roomy = [c for c in columns if self.phases.free_bytes(value, c) >= slab]
+                slabs = HomeSlabs(tuple(columns[:count]), piece)
+                roomy = [c for c in columns if self.phases.free_bytes(value, c) >= slabs.slab_bytes(value.bytes)]
                 if len(roomy) < count:
                     most = max(self.phases.free_bytes(value, column) for column in columns)
                     why = f"it has {value.bytes} bytes, and no memory tile more than {most} free"
                     self.reasons.setdefault(value.number, why)
                     continue
                 places = tuple(tuple((roomy * 2)[first : first + count]) for first in range(len(roomy)))
-                try:
-                    late = self.phases.late_seconds(value, HomeSlabs(places[0], piece))
-                except NotAtHomeError as error:
-                    self.reasons[value.number] = str(error)
-                    continue
-                reads = tuple(dict.fromkeys(phases[1:]))
-                saved = self.phases.saved_bytes(value.number)
-                found.append(HomeCandidate(value.number, slab, piece, phases[0], reads, saved, late, places))
-            yield found
+                found.append(self._candidate(value, HomeSlabs(places[0], piece), places))
+            yield [one for one in found if one is not None]
+
+    def _candidate(
+        self, value: PlannedValue, slabs: HomeSlabs, places: tuple[tuple[int, ...], ...]
+    ) -> HomeCandidate | None:
+        """A tensor in slabs, in the first of some places; where that can't be, says why."""
+        try:
+            late = self.phases.late_seconds(value, slabs)
+        except NotAtHomeError as error:
+            self.reasons[value.number] = str(error)
+            return None
+        first, *reads = (phase for phase, _, _ in self.phases.ports[value.number])
+        return HomeCandidate(
+            value.number,
+            slabs.slab_bytes(value.bytes),
+            slabs.piece_bytes,
+            first,
+            tuple(dict.fromkeys(reads)),
+            self.phases.saved_bytes(value.number),
+            late,
+            places,
+            slabs.in_place,
+        )
 
     def _pieces(self, value: PlannedValue, count: int) -> list[int]:
         """The bytes of what is dealt out to so many slabs: one piece for each, or what phases step by."""

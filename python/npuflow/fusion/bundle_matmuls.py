@@ -11,7 +11,7 @@ from npuflow.core.registry import register_pass
 from npuflow.dialect.device import planned_device
 from npuflow.fusion.copy_chain import as_generic
 from npuflow.ops.bundle import bundle_of, free_numbers, mark_bundle
-from npuflow.ops.contraction import STRATEGY, Contraction, static_matmuls, tail_of
+from npuflow.ops.contraction import Contraction, open_matmuls, tail_of
 from npuflow.strategy.bundle_times import bundle_seconds, least_seconds
 from npuflow.strategy.describe_group import group_of_matmul
 from npuflow.strategy.strategy import Strategy
@@ -45,9 +45,8 @@ class BundleMatmuls(Pass):
     def run(self, op: ir.Operation, context: PassContext) -> None:
         device, said = planned_device(op, self.device), Strategy(depth_between=self.depth_between)
         for function in ops_of(op, "func.func"):
-            for matmul in static_matmuls(function):
-                if STRATEGY not in matmul.op.attributes:
-                    _decide(function, matmul, device, said, context)
+            for matmul in open_matmuls(function):
+                _decide(function, matmul, device, said, context)
 
 
 def _decide(function: ir.Operation, matmul: Contraction, device: Device, said: Strategy, context: PassContext) -> None:

@@ -19,9 +19,9 @@ from npuflow.ops.contraction import (
     Contraction,
     is_elementwise,
     only_user,
+    open_matmuls,
     operand_loops,
     producer,
-    static_matmuls,
 )
 from npuflow.ops.linear import input_count, iterators, loop_extents, maps_of, set_maps
 from npuflow.ops.products import keep_reshaped
@@ -61,9 +61,8 @@ class FuseResults(Pass):
     def run(self, op: ir.Operation, context: PassContext) -> None:
         device, said = planned_device(op, self.device), Strategy(depth_between=self.depth_between)
         for function in ops_of(op, "func.func"):
-            for matmul in static_matmuls(function):
-                turning = None if STRATEGY in matmul.op.attributes else _turning(matmul)
-                if turning is not None:
+            for matmul in open_matmuls(function):
+                if (turning := _turning(matmul)) is not None:
                     _decide(function, turning, device, said, context)
 
 

@@ -33,10 +33,10 @@ from npuflow.ops.contraction import (
     Contraction,
     is_elementwise,
     only_user,
+    open_matmuls,
     operand_loops,
     producer,
     root_of,
-    static_matmuls,
     tail_of,
 )
 from npuflow.ops.linear import input_count, iterators, maps_of
@@ -79,9 +79,8 @@ class FuseSlices(Pass):
     def run(self, op: ir.Operation, context: PassContext) -> None:
         device, said = planned_device(op, self.device), Strategy(depth_between=self.depth_between)
         for function in ops_of(op, "func.func"):
-            for matmul in static_matmuls(function):
-                sliced = None if STRATEGY in matmul.op.attributes else _sliced(matmul)
-                if sliced is not None:
+            for matmul in open_matmuls(function):
+                if (sliced := _sliced(matmul)) is not None:
                     _decide(function, sliced, device, said, context)
 
 

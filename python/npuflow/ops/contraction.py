@@ -107,6 +107,11 @@ def static_matmuls(root: ir.Operation) -> list[Contraction]:
     return [c for c in contractions(root) if not c.is_packed and is_matmul(c) and not has_heads(c)]
 
 
+def open_matmuls(root: ir.Operation) -> list[Contraction]:
+    """Those of them that nobody has said a strategy of."""
+    return [matmul for matmul in static_matmuls(root) if STRATEGY not in matmul.op.attributes]
+
+
 def has_heads(contraction: Contraction) -> bool:
     """Whether a matmul reads what an elementwise op computes for it alone: the two are a bundle then."""
     sources = (producer(value, _GENERIC) for value in (contraction.lhs, contraction.rhs))

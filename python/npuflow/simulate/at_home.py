@@ -69,6 +69,32 @@ def users_of(program: Program, tensor: str) -> list[FlatEngine]:
     return [engine for engine in program.engines if any(t.access.buffer == tensor for t in transfers(engine.body))]
 
 
+def with_home(
+    program: Program,
+    tensor: str,
+    control: Sequence[FlatStep],
+    bodies: Mapping[str, Sequence[FlatStep]],
+    told: Sequence[str],
+    streams: Sequence[FlatStream],
+) -> Program:
+    """A program whose tensor is in memory tiles: other steps of the control processor, and of the engines in `bodies`.
+
+    Who has none left goes. `told` are semaphores by which channels are started, or say that they are done.
+    """
+    engines = (
+        replace(engine, body=tuple(control if engine.kind == "control" else bodies.get(engine.name, engine.body)))
+        for engine in program.engines
+    )
+    memories = (replace(one, level=HOME_LEVEL) if one.name == tensor else one for one in program.memories)
+    return replace(
+        program,
+        engines=tuple(engine for engine in engines if engine.body),
+        semaphores=(*program.semaphores, *(FlatSemaphore(name, 0, 1, Cause.TASK) for name in told)),
+        streams=tuple(streams),
+        memories=tuple(memories),
+    )
+
+
 def home_chain(device: Device, column: int, number: int, descriptors: int, moves: Sequence[FlatTransfer]) -> HomeChain:
     """So many descriptors of a channel beside a column's tile, which move what is at home."""
     content = sha256(repr((number, [(t.stream, t.access) for t in moves])).encode()).hexdigest()
@@ -100,24 +126,9 @@ class _Move:
         homes = self._homes()
         control = self._started(taken.control, homes)
         bodies = {**taken.left, **self._ends()}
-        engines = [
-            replace(engine, body=tuple(control if engine.kind == "control" else bodies.get(engine.name, engine.body)))
-            for engine in self.program.engines
-        ]
-        semaphores = [
-            FlatSemaphore(what(slab), 0, 1, Cause.TASK) for slab in homes for what in (self._start, self._done)
-        ]
-        memories = [
-            replace(one, level=HOME_LEVEL) if one.name == self.port.tensor else one for one in self.program.memories
-        ]
-        whole = replace(
-            self.program,
-            engines=(*(engine for engine in engines if engine.body), *homes.values()),
-            semaphores=(*self.program.semaphores, *semaphores),
-            streams=tuple(streams),
-            memories=tuple(memories),
-        )
-        return AtHome(whole, tuple(self.chains))
+        told = [what(slab) for slab in homes for what in (self._start, self._done)]
+        whole = with_home(self.program, self.port.tensor, control, bodies, told, streams)
+        return AtHome(replace(whole, engines=(*whole.engines, *homes.values())), tuple(self.chains))
 
     def _is_own(self, transfer: FlatTransfer) -> bool:
         return transfer.access.buffer == self.port.tensor

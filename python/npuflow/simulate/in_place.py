@@ -10,6 +10,7 @@ pieces of the tensor of its own, these can stay: the channels from the cores wri
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -18,7 +19,7 @@ from math import prod
 import numpy as np
 
 from npuflow.schedule.data.patterns import merged
-from npuflow.simulate.at_home import AtHome, home_chain, users_of
+from npuflow.simulate.at_home import AtHome, home_chain, users_of, with_home
 from npuflow.simulate.chains import chain_length, chain_move
 from npuflow.simulate.channel_tasks import FlatTransfer, NotTaskByTaskError, transfers, unrolled
 from npuflow.simulate.home_ports import HOME_LEVEL, HomeChain, HomePort
@@ -26,14 +27,12 @@ from npuflow.simulate.home_tasks import NotAtHomeError, TakenTasks, taken_tasks
 from npuflow.simulate.places import access_of, bytes_of, existing, in_pattern, irregular_dimension, places_of
 from npuflow.simulate.platform import Platform, Side
 from npuflow.simulate.program import (
-    Cause,
     FlatAccess,
     FlatAcquire,
     FlatAffine,
     FlatEngine,
     FlatReceive,
     FlatRelease,
-    FlatSemaphore,
     FlatSend,
     FlatStep,
     Program,
@@ -77,8 +76,8 @@ class _Collected:
 class _CoreWay:
     """Both ends of a transfer from a core."""
 
-    core: FlatAccess
-    tensor: FlatAccess
+    sent: FlatSend
+    received: FlatReceive
 
 
 @dataclass(frozen=True)
@@ -144,69 +143,59 @@ class _InPlace:
         done: list[str] = []
         chains: list[HomeChain] = []
         for blocks in self.collected.values():
-            for writer in self._writers(blocks[0].buffer.buffer):
+            for writer in self.writers[blocks[0].buffer.buffer]:
                 ways = self._ways(writer, blocks)
-                received = [replace(step, access=way.tensor) for step, way in ways if way is not None]
+                received = [way.received for _, way in ways if way is not None]
                 done.append(f"{self.tensor} of {writer.name} done")
                 bodies[writer.name] = (*received, FlatRelease(done[-1]))
                 chains.append(self._chain(writer, received))
                 bodies |= self._sent(ways)
         control = (*self.taken.control, *(FlatAcquire(one) for one in done))
-        engines = [
-            replace(engine, body=tuple(control if engine.kind == "control" else bodies.get(engine.name, engine.body)))
-            for engine in self.program.engines
-        ]
         streams = [one for one in self.program.streams if one.sender not in self.collected]
-        memories = [replace(one, level=HOME_LEVEL) if one.name == self.tensor else one for one in self.program.memories]
-        whole = replace(
-            self.program,
-            engines=tuple(engine for engine in engines if engine.body),
-            semaphores=(*self.program.semaphores, *(FlatSemaphore(one, 0, 1, Cause.TASK) for one in done)),
-            streams=tuple(streams),
-            memories=tuple(memories),
-        )
-        return AtHome(whole, tuple(chains))
+        return AtHome(with_home(self.program, self.tensor, control, bodies, done, streams), tuple(chains))
 
-    def _writers(self, buffer: str) -> list[FlatEngine]:
-        """The channels that fill a tile's buffer."""
-        return [
-            engine
-            for engine in self.program.engines
-            if any(isinstance(t, FlatReceive) and t.access.buffer == buffer for t in transfers(engine.body))
-        ]
+    @cached_property
+    def writers(self) -> Mapping[str, list[FlatEngine]]:
+        """By buffer, the channels that fill it."""
+        found: dict[str, list[FlatEngine]] = defaultdict(list)
+        for engine in self.program.engines:
+            filled = (t.access.buffer for t in transfers(engine.body) if isinstance(t, FlatReceive))
+            for buffer in dict.fromkeys(filled):
+                found[buffer].append(engine)
+        return found
 
-    def _ways(self, writer: FlatEngine, blocks: Sequence[_Collected]) -> list[tuple[FlatReceive, _CoreWay | None]]:
-        """What a channel receives, as many transfers for each block, each with its way into the tensor."""
+    @cached_property
+    def senders(self) -> Mapping[str, FlatEngine]:
+        """By stream, who sends on it."""
+        return {one.name: self.engines[one.sender] for one in self.program.streams}
+
+    def _ways(self, writer: FlatEngine, blocks: Sequence[_Collected]) -> list[tuple[FlatSend, _CoreWay | None]]:
+        """What cores send to a channel, as many transfers for each block, each with its way into the tensor."""
         received = [step for step in unrolled(writer.body) if isinstance(step, FlatReceive)]
         each, rest = divmod(len(received), len(blocks))
-        if rest or len({step.stream for step in received}) > 1:
+        if rest or len({(step.stream, step.access.buffer) for step in received}) > 1:
             raise NotAtHomeError("what collects it receives other things as well")
-        sends = self._sends_on(received[0].stream)
+        stream = received[0].stream
+        sends = [s for s in unrolled(self.senders[stream].body) if isinstance(s, FlatSend) and s.stream == stream]
         if len(sends) != len(received):
             raise NotAtHomeError("cores send it in other transfers than arrive")
-        return [
-            (step, self._way(sends[number].access, step.access, blocks[number // each]))
-            for number, step in enumerate(received)
-        ]
+        pairs = enumerate(zip(sends, received))
+        return [(sent, self._way(sent, step, blocks[number // each])) for number, (sent, step) in pairs]
 
-    def _sends_on(self, stream: str) -> list[FlatSend]:
-        sender = next(one.sender for one in self.program.streams if one.name == stream)
-        sends = [step for step in unrolled(self.engines[sender].body) if isinstance(step, FlatSend)]
-        return [step for step in sends if step.stream == stream]
-
-    def _way(self, sent: FlatAccess, received: FlatAccess, block: _Collected) -> _CoreWay | None:
+    def _way(self, send: FlatSend, receive: FlatReceive, block: _Collected) -> _CoreWay | None:
         """From a core's memory into the tensor, without what is beyond its edges; None where all is."""
+        sent, received = send.access, receive.access
         if sent.limits or received.limits:
             raise NotAtHomeError("cores send it without what is beyond its edges")
         first, inside = places_of(block.buffer), places_of(received)
         if len(first) != prod(block.tensor.sizes) or inside.max() > first.max():
             raise NotAtHomeError("its blocks are sent on in another order than they are collected in")
-        at, there = np.full(int(first.max()) + 1, -1), np.zeros(int(first.max()) + 1, bool)
-        at[first], there[first] = places_of(block.tensor), existing(block.tensor)
+        at, stands = np.full(int(first.max()) + 1, -1), np.zeros(int(first.max()) + 1, bool)
+        at[first], stands[first] = places_of(block.tensor), existing(block.tensor)
         places = in_pattern(at[inside].reshape(received.sizes), self._most_dims)
         if places is None:
             raise NotAtHomeError("what a core makes of it lies in no pattern")
-        exists, own = there[inside].reshape(places.shape), places_of(sent).reshape(places.shape)
+        exists, own = stands[inside].reshape(places.shape), places_of(sent).reshape(places.shape)
         if not exists.any():
             return None
         box = tuple(slice(int(found.min()), int(found.max()) + 1) for found in np.nonzero(exists))
@@ -215,26 +204,23 @@ class _InPlace:
         in_slab = places // (piece * len(self.pieces.columns)) * piece + places % piece
         if not exists[box].all() or any(irregular_dimension(one) is not None for one in (places, in_slab, own)):
             raise NotAtHomeError("what a core makes of it lies in no pattern")
-        return _CoreWay(
-            access_of(sent, own), replace(access_of(received, places), buffer=self.tensor, slot=FlatAffine())
-        )
+        there = replace(access_of(received, places), buffer=self.tensor, slot=FlatAffine())
+        return _CoreWay(replace(send, access=access_of(sent, own)), replace(receive, access=there))
 
-    def _sent(self, ways: Sequence[tuple[FlatReceive, _CoreWay | None]]) -> dict[str, list[FlatStep]]:
+    def _sent(self, ways: Sequence[tuple[FlatSend, _CoreWay | None]]) -> dict[str, list[FlatStep]]:
         """The body of the channel that sends what comes, where it leaves something out."""
-        stream = ways[0][0].stream
-        sends = self._sends_on(stream)
-        left = [None if way is None else replace(step, access=way.core) for step, (_, way) in zip(sends, ways)]
-        if all(one is not None and one.access.bytes == step.access.bytes for one, step in zip(left, sends)):
+        sends = [step for step, _ in ways]
+        left = [way.sent for _, way in ways if way is not None]
+        if [one.access.bytes for one in left] == [step.access.bytes for step in sends]:
             return {}
-        sender = self.engines[next(one.sender for one in self.program.streams if one.name == stream)]
-        cut = [one for one in left if one is not None]
-        if len(cut) < len(sends) > self.depths[sends[0].access.buffer]:
+        if len(left) < len(sends) > self.depths[sends[0].access.buffer]:
             raise NotAtHomeError("cores would make one block after the other that nobody takes")
         pattern = self.device.dma(self.device.kernel_level).pattern
-        dims = max((len(merged(zip(one.access.sizes, one.access.strides))) for one in cut), default=0)
-        if self._length(cut) > self._length(sends) or (pattern is not None and dims > pattern.dims):
+        dims = max((len(merged(zip(one.access.sizes, one.access.strides))) for one in left), default=0)
+        if self._length(left) > self._length(sends) or (pattern is not None and dims > pattern.dims):
             raise NotAtHomeError("cores would send it in more ways than they have descriptors for")
-        following = iter(left)
+        sender, stream = self.senders[sends[0].stream], sends[0].stream
+        following = (None if way is None else way.sent for _, way in ways)
         steps = [
             next(following) if isinstance(step, FlatSend) and step.stream == stream else step
             for step in unrolled(sender.body)
