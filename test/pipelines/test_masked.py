@@ -140,6 +140,17 @@ def test_parts_are_what_the_whole_is(rows: int, more: int, window: int, count: i
     np.testing.assert_allclose(results(compiled, inputs), results(whole, inputs), rtol=2e-2, atol=2e-3)
 
 
+def test_the_last_part_is_written_in_place_behind_a_reshape() -> None:
+    """As PyTorch joins groups of heads: the result in another shape is still what the parts before wrote into."""
+    heads = "tensor<4x64x16xf32>"
+    joined = f"%h = tensor.collapse_shape %r [[0, 1], [2], [3]] : tensor<2x2x64x16xf32> into {heads}\n  return %h : {heads}"
+    text = attention(64, 64).replace("-> tensor<2x2x64x16xf32> {\n  %z", f"-> {heads} {{\n  %z")
+    compiled = npuflow.compile(text.replace("return %r : tensor<2x2x64x16xf32>", joined), in_parts(4), device="toy")
+    (one,) = compiled.run(verify=True).sequences
+    assert one.verified.status is Status.OK, one.verified.message
+    assert len(one.parts) == 4
+
+
 def test_it_can_be_left_out() -> None:
     text = attention(256, 256)
     parts = npuflow.compile(text, in_parts(4), device="toy")

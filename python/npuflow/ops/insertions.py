@@ -8,6 +8,7 @@ from __future__ import annotations
 from npuflow.bindings import ir
 from npuflow.core.build import has_unit_strides, shape_of
 from npuflow.ops.contraction import BUNDLE, only_user, producer
+from npuflow.ops.reshapes import unreshaped
 
 # On an argument of a function: whether bufferization may write to it.
 WRITABLE = "bufferization.writable"
@@ -34,9 +35,12 @@ def is_written_in_place(insert: ir.Operation) -> bool:
 
 
 def updated_argument(value: ir.Value) -> int | None:
-    """Which argument of its function a value is but for what bundles have written into it; None where it is none."""
-    insert = producer(value, _INSERT)
+    """Which argument of its function a value is but for what bundles have written into it; None where it is none.
+
+    Reshapes of it lie in the same place.
+    """
+    insert = producer(unreshaped(value), _INSERT)
     if insert is None or not is_written_in_place(insert):
         return None
-    target = insert.operands[1]
+    target = unreshaped(insert.operands[1])
     return target.arg_number if isinstance(target.owner, ir.Block) else updated_argument(target)
