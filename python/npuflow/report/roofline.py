@@ -82,8 +82,8 @@ def summary_of(device: Device) -> DeviceSummary:
 class RooflinePoint:
     """An op, or several that run as one: operations per byte of DRAM, and per second with and without the launch.
 
-    `op` is empty for what runs as one. `compulsory` is the intensity if nothing were moved twice. Both are None for what
-    needs no DRAM at all, as its operands and results stay on the device.
+    `op` is empty for what runs as one. `compulsory` is the intensity if nothing were moved twice. Both are None for
+    what needs no DRAM at all, as its operands and results stay on the device.
     """
 
     function: str
