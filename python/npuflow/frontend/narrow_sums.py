@@ -52,7 +52,6 @@ class NarrowSums(Pass):
         if narrowed:
             run_upstream(op, "canonicalize,cse")
 
-
     def _kind_of(self, contraction: Contraction, tail: ir.Operation) -> ir.Type | None:
         """What is summed up in; None where this leaves the sum as it is."""
         wide, cut_off = element_type_of(contraction.op.results[0]), element_type_of(tail.results[0])

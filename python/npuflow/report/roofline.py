@@ -119,5 +119,6 @@ def _point(function: FunctionReport) -> RooflinePoint | None:
         return None
     types = function.types if function.macs else ""
     rate, busy_rate = operations / function.time_us * 1e6, operations / busy_us * 1e6
-    intensities = (operations / moved, operations / max(1, outer.compulsory_bytes)) if moved else (None, None)
-    return RooflinePoint(function.name, "", types, *intensities, rate, busy_rate)
+    intensity = operations / moved if moved else None
+    compulsory = operations / max(1, outer.compulsory_bytes) if moved else None
+    return RooflinePoint(function.name, "", types, intensity, compulsory, rate, busy_rate)
