@@ -25,7 +25,7 @@
 // FOREVER: error: @f computes something else than the input: the execution of @f did not end within 1 s; hint: allow more time (--time-limit, npuflow.Limits)
 
 // RUN: echo "module {}" | not npuflow-opt - --npuflow-verify -o %t 2>&1 | filecheck %s --check-prefix=EMPTY
-// EMPTY: error: there is no public function with a body to verify
+// EMPTY: error: there is no public function with a body to be verified
 
 // RUN: echo "func.func @d(%%t: tensor<?xi32>) { return }" | not npuflow-opt - --npuflow-verify -o %t 2>&1 | filecheck %s --check-prefix=DYNAMIC
 // DYNAMIC: error: argument 0 of type tensor<?xi32> has a dynamic shape; hint: only static shapes can be executed

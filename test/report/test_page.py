@@ -52,7 +52,7 @@ def test_every_part_is_drawn(page: Browser) -> None:
     assert int(page.run("return +document.getElementById('overview').dataset.kinds")) == 8  # type: ignore[call-overload]
     assert int(page.run("return +document.getElementById('held').dataset.drawn")) > 4  # type: ignore[call-overload]
     facts = page.text("#facts")
-    for said in ("2x2 cores, rows along m, columns along n", "blocks of", "bound by"):
+    for said in ("2x2 cores, rows along n, columns along m", "blocks of", "bound by"):
         assert said in facts
     assert page.run("return document.title") == "@matmul, @other on toy"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import chain
+from itertools import chain, combinations
 from pathlib import Path
 
 import pytest
@@ -31,8 +31,9 @@ def sequence(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_a_small_window_holds_everything_and_the_axis_stays(window: Browser, sequence: Path) -> None:
-    window.resize(1024, 700)
+@pytest.mark.parametrize("width", [1024, 560])
+def test_a_small_window_holds_everything_and_the_axis_stays(window: Browser, sequence: Path, width: int) -> None:
+    window.resize(width, 700)
     window.open(sequence)
     for _ in ("the sequence", "a part of it"):
         assert window.run("return document.documentElement.scrollWidth <= innerWidth") is True
@@ -43,8 +44,34 @@ def test_a_small_window_holds_everything_and_the_axis_stays(window: Browser, seq
     right = (
         "return Math.max(...[...document.querySelectorAll('#array .tile')].map(t => t.getBoundingClientRect().right))"
     )
-    assert window.run(right) <= 1024  # type: ignore[operator]
+    assert window.run(right) <= width  # type: ignore[operator]
     assert window.errors() == []
+
+
+def test_the_roofline_names_every_point_where_it_can_be_read(window: Browser, sequence: Path) -> None:
+    window.resize(1600, 1200)
+    window.open(sequence)
+    boxes = "return [...document.querySelectorAll(arguments[0])].map(e => e.getBoundingClientRect().toJSON())"
+    (picture,) = window.run(boxes, "#roofline svg")  # type: ignore[misc]
+    names = window.run(boxes, "#roofline .point text")
+    assert len(names) == window.run("return document.querySelectorAll('#roofline .point').length") > 1  # type: ignore[arg-type]
+    assert all(picture["left"] <= name["left"] and name["right"] <= picture["right"] for name in names)  # type: ignore[attr-defined]
+    # Lines are 11 pixels apart, and letters within that.
+    for one, other in combinations(names, 2):  # type: ignore[call-overload]
+        beside = one["right"] <= other["left"] or other["right"] <= one["left"]
+        assert beside or abs(one["bottom"] - other["bottom"]) >= 10.5
+
+
+def test_what_lies_at_a_memorys_end_is_drawn_large(window: Browser, sequence: Path) -> None:
+    window.open(sequence)
+    memory = "const one = now.timeline.memories[0];"
+    bottom, top, least, most, size = window.run(  # type: ignore[misc]
+        f"{memory} return [one.bottom, one.top, Math.min(...one.held.map(b => b.address)),"
+        " Math.max(...one.held.map(b => b.address + b.bytes)), one.size]"
+    )
+    assert (bottom, top) == (least, most)
+    assert 0 < bottom < top == size, "memory tiles hold it behind what parts work with"
+    assert "addresses from " in window.text("#memory-note")
 
 
 def test_a_sequence_is_one_timeline(window: Browser, sequence: Path) -> None:

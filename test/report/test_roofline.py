@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,15 @@ def test_every_part_of_a_sequence_stands_there() -> None:
     report = run(BLOCK, device="npu2")
     assert [point.function for point in roofline_points(report)] == [part.name for part in report.functions]
     assert all(point.rate < point.busy_rate for point in roofline_points(report))
+
+
+def test_what_needs_no_dram_stands_there_without_an_intensity() -> None:
+    report = run(MAXIMUM)
+    outer, *inner = report.functions[0].traffic
+    inside = replace(report.functions[0], traffic=(replace(outer, tensors=()), *inner))
+    (point,) = roofline_points(replace(report, functions=(inside,)))
+    assert (point.intensity, point.compulsory) == (None, None)
+    assert point.busy_rate > 0
 
 
 def test_ops_that_run_as_one_share_its_rate() -> None:

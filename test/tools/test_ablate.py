@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import npuflow
-from npuflow.errors import ExitCode, UsageError
+from npuflow.errors import ExitCode, InputError
 from npuflow.network.decisions import OF_PARTS, Decision
 from npuflow.tools.ablate import run
 
@@ -62,5 +62,5 @@ def test_what_passes_decide_is_added(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 
 def test_a_file_that_is_none_is_refused() -> None:
-    with pytest.raises(UsageError, match=r"'gone\.mlir' is no file"):
+    with pytest.raises(InputError, match=r"cannot open input file 'gone\.mlir': no such file"):
         run(["gone.mlir"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -26,6 +27,14 @@ func.func @two(%t: tensor<4xf32>) -> tensor<4xf32> { return %t : tensor<4xf32> }
 """
 
 Capture = pytest.CaptureFixture[str]
+
+
+def matmul_of(element: str) -> str:
+    kind = f"tensor<4x4x{element}>"
+    product = f"linalg.matmul ins(%a, %b : {kind}, {kind}) outs(%c : {kind}) -> {kind}"
+    return (
+        f"func.func @f(%a: {kind}, %b: {kind}, %c: {kind}) -> {kind} {{\n  %0 = {product}\n  return %0 : {kind}\n}}\n"
+    )
 
 
 @pytest.fixture
@@ -74,6 +83,8 @@ def test_help_is_there_at_once() -> None:
             "flag '--device' has an empty value; hint: --device=<name|file>, or leave it out",
         ),
         (["verify", ODD, "--pipeline"], "flag '--pipeline' needs a value"),
+        (["run", ODD, "-o"], "unknown flag of npuflow run '-o'; hint: did you mean"),
+        (["tune", ODD, "-o"], "flag '-o' needs a value"),
         (["verify", ODD, "--function=f"], "unknown function '@f'; hint: did you mean @odd_shapes?"),
         (["verify", ODD, "--oracle=gpu"], "unknown value of flag '--oracle' 'gpu'"),
         (["verify", ODD, "--seed=x"], "flag '--seed' cannot be 'x'"),
@@ -84,6 +95,44 @@ def test_help_is_there_at_once() -> None:
 def test_wrong_usage_is_exit_code_2(arguments: list[str], message: str, capsys: Capture) -> None:
     assert main(arguments) == 2
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["run", "verify", "ablate", "bounds", "tune"])
+def test_what_cannot_be_read_is_said_alike(command: str, tmp_path: Path, capsys: Capture) -> None:
+    binary = tmp_path / "binary.mlir"
+    binary.write_bytes(b"\x7fELF\0\xff")
+    more = ["-o", str(tmp_path / "out.mlir")] if command == "tune" else []
+    for file, message in (
+        (binary, f"'{binary}' is neither MLIR's text nor its bytecode; hint: give an .mlir file"),
+        (tmp_path, f"cannot open input file '{tmp_path}': it is a directory; hint: give the path of an .mlir file"),
+        (tmp_path / "none", f"cannot open input file '{tmp_path / 'none'}': no such file; hint: check the path"),
+    ):
+        assert main([command, str(file), *more]) == 1
+        assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["run", "tune"])
+def test_types_that_a_device_cannot_multiply_are_refused_in_their_place(
+    command: str, tmp_path: Path, capsys: Capture
+) -> None:
+    (file := tmp_path / "wide.mlir").write_text(matmul_of("f64"))
+    assert main([command, str(file), *(["-o", str(tmp_path / "out.mlir")] if command == "tune" else [])]) == 1
+    err = capsys.readouterr().err
+    assert re.search(r"wide\.mlir:\d+:\d+: error: device 'npu1' cannot multiply f64 x f64 -> f64", err)
+
+
+def test_bounds_of_types_that_no_device_multiplies_are_said(tmp_path: Path, capsys: Capture) -> None:
+    (file := tmp_path / "complex.mlir").write_text(matmul_of("complex<f32>"))
+    assert main(["bounds", str(file)]) == 0
+    out = capsys.readouterr().out
+    assert re.search(r"L3 +384 B", out), "three matrices of 16 elements of 8 bytes"
+    assert "nothing moves: argument 0 of type tensor<4x4xcomplex<f32>> is not supported" in out
+
+
+def test_private_functions_of_a_module_without_others_are_verified(tmp_path: Path, capsys: Capture) -> None:
+    (file := tmp_path / "private.mlir").write_text(Path(ODD).read_text().replace("func.func @", "func.func private @"))
+    assert main(["verify", str(file)]) == 0
+    assert "right: @odd_shapes" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("command", [one.name for one in COMMANDS])
@@ -190,7 +239,7 @@ def test_an_end_that_cannot_be_executed_is_not_right(capsys: Capture) -> None:
     ("text", "message"),
     [
         ("func.func @f(", "expected"),
-        ("module {}", "there is no public function with a body to verify"),
+        ("module {}", "there is no public function with a body to be verified"),
         ("func.func @f(%t: tensor<?xi32>) { return }", "has a dynamic shape"),
     ],
 )

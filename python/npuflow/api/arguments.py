@@ -55,6 +55,12 @@ def of_type(what: str, value: object, wanted: type | tuple[type, ...], hint: str
         raise UsageError(with_hint(f"{what} is {_kind(value)}", hint))
 
 
+def yes_or_no(what: str, value: object) -> None:
+    """Refuses what is neither True, nor False, nor None for being left out; raises UsageError."""
+    if value is not None and not isinstance(value, bool):
+        raise UsageError(with_hint(f"{what} is {_kind(value)}", "give True or False, or leave it out"))
+
+
 def choice(what: str, value: object, choices: type[Choice]) -> Choice:
     """A choice by itself or by its name; raises UsageError with the nearest names."""
     if isinstance(value, choices):

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from html import escape
 from pathlib import Path
 
-from npuflow.api.arguments import choice, of_type, path_of, whole_number
+from npuflow.api.arguments import choice, of_type, path_of, whole_number, yes_or_no
 from npuflow.api.shown import RunReport
 from npuflow.api.timed import timed_reports
 from npuflow.bindings import ir
@@ -75,7 +75,7 @@ class Compiled:
             if sequence.name == name:
                 what = f"@{name} runs as a sequence of {len(sequence.parts)} parts"
                 raise UsageError(with_hint(what, f"compiled.sequence('{name}') is it, compiled['{name}_0'] a part"))
-        raise UsageError(unknown_name("function", name, [function.name for function in self.functions]))
+        raise UsageError(unknown_name("function", str(name), [function.name for function in self.functions]))
 
     def sequence(self, name: str) -> Sequence:
         """The sequence that a function became."""
@@ -104,6 +104,7 @@ class Compiled:
         compared all together, as the sequence that they are.
         """
         chosen = choice("judge", judge, Judge)
+        yes_or_no("verify", verify)
         whole_number("seed", seed)
         whole_number("jobs", jobs, least=1)
         if limits is not None:

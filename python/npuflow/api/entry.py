@@ -6,7 +6,7 @@ from collections import abc
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from npuflow.api.arguments import choice, name_of, of_type, source_of, whole_number
+from npuflow.api.arguments import choice, name_of, of_type, source_of, whole_number, yes_or_no
 from npuflow.api.compiled import Compiled
 from npuflow.bindings import ir
 from npuflow.compiler.compiled import Function, Sequence
@@ -67,6 +67,10 @@ def compile(  # noqa: A001, PLR0913  (the package's name qualifies it; each argu
     if columns is not None:
         whole_number("columns", columns, least=1)
     whole_number("jobs", jobs, least=1)
+    yes_or_no("split", split)
+    of_type("disable", disable, abc.Iterable, "give names of decisions, as 'phases' or ['phases', 'order']")
+    if calibration is not None:
+        of_type("calibration", calibration, abc.Sequence, "give a list of arrays, one for each argument")
     sink = sink or DiagnosticSink()
     if calibration is not None and compute_type is None:
         raise UsageError(with_hint("calibration is for a compute type, and none is asked for", "compute_type='i8'"))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 
+from npuflow.api.arguments import path_of
 from npuflow.report.html import MOST_EVENTS, html_of
 from npuflow.report.json_report import json_of
 from npuflow.report.model import FunctionReport, Report, SequenceReport
@@ -41,8 +42,9 @@ class RunReport(Report):
         """Writes the page to a `.html` file, JSON to a `.json` file, text to any other."""
         from npuflow.core.output import write_atomically
 
-        made = {".html": self.html, ".json": self.json}.get(Path(path).suffix, self.text)
-        write_atomically(str(path), made().encode())
+        file = path_of("the file", path)
+        made = {".html": self.html, ".json": self.json}.get(file.suffix, self.text)
+        write_atomically(str(file), made().encode())
 
     def _repr_html_(self) -> str:
         """A row for each function, and the text below."""

@@ -85,6 +85,8 @@ def element_type_of(value: ir.Value) -> ir.Type:
 
 def element_bytes(kind: ir.Type) -> int:
     """Bytes of one element in memory."""
+    if isinstance(kind, ir.ComplexType):
+        return 2 * element_bytes(kind.element_type)
     return max(1, int(kind.width) // 8)
 
 

@@ -10,6 +10,11 @@ from npuflow.core.diagnostics import ANONYMOUS, DiagnosticSink
 from npuflow.core.dialects import explain_unknown_dialect
 from npuflow.errors import Diagnostic, InputError, Severity, with_hint
 
+INPUT_HINT = "give the path of an .mlir file, or - for stdin"
+# What bytecode begins with, and how much is looked at for what text doesn't have.
+_BYTECODE = b"ML\xefR"
+_LOOKED_AT = 4096
+
 
 def parse(
     source: str | bytes, context: ir.Context, source_name: str = ANONYMOUS, sink: DiagnosticSink | None = None
@@ -19,6 +24,8 @@ def parse(
     `source_name` is what messages call the text. A `sink` also receives warnings and the like.
     """
     sink = sink or DiagnosticSink(source_name=source_name)
+    head = source[:_LOOKED_AT]
+    _check_is_mlir(head if isinstance(head, bytes) else head.encode(), sink.source_name)
     module = _parse(lambda: ir.Module.parse(source), context, sink)
     if isinstance(source, str) and sink.source_name != ANONYMOUS:
         _relocate(module.operation, sink)
@@ -29,15 +36,25 @@ def parse_file(path: str, context: ir.Context, sink: DiagnosticSink | None = Non
     """Parses and verifies a file; locations carry its path."""
     if not Path(path).exists():
         raise InputError(with_hint(f"cannot open input file '{path}': no such file", "check the path"))
+    if Path(path).is_dir():
+        raise InputError(with_hint(f"cannot open input file '{path}': it is a directory", INPUT_HINT))
     check_has_end(path)
+    if Path(path).is_file():
+        with Path(path).open("rb") as file:
+            _check_is_mlir(file.read(_LOOKED_AT), path)
     return _parse(lambda: ir.Module.parseFile(path), context, sink or DiagnosticSink())
 
 
 def check_has_end(path: str) -> None:
     """Raises InputError for what is read without an end, as /dev/zero, under whatever name."""
     if Path(path).is_char_device():
-        text = f"cannot open input file '{path}': it is a device"
-        raise InputError(with_hint(text, "give the path of an .mlir file, or - for stdin"))
+        raise InputError(with_hint(f"cannot open input file '{path}': it is a device", INPUT_HINT))
+
+
+def _check_is_mlir(head: bytes, name: str) -> None:
+    """Raises InputError for what begins as binary data that isn't bytecode: the parser would quote it as text."""
+    if b"\0" in head and not head.startswith(_BYTECODE):
+        raise InputError(with_hint(f"'{name}' is neither MLIR's text nor its bytecode", "give an .mlir file"))
 
 
 def _parse(read: Callable[[], ir.Module], context: ir.Context, sink: DiagnosticSink) -> ir.Module:

@@ -85,7 +85,7 @@ def make_references(module: ir.Operation, function: str, seed: int, judge: Judge
     if function and function not in functions:
         raise UsageError(unknown_name("function", f"@{function}", [f"@{name}" for name in functions]))
     if not functions:
-        raise fail(module, "there is no public function with a body to verify")
+        raise fail(module, "there is no public function with a body to be verified", "add one, or make one public")
     chosen = [functions[function]] if function else functions.values()
     return [judged(module, make_reference(module, op, seed), judge) for op in chosen]
 

@@ -23,6 +23,7 @@ from npuflow.frontend.join_slices import JoinSlices
 from npuflow.frontend.mark_lookups import MarkLookups
 from npuflow.frontend.mask_padding import MaskPadding
 from npuflow.frontend.narrow_comparisons import NarrowComparisons
+from npuflow.frontend.narrow_sums import NarrowSums
 from npuflow.frontend.read_elements import ReadElements
 from npuflow.frontend.read_positions import ReadPositions
 from npuflow.frontend.read_scalars import ReadScalars
@@ -65,6 +66,7 @@ class NormalizeLinalg(NamedPipeline):
             stage("fold-extensions", FoldExtensions()),
             stage("mask-padding", MaskPadding()),
             stage("add-inits", AddInits()),
+            stage("narrow-sums", NarrowSums(bits=32)),
             stage("fuse-elementwise", FuseElementwise()),
             stage("narrow-comparisons", NarrowComparisons()),
             stage("detach-factors", DetachFactors()),

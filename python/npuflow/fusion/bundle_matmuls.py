@@ -13,7 +13,7 @@ from npuflow.fusion.copy_chain import as_generic
 from npuflow.ops.bundle import bundle_of, free_numbers, mark_bundle
 from npuflow.ops.contraction import Contraction, open_matmuls, tail_of
 from npuflow.strategy.bundle_times import bundle_seconds, least_seconds
-from npuflow.strategy.describe_group import group_of_matmul
+from npuflow.strategy.describe_group import group_of_matmul, types_of
 from npuflow.strategy.strategy import Strategy
 from npuflow.target import Device
 
@@ -46,7 +46,8 @@ class BundleMatmuls(Pass):
         device, said = planned_device(op, self.device), Strategy(depth_between=self.depth_between)
         for function in ops_of(op, "func.func"):
             for matmul in open_matmuls(function):
-                _decide(function, matmul, device, said, context)
+                if device.has_instruction(types_of(matmul)):  # others are refused where strategies are assigned
+                    _decide(function, matmul, device, said, context)
 
 
 def _decide(function: ir.Operation, matmul: Contraction, device: Device, said: Strategy, context: PassContext) -> None:

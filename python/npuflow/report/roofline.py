@@ -82,14 +82,15 @@ def summary_of(device: Device) -> DeviceSummary:
 class RooflinePoint:
     """An op, or several that run as one: operations per byte of DRAM, and per second with and without the launch.
 
-    `op` is empty for what runs as one. `compulsory` is the intensity if nothing were moved twice.
+    `op` is empty for what runs as one. `compulsory` is the intensity if nothing were moved twice. Both are None for
+    what needs no DRAM at all, as its operands and results stay on the device.
     """
 
     function: str
     op: str
     types: str
-    intensity: float
-    compulsory: float
+    intensity: float | None
+    compulsory: float | None
     rate: float
     busy_rate: float
 
@@ -114,9 +115,10 @@ def _point(function: FunctionReport) -> RooflinePoint | None:
     outer = function.traffic[0]
     moved = outer.read_bytes + outer.write_bytes
     busy_us = function.time_us - function.launch_us
-    if not operations or not moved or busy_us <= 0:
+    if not operations or busy_us <= 0:
         return None
-    compulsory = operations / max(1, outer.compulsory_bytes)
     types = function.types if function.macs else ""
     rate, busy_rate = operations / function.time_us * 1e6, operations / busy_us * 1e6
-    return RooflinePoint(function.name, "", types, operations / moved, compulsory, rate, busy_rate)
+    intensity = operations / moved if moved else None
+    compulsory = operations / max(1, outer.compulsory_bytes) if moved else None
+    return RooflinePoint(function.name, "", types, intensity, compulsory, rate, busy_rate)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from npuflow.compiler.default import DEFAULT_PIPELINE
-from npuflow.errors import ExitCode, UsageError, with_hint
+from npuflow.errors import ExitCode
 from npuflow.tools.command_line import CommandLine, the_only
 from npuflow.tools.compile_flags import columns_flag, device_flag, pipeline_flag, processes
 from npuflow.tools.flags import FileUse, flag
@@ -57,8 +57,6 @@ def run(arguments: Sequence[str]) -> ExitCode:
     flags, inputs = given
     path = the_only(inputs, "input file", "npuflow ablate net.mlir --device=npu2")
     check_files(flags, inputs)
-    if not Path(path).is_file():
-        raise UsageError(with_hint(f"'{path}' is no file", "give the path of an .mlir file"))
     from npuflow.api import compile as compile_source
     from npuflow.api.ablation import ablations_data, ablations_of, ablations_text, additions_of
     from npuflow.api.compiled import Compiled

@@ -38,8 +38,6 @@ def read_bounds(path: str, device: str | None) -> FileBounds:
 
     if path == "-":
         return file_bounds(sys.stdin.buffer.read(), device, DiagnosticSink(source_name="<stdin>"))
-    if Path(path).is_dir():
-        raise InputError(with_hint(f"'{path}' is a directory", "give the path of an .mlir file, or - for stdin"))
     return file_bounds(Path(path), device, DiagnosticSink())
 
 

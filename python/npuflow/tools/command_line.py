@@ -42,7 +42,7 @@ class CommandLine(Generic[Owner]):
             return None
         if parsed.others:
             names = [known.written for known in self.flags]
-            raise UsageError(unknown_name(f"flag of {self.name}", f"--{parsed.others[0].name}", names))
+            raise UsageError(unknown_name(f"flag of {self.name}", parsed.others[0].written, names))
         return build(self.owner, parsed), parsed.positional
 
     def help_text(self) -> str:

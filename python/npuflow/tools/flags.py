@@ -34,6 +34,11 @@ class FileUse(Enum):
     WRITTEN_ON_FAILURE = "written on failure"
 
 
+def as_written(name: str) -> str:
+    """A flag as a command line has it: `--json`, `-o`."""
+    return f"{'-' if len(name) == 1 else '--'}{name}"
+
+
 @dataclass(frozen=True)
 class Flag:
     """One flag: `bare` is its value when it is written without one (None: the value is required).
@@ -54,8 +59,7 @@ class Flag:
 
     @property
     def written(self) -> str:
-        """As a command line has it: `--json`, `-o`."""
-        return f"{'-' if len(self.name) == 1 else '--'}{self.name}"
+        return as_written(self.name)
 
     @property
     def spelling(self) -> str:
@@ -80,21 +84,21 @@ class Flag:
         if self.kind is tuple:
             return parts
         if self.choices and text not in self.choices:
-            raise UsageError(unknown_name(f"value of flag '--{self.name}'", text, self.choices))
+            raise UsageError(unknown_name(f"value of flag '{self.written}'", text, self.choices))
         return text
 
     def _read_bool(self, text: str) -> bool:
         if text.lower() in ("true", "1", "false", "0"):
             return text.lower() in ("true", "1")
         raise UsageError(
-            with_hint(f"flag '--{self.name}' cannot be '{text}'", f"--{self.name}=true or --{self.name}=false")
+            with_hint(f"flag '{self.written}' cannot be '{text}'", f"{self.written}=true or {self.written}=false")
         )
 
     def _read_count(self, text: str) -> int:
         if text.isdecimal() and len(text) <= _MOST_DIGITS:
             return int(text)
         shown = text if len(text) <= _MOST_DIGITS else f"{text[:_MOST_DIGITS]}..."
-        raise UsageError(with_hint(f"flag '--{self.name}' cannot be '{shown}'", "give a number, 0 or larger"))
+        raise UsageError(with_hint(f"flag '{self.written}' cannot be '{shown}'", "give a number, 0 or larger"))
 
 
 @dataclass(frozen=True)
@@ -103,6 +107,10 @@ class OtherFlag:
 
     name: str
     value: str | None
+
+    @property
+    def written(self) -> str:
+        return as_written(self.name)
 
 
 @dataclass(frozen=True)
@@ -214,5 +222,5 @@ def _unwritten(known: Flag, rest: Iterator[str]) -> FlagValue:
         return known.bare
     following = next(rest, None)
     if following is None:
-        raise UsageError(with_hint(f"flag '--{known.name}' needs a value", known.spelling))
+        raise UsageError(with_hint(f"flag '{known.written}' needs a value", known.spelling))
     return known.read(following)

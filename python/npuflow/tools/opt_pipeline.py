@@ -101,7 +101,7 @@ def _check_known(other: OtherFlag) -> None:
         return
     flags = [flag.name for flag in flags_of(OptFlags) if len(flag.name) > 1]
     known = [*flags, *PASSES, *PIPELINES, *upstream_pass_names()]
-    raise UsageError(unknown_name("flag", f"--{other.name}", [f"--{name}" for name in known]))
+    raise UsageError(unknown_name("flag", other.written, [f"--{name}" for name in known]))
 
 
 def _node(other: OtherFlag) -> Node:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from npuflow.core.expansion import Expansion, TransformSchedule, expand
-from npuflow.core.parsing import check_has_end
+from npuflow.core.parsing import INPUT_HINT, check_has_end
 from npuflow.core.pipeline_text import PassNest, parse_pipeline
 from npuflow.core.reproducer import Reproducer, read_reproducer
 from npuflow.core.sources import SPLIT_MARKER, Source
@@ -55,7 +55,7 @@ def _read(path: str) -> Source:
         return Source(path, Path(path).read_bytes(), is_file=True)
     except OSError as error:
         what = f"cannot open input file '{path}': {error.strerror}"
-        raise InputError(with_hint(what, "give the path of an .mlir file, or - for stdin")) from error
+        raise InputError(with_hint(what, INPUT_HINT)) from error
 
 
 def _check(flags: OptFlags) -> None:

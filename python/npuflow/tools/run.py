@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from npuflow.errors import Diagnostic, ExitCode, InputError, Severity, UsageError, with_hint
+from npuflow.errors import Diagnostic, ExitCode, Severity, UsageError, with_hint
 from npuflow.report.window import WHOLE, window_from
 from npuflow.tools.colours import report_for
 from npuflow.tools.command_line import the_only
@@ -88,8 +88,6 @@ def _compile(path: str, source: bytes | Path, flags: RunFlags) -> Compiled:
     load_entry_points()
     for plugin in flags.load:
         load_plugin(plugin)
-    if isinstance(source, Path) and source.is_dir():
-        raise InputError(with_hint(f"'{path}' is a directory", "give the path of an .mlir file, or - for stdin"))
     sink = DiagnosticSink() if isinstance(source, Path) else DiagnosticSink(source_name=STDIN)
     compiled = compile_source(
         _specialized(source, flags.specialize, sink) if flags.specialize else source,

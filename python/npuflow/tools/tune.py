@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from npuflow.compiler.default import DEFAULT_PIPELINE
-from npuflow.errors import ExitCode, InputError, UsageError, with_hint
+from npuflow.errors import ExitCode, UsageError, with_hint
 from npuflow.tools.command_line import CommandLine, the_only
 from npuflow.tools.compile_flags import columns_flag, device_flag, pipeline_flag, processes
 from npuflow.tools.flags import FileUse, flag
@@ -98,8 +98,6 @@ def _tuned(path: str, flags: TuneFlags, budget: float | None, progress: Progress
     from npuflow.api.tuned import tune
     from npuflow.core.diagnostics import DiagnosticSink
 
-    if path != "-" and Path(path).is_dir():
-        raise InputError(with_hint(f"'{path}' is a directory", "give the path of an .mlir file, or - for stdin"))
     sink = DiagnosticSink(source_name="<stdin>") if path == "-" else DiagnosticSink()
     return tune(
         sys.stdin.buffer.read() if path == "-" else Path(path),

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from npuflow.errors import Diagnostic, ExitCode, InputError, Severity, with_hint
+from npuflow.errors import Diagnostic, ExitCode, Severity, with_hint
 from npuflow.tools.command_line import CommandLine, the_only
 from npuflow.tools.crash import kept
 from npuflow.tools.flags import FileUse, flag
@@ -126,14 +126,16 @@ def _request(flags: VerifyFlags) -> Request:
 
 
 def _parse(path: str, source: bytes | Path, sink: DiagnosticSink) -> ir.Module:
+    from npuflow.compiler.functions import show_what_is_private
     from npuflow.core.parsing import parse, parse_file
     from npuflow.dialect.context import new_context
 
-    if isinstance(source, bytes):
-        return parse(source, new_context(), STDIN, sink)
-    if source.is_dir():
-        raise InputError(with_hint(f"'{path}' is a directory", "give the path of an .mlir file, or - for stdin"))
-    return parse_file(path, new_context(), sink)
+    if isinstance(source, Path):
+        module = parse_file(path, new_context(), sink)
+    else:
+        module = parse(source, new_context(), STDIN, sink)
+    show_what_is_private(module.operation)
+    return module
 
 
 def _print_check(made: PassCheck, screen: TextIO) -> None:

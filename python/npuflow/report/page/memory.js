@@ -22,11 +22,11 @@ function paintMemory() {
   const one = memory.chosen;
   if (!one) return;
   const pen = cleared(byId("held"), view.width, HELD_HEIGHT);
-  const { top } = one;
-  const y = address => HELD_HEIGHT - 4 - address / top * (HELD_HEIGHT - 12);
+  const { top, bottom } = one;
+  const y = address => HELD_HEIGHT - 4 - (address - bottom) / (top - bottom) * (HELD_HEIGHT - 12);
   pen.fillStyle = ink("soft");
   pen.strokeStyle = ink("line");
-  for (const address of [0, top / 2, top]) {
+  for (const address of [bottom, (bottom + top) / 2, top]) {
     pen.fillText(`${bytesText(address)}`, 4, Math.min(HELD_HEIGHT - 4, Math.max(12, y(address) + 4)));
     pen.beginPath();
     pen.moveTo(LABEL - 4, y(address));
@@ -45,13 +45,14 @@ function paintMemory() {
     drawn += 1;
   }
   byId("held").setAttribute("data-drawn", drawn);
-  byId("memory-note").textContent =
-    `addresses up to ${bytesText(top)} of ${bytesText(one.size)}; each block from its first write to its last read`;
+  const from = bottom ? `from ${bytesText(bottom)} ` : "";
+  byId("memory-note").textContent = `addresses ${from}up to ${bytesText(top)} of ${bytesText(one.size)}; `
+    + "each block from its first write to its last read";
 }
 
 function blockAt(x, y) {
   const one = memory.chosen, cycle = cycleAt(x), slack = (view.to - view.from) / (view.width - LABEL);
-  const address = (HELD_HEIGHT - 4 - y) / (HELD_HEIGHT - 12) * one.top;
+  const address = one.bottom + (HELD_HEIGHT - 4 - y) / (HELD_HEIGHT - 12) * (one.top - one.bottom);
   return one.held.find(block => block.begin - slack <= cycle && cycle <= block.end + slack
     && block.address <= address && address < block.address + block.bytes);
 }

@@ -109,17 +109,27 @@ function addSlices(lanes, [name, tile, kind, place, row], begin, first, firstWor
 
 // What parts hand over, in DRAM or memory tiles, as memories.
 function heldBetween(memories, perUs) {
-  return memories.map(({ name, size, held }) => ({ name, size, top: size, held: held.map(
-    ([tensor, address, bytes, begin, end]) => ({ tensor, address, bytes, begin: begin * perUs, end: end * perUs })) }));
+  return memories.map(({ name, size, held }) => {
+    const memory = { name, size, top: 1, bottom: size, held: [] };
+    for (const [tensor, address, bytes, begin, end] of held) {
+      hold(memory, { tensor, address, bytes, begin: begin * perUs, end: end * perUs });
+    }
+    return memory;
+  });
 }
 
 function addHeld(memories, { name, size, tensors, held }, begin) {
-  if (!memories.has(name)) memories.set(name, { name, size, top: 1, held: [] });
+  if (!memories.has(name)) memories.set(name, { name, size, top: 1, bottom: size, held: [] });
   const memory = memories.get(name);
   for (let i = 0, at = begin; i < held.length; i += 5) {
     at += held[i + 3];
     const [tensor, address, bytes, , cycles] = held.slice(i, i + 5);
-    memory.held.push({ tensor: tensors[tensor], address, bytes, begin: at, end: at + cycles });
-    memory.top = Math.max(memory.top, address + bytes);
+    hold(memory, { tensor: tensors[tensor], address, bytes, begin: at, end: at + cycles });
   }
+}
+
+function hold(memory, block) {
+  memory.held.push(block);
+  memory.top = Math.max(memory.top, block.address + block.bytes);
+  memory.bottom = Math.min(memory.bottom, block.address);
 }

@@ -1,8 +1,9 @@
 // The device's roofs and the file's ops under them; both axes are logarithmic.
 const ROOF_HIGH = 360, ROOF_LEFT = 74, ROOF_RIGHT = 28, ROOF_BELOW = 34, LABELLED = 14;
+const LABEL_ROOM = 120, LETTER = 7, LINE = 11;
 const POINT_HEADS = ["function", "op", "types", "ops per byte", "without moving twice", "rate", "without the launch"];
 const ROOFLINE_NOTE = "Filled: without the launch; hollow: with it. The thin line to the right ends where nothing "
-  + "would be moved twice. A click shows the function.";
+  + "would be moved twice; what needs no DRAM stands at the right edge. A click shows the function.";
 const NO_POINTS = "No op of this file computes anything that could be counted.";
 
 function drawRoofline(roofline, open) {
@@ -10,20 +11,23 @@ function drawRoofline(roofline, open) {
   byId("roofline-note").textContent = points.length ? ROOFLINE_NOTE : NO_POINTS;
   table("points", [...POINT_HEADS, "of its roof"], points.map(point => pointRow(point, roofline)), [0, 1, 2]);
   const width = Math.min(1100, Math.max(420, byId("roofline").clientWidth));
-  const xs = points.flatMap(point => [point[3], point[4]]), ys = points.flatMap(point => [point[5], point[6]]);
+  const xs = points.flatMap(point => [point[3], point[4]]).filter(at => at !== null);
+  const ys = points.flatMap(point => [point[5], point[6]]);
   const isUsed = name => used.has(name) || !points.length || (used.has("") && name.startsWith("vector"));
   const roofs = peaks.filter(([name]) => isUsed(name));
   const tops = roofs.map(([, rate]) => rate);
   const ridge = Math.max(...tops) / dram;
   const [left, right] = [decade(Math.min(...xs, ridge / 100), -1), decade(Math.max(...xs, ridge * 4), 1)];
   const [low, high] = [decade(Math.min(...ys, ...tops.map(top => top / 100)), -1), decade(Math.max(...tops) * 1.5, 1)];
-  const x = at => ROOF_LEFT + Math.log10(at / left) / Math.log10(right / left) * (width - ROOF_LEFT - ROOF_RIGHT);
+  const wide = (width - ROOF_LEFT - ROOF_RIGHT) / Math.log10(right / left);
+  const x = at => ROOF_LEFT + Math.log10((at ?? right) / left) * wide;
   const floor = ROOF_HIGH - ROOF_BELOW;
   const y = at => floor - Math.log10(at / low) / Math.log10(high / low) * (floor - 12);
   const svg = drawing("roofline", width, ROOF_HIGH, "roofline of the device with the ops of the file");
   drawGrid(svg, { x, y, left, right, low, high, width });
   drawRoofs(svg, { x, y, left, right, low, high, width }, dram, roofs);
-  points.forEach((point, i) => drawPoint(svg, x, y, point, points.length <= LABELLED ? i : -1, open));
+  const scales = { x, y, width, taken: [] };
+  for (const point of points) drawPoint(svg, scales, point, points.length <= LABELLED, open);
 }
 
 const decade = (value, side) => 10 ** (side < 0 ? Math.floor(Math.log10(value)) : Math.ceil(Math.log10(value)));
@@ -35,8 +39,8 @@ function roofOf(types, intensity, { peaks, bytes_per_second: dram }) {
 
 function pointRow(point, roofline) {
   const [name, op, types, intensity, compulsory, rate, busy] = point;
-  const share = shareText(busy / roofOf(types, intensity, roofline));
-  const [moved, least] = [intensity, compulsory].map(number => number.toPrecision(4));
+  const share = shareText(busy / roofOf(types, intensity ?? Infinity, roofline));
+  const [moved, least] = [intensity, compulsory].map(number => number?.toPrecision(4) ?? "no DRAM");
   return [`@${name}`, op, types || "vector", moved, least, quantity(rate, "ops/s"), quantity(busy, "ops/s"), share];
 }
 
@@ -58,8 +62,8 @@ function drawRoofs(svg, { x, y, left, right, low, width }, dram, roofs) {
   const line = { class: "roof", stroke: "var(--ink)", "stroke-width": 1.5 };
   const said = `DRAM: ${quantity(dram, "B/s")}`;
   shape(svg, "line", { x1: x(from), y1: y(from * dram), x2: x(most / dram), y2: y(most), ...line }, said);
-  const near = from * (most / dram / from) ** 0.15;
-  label(svg, x(near) + 14, y(near * dram) + 10, said);
+  const near = from * (most / dram / from) ** 0.4;  // the label is above, where no op and no other roof can be
+  label(svg, x(near) - 8, y(near * dram) - 4, said, { "text-anchor": "end" });
   let taken = -Infinity;
   for (const [name, rate] of [...roofs].sort((a, b) => b[1] - a[1])) {
     const text = Math.max(y(rate) - 4, taken + 12);
@@ -70,17 +74,34 @@ function drawRoofs(svg, { x, y, left, right, low, width }, dram, roofs) {
   }
 }
 
-function drawPoint(svg, x, y, point, number, open) {
+function drawPoint(svg, { x, y, width, taken }, point, isLabelled, open) {
   const [name, op, types, intensity, compulsory, rate, busy] = point;
   const colour = `var(--${op ? "control" : types ? "compute" : "send"})`;
-  const title = `@${name} ${op}\n${intensity.toPrecision(4)} operations per byte, ${compulsory.toPrecision(4)} without `
-    + `moving anything twice\n${quantity(busy, "ops/s")}, ${quantity(rate, "ops/s")} with the launch`;
+  const moved = intensity === null ? "needs no DRAM" : `${intensity.toPrecision(4)} operations per byte, `
+    + `${compulsory.toPrecision(4)} without moving anything twice`;
+  const rates = `${quantity(busy, "ops/s")}, ${quantity(rate, "ops/s")} with the launch`;
+  const title = `@${name} ${op}\n${moved}\n${rates}`;
   const group = shape(svg, "g", { class: "point", "data-run": name }, title);
   shape(group, "line", { x1: x(intensity), x2: x(compulsory), y1: y(busy), y2: y(busy), stroke: colour });
   const dashed = { stroke: colour, "stroke-dasharray": "2 3" };
   shape(group, "line", { x1: x(intensity), x2: x(intensity), y1: y(busy), y2: y(rate), ...dashed });
   shape(group, "circle", { cx: x(intensity), cy: y(rate), r: 4, fill: "var(--back)", stroke: colour });
   shape(group, "circle", { cx: x(intensity), cy: y(busy), r: 5, fill: colour, stroke: "var(--back)" });
-  if (number >= 0) label(group, x(intensity) + 8, y(busy) - 6 - (number % 2) * 10, op || `@${name}`);
+  const atEdge = x(intensity) > width - LABEL_ROOM, beside = { "text-anchor": atEdge ? "end" : "start" };
+  const text = op || `@${name}`, side = x(intensity) + (atEdge ? -8 : 8);
+  if (isLabelled) {
+    const left = atEdge ? side - LETTER * text.length : side;
+    label(group, side, freeAbove(taken, left, y(busy) - 6, text), text, beside);
+  }
   group.addEventListener("click", () => open(name));
+}
+
+// The lowest line from `bottom` upward where a text beginning at `left` covers none of those that are there.
+function freeAbove(taken, left, bottom, text) {
+  const right = left + LETTER * text.length;
+  const covered = at => taken.some(one => Math.abs(one.at - at) < LINE && one.left < right && left < one.right);
+  let at = bottom;
+  while (covered(at)) at -= LINE;
+  taken.push({ at, left, right });
+  return at;
 }
