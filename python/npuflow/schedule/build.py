@@ -9,6 +9,7 @@ from functools import partial
 from npuflow.bindings import ir
 from npuflow.ops.contraction import BUNDLE, LHS, RHS, STRATEGY
 from npuflow.schedule.assign.assign_numbers import descriptors_taken, numbered
+from npuflow.schedule.assign.descriptors import descriptors_set_up
 from npuflow.schedule.check.capacity import lacks_locks
 from npuflow.schedule.check.legality import lacks_descriptors
 from npuflow.schedule.data.addresses import assign_addresses
@@ -22,12 +23,13 @@ from npuflow.schedule.nest.nest import L3, BufferInfo, Kernel, Nest, Transfer, w
 from npuflow.schedule.nest.read_nest import read_nest
 from npuflow.schedule.nest.reroll import reroll
 from npuflow.schedule.project.bypass import bypass_l2
-from npuflow.schedule.project.lanes import Lanes, even_lanes
+from npuflow.schedule.project.lanes import Lanes, even_lanes, other_lanes
 from npuflow.schedule.project.project import kernel_name, project
 from npuflow.schedule.project.rings import Rings
 from npuflow.schedule.project.routes import Routes
 from npuflow.schedule.project.tasks import Tasks
 from npuflow.strategy.group import MatmulOperand
+from npuflow.strategy.lane_descriptors import TileDma
 from npuflow.strategy.mapping import slots_of
 from npuflow.strategy.strategy import said_of
 from npuflow.target import Device, KernelClass
@@ -100,7 +102,8 @@ def _project(
     """The first schedule that has enough descriptors, if any does; buffers share locks where there are too few.
 
     Lanes that spare descriptors come before zeros in L2, for which there may be no room; those of buffers that would be
-    mostly zeros come last, since what is between them leaves DRAM in runs that are short.
+    mostly zeros come last, since what is between them leaves DRAM in runs that are short. Tensors that take turns on a
+    lane are set up one by one: where sparing descriptors leads to that, any lanes are taken that need less of it.
     """
 
     def projected(clips: int | None, lanes: Lanes | None = None) -> tuple[Routes, Schedule]:
@@ -117,8 +120,12 @@ def _project(
     for clips in (1, 2, None) if device.dma(2).pads_with_zeros else (None,):
         routes, schedule = projected(clips)
         if lacks_descriptors(schedule, device):
-            lanes = even_lanes(nest, routes.lanes, descriptors_taken(schedule), device)
-            routes, schedule = projected(clips, lanes)
+            before, asked = routes, descriptors_set_up(schedule)
+            routes, schedule = projected(clips, even_lanes(nest, routes.lanes, descriptors_taken(schedule), device))
+            if not lacks_descriptors(schedule, device) and descriptors_set_up(schedule) > asked:
+                ways = other_lanes(nest, before.parts, before.lanes, TileDma.of(device, nest.grid[0]))
+                tried = (each for each in (projected(clips, lanes) for lanes in ways) if not lacks_descriptors(each[1], device))
+                routes, schedule = min([(routes, schedule), *tried], key=lambda each: descriptors_set_up(each[1]))
         if not routes.has_clips or not lacks_descriptors(schedule, device):
             break
     return schedule

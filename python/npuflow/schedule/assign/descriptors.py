@@ -39,6 +39,22 @@ def channel_uses(engine: model.Engine, schedule: Schedule, device: Device) -> li
     return _Counter(schedule, device, level, own).uses(engine) if level is not None else []
 
 
+def descriptors_set_up(schedule: Schedule) -> int:
+    """The descriptors that the control processor sets up in all, one after the other."""
+    return sum(_set_up(engine.program) for engine in schedule.engines.values())
+
+
+def _set_up(steps: tuple[model.Step, ...]) -> int:
+    found = 0
+    for step in steps:
+        match step:
+            case model.Configure(descriptors):
+                found += descriptors
+            case model.Repeat(trips=times, body=body) | model.Each(count=times, body=body):
+                found += times * _set_up(body)
+    return found
+
+
 @dataclass
 class _Counter:
     schedule: Schedule

@@ -6,8 +6,9 @@ where nothing is divided by rows, all lanes are by columns and share what is mov
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from math import prod
 
 from npuflow.errors import Diagnostic, InputError, Severity, with_hint
@@ -15,6 +16,10 @@ from npuflow.schedule.nest.nest import L1, L2, L3, ROW, BufferInfo, Nest, Transf
 from npuflow.schedule.project.layout import Part
 from npuflow.strategy.lane_descriptors import Moved, Results, TileDma, evenest
 from npuflow.target import Device, Stage
+
+
+# Ways to take the lanes that are looked at one by one.
+_MOST_WAYS = 16
 
 
 @dataclass(frozen=True)
@@ -92,6 +97,18 @@ def even_lanes(nest: Nest, lanes: Lanes, taken: Mapping[tuple[Stage, str], int],
     gathered, left = (sum(n for (stage, _), n in taken.items() if stage == its) for its in (gathering, leaving))
     choice = evenest(tuple(moved), Results(gathered, left), TileDma.of(device, rows))
     return Lanes(False, dict(zip(buffers, choice.lanes)), choice.separate)
+
+
+def other_lanes(nest: Nest, parts: Mapping[BufferInfo, Part], lanes: Lanes, dma: TileDma) -> Iterator[Lanes]:
+    """All ways to take the lanes, where they are few; rows have channels of their own where that is faster, or none."""
+    buffers = list(lanes.of)
+    if lanes.by_rows or dma.lanes ** len(buffers) > _MOST_WAYS:
+        return
+    loads = {b: _load(b, nest, parts[b]) for b in buffers}
+    for numbers in product(range(dma.lanes), repeat=len(buffers)):
+        of = dict(zip(buffers, numbers))
+        for separate in dict.fromkeys((_separate(loads, of, dma), frozenset[int]())):
+            yield Lanes(False, of, separate)
 
 
 def _read_buffers(nest: Nest) -> list[BufferInfo]:
