@@ -23,6 +23,7 @@ from npuflow.frontend.collapse_contractions import CollapseContractions
 from npuflow.frontend.normalize_linalg import NormalizeLinalg
 from npuflow.fusion.bundle_matmuls import BundleMatmuls
 from npuflow.fusion.fuse_matmuls import FuseMatmuls
+from npuflow.fusion.fuse_readers import FuseReaders
 from npuflow.fusion.fuse_results import FuseResults
 from npuflow.fusion.fuse_slices import FuseSlices
 from npuflow.fusion.fuse_windows import FuseWindows
@@ -118,9 +119,10 @@ class MatmulPipeline(NamedPipeline):
         bundles_too = self.bundle_matmuls and is_open
         matmuls = FuseMatmuls(self.device, between, bundles_too)
         slices = FuseSlices(self.device, between)
+        readers = (FuseReaders(self.device),) if self.fuse and self._leaves_tiles else ()
         fusing = (matmuls, slices, results, windows, masked) if self.fuse and self._leaves_tiles else ()
         bundling = (BundleMatmuls(self.device, between),) if bundles_too else ()
-        forms = (CollapseContractions(chains=True), *bundling)
+        forms = (CollapseContractions(chains=True), *readers, *bundling)
         return (
             stage("normalize-linalg", NormalizeLinalg.name),
             stage("check-input", CheckInput()),

@@ -143,7 +143,9 @@ def test_parts_are_what_the_whole_is(rows: int, more: int, window: int, count: i
 def test_the_last_part_is_written_in_place_behind_a_reshape() -> None:
     """As PyTorch joins groups of heads: the result in another shape is still what the parts before wrote into."""
     heads = "tensor<4x64x16xf32>"
-    joined = f"%h = tensor.collapse_shape %r [[0, 1], [2], [3]] : tensor<2x2x64x16xf32> into {heads}\n  return %h : {heads}"
+    joined = (
+        f"%h = tensor.collapse_shape %r [[0, 1], [2], [3]] : tensor<2x2x64x16xf32> into {heads}\n  return %h : {heads}"
+    )
     text = attention(64, 64).replace("-> tensor<2x2x64x16xf32> {\n  %z", f"-> {heads} {{\n  %z")
     compiled = npuflow.compile(text.replace("return %r : tensor<2x2x64x16xf32>", joined), in_parts(4), device="toy")
     (one,) = compiled.run(verify=True).sequences

@@ -5,12 +5,12 @@ from __future__ import annotations
 from npuflow.bindings import ir
 from npuflow.ops.contraction import producer, users
 
-_RESHAPES = ("tensor.collapse_shape", "tensor.expand_shape")
+RESHAPES = ("tensor.collapse_shape", "tensor.expand_shape")
 
 
 def unreshaped(value: ir.Value) -> ir.Value:
     """What a value holds the elements of, in the same order, before all reshapes."""
-    while (reshape := producer(value, *_RESHAPES)) is not None:
+    while (reshape := producer(value, *RESHAPES)) is not None:
         value = reshape.operands[0]
     return value
 
@@ -18,4 +18,4 @@ def unreshaped(value: ir.Value) -> ir.Value:
 def readers(value: ir.Value) -> list[ir.Operation]:
     """The ops that read a value in some shape."""
     found = users(value)
-    return [reader for user in found for reader in (readers(user.results[0]) if user.name in _RESHAPES else (user,))]
+    return [reader for user in found for reader in (readers(user.results[0]) if user.name in RESHAPES else (user,))]

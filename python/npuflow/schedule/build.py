@@ -124,7 +124,11 @@ def _project(
             routes, schedule = projected(clips, even_lanes(nest, routes.lanes, descriptors_taken(schedule), device))
             if not lacks_descriptors(schedule, device) and descriptors_set_up(schedule) > asked:
                 ways = other_lanes(nest, before.parts, before.lanes, TileDma.of(device, nest.grid[0]))
-                tried = (each for each in (projected(clips, lanes) for lanes in ways) if not lacks_descriptors(each[1], device))
+                tried = (
+                    each
+                    for each in (projected(clips, lanes) for lanes in ways)
+                    if not lacks_descriptors(each[1], device)
+                )
                 routes, schedule = min([(routes, schedule), *tried], key=lambda each: descriptors_set_up(each[1]))
         if not routes.has_clips or not lacks_descriptors(schedule, device):
             break

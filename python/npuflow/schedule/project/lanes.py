@@ -17,7 +17,6 @@ from npuflow.schedule.project.layout import Part
 from npuflow.strategy.lane_descriptors import Moved, Results, TileDma, evenest
 from npuflow.target import Device, Stage
 
-
 # Ways to take the lanes that are looked at one by one.
 _MOST_WAYS = 16
 

@@ -1,0 +1,41 @@
+"""Lanes: those that spare descriptors beside memory tiles don't cost more of the control processor than others do."""
+
+from __future__ import annotations
+
+import pytest
+
+import npuflow
+from npuflow.execute.verification import Status
+from npuflow.schedule import build
+from npuflow.schedule.assign.descriptors import descriptors_set_up
+
+# A cache and what is appended to it, of another type: both and a table of places come into each block.
+APPENDED = """
+func.func @append(%x: tensor<8x2048x64xf32>, %y: tensor<1x8x1x64xbf16>) -> tensor<1x8x2049x64xf32> {
+  %v = tensor.expand_shape %x [[0, 1], [2], [3]] output_shape [1, 8, 2048, 64]
+      : tensor<8x2048x64xf32> into tensor<1x8x2048x64xf32>
+  %e = tensor.empty() : tensor<1x8x1x64xf32>
+  %z = linalg.generic {indexing_maps = [affine_map<(a, b, c, d) -> (a, b, c, d)>, affine_map<(a, b, c, d) -> (a, b, c, d)>],
+      iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+      ins(%y : tensor<1x8x1x64xbf16>) outs(%e : tensor<1x8x1x64xf32>) {
+  ^bb0(%p: bf16, %o: f32):
+    %s = arith.extf %p : bf16 to f32
+    linalg.yield %s : f32
+  } -> tensor<1x8x1x64xf32>
+  %a = tensor.concat dim(2) %v, %z : (tensor<1x8x2048x64xf32>, tensor<1x8x1x64xf32>) -> tensor<1x8x2049x64xf32>
+  return %a : tensor<1x8x2049x64xf32>
+}
+"""
+
+
+def test_tensors_that_would_take_turns_on_a_lane_get_one_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    (found,) = npuflow.compile(APPENDED, device="npu2").functions
+    monkeypatch.setattr(build, "other_lanes", lambda *_: iter(()))
+    (before,) = npuflow.compile(APPENDED, device="npu2").functions
+    assert descriptors_set_up(found.compiled.schedule) < descriptors_set_up(before.compiled.schedule)
+    assert found.simulate().cycles < before.simulate().cycles
+
+
+def test_results_are_right_by_these_lanes() -> None:
+    (report,) = npuflow.compile(APPENDED, device="npu2").run(verify=True).functions
+    assert report.verified.status is Status.OK, report.verified.message
