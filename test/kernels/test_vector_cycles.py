@@ -54,6 +54,26 @@ def test_the_busiest_slot_decides_where_steps_overlap() -> None:
     assert cycles_of(elementwise(0, ()), (64,), TOY) == 8
 
 
+def test_several_engines_of_a_core_each_do_a_part() -> None:
+    """Along what costs least of what isn't summed up; the busiest part counts, and a sum by itself stays with one."""
+    engines = tuple(dataclasses.replace(one, count=2) for one in TOY.engines)
+    two = dataclasses.replace(TOY, engines=engines)
+    # 65 numbers in parts of 33 and 32, so 5 vectors; one number is one part.
+    assert cycles_of(elementwise(2, (ADD,)), (65,), two) == 5 * 1 + 3
+    assert cycles_of(elementwise(2, (ADD,)), (1,), two) == cycles_of(elementwise(2, (ADD,)), (1,), TOY)
+    # Three rows in parts of two and one; of one row neither engine can leave the sum to the other.
+    assert cycles_of(dot(), (3, 64), two) == cycles_of(dot(), (2, 64), TOY)
+    assert cycles_of(dot(), (1, 64), two) == cycles_of(dot(), (1, 64), TOY)
+
+
+def test_no_call_takes_less_than_the_least() -> None:
+    two = dataclasses.replace(TOY, engines=tuple(dataclasses.replace(one, count=2) for one in TOY.engines))
+    for work, sizes in ((elementwise(2, (ADD,)), (512,)), (dot(), (64, 64))):
+        call, step = VectorKernel(work, two).least_cycles()
+        steps = sizes[0] if len(sizes) == 1 else sizes[0] * sizes[1]
+        assert call + step * steps <= cycles_of(work, sizes, two)
+
+
 def test_elements_of_a_vector_by_type() -> None:
     # 32 bytes are 16 numbers of 16 bits, but sums of 32 bits fill an accumulator of 32 bytes with 8.
     assert cycles_of(elementwise(1, (ADD,), 2, 2), (64,), TOY) == 4 + 3

@@ -1,4 +1,4 @@
-"""npuflow-fuse-readers: what is computed of each element of a result that others read too is computed where it is made."""
+"""npuflow-fuse-readers: what is computed of a result that others read too, element by element, is computed with it."""
 
 from __future__ import annotations
 

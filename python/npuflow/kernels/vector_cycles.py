@@ -1,7 +1,7 @@
 """How long a kernel without matrix instructions takes on a core: a model of its inner loop. Pure.
 
 One loop is gone through in vectors, or several within each other as if they were one: of all, those that cost least,
-along which operands should lie side by side.
+along which operands should lie side by side. Where a core has several engines of the class, each does a part of a call.
 A step of the innermost loop loads, computes and stores a few vectors. Where steps overlap, it takes as long as the
 busiest of the unit's slots, or as a sum takes to be there for the next; where they don't, as long as the longest chain
 from a load to the result. The device's file has all latencies and says how code of a kind is written.
@@ -85,8 +85,15 @@ class VectorKernel:
     def cycles(self, sizes: Sequence[int]) -> int:
         """Cycles of one call for a tile, by the sizes of the op's loops."""
         extents = [prod([sizes[loop] for loop in run]) for run in self.work.runs] or [1]
-        least = min([way.cycles(extents) for way in self.ways])
+        least = min([way.cycles(part) for part in self._parts(extents) for way in self.ways])
         return self.device.cycles_of(self.engine, self.code.call_cycles + ceil(least))
+
+    def _parts(self, extents: Sequence[int]) -> list[list[int]]:
+        """What the busiest of several engines does of a call: its part of a loop that isn't summed up, if any."""
+        count, sums = self.engine.count, self.work.sums or (False,)
+        divided = [run for run, is_sum in enumerate(sums) if not is_sum and extents[run] > 1] if count > 1 else []
+        parts = [[-(-e // count) if run == each else e for run, e in enumerate(extents)] for each in divided]
+        return parts or [list(extents)]
 
     def least_cycles(self) -> tuple[float, float]:
         """Cycles at least: of a call, and of each step of the op's loops, whichever is gone through in vectors."""
@@ -95,7 +102,7 @@ class VectorKernel:
         if code.overlap is Overlap.NONE:
             each = max(each, (body.chain + code.step_cycles) / code.vectors_per_step)
         rate = self.device.clock_hz / self.device.clock_of(self.engine)
-        return code.call_cycles * rate, each * rate / self.width
+        return code.call_cycles * rate, each * rate / (self.width * self.engine.count)
 
     @cached_property
     def ways(self) -> tuple[_Vectors, ...]:

@@ -103,7 +103,8 @@ def _project(
 
     Lanes that spare descriptors come before zeros in L2, for which there may be no room; those of buffers that would be
     mostly zeros come last, since what is between them leaves DRAM in runs that are short. Tensors that take turns on a
-    lane are set up one by one: where sparing descriptors leads to that, any lanes are taken that need less of it.
+    lane are set up one by one: where that is more than waits in queues, any lanes are taken that need less of it. Else
+    descriptors are worth more, which what stays in memory tiles may need.
     """
 
     def projected(clips: int | None, lanes: Lanes | None = None) -> tuple[Routes, Schedule]:
@@ -120,19 +121,24 @@ def _project(
     for clips in (1, 2, None) if device.dma(2).pads_with_zeros else (None,):
         routes, schedule = projected(clips)
         if lacks_descriptors(schedule, device):
-            before, asked = routes, descriptors_set_up(schedule)
-            routes, schedule = projected(clips, even_lanes(nest, routes.lanes, descriptors_taken(schedule), device))
-            if not lacks_descriptors(schedule, device) and descriptors_set_up(schedule) > asked:
-                ways = other_lanes(nest, before.parts, before.lanes, TileDma.of(device, nest.grid[0]))
-                tried = (
-                    each
-                    for each in (projected(clips, lanes) for lanes in ways)
-                    if not lacks_descriptors(each[1], device)
-                )
-                routes, schedule = min([(routes, schedule), *tried], key=lambda each: descriptors_set_up(each[1]))
+            before = routes
+            even = even_lanes(nest, routes.lanes, descriptors_taken(schedule), device)
+            routes, schedule = projected(clips, even)
+            if not lacks_descriptors(schedule, device) and descriptors_set_up(schedule) > _queued(device):
+                ways = other_lanes(nest, before.parts, even, TileDma.of(device, nest.grid[0]))
+                tried = [
+                    way for way in (projected(clips, lanes) for lanes in ways) if not lacks_descriptors(way[1], device)
+                ]
+                routes, schedule = min([(routes, schedule), *tried], key=lambda way: descriptors_set_up(way[1]))
         if not routes.has_clips or not lacks_descriptors(schedule, device):
             break
     return schedule
+
+
+def _queued(device: Device) -> int:
+    """The tasks that wait in the queues of all channels beside DRAM: these may be set up before a schedule begins."""
+    dma = device.dma(device.dram_level)
+    return (dma.channels_in + dma.channels_out) * dma.queue_depth * dma.shared_by.instances(device.rows, device.columns)
 
 
 _OPERANDS = {LHS: MatmulOperand.LHS, RHS: MatmulOperand.RHS}

@@ -99,15 +99,28 @@ def even_lanes(nest: Nest, lanes: Lanes, taken: Mapping[tuple[Stage, str], int],
 
 
 def other_lanes(nest: Nest, parts: Mapping[BufferInfo, Part], lanes: Lanes, dma: TileDma) -> Iterator[Lanes]:
-    """All ways to take the lanes, where they are few; rows have channels of their own where that is faster, or none."""
+    """All ways to take the lanes, where they are few, in which the busiest channel moves no more than by some lanes.
+
+    Rows have channels of their own where that is faster, or none.
+    """
     buffers = list(lanes.of)
     if lanes.by_rows or dma.lanes ** len(buffers) > _MOST_WAYS:
         return
     loads = {b: _load(b, nest, parts[b]) for b in buffers}
+    most = _busiest(loads, lanes, dma.rows)
     for numbers in product(range(dma.lanes), repeat=len(buffers)):
         of = dict(zip(buffers, numbers))
         for separate in dict.fromkeys((_separate(loads, of, dma), frozenset[int]())):
-            yield Lanes(False, of, separate)
+            if _busiest(loads, found := Lanes(False, of, separate), dma.rows) <= most:
+                yield found
+
+
+def _busiest(loads: Mapping[BufferInfo, _Load], lanes: Lanes, rows: int) -> int:
+    """Bytes through the busiest channel of a memory tile."""
+    totals = dict.fromkeys(lanes.of.values(), 0)
+    for key, lane in lanes.of.items():
+        totals[lane] += loads[key].through(1 if lane in lanes.separate else rows)
+    return max(totals.values(), default=0)
 
 
 def _read_buffers(nest: Nest) -> list[BufferInfo]:
