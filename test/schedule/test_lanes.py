@@ -11,11 +11,12 @@ from npuflow.schedule.assign.descriptors import descriptors_set_up
 
 # A cache and what is appended to it, of another type: both and a table of places come into each block.
 APPENDED = """
+#each = affine_map<(a, b, c, d) -> (a, b, c, d)>
 func.func @append(%x: tensor<8x2048x64xf32>, %y: tensor<1x8x1x64xbf16>) -> tensor<1x8x2049x64xf32> {
   %v = tensor.expand_shape %x [[0, 1], [2], [3]] output_shape [1, 8, 2048, 64]
       : tensor<8x2048x64xf32> into tensor<1x8x2048x64xf32>
   %e = tensor.empty() : tensor<1x8x1x64xf32>
-  %z = linalg.generic {indexing_maps = [affine_map<(a, b, c, d) -> (a, b, c, d)>, affine_map<(a, b, c, d) -> (a, b, c, d)>],
+  %z = linalg.generic {indexing_maps = [#each, #each],
       iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
       ins(%y : tensor<1x8x1x64xbf16>) outs(%e : tensor<1x8x1x64xf32>) {
   ^bb0(%p: bf16, %o: f32):

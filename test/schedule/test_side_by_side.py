@@ -57,7 +57,7 @@ def test_side_by_side_takes_less_time(example: str) -> None:
         (function,) = npuflow.compile(text, device="npu4.0:1x1", disable=disable).functions
         assert (function.strategy.get("depth_between", 1) == 2) == (not disable)
         times.append(function.simulate().cycles)
-    assert times[0] < 0.8 * times[1]
+    assert times[0] < 0.9 * times[1]
 
 
 def test_tiles_of_any_size_are_right() -> None:
