@@ -119,8 +119,9 @@ class MatmulPipeline(NamedPipeline):
         bundles_too = self.bundle_matmuls and is_open
         matmuls = FuseMatmuls(self.device, between, bundles_too)
         slices = FuseSlices(self.device, between)
-        readers = (FuseReaders(self.device),) if self.fuse and self._leaves_tiles else ()
-        fusing = (matmuls, slices, results, windows, masked) if self.fuse and self._leaves_tiles else ()
+        fuses = self.fuse and self._leaves_tiles
+        fusing = (matmuls, slices, results, windows, masked) if fuses else ()
+        readers = (FuseReaders(self.device),) if fuses else ()
         bundling = (BundleMatmuls(self.device, between),) if bundles_too else ()
         forms = (CollapseContractions(chains=True), *readers, *bundling)
         return (

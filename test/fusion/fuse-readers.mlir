@@ -31,12 +31,12 @@ func.func @returned(%x: tensor<2048x512xf32>, %y: tensor<2048x512xf32>) -> (tens
   return %a, %b : tensor<2048x512xf32>, tensor<4x512x512xbf16>
 }
 
-// What reads something else as well, or turns what it reads, stays.
+// What reads something else as well or instead, or turns what it reads, stays.
 // CHECK-LABEL: func.func @stays
-// CHECK-COUNT-3: linalg.generic
+// CHECK-COUNT-4: linalg.generic
 // CHECK-NOT:     linalg.generic
 // CHECK:         return
-func.func @stays(%x: tensor<512x512xf32>, %y: tensor<512x512xf32>) -> (tensor<512x512xf32>, tensor<512x512xf32>, tensor<512x512xbf16>) {
+func.func @stays(%x: tensor<512x512xf32>, %y: tensor<512x512xf32>) -> (tensor<512x512xf32>, tensor<512x512xf32>, tensor<512x512xbf16>, tensor<512x512xf32>) {
   %e = tensor.empty() : tensor<512x512xf32>
   %a = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<512x512xf32>) outs(%e : tensor<512x512xf32>) {
   ^bb0(%p: f32, %o: f32):
@@ -54,5 +54,10 @@ func.func @stays(%x: tensor<512x512xf32>, %y: tensor<512x512xf32>) -> (tensor<51
     %s = arith.truncf %p : f32 to bf16
     linalg.yield %s : bf16
   } -> tensor<512x512xbf16>
-  return %a, %b, %c : tensor<512x512xf32>, tensor<512x512xf32>, tensor<512x512xbf16>
+  %d = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} ins(%y : tensor<512x512xf32>) outs(%a : tensor<512x512xf32>) {
+  ^bb0(%p: f32, %o: f32):
+    %s = math.absf %p : f32
+    linalg.yield %s : f32
+  } -> tensor<512x512xf32>
+  return %a, %b, %c, %d : tensor<512x512xf32>, tensor<512x512xf32>, tensor<512x512xbf16>, tensor<512x512xf32>
 }

@@ -12,6 +12,7 @@ from npuflow.schedule.data.affine import Affine
 from npuflow.schedule.data.model import Acquire, Compute, Ref, Repeat, Step
 from npuflow.schedule.nest.nest import Loop
 from npuflow.schedule.project.side_by_side import skewed
+from npuflow.target.load import device_file
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 LAYERS = (EXAMPLES / "two_layers.mlir").read_text()
@@ -51,13 +52,18 @@ def test_an_engine_turns_to_the_next_tile_while_another_works() -> None:
 
 
 @pytest.mark.parametrize("example", ["linear_relu.mlir", "two_layers.mlir"])
-def test_side_by_side_takes_less_time(example: str) -> None:
-    text, times = (EXAMPLES / example).read_text(), []
-    for disable in ((), ("engines",)):
-        (function,) = npuflow.compile(text, device="npu4.0:1x1", disable=disable).functions
-        assert (function.strategy.get("depth_between", 1) == 2) == (not disable)
-        times.append(function.simulate().cycles)
-    assert times[0] < 0.9 * times[1]
+def test_side_by_side_takes_less_time(example: str, tmp_path: Path) -> None:
+    """Much less with one vector engine, which then has about as much to do as the matrix engine; less with both."""
+    text, shipped = (EXAMPLES / example).read_text(), device_file("npu4.0").read_text()
+    assert shipped.count("count = 2") == 1
+    (one := tmp_path / "one.toml").write_text(shipped.replace("count = 2", "count = 1"))
+    for device, most in ((f"{one}:1x1", 0.8), ("npu4.0:1x1", 0.9)):
+        times = []
+        for disable in ((), ("engines",)):
+            (function,) = npuflow.compile(text, device=device, disable=disable).functions
+            assert (function.strategy.get("depth_between", 1) == 2) == (not disable)
+            times.append(function.simulate().cycles)
+        assert times[0] < most * times[1]
 
 
 def test_tiles_of_any_size_are_right() -> None:

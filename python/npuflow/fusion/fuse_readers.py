@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from npuflow.bindings import ir, linalg, tensor
@@ -15,9 +14,9 @@ from npuflow.dialect.device import planned_device
 from npuflow.fusion.inline_producer import copied_body
 from npuflow.network.groups import groups_of
 from npuflow.ops.bundle import make_bundle
-from npuflow.ops.contraction import BUNDLE, STRATEGY, is_elementwise, users
+from npuflow.ops.contraction import BUNDLE, STRATEGY, is_elementwise
 from npuflow.ops.linear import input_count, iterators, maps_of
-from npuflow.ops.reshapes import RESHAPES
+from npuflow.ops.reshapes import readers, reshapes_of, unreshaped
 from npuflow.strategy.bundle_times import GrowthOn, bundle_seconds
 from npuflow.strategy.strategy import Strategy
 from npuflow.target import Device
@@ -48,60 +47,42 @@ class FuseReaders(Pass):
     def run(self, op: ir.Operation, context: PassContext) -> None:
         device = planned_device(op, self.device)
         for function in ops_of(op, "func.func"):
-            groups = groups_of(function, GrowthOn(device)) if any(map(_is_open, ops_of(function))) else []
-            alone = [group.root for group in groups if len(group.whole) == 1 and _is_open(group.root)]
+            read = {maker: _readers(maker) for maker in ops_of(function, "linalg.generic") if _is_open(maker)}
+            groups = groups_of(function, GrowthOn(device)) if any(read.values()) else []
+            alone = [group.root for group in groups if len(group.whole) == 1]
             replaced: list[ir.Operation] = []
-            for maker in alone:
-                reading = next(_readings(maker, alone), None)
-                if reading is not None and _decide(reading, device, context):
-                    replaced += [reading.reader, *reversed(reading.reshapes), maker]
+            for maker in (one for one in alone if one in read):
+                reader = next((each for each in read[maker] if each in alone), None)
+                if reader is not None and maker not in replaced and _decide(maker, reader, device, context):
+                    replaced += [reader, maker]
             erase_unused(replaced)
-
-
-@dataclass(frozen=True)
-class _Reading:
-    """An op that computes something of each element that another one makes, behind reshapes."""
-
-    maker: ir.Operation
-    reshapes: tuple[ir.Operation, ...]
-    reader: ir.Operation
 
 
 def _is_open(op: ir.Operation) -> bool:
     """Whether an op is elementwise, makes one tensor, and may become something else."""
     is_free = BUNDLE not in op.attributes and STRATEGY not in op.attributes
-    return op.name == "linalg.generic" and is_free and len(op.results) == 1 and is_elementwise(op)
+    return op.name == "linalg.generic" and is_free and is_elementwise(op)
 
 
-def _readings(maker: ir.Operation, alone: Sequence[ir.Operation]) -> Iterator[_Reading]:
-    """What reads nothing else than a result that others read too."""
-    read = list(_read(maker.results[0]))
-    for reshapes, reader in read if len(read) > 1 else ():
-        if reader in alone and input_count(reader) == 1 and _is_by_element(reader):
-            yield _Reading(maker, reshapes, reader)
-
-
-def _read(value: ir.Value) -> Iterator[tuple[tuple[ir.Operation, ...], ir.Operation]]:
-    """The ops that read a value, each with the reshapes in front of it."""
-    for user in users(value):
-        if user.name in RESHAPES:
-            yield from (((user, *more), reader) for more, reader in _read(user.results[0]))
-        else:
-            yield (), user
+def _readers(maker: ir.Operation) -> list[ir.Operation]:
+    """What computes something of each element of a result that others read too, and reads nothing else."""
+    (result,) = maker.results
+    found = readers(result)
+    open_ = [each for each in found if _is_open(each) and _is_by_element(each)] if len(found) > 1 else []
+    return [each for each in open_ if unreshaped(each.operands[0]) == result]
 
 
 def _is_by_element(op: ir.Operation) -> bool:
-    """Whether an op makes each element of the same one, and of nothing from outside of its body."""
-    (block,) = op.regions[0].blocks
+    """Whether an op makes each element of the same one of its only input, and of nothing from outside of its body."""
+    (block,), maps = op.regions[0].blocks, maps_of(op)
     own = {*block.arguments, *(result for inner in block.operations for result in inner.results)}
     is_closed = all(value in own for inner in block.operations for value in inner.operands)
-    reads_output = bool(list(block.arguments[1].uses))
-    return is_closed and not reads_output and all(str(each) == str(maps_of(op)[-1]) for each in maps_of(op))
+    reads_output = bool(list(block.arguments[-1].uses))
+    return input_count(op) == 1 and is_closed and not reads_output and maps[0] == maps[-1]
 
 
-def _decide(reading: _Reading, device: Device, context: PassContext) -> bool:
+def _decide(maker: ir.Operation, reader: ir.Operation, device: Device, context: PassContext) -> bool:
     """Makes the two one op, if that is faster."""
-    maker, reader = reading.maker, reading.reader
     apart = [bundle_seconds(make_bundle([op]), device, Strategy()) for op in (maker, reader)]
     made = _joined(maker, reader)
     together = bundle_seconds(make_bundle([made]), device, Strategy())
@@ -114,7 +95,7 @@ def _decide(reading: _Reading, device: Device, context: PassContext) -> bool:
     context.count("readers fused")
     first, second = made.results
     with at(made, after=True):
-        for reshape in reading.reshapes:
+        for reshape in reversed(reshapes_of(reader.operands[0])):
             second = _reshaped(second, reshape)
     maker.results[0].replace_all_uses_with(first)
     reader.results[0].replace_all_uses_with(second)

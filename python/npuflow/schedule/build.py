@@ -121,11 +121,10 @@ def _project(
     for clips in (1, 2, None) if device.dma(2).pads_with_zeros else (None,):
         routes, schedule = projected(clips)
         if lacks_descriptors(schedule, device):
-            before = routes
             even = even_lanes(nest, routes.lanes, descriptors_taken(schedule), device)
             routes, schedule = projected(clips, even)
             if not lacks_descriptors(schedule, device) and descriptors_set_up(schedule) > _queued(device):
-                ways = other_lanes(nest, before.parts, even, TileDma.of(device, nest.grid[0]))
+                ways = other_lanes(nest, routes.parts, even, TileDma.of(device, nest.grid[0]))
                 tried = [
                     way for way in (projected(clips, lanes) for lanes in ways) if not lacks_descriptors(way[1], device)
                 ]
