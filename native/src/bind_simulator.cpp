@@ -139,7 +139,7 @@ std::int64_t watching_bytes(const ProgramBuilder& builder) {
 void bind_program(nb::module_& m) {
   nb::class_<ProgramBuilder>(m, "ProgramBuilder", "A program for the simulator, built piece by piece.")
       .def(nb::init<>())
-      .def("add_memory", &ProgramBuilder::add_memory)
+      .def("add_memory", &ProgramBuilder::add_memory, "name"_a, "size"_a, "is_near"_a = false)
       .def("add_buffer", &ProgramBuilder::add_buffer)
       .def("add_semaphore",
            [](ProgramBuilder& self, std::string name, std::int64_t initial, std::int64_t maximum, std::uint8_t cause) {

@@ -20,8 +20,8 @@ class ProgramBuilder {
  public:
   static constexpr std::size_t most_depth = 64;
 
-  Index add_memory(std::string name, std::int64_t bytes) {
-    return add(changed().memories, Memory{std::move(name), bytes});
+  Index add_memory(std::string name, std::int64_t bytes, bool is_near) {
+    return add(changed().memories, Memory{std::move(name), bytes, is_near});
   }
 
   Index add_buffer(std::string name, Index memory, std::int64_t address_bytes, std::int64_t slot_bytes,

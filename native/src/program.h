@@ -50,9 +50,11 @@ struct Access {
   double run_overhead_bytes = 0;  // a contiguous run of r bytes takes its engine's first port's time of r + this
 };
 
+// What moves to or from one that is near takes neither its engine's ports nor its latency, which are another memory's.
 struct Memory {
   std::string name;
   std::int64_t bytes = 0;
+  bool is_near = false;
 };
 
 // `depth` slots of `slot_bytes`, one after the other from `address_bytes` on.

@@ -110,6 +110,7 @@ class Simulator {
   void arrive(Index engine, const Op& op);
   void begin_piece(Index stream);
   Cycles latency_left(const Stream& stream, Cycles at) const;
+  bool is_near(const Placed& placed) const;
   void start_moving(Index stream);
   void end_piece(Index stream);
   void account(Index stream);

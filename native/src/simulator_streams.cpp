@@ -46,7 +46,8 @@ void Simulator::begin_piece(Index index) {
 Cycles Simulator::latency_left(const Stream& stream, Cycles at) const {
   const EngineState& sender = engines_[stream.sender];
   if (sender.moving) return 0;
-  const Cycles latency = program_.engines[stream.sender].latency_cycles + stream.latency_cycles;
+  const Cycles own = is_near(sender.placed) ? 0 : program_.engines[stream.sender].latency_cycles;
+  const Cycles latency = own + stream.latency_cycles;
   const Cycles idle = sender.last_sent < 0 ? latency : std::min(latency, sender.since - sender.last_sent);
   return std::max(Cycles{0}, idle - (at - sender.arrived));
 }
@@ -80,9 +81,13 @@ void Simulator::collect_uses(Index index) {
   for_each_end(stream, [&](Index e) { add_uses(program_.engines[e], engines_[e].placed); });
 }
 
+bool Simulator::is_near(const Placed& placed) const {
+  return program_.memories[program_.buffers[placed.access->buffer].memory].is_near;
+}
+
 // A memory's port carries only what is in memory, and pays for each contiguous run.
 void Simulator::add_uses(const Engine& engine, const Placed& placed) {
-  if (placed.inside == 0) return;
+  if (placed.inside == 0 || is_near(placed)) return;
   const double share = static_cast<double>(placed.inside) / static_cast<double>(placed.elements);
   const auto run = static_cast<double>(placed.run_bytes);
   double overhead = placed.access->run_overhead_bytes;

@@ -119,14 +119,14 @@ def compiled(graph: Graph, device: str) -> npuflow.Compiled:
 
 
 @drawn(few=16, many=1000)
-@given(graphs(), st.sampled_from(["toy", "npu1", "npu2"]))
+@given(graphs(), st.sampled_from(["toy", "npu1", "npu2", "npu4.0"]))
 def test_graphs_in_parts_compute_what_numpy_computes(graph: Graph, device: str) -> None:
     made = compiled(graph, device)
     run = made.sequence("graph") if made.sequences else made["graph"]
     for found, name in zip(run.execute(*graph.arguments), graph.results, strict=True):
         np.testing.assert_array_equal(found, graph.values[name])
     for sequence in made.sequences:
-        event(f"{len(sequence.parts)} parts, {sum(v.home is not None for v in sequence.plan.between)} stay in L2")
+        event(f"{len(sequence.parts)} parts, {sum(v.home is not None for v in sequence.plan.between)} stay on the chip")
         require_order(sequence)
         require_places(sequence)
     again = compiled(graph, device)
@@ -153,7 +153,8 @@ def require_places(sequence: PartSequence) -> None:
                 (begin, end), (first, last) = places(one)[place], places(other)[place]
                 assert end <= first or last <= begin
     for phase, part in enumerate(sequence.parts):
-        needed = needed_bytes(part.compiled.program, part.compiled.device)
+        level = part.compiled.device.home_level
+        needed = {} if level is None else needed_bytes(part.compiled, level)
         for value in (value for value in between if value.first <= phase <= value.last):
             assert all(slab.address >= needed.get(slab.column, 0) for slab, _ in value.slabs)
 

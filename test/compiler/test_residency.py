@@ -1,4 +1,4 @@
-"""Tensors between parts that stay in memory tiles: right results, less traffic, no longer times."""
+"""Tensors between parts that stay on the chip: right results, less traffic, no longer times."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ import pytest
 
 import npuflow
 from npuflow.compiler.compiled import Sequence
-from npuflow.compiler.home_phases import HomePhases, HomeSlabs
+from npuflow.compiler.home_phases import HomeSlabs
+from npuflow.compiler.port_phases import PortPhases
 from npuflow.compiler.sequence import execute_sequence
+from npuflow.compiler.tile_phases import TilePhases
 from npuflow.execute.verification import Status
 from npuflow.network.decisions import ALL_DECISIONS, Decision
 from npuflow.network.residency import Home, Slab
@@ -94,7 +96,7 @@ def test_what_tiles_collect_stays_there_else_rows_are_dealt_out(monkeypatch: pyt
 
     homes: list[Home] = []
     in_place = seconds()
-    monkeypatch.setattr(HomePhases, "in_place", lambda *_: None)
+    monkeypatch.setattr(TilePhases, "in_place", lambda *_: None)
     dealt_out = seconds()
     assert [home.in_place for home in homes] == [True, False]
     assert homes[1].piece_bytes == 784
@@ -122,7 +124,7 @@ def test_parts_that_are_called_again_have_a_program_for_what_stays_where() -> No
 def test_the_report_says_what_stays(compiled: npuflow.Compiled) -> None:
     report = compiled.run(verify=False)
     text = report.text()
-    assert "stay in memory tiles" in text
+    assert "stay on the chip" in text
     assert "times its inputs, tables and results" in text
     (shown,) = report.sequences
     data = json.loads(report.json())["sequences"][0]
@@ -130,7 +132,7 @@ def test_the_report_says_what_stays(compiled: npuflow.Compiled) -> None:
     assert data["moved_bytes"] >= data["compulsory_bytes"] > 0
     assert set(data["peak_bytes"]) == {"L1", "L2"}
     page = report.html()
-    assert "stay in memory tiles" in page
+    assert "stay on the chip" in page
     assert '"name": "L2 ' in page.replace('"name":"', '"name": "')
     assert " between parts" in page
 
@@ -152,15 +154,15 @@ def test_a_home_in_the_place_of_buffers_makes_results_wrong(compiled: npuflow.Co
 
 def test_what_saves_least_leaves_where_not_all_can_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     """A phase that has room for the descriptors of one tensor alone keeps the one whose way to DRAM is longest."""
-    moved = HomePhases.moved
+    moved = TilePhases.moved
 
-    def one_alone(self: HomePhases, phase: int, homes: Mapping[int, HomeSlabs]) -> AtHome:
+    def one_alone(self: TilePhases, phase: int, homes: Mapping[int, HomeSlabs]) -> AtHome:
         own = [number for number in homes if any(each == phase for each, _, _ in self.ports[number])]
         if len(own) > 1:
             raise NotAtHomeError("there is room for one")
         return moved(self, phase, homes)
 
-    monkeypatch.setattr(HomePhases, "moved", one_alone)
+    monkeypatch.setattr(TilePhases, "moved", one_alone)
     compiled = npuflow.compile(narrow(), "npuflow-stream-k{fuse=false}", device="npu2", split=True, jobs=1)
     (sequence,) = compiled.sequences
     values = {value.number: value for value in sequence.plan.between}
@@ -171,6 +173,28 @@ def test_what_saves_least_leaves_where_not_all_can_stay(monkeypatch: pytest.Monk
     for value in left:
         beside = [each for each in stay if each.last == value.first or value.last == each.first]
         assert any(each.bytes >= value.bytes for each in beside)
+
+
+def test_scratchpads_keep_what_dram_reaches_there_in_as_few_as_have_room() -> None:
+    compiled = npuflow.compile(through_rows(), "npuflow-stream-k{fuse=false}", device="npu4.0", split=True)
+    (sequence,) = compiled.sequences
+    (between,) = sequence.plan.between
+    assert [own for _, own in between.slabs] == [256 * 784]
+    (ran,) = compiled.run(verify=True).sequences
+    assert ran.verified.status is Status.OK
+    assert ran.moved_bytes == ran.compulsory_bytes
+
+
+def test_scratchpads_keep_slabs_of_what_has_no_room_in_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(PortPhases, "counts", lambda _: (3,))
+    monkeypatch.setattr(PortPhases, "late_seconds", lambda *_: 0.0)
+    compiled = npuflow.compile(through_rows(), "npuflow-stream-k{fuse=false}", device="npu4.0", split=True)
+    (sequence,) = compiled.sequences
+    (between,) = sequence.plan.between
+    assert [own for _, own in between.slabs] == [66944, 66944, 66816]
+    (ran,) = compiled.run(verify=True).sequences
+    assert ran.verified.status is Status.OK
+    assert ran.moved_bytes == ran.compulsory_bytes
 
 
 def test_where_nothing_can_stay_it_says_why() -> None:

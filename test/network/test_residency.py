@@ -15,7 +15,8 @@ from npuflow.network.residency import Home, HomeCandidate, Residency, Slab, Tile
 
 def tensor(number: int, size: int, first: int, *reads: int, late: float = 0.0, columns: int = 2) -> HomeCandidate:
     places = tuple((column,) for column in range(columns))
-    return HomeCandidate(number, size, size, first, reads, 2 * size, late, places)
+    moves = ((first, True), *((phase, False) for phase in reads))
+    return HomeCandidate(number, size, size, first, reads, 2 * size, late, places, moves)
 
 
 # One channel is left each way, everywhere.
@@ -45,7 +46,10 @@ def test_what_isnt_alive_at_the_same_time_lies_in_one_place() -> None:
 
 def test_slabs_have_addresses_of_their_own() -> None:
     # 400 bytes take what is above the 300 of phase 1 in column 0; of the two slabs, one lies below it.
-    one, two = tensor(0, 400, 0, 1, columns=1), HomeCandidate(1, 300, 300, 0, (2,), 1200, 0.0, ((0, 1),))
+    one, two = (
+        tensor(0, 400, 0, 1, columns=1),
+        HomeCandidate(1, 300, 300, 0, (2,), 1200, 0.0, ((0, 1),), ((0, True), (2, False))),
+    )
     free = replace(ROOM, channels=dict.fromkeys(CHANNELS, 2))
     homes = chosen([one, two], free).homes
     assert homes[1] == Home((Slab(0, 700), Slab(1, 700)), 300)
@@ -130,8 +134,8 @@ def test_any_homes_are_apart(tensors: list[HomeCandidate], is_searched: bool) ->
 
 
 def test_what_stays_in_place_takes_no_channel_to_be_written() -> None:
-    sent = HomeCandidate(0, 100, 100, 0, (1,), 100, 0.0, ((0,),))
+    sent = HomeCandidate(0, 100, 100, 0, (1,), 100, 0.0, ((0,),), ((0, True), (1, False)))
     full = replace(ROOM, channels={way: 0 if way[2] else 1 for way in ROOM.channels})
     assert choose_homes([[sent]], full).homes == {}
-    (home,) = choose_homes([[replace(sent, in_place=True)]], full).homes.values()
+    (home,) = choose_homes([[replace(sent, moves=((1, False),), in_place=True)]], full).homes.values()
     assert home.in_place

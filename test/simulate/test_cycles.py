@@ -383,6 +383,18 @@ def test_latency_is_paid_by_what_the_sender_idled(rest: int, cycles: int) -> Non
     assert simulate(with_latency(rest)).cycles == cycles
 
 
+@pytest.mark.parametrize(("near", "cycles"), [("", 20 + 10 + 128), ("a", 10 + 64), ("b", 20 + 10 + 128)])
+def test_what_is_near_takes_neither_ports_nor_latency(near: str, cycles: int) -> None:
+    """256 bytes through a port of 2 bytes per cycle and channels of 4; which memory is near matters where one reads."""
+    program = with_latency(0)
+    send = dataclasses.replace(program.engines[0], body=(FlatSend("s", tile_of("a")),), ports=("port",))
+    receive = dataclasses.replace(program.engines[1], body=(FlatReceive("s", tile_of("b")),))
+    memories = tuple(dataclasses.replace(one, is_near=one.name == near) for one in program.memories)
+    port = (Resource("port", 2),)
+    results = simulate(dataclasses.replace(program, engines=(send, receive), memories=memories, resources=port))
+    assert results.cycles == cycles
+
+
 def test_start_up_comes_before_each_transfer() -> None:
     # 16 cycles of start-up at the slower end, then 64 of data, twice.
     program = with_latency(0)

@@ -14,7 +14,6 @@ from npuflow.report.roofline import launch_us
 from npuflow.report.sequences import phases_of
 from npuflow.report.traffic import buffers_at
 from npuflow.report.words import INDENT, quantity, table_lines
-from npuflow.simulate.home_ports import HomeChain
 from npuflow.simulate.results import RunResults
 from npuflow.target import Device, KernelClass
 
@@ -102,7 +101,7 @@ class _AblatedFunction:
     def __init__(self, compiled: Compiled, name: str) -> None:
         self.sequence = next((one for one in compiled.sequences if one.name == name), None)
         self.function = next((one for one in compiled.functions if one.name == name), None)
-        self._runs: dict[tuple[str, tuple[HomeChain, ...], tuple[str, ...]], RunResults] = {}
+        self._runs: dict[tuple[object, ...], RunResults] = {}
 
     def row(self, decided: Decisions) -> Ablated:
         without = tuple(decision for decision in Decision if decision not in decided)
@@ -124,8 +123,8 @@ class _AblatedFunction:
         return Ablated(without, phases[-1].end_us, launches, changes, one.plan.alive_bytes, moved)
 
     def _run(self, part: Function) -> RunResults:
-        tasks = part.compiled.tasks
-        key = part.name, part.compiled.homes, () if tasks is None else tasks.tasks
+        compiled, tasks = part.compiled, part.compiled.tasks
+        key = part.name, compiled.homes, compiled.near, () if tasks is None else tasks.tasks
         if key not in self._runs:
             self._runs[key] = part.simulate()
         return self._runs[key]

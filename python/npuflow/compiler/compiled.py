@@ -19,7 +19,6 @@ from npuflow.network.outline import free_names
 from npuflow.network.plan import FunctionPlan, addressed, ordered, plan_of
 from npuflow.network.set_up import NO_TASKS, PhaseChange
 from npuflow.simulate.at_home import AtHome
-from npuflow.simulate.home_ports import HomeChain
 from npuflow.simulate.results import RunResults
 from npuflow.target import Device
 
@@ -89,7 +88,7 @@ class Sequence:
 
     `reason` says what kept the function from running as a whole; `like` names one before it that is the same. They are
     phases of one launch unless that was `decided` otherwise; `changes` are what each call but the first takes to be set
-    up then. `away` says of tensors between them, by number, why they stay in no memory tile.
+    up then. `away` says of tensors between them, by number, why they don't stay on the chip.
     """
 
     compiled: CompiledSequence
@@ -120,11 +119,11 @@ class Sequence:
         return self._with(calls, parts, decided, {}).planned()
 
     def planned(self) -> Sequence:
-        """The same with what is decided of parts that are there: what stays in memory tiles, and is set up ahead."""
+        """The same with what is decided of parts that are there: what stays on the chip, and is set up ahead."""
         return self._at_home()._set_ahead()
 
     def _at_home(self) -> Sequence:
-        """The same with what stays in memory tiles, if that is decided."""
+        """The same with what stays on the chip, if that is decided."""
         if not {Decision.PHASES, Decision.RESIDENCY} <= self.decided:
             return self
         found = resident(self.compiled.calls, {part.name: part.compiled for part in self.parts})
@@ -150,13 +149,13 @@ class Sequence:
         """The part of each phase with its program; one with other programs in other phases has other names there."""
         ops = [child.operation for child in self.parts[0].compiled.module.body.operations]
         taken = {ir.StringAttr(op.attributes["sym_name"]).value for op in ops if "sym_name" in op.attributes}
-        made: dict[tuple[str, tuple[HomeChain, ...]], Function] = {}
+        made: dict[tuple[object, ...], Function] = {}
         found = []
         for phase, part in enumerate(self.parts):
             moved = programs.get(phase)
-            key = part.name, () if moved is None else moved.chains
+            key = (part.name,) if moved is None else (part.name, *moved.ways)
             if key not in made:
-                is_other = any(name == part.name for name, _ in made)
+                is_other = any(name == part.name for name, *_ in made)
                 own = replace(part.named(*free_names(part.name, 1, taken)), like="") if is_other else part
                 made[key] = own if moved is None else replace(own, compiled=own.compiled.at_home(moved))
             found.append(made[key])

@@ -45,8 +45,9 @@ class CompiledFunction:
 
     `modelled` names the kernels whose times are the model's; those of others are the user's, calls included. `op` is
     the schedule's module, which holds the kernels; `module` keeps it alive. `keeps_names` says that results are called
-    what the schedule calls them. `homes` are tensors that are in memory tiles in the program, and `tasks` those
-    that are set up when it begins; that with all in DRAM, and nothing set up, is `in_dram` then.
+    what the schedule calls them. Of tensors that are on the chip in the program, `homes` are chains that move them, and
+    `near` those that need none; `tasks` are set up when it begins. That with all in DRAM, and nothing set up, is
+    `in_dram` then.
     """
 
     signature: Signature
@@ -59,6 +60,7 @@ class CompiledFunction:
     modelled: frozenset[str] = frozenset()
     keeps_names: bool = False
     homes: tuple[HomeChain, ...] = ()
+    near: tuple[tuple[str, int], ...] = ()
     tasks: TasksAhead | None = field(default=None, repr=False, compare=False)
     in_dram: Program | None = field(default=None, repr=False, compare=False)
 
@@ -71,7 +73,8 @@ class CompiledFunction:
 
     def at_home(self, moved: AtHome) -> CompiledFunction:
         """The function with a program that has tensors at home."""
-        return replace(self, program=moved.program, homes=moved.chains, in_dram=self.in_dram or self.program)
+        kept = self.in_dram or self.program
+        return replace(self, program=moved.program, homes=moved.chains, near=moved.near, in_dram=kept)
 
     def begun(self, tasks: TasksAhead) -> CompiledFunction:
         """The function with a program whose first tasks are set up."""
@@ -79,7 +82,9 @@ class CompiledFunction:
 
     def away(self) -> CompiledFunction:
         """The function with all of its tensors in DRAM, and nothing set up."""
-        return self if self.in_dram is None else replace(self, program=self.in_dram, homes=(), tasks=None, in_dram=None)
+        if self.in_dram is None:
+            return self
+        return replace(self, program=self.in_dram, homes=(), near=(), tasks=None, in_dram=None)
 
     @property
     def descriptors_left(self) -> Mapping[int, int]:

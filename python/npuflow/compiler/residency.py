@@ -1,4 +1,4 @@
-"""Tensors between a function's parts that stay in memory tiles: what could, what that saves, and phases' programs.
+"""Tensors between a function's parts that stay on the chip: what could, what that saves, and phases' programs.
 
 Those stay that save most traffic while all phases together take no longer than with everything in DRAM.
 """
@@ -10,18 +10,13 @@ from dataclasses import dataclass, field, replace
 
 from npuflow.compiler.compiled_function import CompiledFunction
 from npuflow.compiler.home_phases import HomePhases, HomeSlabs
+from npuflow.compiler.port_phases import PortPhases
+from npuflow.compiler.tile_phases import TilePhases
 from npuflow.network.calls import CallList
 from npuflow.network.plan import PlannedValue, plan_of
 from npuflow.network.residency import Home, HomeCandidate, Residency, choose_homes, home_beside
 from npuflow.simulate.at_home import AtHome
-from npuflow.simulate.home_ports import HOME_LEVEL, slab_bytes
 from npuflow.simulate.home_tasks import NotAtHomeError
-from npuflow.target import Device, SharedBy
-
-# In how many slabs a tensor may lie, the likeliest to be fast first.
-_COUNTS = (8, 4, 2, 1)
-# Sizes of pieces that are dealt out, the largest first, beside one piece for each slab.
-_MOST_PIECES = 2
 
 
 @dataclass(frozen=True)
@@ -35,15 +30,14 @@ class Resident:
     saved_bytes: int = 0
 
 
-def has_homes(device: Device) -> bool:
-    """Whether a device has memory tiles between its cores and DRAM."""
-    return device.has_level(HOME_LEVEL) and device.level(HOME_LEVEL).shared_by is SharedBy.COLUMN
-
-
 def resident(calls: CallList, parts: Mapping[str, CompiledFunction]) -> Resident:
     """The phases with the tensors between them at home that save most DRAM traffic."""
     device = next(iter(parts.values())).device
-    return _Residents(HomePhases(calls, parts, device)).found() if has_homes(device) else Resident(calls)
+    level = device.home_level
+    if level is None:
+        return Resident(calls)
+    phases = PortPhases if level == device.dma(device.dram_level).reaches else TilePhases
+    return _Residents(phases(calls, parts, device, level)).found()
 
 
 @dataclass
@@ -80,8 +74,7 @@ class _Residents:
         if value.number in self.calls.first_versions:
             self.reasons[value.number] = "several phases write it, a part each"
             return
-        columns = [column for column in range(self.phases.device.columns) if self.phases.channels(value, column)[0] > 0]
-        columns.sort(key=lambda column: self.phases.channels(value, column), reverse=True)
+        columns = self.phases.columns(value)
         ways = self._in_place(value)
         if not columns and not ways:
             self.reasons[value.number] = "no memory tile has channels free for it in all of its phases"
@@ -103,14 +96,15 @@ class _Residents:
 
     def _divided(self, value: PlannedValue, columns: Sequence[int]) -> Iterator[list[HomeCandidate]]:
         """A tensor in so many slabs as each count says; says why it can't be in any."""
-        for count in (count for count in _COUNTS if count <= len(columns)):
+        for count in (count for count in self.phases.counts() if count <= len(columns)):
             found = []
-            for piece in self._pieces(value, count):
+            for piece in self.phases.pieces(value, count):
                 slabs = HomeSlabs(tuple(columns[:count]), piece)
                 roomy = [c for c in columns if self.phases.free_bytes(value, c) >= slabs.slab_bytes(value.bytes)]
                 if len(roomy) < count:
                     most = max(self.phases.free_bytes(value, column) for column in columns)
-                    why = f"it has {value.bytes} bytes, and no memory tile more than {most} free"
+                    place = self.phases.device.dma(self.phases.level).place
+                    why = f"it has {value.bytes} bytes, and no {place} more than {most} free"
                     self.reasons.setdefault(value.number, why)
                     continue
                 places = tuple(tuple((roomy * 2)[first : first + count]) for first in range(len(roomy)))
@@ -136,17 +130,9 @@ class _Residents:
             self.phases.saved_bytes(value.number),
             late,
             places,
+            self.phases.moves(value, slabs),
             slabs.in_place,
         )
-
-    def _pieces(self, value: PlannedValue, count: int) -> list[int]:
-        """The bytes of what is dealt out to so many slabs: one piece for each, or what phases step by."""
-        device = self.phases.device
-        pattern = device.dma(HOME_LEVEL).pattern
-        granule = 1 if pattern is None else pattern.granule_bytes
-        steps = {step for phase, name, _ in self.phases.ports[value.number] for step in self.phases.steps(phase, name)}
-        several = sorted((s for s in steps if s % granule == 0 and s * count < value.bytes), reverse=True)
-        return [slab_bytes(value.bytes, count, device), *(several[:_MOST_PIECES] if count > 1 else ())]
 
     # The parts with what stays
 

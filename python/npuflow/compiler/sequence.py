@@ -12,13 +12,11 @@ import numpy as np
 from npuflow.bindings import ir
 from npuflow.compiler.compiled_function import CompiledFunction, FunctionalRun, check_inputs, execute_function
 from npuflow.compiler.home_phases import needed_bytes
-from npuflow.compiler.residency import has_homes
 from npuflow.compiler.tables import arrays_of
 from npuflow.execute.arrays import Array, Signature
 from npuflow.execute.guard_divisions import divides_integers
 from npuflow.network.calls import CallList
 from npuflow.network.residency import Home
-from npuflow.simulate.home_ports import HOME_LEVEL
 from npuflow.simulate.run import POISON
 
 
@@ -111,10 +109,11 @@ class HomeTiles:
         self._memories: dict[int, Array] = {}
         self._homes: dict[int, tuple[Home, np.dtype[np.generic], tuple[int, ...]]] = {}
         self._needed: dict[str, dict[int, int]] = {}
-        if has_homes(device):
-            size = device.level(HOME_LEVEL).usable_bytes
-            self._memories = {column: np.full(size, POISON, np.uint8) for column in range(device.columns)}
-            self._needed = {name: needed_bytes(part.program, device) for name, part in parts.items()}
+        if (number := device.home_level) is not None:
+            level = device.level(number)
+            count = level.shared_by.instances(device.rows, device.columns)
+            self._memories = {each: np.full(level.usable_bytes, POISON, np.uint8) for each in range(count)}
+            self._needed = {name: needed_bytes(part, number) for name, part in parts.items()}
 
     def keep(self, number: int, array: Array, home: Home) -> None:
         """Puts a tensor into its slabs."""

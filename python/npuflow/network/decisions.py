@@ -45,7 +45,7 @@ _WHAT = {
     Decision.SENDING: "descriptors come as packets ahead, through shims with a channel left",
     Decision.BROADCAST: "tiles that get the same program and descriptors are sent them at once",
     Decision.TASKS: "tasks of channels beside DRAM are written while the phase before still works",
-    Decision.RESIDENCY: "what a later part reads stays in memory tiles",
+    Decision.RESIDENCY: "what a later part reads stays on the chip",
     Decision.ORDER: "parts run in the order that keeps least alive",
 }
 

@@ -1,7 +1,7 @@
-"""Which tensors between phases stay in memory tiles, each in slabs, and where in them. Pure.
+"""Which tensors between phases stay on the chip, each in slabs, and where in them. Pure.
 
-A home is at its tiles from the phase that makes the tensor to the last that reads it, above what phases themselves need
-there. In a phase, a slab is read or written by a channel of its tile that the phase leaves alone.
+A home is at its tiles, or clusters, from the phase that makes the tensor to the last that reads it, above what phases
+themselves need there. In a phase, a slab may take a channel of its tile that the phase leaves alone.
 """
 
 from __future__ import annotations
@@ -56,7 +56,8 @@ class HomeCandidate:
     """A way for a tensor to stay: made in phase `first`, read in `reads`; `saved_bytes` needn't go to and fro then.
 
     Its phases take `late_seconds` longer, or less than no time; `places` are the columns of its slabs, the best first.
-    A slab has `slab_bytes` at most, in pieces of `piece_bytes`. What stays `in_place` takes no channel to be written.
+    A slab has `slab_bytes` at most, in pieces of `piece_bytes`, and takes a channel in each of `moves`, phases and
+    whether they write it.
     """
 
     number: int
@@ -67,17 +68,12 @@ class HomeCandidate:
     saved_bytes: int
     late_seconds: float
     places: tuple[tuple[int, ...], ...]
+    moves: tuple[tuple[int, bool], ...]
     in_place: bool = False
 
     @cached_property
     def last(self) -> int:
         return max(self.reads)
-
-    @property
-    def moves(self) -> tuple[tuple[int, bool], ...]:
-        """The phases that move it, and whether they write it."""
-        reads = tuple((phase, False) for phase in self.reads)
-        return reads if self.in_place else ((self.first, True), *reads)
 
 
 @dataclass(frozen=True)

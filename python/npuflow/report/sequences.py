@@ -19,10 +19,9 @@ from npuflow.report.phases import CallTime, TimedPhase, timed_phases
 from npuflow.report.roofline import launch_us
 from npuflow.report.traffic import occupancies
 from npuflow.report.words import percent, quantity
-from npuflow.simulate.home_ports import HOME_LEVEL
 from npuflow.simulate.results import RunResults
 
-PLAN_HEADS = ("tensor", "what it is", "size", "from", "to", "where", "why it doesn't stay in a memory tile")
+PLAN_HEADS = ("tensor", "what it is", "size", "from", "to", "where", "why it doesn't stay on the chip")
 HEADS = ("part", "calls", "time", "share", "bound by", "L3 read", "L3 written", "what it does")
 
 
@@ -51,17 +50,17 @@ def report_sequence(sequence: Sequence, parts: Iterable[FunctionReport], verifie
 
 
 def peaks(sequence: Sequence) -> Mapping[str, int]:
-    """The most that one memory of each level on chip holds at a time, with what stays in memory tiles."""
+    """The most that one memory of each level on chip holds at a time, with what stays there."""
     found: dict[str, int] = {}
     for phase, part in enumerate(sequence.parts):
         compiled = part.compiled
         for one in occupancies(compiled.program, compiled.device):
             found[one.level] = max(found.get(one.level, 0), one.used_bytes)
-        stays = sequence.plan.resident_in(phase)
-        needed = needed_bytes(compiled.program, compiled.device) if stays else {}
-        for column, size in stays.items():
-            level = compiled.device.level(HOME_LEVEL).name
-            found[level] = max(found.get(level, 0), size + needed.get(column, 0))
+        stays, number = sequence.plan.resident_in(phase), compiled.device.home_level
+        if number is not None and stays:
+            needed, level = needed_bytes(compiled, number), compiled.device.level(number).name
+            for column, size in stays.items():
+                found[level] = max(found.get(level, 0), size + needed.get(column, 0))
     return found
 
 
@@ -159,7 +158,7 @@ def plan_text(sequence: SequenceReport) -> str:
     if not plan.between:
         return ""
     alive, apart = byte_text(plan.alive_bytes), byte_text(plan.apart_bytes)
-    stays = f"{byte_text(plan.resident_bytes)} stay in memory tiles, the rest takes " if plan.resident_bytes else ""
+    stays = f"{byte_text(plan.resident_bytes)} stay on the chip, the rest takes " if plan.resident_bytes else ""
     text = f"{apart} between parts, {alive} of it at a time; {stays}{byte_text(plan.workspace_bytes)} of DRAM"
     left = left_bytes(sequence)
     return f"{text}; of {left[0]} every part leaves {byte_text(left[1])} free" if left else text

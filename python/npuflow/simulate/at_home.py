@@ -46,10 +46,19 @@ from npuflow.target import Device
 
 @dataclass(frozen=True)
 class AtHome:
-    """A program with tensors at home, and the descriptors that take the place of tasks."""
+    """A program with tensors at home, and the descriptors that take the place of tasks.
+
+    Those that are `near`, by name and with the bytes of a slab, take none: channels beside DRAM reach them.
+    """
 
     program: Program
     chains: tuple[HomeChain, ...] = ()
+    near: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def ways(self) -> tuple[object, ...]:
+        """What makes it another program than that with everything in DRAM."""
+        return self.chains, self.near
 
 
 def at_home(program: Program, device: Device, ports: Sequence[HomePort]) -> AtHome:

@@ -143,7 +143,7 @@ class _Encoder:
     def _add_storage(self) -> None:
         for memory in self.program.memories:
             self.place = f"memory '{memory.name}'"
-            self.native.add_memory(memory.name, memory.bytes)
+            self.native.add_memory(memory.name, memory.bytes, memory.is_near)
         for b in self.program.buffers:
             self.place = f"buffer '{b.name}'"
             memory_number = self._find("memory", b.memory, self.memories)

@@ -37,7 +37,7 @@ from npuflow.simulate.program import (
     Program,
 )
 from npuflow.simulate.runs import runs_of
-from npuflow.target import Device, SharedBy, Work
+from npuflow.target import Device, Work
 
 _CAUSES = {"data": Cause.DATA, "space": Cause.SPACE, "task": Cause.TASK}
 Place = Mapping[str, int]
@@ -98,10 +98,7 @@ class _Flattening:
         return FlatBuffer(name, memory, slot, address, buffer.depth, buffer.name)
 
     def _memory(self, buffer: model.Buffer, place: Place) -> str:
-        level = self.device.level(buffer.level)
-        if level.shared_by is SharedBy.CORE:
-            return f"{level.name} ({place['row']},{place['column']})"
-        return f"{level.name} {self._column(place)}" if level.shared_by is SharedBy.COLUMN else level.name
+        return self.platform.memory_name(buffer.level, (place.get("row", 0), self._column(place) if place else 0))
 
     def _check_room(self, memory: str, buffer: model.Buffer) -> None:
         have = self.device.level(buffer.level).usable_bytes

@@ -77,7 +77,7 @@ class _TakingTasks:
         position = 0
         while position < len(steps):
             three = steps[position : position + 3]
-            user = by_task.get(_handed_to(three))
+            user = by_task.get(handed_to(three))
             if user is None:
                 self.found.control.append(steps[position])
                 position += 1
@@ -129,7 +129,7 @@ class _TakingTasks:
         return self.port.piece_bytes * len(self.port.slabs) < size
 
 
-def _handed_to(steps: Sequence[FlatStep]) -> str:
+def handed_to(steps: Sequence[FlatStep]) -> str:
     """The semaphore by which a task is handed out, where steps take room in a queue, set it up and do that."""
     match steps:
         case FlatAcquire(), FlatControl(), FlatRelease(semaphore):

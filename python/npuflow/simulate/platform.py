@@ -57,6 +57,17 @@ class Platform:
         )
         return rates + ports + links
 
+    def memory_name(self, level: int, tile: tuple[int, int]) -> str:
+        """The memory of a level at a tile (outside the cores: of its column)."""
+        memory = self.device.level(level)
+        names = {SharedBy.CORE: f" ({tile[0]},{tile[1]})", SharedBy.COLUMN: f" {tile[1]}", SharedBy.ARRAY: ""}
+        return f"{memory.name}{names[memory.shared_by]}"
+
+    def memory_names(self, level: int) -> list[str]:
+        """All memories of a level, those of a row of tiles one after the other."""
+        tiles = ((row, column) for row in range(self.device.rows) for column in range(self.device.columns))
+        return list(dict.fromkeys(self.memory_name(level, tile) for tile in tiles))
+
     def link(self, from_level: int, to_level: int, tile: tuple[int, int]) -> str:
         """The name of the link that reaches `tile` between two levels, this way: lanes are wires for one way each."""
         link = self.device.link(max(from_level, to_level), min(from_level, to_level))

@@ -35,11 +35,16 @@ class FlatAffine:
 
 @dataclass(frozen=True)
 class FlatMemory:
-    """A separate piece of storage: one core's L1, one memory tile, or one tensor in DRAM. Level 1 is the cores' own."""
+    """A separate piece of storage: one core's L1, one memory tile, or one tensor in DRAM. Level 1 is the cores' own.
+
+    What a DMA engine beside DRAM moves to or from one that `is_near`, on the chip, takes neither the engine's ports nor
+    its latency, which are DRAM's.
+    """
 
     name: str
     level: int
     bytes: int
+    is_near: bool = False
 
 
 @dataclass(frozen=True)

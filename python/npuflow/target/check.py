@@ -158,10 +158,17 @@ def _rate_problems(device: Device) -> Iterator[Problem]:
             if rate and not RATE.holds(rate):
                 what = f"'{dma.name}' has '{key}' of {rate:g} bytes per cycle"
                 yield ("dmas", i, key), what, f"it must be {RATE}, or 0 for no limit"
+        if dma.reaches and (dma.level != device.dram_level or dma.reaches not in _chip_levels(device)):
+            what = f"'{dma.name}' of level {dma.level} reaches level {dma.reaches}"
+            yield ("dmas", i, "reaches"), what, "the one beside DRAM may reach a level on the chip"
     for i, link in enumerate(device.links):
         rate = link.lanes * link.bytes_per_cycle
         if not RATE.holds(rate):
             yield ("links", i, "lanes"), f"'{link.name}' moves {rate:g} bytes per cycle in all", f"it must be {RATE}"
+
+
+def _chip_levels(device: Device) -> set[int]:
+    return {level.number for level in device.levels} - {device.dram_level}
 
 
 def _patch_problems(device: Device) -> Iterator[Problem]:

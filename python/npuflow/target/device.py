@@ -107,6 +107,13 @@ class Device:
         """The memory that blocks lie in between DRAM and kernels'; a device without one is `planned`."""
         return max((level.number for level in self.levels if level.number < self.dram_level), default=self.kernel_level)
 
+    @cached_property
+    def home_level(self) -> int | None:
+        """The level whose memories keep tensors from phase to phase: memory tiles, or those that DRAM's DMAs reach."""
+        has_tiles = self.block_level != self.kernel_level and self.level(self.block_level).shared_by is SharedBy.COLUMN
+        reached = (dma.reaches for dma in self.dmas if dma.level == self.dram_level and dma.reaches)
+        return self.block_level if has_tiles else next(reached, None)
+
     def link(self, outer_level: int, inner_level: int) -> Link:
         for link in self.links:
             if (link.outer_level, link.inner_level) == (outer_level, inner_level):

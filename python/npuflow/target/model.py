@@ -72,7 +72,8 @@ class DmaEngine:
 
     There is one for each of `shared_by`, beside a `place`, as messages call it. All channels of an engine and direction
     together move `port_bytes_per_cycle`; 0 sets no limit beside their own. A transfer from a memory to itself, which
-    reads and writes it at once, moves `local_bytes_per_cycle` (0: as any other).
+    reads and writes it at once, moves `local_bytes_per_cycle` (0: as any other). One beside DRAM may also move what is
+    in the memories of the level that it `reaches`, on the chip (0: none).
     """
 
     name: str
@@ -93,6 +94,7 @@ class DmaEngine:
     pads_with_zeros: bool = False
     port_bytes_per_cycle: float = between(0, MOST_RATE, default=0.0)
     local_bytes_per_cycle: float = between(0, MOST_RATE, default=0.0)
+    reaches: int = between(0, 3, default=0)
 
 
 class KernelClass(Enum):
