@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 import pytest
 
 import npuflow
 from npuflow.execute.verification import Status
 from npuflow.kernels.vector_cycles import VectorOperand, VectorWork
+from npuflow.schedule.data.model import Compute, Repeat, Schedule, Step
 from npuflow.schedule.kernels.kernel_cycles import KernelShape, kernel_cycles
-from npuflow.target import load_device
+from npuflow.target import KernelClass, load_device
 
 TAIL = """
 #row = affine_map<(m, n) -> (m, n)>
@@ -56,7 +59,32 @@ func.func @softmax(%x: tensor<30x77xf32>) -> tensor<30x77xf32> {
 }
 """
 
-PROGRAMS = {"tail": TAIL, "conv": CONVOLUTION, "softmax": SOFTMAX}
+DEPTHWISE = """
+func.func @dw(%x: tensor<1x40x23x25xi8>, %w: tensor<40x3x3xi8>) -> tensor<1x40x21x23xi32> {
+  %zero = arith.constant 0 : i32
+  %empty = tensor.empty() : tensor<1x40x21x23xi32>
+  %init = linalg.fill ins(%zero : i32) outs(%empty : tensor<1x40x21x23xi32>) -> tensor<1x40x21x23xi32>
+  %r = linalg.depthwise_conv_2d_nchw_chw ins(%x, %w : tensor<1x40x23x25xi8>, tensor<40x3x3xi8>)
+                                         outs(%init : tensor<1x40x21x23xi32>) -> tensor<1x40x21x23xi32>
+  return %r : tensor<1x40x21x23xi32>
+}
+"""
+
+POOL = """
+func.func @pool(%x: tensor<1x40x23x25xi8>) -> tensor<1x40x11x12xi8> {
+  %least = arith.constant -128 : i8
+  %window = tensor.empty() : tensor<3x3xi8>
+  %empty = tensor.empty() : tensor<1x40x11x12xi8>
+  %init = linalg.fill ins(%least : i8) outs(%empty : tensor<1x40x11x12xi8>) -> tensor<1x40x11x12xi8>
+  %r = linalg.pooling_nchw_max {strides = dense<2> : tensor<2xi64>}
+      ins(%x, %window : tensor<1x40x23x25xi8>, tensor<3x3xi8>)
+      outs(%init : tensor<1x40x11x12xi8>) -> tensor<1x40x11x12xi8>
+  return %r : tensor<1x40x11x12xi8>
+}
+"""
+
+WINDOWS = {"depthwise": DEPTHWISE, "pool": POOL}
+PROGRAMS = {"tail": TAIL, "conv": CONVOLUTION, "softmax": SOFTMAX, **WINDOWS}
 
 
 @pytest.mark.parametrize("device", ["npu2.7", "npu4.0"])
@@ -74,6 +102,35 @@ def test_sums_begin_in_the_engine() -> None:
     fill = KernelShape("fill", (), 256, 4, vector=work, trips=(256,), beside=("i8", "i8", "i32"))
     cycles = {name: kernel_cycles(fill, load_device(name)) for name in ("npu4.0", "toy-patch")}
     assert cycles["npu4.0"] == 0 < cycles["toy-patch"]
+
+
+@pytest.mark.parametrize("name", WINDOWS)
+def test_windows_of_each_channel_run_on_the_matrix_engine_in_its_types(name: str) -> None:
+    def schedule(text: str, device: str = "npu4.0") -> Schedule:
+        return npuflow.compile(text, device=device).functions[0].compiled.schedule
+
+    made = schedule(WINDOWS[name])
+    assert set(made.classes.values()) == {KernelClass.MATRIX}
+    window, fill = sorted(calls_of(made), key=lambda call: call.kind == "fill")
+    assert (fill.kind, fill.cycles) == ("fill", 0)
+    assert window.cycles > 0
+    floats = WINDOWS[name].replace("i8", "f32").replace("i32", "f32").replace("0 : f32", "0.0 : f32")
+    assert KernelClass.VECTOR in schedule(floats.replace("-128 :", "-128.0 :")).classes.values()
+    assert KernelClass.MATRIX not in schedule(WINDOWS[name], "npu2").classes.values()
+
+
+def calls_of(schedule: Schedule) -> list[Compute]:
+    """The kernels that are called, each once."""
+
+    def inside(steps: Sequence[Step]) -> Iterator[Compute]:
+        for step in steps:
+            if isinstance(step, Repeat):
+                yield from inside(step.body)
+            elif isinstance(step, Compute):
+                yield step
+
+    found = (call for engine in schedule.engines.values() for call in inside(engine.program))
+    return [*{call.kernel: call for call in found}.values()]
 
 
 @pytest.mark.parametrize("grid", ["1,6", "2,3", "6,1", "3,1"])

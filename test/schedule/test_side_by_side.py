@@ -33,10 +33,25 @@ def test_the_second_part_is_a_turn_behind() -> None:
         return Acquire(Ref(name, (turn,)))
 
     here, next_ = Affine.counter("i"), Affine.counter("i", constant=1)
-    steps = skewed(Loop("i", 4), [wait("first", here)], [wait("second", here)])
+    steps = skewed(Loop("i", 4), [[wait("first", here)], [wait("second", here)]])
     steady = Repeat("i", 3, (wait("first", next_), wait("second", here)))
     assert steps == [wait("first", Affine()), steady, wait("second", Affine(3))]
-    assert skewed(Loop("i", 1), [wait("first", here)], []) == [wait("first", Affine())]
+    assert skewed(Loop("i", 1), [[wait("first", here)], []]) == [wait("first", Affine())]
+
+
+@pytest.mark.parametrize("trips", [1, 2, 3, 5])
+def test_every_part_does_every_tile_a_turn_behind_the_one_before(trips: int) -> None:
+    here = Affine.counter("i")
+    parts = [[Acquire(Ref(name, (here,)))] for name in "abc"]
+    done: list[tuple[str, int]] = []
+    for step in skewed(Loop("i", trips), parts):
+        turns = range(step.trips) if isinstance(step, Repeat) else (0,)
+        for turn in turns:
+            for one in step.body if isinstance(step, Repeat) else (step,):
+                assert isinstance(one, Acquire)
+                done.append((one.semaphore.name, one.semaphore.at[0].constant + turn * isinstance(step, Repeat)))
+    wanted = [(name, turn - n) for turn in range(trips + 2) for n, name in enumerate("abc") if 0 <= turn - n < trips]
+    assert done == wanted
 
 
 def test_an_engine_turns_to_the_next_tile_while_another_works() -> None:

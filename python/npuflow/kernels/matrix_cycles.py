@@ -13,6 +13,7 @@ from math import ceil, prod
 
 from npuflow.kernels.patch_cycles import PatchWork, best_patch_cycles
 from npuflow.ops.products import Products
+from npuflow.ops.window_sums import WindowSums
 from npuflow.target import Device, KernelClass
 from npuflow.target.matmul import bytes_of
 
@@ -73,6 +74,26 @@ def begins_without_kernel(types: tuple[str, str, str], device: Device, kind: str
 def begins_in_engine(types: tuple[str, str, str], device: Device) -> bool:
     """Whether sums of products are those of a patch engine, which has what they begin with in itself."""
     return device.patch_engine.is_known and bool(device.matmul_shapes(*types)[0].patch)
+
+
+def takes_windows(windows: WindowSums | None, device: Device) -> bool:
+    """Whether a device's matrix engine goes through windows of each channel alone, of an op's types."""
+    return windows is not None and device.has_instruction(windows.types) and begins_in_engine(windows.types, device)
+
+
+def window_cycles(windows: WindowSums, tiles: Sequence[int], device: Device) -> int:
+    """Cycles of a call that does so, on an engine that `takes_windows`."""
+    instruction = device.matmul_shapes(*windows.types)[0]
+    work = PatchWork(
+        windows.image(tiles),
+        channels=windows.channel_count(tiles),
+        window=windows.window(tiles),
+        strides=windows.strides,
+        in_bytes=bytes_of(windows.types[0]),
+        out_bytes=bytes_of(windows.types[2]),
+    )
+    cycles = best_patch_cycles(work, instruction, device.patch_engine)
+    return device.cycles_of(device.engine(KernelClass.MATRIX), cycles)
 
 
 def head_cycles(products: Products, tiles: Sequence[int], device: Device) -> int:

@@ -236,8 +236,8 @@ def _three(types: tuple[str, ...]) -> tuple[str, str, str]:
 
 
 def _without_other_kernels(function: CompiledFunction) -> Program:
-    has_instruction = function.device.has_instruction
-    return with_kernels(function, lambda name, cycles: cycles if has_instruction(function.shapes[name].types) else 0)
+    shapes, device = function.shapes, function.device
+    return with_kernels(function, lambda name, cycles: 0 if shapes[name].matrix_types(device) is None else cycles)
 
 
 def _with_matmuls_times(function: CompiledFunction, factor: float) -> Program:

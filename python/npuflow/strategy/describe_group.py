@@ -15,6 +15,7 @@ from npuflow.ops.contraction import INIT, Contraction, fill_of, operand_loops, p
 from npuflow.ops.linear import Linear, input_count
 from npuflow.ops.products import RESHAPED, Products, match_products, pads_streamed
 from npuflow.ops.streams import stream_of
+from npuflow.ops.window_sums import match_window_sums
 from npuflow.strategy.describe_kept import KeptWork
 from npuflow.strategy.group import BATCH, Group, K, M, MatmulOperand, N, OpWork, Role, Tensor
 
@@ -132,7 +133,8 @@ def group_of_bundle(bundle: Bundle) -> Group:
             made = _tensor(f"out{len(tensors)}", role, result, kept.line(index, maps[input_count(op) + number]))
             tensors[index, number] = replace(made, handed_over=role is Role.LOCAL and _is_handed_over(bundle, result))
         pieced = index in stream.ops
-        work.append(OpWork(bundle.loops[index], describe_vector_work(op), match_products(op), pieced))
+        products, windows = match_products(op), match_window_sums(op)
+        work.append(OpWork(bundle.loops[index], describe_vector_work(op), products, pieced, windows=windows))
     also = [*kept.first_work([*enumerate(work), *starts]), *kept.moves()]
     return Group(
         (*bundle.sizes, *kept.sizes),
@@ -149,10 +151,10 @@ def _start(op: ir.Operation, dims: tuple[Linear, ...], user: ir.Operation, *, pi
     """A fill, whose result `user` writes over, as work along the loops that index that; nothing where others do."""
     loops = tuple(dim.loop for dim in dims if dim.loop is not None)
     is_fill = op.name == "linalg.fill" and len(loops) == len(dims)
-    products = match_products(user)
-    opens = products.types if products else None
     if not is_fill:
         return []
+    products = match_products(user)
+    opens = products.types if products else match_window_sums(user)
     return [OpWork(loops, describe_vector_work(op), pieced=pieced, starting=not pieced, opens=opens)]
 
 
@@ -166,7 +168,8 @@ def _is_handed_over(bundle: Bundle, result: ir.Value) -> bool:
                 touching.add(number)
                 place = use.operand_number - input_count(user)
                 values += [user.results[place]] if place >= 0 else []
-    return len({match_products(bundle.ops[number]) is None for number in touching}) > 1
+    ops = [bundle.ops[number] for number in touching]
+    return len({match_products(op) is None and match_window_sums(op) is None for op in ops}) > 1
 
 
 def _in_space(bundle: Bundle, dim: Linear) -> tuple[tuple[int, int], ...]:

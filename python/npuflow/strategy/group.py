@@ -16,6 +16,7 @@ from operator import mul
 from npuflow.kernels.vector_cycles import VectorWork
 from npuflow.ops.linear import Linear
 from npuflow.ops.products import Products
+from npuflow.ops.window_sums import WindowSums
 
 Tiles = Sequence[int]
 M, N, BATCH, K = range(4)
@@ -120,6 +121,7 @@ class OpWork:
     A `pieced` one runs for every piece of streamed loops, others once for a tile; a `starting` one reads nothing, so
     that the first block's is done before anything has come, and may be what `opens` sums of products of some types.
     Where the group is packed, its vector work goes through pieces of the space and through what is inside of them.
+    `windows` are what it goes through channel by channel, which it `opens` of another op.
     """
 
     loops: tuple[int, ...]
@@ -127,7 +129,8 @@ class OpWork:
     products: Products | None = None
     pieced: bool = False
     starting: bool = False
-    opens: tuple[str, str, str] | None = None
+    opens: tuple[str, str, str] | WindowSums | None = None
+    windows: WindowSums | None = None
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
 
+from npuflow.kernels.matrix_cycles import takes_windows
 from npuflow.ops.products import largest_divisor, padded
 from npuflow.strategy.group import BATCH, Group, K, M, MatmulOperand, N
 from npuflow.strategy.lane_descriptors import served_array, served_arrays
@@ -142,7 +143,8 @@ def _space_of_bundle(group: Group, given: Strategy, device: Device, array: Array
         tiles[: group.space] = given.tile_l1
     for loop, piece in zip(group.streamed, given.stream):
         tiles[loop] = piece
-    opens_l2 = group.pads_streamed and bool(group.streamed) and not given.stream and not given.stream_l2
+    pieced = () if given.stream else tuple(loop for loop in group.streamed if loop not in _whole_windows(group, device))
+    opens_l2 = group.pads_streamed and bool(pieced) and not given.stream_l2
     in_l2 = tuple(tiles[loop] for loop in group.streamed) if opens_l2 else given.stream_l2
     if group.keeps_rows:
         in_l2 = tuple(group.sizes[loop] for loop in group.streamed)
@@ -159,12 +161,18 @@ def _space_of_bundle(group: Group, given: Strategy, device: Device, array: Array
         (given_array,) if given_array else served_arrays(device),
         () if given_array else _parts(whole),
         ((given.spread[0], given.spread[1]),) if given.spread else tuple(product(wide, wide)),
-        (*(() if given.tile_l1 else range(group.space)), *(() if given.stream else group.streamed)),
+        (*(() if given.tile_l1 else range(group.space)), *pieced),
         (1,) * len(group.sizes),
         _open_slots(given, *slots, *(["hold"] if group.streamed else [])),
         not given.order,
         opens_l2,
     )
+
+
+def _whole_windows(group: Group, device: Device) -> set[int]:
+    """The loops of windows that a matrix engine goes through in one call."""
+    works = [work for work in group.work if takes_windows(work.windows, device)]
+    return {work.loops[tap] for work in works if work.windows for tap in work.windows.taps if tap is not None}
 
 
 def _parts(array: Array) -> tuple[Array, ...]:

@@ -15,9 +15,12 @@ from npuflow.kernels.matrix_cycles import (
     made_as,
     matrix_cycles,
     patch_kernel_cycles,
+    takes_windows,
+    window_cycles,
 )
 from npuflow.kernels.vector_cycles import VectorKernel
 from npuflow.ops.products import Products
+from npuflow.ops.window_sums import WindowSums
 from npuflow.strategy.group import Group, M, N, OpWork
 from npuflow.target import Device, KernelClass
 from npuflow.target.matmul import bytes_of
@@ -35,6 +38,11 @@ def kind_of(group: Group, device: Device) -> str:
 
 def multiplies(work: OpWork, device: Device) -> bool:
     """Whether an op runs on the matrix engine."""
+    return takes_products(work, device) or takes_windows(work.windows, device)
+
+
+def takes_products(work: OpWork, device: Device) -> bool:
+    """Whether an op is sums of products that a device has instructions for."""
     return work.products is not None and device.has_instruction(work.products.types)
 
 
@@ -57,6 +65,8 @@ class OpCycles:
         work, pack = self.work, self.pack
         own = [tiles[loop] for loop in work.loops]
         products = work.products
+        if work.windows is not None and takes_windows(work.windows, self.device):
+            return window_cycles(work.windows, own, self.device)
         if products is None or not self._multiplies:
             return self._vector.cycles(
                 own if not pack else [tiles[M] // pack[M], tiles[N] // pack[N], pack[M], pack[N]]
@@ -76,6 +86,8 @@ class OpCycles:
             return 0.0, 0.0
         if work.products is not None and self._multiplies:
             return least_matrix_cycles(work.products.types, self.device, self.kind)
+        if takes_windows(work.windows, self.device):
+            return 0.0, 0.0
         call, step = self._vector.least_cycles()
         runs = self._vector.work.runs
         return call, step if {loop for run in runs for loop in run} == set(range(len(work.loops))) else 0.0
@@ -97,11 +109,13 @@ class OpCycles:
 
     @cached_property
     def _multiplies(self) -> bool:
-        return multiplies(self.work, self.device)
+        return takes_products(self.work, self.device)
 
     @cached_property
     def _begins_alone(self) -> bool:
         opens = self.work.opens
+        if isinstance(opens, WindowSums):
+            return takes_windows(opens, self.device)
         return opens is not None and begins_without_kernel(opens, self.device, self.kind)
 
     @cached_property

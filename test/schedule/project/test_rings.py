@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
@@ -108,5 +109,20 @@ def test_an_engine_comes_back_to_a_sum_that_it_began(disable: tuple[str, ...]) -
     handed = [s for s in schedule.semaphores if "vector_to_matrix" in s or "matrix_to_vector" in s]
     assert len(handed) == 2
     assert len({name.split("_vector")[0].split("_matrix")[0] for name in handed}) == 1
+    (reported,) = compiled.run().functions
+    assert reported.verified.status is Status.OK, reported.verified
+
+
+def test_engines_read_a_mask_side_by_side() -> None:
+    """A tail and the pool behind it, in a loop over columns: in turn, each would wait for the other to be through."""
+    text = (Path(__file__).parents[1] / "Inputs" / "read_by_both.mlir").read_text()
+    compiled = npuflow.compile(text, "npuflow-stream-k{window-tiles=16,4}", device="npu4.0:1x1")
+    (function,) = compiled.functions
+    schedule = function.compiled.schedule
+    masks = [b.name for b in schedule.buffers.values() if b.level == 1 and b.element_type == "i8" and b.shape == (33,)]
+    (mask,) = masks
+    handed = {name for name in schedule.semaphores if name.startswith(f"{mask}_")}
+    reading = {f"{mask}_scratchpad_in0_to_{engine}" for engine in ("matrix", "vector")}
+    assert handed == reading | {f"{mask}_{engine}_to_scratchpad_in0" for engine in ("matrix", "vector")}
     (reported,) = compiled.run().functions
     assert reported.verified.status is Status.OK, reported.verified

@@ -11,6 +11,7 @@ from npuflow.ops.bundle_ops import is_zero
 from npuflow.ops.factors import factors_of
 from npuflow.ops.linear import linear_maps, loop_extents
 from npuflow.ops.products import match_products
+from npuflow.ops.window_sums import match_window_sums
 from npuflow.schedule.kernels.kernel_cycles import KernelShape
 from npuflow.schedule.nest.kernel_operands import kernel_kind
 
@@ -28,7 +29,8 @@ def describe_kernel(op: ir.Operation) -> KernelShape:
         )
     zeros = op.name == "linalg.fill" and is_zero(op.operands[0])
     macs = prod(trips) if op.name == "linalg.generic" and factors_of(op) is not None else 0
-    return KernelShape(kind, (), elements, width, macs, vector=describe_vector_work(op), trips=trips, zeros=zeros)
+    work, windows = describe_vector_work(op), match_window_sums(op)
+    return KernelShape(kind, (), elements, width, macs, vector=work, trips=trips, zeros=zeros, windows=windows)
 
 
 def _trips(op: ir.Operation) -> tuple[int, ...]:

@@ -15,10 +15,13 @@ from npuflow.kernels.matrix_cycles import (
     made_as,
     matrix_cycles,
     patch_kernel_cycles,
+    takes_windows,
+    window_cycles,
 )
 from npuflow.kernels.vector_cycles import VectorKernel, VectorWork
 from npuflow.ops.patches import Extent
 from npuflow.ops.products import Products, padded
+from npuflow.ops.window_sums import WindowSums
 from npuflow.target import Device, KernelClass, MatmulShape
 from npuflow.target.matmul import KernelKind
 
@@ -28,7 +31,8 @@ class KernelShape:
     """What a kernel works on: loop extents by role for sums of products, elements for anything else.
 
     `beside` are the types of a matrix kernel that it shares buffers in L1 with, if there is one. What fills a buffer
-    with `zeros` may be what `opens` the sums of one with these types.
+    with `zeros` may be what `opens` the sums of one with these types. `windows` are what it goes through channel by
+    channel, which matrix engines of patches do as well.
     """
 
     kind: str
@@ -43,6 +47,13 @@ class KernelShape:
     beside: tuple[str, str, str] | None = None
     zeros: bool = False
     opens: tuple[str, str, str] | None = None
+    windows: WindowSums | None = None
+
+    def matrix_types(self, device: Device) -> tuple[str, str, str] | None:
+        """The types by which a device's matrix engine runs it, if that does."""
+        if self.products is not None and device.has_instruction(self.types):
+            return self.products.types
+        return self.windows.types if self.windows is not None and takes_windows(self.windows, device) else None
 
     def issued_macs(self, instruction: MatmulShape, vector_bytes: int, *, reshaped: bool = True) -> int:
         """Multiplications that instructions do, idle ones included; `reshaped` as of `Products.image`."""
@@ -68,6 +79,8 @@ def kernel_cycles(shape: KernelShape, device: Device, kind: str = "") -> int:
     """
     if device.has_instruction(shape.types):
         return _matmul_cycles(shape, device, kind, reshaped=True)
+    if shape.windows is not None and takes_windows(shape.windows, device):
+        return window_cycles(shape.windows, shape.trips, device)
     opens = shape.opens is not None and begins_without_kernel(shape.opens, device, kind)
     if opens or (shape.kind == "fill" and shape.beside is not None and begins_in_engine(shape.beside, device)):
         return 0

@@ -27,33 +27,35 @@ def with_neighbours(nest: Nest, shapes: Sequence[KernelShape], device: Device) -
     found = list(shapes)
     for group in union.classes([(_KERNEL, key) for key in range(len(shapes))]):
         keys = [key for _, key in group]
-        products = (shapes[key].products for key in keys if device.has_instruction(shapes[key].types))
-        beside = next((product.types for product in products if product is not None), None)
+        made = (shapes[key].matrix_types(device) for key in keys)
+        beside = next((types for types in made if types is not None), None)
         for key in keys:
             found[key] = replace(found[key], beside=beside)
     return _with_openings(nest, found, device)
 
 
 def _with_openings(nest: Nest, shapes: Sequence[KernelShape], device: Device) -> tuple[KernelShape, ...]:
-    """The shapes; of zeros, with the types of the matrix kernel that sums up what they fill."""
+    """The shapes; of zeros, with the types of the matrix kernel that sums up what they fill.
+
+    Of what windows begin with as well, which may be the least number there is.
+    """
     kernels = [statement for statement, _ in walk(nest.body) if isinstance(statement, Kernel)]
-    sums = {
-        buffer: shape.products.types
-        for kernel in kernels
-        if (shape := shapes[kernel.key]).products is not None and device.has_instruction(shape.types)
-        for buffer in kernel.writes
-    }
+    made = {kernel.key: shapes[kernel.key].matrix_types(device) for kernel in kernels}
+    sums = {buffer: (types, k.key) for k in kernels if (types := made[k.key]) is not None for buffer in k.writes}
     found = list(shapes)
     for kernel in kernels:
-        if found[kernel.key].zeros and all(buffer in sums for buffer in kernel.writes):
-            found[kernel.key] = replace(found[kernel.key], opens=sums[kernel.writes[0]])
+        opened = [sums.get(buffer) for buffer in kernel.writes]
+        if found[kernel.key].kind != "fill" or not opened or (first := opened[0]) is None or None in opened:
+            continue
+        if found[kernel.key].zeros or shapes[first[1]].windows is not None:
+            found[kernel.key] = replace(found[kernel.key], opens=first[0])
     return tuple(found)
 
 
 def kernel_classes(nest: Nest, shapes: Sequence[KernelShape], device: Device) -> dict[int, KernelClass]:
     """The class of each kernel by its key: what takes matrix instructions, and fills of the sums that these add to."""
     kernels = [statement for statement, _ in walk(nest.body) if isinstance(statement, Kernel)]
-    matrix = [kernel for kernel in kernels if device.has_instruction(shapes[kernel.key].types)]
+    matrix = [kernel for kernel in kernels if shapes[kernel.key].matrix_types(device) is not None]
     sums = {buffer for kernel in matrix for buffer in kernel.writes}
     keys = {kernel.key for kernel in matrix}
     keys |= {kernel.key for kernel in kernels if kernel.kind == "fill" and sums.issuperset(kernel.writes)}

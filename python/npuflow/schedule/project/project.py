@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
 from npuflow.schedule.data.affine import Affine
 from npuflow.schedule.data.model import (
@@ -44,7 +45,7 @@ from npuflow.schedule.project.accesses import accesses
 from npuflow.schedule.project.control import control_program
 from npuflow.schedule.project.rings import Rings
 from npuflow.schedule.project.routes import TILE, EngineKey, Routes
-from npuflow.schedule.project.side_by_side import second_part, skewed, turning_body
+from npuflow.schedule.project.side_by_side import later_parts, skewed, turning_body
 from npuflow.schedule.project.tasks import Tasks
 from npuflow.target import Work
 
@@ -109,8 +110,10 @@ class _Projection:
         allocated = [statement.buffer for statement in body if isinstance(statement, Allocate)]
         for group in self.rings.handed_over(allocated):
             for stay in self.rings.stays(group, key, body):
-                pieces[stay.first] = self._handover(Acquire, stay.waits_for, key) + pieces[stay.first]
-                pieces[stay.last] = pieces[stay.last] + self._handover(Release, stay.gives, key)
+                for semaphore in stay.waits_for:
+                    pieces[stay.first] = self._handover(Acquire, semaphore, key) + pieces[stay.first]
+                for semaphore in stay.gives:
+                    pieces[stay.last] = pieces[stay.last] + self._handover(Release, semaphore, key)
         return pieces
 
     def _statement(self, statement: Statement, key: EngineKey) -> list[Step]:
@@ -133,11 +136,11 @@ class _Projection:
         """A computing engine's share of a loop in time."""
         body = turning_body(loop)
         pieces = self._pieces(body, key)
-        place = second_part(body, key, self.routes, self.rings)
-        steps, behind = ([step for its in part for step in its] for part in (pieces[:place], pieces[place or 0 :]))
-        if place is not None:
-            return skewed(loop, steps, behind)
-        return [Repeat(loop.counter, loop.trips, tuple(steps))] if steps else []
+        places = [0, *later_parts(body, key, self.routes, self.rings), len(body)]
+        parts = [[step for its in pieces[first:end] for step in its] for first, end in pairwise(places)]
+        if len(parts) > 1:
+            return skewed(loop, parts)
+        return [Repeat(loop.counter, loop.trips, tuple(parts[0]))] if parts[0] else []
 
     def _compute(self, kernel: Kernel) -> Step:
         operands = []
@@ -193,9 +196,7 @@ class _Projection:
         ]
         return tuple(a for a, _ in addresses), tuple(name for _, names in addresses for name in names)
 
-    def _handover(self, kind: type[Acquire | Release], semaphore: str | None, key: EngineKey) -> list[Step]:
-        if semaphore is None:
-            return []
+    def _handover(self, kind: type[Acquire | Release], semaphore: str, key: EngineKey) -> list[Step]:
         at, through = self._at(key, self.schedule.semaphores[semaphore].span)
         return self._each([kind(Ref(semaphore, at))], through)
 

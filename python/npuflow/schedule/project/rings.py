@@ -2,7 +2,8 @@
 
 Each engine waits for the one before, the first for the last. One that comes back to a buffer, as a vector engine does
 to a sum that it began and a matrix engine has added to, is in its ring twice. It waits for nobody where it is its own
-neighbour: it does one thing after the other.
+neighbour: it does one thing after the other. Computing engines that read a buffer in the same loop do so side by side,
+in one place of the ring: who is in front of them hands it to each, and who is behind waits for all.
 
 Buffers that an engine fills right after each other, and that the same one empties, can be handed over as one: then they
 share the two semaphores of the first of them.
@@ -10,8 +11,10 @@ share the two semaphores of the first of them.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from math import prod
 
 from npuflow.errors import Diagnostic, InputError, Severity
@@ -31,6 +34,7 @@ from npuflow.schedule.nest.nest import (
     walk,
 )
 from npuflow.schedule.project.routes import EngineKey, Routes
+from npuflow.target import Work
 
 
 @dataclass(frozen=True)
@@ -57,6 +61,12 @@ class _Station:
 
     engine: EngineKey
     statements: list[Statement]
+    writes: bool = False
+
+    @property
+    def may_share(self) -> bool:
+        """Whether others may use the buffer at the same time."""
+        return not self.writes and self.engine.stage.work is Work.COMPUTE
 
     def has(self, statement: Statement) -> bool:
         return any(statement is each for each in self.statements)
@@ -68,8 +78,8 @@ class _Stay:
 
     first: int
     last: int
-    waits_for: str | None
-    gives: str | None
+    waits_for: Sequence[str]
+    gives: Sequence[str]
 
 
 @dataclass
@@ -95,22 +105,32 @@ class Rings:
                 self.scopes[statement.buffer] = _Scope(tuple(loop for loop in around if not loop.grid))
                 levels[statement.buffer] = len(around)
             for buffer, engine in self.touches(statement):
-                self._add(buffer, engine, (*around, statement)[levels.get(buffer, 0)])
+                self._add(
+                    buffer, engine, (*around, statement)[levels.get(buffer, 0)], writes=_writes(statement, buffer)
+                )
         if self.are_shared:
             bodies = [s.body for s, _ in walk(self.nest.body) if isinstance(s, Loop)]
             for body in (self.nest.body, *bodies):
                 self.groups |= {group[0]: group for group in self._together(body)}
             self.others = {buffer for group in self.groups.values() for buffer in group[1:]}
 
-    def _add(self, buffer: BufferInfo, engine: EngineKey, statement: Statement) -> None:
+    def _add(self, buffer: BufferInfo, engine: EngineKey, statement: Statement, *, writes: bool) -> None:
         """Adds an engine to a buffer's ring, by a statement of the body that allocates it."""
         ring = self.of.setdefault(buffer, [])
-        if not ring or ring[-1].engine != engine:
-            if ring[-1:] and ring[-1].has(statement) and any(station.engine == engine for station in ring):
+        beside = [] if writes else [one for one in self._last_turn(ring) if one.may_share and one.has(statement)]
+        station = next((one for one in (*ring[-1:], *beside) if one.engine == engine), None)
+        if station is None:
+            if ring[-1:] and ring[-1].has(statement) and any(one.engine == engine for one in ring):
                 text = f"{engine.name} comes back to {buffer.name} after others used it; hint: use another buffer"
                 raise InputError(Diagnostic(Severity.ERROR, text, buffer.location))
-            ring.append(_Station(engine, []))
-        ring[-1].statements.append(statement)
+            station = _Station(engine, [])
+            ring.append(station)
+        station.statements.append(statement)
+        station.writes |= writes
+
+    def _last_turn(self, ring: Sequence[_Station]) -> list[_Station]:
+        turns = _turns(ring)
+        return [ring[index] for index in turns[-1]] if turns else []
 
     def touches(self, statement: Statement) -> list[tuple[BufferInfo, EngineKey]]:
         """The on-chip buffers a statement works on, and the engine that does."""
@@ -141,37 +161,42 @@ class Rings:
         if buffer in self.others:
             return
         ring, depth = self.of.get(buffer, []), self.depth(buffer)
-        for index, station in enumerate(ring):
-            name = self.gives(buffer, index)
-            if name is None:
-                continue
-            last = index == len(ring) - 1
+        last = _turns(ring)[-1:]
+        for (giver, taker), name in self._semaphores(buffer).items():
+            is_last = giver in last[0]
             own = set(span)
-            for each in (station.engine, ring[(index + 1) % len(ring)].engine):
+            for each in (ring[giver].engine, ring[taker].engine):
                 own |= {name for name in self.routes.span(each) if name in (ROW, COLUMN)}
             shared = tuple(name for name in (ROW, COLUMN) if name in own)
-            yield Semaphore(name, shared, depth if last else 0, depth, "space" if last else "data")
+            yield Semaphore(name, shared, depth if is_last else 0, depth, "space" if is_last else "data")
 
     def stays(self, group: Sequence[BufferInfo], engine: EngineKey, body: list[Statement]) -> Iterator[_Stay]:
         """Where in the body that allocates buffers an engine uses them: once for each of its places in their ring."""
         first = group[0]
+        semaphores = self._semaphores(first) if first in self.of else {}
         for index, station in enumerate(self.of.get(first, ())):
             if station.engine == engine:
                 stations = [self.of[buffer][index] for buffer in group]
                 places = [
                     place for place, statement in enumerate(body) if any(each.has(statement) for each in stations)
                 ]
-                yield _Stay(places[0], places[-1], self.gives(first, index - 1), self.gives(first, index))
+                waits_for = [name for (_, taker), name in semaphores.items() if taker == index]
+                gives = [name for (giver, _), name in semaphores.items() if giver == index]
+                yield _Stay(places[0], places[-1], waits_for, gives)
 
-    def gives(self, buffer: BufferInfo, index: int) -> str | None:
-        """The semaphore by which a buffer's user of that number says that it is done; None where it tells itself."""
-        ring = self._engines(buffer)
-        pairs = list(zip(ring, [*ring[1:], ring[0]]))
-        giver, taker = pairs[index]
-        if giver == taker:
-            return None
-        before = pairs[: index % len(pairs)].count(pairs[index])
-        return f"{buffer.name}_{giver.name}_to_{taker.name}" + (f"_{before + 1}" if before else "")
+    def _semaphores(self, buffer: BufferInfo) -> dict[tuple[int, int], str]:
+        """The semaphore by which one user of a buffer tells another, by their numbers; none tells itself."""
+        ring, turns = self._engines(buffer), _turns(self.of[buffer])
+        found: dict[tuple[int, int], str] = {}
+        known = Counter[tuple[EngineKey, EngineKey]]()
+        for own, following in zip(turns, [*turns[1:], turns[0]]):
+            for giver, taker in product(own, following):
+                pair = ring[giver], ring[taker]
+                known[pair] += 1
+                if pair[0] != pair[1]:
+                    number = f"_{known[pair]}" if known[pair] > 1 else ""
+                    found[giver, taker] = f"{buffer.name}_{pair[0].name}_to_{pair[1].name}{number}"
+        return found
 
     def _together(self, body: list[Statement]) -> Iterator[tuple[BufferInfo, ...]]:
         """Buffers of a body that one engine fills with nothing else between, before another one empties any of them."""
@@ -201,3 +226,23 @@ class Rings:
 
     def _engines(self, buffer: BufferInfo) -> list[EngineKey]:
         return [station.engine for station in self.of[buffer]]
+
+
+def _writes(statement: Statement, buffer: BufferInfo) -> bool:
+    """Whether a statement writes a buffer that it touches."""
+    if isinstance(statement, Transfer):
+        return statement.target.buffer == buffer
+    return isinstance(statement, Kernel) and buffer in statement.writes
+
+
+def _turns(ring: Sequence[_Station]) -> list[list[int]]:
+    """The stations of a ring by number, those together that use the buffer side by side."""
+    found: list[list[int]] = []
+    for index, station in enumerate(ring):
+        before = ring[index - 1] if index else None
+        is_beside = before is not None and before.may_share and station.may_share
+        if is_beside and before is not None and any(before.has(statement) for statement in station.statements):
+            found[-1].append(index)
+        else:
+            found.append([index])
+    return found

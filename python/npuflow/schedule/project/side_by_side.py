@@ -9,11 +9,13 @@ tile before, with which the other engine is done:
       second(tile)                    first(tile + 1)
                                       second(tile)
                                     second(last)
+
+Where work comes back once more, there is a third part, of the tile before that, and so on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from npuflow.schedule.data.affine import Affine
 from npuflow.schedule.data.model import Repeat, Step, substitute_step
@@ -30,38 +32,52 @@ def turning_body(loop: Loop) -> list[Statement]:
     return body
 
 
-def second_part(body: Sequence[Statement], key: EngineKey, routes: Routes, rings: Rings) -> int | None:
-    """The place in a body from which on an engine works on what others made of its first part; None if it may not.
+def later_parts(body: Sequence[Statement], key: EngineKey, routes: Routes, rings: Rings) -> Sequence[int]:
+    """The places in a body from which on an engine works on what others made of its part before; none if it may not.
 
-    What both parts, or several engines, touch must have slots of its own for each turn, two at least.
+    What several parts, or engines, touch must have a slot for each turn between them, and two at least; what all turns
+    read needs none. Where slots don't suffice for all parts, the last ones are one.
     """
     engines = [_computing(statement, routes) for statement in body]
     if any(len(its) > 1 for its in engines):
-        return None
-    split = _splits(engines)
-    if key not in split:
-        return None
+        return ()
+    parts = _parts(engines)
+    for most in range(max(map(len, parts.values()), default=0), 0, -1):
+        limited = {engine: places[:most] for engine, places in parts.items()}
+        if _have_slots(body, limited, routes, rings):
+            return limited.get(key, ())
+    return ()
+
+
+def _have_slots(
+    body: Sequence[Statement], parts: Mapping[EngineKey, Sequence[int]], routes: Routes, rings: Rings
+) -> bool:
+    """Whether buffers have slots for engines that work on parts of several tiles."""
     inside = {statement.buffer for statement in body if isinstance(statement, Allocate)}
-    users: dict[BufferInfo, set[tuple[EngineKey, bool]]] = {}
+    written = {buffer for s, _ in walk(list(body)) if isinstance(s, Kernel) for buffer in s.writes}
+    users: dict[BufferInfo, set[tuple[EngineKey, int]]] = {}
     for place, statement in enumerate(body):
         for buffer, engine in _touched(statement, routes):
-            users.setdefault(buffer, set()).add((engine, engine in split and place >= split[engine]))
-    shared = [buffer for buffer, parts in users.items() if len(parts) > 1]
-    if any(buffer not in inside or rings.depth(buffer) < 2 for buffer in shared):
-        return None
-    return split[key]
+            behind = sum(place >= begin for begin in parts.get(engine, ()))
+            users.setdefault(buffer, set()).add((engine, behind))
+    for buffer, its in users.items():
+        turns = [behind for _, behind in its]
+        lacks = rings.depth(buffer) < max(2, max(turns) - min(turns) + 1) if buffer in inside else buffer in written
+        if len(its) > 1 and lacks:
+            return False
+    return True
 
 
-def _splits(engines: Sequence[set[EngineKey]]) -> dict[EngineKey, int]:
-    """Where each engine works again for the first time after another one has worked behind it."""
+def _parts(engines: Sequence[set[EngineKey]]) -> dict[EngineKey, list[int]]:
+    """Where each engine works again after another one has worked behind it."""
     seen: set[EngineKey] = set()
     passed: set[EngineKey] = set()
-    found: dict[EngineKey, int] = {}
+    found: dict[EngineKey, list[int]] = {}
     for place, its in enumerate(engines):
         for engine in its:
             if engine in passed:
-                found.setdefault(engine, place)
-            passed |= seen - {engine}
+                found.setdefault(engine, []).append(place)
+            passed = (passed | seen) - {engine}
             seen.add(engine)
     return found
 
@@ -76,16 +92,23 @@ def _touched(statement: Statement, routes: Routes) -> Iterator[tuple[BufferInfo,
             yield from ((buffer, routes.engine_of(inner)) for buffer in (*inner.reads, *inner.writes))
 
 
-def skewed(loop: Loop, first: Sequence[Step], second: Sequence[Step]) -> list[Step]:
-    """A loop of two parts, the second of which is always one turn behind."""
-    counter, last = loop.counter, loop.trips - 1
-    ahead = _in_turn(first, counter, Affine.counter(counter, constant=1))
-    steady = Repeat(counter, last, (*ahead, *second))
-    return [
-        *_in_turn(first, counter, Affine()),
-        *([steady] if last else []),
-        *_in_turn(second, counter, Affine(last)),
-    ]
+def skewed(loop: Loop, parts: Sequence[Sequence[Step]]) -> list[Step]:
+    """A loop of several parts, each of which is a turn behind the one before."""
+    counter, last = loop.counter, len(parts) - 1
+    before = [step for turn in range(last) for step in _turn(loop, parts, turn)]
+    after = [step for turn in range(max(last, loop.trips), loop.trips + last) for step in _turn(loop, parts, turn)]
+    ways = ((part, Affine.counter(counter, constant=last - behind)) for behind, part in enumerate(parts))
+    steady = Repeat(
+        counter, loop.trips - last, tuple(step for part, at in ways for step in _in_turn(part, counter, at))
+    )
+    return [*before, *([steady] if steady.trips > 0 else []), *after]
+
+
+def _turn(loop: Loop, parts: Sequence[Sequence[Step]], turn: int) -> list[Step]:
+    """A turn at the beginning or the end, in which not all parts have a tile."""
+    tiles = ((part, turn - behind) for behind, part in enumerate(parts))
+    own = ((part, tile) for part, tile in tiles if 0 <= tile < loop.trips)
+    return [step for part, tile in own for step in _in_turn(part, loop.counter, Affine(tile))]
 
 
 def _in_turn(steps: Sequence[Step], counter: str, turn: Affine) -> list[Step]:
