@@ -10,6 +10,7 @@ from npuflow.errors import InputError, NpuflowError, UsageError, with_hint
 from npuflow.importing.lowering import FROM_TORCH, lower
 from npuflow.importing.packages import first_words, load_package, quietly
 from npuflow.importing.weights import make_resource_hooks
+from npuflow.importing.wide_bytes import widen_bytes
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -47,6 +48,7 @@ def from_exported(program: ExportedProgram, name: str = DEFAULT_NAME) -> ir.Modu
     try:
         with quietly():
             flat = program.run_decompositions(decompositions.get_decomposition_table())
+            widen_bytes(flat.graph)
             reader.import_frozen_program(flat, func_name=name)
     except NpuflowError:
         raise
