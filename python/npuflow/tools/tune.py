@@ -32,12 +32,14 @@ class TuneFlags:
     columns: int | None = columns_flag()
     pipeline: str = pipeline_flag(DEFAULT_PIPELINE)
     candidates: int = flag(
-        200, "strategies to time of each function, or part of one (default: 200)", group="", metavar="n"
+        200, "strategies to time of each function, or part of one (default: 200)", group="", metavar="n", least=1
     )
     budget: str | None = flag(
         None, "stop beginning others after this time, as 30s or 5min (default: none)", group="", metavar="time"
     )
-    jobs: int | None = flag(None, "time so many at once (default: the processor's cores)", group="", metavar="n")
+    jobs: int | None = flag(
+        None, "time so many at once (default: the processor's cores)", group="", metavar="n", least=1
+    )
     executor: str = flag(
         "local", "where they are timed: local, or by the workers of dask:ADDRESS", group="", metavar="where"
     )

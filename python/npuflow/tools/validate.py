@@ -32,10 +32,10 @@ class ValidateFlags:
         False, "also time what npuflow chooses for each matmul, against the design that was measured", group=""
     )
     candidates: int | None = flag(
-        None, "with --choose: also tune each matmul, with so many candidates", group="", metavar="n"
+        None, "with --choose: also tune each matmul, with so many candidates", group="", metavar="n", least=1
     )
     jobs: int | None = flag(
-        None, "with --choose: time so many at once (default: the processor's cores)", group="", metavar="n"
+        None, "with --choose: time so many at once (default: the processor's cores)", group="", metavar="n", least=1
     )
     cache: str | None = flag(
         None,
