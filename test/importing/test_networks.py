@@ -189,6 +189,7 @@ def test_types_of_inputs_can_be_given(name: str, types: list[str], shown: str) -
         ("number", [], "networks.py:47: error: 'number' returns int, no network"),
         ("constant", [], "networks.py:1: error: 'constant' is int, no function"),
         ("perceptron", ["3x5xf32"], "networks.py:7: error: PyTorch cannot export this module"),
+        ("product", ["3x5xf32"], "missing a required argument: 'y'; hint: give as many inputs as it takes"),
     ],
 )
 def test_what_cannot_be_imported_is_said_at_its_line(name: str, types: list[str], said: str) -> None:

@@ -22,7 +22,7 @@ _MOST_CALLS = 10_000
 @register_pass
 @dataclass(frozen=True)
 class ImportProgram(Pass):
-    """Leaves out assertions and what nobody reads, inlines calls, and spells out scans and sorts, as PyTorch exports them.
+    """Leaves out assertions and what nobody reads, inlines calls, spells out scans and sorts as PyTorch exports them.
 
     What is asserted is taken for granted: a core cannot stop a program. Functions that are called become part of who
     calls them (upstream's `inline`), unless they have no body or call themselves.
@@ -85,7 +85,8 @@ def _inline(root: ir.Operation) -> int:
     """Inlines all calls, unless they would be too many, as where each function calls the next one twice."""
     if root.name != "builtin.module" or not ops_of(root, "func.call"):
         return 0
-    calls = {_name(f, "sym_name"): [_name(c, "callee") for c in ops_of(f, "func.call")] for f in ops_of(root, "func.func")}
+    functions = {_name(function, "sym_name"): function for function in ops_of(root, "func.func")}
+    calls = {name: [_name(call, "callee") for call in ops_of(f, "func.call")] for name, f in functions.items()}
     inlined = dict.fromkeys(calls, 0)
     for _ in calls:
         before = inlined

@@ -60,4 +60,6 @@ def from_exported(program: ExportedProgram, name: str = DEFAULT_NAME) -> ir.Modu
 
 
 def _refused(what: str, error: Exception) -> InputError:
-    return InputError(with_hint(f"{what}: {first_words(error)}", "write that part of the network in another way"))
+    is_called_wrongly = isinstance(error, TypeError) and "argument" in str(error)
+    hint = "give as many inputs as it takes" if is_called_wrongly else "write that part of the network in another way"
+    return InputError(with_hint(f"{what}: {first_words(error)}", hint))
