@@ -28,12 +28,14 @@ def from_torch(module: nn.Module, inputs: Tensor | Sequence[Tensor], name: str =
     torch = load_package("torch", "importing a PyTorch module")
     if not isinstance(module, torch.nn.Module):
         raise UsageError(with_hint(f"a {type(module).__name__} is no torch.nn.Module", "give a module"))
-    given = (inputs,) if isinstance(inputs, torch.Tensor) else tuple(inputs)
-    if not all(isinstance(value, torch.Tensor) for value in given):
+    if not isinstance(name, str) or not name:
+        raise UsageError(with_hint(f"{name!r} is no name of a function", "give one, or leave it out"))
+    given = (inputs,) if isinstance(inputs, torch.Tensor) else inputs
+    if not isinstance(given, Sequence) or not all(isinstance(value, torch.Tensor) for value in given):
         raise UsageError(with_hint("an input is no tensor", "give a tensor, or a sequence of them"))
     try:
         with quietly(), torch.no_grad():
-            program = torch.export.export(module, given, strict=False)
+            program = torch.export.export(module, tuple(given), strict=False)
     except Exception as error:
         raise _refused("PyTorch cannot export this module", error) from error
     return from_exported(program, name)
