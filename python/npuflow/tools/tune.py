@@ -83,8 +83,6 @@ def run(arguments: Sequence[str]) -> ExitCode:
     path = the_only(inputs, "input file", "npuflow tune matmul.mlir --device=npu2 -o tuned.mlir")
     check_files(flags, inputs)
     budget = None if flags.budget is None else seconds_of(flags.budget)
-    if flags.candidates < 1:
-        raise UsageError(with_hint("--candidates=0 leaves nothing to time", "give 1 or more"))
     with Progress() as progress:
         tuned = _tuned(path, flags, budget, progress)
         progress.done()
