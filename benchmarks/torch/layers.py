@@ -89,6 +89,8 @@ PRODUCTS = (
     call("diagonal times matrix", "product", lambda a, b: torch.diag(a) @ b, (19,), (19, 13)),
     call("outer product", "product", torch.outer, (19,), (13,)),
     call("baddbmm", "product", torch.baddbmm, (3, 5, 7), (3, 5, 6), (3, 6, 7)),
+    Model("matmul of bytes", "product", lambda: Call(torch.matmul),
+          lambda: tuple((integers(256, *shape) - 128).to(torch.int8) for shape in ((17, 33), (33, 21)))),
 )  # fmt: skip
 
 MOVES = (

@@ -117,3 +117,25 @@ func.func @cut(%x: tensor<10x4xf32>) -> tensor<7x7xf32> {
   } : tensor<10x4xf32> to tensor<7x7xf32>
   return %p : tensor<7x7xf32>
 }
+
+// Calls are inlined, those of what is called as well; what others may call stays.
+// CHECK-NOT:     @twice
+// CHECK-LABEL: func.func @sum
+// CHECK-LABEL: func.func @calls
+// CHECK:         %[[A:.*]] = linalg.add ins(%arg0, %arg1
+// CHECK:         %[[B:.*]] = linalg.add ins(%[[A]], %arg1
+// CHECK:         return %[[B]]
+func.func private @twice(%x: tensor<4xi32>, %y: tensor<4xi32>) -> tensor<4xi32> {
+  %a = func.call @sum(%x, %y) : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi32>
+  %b = func.call @sum(%a, %y) : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi32>
+  return %b : tensor<4xi32>
+}
+func.func @sum(%x: tensor<4xi32>, %y: tensor<4xi32>) -> tensor<4xi32> {
+  %e = tensor.empty() : tensor<4xi32>
+  %r = linalg.add ins(%x, %y : tensor<4xi32>, tensor<4xi32>) outs(%e : tensor<4xi32>) -> tensor<4xi32>
+  return %r : tensor<4xi32>
+}
+func.func @calls(%x: tensor<4xi32>, %y: tensor<4xi32>) -> tensor<4xi32> {
+  %r = func.call @twice(%x, %y) : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi32>
+  return %r : tensor<4xi32>
+}

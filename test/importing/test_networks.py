@@ -61,6 +61,41 @@ def test_products_of_integers_are_pytorchs_to_the_bit(kind: str) -> None:
     np.testing.assert_array_equal(found, Product()(x, y).numpy())
 
 
+BYTE_OPS = {
+    "matmul": ("x @ y", (5, 37), (37, 9)),
+    "batches": ("x @ y", (2, 5, 7), (2, 7, 3)),
+    "linear": ("functional.linear(x, y, y[:, 0])", (5, 7), (3, 7)),
+    "convolution": ("functional.conv2d(x, y, stride=2, padding=1)", (1, 3, 8, 8), (4, 3, 3, 3)),
+    "scaled": ("x * 3 + y", (5, 7), (5, 7)),
+    "remainder": ("(x // 3) % 7 - y", (5, 7), (5, 7)),
+    "sum": ("x.sum(1) + y.prod(1)", (5, 7), (5, 7)),
+    "maximum": ("functional.max_pool2d(x, 2) + y", (1, 3, 8, 8), (1, 3, 4, 4)),
+    "sizes": ("(-x).abs() + y", (5, 7), (5, 7)),
+}
+
+
+@pytest.mark.parametrize("kind", ["int8", "uint8"])
+@pytest.mark.parametrize("name", BYTE_OPS)
+def test_bytes_wrap_around_as_in_pytorch(name: str, kind: str) -> None:
+    """torch-mlir crashes on some of these, and takes bytes without signs for such with signs in others."""
+    import torch
+    from torch import Tensor, nn
+    from torch.nn import functional
+
+    text, *sizes = BYTE_OPS[name]
+
+    class Computed(nn.Module):
+        def forward(self, x: Tensor, y: Tensor) -> Any:  # noqa: ANN401
+            return eval(text, {"x": x, "y": y, "functional": functional})
+
+    torch.manual_seed(1)
+    limits = torch.iinfo(getattr(torch, kind))
+    given = [torch.randint(limits.min, limits.max + 1, size).to(getattr(torch, kind)) for size in sizes]
+    expected = Computed()(*given).numpy()
+    found = execute(npuflow.from_torch(Computed(), given), *(one.numpy().view(np.int8) for one in given))
+    np.testing.assert_array_equal(np.asarray(found).view(expected.dtype), expected)
+
+
 def test_weights_are_resources_that_share_the_networks_memory() -> None:
     import torch
     from torch import nn
@@ -154,6 +189,7 @@ def test_types_of_inputs_can_be_given(name: str, types: list[str], shown: str) -
         ("number", [], "networks.py:47: error: 'number' returns int, no network"),
         ("constant", [], "networks.py:1: error: 'constant' is int, no function"),
         ("perceptron", ["3x5xf32"], "networks.py:7: error: PyTorch cannot export this module"),
+        ("product", ["3x5xf32"], "missing a required argument: 'y'; hint: give as many inputs as it takes"),
     ],
 )
 def test_what_cannot_be_imported_is_said_at_its_line(name: str, types: list[str], said: str) -> None:
@@ -217,3 +253,7 @@ def test_what_is_no_module_or_tensor_is_refused() -> None:
         npuflow.from_torch(lambda x: x, (torch.zeros(1),))  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="an input is no tensor"):
         npuflow.from_torch(torch.nn.ReLU(), (1,))  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="an input is no tensor"):
+        npuflow.from_torch(torch.nn.ReLU(), 1)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="'' is no name of a function"):
+        npuflow.from_torch(torch.nn.ReLU(), (torch.zeros(1),), name="")

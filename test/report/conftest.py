@@ -1,4 +1,4 @@
-"""The tests here share the programs of `matmuls.py`, and a browser."""
+"""The tests here share the programs of `matmuls.py`, a browser, and a device that says less than others."""
 
 from __future__ import annotations
 
@@ -30,3 +30,13 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> Path:
         npuflow.compile(source, "npuflow-stream-k", device="toy").run(verify=False).html(), encoding="utf-8"
     )
     return path
+
+
+@pytest.fixture
+def silent(tmp_path: Path) -> str:
+    """A device whose file ends before it says anything of energy."""
+    shipped = Path(npuflow.__file__).parent / "target" / "devices" / "toy-scratchpad.toml"
+    text, found, _ = shipped.read_text().partition("[energy]")
+    assert found
+    (tmp_path / "silent.toml").write_text(text)
+    return str(tmp_path / "silent.toml")

@@ -84,8 +84,8 @@ def test_another_device_is_said(tmp_path: Path) -> None:
     assert "toy (2x2 cores, 1 GHz) -> npu1 (4x4 cores, 1 GHz); what differs is the device's doing as well" in text
 
 
-def test_what_a_device_says_nothing_of_is_not_nothing(tmp_path: Path) -> None:
-    files = report_in(tmp_path, "a"), report_in(tmp_path, "b", device="toy-scratchpad", options="")
+def test_what_a_device_says_nothing_of_is_not_nothing(tmp_path: Path, silent: str) -> None:
+    files = report_in(tmp_path, "a"), report_in(tmp_path, "b", device=silent, options="")
     (pair,) = compared(*map(read_report, files)).pairs
     assert not any(section == "energy" for section, _ in numbers(pair))
 

@@ -13,8 +13,10 @@ from npuflow.report.energy import EnergyUse, energy_rows
 from npuflow.report.model import FunctionReport
 from npuflow.simulate.program import Cause
 from npuflow.target import load_device
+from npuflow.target.load import device_names
 
 TOY = (Path(npuflow.__file__).parent / "target" / "devices" / "toy.toml").read_text()
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 PICO = 1e-12
 
 
@@ -90,16 +92,16 @@ def test_types_that_the_device_has_no_price_for_are_paid_by_the_cycle(tmp_path: 
     assert engine.joules == pytest.approx(engine.count * 10 * PICO)
 
 
-def test_a_device_that_says_nothing_has_no_section() -> None:
-    report = run(options="", device="toy-scratchpad")
+def test_a_device_that_says_nothing_has_no_section(silent: str) -> None:
+    report = run(options="", device=silent)
     assert report.functions[0].energy is None
     assert "energy" not in report.text()
     assert json.loads(report.json())["functions"][0]["energy"] is None
     assert '"energy":null' in report.html()
 
 
-def test_a_sequence_takes_what_its_parts_take() -> None:
-    source = (Path(__file__).resolve().parents[2] / "examples" / "block.mlir").read_text()
+def test_a_sequence_takes_what_its_parts_take(silent: str) -> None:
+    source = (EXAMPLES / "block.mlir").read_text()
     report = npuflow.compile(source, device="npu2").run(verify=False)
     (sequence,) = report.sequences
     moved = sum(used(part).joules - used(part).static_watts * part.time_us / 1e6 for part in sequence.parts)
@@ -107,8 +109,8 @@ def test_a_sequence_takes_what_its_parts_take() -> None:
     assert sequence.joules == pytest.approx(moved + rest)
     assert json.loads(report.json())["sequences"][0]["joules"] == sequence.joules
     assert "  energy  " in report.text()
-    silent = npuflow.compile(source, device="toy-scratchpad", split=True).run(verify=False)
-    assert silent.sequences[0].joules is None
+    untold = npuflow.compile(source, device=silent, split=True).run(verify=False)
+    assert untold.sequences[0].joules is None
 
 
 DECODE = """func.func @decode(%w: tensor<8192x2048xbf16>, %x: tensor<2048xbf16>) -> tensor<8192xf32> {
@@ -128,7 +130,28 @@ def test_decoding_takes_about_the_power_that_is_published() -> None:
     assert 1.5 < used(function).busy_chip_watts < 3
 
 
-def test_shipped_devices_price_every_type_they_multiply() -> None:
-    for name in ("npu1", "npu1-hawk", "npu2", "toy"):
-        device = load_device(name)
-        assert [types for types in device.supported_types() if device.energy.mac_picojoules(types) is None] == []
+@pytest.mark.parametrize("name", device_names())
+def test_shipped_devices_price_every_type_they_multiply(name: str) -> None:
+    device = load_device(name)
+    assert {level.number for level in device.levels} == {one.level for one in device.energy.levels}
+    assert [types for types in device.supported_types() if device.energy.mac_picojoules(types) is None] == []
+
+
+@pytest.mark.parametrize("name", ["toy-scratchpad", "npu2.7", "npu4.0"])
+def test_engines_around_a_scratchpad_are_told_apart(name: str) -> None:
+    """Sums of products are the matrix engines', the tail is the vector engines': in text, JSON and page."""
+    device = load_device(name)
+    report = run((EXAMPLES / "linear_relu.mlir").read_text(), "", name)
+    (function,) = report.functions
+    shares = {(one.name, one.what.partition(" ")[2]): one for one in used(function).shares if one.kind == "engine"}
+    matrix = shares["matrix", "MMAC of bf16 x bf16 -> f32"]
+    # Clusters whose tiles overhang multiply zeros as well.
+    assert matrix.count >= 256 * 256 * 512
+    assert matrix.joules == pytest.approx(matrix.count * device.energy.mac_picojoules(("bf16", "bf16", "f32")) * PICO)
+    vector = shares["vector", "cycles of other kernels"]
+    assert vector.joules == pytest.approx(vector.count * device.energy.kernel_picojoules_per_cycle * PICO)
+    data = json.loads(report.json())["functions"][0]["energy"]["shares"]
+    assert {(one["name"], one["joules"]) for one in data} >= {("matrix", matrix.joules), ("vector", vector.joules)}
+    for row in energy_rows(used(function)):
+        assert all(cell in report.text() for cell in row)
+        assert json.dumps(list(row), separators=(",", ":")) in report.html()

@@ -12,13 +12,13 @@ func.func @empty() -> tensor<12xi8> {
   return %e : tensor<12xi8>
 }
 
-// CHECK: run-invalid.mlir:[[# @LINE + 2]]:8: error: unsupported op func.call; hint: inline the function first
+// CHECK: run-invalid.mlir:[[# @LINE + 2]]:8: error: unsupported op func.call; hint: functions are inlined that have a body
 func.func @calls_a_public_one(%a: tensor<12xi8>) -> tensor<12xi8> {
   %r = call @mutual(%a) : (tensor<12xi8>) -> tensor<12xi8>
   return %r : tensor<12xi8>
 }
 
-// CHECK: run-invalid.mlir:[[# @LINE + 2]]:8: error: unsupported op func.call; hint: inline the function first
+// CHECK: run-invalid.mlir:[[# @LINE + 2]]:8: error: unsupported op func.call; hint: functions are inlined that have a body
 func.func @mutual(%a: tensor<12xi8>) -> tensor<12xi8> {
   %r = call @calls_a_public_one(%a) : (tensor<12xi8>) -> tensor<12xi8>
   return %r : tensor<12xi8>

@@ -118,3 +118,19 @@ def test_a_failures_reproducer_may_go_to_standard_output(folder: Path) -> None:
     assert 'pipeline: "builtin.module(test-refuse)"' in done.stdout
     assert "note: standard output reproduces this with 1 pass" in done.stderr
     assert "mlir_reproducer" not in run(folder, "npuflow-opt", "in.mlir", "--cse", named).stdout
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a disk that is always full")
+def test_a_full_disk_is_said_to_be_that(folder: Path) -> None:
+    done = run(folder, "npuflow", "run", "in.mlir", "--device=toy", "--no-verify", "--json=/dev/full")
+    assert done.returncode == 1
+    hint = "free room there, or write to another place"
+    assert f"error: cannot write output file '/dev/full': No space left on device; hint: {hint}" in done.stderr
+
+
+@pytest.mark.parametrize("flag", ["--jobs=0", "--jobs=-1"])
+def test_counts_begin_at_one(flag: str, folder: Path) -> None:
+    done = run(folder, "npuflow", "run", "in.mlir", "--device=toy", flag)
+    number = flag.partition("=")[2]
+    assert done.returncode == 2
+    assert f"flag '--jobs' cannot be '{number}'; hint: give a number, 1 or larger" in done.stderr

@@ -47,10 +47,10 @@ def test_budgets(text: str, seconds: float) -> None:
     [
         ("--budget=soon", "flag '--budget' cannot be 'soon'"),
         ("--budget=0s", "flag '--budget' cannot be '0s'"),
-        ("--candidates=0", "--candidates=0 leaves nothing to time"),
+        ("--candidates=0", "flag '--candidates' cannot be '0'; hint: give a number, 1 or larger"),
         ("--executor=dusk:1", "the executor is 'dusk:1'"),
         ("--executor=dask:", "the executor is 'dask:'"),
-        ("--jobs=0", "jobs is 0"),
+        ("--jobs=0", "flag '--jobs' cannot be '0'; hint: give a number, 1 or larger"),
     ],
 )
 def test_wrong_flags_are_usage_errors(flag: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:

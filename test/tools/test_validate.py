@@ -44,8 +44,12 @@ def test_rows_summary_and_json(tmp_path: Path, capsys: pytest.CaptureFixture[str
         (["a.csv", "--jsn=x"], 2, "did you mean"),
         (["/nowhere.csv"], 1, "cannot read '/nowhere.csv'"),
         (["a.csv", "--candidates=3"], 2, "--candidates without --choose"),
-        (["a.csv", "--choose", "--candidates=0"], 2, "--candidates=0 leaves nothing to time"),
-        (["a.csv", "--choose", "--jobs=0"], 2, "--jobs=0 leaves nothing to time"),
+        (
+            ["a.csv", "--choose", "--candidates=0"],
+            2,
+            "flag '--candidates' cannot be '0'; hint: give a number, 1 or larger",
+        ),
+        (["a.csv", "--choose", "--jobs=0"], 2, "flag '--jobs' cannot be '0'; hint: give a number, 1 or larger"),
         (["a.csv", "--choose", "--cache=here"], 2, "--cache without --candidates"),
     ],
 )

@@ -12,6 +12,9 @@ from typing import BinaryIO
 from npuflow.core.leftovers import removed_at_end
 from npuflow.errors import InputError, with_hint
 
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_NOT_ALLOWED = (errno.EACCES, errno.EPERM, errno.EROFS)
+
 
 def write_atomically(path: str, data: bytes) -> None:
     """Replaces the file in one step; devices and pipes, which cannot be replaced, are written in place."""
@@ -28,7 +31,7 @@ def write_pieces_atomically(path: str, write: Callable[[BinaryIO], object]) -> N
         else:
             _replace(target.resolve(), write)
     except OSError as error:
-        raise _refused(path, error.strerror or str(error)) from error
+        raise _refused(path, error) from error
 
 
 def check_directory(path: str) -> None:
@@ -38,11 +41,17 @@ def check_directory(path: str) -> None:
     except (OSError, ValueError, RuntimeError):
         return  # what opens it says why it can't
     if is_directory or not has_one:
-        raise _refused(path, os.strerror(errno.EISDIR if is_directory else errno.ENOENT))
+        number = errno.EISDIR if is_directory else errno.ENOENT
+        raise _refused(path, OSError(number, os.strerror(number)))
 
 
-def _refused(path: str, reason: str) -> InputError:
-    return InputError(with_hint(f"cannot open output file '{path}': {reason}", "check the directory"))
+def _refused(path: str, error: OSError) -> InputError:
+    reason = error.strerror or str(error)
+    if error.errno in _NO_ROOM:
+        hint = "free room there, or write to another place"
+        return InputError(with_hint(f"cannot write output file '{path}': {reason}", hint))
+    hint = "check its permissions" if error.errno in _NOT_ALLOWED else "check the directory"
+    return InputError(with_hint(f"cannot open output file '{path}': {reason}", hint))
 
 
 def _replace(target: Path, write: Callable[[BinaryIO], object]) -> None:

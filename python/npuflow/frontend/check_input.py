@@ -32,7 +32,7 @@ _SUPPORTED = (
     "supported are linalg ops on tensors (matmuls, convolutions, pooling, reductions, elementwise ops, softmax), "
     "linalg.fill, tensor.pad with constants, reshapes and slices of static shape, tensor.concat and tensor.insert_slice"
 )
-_HINTS = {"func.call": "inline the function first: npuflow-opt --inline"}
+_HINTS = {"func.call": "functions are inlined that have a body, don't call themselves and make no 10000 calls in all"}
 
 
 @register_pass

@@ -12,16 +12,20 @@ from npuflow.core.registry import register_pass
 from npuflow.frontend.scans import SCAN, spell_out_scan
 from npuflow.frontend.scatters import SCATTER, spell_out_scatter
 from npuflow.frontend.sorts import SORT, TOPK, spell_out_sort, spell_out_topk
+from npuflow.frontend.upstream import run_upstream
 
 _GLOBAL, _LOAD = "ml_program.global", "ml_program.global_load_const"
+# What calls may come to in all, once those are inlined that inlined functions make.
+_MOST_CALLS = 10_000
 
 
 @register_pass
 @dataclass(frozen=True)
 class ImportProgram(Pass):
-    """Leaves out assertions and what nobody reads, and spells out scans and sorts, as PyTorch exports them.
+    """Leaves out assertions and what nobody reads, inlines calls, spells out scans and sorts as PyTorch exports them.
 
-    What is asserted is taken for granted: a core cannot stop a program.
+    What is asserted is taken for granted: a core cannot stop a program. Functions that are called become part of who
+    calls them (upstream's `inline`), unless they have no body or call themselves.
 
         %r:2 = tm_tensor.scan dimension(0) inclusive(true) ins(%x : tensor<9xf32>) outs(%zeros, %zero : ...) { addf }
 
@@ -51,6 +55,7 @@ class ImportProgram(Pass):
 def import_program(root: ir.Operation) -> Counter[str]:
     """Does what the pass says; returns what was changed."""
     done: Counter[str] = Counter()
+    done["calls inlined"] += _inline(root)
     for op in ops_of(root, "cf.assert"):
         op.erase()
         done["assertions left out"] += 1
@@ -74,6 +79,24 @@ def import_program(root: ir.Operation) -> Counter[str]:
     for op in ops_of(root, SCATTER):
         done["scatters spelled out"] += spell_out_scatter(op)
     return +done
+
+
+def _inline(root: ir.Operation) -> int:
+    """Inlines all calls, unless they would be too many, as where each function calls the next one twice."""
+    if root.name != "builtin.module" or not ops_of(root, "func.call"):
+        return 0
+    functions = {_name(function, "sym_name"): function for function in ops_of(root, "func.func")}
+    calls = {name: [_name(call, "callee") for call in ops_of(f, "func.call")] for name, f in functions.items()}
+    inlined = dict.fromkeys(calls, 0)
+    for _ in calls:
+        before = inlined
+        inlined = {name: sum(1 + before.get(callee, 0) for callee in called) for name, called in calls.items()}
+        if sum(inlined.values()) > _MOST_CALLS:
+            return 0
+        if inlined == before:
+            run_upstream(root, "inline{default-pipeline=}")
+            break
+    return sum(map(len, calls.values())) - len(ops_of(root, "func.call"))
 
 
 def _see_through(cast: ir.Operation) -> int:

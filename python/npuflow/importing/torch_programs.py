@@ -10,6 +10,7 @@ from npuflow.errors import InputError, NpuflowError, UsageError, with_hint
 from npuflow.importing.lowering import FROM_TORCH, lower
 from npuflow.importing.packages import first_words, load_package, quietly
 from npuflow.importing.weights import make_resource_hooks
+from npuflow.importing.wide_bytes import widen_bytes
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -27,12 +28,14 @@ def from_torch(module: nn.Module, inputs: Tensor | Sequence[Tensor], name: str =
     torch = load_package("torch", "importing a PyTorch module")
     if not isinstance(module, torch.nn.Module):
         raise UsageError(with_hint(f"a {type(module).__name__} is no torch.nn.Module", "give a module"))
-    given = (inputs,) if isinstance(inputs, torch.Tensor) else tuple(inputs)
-    if not all(isinstance(value, torch.Tensor) for value in given):
+    if not isinstance(name, str) or not name:
+        raise UsageError(with_hint(f"{name!r} is no name of a function", "give one, or leave it out"))
+    given = (inputs,) if isinstance(inputs, torch.Tensor) else inputs
+    if not isinstance(given, Sequence) or not all(isinstance(value, torch.Tensor) for value in given):
         raise UsageError(with_hint("an input is no tensor", "give a tensor, or a sequence of them"))
     try:
         with quietly(), torch.no_grad():
-            program = torch.export.export(module, given, strict=False)
+            program = torch.export.export(module, tuple(given), strict=False)
     except Exception as error:
         raise _refused("PyTorch cannot export this module", error) from error
     return from_exported(program, name)
@@ -47,6 +50,7 @@ def from_exported(program: ExportedProgram, name: str = DEFAULT_NAME) -> ir.Modu
     try:
         with quietly():
             flat = program.run_decompositions(decompositions.get_decomposition_table())
+            widen_bytes(flat.graph)
             reader.import_frozen_program(flat, func_name=name)
     except NpuflowError:
         raise
@@ -58,4 +62,6 @@ def from_exported(program: ExportedProgram, name: str = DEFAULT_NAME) -> ir.Modu
 
 
 def _refused(what: str, error: Exception) -> InputError:
-    return InputError(with_hint(f"{what}: {first_words(error)}", "write that part of the network in another way"))
+    is_called_wrongly = isinstance(error, TypeError) and "argument" in str(error)
+    hint = "give as many inputs as it takes" if is_called_wrongly else "write that part of the network in another way"
+    return InputError(with_hint(f"{what}: {first_words(error)}", hint))

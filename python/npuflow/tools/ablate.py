@@ -29,7 +29,7 @@ class AblateFlags:
         group="",
     )
     jobs: int | None = flag(
-        None, "compile in so many processes (default: the processor's cores; 1: none)", group="", metavar="n"
+        None, "compile in so many processes (default: the processor's cores; 1: none)", group="", metavar="n", least=1
     )
     json: str | None = flag(
         None, "write the table as JSON; '-' is stdout", group="", metavar="file", file=FileUse.WRITTEN

@@ -30,7 +30,7 @@ class BoundsFlags:
     )
     chain: tuple[str, ...] = flag((), "two matmuls' in a row, (A[M,K] B[K,L]) D[L,N]", group="", metavar="M,K,L,N")
     attention: tuple[str, ...] = flag((), "attention's: rows and head size", group="", metavar="N,d")
-    capacity: int | None = flag(None, "elements that the fast memory has room for", group="", metavar="n")
+    capacity: int | None = flag(None, "elements that the fast memory has room for", group="", metavar="n", least=1)
     sweep: str | None = flag(
         None,
         "change a size of the file's matmuls, or of --gemm, and say where what bounds them changes",

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from npuflow.execute.arrays import Array
 
 _MOST_BYTES = 1 << 32
+_BEGINS = b"\x93NUMPY"
 
 
 def compute_type_flag() -> Any:  # noqa: ANN401  (a field of any type, as `flag` gives)
@@ -40,7 +41,9 @@ def _array_in(path: str) -> Array:
     try:
         found = np.load(BytesIO(data), allow_pickle=False)
     except (ValueError, OSError, EOFError) as error:
-        raise InputError(with_hint(f"'{path}' holds no array: {error}", "write it with numpy.save")) from error
+        # What numpy says of other files, it says of pickles, and recommends to load those.
+        why = error if data.startswith(_BEGINS) else "it is no .npy file"
+        raise InputError(with_hint(f"'{path}' holds no array: {why}", "write it with numpy.save")) from error
     if not isinstance(found, np.ndarray):
         raise InputError(with_hint(f"'{path}' holds several arrays", "write each with numpy.save"))
     return found

@@ -56,6 +56,7 @@ class Flag:
     choices: tuple[str, ...] = ()
     default: FlagValue = None
     file: FileUse = FileUse.NONE
+    least: int = 0
 
     @property
     def written(self) -> str:
@@ -95,10 +96,12 @@ class Flag:
         )
 
     def _read_count(self, text: str) -> int:
-        if text.isdecimal() and len(text) <= _MOST_DIGITS:
+        if text.isdecimal() and len(text) <= _MOST_DIGITS and int(text) >= self.least:
             return int(text)
         shown = text if len(text) <= _MOST_DIGITS else f"{text[:_MOST_DIGITS]}..."
-        raise UsageError(with_hint(f"flag '{self.written}' cannot be '{shown}'", "give a number, 0 or larger"))
+        raise UsageError(
+            with_hint(f"flag '{self.written}' cannot be '{shown}'", f"give a number, {self.least} or larger")
+        )
 
 
 @dataclass(frozen=True)
@@ -132,8 +135,9 @@ def flag(  # noqa: PLR0913  (each says something else of a flag, by name)
     name: str = "",
     choices: tuple[str, ...] = (),
     file: FileUse = FileUse.NONE,
+    least: int = 0,
 ) -> Any:  # noqa: ANN401  (a field of any type)
-    """Declares a flag as a dataclass field."""
+    """Declares a flag as a dataclass field; a number is `least` or larger."""
     metadata = {
         "default": default,
         "help": help,
@@ -143,6 +147,7 @@ def flag(  # noqa: PLR0913  (each says something else of a flag, by name)
         "name": name,
         "choices": choices,
         "file": file,
+        "least": least,
     }
     return dataclasses.field(default=default, metadata=metadata)
 
@@ -177,6 +182,7 @@ def _flag_of(declared: dataclasses.Field[Any], annotation: object) -> Flag:
         data["choices"],
         default=data["default"],
         file=data["file"],
+        least=data["least"],
     )
 
 

@@ -80,6 +80,7 @@ class RunFlags:
         "compile and simulate in so many processes (default: the processor's cores; 1: none)",
         group="",
         metavar="n",
+        least=1,
     )
     time_limit: int = time_limit_flag()
     memory_limit: str | None = memory_limit_flag()

@@ -32,12 +32,14 @@ class TuneFlags:
     columns: int | None = columns_flag()
     pipeline: str = pipeline_flag(DEFAULT_PIPELINE)
     candidates: int = flag(
-        200, "strategies to time of each function, or part of one (default: 200)", group="", metavar="n"
+        200, "strategies to time of each function, or part of one (default: 200)", group="", metavar="n", least=1
     )
     budget: str | None = flag(
         None, "stop beginning others after this time, as 30s or 5min (default: none)", group="", metavar="time"
     )
-    jobs: int | None = flag(None, "time so many at once (default: the processor's cores)", group="", metavar="n")
+    jobs: int | None = flag(
+        None, "time so many at once (default: the processor's cores)", group="", metavar="n", least=1
+    )
     executor: str = flag(
         "local", "where they are timed: local, or by the workers of dask:ADDRESS", group="", metavar="where"
     )
@@ -81,8 +83,6 @@ def run(arguments: Sequence[str]) -> ExitCode:
     path = the_only(inputs, "input file", "npuflow tune matmul.mlir --device=npu2 -o tuned.mlir")
     check_files(flags, inputs)
     budget = None if flags.budget is None else seconds_of(flags.budget)
-    if flags.candidates < 1:
-        raise UsageError(with_hint("--candidates=0 leaves nothing to time", "give 1 or more"))
     with Progress() as progress:
         tuned = _tuned(path, flags, budget, progress)
         progress.done()

@@ -32,10 +32,10 @@ class ValidateFlags:
         False, "also time what npuflow chooses for each matmul, against the design that was measured", group=""
     )
     candidates: int | None = flag(
-        None, "with --choose: also tune each matmul, with so many candidates", group="", metavar="n"
+        None, "with --choose: also tune each matmul, with so many candidates", group="", metavar="n", least=1
     )
     jobs: int | None = flag(
-        None, "with --choose: time so many at once (default: the processor's cores)", group="", metavar="n"
+        None, "with --choose: time so many at once (default: the processor's cores)", group="", metavar="n", least=1
     )
     cache: str | None = flag(
         None,
@@ -86,15 +86,12 @@ def run(arguments: Sequence[str]) -> ExitCode:
 
 
 def _check_choosing(flags: ValidateFlags) -> None:
-    """Refuses to say how to choose where nothing is chosen, or nothing tuned, and no candidates at all."""
+    """Refuses to say how to choose where nothing is chosen, or nothing tuned."""
     for name, value in (("candidates", flags.candidates), ("jobs", flags.jobs), ("cache", flags.cache)):
         if value is not None and not flags.choose:
             raise UsageError(with_hint(f"--{name} without --choose", "add --choose, or leave it out"))
     if flags.cache is not None and flags.candidates is None:
         raise UsageError(with_hint("--cache without --candidates", "add --candidates=24, or leave it out"))
-    for name, value in (("candidates", flags.candidates), ("jobs", flags.jobs)):
-        if value == 0:
-            raise UsageError(with_hint(f"--{name}=0 leaves nothing to time", "give 1 or more"))
 
 
 def _validate(path: str, flags: ValidateFlags) -> ExitCode:
