@@ -32,7 +32,8 @@ from npuflow.ops.linear import loop_extents
 
 # What every network is brought to first, so that layers are single ops, and what is computed from constants is one.
 _PREPARE = (
-    "inline,npuflow-import-program,npuflow-fold-batch-norm,npuflow-generalize-operators,npuflow-fold-constants,cse"
+    "inline,npuflow-import-program,npuflow-fold-batch-norm,npuflow-generalize-operators,npuflow-fold-constants,"
+    "npuflow-join-scales,cse"
 )
 # Errors of what computes more than this are only measured where it has to run for its ranges anyway: minutes.
 MEASURED_MACS = 1 << 34
