@@ -13,7 +13,6 @@
 // CHECK:         %[[TWICE:.*]] = linalg.generic {{.*}} ins(%[[ONCE]] :
 // CHECK:           %[[E:.*]] = arith.truncf %[[D]]
 // CHECK:           arith.mulf %[[E]], %
-// CHECK-NOT:     linalg.generic
 // CHECK:         %[[T:.*]] = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d1, d0)>, {{.*}} ins(%[[K]] :
 // CHECK-NOT:     linalg.generic
 // CHECK:         linalg.matmul ins(%[[TWICE]], %[[T]] :
