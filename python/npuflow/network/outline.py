@@ -26,11 +26,11 @@ def free_names(name: str, count: int, taken: set[str]) -> list[str]:
 
 def split_function(function: ir.Operation, parts: Sequence[PartPlan], names: Sequence[str]) -> int:
     """Replaces a function's body by calls, and the tables that they read; returns how many parts they call."""
-    known: dict[tuple[str, str], str] = {}
+    known: dict[str, str] = {}
     called, place = [], function
     for part in parts:
         made = _outline(place, part, names[len(known)])
-        key = (str(made.opview.type), str(made.regions[0].blocks[0]))
+        key = made.get_asm(use_local_scope=True, assume_verified=True).replace(f"@{names[len(known)]}(", "@(", 1)
         if key in known:
             made.erase()
         else:
