@@ -37,9 +37,18 @@ def llama_prefill() -> Network:
 
 
 def llama_decode() -> Network:
-    """The same for one token behind 2048 others, whose keys and values are there."""
-    cache = (1, LLAMA_KV_HEADS, LLAMA_TOKENS, LLAMA_WIDTH // LLAMA_HEADS)
-    return LlamaDecode().eval(), (torch.randn(1, 1, LLAMA_WIDTH), torch.randn(cache), torch.randn(cache))
+    """The same for the last of 2048 tokens; the others' keys and values are in caches of bf16, and its own go there."""
+    return LlamaDecode().eval(), (torch.randn(1, 1, LLAMA_WIDTH), *(cache.bfloat16() for cache in caches()))
+
+
+def llama_decode_cat() -> Network:
+    """The same for one token behind 2048 others, whose caches of f32 become new ones that have its own there, too."""
+    return LlamaDecodeCat().eval(), (torch.randn(1, 1, LLAMA_WIDTH), *caches())
+
+
+def caches() -> tuple[Tensor, Tensor]:
+    shape = (1, LLAMA_KV_HEADS, LLAMA_TOKENS, LLAMA_WIDTH // LLAMA_HEADS)
+    return torch.randn(shape), torch.randn(shape)
 
 
 class SelfAttention(nn.Module):
@@ -127,7 +136,18 @@ class LlamaPrefill(LlamaLayer):
 
 
 class LlamaDecode(LlamaLayer):
-    """The next token."""
+    """The last token that caches have room for, which are updated in place."""
+
+    def forward(self, x: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+        place = keys.shape[2] - 1
+        q, k, v = self.projected(x, place)
+        keys[:, :, place], values[:, :, place] = k[:, :, 0], v[:, :, 0]
+        mixed = functional.scaled_dot_product_attention(q, *(for_all_heads(one.to(q.dtype)) for one in (keys, values)))
+        return self.finished(x, mixed)
+
+
+class LlamaDecodeCat(LlamaLayer):
+    """The token behind those that are in caches."""
 
     def forward(self, x: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         q, k, v = self.projected(x, keys.shape[2])

@@ -30,6 +30,7 @@ def torch() -> Any:  # noqa: ANN401
         ("language", "gpt2_block", 7_087_872, [1, 256, 768]),
         ("language", "llama_prefill", 60_821_504, [1, 2048, 2048]),
         ("language", "llama_decode", 60_821_504, [1, 1, 2048]),
+        ("language", "llama_decode_cat", 60_821_504, [1, 1, 2048]),
         # 4 gates of 256 x (128 + 256) and two biases each.
         ("language", "lstm", 4 * 256 * (128 + 256 + 2), [1, 32, 256]),
         # 6,558,080 of the residual block (its two 3x3 convolutions have 1,843,840 and 3,687,040), 411,520 and 410,240

@@ -5,7 +5,7 @@ import pytest
 from npuflow.core.parsing import parse
 from npuflow.core.passes import ops_of
 from npuflow.dialect.context import new_context
-from npuflow.kernels.describe_vector import describe_vector_work
+from npuflow.kernels.describe_vector import describe_vector_work, described_once
 from npuflow.kernels.vector_cycles import LOADED, SUM, Node, VectorOperand, VectorWork
 
 
@@ -30,6 +30,21 @@ func.func @f({arguments}) -> tensor<{types[-1]}> {{
 }}"""
     module = parse(text, new_context(), "test.mlir")
     return describe_vector_work(ops_of(module.operation, "linalg.generic")[0])
+
+
+def test_an_op_is_described_once_in_a_block() -> None:
+    text = """
+func.func @f(%x: tensor<8xf32>, %e: tensor<8xf32>) -> tensor<8xf32> {
+  %r = linalg.exp ins(%x : tensor<8xf32>) outs(%e : tensor<8xf32>) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}"""
+    module = parse(text, new_context(), "test.mlir")
+    op = ops_of(module.operation, "linalg.exp")[0]
+    with described_once():
+        assert describe_vector_work(op) is describe_vector_work(op)
+        known = describe_vector_work(op)
+    assert describe_vector_work(op) == known
+    assert describe_vector_work(op) is not known
 
 
 def operand(element_bytes: int, follows: set[int], *along: int) -> VectorOperand:

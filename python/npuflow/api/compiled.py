@@ -15,6 +15,7 @@ from npuflow.compiler.compiled import Function, Sequence
 from npuflow.compiler.conversion import Conversion
 from npuflow.compiler.sources import sources_of
 from npuflow.compiler.verify_function import Verified
+from npuflow.core.garbage import seldom_collecting
 from npuflow.errors import UsageError, unknown_name, with_hint
 from npuflow.execute.limits import Limits, limited, limits_in_force
 from npuflow.execute.references import Judge
@@ -84,6 +85,7 @@ class Compiled:
                 return sequence
         raise UsageError(unknown_name("sequence", name, [sequence.name for sequence in self.sequences]))
 
+    @seldom_collecting()
     def run(
         self,
         *,

@@ -20,6 +20,7 @@ from npuflow.compiler.scheduling import check_schedules
 from npuflow.compiler.split import Split, compile_or_split
 from npuflow.core.diagnostics import DiagnosticSink
 from npuflow.core.expansion import Expansion, expand
+from npuflow.core.garbage import seldom_collecting
 from npuflow.core.options import print_options
 from npuflow.core.parsing import parse, parse_file
 from npuflow.core.passes import fail
@@ -33,6 +34,7 @@ from npuflow.pipelines import MatmulPipeline
 from npuflow.target import DEFAULT_DEVICE, MACS_RATE, load_device
 
 
+@seldom_collecting()
 def compile(  # noqa: A001, PLR0913  (the package's name qualifies it; each argument is a choice of its own)
     source: str | bytes | Path | ir.Module,
     pipeline: str = DEFAULT_PIPELINE,
@@ -89,6 +91,7 @@ def compile(  # noqa: A001, PLR0913  (the package's name qualifies it; each argu
         raise InputError([sink.named(diagnostic) for diagnostic in error.diagnostics]) from error
 
 
+@seldom_collecting()
 def convert(
     source: str | bytes | Path | ir.Module,
     compute_type: str | ComputeType,

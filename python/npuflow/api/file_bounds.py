@@ -88,7 +88,7 @@ def _moved_by(functions: Sequence[Function]) -> MovedBytes:
     outward: dict[str, int] = {}
     for function in functions:
         own = function.compiled
-        for level in levels_of_traffic(function.simulate(), own.device, own.labels, function.sizes):
+        for level in levels_of_traffic(function.simulate(), own.device, own.labels, function.sizes, own.updated):
             inward[level.level] = inward.get(level.level, 0) + level.read_bytes
             outward[level.level] = outward.get(level.level, 0) + level.write_bytes
     return MovedBytes(inward, outward)

@@ -106,6 +106,11 @@ class CompiledFunction:
         return self.schedule.results
 
     @property
+    def updated(self) -> frozenset[str]:
+        """The memories of arguments that become results, with something written into them."""
+        return frozenset(self.arguments) & frozenset(self.results)
+
+    @property
     def has_floats(self) -> bool:
         """Whether any of its buffers holds floats."""
         return any(is_float(buffer.element_type) for buffer in self.schedule.buffers.values())

@@ -30,8 +30,13 @@ from npuflow.frontend.product_layers import ProductLayer, product_layers
 from npuflow.frontend.quantize_products import RANGES
 from npuflow.ops.linear import loop_extents
 
+# Weights that have become others aren't read any more; `cse` leaves constants that it has seen a reader of.
+_CLEAN = "cse,trivial-dce"
 # What every network is brought to first, so that layers are single ops, and what is computed from constants is one.
-_PREPARE = "npuflow-import-program,npuflow-fold-batch-norm,npuflow-generalize-operators,npuflow-fold-constants,cse"
+_PREPARE = (
+    "npuflow-import-program,npuflow-fold-batch-norm,npuflow-generalize-operators,npuflow-fold-constants,"
+    f"npuflow-join-scales,{_CLEAN}"
+)
 # Errors of what computes more than this are only measured where it has to run for its ranges anyway: minutes.
 MEASURED_MACS = 1 << 34
 
@@ -44,7 +49,7 @@ class ComputeType(Enum):
 
     @property
     def passes(self) -> str:
-        narrow = "npuflow-narrow-products,cse"
+        narrow = f"npuflow-narrow-products,{_CLEAN}"
         return narrow if self is ComputeType.BF16 else f"npuflow-quantize-products,{narrow}"
 
 
@@ -138,9 +143,8 @@ class _Calibration:
     def note_ranges(self) -> None:
         """Says of each layer with weights how large its factors get."""
         alone = self._alone(self.base)
-        known, layers = KnownTensors(most_elements=None), product_layers(alone.operation)
-        unknown = [[origin for origin in layer.origins if known.of(origin) is None] for layer in layers]
-        values = list(dict.fromkeys(origin for origins in unknown if len(origins) == 1 for origin in origins))
+        layers = product_layers(alone.operation)
+        values = _factors_of_weights(layers)
         arrays, _ = values_in(alone, values, self.inputs)
         found = dict(zip(values, map(_magnitude, arrays)))
         for layer, there in zip(self.layers, layers):
@@ -175,6 +179,13 @@ class _Calibration:
     def _factors(self, layer: ProductLayer) -> str:
         is_quantized = self.compute_type is ComputeType.I8 and RANGES in layer.op.attributes
         return (ComputeType.I8 if is_quantized else ComputeType.BF16).value
+
+
+def _factors_of_weights(layers: Sequence[ProductLayer]) -> list[ir.Value]:
+    """What layers multiply with weights. What is known of a network's constants is let go of: it may be as large."""
+    known = KnownTensors(most_elements=None)
+    unknown = ([origin for origin in layer.origins if known.of(origin) is None] for layer in layers)
+    return list(dict.fromkeys(origins[0] for origins in unknown if len(origins) == 1))
 
 
 def _magnitude(array: Array) -> float:

@@ -80,9 +80,13 @@ def run_calls(
 ) -> tuple[Array, ...]:
     """What a list of calls returns, each of which `run` does; tables come behind the function's arguments.
 
-    What has an address is kept in the `workspace`, what has a home in its memory tile, if there are these.
+    What has an address is kept in the `workspace`, what has a home in its memory tile, if there are these. What is
+    written into a tensor is there for whoever reads any version of it from then on.
     """
     values: dict[int, Array] = dict(enumerate(inputs))
+    first, there = calls.first_versions, dict[int, list[int]]()
+    for number, one in first.items():
+        there.setdefault(one, []).append(number)
     for call in calls.calls:
         if tiles is not None:
             tiles.overwrite(call.name)
@@ -93,7 +97,7 @@ def run_calls(
             if tiles is not None and home is not None:
                 tiles.keep(number, output, home)
             elif workspace is None or address is None:
-                values[number] = output
+                values |= dict.fromkeys(there.get(first.get(number, number), [number]), output)
             else:
                 values[number] = _placed(output, workspace[address:])
         if tiles is not None:

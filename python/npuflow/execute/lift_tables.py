@@ -29,6 +29,9 @@ def lift_tables(function: ir.Operation) -> tuple[Array, ...]:
     results = ir.FunctionType(function.opview.type).results
     kind = ir.FunctionType.get([argument.type for argument in block.arguments], results, function.context)
     function.attributes["function_type"] = ir.TypeAttr.get(kind, function.context)
+    if "arg_attrs" in function.attributes:
+        nothing = [ir.DictAttr.get({}, function.context)] * len(lifted)
+        function.attributes["arg_attrs"] = ir.ArrayAttr.get([*function.attributes["arg_attrs"], *nothing])
     return tuple(lifted)
 
 

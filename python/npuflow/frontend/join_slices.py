@@ -25,7 +25,7 @@ from npuflow.core.build import (
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.ops.contraction import producer
-from npuflow.ops.insertions import is_written_in_place
+from npuflow.ops.insertions import is_written_in_place, updating_insertions
 
 _CONCAT, _INSERT = "tensor.concat", "tensor.insert_slice"
 # What an op reads at a time takes slots, locks and descriptors; more are joined in steps.
@@ -57,7 +57,8 @@ class JoinSlices(Pass):
 
     so that it is fused with what makes the tensors and what reads the result. Padding is inserted by transfers, so
     nothing but the tensors themselves is read from L3. A slice that is inserted into what is filled by a constant is
-    padding alone, with a dimension of its own for strides: `x` at every second place is `[x, 0]`, collapsed.
+    padding alone, with a dimension of its own for strides: `x` at every second place is `[x, 0]`, collapsed. Slices by
+    which an argument is updated in its own place stay what they are (`npuflow-update-arguments`).
     """
 
     name = "npuflow-join-slices"
@@ -72,9 +73,10 @@ class JoinSlices(Pass):
                 joined = _joined(list(concat.operands), int(ir.IntegerAttr(concat.attributes["dim"]).value))
             _replace(concat, joined)
             context.count("concatenations")
+        updating = updating_insertions(op)
         for insert in ops_of(op, _INSERT):
             where = _where(insert)
-            if where is None or is_written_in_place(insert):
+            if where is None or is_written_in_place(insert) or insert in updating:
                 continue
             with at(insert):
                 made = _inserted(insert.operands[0], insert.operands[1], where)

@@ -30,6 +30,7 @@ from npuflow.frontend.read_scalars import ReadScalars
 from npuflow.frontend.round_sums import RoundSums
 from npuflow.frontend.sink_constants import SinkConstants
 from npuflow.frontend.split_reductions import SplitReductions
+from npuflow.frontend.update_arguments import UpdateArguments
 from npuflow.frontend.widen_scalars import WidenScalars
 
 
@@ -76,6 +77,7 @@ class NormalizeLinalg(NamedPipeline):
             stage("expose-heads", ExposeHeads()),
             stage("compute-padding", ComputePadding()),
             stage("compute-slices", ComputeSlices()),
+            stage("update-arguments", UpdateArguments()),
             stage("sink-constants", SinkConstants()),
             stage("mark-lookups", MarkLookups()),
             stage("split-reductions", SplitReductions()),

@@ -11,6 +11,7 @@ from npuflow.core.copies import erase_unused
 from npuflow.fusion.overlap_tiles import overlapped
 from npuflow.fusion.window_chain import TiledChain, WindowChain
 from npuflow.fusion.window_tiles import Halos, Steps, ranked_steps, ranked_tilings
+from npuflow.kernels.describe_vector import described_once
 from npuflow.network.partition import Price
 from npuflow.ops.bundle import make_bundle
 from npuflow.strategy.bundle_times import bundle_seconds
@@ -93,10 +94,10 @@ class WindowWays:
         made = overlapped(tiled)
         try:
             bundle = make_bundle(made.ops)
-            if not bundle.space or not kernels_fit(bundle, self.device):
-                return None
-            said = replace(self.said, stream=tiled.pieces().stream)
-            seconds = bundle_seconds(bundle, self.device, said)
+            with described_once():
+                if not bundle.space or not kernels_fit(bundle, self.device):
+                    return None
+                seconds = bundle_seconds(bundle, self.device, replace(self.said, stream=tiled.pieces().stream))
             return None if seconds is None else Price(seconds)
         finally:
             erase_unused([made.result.owner.operation])

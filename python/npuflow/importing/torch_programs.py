@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from npuflow.bindings import ir, load_torch_decompositions, load_torch_importer, new_torch_context
+from npuflow.core.passes import ops_of
 from npuflow.errors import InputError, NpuflowError, UsageError, with_hint
 from npuflow.importing.lowering import FROM_TORCH, lower
 from npuflow.importing.packages import first_words, load_package, quietly
+from npuflow.importing.updates import KEPT_OPS, hold_buffers, note_updates, open_updates, write_slices
 from npuflow.importing.weights import make_resource_hooks
 from npuflow.importing.wide_bytes import widen_bytes
 
@@ -42,14 +44,21 @@ def from_torch(module: nn.Module, inputs: Tensor | Sequence[Tensor], name: str =
 
 
 def from_exported(program: ExportedProgram, name: str = DEFAULT_NAME) -> ir.Module:
-    """The same for what `torch.export` has made, or loaded from a file."""
+    """The same for what `torch.export` has made, or loaded from a file.
+
+    What it writes in place, buffers and inputs, are arguments that say which result they become.
+    """
     importer = load_torch_importer()
     decompositions = load_torch_decompositions()
     context = new_torch_context()
     reader = importer.FxImporter(context=context, hooks=make_resource_hooks())
     try:
         with quietly():
-            flat = program.run_decompositions(decompositions.get_decomposition_table())
+            table = decompositions.get_decomposition_table()
+            flat = program.run_decompositions({op: how for op, how in table.items() if str(op) not in KEPT_OPS})
+            write_slices(flat)
+            updates = open_updates(flat)
+            hold_buffers(flat)
             widen_bytes(flat.graph)
             reader.import_frozen_program(flat, func_name=name)
     except NpuflowError:
@@ -58,6 +67,8 @@ def from_exported(program: ExportedProgram, name: str = DEFAULT_NAME) -> ir.Modu
         raise _refused("torch-mlir cannot read this program", error) from error
     module: Any = reader.module
     lower(module, FROM_TORCH)
+    (function,) = (op for op in ops_of(module.operation, "func.func") if op.opview.name.value == name)
+    note_updates(function, updates)
     return module
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from itertools import pairwise
 
 from npuflow.bindings import ir
@@ -14,6 +16,18 @@ from npuflow.kernels.vector_operands import vector_operand
 from npuflow.ops.linear import Linear, input_count, iterators, linear_maps
 from npuflow.ops.lookups import lookups_of
 
+_known: ContextVar[dict[ir.Operation, VectorWork] | None] = ContextVar("known", default=None)
+
+
+@contextmanager
+def described_once() -> Iterator[None]:
+    """In a block that edits no op it asks about, each is described once."""
+    before = _known.set({})
+    try:
+        yield
+    finally:
+        _known.reset(before)
+
 
 def describe_vector_work(op: ir.Operation) -> VectorWork:
     """The work of an op on tensors or memrefs.
@@ -21,6 +35,15 @@ def describe_vector_work(op: ir.Operation) -> VectorWork:
     Ops other than linalg.generic, and those indexed by something else than sums of loops, go through their operands
     once, in order.
     """
+    known = _known.get()
+    if known is None:
+        return _described(op)
+    if op not in known:
+        known[op] = _described(op)
+    return known[op]
+
+
+def _described(op: ir.Operation) -> VectorWork:
     found = lookups_of(op)
     if found:
         return describe_lookup_work(op, found)

@@ -10,7 +10,7 @@ from npuflow.bindings import ir
 from npuflow.core.passes import ops_of, parents_of
 from npuflow.network.parts import body_of, is_table
 from npuflow.network.residency import Home
-from npuflow.ops.insertions import updated_argument
+from npuflow.ops.insertions import Update, update_of
 from npuflow.ops.refused import made_of
 
 # On a call: a dictionary for each of its results. On its function: the bytes of all results that lie in one place.
@@ -24,7 +24,8 @@ class Call:
 
     `addresses` has where each output lies in the workspace; None has a place of its own, as what is returned does.
     `homes` has where each stays in a memory tile; without any, none does. `updates` says which input an output is,
-    with something written into it; it lies where that one does. `made_of` names the groups that estimates made one.
+    with something written into it, `written_bytes` of it; it lies where that one does. `made_of` names the groups that
+    estimates made one.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Call:
     addresses: tuple[int | None, ...] = ()
     homes: tuple[Home | None, ...] = ()
     updates: Mapping[int, int] = field(default_factory=dict)
+    written_bytes: Mapping[int, int] = field(default_factory=dict)
     made_of: tuple[str, ...] = ()
 
     def home(self, value: int) -> Home | None:
@@ -89,8 +91,10 @@ def read_calls(function: ir.Operation) -> CallList | None:
         for value in op.results:
             numbers[value] = len(numbers)
         outputs = tuple(numbers[value] for value in op.results)
-        updates = {outputs[result]: inputs[argument] for result, argument in _updates(op).items()}
-        calls.append(Call(callee(op), inputs, outputs, _addresses(op), updates=updates, made_of=made_of(op)))
+        found = {outputs[result]: update for result, update in _updates(op).items()}
+        updates = {output: inputs[update.argument] for output, update in found.items()}
+        written = {output: update.written_bytes for output, update in found.items()}
+        calls.append(Call(callee(op), inputs, outputs, _addresses(op), (), updates, written, made_of(op)))
     results = tuple(numbers[value] for value in returned.operands)
     sizes = tuple(_bytes_of(value.type) for value in numbers)
     attributes = function.attributes
@@ -102,15 +106,15 @@ def callee(call: ir.Operation) -> str:
     return str(ir.FlatSymbolRefAttr(call.attributes["callee"]).value)
 
 
-def _updates(call: ir.Operation) -> dict[int, int]:
+def _updates(call: ir.Operation) -> dict[int, Update]:
     """Which of the callee's arguments its results are, with something written into them."""
     module = next(parent for parent in parents_of(call) if parent.name == "builtin.module")
     functions = {str(f.opview.name.value): f for f in ops_of(module, "func.func")}
     function = functions.get(callee(call))
     if function is None or function.opview.is_external:
         return {}
-    found = {number: updated_argument(value) for number, value in enumerate(body_of(function)[-1].operands)}
-    return {number: argument for number, argument in found.items() if argument is not None}
+    found = {number: update_of(value) for number, value in enumerate(body_of(function)[-1].operands)}
+    return {number: update for number, update in found.items() if update is not None}
 
 
 def _addresses(call: ir.Operation) -> tuple[int | None, ...]:

@@ -11,7 +11,7 @@ from npuflow.network.groups import FusionGroup
 from npuflow.network.parts import PartPlan, body_of, is_table
 from npuflow.ops.bundle import mark_bundle
 from npuflow.ops.contraction import BUNDLE
-from npuflow.ops.insertions import WRITABLE, updated_argument
+from npuflow.ops.insertions import let_write, update_of
 from npuflow.ops.refused import MADE_OF, made_of, mark_made_of
 
 
@@ -26,11 +26,11 @@ def free_names(name: str, count: int, taken: set[str]) -> list[str]:
 
 def split_function(function: ir.Operation, parts: Sequence[PartPlan], names: Sequence[str]) -> int:
     """Replaces a function's body by calls, and the tables that they read; returns how many parts they call."""
-    known: dict[tuple[str, str], str] = {}
+    known: dict[str, str] = {}
     called, place = [], function
     for part in parts:
         made = _outline(place, part, names[len(known)])
-        key = (str(made.opview.type), str(made.regions[0].blocks[0]))
+        key = made.get_asm(use_local_scope=True, assume_verified=True).replace(f"@{names[len(known)]}(", "@(", 1)
         if key in known:
             made.erase()
         else:
@@ -66,17 +66,9 @@ def _outline(place: ir.Operation, part: PartPlan, name: str) -> ir.Operation:
                 _forget_place(values[op.results[0]].owner.operation)
             _keep_together(part.group, values)
             func.ReturnOp([values[value] for value in part.outputs])
-        _let_write(made, [updated_argument(values[value]) for value in part.outputs])
+        updates = (update_of(values[value]) for value in part.outputs)
+        let_write(made.operation, {update.argument for update in updates if update is not None})
     return made.operation
-
-
-def _let_write(function: func.FuncOp, arguments: Sequence[int | None]) -> None:
-    """Marks the arguments that a function returns with something written into them."""
-    if all(argument is None for argument in arguments):
-        return
-    writable = ir.DictAttr.get({WRITABLE: ir.BoolAttr.get(True)})
-    nothing = ir.DictAttr.get({})
-    function.arg_attrs = [writable if n in arguments else nothing for n in range(len(function.type.inputs))]
 
 
 def _keep_together(group: FusionGroup, values: Mapping[ir.Value, ir.Value]) -> None:

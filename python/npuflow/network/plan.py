@@ -35,7 +35,8 @@ class ValueRole(Enum):
 class PlannedValue:
     """A tensor: needed from phase `first` to `last`; it lies at `address` of the workspace, or has a `home` in L2.
 
-    One that several phases write, a part each, is one tensor, by the `number` that it has behind the first of them.
+    One that several phases write, a part each, is one tensor, by the `number` that it has behind the first of them, or
+    in front where it is an argument, of which `least_bytes` are read or written.
     """
 
     number: int
@@ -45,6 +46,12 @@ class PlannedValue:
     last: int
     address: int | None = None
     home: Home | None = None
+    updated_bytes: int | None = None
+
+    @property
+    def least_bytes(self) -> int:
+        """What has to be moved of it, if it lies in DRAM: all of it, or of an updated argument what is said."""
+        return self.bytes if self.updated_bytes is None else self.updated_bytes
 
     @property
     def slabs(self) -> tuple[tuple[Slab, int], ...]:
@@ -109,8 +116,20 @@ def plan_of(calls: CallList) -> FunctionPlan:
         first = made[number][0] if number in made else 0
         home = made[number][1].home(number) if number in made else None
         until = max(last[each] for each in same)
-        values.append(PlannedValue(number, _role(same, calls, made), size, first, until, addresses.get(number), home))
+        role, updated = _role(same, calls, made), _updated_bytes(same, calls) if number not in made else None
+        values.append(PlannedValue(number, role, size, first, until, addresses.get(number), home, updated))
     return FunctionPlan(tuple(call.name for call in calls.calls), tuple(values), calls.workspace_bytes)
+
+
+def _updated_bytes(versions: Sequence[int], calls: CallList) -> int | None:
+    """What is written into an argument, and all of it if anybody reads it; None where nothing is written."""
+    if len(versions) == 1:
+        return None
+    is_read = any(
+        value in versions and value not in call.updates.values() for call in calls.calls for value in call.inputs
+    )
+    written = sum(call.written_bytes.get(value, 0) for call in calls.calls for value in versions)
+    return written + is_read * calls.sizes[versions[0]]
 
 
 def _role(versions: Sequence[int], calls: CallList, made: Mapping[int, tuple[int, Call]]) -> ValueRole:

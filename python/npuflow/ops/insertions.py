@@ -5,13 +5,20 @@ Reads IR and changes nothing.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Set
+from dataclasses import dataclass, replace
+from math import prod
+
 from npuflow.bindings import ir
-from npuflow.core.build import has_unit_strides, shape_of
-from npuflow.ops.contraction import BUNDLE, only_user, producer
+from npuflow.core.build import element_bytes, element_type_of, has_unit_strides, is_static, offsets_of, shape_of
+from npuflow.core.passes import ops_of
+from npuflow.ops.contraction import BUNDLE, only_user, producer, users
 from npuflow.ops.reshapes import unreshaped
 
 # On an argument of a function: whether bufferization may write to it.
 WRITABLE = "bufferization.writable"
+# On an argument of a function: the result that takes its place, as what it is updated to.
+BECOMES = "npu.becomes"
 _INSERT = "tensor.insert_slice"
 
 
@@ -34,13 +41,79 @@ def is_written_in_place(insert: ir.Operation) -> bool:
     return made_in_place is not None and made_in_place == insert
 
 
-def updated_argument(value: ir.Value) -> int | None:
-    """Which argument of its function a value is but for what bundles have written into it; None where it is none.
+@dataclass(frozen=True)
+class Update:
+    """A value that is an argument of its function, but for what bundles have written into it."""
 
-    Reshapes of it lie in the same place.
-    """
+    argument: int
+    written_bytes: int
+
+
+def update_of(value: ir.Value) -> Update | None:
+    """Which argument a value is the update of; None where it is none. Reshapes of it lie in the same place."""
     insert = producer(unreshaped(value), _INSERT)
     if insert is None or not is_written_in_place(insert):
         return None
-    target = unreshaped(insert.operands[1])
-    return target.arg_number if isinstance(target.owner, ir.Block) else updated_argument(target)
+    target, source = unreshaped(insert.operands[1]), insert.operands[0]
+    own = prod(shape_of(source)) * element_bytes(element_type_of(source))
+    if isinstance(target.owner, ir.Block):
+        return Update(target.arg_number, own)
+    before = update_of(target)
+    return None if before is None else replace(before, written_bytes=before.written_bytes + own)
+
+
+def said_updates(function: ir.Operation) -> Mapping[int, ir.Attribute]:
+    """What arguments say of the result that takes their place, by the arguments' numbers."""
+    if "arg_attrs" not in function.attributes:
+        return {}
+    said = [ir.DictAttr(one) for one in ir.ArrayAttr(function.attributes["arg_attrs"])]
+    return {number: one[BECOMES] for number, one in enumerate(said) if BECOMES in one}
+
+
+def result_said(attribute: ir.Attribute) -> int | None:
+    """The number of the result that takes an argument's place, if that is what is said."""
+    return int(ir.IntegerAttr(attribute).value) if isinstance(attribute, ir.IntegerAttr) else None
+
+
+def insertions_into(function: ir.Operation, argument: int) -> list[ir.Operation]:
+    """The ops that make an argument the result that takes its place, the last one first, if all write slices only.
+
+    Nobody else reads the argument, or what one of them leaves for the next one: all that is read has been written.
+    """
+    block = function.regions[0].blocks[0]
+    result = result_said(said_updates(function)[argument])
+    returned = list(block.operations)[-1].operation.operands
+    value = returned[result] if result is not None and 0 <= result < len(returned) else None
+    found: list[ir.Operation] = []
+    while value is not None and value != block.arguments[argument]:
+        insert = producer(value, _INSERT)
+        if insert is None or not _is_slice_write(insert) or users(insert.operands[1]) != [insert]:
+            return []
+        found.append(insert)
+        value = insert.operands[1]
+    return found
+
+
+def updating_insertions(root: ir.Operation) -> set[ir.Operation]:
+    """The ops below `root` by which arguments are updated in their own places."""
+    functions = (function for function in ops_of(root, "func.func") if not function.opview.is_external)
+    return {op for each in functions for number in said_updates(each) for op in insertions_into(each, number)}
+
+
+def _is_slice_write(insert: ir.Operation) -> bool:
+    """Whether it is known where an op writes, and that is in one piece of each dimension."""
+    is_known = all(isinstance(offset, int) for offset in offsets_of(insert))
+    return is_known and is_static(insert) and len(insert.operands) == 2 and has_unit_strides(insert)
+
+
+def let_write(function: ir.Operation, arguments: Set[int]) -> None:
+    """Marks arguments of a function as such that bufferization may write to, as what is returned lies there."""
+    if not arguments:
+        return
+    count = len(function.opview.type.inputs)
+    said = [ir.DictAttr(one) for one in function.attributes["arg_attrs"]] if "arg_attrs" in function.attributes else []
+    before = [{named.name: named.attr for named in one} for one in said] or [{} for _ in range(count)]
+    with function.context:
+        writable = {WRITABLE: ir.BoolAttr.get(True)}
+        found = [ir.DictAttr.get({**own, **(writable if n in arguments else {})}) for n, own in enumerate(before)]
+        function.attributes["arg_attrs"] = ir.ArrayAttr.get(found)

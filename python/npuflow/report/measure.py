@@ -38,7 +38,7 @@ def report_function(
     macs = sum(one.macs for one in sizes) if sizes else executed
     losses = measure_losses(function, results, macs if sizes else None, threads)
     shapes = function.shapes.values()
-    traffic = levels_of_traffic(results, function.device, function.labels, sizes)
+    traffic = levels_of_traffic(results, function.device, function.labels, sizes, function.updated)
     types = next((shape.types for shape in shapes if function.device.has_instruction(shape.types)), ())
     return FunctionReport(
         name=function.name,

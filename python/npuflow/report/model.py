@@ -146,8 +146,8 @@ class SequenceReport:
 
     @property
     def compulsory_bytes(self) -> int:
-        """The function's arguments, its tables and its results, once each."""
-        return sum(value.bytes for value in self.plan.values if value.role is not ValueRole.BETWEEN)
+        """The function's arguments, its tables and its results, once each; of updated arguments, what is touched."""
+        return sum(value.least_bytes for value in self.plan.values if value.role is not ValueRole.BETWEEN)
 
     @property
     def joules(self) -> float | None:

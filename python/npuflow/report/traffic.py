@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from npuflow.bounds.levels import boundaries_of
 from npuflow.bounds.sizes import MatmulSizes, OpSizes
@@ -15,11 +15,16 @@ from npuflow.target import Device
 
 
 def levels_of_traffic(
-    results: RunResults, device: Device, labels: Mapping[str, str], sizes: Sequence[OpSizes]
+    results: RunResults,
+    device: Device,
+    labels: Mapping[str, str],
+    sizes: Sequence[OpSizes],
+    updated: Collection[str] = (),
 ) -> tuple[LevelTraffic, ...]:
     """What crosses from each level inward and back, the outermost level first.
 
-    `labels` are what tensors in DRAM are called, where that is not the name of their memory.
+    `labels` are what tensors in DRAM are called, where that is not the name of their memory. Of those that are
+    `updated` only what is touched has to be moved.
     """
     flows = flows_of(results.program)
     outermost = device.dram_level
@@ -28,8 +33,10 @@ def levels_of_traffic(
     for boundary in boundaries_of(device):
         level = boundary.level
         moved = _moved(results, level.number, level.number == outermost, flows)
+        least = {name: sum(min(once, whole[name]) for once in moved[name]) for name in moved if name in updated}
         tensors = tuple(
-            TensorTraffic(labels.get(name, name), *moved[name], whole.get(name, 0)) for name in sorted(moved)
+            TensorTraffic(labels.get(name, name), *moved[name], least.get(name, whole.get(name, 0)))
+            for name in sorted(moved)
         )
         compulsory = sum(tensor.compulsory_bytes for tensor in tensors)
         ops = op_bounds(sizes, boundary.fast_bytes)
