@@ -99,7 +99,7 @@ class Loss:
 
 @dataclass(frozen=True)
 class Occupancy:
-    """The fullest memory of a level."""
+    """The fullest memory of a level, which has a `number`, too."""
 
     level: str
     memory: str
@@ -107,7 +107,8 @@ class Occupancy:
     usable_bytes: int
     memories_used: int
     memories: int
-    bank_bytes: int = 0
+    bank_bytes: int
+    number: int
 
     @property
     def share(self) -> float:

@@ -136,11 +136,7 @@ def _absorb_neighbours(body: list[Statement]) -> bool:
             continue
         size = len(loop.body)
         before = [i for i in range(index) if not _is_fill(body[i])][-size:]
-        if (
-            len(before) == size
-            and _may_fill_first(body[before[0] : index])
-            and _is_step_of(loop, before, -1, body)
-        ):
+        if len(before) == size and _may_fill_first(body[before[0] : index]) and _is_step_of(loop, before, -1, body):
             shifted = _shift(loop.body, loop.counter, -1)
             loop.body[:] = shifted
             loop.trips += 1
