@@ -79,8 +79,8 @@ def memory_maps(program: Program, occupancy: Sequence[Occupancy], tensors: Mappi
 
     `tensors` says whose data a kind of buffer holds.
     """
-    levels = {one.number: one for one in occupancy}
     level_of = {memory.name: memory.level for memory in program.memories}
+    levels = {level_of[one.memory]: one for one in occupancy}
     outermost = max(level_of.values())
     inside: dict[str, list[FlatBuffer]] = {}
     for buffer in program.buffers:

@@ -99,7 +99,7 @@ class Loss:
 
 @dataclass(frozen=True)
 class Occupancy:
-    """The fullest memory of a level, which has a `number`, too."""
+    """The fullest memory of a level."""
 
     level: str
     memory: str
@@ -107,8 +107,7 @@ class Occupancy:
     usable_bytes: int
     memories_used: int
     memories: int
-    bank_bytes: int
-    number: int
+    bank_bytes: int = 0
 
     @property
     def share(self) -> float:

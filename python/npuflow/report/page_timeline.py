@@ -59,10 +59,10 @@ def _row(slices: Sequence[Slice], words: dict[tuple[str, str, str, int], int]) -
 
 def _sizes(program: Program, occupancy: Sequence[Occupancy]) -> Mapping[str, int]:
     """The bytes that may be used of each memory on chip that isn't a tensor's own."""
-    usable = {one.number: one.usable_bytes for one in occupancy}
+    level_of = {memory.name: memory.level for memory in program.memories}
+    usable = {level_of[one.memory]: one.usable_bytes for one in occupancy}
     own = {buffer.memory for buffer in program.buffers if is_whole_tensor(buffer)}
-    shared = (memory for memory in program.memories if memory.level in usable and memory.name not in own)
-    return {memory.name: usable[memory.level] for memory in shared}
+    return {name: usable[level] for name, level in level_of.items() if level in usable and name not in own}
 
 
 def _memories(held: Sequence[Held], sizes: Mapping[str, int]) -> list[Json]:

@@ -81,6 +81,5 @@ def occupancies(program: Program, device: Device) -> tuple[Occupancy, ...]:
         fullest = max(used, key=lambda name: used[name])
         instances = level.shared_by.instances(device.rows, device.columns)
         bank = level.bytes // level.banks
-        sizes = (used[fullest], level.usable_bytes, len(used), instances, bank)
-        found.append(Occupancy(level.name, fullest, *sizes, level.number))
+        found.append(Occupancy(level.name, fullest, used[fullest], level.usable_bytes, len(used), instances, bank))
     return tuple(found)
