@@ -8,7 +8,7 @@ from enum import Enum
 from functools import reduce
 from itertools import count
 from math import prod
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 from npuflow.bindings import ir
 from npuflow.core.options import option
@@ -28,6 +28,7 @@ from npuflow.strategy.work import note_work
 from npuflow.target import Device
 
 Chosen = Sequence[tuple[OpenGroup, Strategy]]
+Function: TypeAlias = "ir.Operation | None"
 Found = TypeVar("Found", Contraction, Bundle)
 
 
@@ -89,7 +90,7 @@ class AssignStrategy(Pass):
         own = self._choose(self._open(matmuls(op, context), self._matmul(device), context), {}, device, context)
         if context.failed:
             return
-        arrays = {
+        arrays: dict[Function, Array | None] = {
             function: self.grid or (own[function][0][1].array if function in own else None) for function in functions
         }
         bundles = (bundle for function in functions for bundle in self._bundles(function, device))
@@ -97,13 +98,14 @@ class AssignStrategy(Pass):
         if context.failed:
             return
         numbers = count()
-        for function in functions:
+        for function in (*functions, None):  # a matmul may stand in none
             chosen = (*own.get(function, ()), *others.get(function, ()))
             for one, strategy in chosen:
                 _assign(one, strategy, numbers)
                 for said in choice_remarks(one, strategy, device):
                     context.remark(one.op, said)
-            note_work(function, [(one.op, one.sizes) for one, _ in chosen])
+            if function is not None:
+                note_work(function, [(one.op, one.sizes) for one, _ in chosen])
         if bundled := next(numbers):
             context.count("bundles", bundled)
         record_device(op, device, self.device)
@@ -136,15 +138,14 @@ class AssignStrategy(Pass):
     def _choose(
         self,
         groups: Iterable[OpenGroup],
-        arrays: Mapping[ir.Operation, Array | None],
+        arrays: Mapping[Function, Array | None],
         device: Device,
         context: PassContext,
-    ) -> dict[ir.Operation, Chosen]:
+    ) -> dict[Function, Chosen]:
         """The strategies of groups by their functions, each of which has one array; errors for those without."""
-        chosen: dict[ir.Operation, list[tuple[OpenGroup, Strategy]]] = {}
+        chosen: dict[Function, list[tuple[OpenGroup, Strategy]]] = {}
         for one in groups:
             function = enclosing(one.op, "func.func")
-            assert function is not None
             strategy = one.choose(device, arrays.get(function))
             if isinstance(strategy, Strategy):
                 chosen.setdefault(function, []).append((one, strategy))
