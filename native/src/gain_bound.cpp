@@ -5,6 +5,7 @@
 namespace npuflow {
 
 namespace {
+// Less than any sum of gains makes up for: these are tiles, of 16 rows and 16 columns at most.
 constexpr int impossible = -1000;
 }  // namespace
 

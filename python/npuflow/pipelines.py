@@ -42,7 +42,6 @@ from npuflow.promotion.sink_fill import SinkFill
 from npuflow.schedule.check_schedule import CheckSchedule
 from npuflow.schedule.project_engines import ProjectEngines
 from npuflow.simulate.check_handover import CheckHandover
-from npuflow.strategy.assign_bundles import AssignBundles
 from npuflow.strategy.assign_strategy import AssignStrategy, KInL2
 from npuflow.strategy.reshape_lines import ReshapeLines
 from npuflow.strategy.split_functions import SplitFunctions
@@ -109,8 +108,8 @@ class MatmulPipeline(NamedPipeline):
         tiles = (self.device, self.grid, self.tile_l2, self.tile_l1, self.pack, self.k_in_l2)
         depths = (self.depth_l2, self.depth_l1, self.depth_lhs, self.depth_rhs, self.depth_result, self.depth_tail)
         between = self.depth_between
-        assign = AssignStrategy(*tiles, *depths, between)
-        wide, bundles = SplitWideOps(self.device, self.grid), AssignBundles(self.device, self.grid, between, self.fuse)
+        assign = AssignStrategy(*tiles, *depths, between, self.fuse)
+        wide = SplitWideOps(self.device, self.grid)
         reshaping = (ReshapeLines(self.device),) if self.reshape else ()
         window = (self.window_tiles, self.halos, self.window_rows)
         windows = FuseWindows(self.device, *window, self.fuse_groups, between)
@@ -128,7 +127,7 @@ class MatmulPipeline(NamedPipeline):
         return (
             stage("normalize-linalg", NormalizeLinalg.name),
             stage("check-input", CheckInput()),
-            stage("assign-strategy", wide, *reshaping, *fusing, *forms, assign, bundles),
+            stage("assign-strategy", wide, *reshaping, *fusing, *forms, assign),
             stage("tile-blocks", TileBlocks(), CLEAN),
             stage("pad-blocks", PadBlocks(), CLEAN),
         )

@@ -1,6 +1,6 @@
 // Ops whose results are scalars get a parallel loop of one, and so do those around them that share what they read.
 // RUN: npuflow-opt %s --npuflow-generalize-operators --npuflow-widen-scalars --mlir-print-local-scope | filecheck %s
-// RUN: npuflow-opt %s --npuflow-normalize-linalg --npuflow-assign-bundles=device=npu2 | filecheck %s --check-prefix=BUNDLES
+// RUN: npuflow-opt %s --npuflow-normalize-linalg --npuflow-assign-strategy=device=npu2 | filecheck %s --check-prefix=BUNDLES
 // RUN: npuflow verify %s --pipeline=npuflow-stream-k | filecheck %s --check-prefix=RIGHT
 
 // RIGHT-NOT: wrong

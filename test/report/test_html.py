@@ -76,6 +76,18 @@ def test_tiles_are_shown_from_the_cores_outward() -> None:
     assert all(places[one] < places[other] for one, other in pairwise([*order, "control"]))
 
 
+def test_levels_may_have_names_of_several_words(tmp_path: Path) -> None:
+    text = (Path(npuflow.__file__).parent / "target" / "devices" / "toy.toml").read_text()
+    file = tmp_path / "mine.toml"
+    file.write_text(text.replace('name = "L1"', 'name = "near by"').replace('name = "L2"', 'name = "far off"'))
+    compiled = npuflow.compile(SMALL, f"npuflow-stream-k{TILES}", device=file)
+    (data,) = data_of(html_of(compiled.run(verify=False), compiled.timed_timelines(1000)))["functions"]
+    held = {memory["name"]: memory["size"] for memory in data["timeline"]["memories"]}  # type: ignore[index]
+    assert (held["near by (0,0)"], held["far off 0"]) == (32768, 262144)
+    maps = {memory["title"].partition(" and ")[0]: memory["size"] for memory in data["memories"]}  # type: ignore[attr-defined]
+    assert maps == {"near by (0,0)": 32768, "far off 0": 262144}
+
+
 def test_all_functions_share_what_a_page_holds() -> None:
     source = "".join(matmul(64, 64, 64, name=f"f{i}") for i in range(4)) + matmul(8, 8, 8, name="tiny")
     compiled = npuflow.compile(source, device="toy")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import pytest
 from matmuls import SMALL, TILES, matmul, small
 
@@ -9,7 +12,15 @@ import npuflow
 from npuflow.compiler.compiled import Function
 from npuflow.report.losses import measure_losses, with_second_slots, without_compute, without_control, without_dram
 from npuflow.report.measures import Bottleneck
+from npuflow.schedule.ir.read_schedule import read_schedule, schedules_of
+from npuflow.simulate.flatten import flatten
+from npuflow.simulate.program import Program
 from npuflow.simulate.run import simulate
+from npuflow.target import load_device
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "schedule"))
+
+from hand_written import changed, parsed
 
 
 def losses_of(function: Function) -> dict[str, float]:
@@ -46,6 +57,36 @@ def test_second_slots_make_a_single_buffered_program_the_double_buffered_one(dep
     double = small().compiled.program
     assert simulate(single).cycles > simulate(double).cycles
     assert simulate(with_second_slots(single)).cycles == simulate(with_second_slots(double)).cycles
+
+
+def hand_written(text: str) -> Program:
+    module, toy = parsed(text), load_device("toy")
+    (schedule,) = schedules_of(module.operation)
+    return flatten(read_schedule(schedule, toy), toy)
+
+
+@pytest.mark.parametrize("largest", [1, 63])
+def test_second_slots_go_to_buffers_by_hand_whatever_their_semaphores_are_called(largest: int) -> None:
+    names = (("x1_full", "came"), ("x1_empty", "left"))
+    span = 'span = ["row", "column"], '
+    double = changed(*names)
+    single = changed(
+        *(
+            (f'"{name}", {span}{two}', f'"{name}", {span}{one}')
+            for name, two, one in (
+                ("came", "initial = 0 : i64, maximum = 2", f"initial = 0 : i64, maximum = {largest}"),
+                ("left", "initial = 2 : i64, maximum = 2", f"initial = 1 : i64, maximum = {largest}"),
+            )
+        ),
+        (
+            f"level = 1 : i64, {span}depth = 2 : i64, address = affine_map<(d0, d1) -> (0)>",
+            f"level = 1 : i64, {span}depth = 1 : i64, address = affine_map<(d0, d1) -> (0)>",
+        ),
+        text=double,
+    )
+    # One tile of 100 cycles waits for the next one's 64 on their way.
+    assert simulate(hand_written(single)).cycles > simulate(hand_written(double)).cycles
+    assert simulate(with_second_slots(hand_written(single))).cycles == simulate(hand_written(double)).cycles
 
 
 def test_without_control_dram_and_compute_the_dma_channels_are_left() -> None:

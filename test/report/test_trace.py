@@ -12,7 +12,7 @@ from matmuls import small
 from npuflow.report.read_trace import timeline_of
 from npuflow.report.timeline import tile_name
 from npuflow.report.trace import trace_json
-from npuflow.simulate.program import FlatEngine
+from npuflow.simulate.program import CORE_TILE, FlatEngine
 
 Event = dict[str, object]
 NEEDED = {
@@ -118,6 +118,6 @@ def test_two_functions_follow_each_other() -> None:
 
 
 def test_where_engines_stand() -> None:
-    assert tile_name(FlatEngine("core dma (1,3) in 0", (), "core dma in", (1, 3))) == "tile (1,3)"
-    assert tile_name(FlatEngine("memory tile dma 2 out 1", (), "memory tile dma out", (0, 2))) == "memory tile 2"
-    assert tile_name(FlatEngine("control", (), "control")) == "control"
+    assert tile_name(FlatEngine("core dma (1,3) in 0", (), tile=(1, 3), place=CORE_TILE)) == "tile (1,3)"
+    assert tile_name(FlatEngine("memory tile dma 2 out 1", (), tile=(0, 2), place="memory tile")) == "memory tile 2"
+    assert tile_name(FlatEngine("control", (), place="control")) == "control"

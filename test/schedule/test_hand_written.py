@@ -70,6 +70,14 @@ FAULTS = {
         without("@x2_empty", "memory_in", without("@x2_empty", "memory_out")),
         "semaphore 'x2_full[0]' can grow without a bound, above its maximum of 2",
     ),
+    "nobody waits for room, of what has brackets in its name": (
+        changed(
+            ('"x2_full"', '"x2[full]"'),
+            ("@x2_full", '@"x2[full]"'),
+            text=without("@x2_empty", "memory_in", without("@x2_empty", "memory_out")),
+        ),
+        "semaphore 'x2[full][0]' can grow without a bound, above its maximum of 2",
+    ),
     "more room than there is": (
         changed(
             (

@@ -12,6 +12,10 @@ class Smoke(ext.Dialect, name="smoke"):
     pass
 
 
+class Tag(Smoke.Attribute, name="tag"):
+    fields: ir.DictAttr
+
+
 class Even(Smoke.Operation, name="even"):
     value: ir.IntegerAttr
 
@@ -33,6 +37,17 @@ def parse(text: str) -> ir.Module:
 def test_what_the_verifier_accepts_is_parsed() -> None:
     module = parse('"smoke.even"() {value = 4 : i32} : () -> ()')
     assert isinstance(module.body.operations[0], Even)
+
+
+def test_attributes_are_told_by_their_class_in_locations_when_asked() -> None:
+    module = parse("module attributes {smoke.a = #smoke.tag<{n = 1}>, smoke.b = 1} {}")
+    attributes = module.operation.attributes
+    assert isinstance(attributes["smoke.a"], Tag)
+    assert not isinstance(attributes["smoke.b"], Tag)
+    with module.context:
+        place = ir.Location.fused([ir.Location.unknown()], attributes["smoke.a"])
+    assert isinstance(place, ir.FusedLoc)
+    assert isinstance(place.metadata.maybe_downcast(), Tag)
 
 
 @pytest.mark.parametrize(

@@ -34,3 +34,9 @@ func.func @complete(%a: tensor<3x1x64xi8>, %b: tensor<3x64x1xi8>, %e: tensor<3x1
       ins(%a, %b : tensor<3x1x64xi8>, tensor<3x64x1xi8>) outs(%f : tensor<3x1x1xi32>) -> tensor<3x1x1xi32>
   return %r : tensor<3x1x1xi32>
 }
+
+// So does one that stands in no function.
+// CHECK:         linalg.matmul {npu.strategy = #npu.strategy<{{.*}}grid = [1, 2]{{.*}}>} ins({{.*}}tensor<8x8xi32>
+%a = arith.constant dense<1> : tensor<8x8xi32>
+%c = arith.constant dense<0> : tensor<8x8xi32>
+%r = linalg.matmul ins(%a, %a : tensor<8x8xi32>, tensor<8x8xi32>) outs(%c : tensor<8x8xi32>) -> tensor<8x8xi32>

@@ -4,7 +4,7 @@
 // RUN: npuflow verify %s --pipeline="npuflow-stream-k{device=toy}" | filecheck %s --check-prefix=RIGHT
 
 // CHECK-COUNT-2: remark: [npuflow-assign-strategy] f16 is computed as f32: npu1 has no instruction for f16
-// CHECK:         remark: [npuflow-assign-bundles] f16 is computed as f32: npu1 has no instruction for f16
+// CHECK:         remark: [npuflow-assign-strategy] f16 is computed as f32: npu1 has no instruction for f16
 // CHECK-NOT:     computed as
 
 // RIGHT-NOT: wrong

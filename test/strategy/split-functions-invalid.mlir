@@ -20,7 +20,7 @@ func.func @stray(%a: tensor<16x16xf32>) -> tensor<4x4xf32> {
 #id = affine_map<(d0, d1) -> (d0, d1)>
 func.func @assigned(%a: tensor<16x16xf32>) -> tensor<16x16xf32> {
   %e = tensor.empty() : tensor<16x16xf32>
-  // expected-error@+1 {{linalg.generic is in bundle 3 already; hint: split functions before npuflow-assign-bundles}}
+  // expected-error@+1 {{linalg.generic is in bundle 3 already; hint: split functions before npuflow-assign-strategy}}
   %d = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
       ins(%a : tensor<16x16xf32>) outs(%e : tensor<16x16xf32>)
       attrs = {npu.bundle = 3, npu.strategy = #npu.strategy<{grid = [1, 1], spread = [0, 0], tile_l1 = [1, 1], order = [0, 1]}>} {

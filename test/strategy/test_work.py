@@ -47,13 +47,13 @@ def test_a_schedule_says_what_its_function_did(pipeline: str) -> None:
 
 def test_strategies_that_are_assigned_again_are_noted_once() -> None:
     module = npuflow.parse(SOURCE, npuflow.new_context())
-    assign = "npuflow-assign-strategy{device=toy grid=1,2},npuflow-assign-bundles"
+    assign = "npuflow-assign-strategy{device=toy grid=1,2}"
     npuflow.run_pipeline(module, f"npuflow-normalize-linalg,{assign}")
     once = str(module)
-    npuflow.run_pipeline(module, "npuflow-assign-strategy{device=toy grid=1,2}")
+    npuflow.run_pipeline(module, assign)
     (function,) = npuflow.ops_of(module.operation, "func.func")
-    assert [one.sizes for one in work_of(function)] == SIZES[:1]
-    assert once.count("needed_bytes") == 1
+    assert [one.sizes for one in work_of(function)] == SIZES
+    assert str(module) == once
 
 
 def test_who_has_no_work_says_nothing() -> None:

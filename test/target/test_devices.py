@@ -22,6 +22,7 @@ from npuflow.target.model import (
     MemoryLevel,
     PatternLimits,
 )
+from npuflow.target.planned import goes_around_l2, planned
 from npuflow.target.runs import DramRuns
 
 TOY = (resources.files("npuflow.target") / "devices" / "toy.toml").read_text()
@@ -412,3 +413,11 @@ def test_cores_that_share_no_column_stand_in_any_rows() -> None:
     assert not array.has_grid(array.columns, array.rows)
     assert (clusters.arranged(3, 2).rows, clusters.arranged(3, 2).columns) == (3, 2)
     assert clusters.arranged(1, 4) is clusters
+
+
+def test_a_level_2_is_real_whatever_its_place_is_called() -> None:
+    assert not goes_around_l2(planned(parse_device(toy_with('place = "memory tile"', 'place = "block"'), "my.toml")))
+    without = planned(load_device("toy-scratchpad"))
+    assert goes_around_l2(without)
+    assert goes_around_l2(without.launched_by("nobody", 1))
+    assert planned(without) is without

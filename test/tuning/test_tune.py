@@ -8,7 +8,12 @@ import pytest
 import tuned_programs as programs
 
 import npuflow
+from npuflow.core.diagnostics import DiagnosticSink
+from npuflow.core.expansion import Expansion, expand
+from npuflow.core.pipeline_text import parse_pipeline
+from npuflow.strategy.work import work_of
 from npuflow.tuning.runners import run_in_order
+from npuflow.tuning.subjects import subjects_of
 from npuflow.tuning.trial import StrategyTrial, TrialOutcome
 
 
@@ -57,6 +62,18 @@ def test_a_bad_strategy_that_somebody_said_stays() -> None:
 def test_the_default_is_tried_first_and_takes_what_it_takes_when_nobody_says_anything() -> None:
     (unit,) = tuned(programs.SOFTMAX).result.units.values()
     assert unit.groups[0].tried[0].outcome.cycles == unit.default.cycles
+
+
+@pytest.mark.parametrize(("options", "count"), [("", 1), ("fuse=false", 3), ("depth-between=1", 1)])
+def test_what_is_tuned_is_what_is_compiled(options: str, count: int) -> None:
+    text = f"npuflow-stream-k{{{options}}},npuflow-schedule"
+    module = npuflow.parse(programs.JOINED, npuflow.new_context())
+    pipeline = expand(parse_pipeline(text), Expansion(device="toy"))
+    (unit,) = subjects_of(module, pipeline, "toy", DiagnosticSink(), jobs=1).units
+    (function,) = npuflow.compile(programs.JOINED, text, device="toy").functions
+    assert len(unit.groups) == len(work_of(function.compiled.op)) == count
+    between = {group.given.depth_between for group in unit.groups}
+    assert between == {1 if "depth-between" in options else None}
 
 
 def test_time_that_runs_out_is_said(tmp_path: Path) -> None:

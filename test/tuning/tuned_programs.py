@@ -44,3 +44,19 @@ func.func @chain(%a: tensor<32x32xf32>, %b: tensor<32x32xf32>) -> tensor<32x32xf
   return %q : tensor<32x32xf32>
 }
 """
+# Both sums are one bundle with what adds them up, unless nothing may be fused.
+JOINED = """
+func.func @joined(%x: tensor<1x8x9x9xbf16>, %u: tensor<1x8x9x9xbf16>, %v: tensor<8x8x3x3xbf16>)
+    -> tensor<1x8x7x7xf32> {
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<1x8x7x7xf32>
+  %fill = linalg.fill ins(%zero : f32) outs(%empty : tensor<1x8x7x7xf32>) -> tensor<1x8x7x7xf32>
+  %a = linalg.conv_2d_nchw_fchw ins(%x, %v : tensor<1x8x9x9xbf16>, tensor<8x8x3x3xbf16>)
+    outs(%fill : tensor<1x8x7x7xf32>) -> tensor<1x8x7x7xf32>
+  %b = linalg.conv_2d_nchw_fchw ins(%u, %v : tensor<1x8x9x9xbf16>, tensor<8x8x3x3xbf16>)
+    outs(%fill : tensor<1x8x7x7xf32>) -> tensor<1x8x7x7xf32>
+  %r = linalg.add ins(%a, %b : tensor<1x8x7x7xf32>, tensor<1x8x7x7xf32>)
+    outs(%empty : tensor<1x8x7x7xf32>) -> tensor<1x8x7x7xf32>
+  return %r : tensor<1x8x7x7xf32>
+}
+"""

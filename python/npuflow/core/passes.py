@@ -87,14 +87,14 @@ class Pass:
         """Raises InputError for groups that options name which are of none of a module's functions."""
         known = list(names)
         for group in (each for groups in self._named_groups().values() for each in groups):
-            if not any(_is_of(group, name) for name in known):
-                raise fail(op, unknown_name("function of group", group.rpartition("_")[0], known))
+            if (owner := function_of_group(group)) not in known:
+                raise fail(op, unknown_name("function of group", owner, known))
 
     def of_function(self, name: str) -> Pass:
         """The pass as it is for a function that is alone in a module: options may name groups of others."""
         same: Any = self  # a dataclass, as all with options are
         named = self._named_groups().items()
-        own = {key: tuple(group for group in groups if _is_of(group, name)) for key, groups in named}
+        own = {key: tuple(group for group in groups if function_of_group(group) == name) for key, groups in named}
         return cast(Pass, replace(same, **own)) if own else self
 
     def _named_groups(self) -> dict[str, tuple[str, ...]]:
@@ -112,10 +112,9 @@ class Pass:
         return f"{self.name}{{{options}}}" if options else self.name
 
 
-def _is_of(group: str, function: str) -> bool:
-    """Whether a group is one of a function, or of what that is a part of."""
-    owner = group.rpartition("_")[0]
-    return function == owner or function.startswith(f"{owner}_")
+def function_of_group(group: str) -> str:
+    """Whose a group is that somebody names as FUNCTION_NUMBER."""
+    return group.rpartition("_")[0]
 
 
 def ops_of(root: ir.Operation, *names: str) -> list[ir.Operation]:

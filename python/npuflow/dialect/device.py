@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from npuflow.bindings import ir
+from npuflow.dialect.npu import DeviceAttr
 from npuflow.errors import Diagnostic, InputError, Severity, SourceLocation, UsageError, with_hint
 from npuflow.target import DEFAULT_DEVICE, Device, load_device, planned
 
@@ -29,7 +30,7 @@ def recorded_device(op: ir.Operation) -> str | None:
     at: ir.Operation | None = op.operation
     while at is not None:
         if DEVICE in at.attributes:
-            if not str(at.attributes[DEVICE]).startswith("#npu.device<"):
+            if not isinstance(at.attributes[DEVICE], DeviceAttr):
                 what = with_hint(f"{DEVICE} is {at.attributes[DEVICE]}", 'write #npu.device<"npu1", {}>')
                 raise InputError(Diagnostic(Severity.ERROR, what, _place(at)))
             return _known(str(ir.StringAttr(ir.DynamicAttr(at.attributes[DEVICE]).params[0]).value), at)

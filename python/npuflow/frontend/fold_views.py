@@ -47,8 +47,10 @@ class FoldViews(Pass):
 def _folded(view: ir.Operation) -> bool:
     """Lets all users of a view read what it moves, where it lies, if they can."""
     source = source_map(view) if _only_moves(view) else None
+    if source is None:
+        return False
     uses = [(use.owner.operation, use.operand_number) for use in view.results[0].uses]
-    if source is None or not uses or not all(can_read_through(user, index, source) for user, index in uses):
+    if not uses or not all(can_read_through(user, index, source) for user, index in uses):
         return False
     for user, index in uses:
         user.attributes[_MAPS] = with_map(user, index, source)

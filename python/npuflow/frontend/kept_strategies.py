@@ -11,6 +11,7 @@ from contextlib import contextmanager
 
 from npuflow.bindings import ir
 from npuflow.core.passes import ops_of
+from npuflow.dialect.npu import StrategyAttr
 from npuflow.ops.contraction import STRATEGY
 
 
@@ -29,8 +30,9 @@ def strategies_kept(root: ir.Operation) -> Iterator[None]:
 
 def _restore(op: ir.Operation) -> None:
     place = op.location
-    if not isinstance(place, ir.FusedLoc) or not str(place.metadata).startswith("#npu.strategy<"):
+    kept = place.metadata if isinstance(place, ir.FusedLoc) else None
+    if kept is None or not isinstance(kept.maybe_downcast(), StrategyAttr):
         return
     if op.name.startswith("linalg.") and op.results and op.name != "linalg.fill":
-        op.attributes[STRATEGY] = place.metadata
+        op.attributes[STRATEGY] = kept
     op.location = place.locations[0]

@@ -17,7 +17,9 @@ from npuflow.strategy.describe_group import group_of_matmul, types_of
 from npuflow.strategy.strategy import Strategy
 from npuflow.target import Device
 
-# Estimates of different mappings are off by up to some 10 % against each other, and by some 5 us where little is done.
+# Estimates of different mappings are off against each other: of 116 matmuls of drawn sizes (32 to 4096, i8 and bf16, on
+# npu1 and npu2) half by 5 % at most, nine in ten by 18 %; of those below 60 us nine in ten by 4.7 us. With a tenth and
+# 5 us, 18 of them become bundles; 3 of these are slower in the simulator, by 0.5 to 8 %.
 _CLEARLY, _CLEAR_SECONDS = 0.9, 5e-6
 
 

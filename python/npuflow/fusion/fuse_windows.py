@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from npuflow.bindings import ir
 from npuflow.core.options import option
-from npuflow.core.passes import Pass, PassContext, ops_of
+from npuflow.core.passes import Pass, PassContext, function_of_group, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.dialect.device import planned_device
 from npuflow.errors import unknown_name
@@ -70,7 +70,7 @@ class FuseWindows(Pass):
         functions = {str(function.opview.name.value): function for function in ops_of(op, "func.func")}
         self.require_functions(op, functions)
         for name, function in functions.items():
-            wanted = frozenset(group for group in self.groups if group.rpartition("_")[0] == name)
+            wanted = frozenset(group for group in self.groups if function_of_group(group) == name)
             _WindowFusion(function, device, self, wanted, context).run()
 
 

@@ -9,7 +9,7 @@ from npuflow.report.measures import Occupancy
 from npuflow.report.timeline import tile_name, touched_memories
 from npuflow.report.traffic import is_whole_tensor
 from npuflow.report.words import percent
-from npuflow.simulate.program import FlatBuffer, FlatEngine, Program
+from npuflow.simulate.program import CORE_TILE, FlatBuffer, Program
 from npuflow.simulate.results import EngineTime, RunResults
 
 Json = Mapping[str, object]
@@ -40,36 +40,27 @@ def array_layout(results: RunResults) -> Json:
 
 def rows_of_tiles(program: Program) -> dict[str, int]:
     """The row in which each tile is drawn."""
-    cores = {tile_name(e): e.tile[0] for e in program.engines if e.tile and _is_of_core(e)}
+    cores = {tile_name(e): e.tile[0] for e in program.engines if e.tile and e.place == CORE_TILE}
     below = max(cores.values(), default=-1)
     return {tile: cores[tile] if tile in cores else below + rank for tile, rank in ranks_of_tiles(program).items()}
 
 
 def ranks_of_tiles(program: Program) -> dict[str, int]:
     """0 for tiles of cores, then counting outward; what has no place is last."""
-    order = _outward(program, list(dict.fromkeys(_band(e) for e in program.engines if e.tile and not _is_of_core(e))))
-    return {tile_name(e): 0 if _is_of_core(e) else order.index(_band(e)) + 1 for e in program.engines if e.tile}
+    places = dict.fromkeys(e.place for e in program.engines if e.tile and e.place != CORE_TILE)
+    order = [CORE_TILE, *_outward(program, list(places))]
+    return {tile_name(e): order.index(e.place) for e in program.engines if e.tile}
 
 
-def _is_of_core(engine: FlatEngine) -> bool:
-    return "(" in engine.name
-
-
-def _band(engine: FlatEngine) -> str:
-    """What is beside each other under the cores: memory tiles, shims."""
-    return tile_name(engine).rstrip("0123456789 ")
-
-
-def _outward(program: Program, bands: Sequence[str]) -> list[str]:
-    """Bands by the level that their engines' memories have, the innermost first."""
+def _outward(program: Program, places: Sequence[str]) -> list[str]:
+    """Memory tiles, shims: what engines stand in, by the level of what they touch, the innermost first."""
     level_of = {memory.name: memory.level for memory in program.memories}
     memory_of = {buffer.name: buffer.memory for buffer in program.buffers}
     levels: dict[str, int] = {}
     for engine in program.engines:
-        band = _band(engine)
         touched = [level_of[memory] for memory in touched_memories(engine, memory_of)]
-        levels[band] = max([levels.get(band, 0), *touched])
-    return sorted(bands, key=lambda band: levels[band])
+        levels[engine.place] = max([levels.get(engine.place, 0), *touched])
+    return sorted(places, key=lambda place: levels[place])
 
 
 def _links(results: RunResults) -> list[Sequence[object]]:
@@ -88,8 +79,8 @@ def memory_maps(program: Program, occupancy: Sequence[Occupancy], tensors: Mappi
 
     `tensors` says whose data a kind of buffer holds.
     """
-    levels = {one.level: one for one in occupancy}
     level_of = {memory.name: memory.level for memory in program.memories}
+    levels = {level_of[one.memory]: one for one in occupancy}
     outermost = max(level_of.values())
     inside: dict[str, list[FlatBuffer]] = {}
     for buffer in program.buffers:
@@ -99,7 +90,7 @@ def memory_maps(program: Program, occupancy: Sequence[Occupancy], tensors: Mappi
     for memory, buffers in inside.items():
         layout = tuple((f"{tensors[b.tensor]} {b.tensor}", b.address_bytes, b.slot_bytes, b.depth) for b in buffers)
         alike.setdefault(layout, []).append(memory)
-    return [_map(layout, memories, levels[memories[0].partition(" ")[0]]) for layout, memories in alike.items()]
+    return [_map(layout, memories, levels[level_of[memories[0]]]) for layout, memories in alike.items()]
 
 
 def _map(layout: Sequence[tuple[str, int, int, int]], memories: Sequence[str], level: Occupancy) -> Json:

@@ -165,13 +165,11 @@ def with_second_slots(program: Program) -> Program:
     """Two slots for every buffer on chip that has one, whether they fit or not."""
     on_chip = {memory.name for memory in program.memories if memory.level < max(m.level for m in program.memories)}
     single = {b.tensor for b in program.buffers if b.depth == 1 and b.memory in on_chip}
-    guards = tuple(f"{tensor}_" for tensor in single)  # a buffer's semaphores begin with its name
 
     def widened(semaphore: FlatSemaphore) -> FlatSemaphore:
-        if not semaphore.name.startswith(guards) or semaphore.cause not in (Cause.DATA, Cause.SPACE):
-            return semaphore
-        initial = semaphore.initial + (semaphore.cause is Cause.SPACE)
-        return replace(semaphore, initial=initial, maximum=semaphore.maximum + 1)
+        if semaphore.cause is Cause.SPACE and semaphore.initial == 1:  # which begins with all slots that there are
+            return replace(semaphore, initial=2, maximum=max(2, semaphore.maximum))
+        return replace(semaphore, maximum=max(2, semaphore.maximum)) if semaphore.cause is Cause.DATA else semaphore
 
     buffers, ends = [], {memory.name: memory.bytes for memory in program.memories}
     for buffer in program.buffers:

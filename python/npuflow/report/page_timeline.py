@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from npuflow.report.layout import ranks_of_tiles
 from npuflow.report.measures import Occupancy
 from npuflow.report.timeline import Held, Slice, Timeline, tile_name
-from npuflow.simulate.program import FlatCompute, FlatEngine
+from npuflow.report.traffic import is_whole_tensor
+from npuflow.simulate.program import FlatCompute, FlatEngine, Program
 from npuflow.simulate.walk import leaves
 
 Json = Mapping[str, object]
@@ -32,7 +33,7 @@ def timeline_json(timeline: Timeline, occupancy: Sequence[Occupancy]) -> Json:
         ],
         "words": list(words),
         "overview": {"known": timeline.overview.known, "shares": timeline.overview.shares},
-        "memories": _memories(timeline.held, occupancy),
+        "memories": _memories(timeline.held, _sizes(timeline.program, occupancy)),
     }
 
 
@@ -56,12 +57,19 @@ def _row(slices: Sequence[Slice], words: dict[tuple[str, str, str, int], int]) -
     return row
 
 
-def _memories(held: Sequence[Held], occupancy: Sequence[Occupancy]) -> list[Json]:
+def _sizes(program: Program, occupancy: Sequence[Occupancy]) -> Mapping[str, int]:
+    """The bytes that may be used of each memory on chip that isn't a tensor's own."""
+    level_of = {memory.name: memory.level for memory in program.memories}
+    usable = {level_of[one.memory]: one.usable_bytes for one in occupancy}
+    own = {buffer.memory for buffer in program.buffers if is_whole_tensor(buffer)}
+    return {name: usable[level] for name, level in level_of.items() if level in usable and name not in own}
+
+
+def _memories(held: Sequence[Held], sizes: Mapping[str, int]) -> list[Json]:
     """What each memory held: tensor, address, size, the cycles since the one before began, and how many it takes.
 
     A tensor at home in a memory tile has a memory of its own, of its size.
     """
-    sizes = {one.level: one.usable_bytes for one in occupancy}
     by_memory: dict[str, list[Held]] = {}
     for one in held:
         by_memory.setdefault(one.memory, []).append(one)
@@ -73,6 +81,5 @@ def _memories(held: Sequence[Held], occupancy: Sequence[Occupancy]) -> list[Json
             row += [tensors.index(one.tensor), one.address_bytes, one.size_bytes, one.begin - last, one.end - one.begin]
             last = one.begin
         own = max(one.address_bytes + one.size_bytes for one in by_memory[memory])
-        size = sizes.get(memory.partition(" ")[0], own)
-        found.append({"name": memory, "size": size, "held": row, "tensors": tensors})
+        found.append({"name": memory, "size": sizes.get(memory, own), "held": row, "tensors": tensors})
     return found

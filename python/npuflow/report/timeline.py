@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from npuflow.report.phases import TimedPhase
-from npuflow.simulate.program import FlatAccess, FlatCompute, FlatEngine, FlatReceive, FlatSend, FlatStep, Program
+from npuflow.simulate.program import (
+    CORE_TILE,
+    FlatAccess,
+    FlatCompute,
+    FlatEngine,
+    FlatReceive,
+    FlatSend,
+    FlatStep,
+    Program,
+)
 from npuflow.simulate.walk import leaves
-
-_IN_TILE = re.compile(r"\((\d+),(\d+)\)")
 
 
 @dataclass(frozen=True)
@@ -118,11 +124,10 @@ def _sums(changes: Mapping[int, int]) -> tuple[tuple[int, int], ...]:
 
 def tile_name(engine: FlatEngine) -> str:
     """Where an engine stands: a core's tile, a memory tile, a shim, the control processor."""
-    found = _IN_TILE.search(engine.name)
-    if found:
-        return f"tile ({found[1]},{found[2]})"
-    kind = engine.kind.removesuffix(" in").removesuffix(" out").removesuffix(" dma")
-    return kind if engine.tile is None else f"{kind} {engine.tile[1]}"
+    if engine.tile is None:
+        return engine.place
+    row, column = engine.tile
+    return f"{engine.place} ({row},{column})" if engine.place == CORE_TILE else f"{engine.place} {column}"
 
 
 def tiles_of_memories(program: Program) -> Mapping[str, str]:

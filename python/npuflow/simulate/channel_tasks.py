@@ -18,6 +18,7 @@ from npuflow.simulate.program import (
 )
 from npuflow.simulate.walk import counted
 
+# Each is written out: some 0.15 s for so many.
 _MOST_STEPS = 20_000
 
 FlatTransfer = FlatSend | FlatReceive

@@ -27,6 +27,7 @@ from npuflow.simulate.program import (
     Program,
 )
 
+# Programs have a few loops around a step; the native core has room for twice as many.
 _MOST_DEPTH = 32
 _CAUSES = tuple(Cause)
 # A step, and the number of its engine.

@@ -240,6 +240,12 @@ def flatten(schedule: Schedule, device: Device, cycles: Mapping[str, int] | None
     return _Flattening(numbered(schedule, device), device, cycles or {}).program()
 
 
+def names_of_things(schedule: Schedule) -> dict[str, str]:
+    """The program's semaphores and streams by name: which of the schedule's each is."""
+    things: tuple[model.Semaphore | model.Stream, ...] = (*schedule.semaphores.values(), *schedule.streams.values())
+    return {_name(thing.name, place): thing.name for thing in things for place in schedule.places(thing.span)}
+
+
 def engine_names(schedule: Schedule, device: Device) -> dict[str, tuple[str, Place]]:
     """The program's engines by name: which engine of the schedule each is, and where."""
     flattening = _Flattening(numbered(schedule, device), device, {})

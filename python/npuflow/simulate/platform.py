@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 from enum import Enum
 
-from npuflow.simulate.program import FlatEngine, FlatSend, FlatStep, Program, Resource
+from npuflow.simulate.program import CORE_TILE, FlatEngine, FlatSend, FlatStep, Program, Resource
 from npuflow.simulate.walk import leaves
 from npuflow.target import Device, DmaEngine, Link, SharedBy
 
@@ -76,11 +76,11 @@ class Platform:
 
     def core(self, kind: str, tile: tuple[int, int], body: tuple[FlatStep, ...]) -> FlatEngine:
         """The compute engine of a kind in the device's file, at a tile."""
-        return FlatEngine(f"{kind} ({tile[0]},{tile[1]})", body, kind=kind, tile=tile)
+        return FlatEngine(f"{kind} ({tile[0]},{tile[1]})", body, kind=kind, tile=tile, place=CORE_TILE)
 
     def control(self, body: tuple[FlatStep, ...]) -> FlatEngine:
         """The processor that hands tasks to the outermost DMA engines."""
-        return FlatEngine("control", body, kind="control")
+        return FlatEngine("control", body, kind="control", place="control")
 
     def channel_name(self, level: int, side: Side, tile: tuple[int, int], number: int) -> str:
         dma = self.device.dma(level)
@@ -114,6 +114,7 @@ class Platform:
             ports=self._ports(dma, side, tile) + (_dram_ports(side) if is_dram else ()),
             start_cycles=dma.start_cycles,
             latency_cycles=self._latency(dma, body) if is_dram and side is Side.OUT else 0,
+            place=CORE_TILE if dma.shared_by is SharedBy.CORE else dma.place,
         )
 
     def _ports(self, dma: DmaEngine, side: Side, tile: tuple[int, int]) -> tuple[str, ...]:

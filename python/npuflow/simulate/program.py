@@ -224,11 +224,15 @@ class FlatControl:
 FlatStep: TypeAlias = FlatLoop | FlatAcquire | FlatRelease | FlatSend | FlatReceive | FlatCompute | FlatControl
 
 
+CORE_TILE = "tile"
+
+
 @dataclass(frozen=True)
 class FlatEngine:
     """Something that does one thing at a time: a core, a DMA channel, the control processor.
 
-    `kind` groups like engines in reports; `ports` are the resources each of its transfers uses at this end (its
+    `kind` groups like engines in reports; `place` says what it stands in: `CORE_TILE` at a `tile`'s row and column, or
+    else what there is one of for a column. `ports` are the resources each of its transfers uses at this end (its
     memory's port, DRAM); `start_cycles` come before each transfer; `latency_cycles` pass from asking to the first byte
     when a sender was idle so long.
     """
@@ -241,6 +245,7 @@ class FlatEngine:
     ports: tuple[str, ...] = ()
     start_cycles: int = 0
     latency_cycles: int = 0
+    place: str = ""
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from npuflow.schedule.data.placed import placed_steps
 from npuflow.schedule.ir.read_kernels import kernel_interfaces
 from npuflow.schedule.ir.read_schedule import read_schedule
 from npuflow.simulate.faults import faults
-from npuflow.simulate.flatten import engine_names, flatten
+from npuflow.simulate.flatten import engine_names, flatten, names_of_things
 from npuflow.simulate.handover import few_rounds, moved_bytes, semaphore_problems, step_count
 from npuflow.simulate.kernels import idle_kernel
 from npuflow.simulate.program import FlatAcquire, FlatReceive, FlatRelease, FlatSend, Program
@@ -52,7 +52,7 @@ def check_handover(module: ir.Operation, device: Device, context: PassContext) -
     if wrong:
         raise InputError([Diagnostic(Severity.ERROR, str(w), w.location or place) for w in wrong])
     program = flatten(schedule, device)
-    checker = _Checker(schedule, engine_names(schedule, device), place)
+    checker = _Checker(schedule, engine_names(schedule, device), names_of_things(schedule), place)
     found = checker.semaphores(program)
     if not found:
         found += checker.problems(program)
@@ -62,17 +62,13 @@ def check_handover(module: ir.Operation, device: Device, context: PassContext) -
         raise InputError(found)
 
 
-def _base(name: str) -> str:
-    """`a_full[0,1]` to `a_full`."""
-    return name.partition("[")[0]
-
-
 @dataclass
 class _Checker:
     """Runs a program, whole or a few rounds of it, and says where in the schedule something went wrong."""
 
     schedule: Schedule
     engines: Mapping[str, tuple[str, Mapping[str, int]]]
+    things: Mapping[str, str]
     place: SourceLocation | None
     skipped: list[str] = field(default_factory=list)
 
@@ -80,7 +76,7 @@ class _Checker:
         """The first problem of each of the schedule's semaphores."""
         found: dict[str, Diagnostic] = {}
         for problem in semaphore_problems(program):
-            name = _base(problem.semaphore)
+            name = self.things[problem.semaphore]
             text = self._readable(with_hint(problem.what, problem.hint))
             location = self.schedule.semaphores[name].location or self.place
             found.setdefault(name, Diagnostic(Severity.ERROR, text, location))
@@ -156,7 +152,7 @@ class _Checker:
         engine = self.schedule.engines[known[0]]
         kind, _, thing = match["step"].partition(" ")
         for placed in placed_steps(engine, self.schedule.extents):
-            if _describes(placed.step, kind, _base(thing)):
+            if _describes(placed.step, kind, self.things.get(thing, thing)):
                 return placed.location or engine.location
         return engine.location
 

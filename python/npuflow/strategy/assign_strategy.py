@@ -1,29 +1,35 @@
-"""npuflow-assign-strategy: every matmul says how it will be mapped."""
+"""npuflow-assign-strategy: every matmul, and every bundle of what is none, says how it will be mapped."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import reduce
+from itertools import count
 from math import prod
+from typing import TypeAlias, TypeVar
 
 from npuflow.bindings import ir
 from npuflow.core.options import option
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.dialect.device import planned_device, record_device
-from npuflow.errors import InputError, with_hint
-from npuflow.ops.contraction import STRATEGY, Contraction, enclosing, matmuls
-from npuflow.strategy.choose import complete
-from npuflow.strategy.describe_group import group_of_matmul, types_of
-from npuflow.strategy.feasibility import first_causes, obstacles
-from npuflow.strategy.group import MatmulOperand
-from npuflow.strategy.lacked import lacked_by
-from npuflow.strategy.mapping import mapping_of
-from npuflow.strategy.room import fullest_l2_bytes, l1_buffers, l2_buffers, total_l1_bytes
-from npuflow.strategy.strategy import DEPTHS, MATMUL_FIELDS, Strategy, said_of
-from npuflow.strategy.work import note_matmuls
-from npuflow.strategy.work_cycles import conversions
+from npuflow.errors import InputError
+from npuflow.ops.bundle import Bundle, mark_bundle
+from npuflow.ops.contraction import STRATEGY, Contraction, enclosing, matmuls, static_matmuls
+from npuflow.ops.grown import find_bundles
+from npuflow.strategy.bundle_times import GrowthOn
+from npuflow.strategy.choice_remarks import choice_remarks
+from npuflow.strategy.open_groups import OpenGroup, open_bundle, open_matmul
+from npuflow.strategy.space import Array
+from npuflow.strategy.strategy import DEPTHS, Strategy
+from npuflow.strategy.work import note_work
 from npuflow.target import Device
+
+Chosen = Sequence[tuple[OpenGroup, Strategy]]
+Function: TypeAlias = "ir.Operation | None"
+Found = TypeVar("Found", Contraction, Bundle)
 
 
 class KInL2(Enum):
@@ -36,20 +42,29 @@ class KInL2(Enum):
 @register_pass
 @dataclass(frozen=True)
 class AssignStrategy(Pass):
-    """Completes each matmul's strategy and refuses what doesn't fit the device, before anything is rewritten.
+    """Completes the strategies of matmuls and bundles, and refuses what doesn't fit, before anything is rewritten.
 
-    The device is noted on the module as `npu.device`, where later passes find it; what the matmuls are and how they are
-    mapped, on their function as `npu.work`, for reports.
+    What is no matmul is bundled: a bundle is as many ops as can share a tile in L1, as a softmax, which is read once
+    and written once if a row fits. Its loops are numbered as its last op has them, those of its space first.
 
-    What a `#npu.strategy` on the op says comes first, then this pass's options, then the choice for the device; where
+    What a `#npu.strategy` on a matmul, or on the last op of a bundle, says comes first, then this pass's options (for a
+    bundle `grid` and `depth-between`; then the grid of the function's matmuls), then the choice for the device; where
     the function's `npu.lacked` says that choices needed too much, the next one that needs less.
 
+    The device is noted on the module as `npu.device`, where later passes find it; what the groups are and how they are
+    mapped, on their function as `npu.work`, for reports.
+
         %r = linalg.matmul ins(...) outs(...)
+        %s = linalg.generic ... iterator_types = ["parallel", "reduction"] ins(%x : tensor<256x512xf32>) ...
+        %t = linalg.generic ... iterator_types = ["parallel", "parallel"] ins(%x, %s : ...) ...
 
     becomes
 
         %r = linalg.matmul {npu.strategy = #npu.strategy<{depth_l1 = 2 : i64, depth_l2 = 2 : i64, grid = [4, 4],
           pack = [4, 8, 8], tile_l1 = [64, 64, 64], tile_l2 = [256, 256, 256]}>} ins(...) outs(...)
+        %s = linalg.generic ... attrs = {npu.bundle = 0, npu.strategy = #npu.strategy<{grid = [4, 4], spread = [0, 0],
+          tile_l1 = [4], ...}>}
+        %t = linalg.generic ... attrs = {npu.bundle = 0, npu.strategy = #npu.strategy<{...}>}
     """
 
     name = "npuflow-assign-strategy"
@@ -68,115 +83,105 @@ class AssignStrategy(Pass):
     depth_result: int | None = option(None, "slots of the result's buffers")
     depth_tail: int | None = option(None, "slots of what the tail reads beside the sum, in L2 and L1")
     depth_between: int | None = option(None, "slots of what matrix and vector engines hand to each other")
+    fuse: bool = option(True, "let bundles grow around sums of products")
 
     def run(self, op: ir.Operation, context: PassContext) -> None:
-        device = planned_device(op, self.device)
-        chosen = [(c, strategy) for c in matmuls(op, context) if (strategy := self._choose(c, device, context))]
-        if not context.failed:
-            chosen = self._on_one_grid(chosen, device, context)
+        device, functions = planned_device(op, self.device), ops_of(op, "func.func")
+        own = self._choose(self._open(matmuls(op, context), self._matmul(device), context), {}, device, context)
         if context.failed:
             return
-        for contraction, strategy in chosen:
-            contraction.op.attributes[STRATEGY] = strategy.to_attribute()
-            _remark(contraction, strategy, device, self.whole_k, context)
-        for function in ops_of(op, "func.func"):
-            note_matmuls(function)
+        arrays: dict[Function, Array | None] = {
+            function: self.grid or (own[function][0][1].array if function in own else None) for function in functions
+        }
+        bundles = (bundle for function in functions for bundle in self._bundles(function, device))
+        others = self._choose(self._open(bundles, self._bundle, context), arrays, device, context)
+        if context.failed:
+            return
+        numbers = count()
+        for function in (*functions, None):  # a matmul may stand in none
+            chosen = (*own.get(function, ()), *others.get(function, ()))
+            for one, strategy in chosen:
+                _assign(one, strategy, numbers)
+                for said in choice_remarks(one, strategy, device):
+                    context.remark(one.op, said)
+            if function is not None:
+                note_work(function, [(one.op, one.sizes) for one, _ in chosen])
+        if bundled := next(numbers):
+            context.count("bundles", bundled)
         record_device(op, device, self.device)
 
-    @property
-    def whole_k(self) -> bool:
-        return self.k_in_l2 is KInL2.WHOLE
+    def open_groups(self, function: ir.Operation, device: Device) -> Iterator[OpenGroup]:
+        """The groups of a function with what is given of their strategies, matmuls first; raises what `run` reports."""
+        yield from map(self._matmul(device), static_matmuls(function))
+        yield from map(self._bundle, self._bundles(function, device))
 
-    def _on_one_grid(
-        self, chosen: list[tuple[Contraction, Strategy]], device: Device, context: PassContext
-    ) -> list[tuple[Contraction, Strategy]]:
-        """The matmuls of a function on one array, the largest any of them wants: another would reconfigure it."""
-        arrays: dict[ir.Operation | None, tuple[int, int]] = {}
-        for contraction, strategy in chosen:
-            function = enclosing(contraction.op, "func.func")
-            arrays[function] = _on_both(arrays.get(function, (1, 1)), strategy.array, device)
-        result = []
-        for contraction, strategy in chosen:
-            array = arrays[enclosing(contraction.op, "func.func")]
-            again = strategy if strategy.array == array else self._choose(contraction, device, context, array)
-            result.append((contraction, again or strategy))
-        return result
+    def _bundles(self, function: ir.Operation, device: Device) -> list[Bundle]:
+        return find_bundles(function, GrowthOn(device, self.fuse, self.depth_between))
+
+    def _matmul(self, device: Device) -> Callable[[Contraction], OpenGroup]:
+        options = Strategy(**{key: value for key in _GIVEN if (value := getattr(self, key)) is not None})
+        return lambda matmul: open_matmul(matmul, device, options, whole_k=self.k_in_l2 is KInL2.WHOLE)
+
+    def _bundle(self, bundle: Bundle) -> OpenGroup:
+        return open_bundle(bundle, Strategy(depth_between=self.depth_between))
+
+    def _open(
+        self, found: Iterable[Found], opened: Callable[[Found], OpenGroup], context: PassContext
+    ) -> Iterator[OpenGroup]:
+        """What is given of all groups, after reporting of which it is malformed."""
+        for each in found:
+            try:
+                yield opened(each)
+            except InputError as error:
+                context.report(error)
 
     def _choose(
-        self, contraction: Contraction, device: Device, context: PassContext, array: tuple[int, int] | None = None
-    ) -> Strategy | None:
-        """The strategy of one matmul, on `array` unless it says otherwise; None after reporting why there is none."""
-        try:
-            device.matmul_shapes(*types_of(contraction))
-        except InputError as error:
-            context.error(contraction.op, error.diagnostics[0].message)
-            return None
-        given = self._given(contraction, context)
-        if given is None:
-            return None
-        group = group_of_matmul(contraction)
-        lacked = lacked_by(contraction.op)
-        strategy = complete(group, given, device, whole_k=self.whole_k, array=array, lacked=lacked)
-        found = first_causes(obstacles(group, strategy, device, whole_k=self.whole_k), given)
-        for obstacle in found:
-            context.error(contraction.op, obstacle.message, obstacle.hint)
-        return None if found else strategy
-
-    def _given(self, contraction: Contraction, context: PassContext) -> Strategy | None:
-        said = {key: value for key in _GIVEN if (value := getattr(self, key)) is not None}
-        wrong = [key for key, value in said.items() if (value if isinstance(value, int) else min(value)) < 1]
-        for key in wrong:
-            context.error(
-                contraction.op, f"option {key.replace('_', '-')}={said[key]} is not positive", "sizes start at 1"
-            )
-        if wrong:
-            return None
-        try:
-            return self.said_for(contraction.op)
-        except ValueError as error:
-            context.error(contraction.op, with_hint(f"npu.strategy is malformed: {error}", _EXAMPLE))
-            return None
-
-    def said_for(self, op: ir.Operation) -> Strategy:
-        """What a matmul says of its strategy, and these options of the rest; raises ValueError where that is wrong."""
-        options = {key: value for key in _GIVEN if (value := getattr(self, key)) is not None}
-        return Strategy(**{**options, **said_of(op, MATMUL_FIELDS).said()})
+        self,
+        groups: Iterable[OpenGroup],
+        arrays: Mapping[Function, Array | None],
+        device: Device,
+        context: PassContext,
+    ) -> dict[Function, Chosen]:
+        """The strategies of groups by their functions, each of which has one array; errors for those without."""
+        chosen: dict[Function, list[tuple[OpenGroup, Strategy]]] = {}
+        for one in groups:
+            function = enclosing(one.op, "func.func")
+            strategy = one.choose(device, arrays.get(function))
+            if isinstance(strategy, Strategy):
+                chosen.setdefault(function, []).append((one, strategy))
+            else:
+                for obstacle in strategy:
+                    context.error(one.op, obstacle.message, obstacle.hint)
+        return {} if context.failed else {function: _on_one_array(its, device) for function, its in chosen.items()}
 
 
-def _on_both(one: tuple[int, int], other: tuple[int, int], device: Device) -> tuple[int, int]:
+_GIVEN = ("grid", "tile_l2", "tile_l1", "pack", *DEPTHS)
+
+
+def _on_one_array(chosen: Chosen, device: Device) -> Chosen:
+    """The strategies on one array, the largest that all can have: another would reconfigure it.
+
+    Matmuls may grow: the first to be tried is the smallest that holds all of theirs.
+    """
+    arrays = sorted({strategy.array for _, strategy in chosen}, key=prod, reverse=True)
+    if chosen[0][0].bundle is None:
+        arrays.insert(0, reduce(lambda one, other: _on_both(one, other, device), arrays))
+    for array in arrays:
+        again = [(one, s if s.array == array else one.choose(device, array)) for one, s in chosen]
+        same = [(one, s) for one, s in again if isinstance(s, Strategy) and s.array == array]
+        if len(same) == len(chosen):
+            return same
+    return chosen
+
+
+def _on_both(one: Array, other: Array, device: Device) -> Array:
     """The smallest array that holds two; where the device has none, the one of them with more cores."""
     both = (max(one[0], other[0]), max(one[1], other[1]))
     return both if device.has_grid(*both) else max(one, other, key=prod)
 
 
-_GIVEN = ("grid", "tile_l2", "tile_l1", "pack", *DEPTHS)
-_EXAMPLE = (
-    "for example #npu.strategy<{grid = [2, 2], tile_l2 = [64, 64, 256], tile_l1 = [32, 32, 32], pack = [4, 8, 8]}>"
-)
-
-
-def _remark(contraction: Contraction, strategy: Strategy, device: Device, whole_k: bool, context: PassContext) -> None:
-    group = group_of_matmul(contraction)
-    mapping = mapping_of(group, strategy, whole_k=whole_k)
-    l1, l2 = l1_buffers(group, mapping), l2_buffers(group, mapping, device.columns)
-    have_l1, have_l2 = (
-        device.capacity_bytes(level, *strategy.array) for level in (device.kernel_level, device.block_level)
-    )
-    alignment, columns = device.level(device.kernel_level).alignment_bytes, strategy.array[1]
-    used_l1, used_l2 = total_l1_bytes(l1, alignment), columns * fullest_l2_bytes(l2)
-    context.remark(
-        contraction.op,
-        f"grid {strategy.grid[0]}x{strategy.grid[1]}, tile-l2 {strategy.tile_l2}, tile-l1 {strategy.tile_l1}, pack"
-        f" {strategy.pack}: L1 {used_l1} of {have_l1} bytes, L2 {used_l2} of {have_l2} bytes",
-    )
-    for converted in conversions(group, device):
-        context.remark(contraction.op, converted)
-    operands = [tensor for tensor in group.inputs if tensor.operand in (MatmulOperand.LHS, MatmulOperand.RHS)]
-    levels = (("L2", l2, used_l2, have_l2), ("L1", l1, used_l1, have_l1))
-    for place, (level, buffers, used, have) in reversed(list(enumerate(levels))):
-        names = [tensor.name for tensor in operands if mapping.depths.of(tensor.operand)[place] == 1]
-        single = [buffer for buffer in buffers if buffer.name in names]
-        if single:
-            need = used + sum(buffer.slot_bytes for buffer in single)
-            what = f"{level} is single-buffered: two slots each would need {need} of {have} bytes"
-            context.remark(contraction.op, what)
+def _assign(one: OpenGroup, strategy: Strategy, numbers: Iterator[int]) -> None:
+    if one.bundle is not None:
+        mark_bundle(one.ops, next(numbers))
+    for op in one.ops:
+        op.attributes[STRATEGY] = strategy.to_attribute()

@@ -78,7 +78,7 @@ def _plan(function: ir.Operation, growth: GrowthOn, context: PassContext) -> lis
     marked = next(assigned, None)
     if marked is not None:
         what = f"{marked.name} is in bundle {ir.IntegerAttr(marked.attributes[BUNDLE]).value} already"
-        context.error(marked, what, "split functions before npuflow-assign-bundles")
+        context.error(marked, what, "split functions before npuflow-assign-strategy")
         return []
     groups = groups_of(function, growth)
     if len(groups) < 2:
@@ -90,5 +90,5 @@ def _plan(function: ir.Operation, growth: GrowthOn, context: PassContext) -> lis
 
 
 def groups_on(function: ir.Operation, device: Device) -> list[FusionGroup]:
-    """The groups of a normalised function as `npuflow-assign-bundles` finds them for a device."""
+    """The groups of a normalised function as `npuflow-assign-strategy` finds them for a device."""
     return groups_of(function, GrowthOn(device))

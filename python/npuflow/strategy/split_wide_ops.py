@@ -19,7 +19,8 @@ from npuflow.strategy.describe_group import read_along
 from npuflow.strategy.group import M, N
 from npuflow.target import Device
 
-# Of descriptors, what buffers may have that are moved as a whole: the others are for what is cut off at edges.
+# Of descriptors, what buffers may have that are moved as a whole: the others are for what is cut off at edges, which
+# nobody has counted when ops are split. Assumed.
 _SHARE = 3 / 4
 # Descriptors of a memory tile that a matmul needs on the lane that tails share with its right operand: two slots come
 # in and go out, results are gathered and leave.

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 
 from npuflow.bindings import ir
 from npuflow.core.passes import Pass, PassContext
+from npuflow.dialect.npu import StrategyAttr
 from npuflow.ops.contraction import BUNDLE, STRATEGY, Contraction
 
 Sizes = tuple[int, ...]
@@ -109,7 +110,7 @@ def _print(value: int | Sizes) -> str:
 
 def strategy_from(attribute: ir.Attribute, known: Mapping[str, int]) -> Strategy:
     """What a `#npu.strategy` says; raises ValueError naming every field that is unknown or malformed."""
-    if not _is_strategy(attribute):
+    if not isinstance(attribute, StrategyAttr):
         raise ValueError(f"expected #npu.strategy<{{...}}>, got {attribute}")
     values: dict[str, int | Sizes] = {}
     problems = []
@@ -129,11 +130,7 @@ def strategy_from(attribute: ir.Attribute, known: Mapping[str, int]) -> Strategy
 
 def is_of_bundle(attribute: ir.Attribute) -> bool:
     """Whether an attribute is a bundle's strategy: only these say how loops are spread."""
-    return _is_strategy(attribute) and "spread" in ir.DictAttr(ir.DynamicAttr(attribute).params[0])
-
-
-def _is_strategy(attribute: ir.Attribute) -> bool:
-    return str(attribute).startswith("#npu.strategy<")
+    return isinstance(attribute, StrategyAttr) and "spread" in ir.DictAttr(ir.DynamicAttr(attribute).params[0])
 
 
 def _wanted(name: str, width: int) -> str:

@@ -14,10 +14,7 @@ from npuflow.bindings import ir
 from npuflow.bounds.sizes import BundleSizes, ConvolutionSizes, MatmulSizes, OpSizes, WindowLine
 from npuflow.core.passes import fail
 from npuflow.errors import InputError
-from npuflow.ops.bundle import Bundle
-from npuflow.ops.contraction import STRATEGY, static_matmuls
-from npuflow.strategy.describe_group import group_of_matmul
-from npuflow.strategy.describe_sizes import bundle_sizes, matmul_sizes
+from npuflow.ops.contraction import STRATEGY
 from npuflow.strategy.strategy import BUNDLE_FIELDS, MATMUL_FIELDS, is_of_bundle, strategy_from
 
 WORK = "npu.work"
@@ -39,17 +36,13 @@ class Mapped:
     strategy: Fields
 
 
-def note_matmuls(function: ir.Operation) -> None:
-    """Notes a function's matmuls, and forgets what it said before."""
-    found = static_matmuls(function)
-    _write(function, [_entry(matmul_sizes(group_of_matmul(matmul)), matmul.op) for matmul in found])
-
-
-def note_bundles(function: ir.Operation, bundles: Sequence[Bundle]) -> None:
-    """Notes a function's bundles behind its matmuls; one that is a matmul has the sizes of one."""
-    matmuls = [entry for entry in _entries(function) if _is_of_matmul(entry)]
-    noted = [_entry(bundle_sizes(bundle), bundle.root) for bundle in bundles]
-    _write(function, [*matmuls, *noted])
+def note_work(function: ir.Operation, groups: Sequence[tuple[ir.Operation, OpSizes]]) -> None:
+    """Notes a function's groups, by the ops that have their strategies, and forgets what it said before."""
+    entries = [_entry(sizes, op) for op, sizes in groups]
+    if entries:
+        function.attributes[WORK] = ir.ArrayAttr.get(entries, function.context)
+    elif WORK in function.attributes:
+        del function.attributes[WORK]
 
 
 def keep_work(before: ir.Operation, after: ir.Operation) -> None:
@@ -82,13 +75,6 @@ def _said(sizes: Mapping[str, object], context: ir.Context) -> dict[str, ir.Attr
     return said
 
 
-def _write(function: ir.Operation, entries: Sequence[ir.DictAttr]) -> None:
-    if entries:
-        function.attributes[WORK] = ir.ArrayAttr.get(list(entries), function.context)
-    elif WORK in function.attributes:
-        del function.attributes[WORK]
-
-
 def _entries(op: ir.Operation) -> list[ir.DictAttr]:
     attribute = op.attributes[WORK] if WORK in op.attributes else ir.ArrayAttr.get([], op.context)
     if not isinstance(attribute, ir.ArrayAttr) or not all(isinstance(entry, ir.DictAttr) for entry in attribute):
@@ -97,7 +83,7 @@ def _entries(op: ir.Operation) -> list[ir.DictAttr]:
 
 
 def _malformed(op: ir.Operation, why: str) -> InputError:
-    hint = "leave it out: npuflow-assign-strategy and npuflow-assign-bundles write it"
+    hint = "leave it out: npuflow-assign-strategy writes it"
     return fail(op, f"{WORK} is malformed: {why}", hint)
 
 

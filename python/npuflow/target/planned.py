@@ -6,13 +6,17 @@ then go around that memory, which holds nothing.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
 
 from npuflow.target.device import Device
 from npuflow.target.model import Hop, SharedBy
 
 _PLENTY = 10**6
-_PLACE = "block"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlannedDevice(Device):
+    """A device whose level 2 isn't real: schedules go around it."""
 
 
 def planned(device: Device) -> Device:
@@ -26,7 +30,7 @@ def planned(device: Device) -> Device:
         inner,
         name="block dma",
         level=2,
-        place=_PLACE,
+        place="block",
         shared_by=SharedBy.ARRAY,
         pads_with_zeros=True,
         channels_in=lanes + 1,
@@ -43,11 +47,11 @@ def planned(device: Device) -> Device:
         Hop(from_level=1, to_level=2, sender="inner_out", receiver="result_in"),
         Hop(from_level=2, to_level=3, sender="result_out", receiver="dram_in"),
     )
-    return replace(
-        device, levels=(*device.levels, block), dmas=(*device.dmas, dma), links=(*device.links, *links), hops=hops
-    )
+    levels, dmas = (*device.levels, block), (*device.dmas, dma)
+    changed = {"levels": levels, "dmas": dmas, "links": (*device.links, *links), "hops": hops}
+    return PlannedDevice(**{field.name: getattr(device, field.name) for field in fields(device)} | changed)
 
 
 def goes_around_l2(device: Device) -> bool:
-    """Whether a planned device's level 2 isn't real: what comes into it must go on as it came."""
-    return device.dma(2).place == _PLACE
+    """Whether a device's level 2 isn't real: what comes into it must go on as it came."""
+    return isinstance(device, PlannedDevice)

@@ -48,7 +48,7 @@ class TileBundles(Pass):
         for bundle in marked_bundles(op):
             strategy = strategy_of(bundle.root)
             if strategy is None:
-                context.error(bundle.root, "a bundle has no strategy", "run npuflow-assign-bundles before")
+                context.error(bundle.root, "a bundle has no strategy", "run npuflow-assign-strategy before")
             elif (problem := rows_problem(bundle)) is not None:
                 context.error(bundle.root, *problem)
             else:

@@ -19,14 +19,10 @@ from npuflow.execute.arrays import functions_of
 from npuflow.network.decisions import ALL_DECISIONS, Decision
 from npuflow.network.parts import plan_parts
 from npuflow.ops.contraction import static_matmuls
-from npuflow.ops.grown import find_bundles
-from npuflow.strategy.assign_bundles import AssignBundles
 from npuflow.strategy.assign_strategy import AssignStrategy
-from npuflow.strategy.bundle_times import GrowthOn
-from npuflow.strategy.describe_group import group_of_bundle, group_of_matmul
 from npuflow.strategy.group import Group
 from npuflow.strategy.split_functions import groups_on
-from npuflow.strategy.strategy import BUNDLE_FIELDS, Strategy, said_of
+from npuflow.strategy.strategy import Strategy
 from npuflow.target import Device
 from npuflow.tuning.trial import StrategyTrial
 
@@ -146,14 +142,8 @@ class _Finder:
         places = {op: place for place, op in enumerate(ops_of(prepared.module.operation))}
         passes = [leaf.instance for _, leaf in leaves_of(self.rest) if isinstance(leaf, PassNode)]
         assign = next((one for one in passes if isinstance(one, AssignStrategy)), AssignStrategy())
-        for matmul in static_matmuls(prepared.function):
-            group, given = group_of_matmul(matmul), assign.said_for(matmul.op)
-            yield TunableGroup(places[matmul.op], group, given, assign.whole_k)
-        bundled = next((one for one in passes if isinstance(one, AssignBundles)), AssignBundles())
-        for bundle in find_bundles(prepared.function, GrowthOn(self.device)):
-            said = said_of(bundle.root, BUNDLE_FIELDS)
-            given = said if said.grid or bundled.grid is None else replace(said, grid=bundled.grid)
-            yield TunableGroup(places[bundle.root], group_of_bundle(bundle), given, False)
+        for one in assign.open_groups(prepared.function, self.device):
+            yield TunableGroup(places[one.op], one.group, one.given_on(assign.grid), one.whole_k)
 
 
 def _text_of(module: ir.Module) -> str:

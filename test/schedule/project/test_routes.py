@@ -20,7 +20,7 @@ def stored(rows: int, clips: int | None) -> int:
     existing = Dimension((Factor(9, 1, 8, 8),), Affine(rows + 1), Affine(1))
     fill = Transfer(End(image, Affine(-8)), End(block, Affine()), (existing, columns), True, None)
     whole = Dimension((Factor(9, 1, 8, 8),))
-    read = Transfer(End(block, Affine()), End(tile, Affine()), (whole, columns), False, None)
+    read = Transfer(End(block, Affine()), End(tile, Affine()), (whole, columns), False, None, key=1)
     nest = Nest("f", body=[Allocate(block), Allocate(tile), fill, read])
     return Routes(nest, load_device("npu1"), {}, clips).shape(block)[0]
 

@@ -9,6 +9,7 @@ from math import prod
 from npuflow.bindings import ir
 from npuflow.core.diagnostics import location_of
 from npuflow.core.passes import fail
+from npuflow.dialect.npu import EngineAttr
 from npuflow.dialect.verify import integers, strings
 from npuflow.errors import unknown_name
 from npuflow.schedule.data import model
@@ -25,7 +26,7 @@ _SEMAPHORE, _STREAM, _BUFFER = "semaphore", "stream", "buffer"
 def _engine_fields(function: ir.Operation, ways: Ways) -> tuple[Stage, int, tuple[str, ...], tuple[int, ...]]:
     """A function's stage, lane, span and channels, as its npu.engine says."""
     attribute = function.attributes[ENGINE]
-    if not str(attribute).startswith("#npu.engine<"):
+    if not isinstance(attribute, EngineAttr):
         raise fail(function, f"npu.engine is {attribute}", 'write #npu.engine<{stage = "core", lane = 0 : i64, ...}>')
     fields = {a.name: a.attr for a in ir.DictAttr(ir.DynamicAttr(attribute).params[0])}
     missing = [name for name in ("stage", "lane", "span") if name not in fields]

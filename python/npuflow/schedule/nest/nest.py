@@ -100,7 +100,7 @@ class Transfer:
     """A movement between two levels.
 
     What doesn't exist is neither read nor written, or else zeros are written for it (`pads`), or it is read and then
-    left out (`drops`).
+    left out (`drops`). `key` tells it from the others of its nest.
     """
 
     source: End
@@ -109,6 +109,7 @@ class Transfer:
     pads: bool
     location: SourceLocation | None
     drops: bool = False
+    key: int = 0
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from npuflow.bindings import ir
 from npuflow.core.build import element_bytes, memory_space_of
@@ -12,7 +12,7 @@ from npuflow.schedule.data.affine import Affine
 from npuflow.schedule.nest.indices import Bounds, evaluate_affine
 from npuflow.schedule.nest.kernel_code import kernel_code
 from npuflow.schedule.nest.kernel_operands import is_zero, read_kernel
-from npuflow.schedule.nest.nest import COLUMN, L1, L3, ROW, Allocate, BufferInfo, Loop, Nest, Statement
+from npuflow.schedule.nest.nest import COLUMN, L1, L3, ROW, Allocate, BufferInfo, Loop, Nest, Statement, Transfer
 from npuflow.schedule.nest.read_movements import (
     is_movement,
     read_copy,
@@ -36,6 +36,7 @@ class NestReader:
     _views: dict[ir.Value, View] = field(default_factory=dict)
     _zeroed: set[str] = field(default_factory=set)
     _names: dict[str, int] = field(default_factory=dict)
+    _transfers: int = 0
 
     def read(self, function: ir.Operation) -> Nest:
         block = function.regions[0].blocks[0]
@@ -167,23 +168,27 @@ class NestReader:
 
     # Movements
 
+    def _move(self, transfer: Transfer, body: list[Statement]) -> None:
+        body.append(replace(transfer, key=self._transfers))
+        self._transfers += 1
+
     def _copy(self, op: ir.Operation, body: list[Statement]) -> None:
         source, target = self._ends(op)
-        body.append(read_copy(op, source, target, self._pads(target)))
+        self._move(read_copy(op, source, target, self._pads(target)), body)
 
     def _pack(self, op: ir.Operation, body: list[Statement]) -> None:
         plain, packed = self._ends(op)
-        body.append(read_pack(op, plain, packed, self._pads(packed)))
+        self._move(read_pack(op, plain, packed, self._pads(packed)), body)
 
     def _unpack(self, op: ir.Operation, body: list[Statement]) -> None:
-        body.append(read_unpack(op, *self._ends(op)))
+        self._move(read_unpack(op, *self._ends(op)), body)
 
     def _transpose(self, op: ir.Operation, body: list[Statement]) -> None:
         source, target = self._ends(op)
         if source.buffer.space == target.buffer.space == L1:
             self._kernel(op, body)
         else:
-            body.append(read_transpose(op, source, target, self._pads(target)))
+            self._move(read_transpose(op, source, target, self._pads(target)), body)
 
     def _ends(self, op: ir.Operation) -> tuple[View, View]:
         return self._views[op.operands[0]], self._views[op.operands[1]]
@@ -207,7 +212,7 @@ class NestReader:
         if is_movement(op) and isinstance(op.operands[0].type, ir.MemRefType):
             source, target = self._ends(op)
             if (source.buffer.space, target.buffer.space) != (L1, L1):
-                body.append(read_gather(op, source, target, self._pads(target)))
+                self._move(read_gather(op, source, target, self._pads(target)), body)
                 return
         self._kernel(op, body)
 

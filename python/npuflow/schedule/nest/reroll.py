@@ -7,7 +7,7 @@ front of the loop, unless what they come before uses what they fill.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 
@@ -136,34 +136,29 @@ def _absorb_neighbours(body: list[Statement]) -> bool:
             continue
         size = len(loop.body)
         before = [i for i in range(index) if not _is_fill(body[i])][-size:]
-        if (
-            len(before) == size
-            and _may_fill_first(body[before[0] : index])
-            and _is_step_of(loop, [body[i] for i in before], -1, body)
-        ):
+        if len(before) == size and _may_fill_first(body[before[0] : index]) and _is_step_of(loop, before, -1, body):
             shifted = _shift(loop.body, loop.counter, -1)
             loop.body[:] = shifted
             loop.trips += 1
             for i in reversed(before):
                 del body[i]
             return True
-        behind = body[index + 1 : index + 1 + size]
-        if len(behind) == size and _is_step_of(loop, behind, loop.trips, body):
+        behind = range(index + 1, index + 1 + size)
+        if behind.stop <= len(body) and _is_step_of(loop, behind, loop.trips, body):
             loop.trips += 1
-            del body[index + 1 : index + 1 + size]
+            del body[behind.start : behind.stop]
             return True
     return False
 
 
-def _is_step_of(loop: Loop, statements: list[Statement], value: int, body: list[Statement]) -> bool:
-    return _is_step(loop, statements, value) and _is_closed(statements, body)
+def _is_step_of(loop: Loop, places: Sequence[int], value: int, body: list[Statement]) -> bool:
+    return _is_step(loop, [body[i] for i in places], value) and _is_closed(places, body)
 
 
-def _is_closed(statements: list[Statement], body: list[Statement]) -> bool:
-    """Nothing else in the body they stand in uses what the statements allocate."""
-    own = {s.buffer for s, _ in walk(statements) if isinstance(s, Allocate)}
-    inside = set(map(id, statements))
-    return own.isdisjoint(_used_in([statement for statement in body if id(statement) not in inside]))
+def _is_closed(places: Sequence[int], body: list[Statement]) -> bool:
+    """Nothing else in a body uses what the statements in some of its places allocate."""
+    own = {s.buffer for s, _ in walk([body[i] for i in places]) if isinstance(s, Allocate)}
+    return own.isdisjoint(_used_in([statement for i, statement in enumerate(body) if i not in places]))
 
 
 def _used_in(statements: list[Statement]) -> Iterator[BufferInfo]:
@@ -216,7 +211,7 @@ def _roll_pair(body: list[Statement], fresh_counters: Iterator[str]) -> bool:
             if steps is None or not _is_step(loop, first, 0) or not _is_step(loop, second, 1):
                 continue
             together = body[start : rest[2 * size - 1] + 1]
-            if not _is_closed([*first, *second], body) or not _may_fill_first(together):
+            if not _is_closed(rest[: 2 * size], body) or not _may_fill_first(together):
                 continue
             counter = next(fresh_counters)
             named = Loop(counter, 2, _map(steps, {_UNNAMED: Affine.counter(counter)}))

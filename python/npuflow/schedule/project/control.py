@@ -62,7 +62,7 @@ def _control_body(body: list[Statement], routes: Routes, tasks: Tasks, results: 
     """
     steps: list[Step] = []
     for statement in body:
-        if isinstance(statement, Transfer) and tasks.outermost.get(id(statement), statement) is None:
+        if isinstance(statement, Transfer) and tasks.outermost.get(statement.key, statement) is None:
             if _is_result(statement):
                 steps, results = [*steps, *results], ()
             steps += _configure(statement, routes, tasks)
@@ -79,7 +79,7 @@ def _covered(loop: Loop, routes: Routes, tasks: Tasks) -> tuple[list[Step], tupl
     operands: list[Step] = []
     results: list[Step] = []
     for transfer, _ in walk(loop.body):
-        if isinstance(transfer, Transfer) and tasks.outermost.get(id(transfer)) is loop:
+        if isinstance(transfer, Transfer) and tasks.outermost.get(transfer.key) is loop:
             kind = results if _is_result(transfer) else operands
             kind += _configure(transfer, routes, tasks)
     return operands, tuple(results)
@@ -150,11 +150,11 @@ def _in_groups(
 
 
 def _configure(transfer: Transfer, routes: Routes, tasks: Tasks) -> list[Step]:
-    key = tasks.engines[id(transfer)]
+    key = tasks.engines[transfer.key]
     at = span_at(key, routes)
     steps: list[Step] = [
         Acquire(Ref(room_name(key), at)),
-        Configure(tasks.descriptors[id(transfer)]),
+        Configure(tasks.descriptors[transfer.key]),
         Release(Ref(task_name(key), at)),
     ]
     return tasks.repeated(transfer, _for_all(routes, key, steps))

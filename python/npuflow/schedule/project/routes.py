@@ -70,7 +70,7 @@ class Routes:
     parts: dict[BufferInfo, Part] = field(default_factory=dict)
     lanes: Lanes = field(init=False)
     _clips: dict[BufferInfo, Clip] = field(default_factory=dict)
-    _routes: dict[int, Route] = field(default_factory=dict)
+    _routes: dict[int, Route] = field(init=False)
 
     def __post_init__(self) -> None:
         transfers = [s for s, _ in walk(self.nest.body) if isinstance(s, Transfer)]
@@ -86,8 +86,8 @@ class Routes:
             self.lanes = assign_lanes(self.nest, self.parts, TileDma.of(self.device, self.nest.grid[0]))
         else:
             self.lanes = lanes_from_l3(self.nest, self.device.ways.hop(3, 1)[1].lanes)
-        for transfer in transfers:
-            self._routes[id(transfer)] = self._route(transfer)
+        self._routes = {transfer.key: self._route(transfer) for transfer in transfers}
+        assert len(self._routes) == len(transfers), "each transfer of a nest has a key of its own"
 
     @property
     def row_tiles(self) -> int:
@@ -95,7 +95,7 @@ class Routes:
         return row_tiles(self.nest.grid[0], self.device.columns)
 
     def of(self, transfer: Transfer) -> Route:
-        return self._routes[id(transfer)]
+        return self._routes[transfer.key]
 
     @property
     def has_clips(self) -> bool:

@@ -27,7 +27,7 @@ from npuflow.target import DmaEngine
 
 @dataclass
 class Tasks:
-    """For each L3 transfer, the loop that its task covers (None: the transfer alone).
+    """For each L3 transfer, by its key, the loop that its task covers (None: the transfer alone).
 
     With `together`, the control processor sets up that many rows and columns of blocks, and waits until they are
     written before it sets up the next. `in_turn`, it waits so after every statement of the function.
@@ -59,7 +59,7 @@ class Tasks:
             route = routes.of(statement)
             for key in (route.sender, route.receiver):
                 if key.stage.at_dram:
-                    self.engines[id(statement)] = key
+                    self.engines[statement.key] = key
                     self._absorb(statement, routes, around)
         for key in dict.fromkeys(self.engines.values()):
             self._add_semaphores(key, routes, schedule)
@@ -74,7 +74,7 @@ class Tasks:
         end = route.transfer.source if is_sent else route.transfer.target
         turns = in_turns(route.transfer, lambda t: self._fit(t, ()) * parts <= self._share)
         if turns.loops:
-            self.turns[id(statement)] = turns
+            self.turns[statement.key] = turns
         bound = {name for d in route.transfer.dimensions for b in d.bounds for name in b.counters}
         alone = self._fit(turns.transfer, ())
         around = () if turns.loops else around
@@ -88,8 +88,8 @@ class Tasks:
             if self._fit(route.transfer, dims) > alone:
                 break
             outermost = loop
-        self.outermost[id(statement)] = outermost
-        self.descriptors[id(statement)] = alone * parts
+        self.outermost[statement.key] = outermost
+        self.descriptors[statement.key] = alone * parts
 
     def _fit(self, transfer: Transfer, loops: tuple[tuple[int, int], ...]) -> int:
         """The descriptors of a transfer's side in L3, with loops around it."""
@@ -100,12 +100,12 @@ class Tasks:
 
     def moved(self, statement: Transfer, routes: Routes) -> Transfer:
         """A transfer as it is divided, or what moves in each of its turns."""
-        turns = self.turns.get(id(statement))
+        turns = self.turns.get(statement.key)
         return routes.of(statement).transfer if turns is None else turns.transfer
 
     def repeated(self, statement: Transfer, steps: list[Step]) -> list[Step]:
         """Steps for every turn of a transfer."""
-        turns = self.turns.get(id(statement))
+        turns = self.turns.get(statement.key)
         for counter, trips in reversed(turns.loops if turns else ()):
             steps = [Repeat(counter, trips, tuple(steps))]
         return steps
@@ -130,7 +130,7 @@ class Tasks:
     # What goes around an engine's steps
 
     def around_transfer(self, statement: Transfer, key: EngineKey, routes: Routes, steps: list[Step]) -> list[Step]:
-        if self.engines.get(id(statement)) != key or self.outermost[id(statement)] is not None:
+        if self.engines.get(statement.key) != key or self.outermost[statement.key] is not None:
             return steps
         return _as_task(key, routes, steps)
 

@@ -1,5 +1,5 @@
 // A bundle of a function that lacked descriptors or memory is chosen with less to count on.
-// RUN: npuflow-opt %s --npuflow-assign-bundles=device=toy | filecheck %s
+// RUN: npuflow-opt %s --npuflow-assign-strategy=device=toy | filecheck %s
 
 #id = affine_map<(d0) -> (d0)>
 

@@ -1,5 +1,5 @@
 // What a strategy says wrongly of a bundle, and what fits no core.
-// RUN: npuflow-opt %s --npuflow-assign-bundles=device=toy --verify-diagnostics --split-input-file
+// RUN: npuflow-opt %s --npuflow-assign-strategy=device=toy --verify-diagnostics --split-input-file
 
 #same = affine_map<(d0, d1) -> (d0, d1)>
 func.func @malformed(%x: tensor<64x32xf32>) -> tensor<64x32xf32> {
@@ -17,7 +17,7 @@ func.func @malformed(%x: tensor<64x32xf32>) -> tensor<64x32xf32> {
 #same = affine_map<(d0, d1) -> (d0, d1)>
 func.func @a_number_for_a_list(%x: tensor<64x32xf32>) -> tensor<64x32xf32> {
   %o = tensor.empty() : tensor<64x32xf32>
-  // expected-error @below {{npu.strategy is malformed: field 'grid' must be positive integers, is 4 : i64; field 'tile_l1' must be positive integers, is [4, -8]; hint: see npuflow-assign-bundles in the docs}}
+  // expected-error @below {{npu.strategy is malformed: field 'grid' must be positive integers, is 4 : i64; field 'tile_l1' must be positive integers, is [4, -8]; hint: for example #npu.strategy<{grid = [2, 2], spread = [0, 1], tile_l1 = [16, 64], order = [0, 1]}>}}
   %q = linalg.generic {indexing_maps = [#same, #same], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<64x32xf32>) outs(%o : tensor<64x32xf32>) attrs = {npu.strategy = #npu.strategy<{grid = 4, tile_l1 = [4, -8]}>} {
   ^bb0(%a: f32, %out: f32):
     linalg.yield %a : f32
@@ -62,7 +62,7 @@ func.func @values(%x: tensor<64x32xf32>) -> tensor<64x32xf32> {
 #same = affine_map<(d0, d1) -> (d0, d1)>
 #rows = affine_map<(d0, d1) -> (d0)>
 func.func @stream(%x: tensor<64x32xf32>, %s: tensor<64xf32>) -> tensor<64xf32> {
-  // expected-error @below {{npu.strategy is malformed: field 'stream' must be positive integers, is [0]; hint: see npuflow-assign-bundles in the docs}}
+  // expected-error @below {{npu.strategy is malformed: field 'stream' must be positive integers, is [0]; hint: for example #npu.strategy<{grid = [2, 2], spread = [0, 1], tile_l1 = [16, 64], order = [0, 1]}>}}
   %q = linalg.generic {indexing_maps = [#same, #rows], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<64x32xf32>) outs(%s : tensor<64xf32>) attrs = {npu.strategy = #npu.strategy<{stream = [0]}>} {
   ^bb0(%a: f32, %sum: f32):
     %r = arith.addf %sum, %a : f32

@@ -1,5 +1,5 @@
 // Ops of more tensors than descriptors last for.
-// RUN: npuflow-opt %s --npuflow-assign-bundles='device=npu1 grid=4,4' --verify-diagnostics
+// RUN: npuflow-opt %s --npuflow-assign-strategy='device=npu1 grid=4,4' --verify-diagnostics
 
 #same = affine_map<(d0, d1) -> (d0, d1)>
 // Nine tensors take more than a memory tile has, on four rows of cores that somebody asks for.

@@ -1,5 +1,5 @@
 // What is no matmul is bundled as far as a tile of it fits L1, and every bundle gets a strategy.
-// RUN: npuflow-opt %s --npuflow-assign-bundles='device=toy grid=1,2' --split-input-file | filecheck %s
+// RUN: npuflow-opt %s --npuflow-assign-strategy='device=toy grid=1,2' --split-input-file | filecheck %s
 
 #rows = affine_map<(d0, d1) -> (d0)>
 #same = affine_map<(d0, d1) -> (d0, d1)>
@@ -78,10 +78,9 @@ func.func @preset(%x: tensor<64x32xf32>) -> tensor<64x32xf32> {
 
 // -----
 
-// A matmul is not bundled, and a module without bundles names no device.
-// CHECK: module {
+// A matmul is not bundled.
 // CHECK-LABEL: func.func @matmul
-// CHECK-NOT:     npu.
+// CHECK-NOT:     npu.bundle
 func.func @matmul(%a: tensor<64x64xi32>, %c: tensor<64x64xi32>) -> tensor<64x64xi32> {
   %r = linalg.matmul ins(%a, %a : tensor<64x64xi32>, tensor<64x64xi32>) outs(%c : tensor<64x64xi32>) -> tensor<64x64xi32>
   return %r : tensor<64x64xi32>

@@ -1,4 +1,4 @@
-// RUN: npuflow-opt %s --npuflow-assign-bundles=device=npu2 --verify-diagnostics --split-input-file
+// RUN: npuflow-opt %s --npuflow-assign-strategy=device=npu2 --verify-diagnostics --split-input-file
 
 #image = affine_map<(t, h, c, y) -> (t * 8 + h + y, c)>
 #inside = affine_map<(t, h, c, y) -> (t, h + y, c)>

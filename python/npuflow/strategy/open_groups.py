@@ -1,0 +1,98 @@
+"""Groups whose strategies are open: what is given of these by their ops or by options, and what is chosen. Reads IR."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from npuflow.bindings import ir
+from npuflow.bounds.sizes import OpSizes
+from npuflow.core.passes import fail
+from npuflow.errors import InputError
+from npuflow.ops.bundle import Bundle
+from npuflow.ops.contraction import Contraction
+from npuflow.ops.kept_lines import rows_problem
+from npuflow.strategy.bundle_times import best_of_bundle
+from npuflow.strategy.choose import complete
+from npuflow.strategy.describe_group import group_of_bundle, group_of_matmul, types_of
+from npuflow.strategy.describe_sizes import bundle_sizes, matmul_sizes
+from npuflow.strategy.feasibility import Obstacle, first_causes, obstacles
+from npuflow.strategy.group import Group
+from npuflow.strategy.lacked import lacked_by
+from npuflow.strategy.misfits import misfits
+from npuflow.strategy.space import Array
+from npuflow.strategy.strategy import BUNDLE_FIELDS, MATMUL_FIELDS, Strategy, said_of
+from npuflow.target import Device
+
+_MATMULS = "grid = [2, 2], tile_l2 = [64, 64, 256], tile_l1 = [32, 32, 32], pack = [4, 8, 8]"
+_BUNDLES = "grid = [2, 2], spread = [0, 1], tile_l1 = [16, 64], order = [0, 1]"
+
+
+@dataclass(frozen=True)
+class OpenGroup:
+    """A group, its ops, the last of which may say some of its strategy, and all that is given of that.
+
+    It is a matmul where it is no `bundle`; then `whole_k` says that all of K is in L2.
+    """
+
+    ops: tuple[ir.Operation, ...]
+    group: Group
+    given: Strategy
+    bundle: Bundle | None = None
+    whole_k: bool = False
+
+    @property
+    def op(self) -> ir.Operation:
+        return self.ops[-1]
+
+    @property
+    def sizes(self) -> OpSizes:
+        return matmul_sizes(self.group) if self.bundle is None else bundle_sizes(self.bundle)
+
+    def given_on(self, array: Array | None) -> Strategy:
+        """What is given, with a grid over an array where none is."""
+        return self.given if self.given.grid or array is None else replace(self.given, grid=array)
+
+    def choose(self, device: Device, array: Array | None) -> Strategy | tuple[Obstacle, ...]:
+        """The best strategy, on an array where nothing else is given, or all that stands against it."""
+        group, lacked = self.group, lacked_by(self.op)
+        if self.bundle is None:
+            chosen = complete(group, self.given, device, whole_k=self.whole_k, array=array, lacked=lacked)
+        else:
+            given = self.given_on(array)
+            if wrong := misfits(group, given, device):
+                return wrong
+            chosen = best_of_bundle(self.bundle, group, device, given, lacked)
+        return first_causes(obstacles(group, chosen, device, whole_k=self.whole_k), self.given) or chosen
+
+
+def open_matmul(matmul: Contraction, device: Device, options: Strategy, *, whole_k: bool = False) -> OpenGroup:
+    """A matmul; raises InputError where the device has no instruction for it, or what it says is malformed."""
+    try:
+        device.matmul_shapes(*types_of(matmul))
+    except InputError as error:
+        raise fail(matmul.op, error.diagnostics[0].message) from None
+    given = _given(matmul.op, options, MATMUL_FIELDS, _MATMULS)
+    return OpenGroup((matmul.op,), group_of_matmul(matmul), given, whole_k=whole_k)
+
+
+def open_bundle(bundle: Bundle, options: Strategy) -> OpenGroup:
+    """A bundle; raises InputError where what it says of rows or of its strategy is malformed."""
+    given = _given(bundle.root, options, BUNDLE_FIELDS, _BUNDLES)
+    problem = rows_problem(bundle)
+    if problem is not None:
+        raise fail(bundle.root, *problem)
+    return OpenGroup(bundle.ops, group_of_bundle(bundle), given, bundle)
+
+
+def _given(op: ir.Operation, options: Strategy, known: dict[str, int], example: str) -> Strategy:
+    """What an op says of its strategy, and options of the rest."""
+    said = {key.replace("_", "-"): value for key, value in options.said().items()}
+    wrong = {key: value for key, value in said.items() if (value if isinstance(value, int) else min(value)) < 1}
+    if wrong:
+        errors = (fail(op, f"option {key}={value} is not positive", "sizes start at 1") for key, value in wrong.items())
+        raise InputError([diagnostic for error in errors for diagnostic in error.diagnostics])
+    try:
+        return Strategy(**{**options.said(), **said_of(op, known).said()})  # type: ignore[arg-type]
+    except ValueError as error:
+        what = f"npu.strategy is malformed: {error}"
+        raise fail(op, what, f"for example #npu.strategy<{{{example}}}>") from None
