@@ -13,23 +13,15 @@ from npuflow.simulate.home_ports import HOME_LEVEL, HomePort, slab_bytes
 from npuflow.simulate.platform import Platform, Side
 from npuflow.simulate.run import simulate
 from npuflow.target import load_device
+from npuflow.testing.programs import MatmulProgram, Types
 
 NPU2 = load_device("npu2")
-MATMUL = """
-func.func @f(%x: tensor<128x64xi8>, %w: tensor<64x256xi8>) -> tensor<128x256xi32> {
-  %zero = arith.constant 0 : i32
-  %empty = tensor.empty() : tensor<128x256xi32>
-  %sums = linalg.fill ins(%zero : i32) outs(%empty : tensor<128x256xi32>) -> tensor<128x256xi32>
-  %r = linalg.matmul ins(%x, %w : tensor<128x64xi8>, tensor<64x256xi8>) outs(%sums : tensor<128x256xi32>)
-      -> tensor<128x256xi32>
-  return %r : tensor<128x256xi32>
-}
-"""
+MATMUL = MatmulProgram(128, 256, 64, Types("i8", "i32"))
 
 
 @pytest.fixture(scope="module")
 def matmul() -> CompiledFunction:
-    return npuflow.compile(MATMUL, device="npu2")["f"].compiled
+    return npuflow.compile(MATMUL.text(), device="npu2").functions[0].compiled
 
 
 def ports(function: CompiledFunction, *columns: int, rows: int = 0) -> list[HomePort]:

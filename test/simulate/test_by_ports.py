@@ -9,29 +9,22 @@ import pytest
 
 import npuflow
 from npuflow.compiler.compiled_function import CompiledFunction, execute_function
-from npuflow.simulate.by_ports import NearTensor, by_ports
+from npuflow.simulate.by_ports import by_ports
 from npuflow.simulate.faults import faults
+from npuflow.simulate.home_ports import NearTensor
 from npuflow.simulate.platform import DRAM_READ, DRAM_TOTAL, DRAM_WRITE
 from npuflow.simulate.program import Cause
 from npuflow.simulate.run import simulate
 from npuflow.target import load_device
+from npuflow.testing.programs import MatmulProgram, Types
 
 NPU4 = load_device("npu4.0")
-MATMUL = """
-func.func @f(%x: tensor<96x64xi8>, %w: tensor<64x256xi8>) -> tensor<96x256xi32> {
-  %zero = arith.constant 0 : i32
-  %empty = tensor.empty() : tensor<96x256xi32>
-  %sums = linalg.fill ins(%zero : i32) outs(%empty : tensor<96x256xi32>) -> tensor<96x256xi32>
-  %r = linalg.matmul ins(%x, %w : tensor<96x64xi8>, tensor<64x256xi8>) outs(%sums : tensor<96x256xi32>)
-      -> tensor<96x256xi32>
-  return %r : tensor<96x256xi32>
-}
-"""
+MATMUL = MatmulProgram(96, 256, 64, Types("i8", "i32"))
 
 
 @pytest.fixture(scope="module")
 def matmul() -> CompiledFunction:
-    return npuflow.compile(MATMUL, device="npu4.0")["f"].compiled
+    return npuflow.compile(MATMUL.text(), device="npu4.0").functions[0].compiled
 
 
 def moved(function: CompiledFunction, slabs: int) -> CompiledFunction:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from npuflow.bindings import func, ir
+from npuflow.bindings import ir
+from npuflow.core.argument_attributes import add_argument_attributes, argument_attributes
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.ops.insertions import WRITABLE
@@ -29,20 +30,8 @@ class ProtectInputs(Pass):
 
     def run(self, op: ir.Operation, context: PassContext) -> None:
         for function in ops_of(op, "func.func"):
-            view = function.opview
-            if view.is_external:
+            if function.opview.is_external:
                 continue
-            view.arg_attrs = [_protected(kind, dict_attr) for kind, dict_attr in zip(view.type.inputs, _attrs(view))]
-
-
-def _attrs(function: func.FuncOp) -> list[ir.DictAttr]:
-    if "arg_attrs" in function.attributes:
-        return [ir.DictAttr(a) for a in ir.ArrayAttr(function.attributes["arg_attrs"])]
-    return [ir.DictAttr.get({}) for _ in function.type.inputs]
-
-
-def _protected(kind: ir.Type, attributes: ir.DictAttr) -> ir.DictAttr:
-    if not isinstance(kind, ir.RankedTensorType) or WRITABLE in attributes:
-        return attributes
-    named = {attribute.name: attribute.attr for attribute in attributes}
-    return ir.DictAttr.get({**named, WRITABLE: ir.BoolAttr.get(False)})
+            said = enumerate(zip(function.opview.type.inputs, argument_attributes(function)))
+            open_ = [n for n, (kind, own) in said if isinstance(kind, ir.RankedTensorType) and WRITABLE not in own]
+            add_argument_attributes(function, {number: {WRITABLE: ir.BoolAttr.get(False)} for number in open_})

@@ -26,7 +26,7 @@ from npuflow.schedule.kernels.kernel_cycles import KernelShape, Reshape, kernel_
 from npuflow.simulate.at_home import AtHome
 from npuflow.simulate.constants import constant_contents
 from npuflow.simulate.flatten import flatten
-from npuflow.simulate.home_ports import HomeChain
+from npuflow.simulate.home_ports import HomeChain, NearTensor
 from npuflow.simulate.kernel_functions import compile_schedule_kernels
 from npuflow.simulate.program import Program
 from npuflow.simulate.results import RunResults
@@ -60,7 +60,7 @@ class CompiledFunction:
     modelled: frozenset[str] = frozenset()
     keeps_names: bool = False
     homes: tuple[HomeChain, ...] = ()
-    near: tuple[tuple[str, int], ...] = ()
+    near: tuple[NearTensor, ...] = ()
     tasks: TasksAhead | None = field(default=None, repr=False, compare=False)
     in_dram: Program | None = field(default=None, repr=False, compare=False)
 

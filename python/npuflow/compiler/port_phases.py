@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from npuflow.compiler.home_phases import HomePhases, HomeSlabs
 from npuflow.network.plan import PlannedValue
 from npuflow.simulate.at_home import AtHome
-from npuflow.simulate.by_ports import NearTensor, by_ports
+from npuflow.simulate.by_ports import by_ports
+from npuflow.simulate.home_ports import NearTensor
 from npuflow.simulate.platform import Side
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from npuflow.bindings import ir
+from npuflow.core.argument_attributes import add_argument_attributes
 from npuflow.importing.packages import load_package
 from npuflow.ops.insertions import BECOMES
 
@@ -100,10 +101,6 @@ def _known(node: fx.Node, program: ExportedProgram) -> Any:  # noqa: ANN401  (a 
 
 def note_updates(function: ir.Operation, updates: Mapping[int, int]) -> None:
     """Says of arguments which results they become."""
-    if not updates:
-        return
-    with function.context:
-        number = ir.IntegerType.get_signless(64)
-        said = {argument: {BECOMES: ir.IntegerAttr.get(number, result)} for argument, result in updates.items()}
-        arguments = range(len(function.opview.type.inputs))
-        function.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(said.get(n, {})) for n in arguments])
+    number = ir.IntegerType.get_signless(64, function.context)
+    said = {argument: {BECOMES: ir.IntegerAttr.get(number, result)} for argument, result in updates.items()}
+    add_argument_attributes(function, said)

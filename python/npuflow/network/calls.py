@@ -23,7 +23,7 @@ class Call:
     """A call; `inputs` and `outputs` are numbers of values.
 
     `addresses` has where each output lies in the workspace; None has a place of its own, as what is returned does.
-    `homes` has where each stays in a memory tile; without any, none does. `updates` says which input an output is,
+    `homes` has where each stays on the chip; without any, none does. `updates` says which input an output is,
     with something written into it, `written_bytes` of it; it lies where that one does. `made_of` names the groups that
     estimates made one.
     """

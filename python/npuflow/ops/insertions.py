@@ -1,6 +1,6 @@
 """Where a bundle's result belongs in a larger tensor: it is written there, and has no tensor of its own.
 
-Reads IR and changes nothing.
+Reads IR, and changes nothing but what arguments say.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from npuflow.bindings import ir
+from npuflow.core.argument_attributes import add_argument_attributes, argument_attributes
 from npuflow.core.build import element_bytes, element_type_of, has_unit_strides, is_static, offsets_of, shape_of
 from npuflow.core.passes import ops_of
 from npuflow.ops.contraction import BUNDLE, only_user, producer, users
@@ -64,10 +65,7 @@ def update_of(value: ir.Value) -> Update | None:
 
 def said_updates(function: ir.Operation) -> Mapping[int, ir.Attribute]:
     """What arguments say of the result that takes their place, by the arguments' numbers."""
-    if "arg_attrs" not in function.attributes:
-        return {}
-    said = [ir.DictAttr(one) for one in ir.ArrayAttr(function.attributes["arg_attrs"])]
-    return {number: one[BECOMES] for number, one in enumerate(said) if BECOMES in one}
+    return {number: one[BECOMES] for number, one in enumerate(argument_attributes(function)) if BECOMES in one}
 
 
 def result_said(attribute: ir.Attribute) -> int | None:
@@ -108,12 +106,5 @@ def _is_slice_write(insert: ir.Operation) -> bool:
 
 def let_write(function: ir.Operation, arguments: Set[int]) -> None:
     """Marks arguments of a function as such that bufferization may write to, as what is returned lies there."""
-    if not arguments:
-        return
-    count = len(function.opview.type.inputs)
-    said = [ir.DictAttr(one) for one in function.attributes["arg_attrs"]] if "arg_attrs" in function.attributes else []
-    before = [{named.name: named.attr for named in one} for one in said] or [{} for _ in range(count)]
-    with function.context:
-        writable = {WRITABLE: ir.BoolAttr.get(True)}
-        found = [ir.DictAttr.get({**own, **(writable if n in arguments else {})}) for n, own in enumerate(before)]
-        function.attributes["arg_attrs"] = ir.ArrayAttr.get(found)
+    writable = {WRITABLE: ir.BoolAttr.get(True, function.context)}
+    add_argument_attributes(function, dict.fromkeys(arguments, writable))

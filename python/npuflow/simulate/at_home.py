@@ -24,7 +24,7 @@ from itertools import zip_longest
 
 from npuflow.simulate.chains import ChainMove, chain_length, chain_move, task_lengths
 from npuflow.simulate.channel_tasks import FlatTransfer, NotTaskByTaskError, transfers, unrolled
-from npuflow.simulate.home_ports import HOME_LEVEL, HomeChain, HomePort
+from npuflow.simulate.home_ports import HOME_LEVEL, HomeChain, HomePort, NearTensor
 from npuflow.simulate.home_tasks import NotAtHomeError, SlabTransfer, taken_tasks
 from npuflow.simulate.platform import Platform, Side
 from npuflow.simulate.program import (
@@ -48,12 +48,12 @@ from npuflow.target import Device
 class AtHome:
     """A program with tensors at home, and the descriptors that take the place of tasks.
 
-    Those that are `near`, by name and with the bytes of a slab, take none: channels beside DRAM reach them.
+    Those that are `near` take none.
     """
 
     program: Program
     chains: tuple[HomeChain, ...] = ()
-    near: tuple[tuple[str, int], ...] = ()
+    near: tuple[NearTensor, ...] = ()
 
     @property
     def ways(self) -> tuple[object, ...]:

@@ -12,6 +12,7 @@ from itertools import chain
 
 from npuflow.simulate.at_home import AtHome, users_of
 from npuflow.simulate.channel_tasks import FlatTransfer, NotTaskByTaskError, tasks_of, unrolled
+from npuflow.simulate.home_ports import NearTensor
 from npuflow.simulate.home_tasks import NotAtHomeError, handed_to
 from npuflow.simulate.platform import Platform
 from npuflow.simulate.program import (
@@ -28,14 +29,6 @@ from npuflow.simulate.slabs import slab_parts
 from npuflow.target import Device
 
 
-@dataclass(frozen=True)
-class NearTensor:
-    """A tensor by the name of its memory, in slabs of so many bytes."""
-
-    name: str
-    slab_bytes: int
-
-
 def by_ports(program: Program, device: Device, tensors: Sequence[NearTensor]) -> AtHome:
     """The program with tensors at home; raises NotAtHomeError where one can't be."""
     assert device.home_level is not None, "whose tensors are at home has a level for that"
@@ -45,7 +38,7 @@ def by_ports(program: Program, device: Device, tensors: Sequence[NearTensor]) ->
             moved = _Near(moved, device, device.home_level, one).moved()
     except NotTaskByTaskError as error:
         raise NotAtHomeError(str(error)) from error
-    return AtHome(moved, near=tuple((one.name, one.slab_bytes) for one in tensors))
+    return AtHome(moved, near=tuple(tensors))
 
 
 @dataclass(frozen=True)

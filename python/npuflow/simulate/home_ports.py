@@ -22,6 +22,14 @@ class HomePort:
 
 
 @dataclass(frozen=True)
+class NearTensor:
+    """A tensor by the name of its memory, in slabs of so many bytes, where channels beside DRAM reach it."""
+
+    name: str
+    slab_bytes: int
+
+
+@dataclass(frozen=True)
 class HomeChain:
     """Descriptors that a phase needs beside a column's memory tile for what is at home, in a group of channels."""
 

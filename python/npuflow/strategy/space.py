@@ -143,7 +143,8 @@ def _space_of_bundle(group: Group, given: Strategy, device: Device, array: Array
         tiles[: group.space] = given.tile_l1
     for loop, piece in zip(group.streamed, given.stream):
         tiles[loop] = piece
-    pieced = () if given.stream else tuple(loop for loop in group.streamed if loop not in _whole_windows(group, device))
+    windows = _whole_windows(group, device)
+    pieced = () if given.stream else tuple(loop for loop in group.streamed if loop not in windows)
     opens_l2 = group.pads_streamed and bool(pieced) and not given.stream_l2
     in_l2 = tuple(tiles[loop] for loop in group.streamed) if opens_l2 else given.stream_l2
     if group.keeps_rows:
