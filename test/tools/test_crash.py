@@ -97,8 +97,16 @@ def test_streams_that_fail_are_exit_code_1(command: str, streams: str, message: 
     )
 
 
-@pytest.mark.parametrize("path", ["/dev/full", "/nowhere/report.json"])
-def test_output_files_that_cannot_be_written_are_exit_code_1(path: str, tmp_path: Path, capsys: Capture) -> None:
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("/dev/full", "cannot write output file '/dev/full': No space left on device; hint: free room there"),
+        ("/nowhere/report.json", "cannot open output file '/nowhere/report.json'"),
+    ],
+)
+def test_output_files_that_cannot_be_written_are_exit_code_1(
+    path: str, message: str, tmp_path: Path, capsys: Capture
+) -> None:
     assert main(["run", PROGRAM, "--device=toy", "--no-verify", f"--json={path}"]) == 1
-    assert f"error: cannot open output file '{path}'" in capsys.readouterr().err
+    assert f"error: {message}" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []

@@ -25,7 +25,7 @@ class ImportProgram(Pass):
     """Leaves out assertions and what nobody reads, inlines calls, spells out scans and sorts as PyTorch exports them.
 
     What is asserted is taken for granted: a core cannot stop a program. Functions that are called become part of who
-    calls them (upstream's `inline`), unless they have no body or call themselves.
+    calls them (upstream's `inline`), unless they have no body, call themselves, or are called in another op's body.
 
         %r:2 = tm_tensor.scan dimension(0) inclusive(true) ins(%x : tensor<9xf32>) outs(%zeros, %zero : ...) { addf }
 
@@ -82,8 +82,12 @@ def import_program(root: ir.Operation) -> Counter[str]:
 
 
 def _inline(root: ir.Operation) -> int:
-    """Inlines all calls, unless they would be too many, as where each function calls the next one twice."""
-    if root.name != "builtin.module" or not ops_of(root, "func.call"):
+    """Inlines all calls, unless they would be too many, as where each function calls the next one twice.
+
+    One in the body of another op is none that a program may have, and is left there to be refused.
+    """
+    found = ops_of(root, "func.call")
+    if root.name != "builtin.module" or not found or any(call.parent.name != "func.func" for call in found):
         return 0
     functions = {_name(function, "sym_name"): function for function in ops_of(root, "func.func")}
     calls = {name: [_name(call, "callee") for call in ops_of(f, "func.call")] for name, f in functions.items()}
