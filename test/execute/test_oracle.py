@@ -174,3 +174,37 @@ def test_a_result_that_is_read_in_two_ways_is_judged_right() -> None:
     assert not reference.dispute
     sums = reference.inputs[0].astype(np.float64).sum(1)
     assert np.allclose(reference.expected[0], sums[:, None] - sums[None, :], atol=1e-12)
+
+
+SUMS_TWICE = """
+func.func @f(%a: tensor<2x6xf32>) -> tensor<2x6x6xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<2x6xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<2x6xf32>) -> tensor<2x6xf32>
+  %e1 = tensor.empty() : tensor<2xf32>
+  %z1 = linalg.fill ins(%zero : f32) outs(%e1 : tensor<2xf32>) -> tensor<2xf32>
+  %first:2 = tm_tensor.scan dimension(1) inclusive(true) ins(%a : tensor<2x6xf32>) outs(%z, %z1 : tensor<2x6xf32>, tensor<2xf32>) {
+  ^bb0(%x: f32, %y: f32):
+    %s = arith.addf %x, %y : f32
+    tm_tensor.yield %s : f32
+  } -> tensor<2x6xf32>, tensor<2xf32>
+  %second:2 = tm_tensor.scan dimension(1) inclusive(true) ins(%a : tensor<2x6xf32>) outs(%z, %z1 : tensor<2x6xf32>, tensor<2xf32>) {
+  ^bb0(%x: f32, %y: f32):
+    %s = arith.addf %x, %y : f32
+    tm_tensor.yield %s : f32
+  } -> tensor<2x6xf32>, tensor<2xf32>
+  %d = tensor.empty() : tensor<2x6x6xf32>
+  %pairs = linalg.generic {indexing_maps = [affine_map<(b, i, j) -> (b, i)>, affine_map<(b, i, j) -> (b, j)>, affine_map<(b, i, j) -> (b, i, j)>],
+    iterator_types = ["parallel", "parallel", "parallel"]} ins(%first#0, %second#0 : tensor<2x6xf32>, tensor<2x6xf32>) outs(%d : tensor<2x6x6xf32>) {
+  ^bb0(%x: f32, %y: f32, %o: f32):
+    %s = arith.subf %x, %y : f32
+    linalg.yield %s : f32
+  } -> tensor<2x6x6xf32>
+  return %pairs : tensor<2x6x6xf32>
+}"""
+
+
+def test_what_is_computed_twice_and_read_by_one_is_judged_right() -> None:
+    """As PyTorch writes differences of cumulative sums: IREE makes one of the two sums."""
+    report = npuflow.compile(npuflow.parse(SUMS_TWICE, npuflow.new_context()), device="npu2").run(verify=True)
+    assert report.functions[0].verified.status.value == "ok"

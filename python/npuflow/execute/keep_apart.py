@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from npuflow.bindings import ir
 from npuflow.core.build import at
 from npuflow.core.passes import ops_of
+from npuflow.execute.clone import run_passes
 from npuflow.ops.linear import maps_of
 from npuflow.ops.reshapes import unreshaped
 
@@ -19,6 +20,7 @@ def keep_apart(module: ir.Module) -> None:
     Sums of rows `s`, of which `s[i] - s[j]` is made for all pairs, come out as one of the two only (IREE 3.13), since
     it computes the sum in the loops of who reads it.
     """
+    run_passes(module, "cse")  # what is computed twice is one to IREE
     for value in list(dict.fromkeys(_read_in_two_ways(module))):
         uses = [(use.owner.operation, use.operand_number) for use in value.uses]
         before = module.context.allow_unregistered_dialects
@@ -37,6 +39,6 @@ def _read_in_two_ways(module: ir.Module) -> Iterator[ir.Value]:
         ways: dict[ir.Value, set[str]] = {}
         for value, map_ in zip(op.operands, maps_of(op)):
             source = unreshaped(value)
-            if not isinstance(source.owner, ir.Block) and source.owner.operation.name.startswith("linalg."):
+            if not isinstance(source.owner, ir.Block) and source.owner.operation.name != "arith.constant":
                 ways.setdefault(source, set()).add(f"{map_} {value.type}")
         yield from (value for value, found in ways.items() if len(found) > 1)
