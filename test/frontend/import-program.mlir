@@ -139,3 +139,31 @@ func.func @calls(%x: tensor<4xi32>, %y: tensor<4xi32>) -> tensor<4xi32> {
   %r = func.call @twice(%x, %y) : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi32>
   return %r : tensor<4xi32>
 }
+
+// Of no elements nothing is computed, and products of none are what they begin with.
+// CHECK-LABEL: func.func @nothing
+// CHECK:         %[[F:.*]] = linalg.fill ins(%[[V:.*]] : f32) outs(%{{.*}} : tensor<4x6xf32>)
+// CHECK-NOT:     linalg.abs
+// CHECK:         %[[M:.*]] = linalg.matmul ins(%arg0, %arg1 : {{.*}}) outs(%[[F]] :
+// CHECK-NEXT:    %[[C:.*]] = tensor.concat dim(1) %arg0, %[[M]] :
+// CHECK-NOT:     tensor.pad
+// CHECK:         %[[P:.*]] = linalg.fill ins(%[[V]] : f32) outs(%{{.*}} : tensor<4x3xf32>)
+// CHECK-NEXT:    return %[[C]], %[[M]], %[[P]] :
+func.func @nothing(%x: tensor<4x8xf32>, %w: tensor<8x6xf32>) -> (tensor<4x14xf32>, tensor<4x6xf32>, tensor<4x3xf32>) {
+  %z = arith.constant 1.5 : f32
+  %none = tensor.extract_slice %x[0, 0] [4, 0] [1, 1] : tensor<4x8xf32> to tensor<4x0xf32>
+  %e0 = tensor.empty() : tensor<4x0xf32>
+  %relu = linalg.abs ins(%none : tensor<4x0xf32>) outs(%e0 : tensor<4x0xf32>) -> tensor<4x0xf32>
+  %e = tensor.empty() : tensor<4x6xf32>
+  %f = linalg.fill ins(%z : f32) outs(%e : tensor<4x6xf32>) -> tensor<4x6xf32>
+  %w0 = tensor.extract_slice %w[2, 0] [0, 6] [1, 1] : tensor<8x6xf32> to tensor<0x6xf32>
+  %m0 = linalg.matmul ins(%relu, %w0 : tensor<4x0xf32>, tensor<0x6xf32>) outs(%f : tensor<4x6xf32>) -> tensor<4x6xf32>
+  %m = linalg.matmul ins(%x, %w : tensor<4x8xf32>, tensor<8x6xf32>) outs(%m0 : tensor<4x6xf32>) -> tensor<4x6xf32>
+  %c = tensor.concat dim(1) %x, %relu, %m : (tensor<4x8xf32>, tensor<4x0xf32>, tensor<4x6xf32>) -> tensor<4x14xf32>
+  %p = tensor.pad %relu low[0, 1] high[0, 2] {
+  ^bb0(%i: index, %j: index):
+    tensor.yield %z : f32
+  } : tensor<4x0xf32> to tensor<4x3xf32>
+  %i = tensor.insert_slice %relu into %m[0, 0] [4, 0] [1, 1] : tensor<4x0xf32> into tensor<4x6xf32>
+  return %c, %i, %p : tensor<4x14xf32>, tensor<4x6xf32>, tensor<4x3xf32>
+}

@@ -9,6 +9,7 @@ from npuflow.bindings import arith, ir
 from npuflow.core.build import at, element_type_of, empty, extract_slice, is_static, shape_of
 from npuflow.core.passes import Pass, PassContext, fail, ops_of
 from npuflow.core.registry import register_pass
+from npuflow.frontend.nothing import drop_nothing
 from npuflow.frontend.scans import SCAN, spell_out_scan
 from npuflow.frontend.scatters import SCATTER, spell_out_scatter
 from npuflow.frontend.sorts import SORT, TOPK, spell_out_sort, spell_out_topk
@@ -40,8 +41,9 @@ class ImportProgram(Pass):
     A sort is two ops: each element's rank is how many others belong before it, and each place has the element whose
     rank it is; of a `tm_tensor.topk` there are the first places alone. In a scatter, every element looks for its
     updates. `ml_program.global`s are dropped, or are constants where they are read, a `bufferization.alloc_tensor` is
-    an empty tensor, and a padding by fewer than 0 elements a slice. Where all functions of a module are private, those
-    that nobody calls are what is compiled.
+    an empty tensor, and a padding by fewer than 0 elements a slice. What is computed of tensors without elements is
+    left out, and so are they where others are read beside them. Where all functions of a module are private, those that
+    nobody calls are what is compiled.
     """
 
     name = "npuflow-import-program"
@@ -68,6 +70,7 @@ def import_program(root: ir.Operation) -> Counter[str]:
             done["tensors that are empty"] += 1
     for op in ops_of(root, "tensor.cast"):
         done["casts seen through"] += _see_through(op)
+    done["ops on no elements left out"] += drop_nothing(root)
     for op in ops_of(root, "tensor.pad"):
         done["paddings that cut off"] += _cut(op)
     for op in ops_of(root, SCAN):

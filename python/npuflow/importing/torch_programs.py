@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from npuflow.bindings import ir, load_torch_decompositions, load_torch_importer, new_torch_context
+from npuflow.bindings import ir, load_torch_importer, new_torch_context
 from npuflow.core.passes import ops_of
 from npuflow.errors import InputError, NpuflowError, UsageError, with_hint
+from npuflow.importing.decompositions import decomposed, name_listed_weights
 from npuflow.importing.lowering import FROM_TORCH, lower
 from npuflow.importing.packages import first_words, load_package, quietly
-from npuflow.importing.updates import KEPT_OPS, hold_buffers, note_updates, open_updates, write_slices
+from npuflow.importing.updates import hold_buffers, note_updates, open_updates, write_slices
 from npuflow.importing.weights import make_resource_hooks
 from npuflow.importing.wide_bytes import widen_bytes
 
@@ -49,16 +50,15 @@ def from_exported(program: ExportedProgram, name: str = DEFAULT_NAME) -> ir.Modu
     What it writes in place, buffers and inputs, are arguments that say which result they become.
     """
     importer = load_torch_importer()
-    decompositions = load_torch_decompositions()
     context = new_torch_context()
     reader = importer.FxImporter(context=context, hooks=make_resource_hooks())
     try:
         with quietly():
-            table = decompositions.get_decomposition_table()
-            flat = program.run_decompositions({op: how for op, how in table.items() if str(op) not in KEPT_OPS})
+            flat = decomposed(program)
             write_slices(flat)
             updates = open_updates(flat)
             hold_buffers(flat)
+            name_listed_weights(flat)
             widen_bytes(flat.graph)
             reader.import_frozen_program(flat, func_name=name)
     except NpuflowError:

@@ -14,9 +14,6 @@ if TYPE_CHECKING:
     from torch import fx
     from torch.export import ExportedProgram
 
-# A row that is written is a slice for torch-mlir, and a mask over all of a tensor as PyTorch decomposes it.
-KEPT_OPS = ("aten.select_scatter.default",)
-
 
 def open_updates(program: ExportedProgram) -> Mapping[int, int]:
     """Makes what a program writes in place arguments, behind its inputs, and results, behind its outputs. Edits it.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from npuflow.constants.resources import LEAST_RESOURCE_BYTES, resource_of
 from npuflow.core.build import at
 from npuflow.core.passes import ops_of
 from npuflow.importing.packages import load_package
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 def make_resource_hooks() -> Any:  # noqa: ANN401  (of a class that only exists once torch-mlir's importer is loaded)
@@ -23,19 +26,24 @@ def make_resource_hooks() -> Any:  # noqa: ANN401  (of a class that only exists 
 
     class ResourceHooks(importer.FxImporterHooks):  # type: ignore[misc,name-defined]
         def resolve_literal(self, _importer: object, literal: object, info: object) -> ir.Value | None:
-            if not isinstance(literal, torch.Tensor) or literal.nbytes < LEAST_RESOURCE_BYTES:
+            if not isinstance(literal, torch.Tensor) or 0 < literal.nbytes < LEAST_RESOURCE_BYTES:
                 return None
             typed = importer.create_mlir_tensor_type(literal)
+            if literal.nbytes == 0:
+                return _literal(literal, typed, ir.Attribute.parse(f"dense<> : {typed}"))
             key = (literal.data_ptr(), str(typed), literal.stride())
             if key not in held:
                 bytes_there = literal.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy()
                 held[key] = resource_of(bytes_there, _name_of(info), typed, literal.element_size()), literal
-            shape = ",".join(map(str, literal.shape))
-            of_torch = ir.Type.parse(f"!torch.vtensor<[{shape}],{typed.element_type}>")
-            made = ir.Operation.create("torch.vtensor.literal", results=[of_torch], attributes={"value": held[key][0]})
-            return made.result
+            return _literal(literal, typed, held[key][0])
 
     return ResourceHooks()
+
+
+def _literal(weight: Tensor, typed: ir.RankedTensorType, value: ir.Attribute) -> ir.Value:
+    shape = ",".join(map(str, weight.shape))
+    of_torch = ir.Type.parse(f"!torch.vtensor<[{shape}],{typed.element_type}>")
+    return ir.Operation.create("torch.vtensor.literal", results=[of_torch], attributes={"value": value}).result
 
 
 def move_to_resources(module: ir.Module) -> None:

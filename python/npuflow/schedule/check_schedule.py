@@ -10,7 +10,7 @@ from npuflow.core.options import option
 from npuflow.core.passes import Pass, PassContext
 from npuflow.core.registry import register_pass
 from npuflow.dialect.device import chosen_device
-from npuflow.errors import Diagnostic, InputError, Severity
+from npuflow.errors import Diagnostic, InputError, Severity, SourceLocation
 from npuflow.schedule.check.legality import violations
 from npuflow.schedule.ir.read_kernels import kernel_interfaces
 from npuflow.schedule.ir.read_schedule import read_schedule, schedules_of
@@ -50,8 +50,16 @@ def _check(module: ir.Operation, device: Device, context: PassContext) -> None:
     schedule = read_schedule(module, device)
     for violation in violations(schedule, device, kernel_interfaces(module, device)):
         place = violation.location or location_of(module)
-        if violation.is_warning and place is not None:
-            context.remark(ir.Location.file(place.file, place.line, place.column, module.context), str(violation))
+        if violation.is_warning:
+            context.remark(_location(place, module.context), str(violation))
         else:
             lacks = violation.shortage and replace(violation.shortage, function=schedule.name)
             context.report(InputError(Diagnostic(Severity.ERROR, str(violation), place, shortage=lacks)))
+
+
+def _location(place: SourceLocation | None, context: ir.Context) -> ir.Location:
+    return (
+        ir.Location.unknown(context)
+        if place is None
+        else ir.Location.file(place.file, place.line, place.column, context)
+    )

@@ -1,0 +1,51 @@
+"""Tensors without elements: what makes them isn't computed, and who reads them goes without."""
+
+from __future__ import annotations
+
+from npuflow.bindings import ir, tensor
+from npuflow.core.build import at, element_type_of, empty, fill, shape_of
+from npuflow.core.passes import ops_of
+
+_TENSOR_OPS = ("linalg.", "tensor.", "tm_tensor.")
+
+
+def drop_nothing(root: ir.Operation) -> int:
+    """Leaves out what is computed of no elements, in the order of the ops; returns how many ops had any of these."""
+    found = [op for op in ops_of(root) if op.name.startswith(_TENSOR_OPS) and op.name != "tensor.empty"]
+    found = [op for op in found if op.parent.name == "func.func"]  # those in bodies go with their op
+    return sum(_drop(op) for op in found if any(map(_is_nothing, (*op.operands, *op.results))))
+
+
+def _drop(op: ir.Operation) -> bool:
+    instead = _instead(op)
+    if instead is None:
+        return False
+    for result, value in zip(op.results, instead, strict=True):
+        result.replace_all_uses_with(value)
+    op.erase()
+    return True
+
+
+def _instead(op: ir.Operation) -> list[ir.Value] | None:
+    """What an op's results are; None where that isn't known."""
+    with at(op):
+        if all(map(_is_nothing, op.results)):
+            return [empty(shape_of(result), element_type_of(result)) for result in op.results]
+        if op.name == "tensor.concat":
+            some = [value for value in op.operands if not _is_nothing(value)]
+            whole = ir.IntegerAttr(op.attributes["dim"]).value
+            return [some[0] if len(some) == 1 else tensor.ConcatOp(op.results[0].type, whole, some).result]
+        if op.name == "tensor.insert_slice" and _is_nothing(op.operands[0]):
+            return [op.operands[1]]
+        if op.name == "tensor.pad":
+            padding = op.regions[0].blocks[0].operations[0].operation.operands[0]
+            is_known = not isinstance(padding.owner, ir.Block) and padding.owner.operation.parent != op
+            return [fill(padding, empty(shape_of(op.results[0]), element_type_of(op.results[0])))] if is_known else None
+        if op.name.startswith("linalg."):  # no iteration of its loops writes what it begins with
+            return list(op.operands)[-len(op.results) :]
+    return None
+
+
+def _is_nothing(value: ir.Value) -> bool:
+    kind = value.type
+    return isinstance(kind, ir.RankedTensorType) and kind.has_static_shape and 0 in kind.shape

@@ -1,0 +1,169 @@
+"""Which of PyTorch's ops are taken apart before torch-mlir reads them, and into what where PyTorch doesn't say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from npuflow.bindings import load_torch_decompositions
+from npuflow.importing.complex_numbers import without_complex_numbers
+from npuflow.importing.packages import load_package
+
+if TYPE_CHECKING:
+    from torch import Tensor
+    from torch.export import ExportedProgram
+
+# A row that is written is a slice for torch-mlir, and a mask over all of a tensor as PyTorch decomposes it.
+_KEPT = ("aten.select_scatter.default",)
+# What torch-mlir leaves whole, for the sake of complex numbers or of other compilers, and then has no lowering of.
+_TRANSFORMS = ("aten.fft_", "aten.stft", "aten.istft")
+_OF_PYTORCH = ("aten.isfinite.default", "aten.linalg_norm.default", "aten.linalg_norm.ord_str")
+
+
+def decomposed(program: ExportedProgram) -> ExportedProgram:
+    """The program in ops that torch-mlir reads, of real numbers."""
+    table = dict(_decompositions())
+    flat = program.run_decompositions(table)
+    real = without_complex_numbers(flat)
+    return flat if real is flat else real.run_decompositions(table)
+
+
+def _decompositions() -> Mapping[Any, Callable[..., Any]]:
+    """What PyTorch's ops are taken apart into: torch-mlir's choice, and what it has no lowering of."""
+    torch = load_package("torch", "reading an exported program")
+    whole = {str(op): (op, how) for op, how in torch._decomp.core_aten_decompositions().items()}
+    chosen = {
+        op: how for op, how in load_torch_decompositions().get_decomposition_table().items() if str(op) not in _KEPT
+    }
+    aten = torch.ops.aten
+    own = {
+        aten.addmv.default: _addmv,
+        aten.angle.default: _angle,
+        aten.block_diag.default: _block_diag,
+        aten.copysign.Tensor: _copysign,
+        aten.embedding_bag.padding_idx: _embedding_bag,
+        aten.hypot.default: _hypot,
+        aten.median.default: lambda x: _median(x.flatten(), 0)[0],
+        aten.median.dim: _median,
+        aten.signbit.default: _signbit,
+        aten._adaptive_avg_pool3d.default: _adaptive_average,
+        aten._cdist_forward.default: _cdist,
+        aten._pdist_forward.default: _pdist,
+    }
+    taken = (each for name, each in whole.items() if name in _OF_PYTORCH or name.startswith(_TRANSFORMS))
+    return {**chosen, **dict(taken), **own}
+
+
+def name_listed_weights(program: ExportedProgram) -> None:
+    """Gives weights that stand in lists of tensors beside others a name: torch-mlir takes no lists of both."""
+    torch = load_package("torch", "reading an exported program")
+    graph = program.graph
+    held = {spec.arg.name for spec in program.graph_signature.input_specs if spec.target is not None}
+    for node in [node for node in graph.nodes if any(isinstance(each, (list, tuple)) for each in node.args)]:
+        if node.op != "call_function":
+            continue
+        for weight in [each for each in node.all_input_nodes if each.name in held]:
+            with graph.inserting_before(node):
+                named = graph.call_function(torch.ops.aten.alias.default, (weight,))
+            named.meta = dict(weight.meta)
+            node.replace_input_with(weight, named)
+
+
+def _adaptive_average(x: Tensor, sizes: Sequence[int]) -> Tensor:
+    """Averages of boxes are averages of their planes' averages."""
+    torch = load_package("torch", "reading an exported program")
+    *outer, depth, height, width = x.shape
+    pool = torch.nn.functional.adaptive_avg_pool2d
+    planes = pool(x.reshape(-1, depth, height, width), sizes[1:]).reshape(-1, 1, depth, sizes[1] * sizes[2])
+    return pool(planes, (sizes[0], planes.shape[-1])).reshape([*outer, *sizes])
+
+
+def _addmv(start: Tensor, matrix: Tensor, vector: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
+    return start * beta + matrix.mv(vector) * alpha
+
+
+def _angle(x: Tensor) -> Tensor:
+    torch = load_package("torch", "reading an exported program")
+    if x.is_complex():
+        return torch.atan2(x.imag, x.real)
+    return torch.where(torch.isnan(x), x, torch.where(x < 0, torch.pi, 0.0).to(x.dtype))
+
+
+def _block_diag(blocks: Sequence[Tensor]) -> Tensor:
+    torch = load_package("torch", "reading an exported program")
+    blocks = torch.atleast_2d(*blocks)
+    widths = [block.shape[1] for block in blocks]
+    starts = [sum(widths[:number]) for number in range(len(widths))]
+    pads = ((start, sum(widths) - start - width) for start, width in zip(starts, widths, strict=True))
+    return torch.cat([torch.nn.functional.pad(*each) for each in zip(blocks, pads, strict=True)])
+
+
+def _copysign(size: Tensor, sign: Tensor) -> Tensor:
+    torch = load_package("torch", "reading an exported program")
+    return torch.where(_signbit(sign), -size.abs(), size.abs())
+
+
+def _signbit(x: Tensor) -> Tensor:
+    return (x < 0) | ((x == 0) & (x.reciprocal() < 0))
+
+
+def _hypot(x: Tensor, y: Tensor) -> Tensor:
+    """By the larger one, so that no square is too large."""
+    torch = load_package("torch", "reading an exported program")
+    large, small = torch.maximum(x.abs(), y.abs()), torch.minimum(x.abs(), y.abs())
+    return torch.where(small == 0, large, large * torch.sqrt(1 + (small / large) ** 2))
+
+
+def _median(x: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+    """The lower of two in the middle; of what isn't a number, that."""
+    torch = load_package("torch", "reading an exported program")
+    values, places = torch.kthvalue(x, (x.shape[dim] + 1) // 2, dim, keepdim)
+    if not x.is_floating_point():
+        return values, places
+    return torch.where(torch.isnan(x).any(dim, keepdim), torch.nan, values), places
+
+
+def _cdist(x: Tensor, y: Tensor, p: float, mode: int | None) -> Tensor:
+    """PyTorch's distances between rows, by products of matrices where it has them so (the mode, and many rows)."""
+    torch = load_package("torch", "reading an exported program")
+    by_products = mode == 1 or (mode != 2 and max(x.shape[-2], y.shape[-2]) > 25)
+    if p == 2 and by_products:
+        squares = (x * x).sum(-1).unsqueeze(-1) + (y * y).sum(-1).unsqueeze(-2)
+        return (squares - 2 * x @ y.transpose(-1, -2)).clamp_min(0).sqrt()
+    return torch.linalg.vector_norm(x.unsqueeze(-2) - y.unsqueeze(-3), p, -1)
+
+
+def _pdist(x: Tensor, p: float = 2) -> Tensor:
+    torch = load_package("torch", "reading an exported program")
+    first, second = torch.triu_indices(x.shape[0], x.shape[0], 1)
+    return torch.linalg.vector_norm(x[first] - x[second], p, -1)
+
+
+def _embedding_bag(
+    table: Tensor,
+    rows: Tensor,
+    starts: Tensor,
+    _scale: object,
+    mode: int,
+    _sparse: object,
+    weights: Tensor | None,
+    has_end: bool,
+    padding: int | None,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Bags of a table's rows by which rows are members: sums (mode 0) and means (1) as products, else maxima."""
+    torch = load_package("torch", "reading an exported program")
+    place = torch.arange(rows.shape[0], device=rows.device)
+    ends = starts[1:] if has_end else torch.cat([starts[1:], place[-1:] + 1])
+    starts = starts[:-1] if has_end else starts
+    member = (place >= starts.unsqueeze(1)) & (place < ends.unsqueeze(1))
+    if padding is not None and padding >= 0:
+        member &= rows != padding
+    sizes = member.sum(1, keepdim=True)
+    values = torch.embedding(table, rows)
+    if mode == 2:
+        found = torch.where(member.unsqueeze(2), values, -torch.inf).amax(1)
+        return torch.where(sizes > 0, found, 0), rows, sizes, rows
+    if weights is not None:
+        values = values * weights.unsqueeze(1)
+    sums = member.to(table.dtype) @ values
+    return (sums if mode == 0 else sums / sizes.clamp_min(1)), rows, sizes, rows

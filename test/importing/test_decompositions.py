@@ -1,0 +1,201 @@
+"""What is taken apart before torch-mlir reads it computes what PyTorch does: single ops, and complex numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import npuflow
+from npuflow.errors import InputError
+
+pytestmark = pytest.mark.usefixtures("_torch")
+
+# An expression of tensors x and y, and their sizes.
+REAL = {
+    "averages of boxes": ("functional.adaptive_avg_pool3d(x, (2, 3, 4)) + y", (2, 3, 5, 6, 7), (4,)),
+    "addmv": ("torch.addmv(x, y, x[:3], beta=2, alpha=0.5)", (5,), (5, 3)),
+    "angle": ("torch.angle(x)", (5, 7), (1,)),
+    "blocks on a diagonal": ("torch.block_diag(x, y, x[0])", (2, 3), (4, 1)),
+    "signs of another": ("torch.copysign(x, y)", (5, 7), (5, 7)),
+    "distances": ("torch.cdist(x, y)", (2, 5, 7), (2, 6, 7)),
+    "sums of distances": ("torch.cdist(x, y, 1.0)", (5, 7), (6, 7)),
+    "distances by products": ("torch.cdist(x, y)", (30, 7), (6, 7)),
+    "distances to each other": ("functional.pdist(x)", (6, 7), (1,)),
+    "hypotenuse": ("torch.hypot(1e30 * x, 1e30 * y)", (5, 7), (5, 7)),
+    "finite": ("torch.isfinite(1 / x.round()) | torch.isfinite(y)", (5, 7), (5, 7)),
+    "median": ("torch.median(x, 1)[0] + torch.median(y)", (5, 8), (7,)),
+    "median of what is no number": ("torch.median(torch.sqrt(x), 1)[0]", (5, 8), (1,)),
+    "norm of a matrix": ("torch.linalg.norm(x, dim=(1, 2)) + torch.linalg.norm(y)", (3, 5, 8), (4, 5)),
+    "sign bit": ("torch.signbit(x.round())", (5, 7), (1,)),
+    "sums of bags": ("functional.embedding_bag(ROWS, y, mode='sum', padding_idx=3)", (1,), (7, 3)),
+    "means of bags": ("functional.embedding_bag(ROWS[0], y, STARTS, mode='mean')", (1,), (7, 3)),
+    "maxima of bags": ("functional.embedding_bag(ROWS, y, mode='max')", (1,), (7, 3)),
+    "weighted bags": ("functional.embedding_bag(ROWS, y, mode='sum', per_sample_weights=x)", (2, 3), (7, 3)),
+}
+COMPLEX = {
+    "rotations": (
+        "torch.view_as_real(torch.view_as_complex(x) * torch.polar(torch.ones(6), y)).flatten(1)",
+        (4, 6, 2),
+        (6,),
+    ),
+    "transform of two dimensions": ("torch.fft.fft(torch.fft.fft(x, dim=-1), dim=-2).real + y", (2, 6, 5), (5,)),
+    "convolution": (
+        "torch.fft.irfft(torch.fft.rfft(x, n=16) * torch.fft.rfft(y, n=16), n=16)[..., :8]",
+        (2, 3, 8),
+        (3, 8),
+    ),
+    "odd sizes": ("torch.fft.irfft(torch.fft.rfft(x, norm='ortho') * 2, n=9, norm='ortho')", (3, 9), (1,)),
+    "filter": (
+        "torch.fft.irfft2(torch.fft.rfft2(x, dim=(1, 2)) * torch.view_as_complex(y), s=(6, 6), dim=(1, 2))",
+        (2, 6, 6, 3),
+        (6, 4, 3, 2),
+    ),
+    "shift": ("torch.fft.fftshift(torch.fft.fft2(x)).abs()", (2, 6, 6), (1,)),
+    "spectrogram": (
+        "torch.stft(x, 16, 8, window=torch.hann_window(16), return_complex=True).abs().pow(2)",
+        (2, 64),
+        (1,),
+    ),
+    "correlation": ("torch.fft.irfft(torch.fft.rfft(x).conj() * torch.fft.rfft(y))", (2, 8), (2, 8)),
+    "product of matrices": (
+        "torch.view_as_real(torch.complex(x, y) @ torch.complex(y, -x).transpose(0, 1))",
+        (3, 4),
+        (3, 4),
+    ),
+    "quotient": ("(torch.complex(x, y) / torch.complex(y, x + 2)).imag - (1j * x).imag", (3, 4), (3, 4)),
+    "exponential": ("torch.exp(1j * x).real + torch.exp(torch.complex(x, y)).angle()", (3, 4), (3, 4)),
+    "a part that is written": ("written(torch.fft.rfft(x), y)", (2, 8), (2, 3)),
+    "all in all": (
+        "torch.view_as_real(torch.cat([C.sum(0, keepdim=True), C[1:].flip(1) - C.mean(0)])[None].permute(2, 0, 1))",
+        (3, 4),
+        (3, 4),
+    ),
+}
+
+
+def executed(module: Any, *given: Any) -> Any:  # noqa: ANN401
+    """The one result, through the simulated array, of a program that was written and read again."""
+    text = str(npuflow.from_torch(module, given))
+    compiled = npuflow.compile(npuflow.parse(text, npuflow.new_context()), device="npu2")
+    (found,) = (compiled.sequences or compiled.functions)[0].execute(*(one.numpy() for one in given))
+    return np.asarray(found)
+
+
+def compute(text: str, x: Any, y: Any) -> Any:  # noqa: ANN401
+    import torch
+    from torch.nn import functional
+
+    def written(spectrum: Any, values: Any) -> Any:  # noqa: ANN401
+        made = torch.zeros(2, 5, dtype=torch.cfloat)
+        made[:, 1:4] = spectrum[:, 1:4] * values
+        return torch.fft.irfft(made, n=8)
+
+    names = {"x": x, "y": y, "torch": torch, "functional": functional, "written": written}
+    names |= {"ROWS": torch.tensor([[1, 3, 2], [0, 6, 3]]), "STARTS": torch.tensor([0, 0, 2])}
+    if "C" in text.split("(") or "C[" in text:
+        names["C"] = torch.complex(x, y)
+    return eval(text, names)
+
+
+@pytest.mark.parametrize("name", [*REAL, *COMPLEX])
+def test_pytorch_computes_the_same(name: str) -> None:
+    import torch
+    from torch import Tensor, nn
+
+    text, *sizes = (REAL | COMPLEX)[name]
+
+    class Computed(nn.Module):
+        def forward(self, x: Tensor, y: Tensor) -> Any:  # noqa: ANN401
+            return compute(text, x, y)
+
+    torch.manual_seed(1)
+    x, y = (torch.randn(size) for size in sizes)
+    expected = Computed()(x, y).numpy()
+    found = executed(Computed(), x, y)
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
+
+
+def test_constants_and_weights_may_be_complex() -> None:
+    import torch
+    from torch import Tensor, nn
+
+    class Rotated(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.waves = torch.polar(torch.ones(6, 4), torch.arange(24.0).reshape(6, 4))
+            self.register_buffer("last", torch.randn(4, dtype=torch.cfloat))
+
+        def forward(self, x: Tensor) -> Tensor:
+            pairs = torch.view_as_complex(x.reshape(2, 6, 4, 2))
+            return torch.view_as_real(pairs * self.waves + self.last).flatten(2)
+
+    torch.manual_seed(1)
+    x, module = torch.randn(2, 6, 8), Rotated()
+    np.testing.assert_allclose(executed(module, x), module(x).numpy(), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "torch.complex(x, y)",
+            "error: a result is complex, which no function of npuflow returns; hint: return torch.view_as",
+        ),
+        (
+            "torch.tanh(torch.complex(x, y)).real",
+            "error: tanh of complex numbers is not supported; hint: supported are _conj,",
+        ),
+    ],
+)
+def test_what_has_no_pairs_is_refused(text: str, said: str) -> None:
+    import torch
+    from torch import Tensor, nn
+
+    class Computed(nn.Module):
+        def forward(self, x: Tensor, y: Tensor) -> Any:  # noqa: ANN401
+            return compute(text, x, y)
+
+    with pytest.raises(InputError) as caught:
+        npuflow.from_torch(Computed(), (torch.randn(2, 3), torch.randn(2, 3)))
+    assert str(caught.value).startswith(said)
+
+
+def test_complex_inputs_are_refused() -> None:
+    import torch
+    from torch import Tensor, nn
+
+    class Real(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            return x.real
+
+    with pytest.raises(InputError, match=r"an input is complex, .*; hint: take pairs of reals"):
+        npuflow.from_torch(Real(), torch.randn(2, 3, dtype=torch.cfloat))
+
+
+def test_weights_stand_in_lists_beside_what_is_computed() -> None:
+    """As a transformer's biases of queries, keys that have none, and values."""
+    import torch
+    from torch import Tensor, nn
+
+    class Biased(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.queries, self.values = nn.Parameter(torch.randn(4)), nn.Parameter(torch.randn(4))
+
+        def forward(self, x: Tensor) -> Tensor:
+            return x + torch.cat((self.queries, torch.zeros_like(self.values), self.values))
+
+    x, module = torch.randn(3, 12), Biased()
+    np.testing.assert_array_equal(executed(module, x), module(x).detach().numpy())
+
+
+def test_parameters_without_elements_are_imported() -> None:
+    import torch
+    from torch import nn
+
+    torch.manual_seed(1)
+    module = nn.Sequential(nn.Linear(8, 0), nn.Linear(0, 5), nn.ReLU()).eval()
+    x = torch.randn(3, 8)
+    np.testing.assert_array_equal(executed(module, x), module(x).detach().numpy())
