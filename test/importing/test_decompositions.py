@@ -140,6 +140,10 @@ def test_constants_and_weights_may_be_complex() -> None:
     ("text", "said"),
     [
         (
+            "torch.linalg.eigvals(x @ y.T).abs()",
+            "error: linalg_eig of complex numbers is not supported; hint: supported",
+        ),
+        (
             "torch.complex(x, y)",
             "error: a result is complex, which no function of npuflow returns; hint: return torch.view_as",
         ),
@@ -159,7 +163,7 @@ def test_what_has_no_pairs_is_refused(text: str, said: str) -> None:
 
     with pytest.raises(InputError) as caught:
         npuflow.from_torch(Computed(), (torch.randn(2, 3), torch.randn(2, 3)))
-    assert str(caught.value).startswith(said)
+    assert said in str(caught.value)
 
 
 def test_complex_inputs_are_refused() -> None:
@@ -193,9 +197,15 @@ def test_weights_stand_in_lists_beside_what_is_computed() -> None:
 
 def test_parameters_without_elements_are_imported() -> None:
     import torch
-    from torch import nn
+    from torch import Tensor, nn
 
-    torch.manual_seed(1)
-    module = nn.Sequential(nn.Linear(8, 0), nn.Linear(0, 5), nn.ReLU()).eval()
-    x = torch.randn(3, 8)
+    class Narrow(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.first, self.second = nn.Parameter(torch.empty(8, 0)), nn.Parameter(torch.empty(0, 5))
+
+        def forward(self, x: Tensor) -> Tensor:
+            return torch.relu(x @ self.first @ self.second + 1)
+
+    x, module = torch.randn(3, 8), Narrow()
     np.testing.assert_array_equal(executed(module, x), module(x).detach().numpy())
