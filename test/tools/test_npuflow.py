@@ -106,6 +106,8 @@ def test_what_cannot_be_read_is_said_alike(command: str, tmp_path: Path, capsys:
         (binary, f"'{binary}' is neither MLIR's text nor its bytecode; hint: give an .mlir file"),
         (tmp_path, f"cannot open input file '{tmp_path}': it is a directory; hint: give the path of an .mlir file"),
         (tmp_path / "none", f"cannot open input file '{tmp_path / 'none'}': no such file; hint: check the path"),
+        ("net.py", "'net.py' is no MLIR; hint: npuflow import net.py:function -o net.mlir makes it a module"),
+        ("net.pt2", "'net.pt2' is no MLIR; hint: npuflow import net.pt2 -o net.mlir makes it a module"),
     ):
         assert main([command, str(file), *more]) == 1
         assert message in capsys.readouterr().err

@@ -11,6 +11,7 @@ from npuflow.core.dialects import explain_unknown_dialect
 from npuflow.errors import Diagnostic, InputError, Severity, with_hint
 
 INPUT_HINT = "give the path of an .mlir file, or - for stdin"
+_NETWORKS = (".py", ".pt2", ".onnx")
 # What bytecode begins with, and how much is looked at for what text doesn't have.
 _BYTECODE = b"ML\xefR"
 _LOOKED_AT = 4096
@@ -34,6 +35,7 @@ def parse(
 
 def parse_file(path: str, context: ir.Context, sink: DiagnosticSink | None = None) -> ir.Module:
     """Parses and verifies a file; locations carry its path."""
+    _check_is_no_network(path)
     if not Path(path).exists():
         raise InputError(with_hint(f"cannot open input file '{path}': no such file", "check the path"))
     if Path(path).is_dir():
@@ -43,6 +45,13 @@ def parse_file(path: str, context: ir.Context, sink: DiagnosticSink | None = Non
         with Path(path).open("rb") as file:
             _check_is_mlir(file.read(_LOOKED_AT), path)
     return _parse(lambda: ir.Module.parseFile(path), context, sink or DiagnosticSink())
+
+
+def _check_is_no_network(path: str) -> None:
+    file, _, name = path.partition(":")
+    if Path(file).suffix in _NETWORKS:
+        source = path if name or Path(file).suffix != ".py" else f"{path}:function"
+        raise InputError(with_hint(f"'{path}' is no MLIR", f"npuflow import {source} -o net.mlir makes it a module"))
 
 
 def check_has_end(path: str) -> None:
