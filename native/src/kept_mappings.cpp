@@ -126,4 +126,21 @@ void KeptMappings::keep(const Mapping& mapping, double cost) {
 
 std::vector<RankedMapping> KeptMappings::best() const { return kept_; }
 
+std::vector<RankedMapping> KeptMappings::best_of_spreads() {
+  std::vector<RankedMapping> found;
+  for (Entry& entry : known_) {
+    const auto& [mapping, known] = entry;
+    if (known.of != Known::Cost::exact || known.cost >= limit_) continue;
+    const auto same = std::find_if(found.begin(), found.end(),
+                                   [&](const RankedMapping& one) { return one.mapping.spread == mapping.spread; });
+    if ((same != found.end() && same->cost <= known.cost) || !fits(entry)) continue;
+    if (same == found.end()) {
+      found.push_back({known.cost, mapping});
+    } else {
+      *same = {known.cost, mapping};
+    }
+  }
+  return found;
+}
+
 }  // namespace npuflow::mapped

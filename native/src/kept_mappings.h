@@ -51,6 +51,8 @@ class KeptMappings {
   // How much more is counted on a spread.
   double weight(const Spread& spread) const;
   std::vector<RankedMapping> best() const;
+  // On each spread the best whose cost was found.
+  std::vector<RankedMapping> best_of_spreads();
 
  private:
   // Where a mapping is, with its hash: what is known is more than a cache has, and so isn't read to tell it apart.
