@@ -129,14 +129,20 @@ void bind_space(nb::module_& m) {
           "opens_l2"_a, "has_idle_cores"_a);
 }
 
-std::tuple<std::vector<RankedParts>, std::int64_t, bool> search(Estimator& estimator, const SpaceParts& parts,
-                                                                std::size_t keep, double known, std::int64_t most) {
+// The best, and the best on each spread; how many were looked at, and whether that proves the best.
+using FoundParts = std::tuple<std::vector<RankedParts>, std::vector<RankedParts>, std::int64_t, bool>;
+
+std::vector<RankedParts> parts_of(const std::vector<RankedMapping>& found) {
+  std::vector<RankedParts> parts;
+  for (const RankedMapping& each : found) parts.emplace_back(each.cost, parts_of(each.mapping));
+  return parts;
+}
+
+FoundParts search(Estimator& estimator, const SpaceParts& parts, std::size_t keep, double known, std::int64_t most) {
   const Space space(estimator.group(), parts);
   const SearchWish wish{keep, known, most};
   const FoundMappings found = search_mappings(estimator, space, wish, poll_signals);
-  std::vector<RankedParts> best;
-  for (const RankedMapping& each : found.best) best.emplace_back(each.cost, parts_of(each.mapping));
-  return {best, found.looked_at, found.is_proved};
+  return {parts_of(found.best), parts_of(found.of_spreads), found.looked_at, found.is_proved};
 }
 
 // Seconds in all; until cores can begin, in kernels, waiting in between, on the way into L1, of DRAM, and of setting
@@ -184,7 +190,10 @@ void bind_estimate(nb::module_& m) {
           "mapping"_a)
       .def(
           "played_cost",
-          [](Estimator& self, const MappingParts& parts) { return self.played_cost(mapping_of(parts, self.group())); },
+          [](Estimator& self, const MappingParts& parts) {
+            const PlayedCost found = self.played_cost(mapping_of(parts, self.group()));
+            return std::pair(found.alike, found.unlike);
+          },
           "mapping"_a)
       .def(
           "transfers",

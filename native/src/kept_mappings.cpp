@@ -10,6 +10,7 @@ namespace {
 // published matmuls nine in ten are within 6.2 % of the simulator (docs/design.md).
 constexpr double unlike = 0.05;
 constexpr std::int64_t poll_interval = 1 << 12;
+constexpr std::size_t first_places = 1 << 12;
 
 // Less is better; of equals that with fewer cores, spread along one loop, and then what is smaller.
 bool is_before(const RankedMapping& one, const RankedMapping& other) {
@@ -32,7 +33,35 @@ KeptMappings::KeptMappings(Estimator& estimator, const Space& space, std::size_t
       space_(space),
       keep_(std::max<std::size_t>(1, keep)),
       limit_(known),
-      poll_(std::move(poll)) {}
+      poll_(std::move(poll)),
+      places_(first_places) {}
+
+KeptMappings::Entry& KeptMappings::entry_of(const Mapping& mapping) {
+  const std::size_t hash = MappingHash()(mapping);
+  Place& place = place_of(hash, &mapping);
+  if (place.entry != nullptr) return *place.entry;
+  Entry& added = known_.emplace_back(mapping, Known());
+  place = {hash, &added};
+  if (2 * known_.size() > places_.size()) grow();
+  return added;
+}
+
+KeptMappings::Place& KeptMappings::place_of(std::size_t hash, const Mapping* mapping) {
+  std::size_t number = hash & (places_.size() - 1);
+  while (places_[number].entry != nullptr) {
+    if (mapping != nullptr && places_[number].hash == hash && places_[number].entry->first == *mapping) break;
+    number = (number + 1) & (places_.size() - 1);
+  }
+  return places_[number];
+}
+
+void KeptMappings::grow() {
+  std::vector<Place> before(2 * places_.size());
+  before.swap(places_);
+  for (const Place& place : before) {
+    if (place.entry != nullptr) place_of(place.hash, nullptr) = place;
+  }
+}
 
 double KeptMappings::weight(const Spread& spread) const {
   const SpaceParts& parts = space_.parts();
@@ -96,5 +125,22 @@ void KeptMappings::keep(const Mapping& mapping, double cost) {
 }
 
 std::vector<RankedMapping> KeptMappings::best() const { return kept_; }
+
+std::vector<RankedMapping> KeptMappings::best_of_spreads() {
+  std::vector<RankedMapping> found;
+  for (Entry& entry : known_) {
+    const auto& [mapping, known] = entry;
+    if (known.of != Known::Cost::exact || known.cost >= limit_) continue;
+    const auto same = std::find_if(found.begin(), found.end(),
+                                   [&](const RankedMapping& one) { return one.mapping.spread == mapping.spread; });
+    if ((same != found.end() && same->cost <= known.cost) || !fits(entry)) continue;
+    if (same == found.end()) {
+      found.push_back({known.cost, mapping});
+    } else {
+      *same = {known.cost, mapping};
+    }
+  }
+  return found;
+}
 
 }  // namespace npuflow::mapped

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
-#include <unordered_map>
 
 #include "estimate.h"
 #include "mapping_space.h"
@@ -32,7 +32,7 @@ class KeptMappings {
   };
   // A mapping that was looked at, which stays where it is.
   using Entry = std::pair<const Mapping, Known>;
-  Entry& entry_of(const Mapping& mapping) { return *known_.try_emplace(mapping).first; }
+  Entry& entry_of(const Mapping& mapping);
 
   // What a search makes small: the estimate's cost, and somewhat more on a part of the array.
   double cost(Entry& entry);
@@ -51,12 +51,23 @@ class KeptMappings {
   // How much more is counted on a spread.
   double weight(const Spread& spread) const;
   std::vector<RankedMapping> best() const;
+  // On each spread the best whose cost was found.
+  std::vector<RankedMapping> best_of_spreads();
 
  private:
+  // Where a mapping is, with its hash: what is known is more than a cache has, and so isn't read to tell it apart.
+  struct Place {
+    std::size_t hash = 0;
+    Entry* entry = nullptr;
+  };
+
   // Whether it is among the best so far, if it fits.
   bool is_wanted(double cost, const Mapping& mapping) const;
   void keep(const Mapping& mapping, double cost);
   void count();
+  // The place of a mapping that has such a hash, or the empty one where it would be.
+  Place& place_of(std::size_t hash, const Mapping* mapping);
+  void grow();
 
   Estimator& estimator_;
   const Space& space_;
@@ -64,7 +75,8 @@ class KeptMappings {
   double limit_;
   std::function<void()> poll_;
   std::int64_t looked_at_ = 0;
-  std::unordered_map<Mapping, Known, MappingHash> known_;
+  std::deque<Entry> known_;
+  std::vector<Place> places_;        // a power of two, half of which are empty at least
   std::vector<RankedMapping> kept_;  // the best first
 };
 

@@ -34,7 +34,7 @@ double together(const std::array<double, 3>& times, double power) {
   const double slowest = *std::max_element(times.begin(), times.end());
   if (slowest == 0.0) return 0.0;
   double sum = 0;
-  for (const double time : times) sum += std::pow(time / slowest, power);
+  for (const double time : times) sum += time == slowest ? 1.0 : std::pow(time / slowest, power);
   return slowest * std::pow(sum, 1 / power);
 }
 

@@ -12,7 +12,8 @@ namespace {
 constexpr std::size_t no_loop = std::numeric_limits<std::size_t>::max();
 
 void mix(std::size_t& hash, std::uint64_t value) {
-  hash ^= static_cast<std::size_t>((value + 0x9e3779b97f4a7c15ULL) * 0xff51afd7ed558ccdULL) + (hash << 6) + (hash >> 2);
+  hash = (hash ^ static_cast<std::size_t>(value)) * static_cast<std::size_t>(0xff51afd7ed558ccdULL);
+  hash ^= hash >> 29;
 }
 
 }  // namespace

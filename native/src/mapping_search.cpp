@@ -25,7 +25,7 @@ FoundMappings search_mappings(Estimator& estimator, const Space& space, const Se
   Enumeration all(estimator, space, kept, wish);
   const bool is_proved = all.run();
   if (!is_proved && wish.keep > 1) all.look_around();
-  return {kept.best(), kept.looked_at(), is_proved};
+  return {kept.best(), kept.best_of_spreads(), kept.looked_at(), is_proved};
 }
 
 bool Enumeration::run() {

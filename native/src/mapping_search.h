@@ -15,6 +15,7 @@ struct SearchWish {
 
 struct FoundMappings {
   std::vector<RankedMapping> best;
+  std::vector<RankedMapping> of_spreads;  // the best on each, of what was looked at
   std::int64_t looked_at = 0;
   bool is_proved = false;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <tuple>
 
 #include "dram_runs.h"
 
@@ -77,7 +78,7 @@ void OuterTransfers::choose_lanes() {
   const bool any_by_rows =
       std::any_of(all_.begin(), all_.end(), [](const OuterTransfer& each) { return each.by_rows; });
   const Size lanes = machine_.direct.are_taken ? machine_.direct.lanes : machine_.tile.lanes.lanes;
-  std::vector<double> totals(static_cast<std::size_t>(std::max<Size>(lanes, any_by_rows ? 2 : 1)), 0.0);
+  ShortVector<double, 8> totals(static_cast<std::size_t>(std::max<Size>(lanes, any_by_rows ? 2 : 1)), 0.0);
   ShortVector<std::pair<double, std::size_t>, 8> loads;
   for (std::size_t number = 0; number < inputs_; ++number) {
     if (!all_[number].by_rows) loads.push_back({-load_of(all_[number]), number});
@@ -102,14 +103,14 @@ double OuterTransfers::load_of(const OuterTransfer& transfer) const {
 }
 
 void OuterTransfers::order_set_up() {
-  for (std::size_t number = 0; number < inputs_; ++number) set_up_order_.push_back(number);
-  const auto place = [&](std::size_t number) {
+  ShortVector<std::tuple<std::size_t, int, std::size_t>, 8> places;
+  for (std::size_t number = 0; number < inputs_; ++number) {
     const OuterTransfer& each = all_[number];
     const bool is_ahead = mapped_.group().is_packed && each.tensor->operand == Operand::tail;
-    return std::pair(each.is_hoisted ? 0 : 1 + each.set_up_turns.size(), is_ahead ? -1 : each.tensor->user);
-  };
-  std::stable_sort(set_up_order_.begin(), set_up_order_.end(),
-                   [&](std::size_t one, std::size_t other) { return place(one) < place(other); });
+    places.push_back({each.is_hoisted ? 0 : 1 + each.set_up_turns.size(), is_ahead ? -1 : each.tensor->user, number});
+  }
+  std::sort(places.begin(), places.end());
+  for (const auto& place : places) set_up_order_.push_back(std::get<2>(place));
   int op = std::numeric_limits<int>::max();
   for (const std::size_t number : set_up_order_) op = std::min(op, all_[number].tensor->user);
   bool is_needed = false;

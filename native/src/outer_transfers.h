@@ -2,6 +2,11 @@
 
 #pragma once
 
+#include <array>
+#include <cstddef>
+#include <memory_resource>
+#include <vector>
+
 #include "mapped_machine.h"
 #include "mapping.h"
 
@@ -36,7 +41,7 @@ class OuterTransfers {
   OuterTransfers(const Mapped& mapped, const Machine& machine);
 
   // Inputs first, then results.
-  const std::vector<OuterTransfer>& all() const { return all_; }
+  const std::pmr::vector<OuterTransfer>& all() const { return all_; }
   std::size_t inputs() const { return inputs_; }
   std::size_t lanes() const { return lanes_; }
   // Inputs in the order in which they are set up.
@@ -86,7 +91,10 @@ class OuterTransfers {
 
   const Mapped& mapped_;
   const Machine& machine_;
-  std::vector<OuterTransfer> all_;
+  // Those of most groups are in here: what is made for each of very many candidates needs no memory then.
+  std::array<std::byte, 8 * sizeof(OuterTransfer)> room_;
+  std::pmr::monotonic_buffer_resource memory_{room_.data(), room_.size()};
+  std::pmr::vector<OuterTransfer> all_{&memory_};
   Order set_up_order_;
   std::size_t inputs_ = 0;
   std::size_t lanes_ = 1;

@@ -19,8 +19,12 @@ class ShortVector {
   using value_type = T;
 
   ShortVector() = default;
-  ShortVector(std::size_t size, T value) {
-    while (size_ < size) push_back(value);
+  ShortVector(std::size_t size, T value) : size_(size) {
+    if (size <= inside) {
+      std::fill_n(near_.begin(), size, value);
+    } else {
+      far_.assign(size, value);
+    }
   }
   ShortVector(std::initializer_list<T> values) : ShortVector(values.begin(), values.end()) {}
   template <std::input_iterator Iterator>
@@ -55,6 +59,8 @@ class ShortVector {
   T* end() { return begin() + size_; }
   const T* begin() const { return size_ <= inside ? near_.data() : far_.data(); }
   const T* end() const { return begin() + size_; }
+  auto rbegin() { return std::reverse_iterator(end()); }
+  auto rend() { return std::reverse_iterator(begin()); }
   auto rbegin() const { return std::reverse_iterator(end()); }
   auto rend() const { return std::reverse_iterator(begin()); }
   T& operator[](std::size_t index) { return begin()[index]; }
@@ -81,9 +87,10 @@ class ShortVector {
   }
 
  private:
+  // The size is beside what it counts, so that both are read at once.
+  std::size_t size_ = 0;
   std::array<T, inside> near_{};
   std::vector<T> far_;
-  std::size_t size_ = 0;
 };
 
 }  // namespace npuflow

@@ -144,6 +144,20 @@ def test_the_best_few_are_the_best_of_everything() -> None:
     assert [one.cost for one in found.best] == pytest.approx(costs(search)[:20])
 
 
+def test_the_best_of_each_spread_fits_and_is_no_better_than_the_best() -> None:
+    search = search_of(matmul_group(24, 20, 16), "toy")
+    found = search.best(20)
+    own = {one.mapping.spread: one for one in found.of_spreads}
+    assert len(own) == len(found.of_spreads) > 1
+    assert own[found.best[0].mapping.spread].cost == found.best[0].cost
+    for one in found.best:
+        assert own[one.mapping.spread].cost <= one.cost
+    for one in found.of_spreads:
+        assert fits(search.space.group, one.mapping, search.device)
+        alone = replace(search, space=search.space.on(one.mapping.spread)).best().best[0].mapping
+        assert alone.spread == one.mapping.spread
+
+
 def test_it_cuts_off_nearly_everything() -> None:
     search = search_of(matmul_group(128, 128, 128), "toy")
     found = search.best()

@@ -230,6 +230,18 @@ class _Vectors:
 
     def _issue(self, extents: Sequence[int], *, stores: bool) -> int:
         """Cycles that the busiest of a step's slots takes."""
+        return self._issue_of(extents, stores=stores) if self._has_rows else self._fixed_issues[stores]
+
+    @cached_property
+    def _has_rows(self) -> bool:
+        return bool(self._inputs[1] or self._outputs[1])
+
+    @cached_property
+    def _fixed_issues(self) -> tuple[int, int]:
+        """Without stores and with them, where nothing lies in rows: of tiles of all sizes."""
+        return self._issue_of((), stores=False), self._issue_of((), stores=True)
+
+    def _issue_of(self, extents: Sequence[int], *, stores: bool) -> int:
         unit = self.kernel.unit
         loaded, stored = self._moves(self._inputs, extents), self._moves(self._outputs, extents) if stores else 0
         busiest = max(loaded / unit.loads_per_cycle, stored / unit.stores_per_cycle, self.kernel.body.issue)

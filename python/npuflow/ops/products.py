@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import prod
 
 from npuflow.bindings import ir, linalg
@@ -72,9 +73,7 @@ class Products:
         self, tiles: Sequence[int], instruction: MatmulShape, vector_bytes: int, *, reshaped: bool = True
     ) -> int:
         """The multiplications that instructions do for a tile, idle ones included; `reshaped` as of `image`."""
-        m, n, k, rows, single = (
-            prod(tiles[loop] for loop in loops) for loops in (self.m, self.n, self.k, self.rows, self.single)
-        )
+        m, n, k, rows, single = [prod([tiles[loop] for loop in loops]) for loops in self._roles]
         if instruction.any_shape:
             return m * n * k * rows * single
         if instruction.patch:
@@ -85,6 +84,10 @@ class Products:
             loaded = instruction.rows_per_load(vector_bytes)
             pixels = padded(rows * padded(m, loaded), instruction.m)
         return pixels * padded(n, instruction.n) * padded(k, instruction.k) * single
+
+    @cached_property
+    def _roles(self) -> tuple[tuple[int, ...], ...]:
+        return (self.m, self.n, self.k, self.rows, self.single)
 
     def image(self, tiles: Sequence[int], instruction: MatmulShape, *, reshaped: bool = True) -> Extent:
         """A tile's pixels as rows and columns: as they lie, or, in one line, `reshaped` so that patches are full.

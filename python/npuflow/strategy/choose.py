@@ -76,17 +76,15 @@ def ranked(
     lacked: tuple[Shortage, ...] = (),
 ) -> tuple[Strategy, ...]:
     """So many of the best strategies, as `complete` has them, or as there are; the best first."""
-    found = _found(group, given, device, count, whole_k, array, lacked)
-    return tuple(one.strategy for one in sorted(found, key=lambda one: one.played_cost)[:count])
+    return tuple(one.strategy for one in _found(group, given, device, count, whole_k, array, lacked)[:count])
 
 
 @dataclass(frozen=True)
 class _Found:
-    """A strategy, what the estimate says that it costs, and what it costs when its pipeline is played out."""
+    """A strategy, and what the estimate says that it costs."""
 
     strategy: Strategy
     cost: float = inf
-    played_cost: float = inf
 
 
 @lru_cache(maxsize=256)
@@ -99,7 +97,7 @@ def _found(
     array: Array | None,
     lacked: tuple[Shortage, ...],
 ) -> tuple[_Found, ...]:
-    """So many of the best by the estimate at least, or as there are; where nothing fits, the smallest.
+    """So many of the best at least, or as there are, the best first; where nothing fits, the smallest.
 
     Kept by what is asked, so there are no defaults: a call that leaves one out would search again.
     """
@@ -115,9 +113,10 @@ def _found(
     if is_beyond_count(smallest):
         return (_Found(smallest),)
     best: list[_Found] = []
-    for space in spaces:
+    for space in spaces:  # of a matmul one, whose best are those that are when they are played out
         below = best[count - 1].cost if len(best) >= count else inf
         found = Search(space, device).played(count, below=below)
-        best += [_Found(strategy_of(space.group, one.mapping, given), one.cost, one.played_cost) for one in found]
-        best.sort(key=lambda one: one.cost)
+        best += [_Found(strategy_of(space.group, one.mapping, given), one.cost) for one in found]
+        if len(spaces) > 1:
+            best.sort(key=lambda one: one.cost)
     return tuple(best) or (_Found(smallest),)

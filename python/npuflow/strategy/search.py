@@ -7,7 +7,7 @@ it may take is counted in steps, so that what is found depends on no clock.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf
@@ -21,8 +21,11 @@ from npuflow.target import Device
 
 # Steps of branch and bound: about a microsecond each.
 MOST_STEPS = 60_000
-# So many of a matmul's mappings are played out: 20 to 300 us each.
+_MOST_STEPS_ALONE = 6_000  # on another spread
+# So many of a matmul's mappings are played out, and the best of each spread: 20 to 300 us each.
 PLAYED = 32
+# Another spread is taken where it is faster by so much, since what is played out errs less between what is alike.
+_UNLIKE = 1.01
 
 
 @dataclass(frozen=True)
@@ -35,9 +38,14 @@ class RankedMapping:
 
 @dataclass(frozen=True)
 class PlayedMapping(RankedMapping):
-    """What a mapping costs when its pipeline is played out as well."""
+    """What a mapping costs when its pipeline is played out as well: against those on its spread, and on others."""
 
     played_cost: float
+    unlike_cost: float
+
+    @property
+    def spread(self) -> Spread:
+        return self.mapping.spread
 
 
 @dataclass(frozen=True)
@@ -45,10 +53,11 @@ class SearchResult:
     """The best mappings, the best first.
 
     `is_proved` says that nothing else in the space costs less than these do, but for what was known before; `looked_at`
-    are the mappings whose cost was found.
+    are the mappings whose cost was found, `of_spreads` the best of these on each spread.
     """
 
     best: tuple[RankedMapping, ...]
+    of_spreads: tuple[RankedMapping, ...]
     looked_at: int
     is_proved: bool
 
@@ -66,19 +75,42 @@ class Search:
 
     def best(self, count: int = 1, *, below: float = inf, most_steps: int = MOST_STEPS) -> SearchResult:
         """So many of the best that fit and cost less than `below`."""
-        found, looked_at, is_proved = self.core.search(self.flat, count, below, most_steps)
-        best = (RankedMapping(mapping_from(numbers, self.pack), cost) for cost, numbers in found)
-        return SearchResult(tuple(best), looked_at, is_proved)
+        *found, looked_at, is_proved = self.core.search(self.flat, count, below, most_steps)
+        best, of_spreads = (
+            tuple(RankedMapping(mapping_from(numbers, self.pack), cost) for cost, numbers in each) for each in found
+        )
+        return SearchResult(best, of_spreads, looked_at, is_proved)
 
-    def played(self, count: int = 1, *, below: float = inf) -> tuple[PlayedMapping, ...]:
-        """So many of the best and, of matmuls, at least as many as are played out."""
+    def played(self, count: int = 1, *, below: float = inf) -> tuple[RankedMapping, ...]:
+        """So many of the best, first those that are best when they are played out, which is done of matmuls."""
         if not self.space.group.packed:
-            return tuple(PlayedMapping(one.mapping, one.cost, one.cost) for one in self.best(count, below=below).best)
-        return tuple(map(self._played, self.best(max(count, PLAYED), below=below).best))
+            return self.best(count, below=below).best
+        found = self.best(max(count, PLAYED), below=below)
+        played = self._played(found.best)
+        if not played:
+            return ()
+        own = min(played, key=lambda one: one.played_cost)
+        looked_at = {one.spread for one in played}
+        others = self._played([one for one in found.of_spreads if one.mapping.spread not in looked_at])
+        for other in others:
+            if other.unlike_cost < own.unlike_cost:
+                played += self._played(self._on(other))
+        chosen = _best_spread(played, own.spread)
+        return tuple(sorted(played, key=lambda one: (one.spread != chosen, one.played_cost)))
 
-    def _played(self, one: RankedMapping) -> PlayedMapping:
-        share = self.estimate.played_cost(one.mapping) / self.estimate.cost(one.mapping)
-        return PlayedMapping(one.mapping, one.cost, one.cost * share)
+    def _on(self, other: RankedMapping) -> list[RankedMapping]:
+        """The best on another's spread, each with somewhat more on a part of the array, as that has."""
+        alone = Search(self.space.on(other.mapping.spread), self.device).best(PLAYED, most_steps=_MOST_STEPS_ALONE)
+        more = other.cost / self.estimate.cost(other.mapping)
+        return [RankedMapping(one.mapping, more * self.estimate.cost(one.mapping)) for one in alone.best]
+
+    def _played(self, some: Sequence[RankedMapping]) -> list[PlayedMapping]:
+        found = []
+        for one in some:
+            share = one.cost / self.estimate.cost(one.mapping)
+            alike, unlike = self.estimate.played_costs(one.mapping)
+            found.append(PlayedMapping(one.mapping, one.cost, alike * share, unlike * share))
+        return found
 
     def beside(self, mapping: Mapping) -> list[Mapping]:
         """What fits and differs from a mapping in one thing: a size, slots, its spread, the order of blocks."""
@@ -112,3 +144,9 @@ class Search:
 
 def _flat_spreads(spreads: Iterable[Spread]) -> list[_native.SpreadNumbers]:
     return [flat_spread(spread) for spread in dict.fromkeys(spreads)]
+
+
+def _best_spread(played: Sequence[PlayedMapping], own: Spread) -> Spread:
+    """The one whose best is fastest, if it is clearly faster than one's own."""
+    best = {one.spread: one for one in sorted(played, key=lambda one: -one.played_cost)}
+    return min(best, key=lambda spread: best[spread].unlike_cost * (1.0 if spread == own else _UNLIKE))

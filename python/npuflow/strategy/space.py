@@ -49,6 +49,10 @@ class Space:
                 rows, columns = min(rows, self.steps(loops[0])), min(columns, self.steps(loops[1]))
             yield Spread((rows, columns), *loops)
 
+    def on(self, spread: Spread) -> Space:
+        """Of these mappings, those on one spread."""
+        return replace(self, arrays=(spread.grid,), parts=(), loops=((spread.rows, spread.columns),))
+
     @property
     def has_idle_cores(self) -> bool:
         """Whether there are more cores than even the smallest tiles."""

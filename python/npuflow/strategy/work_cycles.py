@@ -71,11 +71,11 @@ class OpCycles:
             return self._vector.cycles(
                 own if not pack else [tiles[M] // pack[M], tiles[N] // pack[N], pack[M], pack[N]]
             )
-        heads = head_cycles(products, own, self.device)
-        patched = patch_kernel_cycles(products, own, self.device)
+        heads = head_cycles(products, own, self.device) if products.heads else 0
+        patched = patch_kernel_cycles(products, own, self.device) if self.device.patch_engine.is_known else None
         if patched is not None:
             return patched + heads
-        sums = prod(own[loop] for loop in _made(work, products)) * bytes_of(products.types[2])
+        sums = prod([own[loop] for loop in self._made]) * bytes_of(products.types[2])
         issued = products.issued(own, self.device.matmul_shapes(*products.types)[0], self._vector_bytes)
         return matrix_cycles(products.types, issued, sums, self.device, self.kind) + heads
 
@@ -106,6 +106,12 @@ class OpCycles:
             return each, loops[0], ()
         units = (instruction.rows_per_load(self._vector_bytes), instruction.n, instruction.k)
         return each, loops[0], tuple((own, unit) for own, unit in zip(loops[1:], units) if own)
+
+    @cached_property
+    def _made(self) -> list[int]:
+        """The loops of a product that each make sums of their own."""
+        assert self.work.products is not None
+        return _made(self.work, self.work.products)
 
     @cached_property
     def _multiplies(self) -> bool:
