@@ -121,6 +121,78 @@ def test_parts_that_are_called_again_have_a_program_for_what_stays_where() -> No
     assert len({part.timing for part in apart.parts}) < len(set(names))
 
 
+def recurrent(steps: int = 3) -> str:
+    """A step that is done again and again, with the same weights."""
+    p = Program("recurrent")
+    x, weights, gain = p.argument(32, 128), p.argument(128, 128), p.argument(128)
+    for _ in range(steps):
+        x = p.norm(p.matmul(x, weights), gain)
+    return p.text(x)
+
+
+@pytest.mark.parametrize("device", ["npu1", "npu2"])
+def test_what_several_phases_read_is_brought_once(device: str) -> None:
+    compiled = npuflow.compile(recurrent(), "npuflow-stream-k{fuse=false}", device=device, split=True)
+    (sequence,) = compiled.sequences
+    (weights,) = sequence.plan.kept
+    assert (weights.number, weights.stays) == (1, (0, 4))
+    assert sequence.plan.resident_in(3) != {}
+    report = compiled.run(verify=True)
+    (shown,) = report.sequences
+    assert shown.verified.status is Status.OK
+    assert "64 KiB of what several parts read are brought to the chip once" in report.text()
+    data = json.loads(report.json())["sequences"][0]["plan"]
+    assert data["kept_bytes"] == weights.bytes == 128 * 128 * 4
+    assert data["values"][1]["stays"] == [0, 4]
+    # Matmuls are the even phases; but the first they read nothing of it from DRAM.
+    ran = sequence.simulate()
+    dram = sequence.device.dram_level
+    read = [run.level_traffic(dram).read_bytes for run in ran[::2]]
+    assert read[0] >= weights.bytes > max(read[1:])
+    apart = sequence.with_decided(ALL_DECISIONS - {Decision.RESIDENCY})
+    assert not apart.plan.kept
+    assert sum(run.cycles for run in ran) < sum(run.cycles for run in apart.simulate())
+    assert apart.with_decided(ALL_DECISIONS).plan == sequence.plan
+
+
+def test_what_is_brought_lies_where_nobody_writes() -> None:
+    compiled = npuflow.compile(recurrent(), "npuflow-stream-k{fuse=false}", device="npu2", split=True)
+    (sequence,) = compiled.sequences
+    random = np.random.default_rng(0)
+    inputs = [random.random(spec.shape, np.float32) for spec in sequence.compiled.signature.inputs]
+    (right,) = sequence.execute(*inputs)
+    calls = sequence.compiled.calls
+    low = tuple(
+        replace(
+            call,
+            brought={
+                number: replace(home, slabs=tuple(replace(slab, address=0) for slab in home.slabs))
+                for number, home in call.brought.items()
+            },
+        )
+        for call in calls.calls
+    )
+    (found,) = execute_sequence(replace(sequence.compiled, calls=replace(calls, calls=low)), inputs).outputs
+    assert not np.array_equal(right, found)
+
+
+def test_one_that_reads_it_otherwise_goes_on_reading_dram(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of three readers the last can't read in place, nor has it channels: the second gains alone."""
+    moved = TilePhases.moved
+
+    def not_the_last(self: TilePhases, phase: int, homes: Mapping[int, HomeSlabs]) -> AtHome:
+        if phase == 4 and any(slabs.brought is not None and 4 in slabs.readers for slabs in homes.values()):
+            raise NotAtHomeError("it can't")
+        return moved(self, phase, homes)
+
+    monkeypatch.setattr(TilePhases, "moved", not_the_last)
+    compiled = npuflow.compile(recurrent(), "npuflow-stream-k{fuse=false}", device="npu2", split=True, jobs=1)
+    (sequence,) = compiled.sequences
+    assert [value.stays for value in sequence.plan.kept] == [(0, 2)]
+    (shown,) = compiled.run(verify=True).sequences
+    assert shown.verified.status is Status.OK
+
+
 def test_the_report_says_what_stays(compiled: npuflow.Compiled) -> None:
     report = compiled.run(verify=False)
     text = report.text()

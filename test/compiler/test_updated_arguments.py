@@ -36,9 +36,9 @@ def test_two_writes_are_two_slices_of_one_tensor() -> None:
 def test_what_is_written_is_there_for_who_reads_it_by_its_old_number() -> None:
     calls = CallList("f", 2, (APPEND, Call("read", (1,), (3,), IN_DRAM)), (2, 3), (*SIZES, 64))
 
-    def run(name: str, given: Sequence[Array]) -> Sequence[Array]:
+    def run(call: Call, given: Sequence[Array]) -> Sequence[Array]:
         made = given[-1].copy()
-        if name == "append":
+        if call.name == "append":
             made[-1] = given[0][0]
         return [made]
 

@@ -91,6 +91,20 @@ def test_a_tensor_stays_in_the_way_that_fits() -> None:
             assert choose_homes([[fast, slow], [other]], free).ways == {0: slow, 1: other}
 
 
+def test_of_ways_that_save_more_or_less_the_one_that_fits_best() -> None:
+    # What phase 0 brings is found by two, what phase 1 brings by one; 500 bytes more leave room for the latter alone.
+    early = replace(tensor(0, 600, 0, 1, 2, columns=1), saved_bytes=1200, moves=(), in_place=True, brought=True)
+    late = replace(tensor(0, 600, 1, 2, columns=1), saved_bytes=600, moves=(), in_place=True, brought=True)
+    other = tensor(1, 500, 0, 0, columns=1)
+    free = replace(ROOM, needed={})
+    for most in (0, 5000):
+        with patch.object(residency, "_MOST_CHOICES", most):
+            alone = choose_homes([[early, late]], free)
+            assert (alone.ways, alone.saved_bytes, alone.bound_bytes) == ({0: early}, 1200, 1200)
+            both = choose_homes([[early, late], [replace(other, saved_bytes=900)]], free)
+            assert both.ways == {0: late, 1: replace(other, saved_bytes=900)}
+
+
 def test_a_home_beside_others() -> None:
     one, other = tensor(0, 600, 0, 2, columns=1), tensor(1, 300, 1, 3, columns=2)
     assert home_beside(other, {one: Home((Slab(0, 400),), 600)}, ROOM) == Home((Slab(1, 700),), 300)

@@ -12,10 +12,11 @@ from npuflow.compiler.compiled_function import CompiledFunction, execute_functio
 from npuflow.simulate.faults import faults
 from npuflow.simulate.home_ports import HOME_LEVEL
 from npuflow.simulate.home_tasks import NotAtHomeError
-from npuflow.simulate.in_place import TilePieces, in_place, pieces_in_place
+from npuflow.simulate.in_place import in_place, pieces_in_place
 from npuflow.simulate.places import access_of, existing, in_pattern, places_of
 from npuflow.simulate.program import FlatAccess, FlatAffine, FlatLimit
 from npuflow.simulate.run import simulate
+from npuflow.simulate.tile_pieces import TilePieces
 from npuflow.target import load_device
 
 NPU2 = load_device("npu2")
@@ -68,8 +69,9 @@ def test_takes_no_longer_and_needs_no_task() -> None:
     assert after.cycles < before.cycles
     names = {engine.name for engine in moved.program.engines}
     assert not any(name.startswith("shim dma") and " in " in name for name in names)
-    # Four rows of cores in each of eight columns, two blocks each: one descriptor that steps on.
-    assert [chain.descriptors for chain in moved.chains] == [1] * 32
+    # Four rows of cores in each of eight columns, two blocks each: one descriptor that steps on, and none on to DRAM.
+    assert [chain.descriptors for chain in moved.chains] == [0, 1, 1, 1, 1] * 8
+    assert all(chain.instead is not None for chain in moved.chains)
 
 
 def test_what_columns_share_otherwise_goes_another_way() -> None:

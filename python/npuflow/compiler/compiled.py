@@ -113,7 +113,7 @@ class Sequence:
     def with_decided(self, decided: Decisions) -> Sequence:
         """The same parts by other decisions, where they are in the program's order now."""
         calls = self.compiled.calls
-        calls = replace(calls, calls=tuple(replace(call, homes=()) for call in calls.calls))
+        calls = replace(calls, calls=tuple(call.away() for call in calls.calls))
         calls = addressed(ordered(calls, keeps_order=Decision.ORDER not in decided).calls)
         parts = {part.name: replace(part, compiled=part.compiled.away()) for part in self.parts}
         return self._with(calls, parts, decided, {}).planned()

@@ -29,6 +29,7 @@ from npuflow.simulate.flatten import flatten
 from npuflow.simulate.home_ports import HomeChain, NearTensor
 from npuflow.simulate.kernel_functions import compile_schedule_kernels
 from npuflow.simulate.program import Program
+from npuflow.simulate.read_in_place import home_of
 from npuflow.simulate.results import RunResults
 from npuflow.simulate.run import DEFAULT_RUN_LIMITS, RunLimits, execute, simulate
 from npuflow.simulate.tasks_ahead import TasksAhead, descriptors_left
@@ -139,10 +140,11 @@ class CompiledFunction:
 
 @dataclass(frozen=True)
 class FunctionalRun:
-    """What a functional run leaves: the function's results, and what the simulator saw."""
+    """What a functional run leaves: results, what the simulator saw, and arguments that are brought to the chip."""
 
     outputs: tuple[Array, ...]
     results: RunResults
+    brought: Mapping[int, Array] = field(default_factory=dict)
 
 
 def compile_schedule(
@@ -218,7 +220,9 @@ def execute_function(function: CompiledFunction, inputs: Sequence[Array]) -> Fun
     executed = execute(function.program, memories, kernels, what=what)
     specs = function.signature.outputs
     outputs = [_typed(executed.memories[name], spec) for name, spec in zip(function.results, specs, strict=True)]
-    return FunctionalRun(tuple(outputs), executed.results)
+    homes = {n: executed.memories.get(home_of(name)) for n, name in enumerate(function.arguments)}
+    arrived = {n: _typed(own, function.signature.inputs[n]) for n, own in homes.items() if own is not None}
+    return FunctionalRun(tuple(outputs), executed.results, arrived)
 
 
 def _typed(memory: Array, spec: ArraySpec) -> Array:

@@ -33,7 +33,7 @@ def execute_wide(function: CompiledFunction | CompiledSequence, inputs: Sequence
     if isinstance(function, CompiledFunction):
         return _executed(function, inputs)
     parts, tables = function.parts, wide_inputs(function.table_arrays)
-    return run_calls(function.calls, (*inputs, *tables), lambda name, given: _executed(parts[name], given))
+    return run_calls(function.calls, (*inputs, *tables), lambda call, given: _executed(parts[call.name], given))
 
 
 def _executed(function: CompiledFunction, inputs: Sequence[Array]) -> tuple[Array, ...]:

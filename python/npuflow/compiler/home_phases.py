@@ -24,12 +24,15 @@ from npuflow.target import Device
 class HomeSlabs:
     """The memories of a tensor's slabs, by number, and the bytes of the pieces that are dealt out to them.
 
-    With `in_place` these are the tiles that collect it, which needn't be sent it.
+    With `in_place` these are the tiles that collect it, which needn't be sent it, or that hand it to cores. What is in
+    DRAM as well is `brought` in a phase, and `readers` are those that find it there.
     """
 
     columns: tuple[int, ...]
     piece_bytes: int
     in_place: bool = False
+    brought: int | None = None
+    readers: frozenset[int] = frozenset()
 
     def slab_bytes(self, size: int) -> int:
         """The most that a slab has of a tensor of so many bytes, in whole pieces."""
@@ -56,6 +59,10 @@ class HomePhases(ABC):
     @abstractmethod
     def in_place(self, value: PlannedValue) -> HomeSlabs | None:
         """The memories that collect a tensor, each pieces of its own; None where they don't do so."""
+
+    @abstractmethod
+    def brought(self, value: PlannedValue) -> list[HomeSlabs]:
+        """The ways in which a phase can bring a tensor from DRAM to where it stays for all that read it later."""
 
     @abstractmethod
     def counts(self) -> Sequence[int]:
@@ -95,8 +102,19 @@ class HomePhases(ABC):
                 found[value].insert(0, (phase, name, Side.IN))
         return found
 
-    def free_bytes(self, value: PlannedValue, column: int) -> int:
-        return min(self.room.free(phase, column) for phase in range(value.first, value.last + 1))
+    def free_bytes(self, first: int, last: int, column: int) -> int:
+        """What all phases from one to another leave of a memory."""
+        return min(self.room.free(phase, column) for phase in range(first, last + 1))
+
+    def reads(self, number: int) -> list[int]:
+        """The phases that read a tensor, and don't make it."""
+        return [*dict.fromkeys(phase for phase, _, side in self.ports[number] if side is Side.OUT)]
+
+    def phases_of(self, number: int, slabs: HomeSlabs) -> list[int]:
+        """The phases that have to do with a tensor's home: who makes or brings it comes first."""
+        if slabs.brought is not None:
+            return [slabs.brought, *sorted(slabs.readers)]
+        return [*dict.fromkeys(phase for phase, _, _ in self.ports[number])]
 
     @property
     def memories(self) -> int:
@@ -117,12 +135,12 @@ class HomePhases(ABC):
 
     def late_seconds(self, value: PlannedValue, slabs: HomeSlabs) -> float:
         """How much longer a tensor's phases, and the changes between them and others, take with it at home."""
-        phases = dict.fromkeys(phase for phase, _, _ in self.ports[value.number])
+        phases = self.phases_of(value.number, slabs)
         moved = {phase: self.moved(phase, {value.number: slabs}) for phase in phases}
-        late = sum(self._late_in(phase, at_home) for phase, at_home in moved.items())
+        late = sum(self.late_in(phase, at_home) for phase, at_home in moved.items())
         return late + self.change_seconds(moved)
 
-    def _late_in(self, phase: int, moved: AtHome) -> float:
+    def late_in(self, phase: int, moved: AtHome) -> float:
         return self.seconds_at_home(phase, moved) - self.run_of(self.calls.calls[phase].name).seconds
 
     def seconds_at_home(self, phase: int, moved: AtHome) -> float:
@@ -140,9 +158,10 @@ class HomePhases(ABC):
             self.runs[name] = simulate(self.parts[name].program)
         return self.runs[name]
 
-    def saved_bytes(self, number: int) -> int:
-        """What a tensor's phases move from and to DRAM if it stays there."""
-        moved = (self.run_of(self.calls.calls[p].name).traffic[tensor] for p, tensor, _ in self.ports[number])
+    def saved_bytes(self, number: int, slabs: HomeSlabs) -> int:
+        """What a tensor's phases needn't move from and to DRAM if it stays in slabs."""
+        ports = (port for port in self.ports[number] if slabs.brought is None or port[0] in slabs.readers)
+        moved = (self.run_of(self.calls.calls[p].name).traffic[tensor] for p, tensor, _ in ports)
         return sum(traffic.read_bytes + traffic.written_bytes for traffic in moved)
 
 

@@ -34,7 +34,12 @@ def phase_changes(calls: Sequence[CompiledFunction], decided: Decisions) -> tupl
         for position, value in enumerate(kernel.constants):
             values[kernel.code, position].add(value)
     setups: dict[str, PhaseSetup] = {
-        name: setup_of(part.schedule, part.device, {key: one.image(values) for key, one in kernels[name].items()})
+        name: setup_of(
+            part.schedule,
+            part.device,
+            {key: one.image(values) for key, one in kernels[name].items()},
+            [(HOME_LEVEL, one.column, *one.instead) for one in part.homes if one.instead is not None],
+        )
         for name, part in parts.items()
     }
     setups = {name: {**setup, **_beside_homes(setup, parts[name])} for name, setup in setups.items()}
@@ -46,7 +51,7 @@ def phase_changes(calls: Sequence[CompiledFunction], decided: Decisions) -> tupl
 def _beside_homes(setup: PhaseSetup, part: CompiledFunction) -> PhaseSetup:
     """The stores beside what is at home, with the chains that move it."""
     found: dict[Store, tuple[Piece, ...]] = {}
-    for chain in part.homes:
+    for chain in (chain for chain in part.homes if chain.descriptors):
         dma = part.device.dma(HOME_LEVEL)
         room = dma.descriptors // dma.descriptor_groups
         store = Store(StoreKind.DESCRIPTORS, dma.name, HOME_LEVEL, 0, chain.column, room, chain.group)

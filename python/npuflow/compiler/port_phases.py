@@ -16,10 +16,15 @@ class PortPhases(HomePhases):
     """A slab takes no channel, and descriptors only where a transfer is in several."""
 
     def columns(self, value: PlannedValue) -> list[int]:
-        return sorted(range(self.memories), key=lambda number: (-self.free_bytes(value, number), number))
+        return sorted(
+            range(self.memories), key=lambda number: (-self.free_bytes(value.first, value.last, number), number)
+        )
 
     def in_place(self, value: PlannedValue) -> HomeSlabs | None:
         return None
+
+    def brought(self, value: PlannedValue) -> list[HomeSlabs]:
+        return []
 
     def counts(self) -> Sequence[int]:
         return range(1, self.memories + 1)

@@ -12,11 +12,13 @@ from npuflow.compiler.compiled_function import CompiledFunction
 from npuflow.compiler.home_phases import HomePhases, HomeSlabs
 from npuflow.compiler.port_phases import PortPhases
 from npuflow.compiler.tile_phases import TilePhases
-from npuflow.network.calls import CallList
-from npuflow.network.plan import PlannedValue, plan_of
+from npuflow.network.calls import Call, CallList
+from npuflow.network.plan import PlannedValue, ValueRole, plan_of
 from npuflow.network.residency import Home, HomeCandidate, Residency, choose_homes, home_beside
 from npuflow.simulate.at_home import AtHome
 from npuflow.simulate.home_tasks import NotAtHomeError
+
+_WRITTEN_IN_PARTS = "several phases write it, a part each"
 
 
 @dataclass(frozen=True)
@@ -54,8 +56,11 @@ class _Residents:
         return self.phases.calls
 
     def found(self) -> Resident:
-        for value in plan_of(self.calls).between:
-            self._look_at(value)
+        for value in plan_of(self.calls).values:
+            if value.role is ValueRole.BETWEEN:
+                self._look_at(value)
+            if len(self.phases.reads(value.number)) > 1:
+                self._look_at_shared(value)
         chosen = choose_homes([ways for ways in self.ways.values() if ways], self.phases.room)
         late = sum(one.late_seconds for one in chosen.ways.values())
         for number, ways in self.ways.items():
@@ -72,7 +77,7 @@ class _Residents:
     def _look_at(self, value: PlannedValue) -> None:
         """Notes in which ways a tensor may stay, or why it can't."""
         if value.number in self.calls.first_versions:
-            self.reasons[value.number] = "several phases write it, a part each"
+            self.reasons[value.number] = _WRITTEN_IN_PARTS
             return
         columns = self.phases.columns(value)
         ways = self._in_place(value)
@@ -84,12 +89,50 @@ class _Residents:
             ways = sorted([*ways, *found], key=lambda one: one.late_seconds)
         self.ways[value.number], self.more[value.number] = ways, divided
 
+    def _look_at_shared(self, value: PlannedValue) -> None:
+        """Notes in which ways a tensor may be brought from DRAM for several phases, or why it can't."""
+        number, versions = value.number, self.calls.first_versions
+        if number in versions or number in versions.values():
+            self.reasons[number] = _WRITTEN_IN_PARTS
+            return
+        found = (self._brought(value, slabs) for slabs in self.phases.brought(value))
+        ways = [way for way in found if way is not None and way.late_seconds <= 0]
+        if not ways:
+            self.reasons.setdefault(
+                number, "no phase has it on the chip in pieces that later ones gain by finding there"
+            )
+            return
+        first = self.ways.get(number, [])
+        self.ways[number] = [*first, *sorted(ways, key=lambda one: (-one.saved_bytes, one.late_seconds))]
+        self.more.setdefault(number, iter(()))
+
+    def _brought(self, value: PlannedValue, slabs: HomeSlabs) -> HomeCandidate | None:
+        """A tensor that a phase brings, for those that are no slower with it there."""
+        readers = frozenset(phase for phase in slabs.readers if self._gains(phase, value.number, slabs))
+        if not readers:
+            return None
+        own = replace(slabs, readers=readers)
+        if any(
+            self.phases.free_bytes(own.brought or 0, max(readers), column) < own.slab_bytes(value.bytes)
+            for column in own.columns
+        ):
+            self.reasons[value.number] = f"it has {value.bytes} bytes, more than phases leave where it would stay"
+            return None
+        return self._candidate(value, own, (own.columns,))
+
+    def _gains(self, phase: int, number: int, slabs: HomeSlabs) -> bool:
+        try:
+            return self.phases.late_in(phase, self.phases.moved(phase, {number: slabs})) <= 0
+        except NotAtHomeError as error:
+            self.reasons[number] = str(error)
+            return False
+
     def _in_place(self, value: PlannedValue) -> list[HomeCandidate]:
         """A tensor in the tiles that collect it, if it can stay there."""
         slabs = self.phases.in_place(value)
         if slabs is None:
             return []
-        if any(self.phases.free_bytes(value, column) < slabs.slab_bytes(value.bytes) for column in slabs.columns):
+        if any(self._free_bytes(value, column) < slabs.slab_bytes(value.bytes) for column in slabs.columns):
             return []
         found = self._candidate(value, slabs, (slabs.columns,))
         return [] if found is None else [found]
@@ -100,9 +143,9 @@ class _Residents:
             found = []
             for piece in self.phases.pieces(value, count):
                 slabs = HomeSlabs(tuple(columns[:count]), piece)
-                roomy = [c for c in columns if self.phases.free_bytes(value, c) >= slabs.slab_bytes(value.bytes)]
+                roomy = [c for c in columns if self._free_bytes(value, c) >= slabs.slab_bytes(value.bytes)]
                 if len(roomy) < count:
-                    most = max(self.phases.free_bytes(value, column) for column in columns)
+                    most = max(self._free_bytes(value, column) for column in columns)
                     place = self.phases.device.dma(self.phases.level).place
                     why = f"it has {value.bytes} bytes, and no {place} more than {most} free"
                     self.reasons.setdefault(value.number, why)
@@ -110,6 +153,9 @@ class _Residents:
                 places = tuple(tuple((roomy * 2)[first : first + count]) for first in range(len(roomy)))
                 found.append(self._candidate(value, HomeSlabs(places[0], piece), places))
             yield [one for one in found if one is not None]
+
+    def _free_bytes(self, value: PlannedValue, column: int) -> int:
+        return self.phases.free_bytes(value.first, value.last, column)
 
     def _candidate(
         self, value: PlannedValue, slabs: HomeSlabs, places: tuple[tuple[int, ...], ...]
@@ -120,18 +166,19 @@ class _Residents:
         except NotAtHomeError as error:
             self.reasons[value.number] = str(error)
             return None
-        first, *reads = (phase for phase, _, _ in self.phases.ports[value.number])
+        first, *reads = self.phases.phases_of(value.number, slabs)
         return HomeCandidate(
             value.number,
             slabs.slab_bytes(value.bytes),
             slabs.piece_bytes,
             first,
-            tuple(dict.fromkeys(reads)),
-            self.phases.saved_bytes(value.number),
+            tuple(reads),
+            self.phases.saved_bytes(value.number, slabs),
             late,
             places,
             self.phases.moves(value, slabs),
             slabs.in_place,
+            slabs.brought is not None,
         )
 
     # The parts with what stays
@@ -143,11 +190,8 @@ class _Residents:
         while waiting:
             phase = waiting.pop(0)
             programs.pop(phase, None)
-            own = {
-                number: HomeSlabs(tuple(slab.column for slab in home.slabs), home.piece_bytes, home.in_place)
-                for number, home in homes.items()
-                if any(each == phase for each, _, _ in self.phases.ports[number])
-            }
+            housed = ((number, self._slabs(number, home)) for number, home in homes.items())
+            own = {number: slabs for number, slabs in housed if phase in self.phases.phases_of(number, slabs)}
             try:
                 if own:
                     moved = self.phases.moved(phase, own)
@@ -156,21 +200,48 @@ class _Residents:
             except NotAtHomeError as error:
                 changed = self._changed(own, homes)
                 if changed is None:
-                    changed = min(own, key=lambda number: (self.phases.saved_bytes(number), -number))
+                    changed = min(own, key=lambda number: (self._chosen(number).saved_bytes, -number))
                     self.reasons[changed] = f"together with others: {error}"
                     del homes[changed]
                 waiting = sorted({*waiting, *(each for each, _, _ in self.phases.ports[changed])})
-        calls = tuple(replace(c, homes=tuple(homes.get(v) for v in c.outputs)) for c in self.calls.calls)
-        saved = sum(map(self.phases.saved_bytes, homes))
+        calls = tuple(self._housed(phase, homes) for phase in range(len(self.calls.calls)))
+        saved = sum(self._chosen(number).saved_bytes for number in homes)
         reasons = {number: why for number, why in self.reasons.items() if number not in homes}
         return Resident(replace(self.calls, calls=calls), programs, reasons, chosen.bound_bytes, saved)
 
+    def _chosen(self, number: int) -> HomeCandidate:
+        return self.ways[number][0]
+
+    def _slabs(self, number: int, home: Home) -> HomeSlabs:
+        """A tensor's slabs where it stays in the way that is chosen."""
+        columns, one = tuple(slab.column for slab in home.slabs), self._chosen(number)
+        if not one.brought:
+            return HomeSlabs(columns, home.piece_bytes, home.in_place)
+        return HomeSlabs(columns, home.piece_bytes, home.in_place, one.first, frozenset(one.reads))
+
+    def _housed(self, phase: int, homes: Mapping[int, Home]) -> Call:
+        """A phase's call, with what stays of what it makes, brings and finds."""
+        call = self.calls.calls[phase]
+        kept = {number: self._chosen(number) for number in homes if self._chosen(number).brought}
+        return replace(
+            call,
+            homes=tuple(None if number in kept else homes.get(number) for number in call.outputs),
+            brought={number: homes[number] for number, one in kept.items() if one.first == phase},
+            near=frozenset(number for number, one in kept.items() if phase in one.reads),
+        )
+
     def _changed(self, numbers: Collection[int], homes: dict[int, Home]) -> int | None:
-        """Gives a tensor another home, divided otherwise, that costs least while all together take no longer."""
-        late = sum(self.ways[number][0].late_seconds for number in homes)
+        """Gives a tensor another home that costs least while all together take no longer.
+
+        None where more would be moved for that than if the tensor that saves least had none.
+        """
+        late = sum(self._chosen(number).late_seconds for number in homes)
+        least = min(self._chosen(number).saved_bytes for number in numbers)
         for one in self._others(numbers):
-            now = self.ways[one.number][0]
-            beside = {self.ways[number][0]: home for number, home in homes.items() if number != one.number}
+            now = self._chosen(one.number)
+            if now.saved_bytes - one.saved_bytes >= least:
+                continue
+            beside = {self._chosen(number): home for number, home in homes.items() if number != one.number}
             home = home_beside(one, beside, self.phases.room)
             if home is not None and late + one.late_seconds - now.late_seconds <= 0:
                 self.ways[one.number] = [one, *(way for way in self.ways[one.number] if way not in (one, now))]
@@ -179,8 +250,15 @@ class _Residents:
         return None
 
     def _others(self, numbers: Collection[int]) -> list[HomeCandidate]:
-        """Other ways to divide tensors, those that lose least first."""
+        """Other ways for tensors to stay, those that lose least first, of what is saved, then of time."""
         for number in numbers:
             self.ways[number] += next(self.more[number], [])
         found = [way for number in numbers for way in self.ways[number][1:]]
-        return sorted(found, key=lambda one: one.late_seconds - self.ways[one.number][0].late_seconds)
+        now = self._chosen
+        return sorted(
+            found,
+            key=lambda one: (
+                now(one.number).saved_bytes - one.saved_bytes,
+                one.late_seconds - now(one.number).late_seconds,
+            ),
+        )

@@ -15,7 +15,7 @@ from npuflow.compiler.home_phases import needed_bytes
 from npuflow.compiler.tables import arrays_of
 from npuflow.execute.arrays import Array, Signature
 from npuflow.execute.guard_divisions import divides_integers
-from npuflow.network.calls import CallList
+from npuflow.network.calls import Call, CallList
 from npuflow.network.residency import Home
 from npuflow.simulate.run import POISON
 
@@ -62,9 +62,12 @@ def execute_sequence(sequence: CompiledSequence, inputs: Sequence[Array]) -> Seq
     executions: list[tuple[str, FunctionalRun]] = []
     tiles = HomeTiles(sequence.parts)
 
-    def run(name: str, given: Sequence[Array]) -> Sequence[Array]:
-        executions.append((name, execute_function(sequence.parts[name], given)))
-        return executions[-1][1].outputs
+    def run(call: Call, given: Sequence[Array]) -> Sequence[Array]:
+        found = execute_function(sequence.parts[call.name], given)
+        executions.append((call.name, found))
+        for number, home in call.brought.items():
+            tiles.keep(number, found.brought[call.inputs.index(number)], home)
+        return found.outputs
 
     workspace: Array = np.full(sequence.calls.workspace_bytes, POISON, np.uint8)
     given = (*inputs, *sequence.table_arrays)
@@ -74,7 +77,7 @@ def execute_sequence(sequence: CompiledSequence, inputs: Sequence[Array]) -> Seq
 def run_calls(
     calls: CallList,
     inputs: Sequence[Array],
-    run: Callable[[str, Sequence[Array]], Sequence[Array]],
+    run: Callable[[Call, Sequence[Array]], Sequence[Array]],
     workspace: Array | None = None,
     tiles: HomeTiles | None = None,
 ) -> tuple[Array, ...]:
@@ -90,8 +93,9 @@ def run_calls(
     for call in calls.calls:
         if tiles is not None:
             tiles.overwrite(call.name)
-        kept = {number: tiles.read(number) for number in call.inputs if number not in values} if tiles else {}
-        outputs = run(call.name, [kept[number] if number in kept else values[number] for number in call.inputs])
+        at_home = [number for number in call.inputs if number not in values or number in call.near]
+        kept = {number: tiles.read(number) for number in at_home} if tiles else {}
+        outputs = run(call, [kept[number] if number in kept else values[number] for number in call.inputs])
         for number, output, address in zip(call.outputs, outputs, call.addresses, strict=True):
             home = call.home(number)
             if tiles is not None and home is not None:

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from npuflow.compiler.compiled_function import CompiledFunction
 from npuflow.compiler.home_phases import HomePhases, HomeSlabs
 from npuflow.network.phases import TileChange, Writes
 from npuflow.network.plan import PlannedValue
 from npuflow.network.set_up import PhaseChange
-from npuflow.schedule.assign.setup import channel_descriptors
+from npuflow.schedule.assign.setup import ChannelPlace, channel_descriptors
 from npuflow.simulate.at_home import AtHome, at_home, users_of
 from npuflow.simulate.channel_tasks import transfers
 from npuflow.simulate.home_ports import HOME_LEVEL, HomeChain, HomePort, slab_bytes
 from npuflow.simulate.home_tasks import NotAtHomeError
 from npuflow.simulate.in_place import in_place, pieces_in_place
 from npuflow.simulate.platform import Platform, Side
+from npuflow.simulate.program import Program
+from npuflow.simulate.read_in_place import brought_in_place, pieces_read, read_in_place
 
 # Sizes of pieces that are dealt out, the largest first, beside one piece for each slab.
 _MOST_PIECES = 2
@@ -25,10 +27,16 @@ _MOST_PIECES = 2
 
 @dataclass
 class TilePhases(HomePhases):
-    """`left` are descriptors that parts leave, `unused` channels, `collected` what tiles collect, each found once."""
+    """`taken_by` has the descriptors that parts take, by channel, `unused` channels that they leave.
 
-    left: dict[str, dict[tuple[int, int], int]] = field(default_factory=dict)
+    `collected` is what tiles collect, `handed` what they hand to cores, `read` the programs that do so in place, each
+    found once.
+    """
+
+    taken_by: dict[str, dict[ChannelPlace, int]] = field(default_factory=dict)
     collected: dict[tuple[str, str], HomeSlabs | None] = field(default_factory=dict)
+    handed: dict[tuple[str, str], HomeSlabs | None] = field(default_factory=dict)
+    read: dict[tuple[str, str, bool], AtHome] = field(default_factory=dict)
     unused: dict[tuple[str, Side, int], tuple[int, ...]] = field(default_factory=dict)
 
     def columns(self, value: PlannedValue) -> list[int]:
@@ -60,6 +68,26 @@ class TilePhases(HomePhases):
             self.collected[name, tensor] = None if found is None else HomeSlabs(found.columns, found.piece_bytes, True)
         return self.collected[name, tensor]
 
+    def brought(self, value: PlannedValue) -> list[HomeSlabs]:
+        """One for each way in which tiles share it, by the first phase that does so; no later ones than needed."""
+        found: dict[HomeSlabs, int] = {}
+        phases = self.reads(value.number)
+        if value.bytes <= self.room.bytes * self.memories:
+            for phase in phases[:-1]:
+                if (slabs := self._handed(phase, value.number)) is not None:
+                    found.setdefault(slabs, phase)
+        after = {one: frozenset(each for each in phases if each > phase) for one, phase in found.items()}
+        return [replace(one, brought=phase, readers=after[one]) for one, phase in found.items()]
+
+    def _handed(self, phase: int, number: int) -> HomeSlabs | None:
+        """The memories that hand a tensor to cores in a phase, each pieces of its own; None where they don't do so."""
+        names = [tensor for at, tensor, side in self.ports[number] if at == phase and side is Side.OUT]
+        key = self.calls.calls[phase].name, names[0]
+        if key not in self.handed:
+            found = pieces_read(self.parts[key[0]].program, self.device, names[0]) if len(names) == 1 else None
+            self.handed[key] = None if found is None else HomeSlabs(found.columns, found.piece_bytes, True)
+        return self.handed[key]
+
     def counts(self) -> Sequence[int]:
         return 8, 4, 2, 1
 
@@ -84,10 +112,14 @@ class TilePhases(HomePhases):
         }
 
     def moves(self, value: PlannedValue, slabs: HomeSlabs) -> tuple[tuple[int, bool], ...]:
-        """What is written in place needs none for that."""
-        first, *reads = (phase for phase, _, _ in self.ports[value.number])
-        read = tuple((phase, False) for phase in dict.fromkeys(reads))
+        """What is written, brought or read in place needs none for that."""
+        first, *reads = self.phases_of(value.number, slabs)
+        read = tuple((phase, False) for phase in reads if not self._reads_in_place(phase, value.number, slabs))
         return read if slabs.in_place else ((first, True), *read)
+
+    def _reads_in_place(self, phase: int, number: int, slabs: HomeSlabs) -> bool:
+        alike = HomeSlabs(slabs.columns, slabs.piece_bytes, True)
+        return slabs.brought is not None and self._handed(phase, number) == alike
 
     def change_seconds(self, moved: Mapping[int, AtHome]) -> float:
         chains = {phase: one.chains for phase, one in moved.items()}
@@ -96,62 +128,80 @@ class TilePhases(HomePhases):
 
     def _waiting(self, phase: int, chains: Mapping[int, Sequence[HomeChain]]) -> float:
         """How long a phase waits for descriptors there is no room for beside those of the one before."""
-        room = self.device.dma(HOME_LEVEL).descriptors // self.device.dma(HOME_LEVEL).descriptor_groups
         taken = Counter[tuple[int, int]]()
         for each in (phase - 1, phase):
-            left = self._descriptors(self.parts[self.calls.calls[each].name])
-            taken.update({place: room - free for place, free in left.items()})
-            for chain in chains.get(each, ()):
-                taken[chain.column, chain.group] += chain.descriptors
+            taken.update(self._descriptors(self.parts[self.calls.calls[each].name], chains.get(each, ())))
         late = Counter[int]()
         for (column, _), count in taken.items():
-            late[column] += max(0, count - room)
+            late[column] += max(0, count - self._most_descriptors)
         changes = (TileChange(behind=Writes(count), columns=frozenset({c})) for c, count in late.items() if count)
         return PhaseChange(tuple(changes)).set_up(self.device.control).seconds
 
     def moved(self, phase: int, homes: Mapping[int, HomeSlabs]) -> AtHome:
         part = self.parts[self.calls.calls[phase].name]
         free = {(side, c): list(self._free_channels(phase, side, c)) for side in Side for c in range(self.memories)}
-        left = dict(self._descriptors(part))
         moved = AtHome(part.program)
         for number, slabs in homes.items():
-            for own, tensor, side in self.ports[number]:
+            for own, tensor, side in self.ports[number] if phase in self.phases_of(number, slabs) else ():
                 if own == phase:
-                    if slabs.in_place and side is Side.IN:
+                    if slabs.brought == phase or self._reads_in_place(phase, number, slabs):
+                        more = self._read(moved.program, part, tensor, slabs.brought == phase)
+                    elif slabs.in_place and side is Side.IN:
                         more = in_place(moved.program, self.device, tensor)
                     else:
+                        left = self._descriptors(part, moved.chains)
                         ways = tuple((c, self._channel(free[side, c], c, left)) for c in slabs.columns)
                         more = at_home(moved.program, self.device, [HomePort(tensor, ways, slabs.piece_bytes)])
-                    _take(more.chains, left)
-                    moved = AtHome(more.program, (*moved.chains, *more.chains))
+                    moved = AtHome(more.program, _together(moved.chains, more.chains))
+                    self._check_descriptors(part, moved.chains)
         return moved
 
-    def _channel(self, free: list[int], column: int, left: Mapping[tuple[int, int], int]) -> int:
-        """A channel that is free, of the group with the most descriptors left; it isn't free any more."""
+    def _read(self, program: Program, part: CompiledFunction, tensor: str, is_brought: bool) -> AtHome:
+        """A part's program, as it is by now, with a tensor that it brings or finds; of a part's own found once."""
+        key = part.name, tensor, is_brought
+        if program is part.program and key in self.read:
+            return self.read[key]
+        move = brought_in_place if is_brought else read_in_place
+        found = move(program, self.device, tensor)
+        if program is part.program:
+            self.read[key] = found
+        return found
+
+    def _channel(self, free: list[int], column: int, taken: Mapping[tuple[int, int], int]) -> int:
+        """A channel that is free, of the group with the fewest descriptors taken; it isn't free any more."""
         if not free:
             raise NotAtHomeError(f"memory tile {column} has no channel left")
         groups = self.device.dma(HOME_LEVEL).descriptor_groups
-        best = max(free, key=lambda number: (left[column, number % groups], -number))
+        best = min(free, key=lambda number: (taken[column, number % groups], number))
         free.remove(best)
         return best
 
-    def _descriptors(self, part: CompiledFunction) -> dict[tuple[int, int], int]:
-        """The descriptors that a part leaves beside memory tiles, by column and group."""
-        if part.name not in self.left:
-            dma = self.device.dma(HOME_LEVEL)
-            taken = channel_descriptors(part.schedule, self.device, HOME_LEVEL)
-            groups = range(dma.descriptor_groups)
-            each = dma.descriptors // dma.descriptor_groups
-            places = ((column, group) for column in range(self.memories) for group in groups)
-            self.left[part.name] = {place: each - taken.get(place, 0) for place in places}
-        return self.left[part.name]
+    @property
+    def _most_descriptors(self) -> int:
+        """Of one group of channels beside a memory tile."""
+        return self.device.dma(HOME_LEVEL).descriptors // self.device.dma(HOME_LEVEL).descriptor_groups
+
+    def _check_descriptors(self, part: CompiledFunction, chains: Sequence[HomeChain]) -> None:
+        for (column, _), count in self._descriptors(part, chains).items():
+            if count > self._most_descriptors:
+                need = f"needs {count} descriptors in one of its groups, which has {self._most_descriptors}"
+                raise NotAtHomeError(f"memory tile {column} {need}")
+
+    def _descriptors(self, part: CompiledFunction, chains: Sequence[HomeChain]) -> Counter[tuple[int, int]]:
+        """The descriptors that a part takes beside memory tiles, by column and group, with chains."""
+        if part.name not in self.taken_by:
+            self.taken_by[part.name] = channel_descriptors(part.schedule, self.device, HOME_LEVEL)
+        others = {(HOME_LEVEL, one.column, *one.instead) for one in chains if one.instead is not None}
+        groups, found = self.device.dma(HOME_LEVEL).descriptor_groups, Counter[tuple[int, int]]()
+        for place, count in self.taken_by[part.name].items():
+            _, column, _, number = place
+            found[column, number % groups] += 0 if place in others else count
+        for chain in chains:
+            found[chain.column, chain.group] += chain.descriptors
+        return found
 
 
-def _take(chains: Sequence[HomeChain], left: dict[tuple[int, int], int]) -> None:
-    """Takes the descriptors of chains from those that are left, by column and group."""
-    for chain in chains:
-        have = left[chain.column, chain.group]
-        if chain.descriptors > have:
-            others = f"has {have} descriptors left in one of its groups"
-            raise NotAtHomeError(f"memory tile {chain.column} {others}, a chain takes {chain.descriptors}")
-        left[chain.column, chain.group] = have - chain.descriptors
+def _together(chains: Sequence[HomeChain], more: Sequence[HomeChain]) -> tuple[HomeChain, ...]:
+    """Chains and more of them, which take the place of those that are all of the same channels."""
+    whole = {(one.column, one.instead) for one in more if one.instead is not None}
+    return *(one for one in chains if (one.column, one.instead) not in whole), *more

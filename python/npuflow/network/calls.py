@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 
 from npuflow.bindings import ir
@@ -25,7 +25,8 @@ class Call:
     `addresses` has where each output lies in the workspace; None has a place of its own, as what is returned does.
     `homes` has where each stays on the chip; without any, none does. `updates` says which input an output is,
     with something written into it, `written_bytes` of it; it lies where that one does. `made_of` names the groups that
-    estimates made one.
+    estimates made one. Of inputs that are in DRAM, `brought` says to which home it brings them, for later calls, and
+    `near` which ones it reads there.
     """
 
     name: str
@@ -36,10 +37,16 @@ class Call:
     updates: Mapping[int, int] = field(default_factory=dict)
     written_bytes: Mapping[int, int] = field(default_factory=dict)
     made_of: tuple[str, ...] = ()
+    brought: Mapping[int, Home] = field(default_factory=dict)
+    near: frozenset[int] = frozenset()
 
     def home(self, value: int) -> Home | None:
         """Where an output stays."""
         return dict(zip(self.outputs, self.homes)).get(value)
+
+    def away(self) -> Call:
+        """The call with nothing that stays on the chip."""
+        return replace(self, homes=(), brought={}, near=frozenset())
 
 
 @dataclass(frozen=True)

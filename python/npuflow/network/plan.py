@@ -36,7 +36,8 @@ class PlannedValue:
     """A tensor: needed from phase `first` to `last`; it lies at `address` of the workspace, or has a `home` in L2.
 
     One that several phases write, a part each, is one tensor, by the `number` that it has behind the first of them, or
-    in front where it is an argument, of which `least_bytes` are read or written.
+    in front where it is an argument, of which `least_bytes` are read or written. With `stays`, the first and the last
+    phase of its home, it is in DRAM as well.
     """
 
     number: int
@@ -47,6 +48,16 @@ class PlannedValue:
     address: int | None = None
     home: Home | None = None
     updated_bytes: int | None = None
+    stays: tuple[int, int] | None = None
+
+    @property
+    def at_home(self) -> tuple[int, int]:
+        """The first and the last phase in which it is at home, if it has one."""
+        return self.stays or (self.first, self.last)
+
+    @property
+    def is_in_dram(self) -> bool:
+        return self.home is None or self.stays is not None
 
     @property
     def least_bytes(self) -> int:
@@ -76,17 +87,23 @@ class FunctionPlan:
 
     @property
     def in_workspace(self) -> tuple[PlannedValue, ...]:
-        return tuple(value for value in self.between if value.home is None)
+        return tuple(value for value in self.between if value.is_in_dram)
 
     @property
     def resident_bytes(self) -> int:
         return sum(value.bytes for value in self.between if value.home is not None)
 
+    @property
+    def kept(self) -> tuple[PlannedValue, ...]:
+        """What is brought from DRAM once, and stays for several phases."""
+        return tuple(value for value in self.values if value.stays is not None)
+
     def resident_in(self, phase: int) -> dict[int, int]:
         """The bytes that stay in each column's memory tile in a phase."""
         found: dict[int, int] = {}
-        for value in self.between:
-            for slab, own in value.slabs if value.first <= phase <= value.last else ():
+        for value in self.values:
+            first, last = value.at_home
+            for slab, own in value.slabs if first <= phase <= last else ():
                 found[slab.column] = found.get(slab.column, 0) + own
         return found
 
@@ -108,16 +125,20 @@ def plan_of(calls: CallList) -> FunctionPlan:
     last, versions = last_phases(calls), calls.first_versions
     made = {value: (phase, call) for phase, call in enumerate(calls.calls) for value in call.outputs}
     addresses = {v: a for call in calls.calls for v, a in zip(call.outputs, call.addresses, strict=True)}
+    brought = {v: (phase, home) for phase, call in enumerate(calls.calls) for v, home in call.brought.items()}
     values = []
     for number, size in enumerate(calls.sizes):
         if versions.get(number, number) != number:
             continue
         same = [number, *(other for other, one in versions.items() if one == number and other != number)]
         first = made[number][0] if number in made else 0
-        home = made[number][1].home(number) if number in made else None
+        home, stays = made[number][1].home(number) if number in made else None, None
+        if number in brought:
+            begin, home = brought[number]
+            stays = begin, max(phase for phase, call in enumerate(calls.calls) if number in call.near)
         until = max(last[each] for each in same)
         role, updated = _role(same, calls, made), _updated_bytes(same, calls) if number not in made else None
-        values.append(PlannedValue(number, role, size, first, until, addresses.get(number), home, updated))
+        values.append(PlannedValue(number, role, size, first, until, addresses.get(number), home, updated, stays))
     return FunctionPlan(tuple(call.name for call in calls.calls), tuple(values), calls.workspace_bytes)
 
 

@@ -1,7 +1,8 @@
 """Which tensors between phases stay on the chip, each in slabs, and where in them. Pure.
 
-A home is at its tiles, or clusters, from the phase that makes the tensor to the last that reads it, above what phases
-themselves need there. In a phase, a slab may take a channel of its tile that the phase leaves alone.
+A home is at its tiles, or clusters, from the phase that makes the tensor, or brings it from DRAM, to the last that
+reads it there, above what phases themselves need. In a phase, a slab may take a channel of its tile that the phase
+leaves alone.
 """
 
 from __future__ import annotations
@@ -55,6 +56,8 @@ class Home:
 class HomeCandidate:
     """A way for a tensor to stay: made in phase `first`, read in `reads`; `saved_bytes` needn't go to and fro then.
 
+    What is in DRAM as well is `brought` by that phase, and others but those may read it in DRAM.
+
     Its phases take `late_seconds` longer, or less than no time; `places` are the columns of its slabs, the best first.
     A slab has `slab_bytes` at most, in pieces of `piece_bytes`, and takes a channel in each of `moves`, phases and
     whether they write it.
@@ -70,6 +73,7 @@ class HomeCandidate:
     places: tuple[tuple[int, ...], ...]
     moves: tuple[tuple[int, bool], ...]
     in_place: bool = False
+    brought: bool = False
 
     @cached_property
     def last(self) -> int:
@@ -105,7 +109,7 @@ class Residency:
 def choose_homes(tensors: Sequence[Sequence[HomeCandidate]], room: TileRoom) -> Residency:
     """The homes that save most and take no longer in all, the best of a bounded search.
 
-    Of each tensor there are ways to stay that save as much, the fastest first.
+    Of each tensor there are ways to stay, the best first.
     """
     found = _HomeChoice(sorted(tensors, key=_worth), room)
     found.search(0, (), 0, 0.0)
@@ -113,7 +117,7 @@ def choose_homes(tensors: Sequence[Sequence[HomeCandidate]], room: TileRoom) -> 
         found.reorder()
     homes = {placed.one.number: placed.home for placed in found.best}
     ways = {placed.one.number: placed.one for placed in found.best}
-    return Residency(homes, ways, max(0, found.saved_bytes), sum(ways[0].saved_bytes for ways in tensors))
+    return Residency(homes, ways, max(0, found.saved_bytes), sum(map(_most_saved, tensors)))
 
 
 def home_beside(one: HomeCandidate, others: Mapping[HomeCandidate, Home], room: TileRoom) -> Home | None:
@@ -134,6 +138,15 @@ def _worth(ways: Sequence[HomeCandidate]) -> tuple[bool, float, int]:
     one = ways[0]
     is_late = one.late_seconds > 0
     return is_late, one.late_seconds / max(1, one.saved_bytes) if is_late else -one.saved_bytes, one.number
+
+
+def _most_saved(ways: Sequence[HomeCandidate]) -> int:
+    return max(one.saved_bytes for one in ways)
+
+
+def _won(ways: Sequence[HomeCandidate]) -> float:
+    """The time that a tensor may make others take: less than nothing, or nothing."""
+    return min(0.0, *(one.late_seconds for one in ways))
 
 
 @dataclass(frozen=True)
@@ -165,9 +178,9 @@ class _HomeChoice:
 
     def search(self, index: int, chosen: tuple[_HousedTensor, ...], saved: int, late: float) -> None:
         rest = self.tensors[index:]
-        if saved + sum(ways[0].saved_bytes for ways in rest) <= self.saved_bytes or self.looked >= _MOST_CHOICES:
+        if saved + sum(map(_most_saved, rest)) <= self.saved_bytes or self.looked >= _MOST_CHOICES:
             return
-        if late + sum(min(0.0, ways[0].late_seconds) for ways in rest) > 0:
+        if late + sum(map(_won, rest)) > 0:
             return
         self.looked += 1
         if index == len(self.tensors):
@@ -198,9 +211,9 @@ class _HomeChoice:
     def _in_order(self, order: Sequence[Sequence[HomeCandidate]]) -> list[_HousedTensor]:
         """Each tensor in the first place that others leave it, where all together need take no longer."""
         chosen = list[_HousedTensor]()
-        late = sum(min(0.0, ways[0].late_seconds) for ways in order)
+        late = sum(map(_won, order))
         for ways in order:
-            late -= min(0.0, ways[0].late_seconds)
+            late -= _won(ways)
             fast = (one for one in ways if late + one.late_seconds <= 0)
             placed = next((found for one in fast if (found := self.placed(one, chosen)) is not None), None)
             if placed is not None:

@@ -152,6 +152,7 @@ class _SettingUp:
         self.behind += one.behind * one.tiles
         if before < (one.ahead * one.tiles).seconds(self.control):
             self.sent += one.tiles
+            self.reached |= one.columns if len(one.columns) == 1 else set()
         else:
             self.ahead += one.ahead * one.tiles
 

@@ -102,6 +102,7 @@ def _plan(sequence: SequenceReport) -> Json:
             "last": value.last,
             "address": value.address,
             "home": value.home and [{"column": slab.column, "address": slab.address} for slab in value.home.slabs],
+            "stays": value.stays and list(value.stays),
             "away": sequence.away.get(value.number),
         }
         for value in plan.values
@@ -110,6 +111,7 @@ def _plan(sequence: SequenceReport) -> Json:
         "workspace_bytes": plan.workspace_bytes,
         "alive_bytes": plan.alive_bytes,
         "resident_bytes": plan.resident_bytes,
+        "kept_bytes": sum(value.bytes for value in plan.kept),
         "values": values,
         "left_bytes": left and left[1],
     }

@@ -68,12 +68,13 @@ def _between(sequence: SequenceReport) -> list[Json]:
     """What memories hold between parts: each tensor, its address and size, and the times from which to which."""
     phases, sizes = sequence.phases, {"DRAM between parts": sequence.plan.workspace_bytes}
     found: dict[str, list[list[object]]] = {}
-    for value in sequence.plan.between:
+    for value in sequence.plan.in_workspace:
         lives = [phases[value.first].begin_us, phases[value.last].end_us]
-        if value.home is None:
-            found.setdefault("DRAM between parts", []).append([f"%{value.number}", value.address, value.bytes, *lives])
-            continue
-        level = sequence.parts[0].occupancy[-1]
+        found.setdefault("DRAM between parts", []).append([f"%{value.number}", value.address, value.bytes, *lives])
+    level = sequence.parts[0].occupancy[-1]
+    for value in sequence.plan.values:
+        first, last = value.at_home
+        lives = [phases[first].begin_us, phases[last].end_us]
         for slab, own in value.slabs:
             name = f"{level.level} {slab.column} between parts"
             sizes[name] = level.usable_bytes

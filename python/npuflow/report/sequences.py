@@ -155,11 +155,14 @@ def energy_of_sequence(sequence: SequenceReport) -> str:
 def plan_text(sequence: SequenceReport) -> str:
     """What lies between parts, how much at a time and where, and what room there is nearer; empty for nothing."""
     plan = sequence.plan
+    kept = sum(value.bytes for value in plan.kept)
+    brought = f"{byte_text(kept)} of what several parts read are brought to the chip once" if kept else ""
     if not plan.between:
-        return ""
+        return brought
     alive, apart = byte_text(plan.alive_bytes), byte_text(plan.apart_bytes)
     stays = f"{byte_text(plan.resident_bytes)} stay on the chip, the rest takes " if plan.resident_bytes else ""
     text = f"{apart} between parts, {alive} of it at a time; {stays}{byte_text(plan.workspace_bytes)} of DRAM"
+    text += f"; {brought}" if kept else ""
     left = left_bytes(sequence)
     return f"{text}; of {left[0]} every part leaves {byte_text(left[1])} free" if left else text
 
@@ -192,6 +195,8 @@ def _where(value: PlannedValue) -> str:
     if value.home is not None:
         slabs = ", ".join(f"{slab.column} + {slab.address}" for slab in value.home.slabs)
         where = f"tile {slabs}" if len(value.home.slabs) == 1 else f"tiles {slabs}"
+        if value.stays is not None:
+            return f"{where}, brought in {value.stays[0]}, to {value.stays[1]}"
         return f"{where}, in place" if value.home.in_place else where
     return "its own" if value.address is None else f"workspace + {value.address}"
 

@@ -19,11 +19,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from hashlib import sha256
 from itertools import zip_longest
 
 from npuflow.simulate.chains import ChainMove, chain_length, chain_move, task_lengths
 from npuflow.simulate.channel_tasks import FlatTransfer, NotTaskByTaskError, transfers, unrolled
+from npuflow.simulate.home_chains import home_chain
 from npuflow.simulate.home_ports import HOME_LEVEL, HomeChain, HomePort, NearTensor
 from npuflow.simulate.home_tasks import NotAtHomeError, SlabTransfer, taken_tasks
 from npuflow.simulate.platform import Platform, Side
@@ -102,12 +102,6 @@ def with_home(
         streams=tuple(streams),
         memories=tuple(memories),
     )
-
-
-def home_chain(device: Device, column: int, number: int, descriptors: int, moves: Sequence[FlatTransfer]) -> HomeChain:
-    """So many descriptors of a channel beside a column's tile, which move what is at home."""
-    content = sha256(repr((number, [(t.stream, t.access) for t in moves])).encode()).hexdigest()
-    return HomeChain(column, number % device.dma(HOME_LEVEL).descriptor_groups, descriptors, content)
 
 
 @dataclass

@@ -31,12 +31,16 @@ class NearTensor:
 
 @dataclass(frozen=True)
 class HomeChain:
-    """Descriptors that a phase needs beside a column's memory tile for what is at home, in a group of channels."""
+    """Descriptors that a phase needs beside a column's memory tile for what is at home, in a group of channels.
+
+    With `instead`, which says whether it leads inward and its number, they are all that a channel needs then.
+    """
 
     column: int
     group: int
     descriptors: int
     content: str
+    instead: tuple[bool, int] | None = None
 
 
 def slab_bytes(size: int, count: int, device: Device) -> int:

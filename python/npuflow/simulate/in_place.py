@@ -19,13 +19,13 @@ from math import prod
 import numpy as np
 
 from npuflow.schedule.data.patterns import merged
-from npuflow.simulate.at_home import AtHome, home_chain, users_of, with_home
+from npuflow.simulate.at_home import AtHome, users_of, with_home
 from npuflow.simulate.chains import chain_length, chain_move
 from npuflow.simulate.channel_tasks import FlatTransfer, NotTaskByTaskError, transfers, unrolled
+from npuflow.simulate.home_chains import whole_chain
 from npuflow.simulate.home_ports import HOME_LEVEL, HomeChain, HomePort
 from npuflow.simulate.home_tasks import NotAtHomeError, TakenTasks, taken_tasks
 from npuflow.simulate.places import access_of, bytes_of, existing, in_pattern, irregular_dimension, places_of
-from npuflow.simulate.platform import Platform, Side
 from npuflow.simulate.program import (
     FlatAccess,
     FlatAcquire,
@@ -37,15 +37,8 @@ from npuflow.simulate.program import (
     FlatStep,
     Program,
 )
+from npuflow.simulate.tile_pieces import TilePieces, pieces_of_tiles
 from npuflow.target import Device
-
-
-@dataclass(frozen=True)
-class TilePieces:
-    """The columns whose tiles make a tensor's pieces of so many bytes in turn."""
-
-    columns: tuple[int, ...]
-    piece_bytes: int
 
 
 def pieces_in_place(program: Program, device: Device, tensor: str) -> TilePieces | None:
@@ -128,13 +121,7 @@ class _InPlace:
             assert tile is not None, "it is beside a memory tile"
             for block in blocks:
                 maker[bytes_of(block.tensor)] = tile[1]
-        changes = np.flatnonzero(np.diff(maker)) + 1
-        piece = int(changes[0]) if len(changes) else self.size
-        turn = tuple(dict.fromkeys(maker[::piece].tolist()))
-        dealt = np.repeat(np.resize(turn, -(-self.size // piece)), piece)[: self.size]
-        if -1 in turn or not np.array_equal(dealt, maker):
-            raise NotAtHomeError("tiles make other parts of it than pieces in turn")
-        return TilePieces(turn, piece)
+        return pieces_of_tiles(maker)
 
     # The program
 
@@ -142,13 +129,14 @@ class _InPlace:
         bodies: dict[str, Sequence[FlatStep]] = {**self.taken.left, **dict.fromkeys(self.collected, ())}
         done: list[str] = []
         chains: list[HomeChain] = []
-        for blocks in self.collected.values():
+        for name, blocks in self.collected.items():
+            chains.append(whole_chain(self.program, self.device, self.engines[name], ()))
             for writer in self.writers[blocks[0].buffer.buffer]:
                 ways = self._ways(writer, blocks)
                 received = [way.received for _, way in ways if way is not None]
                 done.append(f"{self.tensor} of {writer.name} done")
                 bodies[writer.name] = (*received, FlatRelease(done[-1]))
-                chains.append(self._chain(writer, received))
+                chains.append(whole_chain(self.program, self.device, writer, received))
                 bodies |= self._sent(ways)
         control = (*self.taken.control, *(FlatAcquire(one) for one in done))
         streams = [one for one in self.program.streams if one.sender not in self.collected]
@@ -238,13 +226,3 @@ class _InPlace:
     def _most_dims(self) -> int:
         pattern = self.device.dma(HOME_LEVEL).pattern
         return pattern.dims if pattern else np.iinfo(np.int64).max
-
-    def _chain(self, writer: FlatEngine, moves: Sequence[FlatTransfer]) -> HomeChain:
-        """The descriptors that a channel goes through by itself."""
-        dma, depths = self.device.dma(HOME_LEVEL), {self.tensor: 1}
-        assert writer.tile is not None, "it is beside a memory tile"
-        column = writer.tile[1]
-        number = Platform(self.device).channels_beside(HOME_LEVEL, Side.IN, column)[writer.name]
-        most = dma.pattern.iteration_max if dma.pattern else 0
-        length = chain_length([chain_move(one, depths) for one in moves], most)
-        return home_chain(self.device, column, number, length, moves)

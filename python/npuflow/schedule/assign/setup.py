@@ -8,7 +8,7 @@ what ran before.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 
@@ -19,7 +19,7 @@ from npuflow.schedule.assign.programs import kernel_calls
 from npuflow.schedule.data import model
 from npuflow.schedule.data.addresses import aligned_slot_bytes
 from npuflow.schedule.data.affine import Affine
-from npuflow.schedule.data.channels import channel_of, coordinates_of_memory, memory_of
+from npuflow.schedule.data.channels import Channel, channel_of, coordinates_of_memory, memory_of
 from npuflow.schedule.data.model import Schedule
 from npuflow.schedule.data.placed import placed_steps
 from npuflow.target import Device, Work
@@ -41,20 +41,26 @@ class KernelImage:
 _PARAMETERS = 64
 
 
-def setup_of(schedule: Schedule, device: Device, kernels: Mapping[str, KernelImage]) -> PhaseSetup:
-    """By store, everything that must be there before the schedule runs."""
-    return _Setup(numbered(schedule, device), device, kernels).found()
+# A channel beside a memory: the level, the column, whether it leads inward, and its number.
+ChannelPlace = tuple[int, int, bool, int]
 
 
-def channel_descriptors(schedule: Schedule, device: Device, level: int) -> dict[tuple[int, int], int]:
-    """The descriptors that channels beside a level's memories take, by column and group."""
-    found: dict[tuple[int, int], int] = defaultdict(int)
-    whole, groups = numbered(schedule, device), device.dma(level).descriptor_groups
+def setup_of(
+    schedule: Schedule, device: Device, kernels: Mapping[str, KernelImage], without: Collection[ChannelPlace] = ()
+) -> PhaseSetup:
+    """By store, everything that must be there before the schedule runs, `without` channels that do something else."""
+    return _Setup(numbered(schedule, device), device, kernels, without).found()
+
+
+def channel_descriptors(schedule: Schedule, device: Device, level: int) -> dict[ChannelPlace, int]:
+    """The descriptors that channels beside a level's memories take."""
+    found: dict[ChannelPlace, int] = defaultdict(int)
+    whole = numbered(schedule, device)
     for engine in whole.engines.values():
         count = sum(t.descriptors.count for t in transfers_of(engine.program) if t.descriptors is not None)
         for channel in (channel_of(engine, place, whole) for place in whole.places(engine.span)):
             if channel is not None and channel.memory.level == level:
-                found[channel.memory.column, channel.number % groups] += count
+                found[_place(channel)] += count
     return dict(found)
 
 
@@ -63,6 +69,7 @@ class _Setup:
     schedule: Schedule
     device: Device
     kernels: Mapping[str, KernelImage]
+    without: Collection[ChannelPlace]
 
     def found(self) -> PhaseSetup:
         found: dict[Store, list[Piece]] = defaultdict(list)
@@ -74,6 +81,9 @@ class _Setup:
             text = sha256(repr(program.steps(engine.program, {})).encode()).hexdigest()
             kernels, parameters = self._kernels(engine)
             for place in self.schedule.places(engine.span):
+                channel = channel_of(engine, place, self.schedule)
+                if channel is not None and _place(channel) in self.without:
+                    continue
                 store, number = self._store(engine, place)
                 other = tuple((c, at) for c, at in place.items() if c not in here or c in program.mentioned)
                 found[store] += [_piece((engine.stage.name, number, other, text), size), *kernels]
@@ -107,6 +117,10 @@ class _Setup:
         return Store(
             StoreKind.DESCRIPTORS, dma.name, memory.level, memory.row, memory.column, room, group
         ), channel.number
+
+
+def _place(channel: Channel) -> ChannelPlace:
+    return channel.memory.level, channel.memory.column, channel.inward, channel.number
 
 
 @dataclass(frozen=True)
