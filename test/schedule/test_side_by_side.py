@@ -18,6 +18,50 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 LAYERS = (EXAMPLES / "two_layers.mlir").read_text()
 
 
+def three_layers(depth_l1: int) -> str:
+    """z + max(max(x A, y) B, y) C of 16 columns, one bundle in tiles of 16 rows, with so many slots of what comes."""
+    said = (
+        f"npu.bundle = 0, npu.strategy = #npu.strategy<{{grid = [1, 1], spread = [0, 0], tile_l1 = [16], order = [0], \
+depth_l2 = 2, depth_l1 = {depth_l1}, depth_result = 2, depth_between = 2}}>"
+    )
+    made, body = "%x", []
+    for name, does, other in (("a", "maximumf", "y"), ("b", "maximumf", "y"), ("c", "addf", "z")):
+        body.append(f"""
+  %s{name} = linalg.generic {{indexing_maps = [#l, #r, #o], iterator_types = ["parallel", "parallel", "reduction"]}}
+      ins({made}, %{name} : tensor<160x16xbf16>, tensor<16x16xbf16>) outs(%f : tensor<160x16xf32>) attrs = {{{said}}} {{
+  ^bb0(%p: bf16, %q: bf16, %t: f32):
+    %pw = arith.extf %p : bf16 to f32
+    %qw = arith.extf %q : bf16 to f32
+    %m = arith.mulf %pw, %qw : f32
+    %n = arith.addf %t, %m : f32
+    linalg.yield %n : f32
+  }} -> tensor<160x16xf32>
+  %t{name} = linalg.generic {{indexing_maps = [#e, #e, #e], iterator_types = ["parallel", "parallel"]}}
+      ins(%s{name}, %{other} : tensor<160x16xf32>, tensor<160x16xf32>) outs(%i : tensor<160x16xbf16>)
+      attrs = {{{said}}} {{
+  ^bb0(%p: f32, %q: f32, %t: bf16):
+    %m = arith.{does} %p, %q : f32
+    %n = arith.truncf %m : f32 to bf16
+    linalg.yield %n : bf16
+  }} -> tensor<160x16xbf16>""")
+        made = f"%t{name}"
+    weights = ", ".join(f"%{name}: tensor<16x16xbf16>" for name in "abc")
+    return f"""
+#l = affine_map<(m, n, k) -> (m, k)>
+#r = affine_map<(m, n, k) -> (k, n)>
+#o = affine_map<(m, n, k) -> (m, n)>
+#e = affine_map<(m, n) -> (m, n)>
+func.func @f(%x: tensor<160x16xbf16>, {weights}, %y: tensor<160x16xf32>, %z: tensor<160x16xf32>)
+    -> tensor<160x16xbf16> {{
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<160x16xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<160x16xf32>) -> tensor<160x16xf32>
+  %i = tensor.empty() : tensor<160x16xbf16>{"".join(body)}
+  return {made} : tensor<160x16xbf16>
+}}
+"""
+
+
 def calls(steps: tuple[Step, ...]) -> list[object]:
     """The kernels of a program, loops as (trips, kernels)."""
     found: list[object] = []
@@ -86,3 +130,10 @@ def test_tiles_of_any_size_are_right() -> None:
     for device in ("npu4.0", "npu2.7:1x1", "toy-scratchpad"):
         (reported,) = npuflow.compile(text, device=device).run().functions
         assert reported.verified.status is Status.OK, reported.verified
+
+
+@pytest.mark.parametrize("depth_l1", [1, 2, 3])
+def test_a_lane_brings_what_earlier_parts_need_while_a_later_one_waits_for_them(depth_l1: int) -> None:
+    """Of three layers the last part is two turns behind: a single slot of what it reads would hold up the lane."""
+    (reported,) = npuflow.compile(three_layers(depth_l1), device="npu4.0:1x1").run().functions
+    assert reported.verified.status is Status.OK, reported.verified

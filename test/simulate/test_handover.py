@@ -55,6 +55,17 @@ def test_releases_ahead_of_their_wait_count() -> None:
     assert found == [f"semaphore '{name}' can reach 3, above its maximum of 2" for name in ("full", "empty")]
 
 
+def test_room_that_is_given_back_bounds_as_well() -> None:
+    # Between groups of ops the control processor takes all room, free when all is written, and gives it back.
+    wait: tuple[FlatStep, ...] = (*[FlatAcquire("empty")] * 2, *[FlatRelease("empty")] * 2)
+    assert semaphore_problems(pair((FlatLoop(9, FILL), *wait, FlatLoop(9, FILL)), (FlatLoop(18, DRAIN),))) == []
+    # What it gives back beyond what it took is room for one more.
+    more: tuple[FlatStep, ...] = (FlatAcquire("empty"), *[FlatRelease("empty")] * 2)
+    less: tuple[FlatStep, ...] = (FlatLoop(18, DRAIN[:2]), FlatLoop(17, DRAIN[2:]))
+    found = semaphore_problems(pair((FlatLoop(9, FILL), *more, FlatLoop(9, FILL)), less))
+    assert [problem.what for problem in found] == ["semaphore 'full' can grow without a bound, above its maximum of 2"]
+
+
 def test_trip_counts_multiply() -> None:
     nested = pair((FlatLoop(6, (FlatLoop(4, FILL),)),), (FlatLoop(8, (FlatLoop(3, DRAIN),)),))
     assert semaphore_problems(nested) == []

@@ -10,6 +10,7 @@ from npuflow.frontend.collapse_contractions import CollapseContractions
 from npuflow.frontend.compute_padding import ComputePadding
 from npuflow.frontend.compute_slices import ComputeSlices
 from npuflow.frontend.detach_factors import DetachFactors
+from npuflow.frontend.drop_marks import DropMarks
 from npuflow.frontend.drop_unit_dims import DropUnitDims
 from npuflow.frontend.drop_unit_loops import DropUnitLoops
 from npuflow.frontend.expose_heads import ExposeHeads
@@ -82,4 +83,5 @@ class NormalizeLinalg(NamedPipeline):
             stage("mark-lookups", MarkLookups()),
             stage("split-reductions", SplitReductions()),
             stage("widen-scalars", WidenScalars()),
+            stage("drop-marks", DropMarks()),
         )

@@ -17,7 +17,8 @@ from itertools import count
 
 from npuflow.bindings import ir
 from npuflow.core.passes import ops_of
-from npuflow.ops.contraction import BUNDLE, ROW_LOOP, Contraction, is_head, tail_of
+from npuflow.ops.bundle_ops import Problem, is_bundle_op, op_problem
+from npuflow.ops.contraction import BUNDLE, ROW_LOOP, Contraction, is_head, tail_of, users
 from npuflow.ops.linear import Linear, input_count, is_reduction, iterators, linear_maps, loop_extents
 from npuflow.ops.union import Union
 
@@ -148,9 +149,14 @@ def _is_space(members: list[tuple[int, int]], ops: Sequence[ir.Operation], exten
 
 def free_numbers(function: ir.Operation) -> Iterator[int]:
     """Numbers that no bundle of a function has."""
-    marked = (op for op in ops_of(function) if BUNDLE in op.attributes)
-    taken = {int(ir.IntegerAttr(op.attributes[BUNDLE]).value) for op in marked}
+    taken = {bundle_number(op) for op in ops_of(function)}
     return (number for number in count() if number not in taken)
+
+
+def bundle_number(op: ir.Operation) -> int | None:
+    """The number of the bundle that an op says it is in, if it says one."""
+    said = op.attributes.get(BUNDLE)
+    return int(ir.IntegerAttr(said).value) if isinstance(said, ir.IntegerAttr) else None
 
 
 def mark_bundle(ops: Sequence[ir.Operation], number: int) -> None:
@@ -160,10 +166,31 @@ def mark_bundle(ops: Sequence[ir.Operation], number: int) -> None:
 
 
 def marked_bundles(root: ir.Operation) -> list[Bundle]:
-    """The bundles below `root` that were marked, in program order."""
-    groups: dict[tuple[ir.Operation, int], list[ir.Operation]] = {}
-    for op in ops_of(root, "linalg.generic"):
+    """The bundles below `root` that were marked, in program order; what was marked and is none is left out."""
+    return [make_bundle(ops) for ops in marked_groups(root) if marks_problem(ops) is None]
+
+
+def marked_groups(root: ir.Operation) -> list[list[ir.Operation]]:
+    """The ops below `root` that say they are in one bundle, in program order, whether or not they can be one."""
+    groups: dict[tuple[ir.Operation, int | None], list[ir.Operation]] = {}
+    for op in ops_of(root):
         if BUNDLE in op.attributes:
-            number = int(ir.IntegerAttr(op.attributes[BUNDLE]).value)
-            groups.setdefault((op.parent.operation, number), []).append(op)
-    return [make_bundle(ops) for ops in groups.values()]
+            groups.setdefault((op.parent.operation, bundle_number(op)), []).append(op)
+    return list(groups.values())
+
+
+def marks_problem(ops: Sequence[ir.Operation]) -> Problem | None:
+    """What keeps ops that say they are in one bundle from being one, as (what, hint)."""
+    hint = f"leave out {BUNDLE}, as npuflow-drop-marks does: what belongs together is found without it"
+    number = bundle_number(ops[-1])
+    if number is None:
+        return f"{BUNDLE} is no number", hint
+    for op in ops:
+        if not is_bundle_op(op):
+            what = op_problem(op) if op.name == "linalg.generic" else None
+            return (what[0] if what else f"{op.name} is marked, and bundles have linalg.generic alone"), hint
+    inner = (user for op in ops[:-1] for result in op.results for user in users(result))
+    reader = next((user for user in inner if user not in ops), None)
+    if reader is not None:
+        return f"bundle {number} is none, as {reader.name} outside of it reads what is not its last op's", hint
+    return None if make_bundle(ops).space else (f"bundle {number} is none, as its ops share no parallel loop", hint)

@@ -6,8 +6,8 @@ Three questions, each decided from the program alone:
   for any size.
 - *Maxima.* Where one engine releases a semaphore, its releases never outnumber what it has acquired of others by more
   than some slack, those in turn what their engine has acquired, and so on back to the semaphore itself. The slacks and
-  initial values on the shortest such way bound its value in every order of events. Where several engines release
-  it, the run below is what is known.
+  initial values on the shortest such way bound its value in every order of events. Of what an engine acquires counts
+  what it doesn't give back itself. Where several other engines release it, the run below is what is known.
 - *Progress and order.* Every semaphore has one engine that acquires it and every stream fixed ends, so an engine's next
   step, once possible, stays possible: all orders of events end in the same state, and one run decides for all of
   them whether there is a deadlock. The simulator's hazards follow the order that the program enforces, not its clock,
@@ -163,9 +163,12 @@ class _ValueBound:
         return None
 
     def _slacks(self, released: str) -> dict[str, int]:
-        """For what the only releaser of a semaphore acquires: by how much its releases can be ahead of that."""
+        """For what the only releaser of a semaphore acquires: by how much its releases can be ahead of that.
+
+        Who acquires it may give some of that back, as the control processor does once all room has been free.
+        """
         if released not in self.slacks:
-            releasers = list(self.tally.released[released])
+            releasers = [each for each in self.tally.released[released] if each not in self.tally.acquired[released]]
             engine = releasers[0] if len(releasers) == 1 else ""
             ahead = {name: _ahead(self.bodies[engine], released, name) for name in self.acquired.get(engine, ())}
             self.slacks[released] = {name: most for name, (net, most) in ahead.items() if net <= 0}
@@ -173,7 +176,7 @@ class _ValueBound:
 
 
 def _ahead(body: tuple[FlatStep, ...], released: str, acquired: str) -> tuple[int, int]:
-    """Releases of one semaphore minus acquires of another: at the end, and at most on the way."""
+    """Releases of one semaphore minus what is acquired, and not given back, of another: at the end, and at most."""
     net = most = 0
     for step in body:
         if isinstance(step, FlatLoop):
@@ -181,7 +184,7 @@ def _ahead(body: tuple[FlatStep, ...], released: str, acquired: str) -> tuple[in
             if step.count:
                 most = max(most, net + peak, net + (step.count - 1) * inner + peak)
             net += inner * step.count
-        elif isinstance(step, FlatRelease) and step.semaphore == released:
+        elif isinstance(step, FlatRelease) and step.semaphore in (released, acquired):
             net += step.count
         elif isinstance(step, FlatAcquire) and step.semaphore == acquired:
             net -= step.count

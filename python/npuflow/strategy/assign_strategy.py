@@ -16,7 +16,7 @@ from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.dialect.device import planned_device, record_device
 from npuflow.errors import InputError
-from npuflow.ops.bundle import Bundle, mark_bundle
+from npuflow.ops.bundle import Bundle, mark_bundle, marked_groups, marks_problem
 from npuflow.ops.contraction import STRATEGY, Contraction, enclosing, matmuls, static_matmuls
 from npuflow.ops.grown import find_bundles
 from npuflow.strategy.bundle_times import GrowthOn
@@ -87,6 +87,9 @@ class AssignStrategy(Pass):
 
     def run(self, op: ir.Operation, context: PassContext) -> None:
         device, functions = planned_device(op, self.device), ops_of(op, "func.func")
+        for ops in marked_groups(op):
+            if (problem := marks_problem(ops)) is not None:
+                context.error(ops[-1], *problem)
         own = self._choose(self._open(matmuls(op, context), self._matmul(device), context), {}, device, context)
         if context.failed:
             return

@@ -11,8 +11,8 @@ from npuflow.strategy.strategy import Strategy
 from npuflow.target import Device
 
 
-def misfits(group: Group, said: Strategy, device: Device) -> tuple[Obstacle, ...]:
-    """What is said of a bundle's strategy that doesn't go with its loops or the device."""
+def misfits(group: Group, said: Strategy, device: Device | None) -> tuple[Obstacle, ...]:
+    """What is said of a bundle's strategy that doesn't go with its loops, or with the device if there is one."""
     found, streamed = [], len(group.streamed)
     widths = (("grid", 2), ("spread", 2), *((name, group.space) for name in ("tile_l1", "order")))
     widths = (*widths, ("stream", streamed), ("stream_l2", streamed))
@@ -23,7 +23,7 @@ def misfits(group: Group, said: Strategy, device: Device) -> tuple[Obstacle, ...
             found.append(Obstacle(Constraint.SAID, what, f"give {width}", len(value), width))
     if found:
         return tuple(found)
-    found += grid_obstacles(said, device) if said.grid else ()
+    found += grid_obstacles(said, device) if said.grid and device is not None else ()
     if said.spread and max(said.spread) >= group.space:
         hint = f"this bundle's space has loops 0 to {group.space - 1}"
         found.append(Obstacle(Constraint.SAID, f"spread names loop {max(said.spread)}", hint))

@@ -12,7 +12,7 @@ from npuflow.dialect.device import planned_device
 from npuflow.network.groups import FusionGroup, groups_of
 from npuflow.network.outline import free_names, split_function
 from npuflow.network.parts import PartPlan, plan_parts, strays
-from npuflow.ops.contraction import BUNDLE
+from npuflow.ops.bundle import bundle_number, marked_groups, marks_problem
 from npuflow.strategy.bundle_times import GrowthOn
 from npuflow.strategy.strategy import strategy_of
 from npuflow.target import Device
@@ -74,11 +74,15 @@ class SplitFunctions(Pass):
 
 def _plan(function: ir.Operation, growth: GrowthOn, context: PassContext) -> list[PartPlan]:
     """The parts of a function; none after reporting why it cannot be split."""
-    assigned = (op for op in ops_of(function) if BUNDLE in op.attributes and strategy_of(op) is not None)
-    marked = next(assigned, None)
-    if marked is not None:
-        what = f"{marked.name} is in bundle {ir.IntegerAttr(marked.attributes[BUNDLE]).value} already"
-        context.error(marked, what, "split functions before npuflow-assign-strategy")
+    marked = marked_groups(function)
+    wrong = [(ops[-1], problem) for ops in marked if (problem := marks_problem(ops)) is not None]
+    for op, problem in wrong:
+        context.error(op, *problem)
+    assigned = next((op for ops in marked for op in ops if not wrong and strategy_of(op) is not None), None)
+    if assigned is not None:
+        what = f"{assigned.name} is in bundle {bundle_number(assigned)} already"
+        context.error(assigned, what, "split functions before npuflow-assign-strategy")
+    if context.failed:
         return []
     groups = groups_of(function, growth)
     if len(groups) < 2:

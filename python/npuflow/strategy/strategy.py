@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 
 from npuflow.bindings import ir
-from npuflow.core.passes import Pass, PassContext
+from npuflow.core.passes import Pass, PassContext, fail
 from npuflow.dialect.npu import StrategyAttr
 from npuflow.ops.contraction import BUNDLE, STRATEGY, Contraction
 
@@ -166,8 +166,11 @@ def said_of(op: ir.Operation, known: Mapping[str, int] | None = None) -> Strateg
 
 
 def strategy_of(op: ir.Operation) -> Strategy | None:
-    """The complete strategy that an op carries, or None."""
-    said = said_of(op)
+    """The complete strategy that an op carries, or None; raises InputError where it is malformed."""
+    try:
+        said = said_of(op)
+    except ValueError as error:
+        raise fail(op, f"npu.strategy is malformed: {error}", "run npuflow-assign-strategy, which writes it") from None
     needed = (
         said.grid,
         said.tile_l1,

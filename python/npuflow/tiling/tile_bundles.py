@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from npuflow.bindings import ir
 from npuflow.core.passes import Pass, PassContext
 from npuflow.core.registry import register_pass
-from npuflow.ops.bundle import Bundle, marked_bundles
+from npuflow.ops.bundle import Bundle, make_bundle, marked_groups, marks_problem
+from npuflow.ops.bundle_ops import Problem
 from npuflow.ops.kept_lines import rows_problem
 from npuflow.ops.products import padded, pads_streamed
 from npuflow.ops.streams import stream_of
+from npuflow.strategy.describe_group import group_of_bundle
 from npuflow.strategy.mapping import spread_of
+from npuflow.strategy.misfits import misfits
 from npuflow.strategy.strategy import Strategy, strategy_of
 from npuflow.tiling.cuts import COLUMNS, ROWS, Coordinate, Cuts
 from npuflow.tiling.tile_group import tile_groups
@@ -44,16 +48,26 @@ class TileBundles(Pass):
     group = "tiling"
 
     def run(self, op: ir.Operation, context: PassContext) -> None:
-        todo = []
-        for bundle in marked_bundles(op):
-            strategy = strategy_of(bundle.root)
-            if strategy is None:
-                context.error(bundle.root, "a bundle has no strategy", "run npuflow-assign-strategy before")
-            elif (problem := rows_problem(bundle)) is not None:
-                context.error(bundle.root, *problem)
-            else:
-                todo.append((bundle, _cuts(bundle, strategy)))
+        groups = marked_groups(op)
+        found = [(ops[-1], problem) for ops in groups for problem in _problems(ops)]
+        for root, problem in found:
+            context.error(root, *problem)
+        bundles = [make_bundle(ops) for ops in groups if not found]
+        todo = [(each, _cuts(each, strategy)) for each in bundles if (strategy := strategy_of(each.root)) is not None]
         tile_groups(todo, context, "bundles tiled")
+
+
+def _problems(ops: Sequence[ir.Operation]) -> Iterator[Problem]:
+    """What keeps marked ops from being tiled, each as (what, hint)."""
+    problem = marks_problem(ops) or rows_problem(make_bundle(ops))
+    strategy = strategy_of(ops[-1])
+    if problem is not None:
+        yield problem
+    elif strategy is None:
+        yield "a bundle has no strategy", "run npuflow-assign-strategy before"
+    else:
+        for obstacle in misfits(group_of_bundle(make_bundle(ops)), strategy, None):
+            yield obstacle.message, obstacle.hint
 
 
 def _cuts(bundle: Bundle, strategy: Strategy) -> Cuts:

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from npuflow.schedule.data.affine import Affine
 from npuflow.schedule.data.model import Repeat, Step, substitute_step
-from npuflow.schedule.nest.nest import Allocate, BufferInfo, Kernel, Loop, Statement, walk
+from npuflow.schedule.nest.nest import Allocate, BufferInfo, Kernel, Loop, Statement, Transfer, walk
 from npuflow.schedule.project.rings import Rings
 from npuflow.schedule.project.routes import EngineKey, Routes
 
@@ -36,7 +36,8 @@ def later_parts(body: Sequence[Statement], key: EngineKey, routes: Routes, rings
     """The places in a body from which on an engine works on what others made of its part before; none if it may not.
 
     What several parts, or engines, touch must have a slot for each turn between them, and two at least; what all turns
-    read needs none. Where slots don't suffice for all parts, the last ones are one.
+    read needs none. What comes in for a part, and holds up what a lane brings for parts before it, must have slots for
+    the turns that it waits. Where slots don't suffice for all parts, the last ones are one.
     """
     engines = [_computing(statement, routes) for statement in body]
     if any(len(its) > 1 for its in engines):
@@ -65,7 +66,28 @@ def _have_slots(
         lacks = rings.depth(buffer) < max(2, max(turns) - min(turns) + 1) if buffer in inside else buffer in written
         if len(its) > 1 and lacks:
             return False
-    return True
+    late = {buffer: [turn for _, turn in its] for buffer, its in users.items() if buffer in inside}
+    return not _hold_up(body, late, routes, rings)
+
+
+def _hold_up(
+    body: Sequence[Statement], behind: Mapping[BufferInfo, Sequence[int]], routes: Routes, rings: Rings
+) -> bool:
+    """Whether a lane would wait for a slot that is only free once it has brought what it brings behind that.
+
+    A slot of what is read so many turns behind is free in as many turns; by then earlier parts need later tiles.
+    """
+    lanes: dict[EngineKey, list[BufferInfo]] = {}
+    for transfer, _ in walk(list(body)):
+        if isinstance(transfer, Transfer) and transfer.target.buffer in behind:
+            lanes.setdefault(routes.of(transfer).receiver, []).append(transfer.target.buffer)
+    for brought in lanes.values():
+        for place, buffer in enumerate(brought):
+            for other_place, other in enumerate(brought):
+                ahead = max(behind[buffer]) - min(behind[other])
+                if ahead > 0 and rings.depth(buffer) < ahead + (other_place > place):
+                    return True
+    return False
 
 
 def _parts(engines: Sequence[set[EngineKey]]) -> dict[EngineKey, list[int]]:
