@@ -183,19 +183,22 @@ func.func @f(%a: tensor<2x6xf32>) -> tensor<2x6x6xf32> {
   %z = linalg.fill ins(%zero : f32) outs(%e : tensor<2x6xf32>) -> tensor<2x6xf32>
   %e1 = tensor.empty() : tensor<2xf32>
   %z1 = linalg.fill ins(%zero : f32) outs(%e1 : tensor<2xf32>) -> tensor<2xf32>
-  %first:2 = tm_tensor.scan dimension(1) inclusive(true) ins(%a : tensor<2x6xf32>) outs(%z, %z1 : tensor<2x6xf32>, tensor<2xf32>) {
+  %first:2 = tm_tensor.scan dimension(1) inclusive(true)
+    ins(%a : tensor<2x6xf32>) outs(%z, %z1 : tensor<2x6xf32>, tensor<2xf32>) {
   ^bb0(%x: f32, %y: f32):
     %s = arith.addf %x, %y : f32
     tm_tensor.yield %s : f32
   } -> tensor<2x6xf32>, tensor<2xf32>
-  %second:2 = tm_tensor.scan dimension(1) inclusive(true) ins(%a : tensor<2x6xf32>) outs(%z, %z1 : tensor<2x6xf32>, tensor<2xf32>) {
+  %second:2 = tm_tensor.scan dimension(1) inclusive(true)
+    ins(%a : tensor<2x6xf32>) outs(%z, %z1 : tensor<2x6xf32>, tensor<2xf32>) {
   ^bb0(%x: f32, %y: f32):
     %s = arith.addf %x, %y : f32
     tm_tensor.yield %s : f32
   } -> tensor<2x6xf32>, tensor<2xf32>
   %d = tensor.empty() : tensor<2x6x6xf32>
-  %pairs = linalg.generic {indexing_maps = [affine_map<(b, i, j) -> (b, i)>, affine_map<(b, i, j) -> (b, j)>, affine_map<(b, i, j) -> (b, i, j)>],
-    iterator_types = ["parallel", "parallel", "parallel"]} ins(%first#0, %second#0 : tensor<2x6xf32>, tensor<2x6xf32>) outs(%d : tensor<2x6x6xf32>) {
+  %pairs = linalg.generic {indexing_maps = [affine_map<(b, i, j) -> (b, i)>, affine_map<(b, i, j) -> (b, j)>,
+      affine_map<(b, i, j) -> (b, i, j)>], iterator_types = ["parallel", "parallel", "parallel"]}
+    ins(%first#0, %second#0 : tensor<2x6xf32>, tensor<2x6xf32>) outs(%d : tensor<2x6x6xf32>) {
   ^bb0(%x: f32, %y: f32, %o: f32):
     %s = arith.subf %x, %y : f32
     linalg.yield %s : f32
