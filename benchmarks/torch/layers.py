@@ -115,8 +115,7 @@ LOOKUPS = (
     Model("index select", "lookup", lambda: Call(lambda x, i: torch.index_select(x, 0, i)),
           lambda: (*randoms((11, 6)), integers(11, 5))),
     Model("one hot", "lookup", lambda: Call(lambda i: functional.one_hot(i, 10).float()), lambda: (integers(10, 7),)),
-    Model("embedding bag", "lookup", lambda: Call(lambda w, i: w[i].mean(1)),
-          lambda: (*randoms((50, 12)), integers(50, 3, 7))),
+    Model("embedding bag", "lookup", lambda: nn.EmbeddingBag(50, 12), lambda: (integers(50, 3, 7),)),
 )  # fmt: skip
 
 SCANS = (
@@ -127,6 +126,8 @@ SCANS = (
          lambda x: torch.cumsum(torch.cat((torch.zeros_like(x[:, :1]), x), 1), 1)[:, :-1], (5, 100)),
     call("masked cumulative sum", "scan", lambda x, m: torch.cumsum(x * (m > 0), 1), (5, 100), (5, 100)),
     call("cumulative sum of all", "scan", lambda x: torch.cumsum(x, 0), (1000,)),
+    call("sums of segments", "scan",
+         lambda x: torch.exp(torch.cumsum(x, 1)[:, :, None] - torch.cumsum(x, 1)[:, None, :]).tril(), (3, 12)),
 )  # fmt: skip
 
 REDUCTIONS = (
@@ -139,6 +140,33 @@ REDUCTIONS = (
     call("any and all", "reduction", lambda x: ((x > 1).any(1), (x > -3).all(1)), (4, 17)),
     call("small sort", "reduction", lambda x: torch.sort(x, 1)[0], (4, 16)),
     call("top k", "reduction", lambda x: torch.topk(x, 3, 1)[0], (4, 16)),
+    call("median", "reduction", lambda x: torch.median(x, 1)[0], (4, 17)),
+    call("distances", "reduction", torch.cdist, (9, 13), (7, 13)),
 )  # fmt: skip
 
-MODELS = (*CONVOLUTIONS, *NORMS, *POOLS, *RESAMPLING, *ACTIVATIONS, *PRODUCTS, *MOVES, *LOOKUPS, *SCANS, *REDUCTIONS)
+# In f32, whatever the type: PyTorch has no complex numbers of bf16.
+COMPLEX = (
+    call("rotations by complex numbers", "complex",
+         lambda x, a: torch.view_as_real(torch.view_as_complex(x.float().unflatten(-1, (-1, 2)))
+                                         * torch.polar(torch.ones(9, 8), a.float())).flatten(-2),
+         (2, 4, 9, 16), (9, 8)),
+    call("Fourier mixing", "complex",
+         lambda x: torch.fft.fft(torch.fft.fft(x.float(), dim=-1), dim=-2).real, (2, 9, 16)),
+    call("convolution by Fourier", "complex",
+         lambda x, k: torch.fft.irfft(torch.fft.rfft(x.float(), 32) * torch.fft.rfft(k.float(), 32), 32)[..., :16],
+         (2, 5, 16), (5, 16)),
+)  # fmt: skip
+
+MODELS = (
+    *CONVOLUTIONS,
+    *NORMS,
+    *POOLS,
+    *RESAMPLING,
+    *ACTIVATIONS,
+    *PRODUCTS,
+    *MOVES,
+    *LOOKUPS,
+    *SCANS,
+    *REDUCTIONS,
+    *COMPLEX,
+)
