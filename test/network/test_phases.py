@@ -154,6 +154,8 @@ def test_what_nobody_uses_comes_as_packets_ahead_where_a_shim_has_a_channel_left
     # 2 us are written, 3.32 us sent to column 0 meanwhile; column 1 has no channel left, and is loaded behind.
     done = PhaseChange(tiles, may_send=True).set_up(control, Waiting(6e-6, frozenset({0})))
     assert (done.ahead, done.sent, done.loads, done.seconds) == (Writes(2), 1, 2, pytest.approx(3.32e-6))
+    # Tasks beside column 0's shim come with what is sent there.
+    assert done.left.reached == {0}
     # Without packets ahead, nothing is sent.
     assert PhaseChange(tiles).set_up(control, Waiting(6e-6, frozenset({0}))).sent == 0
 

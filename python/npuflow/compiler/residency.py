@@ -112,10 +112,9 @@ class _Residents:
         if not readers:
             return None
         own = replace(slabs, readers=readers)
-        if any(
-            self.phases.free_bytes(own.brought or 0, max(readers), column) < own.slab_bytes(value.bytes)
-            for column in own.columns
-        ):
+        first, *_, last = self.phases.phases_of(value.number, own)
+        free = (self.phases.free_bytes(first, last, column) for column in own.columns)
+        if min(free) < own.slab_bytes(value.bytes):
             self.reasons[value.number] = f"it has {value.bytes} bytes, more than phases leave where it would stay"
             return None
         return self._candidate(value, own, (own.columns,))

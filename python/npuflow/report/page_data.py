@@ -71,11 +71,11 @@ def _between(sequence: SequenceReport) -> list[Json]:
     for value in sequence.plan.in_workspace:
         lives = [phases[value.first].begin_us, phases[value.last].end_us]
         found.setdefault("DRAM between parts", []).append([f"%{value.number}", value.address, value.bytes, *lives])
-    level = sequence.parts[0].occupancy[-1]
     for value in sequence.plan.values:
         first, last = value.at_home
         lives = [phases[first].begin_us, phases[last].end_us]
         for slab, own in value.slabs:
+            level = sequence.parts[0].occupancy[-1]
             name = f"{level.level} {slab.column} between parts"
             sizes[name] = level.usable_bytes
             found.setdefault(name, []).append([f"%{value.number}", slab.address, own, *lives])

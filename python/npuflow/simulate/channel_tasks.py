@@ -73,16 +73,17 @@ def _turns(body: tuple[FlatStep, ...], counters: tuple[int, ...]) -> Iterator[Fl
         if isinstance(step, FlatLoop):
             for turn in range(step.count):
                 yield from _turns(step.body, (*counters, turn))
-        elif isinstance(step, FlatSend | FlatReceive):
-            yield replace(step, access=_placed(step, counters))
+        elif isinstance(step, FlatSend | FlatReceive) and counters:
+            yield type(step)(step.stream, _placed(step.access, counters), step.name)
         else:
             yield step
 
 
-def _placed(step: FlatTransfer, counters: tuple[int, ...]) -> FlatAccess:
-    access = step.access
+def _placed(access: FlatAccess, counters: tuple[int, ...]) -> FlatAccess:
     limits = tuple(replace(limit, bound=_at(limit.bound, counters)) for limit in access.limits)
-    return replace(access, offset=_at(access.offset, counters), slot=_at(access.slot, counters), limits=limits)
+    offset, slot = _at(access.offset, counters), _at(access.slot, counters)
+    what = access.buffer, access.sizes, access.strides, access.element_bytes
+    return FlatAccess(*what, offset, slot, limits, access.outside, access.run_overhead_bytes)
 
 
 def _at(affine: FlatAffine, counters: Sequence[int]) -> FlatAffine:

@@ -161,7 +161,7 @@ class _ReadInPlace:
             column = self._column(name)
             for access in filter(None, accesses):
                 own = bytes_of(access)
-                if not np.isin(maker[own], (-1, column)).all():
+                if ((maker[own] != -1) & (maker[own] != column)).any():
                     raise NotAtHomeError("several tiles get the same of it")
                 maker[own] = column
         if not self.filled:
