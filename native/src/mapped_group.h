@@ -46,6 +46,7 @@ struct Tensor {
   int user = 0;                 // the first op that reads it
   int last_user = 0;            // the last
   bool is_handed_over = false;  // between sums of products and ops that are none
+  bool is_at_home = false;      // stays on the chip from one group to the next, and takes nothing of DRAM
 
   Loops follows;
   Loops cut_off;  // loops along which windows reach over its edge

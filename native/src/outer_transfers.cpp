@@ -142,6 +142,7 @@ OuterTransfer OuterTransfers::transfer_of(const Tensor& tensor) const {
 }
 
 double OuterTransfers::dram_seconds_of(const OuterTransfer& transfer) const {
+  if (transfer.tensor->is_at_home) return 0.0;
   const Dram& dram = machine_.dram;
   const bool is_written = transfer.tensor->role == Role::output;
   const DramRuns runs = runs_of(mapped_.group(), *transfer.tensor, transfer.part);
@@ -159,7 +160,7 @@ double OuterTransfers::busy_dram_seconds() const {
   double moved = 0;
   for (std::size_t number = 0; number < all_.size(); ++number) {
     (number < inputs_ ? read : written) += all_[number].dram_seconds;
-    moved += all_[number].bytes;
+    if (!all_[number].tensor->is_at_home) moved += all_[number].bytes;
   }
   return std::max({read, written, moved / dram.total_rate});
 }

@@ -112,12 +112,12 @@ class MatmulPipeline(NamedPipeline):
         wide = SplitWideOps(self.device, self.grid)
         reshaping = (ReshapeLines(self.device),) if self.reshape else ()
         window = (self.window_tiles, self.halos, self.window_rows)
-        windows = FuseWindows(self.device, *window, self.fuse_groups, between)
         masked = SkipMasked(self.device, self.masked_parts, between)
         results = FuseResults(self.device, between)
         is_open = self._leaves_tiles and all(each is None for each in (self.grid, *depths))
         bundles_too = self.bundle_matmuls and is_open
         matmuls = FuseMatmuls(self.device, between, bundles_too)
+        windows = FuseWindows(self.device, *window, self.fuse_groups, between, bundles_too)
         slices = FuseSlices(self.device, between)
         fuses = self.fuse and self._leaves_tiles
         fusing = (matmuls, slices, results, windows, masked) if fuses else ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import npuflow
 from npuflow.bindings import ir
 from npuflow.core.passes import ops_of
-from npuflow.fusion.seconds_apart import seconds_apart
+from npuflow.fusion.seconds_apart import mapped_apart, seconds_of
 from npuflow.network.groups import FusionGroup
 from npuflow.ops.bundle import make_bundle
 from npuflow.strategy.bundle_times import bundle_seconds, group_seconds
@@ -52,7 +52,7 @@ def test_a_sum_of_products_takes_what_the_matmul_takes_that_it_is_collapsed_to()
     (function,) = module.body.operations
     (product,) = ops_of(function.operation, "linalg.generic")
     before = str(module)
-    apart = seconds_apart(FusionGroup((product,)), device, said, bundles=False)
+    apart = seconds_of(mapped_apart(FusionGroup((product,)), device, said, bundles=False))
     collapsed = npuflow.parse(text, npuflow.new_context())
     npuflow.run_pipeline(collapsed, "npuflow-collapse-contractions")
     assert str(module) == before
@@ -72,5 +72,5 @@ def test_a_matmul_takes_what_it_takes_as_a_bundle_where_it_may_be_one() -> None:
     own, bundle = group_seconds(group, device, said), bundle_seconds(make_bundle([matmul]), device, said)
     assert bundle is not None
     assert bundle < own
-    assert seconds_apart(group, device, said, bundles=False) == own
-    assert seconds_apart(group, device, said, bundles=True) == bundle
+    assert seconds_of(mapped_apart(group, device, said, bundles=False)) == own
+    assert seconds_of(mapped_apart(group, device, said, bundles=True)) == bundle

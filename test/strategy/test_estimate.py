@@ -158,6 +158,23 @@ def set_up_first(group: Group, strategy: Strategy = STRATEGY) -> list[str]:
     return [name for name, each in transfers(group, strategy).items() if each.is_first]
 
 
+def test_what_is_at_home_takes_nothing_of_dram() -> None:
+    group = matmul_group(512, 512, 512)
+    named = replace(group, tensors=tuple(replace(each, number=n) for n, each in enumerate(group.tensors)))
+    device, (lhs, *_) = load_device("npu2"), group.inputs
+    mapping = mapping_of(group, complete(group, Strategy(), device))
+    home = named.at_home({group.tensors.index(lhs)})
+    before, after = (Estimate(each, device).transfers(mapping) for each in (named, home))
+    assert before[lhs.name].dram_seconds > 0
+    assert after == before | {lhs.name: replace(before[lhs.name], dram_seconds=0.0)}
+    everything = named.at_home({n for n, _ in enumerate(group.tensors)})
+    assert Estimate(everything, device).parts(mapping).busy_dram_seconds == 0
+    assert (
+        Estimate(home, device).parts(mapping).busy_dram_seconds
+        < Estimate(named, device).parts(mapping).busy_dram_seconds
+    )
+
+
 def test_what_a_matmuls_tail_reads_is_set_up_ahead_of_its_operands() -> None:
     """Its buffers in L2 are a whole block's, and stand in front of the cores' part."""
     assert set_up_first(matmul_group(256, 256, 256, tail_operands=(TailOperand((N,), 4),))) == ["lhs", "rhs", "tail0"]

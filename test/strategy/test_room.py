@@ -21,6 +21,7 @@ from npuflow.strategy.mapping import Depths, Mapping, Spread, mapping_of
 from npuflow.strategy.room import (
     fits,
     fullest_l2_bytes,
+    home_room,
     l1_buffers,
     l1_descriptors,
     l2_buffers,
@@ -28,6 +29,8 @@ from npuflow.strategy.room import (
     total_l1_bytes,
 )
 from npuflow.strategy.strategy import Strategy
+from npuflow.target import load_device
+from npuflow.target.planned import planned
 
 sys.path.insert(0, str(Path(__file__).parent))
 from problems import DEVICES, TailOperand, matmul_group
@@ -307,3 +310,22 @@ def test_what_is_left_of_a_streamed_loop_has_to_read_something() -> None:
         piece: fits(group, Mapping((4, piece), Spread((1, 1), 0, 0), Depths(), (0,)), device) for piece in (5, 7, 8)
     }
     assert fitting == {5: True, 7: True, 8: False}
+
+
+def test_what_stays_has_the_room_that_a_group_leaves() -> None:
+    tensors = elementwise((ROW, COLUMN))
+    # 16x32 f32 of one operand and one result, two slots in and one out; 2x3 of 6 scratchpads are used.
+    npu4, tile_bytes = planned(load_device("npu4.0")), 16 * 32 * 4
+    level = npu4.level(npu4.kernel_level)
+    left = level.usable_bytes - 3 * tile_bytes
+    assert home_room(tensors, mapped((16, 32), (2, 3)), npu4) == (left,) * 6
+    assert home_room(tensors, mapped((16, 32), (1, 2)), npu4) == (left,) * 2 + (level.usable_bytes,) * 4
+    # Blocks of 64x64 in two memory tiles: a column's 64x32 f32, two slots in and one out; others are as they were.
+    npu2 = load_device("npu2")
+    tile = npu2.level(npu2.block_level).usable_bytes
+    assert home_room(tensors, mapped((16, 32), (4, 2)), npu2) == (tile - 3 * 64 * 32 * 4,) * 2 + (tile,) * 6
+    # Two operands take a channel out each for every row, and results the others: 9 of 6, where 2 rows take 5.
+    two = elementwise((ROW, COLUMN), (ROW, COLUMN))
+    assert home_room(two, mapped((16, 32), (4, 2)), npu2) == (0,) * 2 + (tile,) * 6
+    assert home_room(two, mapped((16, 32), (2, 2)), npu2)[0] == tile - (4 + 1) * 32 * 32 * 4
+    assert home_room(tensors, mapped((16, 32)), load_device("toy-scratchpad")) == ()

@@ -12,14 +12,19 @@ from npuflow.core.options import option
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.dialect.device import planned_device
+from npuflow.fusion.change_seconds import change_between
 from npuflow.fusion.copy_chain import copies_of, erase_ops
-from npuflow.fusion.seconds_apart import seconds_apart
+from npuflow.fusion.homes import Homes
+from npuflow.fusion.seconds_apart import Mapped, mapped_apart, seconds_of
 from npuflow.network.groups import FusionGroup, groups_of, names_of
 from npuflow.ops.bundle import free_numbers, make_bundle, mark_bundle
 from npuflow.ops.chains import Chain, chains_of
-from npuflow.ops.contraction import STRATEGY
+from npuflow.ops.contraction import STRATEGY, is_elementwise, is_parallel, producer
+from npuflow.ops.linear import input_count
 from npuflow.ops.refused import mark_made_of, refusal
-from npuflow.strategy.bundle_times import GrowthOn, bundle_seconds
+from npuflow.ops.reshapes import readers, unreshaped
+from npuflow.strategy.bundle_times import GrowthOn, mapped_bundle
+from npuflow.strategy.describe_group import Numbers
 from npuflow.strategy.strategy import Strategy
 from npuflow.target import Device, KernelClass
 
@@ -59,79 +64,76 @@ class FuseMatmuls(Pass):
             if not chains:
                 continue
             among = _Among(function, device, Strategy(depth_between=self.depth_between), self.bundle_matmuls)
-            for chain, groups in [(chain, among.names(chain)) for chain in chains]:
-                why = refusal(function, groups)
-                if why is None:
-                    _decide(chain, groups, among, context)
-                else:
-                    context.remark(chain.root, f"groups {', '.join(groups)} stay apart: as one, {why}")
+            found = [(chain, among.names(chain)) for chain in chains]
+            decided = [_decided(chain, groups, among, context) for chain, groups in found]
+            for (chain, groups), way in zip(found, decided):
+                if way is not None:
+                    _fuse(chain, groups, way, among)
+                    context.count("matmuls fused", 2)
 
 
 class _Among:
-    """The ops of a function, and what is said of the strategies of all.
-
-    What they are compiled as if they stay apart is found once, and again where fusing has left gaps.
-    """
+    """The groups of a function, as they are while none is fused, and what is said of the strategies of all."""
 
     def __init__(self, function: ir.Operation, device: Device, said: Strategy, bundles: bool) -> None:
-        self.function, self.device, self.said, self.bundles = function, device, said, bundles
-        self._groups = self._found()
+        self.function, self.device, self.said = function, device, said
+        self.groups = groups_of(function, GrowthOn(device, depth_between=said.depth_between))
+        self.owner = {op: number for number, group in enumerate(self.groups) for op in group.ops}
 
-    def _found(self) -> dict[ir.Operation, FusionGroup]:
-        return {
-            op: group
-            for group in groups_of(self.function, GrowthOn(self.device, depth_between=self.said.depth_between))
-            for op in group.ops
-        }
+        def mapped(group: FusionGroup, numbers: Numbers) -> Mapped:
+            return mapped_apart(group, device, said, bundles=bundles, numbers=numbers)
 
-    def _of(self, chain: Chain) -> list[FusionGroup]:
+        self.mapped, self.homes = mapped, Homes(self.groups, mapped, change_between(self.groups, device))
+
+    def members(self, chain: Chain) -> list[int]:
         """The groups that a chain's ops are in."""
-        return list(dict.fromkeys(self._groups[op] for op in chain.ops if op in self._groups))
+        return sorted({self.owner[op] for op in chain.ops if op in self.owner})
 
     def names(self, chain: Chain) -> tuple[str, ...]:
-        """What the groups of a chain's ops are called, while none is fused."""
-        groups = list(dict.fromkeys(self._groups.values()))
-        own = self._of(chain)
-        return tuple(
-            name for group, names in zip(groups, names_of(self.function, groups)) if group in own for name in names
-        )
+        """What the groups of a chain's ops are called."""
+        names = names_of(self.function, self.groups)
+        return tuple(name for number in self.members(chain) for name in names[number])
 
     def seconds_apart(self, chain: Chain) -> float:
         """How long the groups of a chain's ops take."""
-        if not all(op in self._groups for op in chain.ops):
-            self._groups = self._found()
-        return sum(seconds_apart(group, self.device, self.said, bundles=self.bundles) for group in self._of(chain))
+        return sum(map(self.homes.seconds_apart, self.members(chain)))
 
-    def fused(self, chain: Chain) -> None:
-        """Forgets the groups of a chain that is gone."""
-        gone = self._of(chain)
-        self._groups = {op: group for op, group in self._groups.items() if group not in gone}
+    def fused_seconds(self, chain: Chain, ops: Sequence[ir.Operation]) -> float | None:
+        """How long ops take as one bundle in a chain's place, roughly; None where they fit no core.
 
-    def fused_seconds(self, ops: Sequence[ir.Operation]) -> float | None:
-        """How long ops take as one bundle, roughly; None where they fit no core."""
-        bundle = make_bundle(ops)
-        if not bundle.space:
-            return None
-        return bundle_seconds(bundle, self.device, self.said)
+        What groups have beside the chain, as what computes something of each factor, is then made by itself, unless it
+        is computed where what it reads is made: as a sum's tail, or with a result (`npuflow-fuse-readers`).
+        """
+        bundle, members = make_bundle(ops), self.members(chain)
+        numbers = {**self.homes.numbers, bundle.root.results[0]: members[-1]}
+        mapped = mapped_bundle(bundle, self.device, self.said, numbers) if bundle.space else None
+        beside = [op for number in members for op in self.groups[number].ops if op not in chain.ops and not _rides(op)]
+        late = sum(seconds_of(self.mapped(FusionGroup((op,)), {})) + self.homes.change_seconds for op in beside)
+        return None if mapped is None else self.homes.seconds_as_one(members, mapped) + late
 
 
-def _decide(chain: Chain, groups: Sequence[str], among: _Among, context: PassContext) -> None:
-    """Puts the fastest copy of a chain that fits in its place, if it is faster than the chain."""
+def _rides(op: ir.Operation) -> bool:
+    """Whether an op computes something of each element of a sum that it alone reads, or of one result alone."""
+    inputs = [unreshaped(value) for value in list(op.operands)[: input_count(op)]] if is_elementwise(op) else []
+    made = [each for value in inputs if (each := producer(value)) is not None and each.name.startswith("linalg.")]
+    sums = [each for each in made if each.name != "linalg.fill" and not is_parallel(each)]
+    return any(readers(each.results[0]) == [op] for each in sums) or (len(inputs) == 1 and bool(made))
+
+
+def _decided(chain: Chain, groups: Sequence[str], among: _Among, context: PassContext) -> int | None:
+    """Which copy of a chain is the fastest that fits, if it is faster than the chain."""
+    why = refusal(among.function, groups)
+    if why is not None:
+        context.remark(chain.root, f"groups {', '.join(groups)} stay apart: as one, {why}")
+        return None
     apart = among.seconds_apart(chain)
     ways = list(copies_of(chain, one_engine=_is_one_engine(among.device)))
-    times = [among.fused_seconds(way) for way in ways]
+    times = [among.fused_seconds(chain, way) for way in ways]
+    for way in ways:
+        erase_ops(way)
     best = min((time for time in times if time is not None), default=None)
-    is_better = best is not None and best < apart
     context.remark(chain.root, _said(chain, best, apart))
-    chosen = times.index(best) if is_better else None
-    for number, way in enumerate(ways):
-        if number != chosen:
-            erase_ops(way)
-    if chosen is not None:
-        among.fused(chain)
-        mark_made_of(ways[chosen], groups)
-        _replace(among.function, chain, ways[chosen])
-        context.count("matmuls fused", 2)
+    return times.index(best) if best is not None and best < apart else None
 
 
 def _said(chain: Chain, best: float | None, apart: float) -> str:
@@ -148,8 +150,17 @@ def _is_one_engine(device: Device) -> bool:
     return device.engine(KernelClass.MATRIX) == device.engine(KernelClass.VECTOR)
 
 
+def _fuse(chain: Chain, groups: Sequence[str], chosen: int, among: _Among) -> None:
+    """Puts the copy of that number in place of a chain, marked as a bundle."""
+    for number, ops in enumerate(list(copies_of(chain, one_engine=_is_one_engine(among.device)))):
+        if number == chosen:
+            mark_made_of(ops, groups)
+            _replace(among.function, chain, ops)
+        else:
+            erase_ops(ops)
+
+
 def _replace(function: ir.Operation, chain: Chain, ops: Sequence[ir.Operation]) -> None:
-    """Puts fused ops in place of a chain, marked as a bundle."""
     mark_bundle(ops, next(free_numbers(function)))
     for old, new in zip(chain.root.results, ops[-1].results):
         old.replace_all_uses_with(new)

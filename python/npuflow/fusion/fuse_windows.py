@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from npuflow.bindings import ir
@@ -11,15 +11,19 @@ from npuflow.core.passes import Pass, PassContext, function_of_group, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.dialect.device import planned_device
 from npuflow.errors import unknown_name
+from npuflow.fusion.change_seconds import change_between
 from npuflow.fusion.fuse import fuse_tiled
+from npuflow.fusion.homes import Homes, readers_of
+from npuflow.fusion.seconds_apart import Mapped, mapped_apart
 from npuflow.fusion.window_chain import NO_WINDOW, WindowChain, chain_of
 from npuflow.fusion.window_tiles import Halos, computed, computed_once, handed_over_bytes
-from npuflow.fusion.window_ways import FusedWindows, WindowWays
-from npuflow.network.groups import groups_of, names_of
+from npuflow.fusion.window_ways import Cost, FusedWindows, WindowWays
+from npuflow.network.groups import FusionGroup, groups_of, names_of
 from npuflow.network.partition import Members, Price, best_partition, cones
-from npuflow.ops.contraction import BUNDLE, STRATEGY, users
+from npuflow.ops.contraction import BUNDLE, STRATEGY
 from npuflow.ops.refused import CACHED, refusal
-from npuflow.strategy.bundle_times import GrowthOn, group_seconds
+from npuflow.strategy.bundle_times import GrowthOn
+from npuflow.strategy.describe_group import Numbers
 from npuflow.strategy.strategy import Strategy
 from npuflow.target import Device
 
@@ -27,8 +31,6 @@ from npuflow.target import Device
 _MOST_GROUPS = 4
 # What tiles that are asked for divide costs nothing, and groups that are asked for less than anything.
 _FOR_TILES, _FREE = Price(0.0), Price(-1.0)
-# What values are read through on their way from group to group.
-_VIEWS = ("tensor.collapse_shape", "tensor.expand_shape", "tensor.pad")
 
 
 @register_pass
@@ -64,6 +66,7 @@ class FuseWindows(Pass):
         (), "groups to be one, FUNCTION_NUMBER as remarks name them, whatever it takes", names_groups=True
     )
     depth_between: int | None = option(None, "slots of what matrix and vector engines hand to each other")
+    bundle_matmuls: bool = option(False, "matmuls that stay apart may be mapped as other ops are")
 
     def run(self, op: ir.Operation, context: PassContext) -> None:
         device = planned_device(op, self.device)
@@ -90,6 +93,12 @@ class _WindowFusion:
         self.ways = WindowWays(device, self.said, options.tiles, options.rows, options.halos)
         self.groups = groups_of(function, GrowthOn(device))
         self.names = names_of(function, self.groups)
+        bundles = options.bundle_matmuls
+
+        def mapped(group: FusionGroup, numbers: Numbers) -> Mapped:
+            return mapped_apart(group, device, self.said, bundles=bundles, numbers=numbers)
+
+        self.homes = Homes(self.groups, mapped, change_between(self.groups, device))
 
     def run(self) -> None:
         chains = self._chains()
@@ -101,7 +110,7 @@ class _WindowFusion:
             root = self.groups[max(members)].root
             self.context.remark(root, f"{self._named(members)} stay apart: no tile of them fits a core")
         involved = sorted({number for members in ways for number in members})
-        apart = {number: group_seconds(self.groups[number], self.device, self.said) for number in involved}
+        apart = {number: self.homes.seconds_apart(number) for number in involved}
         prices = {frozenset([number]): Price(seconds) for number, seconds in apart.items()}
         costs = {members: _FOR_TILES if self.tiles else way.price for members, way in ways.items()}
         ways = {members: way for members, way in ways.items() if len(members) > 1 or costs[members] < prices[members]}
@@ -177,7 +186,7 @@ class _WindowFusion:
         owner = {op: number for number, group in enumerate(self.groups) for op in group.ops}
         return [
             frozenset(
-                owner.get(reader, len(self.groups)) for value in group.root.results for reader in _readers_of(value)
+                owner.get(reader, len(self.groups)) for value in group.root.results for reader in readers_of(value)
             )
             for group in self.groups
         ]
@@ -187,7 +196,7 @@ class _WindowFusion:
         why = refusal(self.function, [*self._names(members), CACHED])
         if why is not None:
             self.context.remark(self.groups[max(members)].root, f"{self._named(members)} cache no halos: {why}")
-        return self.ways.best(chain, may_cache=why is None)
+        return self.ways.best(chain, Cost(self.homes, members), may_cache=why is None)
 
     def _say(self, members: Members, way: FusedWindows, apart: float, is_chosen: bool) -> None:
         tiled = way.tiled
@@ -201,14 +210,3 @@ class _WindowFusion:
             times.append(f"{way.price.seconds / way.other.price.seconds:.2f} of that in {way.other}")
         said = f", and {', '.join(times)}" if times else ""
         self.context.remark(tiled.chain.images[-1].op, f"{decided}: {costs}{said}")
-
-
-def _readers_of(value: ir.Value) -> list[ir.Operation]:
-    """Who reads a value, perhaps reshaped or padded."""
-    found: list[ir.Operation] = []
-    left: Sequence[ir.Value] = [value]
-    while left:
-        readers = [user for each in left for user in users(each)]
-        found += [user for user in readers if user.name not in _VIEWS]
-        left = [result for user in readers if user.name in _VIEWS for result in user.results]
-    return found

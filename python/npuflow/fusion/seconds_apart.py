@@ -7,27 +7,40 @@ from npuflow.frontend.collapse_contractions import copy_as_matmul
 from npuflow.network.groups import FusionGroup
 from npuflow.ops.bundle import bundle_of
 from npuflow.ops.contraction import match_contraction
-from npuflow.strategy.bundle_times import bundle_seconds, group_seconds
+from npuflow.strategy.bundle_times import MappedGroup, mapped_bundle, mapped_group
+from npuflow.strategy.describe_group import Numbers
 from npuflow.strategy.strategy import Strategy
 from npuflow.target import Device
 
+Mapped = tuple[MappedGroup, ...]
+"""What a group is compiled as, one behind the other; nothing where nothing fits, which others will say."""
 
-def seconds_apart(group: FusionGroup, device: Device, said: Strategy, *, bundles: bool) -> float:
-    """How long a group takes by the best strategy; a sum of products as the matmul that it will be collapsed to, too.
+
+def seconds_of(mapped: Mapped, home: frozenset[int] = frozenset()) -> float:
+    """How long these take, with tensors of these numbers at home on the chip."""
+    return sum(each.seconds(home) for each in mapped)
+
+
+def mapped_apart(
+    group: FusionGroup, device: Device, said: Strategy, *, bundles: bool, numbers: Numbers | None = None
+) -> Mapped:
+    """A group by the best strategy; a sum of products as the matmul that it will be collapsed to, too.
 
     Sums in a chain have the loops of what is between them, while it isn't decided whether they are one. With `bundles`,
     matmuls may be mapped as other ops are.
     """
-    ways = [group_seconds(group, device, said)]
+    ways = [_one(mapped_group(group, device, said, numbers))]
     if group.is_matmul:
-        matmul, bundle = match_contraction(group.ops[0]), None
+        matmul = match_contraction(group.ops[0])
         if bundles and matmul is not None:
-            bundle = bundle_seconds(bundle_of(matmul), device, said)
-        return min([*ways, *([] if bundle is None else [bundle])])
-    collapsed = copy_as_matmul(group.ops[0])
-    if collapsed is not None:
-        first, rest = FusionGroup((collapsed,), is_matmul=True), group.ops[1:]
-        behind = group_seconds(FusionGroup(rest), device, said) if rest else 0.0
-        ways.append(seconds_apart(first, device, said, bundles=bundles) + behind)
+            ways.append(_one(mapped_bundle(bundle_of(matmul), device, said, numbers)))
+    elif (collapsed := copy_as_matmul(group.ops[0])) is not None:
+        first, rest = FusionGroup((collapsed,), is_matmul=True), FusionGroup(group.ops[1:])
+        behind = _one(mapped_group(rest, device, said, numbers)) if rest.ops else ()
+        ways.append((*mapped_apart(first, device, said, bundles=bundles, numbers=numbers), *behind))
         erase_unused([collapsed])
-    return min(ways)
+    return min(filter(None, ways), key=seconds_of, default=())
+
+
+def _one(mapped: MappedGroup | None) -> Mapped:
+    return () if mapped is None else (mapped,)

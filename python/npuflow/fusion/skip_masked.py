@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from math import inf
 
 from npuflow.bindings import ir
@@ -14,9 +13,8 @@ from npuflow.core.options import option
 from npuflow.core.passes import Pass, PassContext
 from npuflow.core.registry import register_pass
 from npuflow.dialect.device import planned_device
+from npuflow.fusion.change_seconds import change_seconds
 from npuflow.fusion.cut_rows import LoopPart, LoopParts, can_be_cut, cut_rows, with_sizes
-from npuflow.network.phases import TileChange
-from npuflow.network.set_up import PhaseChange
 from npuflow.ops.bundle import Bundle, marked_bundles
 from npuflow.ops.contraction import STRATEGY
 from npuflow.ops.insertions import insertion_of
@@ -24,7 +22,7 @@ from npuflow.ops.refused import ROWS, made_of, mark_made_of, refusal
 from npuflow.ops.streams import reducers
 from npuflow.strategy.bundle_times import bundle_seconds
 from npuflow.strategy.strategy import Strategy
-from npuflow.target import Device, KernelClass
+from npuflow.target import Device
 
 # Parts that are looked at: each is a phase of its own, which compiling takes time for.
 _MOST_PARTS = 32
@@ -172,12 +170,4 @@ class _PartTimes:
         if inf in (low, high):
             return inf
         mean = (sum(sizes) / len(sizes) - min(sizes)) / max(1, max(sizes) - min(sizes))
-        return len(parts) * (low + mean * (high - low)) + (len(parts) - 1) * self._change_seconds
-
-    @cached_property
-    def _change_seconds(self) -> float:
-        """What it takes to go on to another part, whose program all cores get."""
-        columns = frozenset(range(self.device.columns))
-        size, cores = self.device.engine(KernelClass.VECTOR).program_bytes, self.device.rows * self.device.columns
-        change = TileChange(program_bytes=size, columns=columns, tiles=cores)
-        return PhaseChange((change,)).set_up(self.device.control).seconds
+        return len(parts) * (low + mean * (high - low)) + (len(parts) - 1) * change_seconds(self.device)

@@ -8,14 +8,16 @@ from itertools import chain as in_turn
 from itertools import islice
 
 from npuflow.core.copies import erase_unused
+from npuflow.fusion.homes import Homes
 from npuflow.fusion.overlap_tiles import overlapped
 from npuflow.fusion.window_chain import TiledChain, WindowChain
 from npuflow.fusion.window_tiles import Halos, Steps, ranked_steps, ranked_tilings
 from npuflow.kernels.describe_vector import described_once
-from npuflow.network.partition import Price
-from npuflow.ops.bundle import make_bundle
-from npuflow.strategy.bundle_times import bundle_seconds
+from npuflow.network.partition import Members, Price
+from npuflow.ops.bundle import Bundle, make_bundle
+from npuflow.strategy.bundle_times import MappedGroup, mapped_bundle
 from npuflow.strategy.describe_bundle import can_be_moved, kernels_fit
+from npuflow.strategy.describe_group import Numbers
 from npuflow.strategy.strategy import Strategy
 from npuflow.target import Device
 from npuflow.target.planned import goes_around_l2
@@ -40,6 +42,21 @@ class FusedWindows:
 
 
 @dataclass(frozen=True)
+class Cost:
+    """What groups of a function cost as one."""
+
+    homes: Homes
+    members: Members
+
+    def numbers(self, bundle: Bundle) -> Numbers:
+        """The values between groups, what the bundle makes in the place of what the last of them makes."""
+        return {**self.homes.numbers, bundle.root.results[0]: max(self.members)}
+
+    def seconds(self, mapped: MappedGroup) -> float:
+        return self.homes.seconds_as_one(self.members, mapped)
+
+
+@dataclass(frozen=True)
 class WindowWays:
     """Finds the best way for chains on a device, given what was said of it."""
 
@@ -49,22 +66,22 @@ class WindowWays:
     rows: int | None
     halos: Halos
 
-    def best(self, chain: WindowChain, *, may_cache: bool) -> FusedWindows | None:
+    def best(self, chain: WindowChain, cost: Cost, *, may_cache: bool) -> FusedWindows | None:
         """The tiles that a chain takes least time in; None where none fits a core."""
         if not can_be_moved(chain.moved, self.device, slots=1):
             return None
         ways = []
         if self.halos is not Halos.CACHED:
-            ways.append(self._best_of(self._tilings(chain), _MOST_TILES, _MOST_TRIED))
+            ways.append(self._best_of(self._tilings(chain), cost, _MOST_TILES, _MOST_TRIED))
         if self.halos is not Halos.RECOMPUTED and may_cache and not goes_around_l2(self.device):
-            ways += [self._best_of(each, _MOST_STEPPED, _MOST_STEPS_TRIED) for each in self._steps(chain)]
+            ways += [self._best_of(each, cost, _MOST_STEPPED, _MOST_STEPS_TRIED) for each in self._steps(chain)]
         return _cheapest([way for way in ways if way is not None])
 
-    def _best_of(self, ways: Iterator[Steps], most: int, tried: int) -> FusedWindows | None:
+    def _best_of(self, ways: Iterator[Steps], cost: Cost, most: int, tried: int) -> FusedWindows | None:
         """The best of so many that fit, of each tile the first that does."""
         found: dict[tuple[int, ...], FusedWindows] = {}
         for way in islice(in_turn.from_iterable(ways), tried):
-            price = self._price(way) if way.tiles not in found else None
+            price = self._price(way, cost) if way.tiles not in found else None
             if price is not None:
                 found[way.tiles] = FusedWindows(way, price)
             if len(found) == most:
@@ -89,7 +106,7 @@ class WindowWays:
         elif chain.is_divided_by(self.tiles):
             yield iter([[*chain.tiled(self.tiles).in_steps(self.rows)]])
 
-    def _price(self, tiled: TiledChain) -> Price | None:
+    def _price(self, tiled: TiledChain, cost: Cost) -> Price | None:
         """What a chain costs in these tiles; None where they don't fit a core."""
         made = overlapped(tiled)
         try:
@@ -97,8 +114,9 @@ class WindowWays:
             with described_once():
                 if not bundle.space or not kernels_fit(bundle, self.device):
                     return None
-                seconds = bundle_seconds(bundle, self.device, replace(self.said, stream=tiled.pieces().stream))
-            return None if seconds is None else Price(seconds)
+                said = replace(self.said, stream=tiled.pieces().stream)
+                mapped = mapped_bundle(bundle, self.device, said, cost.numbers(bundle))
+            return None if mapped is None else Price(cost.seconds(mapped))
         finally:
             erase_unused([made.result.owner.operation])
 

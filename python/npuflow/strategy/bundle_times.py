@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
 from npuflow.errors import Shortage
@@ -13,11 +13,11 @@ from npuflow.ops.linear import input_count
 from npuflow.ops.products import match_products, sums_products
 from npuflow.strategy.choose import complete, least, ranked
 from npuflow.strategy.describe_bundle import bundle_fits, program_fits
-from npuflow.strategy.describe_group import group_of_bundle, group_of_matmul
+from npuflow.strategy.describe_group import Numbers, group_of_bundle, group_of_matmul
 from npuflow.strategy.estimate import Estimate
 from npuflow.strategy.feasibility import obstacles
 from npuflow.strategy.group import Group
-from npuflow.strategy.mapping import mapping_of
+from npuflow.strategy.mapping import Mapping, mapping_of
 from npuflow.strategy.strategy import Strategy
 from npuflow.target import Device, KernelClass
 
@@ -25,19 +25,48 @@ from npuflow.target import Device, KernelClass
 _MOST_STRATEGIES = 256
 
 
+@dataclass(frozen=True)
+class MappedGroup:
+    """A group by the best strategy."""
+
+    group: Group
+    mapping: Mapping
+    device: Device
+
+    def seconds(self, home: Set[int] = frozenset()) -> float:
+        """How long it takes, roughly, with tensors of these numbers at home on the chip."""
+        numbers = home & {tensor.number for tensor in self.group.tensors}
+        return Estimate(self.group.at_home(numbers) if numbers else self.group, self.device).seconds(self.mapping)
+
+
 def group_seconds(group: FusionGroup, device: Device, said: Strategy) -> float:
     """How long a group takes by the best strategy, roughly; nothing where there is none, which others will say."""
+    found = mapped_group(group, device, said)
+    return 0.0 if found is None else found.seconds()
+
+
+def mapped_group(
+    group: FusionGroup, device: Device, said: Strategy, numbers: Numbers | None = None
+) -> MappedGroup | None:
+    """A group by the best strategy; None where there is none. Tensors between groups are numbered."""
     matmul = match_contraction(group.ops[0]) if group.is_matmul else None
-    described = group_of_bundle(make_bundle(group.ops)) if matmul is None else group_of_matmul(matmul)
-    return least_seconds(described, device, said) or 0.0
+
+    def described(numbers: Numbers | None) -> Group:
+        return group_of_bundle(make_bundle(group.ops), numbers) if matmul is None else group_of_matmul(matmul, numbers)
+
+    mapping = _least(described(None), device, said)
+    return None if mapping is None else MappedGroup(described(numbers), mapping, device)
 
 
 def least_seconds(group: Group, device: Device, said: Strategy) -> float | None:
     """How long a group takes by the best strategy, roughly; None where there is none."""
+    mapping = _least(group, device, said)
+    return None if mapping is None else Estimate(group, device).seconds(mapping)
+
+
+def _least(group: Group, device: Device, said: Strategy) -> Mapping | None:
     strategy = least(group, said, device)
-    if obstacles(group, strategy, device):
-        return None
-    return Estimate(group, device).seconds(mapping_of(group, strategy))
+    return None if obstacles(group, strategy, device) else mapping_of(group, strategy)
 
 
 @dataclass(frozen=True)
@@ -104,8 +133,14 @@ def _best_fitting(
 
 def bundle_seconds(bundle: Bundle, device: Device, said: Strategy) -> float | None:
     """How long a bundle takes, roughly; None where it fits no core."""
+    found = mapped_bundle(bundle, device, said)
+    return None if found is None else found.seconds()
+
+
+def mapped_bundle(bundle: Bundle, device: Device, said: Strategy, numbers: Numbers | None = None) -> MappedGroup | None:
+    """A bundle by the best strategy; None where it fits no core. Tensors between groups are numbered."""
     group = group_of_bundle(bundle)
     strategy = _best_fitting(bundle, group, device, said)
     if strategy is None or obstacles(group, strategy, device):
         return None
-    return Estimate(group, device).seconds(mapping_of(group, strategy))
+    return MappedGroup(group_of_bundle(bundle, numbers) if numbers else group, mapping_of(group, strategy), device)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from math import prod
 
@@ -14,11 +15,13 @@ from npuflow.ops.bundle_ops import unpadded
 from npuflow.ops.contraction import INIT, Contraction, fill_of, operand_loops, producer, root_of, tail_of, users
 from npuflow.ops.linear import Linear, input_count
 from npuflow.ops.products import RESHAPED, Products, match_products, pads_streamed
+from npuflow.ops.reshapes import unreshaped
 from npuflow.ops.streams import stream_of
 from npuflow.ops.window_sums import match_window_sums
 from npuflow.strategy.describe_kept import KeptWork
 from npuflow.strategy.group import BATCH, Group, K, M, MatmulOperand, N, OpWork, Role, Tensor
 
+Numbers = Mapping[ir.Value, int]
 _OPERANDS = (MatmulOperand.LHS, MatmulOperand.RHS, MatmulOperand.START)
 
 
@@ -28,15 +31,15 @@ def types_of(contraction: Contraction) -> tuple[str, str, str]:
     return lhs, rhs, acc
 
 
-def group_of_matmul(contraction: Contraction) -> Group:
-    """The matmul's sizes, its operands, and what its tail does and reads."""
+def group_of_matmul(contraction: Contraction, numbers: Numbers | None = None) -> Group:
+    """The matmul's sizes, its operands, what its tail does and reads; tensors between groups are numbered."""
     sizes = contraction.loop_extents()
     roles = {contraction.m[0]: M, contraction.n[0]: N, contraction.k[0]: K}
     batch = prod(sizes[loop] for loop in contraction.batch)
     tail, root = tail_of(contraction), root_of(contraction)
     values = (contraction.lhs, contraction.rhs, contraction.init)
     lhs, rhs, start = (
-        _matmul_tensor(operand.value, Role.INPUT, operand, [roles.get(loop, BATCH) for loop in loops], value)
+        _matmul_tensor(operand.value, Role.INPUT, operand, [roles.get(loop, BATCH) for loop in loops], value, numbers)
         for operand, loops, value in zip(_OPERANDS, operand_loops(contraction.op), values)
     )
     tensors, work = [lhs, rhs], [_product(types_of(contraction), RESHAPED in contraction.op.attributes)]
@@ -46,12 +49,13 @@ def group_of_matmul(contraction: Contraction) -> Group:
         opens = types_of(contraction)
         work.append(OpWork((M, N, BATCH), _packed(describe_vector_work(fill)), starting=True, opens=opens))
     if tail is None:
-        tensors.append(replace(start, name="result", operand=MatmulOperand.SUM, role=Role.OUTPUT))
+        number = _number(root.results[0], numbers)
+        tensors.append(replace(start, name="result", operand=MatmulOperand.SUM, role=Role.OUTPUT, number=number))
     else:
         made = read_along(contraction, tail, len(tail.operands) - 1)
-        result = _matmul_tensor("result", Role.OUTPUT, None, made, root.results[0])
-        own = replace(start, name="sum", operand=MatmulOperand.SUM, role=Role.LOCAL, handed_over=True)
-        tensors += [own, result, *_tail_tensors(contraction, tail)]
+        result = _matmul_tensor("result", Role.OUTPUT, None, made, root.results[0], numbers)
+        own = replace(start, name="sum", operand=MatmulOperand.SUM, role=Role.LOCAL, handed_over=True, number=None)
+        tensors += [own, result, *_tail_tensors(contraction, tail, numbers)]
         work.append(OpWork((M, N, BATCH), _packed(describe_vector_work(tail))))
     extents = (sizes[contraction.m[0]], sizes[contraction.n[0]], batch, sizes[contraction.k[0]])
     return Group(extents, 3, (K,), tuple(tensors), tuple(work), True, packed=True)
@@ -69,23 +73,37 @@ def _product(types: tuple[str, str, str], may_reshape: bool) -> OpWork:
     return OpWork((M, N, BATCH, K), None, products, pieced=True)
 
 
-def _matmul_tensor(name: str, role: Role, operand: MatmulOperand | None, loops: list[int], value: ir.Value) -> Tensor:
+def _matmul_tensor(
+    name: str,
+    role: Role,
+    operand: MatmulOperand | None,
+    loops: list[int],
+    value: ir.Value,
+    numbers: Numbers | None,
+) -> Tensor:
     """A tensor that follows loops of a matmul; of batches there is one loop, whatever they are made of."""
     extents: dict[int, int] = {}
     for loop, size in zip(loops, shape_of(value)):
         extents[loop] = extents.get(loop, 1) * size
     dims = tuple(Linear(((loop, 1),)) for loop in extents)
     size, user = element_bytes(element_type_of(value)), 1 if operand is MatmulOperand.TAIL else 0
-    return Tensor(name, role, dims, tuple(extents.values()), size, operand=operand, user=user, last_user=user)
+    number = _number(value, numbers)
+    return Tensor(name, role, dims, tuple(extents.values()), size, False, operand, user, user, number=number)
 
 
-def _tail_tensors(contraction: Contraction, tail: ir.Operation) -> list[Tensor]:
+def _number(value: ir.Value, numbers: Numbers | None) -> int | None:
+    """Which of the numbered values it is, perhaps in another shape, or with zeros around it."""
+    return numbers.get(unreshaped(unpadded(unreshaped(value)))) if numbers else None
+
+
+def _tail_tensors(contraction: Contraction, tail: ir.Operation, numbers: Numbers | None) -> list[Tensor]:
     """What a tail reads beside the sum."""
     found: list[Tensor] = []
     for index, value in enumerate(list(tail.operands)[:-1]):
         if isinstance(value.type, ir.ShapedType) and value != contraction.result:
             loops = read_along(contraction, tail, index)
-            found.append(_matmul_tensor(f"tail{len(found)}", Role.INPUT, MatmulOperand.TAIL, loops, value))
+            name = f"tail{len(found)}"
+            found.append(_matmul_tensor(name, Role.INPUT, MatmulOperand.TAIL, loops, value, numbers))
     return found
 
 
@@ -104,8 +122,8 @@ def _packed(tail: VectorWork) -> VectorWork:
     return replace(tail, runs=((0,), (1,), (2,), (3,)), sums=(False,) * 4, inputs=inputs, outputs=outputs)
 
 
-def group_of_bundle(bundle: Bundle) -> Group:
-    """The bundle's sizes, tensors and work."""
+def group_of_bundle(bundle: Bundle, numbers: Numbers | None = None) -> Group:
+    """The bundle's sizes, tensors and work; tensors that are between groups are numbered."""
     tensors: dict[tuple[object, ...], Tensor] = {}
     work, stream, kept = [], stream_of(bundle), KeptWork(bundle)
     starts: list[tuple[int, OpWork]] = []
@@ -124,14 +142,15 @@ def group_of_bundle(bundle: Bundle) -> Group:
             role = Role.INPUT if is_read else Role.LOCAL
             read = kept.read(index, dims)
             first = tensors.get(key) or _tensor(f"in{len(tensors)}", role, unpadded(value), read, index)
-            tensors[key] = replace(first, last_user=index)
+            tensors[key] = replace(first, last_user=index, number=_number(value, numbers))
         for number, result in enumerate(op.results):
             if bundle.is_internal(op.operands[input_count(op) + number]) and op != bundle.root:
                 continue  # which lies where it is written over
             outside = any(user not in bundle.ops for user in users(result))
             role = Role.OUTPUT if outside or op == bundle.root else Role.LOCAL
             made = _tensor(f"out{len(tensors)}", role, result, kept.line(index, maps[input_count(op) + number]))
-            tensors[index, number] = replace(made, handed_over=role is Role.LOCAL and _is_handed_over(bundle, result))
+            handed_over = role is Role.LOCAL and _is_handed_over(bundle, result)
+            tensors[index, number] = replace(made, handed_over=handed_over, number=_number(result, numbers))
         pieced = index in stream.ops
         products, windows = match_products(op), match_window_sums(op)
         work.append(OpWork(bundle.loops[index], describe_vector_work(op), products, pieced, windows=windows))

@@ -40,8 +40,8 @@ def flat_group(group: Group) -> _native.FlatGroup:
 
 def _flat_tensor(tensor: Tensor) -> _native.TensorNumbers:
     dims = [(dim.terms, size) for dim, size in zip(tensor.dims, tensor.shape)]
-    kind = (_ROLES[tensor.role], _OPERANDS[tensor.operand])
-    return (*kind, dims, tensor.element_bytes, tensor.gathered, (tensor.user, tensor.last_user), tensor.handed_over)
+    kind, users = (_ROLES[tensor.role], _OPERANDS[tensor.operand]), (tensor.user, tensor.last_user)
+    return (*kind, dims, tensor.element_bytes, tensor.gathered, users, tensor.handed_over, tensor.at_home)
 
 
 def flat_mapping(mapping: Mapping) -> _native.MappingNumbers:

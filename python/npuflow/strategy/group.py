@@ -5,7 +5,7 @@ A matmul with its tail is a group as a softmax is. Of its loops `M`, `N` and `BA
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
@@ -46,7 +46,8 @@ class Tensor:
 
     A `gathered` one lies in L1 with a dimension for each of its loops, windows copied out one by one. `user` is the
     number of the first op that reads it, `last_user` of the last. What is `handed_over` lies between sums of products
-    and ops that are none.
+    and ops that are none. It may have a `number` among what the groups of a function hand to each other; what is
+    `at_home` stays on the chip from one to the next, and takes nothing of DRAM.
     """
 
     name: str
@@ -59,6 +60,8 @@ class Tensor:
     user: int = 0
     last_user: int = 0
     handed_over: bool = False
+    number: int | None = None
+    at_home: bool = False
 
     def bytes(self, tiles: Tiles) -> int:
         """What a tile touches of it, halo included."""
@@ -149,6 +152,10 @@ class Group:
     pads_streamed: bool
     packed: bool = False
     keeps_rows: bool = False
+
+    def at_home(self, numbers: Set[int]) -> Group:
+        """The same with tensors of these numbers at home on the chip."""
+        return replace(self, tensors=tuple(replace(t, at_home=t.number in numbers) for t in self.tensors))
 
     def with_gather(self) -> Group | None:
         """The same with windows gathered on their way into L1; None where no sum of products has any."""

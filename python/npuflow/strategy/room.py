@@ -99,3 +99,25 @@ def fits_l1(group: Group, mapping: Mapping, device: Device) -> bool:
 def fits_l2(group: Group, mapping: Mapping, device: Device) -> bool:
     """Whether memory tiles have room for the blocks, and descriptors for them."""
     return flat_group(group).fits_l2(flat_mapping(mapping), flat_machine(device))
+
+
+def home_room(group: Group, mapping: Mapping, device: Device) -> tuple[int, ...]:
+    """The bytes that a group leaves of each memory where tensors stay from group to group; none where there are none.
+
+    Of a memory tile that serves cores it leaves nothing where all channels out are taken: those for results, and of
+    each lane that a bundle's inputs take one for each row of cores. Ports of DRAM reach scratchpads whatever they do.
+    """
+    level = None if device.home_level is None else device.level(device.home_level)
+    if level is None:
+        return ()
+    rows, columns = mapping.spread.grid
+    count = level.shared_by.instances(device.rows, device.columns)
+    if level.number == device.kernel_level:
+        own, taken = rows * columns, total_l1_bytes(l1_buffers(group, mapping), level.alignment_bytes)
+    else:
+        own, taken = columns, fullest_l2_bytes(l2_buffers(group, mapping, device.columns))
+        dma = TileDma.of(device, rows)
+        if not group.packed and dma.leaving + rows * min(dma.lanes, len(group.inputs)) > dma.channels_out:
+            taken = level.usable_bytes
+    left = max(0, level.usable_bytes - taken)
+    return tuple(left if number < own else level.usable_bytes for number in range(count))
