@@ -26,8 +26,8 @@ _MOST_STEPS_ALONE = 6_000  # on another spread
 PLAYED = 32
 # Another spread is taken where it is faster by so much, since what is played out errs less between what is alike.
 _UNLIKE = 1.01
-# Not where all is shorter, nor on a part of the array: of 26 of 340 drawn matmuls that these would have changed, 12 were
-# slower in the simulator, by up to 32 %; of 322 others that are drawn 3 change without, and are 0.3 to 1.2 % faster.
+# Not where all is shorter, nor on a part of the array: of 340 drawn matmuls that would change 26, and 12 of these are
+# slower in the simulator, by up to 32 %. Without, 3 of 606 change, and are 0.3 to 1.2 % faster.
 _LONG_SECONDS = 1e-4
 
 
