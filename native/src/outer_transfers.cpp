@@ -146,8 +146,12 @@ double OuterTransfers::dram_seconds_of(const OuterTransfer& transfer) const {
   const Dram& dram = machine_.dram;
   const bool is_written = transfer.tensor->role == Role::output;
   const DramRuns runs = runs_of(mapped_.group(), *transfer.tensor, transfer.part);
-  // Where neighbouring columns' runs adjoin, they are one.
-  const Size block = dram.joins_runs ? transfer.tensor->run_bytes(mapped_.block_of(transfer.in_l2)) : 0;
+  // Where neighbours' runs adjoin, they are one; those of windows overlap.
+  const Spread& spread = mapped_.mapping().spread;
+  const std::size_t loop = transfer.by_rows ? spread.row_loop : spread.column_loop;
+  const bool adjoin =
+      transfer.tensor->follows_loop(loop) && transfer.tensor->strides[loop] * transfer.part[loop] == runs.run_bytes;
+  const Size block = dram.joins_runs && adjoin ? transfer.tensor->run_bytes(mapped_.block_of(transfer.in_l2)) : Size{0};
   const auto run = static_cast<double>(std::max(runs.run_bytes, block));
   return transfer.bytes * (run + run_overhead_bytes(runs, dram, is_written)) /
          (run * (is_written ? dram.write_rate : dram.read_rate));

@@ -11,6 +11,9 @@ import numpy as np
 import pytest
 
 import npuflow
+from npuflow.execute.arrays import functions_of
+from npuflow.network.groups import groups_of
+from npuflow.ops.bundle import make_bundle
 from npuflow.ops.grown import find_bundles
 from npuflow.report.losses import without_launch
 from npuflow.schedule.kernels.kernel_cycles import KernelShape, kernel_cycles
@@ -440,3 +443,29 @@ def test_engines_side_by_side_take_as_long_as_the_slower_one() -> None:
     multiplying, others = (estimate.cycles(number, apart.tiles, apart.pack) for number in (0, 1))
     saved = estimate.parts(apart).core_seconds - estimate.parts(beside).core_seconds
     assert saved == pytest.approx(7 * min(multiplying, others) / cluster.clock_hz)
+
+
+def test_runs_of_windows_that_overlap_are_not_one_run() -> None:
+    """Columns of pixels dealt to columns of cores are read in short runs of their own, each of which costs DRAM."""
+    module = npuflow.parse(
+        """func.func @f(%x: tensor<1x64x57x57xi8>) -> tensor<1x64x28x28xi8> {
+          %c = arith.constant -128 : i8
+          %e = tensor.empty() : tensor<1x64x28x28xi8>
+          %w = tensor.empty() : tensor<3x3xi8>
+          %f = linalg.fill ins(%c : i8) outs(%e : tensor<1x64x28x28xi8>) -> tensor<1x64x28x28xi8>
+          %r = linalg.pooling_nchw_max {dilations = dense<1> : vector<2xi64>, strides = dense<2> : vector<2xi64>}
+            ins(%x, %w : tensor<1x64x57x57xi8>, tensor<3x3xi8>) outs(%f : tensor<1x64x28x28xi8>) -> tensor<1x64x28x28xi8>
+          return %r : tensor<1x64x28x28xi8>
+        }""",
+        npuflow.new_context(),
+    )
+    npuflow.run_pipeline(module, "builtin.module(npuflow-normalize-linalg)")
+    device = load_device("npu1")
+    with module.context:
+        (group,) = groups_of(next(iter(functions_of(module.operation))), GrowthOn(device))
+        described = group_of_bundle(make_bundle(group.ops))
+        by_rows, by_columns = (
+            Estimate(described, device).seconds(mapping_of(described, complete(described, said, device)))
+            for said in (Strategy(grid=(4, 4), spread=spread, tile_l1=(1, 64, 7, 7)) for spread in ((3, 2), (2, 3)))
+        )
+    assert by_columns > 3 * by_rows
