@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -11,6 +13,7 @@ from npuflow.simulate.at_home import AtHome
 from npuflow.simulate.faults import faults
 from npuflow.simulate.home_ports import HOME_LEVEL
 from npuflow.simulate.home_tasks import NotAtHomeError
+from npuflow.simulate.program import FlatAffine, FlatLoop, FlatSend, FlatStep
 from npuflow.simulate.read_in_place import brought_in_place, home_of, pieces_read, read_in_place
 from npuflow.simulate.run import simulate
 from npuflow.simulate.tile_pieces import TilePieces, pieces_of_tiles
@@ -90,6 +93,26 @@ def test_what_is_cut_off_at_edges_stays_in_dram() -> None:
     function = matmul(128, 192, WHOLE)
     with pytest.raises(NotAtHomeError, match="cut off"):
         read_in_place(function.program, NPU2, function.arguments[1])
+
+
+def test_what_begins_in_front_of_a_buffer_is_not_read_in_place() -> None:
+    """As channels to cores do that go through padded rows: what is in front is cut off."""
+    function = matmul(128, 256, WHOLE)
+    tensor = function.arguments[0]
+    kept = {one.name for one in read_in_place(function.program, NPU2, tensor).program.buffers}
+    gone = {one.name for one in function.program.buffers} - kept
+
+    def earlier(step: FlatStep) -> FlatStep:
+        if isinstance(step, FlatLoop):
+            return replace(step, body=tuple(map(earlier, step.body)))
+        if not isinstance(step, FlatSend) or step.access.buffer not in gone:
+            return step
+        return replace(step, access=replace(step.access, offset=FlatAffine(-(10**6))))
+
+    engines = [replace(engine, body=tuple(map(earlier, engine.body))) for engine in function.program.engines]
+    for move in (read_in_place, brought_in_place):
+        with pytest.raises(NotAtHomeError, match="cores get more of it than comes"):
+            move(replace(function.program, engines=tuple(engines)), NPU2, tensor)
 
 
 def test_results_are_not_read() -> None:

@@ -454,7 +454,8 @@ def test_runs_of_windows_that_overlap_are_not_one_run() -> None:
           %w = tensor.empty() : tensor<3x3xi8>
           %f = linalg.fill ins(%c : i8) outs(%e : tensor<1x64x28x28xi8>) -> tensor<1x64x28x28xi8>
           %r = linalg.pooling_nchw_max {dilations = dense<1> : vector<2xi64>, strides = dense<2> : vector<2xi64>}
-            ins(%x, %w : tensor<1x64x57x57xi8>, tensor<3x3xi8>) outs(%f : tensor<1x64x28x28xi8>) -> tensor<1x64x28x28xi8>
+            ins(%x, %w : tensor<1x64x57x57xi8>, tensor<3x3xi8>) outs(%f : tensor<1x64x28x28xi8>)
+            -> tensor<1x64x28x28xi8>
           return %r : tensor<1x64x28x28xi8>
         }""",
         npuflow.new_context(),

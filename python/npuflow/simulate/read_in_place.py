@@ -256,9 +256,10 @@ class _ReadInPlace:
                 counts[step.semaphore] += step.count
             elif isinstance(step, FlatSend) and step.access.buffer in self.filled:
                 fills, number = self.filled[step.access.buffer].fills, now.get(step.access.buffer, len(step.stream))
-                if number >= len(fills) or places_of(step.access).max() >= len(fills[number]):
+                places = places_of(step.access)
+                if number >= len(fills) or places.min() < 0 or places.max() >= len(fills[number]):
                     raise NotAtHomeError("cores get more of it than comes")
-                there = self._there(step.access, fills[number][places_of(step.access)], home)
+                there = self._there(step.access, fills[number][places], home)
                 found.append(replace(step, access=there))
                 continue
             if waits or not (isinstance(step, FlatAcquire | FlatRelease) and step.semaphore in owner):
@@ -290,5 +291,7 @@ def _places(moved: Iterator[tuple[FlatAccess, FlatAccess | None]]) -> Places:
     for there, sent in pairs:
         if len(there) != len(sent):
             raise NotAtHomeError("its other end moves it in other transfers")
+        if there.min() < 0:
+            raise NotAtHomeError("it is cut off, or filled up with zeros")
         found[there] = sent
     return found
