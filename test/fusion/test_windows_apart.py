@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 
-import npuflow.pipelines  # noqa: F401  (registers the passes)
+import npuflow.pipelines  # registers the passes
 from npuflow.core.diagnostics import DiagnosticSink
 from npuflow.core.parsing import parse
 from npuflow.core.pipeline_text import parse_pipeline
 from npuflow.core.runner import Runner
 from npuflow.dialect.context import new_context
+from npuflow.execute.verification import Status
 
 # A convolution of each channel between 1x1 convolutions, as in an inverted residual.
 RESIDUAL = """
@@ -62,3 +63,39 @@ def share_as_one(*, bundles: bool) -> float:
 def test_a_matmul_takes_what_it_takes_as_it_is_mapped_if_it_stays_apart() -> None:
     """16 channels are few for a matmul's packed tiles: it is mapped as other ops are, where that may be."""
     assert share_as_one(bundles=True) > share_as_one(bundles=False)
+
+
+WINDOWS_OF_EACH_OTHER = """
+func.func @f(%x: tensor<1x10x15x8xbf16>) -> tensor<1x10x7x7xf32> {
+  %low = arith.constant 0xFF80 : bf16
+  %zero = arith.constant 0.0 : f32
+  %e0 = tensor.empty() : tensor<1x10x15x8xbf16>
+  %a = linalg.negf ins(%x : tensor<1x10x15x8xbf16>) outs(%e0 : tensor<1x10x15x8xbf16>) -> tensor<1x10x15x8xbf16>
+  %e = tensor.empty() : tensor<1x10x7x3xbf16>
+  %w = tensor.empty() : tensor<3x3xbf16>
+  %s = linalg.fill ins(%low : bf16) outs(%e : tensor<1x10x7x3xbf16>) -> tensor<1x10x7x3xbf16>
+  %p = linalg.pooling_nchw_max {dilations = dense<1> : vector<2xi64>, strides = dense<2> : vector<2xi64>}
+    ins(%a, %w : tensor<1x10x15x8xbf16>, tensor<3x3xbf16>) outs(%s : tensor<1x10x7x3xbf16>) -> tensor<1x10x7x3xbf16>
+  %r = tensor.empty() : tensor<1x10x7x7xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%r : tensor<1x10x7x7xf32>) -> tensor<1x10x7x7xf32>
+  %m = linalg.generic {indexing_maps = [affine_map<(a, b, i, j, k) -> (a, b, i, k)>,
+      affine_map<(a, b, i, j, k) -> (a, b, j, k)>, affine_map<(a, b, i, j, k) -> (a, b, i, j)>],
+    iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"]}
+    ins(%p, %p : tensor<1x10x7x3xbf16>, tensor<1x10x7x3xbf16>) outs(%z : tensor<1x10x7x7xf32>) {
+  ^bb0(%l: bf16, %q: bf16, %o: f32):
+    %lw = arith.extf %l : bf16 to f32
+    %qw = arith.extf %q : bf16 to f32
+    %t = arith.mulf %lw, %qw : f32
+    %u = arith.addf %o, %t : f32
+    linalg.yield %u : f32
+  } -> tensor<1x10x7x7xf32>
+  return %m : tensor<1x10x7x7xf32>
+}
+"""
+
+
+def test_what_reads_all_of_an_axis_is_no_window_along_it() -> None:
+    """Each row of a pool's result with each other row: one of the two reads goes along no axis of the pool's."""
+    report = npuflow.compile(WINDOWS_OF_EACH_OTHER, device="npu2").run(verify=True)
+    (verified,) = [one.verified for one in (report.sequences or report.functions)]
+    assert verified.status is Status.OK

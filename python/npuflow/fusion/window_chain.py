@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain as in_turn
 
 from npuflow.bindings import ir
 from npuflow.ops.contraction import producer
@@ -170,10 +171,11 @@ def _is_windowed(images: Sequence[ImageOp], loops: dict[int, int]) -> bool:
 
 def _problem_of(chain: WindowChain) -> Problem | None:
     """What of a chain can't be cut into tiles along its axes."""
-    found = [_problem_of_read(chain, number, read) for number, image in enumerate(chain.images) for read in image.reads]
-    found += [_problem_along(chain.images, axis) for axis in chain.axes]
-    found += [_problem_of_start(image.op) for image in chain.images]
-    return next((problem for problem in found if problem is not None), None)
+    reads = (_problem_of_read(chain, number, read) for number, image in enumerate(chain.images) for read in image.reads)
+    along = (_problem_along(chain.images, axis) for axis in chain.axes)
+    starts = (_problem_of_start(image.op) for image in chain.images)
+    # In this order: only what is read along all axes has windows along them.
+    return next((problem for problem in in_turn(reads, along, starts) if problem is not None), None)
 
 
 def _problem_of_read(chain: WindowChain, number: int, read: ImageRead) -> Problem | None:
