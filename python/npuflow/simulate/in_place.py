@@ -23,8 +23,8 @@ from npuflow.simulate.at_home import AtHome, users_of, with_home
 from npuflow.simulate.chains import chain_length, chain_move
 from npuflow.simulate.channel_tasks import FlatTransfer, NotTaskByTaskError, transfers, unrolled
 from npuflow.simulate.home_chains import whole_chain
-from npuflow.simulate.home_ports import HOME_LEVEL, HomeChain, HomePort
-from npuflow.simulate.home_tasks import NotAtHomeError, TakenTasks, taken_tasks
+from npuflow.simulate.home_ports import HomeChain
+from npuflow.simulate.home_tasks import NotAtHomeError, TakenTasks
 from npuflow.simulate.places import access_of, bytes_of, existing, in_pattern, irregular_dimension, places_of
 from npuflow.simulate.program import (
     FlatAccess,
@@ -37,6 +37,7 @@ from npuflow.simulate.program import (
     FlatStep,
     Program,
 )
+from npuflow.simulate.tensor_in_tiles import TensorInTiles, in_slab
 from npuflow.simulate.tile_pieces import TilePieces, pieces_of_tiles
 from npuflow.target import Device
 
@@ -73,29 +74,13 @@ class _CoreWay:
     received: FlatReceive
 
 
-@dataclass(frozen=True)
-class _InPlace:
-    program: Program
-    device: Device
-    tensor: str
-
-    @cached_property
-    def engines(self) -> Mapping[str, FlatEngine]:
-        return {engine.name: engine for engine in self.program.engines}
-
-    @cached_property
-    def size(self) -> int:
-        return next(memory.bytes for memory in self.program.memories if memory.name == self.tensor)
-
+class _InPlace(TensorInTiles):
     @cached_property
     def taken(self) -> TakenTasks:
         users = users_of(self.program, self.tensor)
-        if not users or any(isinstance(t, FlatSend) for e in users for t in transfers(e.body) if self._is_own(t)):
+        if not users or any(isinstance(one, FlatSend) for one in self.own_transfers(users)):
             raise NotAtHomeError("it is no result of the phase")
-        return taken_tasks(self.program, self.device, HomePort(self.tensor, ((0, 0),), self.size), users)
-
-    def _is_own(self, transfer: FlatTransfer) -> bool:
-        return transfer.access.buffer == self.tensor
+        return self.taken_from(users)
 
     @cached_property
     def collected(self) -> dict[str, list[_Collected]]:
@@ -117,10 +102,8 @@ class _InPlace:
         """Raises NotAtHomeError where a tile's parts aren't pieces that come in turn."""
         maker = np.full(self.size, -1)
         for name, blocks in self.collected.items():
-            tile = self.engines[name].tile
-            assert tile is not None, "it is beside a memory tile"
             for block in blocks:
-                maker[bytes_of(block.tensor)] = tile[1]
+                maker[bytes_of(block.tensor)] = self.column(name)
         return pieces_of_tiles(maker)
 
     # The program
@@ -180,7 +163,7 @@ class _InPlace:
             raise NotAtHomeError("its blocks are sent on in another order than they are collected in")
         at, stands = np.full(int(first.max()) + 1, -1), np.zeros(int(first.max()) + 1, bool)
         at[first], stands[first] = places_of(block.tensor), existing(block.tensor)
-        places = in_pattern(at[inside].reshape(received.sizes), self._most_dims)
+        places = in_pattern(at[inside].reshape(received.sizes), self.most_dims)
         if places is None:
             raise NotAtHomeError("what a core makes of it lies in no pattern")
         exists, own = stands[inside].reshape(places.shape), places_of(sent).reshape(places.shape)
@@ -188,12 +171,11 @@ class _InPlace:
             return None
         box = tuple(slice(int(found.min()), int(found.max()) + 1) for found in np.nonzero(exists))
         places, own = places[box], own[box]
-        piece = self.pieces.piece_bytes // received.element_bytes
-        in_slab = places // (piece * len(self.pieces.columns)) * piece + places % piece
-        if not exists[box].all() or any(irregular_dimension(one) is not None for one in (places, in_slab, own)):
+        there = in_slab(places, self.pieces, received.element_bytes)
+        if not exists[box].all() or any(irregular_dimension(one) is not None for one in (places, there, own)):
             raise NotAtHomeError("what a core makes of it lies in no pattern")
-        there = replace(access_of(received, places), buffer=self.tensor, slot=FlatAffine())
-        return _CoreWay(replace(send, access=access_of(sent, own)), replace(receive, access=there))
+        target = replace(access_of(received, places), buffer=self.tensor, slot=FlatAffine())
+        return _CoreWay(replace(send, access=access_of(sent, own)), replace(receive, access=target))
 
     def _sent(self, ways: Sequence[tuple[FlatSend, _CoreWay | None]]) -> dict[str, list[FlatStep]]:
         """The body of the channel that sends what comes, where it leaves something out."""
@@ -221,8 +203,3 @@ class _InPlace:
     @cached_property
     def depths(self) -> Mapping[str, int]:
         return {buffer.name: buffer.depth for buffer in self.program.buffers}
-
-    @property
-    def _most_dims(self) -> int:
-        pattern = self.device.dma(HOME_LEVEL).pattern
-        return pattern.dims if pattern else np.iinfo(np.int64).max

@@ -26,8 +26,8 @@ from npuflow.simulate.at_home import AtHome, users_of, with_home
 from npuflow.simulate.channel_tasks import NotTaskByTaskError, transfers, unrolled
 from npuflow.simulate.hand_overs import HandOver, hand_overs
 from npuflow.simulate.home_chains import whole_chain
-from npuflow.simulate.home_ports import HOME_LEVEL, HomeChain, HomePort
-from npuflow.simulate.home_tasks import NotAtHomeError, TakenTasks, taken_tasks
+from npuflow.simulate.home_ports import HOME_LEVEL, HomeChain
+from npuflow.simulate.home_tasks import NotAtHomeError, TakenTasks
 from npuflow.simulate.places import Places, access_of, bytes_of, in_pattern, irregular_dimension, places_of
 from npuflow.simulate.program import (
     FlatAccess,
@@ -43,6 +43,7 @@ from npuflow.simulate.program import (
     FlatStep,
     Program,
 )
+from npuflow.simulate.tensor_in_tiles import TensorInTiles, in_slab
 from npuflow.simulate.tile_pieces import TilePieces, pieces_of_tiles
 from npuflow.target import Device
 
@@ -85,27 +86,14 @@ class _Filled:
     fills: list[Places] = field(default_factory=list)
 
 
-@dataclass(frozen=True)
-class _ReadInPlace:
-    program: Program
-    device: Device
-    tensor: str
-
-    @cached_property
-    def engines(self) -> Mapping[str, FlatEngine]:
-        return {engine.name: engine for engine in self.program.engines}
-
-    @cached_property
-    def size(self) -> int:
-        return next(memory.bytes for memory in self.program.memories if memory.name == self.tensor)
-
+class _ReadInPlace(TensorInTiles):
     @cached_property
     def taken(self) -> TakenTasks:
         users = users_of(self.program, self.tensor)
-        own = [t for e in users for t in transfers(e.body) if t.access.buffer == self.tensor]
+        own = self.own_transfers(users)
         if not own or any(isinstance(one, FlatReceive) for one in own):
             raise NotAtHomeError("it is nothing that the phase only reads")
-        return taken_tasks(self.program, self.device, HomePort(self.tensor, ((0, 0),), self.size), users)
+        return self.taken_from(users)
 
     @cached_property
     def sent(self) -> Mapping[str, list[FlatAccess | None]]:
@@ -158,7 +146,7 @@ class _ReadInPlace:
         """Raises NotAtHomeError where a tile's parts aren't pieces that come in turn."""
         maker = np.full(self.size, -1)
         for name, accesses in self.sent.items():
-            column = self._column(name)
+            column = self.column(name)
             for access in filter(None, accesses):
                 own = bytes_of(access)
                 if ((maker[own] != -1) & (maker[own] != column)).any():
@@ -167,11 +155,6 @@ class _ReadInPlace:
         if not self.filled:
             raise NotAtHomeError("no tile has a buffer for it")
         return pieces_of_tiles(maker)
-
-    def _column(self, name: str) -> int:
-        tile = self.engines[name].tile
-        assert tile is not None, "it is beside a memory tile"
-        return tile[1]
 
     # The programs
 
@@ -268,15 +251,10 @@ class _ReadInPlace:
 
     def _there(self, access: FlatAccess, places: Places, home: str) -> FlatAccess:
         """An access to a tile's buffer as one to what stays there, given the place of each element in the tensor."""
-        pattern = self.device.dma(HOME_LEVEL).pattern
         if access.limits or places.min() < 0:
             raise NotAtHomeError("it is cut off, or filled up with zeros")
-        found = in_pattern(places.reshape(access.sizes), pattern.dims if pattern else np.iinfo(np.int64).max)
-        if found is None:
-            raise NotAtHomeError("cores get it in no pattern")
-        piece = self.pieces.piece_bytes // access.element_bytes
-        in_slab = found // (piece * len(self.pieces.columns)) * piece + found % piece
-        if irregular_dimension(in_slab) is not None:
+        found = in_pattern(places.reshape(access.sizes), self.most_dims)
+        if found is None or irregular_dimension(in_slab(found, self.pieces, access.element_bytes)) is not None:
             raise NotAtHomeError("cores get it in no pattern")
         return replace(access_of(access, found), buffer=home, slot=FlatAffine())
 
