@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from npuflow.errors import InputError, with_hint
 from npuflow.importing.complex_ops import Parts, computed_of_parts
-from npuflow.importing.packages import load_package
+from npuflow.importing.packages import loaded_torch
 
 if TYPE_CHECKING:
     from torch import fx, nn
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def without_complex_numbers(program: ExportedProgram) -> ExportedProgram:
     """The program if it has no complex numbers, else one that computes the same of real and imaginary parts."""
-    torch = load_package("torch", "reading an exported program")
+    torch = loaded_torch()
     if not any(_is_complex(node.meta.get("val")) for node in program.graph.nodes):
         return program
     inputs = program.example_inputs[0] if program.example_inputs else ()
@@ -28,7 +28,7 @@ def without_complex_numbers(program: ExportedProgram) -> ExportedProgram:
 
 def _of_parts(module: nn.Module) -> nn.Module:
     """A module that computes of parts what another does of complex numbers."""
-    torch = load_package("torch", "reading an exported program")
+    torch = loaded_torch()
     held = _pairs_held_by(module)
     execute = torch.fx.Interpreter(module)
     execute.extra_traceback = False
@@ -54,7 +54,7 @@ def _of_parts(module: nn.Module) -> nn.Module:
 
 def _pairs_held_by(module: nn.Module) -> set[str]:
     """Makes the complex tensors that a module has pairs, and says which they are."""
-    torch = load_package("torch", "reading an exported program")
+    torch = loaded_torch()
     found = set()
     for name in {node.target for node in module.graph.nodes if node.op == "get_attr"}:
         owner, _, last = name.rpartition(".")
@@ -68,7 +68,7 @@ def _pairs_held_by(module: nn.Module) -> set[str]:
 
 
 def _is_complex(value: Any) -> bool:  # noqa: ANN401  (a tensor, several, or anything else)
-    torch = load_package("torch", "reading an exported program")
+    torch = loaded_torch()
     return any(isinstance(one, torch.Tensor) and one.is_complex() for one in _flat(value))
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from npuflow.errors import InputError, with_hint
 from npuflow.importing.fourier import real_of_half, transformed
-from npuflow.importing.packages import load_package
+from npuflow.importing.packages import loaded_torch
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -24,7 +24,7 @@ class Parts:
 
     @staticmethod
     def of(value: Any) -> Parts:  # noqa: ANN401  (a number, a tensor or parts)
-        torch = load_package("torch", "reading an exported program")
+        torch = loaded_torch()
         if isinstance(value, Parts):
             return value
         if isinstance(value, torch.Tensor):
@@ -62,7 +62,7 @@ def _of_each(op: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:  #
 
 def _taken(value: Any, name: str) -> Any:  # noqa: ANN401
     """An argument with one part of what is complex; of a real tensor in a list of such, too."""
-    torch = load_package("torch", "reading an exported program")
+    torch = loaded_torch()
     if isinstance(value, Parts):
         return getattr(value, name)
     if isinstance(value, (list, tuple)) and any(isinstance(one, Parts) for one in value):
@@ -84,7 +84,7 @@ def _filled(sizes: Sequence[int], value: complex) -> Parts:
 
 def _written(op: str) -> Callable[..., Parts]:
     def written(target: Parts, source: Any, *where: int) -> Parts:  # noqa: ANN401
-        torch = load_package("torch", "reading an exported program")
+        torch = loaded_torch()
         write, new = getattr(torch.ops.aten, op), Parts.of(source)
         return Parts(write(target.real, new.real, *where), write(target.imaginary, new.imaginary, *where))
 
@@ -175,5 +175,5 @@ _OPS: Mapping[str, Callable[..., Any]] = {
     "slice_scatter": _written("slice_scatter"),
     "sub": lambda x, y, alpha=1: _sum(x, y, alpha=-alpha),
     "view_as_complex": Parts.of_pairs,
-    "view_as_real": lambda x: load_package("torch", "reading an exported program").stack((x.real, x.imaginary), -1),
+    "view_as_real": lambda x: loaded_torch().stack((x.real, x.imaginary), -1),
 }

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from npuflow.bindings import load_torch_decompositions
 from npuflow.importing.complex_numbers import without_complex_numbers
-from npuflow.importing.packages import load_package
+from npuflow.importing.packages import loaded_torch
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -30,7 +30,7 @@ def decomposed(program: ExportedProgram) -> ExportedProgram:
 
 def _decompositions() -> Mapping[Any, Callable[..., Any]]:
     """What PyTorch's ops are taken apart into: torch-mlir's choice, and what it has no lowering of."""
-    torch = load_package("torch", "reading an exported program")
+    torch = loaded_torch()
     whole = {str(op): (op, how) for op, how in torch._decomp.core_aten_decompositions().items()}
     chosen = {
         op: how for op, how in load_torch_decompositions().get_decomposition_table().items() if str(op) not in _KEPT
@@ -56,7 +56,7 @@ def _decompositions() -> Mapping[Any, Callable[..., Any]]:
 
 def name_listed_weights(program: ExportedProgram) -> None:
     """Gives weights that stand in lists of tensors beside others a name: torch-mlir takes no lists of both."""
-    torch = load_package("torch", "reading an exported program")
+    torch = loaded_torch()
     graph = program.graph
     held = {spec.arg.name for spec in program.graph_signature.input_specs if spec.target is not None}
     for node in [node for node in graph.nodes if any(isinstance(each, (list, tuple)) for each in node.args)]:
@@ -71,7 +71,7 @@ def name_listed_weights(program: ExportedProgram) -> None:
 
 def _adaptive_average(x: Tensor, sizes: Sequence[int]) -> Tensor:
     """Averages of boxes are averages of their planes' averages."""
-    torch = load_package("torch", "reading an exported program")
+    torch = loaded_torch()
     *outer, depth, height, width = x.shape
     pool = torch.nn.functional.adaptive_avg_pool2d
     planes = pool(x.reshape(-1, depth, height, width), sizes[1:]).reshape(-1, 1, depth, sizes[1] * sizes[2])
@@ -83,14 +83,14 @@ def _addmv(start: Tensor, matrix: Tensor, vector: Tensor, *, beta: float = 1, al
 
 
 def _angle(x: Tensor) -> Tensor:
-    torch = load_package("torch", "reading an exported program")
+    torch = loaded_torch()
     if x.is_complex():
         return torch.atan2(x.imag, x.real)
     return torch.where(torch.isnan(x), x, torch.where(x < 0, torch.pi, 0.0).to(x.dtype))
 
 
 def _block_diag(blocks: Sequence[Tensor]) -> Tensor:
-    torch = load_package("torch", "reading an exported program")
+    torch = loaded_torch()
     blocks = torch.atleast_2d(*blocks)
     widths = [block.shape[1] for block in blocks]
     starts = [sum(widths[:number]) for number in range(len(widths))]
@@ -99,7 +99,7 @@ def _block_diag(blocks: Sequence[Tensor]) -> Tensor:
 
 
 def _copysign(size: Tensor, sign: Tensor) -> Tensor:
-    torch = load_package("torch", "reading an exported program")
+    torch = loaded_torch()
     return torch.where(_signbit(sign), -size.abs(), size.abs())
 
 
@@ -109,14 +109,14 @@ def _signbit(x: Tensor) -> Tensor:
 
 def _hypot(x: Tensor, y: Tensor) -> Tensor:
     """By the larger one, so that no square is too large."""
-    torch = load_package("torch", "reading an exported program")
+    torch = loaded_torch()
     large, small = torch.maximum(x.abs(), y.abs()), torch.minimum(x.abs(), y.abs())
     return torch.where(small == 0, large, large * torch.sqrt(1 + (small / large) ** 2))
 
 
 def _median(x: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
     """The lower of two in the middle; of what isn't a number, that."""
-    torch = load_package("torch", "reading an exported program")
+    torch = loaded_torch()
     values, places = torch.kthvalue(x, (x.shape[dim] + 1) // 2, dim, keepdim)
     if not x.is_floating_point():
         return values, places
@@ -125,7 +125,7 @@ def _median(x: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]
 
 def _cdist(x: Tensor, y: Tensor, p: float, mode: int | None) -> Tensor:
     """PyTorch's distances between rows, by products of matrices where it has them so (the mode, and many rows)."""
-    torch = load_package("torch", "reading an exported program")
+    torch = loaded_torch()
     by_products = mode == 1 or (mode != 2 and max(x.shape[-2], y.shape[-2]) > 25)
     if p == 2 and by_products:
         squares = (x * x).sum(-1).unsqueeze(-1) + (y * y).sum(-1).unsqueeze(-2)
@@ -134,7 +134,7 @@ def _cdist(x: Tensor, y: Tensor, p: float, mode: int | None) -> Tensor:
 
 
 def _pdist(x: Tensor, p: float = 2) -> Tensor:
-    torch = load_package("torch", "reading an exported program")
+    torch = loaded_torch()
     first, second = torch.triu_indices(x.shape[0], x.shape[0], 1)
     return torch.linalg.vector_norm(x[first] - x[second], p, -1)
 
@@ -151,7 +151,7 @@ def _embedding_bag(
     padding: int | None,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Bags of a table's rows by which rows are members: sums (mode 0) and means (1) as products, else maxima."""
-    torch = load_package("torch", "reading an exported program")
+    torch = loaded_torch()
     place = torch.arange(rows.shape[0], device=rows.device)
     ends = starts[1:] if has_end else torch.cat([starts[1:], place[-1:] + 1])
     starts = starts[:-1] if has_end else starts

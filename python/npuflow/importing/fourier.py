@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from npuflow.importing.packages import load_package
+from npuflow.importing.packages import loaded_torch
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -29,7 +29,7 @@ def transformed(a: Tensor, b: Tensor | None, dims: Sequence[int], *, forward: bo
 
 def real_of_half(a: Tensor, b: Tensor, dim: int, size: int) -> Tensor:
     """The inverse, of what has one half of a real tensor's transform: the other half is its conjugate, backwards."""
-    torch = load_package("torch", "reading an exported program")
+    torch = loaded_torch()
     cosines, sines = _waves(size, a, 1)
     kept = size // 2 + 1
     twice = torch.tensor([1.0 if row in {0, size - row} else 2.0 for row in range(kept)], dtype=a.dtype).unsqueeze(1)
@@ -39,7 +39,7 @@ def real_of_half(a: Tensor, b: Tensor, dim: int, size: int) -> Tensor:
 
 def _waves(size: int, like: Tensor, sign: int) -> tuple[Tensor, Tensor]:
     """Cosines and sines of a transform's matrix, each from its angle in 64 bits."""
-    torch = load_package("torch", "reading an exported program")
+    torch = loaded_torch()
     angles = [[2 * math.pi * (row * column % size) / size for column in range(size)] for row in range(size)]
     cosines, sines = ([[of(one) for one in row] for row in angles] for of in (math.cos, math.sin))
     return torch.tensor(cosines, dtype=like.dtype), sign * torch.tensor(sines, dtype=like.dtype)

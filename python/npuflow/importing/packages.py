@@ -23,6 +23,11 @@ def load_package(name: str, purpose: str) -> ModuleType:
         raise InputError(with_hint(what, f"pip install 'npuflow[{name}]'")) from error
 
 
+def loaded_torch() -> ModuleType:
+    """PyTorch, for what is done with a program of its own."""
+    return load_package("torch", "reading an exported program")
+
+
 @contextmanager
 def quietly() -> Iterator[None]:
     """What these packages warn of, log and print is about themselves; what stops them, they raise."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from npuflow.bindings import ir
 from npuflow.core.argument_attributes import add_argument_attributes
-from npuflow.importing.packages import load_package
+from npuflow.importing.packages import loaded_torch
 from npuflow.ops.insertions import BECOMES
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ def open_updates(program: ExportedProgram) -> Mapping[int, int]:
 
     Returns the result that each of these arguments becomes. What is returned anyway is there once.
     """
-    kinds = load_package("torch", "reading an exported program").export.graph_signature
+    kinds = loaded_torch().export.graph_signature
     of_buffers = kinds.OutputKind.BUFFER_MUTATION
     mutations = (of_buffers, kinds.OutputKind.USER_INPUT_MUTATION)
     signature, graph = program.graph_signature, program.graph
@@ -50,7 +50,7 @@ def open_updates(program: ExportedProgram) -> Mapping[int, int]:
 
 def hold_buffers(program: ExportedProgram) -> None:
     """Makes buffers that are no part of a module's state constants, for torch-mlir. Edits the program."""
-    kinds = load_package("torch", "reading an exported program").export.graph_signature.InputKind
+    kinds = loaded_torch().export.graph_signature.InputKind
     for spec in program.graph_signature.input_specs:
         if spec.kind is kinds.BUFFER and spec.target in program.constants:
             spec.kind = kinds.CONSTANT_TENSOR
@@ -58,7 +58,7 @@ def hold_buffers(program: ExportedProgram) -> None:
 
 def write_slices(program: ExportedProgram) -> None:
     """Has rows that are written at known places, one behind the other, be written as a slice. Edits the program."""
-    torch = load_package("torch", "reading an exported program")
+    torch = loaded_torch()
     put, scatter = torch.ops.aten.index_put.default, torch.ops.aten.slice_scatter.default
     for node in [node for node in program.graph.nodes if node.target is put and len(node.args) == 3]:
         target, places, values = node.args
@@ -92,7 +92,7 @@ def _known(node: fx.Node, program: ExportedProgram) -> Any:  # noqa: ANN401  (a 
     values = {each: _known(each, program) for each in node.all_input_nodes}
     if node.op != "call_function" or any(value is None for value in values.values()):
         return None
-    replaced = load_package("torch", "reading an exported program").fx.node.map_arg
+    replaced = loaded_torch().fx.node.map_arg
     return node.target(*replaced(node.args, values.__getitem__), **replaced(node.kwargs, values.__getitem__))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from npuflow.importing.packages import load_package
+from npuflow.importing.packages import loaded_torch
 
 if TYPE_CHECKING:
     from torch import dtype, fx
@@ -26,7 +26,7 @@ def widen_bytes(graph: fx.Graph) -> None:
 
 
 def _is_misread(node: fx.Node) -> bool:
-    torch = load_package("torch", "reading a graph")
+    torch = loaded_torch()
     if not isinstance(node.target, torch._ops.OpOverload) or "val" not in node.meta:
         return False
     name = node.target._schema.name.partition("::")[2]
@@ -37,7 +37,7 @@ def _is_misread(node: fx.Node) -> bool:
 
 def _widen(node: fx.Node) -> None:
     """Converts an op's bytes, and what it gives then back to the types that it gave."""
-    torch = load_package("torch", "reading a graph")
+    torch = loaded_torch()
     bytes_in = [one for one in node.all_input_nodes if _dtype_of(one) in (torch.uint8, torch.int8)]
     with node.graph.inserting_before(node):
         wide = {one: _converted(one, torch.int32) for one in bytes_in}
@@ -66,7 +66,7 @@ def _narrow(node: fx.Node, kind: dtype) -> None:
 
 
 def _converted(node: fx.Node, kind: dtype) -> fx.Node:
-    convert = load_package("torch", "reading a graph").ops.prims.convert_element_type.default
+    convert = loaded_torch().ops.prims.convert_element_type.default
     made = node.graph.call_function(convert, (node, kind))
     made.meta = dict(node.meta)
     _set_value(made, convert(node.meta["val"], kind))
