@@ -120,3 +120,22 @@ def test_large_memories_are_executed_when_asked(monkeypatch: pytest.MonkeyPatch)
     skipped = compiled.run(judge=Judge.JIT).functions[0].verified
     assert (skipped.status, skipped.message) == (Status.SKIPPED, "more than 1024 bytes of memory, and not asked for")
     assert compiled.run(judge=Judge.JIT, verify=True).functions[0].verified.status is Status.OK
+
+
+@pytest.mark.parametrize(("kind", "value"), [("complex<f32>", "(1.0, 0.0)"), ("i128", "7"), ("i4", "7"), ("f80", "1.0")])
+def test_constants_of_types_that_nobody_reads_are_no_matter(kind: str, value: str) -> None:
+    text = f"""#same = affine_map<(i) -> (i)>
+    func.func @f(%a: tensor<4xi32>) -> tensor<4xi32> {{
+      %e = tensor.empty() : tensor<4xi32>
+      %c = arith.constant dense<[{", ".join([value] * 4)}]> : tensor<4x{kind}>
+      %r = linalg.generic {{indexing_maps = [#same, #same, #same], iterator_types = ["parallel"]}}
+          ins(%a, %c : tensor<4xi32>, tensor<4x{kind}>) outs(%e : tensor<4xi32>) {{
+      ^bb0(%x: i32, %y: {kind}, %out: i32):
+        %twice = arith.addi %x, %x : i32
+        linalg.yield %twice : i32
+      }} -> tensor<4xi32>
+      return %r : tensor<4xi32>
+    }}"""
+    given = np.arange(4, dtype=np.int32)
+    (result,) = npuflow.compile(text, device="toy")["f"].execute(given)
+    assert (result == 2 * given).all()

@@ -19,6 +19,11 @@ _PLAIN = {
 }
 
 
+def has_dtype(element: str) -> bool:
+    """Whether numpy has numbers of an MLIR element type's name."""
+    return element == "bf16" or element in _PLAIN
+
+
 @cache
 def dtype_of(element: str) -> np.dtype[np.generic]:
     """The numpy type of an MLIR element type's name."""

@@ -9,7 +9,7 @@ from math import prod
 import numpy as np
 
 from npuflow.bindings import arith, ir
-from npuflow.constants.dtypes import dtype_of
+from npuflow.constants.dtypes import dtype_of, has_dtype
 from npuflow.constants.resources import LEAST_RESOURCE_BYTES, resource_name, resource_of, resources_of
 from npuflow.constants.scalar_values import Numbers, value_of
 from npuflow.core.build import is_static, shape_of
@@ -42,7 +42,7 @@ class KnownTensors:
         if isinstance(value.owner, ir.Block) or not isinstance(kind, ir.RankedTensorType):
             return None
         op = value.owner.operation
-        if not kind.has_static_shape or self._is_too_large(kind):
+        if not kind.has_static_shape or self._is_too_large(kind) or not has_dtype(str(kind.element_type)):
             return None
         if op.name == "arith.constant":
             return self._constant(op)

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from npuflow.bindings import ir
-from npuflow.constants.dtypes import dtype_of
+from npuflow.constants.dtypes import dtype_of, has_dtype
 
 Numbers = npt.NDArray[Any]
 _Function = Callable[..., Numbers]
@@ -82,9 +82,12 @@ _FIRST_UNORDERED, _LAST_UNORDERED = 8, 13
 
 def value_of(op: ir.Operation, operands: list[Numbers]) -> Numbers | None:
     """What an op of scalars gives; None where it isn't known here."""
+    element = str(op.results[0].type)
+    if not has_dtype(element):
+        return None
     with np.errstate(all="ignore"):
         found = _value_of(op, operands)
-    return None if found is None else found.astype(dtype_of(str(op.results[0].type)))
+    return None if found is None else found.astype(dtype_of(element))
 
 
 def _value_of(op: ir.Operation, operands: list[Numbers]) -> Numbers | None:

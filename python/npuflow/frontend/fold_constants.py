@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from math import prod
 
 from npuflow.bindings import arith, ir
+from npuflow.constants.dtypes import has_dtype
 from npuflow.constants.known_tensors import KnownTensors, sources_of, tensor_constant
 from npuflow.core.build import at, element_bytes, element_type_of, is_static, shape_of
 from npuflow.core.passes import Pass, PassContext, ops_of
@@ -54,8 +55,10 @@ def _is_worth_it(op: ir.Operation) -> bool:
         return False
     if len(op.regions[0].blocks[0].operations) == 1:
         return False
-    read = [_bytes(value) for value in sources_of(op) if isinstance(value.type, ir.RankedTensorType)]
-    return _bytes(op.results[0]) <= max(read, default=0)
+    read = [value for value in sources_of(op) if isinstance(value.type, ir.RankedTensorType)]
+    if not all(has_dtype(str(element_type_of(value))) for value in (*read, *op.results)):
+        return False
+    return _bytes(op.results[0]) <= max(map(_bytes, read), default=0)
 
 
 def _bytes(value: ir.Value) -> int:
