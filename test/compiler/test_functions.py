@@ -122,7 +122,9 @@ def test_large_memories_are_executed_when_asked(monkeypatch: pytest.MonkeyPatch)
     assert compiled.run(judge=Judge.JIT, verify=True).functions[0].verified.status is Status.OK
 
 
-@pytest.mark.parametrize(("kind", "value"), [("complex<f32>", "(1.0, 0.0)"), ("i128", "7"), ("i4", "7"), ("f80", "1.0")])
+@pytest.mark.parametrize(
+    ("kind", "value"), [("complex<f32>", "(1.0, 0.0)"), ("i128", "7"), ("i4", "7"), ("f80", "1.0")]
+)
 def test_constants_of_types_that_nobody_reads_are_no_matter(kind: str, value: str) -> None:
     text = f"""#same = affine_map<(i) -> (i)>
     func.func @f(%a: tensor<4xi32>) -> tensor<4xi32> {{

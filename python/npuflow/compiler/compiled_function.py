@@ -13,7 +13,6 @@ from math import ceil
 import numpy as np
 
 from npuflow.bindings import ir
-from npuflow.core.diagnostics import location_of
 from npuflow.core.passes import fail, ops_of
 from npuflow.errors import Diagnostic, InputError, Severity, UsageError, with_hint
 from npuflow.execute.arrays import Array, ArraySpec, Signature, is_float
@@ -158,7 +157,7 @@ def compile_schedule(
     schedule = read_schedule(op, device)
     functions = kernel_functions_of(op)
     said = {call.kernel: call.cycles for engine in schedule.engines.values() for call in computes(engine.program)}
-    shapes = {name: _shape(functions[name], device) for name in said}
+    shapes = {name: _shape(functions[name]) for name in said}
     rate = kernel_macs_per_cycle
     given = {name: ceil(shape.macs / rate) for name, shape in shapes.items() if shape.macs and rate is not None}
     modelled = (n for n, c in said.items() if n not in given and _is_modelled(shapes[n], c, device))
@@ -188,20 +187,10 @@ def _signature(schedule: Schedule, op: ir.Operation) -> Signature:
     return Signature(schedule.name, sides[0], sides[1], (False,) * len(sides[0]))
 
 
-def _shape(function: ir.Operation, device: Device) -> KernelShape:
+def _shape(function: ir.Operation) -> KernelShape:
     """What a kernel works on; one of several ops, or of none of linalg, has no model, and takes what its call says."""
     work = [op for op in ops_of(function) if op.name.startswith("linalg.") and op.name not in _PARTS]
-    if len(work) != 1:
-        return KernelShape(_OTHER, (), 0, 1)
-    shape = describe_kernel(work[0])
-    if shape.kind == "matmul":
-        lhs, rhs, acc = shape.types
-        try:
-            device.matmul_shapes(lhs, rhs, acc)
-        except InputError as error:
-            place = location_of(work[0])
-            raise InputError([Diagnostic(Severity.ERROR, d.message, place) for d in error.diagnostics]) from error
-    return shape
+    return describe_kernel(work[0]) if len(work) == 1 else KernelShape(_OTHER, (), 0, 1)
 
 
 def simulate_function(

@@ -30,7 +30,8 @@ class BundleMatmuls(Pass):
 
     A matmul's own mapping has its operands packed as instructions take them, and goes through blocks row by row. A
     bundle's holds what neighbouring blocks share in L2, goes through them in any order, and may have rows of cores
-    along n. Matmuls that somebody gave a strategy stay as they are. What is decided, and by what numbers, is a remark.
+    along n. What no instruction of the device multiplies, as 64-bit numbers, is one in any case: vector engines compute
+    it. Matmuls that somebody gave a strategy stay as they are. What is decided, and by what numbers, is a remark.
 
         %r = linalg.matmul ins(%x, %w : ...) outs(%f : ...)
 
@@ -48,8 +49,11 @@ class BundleMatmuls(Pass):
         device, said = planned_device(op, self.device), Strategy(depth_between=self.depth_between)
         for function in ops_of(op, "func.func"):
             for matmul in open_matmuls(function):
-                if device.has_instruction(types_of(matmul)):  # others are refused where strategies are assigned
+                if device.has_instruction(types_of(matmul)):
                     _decide(function, matmul, device, said, context)
+                else:
+                    context.remark(matmul.op, f"is mapped as a bundle: '{device.name}' cannot multiply such matrices")
+                    _bundle(function, matmul, context)
 
 
 def _decide(function: ir.Operation, matmul: Contraction, device: Device, said: Strategy, context: PassContext) -> None:
@@ -57,10 +61,14 @@ def _decide(function: ir.Operation, matmul: Contraction, device: Device, said: S
     other = bundle_seconds(bundle, device, said) if bundle.space and own is not None else None
     if own is None or other is None:
         return
-    is_better, tail = other < min(_CLEARLY * own, own - _CLEAR_SECONDS), tail_of(matmul)
+    is_better = other < min(_CLEARLY * own, own - _CLEAR_SECONDS)
     what = "is mapped as a bundle" if is_better else "stays a matmul"
     context.remark(matmul.op, f"{what}: as a bundle it takes an estimated {other / own:.2f} of the time")
     if is_better:
-        made = as_generic(matmul.op)
-        mark_bundle([made] if tail is None else [made, tail], next(free_numbers(function)))
-        context.count("matmuls bundled")
+        _bundle(function, matmul, context)
+
+
+def _bundle(function: ir.Operation, matmul: Contraction, context: PassContext) -> None:
+    tail, made = tail_of(matmul), as_generic(matmul.op)
+    mark_bundle([made] if tail is None else [made, tail], next(free_numbers(function)))
+    context.count("matmuls bundled")

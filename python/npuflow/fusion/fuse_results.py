@@ -25,8 +25,7 @@ from npuflow.ops.contraction import (
 )
 from npuflow.ops.linear import input_count, iterators, loop_extents, maps_of, set_maps
 from npuflow.ops.products import keep_reshaped
-from npuflow.strategy.bundle_times import bundle_seconds, least_seconds
-from npuflow.strategy.describe_group import group_of_matmul
+from npuflow.strategy.bundle_times import bundle_seconds, matmul_seconds
 from npuflow.strategy.strategy import Strategy
 from npuflow.target import Device
 
@@ -96,7 +95,7 @@ def _turning(matmul: Contraction) -> _Turning | None:
 def _decide(function: ir.Operation, turning: _Turning, device: Device, said: Strategy, context: PassContext) -> None:
     """Puts the two in one bundle if that is faster."""
     matmul, user = turning.matmul, turning.op
-    alone = (least_seconds(group_of_matmul(matmul), device, said), bundle_seconds(make_bundle([user]), device, said))
+    alone = (matmul_seconds(matmul, device, said), bundle_seconds(make_bundle([user]), device, said))
     if None in alone:
         return
     apart = sum(seconds for seconds in alone if seconds is not None)

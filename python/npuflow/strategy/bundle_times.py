@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from npuflow.errors import Shortage
 from npuflow.network.groups import FusionGroup
-from npuflow.ops.bundle import Bundle, make_bundle
-from npuflow.ops.contraction import is_elementwise, is_parallel, match_contraction, producer, users
+from npuflow.ops.bundle import Bundle, bundle_of, make_bundle
+from npuflow.ops.contraction import Contraction, is_elementwise, is_parallel, match_contraction, producer, users
 from npuflow.ops.linear import input_count
 from npuflow.ops.products import match_products, sums_products
 from npuflow.strategy.choose import complete, least, ranked
 from npuflow.strategy.describe_bundle import bundle_fits, program_fits
-from npuflow.strategy.describe_group import Numbers, group_of_bundle, group_of_matmul
+from npuflow.strategy.describe_group import Numbers, group_of_bundle, group_of_matmul, types_of
 from npuflow.strategy.estimate import Estimate
 from npuflow.strategy.feasibility import obstacles
 from npuflow.strategy.group import Group
@@ -50,12 +50,21 @@ def mapped_group(
 ) -> MappedGroup | None:
     """A group by the best strategy; None where there is none. Tensors between groups are numbered."""
     matmul = match_contraction(group.ops[0]) if group.is_matmul else None
+    if matmul is not None and not device.has_instruction(types_of(matmul)):
+        return mapped_bundle(bundle_of(matmul), device, said, numbers)
 
     def described(numbers: Numbers | None) -> Group:
         return group_of_bundle(make_bundle(group.ops), numbers) if matmul is None else group_of_matmul(matmul, numbers)
 
     mapping = _least(described(None), device, said)
     return None if mapping is None else MappedGroup(described(numbers), mapping, device)
+
+
+def matmul_seconds(matmul: Contraction, device: Device, said: Strategy) -> float | None:
+    """How long a matmul with its tail takes, roughly: as a bundle where no instruction multiplies its types."""
+    if not device.has_instruction(types_of(matmul)):
+        return bundle_seconds(bundle_of(matmul), device, said)
+    return least_seconds(group_of_matmul(matmul), device, said)
 
 
 def least_seconds(group: Group, device: Device, said: Strategy) -> float | None:

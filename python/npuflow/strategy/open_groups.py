@@ -70,7 +70,7 @@ def open_matmul(matmul: Contraction, device: Device, options: Strategy, *, whole
     try:
         device.matmul_shapes(*types_of(matmul))
     except InputError as error:
-        raise fail(matmul.op, error.diagnostics[0].message) from None
+        raise fail(matmul.op, f"{error.diagnostics[0].message}; npuflow-bundle-matmuls takes others") from None
     given = _given(matmul.op, options, MATMUL_FIELDS, _MATMULS)
     return OpenGroup((matmul.op,), group_of_matmul(matmul), given, whole_k=whole_k)
 
