@@ -175,3 +175,49 @@ func.func @scaled(%x: tensor<4x6x8xf32>, %w: tensor<8x5xf32>, %y: tensor<4x6x5xf
   } -> tensor<4x6x5xf32>
   return %t : tensor<4x6x5xf32>
 }
+
+// What makes a larger factor goes along, and can be computed in L1; what makes a smaller one is made once, in front.
+// CHECK-LABEL: func.func @extended
+// CHECK:         %[[V:[a-z_0-9]+]] = tensor.collapse_shape %arg1 {{\[\[}}0, 1], [2], [3]] : tensor<2x4x32x8xbf16> into tensor<8x32x8xbf16>
+// CHECK:         %[[X:[0-9]+]] = linalg.generic {{.*}} ins(%[[V]] : tensor<8x32x8xbf16>) outs({{.*}} : tensor<8x32x8xf32>)
+// CHECK:         linalg.generic {{.*}} ins({{.*}}, %[[X]] : tensor<8x6x32xf32>, tensor<8x32x8xf32>)
+func.func @extended(%p: tensor<2x4x2x3x32xf32>, %v: tensor<2x4x32x8xbf16>, %s: tensor<2x4x2x3x8xf32>) -> tensor<2x4x2x3x8xf32> {
+  %e = tensor.empty() : tensor<2x4x32x8xf32>
+  %x = linalg.generic {indexing_maps = [affine_map<(a, b, c, d) -> (a, b, c, d)>, affine_map<(a, b, c, d) -> (a, b, c, d)>],
+      iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%v : tensor<2x4x32x8xbf16>) outs(%e : tensor<2x4x32x8xf32>) {
+  ^bb0(%a: bf16, %o: f32):
+    %y = arith.extf %a : bf16 to f32
+    linalg.yield %y : f32
+  } -> tensor<2x4x32x8xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(a, b, g, m, n, k) -> (a, b, g, m, k)>, affine_map<(a, b, g, m, n, k) -> (a, b, k, n)>, affine_map<(a, b, g, m, n, k) -> (a, b, g, m, n)>],
+      iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "reduction"]} ins(%p, %x : tensor<2x4x2x3x32xf32>, tensor<2x4x32x8xf32>) outs(%s : tensor<2x4x2x3x8xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %q = arith.mulf %a, %b : f32
+    %t = arith.addf %o, %q : f32
+    linalg.yield %t : f32
+  } -> tensor<2x4x2x3x8xf32>
+  return %r : tensor<2x4x2x3x8xf32>
+}
+
+// CHECK-LABEL: func.func @rounded
+// CHECK:         %[[X:[0-9]+]] = linalg.generic {{.*}} outs({{.*}} : tensor<2x4x32x8xbf16>)
+// CHECK:         tensor.collapse_shape %[[X]] {{.*}} tensor<2x4x32x8xbf16>
+func.func @rounded(%p: tensor<2x4x2x3x32xbf16>, %v: tensor<2x4x32x8xf32>, %s: tensor<2x4x2x3x8xf32>) -> tensor<2x4x2x3x8xf32> {
+  %e = tensor.empty() : tensor<2x4x32x8xbf16>
+  %x = linalg.generic {indexing_maps = [affine_map<(a, b, c, d) -> (a, b, c, d)>, affine_map<(a, b, c, d) -> (a, b, c, d)>],
+      iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%v : tensor<2x4x32x8xf32>) outs(%e : tensor<2x4x32x8xbf16>) {
+  ^bb0(%a: f32, %o: bf16):
+    %y = arith.truncf %a : f32 to bf16
+    linalg.yield %y : bf16
+  } -> tensor<2x4x32x8xbf16>
+  %r = linalg.generic {indexing_maps = [affine_map<(a, b, g, m, n, k) -> (a, b, g, m, k)>, affine_map<(a, b, g, m, n, k) -> (a, b, k, n)>, affine_map<(a, b, g, m, n, k) -> (a, b, g, m, n)>],
+      iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "reduction"]} ins(%p, %x : tensor<2x4x2x3x32xbf16>, tensor<2x4x32x8xbf16>) outs(%s : tensor<2x4x2x3x8xf32>) {
+  ^bb0(%a: bf16, %b: bf16, %o: f32):
+    %a1 = arith.extf %a : bf16 to f32
+    %b1 = arith.extf %b : bf16 to f32
+    %q = arith.mulf %a1, %b1 : f32
+    %t = arith.addf %o, %q : f32
+    linalg.yield %t : f32
+  } -> tensor<2x4x2x3x8xf32>
+  return %r : tensor<2x4x2x3x8xf32>
+}

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from npuflow.bindings import ir
-from npuflow.core.build import at, shape_of
+from npuflow.core.build import at, element_bytes, element_type_of, shape_of
 from npuflow.core.options import option
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
@@ -17,7 +17,7 @@ from npuflow.frontend.loop_groups import Dims, collapsed_dims, loop_groups
 from npuflow.frontend.reshape import Grouped, expanded, regroup
 from npuflow.frontend.upstream import run_upstream
 from npuflow.ops.chains import chains_of
-from npuflow.ops.contraction import BUNDLE, is_elementwise, is_parallel, match_contraction, only_user, producer
+from npuflow.ops.contraction import BUNDLE, is_elementwise, is_head, is_parallel, match_contraction, only_user, producer
 from npuflow.ops.linear import input_count, is_reduction, iterators, linear_maps, loop_extents
 from npuflow.ops.products import keep_reshaped
 
@@ -44,9 +44,11 @@ class CollapseContractions(Pass):
         %t2 = linalg.generic ... ins(%r2, %bias : tensor<196x32xi32>, tensor<32xi32>) ... { arith.addi }
         %t = tensor.expand_shape %t2 ... : tensor<196x32xi32> into tensor<1x14x14x32xi32>
 
-    The fill in front of it and the elementwise op behind it go along. Nothing moves: the elements keep their order.
-    Sums of products with a softmax between them keep the loops that they have in common with it, unless `chains`. What
-    remains of several dimensions that are summed along is one loop where both factors have them side by side.
+    The fill in front of it and the elementwise op behind it go along, and so does an elementwise op in front that makes
+    a factor of fewer bytes, as of bf16 an f32: it can be in the matmul's bundle then. Nothing moves: the elements keep
+    their order. Sums of products with a softmax between them keep the loops that they have in common with it, unless
+    `chains`. What remains of several dimensions that are summed along is one loop where both factors have them side by
+    side.
     """
 
     name = "npuflow-collapse-contractions"
@@ -187,9 +189,36 @@ def _as_matmul(op: ir.Operation, groups: list[tuple[int, ...]]) -> tuple[ir.Oper
     kinds = ["reduction" if is_reduction(op, group[0]) else "parallel" for group in groups]
     grouped = [_grouped(dims, groups) for dims in operands]
     first_is_lhs = groups[-3][0] in operands[0]
-    matmul = regroup(op, grouped, sizes, kinds, order=[0, 1] if first_is_lhs else [1, 0])
+    heads = {i: head for i in (0, 1) if (head := _collapsed_head(op.operands[i], grouped[i].dims)) is not None}
+    matmul = regroup(op, grouped, sizes, kinds, order=[0, 1] if first_is_lhs else [1, 0], known=heads)
     keep_reshaped(op, matmul)
     return matmul, grouped[2].dims
+
+
+def _collapsed_head(value: ir.Value, dims: Sequence[Sequence[int]]) -> ir.Value | None:
+    """What a head of the matmul makes, made in the collapsed shape: one that makes more bytes than it reads.
+
+    Others are made once, in front. None where there is no such head, or where it can stay as it is.
+    """
+    head = producer(value, "linalg.generic")
+    if head is None or len(dims) == len(shape_of(value)) or not is_head(head) or ops_of(head, "linalg.index"):
+        return None
+    read = sum(element_bytes(element_type_of(v)) for v in list(head.operands)[:-1])
+    if element_bytes(element_type_of(value)) <= read:
+        return None
+    shape, own = shape_of(value), _plain_dims(head)
+    groups = [tuple(dim for dim in group if shape[dim] > 1) for group in dims]
+    if own is None or not all(groups) or own[-1] != [dim if size > 1 else None for dim, size in enumerate(shape)]:
+        return None
+    found = [collapsed_dims(each, groups) for each in own]
+    if None in found or [list(taken) for _, taken in found[-1] or ()] != [list(group) for group in dims]:
+        return None
+    sizes = [math.prod(shape[dim] for dim in group) for group in groups]
+    with at(head):
+        copy = head.clone().operation
+        made = regroup(copy, _all_grouped(found), sizes, ["parallel"] * len(sizes), order=range(input_count(copy)))
+        copy.erase()
+    return made.results[0]
 
 
 def _grouped(dims: Dims, groups: Sequence[tuple[int, ...]]) -> Grouped:
@@ -215,6 +244,10 @@ def _tail_groups(
     found = [collapsed_dims(dims, groups) if any(d is not None for d in dims) else [] for dims in named]
     if any(item is None for item in found):
         return None
+    return _all_grouped(found)
+
+
+def _all_grouped(found: Sequence[Sequence[tuple[int, Sequence[int]]] | None]) -> list[Grouped]:
     return [Grouped(tuple(n for n, _ in item or ()), tuple(tuple(t) for _, t in item or ())) for item in found]
 
 
