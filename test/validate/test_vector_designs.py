@@ -1,6 +1,7 @@
 """Rows without matrix instructions: their functions, how they are built, and what the vector unit makes of them."""
 
 import dataclasses
+from collections import Counter
 from math import ceil
 
 import numpy as np
@@ -13,6 +14,7 @@ from npuflow.core.passes import ops_of
 from npuflow.dialect.context import new_context
 from npuflow.execute.arrays import signature_of
 from npuflow.execute.oracle import run_iree
+from npuflow.schedule.data.model import Acquire, Configure, Each, Repeat, Step
 from npuflow.target import load_device
 from npuflow.validate.constants import constant, with_constants
 from npuflow.validate.measurements import Measurement
@@ -52,6 +54,67 @@ def test_a_row_is_one_bundle_on_its_grid(op: str) -> None:
     npuflow.run_pipeline(module, "npuflow-stream-k{device=npu2}")
     (grid,) = ops_of(module.operation, "scf.forall")
     assert f"({row.rows}, {row.cols})" in str(grid).splitlines()[0]
+
+
+def tasks(row: Measurement) -> Counter[str]:
+    """How many tasks the control processor sets up, and how often it takes a place in the result's queue."""
+
+    def count(steps: tuple[Step, ...]) -> Counter[str]:
+        found: Counter[str] = Counter()
+        for step in steps:
+            if isinstance(step, (Repeat, Each)):
+                times = step.trips if isinstance(step, Repeat) else step.count
+                found.update({kind: times * inner for kind, inner in count(step.body).items()})
+            elif isinstance(step, Configure) or (isinstance(step, Acquire) and step.semaphore.name == "shim_in_room"):
+                found[type(step).__name__] += 1
+        return found
+
+    scheduled = prepared(row).scheduled
+    assert scheduled is not None
+    return count(scheduled.schedule.engines["control"].program)
+
+
+def folding(blocks: int, note: str = "") -> Measurement:
+    """A product of 8 blocks of 64 rows whose stack makes one task of so many."""
+    assert MATVEC.stack is not None
+    return dataclasses.replace(MATVEC, stack=dataclasses.replace(MATVEC.stack, matvec_folds=blocks), note=note)
+
+
+def test_blocks_that_follow_one_another_are_one_task_and_are_waited_for() -> None:
+    # 8 columns send their rows of the matrix and take their results, for each group; the vector is sent once.
+    each, pairs, fours = (tasks(folding(blocks)) for blocks in (1, 2, 4))
+    assert (each["Configure"], pairs["Configure"], fours["Configure"]) == (8 * 16 + 1, 4 * 16 + 1, 2 * 16 + 1)
+    # Each group takes a place for its result; each wait, and that at the end, takes all places that there are.
+    places = prepared(folding(4)).scheduled.schedule.semaphores["shim_in_room"].initial  # type: ignore[union-attr]
+    for found, groups in ((each, 8), (pairs, 4), (fours, 2)):
+        assert found["Acquire"] == 8 * (groups + places * (groups + 1))
+
+
+def test_a_group_is_the_largest_that_divides_how_many_blocks_there_are() -> None:
+    def folded(blocks: int, most: int, note: str = "", rows: int = 8) -> int:
+        return vector_design_of(dataclasses.replace(folding(most, note), m=64 * blocks, l1_m=rows)).folded
+
+    assert [folded(blocks, 4) for blocks in (128, 70, 7, 1)] == [4, 2, 1, 1]
+    assert folded(70, 16) == 14
+    # A block of 8 rows in each column is two tiles of 4.
+    assert folded(128, 4, "rows per column per launch 8", rows=4) == 8
+    assert folded(128, 0) == 0
+
+
+def test_a_note_gives_a_product_two_slots() -> None:
+    assert vector_design_of(MATVEC).depth == 1
+    assert vector_design_of(dataclasses.replace(MATVEC, note="A double-buffered")).depth == 2
+
+
+def test_waits_cost_what_setting_up_takes() -> None:
+    # Fewer groups are waited for where they are larger: of 32 blocks of 1 MiB, 32 waits, then 8.
+    def time_us(blocks: int) -> float:
+        return predict_us(prepared(dataclasses.replace(folding(blocks), m=2048, k=2048)), NPU2)
+
+    apart, fours = time_us(1), time_us(4)
+    per_wait_us = (apart - fours) / 24
+    # Between the first of a group's tasks and all 16 of them; data that is under way meanwhile hides some.
+    assert NPU2.control.descriptor_seconds * 1e6 < per_wait_us < 16 * NPU2.control.descriptor_seconds * 1e6
 
 
 def silu_mul(x: np.ndarray, y: np.ndarray) -> np.ndarray:

@@ -18,6 +18,7 @@ from npuflow.schedule.kernels.describe_kernels import describe_kernel
 from npuflow.schedule.kernels.kernel_cycles import KernelShape, kernel_cycles
 from npuflow.schedule.kernels.kernel_groups import kernel_classes, with_neighbours
 from npuflow.schedule.kernels.unify_kernels import unify_kernels
+from npuflow.schedule.nest.folds import fold_blocks
 from npuflow.schedule.nest.hoist import hoist
 from npuflow.schedule.nest.nest import L3, BufferInfo, Kernel, Nest, Transfer, walk
 from npuflow.schedule.nest.read_nest import read_nest
@@ -60,12 +61,14 @@ def build_schedule(
     kernel_kind: str = "",
     *,
     together: tuple[int, int] | None = None,
+    folded: int = 0,
     hoisted: bool = True,
 ) -> Scheduled:
     """The schedule of a bufferized function; raises InputError, located, for what cannot be scheduled.
 
     `kernel_kind` is one of the device's, and says how well its kernels do; default: the device's first for a matmul's
     types. With `together`, so many rows and columns of blocks are set up ahead; the next only when these are written.
+    With `folded`, so many blocks are one task for each channel, and the next are set up only when these are written.
     Not `hoisted`, what all blocks need alike is moved for each of them.
     """
     nest, kernels = read_nest(function)
@@ -80,7 +83,8 @@ def build_schedule(
     calls = _Calls(cycles, kernel_classes(nest, shapes, device))
     depths = _depths(nest, kernels) | _depths_between(nest, kernels, calls.classes)
     unify_kernels(nest, shapes, calls.classes)
-    tasks = partial(Tasks, device.dma(device.dram_level), together)
+    waits = fold_blocks(nest, folded) if folded else frozenset[str]()
+    tasks = partial(Tasks, device.dma(device.dram_level), together, waits=waits)
     schedule = _project(nest, depths, calls, device, tasks)
     if not assign_addresses(schedule, device):
         in_turn = _project(nest, depths, calls, device, partial(tasks, in_turn=True))

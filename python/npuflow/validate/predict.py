@@ -111,11 +111,13 @@ def _schedule(
 
 
 def _schedule_bundle(row: Measurement, device: Device, run_pipeline: RunPipeline) -> Prepared:
-    module = parse(vector_module_text(row, vector_design_of(row).strategy), new_context(), row.id)
+    design = vector_design_of(row)
+    module = parse(vector_module_text(row, design.strategy), new_context(), row.id)
     run_pipeline(module, f"npuflow-stream-k{{device={device.name}}}")
     function = ops_of(module.operation, "func.func")[0]
     with module.context:
-        return Prepared(row, device, None, build_schedule(function, device, kind_of(row), hoisted=row.stack.keeps))
+        scheduled = build_schedule(function, device, kind_of(row), folded=design.folded, hoisted=row.stack.keeps)
+    return Prepared(row, device, None, scheduled)
 
 
 def predict_us(prepared: Prepared, device: Device) -> float:
@@ -141,10 +143,10 @@ def _moves(device: Device, prepared: Device) -> Device:
 
 
 def _sequence_us(prepared: Prepared, device: Device) -> float:
-    """One launch of all, then each design's time behind its launch, and what it takes to change from one to the next.
+    """One launch of all, then each design's time behind its launch, and what it takes to change to it.
 
-    These stacks configure the array anew for each design: all of its cores' programs are loaded, all descriptors beside
-    memories on the chip written. What follows itself finds its own there.
+    These stacks configure the array anew for each launch, of a design like the one before as well: all of its cores'
+    programs are loaded, all descriptors beside memories on the chip written. What the first finds is its launch's.
     """
     row = prepared.row
     launch_us = device.launched_by(row.stack.name, 0).control.launch_seconds * 1e6
@@ -152,8 +154,8 @@ def _sequence_us(prepared: Prepared, device: Device) -> float:
     for number, (count, part) in enumerate(prepared.launches):
         assert part.scheduled is not None, "launches are no single kernels"
         found += count * (predict_us(part, device) - launch_us)
-        if number:
-            found += whole_change(_setup(part.scheduled, device)).set_up(device.control).seconds * 1e6
+        changes = count if number else count - 1
+        found += changes * whole_change(_setup(part.scheduled, device)).set_up(device.control).seconds * 1e6
     return found
 
 

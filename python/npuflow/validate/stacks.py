@@ -22,8 +22,9 @@ class Stack:
     `together`, by the kind of kernel ("": any other), is how many rows and columns of blocks the control processor sets
     up before it waits until they are written; a kind that isn't there is set up ahead. If `divides`, they are fewer
     where that doesn't divide how many there are. `kinds` are names that device files have for its kernels of a kind, or
-    for those of an operator alone. `matvec_depth` is the slots of what a matrix-vector product fetches; with `keeps`,
-    what all tiles of an operator need alike is fetched once.
+    for those of an operator alone. `matvec_depth` is the slots of what a matrix-vector product fetches, and
+    `matvec_folds` the most blocks of its rows that are one task, the largest divisor of how many there are (0: any); with
+    `keeps`, what all tiles of an operator need alike is fetched once.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Stack:
     divides: bool = False
     kinds: Mapping[str, str] = field(default_factory=dict)
     matvec_depth: int = 2
+    matvec_folds: int = 0
     keeps: bool = False
 
     def kind_of(self, kernel: str, op: str) -> str:
@@ -50,10 +52,15 @@ class Stack:
         outer, inner = (largest_divisor(count, at_most) for count, at_most in zip(loops, most))
         return (outer, inner)
 
+    def blocks_folded(self, blocks: int) -> int:
+        """How many of a matrix-vector product's `blocks` are one task; 0 where all are set up ahead."""
+        return largest_divisor(blocks, self.matvec_folds) if self.matvec_folds else 0
+
 
 PLAIN = Stack("", ())
 # Matmuls are compiled with runtime_loop_tiling_sizes=[2, 2], of which the compiler takes the largest divisors of how
-# many blocks there are. Matrix-vector products turn double buffers off.
+# many blocks there are. Matrix-vector products turn double buffers off, and are compiled with [4, 4]: their blocks
+# follow one another in DRAM, so that a group of them is one pattern. Sequences are compiled with [16, 16].
 _MLIR_AIR = Stack(
     "mlir-air",
     ("mlir-air",),
@@ -61,10 +68,11 @@ _MLIR_AIR = Stack(
     divides=True,
     kinds={"fused-cast": "external", "external rope": "external-rows"},
     matvec_depth=1,
+    matvec_folds=4,
 )
 STACKS = (
     # The same designs, several launches of which are one invocation.
-    replace(_MLIR_AIR, name="mlir-air-llms", sources=("programming_examples/llms",)),
+    replace(_MLIR_AIR, name="mlir-air-llms", sources=("programming_examples/llms",), matvec_folds=16),
     _MLIR_AIR,
     # A row of blocks is written before the next is set up.
     Stack("aries", ("Aries",), {"": (1, ALL)}, kinds={"hand-tuned": "aries"}),

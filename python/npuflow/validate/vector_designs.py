@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from math import ceil
 
 from npuflow.validate.measurements import ELEMENT_BYTES, Measurement
 
 # Operators that work on rows of M x N elements; a tile is so many rows, one where a measurement doesn't say.
 ROW_OPS = ("rmsnorm", "layernorm", "softmax", "rope")
+_BLOCK_ROWS = re.compile(r"rows per column per launch (?P<rows>[1-9]\d{0,8})\b")
 
 
 @dataclass(frozen=True)
 class VectorDesign:
-    """How one row is built: a bundle's grid and tile, and the slots of what comes in, in L2 and L1."""
+    """How one row is built: a bundle's grid and tile, and the slots of what comes in, in L2 and L1.
+
+    So many tiles as are `folded` are one task for each channel, and waited for; 0: all are set up ahead.
+    """
 
     grid: tuple[int, int]
     tile_l1: tuple[int, ...]
     depth: int
+    folded: int = 0
 
     @property
     def strategy(self) -> str:
@@ -30,12 +37,27 @@ class VectorDesign:
 
 
 def vector_design_of(row: Measurement) -> VectorDesign:
-    """A tile of rows is one row where nothing is said; the slots of a matrix-vector product are its stack's."""
+    """A tile of rows is one row where nothing is said.
+
+    The slots of a matrix-vector product are its stack's, as is what it folds, unless the note says otherwise.
+    """
     tile = row.l1_m or 1 if row.op in ROW_OPS else row.l1_m
     if row.op == "rope":
         tile *= row.n
-    depth = row.stack.matvec_depth if row.op == "matvec" else 2
-    return VectorDesign((row.rows, row.cols), (tile,), depth)
+    if row.op != "matvec":
+        return VectorDesign((row.rows, row.cols), (tile,), 2)
+    depth = 2 if "A double-buffered" in row.note else row.stack.matvec_depth
+    return VectorDesign((row.rows, row.cols), (tile,), depth, _folded(row))
+
+
+def _folded(row: Measurement) -> int:
+    """The tiles of a matrix-vector product that are one task: of as many blocks as its stack folds of those there are.
+
+    A block is a tile for each core, or as many as the note's rows are.
+    """
+    said = _BLOCK_ROWS.search(row.note)
+    tiles = max(1, int(said["rows"]) // row.l1_m) if said else 1
+    return row.stack.blocks_folded(ceil(row.m / (row.l1_m * tiles * row.rows * row.cols))) * tiles
 
 
 def lacks_sizes(row: Measurement) -> bool:

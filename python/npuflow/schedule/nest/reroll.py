@@ -175,16 +175,16 @@ def _is_step(loop: Loop, statements: list[Statement], value: int) -> bool:
 
 
 def _shift(body: list[Statement], counter: str, by: int) -> list[Statement]:
-    return _map(body, {counter: Affine.counter(counter, 1, by)})
+    return substituted(body, {counter: Affine.counter(counter, 1, by)})
 
 
-def _map(body: list[Statement], values: dict[str, Affine]) -> list[Statement]:
+def substituted(body: list[Statement], values: dict[str, Affine]) -> list[Statement]:
     """The statements with counters substituted."""
     result: list[Statement] = []
     for statement in body:
         if isinstance(statement, Loop):
             inner = {name: value for name, value in values.items() if name != statement.counter}
-            result.append(replace(statement, body=_map(statement.body, inner)))
+            result.append(replace(statement, body=substituted(statement.body, inner)))
         elif isinstance(statement, Transfer):
             result.append(_map_transfer(statement, values))
         else:
@@ -214,7 +214,7 @@ def _roll_pair(body: list[Statement], fresh_counters: Iterator[str]) -> bool:
             if not _is_closed(rest[: 2 * size], body) or not _may_fill_first(together):
                 continue
             counter = next(fresh_counters)
-            named = Loop(counter, 2, _map(steps, {_UNNAMED: Affine.counter(counter)}))
+            named = Loop(counter, 2, substituted(steps, {_UNNAMED: Affine.counter(counter)}))
             body[start : rest[2 * size - 1] + 1] = [*filter(_is_fill, together), named]
             return True
     return False

@@ -92,10 +92,12 @@ def _turns(loop: Loop, routes: Routes, tasks: Tasks, results: tuple[Step, ...]) 
         block = _control_body(blocks[-1].body, routes, tasks)
         wait = _wait_for_results(routes, tasks, give_back=True)
         return [*results, *_in_groups(blocks, tasks.together[-len(blocks) :], block, wait)]
+    wait = _wait_for_results(routes, tasks, give_back=True) if loop.counter in tasks.waits else []
     turn = _control_body(loop.body, routes, tasks)
     if not turn:
         return []
-    first = _control_body(loop.body, routes, tasks, results)
+    turn += wait
+    first = [*_control_body(loop.body, routes, tasks, results), *wait]
     if loop.grid:
         return first
     if not results:

@@ -30,12 +30,14 @@ class Tasks:
     """For each L3 transfer, by its key, the loop that its task covers (None: the transfer alone).
 
     With `together`, the control processor sets up that many rows and columns of blocks, and waits until they are
-    written before it sets up the next. `in_turn`, it waits so after every statement of the function.
+    written before it sets up the next; with `waits`, it does so after every turn of the loops of these counters.
+    `in_turn`, it waits after every statement of the function.
     """
 
     dma: DmaEngine
     together: tuple[int, int] | None = None
     in_turn: bool = False
+    waits: frozenset[str] = frozenset()
     outermost: dict[int, Loop | None] = field(default_factory=dict)
     engines: dict[int, EngineKey] = field(default_factory=dict)
     descriptors: dict[int, int] = field(default_factory=dict)
@@ -112,6 +114,8 @@ class Tasks:
 
     def _is_alone(self, statement: Transfer, loop: Loop, routes: Routes) -> bool:
         """Whether nothing else in the loop needs the statement's engines, nor a wait for a block's result."""
+        if loop.counter in self.waits:
+            return False
         transfers = [s for s, _ in walk(loop.body) if isinstance(s, Transfer)]
         if self.together is not None and any(s.target.buffer.space == L3 for s in transfers):
             return False
