@@ -23,8 +23,8 @@ class Stack:
     up before it waits until they are written; a kind that isn't there is set up ahead. If `divides`, they are fewer
     where that doesn't divide how many there are. `kinds` are names that device files have for its kernels of a kind, or
     for those of an operator alone. `matvec_depth` is the slots of what a matrix-vector product fetches, and
-    `matvec_folds` the most blocks of its rows that are one task, the largest divisor of how many there are (0: any); with
-    `keeps`, what all tiles of an operator need alike is fetched once.
+    `matvec_folds` the most blocks of its rows that are one task, of which the largest divisor of how many there are is
+    taken (0: all are set up ahead); with `keeps`, what all tiles of an operator need alike is fetched once.
     """
 
     name: str
