@@ -51,3 +51,8 @@ def update_generated() -> ModuleType:
 @pytest.fixture(scope="session")
 def operator_table() -> ModuleType:
     return load("operator-table")
+
+
+@pytest.fixture(scope="session")
+def fit_device() -> ModuleType:
+    return load("fit-device")
