@@ -15,6 +15,8 @@ from npuflow.dialect.context import new_context
 from npuflow.execute.arrays import signature_of
 from npuflow.execute.oracle import run_iree
 from npuflow.schedule.data.model import Acquire, Configure, Each, Repeat, Step
+from npuflow.simulate.flatten import flatten
+from npuflow.simulate.run import simulate
 from npuflow.target import load_device
 from npuflow.validate.constants import constant, with_constants
 from npuflow.validate.measurements import Measurement
@@ -81,13 +83,26 @@ def folding(blocks: int, note: str = "") -> Measurement:
 
 
 def test_blocks_that_follow_one_another_are_one_task_and_are_waited_for() -> None:
-    # 8 columns send their rows of the matrix and take their results, for each group; the vector is sent once.
+    # For each group, 8 columns send their rows of the matrix and take their results, and one sends the vector.
     each, pairs, fours = (tasks(folding(blocks)) for blocks in (1, 2, 4))
-    assert (each["Configure"], pairs["Configure"], fours["Configure"]) == (8 * 16 + 1, 4 * 16 + 1, 2 * 16 + 1)
+    assert (each["Configure"], pairs["Configure"], fours["Configure"]) == (8 * 17, 4 * 17, 2 * 17)
     # Each group takes a place for its result; each wait, and that at the end, takes all places that there are.
     places = prepared(folding(4)).scheduled.schedule.semaphores["shim_in_room"].initial  # type: ignore[union-attr]
     for found, groups in ((each, 8), (pairs, 4), (fours, 2)):
         assert found["Acquire"] == 8 * (groups + places * (groups + 1))
+
+
+def test_what_all_blocks_read_alike_comes_for_each_of_them() -> None:
+    def read_bytes(row: Measurement) -> int:
+        scheduled = prepared(row).scheduled
+        assert scheduled is not None
+        return simulate(flatten(scheduled.schedule, NPU2, scheduled.kernel_cycles())).level_traffic(3).read_bytes
+
+    matrix, vector = 512 * 1024 * 2, 1024 * 2
+    assert read_bytes(folding(4)) == matrix + 8 * vector
+    # Twice as many tiles of half the rows.
+    assert read_bytes(dataclasses.replace(folding(4), l1_m=4)) == matrix + 16 * vector
+    assert read_bytes(folding(0)) == matrix + vector
 
 
 def test_a_group_is_the_largest_that_divides_how_many_blocks_there_are() -> None:
@@ -113,8 +128,8 @@ def test_waits_cost_what_setting_up_takes() -> None:
 
     apart, fours = time_us(1), time_us(4)
     per_wait_us = (apart - fours) / 24
-    # Between the first of a group's tasks and all 16 of them; data that is under way meanwhile hides some.
-    assert NPU2.control.descriptor_seconds * 1e6 < per_wait_us < 16 * NPU2.control.descriptor_seconds * 1e6
+    # Between the first of a group's tasks and all 17 of them; data that is under way meanwhile hides some.
+    assert NPU2.control.descriptor_seconds * 1e6 < per_wait_us < 17 * NPU2.control.descriptor_seconds * 1e6
 
 
 def silu_mul(x: np.ndarray, y: np.ndarray) -> np.ndarray:

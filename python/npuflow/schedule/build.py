@@ -68,7 +68,8 @@ def build_schedule(
 
     `kernel_kind` is one of the device's, and says how well its kernels do; default: the device's first for a matmul's
     types. With `together`, so many rows and columns of blocks are set up ahead; the next only when these are written.
-    With `folded`, so many blocks are one task for each channel, and the next are set up only when these are written.
+    With `folded`, so many blocks are one task for each channel, and the next are set up only when these are written;
+    what all of them read alike comes for each.
     Not `hoisted`, what all blocks need alike is moved for each of them.
     """
     nest, kernels = read_nest(function)

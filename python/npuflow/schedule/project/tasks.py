@@ -84,7 +84,8 @@ class Tasks:
         outermost: Loop | None = None
         for loop in reversed([loop for loop in around if not loop.grid]):
             step = end.offset.coefficient(loop.counter)
-            if not self._is_alone(statement, loop, routes) or loop.counter in bound or step <= 0:
+            repeated = step == 0 and bool(self.waits)  # the same task for each turn, started once
+            if not self._is_alone(statement, loop, routes) or loop.counter in bound or not (step > 0 or repeated):
                 break
             dims = ((loop.trips, step), *dims)
             if self._fit(route.transfer, dims) > alone:
