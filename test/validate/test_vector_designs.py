@@ -15,8 +15,10 @@ from npuflow.dialect.context import new_context
 from npuflow.execute.arrays import signature_of
 from npuflow.execute.oracle import run_iree
 from npuflow.schedule.data.model import Acquire, Configure, Each, Repeat, Step
+from npuflow.schedule.ir.read_schedule import schedules_of
 from npuflow.simulate.flatten import flatten
-from npuflow.simulate.run import simulate
+from npuflow.simulate.kernel_functions import compile_schedule_kernels
+from npuflow.simulate.run import execute, simulate
 from npuflow.target import load_device
 from npuflow.validate.constants import constant, with_constants
 from npuflow.validate.measurements import Measurement
@@ -96,13 +98,39 @@ def test_what_all_blocks_read_alike_comes_for_each_of_them() -> None:
     def read_bytes(row: Measurement) -> int:
         scheduled = prepared(row).scheduled
         assert scheduled is not None
-        return simulate(flatten(scheduled.schedule, NPU2, scheduled.kernel_cycles())).level_traffic(3).read_bytes
+        results = simulate(flatten(scheduled.schedule, NPU2, scheduled.kernel_cycles()))
+        # The whole result is written, and all locks are left as they were.
+        assert results.level_traffic(3).written_bytes == 512 * 2
+        assert results.unbalanced_semaphores() == left_taken
+        return results.level_traffic(3).read_bytes
 
+    ahead = prepared(folding(0)).scheduled
+    assert ahead is not None
+    left_taken = simulate(flatten(ahead.schedule, NPU2, ahead.kernel_cycles())).unbalanced_semaphores()
     matrix, vector = 512 * 1024 * 2, 1024 * 2
     assert read_bytes(folding(4)) == matrix + 8 * vector
     # Twice as many tiles of half the rows.
     assert read_bytes(dataclasses.replace(folding(4), l1_m=4)) == matrix + 16 * vector
     assert read_bytes(folding(0)) == matrix + vector
+
+
+@pytest.mark.parametrize("blocks", [0, 1, 4])
+def test_products_in_groups_are_right(blocks: int) -> None:
+    row = dataclasses.replace(folding(blocks), in_type="f32", out_type="f32", k=64, l1_m=4)
+    module = parse(vector_module_text(row, vector_design_of(row).strategy), new_context(), row.id)
+    npuflow.run_pipeline(module, "npuflow-stream-k{device=npu2}")
+    npuflow.run_pipeline(module, "npuflow-project-engines{device=npu2}")
+    (op,) = schedules_of(module.operation)  # its kernels are those of the schedule with groups
+    scheduled = prepared(row).scheduled
+    assert scheduled is not None
+    numbers = np.random.default_rng(0)
+    matrix, vector = (numbers.integers(-8, 8, shape).astype(np.float32) for shape in ((512, 64), (64,)))
+    program = flatten(scheduled.schedule, NPU2, scheduled.kernel_cycles())
+    inputs = dict(zip(scheduled.schedule.arguments, (matrix, vector), strict=True))
+    executed = execute(program, inputs, compile_schedule_kernels(op))
+    (result,) = scheduled.schedule.results
+    np.testing.assert_array_equal(executed.memories[result].view(np.float32), matrix @ vector)
+    assert executed.results.hazards == ()
 
 
 def test_a_group_is_the_largest_that_divides_how_many_blocks_there_are() -> None:
