@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from math import prod
 
 from hypothesis import strategies as st
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 import npuflow
 from npuflow.compiler.verify_function import Verified, verify_function
 from npuflow.execute.references import Judge, Reference, make_references
+from npuflow.target import load_device
 from npuflow.testing.operator_chains import AttentionScores, ConvolutionPair
 from npuflow.testing.operator_moves import Cast, Reshaped, Turned
 from npuflow.testing.operator_places import Padded, Placed, PositionUse
@@ -23,7 +25,7 @@ from npuflow.testing.operators import OperatorProgram
 from npuflow.testing.programs import TYPES, Types
 
 PIPELINES = ("npuflow-stream-k", "npuflow-pad-pack", "npuflow-pack-peel")
-DEVICES = {"toy": (2, 2), "npu1": (4, 4), "npu2": (4, 8)}
+DEVICES = ("toy", "npu1", "npu2", "npu2.7", "npu4.0")
 FLOATS = (Types("bf16", "f32"), Types("f32", "f32"))
 SAME = (*TYPES, Types("i8", "i8"), Types("i16", "i16"), Types("bf16", "bf16"))
 
@@ -67,11 +69,27 @@ def run(case: Case, reference: Reference) -> Verified:
 
 
 @st.composite
-def cases(draw: st.DrawFn, programs: st.SearchStrategy[OperatorProgram]) -> Case:
-    device = draw(st.sampled_from(sorted(DEVICES)))
-    rows, columns = DEVICES[device]
-    options = f"grid={draw(st.integers(1, rows))},{draw(st.integers(1, columns))}" if draw(st.booleans()) else ""
-    return Case(draw(programs), device, draw(st.sampled_from(PIPELINES)), options)
+def cases(draw: st.DrawFn, programs: st.SearchStrategy[OperatorProgram], devices: Sequence[str] = DEVICES) -> Case:
+    """A program on one of the devices, by any pipeline, on all cores or on any grid."""
+    device = draw(st.sampled_from(devices))
+    grid = draw(st.sampled_from(grids(device))) if draw(st.booleans()) else None
+    options = f"grid={grid[0]},{grid[1]}" if grid else ""
+    return Case(draw(programs), device, draw(st.sampled_from(pipelines(device))), options)
+
+
+@cache
+def grids(device: str) -> tuple[tuple[int, int], ...]:
+    """All grids that a device has."""
+    whole = load_device(device)
+    every = range(1, whole.cores + 1)
+    return tuple((rows, columns) for rows in every for columns in every if whole.has_grid(rows, columns))
+
+
+@cache
+def pipelines(device: str) -> tuple[str, ...]:
+    """The pipelines that a device can be scheduled by: operands packed in L2 need one."""
+    whole = load_device(device)
+    return PIPELINES if whole.block_level != whole.kernel_level else PIPELINES[:-1]
 
 
 @st.composite

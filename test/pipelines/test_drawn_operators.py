@@ -5,13 +5,12 @@ from __future__ import annotations
 import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
-from operator_cases import DEVICES, FAMILIES, Case, cases, reference_of, run
+from operator_cases import FAMILIES, Case, cases, reference_of, run
 from profiles import drawn
 from refusals import is_honest
 
 import npuflow
 from npuflow.execute.verification import Status
-from npuflow.target import load_device
 from npuflow.testing.operator_families import OPERATOR_FAMILIES
 from npuflow.testing.operators import OperatorProgram
 
@@ -49,5 +48,3 @@ def test_what_is_drawn_is_valid(case: Case) -> None:
     npuflow.parse(case.program.text(), npuflow.new_context())
     listed = ", ".join(f"%arg{i}: tensor<{spec}>" for i, spec in enumerate(case.program.signature.inputs))
     assert f"({listed})" in case.program.text()
-    rows, columns = DEVICES[case.device]
-    assert (load_device(case.device).rows, load_device(case.device).columns) == (rows, columns)

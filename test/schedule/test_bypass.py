@@ -49,6 +49,13 @@ func.func @convolution(%a: tensor<1x{i}x{i}x8xi8>, %w: tensor<3x3x8x{c}xi8>) -> 
   return %result : tensor<1x{o}x{o}x{c}xi32>
 }}
 """
+CONTINUED = """
+func.func @continued(%a: tensor<{m}x{k}xi8>, %b: tensor<{k}x{n}xi8>, %c: tensor<{m}x{n}xi32>) -> tensor<{m}x{n}xi32> {{
+  %sum = linalg.matmul ins(%a, %b : tensor<{m}x{k}xi8>, tensor<{k}x{n}xi8>) outs(%c : tensor<{m}x{n}xi32>)
+    -> tensor<{m}x{n}xi32>
+  return %sum : tensor<{m}x{n}xi32>
+}}
+"""
 SOFTMAX = """
 func.func @softmax(%a: tensor<{m}x{n}xf32>) -> tensor<{m}x{n}xf32> {{
   %empty = tensor.empty() : tensor<{m}x{n}xf32>
@@ -61,6 +68,10 @@ func.func @softmax(%a: tensor<{m}x{n}xf32>) -> tensor<{m}x{n}xf32> {{
 
 def matmul(m: int, n: int, k: int) -> str:
     return MATMUL.format(m=m, n=n, k=k)
+
+
+def continued(m: int, n: int, k: int) -> str:
+    return CONTINUED.format(m=m, n=n, k=k)
 
 
 def convolution(size: int, channels: int, padding: int = 0) -> str:
@@ -122,6 +133,7 @@ def test_a_softmax_takes_what_paper_says() -> None:
     "text",
     [
         *(matmul(37, 41, 64), matmul(16, 16, 64), matmul(64, 80, 96), matmul(1, 19, 40)),
+        *(continued(37, 41, 64), continued(16, 16, 16), continued(70, 81, 300)),
         *(convolution(10, 16), convolution(9, 8, padding=1), convolution(13, 24, padding=1)),
         *(softmax(32, 64), softmax(7, 33)),
     ],

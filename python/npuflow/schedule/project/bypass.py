@@ -8,7 +8,7 @@
         a2 to a1
 
 Where a piece lies in the buffer says where it lies in L3, along the dimensions that the whole was moved by; bounds of
-the whole bound its pieces.
+the whole bound its pieces. A buffer may be moved in and out: a sum that is continued comes from L3 and goes there.
 """
 
 from __future__ import annotations
@@ -41,14 +41,16 @@ from npuflow.schedule.project.layout import Part, Relayout, in_layout
 def bypass_l2(nest: Nest) -> None:
     """Takes the buffers in L2 out of a nest, in place; raises InputError for one that can't be gone around."""
     trips = {s.counter: s.trips for s, _ in walk(nest.body) if isinstance(s, Loop)}
-    ways: dict[BufferInfo, _Way] = {}
+    ways: _Ways = {}
     for statement, _ in walk(nest.body):
         if isinstance(statement, Transfer) and L3 in (statement.source.buffer.space, statement.target.buffer.space):
             for buffer in (statement.source.buffer, statement.target.buffer):
                 if buffer.space == L2:
-                    if buffer in ways:
-                        raise _error(buffer, "is moved from or to L3 by several transfers", statement)
-                    ways[buffer] = _Way.of(buffer, statement, trips)
+                    key = (buffer, statement.target.buffer is buffer)
+                    if key in ways:
+                        direction = "from" if key[1] else "to"
+                        raise _error(buffer, f"is moved {direction} L3 by several transfers", statement)
+                    ways[key] = _Way.of(buffer, statement, trips)
     nest.body[:] = _without(nest.body, ways)
 
 
@@ -57,7 +59,7 @@ def _error(buffer: BufferInfo, what: str, transfer: Transfer) -> InputError:
     return InputError(Diagnostic(Severity.ERROR, text, transfer.location))
 
 
-def _without(body: list[Statement], ways: Mapping[BufferInfo, _Way]) -> list[Statement]:
+def _without(body: list[Statement], ways: _Ways) -> list[Statement]:
     kept: list[Statement] = []
     for statement in body:
         if isinstance(statement, Loop):
@@ -68,9 +70,11 @@ def _without(body: list[Statement], ways: Mapping[BufferInfo, _Way]) -> list[Sta
             if L3 in spaces and L2 in spaces:
                 continue
             through = next((e.buffer for e in (statement.source, statement.target) if e.buffer.space == L2), None)
-            if through is not None and through not in ways:
-                raise _error(through, "isn't moved from or to L3", statement)
-            kept.append(statement if through is None else ways[through].piece(statement))
+            is_inward = through is statement.source.buffer
+            if through is not None and (through, is_inward) not in ways:
+                direction = "from" if is_inward else "to"
+                raise _error(through, f"isn't moved {direction} L3", statement)
+            kept.append(statement if through is None else ways[through, is_inward].piece(statement))
         elif not isinstance(statement, Allocate) or statement.buffer.space != L2:
             kept.append(statement)
     return kept
@@ -117,6 +121,10 @@ class _Way:
         # Results lie in L1 as instructions made them: what exists of them is no box there.
         is_box = all(len(dimension.factors) == 1 for dimension in dimensions if dimension.is_limited)
         return replace(_turned(moved), drops=not is_box)
+
+
+# The ways of buffers, from L3 (True) and to it.
+_Ways = dict[tuple[BufferInfo, bool], _Way]
 
 
 def _axis_of(dimension: Dimension, buffer: BufferInfo, taken: list[int], whole: Transfer) -> tuple[int, Factor]:
