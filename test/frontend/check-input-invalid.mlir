@@ -172,3 +172,12 @@ func.func @unwritten(%a: tensor<8x8xi32>) -> (tensor<8x8xi32>, tensor<64xi32>) {
   // expected-error @below {{func.return reads a tensor.empty}}
   return %r, %c : tensor<8x8xi32>, tensor<64xi32>
 }
+
+// -----
+
+func.func @without_a_body(%a: tensor<30x77xf32>) -> tensor<30x77xf32> {
+  %e = tensor.empty() : tensor<30x77xf32>
+  // expected-error @below {{unsupported op linalg.softmax; hint: npuflow-generalize-operators makes it generic}}
+  %r = linalg.softmax dimension(1) ins(%a : tensor<30x77xf32>) outs(%e : tensor<30x77xf32>) -> tensor<30x77xf32>
+  return %r : tensor<30x77xf32>
+}
