@@ -15,6 +15,7 @@ from operators import Contraction, Operator
 from rows import Rows
 
 import npuflow
+from npuflow.bounds.balance import peak_ops_per_second
 from npuflow.compiler.compiled import Function
 from npuflow.compiler.default import DEFAULT_PIPELINE
 from npuflow.compiler.verify_function import Verified, verify_function
@@ -144,8 +145,7 @@ def _measured(layer: Layer, device_name: str, verify: bool) -> Measured:
 
 def _peak(operator: Operator, device: Device) -> float:
     """Multiply-accumulates per second of all cores."""
-    rate: float = device.matmul_shapes(*operator.types)[0].macs_per_cycle
-    return rate * device.cores * device.clock_hz
+    return peak_ops_per_second(device, operator.types) / 2
 
 
 def choice_of(text: str, device_name: str) -> Choice:

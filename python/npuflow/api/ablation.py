@@ -15,7 +15,7 @@ from npuflow.report.sequences import phases_of
 from npuflow.report.traffic import buffers_at
 from npuflow.report.words import INDENT, quantity, table_lines
 from npuflow.simulate.results import RunResults
-from npuflow.target import Device, KernelClass
+from npuflow.target import Device
 
 _HEADS = ("time", "ratio", "launches", "changes", "alive", "DRAM", "what it does")
 # Compiles a program with some decisions.
@@ -82,7 +82,7 @@ def additions_of(compiles: Compiles) -> Iterator[Ablation]:
 def _is_made(decision: Decision, device: Device) -> bool:
     """Whether there is anything to decide on a device."""
     if decision is Decision.ENGINES:
-        return device.engine(KernelClass.MATRIX) != device.engine(KernelClass.VECTOR)
+        return device.has_two_engines
     return decision is not Decision.RESHAPE or any(shape.patch for shape in device.matmuls)
 
 

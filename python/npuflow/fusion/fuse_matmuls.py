@@ -26,7 +26,7 @@ from npuflow.ops.reshapes import readers, unreshaped
 from npuflow.strategy.bundle_times import GrowthOn, mapped_bundle
 from npuflow.strategy.describe_group import Numbers
 from npuflow.strategy.strategy import Strategy
-from npuflow.target import Device, KernelClass
+from npuflow.target import Device
 
 
 @register_pass
@@ -127,7 +127,7 @@ def _decided(chain: Chain, groups: Sequence[str], among: _Among, context: PassCo
         context.remark(chain.root, f"groups {', '.join(groups)} stay apart: as one, {why}")
         return None
     apart = among.seconds_apart(chain)
-    ways = list(copies_of(chain, one_engine=_is_one_engine(among.device)))
+    ways = list(copies_of(chain, one_engine=not among.device.has_two_engines))
     times = [among.fused_seconds(chain, way) for way in ways]
     for way in ways:
         erase_ops(way)
@@ -145,14 +145,9 @@ def _said(chain: Chain, best: float | None, apart: float) -> str:
     return f"{what} {where}: as one they take an estimated {best / apart:.2f} of the time that they take apart"
 
 
-def _is_one_engine(device: Device) -> bool:
-    """Whether what adds products up and what scales the sums is one engine: two could not hand them to and fro."""
-    return device.engine(KernelClass.MATRIX) == device.engine(KernelClass.VECTOR)
-
-
 def _fuse(chain: Chain, groups: Sequence[str], chosen: int, among: _Among) -> None:
     """Puts the copy of that number in place of a chain, marked as a bundle."""
-    for number, ops in enumerate(list(copies_of(chain, one_engine=_is_one_engine(among.device)))):
+    for number, ops in enumerate(list(copies_of(chain, one_engine=not among.device.has_two_engines))):
         if number == chosen:
             mark_made_of(ops, groups)
             _replace(among.function, chain, ops)

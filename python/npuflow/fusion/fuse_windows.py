@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from npuflow.bindings import ir
@@ -138,13 +138,20 @@ class _WindowFusion:
         for members in (*alone, *cones(self._readers(), _MOST_GROUPS)):
             if all(open_[number] for number in members):
                 ops = self._ops(members)
-                chain, why = chain_of(ops), refusal(self.function, self._names(members))
+                chain, why = self._chain_of(ops), refusal(self.function, self._names(members))
                 if isinstance(chain, WindowChain) and why is None:
                     found[members] = chain
                 elif chain != NO_WINDOW:
                     said = chain if isinstance(chain, str) else f"as one, {why}"
                     self.context.remark(ops[-1], f"{self._named(members)} stay apart: {said}")
         return found
+
+    def _chain_of(self, ops: Sequence[ir.Operation]) -> WindowChain | str:
+        """The chain that ops are; one of its sums begins with a tensor only where another engine writes that."""
+        chain = chain_of(ops)
+        if isinstance(chain, str) or not chain.begins_with_tensor or self.device.has_two_engines:
+            return chain
+        return "a sum begins with a tensor"
 
     def _asked_for(self, chains: Mapping[Members, WindowChain], ways: Mapping[Members, FusedWindows]) -> Members:
         """The groups that are to be one whatever it takes; reports what keeps them from it."""
@@ -161,7 +168,7 @@ class _WindowFusion:
     def _problem(self, members: Members) -> str:
         if members not in set(cones(self._readers(), _MOST_GROUPS)):
             return f"they aren't up to {_MOST_GROUPS} in a row of which others read the last one alone"
-        chain = chain_of(self._ops(members))
+        chain = self._chain_of(self._ops(members))
         return chain if isinstance(chain, str) else "a strategy or a bundle says how they are mapped"
 
     def _made_of(self, members: Members, way: FusedWindows, *, is_asked: bool) -> list[str]:

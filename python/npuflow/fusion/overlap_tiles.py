@@ -67,13 +67,13 @@ class _OverlapWriter:
         image = self.tiled.chain.images[number]
         shape = [size for loop in image.made for size in self._extents(number, loop)]
         inputs, maps = [], []
-        for read in image.reads:
+        for read in image.reads[: input_count(image.op)]:
             inputs.append(self._source(number, read))
             maps.append(self._map(number, [part for dim in read.dims for part in self._dims(number, read, dim)]))
         masks = self._masks(number) if is_parallel(image.op) else []
         written = self._map(number, self._written(number))
         mask_maps = [self._map(number, [self._place(number, loop)]) for loop, _ in masks]
-        out = self._start(image.op, shape)
+        out = self._start(image, shape)
         kinds = [kind for loop, kind in enumerate(image.kinds) for _ in self._extents(number, loop)]
         made = generic_op([*inputs, *[mask for _, mask in masks]], [out], [*maps, *mask_maps, written], kinds)
         _take_body(made, image.op, len(masks))
@@ -228,9 +228,11 @@ class _OverlapWriter:
         loops = sum(len(self._extents(number, loop)) for loop in range(len(image.sizes)))
         return ir.AffineMap.get(loops, 0, [_sum(dim.terms) for dim in dims])
 
-    def _start(self, op: ir.Operation, shape: Sequence[int]) -> ir.Value:
+    def _start(self, image: ImageOp, shape: Sequence[int]) -> ir.Value:
         """What an op writes over, in tiles."""
-        value = op.operands[input_count(op)]
+        if image.begun_by is not None:
+            return self.values[image.begun_by]
+        value = image.op.operands[input_count(image.op)]
         filled = producer(value, "linalg.fill")
         out = empty(shape, element_type_of(value))
         return out if filled is None else fill(filled.operands[0], out)

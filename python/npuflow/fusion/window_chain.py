@@ -38,6 +38,11 @@ class WindowChain:
         return len(tiles) == len(self.axes) and all(axis.size % tile == 0 for axis, tile in zip(self.axes, tiles))
 
     @property
+    def begins_with_tensor(self) -> bool:
+        """Whether a sum of one of the ops begins with what another one of them makes, as a bias that is repeated."""
+        return any(image.begun_by is not None for image in self.images)
+
+    @property
     def moved(self) -> int:
         """How many tensors are moved into and out of a core, whatever the tiles are: masks of some come to that."""
         read = {
@@ -80,7 +85,12 @@ class TiledChain:
 
     @property
     def can_keep_rows(self) -> bool:
-        """Whether steps along the first axis can keep rows: where windows read one row after the other."""
+        """Whether steps along the first axis can keep rows: where windows read one row after the other.
+
+        Nothing keeps rows of what sums begin with.
+        """
+        if self.chain.begins_with_tensor:
+            return False
         windows = (
             window_along(image, read, self.chain.axes[0].loops[number])
             for number, image in enumerate(self.chain.images)
@@ -173,7 +183,7 @@ def _problem_of(chain: WindowChain) -> Problem | None:
     """What of a chain can't be cut into tiles along its axes."""
     reads = (_problem_of_read(chain, number, read) for number, image in enumerate(chain.images) for read in image.reads)
     along = (_problem_along(chain.images, axis) for axis in chain.axes)
-    starts = (_problem_of_start(image.op) for image in chain.images)
+    starts = (_problem_of_start(image) for image in chain.images)
     # In this order: only what is read along all axes has windows along them.
     return next((problem for problem in in_turn(reads, along, starts) if problem is not None), None)
 
@@ -190,11 +200,11 @@ def _problem_of_read(chain: WindowChain, number: int, read: ImageRead) -> Proble
     return "an op reads all of an axis of another" if sum(along) < len(chain.axes) else None
 
 
-def _problem_of_start(op: ir.Operation) -> Problem | None:
-    """Why an op can't begin anew in each tile, as a sum can that begins with one number everywhere."""
-    first = input_count(op)
+def _problem_of_start(image: ImageOp) -> Problem | None:
+    """Why an op can't begin anew in each tile: what a sum begins with is one number everywhere, or made there too."""
+    op, first = image.op, input_count(image.op)
     begun = any(True for _ in op.regions[0].blocks[0].arguments[first].uses)
-    if not begun or producer(op.operands[first], "linalg.fill") is not None:
+    if not begun or image.begun_by is not None or producer(op.operands[first], "linalg.fill") is not None:
         return None
     return "a sum begins with a tensor"
 

@@ -40,7 +40,8 @@ class ImageRead:
 class ImageOp:
     """An op with a loop for each dimension of an image; `made` are the loops that its result follows.
 
-    `split` are these loops by the dimensions of the result as it lies in the IR.
+    `split` are these loops by the dimensions of the result as it lies in the IR. The last of the `reads` is what a sum
+    begins with, where another of the ops makes that.
     """
 
     op: ir.Operation
@@ -52,6 +53,11 @@ class ImageOp:
     @property
     def made(self) -> Shape:
         return tuple(loop for loops in self.split for loop in loops)
+
+    @property
+    def begun_by(self) -> int | None:
+        """The op that makes what this one's sums begin with."""
+        return self.reads[-1].maker if len(self.reads) > input_count(self.op) else None
 
     @property
     def shape(self) -> Shape:
@@ -88,9 +94,11 @@ class _Factors:
             pass
 
     def inputs(self, number: int) -> list[tuple[ir.Value, tuple[Linear, ...]]]:
-        """What an op reads, and by which indices."""
+        """What an op reads, and by which indices; what its sums begin with is that if one of the ops makes it."""
         op = self.ops[number]
-        return list(zip(op.operands, self.maps[number]))[: input_count(op)]
+        first = input_count(op)
+        begun = op.operands[first] in self.makers and any(True for _ in op.regions[0].blocks[0].arguments[first].uses)
+        return list(zip(op.operands, self.maps[number]))[: first + begun]
 
     def made(self, number: int) -> tuple[Linear, ...]:
         return self.maps[number][-1]

@@ -14,7 +14,7 @@ from npuflow.strategy.lane_descriptors import served_array, served_arrays
 from npuflow.strategy.mapping import Mapping, Spread, slots_of
 from npuflow.strategy.strategy import Sizes, Strategy, Tile
 from npuflow.strategy.work_cycles import multiplies
-from npuflow.target import Device, KernelClass
+from npuflow.target import Device
 from npuflow.target.planned import goes_around_l2
 
 ANY_SHAPE_PACK: Tile = (4, 8, 8)
@@ -196,5 +196,5 @@ def _open_slots(given: Strategy, *names: str) -> tuple[str, ...]:
 def _between(group: Group, device: Device) -> list[str]:
     """The slots of what engines hand to each other, where these differ."""
     classes = {multiplies(work, device) for work in group.work}
-    is_one = device.engine(KernelClass.MATRIX) is device.engine(KernelClass.VECTOR)
+    is_one = not device.has_two_engines
     return ["between"] if not is_one and len(classes) > 1 and any(t.handed_over for t in group.tensors) else []

@@ -98,6 +98,11 @@ class Device:
         return {kernels: engines[0] for kernels, engines in first if engines}
 
     @cached_property
+    def has_two_engines(self) -> bool:
+        """Whether what adds up products and what computes all else are two engines, which work side by side."""
+        return self.engine(KernelClass.MATRIX) != self.engine(KernelClass.VECTOR)
+
+    @cached_property
     def kernel_level(self) -> int:
         """The memory that kernels work on."""
         return self.engine(KernelClass.MATRIX).level
