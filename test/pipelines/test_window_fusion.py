@@ -61,6 +61,27 @@ def test_a_machine_without_l2() -> None:
     fused(CASES["padded"][0], (8, 8), "npu4.0")
 
 
+BEGUN = {
+    "bias": (chain(16, 8, *[Window(pad=1, channels=8, bias=True)] * 2), (4, 8)),
+    "skip": (chain(16, 8, *[Window(pad=1, channels=8, bias=True)] * 2, skip=True), (8, 4)),
+    "one of them": (chain(16, 8, Window(pad=1, channels=8, bias=True), Window(channels=8)), (7, 2)),
+    "depthwise": (chain(13, 16, Window(5, pad=2, bias=True), Window(1, channels=24, bias=True)), (13, 1)),
+    "strides": (chain(31, 8, Window(stride=2, channels=8), Window(stride=2, channels=16, bias=True)), (7, 1)),
+}
+
+
+@pytest.mark.parametrize("device", ["npu2.7", "npu4.0"])
+@pytest.mark.parametrize("name", BEGUN)
+def test_sums_that_begin_with_a_bias_which_another_engine_writes(name: str, device: str) -> None:
+    fused(*BEGUN[name], device)
+
+
+def test_sums_that_begin_with_a_bias_stay_apart_where_one_engine_does_all() -> None:
+    sink, text = DiagnosticSink(), BEGUN["bias"][0]
+    npuflow.compile(text, "npuflow-stream-k{window-tiles=4,8}", device="npu2", sink=sink)
+    assert any("stay apart: a sum begins with a tensor" in one.message for one in sink.diagnostics)
+
+
 @pytest.fixture
 def estimates_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether a program fits is estimated before there is one: here, all do."""

@@ -5,17 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 _WHOLE = "affine_map<(n, h, w, c) -> (n, h, w, c)>"
+_CHANNEL = "affine_map<(n, h, w, c) -> (c)>"
 _PARALLEL = '["parallel", "parallel", "parallel", "parallel"]'
 
 
 @dataclass(frozen=True)
 class Window:
-    """A convolution, depthwise where it makes no channels of its own, with a ReLU behind it."""
+    """A convolution, depthwise where it makes no channels of its own, with a ReLU behind it.
+
+    With `bias`, its sums begin with a number for each channel.
+    """
 
     kernel: int = 3
     stride: int = 1
     pad: int = 0
     channels: int | None = None
+    bias: bool = False
 
 
 @dataclass
@@ -49,11 +54,25 @@ class _Text:
         sums = self.kind("i32")
         self.lines += [
             f"%e{number} = tensor.empty() : {sums}",
-            f"%f{number} = linalg.fill ins(%none : i32) outs(%e{number} : {sums}) -> {sums}",
+            *(self.bias(number) if window.bias else [self.zeros(number)]),
             f"%c{number} = linalg.{name} {{strides = dense<{window.stride}> : tensor<2xi64>}}",
             f"ins({value}, %w{number} : {read}, {weights}) outs(%f{number} : {sums}) -> {sums}",
         ]
         return self.elementwise(f"r{number}", f"%c{number}", "i32", "")
+
+    def zeros(self, number: int) -> str:
+        sums = self.kind("i32")
+        return f"%f{number} = linalg.fill ins(%none : i32) outs(%e{number} : {sums}) -> {sums}"
+
+    def bias(self, number: int) -> list[str]:
+        """What sums begin with: a number for each channel, everywhere."""
+        sums, bias = self.kind("i32"), f"tensor<{self.channels}xi32>"
+        self.arguments.append(f"%b{number}: {bias}")
+        return [
+            f"%f{number} = linalg.generic {{indexing_maps = [{_CHANNEL}, {_WHOLE}], iterator_types = {_PARALLEL}}}",
+            f"ins(%b{number} : {bias}) outs(%e{number} : {sums}) {{",
+            f"^bb0(%a: i32, %o: i32): linalg.yield %a : i32 }} -> {sums}",
+        ]
 
     def elementwise(self, name: str, value: str, element: str, skip: str) -> str:
         """A ReLU cut off to i8, or a sum with what is skipped to."""
