@@ -42,7 +42,8 @@ class FuseWindows(Pass):
     rows are computed by two neighbours. Padding between them is zeros that are selected where a tile has more than its
     op makes. Or a core goes through a tile in steps, and keeps rows (`npu.row_loop`) that another step has made. Of all
     ways to take a function apart, the one with the lowest sum of estimates is taken; groups that its `npu.refused`
-    names don't become one, as a schedule refused them.
+    names don't become one, as a schedule refused them. Sums may begin with what one of the ops makes, as a bias, where
+    another engine makes it than adds up.
 
         %s = linalg.generic ... ins(%x, %w : tensor<1x32x32x16xbf16>, ...) -> tensor<1x30x30x16xf32>
         %r = linalg.generic ... ins(%s, %v : tensor<1x30x30x16xf32>, ...) -> tensor<1x28x28x16xf32>
