@@ -22,27 +22,21 @@ constexpr std::ptrdiff_t traded_sizes = 3;
 // Candidates for a step are given up after so many.
 constexpr int most_looked_at = 1000;
 
-// The least of the values that is no smaller than a size; the largest where all are.
-Size at_least(const Values& values, Size size) {
-  const auto found = std::lower_bound(values.begin(), values.end(), size);
-  return found == values.end() ? values.back() : *found;
-}
-
 }  // namespace
 
 void Descent::run() {
-  std::vector<Mapping> live = with_variants(best_grown(starts(), 1, false, beginners));
+  std::vector<Mapping> live = with_variants(best_grown(starts(), 1, Step::coarse, beginners));
   for (std::size_t count = live.size() / 2; count > finalists; count /= 2) {
-    live = best_grown(live, steps_at_a_time, true, count);
+    live = best_grown(live, steps_at_a_time, Step::coarse_ordered, count);
   }
-  live = best_grown(live, all_steps, true, finalists);
-  for (const Mapping& mapping : best_grown(live, 0, true, traders)) traded(mapping);
+  live = best_grown(live, all_steps, Step::any, finalists);
+  for (const Mapping& mapping : best_grown(live, 0, Step::any, traders)) traded(mapping);
 }
 
-std::vector<Mapping> Descent::best_grown(const std::vector<Mapping>& live, int steps, bool orders, std::size_t count) {
+std::vector<Mapping> Descent::best_grown(const std::vector<Mapping>& live, int steps, Step step, std::size_t count) {
   std::vector<Mapping> found;
   for (const Mapping& mapping : live) {
-    Mapping next = grown(mapping, steps, orders);
+    Mapping next = grown(mapping, steps, step);
     if (std::find(found.begin(), found.end(), next) == found.end()) found.push_back(std::move(next));
   }
   std::stable_sort(found.begin(), found.end(),
@@ -145,9 +139,9 @@ std::vector<Mapping> Descent::with_variants(const std::vector<Mapping>& live) {
   return found;
 }
 
-Mapping Descent::grown(Mapping mapping, int steps, bool orders) {
-  for (int step = 0; step < steps; ++step) {
-    Mapping next = best_of(changes(mapping, orders), mapping, false);
+Mapping Descent::grown(Mapping mapping, int steps, Step step) {
+  for (int number = 0; number < steps; ++number) {
+    Mapping next = best_of(changes(mapping, step), mapping, false);
     if (next == mapping) break;
     mapping = std::move(next);
   }
@@ -161,22 +155,23 @@ Mapping Descent::traded(Mapping mapping) {
     for (Mapping& each : changed) each.order = best_order(each);
     Mapping next = best_of(changed, mapping, true);
     if (next == mapping) return mapping;
-    mapping = grown(std::move(next), all_steps, true);
+    mapping = grown(std::move(next), all_steps, Step::any);
   }
 }
 
-std::vector<Mapping> Descent::changes(const Mapping& mapping, bool orders) const {
+std::vector<Mapping> Descent::changes(const Mapping& mapping, Step step) const {
   std::vector<Mapping> found;
   for (const Place place : space_.places()) {
     if (place.kind == PlaceKind::hold) continue;
     const Size own = space_.value(mapping, place);
-    for (const Size value : space_.values(mapping, place)) {
+    const Values& all = space_.values(mapping, place);
+    for (const Size value : step == Step::any ? all : halves(all)) {
       if (value == own) continue;
       found.push_back(space_.with(mapping, place, value));
       if (place.kind == PlaceKind::tile) add_with_piece(found, place.index, value);
     }
   }
-  if (!orders) return found;
+  if (step == Step::coarse) return found;
   for (const auto& order : space_.orders(mapping)) {
     found.push_back(mapping);
     found.back().order = order;

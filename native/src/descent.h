@@ -17,6 +17,10 @@ class Descent {
   void run();
 
  private:
+  // What a step may change: sizes to the largest, its half and so on; orders as well; or to any size or order. Where
+  // many are on their way, the coarse ones find as good mappings, and are a fifth as many.
+  enum class Step : std::uint8_t { coarse, coarse_ordered, any };
+
   // A mapping on each spread: its smallest tiles with each size doubled in turn, the smallest first, while that fits.
   std::vector<Mapping> starts();
   std::optional<Mapping> smallest_on(const Spread& spread);
@@ -25,15 +29,14 @@ class Descent {
   // little, and what L2 holds.
   std::vector<Mapping> with_variants(const std::vector<Mapping>& live);
   // Each after some steps; so many of the best of those that hold in L2, and of those that don't, few of a spread.
-  std::vector<Mapping> best_grown(const std::vector<Mapping>& live, int steps, bool orders, std::size_t count);
+  std::vector<Mapping> best_grown(const std::vector<Mapping>& live, int steps, Step step, std::size_t count);
   Mapping with_streamed(Mapping mapping, bool is_long);
   // The mapping after so many steps, or as many as help.
-  Mapping grown(Mapping mapping, int steps, bool orders);
+  Mapping grown(Mapping mapping, int steps, Step step);
   // The mapping after more of one thing, room for which is made elsewhere, or other spreads, as long as that helps.
   Mapping traded(Mapping mapping);
-  // All that differ in one thing but what L2 holds, in their order too if that is asked; and all that have more of one
-  // thing, or hold otherwise.
-  std::vector<Mapping> changes(const Mapping& mapping, bool orders) const;
+  // All that differ in one thing but what L2 holds; and all that have more of one thing, or hold otherwise.
+  std::vector<Mapping> changes(const Mapping& mapping, Step step) const;
   // The last of these, with as much of a streamed loop in L2.
   void add_with_piece(std::vector<Mapping>& found, std::size_t loop, Size piece) const;
   std::vector<Mapping> larger(const Mapping& mapping) const;

@@ -202,13 +202,12 @@ class MappedTime {
     return bytes / machine_.core.bytes_per_second;
   }
 
-  // What the busiest of the channels into L1 takes.
+  // What the busiest of the channels into L1 takes, or the one out of a memory tile for all of its rows.
   double arrival_bytes() const {
-    const Sizes& tiles = mapped_.mapping().tiles;
     ShortVector<double, 8> lanes(outer_.lanes(), 0.0);
     for (std::size_t number = 0; number < outer_.inputs(); ++number) {
       const OuterTransfer& each = outer_.all()[number];
-      lanes[each.lane] += each.tensor->l1_bytes(tiles) * mapped_.visits(*each.tensor, tiles);
+      lanes[each.lane] += outer_.onward_bytes(each) * static_cast<double>(each.onward_rows);
     }
     return *std::max_element(lanes.begin(), lanes.end());
   }

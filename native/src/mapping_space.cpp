@@ -28,6 +28,19 @@ Values sizes_of(Size size, Size unit) {
   return found;
 }
 
+Size at_least(const Values& values, Size size) {
+  const auto found = std::lower_bound(values.begin(), values.end(), size);
+  return found == values.end() ? values.back() : *found;
+}
+
+Values halves(const Values& values) {
+  Values found{values.back()};
+  for (auto value = values.rbegin(); value != values.rend(); ++value) {
+    if (2 * *value <= found.back()) found.push_back(*value);
+  }
+  return found;
+}
+
 Space::Space(const Group& group, SpaceParts parts) : group_(group), parts_(std::move(parts)) {
   for (const std::size_t loop : parts_.open) places_.push_back({PlaceKind::tile, loop});
   for (std::size_t number = 0; parts_.opens_l2 && number < group.streamed.size(); ++number) {

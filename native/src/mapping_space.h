@@ -72,5 +72,9 @@ class Space {
 
 // The tiles of a loop that has so much: for each number of equal parts the smallest, and doublings of the unit.
 Values sizes_of(Size size, Size unit);
+// The least of the values that is no smaller than a size; the largest where all are.
+Size at_least(const Values& values, Size size);
+// The largest of the values, and of the rest always the largest that is no more than half of the one before.
+Values halves(const Values& values);
 
 }  // namespace npuflow::mapped

@@ -62,6 +62,18 @@ Size outer_channels(const Mapped& mapped, const Machine& machine, const Tensor& 
   return std::min(spread.columns, parts_of(mapped.group().sizes[spread.column_loop], part));
 }
 
+namespace {
+
+// Of the channels that a tensor is divided over, those whose parts begin in front of its end.
+Size moving_channels(const Mapped& mapped, const OuterTransfer& transfer) {
+  const Spread& spread = mapped.mapping().spread;
+  const std::size_t loop = transfer.by_rows ? spread.row_loop : spread.column_loop;
+  if (!transfer.tensor->follows_loop(loop)) return transfer.channels;
+  return parts_of(mapped.group().sizes[loop], transfer.part[loop]);
+}
+
+}  // namespace
+
 OuterTransfers::OuterTransfers(const Mapped& mapped, const Machine& machine)
     : mapped_(mapped), machine_(machine), blocks_(mapped.blocks()) {
   const Group& group = mapped.group();
@@ -70,36 +82,9 @@ OuterTransfers::OuterTransfers(const Mapped& mapped, const Machine& machine)
   for (const std::size_t number : group.inputs) all_.push_back(transfer_of(group.tensors[number]));
   for (const std::size_t number : group.outputs) all_.push_back(transfer_of(group.tensors[number]));
   choose_lanes();
+  if (!machine.direct.are_taken) separate_rows();
   for (std::size_t number = 0; number < all_.size(); ++number) all_[number].set_up_turns = set_up_turns_of(number);
   order_set_up();
-}
-
-void OuterTransfers::choose_lanes() {
-  const bool any_by_rows =
-      std::any_of(all_.begin(), all_.end(), [](const OuterTransfer& each) { return each.by_rows; });
-  const Size lanes = machine_.direct.are_taken ? machine_.direct.lanes : machine_.tile.lanes.lanes;
-  ShortVector<double, 8> totals(static_cast<std::size_t>(std::max<Size>(lanes, any_by_rows ? 2 : 1)), 0.0);
-  ShortVector<std::pair<double, std::size_t>, 8> loads;
-  for (std::size_t number = 0; number < inputs_; ++number) {
-    if (!all_[number].by_rows) loads.push_back({-load_of(all_[number]), number});
-  }
-  std::sort(loads.begin(), loads.end());
-  for (const auto& [load, number] : loads) {
-    const auto least = std::min_element(totals.rbegin(), totals.rend() - (any_by_rows ? 1 : 0));
-    *least -= load;
-    all_[number].lane = static_cast<std::size_t>(totals.rend() - least) - 1;
-  }
-  lanes_ = totals.size();
-}
-
-double OuterTransfers::load_of(const OuterTransfer& transfer) const {
-  const double into = transfer.bytes / channels(transfer);
-  if (machine_.direct.are_taken) return into;
-  const Sizes& tiles = mapped_.mapping().tiles;
-  const Spread& spread = mapped_.mapping().spread;
-  const Size rows = transfer.tensor->follows_loop(spread.row_loop) ? spread.rows : 1;
-  const double out = transfer.tensor->l1_bytes(tiles) * mapped_.visits(*transfer.tensor, tiles);
-  return std::max(into, out * static_cast<double>(rows));
 }
 
 void OuterTransfers::order_set_up() {
@@ -130,6 +115,7 @@ OuterTransfer OuterTransfers::transfer_of(const Tensor& tensor) const {
   found.visits = mapped_.visits(tensor, found.in_l2);
   found.bytes = mapped_.traffic_bytes(tensor, found.in_l2, found.visits, direct ? 1 : mapped_.copies(tensor));
   found.channels = outer_channels(mapped_, machine_, tensor);
+  found.moving = std::min(found.channels, moving_channels(mapped_, found));
   found.dram_seconds = dram_seconds_of(found);
   const bool streams = tensor.role == Role::input && tensor.streams && mapped_.pieces(found.in_l2) > 1;
   const Order& order = mapped_.mapping().order;
@@ -151,7 +137,9 @@ double OuterTransfers::dram_seconds_of(const OuterTransfer& transfer) const {
   const std::size_t loop = transfer.by_rows ? spread.row_loop : spread.column_loop;
   const bool adjoin =
       transfer.tensor->follows_loop(loop) && transfer.tensor->strides[loop] * transfer.part[loop] == runs.run_bytes;
-  const Size block = dram.joins_runs && adjoin ? transfer.tensor->run_bytes(mapped_.block_of(transfer.in_l2)) : Size{0};
+  // Of a whole row, what begins the next one is another run.
+  const Size joined = dram.joins_runs && adjoin ? runs.run_bytes * transfer.moving : Size{0};
+  const Size block = std::min(joined, transfer.tensor->run_bytes(mapped_.block_of(transfer.in_l2)));
   const auto run = static_cast<double>(std::max(runs.run_bytes, block));
   return transfer.bytes * (run + run_overhead_bytes(runs, dram, is_written)) /
          (run * (is_written ? dram.write_rate : dram.read_rate));
@@ -213,7 +201,7 @@ double OuterTransfers::arrival_seconds(bool of_all) const {
 
 double OuterTransfers::channel_share_seconds(const OuterTransfer& transfer) const {
   if (machine_.direct.are_taken) return direct_seconds(transfer);
-  return transfer.bytes / (channels(transfer) * machine_.channel_rate);
+  return transfer.bytes / (static_cast<double>(transfer.moving) * machine_.channel_rate);
 }
 
 double OuterTransfers::last_channel_seconds() const {

@@ -23,6 +23,8 @@ struct OuterTransfer {
   double bytes = 0.0;
   double dram_seconds = 0.0;
   Size channels = 1;
+  Size moving = 1;          // of these, those that have anything to move
+  Size onward_rows = 1;     // for how many rows, each with its own part, one channel goes on from a memory tile
   Order around;             // the loops over blocks in whose turns it moves, innermost first
   bool is_hoisted = false;  // whether it moves in front of all blocks
   bool is_first = false;    // whether it is set up first: what the first op reads, or stands before that
@@ -44,6 +46,8 @@ class OuterTransfers {
   const std::pmr::vector<OuterTransfer>& all() const { return all_; }
   std::size_t inputs() const { return inputs_; }
   std::size_t lanes() const { return lanes_; }
+  // What goes on to a core in all.
+  double onward_bytes(const OuterTransfer& transfer) const;
   // Inputs in the order in which they are set up.
   const Order& set_up_order() const { return set_up_order_; }
   double blocks() const { return blocks_; }
@@ -70,6 +74,9 @@ class OuterTransfers {
   OuterTransfer transfer_of(const Tensor& tensor) const;
   // The largest load first, each to the lane that has least; of several, to the last. What goes by rows has the first.
   void choose_lanes();
+  // Gives rows channels of their own out of memory tiles where that is faster, as long as there are any: lanes that
+  // move most for single rows first, and none where something goes by rows.
+  void separate_rows();
   // What goes into a memory tile, or out of it for all of its rows.
   double load_of(const OuterTransfer& transfer) const;
   // Those that move in front of all blocks, and then the fewer turns the earlier; a matmul's tail reads its operands

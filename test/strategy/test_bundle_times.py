@@ -9,6 +9,7 @@ import pytest
 import npuflow
 from npuflow.bindings import ir
 from npuflow.core.passes import ops_of
+from npuflow.fusion.copy_chain import as_generic
 from npuflow.ops.bundle import Bundle, make_bundle
 from npuflow.ops.grown import find_bundles
 from npuflow.strategy.bundle_times import GrowthOn, best_of_bundle, bundle_seconds
@@ -162,3 +163,18 @@ def test_without_fusion_a_tail_stays_with_its_sum_of_products() -> None:
     module = npuflow.parse(GROUPED, npuflow.new_context())
     found = find_bundles(module.operation, GrowthOn(load_device("npu2"), fused=False))
     assert [len(bundle.ops) for bundle in found] == [2, 1]
+
+
+NAMED = """
+func.func @f(%x: tensor<64x96xi8>, %y: tensor<96x32xi8>, %s: tensor<64x32xi32>) -> tensor<64x32xi32> {
+  %r = linalg.matmul ins(%x, %y : tensor<64x96xi8>, tensor<96x32xi8>) outs(%s : tensor<64x32xi32>) -> tensor<64x32xi32>
+  return %r : tensor<64x32xi32>
+}
+"""
+
+
+def test_a_named_matmul_is_the_group_that_its_generic_is() -> None:
+    module = npuflow.parse(NAMED, npuflow.new_context())
+    (matmul,) = ops_of(module.operation, "linalg.matmul")
+    named = group_of_bundle(make_bundle([matmul]))
+    assert named == group_of_bundle(make_bundle([as_generic(matmul)])), "what was searched would be searched again"

@@ -13,6 +13,7 @@ from npuflow.kernels.body_nodes import nodes_of, widest_bytes
 from npuflow.kernels.describe_lookup import describe_lookup_work
 from npuflow.kernels.vector_cycles import VectorOperand, VectorWork
 from npuflow.kernels.vector_operands import vector_operand
+from npuflow.ops.contraction import match_contraction
 from npuflow.ops.linear import Linear, input_count, iterators, linear_maps
 from npuflow.ops.lookups import lookups_of
 
@@ -32,8 +33,8 @@ def described_once() -> Iterator[None]:
 def describe_vector_work(op: ir.Operation) -> VectorWork:
     """The work of an op on tensors or memrefs.
 
-    Ops other than linalg.generic, and those indexed by something else than sums of loops, go through their operands
-    once, in order.
+    Ops other than contractions and linalg.generic, and those indexed by something else than sums of loops, go through
+    their operands once, in order.
     """
     known = _known.get()
     if known is None:
@@ -47,7 +48,8 @@ def _described(op: ir.Operation) -> VectorWork:
     found = lookups_of(op)
     if found:
         return describe_lookup_work(op, found)
-    maps = linear_maps(op) if op.name == "linalg.generic" else None
+    has_loops = op.name == "linalg.generic" or match_contraction(op) is not None
+    maps = linear_maps(op) if has_loops else None
     if maps is None:
         return _in_order(op)
     shaped = [i for i, value in enumerate(op.operands) if isinstance(value.type, ir.ShapedType)]
