@@ -28,7 +28,23 @@ func.func @cut(%x: tensor<64xf32>) -> tensor<64xf32> {
   return %r : tensor<64xf32>
 }
 
-// `ogt` makes 0 of NaN, the smaller of 0.0 and -0.0 would be -0.0 here, and by `uge` -0.0 stays -0.0.
+// By `olt` NaN becomes 6.
+// CHECK-LABEL: func.func @cut_numbers
+// CHECK:         ^bb0(%[[A:[^:]*]]: f32, %{{.*}}: f32):
+// CHECK-NEXT:      arith.minnumf %[[A]], %{{.*}} : f32
+func.func @cut_numbers(%x: tensor<64xf32>) -> tensor<64xf32> {
+  %six = arith.constant 6.0 : f32
+  %e = tensor.empty() : tensor<64xf32>
+  %r = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%x : tensor<64xf32>) outs(%e : tensor<64xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %d = arith.cmpf olt, %a, %six : f32
+    %t = arith.select %d, %a, %six : f32
+    linalg.yield %t : f32
+  } -> tensor<64xf32>
+  return %r : tensor<64xf32>
+}
+
+// `ogt` makes 0 of NaN, where a `maxnumf` may take a 0 of either sign, the smaller of 0.0 and -0.0 would be -0.0 here, and by `uge` -0.0 stays -0.0.
 // CHECK-LABEL: func.func @stays
 // CHECK-COUNT-3: arith.select
 // CHECK-NOT:     imumf

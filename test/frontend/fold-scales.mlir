@@ -2,7 +2,7 @@
 // RUN: npuflow-opt %s --npuflow-fold-scales --mlir-print-local-scope | filecheck %s
 // RUN: npuflow-opt %s --npuflow-fold-scales -o %t
 // RUN: npuflow run %t --device=toy | filecheck %s --check-prefix=EXECUTED
-// EXECUTED-COUNT-3: verified {{.*}}against
+// EXECUTED-COUNT-4: verified {{.*}}against
 
 #same = affine_map<(d0, d1) -> (d0, d1)>
 #column = affine_map<(d0, d1) -> (d1)>
@@ -106,6 +106,35 @@ func.func @exponential(%x: tensor<4x2xi8>) -> tensor<4x2xf32> {
     linalg.yield %g : f32
   } -> tensor<4x2xf32>
   %b = linalg.generic {indexing_maps = [#same, #same], iterator_types = ["parallel", "parallel"]} ins(%a : tensor<4x2xf32>) outs(%e : tensor<4x2xf32>) {
+  ^bb0(%s: f32, %o: f32):
+    %four = arith.constant 4.0 : f32
+    %p = arith.mulf %s, %four : f32
+    linalg.yield %p : f32
+  } -> tensor<4x2xf32>
+  return %b : tensor<4x2xf32>
+}
+
+// A number that a tensor of one element holds is one like any other.
+// CHECK-LABEL: func.func @held
+// CHECK:         %[[SIX:.*]] = arith.constant dense<2.400000e+01> : tensor<f32>
+// CHECK:         linalg.generic {{.*}} ins(%{{.*}}, %[[SIX]] : tensor<4x2xf32>, tensor<f32>)
+func.func @held(%x: tensor<4x2xi8>) -> tensor<4x2xf32> {
+  %six = arith.constant dense<6.0> : tensor<f32>
+  %e = tensor.empty() : tensor<4x2xf32>
+  %a = linalg.generic {indexing_maps = [#same, #same], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<4x2xi8>) outs(%e : tensor<4x2xf32>) {
+  ^bb0(%s: i8, %o: f32):
+    %half = arith.constant 0.5 : f32
+    %f = arith.sitofp %s : i8 to f32
+    %p = arith.mulf %f, %half : f32
+    linalg.yield %p : f32
+  } -> tensor<4x2xf32>
+  %c = linalg.generic {indexing_maps = [#same, affine_map<(d0, d1) -> ()>, #same], iterator_types = ["parallel", "parallel"]} ins(%a, %six : tensor<4x2xf32>, tensor<f32>) outs(%e : tensor<4x2xf32>) {
+  ^bb0(%s: f32, %t: f32, %o: f32):
+    %l = arith.cmpf olt, %s, %t : f32
+    %m = arith.select %l, %s, %t : f32
+    linalg.yield %m : f32
+  } -> tensor<4x2xf32>
+  %b = linalg.generic {indexing_maps = [#same, #same], iterator_types = ["parallel", "parallel"]} ins(%c : tensor<4x2xf32>) outs(%e : tensor<4x2xf32>) {
   ^bb0(%s: f32, %o: f32):
     %four = arith.constant 4.0 : f32
     %p = arith.mulf %s, %four : f32

@@ -176,7 +176,7 @@ class _Calibration:
         alone = self._alone(module)
         ends = ends_by_layer(alone)
         values, results = values_in(alone, [ends[number].value for number in sorted(ends)], self.inputs)
-        return [value / ends[number].scaled for number, value in zip(sorted(ends), values)], results
+        return [np.asarray(value, np.float64) / ends[n].scaled for n, value in zip(sorted(ends), values)], results
 
     def _alone(self, module: ir.Module) -> ir.Module:
         return next(source for source in sources_of(module) if source.name == self.name).alone()

@@ -67,13 +67,19 @@ def _extreme(selection: ir.Operation) -> ir.Value | None:
     if number is None or isnan(number):
         return None
     said = ir.IntegerAttr(compared.attributes["predicate"]).value
+    name = _EXTREMES.get(said)
+    if name is None or (number == 0 and name != _TAKES_ZERO[copysign(1, number) > 0]):
+        return None
     with at(selection):
-        if said == _UGT and (number != 0 or copysign(1, number) > 0):
-            return arith.MaximumFOp(*compared.operands).result
-        if said == _ULT and (number != 0 or copysign(1, number) < 0):
-            return arith.MinimumFOp(*compared.operands).result
-    return None
+        return ir.Operation.create(name, [selection.results[0].type], list(compared.operands)).results[0]
 
 
-# NaN is greater and smaller than anything by these, and so selected.
-_UGT, _ULT = int(arith.CmpFPredicate.UGT), int(arith.CmpFPredicate.ULT)
+# NaN is greater and smaller than anything by the first two, and so selected; by the others it isn't.
+_EXTREMES = {
+    int(arith.CmpFPredicate.UGT): "arith.maximumf",
+    int(arith.CmpFPredicate.ULT): "arith.minimumf",
+    int(arith.CmpFPredicate.OGT): "arith.maxnumf",
+    int(arith.CmpFPredicate.OLT): "arith.minnumf",
+}
+# Of 0.0 and -0.0 selections take the constant, `maximumf` takes 0.0 and `minimumf` -0.0.
+_TAKES_ZERO = {True: "arith.maximumf", False: "arith.minimumf"}

@@ -87,7 +87,7 @@ _Read = tuple[ir.Operation, int]
 
 
 @dataclass
-class _Way:
+class _ScaledWay:
     """What becomes a multiple on the way back from a tensor to integers: who `reads` it, and the constants there."""
 
     reads: dict[_Read, ir.Value] = field(default_factory=dict)
@@ -109,9 +109,9 @@ class _Way:
                 op.attributes[SCALED] = ir.FloatAttr.get(ir.F64Type.get(), before * number)
 
 
-def _way_to(reader: ir.Operation) -> _Way | None:
+def _way_to(reader: ir.Operation) -> _ScaledWay | None:
     """The way to an op's only input from products of integers and constants, if there is one that is nobody else's."""
-    known, way, waiting = KnownTensors(most_elements=None), _Way(), [(reader, 0)]
+    known, way, waiting = KnownTensors(most_elements=None), _ScaledWay(), [(reader, 0)]
     while waiting:
         read = waiting.pop()
         if read in way.reads:

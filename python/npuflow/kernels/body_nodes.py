@@ -102,10 +102,10 @@ def _narrow_factors(product: ir.Operation) -> ir.Type | None:
 def _holds(kind: ir.Type, factor: ir.Value) -> bool:
     """Whether a factor is a constant that a float's type has."""
     constant = producer(factor, "arith.constant")
-    number = None if constant is None else constant.attributes["value"]
-    if not isinstance(number, ir.FloatAttr) or not isinstance(kind, ir.FloatType):
+    if constant is None or not isinstance(kind, ir.FloatType):
         return False
-    return ir.FloatAttr.get(kind, number.value, loc=constant.location).value == number.value
+    number = ir.FloatAttr(constant.attributes["value"])
+    return bool(ir.FloatAttr.get(kind, number.value, loc=constant.location).value == number.value)
 
 
 def _is_part_of_product(inner: ir.Operation) -> bool:
