@@ -11,6 +11,7 @@ from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.frontend.product_layers import end_of, is_returned_only
 from npuflow.ops.contraction import is_elementwise, only_user, producer
+from npuflow.ops.linear import input_count
 
 
 @register_pass
@@ -75,7 +76,7 @@ def _narrow_table(generic: ir.Operation, scale: ir.Value) -> ir.Value | None:
         return None
     number = ir.BlockArgument(scale).arg_number
     values = KnownTensors(most_elements=None).of(generic.operands[number])
-    if values is None:
+    if values is None or number >= input_count(generic):
         return None
     with at(generic):
         generic.operands[number] = weight_constant(values, ir.BF16Type.get())
