@@ -15,8 +15,10 @@ from npuflow.core.options import option
 from npuflow.core.registry import NamedPipeline, Stage, register_pipeline, stage
 from npuflow.execute import verify_results as _verify_results  # noqa: F401  (registers npuflow-verify)
 from npuflow.frontend import fold_batch_norm as _fold_batch_norm  # noqa: F401  (registers npuflow-fold-batch-norm)
+from npuflow.frontend import fold_scales as _fold_scales  # noqa: F401  (registers npuflow-fold-scales)
 from npuflow.frontend import join_scales as _join_scales  # noqa: F401  (registers npuflow-join-scales)
 from npuflow.frontend import narrow_products as _narrow_products  # noqa: F401  (registers npuflow-narrow-products)
+from npuflow.frontend import narrow_scales as _narrow_scales  # noqa: F401  (registers npuflow-narrow-scales)
 from npuflow.frontend import quantize_products as _quantize_products  # noqa: F401  (registers npuflow-quantize-products)
 from npuflow.frontend import specialize_shapes as _specialize_shapes  # noqa: F401  (registers npuflow-specialize-shapes)
 from npuflow.frontend.check_input import CheckInput

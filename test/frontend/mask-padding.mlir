@@ -4,6 +4,8 @@
 
 // RIGHT-NOT: wrong
 
+#all = affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>
+
 // One mask per padded dimension, indexed as the dimension is.
 // CHECK-LABEL: func.func @pool
 // CHECK:         %[[ZERO:.*]] = arith.constant 0.000000e+00 : f32
@@ -95,4 +97,67 @@ func.func @returned(%x: tensor<4xi32>) -> (tensor<6xi32>, tensor<6xi32>) {
   } : tensor<4xi32> to tensor<6xi32>
   %r = arith.addi %p, %p : tensor<6xi32>
   return %r, %q : tensor<6xi32>, tensor<6xi32>
+}
+
+// Of what is never negative, zeros are as good as what is below all numbers, where windows have something beside them:
+// the first two do, the third one's first window is in the padding alone, the fourth's numbers may be negative.
+// CHECK-LABEL: func.func @behind_relu
+// CHECK-NOT:     xi8>
+// CHECK:         return
+func.func @behind_relu(%x: tensor<1x4x10x10xf32>) -> (tensor<1x4x5x5xf32>, tensor<1x4x12x10xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %lowest = arith.constant 0xFF800000 : f32
+  %e = tensor.empty() : tensor<1x4x10x10xf32>
+  %y = linalg.generic {indexing_maps = [#all, #all], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%x : tensor<1x4x10x10xf32>) outs(%e : tensor<1x4x10x10xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %m = arith.maximumf %a, %zero : f32
+    linalg.yield %m : f32
+  } -> tensor<1x4x10x10xf32>
+  %p = tensor.pad %y low[0, 0, 1, 1] high[0, 0, 1, 1] {
+  ^bb0(%a: index, %b: index, %c: index, %d: index):
+    tensor.yield %lowest : f32
+  } : tensor<1x4x10x10xf32> to tensor<1x4x12x12xf32>
+  %q = tensor.pad %y low[0, 0, 2, 0] high[0, 0, 2, 0] {
+  ^bb0(%a: index, %b: index, %c: index, %d: index):
+    tensor.yield %lowest : f32
+  } : tensor<1x4x10x10xf32> to tensor<1x4x14x10xf32>
+  %w = tensor.empty() : tensor<3x3xf32>
+  %v = tensor.empty() : tensor<3x1xf32>
+  %e1 = tensor.empty() : tensor<1x4x5x5xf32>
+  %e2 = tensor.empty() : tensor<1x4x12x10xf32>
+  %f1 = linalg.fill ins(%lowest : f32) outs(%e1 : tensor<1x4x5x5xf32>) -> tensor<1x4x5x5xf32>
+  %f2 = linalg.fill ins(%lowest : f32) outs(%e2 : tensor<1x4x12x10xf32>) -> tensor<1x4x12x10xf32>
+  %r = linalg.pooling_nchw_max {strides = dense<2> : tensor<2xi64>} ins(%p, %w : tensor<1x4x12x12xf32>, tensor<3x3xf32>) outs(%f1 : tensor<1x4x5x5xf32>) -> tensor<1x4x5x5xf32>
+  %s = linalg.pooling_nchw_max ins(%q, %v : tensor<1x4x14x10xf32>, tensor<3x1xf32>) outs(%f2 : tensor<1x4x12x10xf32>) -> tensor<1x4x12x10xf32>
+  return %r, %s : tensor<1x4x5x5xf32>, tensor<1x4x12x10xf32>
+}
+
+// CHECK-LABEL: func.func @beyond_zeros
+// CHECK:         tensor<10xi8> to tensor<15xi8>
+// CHECK:         tensor<10xi8> to tensor<12xi8>
+// CHECK:         return
+func.func @beyond_zeros(%x: tensor<1x4x10x10xf32>) -> (tensor<1x4x13x10xf32>, tensor<1x4x10x10xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %lowest = arith.constant 0xFF800000 : f32
+  %e = tensor.empty() : tensor<1x4x10x10xf32>
+  %y = linalg.generic {indexing_maps = [#all, #all], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%x : tensor<1x4x10x10xf32>) outs(%e : tensor<1x4x10x10xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %m = arith.maximumf %a, %zero : f32
+    linalg.yield %m : f32
+  } -> tensor<1x4x10x10xf32>
+  %p = tensor.pad %y low[0, 0, 3, 0] high[0, 0, 2, 0] {
+  ^bb0(%a: index, %b: index, %c: index, %d: index):
+    tensor.yield %lowest : f32
+  } : tensor<1x4x10x10xf32> to tensor<1x4x15x10xf32>
+  %q = tensor.pad %x low[0, 0, 1, 0] high[0, 0, 1, 0] {
+  ^bb0(%a: index, %b: index, %c: index, %d: index):
+    tensor.yield %lowest : f32
+  } : tensor<1x4x10x10xf32> to tensor<1x4x12x10xf32>
+  %w = tensor.empty() : tensor<3x1xf32>
+  %e1 = tensor.empty() : tensor<1x4x13x10xf32>
+  %f1 = linalg.fill ins(%lowest : f32) outs(%e1 : tensor<1x4x13x10xf32>) -> tensor<1x4x13x10xf32>
+  %f2 = linalg.fill ins(%lowest : f32) outs(%e : tensor<1x4x10x10xf32>) -> tensor<1x4x10x10xf32>
+  %r = linalg.pooling_nchw_max ins(%p, %w : tensor<1x4x15x10xf32>, tensor<3x1xf32>) outs(%f1 : tensor<1x4x13x10xf32>) -> tensor<1x4x13x10xf32>
+  %s = linalg.pooling_nchw_max ins(%q, %w : tensor<1x4x12x10xf32>, tensor<3x1xf32>) outs(%f2 : tensor<1x4x10x10xf32>) -> tensor<1x4x10x10xf32>
+  return %r, %s : tensor<1x4x13x10xf32>, tensor<1x4x10x10xf32>
 }

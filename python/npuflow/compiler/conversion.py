@@ -26,6 +26,7 @@ from npuflow.errors import UsageError, with_hint
 from npuflow.execute.arrays import Array, signature_of
 from npuflow.execute.data import arrays_for
 from npuflow.execute.jit import compile_function
+from npuflow.frontend.fold_scales import SCALED
 from npuflow.frontend.product_layers import ProductLayer, product_layers
 from npuflow.frontend.quantize_products import RANGES
 from npuflow.ops.linear import loop_extents
@@ -50,7 +51,9 @@ class ComputeType(Enum):
     @property
     def passes(self) -> str:
         narrow = f"npuflow-narrow-products,{_CLEAN}"
-        return narrow if self is ComputeType.BF16 else f"npuflow-quantize-products,{narrow}"
+        if self is ComputeType.BF16:
+            return narrow
+        return f"npuflow-quantize-products,{narrow},npuflow-fold-scales,npuflow-narrow-scales,{_CLEAN}"
 
 
 @dataclass(frozen=True)
@@ -115,8 +118,9 @@ def _converted(
     Runner(parse_pipeline(compute_type.passes), sink=sink).run(made)
     conversions = tuple(each.conversion(made) for each in functions)
     for op in ops_of(made.operation):
-        if LAYER in op.attributes:
-            del op.attributes[LAYER]
+        for name in (LAYER, SCALED):
+            if name in op.attributes:
+                del op.attributes[name]
     return Converted(made, conversions)
 
 
@@ -171,7 +175,8 @@ class _Calibration:
         """What each layer hands on, in order, and the function's results."""
         alone = self._alone(module)
         ends = ends_by_layer(alone)
-        return values_in(alone, [ends[number] for number in sorted(ends)], self.inputs)
+        values, results = values_in(alone, [ends[number].value for number in sorted(ends)], self.inputs)
+        return [np.asarray(value, np.float64) / ends[n].scaled for n, value in zip(sorted(ends), values)], results
 
     def _alone(self, module: ir.Module) -> ir.Module:
         return next(source for source in sources_of(module) if source.name == self.name).alone()

@@ -11,6 +11,7 @@ from npuflow.bindings import func, ir
 from npuflow.core.passes import ops_of
 from npuflow.execute.arrays import Array, functions_of
 from npuflow.execute.jit import compile_function
+from npuflow.frontend.fold_scales import SCALED
 from npuflow.frontend.product_layers import end_of
 
 # On a layer's sums, its number: what they are computed by before and after a conversion.
@@ -47,10 +48,21 @@ def deviation(found: Array, expected: Array) -> Deviation:
     return Deviation(relative, float(error.max(initial=0.0)), float(np.abs(wanted).max(initial=0.0)))
 
 
-def ends_by_layer(module: ir.Module) -> dict[int, ir.Value]:
-    """What each layer hands on, in f32, by its number."""
+@dataclass(frozen=True)
+class LayerEnd:
+    """What a layer hands on, in f32, and how many times as large it is as what it stands for."""
+
+    value: ir.Value
+    scaled: float
+
+
+def ends_by_layer(module: ir.Module) -> dict[int, LayerEnd]:
+    """What layers hand on, by their numbers."""
     marked = [op for op in ops_of(module.operation) if LAYER in op.attributes]
-    return {int(op.attributes[LAYER].value): end_of(op.results[0]) for op in marked}
+    scaled = [ir.FloatAttr(op.attributes[SCALED]).value if SCALED in op.attributes else 1.0 for op in marked]
+    return {
+        int(op.attributes[LAYER].value): LayerEnd(end_of(op.results[0]), times) for op, times in zip(marked, scaled)
+    }
 
 
 def values_in(

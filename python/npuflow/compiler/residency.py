@@ -85,8 +85,10 @@ class _Residents:
             self.reasons[value.number] = "no memory tile has channels free for it in all of its phases"
             return
         divided = self._divided(value, columns)
-        while not any(one.late_seconds <= 0 for one in ways) and (found := next(divided, None)) is not None:
+        while (found := next(divided, None)) is not None:
             ways = sorted([*ways, *found], key=lambda one: one.late_seconds)
+            if any(one.late_seconds <= 0 for one in ways):
+                break
         self.ways[value.number], self.more[value.number] = ways, divided
 
     def _look_at_shared(self, value: PlannedValue) -> None:

@@ -10,9 +10,10 @@ from npuflow.core.build import all_true, at, dynamic_marker, element_type_of, em
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.frontend.add_inputs import add_inputs
+from npuflow.frontend.signs import never_negative
 from npuflow.ops.bundle_ops import is_input
-from npuflow.ops.contraction import producer
-from npuflow.ops.linear import input_count, maps_of
+from npuflow.ops.contraction import only_user, producer
+from npuflow.ops.linear import Linear, input_count, iterators, linear_dims, loop_extents, maps_of
 
 
 @register_pass
@@ -30,7 +31,8 @@ class MaskPadding(Pass):
         %r = linalg.generic ... ins(%p, ..., %m) { %v = select (%mask is 0), %lowest, %in ... }
 
     with one mask of ones for each padded dimension, indexed as that dimension is. Who is no linalg.generic that reads
-    the padded tensor, a return for one, gets it from one that does nothing else.
+    the padded tensor, a return for one, gets it from one that does nothing else. No mask is needed where windows take
+    the greatest of what is never negative, behind a ReLU for one, and none lies in the padding alone: zeros do.
     """
 
     name = "npuflow-mask-padding"
@@ -41,6 +43,11 @@ class MaskPadding(Pass):
         for pad in ops_of(op, "tensor.pad"):
             value = _padding_value(pad)
             if value is None or _is_zero(value) or not _is_static(pad):
+                continue
+            if _may_be_zero(pad, value):
+                with at(pad):
+                    padded = padded_by(pad.operands[0], *_widths(pad), zero(element_type_of(pad.results[0])))
+                _put(pad, padded)
                 continue
             _compute_for_others(pad)
             users = [use.owner.operation for use in pad.results[0].uses]
@@ -96,8 +103,50 @@ def _mask(pad: ir.Operation, value: ir.Attribute, users: list[ir.Operation]) -> 
         masks = {d: _mask_of(pad, d) for d, (low, high) in enumerate(zip(*_widths(pad))) if low or high}
     for user in users:
         _read_masked(user, pad.results[0], masks, value)
+    _put(pad, padded)
+
+
+def _put(pad: ir.Operation, padded: ir.Value) -> None:
     pad.results[0].replace_all_uses_with(padded)
     pad.erase()
+
+
+def _may_be_zero(pad: ir.Operation, value: ir.Attribute) -> bool:
+    """Whether zeros do as well as a negative number: who reads them finds something greater, or as great, beside it."""
+    if not isinstance(value, ir.FloatAttr) or not value.value < 0 or not never_negative(pad.operands[0]):
+        return False
+    return all(_takes_greatest(use.owner.operation, use.operand_number, pad) for use in pad.results[0].uses)
+
+
+def _takes_greatest(op: ir.Operation, number: int, pad: ir.Operation) -> bool:
+    """Whether an op takes the greatest element of each of its windows, none of which is in the padding alone."""
+    if not is_input(op, number) or len(op.results) != 1:
+        return False
+    block, dims = op.regions[0].blocks[0], linear_dims(maps_of(op)[number])
+    greatest = block.operations[len(block.operations) - 1].operands[0].owner
+    if isinstance(greatest, ir.Block) or greatest.name != "arith.maximumf" or dims is None:
+        return False
+    read, total = block.arguments[number], block.arguments[len(block.arguments) - 1]
+    if set(map(_unextended, greatest.operands)) != {read, total} or only_user(read) is None:
+        return False
+    sizes = zip(dims, *_widths(pad), shape_of(pad.operands[0]))
+    return all(_reaches(op, dim, low, size) for dim, low, high, size in sizes if low or high)
+
+
+def _unextended(value: ir.Value) -> ir.Value:
+    extension = producer(value, "arith.extf")
+    return value if extension is None else extension.operands[0]
+
+
+def _reaches(op: ir.Operation, dim: Linear, low: int, size: int) -> bool:
+    """Whether all windows along a dimension have an element of those behind so many that are padding."""
+    kinds, extents = iterators(op), loop_extents(op)
+    window = [(loop, step) for loop, step in dim.terms if kinds[loop] == "reduction"]
+    others = [(loop, step) for loop, step in dim.terms if kinds[loop] == "parallel"]
+    if len(window) != 1 or window[0][1] != 1 or len(others) != 1 or dim.constant or others[0][1] < 1:
+        return False
+    last = others[0][1] * (extents[others[0][0]] - 1)
+    return extents[window[0][0]] > low and last < low + size
 
 
 def _mask_of(pad: ir.Operation, dimension: int) -> ir.Value:

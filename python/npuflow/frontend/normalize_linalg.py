@@ -14,6 +14,7 @@ from npuflow.frontend.drop_marks import DropMarks
 from npuflow.frontend.drop_unit_dims import DropUnitDims
 from npuflow.frontend.drop_unit_loops import DropUnitLoops
 from npuflow.frontend.expose_heads import ExposeHeads
+from npuflow.frontend.find_greatest import FindGreatest
 from npuflow.frontend.fold_constants import FoldConstants
 from npuflow.frontend.fold_extensions import FoldExtensions
 from npuflow.frontend.fold_views import FoldViews
@@ -66,6 +67,7 @@ class NormalizeLinalg(NamedPipeline):
             stage("drop-unit-dims", DropUnitDims()),
             stage("fold-views", FoldViews()),
             stage("fold-extensions", FoldExtensions()),
+            stage("find-greatest", FindGreatest()),
             stage("mask-padding", MaskPadding()),
             stage("add-inits", AddInits()),
             stage("narrow-sums", NarrowSums(bits=32)),

@@ -47,7 +47,7 @@ def _layer_of(op: ir.Operation) -> ProductLayer | None:
 def origin_of(value: ir.Value) -> ir.Value:
     """The tensor that a value's elements are of, wherever they were moved, zeros around them left out."""
     op = producer(value)
-    while op is not None and _moves(op):
+    while op is not None and moves(op):
         value = op.operands[0]
         op = producer(value)
     return value
@@ -72,7 +72,8 @@ def moved_like(value: ir.Value, origin: ir.Value, other: ir.Value) -> ir.Value:
         ).results[0]
 
 
-def _moves(op: ir.Operation) -> bool:
+def moves(op: ir.Operation) -> bool:
+    """Whether an op's result has the elements of its first operand, moved about, and zeros around them."""
     if op.name == "tensor.pad":
         return pads_with_zero(op)
     if op.name == "linalg.generic":
@@ -87,10 +88,15 @@ def _yields_input(op: ir.Operation) -> bool:
 
 def pads_with_zero(pad: ir.Operation) -> bool:
     """Whether a `tensor.pad` puts zeros around a tensor."""
+    return padding_of(pad) == 0
+
+
+def padding_of(pad: ir.Operation) -> float | None:
+    """The number that a `tensor.pad` puts around a tensor, if it is a constant."""
     block = pad.regions[0].blocks[0]
     constant = producer(block.operations[len(block.operations) - 1].operands[0], "arith.constant")
     value = None if constant is None else constant.attributes["value"]
-    return isinstance(value, (ir.FloatAttr, ir.IntegerAttr)) and value.value == 0
+    return float(value.value) if isinstance(value, (ir.FloatAttr, ir.IntegerAttr)) else None
 
 
 def _continues(user: ir.Operation, value: ir.Value) -> bool:

@@ -86,9 +86,26 @@ def _product(inner: ir.Operation, numbers: dict[ir.Value, int]) -> ir.Operation 
         made = producer(value, *_MULTIPLICATIONS)
         if made is None or len(users(value)) > 1:
             continue
-        if numbers.get(other) == SUM or all(producer(factor, *EXTENSIONS) is not None for factor in made.operands):
+        if numbers.get(other) == SUM or _narrow_factors(made) is not None:
             return made
     return None
+
+
+def _narrow_factors(product: ir.Operation) -> ir.Type | None:
+    """The type that the first of a product's factors was before it was widened; a constant has any that holds it."""
+    narrow = [producer(factor, *EXTENSIONS) for factor in product.operands]
+    types = [extension.operands[0].type for extension in narrow if extension is not None]
+    others = [factor for factor, extension in zip(product.operands, narrow) if extension is None]
+    return types[0] if types and all(_holds(types[0], factor) for factor in others) else None
+
+
+def _holds(kind: ir.Type, factor: ir.Value) -> bool:
+    """Whether a factor is a constant that a float's type has."""
+    constant = producer(factor, "arith.constant")
+    if constant is None or not isinstance(kind, ir.FloatType):
+        return False
+    number = ir.FloatAttr(constant.attributes["value"])
+    return bool(ir.FloatAttr.get(kind, number.value, loc=constant.location).value == number.value)
 
 
 def _is_part_of_product(inner: ir.Operation) -> bool:
@@ -98,7 +115,7 @@ def _is_part_of_product(inner: ir.Operation) -> bool:
 
 def _type(inner: ir.Operation) -> str:
     """The type that decides what an operation costs: of factors as they were loaded, else of the operand it takes."""
-    factors = [producer(value, *EXTENSIONS) for value in inner.operands]
-    if inner.name in _MULTIPLICATIONS and all(factor is not None for factor in factors):
-        return str(factors[0].operands[0].type)  # type: ignore[union-attr]
+    narrow = _narrow_factors(inner) if inner.name in _MULTIPLICATIONS else None
+    if narrow is not None:
+        return str(narrow)
     return str(_stored(inner.operands[-1].type))
