@@ -17,7 +17,7 @@ from npuflow.schedule.build import Scheduled, build_schedule
 from npuflow.schedule.kernels.kernel_cycles import kernel_cycles
 from npuflow.simulate.flatten import flatten
 from npuflow.simulate.run import simulate
-from npuflow.target import load_device
+from npuflow.target import KernelClass, load_device
 from npuflow.validate.read import read_systolic_rows
 from npuflow.validate.systolic_rows import Words
 from npuflow.validate.systolic_steps import SingleMatmul
@@ -55,9 +55,12 @@ def test_a_matmul_is_verified_and_timed(m: int, k: int, n: int) -> None:
     assert function.cycles >= max(m * k * n / 256, (m * k + k * n) / 4)
 
 
-def test_it_multiplies_words_of_16_bits_only() -> None:
+def test_its_array_multiplies_words_of_16_bits_only() -> None:
+    source = matmul(64, 64, 64, "f32", "f32", "0.0")
     with pytest.raises(InputError, match="i16 x i16"):
-        npuflow.compile(matmul(64, 64, 64, "f32", "f32", "0.0"), device=DEVICE)
+        npuflow.compile(source, "npuflow-stream-k", device=DEVICE)
+    (function,) = npuflow.compile(source, device=DEVICE).functions  # by the vector engine
+    assert set(function.compiled.schedule.classes.values()) == {KernelClass.VECTOR}
 
 
 def scheduled(source: str, tile_l2: tuple[int, ...], tile_l1: tuple[int, ...]) -> Scheduled:

@@ -12,9 +12,9 @@ from npuflow.schedule.assign.descriptors import descriptors_set_up
 # A cache and what is appended to it, of another type: both and a table of places come into each block.
 APPENDED = """
 #each = affine_map<(a, b, c, d) -> (a, b, c, d)>
-func.func @append(%x: tensor<8x2048x64xf32>, %y: tensor<1x8x1x64xbf16>) -> tensor<1x8x2049x64xf32> {
-  %v = tensor.expand_shape %x [[0, 1], [2], [3]] output_shape [1, 8, 2048, 64]
-      : tensor<8x2048x64xf32> into tensor<1x8x2048x64xf32>
+func.func @append(%x: tensor<8x4096x64xf32>, %y: tensor<1x8x1x64xbf16>) -> tensor<1x8x4097x64xf32> {
+  %v = tensor.expand_shape %x [[0, 1], [2], [3]] output_shape [1, 8, 4096, 64]
+      : tensor<8x4096x64xf32> into tensor<1x8x4096x64xf32>
   %e = tensor.empty() : tensor<1x8x1x64xf32>
   %z = linalg.generic {indexing_maps = [#each, #each],
       iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
@@ -23,8 +23,8 @@ func.func @append(%x: tensor<8x2048x64xf32>, %y: tensor<1x8x1x64xbf16>) -> tenso
     %s = arith.extf %p : bf16 to f32
     linalg.yield %s : f32
   } -> tensor<1x8x1x64xf32>
-  %a = tensor.concat dim(2) %v, %z : (tensor<1x8x2048x64xf32>, tensor<1x8x1x64xf32>) -> tensor<1x8x2049x64xf32>
-  return %a : tensor<1x8x2049x64xf32>
+  %a = tensor.concat dim(2) %v, %z : (tensor<1x8x4096x64xf32>, tensor<1x8x1x64xf32>) -> tensor<1x8x4097x64xf32>
+  return %a : tensor<1x8x4097x64xf32>
 }
 """
 

@@ -51,7 +51,8 @@ def test_a_machine_that_refuses_is_named(capsys: pytest.CaptureFixture[str], tmp
     odd = tmp_path / "odd.mlir"
     odd.write_text(
         "func.func @f(%a: tensor<8x8xi16>, %b: tensor<8x8xi16>, %c: tensor<8x8xi16>) -> tensor<8x8xi16> {\n"
-        "  %r = linalg.matmul ins(%a, %b : tensor<8x8xi16>, tensor<8x8xi16>)"
+        "  %r = linalg.matmul {npu.strategy = #npu.strategy<{grid = [4, 4]}>}"
+        " ins(%a, %b : tensor<8x8xi16>, tensor<8x8xi16>)"
         " outs(%c : tensor<8x8xi16>) -> tensor<8x8xi16>\n"
         "  return %r : tensor<8x8xi16>\n}\n"
     )

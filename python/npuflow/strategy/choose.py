@@ -87,7 +87,8 @@ class _Found:
     cost: float = inf
 
 
-@lru_cache(maxsize=256)
+# More than what fusing asks of one network: a function that is compiled again, as something was refused, asks alike.
+@lru_cache(maxsize=4096)
 def _found(
     group: Group,
     given: Strategy,
