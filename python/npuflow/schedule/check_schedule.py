@@ -11,9 +11,6 @@ from npuflow.core.passes import Pass, PassContext
 from npuflow.core.registry import register_pass
 from npuflow.dialect.device import chosen_device
 from npuflow.errors import Diagnostic, InputError, Severity, SourceLocation
-from npuflow.schedule.check.legality import violations
-from npuflow.schedule.ir.read_kernels import kernel_interfaces
-from npuflow.schedule.ir.read_schedule import read_schedule, schedules_of
 from npuflow.target import Device
 
 
@@ -38,6 +35,9 @@ class CheckSchedule(Pass):
     device: str = option("", "device name or TOML file; default: the module's npu.device, else npu1")
 
     def run(self, op: ir.Operation, context: PassContext) -> None:
+        # What schedules are made of is for those who have one, not for every start of a command line.
+        from npuflow.schedule.ir.read_schedule import schedules_of
+
         device = chosen_device(op, self.device, scheduled=False)
         for module in schedules_of(op):
             try:
@@ -47,6 +47,10 @@ class CheckSchedule(Pass):
 
 
 def _check(module: ir.Operation, device: Device, context: PassContext) -> None:
+    from npuflow.schedule.check.legality import violations
+    from npuflow.schedule.ir.read_kernels import kernel_interfaces
+    from npuflow.schedule.ir.read_schedule import read_schedule
+
     schedule = read_schedule(module, device)
     for violation in violations(schedule, device, kernel_interfaces(module, device)):
         place = violation.location or location_of(module)

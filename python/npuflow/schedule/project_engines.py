@@ -11,10 +11,6 @@ from npuflow.core.registry import register_pass
 from npuflow.dialect.device import chosen_device
 from npuflow.errors import InputError
 from npuflow.execute.arrays import may_run
-from npuflow.schedule.build import build_schedule
-from npuflow.schedule.ir.emit import ENGINE, emit_schedule
-from npuflow.schedule.ir.read_schedule import schedules_of
-from npuflow.schedule.project.project import kernel_name
 from npuflow.strategy.work import keep_work
 from npuflow.target import Device
 
@@ -52,6 +48,10 @@ class ProjectEngines(Pass):
     device: str = option("", "device name or TOML file; default: the module's npu.device, else npu1")
 
     def run(self, op: ir.Operation, context: PassContext) -> None:
+        # What schedules are made of is for those who make one, not for every start of a command line.
+        from npuflow.schedule.ir.emit import ENGINE
+        from npuflow.schedule.ir.read_schedule import schedules_of
+
         device = chosen_device(op, self.device)
         inside = {f for schedule in schedules_of(op) for f in ops_of(schedule, "func.func")}
         for function in ops_of(op, "func.func"):
@@ -67,6 +67,10 @@ class ProjectEngines(Pass):
 
 def replace_by_schedule(function: ir.Operation, device: Device) -> ir.Operation:
     """A bufferized function's schedule, in its place; raises InputError, located, and leaves it if it has none."""
+    from npuflow.schedule.build import build_schedule
+    from npuflow.schedule.ir.emit import emit_schedule
+    from npuflow.schedule.project.project import kernel_name
+
     _check_bufferized(function)
     scheduled = build_schedule(function, device)
     kernels = {kernel_name(key): kernel for key, kernel in enumerate(scheduled.kernels)}

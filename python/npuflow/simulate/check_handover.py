@@ -10,7 +10,6 @@ from npuflow.core.passes import Pass, PassContext
 from npuflow.core.registry import register_pass
 from npuflow.dialect.device import chosen_device
 from npuflow.errors import InputError
-from npuflow.schedule.ir.read_schedule import schedules_of
 
 
 @register_pass
@@ -34,7 +33,8 @@ class CheckHandover(Pass):
     device: str = option("", "device name or TOML file; default: the module's npu.device, else npu1")
 
     def run(self, op: ir.Operation, context: PassContext) -> None:
-        # The native core and numpy are for those who check, not for every start of a command line.
+        # The native core and what schedules are made of is for those who check, not for every start of a command line.
+        from npuflow.schedule.ir.read_schedule import schedules_of
         from npuflow.simulate.prove_handover import check_handover
 
         device = chosen_device(op, self.device, scheduled=False)
