@@ -92,3 +92,36 @@ func.func private @second(%x: tensor<128xf32>, %into: tensor<256xf32>) -> tensor
   %made = tensor.insert_slice %r into %into[128] [128] [1] : tensor<128xf32> into tensor<256xf32>
   return %made : tensor<256xf32>
 }
+
+// What is handed over by all who call a part may stay on the chip, and the part says so.
+// CHECK-LABEL: func.func @hand_over
+// CHECK:       func.func private @doubled(
+// CHECK-SAME:    npu.between = {arguments = array<i64>, results = array<i64: 0>}
+// CHECK:       func.func private @added(
+// CHECK-SAME:    npu.between = {arguments = array<i64: 1>, results = array<i64>}
+// CHECK:       func.func private @alone(
+// CHECK-NOT:     npu.between
+// CHECK:         return
+// GIVEN:       func.func private @doubled(
+func.func @hand_over(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %a = call @doubled(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %b = call @doubled(%a) : (tensor<4xf32>) -> tensor<4xf32>
+  %c = call @added(%x, %b) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %d = call @alone(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  return %c, %d : tensor<4xf32>, tensor<4xf32>
+}
+
+func.func private @doubled(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %r = arith.addf %x, %x : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+func.func private @added(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+  %r = arith.addf %x, %y : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+func.func private @alone(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %r = arith.addf %x, %x : tensor<4xf32>
+  return %r : tensor<4xf32>
+}

@@ -111,8 +111,11 @@ def cut(prepared: PreparedFunction, how: How, taken: set[str], sink: DiagnosticS
             if name.startswith(f"{signature.name}_"):
                 func.FuncOp(name, ir.FunctionType.get([], []), visibility="private")
     order = PhaseOrder.LEAST if Decision.ORDER in how.decided else PhaseOrder.GIVEN
-    between = None if Decision.ENGINES in how.decided else 1
-    passes = (SplitFunctions(how.device or "", Decision.FUSION in how.decided, between), PlanPhases(order))
+    depth_between = None if Decision.ENGINES in how.decided else 1
+    passes = (
+        SplitFunctions(how.device or "", Decision.FUSION in how.decided, depth_between),
+        PlanPhases(order, between=Decision.RESIDENCY in how.decided),
+    )
     Runner(PassNest("builtin.module", tuple(PassNode(one, str(one)) for one in passes)), sink=sink).run(module)
     calls = read_calls(function)
     if calls is None:

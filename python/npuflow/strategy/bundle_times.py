@@ -11,12 +11,13 @@ from npuflow.ops.bundle import Bundle, bundle_of, make_bundle
 from npuflow.ops.contraction import Contraction, is_elementwise, is_parallel, match_contraction, producer, users
 from npuflow.ops.linear import input_count
 from npuflow.ops.products import match_products, sums_products
-from npuflow.strategy.choose import complete, least, ranked
+from npuflow.strategy.choose import complete, least, ranked, ranked_with_costs
 from npuflow.strategy.describe_bundle import bundle_fits, program_fits
 from npuflow.strategy.describe_group import Numbers, group_of_bundle, group_of_matmul, types_of
 from npuflow.strategy.estimate import Estimate
 from npuflow.strategy.feasibility import obstacles
 from npuflow.strategy.group import Group
+from npuflow.strategy.homes import NEAR_WAYS, Homes
 from npuflow.strategy.mapping import Mapping, mapping_of
 from npuflow.strategy.strategy import Strategy
 from npuflow.target import Device, KernelClass
@@ -124,10 +125,26 @@ def _takes_tail(bundle: Bundle) -> bool:
 
 
 def best_of_bundle(
-    bundle: Bundle, group: Group, device: Device, said: Strategy, lacked: tuple[Shortage, ...] = ()
+    bundle: Bundle,
+    group: Group,
+    device: Device,
+    said: Strategy,
+    lacked: tuple[Shortage, ...] = (),
+    between: Numbers | None = None,
 ) -> Strategy:
-    """The best strategy by which a bundle's program fits a core; the very best where none is found."""
-    return _best_fitting(bundle, group, device, said, lacked) or complete(group, said, device, lacked=lacked)
+    """The best strategy by which a bundle's program fits a core; the very best where none is found.
+
+    Tensors `between` parts of a function may stay on the chip: of strategies that cost about as much in DRAM, one that
+    is faster then is taken.
+    """
+    best = _best_fitting(bundle, group, device, said, lacked)
+    if best is None:
+        return complete(group, said, device, lacked=lacked)
+    if not between or device.home_level is None:
+        return best
+    homes = Homes(group_of_bundle(bundle, between).at_home({*between.values()}), device)
+    faster = homes.faster(best, ranked_with_costs(group, said, device, NEAR_WAYS, lacked=lacked))
+    return next((one for one in faster if program_fits(bundle, group, mapping_of(group, one), device)), best)
 
 
 def _best_fitting(

@@ -80,11 +80,18 @@ def ranked(
 
 
 @dataclass(frozen=True)
-class _Found:
-    """A strategy, and what the estimate says that it costs."""
+class RankedStrategy:
+    """A strategy, and what a search makes small: the cost by the estimate, and somewhat more on part of the array."""
 
     strategy: Strategy
     cost: float = inf
+
+
+def ranked_with_costs(
+    group: Group, given: Strategy, device: Device, count: int, *, lacked: tuple[Shortage, ...] = ()
+) -> tuple[RankedStrategy, ...]:
+    """So many of the best strategies, or as there are, with their costs; the best first."""
+    return _found(group, given, device, count, False, None, lacked)[:count]
 
 
 # More than what fusing asks of one network: a function that is compiled again, as something was refused, asks alike.
@@ -97,7 +104,7 @@ def _found(
     whole_k: bool,
     array: Array | None,
     lacked: tuple[Shortage, ...],
-) -> tuple[_Found, ...]:
+) -> tuple[RankedStrategy, ...]:
     """So many of the best at least, or as there are, the best first; where nothing fits, the smallest.
 
     Kept by what is asked, so there are no defaults: a call that leaves one out would search again.
@@ -112,12 +119,12 @@ def _found(
     spaces = [space_of(way, given, device, whole_k=whole_k, array=array) for way in ways or [group]]
     smallest = strategy_of(group, spaces[0].smallest(), given)
     if is_beyond_count(smallest):
-        return (_Found(smallest),)
-    best: list[_Found] = []
+        return (RankedStrategy(smallest),)
+    best: list[RankedStrategy] = []
     for space in spaces:  # of a matmul one, whose best are those that are when they are played out
         below = best[count - 1].cost if len(best) >= count else inf
         found = Search(space, device).played(count, below=below)
-        best += [_Found(strategy_of(space.group, one.mapping, given), one.cost) for one in found]
+        best += [RankedStrategy(strategy_of(space.group, one.mapping, given), one.cost) for one in found]
         if len(spaces) > 1:
             best.sort(key=lambda one: one.cost)
-    return tuple(best) or (_Found(smallest),)
+    return tuple(best) or (RankedStrategy(smallest),)

@@ -8,8 +8,9 @@ from npuflow.bindings import ir
 from npuflow.bounds.sizes import OpSizes
 from npuflow.core.passes import fail
 from npuflow.errors import InputError
+from npuflow.network.between import between
 from npuflow.ops.bundle import Bundle
-from npuflow.ops.contraction import Contraction
+from npuflow.ops.contraction import Contraction, enclosing
 from npuflow.ops.kept_lines import rows_problem
 from npuflow.strategy.bundle_times import best_of_bundle
 from npuflow.strategy.choose import complete
@@ -48,6 +49,12 @@ class OpenGroup:
     def sizes(self) -> OpSizes:
         return matmul_sizes(self.group) if self.bundle is None else bundle_sizes(self.bundle)
 
+    @property
+    def _between(self) -> dict[ir.Value, int]:
+        """What parts of a function hand over, if this is in one."""
+        function = enclosing(self.op, "func.func")
+        return {} if function is None else between(function)
+
     def given_on(self, array: Array | None) -> Strategy:
         """What is given, with a grid over an array where none is."""
         return self.given if self.given.grid or array is None else replace(self.given, grid=array)
@@ -61,7 +68,7 @@ class OpenGroup:
             given = self.given_on(array)
             if wrong := misfits(group, given, device):
                 return wrong
-            chosen = best_of_bundle(self.bundle, group, device, given, lacked)
+            chosen = best_of_bundle(self.bundle, group, device, given, lacked, self._between)
         return first_causes(obstacles(group, chosen, device, whole_k=self.whole_k), self.given) or chosen
 
 

@@ -1,0 +1,51 @@
+"""Strategies of a part of a function, while what parts hand over stays on the chip. Pure.
+
+Whether it will is decided once there are schedules. So a part takes what is best with everything in DRAM, but for
+strategies that are about as good so and clearly faster otherwise: as phases of a launch have it, whose tensors take
+nothing of DRAM, and whose tasks are set up while the phase before works.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from operator import itemgetter
+
+from npuflow.strategy.choose import RankedStrategy
+from npuflow.strategy.estimate import Estimate
+from npuflow.strategy.group import Group
+from npuflow.strategy.mapping import mapping_of
+from npuflow.strategy.strategy import Strategy
+from npuflow.target import Device
+
+# So many of the best strategies are looked at, for what is as near to the best as estimates tell strategies of a group
+# apart, and faster by what they hardly err.
+NEAR_WAYS = 64
+_NEAR = 1.05
+_FASTER = 0.94
+
+
+@dataclass(frozen=True)
+class Homes:
+    """A group with what other parts make or read at home on the chip."""
+
+    at_home: Group
+    device: Device
+
+    def faster(self, best: Strategy, ranked: Sequence[RankedStrategy]) -> list[Strategy]:
+        """Of the best, those that are near to the first and faster than `best` at home, the fastest first."""
+        most, least = _NEAR * ranked[0].cost, _FASTER * self._seconds(best)
+        near = ((self._seconds(one.strategy), one.strategy) for one in ranked if one.cost <= most)
+        return [way for _, way in sorted((each for each in near if each[0] < least), key=itemgetter(0))]
+
+    def _seconds(self, strategy: Strategy) -> float:
+        return self._estimates[bool(strategy.gather)].seconds(mapping_of(self.at_home, strategy))
+
+    @cached_property
+    def _estimates(self) -> tuple[Estimate, Estimate]:
+        """Of the group as it is, and with its windows gathered; a phase finds set up what it needs, and starts it."""
+        control = self.device.control
+        started = min(control.descriptor_seconds, control.start_seconds)
+        device = replace(self.device, control=replace(control, descriptor_seconds=started))
+        return Estimate(self.at_home, device), Estimate(self.at_home.with_gather() or self.at_home, device)
