@@ -49,9 +49,16 @@ CostFloor::CostFloor(Estimator& estimator, const Space& space)
                      std::find(slots.begin(), slots.end(), PlaceKind::between) != slots.end();
 }
 
-double CostFloor::roughly(const Mapping& mapping) const {
+double CostFloor::roughly(const Mapping& mapping, double limit) const {
   const Mapped mapped(estimator_.group(), mapping);
-  return cost_of(parts_of(mapped, estimator_.least_block_cycles(mapped)));
+  const EngineCycles cycles = estimator_.least_block_cycles(mapped);
+  // What cores compute is found at once, and is too much of most.
+  const double core = core_seconds(mapped, cycles) * rounding;
+  return core >= limit ? core : cost_of(parts_of(mapped, cycles));
+}
+
+double CostFloor::core_seconds(const Mapped& mapped, const EngineCycles& cycles) const {
+  return (mapped.blocks() * cycles.block(is_side_by_side_) - cycles.starting) / estimator_.machine().clock_hz;
 }
 
 double CostFloor::exactly(const Mapping& mapping) const { return cost_of(parts(mapping)); }
@@ -93,7 +100,7 @@ FloorParts CostFloor::parts_of(const Mapped& mapped, const EngineCycles& cycles)
     moved += bytes;
     written += bytes * (1 + machine.dram.write_overhead * run_share(mapped, tensor));
   }
-  const double core = (mapped.blocks() * cycles.block(is_side_by_side_) - cycles.starting) / machine.clock_hz;
+  const double core = core_seconds(mapped, cycles);
   const double dram =
       std::max({read / machine.dram.read_rate, written / machine.dram.write_rate, moved / machine.dram.total_rate});
   const double before = std::max(first, machine.descriptor_seconds * static_cast<double>(starting));

@@ -27,8 +27,8 @@ class CostFloor {
  public:
   CostFloor(Estimator& estimator, const Space& space);
 
-  // By what ops take at least; and by what their kernels take.
-  double roughly(const Mapping& mapping) const;
+  // By what ops take at least, or no less than a limit; and by what their kernels take.
+  double roughly(const Mapping& mapping, double limit) const;
   double exactly(const Mapping& mapping) const;
   // Of the latter.
   FloorParts parts(const Mapping& mapping) const;
@@ -37,6 +37,7 @@ class CostFloor {
 
  private:
   FloorParts parts_of(const Mapped& mapped, const EngineCycles& cycles) const;
+  double core_seconds(const Mapped& mapped, const EngineCycles& cycles) const;
   bool is_direct() const { return estimator_.machine().direct.are_taken; }
   // An input's channels, and how often the same of it leaves DRAM.
   Size copies(const Mapped& mapped, const Tensor& tensor) const;

@@ -20,7 +20,7 @@ from npuflow.strategy.space import Space
 from npuflow.target import Device
 
 # Steps of branch and bound: about a microsecond each.
-MOST_STEPS = 60_000
+MOST_STEPS = 40_000
 _MOST_STEPS_ALONE = 6_000  # on another spread
 # So many of a matmul's mappings are played out, and the best of each spread: 20 to 300 us each.
 PLAYED = 32
