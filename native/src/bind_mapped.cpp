@@ -161,9 +161,9 @@ std::optional<LeastTimeParts> least_time(Estimator& estimator, const SpaceParts&
   const Space space(estimator.group(), parts);
   const auto found = LeastTimeSearch(estimator, space, std::move(made), most, poll_signals).run();
   if (!found) return std::nullopt;
-  const auto& [before, core, last, dram, setting_up] = found->parts;
-  return LeastTimeParts{found->seconds, before, core,       found->waiting,
-                        found->arrival, dram,   setting_up, parts_of(found->mapping)};
+  const FloorParts& own = found->parts;
+  return LeastTimeParts{found->seconds, own.before, own.core,       found->waiting,
+                        found->arrival, own.dram,   own.setting_up, parts_of(found->mapping)};
 }
 
 void bind_estimate(nb::module_& m) {
@@ -190,10 +190,7 @@ void bind_estimate(nb::module_& m) {
           "mapping"_a)
       .def(
           "played_cost",
-          [](Estimator& self, const MappingParts& parts) {
-            const PlayedCost found = self.played_cost(mapping_of(parts, self.group()));
-            return std::pair(found.alike, found.unlike);
-          },
+          [](Estimator& self, const MappingParts& parts) { return self.played_cost(mapping_of(parts, self.group())); },
           "mapping"_a)
       .def(
           "transfers",

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "dram_runs.h"
+#include "mapped_time.h"
 #include "outer_transfers.h"
 
 namespace npuflow::mapped {
@@ -32,9 +33,11 @@ bool is_diagonal(const Tensor& tensor, std::size_t loops) {
 }
 
 double cost_of(const FloorParts& parts) {
-  const auto& [before, core, last, dram, setting_up] = parts;
-  const EstimateParts found{std::max({before + core + last, dram, setting_up}), core, dram, setting_up};
-  return found.cost() * rounding;
+  // What is in front and behind takes DRAM's time too: that moves nothing beside what cores do, and is longer by that.
+  const double beside = std::max(0.0, parts.dram - parts.before - parts.last);
+  const double work = together({std::max(parts.core, parts.arrival), beside, 0.0}, power_of(parts.visits));
+  const double seconds = std::max(parts.before + work + parts.last, parts.setting_up);
+  return EstimateParts{seconds, parts.core, parts.dram, parts.setting_up}.cost() * rounding;
 }
 
 }  // namespace
@@ -46,9 +49,16 @@ CostFloor::CostFloor(Estimator& estimator, const Space& space)
                      std::find(slots.begin(), slots.end(), PlaceKind::between) != slots.end();
 }
 
-double CostFloor::roughly(const Mapping& mapping) const {
+double CostFloor::roughly(const Mapping& mapping, double limit) const {
   const Mapped mapped(estimator_.group(), mapping);
-  return cost_of(parts_of(mapped, estimator_.least_block_cycles(mapped)));
+  const EngineCycles cycles = estimator_.least_block_cycles(mapped);
+  // What cores compute is found at once, and is too much of most.
+  const double core = core_seconds(mapped, cycles) * rounding;
+  return core >= limit ? core : cost_of(parts_of(mapped, cycles));
+}
+
+double CostFloor::core_seconds(const Mapped& mapped, const EngineCycles& cycles) const {
+  return (mapped.blocks() * cycles.block(is_side_by_side_) - cycles.starting) / estimator_.machine().clock_hz;
 }
 
 double CostFloor::exactly(const Mapping& mapping) const { return cost_of(parts(mapping)); }
@@ -90,12 +100,25 @@ FloorParts CostFloor::parts_of(const Mapped& mapped, const EngineCycles& cycles)
     moved += bytes;
     written += bytes * (1 + machine.dram.write_overhead * run_share(mapped, tensor));
   }
-  const double core = (mapped.blocks() * cycles.block(is_side_by_side_) - cycles.starting) / machine.clock_hz;
+  const double core = core_seconds(mapped, cycles);
   const double dram =
       std::max({read / machine.dram.read_rate, written / machine.dram.write_rate, moved / machine.dram.total_rate});
   const double before = std::max(first, machine.descriptor_seconds * static_cast<double>(starting));
   const double setting_up = machine.descriptor_seconds * static_cast<double>(channels);
-  return {before, core, last, dram, setting_up};
+  const double arrival = into_l1_seconds(arrival_bytes(mapped), machine);
+  const double visits = mapped.blocks() * static_cast<double>(mapped.pieces(mapped.mapping().tiles));
+  return {before, core, last, dram, setting_up, arrival, visits * static_cast<double>(group.inputs.size())};
+}
+
+double CostFloor::arrival_bytes(const Mapped& mapped) const {
+  double most = 0;
+  if (opens_order_) return most;
+  const Sizes& tiles = mapped.mapping().tiles;
+  for (const std::size_t number : estimator_.group().inputs) {
+    const Tensor& tensor = estimator_.group().tensors[number];
+    most = std::max(most, tensor.l1_bytes(tiles) * mapped.visits(tensor, tiles));
+  }
+  return most;
 }
 
 Size CostFloor::copies(const Mapped& mapped, const Tensor& tensor) const {

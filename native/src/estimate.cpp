@@ -14,13 +14,7 @@ namespace {
 // Of DRAM's time, what a search counts although it is hidden: estimates don't tell times apart that are as near, and
 // what moves takes energy.
 constexpr double moving_share = 0.1;
-// Of the time that matmuls are ranked by in the end, what is played out: the two err apart, and so err less together.
-// Of the quarters, that by which the first of up to 20 strategies is nearest to the fastest, in 264 matmuls.
-constexpr double played_share = 0.75;
-// And from one spread to another, where estimates err by the more: two of 262 published matmuls are on another spread
-// by that (docs/designs.md), 2.4 % faster. By 0.75 none is.
-constexpr double unlike_played_share = 0.9;
-// And of DRAM's time, a fifth of what counts elsewhere: what is played out errs that much less.
+// The same where what takes the time is played out, which errs less by as much.
 constexpr double played_moving_share = 0.02;
 
 }  // namespace
@@ -68,15 +62,14 @@ EstimateParts Estimator::parts(const Mapping& mapping) {
   return parts_of(mapped, machine_, summed(mapped.calls(), of_op));
 }
 
-PlayedCost Estimator::played_cost(const Mapping& mapping) {
-  const EstimateParts found = parts(mapping);
-  if (machine_.direct.are_taken || !group_.is_packed) return {found.cost(), found.cost()};
+double Estimator::played_cost(const Mapping& mapping) {
   const Mapped mapped(group_, mapping);
   const auto of_op = [&](std::size_t number) { return cycles(number, mapping.tiles); };
-  const double played = Played(mapped, machine_, summed(mapped.calls(), of_op)).seconds();
-  const double apart = std::isfinite(played) ? played - found.seconds : 0.0;
-  const double others = found.seconds + played_moving_share * found.busy_dram_seconds;
-  return {others + played_share * apart, others + unlike_played_share * apart};
+  const EngineCycles engines = summed(mapped.calls(), of_op);
+  const EstimateParts found = parts_of(mapped, machine_, engines);
+  if (machine_.direct.are_taken || !group_.is_packed) return found.cost();
+  const double played = Played(mapped, machine_, engines).seconds();
+  return std::isfinite(played) ? played + played_moving_share * found.busy_dram_seconds : found.cost();
 }
 
 double Estimator::least_cost(const Mapping& mapping) const {

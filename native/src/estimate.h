@@ -53,12 +53,6 @@ struct EstimateParts {
   double cost() const;
 };
 
-// What matmuls are ranked by in the end: among those on one spread, and from one spread to another.
-struct PlayedCost {
-  double alike = 0.0;
-  double unlike = 0.0;
-};
-
 // Estimates for one group on one machine.
 class Estimator {
  public:
@@ -72,8 +66,8 @@ class Estimator {
   bool has_room(const Sizes& tiles) const;
 
   EstimateParts parts(const Mapping& mapping);
-  // The cost if most of the time is what the pipeline takes played out; of matmuls, with memory tiles between.
-  PlayedCost played_cost(const Mapping& mapping);
+  // The cost if the time is what the pipeline takes played out; of matmuls, with memory tiles between.
+  double played_cost(const Mapping& mapping);
   double cost(const Mapping& mapping) { return parts(mapping).cost(); }
   // The cost if ops took no longer than the least, which asks for no kernel's cycles.
   double least_cost(const Mapping& mapping) const;

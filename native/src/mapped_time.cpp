@@ -29,15 +29,6 @@ constexpr double starved_share = 1.9;
 // Of setting up, what is waited for again where a tail's operand has a single slot, in which the last block's is.
 constexpr double single_tail_share = 0.14;
 
-// About as long as the slowest takes, and longer where others take nearly that; with a power of 1, their sum.
-double together(const std::array<double, 3>& times, double power) {
-  const double slowest = *std::max_element(times.begin(), times.end());
-  if (slowest == 0.0) return 0.0;
-  double sum = 0;
-  for (const double time : times) sum += time == slowest ? 1.0 : std::pow(time / slowest, power);
-  return slowest * std::pow(sum, 1 / power);
-}
-
 class MappedTime {
  public:
   MappedTime(const Mapped& mapped, const Machine& machine, const EngineCycles& cycles)
@@ -47,7 +38,7 @@ class MappedTime {
     }
     busy_dram_ = outer_.busy_dram_seconds();
     setting_up_ = outer_.setting_up_seconds();
-    arrival_ = arrival_share * arrival_bytes() / machine.core.bytes_per_second;
+    arrival_ = into_l1_seconds(arrival_bytes(), machine);
     core_ = core_seconds(cycles);
     const double all = cycles.products + cycles.others;
     reading_share_ = all > 0 ? cycles.reading / all : 1.0;
@@ -83,7 +74,7 @@ class MappedTime {
     const std::array<double, 3> times{(1 - late) * core_ + starved_seconds(), (1 - late) * arrival_, moving};
     double visits = 0;
     for (std::size_t number = 0; number < outer_.inputs(); ++number) visits += outer_.all()[number].visits;
-    const double power = least_power + power_per_doubling * std::log2(std::max(1.0, visits));
+    const double power = power_of(visits);
     // What has a single slot comes while ops work that don't read it.
     const double shared = group_.is_packed ? 1.0 : reading_share_;
     const std::array<double, 3> reading{shared * times[0], times[1], times[2]};
@@ -228,6 +219,20 @@ class MappedTime {
 };
 
 }  // namespace
+
+double together(const std::array<double, 3>& times, double power) {
+  const double slowest = *std::max_element(times.begin(), times.end());
+  if (slowest == 0.0) return 0.0;
+  double sum = 0;
+  for (const double time : times) sum += time == slowest ? 1.0 : std::pow(time / slowest, power);
+  return slowest * std::pow(sum, 1 / power);
+}
+
+double power_of(double visits) { return least_power + power_per_doubling * std::log2(std::max(1.0, visits)); }
+
+double into_l1_seconds(double bytes, const Machine& machine) {
+  return arrival_share * bytes / machine.core.bytes_per_second;
+}
 
 EstimateParts parts_of(const Mapped& mapped, const Machine& machine, const EngineCycles& cycles) {
   return MappedTime(mapped, machine, cycles).parts();

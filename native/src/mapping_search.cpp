@@ -35,12 +35,14 @@ bool Enumeration::run() {
   const Mapping smallest = space_.smallest();
   const bool is_all = add_all_tiles(smallest);
   if (!is_all && (smallest == start || !add_all_tiles(start))) return false;
-  std::stable_sort(nodes_.begin(), nodes_.end(),
-                   [](const Node& one, const Node& other) { return one.floor < other.floor; });
-  for (const Node& node : nodes_) {
-    if (node.floor >= kept_.limit()) break;
+  std::vector<const Node*> order;
+  for (const Node& node : nodes_) order.push_back(&node);
+  std::stable_sort(order.begin(), order.end(),
+                   [](const Node* one, const Node* other) { return one->floor < other->floor; });
+  for (const Node* node : order) {
+    if (node->floor >= kept_.limit()) break;
     if (is_spent()) return false;
-    look_at(node);
+    look_at(*node);
   }
   return is_sound_ && is_all;
 }
@@ -89,7 +91,8 @@ std::int64_t Enumeration::count_tiles(const Mapping& mapping, std::size_t place)
 
 void Enumeration::add_tiles(const Mapping& mapping, std::size_t place) {
   if (place == space_.parts().open.size()) {
-    const double floor = floor_.roughly(mapping) * kept_.weight(mapping.spread);
+    const double weight = kept_.weight(mapping.spread);
+    const double floor = floor_.roughly(mapping, kept_.limit() / weight) * weight;
     if (floor < kept_.limit()) nodes_.push_back({floor, mapping});
     return;
   }

@@ -2,6 +2,8 @@
 
 #pragma once
 
+#include <deque>
+
 #include "cost_floor.h"
 #include "kept_mappings.h"
 
@@ -60,7 +62,7 @@ class Enumeration {
   CostFloor floor_;
   KeptMappings& kept_;
   SearchWish wish_;
-  std::vector<Node> nodes_;
+  std::deque<Node> nodes_;
   std::int64_t begun_ = 0;
   bool is_sound_ = true;
 };

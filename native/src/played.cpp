@@ -11,6 +11,8 @@ namespace {
 constexpr std::size_t most_steps = 1000;
 // Divisions of what are whole numbers.
 constexpr double rounding = 1e-6;
+// Of parts that come into L1 with a call, where there is more than one.
+constexpr double slots_in_l1 = 2.0;
 // Of a time, what rounding may add to it.
 constexpr double least = 1e-12;
 // Of a rate that is still to be found.
@@ -20,6 +22,15 @@ constexpr double unknown = -1.0;
 
 std::size_t Played::Way::group_of(std::size_t turn) const {
   return static_cast<std::size_t>((static_cast<double>(turn) + rounding) * set_up_turns / turns);
+}
+
+double Played::Way::bytes_of(std::size_t turn) const {
+  double found = bytes;
+  for (const Along& each : along) {
+    found *= turn % each.parts + 1 == each.parts ? each.last : each.full;
+    turn /= each.parts;
+  }
+  return found;
 }
 
 Played::Played(const Mapped& mapped, const Machine& machine, const EngineCycles& cycles) : machine_(machine) {
@@ -37,7 +48,7 @@ Played::Played(const Mapped& mapped, const Machine& machine, const EngineCycles&
   set_up_order_.assign(outer.set_up_order().begin(), outer.set_up_order().end());
   for (const OuterTransfer& each : outer.all()) {
     if (ways_.size() >= inputs_) set_up_order_.push_back(ways_.size());
-    ways_.push_back(ways_.size() < inputs_ ? way_in(mapped, each) : way_out(each));
+    ways_.push_back(ways_.size() < inputs_ ? way_in(mapped, each) : way_out(mapped, each));
   }
   // Where all columns share what comes again and again, none goes ahead of the others.
   const bool share = std::any_of(outer.all().begin(), outer.all().end(),
@@ -46,6 +57,12 @@ Played::Played(const Mapped& mapped, const Machine& machine, const EngineCycles&
     ways_[number].is_apart = !share && !outer.all()[number].by_rows;
   }
   lanes_.resize(outer.lanes());
+  brought_.resize(outer.lanes());
+  for (std::size_t number = 0; number < inputs_; ++number) {
+    const Way& way = ways_[number];
+    if (!way.is_behind && way.onward < static_cast<double>(steps_)) brought_[way.lane].stays = true;
+  }
+  if (!is_single_) ahead_ = static_cast<std::size_t>(slots_in_l1 / calls_ + rounding);
   arrival_ = arrival_seconds(0, false);
   double out = 0;
   for (const std::size_t number : mapped.group().outputs) {
@@ -55,9 +72,13 @@ Played::Played(const Mapped& mapped, const Machine& machine, const EngineCycles&
   divide(cycles, depths.between > 1);
 }
 
-Played::Way Played::way_of(const OuterTransfer& transfer, double turns, double rate) const {
+Played::Way Played::way_of(const Mapped& mapped, const OuterTransfer& transfer, double turns, double rate) const {
   Way way;
   way.turns = turns;
+  way.along = parts_along(mapped, transfer);
+  double parts = 1;
+  for (const Along& each : way.along) parts *= static_cast<double>(each.parts);
+  if (parts != turns) way.along.clear();
   way.channels = static_cast<double>(transfer.channels);
   way.bytes = transfer.bytes / (turns * way.channels);
   way.weight = transfer.dram_seconds * rate / transfer.bytes;
@@ -69,7 +90,7 @@ Played::Way Played::way_of(const OuterTransfer& transfer, double turns, double r
 Played::Way Played::way_in(const Mapped& mapped, const OuterTransfer& transfer) const {
   const Tensor& tensor = *transfer.tensor;
   const Mapping& mapping = mapped.mapping();
-  Way way = way_of(transfer, transfer.visits, machine_.dram.read_rate);
+  Way way = way_of(mapped, transfer, transfer.visits, machine_.dram.read_rate);
   way.slots = static_cast<std::size_t>(mapping.depths.of(tensor.operand).l2);
   way.is_behind = tensor.operand == Operand::tail;
   way.onward = mapped.visits(tensor, mapping.tiles);
@@ -79,11 +100,29 @@ Played::Way Played::way_in(const Mapped& mapped, const OuterTransfer& transfer) 
   return way;
 }
 
-Played::Way Played::way_out(const OuterTransfer& transfer) const {
-  Way way = way_of(transfer, static_cast<double>(blocks_), machine_.dram.write_rate);
+Played::Way Played::way_out(const Mapped& mapped, const OuterTransfer& transfer) const {
+  Way way = way_of(mapped, transfer, static_cast<double>(blocks_), machine_.dram.write_rate);
   way.slots = results_;
   way.is_input = false;
   return way;
+}
+
+std::vector<Played::Along> Played::parts_along(const Mapped& mapped, const OuterTransfer& transfer) {
+  const Group& group = mapped.group();
+  std::vector<Along> found;
+  const auto add = [&](std::size_t loop, Size part) {
+    const Size size = group.sizes[loop];
+    const Size parts = parts_of(size, part);
+    const auto share = [&](Size own) { return static_cast<double>(own * parts) / static_cast<double>(size); };
+    const bool follows = transfer.tensor->follows_loop(loop);
+    found.push_back({static_cast<std::size_t>(parts), follows ? share(std::min(part, size)) : 1.0,
+                     follows ? share(size - (parts - 1) * part) : 1.0});
+  };
+  if (transfer.tensor->role == Role::input && transfer.tensor->streams) {
+    for (auto loop = group.streamed.rbegin(); loop != group.streamed.rend(); ++loop) add(*loop, transfer.in_l2[*loop]);
+  }
+  for (const std::size_t loop : transfer.around) add(loop, mapped.block()[loop]);
+  return found;
 }
 
 // What a core computes in front of a block's steps, in each, and behind them.
@@ -164,7 +203,7 @@ void Played::begin_more() {
     way.begins = std::max({answered, room, before}) + machine_.begin_l2_seconds;
     if (way.begins > now_) continue;
     way.is_moving = true;
-    way.left = way.bytes;
+    way.left = way.bytes_of(turn);
     way.all_set_up = set_up + way.late;
   }
 }
@@ -240,7 +279,7 @@ void Played::end_part(Way& way, double at) const {
   const std::size_t group = way.group_of(turn);
   // The last channel shares DRAM with those before it, which go on to what comes next.
   if (!way.is_apart && (turn == 0 || way.group_of(turn - 1) < group)) {
-    at = std::max(at, way.set_up[group] + way.late + way.bytes / machine_.channel_rate);
+    at = std::max(at, way.set_up[group] + way.late + way.bytes_of(turn) / machine_.channel_rate);
   }
   way.ends.push_back(at);
   way.is_moving = false;

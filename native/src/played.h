@@ -3,7 +3,7 @@
 // Parts of tensors come into L2 as far as there are slots, share DRAM as flows of equal rates do, go on into L1 call by
 // call, and are computed; results leave the other way. The control processor sets up in the order of its program, and
 // waits for room in channels' queues. That is what a simulation of every engine has, without what makes one channel or
-// core differ from another, and without edges: parts are their average.
+// core differ from another.
 
 #pragma once
 
@@ -25,15 +25,24 @@ class Played {
  private:
   static constexpr double never = std::numeric_limits<double>::infinity();
 
+  // The parts along a loop, the innermost loops first: the last one may have less than the others. Both are shares of
+  // the average.
+  struct Along {
+    std::size_t parts = 1;
+    double full = 1.0;
+    double last = 1.0;
+  };
+
   // A tensor on its way between DRAM and L2, a part after the other.
   struct Way {
     bool is_input = true;
     bool is_behind = false;  // whether only what comes behind a block's steps reads it
     bool is_apart = false;   // whether no channel waits for what others bring
     double turns = 1.0;      // parts in all
-    double bytes = 0.0;      // of a part, through each of its channels
-    double channels = 1.0;   // that move at once
-    double weight = 1.0;     // of DRAM's time, in bytes for each byte
+    double bytes = 0.0;      // of a part on average, through each of its channels
+    std::vector<Along> along;
+    double channels = 1.0;  // that move at once
+    double weight = 1.0;    // of DRAM's time, in bytes for each byte
     std::size_t slots = 1;
     double set_up_turns = 1.0;
     double late = 0.0;  // by which the last channel is set up later than the first
@@ -56,6 +65,7 @@ class Played {
     bool is_done() const { return static_cast<double>(ends.size()) >= turns; }
     // Which of the turns that it is set up in a part is of.
     std::size_t group_of(std::size_t turn) const;
+    double bytes_of(std::size_t turn) const;
     // Of all channels on average.
     double pace() const { return rate * active / channels; }
   };
@@ -73,9 +83,18 @@ class Played {
     double streams = 1.0;
   };
 
-  Way way_of(const OuterTransfer& transfer, double turns, double rate) const;
+  // What has come into L1 through a lane, of each step: its first call's part and all of it.
+  struct Brought {
+    std::vector<double> first;
+    std::vector<double> all;
+    bool stays = false;  // whether some of it stays for several steps
+  };
+
+  Way way_of(const Mapped& mapped, const OuterTransfer& transfer, double turns, double rate) const;
   Way way_in(const Mapped& mapped, const OuterTransfer& transfer) const;
-  Way way_out(const OuterTransfer& transfer) const;
+  Way way_out(const Mapped& mapped, const OuterTransfer& transfer) const;
+  // Of the loops in whose turns a tensor moves.
+  static std::vector<Along> parts_along(const Mapped& mapped, const OuterTransfer& transfer);
   void divide(const EngineCycles& cycles, bool side_by_side);
 
   // How long it takes if the blocks that are left take as long as those of the second half so far.
@@ -91,11 +110,16 @@ class Played {
   void end_part(Way& way, double at) const;
 
   void compute_more();
+  // Brings all of a step into L1 through a lane that need not wait for others, if it can.
+  bool bring(std::size_t lane);
   bool compute_step();
   // Whether all that a step reads is in L2, or all that what is behind it reads; and since when.
   bool has_come(bool behind, double& ready) const;
+  bool has_come(const Way& way, std::size_t step, double& ready) const;
   bool has_room(std::size_t block, double& room) const;
   double compute(double ready);
+  double compute_brought();
+  void free_behind(Way& way, std::size_t step, double freed) const;
   std::size_t turn_of(const Way& way, std::size_t step) const;
   double arrival_seconds(std::size_t step, bool stays);
   double lanes_seconds();
@@ -104,9 +128,11 @@ class Played {
   std::vector<Way> ways_;
   std::vector<std::size_t> set_up_order_;
   std::vector<Lane> lanes_;
+  std::vector<Brought> brought_;
   std::size_t inputs_ = 0;
   std::size_t results_ = 1;  // slots
   bool is_single_ = false;   // whether L1 has a single slot of an operand
+  std::size_t ahead_ = 0;    // of how many steps L1 has room for all parts
 
   // Blocks, their steps, of which each computes a piece that comes into L2 at once, and a step's calls.
   std::size_t blocks_ = 1;
@@ -122,9 +148,10 @@ class Played {
   double now_ = 0.0;
   double control_ = 0.0;  // until when the control processor has something to do
   std::size_t step_ = 0;
-  double computed_ = 0.0;   // when the last step's products are there
-  double core_free_ = 0.0;  // and when the core goes on
-  double into_l1_ = 0.0;    // when the last step's parts are in L1
+  double computed_ = 0.0;            // when the last step's products are there
+  std::vector<double> computed_of_;  // and when each step's are
+  double core_free_ = 0.0;           // and when the core goes on
+  double into_l1_ = 0.0;             // when the last step's parts are in L1
   std::vector<double> left_;
 };
 

@@ -165,6 +165,12 @@ def test_it_cuts_off_nearly_everything() -> None:
     assert found.looked_at < sum(1 for _ in everything(search.space)) / 10
 
 
+def test_the_way_into_l1_cuts_off_more() -> None:
+    """Few rows and wide tiles: what comes into L1 of each core takes longer than what it computes."""
+    found = search_of(matmul_group(32, 5072, 2848, types=("i8", "i8", "i8")), "npu2").best(32)
+    assert found.is_proved
+
+
 def test_what_is_left_unlooked_at_is_not_proved() -> None:
     found = search_of(matmul_group(196, 64, 384), "npu2").best(most_steps=3)
     assert found.best

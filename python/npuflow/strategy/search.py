@@ -20,14 +20,12 @@ from npuflow.strategy.space import Space
 from npuflow.target import Device
 
 # Steps of branch and bound: about a microsecond each.
-MOST_STEPS = 60_000
+MOST_STEPS = 40_000
 _MOST_STEPS_ALONE = 6_000  # on another spread
 # So many of a matmul's mappings are played out, and the best of each spread: 20 to 300 us each.
 PLAYED = 32
-# Another spread is taken where it is faster by so much, since what is played out errs less between what is alike.
-_UNLIKE = 1.01
-# Not where all is shorter, nor on a part of the array: of 340 drawn matmuls that would change 26, and 12 of these are
-# slower in the simulator, by up to 32 %. Without, 3 of 606 change, and are 0.3 to 1.2 % faster.
+# Other spreads' are played out, but not where all is shorter, nor on a part of the array: of 340 drawn matmuls that
+# would change 26, and 12 of these are slower in the simulator, by up to 32 %.
 _LONG_SECONDS = 1e-4
 
 
@@ -41,14 +39,9 @@ class RankedMapping:
 
 @dataclass(frozen=True)
 class PlayedMapping(RankedMapping):
-    """What a mapping costs when its pipeline is played out as well: against those on its spread, and on others."""
+    """What a mapping costs when its pipeline is played out as well."""
 
     played_cost: float
-    unlike_cost: float
-
-    @property
-    def spread(self) -> Spread:
-        return self.mapping.spread
 
 
 @dataclass(frozen=True)
@@ -92,15 +85,10 @@ class Search:
         played = self._played(found.best)
         if not played:
             return ()
-        best = own = min(played, key=lambda one: one.played_cost)
-        for other in self._rivals(found, own):
-            alone = Search(self.space.on(other.spread), self.device).best(PLAYED, most_steps=_MOST_STEPS_ALONE)
-            more = self._played(alone.best)
-            played += more
-            first = min(more, key=lambda one: one.played_cost, default=best)
-            if first.unlike_cost * (_UNLIKE if best is own else 1.0) < best.unlike_cost:
-                best = first
-        return tuple(sorted(played, key=lambda one: (one.spread != best.spread, one.played_cost)))
+        for other in self._rivals(found, min(played, key=lambda one: one.played_cost)):
+            alone = Search(self.space.on(other.mapping.spread), self.device).best(PLAYED, most_steps=_MOST_STEPS_ALONE)
+            played += self._played(alone.best)
+        return tuple(sorted(played, key=lambda one: one.played_cost))
 
     def _rivals(self, found: SearchResult, own: PlayedMapping) -> list[PlayedMapping]:
         """Of spreads over the whole array that none of the best is on, the best that are faster than one."""
@@ -109,14 +97,13 @@ class Search:
         looked_at, cores = {one.mapping.spread for one in found.best}, prod(self.space.arrays[0])
         others = [one for one in found.of_spreads if one.mapping.spread not in looked_at]
         whole = self._played([one for one in others if prod(one.mapping.spread.grid) == cores])
-        return [one for one in whole if one.unlike_cost < own.unlike_cost]
+        return [one for one in whole if one.played_cost < own.played_cost]
 
     def _played(self, some: Sequence[RankedMapping]) -> list[PlayedMapping]:
         found = []
         for one in some:
             share = one.cost / self.estimate.cost(one.mapping)
-            alike, unlike = self.estimate.played_costs(one.mapping)
-            found.append(PlayedMapping(one.mapping, one.cost, alike * share, unlike * share))
+            found.append(PlayedMapping(one.mapping, one.cost, self.estimate.played_cost(one.mapping) * share))
         return found
 
     def beside(self, mapping: Mapping) -> list[Mapping]:

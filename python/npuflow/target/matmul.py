@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from npuflow.target.fields import MACS_RATE, MOST_CYCLES, between, one_of
 
@@ -10,6 +11,7 @@ from npuflow.target.fields import MACS_RATE, MOST_CYCLES, between, one_of
 MULTIPLIED = ("i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64")
 
 
+@lru_cache
 def bytes_of(element_type: str) -> int:
     """The bytes of an element of one of these types."""
     return int(element_type.strip("abcdefghijklmnopqrstuvwxyz")) // 8
