@@ -93,12 +93,10 @@ class _OutlineWriter:
         kind = str(op.results[0].type)
         if not isinstance(op.results[0].type, (ir.FloatType, ir.IntegerType, ir.IndexType)):
             return _CONSTANT, kind
-        value: Hashable = str(op.attributes["value"])
-        number = self.scalars.setdefault(value, len(self.scalars))
-        if isinstance(op.results[0].type, ir.F32Type):
-            scale = ir.FloatAttr(op.attributes["value"]).value
-            value = _held_by(scale) if isfinite(scale) and scale else value
-        return _CONSTANT, kind, number, value
+        text = str(op.attributes["value"])
+        scale = ir.FloatAttr(op.attributes["value"]).value if isinstance(op.results[0].type, ir.F32Type) else 0.0
+        value = _held_by(scale) if isfinite(scale) and scale else text
+        return _CONSTANT, kind, self.scalars.setdefault(text, len(self.scalars)), value
 
 
 def _held_by(number: float) -> tuple[bool, bool]:
