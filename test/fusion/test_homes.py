@@ -13,7 +13,8 @@ from npuflow.core.pipeline_text import parse_pipeline
 from npuflow.core.runner import Runner
 from npuflow.dialect.context import new_context
 from npuflow.fusion.homes import Homes
-from npuflow.fusion.seconds_apart import Mapped, mapped_apart, seconds_of
+from npuflow.fusion.mapped_alike import Mapped
+from npuflow.fusion.seconds_apart import mapped_apart, seconds_of
 from npuflow.network.groups import FusionGroup, groups_of
 from npuflow.strategy.bundle_times import GrowthOn
 from npuflow.strategy.describe_group import Numbers

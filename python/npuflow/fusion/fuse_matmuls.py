@@ -15,7 +15,8 @@ from npuflow.dialect.device import planned_device
 from npuflow.fusion.change_seconds import change_between
 from npuflow.fusion.copy_chain import copies_of, erase_ops
 from npuflow.fusion.homes import Homes
-from npuflow.fusion.seconds_apart import Mapped, mapped_apart, seconds_of
+from npuflow.fusion.mapped_alike import Mapped
+from npuflow.fusion.seconds_apart import mapped_apart, seconds_of
 from npuflow.network.groups import FusionGroup, groups_of, names_of
 from npuflow.ops.bundle import free_numbers, make_bundle, mark_bundle
 from npuflow.ops.chains import Chain, chains_of

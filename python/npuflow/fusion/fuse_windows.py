@@ -14,7 +14,8 @@ from npuflow.errors import unknown_name
 from npuflow.fusion.change_seconds import change_between
 from npuflow.fusion.fuse import fuse_tiled
 from npuflow.fusion.homes import Homes, readers_of
-from npuflow.fusion.seconds_apart import Mapped, mapped_apart
+from npuflow.fusion.mapped_alike import Mapped
+from npuflow.fusion.seconds_apart import mapped_apart
 from npuflow.fusion.window_chain import NO_WINDOW, WindowChain, chain_of
 from npuflow.fusion.window_tiles import Halos, computed, computed_once, handed_over_bytes
 from npuflow.fusion.window_ways import Cost, FusedWindows, WindowWays

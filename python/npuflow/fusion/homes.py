@@ -14,7 +14,8 @@ from math import prod
 
 from npuflow.bindings import ir
 from npuflow.core.build import element_bytes, element_type_of, shape_of
-from npuflow.fusion.seconds_apart import Mapped, seconds_of
+from npuflow.fusion.mapped_alike import Mapped
+from npuflow.fusion.seconds_apart import seconds_of
 from npuflow.network.groups import FusionGroup
 from npuflow.ops.contraction import users
 from npuflow.strategy.bundle_times import MappedGroup

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from npuflow.core.copies import erase_unused
 from npuflow.frontend.collapse_contractions import copy_as_matmul
+from npuflow.fusion.mapped_alike import Mapped, MappedAlike
 from npuflow.network.groups import FusionGroup
 from npuflow.ops.bundle import bundle_of
 from npuflow.ops.contraction import match_contraction
@@ -11,9 +12,6 @@ from npuflow.strategy.bundle_times import MappedGroup, mapped_bundle, mapped_gro
 from npuflow.strategy.describe_group import Numbers
 from npuflow.strategy.strategy import Strategy
 from npuflow.target import Device
-
-Mapped = tuple[MappedGroup, ...]
-"""What a group is compiled as, one behind the other; nothing where nothing fits, which others will say."""
 
 
 def seconds_of(mapped: Mapped, home: frozenset[int] = frozenset()) -> float:
@@ -29,6 +27,14 @@ def mapped_apart(
     Sums in a chain have the loops of what is between them, while it isn't decided whether they are one. With `bundles`,
     matmuls may be mapped as other ops are.
     """
+
+    def found(numbers: Numbers) -> Mapped:
+        return _best(group, device, said, bundles, numbers)
+
+    return MappedAlike(group.ops, numbers or {}).mapped((group.is_matmul, device, said, bundles), found)
+
+
+def _best(group: FusionGroup, device: Device, said: Strategy, bundles: bool, numbers: Numbers) -> Mapped:
     ways = [_one(mapped_group(group, device, said, numbers))]
     if group.is_matmul:
         matmul = match_contraction(group.ops[0])
@@ -37,7 +43,7 @@ def mapped_apart(
     elif (collapsed := copy_as_matmul(group.ops[0])) is not None:
         first, rest = FusionGroup((collapsed,), is_matmul=True), FusionGroup(group.ops[1:])
         behind = _one(mapped_group(rest, device, said, numbers)) if rest.ops else ()
-        ways.append((*mapped_apart(first, device, said, bundles=bundles, numbers=numbers), *behind))
+        ways.append((*_best(first, device, said, bundles, numbers), *behind))
         erase_unused([collapsed])
     return min(filter(None, ways), key=seconds_of, default=())
 

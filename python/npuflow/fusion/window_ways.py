@@ -9,12 +9,13 @@ from itertools import islice
 
 from npuflow.core.copies import erase_unused
 from npuflow.fusion.homes import Homes
+from npuflow.fusion.mapped_alike import Mapped, MappedAlike
 from npuflow.fusion.overlap_tiles import overlapped
 from npuflow.fusion.window_chain import TiledChain, WindowChain
 from npuflow.fusion.window_tiles import Halos, Steps, ranked_steps, ranked_tilings
-from npuflow.kernels.describe_vector import described_once
 from npuflow.network.partition import Members, Price
-from npuflow.ops.bundle import Bundle, make_bundle
+from npuflow.ops.bundle import make_bundle
+from npuflow.ops.once import described_once
 from npuflow.strategy.bundle_times import MappedGroup, mapped_bundle
 from npuflow.strategy.describe_bundle import can_be_moved, kernels_fit
 from npuflow.strategy.describe_group import Numbers
@@ -48,12 +49,20 @@ class Cost:
     homes: Homes
     members: Members
 
-    def numbers(self, bundle: Bundle) -> Numbers:
-        """The values between groups, what the bundle makes in the place of what the last of them makes."""
-        return {**self.homes.numbers, bundle.root.results[0]: max(self.members)}
+    def numbers(self, chain: WindowChain) -> Numbers:
+        """The values between groups, and what the last of them makes."""
+        return {**self.homes.numbers, chain.images[-1].op.results[0]: max(self.members)}
 
     def seconds(self, mapped: MappedGroup) -> float:
         return self.homes.seconds_as_one(self.members, mapped)
+
+
+@dataclass(frozen=True)
+class _Priced:
+    """A chain's ops, as all that are alike, and what these cost as one."""
+
+    alike: MappedAlike
+    cost: Cost
 
 
 @dataclass(frozen=True)
@@ -70,18 +79,18 @@ class WindowWays:
         """The tiles that a chain takes least time in; None where none fits a core."""
         if not can_be_moved(chain.moved, self.device, slots=1):
             return None
-        ways = []
+        ways, priced = [], _Priced(MappedAlike([image.op for image in chain.images], cost.numbers(chain)), cost)
         if self.halos is not Halos.CACHED:
-            ways.append(self._best_of(self._tilings(chain), cost, _MOST_TILES, _MOST_TRIED))
+            ways.append(self._best_of(self._tilings(chain), priced, _MOST_TILES, _MOST_TRIED))
         if self.halos is not Halos.RECOMPUTED and may_cache and not goes_around_l2(self.device):
-            ways += [self._best_of(each, cost, _MOST_STEPPED, _MOST_STEPS_TRIED) for each in self._steps(chain)]
+            ways += [self._best_of(each, priced, _MOST_STEPPED, _MOST_STEPS_TRIED) for each in self._steps(chain)]
         return _cheapest([way for way in ways if way is not None])
 
-    def _best_of(self, ways: Iterator[Steps], cost: Cost, most: int, tried: int) -> FusedWindows | None:
+    def _best_of(self, ways: Iterator[Steps], priced: _Priced, most: int, tried: int) -> FusedWindows | None:
         """The best of so many that fit, of each tile the first that does."""
         found: dict[tuple[int, ...], FusedWindows] = {}
         for way in islice(in_turn.from_iterable(ways), tried):
-            price = self._price(way, cost) if way.tiles not in found else None
+            price = self._price(way, priced) if way.tiles not in found else None
             if price is not None:
                 found[way.tiles] = FusedWindows(way, price)
             if len(found) == most:
@@ -106,17 +115,24 @@ class WindowWays:
         elif chain.is_divided_by(self.tiles):
             yield iter([[*chain.tiled(self.tiles).in_steps(self.rows)]])
 
-    def _price(self, tiled: TiledChain, cost: Cost) -> Price | None:
+    def _price(self, tiled: TiledChain, priced: _Priced) -> Price | None:
         """What a chain costs in these tiles; None where they don't fit a core."""
+        asked = self.device, self.said, tiled.tiles, tiled.rows
+        mapped = priced.alike.mapped(asked, lambda numbers: self._mapped(tiled, numbers))
+        return Price(priced.cost.seconds(mapped[0])) if mapped else None
+
+    def _mapped(self, tiled: TiledChain, numbers: Numbers) -> Mapped:
+        """What a chain is mapped as in these tiles; nothing where they don't fit a core."""
         made = overlapped(tiled)
         try:
-            bundle = make_bundle(made.ops)
             with described_once():
+                bundle = make_bundle(made.ops)
                 if not bundle.space or not kernels_fit(bundle, self.device):
-                    return None
+                    return ()
                 said = replace(self.said, stream=tiled.pieces().stream)
-                mapped = mapped_bundle(bundle, self.device, said, cost.numbers(bundle))
-            return None if mapped is None else Price(cost.seconds(mapped))
+                last = numbers[tiled.chain.images[-1].op.results[0]]
+                mapped = mapped_bundle(bundle, self.device, said, {**numbers, bundle.root.results[0]: last})
+            return () if mapped is None else (mapped,)
         finally:
             erase_unused([made.result.owner.operation])
 

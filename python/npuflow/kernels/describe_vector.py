@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Sequence
 from itertools import pairwise
 
 from npuflow.bindings import ir
@@ -16,35 +14,16 @@ from npuflow.kernels.vector_operands import vector_operand
 from npuflow.ops.contraction import match_contraction
 from npuflow.ops.linear import Linear, input_count, iterators, linear_maps
 from npuflow.ops.lookups import lookups_of
-
-_known: ContextVar[dict[ir.Operation, VectorWork] | None] = ContextVar("known", default=None)
-
-
-@contextmanager
-def described_once() -> Iterator[None]:
-    """In a block that edits no op it asks about, each is described once."""
-    before = _known.set({})
-    try:
-        yield
-    finally:
-        _known.reset(before)
+from npuflow.ops.once import once
 
 
+@once
 def describe_vector_work(op: ir.Operation) -> VectorWork:
     """The work of an op on tensors or memrefs.
 
     Ops other than contractions and linalg.generic, and those indexed by something else than sums of loops, go through
     their operands once, in order.
     """
-    known = _known.get()
-    if known is None:
-        return _described(op)
-    if op not in known:
-        known[op] = _described(op)
-    return known[op]
-
-
-def _described(op: ir.Operation) -> VectorWork:
     found = lookups_of(op)
     if found:
         return describe_lookup_work(op, found)

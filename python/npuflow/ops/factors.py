@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from npuflow.bindings import ir
 from npuflow.core.build import element_type_of
 from npuflow.ops.linear import input_count
+from npuflow.ops.once import once
 
 _ADDITIONS, _PRODUCTS = ("arith.addf", "arith.addi"), ("arith.mulf", "arith.muli")
 EXTENSIONS = ("arith.extf", "arith.extsi", "arith.extui")
@@ -29,6 +30,7 @@ class ProductFactor:
         return len(self.inputs) == 1 and self.operations == 0
 
 
+@once
 def factors_of(op: ir.Operation) -> tuple[ProductFactor, ProductFactor] | None:
     """The factors, where an op adds a product of two things that share no input to its only output, else None."""
     product = product_of(op)

@@ -9,6 +9,7 @@ from math import gcd, prod
 
 from npuflow.bindings import ir, linalg
 from npuflow.core.build import dynamic_marker, shape_of
+from npuflow.ops.once import once
 
 _KIND = re.compile(r"<(\w+)>")
 
@@ -51,6 +52,7 @@ class Linear:
         return Linear(tuple(sorted((loops[loop], coefficient) for loop, coefficient in self.terms)), self.constant)
 
 
+@once
 def iterators(op: ir.Operation) -> list[str]:
     """What each loop is, `parallel` or `reduction`; an op without a list of that is a named contraction."""
     if "iterator_types" not in op.attributes:
@@ -73,11 +75,13 @@ def set_maps(op: ir.Operation, maps: Iterable[ir.AffineMap]) -> None:
     op.attributes["indexing_maps"] = ir.ArrayAttr.get([ir.AffineMapAttr.get(map_) for map_ in maps])
 
 
+@once
 def input_count(op: ir.Operation) -> int:
     """How many of a linalg.generic's operands are inputs."""
     return int(ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"])[0])
 
 
+@once
 def linear_maps(op: ir.Operation) -> list[tuple[Linear, ...]] | None:
     """The indexing maps of an op as sums of loops; None where one is something else."""
     found = [linear_dims(map_) for map_ in maps_of(op)]
@@ -115,6 +119,7 @@ def _linear(expression: ir.AffineExpr) -> Linear | None:
     return Linear(tuple(sorted((loop, c) for loop, c in sums.items() if c)), left.constant + right.constant)
 
 
+@once
 def loop_extents(op: ir.Operation) -> list[int]:
     """The size of each loop, read off the dimensions that are plain loops; 0 where nothing tells."""
     extents = [0] * maps_of(op)[0].n_dims

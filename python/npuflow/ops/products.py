@@ -21,6 +21,7 @@ from npuflow.ops.bundle import Bundle
 from npuflow.ops.contraction import RUNNING
 from npuflow.ops.factors import factors_of
 from npuflow.ops.linear import Linear, input_count, is_reduction, iterators, linear_maps
+from npuflow.ops.once import once
 from npuflow.ops.patches import Extent, image_of_line, patch_count
 from npuflow.ops.streams import reducers, stream_of
 from npuflow.target import MatmulShape
@@ -150,6 +151,7 @@ def keep_reshaped(op: ir.Operation, new: ir.Operation) -> None:
         new.attributes[RESHAPED] = op.attributes[RESHAPED]
 
 
+@once
 def match_products(op: ir.Operation) -> Products | None:
     """The roles of an op's loops, if it sums products that matrix instructions could do: with an m, an n and a k."""
     has_loops = op.name == "linalg.generic" or linalg.isa_contraction_op(op)

@@ -14,6 +14,7 @@ from npuflow.bindings import ir
 from npuflow.core.build import element_type_of
 from npuflow.ops.factors import EXTENSIONS, factors_of
 from npuflow.ops.linear import Linear, input_count, iterators, linear_maps
+from npuflow.ops.once import once
 from npuflow.ops.patches import Extent
 
 _COMBINING = ("arith.addf", "arith.addi", "arith.maximumf", "arith.maxnumf", "arith.maxsi", "arith.maxui")
@@ -50,6 +51,7 @@ def _extent(loops: tuple[int | None, int], tiles: Sequence[int]) -> Extent:
     return 1 if rows is None else tiles[rows], tiles[columns]
 
 
+@once
 def match_window_sums(op: ir.Operation) -> WindowSums | None:
     """The roles of an op's loops, if it goes through windows of each channel alone."""
     maps = linear_maps(op) if op.name == "linalg.generic" else None

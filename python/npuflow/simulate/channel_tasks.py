@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from operator import mul
 
 from npuflow.simulate.program import (
     FlatAccess,
@@ -80,11 +81,13 @@ def _turns(body: tuple[FlatStep, ...], counters: tuple[int, ...]) -> Iterator[Fl
 
 
 def _placed(access: FlatAccess, counters: tuple[int, ...]) -> FlatAccess:
-    limits = tuple(replace(limit, bound=_at(limit.bound, counters)) for limit in access.limits)
+    limits = tuple([replace(limit, bound=_at(limit.bound, counters)) for limit in access.limits])
     offset, slot = _at(access.offset, counters), _at(access.slot, counters)
     what = access.buffer, access.sizes, access.strides, access.element_bytes
     return FlatAccess(*what, offset, slot, limits, access.outside, access.run_overhead_bytes)
 
 
 def _at(affine: FlatAffine, counters: Sequence[int]) -> FlatAffine:
-    return FlatAffine(affine.constant + sum(c * at for c, at in zip(affine.coefficients, counters)))
+    if not affine.coefficients:
+        return affine
+    return FlatAffine(affine.constant + sum(map(mul, affine.coefficients, counters)))

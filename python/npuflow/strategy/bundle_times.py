@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping as NumberMapping
 from collections.abc import Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from npuflow.errors import Shortage
 from npuflow.network.groups import FusionGroup
 from npuflow.ops.bundle import Bundle, bundle_of, make_bundle
 from npuflow.ops.contraction import Contraction, is_elementwise, is_parallel, match_contraction, producer, users
 from npuflow.ops.linear import input_count
+from npuflow.ops.once import described_once
 from npuflow.ops.products import match_products, sums_products
 from npuflow.strategy.choose import complete, least, ranked, ranked_with_costs
 from npuflow.strategy.describe_bundle import bundle_fits, program_fits
@@ -34,6 +36,10 @@ class MappedGroup:
     mapping: Mapping
     device: Device
 
+    def numbered(self, numbers: NumberMapping[int, int]) -> MappedGroup:
+        """The same whose tensors have other numbers."""
+        return replace(self, group=self.group.numbered(numbers))
+
     def seconds(self, home: Set[int] = frozenset()) -> float:
         """How long it takes, roughly, with tensors of these numbers at home on the chip."""
         numbers = home & {tensor.number for tensor in self.group.tensors}
@@ -46,6 +52,7 @@ def group_seconds(group: FusionGroup, device: Device, said: Strategy) -> float:
     return 0.0 if found is None else found.seconds()
 
 
+@described_once()
 def mapped_group(
     group: FusionGroup, device: Device, said: Strategy, numbers: Numbers | None = None
 ) -> MappedGroup | None:
@@ -54,11 +61,9 @@ def mapped_group(
     if matmul is not None and not device.has_instruction(types_of(matmul)):
         return mapped_bundle(bundle_of(matmul), device, said, numbers)
 
-    def described(numbers: Numbers | None) -> Group:
-        return group_of_bundle(make_bundle(group.ops), numbers) if matmul is None else group_of_matmul(matmul, numbers)
-
-    mapping = _least(described(None), device, said)
-    return None if mapping is None else MappedGroup(described(numbers), mapping, device)
+    found = group_of_bundle(make_bundle(group.ops), numbers) if matmul is None else group_of_matmul(matmul, numbers)
+    mapping = _least(found.numbered({}), device, said)
+    return None if mapping is None else MappedGroup(found, mapping, device)
 
 
 def matmul_seconds(matmul: Contraction, device: Device, said: Strategy) -> float | None:
@@ -163,10 +168,12 @@ def bundle_seconds(bundle: Bundle, device: Device, said: Strategy) -> float | No
     return None if found is None else found.seconds()
 
 
+@described_once()
 def mapped_bundle(bundle: Bundle, device: Device, said: Strategy, numbers: Numbers | None = None) -> MappedGroup | None:
     """A bundle by the best strategy; None where it fits no core. Tensors between groups are numbered."""
-    group = group_of_bundle(bundle)
+    found = group_of_bundle(bundle, numbers)
+    group = found.numbered({})
     strategy = _best_fitting(bundle, group, device, said)
     if strategy is None or obstacles(group, strategy, device):
         return None
-    return MappedGroup(group_of_bundle(bundle, numbers) if numbers else group, mapping_of(group, strategy), device)
+    return MappedGroup(found, mapping_of(group, strategy), device)

@@ -5,7 +5,7 @@ A matmul with its tail is a group as a softmax is. Of its loops `M`, `N` and `BA
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
@@ -156,6 +156,11 @@ class Group:
     def at_home(self, numbers: Set[int]) -> Group:
         """The same with tensors of these numbers at home on the chip."""
         return replace(self, tensors=tuple(replace(t, at_home=t.number in numbers) for t in self.tensors))
+
+    def numbered(self, numbers: Mapping[int, int]) -> Group:
+        """The same whose tensors have other numbers, those that aren't said none."""
+        known = [None if t.number is None else numbers.get(t.number) for t in self.tensors]
+        return replace(self, tensors=tuple(replace(t, number=number) for t, number in zip(self.tensors, known)))
 
     def with_gather(self) -> Group | None:
         """The same with windows gathered on their way into L1; None where no sum of products has any."""
