@@ -16,9 +16,11 @@ from npuflow.report.compare_read import read_report
 from npuflow.report.compare_text import summary
 from npuflow.report.html import html_of
 from npuflow.report.window import Window
+from npuflow.tools.npuflow import main
 
 pytestmark = no_browser
 
+SMALL = Path(__file__).resolve().parents[2] / "examples" / "matmul.mlir"
 BLOCK = Path(__file__).resolve().parents[2] / "examples" / "block.mlir"
 VIEW = "return [view.from, view.to]"
 SLICES = "return now.timeline.lanes.reduce((sum, lane) => sum + lane.ends.length, 0)"
@@ -177,6 +179,27 @@ def test_the_system_decides_at_first(window: Browser, sequence: Path) -> None:
     window.call("goog/cdp/execute", {"cmd": "Emulation.setEmulatedMedia", "params": {"features": []}})
 
 
+@pytest.mark.parametrize(
+    "command",
+    ["bounds --gemm=512,512,512 --device=npu2 --sweep=M=1..4096", f"tune {SMALL} --device=toy --candidates=3 --jobs=1"],
+    ids=["sweep", "tune"],
+)
+def test_pages_of_pictures_fit_and_have_two_themes(window: Browser, tmp_path: Path, command: str) -> None:
+    path = tmp_path / "pictures.html"
+    assert main([*command.split(), f"--html={path}"]) == 0
+    window.resize(500, 900)
+    window.open(path)
+    assert window.run("return document.documentElement.scrollWidth <= innerWidth") is True
+    pictures = "return [...document.querySelectorAll('svg')].map(svg => svg.getBoundingClientRect().right)"
+    assert 0 < max(window.run(pictures)) <= 500  # type: ignore[call-overload]
+    ground = "return getComputedStyle(document.body).backgroundColor"
+    light = window.run(ground)
+    window.click("#theme")
+    assert window.run(ground) != light
+    window.run("localStorage.clear()")
+    assert window.errors() == []
+
+
 def test_two_runs_side_by_side(window: Browser, tmp_path: Path) -> None:
     files = []
     for name, tiles in (("before", "32,16,64"), ("after", "32,32,64")):
@@ -194,6 +217,9 @@ def test_two_runs_side_by_side(window: Browser, tmp_path: Path) -> None:
         "return [...document.querySelectorAll('#runs > details > summary')].map(one => one.textContent.split('(')[0])"
     )
     assert window.run(blocks) == ["@matmul", "@new"]
+    window.resize(430, 900)
+    ends = "return [...document.querySelectorAll('#runs .growth')].map(one => one.getBoundingClientRect().right)"
+    assert 0 < max(window.run(ends)) <= window.run("return innerWidth")  # type: ignore[call-overload,operator]
     cells = "return [...document.querySelectorAll('#runs td:first-child')].map(one => one.textContent)"
     assert {"time", "tile-l2", "L3 read"} <= set(window.run(cells))  # type: ignore[call-overload]
     assert "result" not in window.run(cells)  # type: ignore[operator]
