@@ -100,7 +100,7 @@ def test_files_are_named_by_text_or_path(compiled: npuflow.Compiled, tmp_path: P
         (lambda _: npuflow.compile(ODD, compute_type="i8", calibration=3), "calibration is of type int; hint: give a"),
         (lambda c: c[3], "unknown function '3'; hint: did you mean odd_shapes?"),
         (lambda c: c["odd_shape"], "unknown function 'odd_shape'; hint: did you mean odd_shapes?"),
-        (lambda c: c.sequence("odd_shapes"), "unknown sequence 'odd_shapes'"),
+        (lambda c: c.sequence("odd_shapes"), "no function runs as a sequence; hint: compile with split=True"),
         (lambda c: c["odd_shapes"].execute(1), "takes 2 arrays, got 1; hint: give one per argument"),
     ],
 )

@@ -14,7 +14,7 @@ from npuflow.execute.arrays import Array, dtype_of
 from npuflow.execute.data import random_arrays
 from npuflow.execute.jit import Execution, compile_function
 from npuflow.execute.limits import LimitError, Limits, ProgramFailedError, limited
-from npuflow.execute.lowering import NotExecutableError
+from npuflow.execute.lowering import NotExecutableError, isolated, lower_to_llvm
 from npuflow.execute.order_loops import order_loops
 from npuflow.ops.allowed_ops import ELEMENT_TYPES
 from npuflow.ops.linear import iterators
@@ -455,6 +455,53 @@ def scaled_by(factor: int) -> str:
         %r = linalg.mul ins(%t, %c : tensor<3x4xi32>, tensor<3x4xi32>) outs(%t : tensor<3x4xi32>) -> tensor<3x4xi32>
         return %r : tensor<3x4xi32>
       }}"""
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        *(f"math.{name} %x : TYPE" for name in ("exp", "erf", "tanh", "log1p", "sqrt", "rsqrt", "sin", "ceil", "absf")),
+        *("math.powf %x, %x : TYPE", "math.fma %x, %x, %x : TYPE", "arith.maximumf %x, %x : TYPE"),
+        "math.copysign %x, %x : TYPE",
+    ],
+)
+def test_bf16_takes_no_function_that_only_some_processors_can_do_without(operation: str) -> None:
+    """Nothing is left that LLVM rounds to bf16 itself, by an instruction of a few processors or by a call."""
+    text = f"""func.func @f(%x: bf16) -> bf16 {{
+      %y = {operation.replace("TYPE", "bf16")}
+      return %y : bf16
+    }}"""
+    with npuflow.new_context() as context:
+        module = isolated(npuflow.parse(text, context).operation, "f")
+        lowered = lower_to_llvm(module, "f", poison=False)
+        assert "bf16" not in str(lowered.module)
+    given = np.array([-1.5, 0.0, 0.75, 3.0], dtype_of("bf16"))
+    exact = {"math.absf": np.abs, "math.ceil": np.ceil, "arith.maximumf": np.copy, "math.copysign": np.copy}
+    whole = f"""func.func @f(%t: tensor<4xbf16>) -> tensor<4xbf16> {{
+      %r = linalg.map ins(%t : tensor<4xbf16>) outs(%t : tensor<4xbf16>) (%x: bf16, %o: bf16) {{
+        %y = {operation.replace("TYPE", "bf16")}
+        linalg.yield %y : bf16
+      }}
+      return %r : tensor<4xbf16>
+    }}"""
+    found = result_of(whole, given)
+    expected = exact.get(operation.split(maxsplit=1)[0])
+    assert expected is None or np.array_equal(found, expected(given))
+
+
+@pytest.mark.parametrize("element", ["bf16", "f16"])
+def test_a_sum_of_a_product_is_rounded_as_it_is_in_f32(element: str) -> None:
+    text = f"""func.func @f(%t: tensor<3x{element}>) -> tensor<3x{element}> {{
+      %c = arith.constant 1.0078125 : {element}
+      %r = linalg.map ins(%t : tensor<3x{element}>) outs(%t : tensor<3x{element}>) (%x: {element}, %o: {element}) {{
+        %y = math.fma %x, %c, %x : {element}
+        linalg.yield %y : {element}
+      }}
+      return %r : tensor<3x{element}>
+    }}"""
+    given = np.array([-1.5, 0.0078125, 3.0], dtype_of(element))
+    wide = given.astype(np.float32)
+    assert np.array_equal(result_of(text, given), (wide * np.float32(1.0078125) + wide).astype(dtype_of(element)))
 
 
 def test_what_was_compiled_before_is_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -249,7 +249,7 @@ def test_what_is_no_exported_program_is_refused(tmp_path: Path) -> None:
 def test_what_is_no_module_or_tensor_is_refused() -> None:
     import torch
 
-    with pytest.raises(UsageError, match=r"a function is no torch\.nn\.Module"):
+    with pytest.raises(UsageError, match=r"the module is of type function; hint: give a torch\.nn\.Module"):
         npuflow.from_torch(lambda x: x, (torch.zeros(1),))  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="an input is no tensor"):
         npuflow.from_torch(torch.nn.ReLU(), (1,))  # type: ignore[arg-type]

@@ -200,3 +200,21 @@ def test_a_strategy_that_is_exported_compiles(page: Browser) -> None:
       }""".replace("STRATEGY", str(found["strategy"]))
     compiled = npuflow.compile(source, device="toy")
     assert compiled["product"].strategy["tile_l2"] == (64, 64, 512)
+
+
+@no_browser
+def test_light_and_dark(page: Browser) -> None:
+    """As the system has it; what is there to be read is not the colour of what it stands on."""
+    seen = []
+    for theme in ("light", "dark"):
+        wanted = {"features": [{"name": "prefers-color-scheme", "value": theme}]}
+        page.call("goog/cdp/execute", {"cmd": "Emulation.setEmulatedMedia", "params": wanted})
+        style = "const style = getComputedStyle(document.querySelector(arguments[0]))"
+        ground = page.run(f"{style}; return style.backgroundColor", "body")
+        texts = [
+            page.run(f"{style}; return style.{key}", css) for css, key in (("h1", "color"), (".panel text", "fill"))
+        ]
+        assert ground not in texts
+        seen.append((ground, *texts))
+    assert not set(seen[0]) & set(seen[1])
+    page.call("goog/cdp/execute", {"cmd": "Emulation.setEmulatedMedia", "params": {"features": []}})

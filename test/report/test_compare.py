@@ -74,7 +74,7 @@ def test_a_sequence_is_its_calls_together(tmp_path: Path) -> None:
     assert sum(part.time_us for part in run.parts) == pytest.approx(run.time_us - change_us)
     assert run.traffic is not None
     assert run.traffic["L3 read"] == sum(f["traffic"]["L3"]["read_bytes"] for f in data["functions"])
-    assert sum((run.energy or {}).values()) == pytest.approx(data["sequences"][0]["joules"])
+    assert sum((run.energy or {}).values()) == pytest.approx(data["sequences"][0]["energy"]["joules"])
 
 
 def test_another_device_is_said(tmp_path: Path) -> None:
@@ -146,7 +146,7 @@ def good(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
     ("way", "value", "message"),
     [
         (("format",), "other", "is no report of npuflow run; hint: make it anew"),
-        (("version",), 3, "is a report of version 3, expected 2"),
+        (("version",), 2, "is a report of version 2, expected 3"),
         (("functions",), {}, "functions is no list"),
         (("functions", 0, "time_us"), "fast", r"functions\[0\].time_us is no number"),
         (("functions", 0, "time_us"), True, r"functions\[0\].time_us is no number"),

@@ -9,7 +9,7 @@ import pytest
 from matmuls import SMALL, TILES, matmul
 
 import npuflow
-from npuflow.report.energy import EnergyUse, energy_rows
+from npuflow.report.energy import EnergyKind, EnergyUse, energy_rows
 from npuflow.report.model import FunctionReport
 from npuflow.simulate.program import Cause
 from npuflow.target import load_device
@@ -32,7 +32,7 @@ def used(function: FunctionReport) -> EnergyUse:
 def test_a_matmuls_energy_on_paper() -> None:
     # 2x2 blocks of 32x32, each with 32x128 of A and 128x32 of B: 4 x 8 KiB come in, 64x64 i32 go out, 100 pJ a byte.
     (function,) = run().functions
-    joules = {(one.kind, one.name, one.what.partition(" ")[2]): one.joules for one in used(function).shares}
+    joules = {(one.kind.value, one.name, one.what.partition(" ")[2]): one.joules for one in used(function).shares}
     assert joules["level", "L3", "KiB read, 16 KiB written"] == pytest.approx((32 + 16) * 1024 * 100 * PICO)
     # L2 is written by what comes in and what goes out, and both are read from it: 5 pJ a byte.
     assert joules["level", "L2", "KiB read, 48 KiB written"] == pytest.approx(2 * (32 + 16) * 1024 * 5 * PICO)
@@ -86,7 +86,7 @@ def test_types_that_the_device_has_no_price_for_are_paid_by_the_cycle(tmp_path: 
     file.write_text(TOY.replace(entry, ""))
     compiled = npuflow.compile(SMALL, f"npuflow-stream-k{TILES}", device=file)
     (function,) = compiled.run(verify=False).functions
-    (engine,) = (one for one in used(function).shares if one.kind == "engine")
+    (engine,) = (one for one in used(function).shares if one.kind is EnergyKind.ENGINE)
     cores = [one for one in compiled["matmul"].simulate().engines if one.kind == "core"]
     assert engine.count == sum(one.spent[Cause.KERNEL] for one in cores)
     assert engine.joules == pytest.approx(engine.count * 10 * PICO)
@@ -106,11 +106,27 @@ def test_a_sequence_takes_what_its_parts_take(silent: str) -> None:
     (sequence,) = report.sequences
     moved = sum(used(part).joules - used(part).static_watts * part.time_us / 1e6 for part in sequence.parts)
     rest = used(sequence.parts[0]).static_watts * sequence.time_us / 1e6
-    assert sequence.joules == pytest.approx(moved + rest)
-    assert json.loads(report.json())["sequences"][0]["joules"] == sequence.joules
-    assert "  energy  " in report.text()
+    assert sequence.energy is not None
+    assert sequence.energy.joules == pytest.approx(moved + rest)
+    # Of each level and engine class what the parts have of it.
+    parts = [share for part in sequence.parts for share in used(part).shares if share.kind is not EnergyKind.STATIC]
+    for share in sequence.energy.shares[:-1]:
+        alike = [one for one in parts if (one.kind, one.name, one.types) == (share.kind, share.name, share.types)]
+        assert (share.count, share.joules) == pytest.approx((sum(s.count for s in alike), sum(s.joules for s in alike)))
+    assert [share.name for share in sequence.energy.shares[:3]] == ["L3", "L2", "L1"]
+    assert sum(share.count for share in sequence.energy.shares[:-1]) == sum(share.count for share in parts)
+    # Nothing moves while a launch takes its time.
+    busy_seconds = (sequence.time_us - sequence.launch_us) / 1e6
+    assert sequence.energy.busy_watts == pytest.approx(moved / busy_seconds + sequence.energy.static_watts)
+    data = json.loads(report.json())["sequences"][0]["energy"]
+    assert data["joules"] == sequence.energy.joules
+    for name, joules, share, what in energy_rows(sequence.energy):
+        assert [name, *joules.split(), *share.split(), *what.split()] in [
+            line.split() for line in report.text().splitlines()
+        ]
+        assert json.dumps([name, joules, share, what], separators=(",", ":")) in report.html()
     untold = npuflow.compile(source, device=silent, split=True).run(verify=False)
-    assert untold.sequences[0].joules is None
+    assert untold.sequences[0].energy is None
 
 
 DECODE = """func.func @decode(%w: tensor<8192x2048xbf16>, %x: tensor<2048xbf16>) -> tensor<8192xf32> {
@@ -143,7 +159,9 @@ def test_engines_around_a_scratchpad_are_told_apart(name: str) -> None:
     device = load_device(name)
     report = run((EXAMPLES / "linear_relu.mlir").read_text(), "", name)
     (function,) = report.functions
-    shares = {(one.name, one.what.partition(" ")[2]): one for one in used(function).shares if one.kind == "engine"}
+    shares = {
+        (one.name, one.what.partition(" ")[2]): one for one in used(function).shares if one.kind is EnergyKind.ENGINE
+    }
     matrix = shares["matrix", "MMAC of bf16 x bf16 -> f32"]
     # Clusters whose tiles overhang multiply zeros as well.
     assert matrix.count >= 256 * 256 * 512

@@ -177,4 +177,5 @@ def test_scripts_and_styles_are_to_be_read(file: Path) -> None:
     lines = file.read_text().splitlines()
     assert len(lines) < 300
     assert max(map(len, lines)) <= 120
-    assert file.name in {"frame.html", "page.html", "compare.html", *STYLES, *SCRIPTS, "compare.css", "compare.js"}
+    others = {f"{name}.{end}" for name in ("compare", "pictures") for end in ("css", "js")}
+    assert file.name in {"frame.html", "page.html", "compare.html", *STYLES, *SCRIPTS, *others}

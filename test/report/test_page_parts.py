@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import chain, combinations
+from itertools import chain, combinations, product
 from pathlib import Path
 
 import pytest
@@ -16,9 +16,11 @@ from npuflow.report.compare_read import read_report
 from npuflow.report.compare_text import summary
 from npuflow.report.html import html_of
 from npuflow.report.window import Window
+from npuflow.tools.npuflow import main
 
 pytestmark = no_browser
 
+SMALL = Path(__file__).resolve().parents[2] / "examples" / "matmul.mlir"
 BLOCK = Path(__file__).resolve().parents[2] / "examples" / "block.mlir"
 VIEW = "return [view.from, view.to]"
 SLICES = "return now.timeline.lanes.reduce((sum, lane) => sum + lane.ends.length, 0)"
@@ -48,18 +50,53 @@ def test_a_small_window_holds_everything_and_the_axis_stays(window: Browser, seq
     assert window.errors() == []
 
 
-def test_the_roofline_names_every_point_where_it_can_be_read(window: Browser, sequence: Path) -> None:
-    window.resize(1600, 1200)
-    window.open(sequence)
+# What is computed in f32 as well as by vectors: three roofs of nearly the same height.
+NEAR_ROOFS = """
+!t = tensor<64x64xf32>
+func.func @near(%a: !t, %b: !t) -> !t {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : !t
+  %z = linalg.fill ins(%zero : f32) outs(%e : !t) -> !t
+  %p = linalg.matmul ins(%a, %b : !t, !t) outs(%z : !t) -> !t
+  %m = linalg.softmax dimension(1) ins(%p : !t) outs(%e : !t) -> !t
+  return %m : !t
+}
+"""
+
+
+@pytest.mark.parametrize("width", [1600, 500])
+@pytest.mark.parametrize("source", [BLOCK, NEAR_ROOFS], ids=["block", "near roofs"])
+def test_what_the_roofline_says_can_be_read(window: Browser, tmp_path: Path, source: Path | str, width: int) -> None:
+    path = tmp_path / "page.html"
+    path.write_text(npuflow.compile(source, device="npu2", split=True).run(verify=False).html(), encoding="utf-8")
+    window.resize(width, 1200)
+    window.open(path)
     boxes = "return [...document.querySelectorAll(arguments[0])].map(e => e.getBoundingClientRect().toJSON())"
     (picture,) = window.run(boxes, "#roofline svg")  # type: ignore[misc]
-    names = window.run(boxes, "#roofline .point text")
-    assert len(names) == window.run("return document.querySelectorAll('#roofline .point').length") > 1  # type: ignore[arg-type]
+    points = window.run(boxes, "#roofline .point text")
+    assert len(points) == window.run("return document.querySelectorAll('#roofline .point').length") > 1  # type: ignore[arg-type]
+    names = window.run(boxes, "#roofline text:not(.soft):not([transform])")
     assert all(picture["left"] <= name["left"] and name["right"] <= picture["right"] for name in names)  # type: ignore[attr-defined]
     # Lines are 11 pixels apart, and letters within that.
     for one, other in combinations(names, 2):  # type: ignore[call-overload]
         beside = one["right"] <= other["left"] or other["right"] <= one["left"]
         assert beside or abs(one["bottom"] - other["bottom"]) >= 10.5
+    # The letters of no name are crossed by a roof: they begin under their box's top, and end 3 pixels above its end.
+    for name, roof in product(names, window.run(boxes, "#roofline line.roof")):  # type: ignore[call-overload]
+        crossed = roof["left"] < name["left"] and name["top"] + 1 < roof["top"] < name["bottom"] - 3
+        assert roof["height"] > 1 or not crossed
+    assert window.errors() == []
+
+
+def test_a_sequences_energy_is_on_its_page(window: Browser, sequence: Path) -> None:
+    window.resize(1600, 1200)
+    window.open(sequence)
+    of_all = window.run("return [...byId('energy').rows].slice(1).map(row => row.cells[0].textContent)")
+    assert of_all[:3] == ["L3", "L2", "L1"]  # type: ignore[index]
+    assert window.run("return byId('energies').offsetHeight") > 0  # type: ignore[operator]
+    before = window.text("#energy")
+    window.click("#parts a")
+    assert window.text("#energy") != before
 
 
 def test_what_lies_at_a_memorys_end_is_drawn_large(window: Browser, sequence: Path) -> None:
@@ -142,6 +179,27 @@ def test_the_system_decides_at_first(window: Browser, sequence: Path) -> None:
     window.call("goog/cdp/execute", {"cmd": "Emulation.setEmulatedMedia", "params": {"features": []}})
 
 
+@pytest.mark.parametrize(
+    "command",
+    ["bounds --gemm=512,512,512 --device=npu2 --sweep=M=1..4096", f"tune {SMALL} --device=toy --candidates=3 --jobs=1"],
+    ids=["sweep", "tune"],
+)
+def test_pages_of_pictures_fit_and_have_two_themes(window: Browser, tmp_path: Path, command: str) -> None:
+    path = tmp_path / "pictures.html"
+    assert main([*command.split(), f"--html={path}"]) == 0
+    window.resize(500, 900)
+    window.open(path)
+    assert window.run("return document.documentElement.scrollWidth <= innerWidth") is True
+    pictures = "return [...document.querySelectorAll('svg')].map(svg => svg.getBoundingClientRect().right)"
+    assert 0 < max(window.run(pictures)) <= 500  # type: ignore[call-overload]
+    ground = "return getComputedStyle(document.body).backgroundColor"
+    light = window.run(ground)
+    window.click("#theme")
+    assert window.run(ground) != light
+    window.run("localStorage.clear()")
+    assert window.errors() == []
+
+
 def test_two_runs_side_by_side(window: Browser, tmp_path: Path) -> None:
     files = []
     for name, tiles in (("before", "32,16,64"), ("after", "32,32,64")):
@@ -159,6 +217,9 @@ def test_two_runs_side_by_side(window: Browser, tmp_path: Path) -> None:
         "return [...document.querySelectorAll('#runs > details > summary')].map(one => one.textContent.split('(')[0])"
     )
     assert window.run(blocks) == ["@matmul", "@new"]
+    window.resize(430, 900)
+    ends = "return [...document.querySelectorAll('#runs .growth')].map(one => one.getBoundingClientRect().right)"
+    assert 0 < max(window.run(ends)) <= window.run("return innerWidth")  # type: ignore[call-overload,operator]
     cells = "return [...document.querySelectorAll('#runs td:first-child')].map(one => one.textContent)"
     assert {"time", "tile-l2", "L3 read"} <= set(window.run(cells))  # type: ignore[call-overload]
     assert "result" not in window.run(cells)  # type: ignore[operator]

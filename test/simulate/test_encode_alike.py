@@ -48,7 +48,7 @@ def test_the_model_stays_as_it_is() -> None:
 
 
 def test_other_numbers_are_written_over_those_of_all_that_is_alike() -> None:
-    later = with_steps(PROGRAM, lambda step: replace(step, cycles=5000) if isinstance(step, FlatControl) else step)
+    later = with_steps(PROGRAM, (FlatControl,), lambda step: replace(step, cycles=5000))
     assert cycles_like(MODEL, later) == simulate(later).cycles != simulate(PROGRAM).cycles
 
 

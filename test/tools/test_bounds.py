@@ -172,7 +172,8 @@ def test_a_sweep_says_where_what_bounds_changes(
         assert (float(row["ops_per_byte"]) < float(row["balance"])) == (row["memory_bound"] == "True")
     text = page.read_text(encoding="utf-8")
     assert text.count("<polyline") == 3
-    assert not re.search(r"https?://|\bsrc=|@import|<link|<script", text)
+    without_namespace = text.replace("http://www.w3.org/2000/svg", "")
+    assert not re.search(r"https?://|\bsrc=|@import|<link|fetch\(|url\(", without_namespace)
 
 
 def test_a_sweep_of_numbers_on_stdout(capsys: pytest.CaptureFixture[str]) -> None:

@@ -179,6 +179,7 @@ def test_a_named_reproducer_outlives_the_process(tmp_path: Path) -> None:
     ("plugin", "message"),
     [
         ("x = (", "plugin.py:1:5: error: plugin '{}' failed: SyntaxError"),
+        ("x = (\n", "(plugin.py, line 1)\nx = (\n    ^\n"),
         ("\nimport no_such_module", "plugin.py:2: error: plugin '{}' failed: ModuleNotFoundError"),
         ("import npuflow\nnpuflow.register_pass(npuflow.Pass)", "error: Pass has no name; hint: set a class attribute"),
         ("import npuflow\nnpuflow.register_pass(npuflow.Pass)", "plugin.py:2: error: Pass has no name"),

@@ -83,6 +83,10 @@ class Compiled:
         for sequence in self.sequences:
             if sequence.name == name:
                 return sequence
+        if not self.sequences:
+            raise UsageError(
+                with_hint("no function runs as a sequence", "compile with split=True, or take compiled[name]")
+            )
         raise UsageError(unknown_name("sequence", name, [sequence.name for sequence in self.sequences]))
 
     @seldom_collecting()

@@ -33,7 +33,7 @@ def run_python_file(file: Path, name: str) -> ModuleType | None:
 def place_of_failure(error: BaseException, files: Mapping[str, str]) -> SourceLocation | None:
     """Where an exception is from: a line that is no Python, else the innermost one in the modules of these files."""
     if isinstance(error, SyntaxError) and error.filename:
-        return SourceLocation(error.filename, error.lineno or 1, error.offset or 0, error.text)
+        return SourceLocation(error.filename, error.lineno or 1, error.offset or 0, _line_of(error.text or ""))
     return innermost_line(error, files)
 
 
@@ -43,5 +43,10 @@ def innermost_line(error: BaseException, files: Mapping[str, str]) -> SourceLoca
     for frame, line in traceback.walk_tb(error.__traceback__):
         file = files.get(frame.f_globals.get("__name__", ""))
         if file is not None:
-            place = SourceLocation(file, line, text=linecache.getline(file, line).rstrip("\n") or None)
+            place = SourceLocation(file, line, text=_line_of(linecache.getline(file, line)))
     return place
+
+
+def _line_of(text: str) -> str | None:
+    """A line as messages quote it."""
+    return text.rstrip("\n") or None

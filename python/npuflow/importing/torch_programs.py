@@ -30,7 +30,7 @@ def from_torch(module: nn.Module, inputs: Tensor | Sequence[Tensor], name: str =
     """
     torch = load_package("torch", "importing a PyTorch module")
     if not isinstance(module, torch.nn.Module):
-        raise UsageError(with_hint(f"a {type(module).__name__} is no torch.nn.Module", "give a module"))
+        raise UsageError(with_hint(f"the module is of type {type(module).__name__}", "give a torch.nn.Module"))
     if not isinstance(name, str) or not name:
         raise UsageError(with_hint(f"{name!r} is no name of a function", "give one, or leave it out"))
     given = (inputs,) if isinstance(inputs, torch.Tensor) else inputs

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from npuflow.errors import InputError, with_hint
 from npuflow.files import read_json
-from npuflow.report.energy import STATIC
+from npuflow.report.energy import EnergyKind
 from npuflow.report.json_report import FORMAT, VERSION
 
 # A report of thousands of functions is a tenth of that.
@@ -135,11 +135,11 @@ def _run(given: _JsonValue) -> ComparedRun:
         time_us=given["time_us"].number(),
         cycles=int(given["cycles"].number()),
         verified=given["verified"]["status"].text(),
+        energy=None if given["energy"].value is None else _energy(given["energy"]["shares"]),
     )
 
 
 def _function(given: _JsonValue) -> ComparedRun:
-    energy = given["energy"]
     return replace(
         _run(given),
         bound_by=given["bound_by"].text(),
@@ -148,7 +148,6 @@ def _function(given: _JsonValue) -> ComparedRun:
         strategy={name: _sizes(one) for name, one in (given["strategy"].fields() | {"grid": given["grid"]}).items()},
         traffic=_traffic(given["traffic"]),
         losses={one["name"].text(): one["saved_us"].number() for one in given["losses"].items()},
-        energy=None if energy.value is None else _energy(energy["shares"]),
         busy={one["kind"].text(): one["busy_share"].number() for one in given["engines"].items()},
     )
 
@@ -175,7 +174,7 @@ def _energy(given: _JsonValue) -> Mapping[str, float]:
     """Joules by what took them; amounts, which differ, are no part of a name."""
     found: dict[str, float] = {}
     for share in given.items():
-        of = share["what"].text().partition(" of ")[2] if share["kind"].text() == "engine" else ""
+        of = share["what"].text().partition(" of ")[2] if share["kind"].text() == EnergyKind.ENGINE.value else ""
         name = f"{share['name'].text()}, {of}" if of else share["name"].text()
         found[name] = found.get(name, 0.0) + share["joules"].number()
     return found
@@ -187,37 +186,19 @@ def _sequence(given: _JsonValue, known: Mapping[str, ComparedRun]) -> ComparedRu
         if part.text() not in known:
             raise part.fail(f"is '{part.text()}', of which there is no function")
         calls.append(known[part.text()])
-    whole = _run(given)
     return replace(
-        whole,
+        _run(given),
         traffic=_summed([call.traffic or {} for call in calls]),
-        energy=_energy_of(calls, whole.time_us),
-        parts=_times(calls, given.fields().get("phases")),
+        parts=_times(calls, given["phases"]),
     )
 
 
-def _energy_of(calls: Sequence[ComparedRun], time_us: float) -> Mapping[str, float] | None:
-    """What calls take together; rest goes with the time, in which they don't each have a launch."""
-    found = dict(_summed([call.energy for call in calls if call.energy is not None]))
-    alone_us = sum(call.time_us for call in calls)
-    if STATIC in found and alone_us:
-        found[STATIC] *= time_us / alone_us
-    return found or None
-
-
-def _times(calls: Sequence[ComparedRun], phases: _JsonValue | None) -> tuple[ComparedRun, ...]:
-    """Each part with the time of all its calls, in the order of the first; as phases, launches that they lack left out.
-
-    Reports from before there were phases say nothing of them.
-    """
+def _times(calls: Sequence[ComparedRun], phases: _JsonValue) -> tuple[ComparedRun, ...]:
+    """Each part with the time of all its calls, in the order of the first; launches that phases lack left out."""
     spent: dict[str, float] = {}
-    if phases is None:
-        for call in calls:
-            spent[call.name] = spent.get(call.name, 0.0) + call.time_us
-    else:
-        for phase in phases.items():
-            own = phase["end_us"].number() - phase["begin_us"].number()
-            spent[phase["part"].text()] = spent.get(phase["part"].text(), 0.0) + own
+    for phase in phases.items():
+        own = phase["end_us"].number() - phase["begin_us"].number()
+        spent[phase["part"].text()] = spent.get(phase["part"].text(), 0.0) + own
     first = {call.name: call for call in calls}
     return tuple(replace(one, time_us=spent.get(name, 0.0)) for name, one in first.items())
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from enum import Enum
 
 from npuflow.compiler.compiled_function import CompiledFunction
 from npuflow.execute.limits import byte_text
@@ -12,23 +13,47 @@ from npuflow.report.words import percent, quantity
 from npuflow.simulate.results import RunResults
 from npuflow.simulate.walk import computes_by_kind
 
-# What is taken at rest, in reports.
-STATIC = "static"
+# What is said of a sequence's energy beside the numbers.
+WITHOUT_CHANGES = "; without what changes take"
 _PICO = 1e-12
+
+
+class EnergyKind(Enum):
+    """What took energy, in the order of reports: a memory level, an engine class, or what is there at rest."""
+
+    LEVEL = "level"
+    ENGINE = "engine"
+    STATIC = "static"
 
 
 @dataclass(frozen=True)
 class EnergyShare:
-    """What one kind of thing took: a memory `level`, an `engine` class, or what is there at rest (`static`).
+    """What one kind of thing took.
 
-    `count` is of what its `what` says: bytes read and written, multiply-accumulates, cycles of engines or of the run.
+    `counts` are bytes read and written of a level, multiply-accumulates of an engine if it says `types`, else cycles.
     """
 
-    kind: str
+    kind: EnergyKind
     name: str
-    what: str
-    count: int
+    counts: tuple[int, ...]
     joules: float
+    types: str = ""
+
+    @property
+    def count(self) -> int:
+        return sum(self.counts)
+
+    @property
+    def what(self) -> str:
+        """What the counts are of: `32 KiB read, 16 KiB written`."""
+        if self.kind is EnergyKind.LEVEL:
+            read, written = map(byte_text, self.counts)
+            return f"{read} read, {written} written"
+        if self.kind is EnergyKind.STATIC:
+            return "at rest"
+        return (
+            f"{quantity(self.count, 'MAC')} of {self.types}" if self.types else f"{self.count} cycles of other kernels"
+        )
 
 
 @dataclass(frozen=True)
@@ -56,7 +81,7 @@ class EnergyUse:
     @property
     def busy_chip_watts(self) -> float:
         """The same without what DRAM takes, which is not the array's."""
-        outermost = next((share.joules for share in self.shares if share.kind == "level"), 0.0)
+        outermost = next((share.joules for share in self.shares if share.kind is EnergyKind.LEVEL), 0.0)
         return self._busy(self.joules - outermost)
 
     def _busy(self, joules: float) -> float:
@@ -70,10 +95,30 @@ def energy_of(function: CompiledFunction, results: RunResults) -> EnergyUse | No
     if not device.energy.is_known:
         return None
     seconds = results.seconds
-    static = EnergyShare(STATIC, STATIC, "at rest", results.cycles, device.energy.static_watts * seconds)
-    shares = (*_levels(function, results), *_engines(function), static)
-    busy = max(0.0, seconds - device.control.launch_seconds)
-    return EnergyUse(shares, seconds, busy, device.energy.static_watts)
+    watts = device.energy.static_watts
+    shares = (*_levels(function, results), *_engines(function), _at_rest(watts, seconds, results.cycles))
+    return EnergyUse(shares, seconds, max(0.0, seconds - device.control.launch_seconds), watts)
+
+
+def energy_together(parts: Iterable[EnergyUse], seconds: float, busy_seconds: float, cycles: int) -> EnergyUse | None:
+    """What runs take one after the other, and rest for as long as that takes; None where nothing is known of any."""
+    found = list(parts)
+    if not found:
+        return None
+    together: dict[tuple[EnergyKind, str, str], EnergyShare] = {}
+    for share in (share for one in found for share in one.shares if share.kind is not EnergyKind.STATIC):
+        key = share.kind, share.name, share.types
+        known = together.get(key, replace(share, counts=tuple(0 for _ in share.counts), joules=0.0))
+        counts = tuple(map(sum, zip(known.counts, share.counts)))
+        together[key] = replace(known, counts=counts, joules=known.joules + share.joules)
+    order = list(EnergyKind)
+    shares = sorted(together.values(), key=lambda share: order.index(share.kind))
+    watts = found[0].static_watts
+    return EnergyUse((*shares, _at_rest(watts, seconds, cycles)), seconds, busy_seconds, watts)
+
+
+def _at_rest(watts: float, seconds: float, cycles: int) -> EnergyShare:
+    return EnergyShare(EnergyKind.STATIC, EnergyKind.STATIC.value, (cycles,), watts * seconds)
 
 
 def _levels(function: CompiledFunction, results: RunResults) -> Iterator[EnergyShare]:
@@ -84,8 +129,7 @@ def _levels(function: CompiledFunction, results: RunResults) -> Iterator[EnergyS
             continue
         moved = results.level_traffic(level.number)
         joules = moved.read_bytes * cost.read_picojoules_per_byte + moved.written_bytes * cost.write_picojoules_per_byte
-        what = f"{byte_text(moved.read_bytes)} read, {byte_text(moved.written_bytes)} written"
-        yield EnergyShare("level", level.name, what, moved.read_bytes + moved.written_bytes, joules * _PICO)
+        yield EnergyShare(EnergyKind.LEVEL, level.name, (moved.read_bytes, moved.written_bytes), joules * _PICO)
 
 
 def _engines(function: CompiledFunction) -> Iterator[EnergyShare]:
@@ -100,11 +144,11 @@ def _engines(function: CompiledFunction) -> Iterator[EnergyShare]:
         else:
             cycles[kind] += step.cycles * times
     for (kind, types), count in macs.items():
-        what = f"{quantity(count, 'MAC')} of {' x '.join(types[:2])} -> {types[2]}"
-        yield EnergyShare("engine", kind, what, count, count * (energy.mac_picojoules(types) or 0.0) * _PICO)
+        joules = count * (energy.mac_picojoules(types) or 0.0) * _PICO
+        yield EnergyShare(EnergyKind.ENGINE, kind, (count,), joules, f"{' x '.join(types[:2])} -> {types[2]}")
     for kind, count in cycles.items():
         joules = count * energy.kernel_picojoules_per_cycle * _PICO
-        yield EnergyShare("engine", kind, f"{count} cycles of other kernels", count, joules)
+        yield EnergyShare(EnergyKind.ENGINE, kind, (count,), joules)
 
 
 def energy_text(energy: EnergyUse) -> str:

@@ -35,14 +35,27 @@ def html_of(report: Report, runs: Mapping[str, tuple[RunResults, Timeline]]) -> 
     }
     whole = [function.name for function in report.functions if not function.part_of]
     names = ", ".join(f"@{name}" for name in (*(sequence.name for sequence in report.sequences), *whole))
-    return assembled("page.html", STYLES, SCRIPTS, f"{names} on {report.device.name}", made)
+    return page_of_parts("page.html", STYLES, SCRIPTS, f"{names} on {report.device.name}", made)
 
 
-def assembled(body: str, styles: tuple[str, ...], scripts: tuple[str, ...], title: str, data: object) -> str:
+def page_of_parts(part: str, styles: tuple[str, ...], scripts: tuple[str, ...], title: str, data: object) -> str:
+    """A page whose body is a file, which scripts fill from data."""
+    return _assembled(_read(part), styles, scripts, title, data)
+
+
+def page_of_pictures(title: str, body: str) -> str:
+    """A page of pictures and tables that are there already, as HTML."""
+    button = '<div class="tools"><button id="theme" type="button"></button></div>'
+    whole = f"<header><h1>{escape(title)}</h1>{button}</header>\n<main>\n{body}</main>\n"
+    styles, scripts = ("colours.css", "page.css", "pictures.css"), ("dom.js", "theme.js", "pictures.js")
+    return _assembled(whole, styles, scripts, title, None)
+
+
+def _assembled(body: str, styles: tuple[str, ...], scripts: tuple[str, ...], title: str, data: object) -> str:
     """A page with its body, styles, scripts and data in the frame of all pages."""
     # In no name may a browser see the end of the script that the data stands in, or the beginning of another.
     text = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
-    said = {"TITLE": escape(title), "BODY": _read(body), "DATA": text}
+    said = {"TITLE": escape(title), "BODY": body, "DATA": text}
     parts = {**said, "STYLES": _joined(styles), "SCRIPTS": _joined(scripts)}
     return _MARK.sub(lambda mark: parts[mark[1]], _read("frame.html"))
 

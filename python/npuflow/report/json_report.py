@@ -19,7 +19,7 @@ from npuflow.report.sequences import left_bytes
 
 # What `npuflow compare` knows a report by; the version changes when a key that it reads does.
 FORMAT = "npuflow run"
-VERSION = 2
+VERSION = 3
 
 Json = Mapping[str, object]
 
@@ -85,7 +85,7 @@ def _sequence(sequence: SequenceReport) -> Json:
         "in_place_us": sequence.in_place_us,
         "separate_us": sequence.separate_us,
         "reconfigured_us": sequence.reconfigured_us,
-        "joules": sequence.joules,
+        "energy": _energy(sequence.energy),
         "like": sequence.like or None,
         "verified": _verified(sequence.verified),
     }
@@ -163,7 +163,7 @@ def _function(function: FunctionReport) -> Json:
         "losses": [asdict(loss) for loss in function.losses],
         "occupancy": [asdict(one) for one in function.occupancy],
         "reshapes": asdict(function.reshapes) if function.reshapes else None,
-        "energy": _energy(function.energy) if function.energy else None,
+        "energy": _energy(function.energy),
         "dataflow": asdict(function.dataflow) if function.dataflow else None,
         "verified": _verified(function.verified),
         "simulated_operations": function.operations,
@@ -199,7 +199,9 @@ def _engines(engines: EngineClass) -> Json:
     }
 
 
-def _energy(energy: EnergyUse) -> Json:
+def _energy(energy: EnergyUse | None) -> Json | None:
+    if energy is None:
+        return None
     return {
         "joules": energy.joules,
         "average_watts": energy.average_watts,
@@ -207,7 +209,10 @@ def _energy(energy: EnergyUse) -> Json:
         "busy_chip_watts": energy.busy_chip_watts,
         "static_watts": energy.static_watts,
         "busy_seconds": energy.busy_seconds,
-        "shares": [asdict(share) for share in energy.shares],
+        "shares": [
+            {"kind": s.kind.value, "name": s.name, "what": s.what, "count": s.count, "joules": s.joules}
+            for s in energy.shares
+        ],
     }
 
 

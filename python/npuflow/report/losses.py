@@ -60,9 +60,8 @@ def measure_losses(
 ) -> Losses:
     """Simulates the function once without each cost that it has, on `threads` side by side."""
     what_ifs = (*COSTS, *_costs_of_shape(function, useful_macs))
-    without_costs = [what_if.without(function) for what_if in what_ifs]
-    without_bounds = [without(function.program) for without in _BOTTLENECKS.values()]
-    cycles = cycles_of([*without_costs, *without_bounds], function.program, results.cycles, threads)
+    without = [*(what_if.without(function) for what_if in what_ifs), without_compute(function.program)]
+    *cycles, without_kernels = cycles_of(without, function.program, results.cycles, threads)
     total, clock = max(results.cycles, 1), function.program.clock_hz
     saved = {what_if.name: results.cycles - one for what_if, one in zip(what_ifs, cycles)}
     losses = [
@@ -70,7 +69,8 @@ def measure_losses(
         for w in what_ifs
         if saved[w.name] > 0
     ]
-    gains = {kind: (results.cycles - one) / total for kind, one in zip(_BOTTLENECKS, cycles[len(what_ifs) :])}
+    gains = {Bottleneck.COMPUTE: (results.cycles - without_kernels) / total}
+    gains |= {kind: saved[name] / total for kind, name in _BOUNDS.items()}
     bound_by = max(gains, key=lambda kind: gains[kind])
     behind = max((kind for kind in gains if kind is not Bottleneck.LAUNCH), key=lambda kind: gains[kind])
     return Losses(bound_by, gains[bound_by], behind, tuple(sorted(losses, key=lambda loss: -loss.saved_us)))
@@ -101,12 +101,13 @@ def without_dram(program: Program) -> Program:
 def without_run_overhead(program: Program) -> Program:
     """Short contiguous runs as fast as long ones."""
 
-    def change(step: FlatStep) -> FlatStep:
-        if not isinstance(step, (FlatSend, FlatReceive)) or not step.access.run_overhead_bytes:
+    def change(step: FlatSend | FlatReceive) -> FlatStep:
+        if not step.access.run_overhead_bytes:
             return step
         return replace(step, access=replace(step.access, run_overhead_bytes=0.0))
 
-    return with_steps(program, change)
+    transfers: tuple[type[FlatSend | FlatReceive], ...] = (FlatSend, FlatReceive)
+    return with_steps(program, transfers, change)
 
 
 def without_dma(program: Program) -> Program:
@@ -133,28 +134,17 @@ def without_control(program: Program, keep: Iterable[str] = ()) -> Program:
     """A control processor that takes no time, but for steps named in `keep`."""
     kept = frozenset(keep)
 
-    def change(step: FlatStep) -> FlatStep:
-        return _free(step) if isinstance(step, FlatControl) and step.name not in kept else step
-
-    return with_steps(program, change)
+    return with_steps(program, (FlatControl,), lambda step: step if step.name in kept else _lasting(step, 0))
 
 
 def without_launch(program: Program) -> Program:
     """No launch."""
-
-    def change(step: FlatStep) -> FlatStep:
-        return _free(step) if isinstance(step, FlatControl) and step.name == LAUNCH else step
-
-    return with_steps(program, change)
+    return with_steps(program, (FlatControl,), lambda step: _lasting(step, 0) if step.name == LAUNCH else step)
 
 
 def without_compute(program: Program) -> Program:
     """Kernels that take no time."""
-    return with_steps(program, lambda step: _free(step) if isinstance(step, FlatCompute) else step)
-
-
-def _free(step: FlatControl | FlatCompute) -> FlatStep:
-    return _lasting(step, 0)
+    return with_steps(program, (FlatCompute,), lambda step: _lasting(step, 0))
 
 
 def _lasting(step: FlatControl | FlatCompute, cycles: int) -> FlatStep:
@@ -192,11 +182,7 @@ KernelCycles = Callable[[str, int], int]
 
 def with_kernels(function: CompiledFunction, cycles: KernelCycles) -> Program:
     """Kernels that take the cycles said of their name and the cycles they take."""
-
-    def change(step: FlatStep) -> FlatStep:
-        return _lasting(step, cycles(step.kernel, step.cycles)) if isinstance(step, FlatCompute) else step
-
-    return with_steps(function.program, change)
+    return with_steps(function.program, (FlatCompute,), lambda step: _lasting(step, cycles(step.kernel, step.cycles)))
 
 
 def _call_cycles(function: CompiledFunction) -> Mapping[str, int]:
@@ -287,10 +273,10 @@ COSTS = (
     WhatIf("transfer-starts", "DMA transfers that start at once", lambda f: without_transfer_starts(f.program)),
 )
 
-_BOTTLENECKS: Mapping[Bottleneck, Callable[[Program], Program]] = {
-    Bottleneck.COMPUTE: without_compute,
-    Bottleneck.DRAM: without_dram,
-    Bottleneck.DMA: without_dma,
-    Bottleneck.CONTROL: lambda program: without_control(program, (LAUNCH,)),
-    Bottleneck.LAUNCH: without_launch,
+# Whose cost is what bounds, beside kernels.
+_BOUNDS = {
+    Bottleneck.DRAM: "dram",
+    Bottleneck.DMA: "dma-rate",
+    Bottleneck.CONTROL: "descriptors",
+    Bottleneck.LAUNCH: "launch",
 }

@@ -10,7 +10,7 @@ from npuflow.compiler.conversion import Conversion
 from npuflow.compiler.verify_function import Verified
 from npuflow.network.plan import FunctionPlan, ValueRole
 from npuflow.network.set_up import NO_WAITING, Waiting
-from npuflow.report.energy import EnergyUse
+from npuflow.report.energy import EnergyUse, energy_together
 from npuflow.report.measures import (
     Bottleneck,
     DataflowNode,
@@ -150,13 +150,11 @@ class SequenceReport:
         return sum(value.least_bytes for value in self.plan.values if value.role is not ValueRole.BETWEEN)
 
     @property
-    def joules(self) -> float | None:
+    def energy(self) -> EnergyUse | None:
         """What all parts move and compute, and rest takes all the time; None where the device says nothing of it."""
-        found = [part.energy for part in self.parts if part.energy is not None]
-        if not found:
-            return None
-        moved = sum(energy.joules - energy.static_watts * energy.seconds for energy in found)
-        return moved + found[0].static_watts * self.time_us / 1e6
+        found = (part.energy for part in self.parts if part.energy is not None)
+        busy_us = self.time_us - self.launch_us
+        return energy_together(found, self.time_us / 1e6, busy_us / 1e6, self.cycles)
 
     @property
     def reconfigured_us(self) -> float:

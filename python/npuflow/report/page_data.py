@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from npuflow.compiler.tasks_ahead import CONTROL
 from npuflow.execute.limits import byte_text
 from npuflow.report.dataflow_text import node_text
-from npuflow.report.energy import energy_rows, energy_text
+from npuflow.report.energy import WITHOUT_CHANGES, energy_rows, energy_text
 from npuflow.report.layout import array_layout, memory_maps
 from npuflow.report.mapping import mapping_lines
 from npuflow.report.measures import DataflowNode
@@ -17,7 +17,6 @@ from npuflow.report.roofline import roofline_points
 from npuflow.report.sequences import (
     HEADS,
     changes_text,
-    energy_of_sequence,
     mapping_of_sequence,
     part_rows,
     plan_text,
@@ -49,7 +48,7 @@ def sequence_json(report: Report, sequence: SequenceReport) -> Json:
         ("changes", changes_text(sequence)),
         ("plan", plan_text(sequence)),
         ("traffic", traffic_text(sequence)),
-        ("energy", energy_of_sequence(sequence)),
+        ("energy", energy_text(sequence.energy) + WITHOUT_CHANGES if sequence.energy else ""),
         ("verified", verified_text(sequence)),
     ]
     return {
@@ -61,6 +60,7 @@ def sequence_json(report: Report, sequence: SequenceReport) -> Json:
         "calls": [[phase.name, phase.begin_us, phase.launch_us > 0] for phase in sequence.phases],
         "between": _between(sequence),
         "busy": _busy_parts(sequence),
+        "energy": list(energy_rows(sequence.energy)) if sequence.energy else None,
     }
 
 

@@ -147,11 +147,6 @@ def _calls(sequence: SequenceReport) -> str:
     return counted if calls == parts else f"{counted} in {calls} calls"
 
 
-def energy_of_sequence(sequence: SequenceReport) -> str:
-    """What all parts take; empty where the device says nothing of it."""
-    return "" if sequence.joules is None else f"{quantity(sequence.joules, 'J')}, without what changes take"
-
-
 def plan_text(sequence: SequenceReport) -> str:
     """What lies between parts, how much at a time and where, and what room there is nearer; empty for nothing."""
     plan = sequence.plan

@@ -7,24 +7,15 @@ from html import escape
 from math import log10
 
 from npuflow.bounds.sweep import Sweep, SweepPoint, size_of
+from npuflow.report.html import page_of_pictures
 
 _WIDTH, _HEIGHT, _LEFT, _BOTTOM = 860, 320, 64, 34
-_STYLE = """
-  body { margin: 24px auto; max-width: 960px; padding: 0 24px; color: #1c2430; font: 14px/1.45 system-ui, sans-serif; }
-  h1 { font-size: 22px; } h2 { font-size: 16px; margin: 24px 0 6px; } svg text { font: 11px system-ui, sans-serif; }
-  table { border-collapse: collapse; } th, td { padding: 2px 14px 2px 0; text-align: right; font-weight: normal; }
-  th { color: #647084; } .line { fill: none; stroke: #3b6fb6; stroke-width: 2; } .bound { stroke: #9aa6b8; }
-  .balance { stroke: #b3541e; stroke-dasharray: 6 4; } .grid { stroke: #e6eaf0; } .change { stroke: #2f7d4f; }
-"""
 
 
 def sweep_page(swept: Mapping[str, Sweep], device: str) -> str:
     """The page, with a picture and a table for each matmul."""
     body = "".join(part for name, one in swept.items() for part in _section(name, one))
-    title = f"What bounds matmuls on {escape(device)}"
-    head = f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
-    head += f"<style>{_STYLE}</style></head>"
-    return f"{head}\n<body><h1>{title}</h1>\n{body}</body></html>\n"
+    return page_of_pictures(f"What bounds matmuls on {device}", body)
 
 
 def _section(name: str, one: Sweep) -> Iterator[str]:
@@ -53,18 +44,18 @@ def _picture(one: Sweep, lines: Mapping[str, Sequence[float]], level: float | No
     is_share = level is None
     low, high = (0.0, 1.0) if is_share else (min(values) / 1.2, max(values) * 1.2)
     up = _scale(low, high, _HEIGHT - _BOTTOM, 8, logarithmic=not is_share)
-    parts = [f'<svg width="{_WIDTH}" height="{_HEIGHT}" role="img" aria-label="{one.axis}">']
+    parts = [f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" width="{_WIDTH}" role="img" aria-label="{one.axis}">']
     parts += _grid(one, across, up, [0, 0.25, 0.5, 0.75, 1] if is_share else list(_decades(low, high)))
     for name, line in lines.items():
         points = " ".join(f"{across(size_of(p, one.axis)):.1f},{up(v):.1f}" for p, v in zip(one.points, line))
-        parts.append(f'<polyline class="{name}" points="{points}" style="fill:none"/>')
+        parts.append(f'<polyline class="{name}" points="{points}"/>')
     if level is not None:
         parts.append(
             f'<line class="balance" x1="{_LEFT}" x2="{_WIDTH - 8}" y1="{up(level):.1f}" y2="{up(level):.1f}"/>'
         )
     for point in one.changes:
         x = across(size_of(point, one.axis))
-        parts.append(f'<line class="change" x1="{x:.1f}" x2="{x:.1f}" y1="8" y2="{_HEIGHT - _BOTTOM}"/>')
+        parts.append(f'<line class="mark" x1="{x:.1f}" x2="{x:.1f}" y1="8" y2="{_HEIGHT - _BOTTOM}"/>')
         parts.append(f'<text x="{x + 4:.1f}" y="18">{one.axis} = {size_of(point, one.axis)}</text>')
     return "".join([*parts, "</svg>\n"])
 
@@ -104,7 +95,8 @@ def _table(one: Sweep) -> str:
     heads = (one.axis, "operations per byte", "bound by", "moved at best", "lower bound")
     rows = [one.points[0], *one.changes, one.points[-1]]
     body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in _cells(point, one))}</tr>" for point in rows)
-    return f"<table><tr>{''.join(f'<th>{head}</th>' for head in heads)}</tr>{body}</table>\n"
+    head = "".join(f"<th>{head}</th>" for head in heads)
+    return f'<div class="across"><table><tr>{head}</tr>{body}</table></div>\n'
 
 
 def _cells(point: SweepPoint, one: Sweep) -> Sequence[str]:

@@ -10,14 +10,13 @@ from npuflow.execute.references import Judge
 from npuflow.execute.verification import Status
 from npuflow.report.conversion_text import conversion_texts
 from npuflow.report.dataflow_text import dataflow_lines
-from npuflow.report.energy import EnergyUse, energy_rows, energy_text
+from npuflow.report.energy import WITHOUT_CHANGES, EnergyUse, energy_rows, energy_text
 from npuflow.report.measures import EngineClass, LevelTraffic, Loss, OpBound, TensorTraffic
 from npuflow.report.model import FunctionReport, Report, SequenceReport
 from npuflow.report.sequences import (
     HEADS,
     PLAN_HEADS,
     changes_text,
-    energy_of_sequence,
     mapping_of_sequence,
     part_rows,
     plan_rows,
@@ -74,11 +73,12 @@ def _sequence(report: Report, sequence: SequenceReport, *, details: bool) -> Ite
     if plan_text(sequence):
         yield _line("plan", plan_text(sequence))
     yield _line("traffic", traffic_text(sequence))
-    if sequence.joules is not None:
-        yield _line("energy", energy_of_sequence(sequence))
     yield _line("verified", verified_text(sequence))
     yield ""
     yield from table_lines([HEADS, *part_rows(sequence)])
+    if sequence.energy is not None:
+        yield ""
+        yield from _energy(sequence.energy, WITHOUT_CHANGES)
     if details:
         yield ""
         yield from table_lines([PLAN_HEADS, *plan_rows(sequence)])
@@ -241,8 +241,8 @@ def _engines(function: FunctionReport) -> Iterator[str]:
         yield f"{INDENT}{name:<{width}} {percent(engines.busy_share):>6}  {causes_text(engines)}"
 
 
-def _energy(energy: EnergyUse) -> Iterator[str]:
-    yield _line("energy", energy_text(energy))
+def _energy(energy: EnergyUse, besides: str = "") -> Iterator[str]:
+    yield _line("energy", energy_text(energy) + besides)
     for name, joules, share, what in energy_rows(energy):
         yield f"{INDENT}  {name:<{_LABEL - 2}}{joules:>{_CELL}} {share:>6}  {what}"
 

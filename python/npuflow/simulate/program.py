@@ -19,8 +19,10 @@ docs/simulator.md for what each thing means and costs.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 from math import prod
 from typing import ClassVar, TypeAlias
 
@@ -246,6 +248,18 @@ class FlatEngine:
     start_cycles: int = 0
     latency_cycles: int = 0
     place: str = ""
+
+    @cached_property
+    def step_kinds(self) -> frozenset[type[FlatStep]]:
+        """What kinds of steps it takes, within loops as well."""
+        return frozenset(_kinds_of(self.body))
+
+
+def _kinds_of(body: tuple[FlatStep, ...]) -> Iterator[type[FlatStep]]:
+    for step in body:
+        yield type(step)
+        if isinstance(step, FlatLoop):
+            yield from _kinds_of(step.body)
 
 
 @dataclass(frozen=True)

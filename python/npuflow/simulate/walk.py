@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import TypeVar
 
 from npuflow.simulate.program import FlatCompute, FlatEngine, FlatLoop, FlatReceive, FlatSend, FlatStep, Program
 
-StepChange = Callable[[FlatStep], FlatStep]
+Step = TypeVar("Step", bound=FlatStep)
 
 
 def leaves(body: tuple[FlatStep, ...]) -> Iterator[FlatStep]:
@@ -47,21 +48,23 @@ def computes_by_kind(program: Program) -> Iterator[tuple[str, FlatCompute, int]]
                 yield engine.kind, step, times
 
 
-def with_steps(program: Program, change: StepChange) -> Program:
-    """The program with `change` applied to every step that is no loop; what stays as it is is the same object."""
-    return replace(program, engines=tuple(_changed(engine, change) for engine in program.engines))
+def with_steps(program: Program, kinds: tuple[type[Step], ...], change: Callable[[Step], FlatStep]) -> Program:
+    """The program with `change` applied to every step of these kinds; what stays as it is is the same object."""
+    concerned = frozenset(kinds)
 
+    def changed(body: tuple[FlatStep, ...]) -> tuple[FlatStep, ...]:
+        found = tuple(
+            in_loop(step) if isinstance(step, FlatLoop) else change(step) if isinstance(step, kinds) else step
+            for step in body
+        )
+        return body if all(new is old for new, old in zip(found, body)) else found
 
-def _changed(engine: FlatEngine, change: StepChange) -> FlatEngine:
-    body = _changed_body(engine.body, change)
-    return engine if body is engine.body else replace(engine, body=body)
+    def in_loop(loop: FlatLoop) -> FlatLoop:
+        body = changed(loop.body)
+        return loop if body is loop.body else replace(loop, body=body)
 
+    def of(engine: FlatEngine) -> FlatEngine:
+        body = engine.body if concerned.isdisjoint(engine.step_kinds) else changed(engine.body)
+        return engine if body is engine.body else replace(engine, body=body)
 
-def _changed_body(body: tuple[FlatStep, ...], change: StepChange) -> tuple[FlatStep, ...]:
-    changed = tuple(_changed_loop(step, change) if isinstance(step, FlatLoop) else change(step) for step in body)
-    return body if all(new is old for new, old in zip(changed, body)) else changed
-
-
-def _changed_loop(loop: FlatLoop, change: StepChange) -> FlatLoop:
-    body = _changed_body(loop.body, change)
-    return loop if body is loop.body else replace(loop, body=body)
+    return replace(program, engines=tuple(map(of, program.engines)))

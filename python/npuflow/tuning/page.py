@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from html import escape
 
+from npuflow.report.html import page_of_pictures
 from npuflow.report.words import percent, quantity
 from npuflow.tuning.front import pareto_front, right_ones, why_others_lost
 from npuflow.tuning.search_unit import GroupTuning, TriedStrategy
@@ -13,14 +14,6 @@ from npuflow.tuning.trial import TrialOutcome
 from npuflow.tuning.tune_module import TuningResult
 
 _WIDTH, _HEIGHT, _LEFT, _BOTTOM = 300, 240, 56, 34
-_STYLE = """
-  body { margin: 24px auto; max-width: 1040px; padding: 0 24px; color: #1c2430; font: 14px/1.45 system-ui, sans-serif; }
-  h1 { font-size: 22px; } h2 { font-size: 16px; margin: 24px 0 6px; } svg text { font: 11px system-ui, sans-serif; }
-  table { border-collapse: collapse; } th, td { padding: 2px 14px 2px 0; text-align: right; font-weight: normal; }
-  th { color: #647084; } td:last-child, th:last-child { text-align: left; } .grid { stroke: #e6eaf0; }
-  circle { fill: #9aa6b8; fill-opacity: 0.6; } .front { fill: #3b6fb6; } .default { fill: #b3541e; fill-opacity: 1; }
-  .tuned { fill: #2f7d4f; fill-opacity: 1; }
-"""
 _AXES: tuple[tuple[str, Callable[[TrialOutcome], int]], ...] = (
     ("bytes at DRAM's edge", lambda outcome: outcome.l3_bytes),
     ("bytes of the fullest L2", lambda outcome: outcome.l2_bytes),
@@ -30,13 +23,10 @@ _AXES: tuple[tuple[str, Callable[[TrialOutcome], int]], ...] = (
 
 def page_of_tuning(result: TuningResult) -> str:
     """The page, with pictures and a table for each group."""
-    title = f"Strategies timed on {escape(result.device)}"
-    head = f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
-    head += f"<style>{_STYLE}</style></head>"
     body = "".join(
         part for unit in result.units.values() for group in unit.groups for part in _section(unit.name, group)
     )
-    return f"{head}\n<body><h1>{title}</h1>\n{body}</body></html>\n"
+    return page_of_pictures(f"Strategies timed on {result.device}", body)
 
 
 def _section(name: str, group: GroupTuning) -> Iterator[str]:
@@ -44,7 +34,7 @@ def _section(name: str, group: GroupTuning) -> Iterator[str]:
     yield f"<h2>@{escape(name)}, {escape(group.label)}: {len(group.tried)} strategies timed{cut}</h2>\n"
     yield "<p>Each dot is a strategy: blue where nothing is as good in time, L3, L2 and L1 at once, orange the default,"
     yield " green the fastest.</p>\n"
-    yield from (_picture(group, what, size) for what, size in _AXES)
+    yield f'<div class="columns">{"".join(_picture(group, what, size) for what, size in _AXES)}</div>\n'
     yield _table(group)
     for lost in why_others_lost(group):
         slower = percent(lost.nearest.outcome.cycles / group.tried[group.best].outcome.cycles - 1)
@@ -56,11 +46,11 @@ def _picture(group: GroupTuning, what: str, size: Callable[[TrialOutcome], int])
     across = _scale([size(one.outcome) for one in tried], _LEFT, _WIDTH - 10)
     up = _scale([one.outcome.cycles for one in tried], _HEIGHT - _BOTTOM, 10)
     front = {one.strategy for one in pareto_front(group)}
-    parts = [f'<svg width="{_WIDTH}" height="{_HEIGHT}" role="img" aria-label="time against {what}">']
+    parts = [f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" width="{_WIDTH}" role="img" aria-label="time against {what}">']
     for value in _ends([one.outcome.cycles for one in tried]):
         y, text = up(value), quantity(value / tried[0].outcome.clock_hz, "s")
         parts.append(f'<line class="grid" x1="{_LEFT}" x2="{_WIDTH - 10}" y1="{y:.1f}" y2="{y:.1f}"/>')
-        parts.append(f'<text x="{_LEFT - 4}" y="{y + 4:.1f}" text-anchor="end">{text}</text>')
+        parts.append(f'<text x="{_LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{text}</text>')
     for value in _ends([size(one.outcome) for one in tried]):
         x = across(value)
         parts.append(
@@ -96,10 +86,16 @@ def _table(group: GroupTuning) -> str:
     rows = [("default", group.tried[0]), ("tuned", group.tried[group.best])]
     rows += [("front", one) for one in pareto_front(group)]
     heads = ("", "time", "L3 bytes", "L2 bytes", "L1 bytes", "bound by", "strategy")
-    body = "".join(
-        f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in _cells(name, one))}</tr>" for name, one in rows
+    body = "".join(f"<tr>{_row('td', _cells(name, one))}</tr>" for name, one in rows)
+    return f'<div class="across"><table><tr>{_row("th", heads)}</tr>{body}</table></div>\n'
+
+
+def _row(kind: str, cells: tuple[str, ...]) -> str:
+    """Numbers to the right, the words at both ends to the left."""
+    words = {0, len(cells) - 1}
+    return "".join(
+        f"<{kind}{' class=left' if i in words else ''}>{escape(cell)}</{kind}>" for i, cell in enumerate(cells)
     )
-    return f"<table><tr>{''.join(f'<th>{head}</th>' for head in heads)}</tr>{body}</table>\n"
 
 
 def _cells(name: str, one: TriedStrategy) -> tuple[str, ...]:

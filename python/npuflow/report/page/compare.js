@@ -21,6 +21,14 @@ function numberRow(table, number) {
   growthBar(element(line, "td"), number);
 }
 
+// Two files by the ends of their paths from where these differ.
+function apart(...files) {
+  const parts = files.map(file => file.split("/")), least = Math.min(...parts.map(one => one.length)) - 1;
+  let same = 0;
+  while (same < least && parts[0][same] === parts[1][same]) same++;
+  return parts.map(one => one.slice(same).join("/"));
+}
+
 function showPair(parent, pair, files) {
   const block = element(parent, "details", undefined, pair.is_change ? { open: "" } : {}), time = pair.numbers[0];
   const head = element(block, "summary", `${pair.signature}: `);
@@ -56,7 +64,7 @@ function showPairing(parent, { runs, only_first, only_second }, files) {
 
 function showAll() {
   byId("runs").replaceChildren();
-  showPairing(byId("runs"), DATA, [DATA.first.file, DATA.second.file]);
+  showPairing(byId("runs"), DATA, apart(DATA.first.file, DATA.second.file));
 }
 
 function either(key) {

@@ -31,6 +31,7 @@ function showRun(run) {
   if (run.sequence) timeline.memories.unshift(...heldBetween(run.sequence.between, timeline.perUs));
   setTimeline(timeline);
   showBusy(shown.busy);
+  showEnergy(shown.energy);
   if (one) showTables(one);
   drawPlaces();
 }

@@ -25,8 +25,11 @@ function drawRoofline(roofline, open) {
   const y = at => floor - Math.log10(at / low) / Math.log10(high / low) * (floor - 12);
   const svg = drawing("roofline", width, ROOF_HIGH, "roofline of the device with the ops of the file");
   drawGrid(svg, { x, y, left, right, low, high, width });
-  drawRoofs(svg, { x, y, left, right, low, high, width }, dram, roofs);
-  const scales = { x, y, width, taken: [] };
+  const taken = drawRoofs(svg, { x, y, left, right, low, high, width }, dram, roofs);
+  for (const [, , , at, , rate, busy] of points) {
+    taken.push({ left: x(at) - 5, right: x(at) + 5, top: y(busy) - 5, bottom: y(rate) + 5 });
+  }
+  const scales = { x, y, width, taken };
   for (const point of points) drawPoint(svg, scales, point, points.length <= LABELLED, open);
 }
 
@@ -57,22 +60,35 @@ function drawGrid(svg, { x, y, left, right, low, high, width }) {
   label(svg, (width + ROOF_LEFT) / 2, ROOF_HIGH - 4, "operations per byte of DRAM", middle);
 }
 
+// Returns the boxes of the lines, and of what is written beside them: other texts have no room there.
 function drawRoofs(svg, { x, y, left, right, low, width }, dram, roofs) {
   const most = Math.max(...roofs.map(([, rate]) => rate)), from = Math.max(left, low / dram);
   const line = { class: "roof", stroke: "var(--ink)", "stroke-width": 1.5 };
-  const said = `DRAM: ${quantity(dram, "B/s")}`;
-  shape(svg, "line", { x1: x(from), y1: y(from * dram), x2: x(most / dram), y2: y(most), ...line }, said);
-  const near = from * (most / dram / from) ** 0.4;  // the label is above, where no op and no other roof can be
-  label(svg, x(near) - 8, y(near * dram) - 4, said, { "text-anchor": "end" });
-  let taken = -Infinity;
-  for (const [name, rate] of [...roofs].sort((a, b) => b[1] - a[1])) {
-    const text = Math.max(y(rate) - 4, taken + 12);
-    taken = text;
-    const said = `${name}: ${quantity(rate, "ops/s")}`;
-    shape(svg, "line", { x1: x(rate / dram), y1: y(rate), x2: x(right), y2: y(rate), ...line }, said);
-    label(svg, width - ROOF_RIGHT - 4, text, said, { "text-anchor": "end" });
-  }
+  const said = `DRAM: ${quantity(dram, "B/s")}`, [x1, x2, y1, y2] = [x(from), x(most / dram), y(from * dram), y(most)];
+  shape(svg, "line", { x1, y1, x2, y2, ...line }, said);
+  const slope = Math.atan2(y2 - y1, x2 - x1) * 180 / Math.PI;
+  const along = `translate(${(x1 + x2) / 2} ${(y1 + y2) / 2}) rotate(${slope})`;
+  label(svg, 0, -5, said, { transform: along, "text-anchor": "middle" });  // above is nothing else
+  const byRate = [...roofs].sort((a, b) => b[1] - a[1]);
+  const taken = byRate.map(([, rate]) => ({ left: x(rate / dram), right: x(right), top: y(rate), bottom: y(rate) }));
+  byRate.forEach(([name, rate], i) => {
+    const said = `${name}: ${quantity(rate, "ops/s")}`, own = y(rate);
+    shape(svg, "line", { x1: x(rate / dram), y1: own, x2: x(right), y2: own, ...line }, said);
+    const at = i && own - y(byRate[i - 1][1]) < LINE + 4 ? own + LINE + 1 : own - 4;
+    // Pointing at a line tells as well, where there is no room on it.
+    for (let end = width - ROOF_RIGHT - 4; end - LETTER * said.length > x(rate / dram); end -= LETTER) {
+      const box = boxOf(end - LETTER * said.length, at, said);
+      if (taken.some(one => overlap(one, box))) continue;
+      taken.push(box);
+      return label(svg, end, at, said, { "text-anchor": "end" });
+    }
+  });
+  return taken;
 }
+
+// Where a text beginning at `left` stands, its line at `at`.
+const boxOf = (left, at, text) => ({ left, right: left + LETTER * text.length, top: at - 9, bottom: at + 2 });
+const overlap = (a, b) => a.left < b.right && b.left < a.right && a.top <= b.bottom && b.top <= a.bottom;
 
 function drawPoint(svg, { x, y, width, taken }, point, isLabelled, open) {
   const [name, op, types, intensity, compulsory, rate, busy] = point;
@@ -91,17 +107,17 @@ function drawPoint(svg, { x, y, width, taken }, point, isLabelled, open) {
   const text = op || `@${name}`, side = x(intensity) + (atEdge ? -8 : 8);
   if (isLabelled) {
     const left = atEdge ? side - LETTER * text.length : side;
-    label(group, side, freeAbove(taken, left, y(busy) - 6, text), text, beside);
+    label(group, side, freeBeside(taken, left, y(busy), text), text, beside);
   }
   group.addEventListener("click", () => open(name));
 }
 
-// The lowest line from `bottom` upward where a text beginning at `left` covers none of those that are there.
-function freeAbove(taken, left, bottom, text) {
-  const right = left + LETTER * text.length;
-  const covered = at => taken.some(one => Math.abs(one.at - at) < LINE && one.left < right && left < one.right);
-  let at = bottom;
-  while (covered(at)) at -= LINE;
-  taken.push({ at, left, right });
+// The line nearest to a point at `y` where a text beginning at `left` covers nothing that is there.
+function freeBeside(taken, left, y, text) {
+  const lines = [...Array(12).keys()].flatMap(i => [y - 6 - i * LINE, y + 15 + i * LINE]);
+  const isFree = at => at > LINE && at < ROOF_HIGH - ROOF_BELOW
+    && !taken.some(one => overlap(one, boxOf(left, at, text)));
+  const at = lines.find(isFree) ?? lines[0];
+  taken.push(boxOf(left, at, text));
   return at;
 }

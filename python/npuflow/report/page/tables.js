@@ -3,16 +3,20 @@ function showTables(one) {
   table("traffic", ["", "read", "written", "compulsory", "lower bound"], one.traffic, [0]);
   table("losses", ["", "", "saves", "", "a run with"], one.losses, [1, 4]);
   table("engines", ["", "busy", "the busiest", "what they do, on average"], one.engines, [0, 2, 3]);
-  byId("energies").hidden = !one.energy;
-  table("energy", ["", "energy", "of all", "for"], one.energy || [], [0, 3]);
-  for (const line of [...byId("energy").rows].slice(1)) {
-    const bar = element(line.cells[2], "span", undefined, { class: "share" });
-    element(bar, "i", "", { style: `width:${parseFloat(line.cells[2].textContent)}%` });
-  }
   byId("dataflows").hidden = !one.dataflow;
   byId("dataflow").replaceChildren();
   if (one.dataflow) showTree(byId("dataflow"), one.dataflow);
   table("links", ["", "bytes, overheads included", "taken"], one.links, [0]);
+}
+
+// What took energy, of a function or a sequence; nothing where the device says nothing of it.
+function showEnergy(energy) {
+  byId("energies").hidden = !energy;
+  table("energy", ["", "energy", "of all", "for"], energy || [], [0, 3]);
+  for (const line of [...byId("energy").rows].slice(1)) {
+    const bar = element(line.cells[2], "span", undefined, { class: "share" });
+    element(bar, "i", "", { style: `width:${parseFloat(line.cells[2].textContent)}%` });
+  }
 }
 
 // A node of a fused group's dataflow, with what is moved along its edges, and those below it.
