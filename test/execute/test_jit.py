@@ -14,7 +14,7 @@ from npuflow.execute.arrays import Array, dtype_of
 from npuflow.execute.data import random_arrays
 from npuflow.execute.jit import Execution, compile_function
 from npuflow.execute.limits import LimitError, Limits, ProgramFailedError, limited
-from npuflow.execute.lowering import NotExecutableError
+from npuflow.execute.lowering import NotExecutableError, isolated, lower_to_llvm
 from npuflow.execute.order_loops import order_loops
 from npuflow.ops.allowed_ops import ELEMENT_TYPES
 from npuflow.ops.linear import iterators
@@ -403,6 +403,32 @@ def test_the_module_itself_is_left_alone() -> None:
     before = str(module)
     compile_function(module.operation, "f")
     assert str(module) == before
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        "math.erf %x : bf16",
+        "math.exp %x : bf16",
+        "math.roundeven %x : bf16",
+        "math.fma %x, %s, %x : bf16",
+        "arith.maximumf %x, %s : bf16",
+    ],
+)
+def test_nothing_is_computed_in_bf16(operation: str) -> None:
+    """Processors without instructions for bf16 would call a function that rounds, which this process doesn't have."""
+    text = f"""
+      func.func @f(%t: memref<7xbf16>, %s: bf16) {{
+        linalg.map ins(%t : memref<7xbf16>) outs(%t : memref<7xbf16>) (%x: bf16, %o: bf16) {{
+          %y = {operation}
+          linalg.yield %y : bf16
+        }}
+        return
+      }}"""
+    module = npuflow.parse(text, npuflow.new_context())
+    lowered = lower_to_llvm(isolated(module.operation, "f"), "f", poison=False).module
+    made = {op.name for op in ops_of(lowered.operation) if any(str(kind.type) == "bf16" for kind in op.results)}
+    assert made <= {"llvm.bitcast"}
 
 
 @pytest.mark.parametrize(

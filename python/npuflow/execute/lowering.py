@@ -16,6 +16,7 @@ from npuflow.core.diagnostics import DiagnosticSink, location_of
 from npuflow.core.passes import fail, ops_of
 from npuflow.errors import Diagnostic, InputError, Severity
 from npuflow.execute.arrays import Array, Signature, signature_of
+from npuflow.execute.bf16_as_bits import hold_bf16_as_bits
 from npuflow.execute.clone import clone_function, function_of, run_passes, spell_out
 from npuflow.execute.guard_divisions import guard_divisions
 from npuflow.execute.lift_tables import lift_tables
@@ -38,8 +39,11 @@ _DEALLOCATE = (
     "bufferization-lower-deallocations,convert-bufferization-to-memref"
 )
 _TO_LOOPS = "convert-linalg-to-loops,scf-forall-to-for"
+# Functions of bf16 become those of f32 before numbers are rounded by integers: what libm's calls round, processors
+# without instructions for bf16 would call a function for.
 _TO_LLVM = (
-    "expand-strided-metadata,lower-affine,math-expand-ops{ops=rsqrt,clampf,fpowi,ctlz},arith-expand{include-bf16=true},"
+    "expand-strided-metadata,lower-affine,math-expand-ops{ops=rsqrt,clampf,fpowi,ctlz},"
+    "math-extend-to-supported-types{extra-types=f16 target-type=f32},arith-expand{include-bf16=true},"
     "arith-emulate-unsupported-floats{source-types=bf16 target-type=f32},arith-expand{include-bf16=true},"
     "canonicalize,cse,convert-math-to-llvm,convert-math-to-libm,convert-scf-to-cf,convert-to-llvm,reconcile-unrealized-casts"
 )
@@ -91,6 +95,7 @@ def lower_to_llvm(copy: ir.Module, function: str, *, poison: bool) -> Lowered:
         expand_narrow_floats(copy.operation)
         call_near_zero(copy)
         run_passes(copy, _TO_LLVM)
+        hold_bf16_as_bits(copy.operation)
         _check_llvm(copy)
     return Lowered(copy, signature, tables)
 

@@ -1,4 +1,4 @@
-"""Ops on 16-bit floats for which LLVM calls functions that this process doesn't have: f64 to f16 or bf16, fma on f16.
+"""Ops on 16-bit floats for which LLVM calls functions that this process lacks: f64 to f16 or bf16, fma on either.
 
     %y = arith.truncf %x : f64 to bf16
 
@@ -22,7 +22,7 @@ def expand_narrow_floats(root: ir.Operation) -> None:
             with at(op):
                 op.operands[0] = _rounded_to_odd(op.operands[0])
     for op in ops_of(root, "math.fma"):
-        if isinstance(op.results[0].type, ir.F16Type):
+        if isinstance(op.results[0].type, _NARROW):
             with at(op):
                 wide = [arith.ExtFOp(ir.F32Type.get(), value).result for value in op.operands]
                 narrow = arith.TruncFOp(op.results[0].type, math.FmaOp(*wide).result).result
