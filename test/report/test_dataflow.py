@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import npuflow
-from npuflow.report.dataflow_text import dataflow_lines
+from npuflow.report.dataflow_text import dataflow_lines, edge_text
 from npuflow.report.measures import DataflowNode
 
 SUMS = "tensor<1x{0}x{0}x8xi32>"
@@ -57,6 +58,19 @@ def test_two_windows_hand_over_their_halos_on_a_core() -> None:
     assert any("window" in line and "[l1_" in line for line in lines)
     assert lines[1] in report.text(details=True).replace("\n  ", "\n").splitlines()
     assert json.loads(report.json())["functions"][0]["dataflow"]["what"] == "L3"
+
+
+def test_engines_side_by_side_hand_over_through_slots() -> None:
+    example = Path(__file__).resolve().parents[2] / "examples" / "two_layers.mlir"
+    small = example.read_text().replace("8192", "864")
+    (function,) = npuflow.compile(small, device="npu4.0:1x1").run(verify=False).functions
+    assert function.dataflow is not None
+    matrix, vector = function.dataflow.children
+    assert (matrix.what, vector.what) == ("1 x matrix, beside vector", "1 x vector, beside matrix")
+    (elementwise,) = ops_of(vector)
+    kept = [edge for edge in elementwise.reads + elementwise.writes if edge.stays]
+    assert [edge.slots for edge in kept] == [2, 2]
+    assert all(edge_text(edge).endswith(", 2 slots") for edge in kept)
 
 
 def test_an_op_alone_has_no_tree() -> None:

@@ -239,3 +239,16 @@ def test_a_memory_can_be_chosen(page: Browser) -> None:
     page.run("byId('held').scrollIntoView()")
     page.point("#held", x, y)
     assert page.text("#tip").startswith(str(page.run("return memory.chosen.held[0].tensor")))
+
+
+def test_a_fused_group_is_drawn_as_a_tree(window: Browser, tmp_path: Path) -> None:
+    example = Path(__file__).resolve().parents[2] / "examples" / "two_layers.mlir"
+    made = npuflow.compile(example.read_text().replace("8192", "864"), device="npu4.0:1x1")
+    (tmp_path / "layers.html").write_text(made.run(verify=False).html(), encoding="utf-8")
+    window.open(tmp_path / "layers.html")
+    assert window.text("#dataflow > li > .node") == "DRAM"
+    assert "result0" in window.text("#dataflow > li > .edge .written")
+    assert count(window, "#dataflow > li > ul > li") == 2
+    assert "elementwise" in window.text("#dataflow > li > ul > li:last-child .op")
+    assert count(window, "#dataflow > li > ul > li:last-child .kept") == 2
+    assert window.errors() == []

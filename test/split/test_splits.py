@@ -127,6 +127,16 @@ def test_a_chain_of_uneven_tiles() -> None:
     assert found == [Span(0, 13), Span(9, 15), Span(20, 15), Span(31, 15), Span(42, 15), Span(53, 12)]
 
 
+def test_a_chain_that_isnt_split_reads_all() -> None:
+    steps = [
+        ChainStep("first", (ARGUMENT,), SlidingWindow(3, 1, 1, 1)),
+        ChainStep("last", ("first",), SlidingWindow(1, 3)),
+    ]
+    (tile,) = chain_tiles(9, steps, 1)
+    assert tile.values == {ARGUMENT: Span(0, 9), "first": Span(0, 9), "last": Span(0, 3)}
+    assert [tile.values["first"] for tile in chain_tiles(9, steps, 3)] == [Span(0, 1), Span(3, 1), Span(6, 1)]
+
+
 @given(st.lists(WINDOWS, min_size=1, max_size=4), st.integers(4, 60), st.integers(1, 4), st.booleans())
 def test_chains_have_all_that_they_touch(windows: list[SlidingWindow], size: int, tiles: int, skips: bool) -> None:
     steps = [ChainStep(f"s{at}", (f"s{at - 1}" if at else ARGUMENT,), window) for at, window in enumerate(windows)]
@@ -139,6 +149,9 @@ def test_chains_have_all_that_they_touch(windows: list[SlidingWindow], size: int
     assume(tiles <= sizes[-1])
     for tile, span in zip(chain_tiles(size, steps, tiles), split_axis(sizes[-1], tiles)):
         needed = set(range(span.begin, span.end))  # what lies between positions that are apart comes along
+        if tiles == 1:
+            assert tile.values[ARGUMENT] == Span(0, size)
+            break
         for window, before in zip(reversed(windows), reversed(sizes[:-1])):
             reached = (positions(window, output) for output in needed)
             needed = {p for each in reached for p in range(each[0], each[-1] + 1) if 0 <= p < before}

@@ -35,7 +35,7 @@ def test_strides_multiply() -> None:
     assert Steps(4, 0, 4).read(SlidingWindow(3, 2, 1, 1)).read(SlidingWindow(1, 2)) == Steps(16, -2, 17)
 
 
-@given(st.integers(8, 60), st.lists(WINDOWS, min_size=1, max_size=4), st.integers(1, 6))
+@given(st.integers(8, 60), st.lists(WINDOWS, min_size=1, max_size=4), st.integers(2, 6))
 def test_steps_are_the_spans_of_chains(size: int, windows: list[SlidingWindow], tiles: int) -> None:
     names = [ARGUMENT, *(f"step{number}" for number in range(len(windows)))]
     steps = [ChainStep(name, (read,), window) for name, read, window in zip(names[1:], names, windows)]

@@ -56,6 +56,26 @@ def test_rows_are_in_the_files_order(tmp_path: Path) -> None:
         assert "id" not in report["rows"][0]
 
 
+def test_what_a_row_neednt_say(tmp_path: Path) -> None:
+    plain = dict.fromkeys(("kw", "kh", "sw", "sh", "output_writes"), "1") | {
+        "pad_top": "0",
+        "pad_bottom": "0",
+        "out_type": "uint8",
+    }
+    full, short = (report_of(changed(COMPUTE, tmp_path, 0, **values), tmp_path)["rows"][0]
+                   for values in (plain, dict.fromkeys(plain, "")))  # fmt: skip
+    assert full == short
+    needed = "device op in_type mode ow oh ic oc measured_cycles".split()
+    columns = COMPUTE.read_text().partition("\n")[0].split(",")
+    rows = [dict(zip(columns, line.split(","))) for line in COMPUTE.read_text().splitlines()[1:3]]
+    copy = tmp_path / "short.csv"
+    copy.write_text("\n".join([",".join(needed), *(",".join(row[c] for c in needed) for row in rows)]))
+    assert [row["work"] for row in report_of(copy, tmp_path)["rows"]] == [
+        "conv 16x16 160->16 i8 16x16",
+        "conv 16x16 160->48 i8 16x16",
+    ]
+
+
 def test_an_id_is_the_files_own(tmp_path: Path) -> None:
     report = report_of(changed(TRANSFERS, tmp_path, 2, id="mine"), tmp_path)
     assert [row.get("id") for row in report["rows"]] == [None, None, "mine", None]
@@ -121,7 +141,7 @@ def test_what_nobody_can_tell_is_left_out(values: dict[str, str], reason: str, t
     [
         (COMPUTE, {"ow": "0"}, "changed.csv:3: error: ow is '0'; hint: give a whole number from 1 to 1e6"),
         (COMPUTE, {"measured_cycles": "-1"}, "measured_cycles is '-1'"),
-        (COMPUTE, {"kw": ""}, "kw is empty"),
+        (COMPUTE, {"ow": ""}, "ow is empty"),
         (TRANSFERS, {"bytes": "few"}, "bytes is 'few'"),
         (TRANSFERS, {"dst": "flash"}, "unknown dst 'flash'"),
     ],

@@ -157,12 +157,11 @@ def test_what_is_wrong_with_rows() -> None:
     with pytest.raises(InputError) as caught:
         parse_systolic_rows(text, "x.csv")
     said = [(wrong.location.line, wrong.message) for wrong in caught.value.diagnostics if wrong.location]
-    assert [line for line, _ in said] == [2, 3, 4, 4]
-    zero, pear, nameless, negative = (message for _, message in said)
+    assert [line for line, _ in said] == [2, 3, 4]
+    zero, pear, negative = (message for _, message in said)
     assert zero == "N is '0'; hint: give a whole number from 1 to 1000000"
     assert "matmul_pear" in pear
     assert "did you mean" in pear
-    assert nameless == "id is empty; hint: every row needs one"
     assert negative == "cycles is '-1'; hint: give a positive number"
 
 
@@ -173,3 +172,16 @@ def test_what_cannot_be_predicted_says_why() -> None:
     assert isinstance(many, SystolicSkipped)
     assert big.reason == "error: buffer needs 25165824 bytes, has 1048576; hint: use smaller tiles"
     assert many.reason == "more than 50000 steps"
+
+
+def test_rows_neednt_be_named(tmp_path: Path) -> None:
+    file = tmp_path / "rows.csv"
+    file.write_text("M,K,L,N,tile_m,tile_k,tile_l,cycles\n64,16,32,,16,16,16,1\n64,16,32,48,16,16,16,1\n")
+    with pytest.raises(InputError, match="N is ''"):
+        read_systolic_rows(str(file))
+    file.write_text("M,K,L,N,tile_m,tile_k,tile_l,cycles\n64,16,32,48,16,16,16,1\n")
+    rows = read_systolic_rows(str(file))
+    assert rows is not None
+    assert [(row.id, row.op, row.work) for row in rows] == [
+        ("line 2", "matmul_pair", FusedPair(64, 16, 32, 48, 16, 16, 16))
+    ]

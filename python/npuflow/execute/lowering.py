@@ -16,11 +16,12 @@ from npuflow.core.diagnostics import DiagnosticSink, location_of
 from npuflow.core.passes import fail, ops_of
 from npuflow.errors import Diagnostic, InputError, Severity
 from npuflow.execute.arrays import Array, Signature, signature_of
+from npuflow.execute.bf16_as_bits import hold_bf16_as_bits
 from npuflow.execute.clone import clone_function, function_of, run_passes, spell_out
 from npuflow.execute.guard_divisions import guard_divisions
 from npuflow.execute.lift_tables import lift_tables
 from npuflow.execute.lower_movements import lower_movements
-from npuflow.execute.narrow_floats import expand_narrow_floats, hold_bf16_as_bits
+from npuflow.execute.narrow_floats import expand_narrow_floats
 from npuflow.execute.near_zero import call_near_zero
 from npuflow.execute.order_loops import order_loops
 from npuflow.execute.poison import drop_deallocations, poison_buffers
@@ -38,11 +39,11 @@ _DEALLOCATE = (
     "bufferization-lower-deallocations,convert-bufferization-to-memref"
 )
 _TO_LOOPS = "convert-linalg-to-loops,scf-forall-to-for"
+# Functions of bf16 become those of f32 before numbers are rounded by integers: what libm's calls round, processors
+# without instructions for bf16 would call a function for.
 _TO_LLVM = (
     "expand-strided-metadata,lower-affine,math-expand-ops{ops=rsqrt,clampf,fpowi,ctlz},"
-    # Functions of bf16 are those of f32, and become so here: LLVM's own way back calls what this process doesn't have,
-    # where the processor has no instruction for it.
-    "math-extend-to-supported-types{extra-types=f16},arith-expand{include-bf16=true},"
+    "math-extend-to-supported-types{extra-types=f16 target-type=f32},arith-expand{include-bf16=true},"
     "arith-emulate-unsupported-floats{source-types=bf16 target-type=f32},arith-expand{include-bf16=true},"
     "canonicalize,cse,convert-math-to-llvm,convert-math-to-libm,convert-scf-to-cf,convert-to-llvm,reconcile-unrealized-casts"
 )
@@ -94,9 +95,8 @@ def lower_to_llvm(copy: ir.Module, function: str, *, poison: bool) -> Lowered:
         expand_narrow_floats(copy.operation)
         call_near_zero(copy)
         run_passes(copy, _TO_LLVM)
+        hold_bf16_as_bits(copy.operation)
         _check_llvm(copy)
-        hold_bf16_as_bits(copy)
-        copy.operation.verify()
     return Lowered(copy, signature, tables)
 
 

@@ -1,17 +1,12 @@
-"""Ops on 16-bit floats for which LLVM calls functions that this process doesn't have: f64 to f16 or bf16, and fma.
+"""Ops on 16-bit floats for which LLVM calls functions that this process lacks: f64 to f16 or bf16, fma on either.
 
     %y = arith.truncf %x : f64 to bf16
 
 becomes a conversion to f32 and one from there. Rounding twice could be wrong by a unit in the last place; not so if the
 first is to odd: of the two f32 neighbours of a number that is no f32, the one whose last bit is 1.
-
-Even what only moves a bf16 is such an op where the processor has no registers for them: LLVM keeps it as f32 from one
-block to another. What is lowered therefore has its bits, as an i16.
 """
 
 from __future__ import annotations
-
-import numpy as np
 
 from npuflow.bindings import arith, ir, math
 from npuflow.core.build import at
@@ -48,26 +43,3 @@ def _rounded_to_odd(value: ir.Value) -> ir.Value:
     step = arith.SelectOp(is_below, one, minus_one).result
     moved = arith.SelectOp(arith.AndIOp(is_even, is_lossy).result, step, zero).result
     return arith.BitcastOp(ir.F32Type.get(), arith.AddIOp(bits, moved).result).result
-
-
-def hold_bf16_as_bits(module: ir.Module) -> None:
-    """Makes every bf16 of an LLVM-dialect module, in which they are moved alone, an i16."""
-    for op in ops_of(module.operation):
-        if op.name == "llvm.mlir.constant" and isinstance(op.results[0].type, ir.BF16Type):
-            (number,) = np.array([ir.FloatAttr(op.attributes["value"]).value], np.float32).view(np.int32)
-            op.attributes["value"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(16), int(number) >> 16)
-        if op.name == "llvm.func":
-            op.attributes["function_type"] = ir.TypeAttr.get(
-                _as_bits(ir.TypeAttr(op.attributes["function_type"]).value)
-            )
-        arguments = (argument for region in op.regions for block in region.blocks for argument in block.arguments)
-        for value in (*op.results, *arguments):
-            kind = _as_bits(value.type)
-            if kind != value.type:
-                value.set_type(kind)
-
-
-def _as_bits(kind: ir.Type) -> ir.Type:
-    """The type, or an aggregate's or a function's, with i16 for bf16."""
-    text = str(kind)
-    return ir.Type.parse(text.replace("bf16", "i16")) if "bf16" in text else kind

@@ -26,7 +26,11 @@ def dataflow_of(schedule: Schedule, traffic: Sequence[LevelTraffic], tensor_of: 
     inside = _inside(schedule, engines)
     if not inside:
         return None
-    node = DataflowNode("cores", (), (), tuple(_Tree(schedule, inside, tensor_of, engine).root() for engine in engines))
+    trees = [
+        _Tree(schedule, inside, tensor_of, one, tuple(other.name for other in engines if other is not one))
+        for one in engines
+    ]
+    node = DataflowNode("cores", (), (), tuple(tree.root() for tree in trees))
     for level in reversed(traffic):
         reads = tuple(DataflowEdge(one.tensor, one.read_bytes) for one in level.tensors if one.read_bytes)
         writes = tuple(DataflowEdge(one.tensor, one.write_bytes) for one in level.tensors if one.write_bytes)
@@ -65,16 +69,19 @@ def _inside(schedule: Schedule, engines: Sequence[Engine]) -> frozenset[str]:
 
 @dataclass(frozen=True)
 class _Tree:
-    """Makes the tree of one kind of engines."""
+    """Makes the tree of one kind of engines; `others` work beside it, on different tiles."""
 
     schedule: Schedule
     inside: frozenset[str]
     tensor_of: dict[str, str]
     engine: Engine
+    others: tuple[str, ...]
 
     def root(self) -> DataflowNode:
         count = prod(self.schedule.extents[name] for name in self.engine.span)
-        return DataflowNode(f"{count} x {self.engine.name}", (), (), tuple(self._nodes(self.engine.program, count)))
+        beside = f", beside {', '.join(self.others)}" if self.others else ""
+        nodes = tuple(self._nodes(self.engine.program, count))
+        return DataflowNode(f"{count} x {self.engine.name}{beside}", (), (), nodes)
 
     def _nodes(self, steps: Sequence[Step], times: int) -> Iterator[DataflowNode]:
         for step in steps:
@@ -94,5 +101,6 @@ class _Tree:
 
     def _edge(self, operand: Operand, times: int) -> DataflowEdge:
         name = operand.access.buffer.name
-        moved = prod(operand.access.sizes) * self.schedule.buffers[name].element_bytes * times
-        return DataflowEdge(self.tensor_of.get(name, name), moved, name in self.inside)
+        buffer = self.schedule.buffers[name]
+        moved = prod(operand.access.sizes) * buffer.element_bytes * times
+        return DataflowEdge(self.tensor_of.get(name, name), moved, name in self.inside, buffer.depth)

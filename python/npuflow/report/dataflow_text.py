@@ -17,7 +17,7 @@ def dataflow_lines(node: DataflowNode) -> Iterator[str]:
 
 
 def node_text(node: DataflowNode) -> str:
-    """What a node is, and what is moved along its edges; what stays between two ops is in brackets."""
+    """What a node is, and what is moved along its edges; what stays between two ops is in brackets, with its slots."""
     edges = " -> ".join(text for text in (_edges(node.reads), _edges(node.writes)) if text)
     return f"{node.what}: {edges}" if edges else node.what
 
@@ -30,9 +30,10 @@ def _children(node: DataflowNode, before: str) -> Iterator[str]:
 
 
 def _edges(edges: Sequence[DataflowEdge]) -> str:
-    return ", ".join(_edge(edge) for edge in edges)
+    return ", ".join(f"[{edge_text(edge)}]" if edge.stays else edge_text(edge) for edge in edges)
 
 
-def _edge(edge: DataflowEdge) -> str:
-    text = f"{edge.value} {byte_text(edge.bytes)}"
-    return f"[{text}]" if edge.stays else text
+def edge_text(edge: DataflowEdge) -> str:
+    """A value, and how much of it is moved; slots where ops hand it to each other through more than one."""
+    slots = f", {edge.slots} slots" if edge.stays and edge.slots > 1 else ""
+    return f"{edge.value} {byte_text(edge.bytes)}{slots}"

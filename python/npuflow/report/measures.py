@@ -125,11 +125,15 @@ class OpNeeds:
 
 @dataclass(frozen=True)
 class DataflowEdge:
-    """What is moved along an edge of a dataflow in a whole run; it `stays` on the core between two ops."""
+    """What is moved along an edge of a dataflow in a whole run; it `stays` on the core between two ops.
+
+    With more than one of its `slots`, the one op may make the next of it while the other reads this one.
+    """
 
     value: str
     bytes: int
     stays: bool = False
+    slots: int = 1
 
 
 @dataclass(frozen=True)

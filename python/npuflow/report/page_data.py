@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from npuflow.compiler.tasks_ahead import CONTROL
 from npuflow.execute.limits import byte_text
-from npuflow.report.dataflow_text import node_text
+from npuflow.report.dataflow_text import edge_text
 from npuflow.report.energy import WITHOUT_CHANGES, energy_rows, energy_text
 from npuflow.report.layout import array_layout, memory_maps
 from npuflow.report.mapping import mapping_lines
@@ -131,8 +131,10 @@ def _facts(report: Report, function: FunctionReport) -> list[tuple[str, str]]:
 
 
 def _tree(node: DataflowNode) -> Json:
-    """A node's text, and its children."""
-    return {"text": node_text(node), "children": [_tree(child) for child in node.children]}
+    """What a node is, what comes to it and what goes back, each with whether it stays on the core, and its children."""
+    sides = {"reads": node.reads, "writes": node.writes}
+    edges = {side: [[edge_text(edge), edge.stays] for edge in found] for side, found in sides.items()}
+    return {"what": node.what, **edges, "children": [_tree(child) for child in node.children]}
 
 
 def _traffic(function: FunctionReport) -> list[Sequence[str]]:

@@ -63,7 +63,10 @@ def chain_sizes(size: int, steps: Sequence[ChainStep]) -> dict[str, int]:
 
 
 def chain_tiles(size: int, steps: Sequence[ChainStep], tiles: int, alignment: int = 1) -> tuple[ChainTile, ...]:
-    """The tiles of a chain, its last step's result split; values that it doesn't need are in none."""
+    """The tiles of a chain, its last step's result split; values that it doesn't need are in none.
+
+    With one tile, all values are whole.
+    """
     sizes = chain_sizes(size, steps)
     if not steps:
         raise InputError(with_hint("a chain without steps", "give one at least"))
@@ -72,13 +75,15 @@ def chain_tiles(size: int, steps: Sequence[ChainStep], tiles: int, alignment: in
 
 
 def _tile(sizes: Mapping[str, int], steps: Sequence[ChainStep], last: str, span: Span) -> ChainTile:
+    is_split = span.size < sizes[last]
     needed = {last: span}
     read: list[tuple[str, str, WindowRead]] = []
     for step in reversed(steps):
         if step.name not in needed:
             continue
         for value in reversed(step.reads):
-            found = step.window.reads(needed[step.name], sizes[value])
+            window, before = step.window, sizes[value]
+            found = window.reads(needed[step.name], before) if is_split else window.whole(before)
             needed[value] = found.span.joined(needed[value]) if value in needed else found.span
             read.append((step.name, value, found))
     slices = (

@@ -10,9 +10,10 @@ from npuflow.target import Device, MatmulShape, load_device
 from npuflow.validate.columns import Columns, Row, is_positive, parse_rows
 from npuflow.validate.cycle_rows import CycleRow, UnknownWork
 
-_SIZES = ("ow", "oh", "ic", "oc", "kw", "kh", "sw", "sh", "output_writes")
-_PADS = ("pad_top", "pad_bottom")
-REQUIRED = ("device", "op", "in_type", "out_type", "mode", *_SIZES, *_PADS, "measured_cycles")
+_SIZES = ("ow", "oh", "ic", "oc")
+# What a row has where it says nothing: one position, one cluster that sums are written to, and no padding.
+_DEFAULTS = {"kw": 1, "kh": 1, "sw": 1, "sh": 1, "output_writes": 1, "pad_top": 0, "pad_bottom": 0}
+REQUIRED = ("device", "op", "in_type", "mode", *_SIZES, "measured_cycles")
 _MOST_SIZE = 10**6
 
 # The element types of a file by those of MLIR, and of the sums that instructions for them have.
@@ -49,7 +50,7 @@ class PatchTimed:
 
 
 def is_of_patches(columns: Columns) -> bool:
-    return {"mode", "output_writes", "measured_cycles"} <= set(columns)
+    return {"mode", "oc", "measured_cycles"} <= set(columns)
 
 
 def parse_patch_rows(text: str, name: str) -> list[CycleRow | UnknownWork]:
@@ -59,8 +60,8 @@ def parse_patch_rows(text: str, name: str) -> list[CycleRow | UnknownWork]:
 
 def _problems(row: Row) -> list[str]:
     found = [with_hint(f"{column} is empty", "every row needs one") for column in REQUIRED if not row.get(column)]
-    for column in (*_SIZES, *_PADS):
-        text, least = row.get(column) or "", 0 if column in _PADS else 1
+    for column in (*_SIZES, *_DEFAULTS):
+        text, least = row.get(column) or "", _DEFAULTS.get(column, 1)
         if text and not (text.isdecimal() and least <= int(text[:20]) <= _MOST_SIZE):
             found.append(with_hint(f"{column} is '{text[:40]}'", f"give a whole number from {least} to 1e6"))
     measured = row.get("measured_cycles") or ""
@@ -90,9 +91,9 @@ def _unknown(row: Row) -> str | None:
         return f"device '{device}' has no [patch_engine]"
     if op not in (*_SUMMED, *_APART, *_ELEMENTWISE):
         return f"operator {op}"
-    for column, known in (("in_type", _TYPES), ("out_type", _BYTES)):
-        if row[column] not in known:
-            return unknown_name(column, row[column] or "", known)
+    for column, text, known in (("in_type", row["in_type"] or "", _TYPES), ("out_type", _out_type(row), _BYTES)):
+        if text not in known:
+            return unknown_name(column, text, known)
     if not _has_patches(machine, row["in_type"] or ""):
         return f"device '{device}' has no patches of {row['in_type']}"
     mode = row["mode"] or ""
@@ -110,9 +111,13 @@ def _has_patches(device: Device, in_type: str) -> bool:
     return device.has_instruction(types) and bool(device.matmul_shapes(*types)[0].patch)
 
 
+def _out_type(row: Row) -> str:
+    return row.get("out_type") or row["in_type"] or ""
+
+
 def _work(row: Row, op: str) -> PatchWork:
     def size(column: str) -> int:
-        return int(row[column] or 0)
+        return int(row.get(column) or _DEFAULTS.get(column, 0))
 
     return PatchWork(
         (size("oh"), size("ow")),
@@ -121,8 +126,8 @@ def _work(row: Row, op: str) -> PatchWork:
         window=(size("kh"), size("kw")),
         strides=(size("sh"), size("sw")),
         in_bytes=_BYTES[row["in_type"] or ""],
-        out_bytes=_BYTES[row["out_type"] or ""],
+        out_bytes=_BYTES[_out_type(row)],
         operands=2 if op in _ELEMENTWISE else 0,
-        padded_edges=sum(size(column) > 0 for column in _PADS),
+        padded_edges=(size("pad_top") > 0) + (size("pad_bottom") > 0),
         is_broadcast=size("output_writes") > 1,
     )

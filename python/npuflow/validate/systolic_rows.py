@@ -18,7 +18,7 @@ _SIZES = {
     "matmul": ("M", "K", "N", "tile_m", "tile_k", "tile_n"),
     "matmul_pair": ("M", "K", "L", "N", "tile_m", "tile_k", "tile_l"),
 }
-_REQUIRED = ("id", "op", "M", "K", "N", "tile_m", "tile_k", "cycles")
+_REQUIRED = ("M", "K", "N", "tile_m", "tile_k", "cycles")
 _MOST_SIZE = 10**6
 _MOST_STEPS = 50_000
 
@@ -87,10 +87,10 @@ def parse_systolic_rows(text: str, name: str) -> list[SystolicRow]:
 
 
 def _problems(row: Row) -> list[str]:
-    op = row.get("op") or ""
+    op = _op(row)
     if op not in _SIZES:
         return [unknown_name("op", op, _SIZES)]
-    found = [] if row.get("id") else [with_hint("id is empty", "every row needs one")]
+    found = []
     for column in _SIZES[op]:
         size = row.get(column) or ""
         if not (size.isdecimal() and 0 < int(size[:20]) <= _MOST_SIZE):
@@ -105,13 +105,18 @@ def _problems(row: Row) -> list[str]:
     return found
 
 
+def _op(row: Row) -> str:
+    """As the file says, or by what only pairs have."""
+    return row.get("op") or ("matmul_pair" if row.get("L") else "matmul")
+
+
 def _made(row: Row, place: SourceLocation) -> SystolicRow:
-    op = row["op"] or ""
+    op = _op(row)
     sizes = [int(row[column] or 0) for column in _SIZES[op]]
     work = SingleMatmul(*sizes) if op == "matmul" else FusedPair(*sizes)
     read, written = row.get("words_read"), row.get("words_written")
     words = Words(int(read), int(written)) if read and written else None
-    return SystolicRow(row["id"] or "", op, work, float(row["cycles"] or 0), words, place)
+    return SystolicRow(row.get("id") or f"line {place.line}", op, work, float(row["cycles"] or 0), words, place)
 
 
 def predict_systolic(row: SystolicRow, device: Device) -> Answer:

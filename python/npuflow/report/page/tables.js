@@ -19,9 +19,16 @@ function showEnergy(energy) {
   }
 }
 
-// A node of a fused group's dataflow, with what is moved along its edges, and those below it.
-function showTree(parent, { text, children }) {
-  const node = element(parent, "li", text);
+// A node of a fused group's dataflow: what comes down to it and goes back up on its edge, or from op to op on the core,
+// and those below it.
+function showTree(parent, { what, reads, writes, children }) {
+  const node = element(parent, "li"), edge = element(node, "div", undefined, { class: "edge" });
+  const box = element(node, "div", undefined, { class: children.length ? "node" : "node op" });
+  for (const [text, stays] of reads) if (!stays) element(edge, "span", `\u2193 ${text}`, { class: "read" });
+  for (const [text, stays] of writes) if (!stays) element(edge, "span", `\u2191 ${text}`, { class: "written" });
+  for (const [text, stays] of reads) if (stays) element(box, "span", `\u2192 ${text}`, { class: "kept" });
+  element(box, "b", what);
+  for (const [text, stays] of writes) if (stays) element(box, "span", `${text} \u2192`, { class: "kept" });
   const below = children.length ? element(node, "ul") : undefined;
   for (const child of children) showTree(below, child);
 }
