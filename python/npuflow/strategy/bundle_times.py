@@ -19,8 +19,8 @@ from npuflow.strategy.describe_group import Numbers, group_of_bundle, group_of_m
 from npuflow.strategy.estimate import Estimate
 from npuflow.strategy.feasibility import obstacles
 from npuflow.strategy.group import Group
-from npuflow.strategy.homes import NEAR_WAYS, Homes
 from npuflow.strategy.mapping import Mapping, mapping_of
+from npuflow.strategy.phase_times import NEAR_WAYS, PhaseTimes
 from npuflow.strategy.strategy import Strategy
 from npuflow.target import Device, KernelClass
 
@@ -147,8 +147,8 @@ def best_of_bundle(
         return complete(group, said, device, lacked=lacked)
     if not between or device.home_level is None:
         return best
-    homes = Homes(group_of_bundle(bundle, between).at_home({*between.values()}), device)
-    faster = homes.faster(best, ranked_with_costs(group, said, device, NEAR_WAYS, lacked=lacked))
+    times = PhaseTimes(group_of_bundle(bundle, between).at_home({*between.values()}), device)
+    faster = times.faster(best, ranked_with_costs(group, said, device, NEAR_WAYS, lacked=lacked))
     return next((one for one in faster if program_fits(bundle, group, mapping_of(group, one), device)), best)
 
 

@@ -80,7 +80,7 @@ def ranked(
 
 
 @dataclass(frozen=True)
-class RankedStrategy:
+class CostedStrategy:
     """A strategy, and what a search makes small: the cost by the estimate, and somewhat more on part of the array."""
 
     strategy: Strategy
@@ -89,7 +89,7 @@ class RankedStrategy:
 
 def ranked_with_costs(
     group: Group, given: Strategy, device: Device, count: int, *, lacked: tuple[Shortage, ...] = ()
-) -> tuple[RankedStrategy, ...]:
+) -> tuple[CostedStrategy, ...]:
     """So many of the best strategies, or as there are, with their costs; the best first."""
     return _found(group, given, device, count, False, None, lacked)[:count]
 
@@ -104,7 +104,7 @@ def _found(
     whole_k: bool,
     array: Array | None,
     lacked: tuple[Shortage, ...],
-) -> tuple[RankedStrategy, ...]:
+) -> tuple[CostedStrategy, ...]:
     """So many of the best at least, or as there are, the best first; where nothing fits, the smallest.
 
     Kept by what is asked, so there are no defaults: a call that leaves one out would search again.
@@ -119,12 +119,12 @@ def _found(
     spaces = [space_of(way, given, device, whole_k=whole_k, array=array) for way in ways or [group]]
     smallest = strategy_of(group, spaces[0].smallest(), given)
     if is_beyond_count(smallest):
-        return (RankedStrategy(smallest),)
-    best: list[RankedStrategy] = []
+        return (CostedStrategy(smallest),)
+    best: list[CostedStrategy] = []
     for space in spaces:  # of a matmul one, whose best are those that are when they are played out
         below = best[count - 1].cost if len(best) >= count else inf
         found = Search(space, device).played(count, below=below)
-        best += [RankedStrategy(strategy_of(space.group, one.mapping, given), one.cost) for one in found]
+        best += [CostedStrategy(strategy_of(space.group, one.mapping, given), one.cost) for one in found]
         if len(spaces) > 1:
             best.sort(key=lambda one: one.cost)
-    return tuple(best) or (RankedStrategy(smallest),)
+    return tuple(best) or (CostedStrategy(smallest),)

@@ -13,8 +13,8 @@ from profiles import drawn
 from npuflow.strategy.choose import ranked_with_costs
 from npuflow.strategy.estimate import Estimate
 from npuflow.strategy.group import Group
-from npuflow.strategy.homes import Homes
 from npuflow.strategy.mapping import mapping_of
+from npuflow.strategy.phase_times import PhaseTimes
 from npuflow.strategy.strategy import Strategy
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -32,10 +32,10 @@ def test_what_is_taken_costs_little_more_in_dram_and_takes_clearly_less_at_home(
     device = DEVICES["npu2"]
     group = data.draw(problems(device))
     ways = ranked_with_costs(group, Strategy(), device, 64)
-    homes = Homes(_at_home(group, {tensor.name for tensor in group.tensors if tensor.name != "rhs"}), device)
+    times = PhaseTimes(_at_home(group, {tensor.name for tensor in group.tensors if tensor.name != "rhs"}), device)
     started = replace(device.control, descriptor_seconds=device.control.start_seconds)
-    at_home, costs = Estimate(homes.at_home, replace(device, control=started)), {one.strategy: one.cost for one in ways}
-    best, taken = ways[0].strategy, homes.faster(ways[0].strategy, ways)
+    at_home, costs = Estimate(times.at_home, replace(device, control=started)), {one.strategy: one.cost for one in ways}
+    best, taken = ways[0].strategy, times.faster(ways[0].strategy, ways)
     seconds = [at_home.seconds(mapping_of(group, way)) for way in taken]
     assert seconds == sorted(seconds)
     for way, own in zip(taken, seconds):
