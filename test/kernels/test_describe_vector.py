@@ -5,8 +5,9 @@ import pytest
 from npuflow.core.parsing import parse
 from npuflow.core.passes import ops_of
 from npuflow.dialect.context import new_context
-from npuflow.kernels.describe_vector import describe_vector_work, described_once
+from npuflow.kernels.describe_vector import describe_vector_work
 from npuflow.kernels.vector_cycles import LOADED, SUM, Node, VectorOperand, VectorWork
+from npuflow.ops.once import described_once
 
 
 def work_of(
