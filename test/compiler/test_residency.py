@@ -61,30 +61,35 @@ def test_tensors_stay_and_results_are_right(compiled: npuflow.Compiled) -> None:
     assert apart.with_decided(ALL_DECISIONS).plan == sequence.plan
 
 
-def through_rows() -> str:
+def through_rows(strategy: str = "") -> str:
     """Two matmuls of i8: all columns go through the rows of what the first makes at the same time."""
     made = """
-      %m{n} = linalg.matmul ins(%w{n}, {x} : tensor<256x256xi8>, tensor<256x784xi8>) outs(%zeros : tensor<256x784xi32>)
-          -> tensor<256x784xi32>
+      %m{n} = linalg.matmul {said} ins(%w{n}, {x} : tensor<256x256xi8>, tensor<256x784xi8>)
+          outs(%zeros : tensor<256x784xi32>) -> tensor<256x784xi32>
       %y{n} = linalg.generic {{indexing_maps = [affine_map<(a, b) -> (a, b)>, affine_map<(a, b) -> (a, b)>],
           iterator_types = ["parallel", "parallel"]}} ins(%m{n} : tensor<256x784xi32>) outs(%r : tensor<256x784xi8>) {{
       ^bb0(%a: i32, %b: i8):
         %t = arith.trunci %a : i32 to i8
         linalg.yield %t : i8
       }} -> tensor<256x784xi8>"""
+    said = f"{{npu.strategy = #npu.strategy<{{{strategy}}}>}}" if strategy else ""
     return f"""func.func @f(%x: tensor<256x784xi8>, %w0: tensor<256x256xi8>, %w1: tensor<256x256xi8>)
         -> tensor<256x784xi8> {{
       %zero = arith.constant 0 : i32
       %e = tensor.empty() : tensor<256x784xi32>
       %zeros = linalg.fill ins(%zero : i32) outs(%e : tensor<256x784xi32>) -> tensor<256x784xi32>
-      %r = tensor.empty() : tensor<256x784xi8>{made.format(n=0, x="%x")}{made.format(n=1, x="%y0")}
+      %r = tensor.empty() : tensor<256x784xi8>{made.format(n=0, x="%x", said=said)}{
+        made.format(n=1, x="%y0", said=said)
+    }
       return %y1 : tensor<256x784xi8>
     }}"""
 
 
 def test_what_tiles_collect_stays_there_else_rows_are_dealt_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = through_rows("grid = [4, 4], tile_l1 = [8, 200, 256], tile_l2 = [32, 800, 256], turned = 1 : i64")
+
     def seconds() -> float:
-        compiled = npuflow.compile(through_rows(), "npuflow-stream-k{fuse=false}", device="npu2", split=True)
+        compiled = npuflow.compile(program, "npuflow-stream-k{fuse=false}", device="npu2", split=True)
         (sequence,) = compiled.sequences
         (between,) = sequence.plan.between
         assert between.home is not None

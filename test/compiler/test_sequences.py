@@ -321,7 +321,8 @@ def test_texts_name_parts_and_what_changes_cost(report: Report) -> None:
     lines = text_of(report).splitlines()
     assert sum(line.startswith("@") for line in lines) == 1
     named = ["block_0", "block_1", "block_2", "block_3", "launch", "changes"]
-    assert [line.split()[0] for line in lines[-6:]] == named
+    first = next(number for number, line in enumerate(lines) if line.startswith("  part ")) + 1
+    assert [line.split()[0] for line in lines[first : first + 6]] == named
     (sequence,) = report.sequences
     shares = [float(row[3].removesuffix(" %")) for row in part_rows(sequence)]
     assert sum(shares) == pytest.approx(100, abs=0.5 * len(shares))  # each rounded to one per cent at worst
