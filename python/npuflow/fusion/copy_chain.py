@@ -1,4 +1,4 @@
-"""A chain of two matmuls once more, as ops that can be a bundle. Edits IR."""
+"""A chain or a pair of matmuls once more, as ops that can be a bundle. Edits IR."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from npuflow.core.copies import cloned
 from npuflow.fusion.inline_producer import inline_producer
 from npuflow.fusion.late_division import divide_behind, divide_behind_products
 from npuflow.fusion.running_softmax import run_by_pieces
+from npuflow.ops.bundle import mark_loop
 from npuflow.ops.chains import Chain
-from npuflow.ops.contraction import match_contraction, producer
+from npuflow.ops.contraction import STEP_LOOP, match_contraction, producer
+from npuflow.ops.pairs import Pair, step_loops
 from npuflow.ops.products import keep_reshaped
 from npuflow.ops.softmax import WeightedSum, match_weighted_sum
 
@@ -25,21 +27,32 @@ def copies_of(chain: Chain, *, one_engine: bool) -> Iterator[list[ir.Operation]]
     Then it runs by pieces, where what adds up products and what scales sums is `one_engine`, or with all of a row at
     once; where it is two, the one may also sum up what the other makes.
     """
-    plain = _copied(chain)
+    plain = _copied(chain.ops)
     product = plain[chain.ops.index(chain.second)]
     has_softmax = match_weighted_sum(product) is not None
     yield plain
     if has_softmax:
-        yield _rewritten(chain, _copied(chain), divide_behind)
-        yield _rewritten(chain, _copied(chain), run_by_pieces if one_engine else divide_behind_products)
+        yield _rewritten(chain, _copied(chain.ops), divide_behind)
+        yield _rewritten(chain, _copied(chain.ops), run_by_pieces if one_engine else divide_behind_products)
 
 
-def _copied(chain: Chain) -> list[ir.Operation]:
-    """All ops of a chain as linalg.generics."""
+def copy_of_pair(pair: Pair) -> list[ir.Operation] | None:
+    """A copy in front of a pair's last op whose sums go piece by piece in step; None where they can't."""
+    loops = step_loops(pair)
+    if loops is None:
+        return None
+    ops = _copied(pair.ops)
+    for number, loop in zip(map(pair.ops.index, pair.sums), loops):
+        mark_loop(ops[number], STEP_LOOP, loop)
+    return ops
+
+
+def _copied(ops: Sequence[ir.Operation]) -> list[ir.Operation]:
+    """Ops as linalg.generics, in front of the last one."""
     values: dict[ir.Value, ir.Value] = {}
     made: list[ir.Operation] = []
-    with at(chain.root):
-        for op in chain.ops:
+    with at(ops[-1]):
+        for op in ops:
             results = cloned(op, values)
             values.update(zip(op.results, results))
             made.append(results[0].owner.operation)

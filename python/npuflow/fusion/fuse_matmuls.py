@@ -13,7 +13,7 @@ from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.dialect.device import planned_device
 from npuflow.fusion.change_seconds import change_between
-from npuflow.fusion.copy_chain import copies_of, erase_ops
+from npuflow.fusion.copy_chain import copies_of, copy_of_pair, erase_ops
 from npuflow.fusion.homes import Homes
 from npuflow.fusion.mapped_alike import Mapped
 from npuflow.fusion.seconds_apart import mapped_apart, seconds_of
@@ -22,6 +22,7 @@ from npuflow.ops.bundle import free_numbers, make_bundle, mark_bundle
 from npuflow.ops.chains import Chain, chains_of
 from npuflow.ops.contraction import STRATEGY, is_elementwise, is_parallel, producer
 from npuflow.ops.linear import input_count
+from npuflow.ops.pairs import Pair, pairs_of
 from npuflow.ops.refused import mark_made_of, refusal
 from npuflow.ops.reshapes import readers, unreshaped
 from npuflow.strategy.bundle_times import GrowthOn, mapped_bundle
@@ -61,16 +62,21 @@ class FuseMatmuls(Pass):
     def run(self, op: ir.Operation, context: PassContext) -> None:
         device = planned_device(op, self.device)
         for function in ops_of(op, "func.func"):
-            chains = [c for c in chains_of(function) if not any(STRATEGY in op.attributes for op in c.ops)]
-            if not chains:
-                continue
-            among = _Among(function, device, Strategy(depth_between=self.depth_between), self.bundle_matmuls)
-            found = [(chain, among.names(chain)) for chain in chains]
-            decided = [_decided(chain, groups, among, context) for chain, groups in found]
-            for (chain, groups), way in zip(found, decided):
-                if way is not None:
-                    _fuse(chain, groups, way, among)
-                    context.count("matmuls fused", 2)
+            said = Strategy(depth_between=self.depth_between)
+            for of in (chains_of, pairs_of):
+                candidates = [c for c in of(function) if not any(STRATEGY in op.attributes for op in c.ops)]
+                if candidates:
+                    _fuse_some(candidates, _Among(function, device, said, self.bundle_matmuls), context)
+
+
+def _fuse_some(candidates: Sequence[Chain | Pair], among: _Among, context: PassContext) -> None:
+    """Decides of each while none is fused, and fuses those where that is faster."""
+    found = [(each, among.names(each)) for each in candidates]
+    decided = [_decided(each, groups, among, context) for each, groups in found]
+    for (each, groups), way in zip(found, decided):
+        if way is not None:
+            _fuse(each, groups, way, among)
+            context.count("matmuls fused", 2)
 
 
 class _Among:
@@ -86,20 +92,20 @@ class _Among:
 
         self.mapped, self.homes = mapped, Homes(self.groups, mapped, change_between(self.groups, device))
 
-    def members(self, chain: Chain) -> list[int]:
+    def members(self, chain: Chain | Pair) -> list[int]:
         """The groups that a chain's ops are in."""
         return sorted({self.owner[op] for op in chain.ops if op in self.owner})
 
-    def names(self, chain: Chain) -> tuple[str, ...]:
+    def names(self, chain: Chain | Pair) -> tuple[str, ...]:
         """What the groups of a chain's ops are called."""
         names = names_of(self.function, self.groups)
         return tuple(name for number in self.members(chain) for name in names[number])
 
-    def seconds_apart(self, chain: Chain) -> float:
+    def seconds_apart(self, chain: Chain | Pair) -> float:
         """How long the groups of a chain's ops take."""
         return sum(map(self.homes.seconds_apart, self.members(chain)))
 
-    def fused_seconds(self, chain: Chain, ops: Sequence[ir.Operation]) -> float | None:
+    def fused_seconds(self, chain: Chain | Pair, ops: Sequence[ir.Operation]) -> float | None:
         """How long ops take as one bundle in a chain's place, roughly; None where they fit no core.
 
         What groups have beside the chain, as what computes something of each factor, is then made by itself, unless it
@@ -121,14 +127,14 @@ def _rides(op: ir.Operation) -> bool:
     return any(readers(each.results[0]) == [op] for each in sums) or (len(inputs) == 1 and bool(made))
 
 
-def _decided(chain: Chain, groups: Sequence[str], among: _Among, context: PassContext) -> int | None:
+def _decided(chain: Chain | Pair, groups: Sequence[str], among: _Among, context: PassContext) -> int | None:
     """Which copy of a chain is the fastest that fits, if it is faster than the chain."""
     why = refusal(among.function, groups)
     if why is not None:
         context.remark(chain.root, f"groups {', '.join(groups)} stay apart: as one, {why}")
         return None
     apart = among.seconds_apart(chain)
-    ways = list(copies_of(chain, one_engine=not among.device.has_two_engines))
+    ways = _ways(chain, among.device)
     times = [among.fused_seconds(chain, way) for way in ways]
     for way in ways:
         erase_ops(way)
@@ -137,18 +143,27 @@ def _decided(chain: Chain, groups: Sequence[str], among: _Among, context: PassCo
     return times.index(best) if best is not None and best < apart else None
 
 
-def _said(chain: Chain, best: float | None, apart: float) -> str:
+def _ways(chain: Chain | Pair, device: Device) -> list[list[ir.Operation]]:
+    """Copies of a chain's ops, or a pair's, each of which may be one bundle."""
+    if isinstance(chain, Chain):
+        return list(copies_of(chain, one_engine=not device.has_two_engines))
+    copy = copy_of_pair(chain)
+    return [] if copy is None else [copy]
+
+
+def _said(chain: Chain | Pair, best: float | None, apart: float) -> str:
     between = sum(prod(shape_of(v)) * element_bytes(element_type_of(v)) for v in chain.between)
-    what = f"two matmuls in a row hand over {between} bytes"
+    where = "in a row" if isinstance(chain, Chain) else "side by side"
+    what = f"two matmuls {where} hand over {between} bytes"
     if best is None:
         return f"{what} in L3: as one they don't fit a core"
     where = "in L1" if best < apart else "in L3"
     return f"{what} {where}: as one they take an estimated {best / apart:.2f} of the time that they take apart"
 
 
-def _fuse(chain: Chain, groups: Sequence[str], chosen: int, among: _Among) -> None:
+def _fuse(chain: Chain | Pair, groups: Sequence[str], chosen: int, among: _Among) -> None:
     """Puts the copy of that number in place of a chain, marked as a bundle."""
-    for number, ops in enumerate(list(copies_of(chain, one_engine=not among.device.has_two_engines))):
+    for number, ops in enumerate(_ways(chain, among.device)):
         if number == chosen:
             mark_made_of(ops, groups)
             _replace(among.function, chain, ops)
@@ -156,7 +171,7 @@ def _fuse(chain: Chain, groups: Sequence[str], chosen: int, among: _Among) -> No
             erase_ops(ops)
 
 
-def _replace(function: ir.Operation, chain: Chain, ops: Sequence[ir.Operation]) -> None:
+def _replace(function: ir.Operation, chain: Chain | Pair, ops: Sequence[ir.Operation]) -> None:
     mark_bundle(ops, next(free_numbers(function)))
     for old, new in zip(chain.root.results, ops[-1].results):
         old.replace_all_uses_with(new)

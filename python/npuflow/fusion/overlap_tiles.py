@@ -19,8 +19,8 @@ from npuflow.core.build import (
     zero,
 )
 from npuflow.fusion.window_chain import TiledChain
-from npuflow.ops.bundle import mark_row_loop
-from npuflow.ops.contraction import STRATEGY, is_parallel, producer
+from npuflow.ops.bundle import mark_loop
+from npuflow.ops.contraction import ROW_LOOP, STRATEGY, is_parallel, producer
 from npuflow.ops.images import ImageOp, ImageRead
 from npuflow.ops.linear import Linear, input_count
 from npuflow.ops.products import keep_reshaped
@@ -113,7 +113,7 @@ class _OverlapWriter:
 
     def _add(self, op: ir.Operation, row_loop: int) -> None:
         if self.tiled.rows:
-            mark_row_loop(op, row_loop)
+            mark_loop(op, ROW_LOOP, row_loop)
         self.ops.append(op)
 
     def _made_places(self, number: int) -> dict[int, int]:

@@ -134,8 +134,8 @@ def pads_streamed(bundle: Bundle) -> bool:
         return False
     between = [bundle.ops[index] for index in stream.ops if index not in reducing]
     return (
-        len(reducing) == 1
-        and _has_bare_factor(bundle.ops[reducing[0]], bundle)
+        bool(reducing)
+        and all(_has_bare_factor(bundle.ops[index], bundle) for index in reducing)
         and not any(inner.name.startswith(_INFINITE) for op in between for inner in ops_of(op))
     )
 
