@@ -1,4 +1,4 @@
-"""A chain or a pair of matmuls once more, as ops that can be a bundle. Edits IR."""
+"""A chain of two matmuls once more, as ops that can be a bundle. Edits IR."""
 
 from __future__ import annotations
 
@@ -9,19 +9,15 @@ from npuflow.core.build import at, generic_op
 from npuflow.core.copies import cloned
 from npuflow.fusion.inline_producer import inline_producer
 from npuflow.fusion.late_division import divide_behind, divide_behind_products
+from npuflow.fusion.made_ops import MadeOps
 from npuflow.fusion.running_softmax import run_by_pieces
-from npuflow.ops.bundle import mark_loop
 from npuflow.ops.chains import Chain
-from npuflow.ops.contraction import STEP_LOOP, match_contraction, producer
-from npuflow.ops.pairs import Pair, step_loops
+from npuflow.ops.contraction import match_contraction, producer
 from npuflow.ops.products import keep_reshaped
 from npuflow.ops.softmax import WeightedSum, match_weighted_sum
 
-# What sums begin with.
-_STARTS = ("linalg.fill", "tensor.empty", "arith.constant")
 
-
-def copies_of(chain: Chain, *, one_engine: bool) -> Iterator[list[ir.Operation]]:
+def copies_of(chain: Chain, *, one_engine: bool) -> Iterator[MadeOps]:
     """Copies in front of a chain's last op: as it is, and, if there is a softmax, with division behind the sum.
 
     Then it runs by pieces, where what adds up products and what scales sums is `one_engine`, or with all of a row at
@@ -30,21 +26,14 @@ def copies_of(chain: Chain, *, one_engine: bool) -> Iterator[list[ir.Operation]]
     plain = _copied(chain.ops)
     product = plain[chain.ops.index(chain.second)]
     has_softmax = match_weighted_sum(product) is not None
-    yield plain
+    yield _made(plain)
     if has_softmax:
-        yield _rewritten(chain, _copied(chain.ops), divide_behind)
-        yield _rewritten(chain, _copied(chain.ops), run_by_pieces if one_engine else divide_behind_products)
+        yield _made(_rewritten(chain, _copied(chain.ops), divide_behind))
+        yield _made(_rewritten(chain, _copied(chain.ops), run_by_pieces if one_engine else divide_behind_products))
 
 
-def copy_of_pair(pair: Pair) -> list[ir.Operation] | None:
-    """A copy in front of a pair's last op whose sums go piece by piece in step; None where they can't."""
-    loops = step_loops(pair)
-    if loops is None:
-        return None
-    ops = _copied(pair.ops)
-    for number, loop in zip(map(pair.ops.index, pair.sums), loops):
-        mark_loop(ops[number], STEP_LOOP, loop)
-    return ops
+def _made(ops: Sequence[ir.Operation]) -> MadeOps:
+    return MadeOps(tuple(ops), ops[-1].results[0])
 
 
 def _copied(ops: Sequence[ir.Operation]) -> list[ir.Operation]:
@@ -91,14 +80,3 @@ def as_generic(op: ir.Operation) -> ir.Operation:
         old.replace_all_uses_with(result)
     op.erase()
     return new
-
-
-def erase_ops(ops: Sequence[ir.Operation]) -> None:
-    """Erases ops, and what was made for them alone."""
-    for op in reversed(ops):
-        values = list(dict.fromkeys(op.operands))
-        op.erase()
-        for value in values:
-            source = producer(value, *_STARTS)
-            if source is not None and not any(True for _ in value.uses):
-                erase_ops([source])

@@ -8,13 +8,16 @@ from math import prod
 
 from npuflow.bindings import ir
 from npuflow.core.build import element_bytes, element_type_of, shape_of
+from npuflow.core.copies import erase_unused
 from npuflow.core.options import option
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.dialect.device import planned_device
 from npuflow.fusion.change_seconds import change_between
-from npuflow.fusion.copy_chain import copies_of, copy_of_pair, erase_ops
+from npuflow.fusion.copy_chain import copies_of
+from npuflow.fusion.copy_pair import copy_of_pair
 from npuflow.fusion.homes import Homes
+from npuflow.fusion.made_ops import MadeOps
 from npuflow.fusion.mapped_alike import Mapped
 from npuflow.fusion.seconds_apart import mapped_apart, seconds_of
 from npuflow.network.groups import FusionGroup, groups_of, names_of
@@ -135,15 +138,15 @@ def _decided(chain: Chain | Pair, groups: Sequence[str], among: _Among, context:
         return None
     apart = among.seconds_apart(chain)
     ways = _ways(chain, among.device)
-    times = [among.fused_seconds(chain, way) for way in ways]
+    times = [among.fused_seconds(chain, way.ops) for way in ways]
     for way in ways:
-        erase_ops(way)
+        way.erase()
     best = min((time for time in times if time is not None), default=None)
     context.remark(chain.root, _said(chain, best, apart))
     return times.index(best) if best is not None and best < apart else None
 
 
-def _ways(chain: Chain | Pair, device: Device) -> list[list[ir.Operation]]:
+def _ways(chain: Chain | Pair, device: Device) -> list[MadeOps]:
     """Copies of a chain's ops, or a pair's, each of which may be one bundle."""
     if isinstance(chain, Chain):
         return list(copies_of(chain, one_engine=not device.has_two_engines))
@@ -163,16 +166,11 @@ def _said(chain: Chain | Pair, best: float | None, apart: float) -> str:
 
 def _fuse(chain: Chain | Pair, groups: Sequence[str], chosen: int, among: _Among) -> None:
     """Puts the copy of that number in place of a chain, marked as a bundle."""
-    for number, ops in enumerate(_ways(chain, among.device)):
-        if number == chosen:
-            mark_made_of(ops, groups)
-            _replace(among.function, chain, ops)
-        else:
-            erase_ops(ops)
-
-
-def _replace(function: ir.Operation, chain: Chain | Pair, ops: Sequence[ir.Operation]) -> None:
-    mark_bundle(ops, next(free_numbers(function)))
-    for old, new in zip(chain.root.results, ops[-1].results):
-        old.replace_all_uses_with(new)
-    erase_ops(chain.ops)
+    for number, way in enumerate(_ways(chain, among.device)):
+        if number != chosen:
+            way.erase()
+            continue
+        mark_made_of(way.ops, groups)
+        mark_bundle(way.ops, next(free_numbers(among.function)))
+        chain.root.results[0].replace_all_uses_with(way.result)
+    erase_unused([chain.root])

@@ -230,12 +230,12 @@ def tail_of(contraction: Contraction) -> ir.Operation | None:
     """
     value = final_result(contraction)
     user = only_user(value)
-    if user is None or BUNDLE in user.attributes or not is_elementwise(user) or not reads_in_place(user, value):
+    if user is None or BUNDLE in user.attributes or not is_elementwise(user) or not _reads_in_place(user, value):
         return None
     return None if any(_has_tail_before(contraction, user, other) for other in user.operands) else user
 
 
-def reads_in_place(user: ir.Operation, value: ir.Value) -> bool:
+def _reads_in_place(user: ir.Operation, value: ir.Value) -> bool:
     """Whether an elementwise op reads the element of `value` that it writes."""
     position = list(user.operands).index(value)
     loops = operand_loops(user)
@@ -250,4 +250,4 @@ def _has_tail_before(contraction: Contraction, user: ir.Operation, value: ir.Val
         return False
     other = match_contraction(op)
     is_candidate = other is not None and is_matmul(other) and not has_heads(other)
-    return is_candidate and only_user(value) is not None and reads_in_place(user, value)
+    return is_candidate and only_user(value) is not None and _reads_in_place(user, value)

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from npuflow.bindings import ir
 from npuflow.core.passes import ops_of
-from npuflow.ops.contraction import BUNDLE, is_elementwise, is_head, only_user, producer, reads_in_place
-from npuflow.ops.linear import input_count, is_reduction, linear_maps, loop_extents
+from npuflow.ops.contraction import BUNDLE, is_elementwise, is_head, producer
+from npuflow.ops.linear import input_count
 from npuflow.ops.products import match_products
+from npuflow.ops.reshapes import readers, unreshaped
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class Pair:
     @property
     def between(self) -> tuple[ir.Value, ...]:
         """What would be handed over: what is behind one of the sums, or the sum itself."""
-        return tuple(result for op in self.ops[:-1] for result in op.results if self.root in _users(result))
+        return tuple(result for op in self.ops[:-1] for result in op.results if self.root in readers(result))
 
 
 def pairs_of(function: ir.Operation) -> list[Pair]:
@@ -42,27 +43,13 @@ def pairs_of(function: ir.Operation) -> list[Pair]:
     return found
 
 
-def step_loops(pair: Pair) -> tuple[int, int] | None:
-    """A reduction loop of each of the two sums, of the same size, to go along in step; None where there is none."""
-    first, second = (_plain_reductions(op) for op in pair.sums)
-    same = [(size, one, other) for one, size in first.items() for other, its in second.items() if size == its]
-    return max(same)[1:] if same else None
-
-
-def _plain_reductions(op: ir.Operation) -> dict[int, int]:
-    """The sizes of the reduction loops that operands are indexed by alone."""
-    maps, extents = linear_maps(op) or [], loop_extents(op)
-    windowed = {loop for dims in maps for dim in dims if len(dim.terms) > 1 for loop, _ in dim.terms}
-    return {loop: size for loop, size in enumerate(extents) if is_reduction(op, loop) and loop not in windowed}
-
-
 def _ending_in(root: ir.Operation) -> Pair | None:
     if BUNDLE in root.attributes or not is_elementwise(root):
         return None
     branches = list(filter(None, (_branch(root, value) for value in list(root.operands)[: input_count(root)])))
     if len(branches) != 2 or branches[0][0] == branches[1][0]:
         return None
-    first, second = sorted((branch[0] for branch in branches), key=lambda op: _place(op))
+    first, second = sorted((branch[0] for branch in branches), key=_place)
     heads = [head for op in (first, second) for head in _heads(op)]
     behind = [op for branch in branches for op in branch[1:]]
     return Pair((first, second), (*heads, first, second, *behind, root))
@@ -74,9 +61,8 @@ def _place(op: ir.Operation) -> int:
 
 def _branch(reader: ir.Operation, value: ir.Value) -> list[ir.Operation] | None:
     """The sum of products that a value comes from, and what is computed of it alone, each element for itself."""
-    made = producer(value)
-    is_own = made is not None and made.block == reader.block and only_user(value) is not None
-    if made is None or not is_own or BUNDLE in made.attributes or not reads_in_place(reader, value):
+    made = producer(unreshaped(value))
+    if made is None or BUNDLE in made.attributes or made.block != reader.block or readers(made.results[0]) != [reader]:
         return None
     if _is_sum(made):
         return [made]
@@ -95,7 +81,3 @@ def _heads(op: ir.Operation) -> Iterator[ir.Operation]:
         source = producer(value)
         if source is not None and is_head(source) and BUNDLE not in source.attributes:
             yield source
-
-
-def _users(value: ir.Value) -> list[ir.Operation]:
-    return [use.owner.operation for use in value.uses]
