@@ -12,7 +12,7 @@ from npuflow.fusion.late_division import divide_behind, divide_behind_products
 from npuflow.fusion.made_ops import MadeOps
 from npuflow.fusion.running_softmax import run_by_pieces
 from npuflow.ops.chains import Chain
-from npuflow.ops.contraction import match_contraction, producer
+from npuflow.ops.contraction import match_contraction
 from npuflow.ops.products import keep_reshaped
 from npuflow.ops.softmax import WeightedSum, match_weighted_sum
 

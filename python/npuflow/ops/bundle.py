@@ -71,25 +71,8 @@ class Bundle:
 
 def make_bundle(ops: Sequence[ir.Operation]) -> Bundle:
     """The bundle of ops in program order."""
-    union = Union()
-    windowed: set[tuple[int, int]] = set()
     extents = [loop_extents(op) for op in ops]
-    maps = [linear_maps(op) or [] for op in ops]
-    results = {result: (i, number) for i, op in enumerate(ops) for number, result in enumerate(op.results)}
-    for j, op in enumerate(ops):
-        for value, dims in zip(op.operands, maps[j]):
-            if value not in results:
-                continue
-            i, number = results[value]
-            written = maps[i][input_count(ops[i]) + number]
-            for own, dim in zip(written, dims):
-                if own.loop is not None and dim.loop is not None:
-                    union.join((i, own.loop), (j, dim.loop))
-                else:
-                    windowed |= {(j, loop) for loop, _ in dim.terms}
-    steps = [(i, loop) for i, op in enumerate(ops) if (loop := named_loop(op, STEP_LOOP)) is not None]
-    for step in steps[1:]:
-        union.join(steps[0], step)
+    union, windowed = _joined_loops(ops)
     classes = union.classes([(i, own) for i in range(len(ops)) for own in range(len(extents[i]))])
     space = [members for members in classes if _is_space(members, ops, extents) and not windowed & set(members)]
     space.sort(key=lambda members: next(own for i, own in members if i == len(ops) - 1))
@@ -111,6 +94,29 @@ def make_bundle(ops: Sequence[ir.Operation]) -> Bundle:
             sizes.append(extents[group[0][0]][group[0][1]])
     loops = tuple(tuple(numbers[i, own] for own in range(len(extents[i]))) for i in range(len(ops)))
     return Bundle(tuple(ops), tuple(sizes), len(space), loops, kept)
+
+
+def _joined_loops(ops: Sequence[ir.Operation]) -> tuple[Union, set[tuple[int, int]]]:
+    """Loops of ops, by op and number, that are one; and those that what one op makes is read through windows by."""
+    union = Union()
+    windowed: set[tuple[int, int]] = set()
+    maps = [linear_maps(op) or [] for op in ops]
+    results = {result: (i, number) for i, op in enumerate(ops) for number, result in enumerate(op.results)}
+    for j, op in enumerate(ops):
+        for value, dims in zip(op.operands, maps[j]):
+            if value not in results:
+                continue
+            i, number = results[value]
+            written = maps[i][input_count(ops[i]) + number]
+            for own, dim in zip(written, dims):
+                if own.loop is not None and dim.loop is not None:
+                    union.join((i, own.loop), (j, dim.loop))
+                else:
+                    windowed |= {(j, loop) for loop, _ in dim.terms}
+    steps = [(i, loop) for i, op in enumerate(ops) if (loop := named_loop(op, STEP_LOOP)) is not None]
+    for step in steps[1:]:
+        union.join(steps[0], step)
+    return union, windowed
 
 
 def _row_loops(ops: Sequence[ir.Operation]) -> list[int]:

@@ -1,11 +1,12 @@
 """Which loops of a bundle may be gone through piece by piece, what runs for each piece, and what pieces hand on.
 
 Four kinds of bundles have such loops. A sum that is the only one: its reduction loops, with the heads that go through
-them; or several, none of which reads another, that say which of their loops goes in step with the others'. A chain of sums: loops that are parallel in front and reduced by the last, as in (A B) D, where a piece of A B is
-made and used up at once. And sums of which some are *running*: of what these write over, each piece leaves what the
-next one goes on from, and whoever marked them knows that this comes to the same. The fourth are rows that are kept: a
-piece makes some rows of each op, the last op's leave with it, and others hand on what the next piece's windows reach.
-Reads IR and changes nothing.
+them; and sums side by side, none of which reads another: those that all of them reduce, as they say (`npu.step_loop`).
+A chain of sums: loops that are parallel in front and reduced by the last, as in (A B) D, where a piece of A B is made
+and used up at once. And sums of which some are *running*: of what these write over, each piece leaves what the next one
+goes on from, and whoever marked them knows that this comes to the same. The fourth are rows that are kept: a piece
+makes some rows of each op, the last op's leave with it, and others hand on what the next piece's windows reach. Reads
+IR and changes nothing.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ def reducers(bundle: Bundle, loops: tuple[int, ...]) -> list[int]:
 
 
 def _of_sums(bundle: Bundle, owners: list[int]) -> Streaming:
-    """The loops that all reducing ops have beside the space; what goes through them in front follows."""
+    """The loops of a sum beside the space, or those that several have in common, with what goes along in front."""
     inner = {loop for owner in owners for loop in bundle.inner(owner)}
     found = {loop for loop in inner if all(_reduces(bundle, owner, loop) for owner in owners)}
     heads = [index for index in range(len(bundle.ops)) if index not in owners and bundle.inner(index)]
