@@ -117,7 +117,7 @@ func.func @no_number(%x: tensor<16x64xf32>) -> tensor<16x64xf32> {
 func.func @unmarked(%x: tensor<16x64xf32>) -> tensor<16x64xf32> {
   %e = tensor.empty() : tensor<16x64xf32>
   %a = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<16x64xf32>) outs(%e : tensor<16x64xf32>)
-      attrs = {npu.made_of = ["f_0"], npu.row_loop = 1, npu.running} {
+      attrs = {npu.made_of = ["f_0"], npu.row_loop = 1, npu.running, npu.step_loop = 1} {
   ^bb0(%v: f32, %o: f32):
     %r = math.exp %v : f32
     linalg.yield %r : f32

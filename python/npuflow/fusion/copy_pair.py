@@ -14,7 +14,7 @@ from npuflow.ops.images import ImageOp, images_of, with_parts
 from npuflow.ops.pairs import Pair
 from npuflow.ops.products import largest_divisor
 
-# Of a loop that is longer than the other sum's, and of that one, a step sums up so many at least: some instructions.
+# Of loops of two sizes, a step sums up so many of the shorter one: some instructions. Fewer where that makes one step.
 _LEAST_IN_STEP = 32
 
 
@@ -26,7 +26,8 @@ def copy_of_pair(pair: Pair) -> MadeOps | None:
     places = [pair.ops.index(op) for op in pair.sums]
     loops = [_longest(images[place]) for place in places]
     first, second = (images[place].sizes[loop] if loop is not None else 0 for place, loop in zip(places, loops))
-    steps = first if first == second else largest_divisor(gcd(first, second), min(first, second) // _LEAST_IN_STEP)
+    most = max(2, min(first, second) // _LEAST_IN_STEP)
+    steps = first if first == second else largest_divisor(gcd(first, second), most)
     if steps < 2:
         return None
     stepping = list(images)
