@@ -11,14 +11,14 @@ from npuflow.fusion.window_chain import WindowChain
 from npuflow.ops.bundle import mark_loop
 from npuflow.ops.contraction import STEP_LOOP
 from npuflow.ops.images import ImageOp, images_of, with_parts
-from npuflow.ops.pairs import Pair
+from npuflow.ops.pairs import SumPair
 from npuflow.ops.products import largest_divisor
 
 # Of loops of two sizes, a step sums up so many of the shorter one: some instructions. Fewer where that makes one step.
 _LEAST_IN_STEP = 32
 
 
-def copy_of_pair(pair: Pair) -> MadeOps | None:
+def copy_of_pair(pair: SumPair) -> MadeOps | None:
     """A copy in front of a pair's last op; None where its ops don't go through results alike, or no loops in step."""
     images = images_of(pair.ops)
     if images is None or not all(_reads_in_place(image) for image in images if image.op not in pair.sums):

@@ -25,7 +25,7 @@ from npuflow.ops.bundle import free_numbers, make_bundle, mark_bundle
 from npuflow.ops.chains import Chain, chains_of
 from npuflow.ops.contraction import STRATEGY, is_elementwise, is_parallel, producer
 from npuflow.ops.linear import input_count
-from npuflow.ops.pairs import Pair, pairs_of
+from npuflow.ops.pairs import SumPair, pairs_of
 from npuflow.ops.refused import mark_made_of, refusal
 from npuflow.ops.reshapes import readers, unreshaped
 from npuflow.strategy.bundle_times import GrowthOn, mapped_bundle
@@ -78,7 +78,7 @@ class FuseMatmuls(Pass):
                     _fuse_some(candidates, _Among(function, device, said, self.bundle_matmuls), context)
 
 
-def _fuse_some(candidates: Sequence[Chain | Pair], among: _Among, context: PassContext) -> None:
+def _fuse_some(candidates: Sequence[Chain | SumPair], among: _Among, context: PassContext) -> None:
     """Decides of each while none is fused, and fuses those where that is faster."""
     found = [(each, among.names(each)) for each in candidates]
     decided = [_decided(each, groups, among, context) for each, groups in found]
@@ -101,20 +101,20 @@ class _Among:
 
         self.mapped, self.homes = mapped, Homes(self.groups, mapped, change_between(self.groups, device))
 
-    def members(self, chain: Chain | Pair) -> list[int]:
+    def members(self, chain: Chain | SumPair) -> list[int]:
         """The groups that a chain's ops are in."""
         return sorted({self.owner[op] for op in chain.ops if op in self.owner})
 
-    def names(self, chain: Chain | Pair) -> tuple[str, ...]:
+    def names(self, chain: Chain | SumPair) -> tuple[str, ...]:
         """What the groups of a chain's ops are called."""
         names = names_of(self.function, self.groups)
         return tuple(name for number in self.members(chain) for name in names[number])
 
-    def seconds_apart(self, chain: Chain | Pair) -> float:
+    def seconds_apart(self, chain: Chain | SumPair) -> float:
         """How long the groups of a chain's ops take."""
         return sum(map(self.homes.seconds_apart, self.members(chain)))
 
-    def fused_seconds(self, chain: Chain | Pair, ops: Sequence[ir.Operation]) -> float | None:
+    def fused_seconds(self, chain: Chain | SumPair, ops: Sequence[ir.Operation]) -> float | None:
         """How long ops take as one bundle in a chain's place, roughly; None where they fit no core.
 
         What groups have beside the chain, as what computes something of each factor, is then made by itself, unless it
@@ -136,7 +136,7 @@ def _rides(op: ir.Operation) -> bool:
     return any(readers(each.results[0]) == [op] for each in sums) or (len(inputs) == 1 and bool(made))
 
 
-def _decided(chain: Chain | Pair, groups: Sequence[str], among: _Among, context: PassContext) -> int | None:
+def _decided(chain: Chain | SumPair, groups: Sequence[str], among: _Among, context: PassContext) -> int | None:
     """Which copy of a chain is the fastest that fits, if it is faster than the chain."""
     why = refusal(among.function, groups)
     if why is not None:
@@ -152,12 +152,12 @@ def _decided(chain: Chain | Pair, groups: Sequence[str], among: _Among, context:
     return times.index(best) if best is not None and best < _most(chain, apart) else None
 
 
-def _most(chain: Chain | Pair, apart: float) -> float:
+def _most(chain: Chain | SumPair, apart: float) -> float:
     """What a chain, or a pair, may take at most as one."""
     return apart if isinstance(chain, Chain) else _LESS_SIDE_BY_SIDE * apart
 
 
-def _ways(chain: Chain | Pair, device: Device) -> list[MadeOps]:
+def _ways(chain: Chain | SumPair, device: Device) -> list[MadeOps]:
     """Copies of a chain's ops, or a pair's, each of which may be one bundle."""
     if isinstance(chain, Chain):
         return list(copies_of(chain, one_engine=not device.has_two_engines))
@@ -165,7 +165,7 @@ def _ways(chain: Chain | Pair, device: Device) -> list[MadeOps]:
     return [] if copy is None else [copy]
 
 
-def _said(chain: Chain | Pair, best: float | None, apart: float) -> str:
+def _said(chain: Chain | SumPair, best: float | None, apart: float) -> str:
     between = sum(prod(shape_of(v)) * element_bytes(element_type_of(v)) for v in chain.between)
     both = "two matmuls in a row" if isinstance(chain, Chain) else _SIDE_BY_SIDE
     what = f"{both} hand over {between} bytes"
@@ -175,7 +175,7 @@ def _said(chain: Chain | Pair, best: float | None, apart: float) -> str:
     return f"{what} {where}: as one they take an estimated {best / apart:.2f} of the time that they take apart"
 
 
-def _fuse(chain: Chain | Pair, groups: Sequence[str], chosen: int, among: _Among) -> None:
+def _fuse(chain: Chain | SumPair, groups: Sequence[str], chosen: int, among: _Among) -> None:
     """Puts the copy of that number in place of a chain, marked as a bundle."""
     for number, way in enumerate(_ways(chain, among.device)):
         if number != chosen:

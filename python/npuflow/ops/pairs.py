@@ -14,7 +14,7 @@ from npuflow.ops.reshapes import readers, unreshaped
 
 
 @dataclass(frozen=True)
-class Pair:
+class SumPair:
     """Two sums, and all ops with what is made in front of them for them alone, and behind: both sums before that."""
 
     sums: tuple[ir.Operation, ir.Operation]
@@ -31,10 +31,10 @@ class Pair:
         return tuple(result for op in self.ops[:-1] for result in op.results if self.root in readers(result))
 
 
-def pairs_of(function: ir.Operation) -> list[Pair]:
+def pairs_of(function: ir.Operation) -> list[SumPair]:
     """The pairs of a function, no op in two of them."""
     taken: set[ir.Operation] = set()
-    found: list[Pair] = []
+    found: list[SumPair] = []
     for op in ops_of(function, "linalg.generic"):
         pair = _ending_in(op)
         if pair is not None and taken.isdisjoint(pair.ops):
@@ -43,7 +43,7 @@ def pairs_of(function: ir.Operation) -> list[Pair]:
     return found
 
 
-def _ending_in(root: ir.Operation) -> Pair | None:
+def _ending_in(root: ir.Operation) -> SumPair | None:
     if BUNDLE in root.attributes or not is_elementwise(root):
         return None
     branches = list(filter(None, (_branch(root, value) for value in list(root.operands)[: input_count(root)])))
@@ -52,7 +52,7 @@ def _ending_in(root: ir.Operation) -> Pair | None:
     first, second = sorted((branch[0] for branch in branches), key=_place)
     heads = [head for op in (first, second) for head in _heads(op)]
     behind = [op for branch in branches for op in branch[1:]]
-    return Pair((first, second), (*heads, first, second, *behind, root))
+    return SumPair((first, second), (*heads, first, second, *behind, root))
 
 
 def _place(op: ir.Operation) -> int:
