@@ -218,10 +218,10 @@ void Descent::add_with_less(std::vector<Mapping>& found, const Mapping& mapping,
 
 Order Descent::best_order(Mapping mapping) {
   Order best = mapping.order;
-  double least = kept_.least_cost(mapping);
+  double least = kept_.least_cost(mapping, std::numeric_limits<double>::infinity());
   for (const auto& order : space_.orders(mapping)) {
     mapping.order = order;
-    const double cost = kept_.least_cost(mapping);
+    const double cost = kept_.least_cost(mapping, least);
     if (cost >= least) continue;
     least = cost;
     best = order;
@@ -267,7 +267,7 @@ Mapping Descent::best_of(const std::vector<Mapping>& changed, const Mapping& tha
   std::int64_t number = 0;
   const auto push = [&](const Mapping& mapping) {
     KeptMappings::Entry& entry = kept_.entry_of(mapping);
-    const double cost = kept_.least_cost(entry);
+    const double cost = kept_.least_cost(entry, limit);
     if (cost < limit && seen.insert(&entry).second) waiting.push({cost, number++, false, &entry});
   };
   for (const Mapping& mapping : changed) push(mapping);

@@ -16,6 +16,8 @@ namespace {
 constexpr double moving_share = 0.1;
 // The same where what takes the time is played out, which errs less by as much.
 constexpr double played_moving_share = 0.02;
+// Floors and costs are sums of the same numbers in another order.
+constexpr double rounding = 1 - 1e-9;
 
 }  // namespace
 
@@ -75,6 +77,13 @@ double Estimator::played_cost(const Mapping& mapping) {
 double Estimator::least_cost(const Mapping& mapping) const {
   const Mapped mapped(group_, mapping);
   return parts_of(mapped, machine_, least_block_cycles(mapped)).cost();
+}
+
+double Estimator::floor_of_least(const Mapping& mapping) const {
+  const Mapped mapped(group_, mapping);
+  const EngineCycles cycles = least_block_cycles(mapped);
+  const double all = mapped.blocks() * cycles.block(mapping.depths.between > 1) - cycles.starting;
+  return all / machine_.clock_hz * rounding;
 }
 
 bool Estimator::fits(const Mapping& mapping) const {

@@ -71,6 +71,8 @@ class Estimator {
   double cost(const Mapping& mapping) { return parts(mapping).cost(); }
   // The cost if ops took no longer than the least, which asks for no kernel's cycles.
   double least_cost(const Mapping& mapping) const;
+  // What that is at least, found at once: by what cores compute alone.
+  double floor_of_least(const Mapping& mapping) const;
   bool fits(const Mapping& mapping) const;
   // How many kernels' cycles were asked for.
   std::int64_t asked() const { return asked_; }

@@ -78,12 +78,17 @@ double KeptMappings::cost(Entry& entry) {
   return known.cost;
 }
 
-double KeptMappings::least_cost(Entry& entry) {
+double KeptMappings::least_cost(Entry& entry, double limit) {
   auto& [mapping, known] = entry;
-  if (known.of != Known::Cost::unknown) return known.cost;
-  count();
-  known.cost = estimator_.least_cost(mapping) * weight(mapping.spread);
-  known.of = Known::Cost::least;
+  if (known.of == Known::Cost::unknown) {
+    count();
+    known.cost = estimator_.floor_of_least(mapping) * weight(mapping.spread);
+    known.of = Known::Cost::floor;
+  }
+  if (known.of == Known::Cost::floor && known.cost <= limit) {
+    known.cost = estimator_.least_cost(mapping) * weight(mapping.spread);
+    known.of = Known::Cost::least;
+  }
   return known.cost;
 }
 
@@ -102,7 +107,8 @@ bool KeptMappings::fits(Entry& entry) {
 
 bool KeptMappings::is_better(Entry& entry, double than) {
   const Mapping& mapping = entry.first;
-  if (least_cost(entry) > std::max(than, limit())) return false;
+  const double most = std::max(than, limit());
+  if (least_cost(entry, most) > most) return false;
   const double own = cost(entry);
   const bool is_kept = is_wanted(own, mapping);
   if ((own >= than && !is_kept) || !fits(entry)) return false;

@@ -21,9 +21,9 @@ class KeptMappings {
   // Keeps so many of the best; those that cost `known` or more are of no interest.
   KeptMappings(Estimator& estimator, const Space& space, std::size_t keep, double known, std::function<void()> poll);
 
-  // What is known of a mapping: what it costs, or at least costs, and whether it fits.
+  // What is known of a mapping: what it costs, or costs at least, or a floor of that; and whether it fits.
   struct Known {
-    enum class Cost : std::uint8_t { unknown, least, exact };
+    enum class Cost : std::uint8_t { unknown, floor, least, exact };
     enum class Fit : std::uint8_t { unknown, no, yes };
 
     double cost = 0.0;
@@ -37,9 +37,10 @@ class KeptMappings {
   // What a search makes small: the estimate's cost, and somewhat more on a part of the array.
   double cost(Entry& entry);
   double cost(const Mapping& mapping) { return cost(entry_of(mapping)); }
-  // About what it costs at least, which asks for no kernel's cycles; the cost where that is known.
-  double least_cost(Entry& entry);
-  double least_cost(const Mapping& mapping) { return least_cost(entry_of(mapping)); }
+  // About what it costs at least, which asks for no kernel's cycles; the cost where that is known. Where it is more
+  // than a limit, perhaps only that is known.
+  double least_cost(Entry& entry, double limit);
+  double least_cost(const Mapping& mapping, double limit) { return least_cost(entry_of(mapping), limit); }
   bool fits(Entry& entry);
   bool fits(const Mapping& mapping) { return fits(entry_of(mapping)); }
   // Whether it costs less than that and fits; if it does, it may be kept.

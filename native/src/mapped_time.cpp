@@ -102,7 +102,7 @@ class MappedTime {
     double behind = outer_.arrival_seconds(true) + in_l1_seconds() / most_visits_;
     for (std::size_t number = 0; number < outer_.inputs(); ++number) {
       const OuterTransfer& each = outer_.all()[number];
-      const double turns = each.turns();
+      const double turns = each.turns;
       if (turns == 1) continue;
       const double come = each.dram_seconds / each.visits;
       const double second = machine_.descriptor_seconds * outer_.set_up_with(number, 1);

@@ -31,13 +31,7 @@ double channels(const OuterTransfer& transfer) { return static_cast<double>(tran
 
 }  // namespace
 
-double OuterTransfer::turns() const {
-  double found = 1;
-  for (const Size turns : set_up_turns) found *= static_cast<double>(turns);
-  return found;
-}
-
-double OuterTransfer::descriptors() const { return mapped::channels(*this) * turns(); }
+double OuterTransfer::descriptors() const { return mapped::channels(*this) * turns; }
 
 namespace {
 
@@ -83,7 +77,11 @@ OuterTransfers::OuterTransfers(const Mapped& mapped, const Machine& machine)
   for (const std::size_t number : group.outputs) all_.push_back(transfer_of(group.tensors[number]));
   choose_lanes();
   if (!machine.direct.are_taken) separate_rows();
-  for (std::size_t number = 0; number < all_.size(); ++number) all_[number].set_up_turns = set_up_turns_of(number);
+  for (std::size_t number = 0; number < all_.size(); ++number) {
+    OuterTransfer& each = all_[number];
+    each.set_up_turns = set_up_turns_of(number);
+    for (const Size turns : each.set_up_turns) each.turns *= static_cast<double>(turns);
+  }
   order_set_up();
 }
 
@@ -228,8 +226,8 @@ double OuterTransfers::direct_seconds(const OuterTransfer& transfer) const {
 double OuterTransfers::set_up_with(std::size_t input, double turn) const {
   double found = 0;
   for (std::size_t number = 0; number < all_.size(); ++number) {
-    const double own = all_[number].turns();
-    const double behind = std::floor(turn * own / all_[input].turns());
+    const double own = all_[number].turns;
+    const double behind = std::floor(turn * own / all_[input].turns);
     found += channels(all_[number]) * std::min(own, number < inputs_ ? 1 + behind : std::max(1.0, behind));
   }
   return found;

@@ -29,9 +29,9 @@ struct OuterTransfer {
   bool is_hoisted = false;  // whether it moves in front of all blocks
   bool is_first = false;    // whether it is set up first: what the first op reads, or stands before that
   Sizes set_up_turns;       // of the loops in which its transfers are set up
+  double turns = 1.0;       // in how many turns it is set up: the product of these
 
-  // In how many turns it is set up, and what that takes of all channels.
-  double turns() const;
+  // What that takes of all channels.
   double descriptors() const;
 };
 

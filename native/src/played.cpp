@@ -82,7 +82,7 @@ Played::Way Played::way_of(const Mapped& mapped, const OuterTransfer& transfer, 
   way.channels = static_cast<double>(transfer.channels);
   way.bytes = transfer.bytes / (turns * way.channels);
   way.weight = transfer.dram_seconds * rate / transfer.bytes;
-  way.set_up_turns = std::min(turns, transfer.turns());
+  way.set_up_turns = std::min(turns, transfer.turns);
   way.late = machine_.descriptor_seconds * (way.channels - 1);
   return way;
 }

@@ -13,7 +13,7 @@ import pytest
 
 import npuflow
 from npuflow.compiler.compiled import Sequence
-from npuflow.compiler.home_phases import HomeSlabs
+from npuflow.compiler.home_phases import HomeSlabs, Ways
 from npuflow.compiler.port_phases import PortPhases
 from npuflow.compiler.sequence import execute_sequence
 from npuflow.compiler.tile_phases import TilePhases
@@ -280,3 +280,26 @@ def test_where_nothing_can_stay_it_says_why() -> None:
     assert isinstance(sequence, Sequence)
     assert set(sequence.away) == {value.number for value in sequence.plan.between if value.home is None}
     assert all(sequence.away.values())
+
+
+def test_programs_of_phases_that_are_alike_are_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    made, wanted = list[tuple[str, Ways]](), list[tuple[str, Ways]]()
+    make, want = TilePhases.made, TilePhases.ways
+
+    def counted(self: TilePhases, name: str, ways: Ways) -> AtHome:
+        made.append((name, ways))
+        return make(self, name, ways)
+
+    def asked(self: TilePhases, phase: int, homes: Mapping[int, HomeSlabs]) -> Ways:
+        wanted.append((self.calls.calls[phase].name, want(self, phase, homes)))
+        return wanted[-1][1]
+
+    monkeypatch.setattr(TilePhases, "made", counted)
+    monkeypatch.setattr(TilePhases, "ways", asked)
+    p = Program("alike")
+    x, w = p.argument(64, 64), p.argument(64, 64)
+    for _ in range(6):
+        x = p.matmul(x, w)
+    (sequence,) = npuflow.compile(p.text(x), "npuflow-stream-k{fuse=false}", device="npu2", split=True).sequences
+    assert sequence.plan.resident_bytes > 0
+    assert len(made) == len(set(made)) < len(wanted) / 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from npuflow.bindings import ir
 from npuflow.bounds.sizes import OpSizes
@@ -168,7 +169,7 @@ class Sequence:
         compiled = replace(self.compiled, calls=calls, parts={part.name: part.compiled for part in called})
         return replace(self, compiled=compiled, parts=called, decided=decided, away=away, changes=None)
 
-    @property
+    @cached_property
     def plan(self) -> FunctionPlan:
         """The order of the parts, and where what they hand over lies."""
         return plan_of(self.compiled.calls)

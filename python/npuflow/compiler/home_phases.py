@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TypeAlias
 
 from npuflow.compiler.compiled_function import CompiledFunction
 from npuflow.network.calls import CallList
@@ -39,6 +40,25 @@ class HomeSlabs:
         return -(-size // (self.piece_bytes * len(self.columns))) * self.piece_bytes
 
 
+@dataclass(frozen=True)
+class TensorWay:
+    """How a part's program moves a tensor at home, by its name there.
+
+    With `brings` it has all of it in tiles that hand it to cores, and brings it there, or finds it.
+    """
+
+    tensor: str
+    side: Side
+    columns: tuple[int, ...]
+    piece_bytes: int
+    in_place: bool = False
+    brings: bool | None = None
+
+
+# One after the other.
+Ways: TypeAlias = tuple[TensorWay, ...]
+
+
 @dataclass
 class HomePhases(ABC):
     """The parts that calls run, phase by phase; `level` is where tensors can be at home."""
@@ -49,6 +69,7 @@ class HomePhases(ABC):
     level: int
     runs: dict[str, RunResults] = field(default_factory=dict)
     taken: dict[tuple[object, ...], float] = field(default_factory=dict)
+    known: dict[tuple[str, Ways], AtHome | str] = field(default_factory=dict)
 
     # What devices differ in
 
@@ -81,14 +102,34 @@ class HomePhases(ABC):
         """How many of them a phase leaves."""
 
     @abstractmethod
-    def moved(self, phase: int, homes: Mapping[int, HomeSlabs]) -> AtHome:
-        """A phase's program with tensors at home."""
+    def ways(self, phase: int, homes: Mapping[int, HomeSlabs]) -> Ways:
+        """How a phase moves tensors at home, in the names of its part: phases of a part that do so alike are alike."""
+
+    @abstractmethod
+    def made(self, name: str, ways: Ways) -> AtHome:
+        """A part's program that moves tensors in these ways; raises NotAtHomeError where it can't."""
 
     @abstractmethod
     def change_seconds(self, moved: Mapping[int, AtHome]) -> float:
         """How much longer changes take with some phases like that."""
 
     # What they don't
+
+    def moved(self, phase: int, homes: Mapping[int, HomeSlabs]) -> AtHome:
+        """A phase's program with tensors at home; raises NotAtHomeError where it has none."""
+        return self.program_of(self.calls.calls[phase].name, self.ways(phase, homes))
+
+    def program_of(self, name: str, ways: Ways) -> AtHome:
+        """The same of a part, made once."""
+        if (name, ways) not in self.known:
+            try:
+                self.known[name, ways] = self.made(name, ways)
+            except NotAtHomeError as error:
+                self.known[name, ways] = str(error)
+        found = self.known[name, ways]
+        if isinstance(found, str):
+            raise NotAtHomeError(found)
+        return found
 
     @cached_property
     def ports(self) -> Mapping[int, list[tuple[int, str, Side]]]:

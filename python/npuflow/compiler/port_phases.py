@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from npuflow.compiler.home_phases import HomePhases, HomeSlabs
+from npuflow.compiler.home_phases import HomePhases, HomeSlabs, TensorWay, Ways
 from npuflow.network.plan import PlannedValue
 from npuflow.simulate.at_home import AtHome
 from npuflow.simulate.by_ports import by_ports
@@ -39,12 +39,18 @@ class PortPhases(HomePhases):
     def channels_left(self, phase: int, side: Side, column: int) -> int:
         return 0
 
-    def moved(self, phase: int, homes: Mapping[int, HomeSlabs]) -> AtHome:
+    def ways(self, phase: int, homes: Mapping[int, HomeSlabs]) -> Ways:
         own = (
-            (tensor, slabs) for number, slabs in homes.items() for at, tensor, _ in self.ports[number] if at == phase
+            TensorWay(tensor, side, slabs.columns, slabs.piece_bytes)
+            for number, slabs in homes.items()
+            for at, tensor, side in self.ports[number]
+            if at == phase
         )
-        near = {tensor: NearTensor(tensor, slabs.piece_bytes) for tensor, slabs in own}
-        return by_ports(self.parts[self.calls.calls[phase].name].program, self.device, list(near.values()))
+        return tuple({way.tensor: way for way in own}.values())
+
+    def made(self, name: str, ways: Ways) -> AtHome:
+        near = [NearTensor(way.tensor, way.piece_bytes) for way in ways]
+        return by_ports(self.parts[name].program, self.device, near)
 
     def change_seconds(self, moved: Mapping[int, AtHome]) -> float:
         return 0.0

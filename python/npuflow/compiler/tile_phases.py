@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from npuflow.compiler.compiled_function import CompiledFunction
-from npuflow.compiler.home_phases import HomePhases, HomeSlabs
+from npuflow.compiler.home_phases import HomePhases, HomeSlabs, TensorWay, Ways
 from npuflow.network.phases import TileChange, Writes
 from npuflow.network.plan import PlannedValue
 from npuflow.network.set_up import PhaseChange
@@ -18,7 +18,6 @@ from npuflow.simulate.home_ports import HOME_LEVEL, HomeChain, HomePort, slab_by
 from npuflow.simulate.home_tasks import NotAtHomeError
 from npuflow.simulate.in_place import in_place, pieces_in_place
 from npuflow.simulate.platform import Platform, Side
-from npuflow.simulate.program import Program
 from npuflow.simulate.read_in_place import brought_in_place, pieces_read, read_in_place
 
 # Sizes of pieces that are dealt out, the largest first, beside one piece for each slab.
@@ -29,15 +28,15 @@ _MOST_PIECES = 2
 class TilePhases(HomePhases):
     """`taken_by` has the descriptors that parts take, by channel, `unused` channels that they leave.
 
-    `collected` is what tiles collect, `handed` what they hand to cores, `read` the programs that do so in place, each
-    found once.
+    `collected` is what tiles collect, `handed` what they hand to cores, each found once; `used` are the channels by
+    which programs move tensors at home.
     """
 
     taken_by: dict[str, dict[ChannelPlace, int]] = field(default_factory=dict)
     collected: dict[tuple[str, str], HomeSlabs | None] = field(default_factory=dict)
     handed: dict[tuple[str, str], HomeSlabs | None] = field(default_factory=dict)
-    read: dict[tuple[str, str, bool], AtHome] = field(default_factory=dict)
     unused: dict[tuple[str, Side, int], tuple[int, ...]] = field(default_factory=dict)
+    used: dict[tuple[str, Ways], frozenset[tuple[Side, int, int]]] = field(default_factory=dict)
 
     def columns(self, value: PlannedValue) -> list[int]:
         free = {column: self._channels(value, column) for column in range(self.memories)}
@@ -49,12 +48,12 @@ class TilePhases(HomePhases):
         return min(free), sum(free)
 
     def channels_left(self, phase: int, side: Side, column: int) -> int:
-        return len(self._free_channels(phase, side, column))
+        return len(self._free_channels(self.calls.calls[phase].name, side, column))
 
-    def _free_channels(self, phase: int, side: Side, column: int) -> tuple[int, ...]:
-        key = self.calls.calls[phase].name, side, column
+    def _free_channels(self, name: str, side: Side, column: int) -> tuple[int, ...]:
+        key = name, side, column
         if key not in self.unused:
-            program = self.parts[key[0]].program
+            program = self.parts[name].program
             self.unused[key] = Platform(self.device).free_channels(program, HOME_LEVEL, side, column)
         return self.unused[key]
 
@@ -137,44 +136,52 @@ class TilePhases(HomePhases):
         changes = (TileChange(behind=Writes(count), columns=frozenset({c})) for c, count in late.items() if count)
         return PhaseChange(tuple(changes)).set_up(self.device.control).seconds
 
-    def moved(self, phase: int, homes: Mapping[int, HomeSlabs]) -> AtHome:
-        part = self.parts[self.calls.calls[phase].name]
-        free = {(side, c): list(self._free_channels(phase, side, c)) for side in Side for c in range(self.memories)}
-        moved = AtHome(part.program)
-        for number, slabs in homes.items():
-            for own, tensor, side in self.ports[number] if phase in self.phases_of(number, slabs) else ():
-                if own == phase:
-                    if slabs.brought == phase or self._reads_in_place(phase, number, slabs):
-                        more = self._read(moved.program, part, tensor, slabs.brought == phase)
-                    elif slabs.in_place and side is Side.IN:
-                        more = in_place(moved.program, self.device, tensor)
-                    else:
-                        left = self._descriptors(part, moved.chains)
-                        ways = tuple((c, self._channel(free[side, c], c, left)) for c in slabs.columns)
-                        more = at_home(moved.program, self.device, [HomePort(tensor, ways, slabs.piece_bytes)])
-                    moved = AtHome(more.program, _together(moved.chains, more.chains))
-                    self._check_descriptors(part, moved.chains)
+    def ways(self, phase: int, homes: Mapping[int, HomeSlabs]) -> Ways:
+        return tuple(
+            self._way(phase, number, slabs, tensor, side)
+            for number, slabs in homes.items()
+            if phase in self.phases_of(number, slabs)
+            for own, tensor, side in self.ports[number]
+            if own == phase
+        )
+
+    def _way(self, phase: int, number: int, slabs: HomeSlabs, tensor: str, side: Side) -> TensorWay:
+        brings = True if slabs.brought == phase else False if self._reads_in_place(phase, number, slabs) else None
+        return TensorWay(tensor, side, slabs.columns, slabs.piece_bytes, slabs.in_place, brings)
+
+    def made(self, name: str, ways: Ways) -> AtHome:
+        part = self.parts[name]
+        if not ways:
+            return AtHome(part.program)
+        before, way = self.program_of(name, ways[:-1]), ways[-1]
+        used = self.used.get((name, ways[:-1]), frozenset())
+        if way.brings is not None:
+            move = brought_in_place if way.brings else read_in_place
+            more = move(before.program, self.device, way.tensor)
+        elif way.in_place and way.side is Side.IN:
+            more = in_place(before.program, self.device, way.tensor)
+        else:
+            slabs = self._slabs(part, before, way, used)
+            used |= {(way.side, *slab) for slab in slabs}
+            more = at_home(before.program, self.device, [HomePort(way.tensor, slabs, way.piece_bytes)])
+        moved = AtHome(more.program, _together(before.chains, more.chains))
+        self._check_descriptors(part, moved.chains)
+        self.used[name, ways] = used
         return moved
 
-    def _read(self, program: Program, part: CompiledFunction, tensor: str, is_brought: bool) -> AtHome:
-        """A part's program, as it is by now, with a tensor that it brings or finds; of a part's own found once."""
-        key = part.name, tensor, is_brought
-        if program is part.program and key in self.read:
-            return self.read[key]
-        move = brought_in_place if is_brought else read_in_place
-        found = move(program, self.device, tensor)
-        if program is part.program:
-            self.read[key] = found
-        return found
-
-    def _channel(self, free: list[int], column: int, taken: Mapping[tuple[int, int], int]) -> int:
-        """A channel that is free, of the group with the fewest descriptors taken; it isn't free any more."""
-        if not free:
-            raise NotAtHomeError(f"memory tile {column} has no channel left")
-        groups = self.device.dma(HOME_LEVEL).descriptor_groups
-        best = min(free, key=lambda number: (taken[column, number % groups], number))
-        free.remove(best)
-        return best
+    def _slabs(
+        self, part: CompiledFunction, before: AtHome, way: TensorWay, used: frozenset[tuple[Side, int, int]]
+    ) -> tuple[tuple[int, int], ...]:
+        """The columns of a tensor's slabs, and a channel for each, of the group with the fewest descriptors taken."""
+        groups, taken = self.device.dma(HOME_LEVEL).descriptor_groups, self._descriptors(part, before.chains)
+        found: list[tuple[int, int]] = []
+        for column in way.columns:
+            channels = self._free_channels(part.name, way.side, column)
+            free = [n for n in channels if (way.side, column, n) not in used and (column, n) not in found]
+            if not free:
+                raise NotAtHomeError(f"memory tile {column} has no channel left")
+            found.append((column, min(free, key=lambda number: (taken[column, number % groups], number))))
+        return tuple(found)
 
     @property
     def _most_descriptors(self) -> int:

@@ -26,7 +26,7 @@ from npuflow.ops.chains import Chain, chains_of
 from npuflow.ops.contraction import STRATEGY, is_elementwise, is_parallel, producer
 from npuflow.ops.linear import input_count
 from npuflow.ops.pairs import SumPair, pairs_of
-from npuflow.ops.refused import mark_made_of, refusal
+from npuflow.ops.refused import mark_made_of, refusal, refused_of
 from npuflow.ops.reshapes import readers, unreshaped
 from npuflow.strategy.bundle_times import GrowthOn, mapped_bundle
 from npuflow.strategy.describe_group import Numbers
@@ -138,7 +138,7 @@ def _rides(op: ir.Operation) -> bool:
 
 def _decided(chain: Chain | SumPair, groups: Sequence[str], among: _Among, context: PassContext) -> int | None:
     """Which copy of a chain is the fastest that fits, if it is faster than the chain."""
-    why = refusal(among.function, groups)
+    why = refusal(refused_of(among.function), groups)
     if why is not None:
         context.remark(chain.root, f"groups {', '.join(groups)} stay apart: as one, {why}")
         return None

@@ -22,7 +22,7 @@ from npuflow.fusion.window_ways import Cost, FusedWindows, WindowWays
 from npuflow.network.groups import FusionGroup, groups_of, names_of
 from npuflow.network.partition import Members, Price, best_partition, cones
 from npuflow.ops.contraction import BUNDLE, STRATEGY
-from npuflow.ops.refused import CACHED, refusal
+from npuflow.ops.refused import CACHED, refusal, refused_of
 from npuflow.strategy.bundle_times import GrowthOn
 from npuflow.strategy.describe_group import Numbers
 from npuflow.strategy.strategy import Strategy
@@ -94,7 +94,8 @@ class _WindowFusion:
         self.tiles, self.said = options.tiles, Strategy(depth_between=options.depth_between)
         self.ways = WindowWays(device, self.said, options.tiles, options.rows, options.halos)
         self.groups = groups_of(function, GrowthOn(device))
-        self.names = names_of(function, self.groups)
+        self.names, self.refused = names_of(function, self.groups), refused_of(function)
+        self.places = {op: number for number, op in enumerate(ops_of(function))}
         bundles = options.bundle_matmuls
 
         def mapped(group: FusionGroup, numbers: Numbers) -> Mapped:
@@ -140,7 +141,7 @@ class _WindowFusion:
         for members in (*alone, *cones(self._readers(), _MOST_GROUPS)):
             if all(open_[number] for number in members):
                 ops = self._ops(members)
-                chain, why = self._chain_of(ops), refusal(self.function, self._names(members))
+                chain, why = self._chain_of(ops), refusal(self.refused, self._names(members))
                 if isinstance(chain, WindowChain) and why is None:
                     found[members] = chain
                 elif chain != NO_WINDOW:
@@ -187,8 +188,8 @@ class _WindowFusion:
         return f"groups {', '.join(self._names(members))}"
 
     def _ops(self, members: Members) -> list[ir.Operation]:
-        place = {op: number for number, op in enumerate(ops_of(self.function))}
-        return sorted((op for number in members for op in self.groups[number].ops), key=lambda op: place[op])
+        ops = (op for number in members for op in self.groups[number].ops)
+        return sorted(ops, key=lambda op: self.places[op])
 
     def _readers(self) -> list[frozenset[int]]:
         """For each group, those that read its result; what is no group's is one behind all."""
@@ -202,7 +203,7 @@ class _WindowFusion:
 
     def _best_way(self, members: Members, chain: WindowChain) -> FusedWindows | None:
         """The tiles that a chain takes least time in; None where none fits a core."""
-        why = refusal(self.function, [*self._names(members), CACHED])
+        why = refusal(self.refused, [*self._names(members), CACHED])
         if why is not None:
             self.context.remark(self.groups[max(members)].root, f"{self._named(members)} cache no halos: {why}")
         return self.ways.best(chain, Cost(self.homes, members), may_cache=why is None)

@@ -18,7 +18,7 @@ from npuflow.fusion.cut_rows import LoopPart, LoopParts, can_be_cut, cut_rows, w
 from npuflow.ops.bundle import Bundle, marked_bundles
 from npuflow.ops.contraction import STRATEGY
 from npuflow.ops.insertions import insertion_of
-from npuflow.ops.refused import ROWS, made_of, mark_made_of, refusal
+from npuflow.ops.refused import ROWS, made_of, mark_made_of, refusal, refused_of
 from npuflow.ops.streams import reducers
 from npuflow.strategy.bundle_times import bundle_seconds
 from npuflow.strategy.strategy import Strategy
@@ -115,7 +115,7 @@ def _decide(masked: Masked, count: int | None, timed: _PartTimes, context: PassC
     """Cuts a bundle into so many parts, or into as many as take least time, if that is less than it takes."""
     root = masked.bundle.root
     groups = (*made_of(root), ROWS)
-    why_whole = refusal(root.parent.operation, groups)
+    why_whole = refusal(refused_of(root.parent.operation), groups)
     if why_whole is not None:
         context.remark(root, f"{masked}, and computed nevertheless: in parts without it, {why_whole}")
         return

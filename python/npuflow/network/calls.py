@@ -92,13 +92,13 @@ def read_calls(function: ir.Operation) -> CallList | None:
     arguments = list(function.regions[0].blocks[0].arguments)
     values = [*arguments, *(table.results[0] for table in tables_of(function))]
     numbers: dict[ir.Value, int] = {value: number for number, value in enumerate(values)}
-    calls = []
+    calls, functions = [], _functions_beside(function)
     for op in called:
         inputs = tuple(numbers[value] for value in op.operands)
         for value in op.results:
             numbers[value] = len(numbers)
         outputs = tuple(numbers[value] for value in op.results)
-        found = {outputs[result]: update for result, update in _updates(op).items()}
+        found = {outputs[result]: update for result, update in _updates(op, functions).items()}
         updates = {output: inputs[update.argument] for output, update in found.items()}
         written = {output: update.written_bytes for output, update in found.items()}
         calls.append(Call(callee(op), inputs, outputs, _addresses(op), (), updates, written, made_of(op)))
@@ -113,10 +113,14 @@ def callee(call: ir.Operation) -> str:
     return str(ir.FlatSymbolRefAttr(call.attributes["callee"]).value)
 
 
-def _updates(call: ir.Operation) -> dict[int, Update]:
+def _functions_beside(function: ir.Operation) -> dict[str, ir.Operation]:
+    """The functions of a function's module, by name."""
+    module = next(parent for parent in parents_of(function) if parent.name == "builtin.module")
+    return {str(f.opview.name.value): f for f in ops_of(module, "func.func")}
+
+
+def _updates(call: ir.Operation, functions: Mapping[str, ir.Operation]) -> dict[int, Update]:
     """Which of the callee's arguments its results are, with something written into them."""
-    module = next(parent for parent in parents_of(call) if parent.name == "builtin.module")
-    functions = {str(f.opview.name.value): f for f in ops_of(module, "func.func")}
     function = functions.get(callee(call))
     if function is None or function.opview.is_external:
         return {}

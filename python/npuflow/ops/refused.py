@@ -62,9 +62,9 @@ def note_refused(function: ir.Operation, refused: Sequence[Refused]) -> None:
     function.attributes[REFUSED] = ir.ArrayAttr.get([ir.DictAttr.get(one, context) for one in entries], context)
 
 
-def refusal(function: ir.Operation, groups: Sequence[str]) -> str | None:
+def refusal(refused: Sequence[Refused], groups: Sequence[str]) -> str | None:
     """Why groups don't become one: they were refused, or some of them; None where nothing is known of them."""
-    return next((one.why for one in refused_of(function) if set(one.made_of) <= set(groups)), None)
+    return next((one.why for one in refused if set(one.made_of) <= set(groups)), None)
 
 
 def _refused(function: ir.Operation, entry: ir.Attribute) -> Refused:

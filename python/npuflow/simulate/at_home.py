@@ -75,7 +75,7 @@ def at_home(program: Program, device: Device, ports: Sequence[HomePort]) -> AtHo
 
 def users_of(program: Program, tensor: str) -> list[FlatEngine]:
     """The engines that move a tensor: beside DRAM, or beside its home."""
-    return [engine for engine in program.engines if any(t.access.buffer == tensor for t in transfers(engine.body))]
+    return [engine for engine in program.engines if tensor in engine.moved_buffers]
 
 
 def with_home(

@@ -154,10 +154,41 @@ class _InPlace(TensorInTiles):
         return [(sent, self._way(sent, step, blocks[number // each])) for number, (sent, step) in pairs]
 
     def _way(self, send: FlatSend, receive: FlatReceive, block: _Collected) -> _CoreWay | None:
-        """From a core's memory into the tensor, without what is beyond its edges; None where all is."""
-        sent, received = send.access, receive.access
+        """From a core's memory into the tensor, without what is beyond its edges; None where all is.
+
+        What is a whole turn of pieces further in the tensor is so in each slab: such transfers are looked at once.
+        """
+        sent, received, tensor = send.access, receive.access, block.tensor
         if sent.limits or received.limits:
             raise NotAtHomeError("cores send it without what is beyond its edges")
+        turn = self.pieces.piece_bytes // received.element_bytes * len(self.pieces.columns)
+        turns, rest = divmod(tensor.offset.constant, turn)
+        first = replace(tensor, offset=FlatAffine(rest))
+        key = tuple((one.sizes, one.strides, one.offset, one.limits) for one in (sent, received, block.buffer, first))
+        if key not in self.looked_at:
+            self.looked_at[key] = self._ends(sent, received, _Collected(block.buffer, first))
+        found = self.looked_at[key]
+        if found is None:
+            return None
+        own, there = found
+        offset = FlatAffine(there.offset.constant + turns * turn)
+        read = replace(sent, sizes=own.sizes, strides=own.strides, offset=own.offset)
+        written = replace(
+            received,
+            buffer=self.tensor,
+            slot=FlatAffine(),
+            sizes=there.sizes,
+            strides=there.strides,
+            offset=offset,
+        )
+        return _CoreWay(FlatSend(send.stream, read, send.name), FlatReceive(receive.stream, written, receive.name))
+
+    @cached_property
+    def looked_at(self) -> dict[tuple[object, ...], tuple[FlatAccess, FlatAccess] | None]:
+        """Where both ends of transfers from cores into the tensor are, by their patterns."""
+        return {}
+
+    def _ends(self, sent: FlatAccess, received: FlatAccess, block: _Collected) -> tuple[FlatAccess, FlatAccess] | None:
         first, inside = places_of(block.buffer), places_of(received)
         if len(first) != prod(block.tensor.sizes) or inside.max() > first.max():
             raise NotAtHomeError("its blocks are sent on in another order than they are collected in")
@@ -174,8 +205,7 @@ class _InPlace(TensorInTiles):
         there = in_slab(places, self.pieces, received.element_bytes)
         if not exists[box].all() or any(irregular_dimension(one) is not None for one in (places, there, own)):
             raise NotAtHomeError("what a core makes of it lies in no pattern")
-        target = replace(access_of(received, places), buffer=self.tensor, slot=FlatAffine())
-        return _CoreWay(replace(send, access=access_of(sent, own)), replace(receive, access=target))
+        return access_of(sent, own), access_of(received, places)
 
     def _sent(self, ways: Sequence[tuple[FlatSend, _CoreWay | None]]) -> dict[str, list[FlatStep]]:
         """The body of the channel that sends what comes, where it leaves something out."""

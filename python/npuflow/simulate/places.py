@@ -65,6 +65,8 @@ def in_pattern(places: Places, most_dims: int) -> Places | None:
 
 def irregular_dimension(places: Places) -> int | None:
     """The first dimension along which places don't always go on by the same step."""
+    if np.array_equal(places.reshape(-1), places.flat[0] + _walked(places.shape, _steps(places))):
+        return None
     for dimension in range(places.ndim):
         steps = np.diff(places, axis=dimension)
         if steps.size and (steps != steps.flat[0]).any():
@@ -73,6 +75,7 @@ def irregular_dimension(places: Places) -> int | None:
 
 
 def _steps(places: Places) -> tuple[int, ...]:
-    """By how much places go on along each dimension."""
-    steps = (np.diff(places, axis=dimension) for dimension in range(places.ndim))
-    return tuple(int(one.flat[0]) if one.size else 0 for one in steps)
+    """By how much places go on along each dimension, from the first to the second."""
+    first, begin = int(places.flat[0]), (0,) * places.ndim
+    seconds = ((*begin[:d], 1, *begin[d + 1 :]) for d in range(places.ndim))
+    return tuple(int(places[at]) - first if size > 1 else 0 for at, size in zip(seconds, places.shape))

@@ -252,14 +252,20 @@ class FlatEngine:
     @cached_property
     def step_kinds(self) -> frozenset[type[FlatStep]]:
         """What kinds of steps it takes, within loops as well."""
-        return frozenset(_kinds_of(self.body))
+        return frozenset(map(type, _steps_of(self.body)))
+
+    @cached_property
+    def moved_buffers(self) -> frozenset[str]:
+        """The buffers that it sends or receives anything of."""
+        return frozenset(s.access.buffer for s in _steps_of(self.body) if isinstance(s, FlatSend | FlatReceive))
 
 
-def _kinds_of(body: tuple[FlatStep, ...]) -> Iterator[type[FlatStep]]:
+def _steps_of(body: tuple[FlatStep, ...]) -> Iterator[FlatStep]:
+    """All steps, those of loops behind these."""
     for step in body:
-        yield type(step)
+        yield step
         if isinstance(step, FlatLoop):
-            yield from _kinds_of(step.body)
+            yield from _steps_of(step.body)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from npuflow.strategy.flat import flat_group, flat_machine, flat_mapping
 from npuflow.strategy.group import Group, Tiles
 from npuflow.strategy.mapping import Mapping
 from npuflow.strategy.strategy import Sizes
-from npuflow.strategy.work_cycles import LeastOfResults, OpCycles, kind_of, multiplies
+from npuflow.strategy.work_cycles import LeastOfResults, OpCycles, kind_of, multiplies, op_cycles
 from npuflow.target import Device
 
 
@@ -82,13 +82,10 @@ class Estimate:
 
     def _native_of(self, pack: Sizes) -> _native.Estimator:
         group, device = self.group, self.device
-        ops = [OpCycles(work, device, self._kind, pack) for work in group.work]
+        ops = [op_cycles(work, device, self._kind, pack) for work in group.work]
 
         def cycles(number: int, own: Sequence[int]) -> float:
-            tiles = [1] * len(group.sizes)
-            for loop, size in zip(ops[number].work.loops, own):
-                tiles[loop] = size
-            return ops[number].of_tile(tiles)
+            return ops[number].of_own(tuple(own))
 
         least = [(*op.least(), multiplies(op.work, device)) for op in ops]
         return _native.Estimator(flat_group(group), flat_machine(device), cycles, least)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 from math import prod
 
 from npuflow.kernels.matrix_cycles import (
@@ -22,6 +22,7 @@ from npuflow.kernels.vector_cycles import VectorKernel
 from npuflow.ops.products import Products
 from npuflow.ops.window_sums import WindowSums
 from npuflow.strategy.group import Group, M, N, OpWork
+from npuflow.strategy.strategy import Sizes
 from npuflow.target import Device, KernelClass
 from npuflow.target.matmul import bytes_of
 
@@ -57,6 +58,16 @@ class OpCycles:
     device: Device
     kind: str = ""
     pack: Sequence[int] = ()
+    _known: dict[tuple[int, ...], int] = field(default_factory=dict, compare=False)
+
+    def of_own(self, sizes: tuple[int, ...]) -> int:
+        """Cycles of a call on a tile of such sizes of its loops, found once."""
+        if sizes not in self._known:
+            tiles = [1] * (max((N, *self.work.loops)) + 1)
+            for loop, size in zip(self.work.loops, sizes):
+                tiles[loop] = size
+            self._known[sizes] = self.of_tile(tiles)
+        return self._known[sizes]
 
     def of_tile(self, tiles: Sequence[int]) -> int:
         """Cycles of a call."""
@@ -132,6 +143,12 @@ class OpCycles:
     def _vector(self) -> VectorKernel:
         assert self.work.vector is not None, "a packed product has an instruction"
         return VectorKernel(self.work.vector, self.device, self.kind)
+
+
+@lru_cache(maxsize=1024)
+def op_cycles(work: OpWork, device: Device, kind: str, pack: Sizes) -> OpCycles:
+    """An op's cycles, for all groups that have it: fused in other tiles, or searched more widely, it takes the same."""
+    return OpCycles(work, device, kind, pack)
 
 
 def conversions(group: Group, device: Device) -> list[str]:
