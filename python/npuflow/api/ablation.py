@@ -83,6 +83,8 @@ def _is_made(decision: Decision, device: Device) -> bool:
     """Whether there is anything to decide on a device."""
     if decision is Decision.ENGINES:
         return device.has_two_engines
+    if decision is Decision.PADDING:
+        return device.patch_engine.padding_share > 0
     return decision is not Decision.RESHAPE or any(shape.patch for shape in device.matmuls)
 
 

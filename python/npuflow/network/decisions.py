@@ -14,6 +14,7 @@ class Decision(Enum):
     FUSION = "fusion"
     MASKS = "masks"
     RESHAPE = "reshape"
+    PADDING = "padding"
     ENGINES = "engines"
     PHASES = "phases"
     AHEAD = "ahead"
@@ -36,6 +37,7 @@ _WHAT = {
     Decision.FUSION: "what matmuls read is made on their tile, matmuls in a row and windows are one, where faster",
     Decision.MASKS: "scores that are masked are left out where that is faster",
     Decision.RESHAPE: "pixels in one line are taken for an image, so that they fill patches",
+    Decision.PADDING: "zeros around windows are a register of the matrix engine, neither moved nor stored",
     Decision.ENGINES: "matrix and vector engines work side by side, on different tiles",
     Decision.PHASES: "all parts are phases of one launch",
     Decision.AHEAD: "descriptors are written while the phase before still works",
@@ -52,7 +54,9 @@ _WHAT = {
 Decisions = frozenset[Decision]
 ALL_DECISIONS: Decisions = frozenset(Decision)
 # What is decided while a function is compiled, and what is once its parts are there.
-OF_PASSES: Decisions = frozenset({Decision.FUSION, Decision.MASKS, Decision.RESHAPE, Decision.ENGINES})
+OF_PASSES: Decisions = frozenset(
+    {Decision.FUSION, Decision.MASKS, Decision.RESHAPE, Decision.PADDING, Decision.ENGINES}
+)
 OF_PARTS: Decisions = ALL_DECISIONS - OF_PASSES
 
 
