@@ -61,7 +61,7 @@ def ablations_of(compiles: Compiles) -> Iterator[Ablation]:
         for one in Decision:
             if one in each:
                 rows.append(_AblatedFunction(each[one], name).row(ALL_DECISIONS - {one}))
-            elif one in OF_PARTS and timed.sequence is not None:
+            elif one in OF_PARTS and timed.sequence is not None and _is_made(one, best.device):
                 rows.append(timed.row(ALL_DECISIONS - {one}))
         rows.append(_AblatedFunction(none, name).row(ALL_DECISIONS.difference(passes) - OF_PARTS))
         makes_difference = timed.sequence is not None or len({row.time_us for row in rows}) > 1
@@ -83,6 +83,8 @@ def _is_made(decision: Decision, device: Device) -> bool:
     """Whether there is anything to decide on a device."""
     if decision is Decision.ENGINES:
         return device.has_two_engines
+    if decision is Decision.PREFETCH:
+        return device.home_level == device.kernel_level
     if decision is Decision.PADDING:
         return device.patch_engine.padding_share > 0
     return decision is not Decision.RESHAPE or any(shape.patch for shape in device.matmuls)

@@ -26,6 +26,7 @@ class Decision(Enum):
     TASKS = "tasks"
     ORDER = "order"
     RESIDENCY = "residency"
+    PREFETCH = "prefetch"
 
     @property
     def what(self) -> str:
@@ -48,6 +49,7 @@ _WHAT = {
     Decision.BROADCAST: "tiles that get the same program and descriptors are sent them at once",
     Decision.TASKS: "tasks of channels beside DRAM are written while the phase before still works",
     Decision.RESIDENCY: "what a later part reads stays on the chip",
+    Decision.PREFETCH: "what DRAM holds from the start comes to scratchpads while the phase before works",
     Decision.ORDER: "parts run in the order that keeps least alive",
 }
 
