@@ -198,13 +198,30 @@ void DataPlane::end_kernel(Index op, const std::vector<Placed>& operands, Cycles
   }
 }
 
+std::uint8_t* DataPlane::with_zeros(const Placed& placed, std::vector<std::uint8_t>& whole) const {
+  const std::int64_t element = placed.access->element_bytes;
+  whole.assign(static_cast<std::size_t>(placed.elements * element), 0);
+  Walker walker(placed);
+  for (std::int64_t at = 0; at < placed.elements;) {
+    const Run run = walker.next(placed.elements - at);
+    if (run.inside) {
+      const auto bytes = static_cast<std::size_t>(run.elements * element);
+      std::memcpy(whole.data() + at * element, images_[placed.memory] + run.byte, bytes);
+    }
+    at += run.elements;
+  }
+  return whole.data();
+}
+
 void DataPlane::call(Index op, const std::vector<Placed>& operands) {
   const KernelFunction& kernel = kernels_[program_.ops[op].target];
   std::vector<MemRef> memrefs;
   memrefs.reserve(operands.size());
   std::vector<void*> pointers;
-  for (const Placed& placed : operands) {
-    std::uint8_t* first = images_[placed.memory] + placed.first_byte;
+  padded_.resize(operands.size());
+  for (std::size_t o = 0; o < operands.size(); ++o) {
+    const Placed& placed = operands[o];
+    std::uint8_t* first = placed.limited ? with_zeros(placed, padded_[o]) : images_[placed.memory] + placed.first_byte;
     memrefs.emplace_back(placed, first);
     pointers.push_back(first);
   }

@@ -55,6 +55,8 @@ class DataPlane {
   void read_operand(Index op, const Placed& placed, Cycles now, Budget& budget);
   void write_operand(Index op, const Placed& placed, bool also_read, Cycles now, Budget& budget);
   void call(Index op, const std::vector<Placed>& operands);
+  // An operand whole, with zeros for what is outside, as the kernel's engine makes it up.
+  std::uint8_t* with_zeros(const Placed& placed, std::vector<std::uint8_t>& whole) const;
   static std::vector<bool> kept_by_kernels(const Program& program);
 
   const Program& program_;
@@ -66,6 +68,7 @@ class DataPlane {
   std::vector<std::int64_t> covered_;      // by op: all bytes that it has covered
   std::vector<std::uint8_t> staged_;       // a piece of a stream, and its bytes' states
   std::vector<std::uint8_t> staged_states_;
+  std::vector<std::vector<std::uint8_t>> padded_;  // a call's operands with zeros around them
   std::vector<Hazard> hazards_;
 };
 

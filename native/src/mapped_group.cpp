@@ -23,7 +23,7 @@ double Tensor::stored_bytes(const Sizes& tiles) const {
 }
 
 double Tensor::l1_bytes(const Sizes& tiles) const {
-  if (!is_gathered) return bytes(tiles);
+  if (!is_gathered) return is_padded ? stored_bytes(tiles) : bytes(tiles);
   auto found = static_cast<double>(element_bytes);
   for (std::size_t loop = 0; loop < follows.size(); ++loop) {
     if (follows[loop] != 0) found *= static_cast<double>(tiles[loop]);

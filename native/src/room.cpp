@@ -29,10 +29,28 @@ std::vector<Buffer> Room::l1_buffers() const {
     if (tensor.operand == Operand::start) continue;
     const Size depth = l1_slots(tensor);
     for (const Sizes& tiles : with_left_over(tensor, mapping_.tiles)) {
-      found.push_back({number, tensor.l1_bytes(tiles), depth, tensor.l1_bytes(tiles)});
+      const double bytes = l1_bytes(tensor, tiles);
+      found.push_back({number, bytes, depth, bytes});
     }
   }
   return found;
+}
+
+double Room::l1_bytes(const Tensor& tensor, const Sizes& tiles) const {
+  return tensor.is_gathered || is_padded_by_engine(tensor) ? tensor.l1_bytes(tiles) : tensor.bytes(tiles);
+}
+
+bool Room::is_padded_by_engine(const Tensor& tensor) const {
+  if (!tensor.is_padded) return false;
+  return std::all_of(tensor.dims.begin(), tensor.dims.end(), [&](const Dim& dim) {
+    return std::all_of(dim.terms.begin(), dim.terms.end(), [&](const Term& term) {
+      const Size size = group_.sizes[term.loop];
+      const bool is_space = term.loop < group_.space;
+      if (dim.terms.size() > 1) return is_space || mapping_.tiles[term.loop] >= size;
+      const Size step = is_space ? mapped_.block()[term.loop] : mapping_.tiles[term.loop];
+      return size % step == 0;
+    });
+  });
 }
 
 Size Room::l1_slots(const Tensor& tensor) const {

@@ -38,6 +38,10 @@ class Room {
 
  private:
   Size l1_slots(const Tensor& tensor) const;
+  // What a slot takes in L1 of a tensor that comes as such tiles.
+  double l1_bytes(const Tensor& tensor, const Sizes& tiles) const;
+  // Whether an engine makes up all zeros around a tensor's tiles: along windows alone, which it has whole.
+  bool is_padded_by_engine(const Tensor& tensor) const;
   Size l2_slots(const Tensor& tensor, const Sizes& in_l2) const;
   bool is_in_l2(const Tensor& tensor) const;
   // A buffer's tiles, and those of others for what is left of streamed loops: of all around the innermost that the

@@ -149,7 +149,7 @@ class Validator {
         [[fallthrough]];
       case OpKind::control:
         in_range(op.amount, 0, max_number, [&] { return "the cycles of " + who; });
-        for (Index o = 0; o < op.operand_count; ++o) check_operand(op.first_operand + o, who);
+        for (Index o = 0; o < op.operand_count; ++o) check_argument(op.first_operand + o, who);
         break;
     }
   }
@@ -178,6 +178,15 @@ class Validator {
       return who + " moves elements of " + text(access.element_bytes) + " bytes on '" + stream.name +
              "', where another transfer has " + text(seen->second);
     });
+  }
+
+  // What a kernel reads may have zeros around it; what it writes is all there.
+  void check_argument(Index operand, const Who& who) {
+    if (!check_operand(operand, who)) return;
+    const Operand& used = program_.operands[operand];
+    const Access& access = program_.accesses[used.access];
+    require(access.limits.empty() || (!used.writes && access.outside == Outside::zero),
+            [&] { return who + " limits an argument; hint: let zeros be outside of what it only reads"; });
   }
 
   bool check_operand(Index operand, const Who& who) {

@@ -45,6 +45,7 @@ from npuflow.schedule.check_schedule import CheckSchedule
 from npuflow.schedule.project_engines import ProjectEngines
 from npuflow.simulate.check_handover import CheckHandover
 from npuflow.strategy.assign_strategy import AssignStrategy, KInL2
+from npuflow.strategy.fold_padding import FoldPadding
 from npuflow.strategy.reshape_lines import ReshapeLines
 from npuflow.strategy.split_functions import SplitFunctions
 from npuflow.strategy.split_wide_ops import SplitWideOps
@@ -105,6 +106,7 @@ class MatmulPipeline(NamedPipeline):
         None, "parts that rows come in, to leave out what is masked; default: what is fastest, 1: none"
     )
     reshape: bool = option(True, "take pixels in one line for an image, where instructions take patches")
+    padding: bool = option(True, "let matrix engines make up the zeros around windows, where they can")
 
     def begin(self) -> tuple[Stage, ...]:
         tiles = (self.device, self.grid, self.tile_l2, self.tile_l1, self.pack, self.k_in_l2)
@@ -125,7 +127,8 @@ class MatmulPipeline(NamedPipeline):
         fusing = (matmuls, slices, results, windows, masked) if fuses else ()
         readers = (FuseReaders(self.device),) if fuses else ()
         bundling = (BundleMatmuls(self.device, between),) if bundles_too else ()
-        forms = (CollapseContractions(chains=True), *readers, *bundling)
+        padding = (FoldPadding(self.device),) if self.padding else ()
+        forms = (CollapseContractions(chains=True), *readers, *bundling, *padding)
         return (
             stage("normalize-linalg", NormalizeLinalg.name),
             stage("check-input", CheckInput()),

@@ -55,15 +55,16 @@ def ablations_of(compiles: Compiles) -> Iterator[Ablation]:
     passes = [one for one in Decision if one in OF_PASSES and _is_made(one, best.device)]
     each = {one: compiles(ALL_DECISIONS - {one}) for one in passes}
     none = compiles(ALL_DECISIONS.difference(passes))
+    of_parts = frozenset(one for one in OF_PARTS if _is_made(one, best.device))
     for name in _names(best):
         signature, timed = _signature(best, name), _AblatedFunction(best, name)
         rows = [timed.row(ALL_DECISIONS)]
         for one in Decision:
             if one in each:
                 rows.append(_AblatedFunction(each[one], name).row(ALL_DECISIONS - {one}))
-            elif one in OF_PARTS and timed.sequence is not None:
+            elif one in of_parts and timed.sequence is not None:
                 rows.append(timed.row(ALL_DECISIONS - {one}))
-        rows.append(_AblatedFunction(none, name).row(ALL_DECISIONS.difference(passes) - OF_PARTS))
+        rows.append(_AblatedFunction(none, name).row(ALL_DECISIONS.difference(passes) - of_parts))
         makes_difference = timed.sequence is not None or len({row.time_us for row in rows}) > 1
         yield Ablation(signature, tuple(rows) if makes_difference else ())
 
@@ -83,6 +84,10 @@ def _is_made(decision: Decision, device: Device) -> bool:
     """Whether there is anything to decide on a device."""
     if decision is Decision.ENGINES:
         return device.has_two_engines
+    if decision is Decision.PREFETCH:
+        return device.home_level == device.kernel_level
+    if decision is Decision.PADDING:
+        return device.patch_engine.padding_share > 0
     return decision is not Decision.RESHAPE or any(shape.patch for shape in device.matmuls)
 
 

@@ -173,6 +173,8 @@ def _without(nest: PassNest, left_out: Decisions) -> PassNest:
             pipeline = replace(pipeline, masked_parts=1)
         if Decision.RESHAPE in left_out:
             pipeline = replace(pipeline, reshape=False)
+        if Decision.PADDING in left_out:
+            pipeline = replace(pipeline, padding=False)
         if Decision.ENGINES in left_out:
             pipeline = replace(pipeline, depth_between=1)
         return make_node(node.name, print_options(pipeline))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from npuflow.bindings import ir
-from npuflow.bufferize.lifetimes import bytes_of, padding_bytes, peak_of
+from npuflow.bufferize.lifetimes import bytes_of, made_up_bytes, padding_bytes, peak_of
 from npuflow.core.options import option
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
@@ -24,7 +24,7 @@ class CheckMemory(Pass):
     A buffer in L2 counts once for the array, one in L1 once for each core. Buffers of loops that follow each other
     don't live at the same time, so of those only the largest sum counts; in a schedule they lie in each other's place
     where there is no room for all of them apart. Zeros around a copy from L3 take no room where the DMA engines of L2
-    insert zeros: then no more counts than the tensor in L3 has.
+    insert zeros, nor in L1 where a matrix engine makes them up: then no more counts than the tensor in L3 has.
 
     What is counted is the least that any schedule takes. A schedule's slots beyond the first, its alignment, and which
     column's memory a part of an L2 buffer is in, are known to npuflow-check-schedule, and before that to the choice of
@@ -54,6 +54,8 @@ def _check(function: ir.Operation, space: int, level: str, device: Device, conte
     need, buffers = peak_of(function, space)
     if need > have and number == 2 and device.dma(number).pads_with_zeros:
         need -= sum(map(padding_bytes, buffers))
+    if need > have and number == device.kernel_level and device.patch_engine.padding_share:
+        need -= sum(map(made_up_bytes, buffers))
     if need <= have:
         return
     largest = sorted(buffers, key=bytes_of, reverse=True)

@@ -10,6 +10,7 @@ from math import prod
 from npuflow.bindings import ir
 from npuflow.core.build import element_bytes, memory_space_of
 from npuflow.ops.contraction import producer
+from npuflow.ops.padding import marked_padding
 
 
 def peak_of(op: ir.Operation, space: int) -> tuple[int, list[ir.Operation]]:
@@ -66,17 +67,45 @@ def bytes_of(op: ir.Operation) -> int:
 
 def padding_bytes(op: ir.Operation) -> int:
     """How much of a buffer is zeros whatever is copied into it: what the tensor it comes from is smaller by."""
+    tensor = _padded_tensor(op)
+    return 0 if tensor is None else _beyond(op, tensor)
+
+
+def made_up_bytes(op: ir.Operation) -> int:
+    """How much of a buffer in L1 is zeros that the engines of all who read it make up."""
+    users = [use.owner.operation for use in op.results[0].uses]
+    writers = [user for user in users if user.name == "memref.copy" and user.operands[1] == op.results[0]]
+    readers = [user for user in users if user.name not in ("memref.copy", "memref.dealloc")]
+    if len(writers) != 1 or not all(_makes_up(reader, op.results[0]) for reader in readers):
+        return 0
+    whole = _root(writers[0].operands[0])
+    tensor = None if isinstance(whole.owner, ir.Block) else _padded_tensor(whole.owner.operation)
+    return 0 if tensor is None else _beyond(op, tensor)
+
+
+def _makes_up(reader: ir.Operation, buffer: ir.Value) -> bool:
+    return all(marked_padding(reader, number) for number, value in enumerate(reader.operands) if value == buffer)
+
+
+def _beyond(op: ir.Operation, tensor: ir.MemRefType) -> int:
+    """How much a buffer has more than there is of the tensor that it comes from."""
+    kind = ir.MemRefType(op.results[0].type)
+    if tensor.rank != kind.rank:
+        return 0
+    stored = prod(min(size, exists) for size, exists in zip(kind.shape, tensor.shape))
+    return bytes_of(op) - element_bytes(kind.element_type) * stored
+
+
+def _padded_tensor(op: ir.Operation) -> ir.MemRefType | None:
+    """The tensor in L3 that a buffer comes from, with zeros around it; None of others."""
     users = [use.owner.operation for use in op.results[0].uses]
     parts = [view.results[0] for view in users if view.name == "memref.subview"]
     into = [use.owner.operation for part in parts for use in part.uses if use.owner.operation.name == "memref.copy"]
     writers = [copy for copy in into if copy.operands[1] in parts]
     if len(writers) != 1 or not any(user.name == "linalg.fill" for user in users):
-        return 0
-    kind, tensor = ir.MemRefType(op.results[0].type), ir.MemRefType(_root(writers[0].operands[0]).type)
-    if memory_space_of(tensor) or tensor.rank != kind.rank:
-        return 0
-    stored = prod(min(size, exists) for size, exists in zip(kind.shape, tensor.shape))
-    return bytes_of(op) - element_bytes(kind.element_type) * stored
+        return None
+    tensor = ir.MemRefType(_root(writers[0].operands[0]).type)
+    return None if memory_space_of(tensor) else tensor
 
 
 def _root(value: ir.Value) -> ir.Value:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 from npuflow.bindings import ir
 from npuflow.bounds.sizes import OpSizes
 from npuflow.compiler.compiled_function import CompiledFunction, execute_function, simulate_function
 from npuflow.compiler.phases import phase_changes
+from npuflow.compiler.prefetch import prefetched
 from npuflow.compiler.residency import resident
 from npuflow.compiler.sequence import CompiledSequence, execute_sequence
 from npuflow.compiler.tasks_ahead import BegunPhases, tasks_ahead
@@ -20,6 +21,7 @@ from npuflow.network.outline import free_names
 from npuflow.network.plan import FunctionPlan, addressed, ordered, plan_of
 from npuflow.network.set_up import NO_TASKS, PhaseChange
 from npuflow.simulate.at_home import AtHome
+from npuflow.simulate.prefetch import NOTHING_AHEAD
 from npuflow.simulate.results import RunResults
 from npuflow.target import Device
 
@@ -83,6 +85,14 @@ class Function:
         return execute_function(self.compiled, inputs).outputs
 
 
+@dataclass(frozen=True)
+class _Change:
+    """Another program for a part in a phase; those of equal `ways` are the same."""
+
+    ways: tuple[Hashable, ...]
+    of: Callable[[CompiledFunction], CompiledFunction]
+
+
 @dataclass(frozen=True, repr=False)
 class Sequence:
     """A function whose parts run one after the other, each with the array to itself; `parts` has one for every call.
@@ -121,7 +131,7 @@ class Sequence:
 
     def planned(self) -> Sequence:
         """The same with what is decided of parts that are there: what stays on the chip, and is set up ahead."""
-        return self._at_home()._set_ahead()
+        return self._at_home()._prefetched()._set_ahead()
 
     def _at_home(self) -> Sequence:
         """The same with what stays on the chip, if that is decided."""
@@ -132,6 +142,17 @@ class Sequence:
         called = tuple(replace(call, name=part.name) for call, part in zip(calls.calls, parts, strict=True))
         named = {part.name: part for part in parts}
         return self._with(replace(calls, calls=called), named, self.decided, found.reasons)
+
+    def _prefetched(self) -> Sequence:
+        """The same with what phases bring for the next one, if that is decided."""
+        device = self.device
+        if not {Decision.PHASES, Decision.PREFETCH} <= self.decided or device.home_level != device.kernel_level:
+            return self
+        calls = self.compiled.calls
+        phases = prefetched(calls, [part.compiled for part in self.parts])
+        parts = self._each([None if one.ahead == NOTHING_AHEAD else _Change((one.ahead,), one.of) for one in phases])
+        called = tuple(replace(call, name=part.name) for call, part in zip(calls.calls, parts, strict=True))
+        return self._with(replace(calls, calls=called), {p.name: p for p in parts}, self.decided, self.away)
 
     def _set_ahead(self) -> Sequence:
         """The same with what goes on between phases, if it has any, and with tasks that they find set up."""
@@ -147,18 +168,22 @@ class Sequence:
         return replace(self._with(self.compiled.calls, parts, self.decided, self.away), changes=begun)
 
     def _moved(self, programs: Mapping[int, AtHome]) -> list[Function]:
-        """The part of each phase with its program; one with other programs in other phases has other names there."""
+        """The part of each phase with its program."""
+        found = (programs.get(phase) for phase in range(len(self.parts)))
+        return self._each([None if one is None else _Change(one.ways, partial(_with_homes, one)) for one in found])
+
+    def _each(self, changes: Iterable[_Change | None]) -> list[Function]:
+        """The part of each phase, changed; one that is changed in several ways has a name for each."""
         ops = [child.operation for child in self.parts[0].compiled.module.body.operations]
         taken = {ir.StringAttr(op.attributes["sym_name"]).value for op in ops if "sym_name" in op.attributes}
         made: dict[tuple[object, ...], Function] = {}
         found = []
-        for phase, part in enumerate(self.parts):
-            moved = programs.get(phase)
-            key = (part.name,) if moved is None else (part.name, *moved.ways)
+        for part, change in zip(self.parts, changes, strict=True):
+            key = (part.name,) if change is None else (part.name, *change.ways)
             if key not in made:
                 is_other = any(name == part.name for name, *_ in made)
                 own = replace(part.named(*free_names(part.name, 1, taken)), like="") if is_other else part
-                made[key] = own if moved is None else replace(own, compiled=own.compiled.at_home(moved))
+                made[key] = own if change is None else replace(own, compiled=change.of(own.compiled))
             found.append(made[key])
         return found
 
@@ -181,3 +206,7 @@ class Sequence:
     def execute(self, *inputs: Array) -> tuple[Array, ...]:
         """The function's results on these arrays, part by part through the simulated array."""
         return execute_sequence(self.compiled, inputs).outputs
+
+
+def _with_homes(moved: AtHome, part: CompiledFunction) -> CompiledFunction:
+    return part.at_home(moved)

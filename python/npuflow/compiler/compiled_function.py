@@ -27,16 +27,23 @@ from npuflow.simulate.constants import constant_contents
 from npuflow.simulate.flatten import flatten
 from npuflow.simulate.home_ports import HomeChain, NearTensor
 from npuflow.simulate.kernel_functions import compile_schedule_kernels
+from npuflow.simulate.platform import Platform
+from npuflow.simulate.prefetch import NOTHING_AHEAD, Ahead, ahead_name
 from npuflow.simulate.program import Program
 from npuflow.simulate.read_in_place import home_of
 from npuflow.simulate.results import RunResults
-from npuflow.simulate.run import DEFAULT_RUN_LIMITS, RunLimits, execute, simulate
+from npuflow.simulate.run import DEFAULT_RUN_LIMITS, POISON, RunLimits, execute, simulate
 from npuflow.simulate.tasks_ahead import TasksAhead, descriptors_left
 from npuflow.target import Device
 
 _OTHER = "other"
 # Ops that say what an op of linalg does.
 _PARTS = ("linalg.yield", "linalg.index")
+
+# Bytes that one phase brought for the next, by the scratchpad's number and their address there.
+Landed = Mapping[tuple[int, int], Array]
+NOTHING_LANDED: Landed = {}
+NOTHING_BROUGHT: Mapping[int, Array] = {}
 
 
 @dataclass(frozen=True)
@@ -46,7 +53,8 @@ class CompiledFunction:
     `modelled` names the kernels whose times are the model's; those of others are the user's, calls included. `op` is
     the schedule's module, which holds the kernels; `module` keeps it alive. `keeps_names` says that results are called
     what the schedule calls them. Of tensors that are on the chip in the program, `homes` are chains that move them, and
-    `near` those that need none; `tasks` are set up when it begins. That with all in DRAM, and nothing set up, is
+    `near` those that need none; `ahead` is what is brought for the next phase, or was; `tasks` are set up when it
+    begins. That with all in DRAM, and nothing set up, is
     `in_dram` then.
     """
 
@@ -61,6 +69,7 @@ class CompiledFunction:
     keeps_names: bool = False
     homes: tuple[HomeChain, ...] = ()
     near: tuple[NearTensor, ...] = ()
+    ahead: Ahead = NOTHING_AHEAD
     tasks: TasksAhead | None = field(default=None, repr=False, compare=False)
     in_dram: Program | None = field(default=None, repr=False, compare=False)
 
@@ -76,6 +85,10 @@ class CompiledFunction:
         kept = self.in_dram or self.program
         return replace(self, program=moved.program, homes=moved.chains, near=moved.near, in_dram=kept)
 
+    def with_ahead(self, program: Program, ahead: Ahead) -> CompiledFunction:
+        """The function with a program that brings what the next phase begins with, and finds what was brought."""
+        return replace(self, program=program, ahead=ahead, in_dram=self.in_dram or self.program)
+
     def begun(self, tasks: TasksAhead) -> CompiledFunction:
         """The function with a program whose first tasks are set up."""
         return replace(self, program=tasks.program, tasks=tasks, in_dram=self.in_dram or self.program)
@@ -84,7 +97,7 @@ class CompiledFunction:
         """The function with all of its tensors in DRAM, and nothing set up."""
         if self.in_dram is None:
             return self
-        return replace(self, program=self.in_dram, homes=(), near=(), tasks=None, in_dram=None)
+        return replace(self, program=self.in_dram, homes=(), near=(), ahead=NOTHING_AHEAD, tasks=None, in_dram=None)
 
     @property
     def descriptors_left(self) -> Mapping[int, int]:
@@ -139,11 +152,15 @@ class CompiledFunction:
 
 @dataclass(frozen=True)
 class FunctionalRun:
-    """What a functional run leaves: results, what the simulator saw, and arguments that are brought to the chip."""
+    """What a functional run leaves: results, what the simulator saw, and arguments that are brought to the chip.
+
+    `landed` is what it brought for the next one.
+    """
 
     outputs: tuple[Array, ...]
     results: RunResults
     brought: Mapping[int, Array] = field(default_factory=dict)
+    landed: Landed = field(default_factory=dict)
 
 
 def compile_schedule(
@@ -200,18 +217,45 @@ def simulate_function(
     return simulate(function.program, trace=trace, limits=limits)
 
 
-def execute_function(function: CompiledFunction, inputs: Sequence[Array]) -> FunctionalRun:
-    """Runs the function on arrays, through the array's memories, DMA engines and kernels, in a child process."""
+def execute_function(
+    function: CompiledFunction,
+    inputs: Sequence[Array],
+    brought: Mapping[int, Array] = NOTHING_BROUGHT,
+    landed: Landed = NOTHING_LANDED,
+) -> FunctionalRun:
+    """Runs the function on arrays, through the array's memories, DMA engines and kernels, in a child process.
+
+    What it brings for the next phase is `brought`, by number; what the one before brought has `landed`.
+    """
     check_inputs(function.signature, inputs)
     kernels = compile_schedule_kernels(function.op)
     memories = {**constant_contents(function.op), **dict(zip(function.arguments, inputs))}
+    memories |= {ahead_name(one.number): brought[one.number] for one in function.ahead.brings}
+    memories |= _found_there(function, landed)
     what = f"the functional run of @{function.name}"
     executed = execute(function.program, memories, kernels, what=what)
     specs = function.signature.outputs
     outputs = [_typed(executed.memories[name], spec) for name, spec in zip(function.results, specs, strict=True)]
     homes = {n: executed.memories.get(home_of(name)) for n, name in enumerate(function.arguments)}
     arrived = {n: _typed(own, function.signature.inputs[n]) for n, own in homes.items() if own is not None}
-    return FunctionalRun(tuple(outputs), executed.results, arrived)
+    names = Platform(function.device.arranged(*function.grid)).memory_names(function.device.kernel_level)
+    left = {
+        (number, place.start): executed.memories[names[number]][place].copy()
+        for one in function.ahead.brings
+        for number, place in one.prefetch.places
+    }
+    return FunctionalRun(tuple(outputs), executed.results, arrived, left)
+
+
+def _found_there(function: CompiledFunction, landed: Landed) -> dict[str, Array]:
+    """The memories in which something is when a function begins."""
+    names = Platform(function.device.arranged(*function.grid)).memory_names(function.device.kernel_level)
+    sizes = {memory.name: memory.bytes for memory in function.program.memories}
+    found: dict[str, Array] = {}
+    for number, place in (place for one in function.ahead.finds for place in one.places):
+        name = names[number]
+        found.setdefault(name, np.full(sizes[name], POISON, np.uint8))[place] = landed[number, place.start]
+    return found
 
 
 def _typed(memory: Array, spec: ArraySpec) -> Array:

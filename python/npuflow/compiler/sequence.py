@@ -10,7 +10,13 @@ from math import prod
 import numpy as np
 
 from npuflow.bindings import ir
-from npuflow.compiler.compiled_function import CompiledFunction, FunctionalRun, check_inputs, execute_function
+from npuflow.compiler.compiled_function import (
+    NOTHING_LANDED,
+    CompiledFunction,
+    FunctionalRun,
+    check_inputs,
+    execute_function,
+)
 from npuflow.compiler.home_phases import needed_bytes
 from npuflow.compiler.tables import arrays_of
 from npuflow.execute.arrays import Array, Signature
@@ -61,16 +67,18 @@ def execute_sequence(sequence: CompiledSequence, inputs: Sequence[Array]) -> Seq
     check_inputs(sequence.signature, inputs)
     executions: list[tuple[str, FunctionalRun]] = []
     tiles = HomeTiles(sequence.parts)
+    given = (*inputs, *sequence.table_arrays)
+    there = dict(enumerate(given))
 
     def run(call: Call, given: Sequence[Array]) -> Sequence[Array]:
-        found = execute_function(sequence.parts[call.name], given)
+        before = executions[-1][1].landed if executions else NOTHING_LANDED
+        found = execute_function(sequence.parts[call.name], given, there, before)
         executions.append((call.name, found))
         for number, home in call.brought.items():
             tiles.keep(number, found.brought[call.inputs.index(number)], home)
         return found.outputs
 
     workspace: Array = np.full(sequence.calls.workspace_bytes, POISON, np.uint8)
-    given = (*inputs, *sequence.table_arrays)
     return SequenceExecution(run_calls(sequence.calls, given, run, workspace, tiles), tuple(executions))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from npuflow.bindings import ir
 
@@ -77,7 +77,10 @@ def stream_problems(attributes: ir.OpAttributeMap) -> list[str]:
 
 
 def map_problems(
-    attributes: ir.OpAttributeMap, names: Sequence[str], indices: int, results: int | None = None
+    attributes: ir.OpAttributeMap | Mapping[str, ir.Attribute],
+    names: Sequence[str],
+    indices: int,
+    results: int | None = None,
 ) -> list[str]:
     """Maps must take as many dimensions as the op has indices."""
     problems = []
@@ -92,16 +95,26 @@ def map_problems(
 
 def transfer_problems(attributes: ir.OpAttributeMap, indices: int) -> list[str]:
     problems = map_problems(attributes, ("stream_at", "buffer_at"), indices)
-    problems += map_problems(attributes, ("slot", "offset"), indices, 1)
-    sizes, strides = integers(attributes["sizes"]), integers(attributes["strides"])
+    problems += map_problems(attributes, ("slot",), indices, 1)
+    problems += pattern_problems({name: attributes[name] for name in PATTERN}, indices)
+    if not isinstance(attributes["zeros"], ir.BoolAttr):
+        problems.append(f"has zeros {attributes['zeros']}, which is neither true nor false")
+    return problems
+
+
+# How an access goes through a slot of its buffer.
+PATTERN = ("offset", "sizes", "strides", "limits")
+
+
+def pattern_problems(fields: Mapping[str, ir.Attribute], indices: int) -> list[str]:
+    problems = map_problems(fields, ("offset",), indices, 1)
+    sizes, strides = integers(fields["sizes"]), integers(fields["strides"])
     if len(sizes) != len(strides) or not sizes:
         problems.append(f"has {len(sizes)} sizes and {len(strides)} strides; one of each per dimension, at least one")
     if any(size < 1 for size in sizes):
         problems.append(f"has a size below 1 in {sizes}")
-    for limit in ir.ArrayAttr(attributes["limits"]):
+    for limit in ir.ArrayAttr(fields["limits"]):
         problems += _limit_problems(limit, len(sizes), indices)
-    if not isinstance(attributes["zeros"], ir.BoolAttr):
-        problems.append(f"has zeros {attributes['zeros']}, which is neither true nor false")
     return problems
 
 

@@ -14,6 +14,7 @@ class Decision(Enum):
     FUSION = "fusion"
     MASKS = "masks"
     RESHAPE = "reshape"
+    PADDING = "padding"
     ENGINES = "engines"
     PHASES = "phases"
     AHEAD = "ahead"
@@ -25,6 +26,7 @@ class Decision(Enum):
     TASKS = "tasks"
     ORDER = "order"
     RESIDENCY = "residency"
+    PREFETCH = "prefetch"
 
     @property
     def what(self) -> str:
@@ -36,6 +38,7 @@ _WHAT = {
     Decision.FUSION: "what matmuls read is made on their tile, matmuls in a row and windows are one, where faster",
     Decision.MASKS: "scores that are masked are left out where that is faster",
     Decision.RESHAPE: "pixels in one line are taken for an image, so that they fill patches",
+    Decision.PADDING: "zeros around windows are a register of the matrix engine, neither moved nor stored",
     Decision.ENGINES: "matrix and vector engines work side by side, on different tiles",
     Decision.PHASES: "all parts are phases of one launch",
     Decision.AHEAD: "descriptors are written while the phase before still works",
@@ -46,13 +49,16 @@ _WHAT = {
     Decision.BROADCAST: "tiles that get the same program and descriptors are sent them at once",
     Decision.TASKS: "tasks of channels beside DRAM are written while the phase before still works",
     Decision.RESIDENCY: "what a later part reads stays on the chip",
+    Decision.PREFETCH: "what DRAM holds from the start comes to scratchpads while the phase before works",
     Decision.ORDER: "parts run in the order that keeps least alive",
 }
 
 Decisions = frozenset[Decision]
 ALL_DECISIONS: Decisions = frozenset(Decision)
 # What is decided while a function is compiled, and what is once its parts are there.
-OF_PASSES: Decisions = frozenset({Decision.FUSION, Decision.MASKS, Decision.RESHAPE, Decision.ENGINES})
+OF_PASSES: Decisions = frozenset(
+    {Decision.FUSION, Decision.MASKS, Decision.RESHAPE, Decision.PADDING, Decision.ENGINES}
+)
 OF_PARTS: Decisions = ALL_DECISIONS - OF_PASSES
 
 

@@ -108,6 +108,7 @@ class SequenceReport:
     like: str = ""
     away: Mapping[int, str] = field(default_factory=dict)
     peak_bytes: Mapping[str, int] = field(default_factory=dict)
+    prefetched_bytes: int = 0
 
     def __repr__(self) -> str:
         return f"<@{self.name}: {quantity(self.time_us / 1e6, 's')} in {len(self.parts)} parts>"

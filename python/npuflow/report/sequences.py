@@ -46,6 +46,7 @@ def report_sequence(sequence: Sequence, parts: Iterable[FunctionReport], verifie
         like=sequence.like,
         away=sequence.away,
         peak_bytes=peaks(sequence),
+        prefetched_bytes=sum(one.prefetch.moved_bytes for part in sequence.parts for one in part.compiled.ahead.brings),
     )
 
 
@@ -152,12 +153,14 @@ def plan_text(sequence: SequenceReport) -> str:
     plan = sequence.plan
     kept = sum(value.bytes for value in plan.kept)
     brought = f"{byte_text(kept)} of what several parts read are brought to the chip once" if kept else ""
+    ahead = f"{byte_text(sequence.prefetched_bytes)} come while the part before works"
     if not plan.between:
         return brought
     alive, apart = byte_text(plan.alive_bytes), byte_text(plan.apart_bytes)
     stays = f"{byte_text(plan.resident_bytes)} stay on the chip, the rest takes " if plan.resident_bytes else ""
     text = f"{apart} between parts, {alive} of it at a time; {stays}{byte_text(plan.workspace_bytes)} of DRAM"
     text += f"; {brought}" if kept else ""
+    text += f"; {ahead}" if sequence.prefetched_bytes else ""
     left = left_bytes(sequence)
     return f"{text}; of {left[0]} every part leaves {byte_text(left[1])} free" if left else text
 

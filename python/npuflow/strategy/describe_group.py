@@ -14,6 +14,7 @@ from npuflow.ops.bundle import Bundle
 from npuflow.ops.bundle_ops import unpadded
 from npuflow.ops.contraction import INIT, Contraction, fill_of, operand_loops, producer, root_of, tail_of, users
 from npuflow.ops.linear import Linear, input_count
+from npuflow.ops.padding import marked_padding
 from npuflow.ops.products import RESHAPED, Products, match_products, pads_streamed
 from npuflow.ops.reshapes import unreshaped
 from npuflow.ops.streams import stream_of
@@ -141,8 +142,10 @@ def group_of_bundle(bundle: Bundle, numbers: Numbers | None = None) -> Group:
             key = (value, tuple((_in_space(bundle, dim), dim.extent(bundle.sizes)) for dim in dims))
             role = Role.INPUT if is_read else Role.LOCAL
             read = kept.read(index, dims)
-            first = tensors.get(key) or _tensor(f"in{len(tensors)}", role, unpadded(value), read, index)
-            tensors[key] = replace(first, last_user=index, number=_number(value, numbers))
+            known = tensors.get(key)
+            first = known or _tensor(f"in{len(tensors)}", role, unpadded(value), read, index)
+            pads = bundle.kept is None and bool(marked_padding(op, number)) and (known is None or known.padded)
+            tensors[key] = replace(first, last_user=index, number=_number(value, numbers), padded=pads)
         for number, result in enumerate(op.results):
             if bundle.is_internal(op.operands[input_count(op) + number]) and op != bundle.root:
                 continue  # which lies where it is written over

@@ -41,7 +41,16 @@ def flat_group(group: Group) -> _native.FlatGroup:
 def _flat_tensor(tensor: Tensor) -> _native.TensorNumbers:
     dims = [(dim.terms, size) for dim, size in zip(tensor.dims, tensor.shape)]
     kind, users = (_ROLES[tensor.role], _OPERANDS[tensor.operand]), (tensor.user, tensor.last_user)
-    return (*kind, dims, tensor.element_bytes, tensor.gathered, users, tensor.handed_over, tensor.at_home)
+    return (
+        *kind,
+        dims,
+        tensor.element_bytes,
+        tensor.gathered,
+        users,
+        tensor.handed_over,
+        tensor.at_home,
+        tensor.padded,
+    )
 
 
 def flat_mapping(mapping: Mapping) -> _native.MappingNumbers:

@@ -38,6 +38,7 @@ class PatchEngine:
       A row of patches at an edge with padding leaves out `edge_share` of it.
     - A last row of patches with one row of pixels skips the row of a window that is padding, all but
       `1 - skipped_share` of it.
+    - Zeros around an image are made up by the engine, on each side up to `padding_share` of the window; 0: none are.
     """
 
     setup_cycles: int = between(0, MOST_CYCLES)
@@ -55,6 +56,7 @@ class PatchEngine:
     reused_share: float = between(0.001, 1, default=1.0)
     edge_share: float = between(0, 0.5, default=0.0)
     skipped_share: float = between(0, 1, default=0.0)
+    padding_share: float = between(0, 1, default=0.0)
     grids: tuple[PatchGrid, ...]
 
     @property

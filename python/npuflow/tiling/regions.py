@@ -53,10 +53,11 @@ def block_region(value: ir.Value, regions: Sequence[Region]) -> ir.Value:
         return value
     source, lows = _source(value)
     clipped = [clip(region, low, size) for region, low, size in zip(regions, lows, shape_of(source))]
-    if shape == shape_of(source) and all(c.begin == 0 for c in clipped):
+    has_zeros = any(c.low != 0 or c.high != 0 for c in clipped)
+    if not has_zeros and shape == shape_of(source) and all(c.begin == 0 for c in clipped):
         return source
     part = extract_slice(source, [c.begin for c in clipped], [c.size for c in clipped])
-    if all(c.low == 0 and c.high == 0 for c in clipped):
+    if not has_zeros:
         return part
     return padded_by(part, [c.low for c in clipped], [c.high for c in clipped], zero(element_type_of(value)), shape)
 

@@ -25,7 +25,7 @@ class AblateFlags:
     split: bool = flag(False, "run every function of several groups of ops in parts", group="")
     add: bool = flag(
         False,
-        "begin without what passes decide (fusion, masks, reshape, engines), and add one after the other",
+        "begin without what passes decide (fusion, masks, reshape, padding, engines), and add one after the other",
         group="",
     )
     jobs: int | None = flag(

@@ -17,7 +17,7 @@ from npuflow.schedule.data import model
 from npuflow.schedule.data.kernel_interface import KernelInterface
 from npuflow.schedule.data.model import Schedule
 from npuflow.schedule.data.placed import PlacedStep, placed_steps
-from npuflow.target import Device, SharedBy, Work
+from npuflow.target import Device, KernelClass, SharedBy, Work
 
 _SPANS = {
     SharedBy.CORE: (("row", "column"),),
@@ -243,6 +243,7 @@ class _EngineChecker:
         for operand in step.operands:
             buffer = self.schedule.buffers[operand.access.buffer.name]
             found += self._ref(operand.access.buffer, buffer.span, placed)
+            found += self._padding(operand.access, buffer, step, placed)
             low = operand.access.slot.minimum(placed.ranges)
             if low < 0:
                 what = f"uses slot {low} of '{buffer.name}'"
@@ -252,6 +253,22 @@ class _EngineChecker:
                 what = f"works on '{buffer.name}' in level {buffer.level}"
                 found.append(self._problem(what, f"kernels work on level {level}", step.location))
         return found
+
+    def _padding(
+        self, access: model.Access, buffer: model.Buffer, step: model.Compute, placed: PlacedStep
+    ) -> list[Violation]:
+        """What is read with zeros around it: whether the device has a register for them, and the pattern."""
+        if not access.zeros:
+            return []
+        if not self.device.patch_engine.padding_share or step.kernel in self._not_for_matrix:
+            what = f"lets '{step.kernel}' make up zeros around '{buffer.name}', and no register holds them"
+            hint = "insert them by a transfer, or use a device with padding_share for a kernel of its patch engine"
+            return [self._problem(what, hint, step.location)]
+        return self._access(access, buffer, placed)
+
+    @property
+    def _not_for_matrix(self) -> set[str]:
+        return {name for name, kind in self.schedule.classes.items() if kind is not KernelClass.MATRIX}
 
     def _arguments(self, step: model.Compute, kernel: KernelInterface) -> list[Violation]:
         """What a call gives, against what the kernel's function takes."""
@@ -264,8 +281,18 @@ class _EngineChecker:
         found = []
         for number, (operand, taken) in enumerate(zip(step.operands, kernel.arguments)):
             buffer = self.schedule.buffers[operand.access.buffer.name]
-            given = f"memref<{'x'.join(map(str, (*buffer.shape, buffer.element_type)))}, 2>"
+            is_padded = operand.access.zeros
+            shape = _given_sizes(operand.access, taken) if is_padded else buffer.shape
+            given = f"memref<{'x'.join(map(str, (*shape, buffer.element_type)))}, 2>"
             if buffer.level == 1 and given != taken:
                 what = f"gives '{step.kernel}' '{buffer.name}', {given}, for argument {number}, which is {taken}"
                 found.append(self._problem(what, "let them be of one shape and type, in memory space 2", step.location))
         return found
+
+
+def _given_sizes(access: model.Access, taken: str) -> tuple[int, ...]:
+    """What an access with zeros goes through, as a kernel's argument has it, with dimensions of 1 as there."""
+    *dims, _ = taken.removeprefix("memref<").split(",")[0].split("x")
+    sizes = [size for size in access.sizes if size > 1]
+    wanted = [int(dim) for dim in dims if dim.isdigit()]
+    return tuple(wanted) if [dim for dim in wanted if dim > 1] == sizes else access.sizes

@@ -13,6 +13,7 @@ from npuflow.schedule.ir.outline_kernel import outline_kernel
 
 ENGINE, EXTENTS, COORDINATE, VALUE = "npu.engine", "npu.extents", "npu.coordinate", "npu.value"
 RESULTS, LOCKS, DESCRIPTORS, CLASS = "npu.results", "npu.locks", "npu.descriptors", "npu.class"
+PADDING = "npu.padding"
 Indices = Mapping[str, "ir.Value"]
 
 
@@ -179,10 +180,8 @@ class _Emitter:
 
     def _transfer(self, step: model.Send | model.Receive, indices: Indices) -> None:
         access = step.access
-        bounds = [limit.bound for limit in access.limits]
-        sums = (*step.stream.at, *access.buffer.at, access.slot, access.offset, *bounds)
+        sums = (*step.stream.at, *access.buffer.at, access.slot, *_pattern_sums(access))
         names, values = _used(indices, sums)
-        limits = [ir.ArrayAttr.get([_integers(limit.weights), _map((limit.bound,), names)]) for limit in access.limits]
         op = _build(
             "npu.send" if isinstance(step, model.Send) else "npu.receive",
             values,
@@ -191,10 +190,7 @@ class _Emitter:
             buffer=ir.FlatSymbolRefAttr.get(access.buffer.name),
             buffer_at=_map(access.buffer.at, names),
             slot=_map((access.slot,), names),
-            offset=_map((access.offset,), names),
-            sizes=_integers(access.sizes),
-            strides=_integers(access.strides),
-            limits=ir.ArrayAttr.get(limits),
+            **_pattern(access, names),
             zeros=ir.BoolAttr.get(access.zeros),
         )
         if step.descriptors is not None:
@@ -203,10 +199,12 @@ class _Emitter:
 
     def _compute(self, step: model.Compute, indices: Indices) -> None:
         at = step.operands[0].access.buffer.at if step.operands else ()
-        sums = (*at, *(operand.access.slot for operand in step.operands))
+        padded = [operand.access for operand in step.operands if operand.access.zeros]
+        bounds = (total for access in padded for total in _pattern_sums(access))
+        sums = (*at, *(operand.access.slot for operand in step.operands), *bounds)
         names, values = _used(indices, sums)
         effects = ["r" * operand.reads + "w" * operand.writes for operand in step.operands]
-        _build(
+        op = _build(
             "npu.compute",
             values,
             kernel=ir.FlatSymbolRefAttr.get(step.kernel),
@@ -217,6 +215,25 @@ class _Emitter:
             slots=ir.ArrayAttr.get([_map((o.access.slot,), names) for o in step.operands]),
             effects=_texts(effects),
         )
+        if padded:
+            patterns = (_pattern(o.access, names) if o.access.zeros else {} for o in step.operands)
+            op.attributes[PADDING] = ir.ArrayAttr.get([ir.DictAttr.get(pattern) for pattern in patterns])
+
+
+def _pattern_sums(access: model.Access) -> tuple[Affine, ...]:
+    """The sums that say where an access begins and ends."""
+    return (access.offset, *(limit.bound for limit in access.limits))
+
+
+def _pattern(access: model.Access, names: Sequence[str]) -> dict[str, ir.Attribute]:
+    """How an access goes through its slot."""
+    limits = [ir.ArrayAttr.get([_integers(limit.weights), _map((limit.bound,), names)]) for limit in access.limits]
+    return {
+        "offset": _map((access.offset,), names),
+        "sizes": _integers(access.sizes),
+        "strides": _integers(access.strides),
+        "limits": ir.ArrayAttr.get(limits),
+    }
 
 
 def _build(name: str, operands: Sequence[ir.Value] = (), **attributes: ir.Attribute) -> ir.Operation:

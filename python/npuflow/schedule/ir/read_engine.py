@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 from math import prod
 
 from npuflow.bindings import ir
 from npuflow.core.diagnostics import location_of
 from npuflow.core.passes import fail
 from npuflow.dialect.npu import EngineAttr
-from npuflow.dialect.verify import integers, strings
+from npuflow.dialect.verify import PATTERN, integers, pattern_problems, strings
 from npuflow.errors import unknown_name
 from npuflow.schedule.data import model
 from npuflow.schedule.data.affine import Affine
 from npuflow.schedule.data.model import Descriptors, Ref, Schedule
-from npuflow.schedule.ir.emit import COORDINATE, DESCRIPTORS, ENGINE
+from npuflow.schedule.ir.emit import COORDINATE, DESCRIPTORS, ENGINE, PADDING
 from npuflow.schedule.ir.fields import MOST_NUMBER, integer, numbers, string, symbol
 from npuflow.schedule.nest.indices import evaluate_affine
 from npuflow.target import Stage, Ways
@@ -135,29 +135,22 @@ class EngineReader:
         return _evaluate(op, op.attributes[attribute], values)
 
     def _access(self, op: ir.Operation, values: list[Affine]) -> model.Access:
-        limits = []
-        for limit in ir.ArrayAttr(op.attributes["limits"]):
-            weights, bound = ir.ArrayAttr(limit)
-            limits.append(model.Limit(tuple(integers(weights)), _evaluate(op, bound, values)[0]))
-        return model.Access(
-            self._ref(op, _BUFFER, "buffer_at", values),
-            self._sums(op, "slot", values)[0],
-            self._sums(op, "offset", values)[0],
-            tuple(integers(op.attributes["sizes"])),
-            tuple(integers(op.attributes["strides"])),
-            tuple(limits),
-            bool(integer(op, "zeros")),
-        )
+        buffer, slot = self._ref(op, _BUFFER, "buffer_at", values), self._sums(op, "slot", values)[0]
+        fields = {name: op.attributes[name] for name in PATTERN}
+        return replace(_pattern(op, fields, buffer, slot, values), zeros=bool(integer(op, "zeros")))
 
     def _compute(self, op: ir.Operation, values: list[Affine]) -> model.Step:
         at = self._sums(op, "at", values)
         operands = []
         lists = [list(ir.ArrayAttr(op.attributes[name])) for name in ("buffers", "slots")]
-        for buffer, slot, effect in zip(*lists, strings(op.attributes["effects"])):
+        paddings = _paddings(op, len(lists[0]), len(values))
+        for buffer, slot, padding, effect in zip(*lists, paddings, strings(op.attributes["effects"])):
             name = str(ir.FlatSymbolRefAttr(buffer).value)
             self._check_name(op, _BUFFER, name)
-            elements = prod(self.schedule.buffers[name].shape)
-            access = model.Access(Ref(name, at), _evaluate(op, slot, values)[0], Affine(), (elements,), (1,))
+            elements, turn = prod(self.schedule.buffers[name].shape), _evaluate(op, slot, values)[0]
+            access = model.Access(Ref(name, at), turn, Affine(), (elements,), (1,))
+            if padding:
+                access = replace(_pattern(op, padding, access.buffer, turn, values), zeros=True)
             operands.append(model.Operand(access, "r" in effect, "w" in effect))
         kernel, kind = symbol(op, "kernel"), string(op, "kind")
         return model.Compute(kernel, kind, integer(op, "cycles"), tuple(operands), location_of(op))
@@ -173,6 +166,39 @@ def _descriptors(op: ir.Operation) -> Descriptors | None:
     if set(fields) != {"first", "count"} or not 1 <= number <= MOST_NUMBER:
         raise fail(op, f"{DESCRIPTORS} is {attribute}", "write {first = [0], count = 1 : i64}, or leave it out")
     return Descriptors(numbers(op, f"first of {DESCRIPTORS}", fields["first"]), number)
+
+
+def _pattern(
+    op: ir.Operation, fields: Mapping[str, ir.Attribute], buffer: Ref, slot: Affine, values: list[Affine]
+) -> model.Access:
+    """How an access goes through a slot of a buffer."""
+    limits = []
+    for limit in ir.ArrayAttr(fields["limits"]):
+        weights, bound = ir.ArrayAttr(limit)
+        limits.append(model.Limit(tuple(integers(weights)), _evaluate(op, bound, values)[0]))
+    sizes, strides = (tuple(integers(fields[name])) for name in ("sizes", "strides"))
+    return model.Access(buffer, slot, _evaluate(op, fields["offset"], values)[0], sizes, strides, tuple(limits))
+
+
+def _paddings(op: ir.Operation, count: int, indices: int) -> list[dict[str, ir.Attribute]]:
+    """What a kernel's engine reads of each buffer with zeros around it; nothing of those that it reads as they are."""
+    if PADDING not in op.attributes:
+        return [{}] * count
+    attribute = op.attributes[PADDING]
+    items = list(attribute) if isinstance(attribute, ir.ArrayAttr) else []
+    found = [{named.name: named.attr for named in item} for item in items if isinstance(item, ir.DictAttr)]
+    wrong = [fields for fields in found if fields and not _is_pattern(fields, indices)]
+    if len(found) != count or len(items) != count or wrong:
+        what = f"{PADDING} is {attribute}"
+        raise fail(op, what, f"give {', '.join(PATTERN)} for each of {count} buffers, or {{}} where nothing is padded")
+    return found
+
+
+def _is_pattern(fields: Mapping[str, ir.Attribute], indices: int) -> bool:
+    kinds = {"offset": ir.AffineMapAttr} | dict.fromkeys(("sizes", "strides", "limits"), ir.ArrayAttr)
+    if set(fields) != set(PATTERN) or any(not isinstance(fields[name], kind) for name, kind in kinds.items()):
+        return False
+    return not pattern_problems(fields, indices)
 
 
 def _constant(op: ir.Operation) -> Affine:

@@ -10,6 +10,7 @@ from npuflow.bindings import ir, linalg
 from npuflow.core.diagnostics import location_of
 from npuflow.core.passes import fail
 from npuflow.ops.contraction import match_contraction
+from npuflow.ops.padding import Padding, marked_padding
 from npuflow.schedule.nest.nest import L1, BufferInfo, Kernel
 
 # Ops that give a buffer, or the whole of one, another type.
@@ -118,7 +119,15 @@ def read_kernel(op: ir.Operation, key: int, code: str, buffer_of: Callable[[ir.V
         what = f"{op.name} works on a part of a buffer whose place or size is not constant"
         raise fail(op, what, "copy the part to a buffer of its own")
     reads, writes = (tuple(map(buffer_of, side)) for side in (operands.reads, operands.writes))
-    return Kernel(key, kernel_kind(op), code, reads, writes, location_of(op))
+    padding = tuple((buffer_of(value), found) for value in operands.reads if (found := _padding(op, value)))
+    return Kernel(key, kernel_kind(op), code, reads, writes, location_of(op), padding)
+
+
+def _padding(op: ir.Operation, buffer: ir.Value) -> tuple[Padding, ...]:
+    """What the engine may make up around a buffer, where all that an op reads of it is said to be padded alike."""
+    numbers = [number for number, value in enumerate(op.operands) if base_of(value) == buffer]
+    found = {marked_padding(op, number) if op.operands[number] == buffer else () for number in numbers}
+    return found.pop() if len(found) == 1 else ()
 
 
 def is_zero(value: ir.Value) -> bool:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from math import prod
 
 from npuflow.errors import SourceLocation
+from npuflow.ops.padding import Padding
 from npuflow.schedule.data.affine import Affine
 
 ROW, COLUMN = "row", "column"
@@ -116,7 +117,8 @@ class Transfer:
 class Kernel:
     """Work of a core on L1 buffers; `key` finds its op again, and kernels of equal `code` compute the same.
 
-    Its function takes `reads`, then those of `writes` that it doesn't read.
+    Its function takes `reads`, then those of `writes` that it doesn't read. `padding` is of those whose zeros its
+    engine may make up.
     """
 
     key: int
@@ -125,6 +127,7 @@ class Kernel:
     reads: tuple[BufferInfo, ...]
     writes: tuple[BufferInfo, ...]
     location: SourceLocation | None
+    padding: tuple[tuple[BufferInfo, tuple[Padding, ...]], ...] = ()
 
 
 @dataclass(frozen=True)

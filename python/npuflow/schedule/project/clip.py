@@ -44,6 +44,12 @@ class Axis:
     def is_limited(self) -> bool:
         return self.limit is not None or self.lower is not None
 
+    def bounds_within(self, whole: int, trips: Mapping[str, int]) -> list[tuple[int, Affine]]:
+        """The bounds that some of `whole` indices are beyond, as (sign, bound): sign * index < bound."""
+        kept = Dimension((Factor(whole, 1, 1, 1),), self.limit, self.lower).without_idle_bounds(trips)
+        above = [] if kept.limit is None else [(1, kept.limit)]
+        return above if kept.lower is None else [*above, (-1, kept.lower * -1 + 1)]
+
     def bounded(self, factors: tuple[Factor, ...], begin: Affine) -> Dimension:
         """Factors that go along the axis from `begin` on, as far as it exists."""
         limit, lower = (None if bound is None else bound - begin for bound in (self.limit, self.lower))
@@ -135,6 +141,19 @@ class Clip:
 
 def clip_of(buffer: BufferInfo, nest: Nest, part: Part) -> Clip | None:
     """How an L2 buffer is clipped; None where it has no zeros, or its readers could not tell where they are."""
+    known = {*counters_around(buffer, nest), *([part.coordinate] if part.axis is not None else [])}
+    clip = clip_filled(buffer, nest, part, known)
+    if clip is None:
+        return None
+    readers = [s for s, _ in walk(nest.body) if isinstance(s, Transfer) and s.source.buffer is buffer]
+    return clip if all(clip.can_read(localise(reader, buffer, part)) for reader in readers) else None
+
+
+def clip_filled(buffer: BufferInfo, nest: Nest, part: Part, known: set[str]) -> Clip | None:
+    """What is stored of a buffer that a transfer fills with zeros around it; None where it has none.
+
+    Nobody could tell where they are if other counters than those that are `known` to who reads a slot decided that.
+    """
     writers = [s for s, _ in walk(nest.body) if isinstance(s, Transfer) and s.target.buffer is buffer]
     if len(writers) != 1 or not writers[0].pads or writers[0].source.buffer.space != L3:
         return None
@@ -143,16 +162,13 @@ def clip_of(buffer: BufferInfo, nest: Nest, part: Part) -> Clip | None:
     filled = _filled_axes(writer, part.shape)
     if writer.target.offset != Affine() or not limited or len(filled) < len(limited):
         return None
-    known = {*_counters_around(buffer, nest), *([part.coordinate] if part.axis is not None else [])}
     if any(bound.counters - known for dimension in limited for bound in dimension.bounds):
         return None
     trips = {s.counter: s.trips for s, _ in walk(nest.body) if isinstance(s, Loop)}
     axes = [Axis(size, Affine()) for size in part.shape]
     for d, dimension in zip(filled, limited):
         axes[d] = _clipped(dimension, trips)
-    clip = Clip(part, tuple(axes), trips)
-    readers = [s for s, _ in walk(nest.body) if isinstance(s, Transfer) and s.source.buffer is buffer]
-    return clip if all(clip.can_read(localise(reader, buffer, part)) for reader in readers) else None
+    return Clip(part, tuple(axes), trips)
 
 
 def _filled_axes(writer: Transfer, shape: tuple[int, ...]) -> list[int]:
@@ -170,7 +186,7 @@ def _filled_axes(writer: Transfer, shape: tuple[int, ...]) -> list[int]:
     return found
 
 
-def _counters_around(buffer: BufferInfo, nest: Nest) -> set[str]:
+def counters_around(buffer: BufferInfo, nest: Nest) -> set[str]:
     """The counters of time that stand still while a slot of the buffer is in use."""
     around = next(loops for s, loops in walk(nest.body) if isinstance(s, Allocate) and s.buffer is buffer)
     return {loop.counter for loop in around if not loop.grid}

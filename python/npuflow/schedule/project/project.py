@@ -71,12 +71,12 @@ class _Projection:
             if not isinstance(statement, Allocate) or statement.buffer not in self.rings.of:
                 continue
             buffer, depth = statement.buffer, self.rings.depth(statement.buffer)
+            shape = self.routes.shape(buffer)
             if buffer.space == L2:
                 part = self.routes.part(buffer)
-                self.schedule.add_buffer(self._buffer(buffer, 2, (part.coordinate,), self.routes.shape(buffer), depth))
+                self.schedule.add_buffer(self._buffer(buffer, 2, (part.coordinate,), shape, depth))
             else:
-                span = self.routes.inner_span
-                self.schedule.add_buffer(self._buffer(buffer, 1, span, buffer.shape, depth))
+                self.schedule.add_buffer(self._buffer(buffer, 1, self.routes.inner_span, shape, depth))
             span = self.schedule.buffers[buffer.name].span
             self.schedule.semaphores |= {s.name: s for s in self.rings.semaphores(buffer, span)}
 
@@ -146,14 +146,8 @@ class _Projection:
         operands = []
         buffers = [*kernel.reads, *(b for b in kernel.writes if b not in kernel.reads)]
         for buffer in buffers:
-            elements = buffer.elements
-            access = Access(
-                self._ref(self.routes.engine_of(kernel), buffer)[0],
-                self.rings.slot(buffer),
-                Affine(),
-                (elements,),
-                (1,),
-            )
+            ref = self._ref(self.routes.engine_of(kernel), buffer)[0]
+            access = self.routes.read_by_kernel(buffer, ref, self.rings.slot(buffer))
             operands.append(Operand(access, buffer in kernel.reads, buffer in kernel.writes))
         name = kernel_name(kernel.key)
         return Compute(name, kernel.kind, self.cycles[kernel.key], tuple(operands), kernel.location)

@@ -11,10 +11,12 @@ from math import prod
 
 from npuflow.errors import Diagnostic, InputError, Severity
 from npuflow.schedule.data.affine import Affine
+from npuflow.schedule.data.model import Access, Ref
 from npuflow.schedule.nest.nest import COLUMN, L1, L2, L3, ROW, BufferInfo, Kernel, Nest, Transfer, walk
 from npuflow.schedule.project.clip import Clip, clip_of
 from npuflow.schedule.project.lanes import Lanes, assign_lanes, lanes_from_l3
 from npuflow.schedule.project.layout import Part, divide, localise, part_of
+from npuflow.schedule.project.padding import padded_clip, read_with_zeros, trips_of
 from npuflow.strategy.lane_descriptors import TileDma
 from npuflow.strategy.room import row_tiles
 from npuflow.target import Device, KernelClass, SharedBy, Stage
@@ -80,6 +82,7 @@ class Routes:
                 clip = clip_of(end.buffer, self.nest, part) if self.clips else None
                 if clip is not None and self.clips and prod(part.shape) >= self.clips * prod(clip.shape):
                     self._clips[end.buffer] = clip
+        self._leave_out_zeros(transfers)
         if self.given is not None:
             self.lanes = self.given
         elif self.device.has_level(2):
@@ -88,6 +91,14 @@ class Routes:
             self.lanes = lanes_from_l3(self.nest, self.device.ways.hop(3, 1)[1].lanes)
         self._routes = {transfer.key: self._route(transfer) for transfer in transfers}
         assert len(self._routes) == len(transfers), "each transfer of a nest has a key of its own"
+
+    def _leave_out_zeros(self, transfers: list[Transfer]) -> None:
+        """Clips what comes into L1 with zeros that the matrix engine makes up."""
+        share = self.device.patch_engine.padding_share
+        for buffer in (t.target.buffer for t in transfers if t.pads and t.target.buffer.space == L1) if share else ():
+            clip = padded_clip(buffer, self.nest, self.classes, share)
+            if clip is not None:
+                self._clips[buffer] = clip
 
     @property
     def row_tiles(self) -> int:
@@ -105,9 +116,18 @@ class Routes:
         return self.parts[buffer]
 
     def shape(self, buffer: BufferInfo) -> tuple[int, ...]:
-        """What a slot of an L2 buffer holds in each place."""
+        """What a slot of a buffer on the chip holds in each place."""
         clip = self._clips.get(buffer)
-        return self.part(buffer).shape if clip is None else clip.shape
+        if clip is not None:
+            return clip.shape
+        return self.part(buffer).shape if buffer.space == L2 else buffer.shape
+
+    def read_by_kernel(self, buffer: BufferInfo, at: Ref, slot: Affine) -> Access:
+        """All of a slot of an L1 buffer, with the zeros that the engine makes up."""
+        clip = self._clips.get(buffer)
+        if clip is None:
+            return Access(at, slot, Affine(), (buffer.elements,), (1,))
+        return read_with_zeros(clip, at, slot, trips_of(self.nest))
 
     def engine_of(self, kernel: Kernel) -> EngineKey:
         """What runs a kernel."""
@@ -127,7 +147,7 @@ class Routes:
         divided = target if target.space == L2 or source.space == L3 else source
         # What comes in and is written back in place has a lane inwards, and none on its way out.
         lane = self.lanes.of.get(divided, sender.lanes - 1) if sender.lanes > 1 else 0
-        own = self._divided(transfer, divided) if L2 in (source.space, target.space) else transfer
+        own = self._divided(transfer, divided) if L2 in (source.space, target.space) else self._stored(transfer)
         kind = f"l{levels[0]}_to_l{levels[1]}" + (f"_lane{lane}" if sender.lanes > 1 else "")
         ends = (EngineKey(sender, lane), EngineKey(receiver, lane))
         apart = self._apart(own, *ends)
@@ -148,6 +168,11 @@ class Routes:
             return local if clip is None or transfer.target.buffer is buffer else clip.read(local)
         own = divide(transfer, buffer, part)
         return own if clip is None or transfer.source.buffer is buffer else clip.written(own)
+
+    def _stored(self, transfer: Transfer) -> Transfer:
+        """A transfer between L3 and L1, without zeros that aren't stored."""
+        clip = self._clips.get(transfer.target.buffer)
+        return transfer if clip is None else clip.written(transfer)
 
     def span(self, engine: EngineKey) -> tuple[str, ...]:
         """The coordinates that tell like engines apart."""

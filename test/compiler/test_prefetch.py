@@ -1,0 +1,148 @@
+"""Weights that the phase before brings: into windows that are free, with the same results, in less time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import npuflow
+from npuflow.compiler.compiled import Sequence
+from npuflow.compiler.compiled_function import execute_function
+from npuflow.compiler.prefetch import prefetched
+from npuflow.execute.verification import Status
+from npuflow.network.decisions import ALL_DECISIONS, Decision
+from npuflow.simulate.platform import Platform
+from npuflow.simulate.prefetch import NOTHING_AHEAD, FirstFills, NotAheadError
+
+SIZE, CHANNELS, LAYERS = 7, 128, 4
+
+
+def layer(number: int) -> str:
+    """A convolution 3x3, and its sums cut off to bytes."""
+    image, wide = f"tensor<1x{CHANNELS}x{SIZE}x{SIZE}xi8>", f"tensor<1x{CHANNELS}x{SIZE}x{SIZE}xi32>"
+    padded, weights = f"tensor<1x{CHANNELS}x{SIZE + 2}x{SIZE + 2}xi8>", f"tensor<{CHANNELS}x{CHANNELS}x3x3xi8>"
+    return f"""
+  %p{number} = tensor.pad %x{number} low[0, 0, 1, 1] high[0, 0, 1, 1] {{
+  ^bb0(%a: index, %b: index, %c: index, %d: index):
+    tensor.yield %zero : i8
+  }} : {image} to {padded}
+  %e{number} = tensor.empty() : {wide}
+  %f{number} = linalg.fill ins(%none : i32) outs(%e{number} : {wide}) -> {wide}
+  %s{number} = linalg.conv_2d_nchw_fchw ins(%p{number}, %w{number} : {padded}, {weights})
+      outs(%f{number} : {wide}) -> {wide}
+  %o{number} = tensor.empty() : {image}
+  %x{number + 1} = linalg.generic {{indexing_maps = [#id, #id],
+      iterator_types = ["parallel", "parallel", "parallel", "parallel"]}} ins(%s{number} : {wide})
+      outs(%o{number} : {image}) {{
+  ^bb0(%in: i32, %out: i8):
+    %shifted = arith.shrsi %in, %eight : i32
+    %cut = arith.trunci %shifted : i32 to i8
+    linalg.yield %cut : i8
+  }} -> {image}"""
+
+
+def program() -> str:
+    image, weights = f"tensor<1x{CHANNELS}x{SIZE}x{SIZE}xi8>", f"tensor<{CHANNELS}x{CHANNELS}x3x3xi8>"
+    arguments = ", ".join(f"%w{number}: {weights}" for number in range(LAYERS))
+    return f"""
+#id = affine_map<(a, b, c, d) -> (a, b, c, d)>
+func.func @layers(%x0: {image}, {arguments}) -> {image} {{
+  %zero = arith.constant 0 : i8
+  %none = arith.constant 0 : i32
+  %eight = arith.constant 8 : i32
+  {"".join(map(layer, range(LAYERS)))}
+  return %x{LAYERS} : {image}
+}}"""
+
+
+@pytest.fixture(scope="module")
+def compiled() -> npuflow.Compiled:
+    return npuflow.compile(program(), "npuflow-stream-k{fuse=false}", device="npu4.0", split=True)
+
+
+@pytest.fixture(scope="module")
+def sequence(compiled: npuflow.Compiled) -> Sequence:
+    return compiled.sequences[0]
+
+
+def test_phases_are_shorter_and_results_right(compiled: npuflow.Compiled, sequence: Sequence) -> None:
+    (shown,) = compiled.run(verify=True).sequences
+    assert shown.verified.status is Status.OK
+    assert shown.verified.message == "bit-exact"
+    apart = sequence.with_decided(ALL_DECISIONS - {Decision.PREFETCH})
+    assert all(part.compiled.ahead == NOTHING_AHEAD for part in apart.parts)
+    brought = [one.number for part in sequence.parts for one in part.compiled.ahead.brings]
+    assert set(brought) <= set(range(1, LAYERS + 1)), "what is brought are weights"
+    assert len(set(brought)) == len(brought) >= 2
+    before, after = (sum(run.cycles for run in one.simulate()) for one in (apart, sequence))
+    assert after < before
+    # And back again.
+    assert sum(run.cycles for run in apart.with_decided(ALL_DECISIONS).simulate()) == after
+
+
+def test_dram_moves_no_more(sequence: Sequence) -> None:
+    def moved(one: Sequence) -> int:
+        runs = one.simulate()
+        return sum(run.traffic[m.name].read_bytes for run in runs for m in run.program.memories if m.level == 3)
+
+    apart = sequence.with_decided(ALL_DECISIONS - {Decision.PREFETCH})
+    assert moved(sequence) == moved(apart)
+
+
+def test_what_is_brought_lies_in_windows_that_are_free(sequence: Sequence) -> None:
+    for before, part in zip(sequence.parts, sequence.parts[1:]):
+        for brought in before.compiled.ahead.brings:
+            for compiled, own in ((before.compiled, f"next %{brought.number} "), (part.compiled, "")):
+                names = Platform(compiled.device.arranged(*compiled.grid)).memory_names(1)
+                inside = {buffer.name for buffer in brought.prefetch.buffers} if not own else set()
+                for buffer in compiled.program.buffers:
+                    if buffer.memory not in names or buffer.name in inside or (own and buffer.name.startswith(own)):
+                        continue
+                    begin, end = buffer.address_bytes, buffer.address_bytes + buffer.depth * buffer.slot_bytes
+                    places = [place for n, place in brought.prefetch.places if names[n] == buffer.memory]
+                    assert all(place.stop <= begin or end <= place.start for place in places)
+
+
+def test_a_phase_computes_with_what_was_brought(sequence: Sequence) -> None:
+    # All else is right: with zeros in the place of weights, sums are zeros.
+    finding = [part.compiled for part in sequence.parts if part.compiled.ahead.finds]
+    part = finding[-1]
+    rng = np.random.default_rng(0)
+    inputs = [rng.integers(-128, 128, spec.shape).astype(spec.dtype) for spec in part.signature.inputs]
+    places = [place for one in part.ahead.finds for place in one.places]
+    zeros = {(n, place.start): np.zeros(place.stop - place.start, np.uint8) for n, place in places}
+    values = {one.number: np.zeros(one.prefetch.bytes, np.uint8) for one in part.ahead.brings}
+    (found,) = execute_function(part, inputs, values, zeros).outputs
+    (right,) = execute_function(part.away(), inputs).outputs
+    assert np.any(found != right)
+
+
+def test_slots_that_are_filled_before_begin_full(sequence: Sequence) -> None:
+    apart = sequence.with_decided(ALL_DECISIONS - {Decision.PREFETCH, Decision.AHEAD})
+    part = apart.parts[1].compiled
+    memories = Platform(part.device.arranged(*part.grid)).memory_names(1)
+    weights = next(m.name for m in part.program.memories if m.bytes == CHANNELS * CHANNELS * 9)
+    prefetch, behind = FirstFills(part.program, weights, memories).found()
+    filled = sum(slots for _, slots in prefetch.buffers.values())
+    assert filled == sum(len(arrival.landings) for arrival in prefetch.arrivals)
+    before = {one.name: one.initial for one in part.program.semaphores}
+    full = sum(max(0, one.initial - before[one.name]) for one in behind.semaphores)
+    empty = sum(max(0, before[one.name] - one.initial) for one in behind.semaphores)
+    assert full == empty == filled
+
+
+def test_what_nobody_reads_is_said(sequence: Sequence) -> None:
+    part = sequence.parts[0].compiled.away()
+    with pytest.raises(NotAheadError, match="no slot is filled"):
+        FirstFills(part.program, "nobody", ()).found()
+
+
+def test_without_room_nothing_is_brought(sequence: Sequence) -> None:
+    apart = sequence.with_decided(ALL_DECISIONS - {Decision.PREFETCH, Decision.AHEAD})
+    parts = [part.compiled for part in apart.parts]
+    device = parts[0].device
+    levels = tuple(replace(one, bytes=1024) if one.number == 1 else one for one in device.levels)
+    small = [replace(part, device=replace(device, levels=levels)) for part in parts]
+    assert all(phase.ahead == NOTHING_AHEAD for phase in prefetched(apart.compiled.calls, small))
