@@ -9,39 +9,37 @@ from npuflow.core.build import at, generic_op
 from npuflow.core.copies import cloned
 from npuflow.fusion.inline_producer import inline_producer
 from npuflow.fusion.late_division import divide_behind, divide_behind_products
-from npuflow.fusion.made_ops import MadeOps
 from npuflow.fusion.running_softmax import run_by_pieces
 from npuflow.ops.chains import Chain
-from npuflow.ops.contraction import match_contraction
+from npuflow.ops.contraction import match_contraction, producer
 from npuflow.ops.products import keep_reshaped
 from npuflow.ops.softmax import WeightedSum, match_weighted_sum
 
+# What sums begin with.
+_STARTS = ("linalg.fill", "tensor.empty", "arith.constant")
 
-def copies_of(chain: Chain, *, one_engine: bool) -> Iterator[MadeOps]:
+
+def copies_of(chain: Chain, *, one_engine: bool) -> Iterator[list[ir.Operation]]:
     """Copies in front of a chain's last op: as it is, and, if there is a softmax, with division behind the sum.
 
     Then it runs by pieces, where what adds up products and what scales sums is `one_engine`, or with all of a row at
     once; where it is two, the one may also sum up what the other makes.
     """
-    plain = _copied(chain.ops)
+    plain = _copied(chain)
     product = plain[chain.ops.index(chain.second)]
     has_softmax = match_weighted_sum(product) is not None
-    yield _made(plain)
+    yield plain
     if has_softmax:
-        yield _made(_rewritten(chain, _copied(chain.ops), divide_behind))
-        yield _made(_rewritten(chain, _copied(chain.ops), run_by_pieces if one_engine else divide_behind_products))
+        yield _rewritten(chain, _copied(chain), divide_behind)
+        yield _rewritten(chain, _copied(chain), run_by_pieces if one_engine else divide_behind_products)
 
 
-def _made(ops: Sequence[ir.Operation]) -> MadeOps:
-    return MadeOps(tuple(ops), ops[-1].results[0])
-
-
-def _copied(ops: Sequence[ir.Operation]) -> list[ir.Operation]:
-    """Ops as linalg.generics, in front of the last one."""
+def _copied(chain: Chain) -> list[ir.Operation]:
+    """All ops of a chain as linalg.generics."""
     values: dict[ir.Value, ir.Value] = {}
     made: list[ir.Operation] = []
-    with at(ops[-1]):
-        for op in ops:
+    with at(chain.root):
+        for op in chain.ops:
             results = cloned(op, values)
             values.update(zip(op.results, results))
             made.append(results[0].owner.operation)
@@ -80,3 +78,14 @@ def as_generic(op: ir.Operation) -> ir.Operation:
         old.replace_all_uses_with(result)
     op.erase()
     return new
+
+
+def erase_ops(ops: Sequence[ir.Operation]) -> None:
+    """Erases ops, and what was made for them alone."""
+    for op in reversed(ops):
+        values = list(dict.fromkeys(op.operands))
+        op.erase()
+        for value in values:
+            source = producer(value, *_STARTS)
+            if source is not None and not any(True for _ in value.uses):
+                erase_ops([source])

@@ -8,16 +8,13 @@ from math import prod
 
 from npuflow.bindings import ir
 from npuflow.core.build import element_bytes, element_type_of, shape_of
-from npuflow.core.copies import erase_unused
 from npuflow.core.options import option
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.dialect.device import planned_device
 from npuflow.fusion.change_seconds import change_between
-from npuflow.fusion.copy_chain import copies_of
-from npuflow.fusion.copy_pair import copy_of_pair
+from npuflow.fusion.copy_chain import copies_of, erase_ops
 from npuflow.fusion.homes import Homes
-from npuflow.fusion.made_ops import MadeOps
 from npuflow.fusion.mapped_alike import Mapped
 from npuflow.fusion.seconds_apart import mapped_apart, seconds_of
 from npuflow.network.groups import FusionGroup, groups_of, names_of
@@ -25,7 +22,6 @@ from npuflow.ops.bundle import free_numbers, make_bundle, mark_bundle
 from npuflow.ops.chains import Chain, chains_of
 from npuflow.ops.contraction import STRATEGY, is_elementwise, is_parallel, producer
 from npuflow.ops.linear import input_count
-from npuflow.ops.pairs import SumPair, pairs_of
 from npuflow.ops.refused import mark_made_of, refusal, refused_of
 from npuflow.ops.reshapes import readers, unreshaped
 from npuflow.strategy.bundle_times import GrowthOn, mapped_bundle
@@ -33,20 +29,14 @@ from npuflow.strategy.describe_group import Numbers
 from npuflow.strategy.strategy import Strategy
 from npuflow.target import Device
 
-# Sums side by side become one where they are estimated to take so much of the time: of a Llama's gate, 0.99 was 1.02.
-_LESS_SIDE_BY_SIDE = 0.95
-_SIDE_BY_SIDE = "two sums of products side by side"
-
 
 @register_pass
 @dataclass(frozen=True)
 class FuseMatmuls(Pass):
-    """Makes two matmuls in a row, or side by side, with what is between them, one bundle, where that is faster.
+    """Makes two matmuls in a row, with what is between them, one bundle, where that is estimated to be faster.
 
     What the first makes then never leaves L1: a piece of it is made and used up at once. A softmax between them runs
     piece by piece as well: its division moves behind the second matmul, and the maximum and the sums are running ones.
-    Two sums of products side by side, as a gate and what it lets through, or a residual block's two branches, are read
-    by one op: both go through what they sum up in step (`npu.step_loop`), in so many parts of each as both divide into.
     Matmuls that somebody gave a strategy stay as they are, and so do groups that the function's `npu.refused` names: as
     one, a schedule refused them. What is decided, and by what numbers, is a remark.
 
@@ -71,21 +61,16 @@ class FuseMatmuls(Pass):
     def run(self, op: ir.Operation, context: PassContext) -> None:
         device = planned_device(op, self.device)
         for function in ops_of(op, "func.func"):
-            said = Strategy(depth_between=self.depth_between)
-            for of in (chains_of, pairs_of):
-                candidates = [c for c in of(function) if not any(STRATEGY in op.attributes for op in c.ops)]
-                if candidates:
-                    _fuse_some(candidates, _Among(function, device, said, self.bundle_matmuls), context)
-
-
-def _fuse_some(candidates: Sequence[Chain | SumPair], among: _Among, context: PassContext) -> None:
-    """Decides of each while none is fused, and fuses those where that is faster."""
-    found = [(each, among.names(each)) for each in candidates]
-    decided = [_decided(each, groups, among, context) for each, groups in found]
-    for (each, groups), way in zip(found, decided):
-        if way is not None:
-            _fuse(each, groups, way, among)
-            context.count("matmuls fused", 2)
+            chains = [c for c in chains_of(function) if not any(STRATEGY in op.attributes for op in c.ops)]
+            if not chains:
+                continue
+            among = _Among(function, device, Strategy(depth_between=self.depth_between), self.bundle_matmuls)
+            found = [(chain, among.names(chain)) for chain in chains]
+            decided = [_decided(chain, groups, among, context) for chain, groups in found]
+            for (chain, groups), way in zip(found, decided):
+                if way is not None:
+                    _fuse(chain, groups, way, among)
+                    context.count("matmuls fused", 2)
 
 
 class _Among:
@@ -101,20 +86,20 @@ class _Among:
 
         self.mapped, self.homes = mapped, Homes(self.groups, mapped, change_between(self.groups, device))
 
-    def members(self, chain: Chain | SumPair) -> list[int]:
+    def members(self, chain: Chain) -> list[int]:
         """The groups that a chain's ops are in."""
         return sorted({self.owner[op] for op in chain.ops if op in self.owner})
 
-    def names(self, chain: Chain | SumPair) -> tuple[str, ...]:
+    def names(self, chain: Chain) -> tuple[str, ...]:
         """What the groups of a chain's ops are called."""
         names = names_of(self.function, self.groups)
         return tuple(name for number in self.members(chain) for name in names[number])
 
-    def seconds_apart(self, chain: Chain | SumPair) -> float:
+    def seconds_apart(self, chain: Chain) -> float:
         """How long the groups of a chain's ops take."""
         return sum(map(self.homes.seconds_apart, self.members(chain)))
 
-    def fused_seconds(self, chain: Chain | SumPair, ops: Sequence[ir.Operation]) -> float | None:
+    def fused_seconds(self, chain: Chain, ops: Sequence[ir.Operation]) -> float | None:
         """How long ops take as one bundle in a chain's place, roughly; None where they fit no core.
 
         What groups have beside the chain, as what computes something of each factor, is then made by itself, unless it
@@ -136,52 +121,43 @@ def _rides(op: ir.Operation) -> bool:
     return any(readers(each.results[0]) == [op] for each in sums) or (len(inputs) == 1 and bool(made))
 
 
-def _decided(chain: Chain | SumPair, groups: Sequence[str], among: _Among, context: PassContext) -> int | None:
+def _decided(chain: Chain, groups: Sequence[str], among: _Among, context: PassContext) -> int | None:
     """Which copy of a chain is the fastest that fits, if it is faster than the chain."""
     why = refusal(refused_of(among.function), groups)
     if why is not None:
         context.remark(chain.root, f"groups {', '.join(groups)} stay apart: as one, {why}")
         return None
     apart = among.seconds_apart(chain)
-    ways = _ways(chain, among.device)
-    times = [among.fused_seconds(chain, way.ops) for way in ways]
+    ways = list(copies_of(chain, one_engine=not among.device.has_two_engines))
+    times = [among.fused_seconds(chain, way) for way in ways]
     for way in ways:
-        way.erase()
+        erase_ops(way)
     best = min((time for time in times if time is not None), default=None)
-    context.remark(chain.root, _said(chain, best, apart) if ways else f"{_SIDE_BY_SIDE} have no steps in common")
-    return times.index(best) if best is not None and best < _most(chain, apart) else None
+    context.remark(chain.root, _said(chain, best, apart))
+    return times.index(best) if best is not None and best < apart else None
 
 
-def _most(chain: Chain | SumPair, apart: float) -> float:
-    """What a chain, or a pair, may take at most as one."""
-    return apart if isinstance(chain, Chain) else _LESS_SIDE_BY_SIDE * apart
-
-
-def _ways(chain: Chain | SumPair, device: Device) -> list[MadeOps]:
-    """Copies of a chain's ops, or a pair's, each of which may be one bundle."""
-    if isinstance(chain, Chain):
-        return list(copies_of(chain, one_engine=not device.has_two_engines))
-    copy = copy_of_pair(chain)
-    return [] if copy is None else [copy]
-
-
-def _said(chain: Chain | SumPair, best: float | None, apart: float) -> str:
+def _said(chain: Chain, best: float | None, apart: float) -> str:
     between = sum(prod(shape_of(v)) * element_bytes(element_type_of(v)) for v in chain.between)
-    both = "two matmuls in a row" if isinstance(chain, Chain) else _SIDE_BY_SIDE
-    what = f"{both} hand over {between} bytes"
+    what = f"two matmuls in a row hand over {between} bytes"
     if best is None:
         return f"{what} in L3: as one they don't fit a core"
-    where = "in L1" if best < _most(chain, apart) else "in L3"
+    where = "in L1" if best < apart else "in L3"
     return f"{what} {where}: as one they take an estimated {best / apart:.2f} of the time that they take apart"
 
 
-def _fuse(chain: Chain | SumPair, groups: Sequence[str], chosen: int, among: _Among) -> None:
+def _fuse(chain: Chain, groups: Sequence[str], chosen: int, among: _Among) -> None:
     """Puts the copy of that number in place of a chain, marked as a bundle."""
-    for number, way in enumerate(_ways(chain, among.device)):
-        if number != chosen:
-            way.erase()
-            continue
-        mark_made_of(way.ops, groups)
-        mark_bundle(way.ops, next(free_numbers(among.function)))
-        chain.root.results[0].replace_all_uses_with(way.result)
-    erase_unused([chain.root])
+    for number, ops in enumerate(list(copies_of(chain, one_engine=not among.device.has_two_engines))):
+        if number == chosen:
+            mark_made_of(ops, groups)
+            _replace(among.function, chain, ops)
+        else:
+            erase_ops(ops)
+
+
+def _replace(function: ir.Operation, chain: Chain, ops: Sequence[ir.Operation]) -> None:
+    mark_bundle(ops, next(free_numbers(function)))
+    for old, new in zip(chain.root.results, ops[-1].results):
+        old.replace_all_uses_with(new)
+    erase_ops(chain.ops)

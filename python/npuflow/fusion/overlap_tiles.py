@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from npuflow.bindings import arith, ir, linalg, tensor
@@ -18,17 +18,24 @@ from npuflow.core.build import (
     shape_of,
     zero,
 )
-from npuflow.fusion.made_ops import MadeOps
 from npuflow.fusion.window_chain import TiledChain
-from npuflow.ops.bundle import mark_loop
-from npuflow.ops.contraction import ROW_LOOP, STRATEGY, is_parallel, producer
+from npuflow.ops.bundle import mark_row_loop
+from npuflow.ops.contraction import STRATEGY, is_parallel, producer
 from npuflow.ops.images import ImageOp, ImageRead
 from npuflow.ops.linear import Linear, input_count
 from npuflow.ops.products import keep_reshaped
 from npuflow.split.steps import Steps
 
 
-def overlapped(tiled: TiledChain) -> MadeOps:
+@dataclass(frozen=True)
+class OverlappedOps:
+    """A chain in overlapping tiles: its ops in program order, and their result as the chain makes it."""
+
+    ops: tuple[ir.Operation, ...]
+    result: ir.Value
+
+
+def overlapped(tiled: TiledChain) -> OverlappedOps:
     """Makes a chain again in front of its last op, which stays: every op computes its tiles, halos included.
 
     Tile t of an op's result has the rows from begin + t * step on that others read for their tile t. What lies outside
@@ -48,13 +55,13 @@ class _OverlapWriter:
     ops: list[ir.Operation] = field(default_factory=list)
     outside: dict[tuple[object, ...], ir.Value] = field(default_factory=dict)
 
-    def run(self) -> MadeOps:
+    def run(self) -> OverlappedOps:
         for number in range(len(self.tiled.chain.images)):
             self._write(number)
         image = self.tiled.chain.images[-1]
         if self.tiled.rows:
             self.ops[-1].attributes[STRATEGY] = self.tiled.pieces().to_attribute()
-        return MadeOps(tuple(self.ops), self._together(image, self.values[len(self.values) - 1]))
+        return OverlappedOps(tuple(self.ops), self._together(image, self.values[len(self.values) - 1]))
 
     def _write(self, number: int) -> None:
         image = self.tiled.chain.images[number]
@@ -71,7 +78,7 @@ class _OverlapWriter:
         made = generic_op([*inputs, *[mask for _, mask in masks]], [out], [*maps, *mask_maps, written], kinds)
         _take_body(made, image.op, len(masks))
         keep_reshaped(image.op, made)
-        self._add(made, number, self._loop)
+        self._add(made, self._loop(number, self._row_loop(number)) + 1)
         if self._is_padded(number) and not is_parallel(image.op):
             made = self._selected(number, made.results[0])
         self.values[number] = made.results[0]
@@ -97,13 +104,16 @@ class _OverlapWriter:
         )
         with ir.InsertionPoint(block):
             linalg.YieldOp([_select(block.arguments[0], list(block.arguments)[1:-1])])
-        self._add(made, number, lambda _, loop: axes[loop])
+        self._add(made, axes[self._row_loop(number)] + 1)
         return made
 
-    def _add(self, op: ir.Operation, number: int, tiles_of: Callable[[int, int], int]) -> None:
-        """Adds an op; behind the loop over tiles that `tiles_of` gives comes the one that steps go along, if any do."""
+    def _row_loop(self, number: int) -> int:
+        """The loop of an op that steps go along, if there are any."""
+        return self.tiled.chain.axes[0].loops[number]
+
+    def _add(self, op: ir.Operation, row_loop: int) -> None:
         if self.tiled.rows:
-            mark_loop(op, ROW_LOOP, tiles_of(number, self.tiled.chain.axes[0].loops[number]) + 1)
+            mark_row_loop(op, row_loop)
         self.ops.append(op)
 
     def _made_places(self, number: int) -> dict[int, int]:

@@ -22,8 +22,6 @@ BUNDLE = "npu.bundle"
 RUNNING = "npu.running"
 # On each op of a bundle whose cores keep rows: the loop of its own along which a tile is gone through in steps.
 ROW_LOOP = "npu.row_loop"
-# On each of a bundle's sums that go piece by piece in step with each other: the loop of its own that does.
-STEP_LOOP = "npu.step_loop"
 
 
 @dataclass(frozen=True)

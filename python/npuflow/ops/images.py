@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import prod
-from typing import TypeVar
 
 from npuflow.bindings import ir
 from npuflow.core.build import reassociation_of, shape_of
@@ -18,7 +17,6 @@ from npuflow.ops.contraction import producer, users
 from npuflow.ops.linear import Linear, input_count, iterators, linear_maps, loop_extents
 
 Shape = tuple[int, ...]
-_Each = TypeVar("_Each")
 
 
 @dataclass(frozen=True)
@@ -64,37 +62,6 @@ class ImageOp:
     @property
     def shape(self) -> Shape:
         return tuple(self.sizes[loop] for loop in self.made)
-
-
-def with_parts(image: ImageOp, loop: int, parts: int) -> ImageOp:
-    """The same with one loop, along which nothing is padded, as two: over so many equal parts, and inside of one."""
-    sizes = (*image.sizes[:loop], parts, image.sizes[loop] // parts, *image.sizes[loop + 1 :])
-    kinds = (*image.kinds[: loop + 1], *image.kinds[loop:])
-    numbers = [number + (number > loop) for number in range(len(image.sizes))]
-    reads = tuple(_in_parts(read, loop, parts, numbers) for read in image.reads)
-    split = tuple(tuple(numbers[each] for each in loops) for loops in image.split)
-    return replace(image, sizes=sizes, kinds=kinds, reads=reads, split=split)
-
-
-def _in_parts(read: ImageRead, loop: int, parts: int, numbers: Sequence[int]) -> ImageRead:
-    """What is read, with loops numbered anew, and a dimension more for a loop that has become two."""
-    read = replace(read, dims=tuple(dim.renamed(numbers) for dim in read.dims))
-    place = next((p for p, dim in enumerate(read.dims) if dim.loop == loop), None)
-    if place is None:
-        return read
-
-    def with_two(values: Sequence[_Each], *two: _Each) -> tuple[_Each, ...]:
-        return (*values[:place], *two, *values[place + 1 :])
-
-    groups = (tuple(d + (d > place) for d in group) for group in read.groups)
-    return replace(
-        read,
-        dims=with_two(read.dims, Linear(((loop, 1),)), Linear(((loop + 1, 1),))),
-        shape=with_two(read.shape, parts, read.shape[place] // parts),
-        low=with_two(read.low, 0, 0),
-        high=with_two(read.high, 0, 0),
-        groups=tuple((*g, place + 1) if place in g else g for g in groups),
-    )
 
 
 def images_of(ops: Sequence[ir.Operation]) -> tuple[ImageOp, ...] | None:

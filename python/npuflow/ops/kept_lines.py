@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from npuflow.bindings import ir
-from npuflow.ops.bundle import Bundle, named_loop
+from npuflow.ops.bundle import Bundle, row_loop_of
 from npuflow.ops.bundle_ops import Problem
 from npuflow.ops.contraction import ROW_LOOP
 from npuflow.ops.linear import input_count
@@ -58,7 +58,7 @@ def rows_problem(bundle: Bundle) -> Problem | None:
     if not said:
         return None
     if bundle.kept is None:
-        named = [op for op in bundle.ops if named_loop(op, ROW_LOOP) is None]
+        named = [op for op in bundle.ops if row_loop_of(op) is None]
         return f"{ROW_LOOP} names no loop of {len(named)} of {len(bundle.ops)} ops that keep rows", _HINT
     for index, op in enumerate(bundle.ops):
         written = bundle.maps(index)[input_count(op)]
