@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import npuflow
+import npuflow.target
+from npuflow.core.diagnostics import DiagnosticSink
 from npuflow.core.parsing import parse
 from npuflow.core.pipeline_text import parse_pipeline
 from npuflow.core.runner import Runner
@@ -108,3 +112,15 @@ def test_they_go_in_as_many_pieces_of_channels() -> None:
     stream = stream_of(bundle)
     assert [bundle.sizes[loop] for loop in stream.loops] == [32]  # of 2 channels and of 3
     assert stream.ops == (0, 1)
+
+
+def test_where_what_they_hand_over_stays_anyway_they_stay_apart(tmp_path: Path) -> None:
+    """1 MiB of sums stays in memory tiles of npu2, 512 KiB each, and in none of a quarter."""
+    devices = Path(npuflow.target.__file__).parent / "devices"
+    quarter = tmp_path / "quarter.toml"
+    quarter.write_text((devices / "npu2.toml").read_text().replace("bytes = 524288 ", "bytes = 131072 "))
+    for device, are_one in (("npu2", False), (quarter, True)):
+        sink = DiagnosticSink()
+        npuflow.compile(added(32, 256, 64, 64), "npuflow-stream-k{bundle-matmuls=true}", device=device, sink=sink)
+        said = [one.message for one in sink.diagnostics if "groups f_0, f_1 are one: in tiles without" in one.message]
+        assert bool(said) == are_one

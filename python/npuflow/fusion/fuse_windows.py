@@ -142,14 +142,23 @@ class _WindowFusion:
             if all(open_[number] for number in members):
                 ops = self._ops(members)
                 chain, why = self._chain_of(ops), refusal(self.function, self._names(members))
-                if isinstance(chain, WindowChain) and not chain.axes and len(members) == 1:
-                    continue  # which is a bundle as it is
+                if isinstance(chain, WindowChain) and not chain.axes and not self._saves(members):
+                    continue
                 if isinstance(chain, WindowChain) and why is None:
                     found[members] = chain
                 elif chain != NO_WINDOW:
                     said = chain if isinstance(chain, str) else f"as one, {why}"
                     self.context.remark(ops[-1], f"{self._named(members)} stay apart: {said}")
         return found
+
+    def _saves(self, members: Members) -> bool:
+        """Whether groups in tiles without halos save anything of DRAM as one, or are to be one all the same.
+
+        Where what they hand over stays on the chip anyway, all that is left is that more is set up at once.
+        """
+        handed_over = sorted(members)[:-1]
+        is_asked = self.wanted == frozenset(self._names(members))
+        return is_asked or not all(map(self.homes.stays, handed_over))
 
     def _chain_of(self, ops: Sequence[ir.Operation]) -> WindowChain | str:
         """The chain that ops are; one of its sums begins with a tensor only where another engine writes that."""

@@ -77,6 +77,10 @@ class Homes:
                     found[number] = _Between(size, others | {number})
         return found
 
+    def stays(self, number: int) -> bool:
+        """Whether what a group makes for others stays on the chip if no groups become one."""
+        return number in self._home
+
     def seconds_apart(self, number: int) -> float:
         """How long a group takes by itself."""
         return seconds_of(self._alone(number), self._home) + self.change_seconds
