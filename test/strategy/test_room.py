@@ -312,20 +312,44 @@ def test_what_is_left_of_a_streamed_loop_has_to_read_something() -> None:
     assert fitting == {5: True, 7: True, 8: False}
 
 
+def numbered(group: Group) -> Group:
+    """The group whose tensors are numbered in their order, results last."""
+    return replace(group, tensors=tuple(replace(each, number=n) for n, each in enumerate(group.tensors)))
+
+
 def test_what_stays_has_the_room_that_a_group_leaves() -> None:
-    tensors = elementwise((ROW, COLUMN))
+    tensors = numbered(elementwise((ROW, COLUMN)))
     # 16x32 f32 of one operand and one result, two slots in and one out; 2x3 of 6 scratchpads are used.
     npu4, tile_bytes = planned(load_device("npu4.0")), 16 * 32 * 4
     level = npu4.level(npu4.kernel_level)
     left = level.usable_bytes - 3 * tile_bytes
-    assert home_room(tensors, mapped((16, 32), (2, 3)), npu4) == (left,) * 6
-    assert home_room(tensors, mapped((16, 32), (1, 2)), npu4) == (left,) * 2 + (level.usable_bytes,) * 4
+    assert home_room(tensors, mapped((16, 32), (2, 3)), npu4, 0) == (left,) * 6
+    assert home_room(tensors, mapped((16, 32), (1, 2)), npu4, 1) == (left,) * 2 + (level.usable_bytes,) * 4
     # Blocks of 64x64 in two memory tiles: a column's 64x32 f32, two slots in and one out; others are as they were.
     npu2 = load_device("npu2")
     tile = npu2.level(npu2.block_level).usable_bytes
-    assert home_room(tensors, mapped((16, 32), (4, 2)), npu2) == (tile - 3 * 64 * 32 * 4,) * 2 + (tile,) * 6
+    for number in range(2):
+        room = home_room(tensors, mapped((16, 32), (4, 2)), npu2, number)
+        assert room == (tile - 3 * 64 * 32 * 4,) * 2 + (tile,) * 6
+    assert home_room(tensors, mapped((16, 32)), load_device("toy-scratchpad"), 0) == ()
+
+
+def test_what_stays_takes_a_channel_of_a_memory_tile() -> None:
+    npu2 = load_device("npu2")
+    tile = npu2.level(npu2.block_level).usable_bytes
+    two = numbered(elementwise((ROW, COLUMN), (ROW, COLUMN)))
     # Two operands take a channel out each for every row, and results the others: 9 of 6, where 2 rows take 5.
-    two = elementwise((ROW, COLUMN), (ROW, COLUMN))
-    assert home_room(two, mapped((16, 32), (4, 2)), npu2) == (0,) * 2 + (tile,) * 6
-    assert home_room(two, mapped((16, 32), (2, 2)), npu2)[0] == tile - (4 + 1) * 32 * 32 * 4
-    assert home_room(tensors, mapped((16, 32)), load_device("toy-scratchpad")) == ()
+    assert home_room(two, mapped((16, 32), (4, 2)), npu2, 0) == (0,) * 2 + (tile,) * 6
+    assert home_room(two, mapped((16, 32), (2, 2)), npu2, 0)[0] == tile - (4 + 1) * 32 * 32 * 4
+    # Who doesn't move it needs none.
+    assert home_room(two, mapped((16, 32), (4, 2)), npu2, 3)[0] == tile - (4 + 1) * 64 * 32 * 4
+    # Two operands and results of four rows take all 6 channels into a tile: of 128 columns each of two tiles collects
+    # 32 in turn and so needs none more, where one of three would collect more than the others; and two rows leave two.
+    assert home_room(two, mapped((16, 32), (4, 2)), npu2, 2)[0] == tile - (4 + 1) * 64 * 32 * 4
+    assert home_room(two, mapped((16, 32), (4, 3)), npu2, 2) == (0,) * 3 + (tile,) * 5
+    assert home_room(two, mapped((16, 32), (2, 3)), npu2, 2)[0] == tile - (4 + 1) * 32 * 32 * 4
+    # What follows the rows alone goes through the four tiles that serve rows: others have channels left.
+    bias = numbered(elementwise((ROW, COLUMN), (ROW,)))
+    room = home_room(bias, mapped((16, 4), (4, 8)), npu2, 0)
+    assert room[:4] == (0,) * 4
+    assert min(room[4:]) > 0

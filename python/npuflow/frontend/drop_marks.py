@@ -8,7 +8,7 @@ from npuflow.bindings import ir
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.ops.bundle import marked_groups, marks_problem
-from npuflow.ops.contraction import BUNDLE, ROW_LOOP, RUNNING, STRATEGY
+from npuflow.ops.contraction import BUNDLE, ROW_LOOP, RUNNING, STEP_LOOP, STRATEGY
 from npuflow.ops.refused import MADE_OF
 
 
@@ -44,7 +44,7 @@ class DropMarks(Pass):
                     _drop(each, (BUNDLE, STRATEGY), context)
         for each in ops_of(op):
             if BUNDLE not in each.attributes and each.name.startswith("linalg."):
-                _drop(each, (RUNNING, ROW_LOOP, MADE_OF), context)
+                _drop(each, (RUNNING, ROW_LOOP, STEP_LOOP, MADE_OF), context)
 
 
 def _drop(op: ir.Operation, names: tuple[str, ...], context: PassContext) -> None:

@@ -13,7 +13,7 @@ from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.dialect.device import planned_device
 from npuflow.fusion.change_seconds import change_between
-from npuflow.fusion.copy_chain import copies_of, erase_ops
+from npuflow.fusion.copy_chain import ChainCopy, copies_of, erase_ops
 from npuflow.fusion.homes import Homes
 from npuflow.fusion.mapped_alike import Mapped
 from npuflow.fusion.seconds_apart import mapped_apart, seconds_of
@@ -37,8 +37,10 @@ class FuseMatmuls(Pass):
 
     What the first makes then never leaves L1: a piece of it is made and used up at once. A softmax between them runs
     piece by piece as well: its division moves behind the second matmul, and the maximum and the sums are running ones.
-    Matmuls that somebody gave a strategy stay as they are, and so do groups that the function's `npu.refused` names: as
-    one, a schedule refused them. What is decided, and by what numbers, is a remark.
+    Where there are fewer rows than cores, as of one token, rows may come in parts that cores share, each with a maximum
+    and sums of its own, which ops behind the bundle merge. Matmuls that somebody gave a strategy stay as they are, and
+    so do groups that the function's `npu.refused` names: as one, a schedule refused them. What is decided, and by what
+    numbers, is a remark.
 
         %s = linalg.batch_matmul ins(%q, %k : ...) outs(...)
         %p = ... softmax of %s ...
@@ -99,17 +101,23 @@ class _Among:
         """How long the groups of a chain's ops take."""
         return sum(map(self.homes.seconds_apart, self.members(chain)))
 
-    def fused_seconds(self, chain: Chain, ops: Sequence[ir.Operation]) -> float | None:
-        """How long ops take as one bundle in a chain's place, roughly; None where they fit no core.
+    def copies(self, chain: Chain) -> list[ChainCopy]:
+        """What may take a chain's place."""
+        cores = self.device.rows * self.device.columns
+        return list(copies_of(chain, one_engine=not self.device.has_two_engines, cores=cores))
+
+    def fused_seconds(self, chain: Chain, way: ChainCopy) -> float | None:
+        """How long a copy takes as one bundle in a chain's place, roughly; None where it fits no core.
 
         What groups have beside the chain, as what computes something of each factor, is then made by itself, unless it
         is computed where what it reads is made: as a sum's tail, or with a result (`npuflow-fuse-readers`).
         """
-        bundle, members = make_bundle(ops), self.members(chain)
-        numbers = {**self.homes.numbers, bundle.root.results[0]: members[-1]}
+        bundle, members = make_bundle(way.ops), self.members(chain)
+        numbers = {**self.homes.numbers, bundle.root.results[0]: members[-1]} if not way.behind else self.homes.numbers
         mapped = mapped_bundle(bundle, self.device, self.said, numbers) if bundle.space else None
         beside = [op for number in members for op in self.groups[number].ops if op not in chain.ops and not _rides(op)]
-        late = sum(seconds_of(self.mapped(FusionGroup((op,)), {})) + self.homes.change_seconds for op in beside)
+        groups = [*((op,) for op in beside), *([way.behind] if way.behind else [])]
+        late = sum(seconds_of(self.mapped(FusionGroup(ops), {})) + self.homes.change_seconds for ops in groups)
         return None if mapped is None else self.homes.seconds_as_one(members, mapped) + late
 
 
@@ -128,36 +136,38 @@ def _decided(chain: Chain, groups: Sequence[str], among: _Among, context: PassCo
         context.remark(chain.root, f"groups {', '.join(groups)} stay apart: as one, {why}")
         return None
     apart = among.seconds_apart(chain)
-    ways = list(copies_of(chain, one_engine=not among.device.has_two_engines))
+    ways = among.copies(chain)
     times = [among.fused_seconds(chain, way) for way in ways]
     for way in ways:
-        erase_ops(way)
+        erase_ops((*way.ops, *way.behind))
     best = min((time for time in times if time is not None), default=None)
-    context.remark(chain.root, _said(chain, best, apart))
+    parts = 1 if best is None else ways[times.index(best)].parts
+    context.remark(chain.root, _said(chain, best, apart, parts))
     return times.index(best) if best is not None and best < apart else None
 
 
-def _said(chain: Chain, best: float | None, apart: float) -> str:
+def _said(chain: Chain, best: float | None, apart: float, parts: int) -> str:
     between = sum(prod(shape_of(v)) * element_bytes(element_type_of(v)) for v in chain.between)
     what = f"two matmuls in a row hand over {between} bytes"
     if best is None:
         return f"{what} in L3: as one they don't fit a core"
     where = "in L1" if best < apart else "in L3"
-    return f"{what} {where}: as one they take an estimated {best / apart:.2f} of the time that they take apart"
+    split = f" in {parts} parts of rows" if parts > 1 else ""
+    return f"{what} {where}{split}: as one they take an estimated {best / apart:.2f} of the time that they take apart"
 
 
 def _fuse(chain: Chain, groups: Sequence[str], chosen: int, among: _Among) -> None:
     """Puts the copy of that number in place of a chain, marked as a bundle."""
-    for number, ops in enumerate(list(copies_of(chain, one_engine=not among.device.has_two_engines))):
+    for number, way in enumerate(among.copies(chain)):
         if number == chosen:
-            mark_made_of(ops, groups)
-            _replace(among.function, chain, ops)
+            mark_made_of(way.ops, groups)
+            _replace(among.function, chain, way)
         else:
-            erase_ops(ops)
+            erase_ops((*way.ops, *way.behind))
 
 
-def _replace(function: ir.Operation, chain: Chain, ops: Sequence[ir.Operation]) -> None:
-    mark_bundle(ops, next(free_numbers(function)))
-    for old, new in zip(chain.root.results, ops[-1].results):
+def _replace(function: ir.Operation, chain: Chain, way: ChainCopy) -> None:
+    mark_bundle(way.ops, next(free_numbers(function)))
+    for old, new in zip(chain.root.results, way.root.results):
         old.replace_all_uses_with(new)
     erase_ops(chain.ops)

@@ -43,8 +43,9 @@ class FuseWindows(Pass):
     rows are computed by two neighbours. Padding between them is zeros that are selected where a tile has more than its
     op makes. Or a core goes through a tile in steps, and keeps rows (`npu.row_loop`) that another step has made. Of all
     ways to take a function apart, the one with the lowest sum of estimates is taken; groups that its `npu.refused`
-    names don't become one, as a schedule refused them. Sums may begin with what one of the ops makes, as a bias, where
-    another engine makes it than adds up.
+    names don't become one, as a schedule refused them. Sums side by side, as of a shortcut and of what it goes around,
+    are one in tiles without halos, and go through what they sum up in step (`npu.step_loop`). Sums may begin with what
+    one of the ops makes, as a bias, where another engine makes it than adds up.
 
         %s = linalg.generic ... ins(%x, %w : tensor<1x32x32x16xbf16>, ...) -> tensor<1x30x30x16xf32>
         %r = linalg.generic ... ins(%s, %v : tensor<1x30x30x16xf32>, ...) -> tensor<1x28x28x16xf32>
@@ -142,12 +143,23 @@ class _WindowFusion:
             if all(open_[number] for number in members):
                 ops = self._ops(members)
                 chain, why = self._chain_of(ops), refusal(self.refused, self._names(members))
+                if isinstance(chain, WindowChain) and not chain.axes and not self._saves(members):
+                    continue
                 if isinstance(chain, WindowChain) and why is None:
                     found[members] = chain
                 elif chain != NO_WINDOW:
                     said = chain if isinstance(chain, str) else f"as one, {why}"
                     self.context.remark(ops[-1], f"{self._named(members)} stay apart: {said}")
         return found
+
+    def _saves(self, members: Members) -> bool:
+        """Whether groups in tiles without halos save anything of DRAM as one, or are to be one all the same.
+
+        Where what they hand over stays on the chip anyway, all that is left is that more is set up at once.
+        """
+        handed_over = sorted(members)[:-1]
+        is_asked = self.wanted == frozenset(self._names(members))
+        return is_asked or not all(map(self.homes.stays, handed_over))
 
     def _chain_of(self, ops: Sequence[ir.Operation]) -> WindowChain | str:
         """The chain that ops are; one of its sums begins with a tensor only where another engine writes that."""

@@ -77,6 +77,10 @@ class Homes:
                     found[number] = _Between(size, others | {number})
         return found
 
+    def stays(self, number: int) -> bool:
+        """Whether what a group makes for others stays on the chip if no groups become one."""
+        return number in self._home
+
     def seconds_apart(self, number: int) -> float:
         """How long a group takes by itself."""
         return seconds_of(self._alone(number), self._home) + self.change_seconds
@@ -88,7 +92,7 @@ class Homes:
         home = {
             number
             for number, each in moved.items()
-            if _has_room(each.bytes, [(made,), *(self._alone(other) for other in each.moving - own)])
+            if _has_room(number, each.bytes, [(made,), *(self._alone(other) for other in each.moving - own)])
         }
         changed = {number for number in moved if (number in home) != (number in self._home)}
         around = {other for number in changed for other in moved[number].moving - own}
@@ -108,10 +112,10 @@ class Homes:
     def _home(self) -> frozenset[int]:
         """The values that stay if no groups become one."""
         found = self._between.items()
-        return frozenset(n for n, each in found if _has_room(each.bytes, [self._alone(m) for m in each.moving]))
+        return frozenset(n for n, each in found if _has_room(n, each.bytes, [self._alone(m) for m in each.moving]))
 
 
-def _has_room(size: int, moving: Sequence[Mapped]) -> bool:
-    """Whether memories have room for so many bytes while each of some groups runs."""
-    rooms = [home_room(each.group, each.mapping, each.device) for mapped in moving for each in mapped]
+def _has_room(number: int, size: int, moving: Sequence[Mapped]) -> bool:
+    """Whether memories have room for the value of a number, of so many bytes, while each of some groups runs."""
+    rooms = [home_room(each.group, each.mapping, each.device, number) for mapped in moving for each in mapped]
     return bool(rooms) and sum(map(min, zip(*rooms))) >= size

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from npuflow.bindings import arith, ir, linalg, tensor
@@ -18,6 +18,7 @@ from npuflow.core.build import (
     shape_of,
     zero,
 )
+from npuflow.fusion.sums_in_step import in_step
 from npuflow.fusion.window_chain import TiledChain
 from npuflow.ops.bundle import mark_row_loop
 from npuflow.ops.contraction import STRATEGY, is_parallel, producer
@@ -61,7 +62,8 @@ class _OverlapWriter:
         image = self.tiled.chain.images[-1]
         if self.tiled.rows:
             self.ops[-1].attributes[STRATEGY] = self.tiled.pieces().to_attribute()
-        return OverlappedOps(tuple(self.ops), self._together(image, self.values[len(self.values) - 1]))
+        result = self._together(image, self.values[len(self.values) - 1])
+        return OverlappedOps(tuple(self.ops if self.tiled.chain.axes else in_step(self.ops)), result)
 
     def _write(self, number: int) -> None:
         image = self.tiled.chain.images[number]
@@ -78,7 +80,7 @@ class _OverlapWriter:
         made = generic_op([*inputs, *[mask for _, mask in masks]], [out], [*maps, *mask_maps, written], kinds)
         _take_body(made, image.op, len(masks))
         keep_reshaped(image.op, made)
-        self._add(made, self._loop(number, self._row_loop(number)) + 1)
+        self._add(made, number)
         if self._is_padded(number) and not is_parallel(image.op):
             made = self._selected(number, made.results[0])
         self.values[number] = made.results[0]
@@ -104,16 +106,14 @@ class _OverlapWriter:
         )
         with ir.InsertionPoint(block):
             linalg.YieldOp([_select(block.arguments[0], list(block.arguments)[1:-1])])
-        self._add(made, axes[self._row_loop(number)] + 1)
+        self._add(made, number, axes)
         return made
 
-    def _row_loop(self, number: int) -> int:
-        """The loop of an op that steps go along, if there are any."""
-        return self.tiled.chain.axes[0].loops[number]
-
-    def _add(self, op: ir.Operation, row_loop: int) -> None:
+    def _add(self, op: ir.Operation, number: int, places: Mapping[int, int] | None = None) -> None:
+        """Notes an op, and the loop that steps go along, if there are any: in its own `places` where it says some."""
         if self.tiled.rows:
-            mark_row_loop(op, row_loop)
+            loop = self.tiled.chain.axes[0].loops[number]
+            mark_row_loop(op, (self._loop(number, loop) if places is None else places[loop]) + 1)
         self.ops.append(op)
 
     def _made_places(self, number: int) -> dict[int, int]:

@@ -28,7 +28,10 @@ class ChainAxis:
 
 @dataclass(frozen=True)
 class WindowChain:
-    """Ops of which all but the last are read by others of them alone, some through windows along the `axes`."""
+    """Ops of which all but the last are read by others of them alone, some through windows along the `axes`.
+
+    Without axes each reads others element by element, so that tiles have no halos: sums side by side.
+    """
 
     images: tuple[ImageOp, ...]
     axes: tuple[ChainAxis, ...]
@@ -141,10 +144,17 @@ def chain_of(ops: Sequence[ir.Operation]) -> WindowChain | Problem:
             axes.append(ChainAxis(tuple(loops[number] for number in range(len(images))), last.sizes[loop]))
         elif isinstance(loops, Problem):
             return loops
-    if not axes:
-        return NO_WINDOW
     chain = WindowChain(images, tuple(axes))
-    return _problem_of(chain) or chain
+    problem = _problem_of(chain)
+    if not axes and (problem or not _goes_along_all(images)):
+        return NO_WINDOW
+    return problem or chain
+
+
+def _goes_along_all(images: Sequence[ImageOp]) -> bool:
+    """Whether every op goes along all loops of the last one's result."""
+    found = [_loops_along(images, loop) for loop in images[-1].made]
+    return all(not isinstance(loops, Problem) and len(loops) == len(images) for loops in found)
 
 
 def _loops_along(images: Sequence[ImageOp], loop: int) -> dict[int, int] | Problem:

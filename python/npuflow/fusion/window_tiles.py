@@ -27,7 +27,8 @@ def ranked_tilings(chain: WindowChain, device: Device) -> Iterator[TiledChain]:
     """Tiles whose result fits L1: those first that compute little twice, move little and keep all cores busy."""
     capacity = device.capacity_bytes(device.kernel_level, 1, 1)
     cores = device.rows * device.columns
-    yield from _ranked(chain, cores, [way for way in _tilings(chain) if made_bytes(way) <= capacity])
+    fits = [way for way in _tilings(chain) if made_bytes(way) <= capacity]
+    yield from _ranked(chain, cores, fits if chain.axes else [chain.tiled(())])
 
 
 def ranked_steps(chain: WindowChain, device: Device, cores: int, rows: int | None = None) -> Iterator[Steps]:

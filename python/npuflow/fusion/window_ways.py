@@ -39,6 +39,8 @@ class FusedWindows:
 
     def __str__(self) -> str:
         tiles, rows = "x".join(map(str, self.tiled.tiles)), self.tiled.rows
+        if not tiles:
+            return "tiles without halos"
         return f"tiles of {tiles}" + (f", whose halos are cached in steps of {rows}," if rows else "")
 
 
@@ -109,6 +111,8 @@ class WindowWays:
 
         To set up fewer columns of the array takes less time, and what is large computes little twice.
         """
+        if not chain.axes:
+            return
         if not self.tiles:
             cores = self.device.rows * self.device.columns
             yield from (ranked_steps(chain, self.device, each, self.rows) for each in (cores, max(1, cores // 2)))

@@ -18,7 +18,7 @@ from itertools import count
 from npuflow.bindings import ir
 from npuflow.core.passes import ops_of
 from npuflow.ops.bundle_ops import Problem, is_bundle_op, op_problem
-from npuflow.ops.contraction import BUNDLE, ROW_LOOP, Contraction, is_head, tail_of, users
+from npuflow.ops.contraction import BUNDLE, ROW_LOOP, STEP_LOOP, Contraction, is_head, tail_of, users
 from npuflow.ops.linear import Linear, input_count, is_reduction, iterators, linear_maps, loop_extents
 from npuflow.ops.union import Union
 
@@ -71,22 +71,8 @@ class Bundle:
 
 def make_bundle(ops: Sequence[ir.Operation]) -> Bundle:
     """The bundle of ops in program order."""
-    union = Union()
-    windowed: set[tuple[int, int]] = set()
     extents = [loop_extents(op) for op in ops]
-    maps = [linear_maps(op) or [] for op in ops]
-    results = {result: (i, number) for i, op in enumerate(ops) for number, result in enumerate(op.results)}
-    for j, op in enumerate(ops):
-        for value, dims in zip(op.operands, maps[j]):
-            if value not in results:
-                continue
-            i, number = results[value]
-            written = maps[i][input_count(ops[i]) + number]
-            for own, dim in zip(written, dims):
-                if own.loop is not None and dim.loop is not None:
-                    union.join((i, own.loop), (j, dim.loop))
-                else:
-                    windowed |= {(j, loop) for loop, _ in dim.terms}
+    union, windowed = _walked_alike(ops)
     classes = union.classes([(i, own) for i in range(len(ops)) for own in range(len(extents[i]))])
     space = [members for members in classes if _is_space(members, ops, extents) and not windowed & set(members)]
     space.sort(key=lambda members: next(own for i, own in members if i == len(ops) - 1))
@@ -110,6 +96,29 @@ def make_bundle(ops: Sequence[ir.Operation]) -> Bundle:
     return Bundle(tuple(ops), tuple(sizes), len(space), loops, kept)
 
 
+def _walked_alike(ops: Sequence[ir.Operation]) -> tuple[Union, set[tuple[int, int]]]:
+    """Which loops, by op, walk along the same dimension of a value between ops, or in step; and which do by windows."""
+    union = Union()
+    windowed: set[tuple[int, int]] = set()
+    maps = [linear_maps(op) or [] for op in ops]
+    results = {result: (i, number) for i, op in enumerate(ops) for number, result in enumerate(op.results)}
+    for j, op in enumerate(ops):
+        for value, dims in zip(op.operands, maps[j]):
+            if value not in results:
+                continue
+            i, number = results[value]
+            written = maps[i][input_count(ops[i]) + number]
+            for own, dim in zip(written, dims):
+                if own.loop is not None and dim.loop is not None:
+                    union.join((i, own.loop), (j, dim.loop))
+                else:
+                    windowed |= {(j, loop) for loop, _ in dim.terms}
+    stepping = [(i, loop) for i, op in enumerate(ops) if (loop := _loop_said(op, STEP_LOOP)) is not None]
+    for member in stepping[1:]:
+        union.join(stepping[0], member)
+    return union, windowed
+
+
 def _row_loops(ops: Sequence[ir.Operation]) -> list[int]:
     """The loop of each op along which rows are kept; none where that isn't said of all."""
     found = [row_loop_of(op) for op in ops]
@@ -118,14 +127,27 @@ def _row_loops(ops: Sequence[ir.Operation]) -> list[int]:
 
 def row_loop_of(op: ir.Operation) -> int | None:
     """The loop of an op along which rows are kept, if it says one that it has."""
-    said = op.attributes.get(ROW_LOOP)
+    return _loop_said(op, ROW_LOOP)
+
+
+def _loop_said(op: ir.Operation, name: str) -> int | None:
+    said = op.attributes.get(name)
     loop = int(ir.IntegerAttr(said).value) if isinstance(said, ir.IntegerAttr) else -1
     return loop if 0 <= loop < len(iterators(op)) else None
 
 
 def mark_row_loop(op: ir.Operation, loop: int) -> None:
     """Says that a core goes along this loop of an op in steps, and keeps rows from one to the next."""
-    op.attributes[ROW_LOOP] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64, op.context), loop)
+    _mark_loop(op, ROW_LOOP, loop)
+
+
+def mark_step_loop(op: ir.Operation, loop: int) -> None:
+    """Says that an op goes along this loop in step with others of its bundle that say so of one of theirs."""
+    _mark_loop(op, STEP_LOOP, loop)
+
+
+def _mark_loop(op: ir.Operation, name: str, loop: int) -> None:
+    op.attributes[name] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64, op.context), loop)
 
 
 def bundle_of(contraction: Contraction, *, with_tail: bool = True) -> Bundle:

@@ -22,6 +22,8 @@ BUNDLE = "npu.bundle"
 RUNNING = "npu.running"
 # On each op of a bundle whose cores keep rows: the loop of its own along which a tile is gone through in steps.
 ROW_LOOP = "npu.row_loop"
+# On each of several sums of a bundle that go in step: the loop that it sums over with as many steps as the others.
+STEP_LOOP = "npu.step_loop"
 
 
 @dataclass(frozen=True)

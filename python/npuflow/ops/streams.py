@@ -1,10 +1,11 @@
 """Which loops of a bundle may be gone through piece by piece, what runs for each piece, and what pieces hand on.
 
-Four kinds of bundles have such loops. A sum that is the only one: its reduction loops, with the heads that go through
-them. A chain of sums: loops that are parallel in front and reduced by the last, as in (A B) D, where a piece of A B is
-made and used up at once. And sums of which some are *running*: of what these write over, each piece leaves what the
-next one goes on from, and whoever marked them knows that this comes to the same. The fourth are rows that are kept: a
-piece makes some rows of each op, the last op's leave with it, and others hand on what the next piece's windows reach.
+Five kinds of bundles have such loops. A sum that is the only one: its reduction loops, with the heads that go through
+them. Sums side by side, in step. A chain of sums: loops that are parallel in front and reduced by the last, as in
+(A B) D, where a piece of A B is made and used up at once. And sums of which some are *running*: of what these write
+over, each piece leaves what the next one goes on from, and whoever marked them knows that this comes to the same. The
+fifth are rows that are kept: a piece makes some rows of each op, the last op's leave with it, and others hand on what
+the next piece's windows reach.
 Reads IR and changes nothing.
 """
 
@@ -46,6 +47,8 @@ def stream_of(bundle: Bundle) -> Streaming:
     reducing = [index for index in range(len(bundle.ops)) if _reduces_any(bundle.ops[index])]
     if len(reducing) == 1:
         return _of_one_sum(bundle, reducing[0])
+    if stepping := _of_sums_in_step(bundle, reducing):
+        return stepping
     shared = [loop for loop in range(bundle.space, len(bundle.sizes)) if _is_shared(bundle, loop)]
     if not shared:
         return Streaming()
@@ -69,6 +72,14 @@ def _of_one_sum(bundle: Bundle, owner: int) -> Streaming:
     if any(index > owner or not set(bundle.inner(index)) <= set(found) for index in heads):
         return Streaming()
     return Streaming(tuple(found), (*heads, owner), _own_outputs(bundle, owner))
+
+
+def _of_sums_in_step(bundle: Bundle, sums: list[int]) -> Streaming | None:
+    """The loops that several sums, none of which needs another, all sum over, if there are any."""
+    loops = [loop for loop in range(bundle.space, len(bundle.sizes)) if reducers(bundle, (loop,)) == sums]
+    if not loops or set(range(sums[0], sums[-1] + 1)) != set(sums):
+        return None
+    return Streaming(tuple(loops), tuple(sums), tuple(own for index in sums for own in _own_outputs(bundle, index)))
 
 
 def _of_chain(bundle: Bundle, loops: tuple[int, ...], own: list[int]) -> Streaming:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 
 from npuflow import _native
 from npuflow.ops.products import padded
 from npuflow.strategy.flat import flat_group, flat_machine, flat_mapping
-from npuflow.strategy.group import Group, MatmulOperand
+from npuflow.strategy.group import Group, MatmulOperand, Tensor
 from npuflow.strategy.lane_descriptors import TileDma
 from npuflow.strategy.mapping import Mapping
 from npuflow.target import Device
@@ -101,23 +102,59 @@ def fits_l2(group: Group, mapping: Mapping, device: Device) -> bool:
     return flat_group(group).fits_l2(flat_mapping(mapping), flat_machine(device))
 
 
-def home_room(group: Group, mapping: Mapping, device: Device) -> tuple[int, ...]:
-    """The bytes that a group leaves of each memory where tensors stay from group to group; none where there are none.
+def home_room(group: Group, mapping: Mapping, device: Device, number: int) -> tuple[int, ...]:
+    """The bytes that a group leaves to the tensor of a number of each memory where that could stay; none without these.
 
-    Of a memory tile that serves cores it leaves nothing where all channels out are taken: those for results, and of
-    each lane that a bundle's inputs take one for each row of cores. Ports of DRAM reach scratchpads whatever they do.
+    Of a memory tile that serves cores it leaves nothing where who makes the tensor has no channel into the tile for it,
+    and it doesn't collect pieces of its own, in turn with others; or who reads it no channel out. Ports of DRAM reach
+    scratchpads whatever a group does.
     """
     level = None if device.home_level is None else device.level(device.home_level)
     if level is None:
         return ()
-    rows, columns = mapping.spread.grid
     count = level.shared_by.instances(device.rows, device.columns)
     if level.number == device.kernel_level:
-        own, taken = rows * columns, total_l1_bytes(l1_buffers(group, mapping), level.alignment_bytes)
+        own, taken = prod(mapping.spread.grid), total_l1_bytes(l1_buffers(group, mapping), level.alignment_bytes)
     else:
-        own, taken = columns, fullest_l2_bytes(l2_buffers(group, mapping, device.columns))
-        dma = TileDma.of(device, rows)
-        if not group.packed and dma.leaving + rows * min(dma.lanes, len(group.inputs)) > dma.channels_out:
-            taken = level.usable_bytes
+        own, taken = mapping.spread.grid[1], fullest_l2_bytes(l2_buffers(group, mapping, device.columns))
     left = max(0, level.usable_bytes - taken)
-    return tuple(left if number < own else level.usable_bytes for number in range(count))
+    serves = level.number != device.kernel_level
+    return tuple(
+        level.usable_bytes
+        if memory >= own
+        else left * (not serves or _has_channel(group, mapping, device, number, memory))
+        for memory in range(count)
+    )
+
+
+def _has_channel(group: Group, mapping: Mapping, device: Device, number: int, tile: int) -> bool:
+    """Whether a memory tile, which serves cores, has a channel for the tensor of a number as a group moves that.
+
+    What follows the rows alone takes lanes of the tiles that serve rows only. Into a tile, each row's results take a
+    channel; out of it, each lane one for each row, but a matmul's operands one for all.
+    """
+    rows, dma = mapping.spread.grid[0], device.dma(device.block_level)
+    ways, serving = TileDma.of(device, rows), row_tiles(rows, device.columns)
+    come = sum(tile < serving or not _follows_rows_alone(tensor, mapping) for tensor in group.inputs)
+    lanes = min(ways.lanes, come)
+    made = [tensor for tensor in group.outputs if tensor.number == number]
+    if made:
+        return lanes + rows < dma.channels_in or all(_in_turn(tensor, group, mapping) for tensor in made)
+    is_read = any(tensor.number == number for tensor in group.inputs)
+    return not is_read or ways.leaving + lanes * (1 if group.packed else rows) < dma.channels_out
+
+
+def _follows_rows_alone(tensor: Tensor, mapping: Mapping) -> bool:
+    rows, columns = mapping.spread.rows, mapping.spread.columns
+    return rows != columns and tensor.follows(rows) and not tensor.follows(columns)
+
+
+def _in_turn(tensor: Tensor, group: Group, mapping: Mapping) -> bool:
+    """Whether the tiles of a grid's columns collect pieces of a result in turn, each as many as the others."""
+    rows, columns = mapping.spread.grid
+    loop = mapping.spread.columns
+    step = mapping.tiles[loop] * (rows if mapping.spread.rows == loop else 1)
+    along = [place for place, dim in enumerate(tensor.dims) if dim.loop == loop]
+    if columns == 1 or not along:
+        return columns == 1
+    return prod(tensor.shape[: along[0]]) == 1 or group.sizes[loop] % (step * columns) == 0
