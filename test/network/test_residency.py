@@ -6,20 +6,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from unittest.mock import patch
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from npuflow.network import residency
 from npuflow.network.residency import Home, HomeCandidate, Residency, Slab, TileRoom, choose_homes, home_beside
 
-MICROSECOND, SHARE = 1e-6, residency._SPARED_SHARE
-
 
 def tensor(number: int, size: int, first: int, *reads: int, late: float = 0.0, columns: int = 2) -> HomeCandidate:
     places = tuple((column,) for column in range(columns))
     moves = ((first, True), *((phase, False) for phase in reads))
-    return HomeCandidate(number, size, size, first, reads, late, size * MICROSECOND, places, moves)
+    return HomeCandidate(number, size, size, first, reads, 2 * size, late, places, moves)
 
 
 # One channel is left each way, everywhere.
@@ -35,7 +32,7 @@ def chosen(tensors: Sequence[HomeCandidate], room: TileRoom = ROOM) -> Residency
 def test_homes_lie_above_what_phases_need() -> None:
     found = chosen([tensor(0, 500, 0, 1)])
     assert found.homes[0] == Home((Slab(0, 500),), 500)
-    assert found.worth == found.bound == SHARE * 500 * MICROSECOND
+    assert (found.saved_bytes, found.bound_bytes) == (1000, 1000)
     # 800 bytes don't fit beside phase 1's 300 in column 0.
     assert chosen([tensor(0, 800, 0, 1)]).homes[0].slabs == (Slab(1, 200),)
     assert chosen([tensor(0, 800, 0, 1, columns=1)]).homes == {}
@@ -51,7 +48,7 @@ def test_slabs_have_addresses_of_their_own() -> None:
     # 400 bytes take what is above the 300 of phase 1 in column 0; of the two slabs, one lies below it.
     one, two = (
         tensor(0, 400, 0, 1, columns=1),
-        HomeCandidate(1, 300, 300, 0, (2,), 0.0, 600 * MICROSECOND, ((0, 1),), ((0, True), (2, False))),
+        HomeCandidate(1, 300, 300, 0, (2,), 1200, 0.0, ((0, 1),), ((0, True), (2, False))),
     )
     free = replace(ROOM, channels=dict.fromkeys(CHANNELS, 2))
     homes = chosen([one, two], free).homes
@@ -65,16 +62,7 @@ def test_each_slab_takes_a_channel_in_a_phase() -> None:
     assert {home.slabs[0].column for home in chosen([one, other]).homes.values()} == {0, 1}
     alone = [tensor(0, 100, 2, 3, columns=1), tensor(1, 200, 1, 3, columns=1)]
     found = chosen(alone)
-    assert (list(found.homes), found.worth) == ([1], SHARE * 200 * MICROSECOND)
-    assert found.bound == pytest.approx(SHARE * 300 * MICROSECOND)
-
-
-def test_what_wins_more_time_stays() -> None:
-    # The larger spares DRAM 100 us more, which are worth 25: less than the 30 that the other wins.
-    large, fast = tensor(0, 600, 0, 1, columns=1), tensor(1, 500, 0, 1, late=-30e-6, columns=1)
-    free = replace(ROOM, needed={}, channels=dict.fromkeys(CHANNELS, 2))
-    assert set(chosen([large, fast], free).homes) == {1}
-    assert set(chosen([large, replace(fast, late_seconds=-20e-6)], free).homes) == {0}
+    assert (list(found.homes), found.saved_bytes, found.bound_bytes) == ([1], 400, 600)
 
 
 def test_all_together_take_no_longer() -> None:
@@ -105,20 +93,16 @@ def test_a_tensor_stays_in_the_way_that_fits() -> None:
 
 def test_of_ways_that_save_more_or_less_the_one_that_fits_best() -> None:
     # What phase 0 brings is found by two, what phase 1 brings by one; 500 bytes more leave room for the latter alone.
-    early = replace(
-        tensor(0, 600, 0, 1, 2, columns=1), spared_seconds=600 * MICROSECOND, moves=(), in_place=True, brought=True
-    )
-    late = replace(
-        tensor(0, 600, 1, 2, columns=1), spared_seconds=300 * MICROSECOND, moves=(), in_place=True, brought=True
-    )
+    early = replace(tensor(0, 600, 0, 1, 2, columns=1), saved_bytes=1200, moves=(), in_place=True, brought=True)
+    late = replace(tensor(0, 600, 1, 2, columns=1), saved_bytes=600, moves=(), in_place=True, brought=True)
     other = tensor(1, 500, 0, 0, columns=1)
     free = replace(ROOM, needed={})
     for most in (0, 5000):
         with patch.object(residency, "_MOST_CHOICES", most):
             alone = choose_homes([[early, late]], free)
-            assert (alone.ways, alone.worth) == ({0: early}, SHARE * 600 * MICROSECOND)
-            both = choose_homes([[early, late], [replace(other, spared_seconds=450 * MICROSECOND)]], free)
-            assert both.ways == {0: late, 1: replace(other, spared_seconds=450 * MICROSECOND)}
+            assert (alone.ways, alone.saved_bytes, alone.bound_bytes) == ({0: early}, 1200, 1200)
+            both = choose_homes([[early, late], [replace(other, saved_bytes=900)]], free)
+            assert both.ways == {0: late, 1: replace(other, saved_bytes=900)}
 
 
 def test_a_home_beside_others() -> None:
@@ -149,10 +133,9 @@ def candidates(draw: st.DrawFn) -> list[HomeCandidate]:
 def test_any_homes_are_apart(tensors: list[HomeCandidate], is_searched: bool) -> None:
     with patch.object(residency, "_MOST_CHOICES", residency._MOST_CHOICES if is_searched else 0):
         found = chosen(tensors)
-    assert found.worth <= chosen(tensors).worth + 1e-12
+    assert found.saved_bytes <= chosen(tensors).saved_bytes
     stay = [(one, found.homes[one.number].slabs[0]) for one in tensors if one.number in found.homes]
-    assert sum(one.worth for one, _ in stay) == pytest.approx(found.worth)
-    assert found.worth <= found.bound + 1e-12
+    assert sum(one.saved_bytes for one, _ in stay) == found.saved_bytes <= found.bound_bytes
     assert sum(one.late_seconds for one, _ in stay) <= 1e-12
     for one, home in stay:
         for phase in range(one.first, one.last + 1):
@@ -165,7 +148,7 @@ def test_any_homes_are_apart(tensors: list[HomeCandidate], is_searched: bool) ->
 
 
 def test_what_stays_in_place_takes_no_channel_to_be_written() -> None:
-    sent = HomeCandidate(0, 100, 100, 0, (1,), 0.0, 50 * MICROSECOND, ((0,),), ((0, True), (1, False)))
+    sent = HomeCandidate(0, 100, 100, 0, (1,), 100, 0.0, ((0,),), ((0, True), (1, False)))
     full = replace(ROOM, channels={way: 0 if way[2] else 1 for way in ROOM.channels})
     assert choose_homes([[sent]], full).homes == {}
     (home,) = choose_homes([[replace(sent, moves=((1, False),), in_place=True)]], full).homes.values()

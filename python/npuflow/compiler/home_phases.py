@@ -199,11 +199,11 @@ class HomePhases(ABC):
             self.runs[name] = simulate(self.parts[name].program)
         return self.runs[name]
 
-    def spared_seconds(self, number: int, slabs: HomeSlabs) -> float:
-        """DRAM's time for what a tensor's phases needn't move from and to it if that stays in slabs."""
+    def saved_bytes(self, number: int, slabs: HomeSlabs) -> int:
+        """What a tensor's phases needn't move from and to DRAM if it stays in slabs."""
         ports = (port for port in self.ports[number] if slabs.brought is None or port[0] in slabs.readers)
         moved = (self.run_of(self.calls.calls[p].name).traffic[tensor] for p, tensor, _ in ports)
-        return sum(t.read_bytes + t.written_bytes for t in moved) / self.device.dram.total_bytes_per_second
+        return sum(traffic.read_bytes + traffic.written_bytes for traffic in moved)
 
 
 def needed_bytes(part: CompiledFunction, level: int) -> dict[int, int]:

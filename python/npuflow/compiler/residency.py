@@ -1,6 +1,6 @@
 """Tensors between a function's parts that stay on the chip: what could, what that saves, and phases' programs.
 
-Those stay that save most time and traffic, while all phases together take no longer than with everything in DRAM.
+Those stay that save most traffic while all phases together take no longer than with everything in DRAM.
 """
 
 from __future__ import annotations
@@ -28,10 +28,12 @@ class Resident:
     calls: CallList
     programs: Mapping[int, AtHome] = field(default_factory=dict)
     reasons: Mapping[int, str] = field(default_factory=dict)
+    bound_bytes: int = 0
+    saved_bytes: int = 0
 
 
 def resident(calls: CallList, parts: Mapping[str, CompiledFunction]) -> Resident:
-    """The phases with the tensors between them at home that save most time and DRAM traffic."""
+    """The phases with the tensors between them at home that save most DRAM traffic."""
     device = next(iter(parts.values())).device
     level = device.home_level
     if level is None:
@@ -66,7 +68,7 @@ class _Residents:
                 self.ways[number] = [chosen.ways[number], *(one for one in ways if one != chosen.ways[number])]
             elif ways:
                 longer = f"its phases would take {ways[0].late_seconds * 1e6:.2f} us longer"
-                others = "others that are worth more take the room, or the channels, of memory tiles"
+                others = "others that save more take the room, or the channels, of memory tiles"
                 self.reasons[number] = longer if late + ways[0].late_seconds > 0 else others
         return self._placed(chosen)
 
@@ -103,7 +105,7 @@ class _Residents:
             )
             return
         first = self.ways.get(number, [])
-        self.ways[number] = [*first, *sorted(ways, key=lambda one: -one.worth)]
+        self.ways[number] = [*first, *sorted(ways, key=lambda one: (-one.saved_bytes, one.late_seconds))]
         self.more.setdefault(number, iter(()))
 
     def _brought(self, value: PlannedValue, slabs: HomeSlabs) -> HomeCandidate | None:
@@ -172,8 +174,8 @@ class _Residents:
             slabs.piece_bytes,
             first,
             tuple(reads),
+            self.phases.saved_bytes(value.number, slabs),
             late,
-            self.phases.spared_seconds(value.number, slabs),
             places,
             self.phases.moves(value, slabs),
             slabs.in_place,
@@ -199,13 +201,14 @@ class _Residents:
             except NotAtHomeError as error:
                 changed = self._changed(own, homes)
                 if changed is None:
-                    changed = min(own, key=lambda number: (self._chosen(number).worth, -number))
+                    changed = min(own, key=lambda number: (self._chosen(number).saved_bytes, -number))
                     self.reasons[changed] = f"together with others: {error}"
                     del homes[changed]
                 waiting = sorted({*waiting, *(each for each, _, _ in self.phases.ports[changed])})
         calls = tuple(self._housed(phase, homes) for phase in range(len(self.calls.calls)))
+        saved = sum(self._chosen(number).saved_bytes for number in homes)
         reasons = {number: why for number, why in self.reasons.items() if number not in homes}
-        return Resident(replace(self.calls, calls=calls), programs, reasons)
+        return Resident(replace(self.calls, calls=calls), programs, reasons, chosen.bound_bytes, saved)
 
     def _chosen(self, number: int) -> HomeCandidate:
         return self.ways[number][0]
@@ -231,13 +234,13 @@ class _Residents:
     def _changed(self, numbers: Collection[int], homes: dict[int, Home]) -> int | None:
         """Gives a tensor another home that costs least while all together take no longer.
 
-        None where that loses more than if the tensor that is worth least had none.
+        None where more would be moved for that than if the tensor that saves least had none.
         """
         late = sum(self._chosen(number).late_seconds for number in homes)
-        least = min(self._chosen(number).worth for number in numbers)
+        least = min(self._chosen(number).saved_bytes for number in numbers)
         for one in self._others(numbers):
             now = self._chosen(one.number)
-            if now.worth - one.worth >= least:
+            if now.saved_bytes - one.saved_bytes >= least:
                 continue
             beside = {self._chosen(number): home for number, home in homes.items() if number != one.number}
             home = home_beside(one, beside, self.phases.room)
@@ -248,8 +251,15 @@ class _Residents:
         return None
 
     def _others(self, numbers: Collection[int]) -> list[HomeCandidate]:
-        """Other ways for tensors to stay, those that lose least first."""
+        """Other ways for tensors to stay, those that lose least first, of what is saved, then of time."""
         for number in numbers:
             self.ways[number] += next(self.more[number], [])
         found = [way for number in numbers for way in self.ways[number][1:]]
-        return sorted(found, key=lambda one: self._chosen(one.number).worth - one.worth)
+        now = self._chosen
+        return sorted(
+            found,
+            key=lambda one: (
+                now(one.number).saved_bytes - one.saved_bytes,
+                one.late_seconds - now(one.number).late_seconds,
+            ),
+        )

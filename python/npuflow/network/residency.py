@@ -16,10 +16,6 @@ from functools import cached_property
 _MOST_CHOICES = 5_000
 # Of orders that are tried where that doesn't settle it.
 _MOST_ORDERS = 200
-# Of DRAM's time for what needn't be moved, what counts beside the time that is won: energy, and others' use of DRAM. By
-# bytes alone a ResNet-50 in i8 takes 3 % longer, by time alone it moves 3 % more (docs/design.md).
-_SPARED_SHARE = 1 / 3
-_LEAST_SECONDS = 1e-12
 
 
 @dataclass(frozen=True)
@@ -58,12 +54,11 @@ class Home:
 
 @dataclass(frozen=True)
 class HomeCandidate:
-    """A way for a tensor to stay: made in phase `first`, read in `reads`.
+    """A way for a tensor to stay: made in phase `first`, read in `reads`; `saved_bytes` needn't go to and fro then.
 
     What is in DRAM as well is `brought` by that phase, and others but those may read it in DRAM.
 
-    Its phases take `late_seconds` longer, or less than no time; DRAM works for `spared_seconds` less. `places` are the
-    columns of its slabs, the best first.
+    Its phases take `late_seconds` longer, or less than no time; `places` are the columns of its slabs, the best first.
     A slab has `slab_bytes` at most, in pieces of `piece_bytes`, and takes a channel in each of `moves`, phases and
     whether they write it.
     """
@@ -73,8 +68,8 @@ class HomeCandidate:
     piece_bytes: int
     first: int
     reads: tuple[int, ...]
+    saved_bytes: int
     late_seconds: float
-    spared_seconds: float
     places: tuple[tuple[int, ...], ...]
     moves: tuple[tuple[int, bool], ...]
     in_place: bool = False
@@ -83,11 +78,6 @@ class HomeCandidate:
     @cached_property
     def last(self) -> int:
         return max(self.reads)
-
-    @property
-    def worth(self) -> float:
-        """What its phases win, in seconds, and some of what DRAM does."""
-        return _SPARED_SHARE * self.spared_seconds - self.late_seconds
 
 
 @dataclass(frozen=True)
@@ -108,26 +98,26 @@ class TileRoom:
 
 @dataclass(frozen=True)
 class Residency:
-    """The tensors that stay, by number, where and in which way; no choice is worth more than `bound`, in seconds."""
+    """The tensors that stay, by number, where and in which way; no choice saves more than `bound_bytes`."""
 
     homes: Mapping[int, Home]
     ways: Mapping[int, HomeCandidate]
-    worth: float
-    bound: float
+    saved_bytes: int
+    bound_bytes: int
 
 
 def choose_homes(tensors: Sequence[Sequence[HomeCandidate]], room: TileRoom) -> Residency:
-    """The homes that are worth most and take no longer in all, the best of a bounded search.
+    """The homes that save most and take no longer in all, the best of a bounded search.
 
     Of each tensor there are ways to stay, the best first.
     """
     found = _HomeChoice(sorted(tensors, key=_worth), room)
-    found.search(0, (), 0.0, 0.0)
+    found.search(0, (), 0, 0.0)
     if found.looked >= _MOST_CHOICES:
         found.reorder()
     homes = {placed.one.number: placed.home for placed in found.best}
     ways = {placed.one.number: placed.one for placed in found.best}
-    return Residency(homes, ways, max(0.0, found.worth), sum(map(_most_worth, tensors)))
+    return Residency(homes, ways, max(0, found.saved_bytes), sum(map(_most_saved, tensors)))
 
 
 def home_beside(one: HomeCandidate, others: Mapping[HomeCandidate, Home], room: TileRoom) -> Home | None:
@@ -144,15 +134,14 @@ def home_beside(one: HomeCandidate, others: Mapping[HomeCandidate, Home], room: 
 
 
 def _worth(ways: Sequence[HomeCandidate]) -> tuple[bool, float, int]:
-    """What takes no longer comes first, by what it is worth; then what takes least longer for what it spares."""
+    """What takes no longer comes first, by what it saves; then what takes least longer for that."""
     one = ways[0]
-    if one.late_seconds > 0:
-        return True, one.late_seconds / max(_LEAST_SECONDS, one.spared_seconds), one.number
-    return False, -one.worth, one.number
+    is_late = one.late_seconds > 0
+    return is_late, one.late_seconds / max(1, one.saved_bytes) if is_late else -one.saved_bytes, one.number
 
 
-def _most_worth(ways: Sequence[HomeCandidate]) -> float:
-    return max(0.0, *(one.worth for one in ways))
+def _most_saved(ways: Sequence[HomeCandidate]) -> int:
+    return max(one.saved_bytes for one in ways)
 
 
 def _won(ways: Sequence[HomeCandidate]) -> float:
@@ -175,7 +164,7 @@ class _HousedTensor:
 
 @dataclass
 class _HomeChoice:
-    """Depth-first: each tensor in each way and place, or nowhere; what can't be worth more than the best is left.
+    """Depth-first: each tensor in each way and place, or nowhere; what can't save more than the best so far is left.
 
     `moving` are the slabs that are moved, by phase, column and way.
     """
@@ -183,27 +172,27 @@ class _HomeChoice:
     tensors: Sequence[Sequence[HomeCandidate]]
     room: TileRoom
     best: Sequence[_HousedTensor] = ()
-    worth: float = -1.0
+    saved_bytes: int = -1
     looked: int = 0
     moving: dict[tuple[int, int, bool], int] = field(default_factory=lambda: defaultdict(int))
 
-    def search(self, index: int, chosen: tuple[_HousedTensor, ...], worth: float, late: float) -> None:
+    def search(self, index: int, chosen: tuple[_HousedTensor, ...], saved: int, late: float) -> None:
         rest = self.tensors[index:]
-        if worth + sum(map(_most_worth, rest)) <= self.worth or self.looked >= _MOST_CHOICES:
+        if saved + sum(map(_most_saved, rest)) <= self.saved_bytes or self.looked >= _MOST_CHOICES:
             return
         if late + sum(map(_won, rest)) > 0:
             return
         self.looked += 1
         if index == len(self.tensors):
-            self.best, self.worth = chosen, worth
+            self.best, self.saved_bytes = chosen, saved
             return
         found = (self._placed(way, place, chosen) for way in self.tensors[index] for place in way.places)
         for placed in (placed for placed in found if placed is not None):
             one = placed.one
             self.move(placed, 1)
-            self.search(index + 1, (*chosen, placed), worth + one.worth, late + one.late_seconds)
+            self.search(index + 1, (*chosen, placed), saved + one.saved_bytes, late + one.late_seconds)
             self.move(placed, -1)
-        self.search(index + 1, chosen, worth, late)
+        self.search(index + 1, chosen, saved, late)
 
     def reorder(self) -> None:
         """Gives tensors the first place that is left, in many orders: those that found none come first in the next."""
@@ -213,9 +202,9 @@ class _HomeChoice:
             chosen = self._in_order(order)
             for placed in chosen:
                 self.move(placed, -1)
-            worth = sum(placed.one.worth for placed in chosen)
-            if worth > self.worth and sum(placed.one.late_seconds for placed in chosen) <= 0:
-                self.best, self.worth = chosen, worth
+            saved = sum(placed.one.saved_bytes for placed in chosen)
+            if saved > self.saved_bytes and sum(placed.one.late_seconds for placed in chosen) <= 0:
+                self.best, self.saved_bytes = chosen, saved
             stay = {placed.one.number for placed in chosen}
             order = tuple(sorted(order, key=lambda ways: ways[0].number in stay))
 

@@ -1,12 +1,12 @@
 """Which loops of a bundle may be gone through piece by piece, what runs for each piece, and what pieces hand on.
 
-Five kinds of bundles have such loops. A sum that is the only one: its reduction loops, with the heads that go through
-them. Sums side by side, in step. A chain of sums: loops that are parallel in front and reduced by the last, as in
-(A B) D, where a piece of A B is made and used up at once. And sums of which some are *running*: of what these write
-over, each piece leaves what the next one goes on from, and whoever marked them knows that this comes to the same. The
-fifth are rows that are kept: a piece makes some rows of each op, the last op's leave with it, and others hand on what
-the next piece's windows reach.
-Reads IR and changes nothing.
+Four kinds of bundles have such loops. A sum that is the only one: its reduction loops, with the heads that go through
+them; and sums side by side, none of which reads another: those that all of them reduce, as they say (`npu.step_loop`).
+A chain of sums: loops that are parallel in front and reduced by the last, as in (A B) D, where a piece of A B is made
+and used up at once. And sums of which some are *running*: of what these write over, each piece leaves what the next one
+goes on from, and whoever marked them knows that this comes to the same. The fourth are rows that are kept: a piece
+makes some rows of each op, the last op's leave with it, and others hand on what the next piece's windows reach. Reads
+IR and changes nothing.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from npuflow.bindings import ir
 from npuflow.ops.bundle import Bundle
-from npuflow.ops.contraction import RUNNING, producer
+from npuflow.ops.contraction import RUNNING, STEP_LOOP, producer
 from npuflow.ops.linear import input_count, is_reduction, iterators
 
 Output = tuple[int, int]
@@ -45,10 +45,8 @@ def stream_of(bundle: Bundle) -> Streaming:
     if bundle.kept is not None:
         return Streaming((bundle.kept.loop,), tuple(range(len(bundle.ops))))
     reducing = [index for index in range(len(bundle.ops)) if _reduces_any(bundle.ops[index])]
-    if len(reducing) == 1:
-        return _of_one_sum(bundle, reducing[0])
-    if stepping := _of_sums_in_step(bundle, reducing):
-        return stepping
+    if len(reducing) == 1 or any(STEP_LOOP in bundle.ops[index].attributes for index in reducing):
+        return _of_sums(bundle, reducing)
     shared = [loop for loop in range(bundle.space, len(bundle.sizes)) if _is_shared(bundle, loop)]
     if not shared:
         return Streaming()
@@ -63,23 +61,19 @@ def reducers(bundle: Bundle, loops: tuple[int, ...]) -> list[int]:
     return [index for index in range(len(bundle.ops)) if any(_reduces(bundle, index, loop) for loop in loops)]
 
 
-def _of_one_sum(bundle: Bundle, owner: int) -> Streaming:
-    """The loops that the only reducing op has beside the space; what goes through them in front follows."""
-    found = bundle.inner(owner)
-    heads = [index for index in range(len(bundle.ops)) if index != owner and bundle.inner(index)]
-    if not found or not all(_reduces(bundle, owner, loop) for loop in found):
+def _of_sums(bundle: Bundle, owners: list[int]) -> Streaming:
+    """The loops of a sum beside the space, or those that several have in common, with what goes along in front."""
+    inner = {loop for owner in owners for loop in bundle.inner(owner)}
+    found = {loop for loop in inner if all(_reduces(bundle, owner, loop) for owner in owners)}
+    heads = [index for index in range(len(bundle.ops)) if index not in owners and bundle.inner(index)]
+    ops = sorted([*heads, *owners])
+    is_whole = len(owners) == 1 and found != inner
+    if not found or is_whole or any(not set(bundle.inner(index)) <= inner for index in heads):
         return Streaming()
-    if any(index > owner or not set(bundle.inner(index)) <= set(found) for index in heads):
+    if not _behind(bundle, owners).isdisjoint(range(ops[-1] + 1)):
         return Streaming()
-    return Streaming(tuple(found), (*heads, owner), _own_outputs(bundle, owner))
-
-
-def _of_sums_in_step(bundle: Bundle, sums: list[int]) -> Streaming | None:
-    """The loops that several sums, none of which needs another, all sum over, if there are any."""
-    loops = [loop for loop in range(bundle.space, len(bundle.sizes)) if reducers(bundle, (loop,)) == sums]
-    if not loops or set(range(sums[0], sums[-1] + 1)) != set(sums):
-        return None
-    return Streaming(tuple(loops), tuple(sums), tuple(own for index in sums for own in _own_outputs(bundle, index)))
+    handed_on = tuple(each for owner in owners for each in _own_outputs(bundle, owner))
+    return Streaming(tuple(filter(found.__contains__, bundle.inner(owners[0]))), tuple(ops), handed_on)
 
 
 def _of_chain(bundle: Bundle, loops: tuple[int, ...], own: list[int]) -> Streaming:
@@ -94,10 +88,7 @@ def _of_chain(bundle: Bundle, loops: tuple[int, ...], own: list[int]) -> Streami
 
 def _of_running_sums(bundle: Bundle, loops: tuple[int, ...], own: list[int]) -> Streaming:
     """Loops that running sums go through, with what is between their ops."""
-    behind, before = set(own), set(own)
-    for index in range(len(bundle.ops)):
-        if any(made in behind for made in _producers(bundle, index)):
-            behind.add(index)
+    behind, before = {*own, *_behind(bundle, own)}, set(own)
     for index in reversed(range(len(bundle.ops))):
         if index in before:
             before.update(_producers(bundle, index))
@@ -164,6 +155,15 @@ def _reads_along(bundle: Bundle, index: int, loops: tuple[int, ...], own: list[i
             if reader not in own or any(dims[place] != written[place] for dims in read for place in places):
                 return False
     return True
+
+
+def _behind(bundle: Bundle, own: list[int]) -> set[int]:
+    """The ops of the bundle that results of some reach."""
+    found: set[int] = set()
+    for index in range(len(bundle.ops)):
+        if any(made in found or made in own for made in _producers(bundle, index)):
+            found.add(index)
+    return found
 
 
 def _producers(bundle: Bundle, index: int) -> list[int]:
