@@ -10,6 +10,7 @@ from npuflow.bindings import ir
 from npuflow.ops.contraction import producer
 from npuflow.ops.images import ImageOp, ImageRead, images_of
 from npuflow.ops.linear import input_count
+from npuflow.ops.products import sums_products
 from npuflow.split.steps import Steps
 from npuflow.split.windows import SlidingWindow
 from npuflow.strategy.strategy import Strategy
@@ -146,15 +147,16 @@ def chain_of(ops: Sequence[ir.Operation]) -> WindowChain | Problem:
             return loops
     chain = WindowChain(images, tuple(axes))
     problem = _problem_of(chain)
-    if not axes and (problem or not _goes_along_all(images)):
+    if not axes and (problem or not _are_side_by_side(images)):
         return NO_WINDOW
     return problem or chain
 
 
-def _goes_along_all(images: Sequence[ImageOp]) -> bool:
-    """Whether every op goes along all loops of the last one's result."""
+def _are_side_by_side(images: Sequence[ImageOp]) -> bool:
+    """Whether there are several sums of products, and every op goes along all loops of the last one's result."""
     found = [_loops_along(images, loop) for loop in images[-1].made]
-    return all(not isinstance(loops, Problem) and len(loops) == len(images) for loops in found)
+    are_whole = all(not isinstance(loops, Problem) and len(loops) == len(images) for loops in found)
+    return are_whole and sum(sums_products(image.op) for image in images) > 1
 
 
 def _loops_along(images: Sequence[ImageOp], loop: int) -> dict[int, int] | Problem:
