@@ -155,6 +155,8 @@ class _WindowFusion:
             if all(open_[number] for number in members):
                 ops = self._ops(members)
                 chain, why = self._chain_of(ops), refusal(self.refused, self._names(members))
+                if isinstance(chain, WindowChain) and not chain.axes and len(members) == 1:
+                    continue
                 if isinstance(chain, WindowChain) and why is None:
                     found[members] = chain
                 elif chain != NO_WINDOW:

@@ -147,16 +147,16 @@ def chain_of(ops: Sequence[ir.Operation]) -> WindowChain | Problem:
             return loops
     chain = WindowChain(images, tuple(axes))
     problem = _problem_of(chain)
-    if not axes and (problem or not _are_side_by_side(images)):
+    if not axes and (problem or not _have_no_halos(images)):
         return NO_WINDOW
     return problem or chain
 
 
-def _are_side_by_side(images: Sequence[ImageOp]) -> bool:
-    """Whether there are several sums of products, and every op goes along all loops of the last one's result."""
+def _have_no_halos(images: Sequence[ImageOp]) -> bool:
+    """Whether there are sums of products, and every op goes along all loops of the last one's result."""
     found = [_loops_along(images, loop) for loop in images[-1].made]
     are_whole = all(not isinstance(loops, Problem) and len(loops) == len(images) for loops in found)
-    return are_whole and sum(sums_products(image.op) for image in images) > 1
+    return are_whole and any(sums_products(image.op) for image in images)
 
 
 def _loops_along(images: Sequence[ImageOp], loop: int) -> dict[int, int] | Problem:
