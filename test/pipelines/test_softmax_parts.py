@@ -11,6 +11,11 @@ from hypothesis import strategies as st
 
 import npuflow
 from npuflow.core.diagnostics import DiagnosticSink
+from npuflow.core.parsing import parse
+from npuflow.core.passes import ops_of
+from npuflow.core.pipeline_text import parse_pipeline
+from npuflow.core.runner import Runner
+from npuflow.dialect.context import new_context
 from npuflow.execute.verification import Status
 from npuflow.fusion import copy_chain, fuse_matmuls
 
@@ -122,6 +127,12 @@ def test_parts_of_which_nothing_is_seen_weigh_nothing(seen: int, tmp_path: Path)
 @given(heads=st.integers(1, 3), rows=st.integers(2, 4), keys=st.integers(2, 24), size=st.integers(1, 4))
 def test_drawn_ones_are_right(heads: int, rows: int, keys: int, size: int, tmp_path: Path) -> None:
     in_parts(attention(heads, rows, 8 * keys, 8 * size), with_programs_of(32768, "npu2", tmp_path))
+
+
+def test_ways_that_are_not_taken_leave_nothing_behind() -> None:
+    module = parse(attention(2, 4, 256, 16), new_context())
+    Runner(parse_pipeline("npuflow-normalize-linalg,npuflow-fuse-matmuls{device=npu2}")).run(module)
+    assert not ops_of(module.operation, "tensor.expand_shape")
 
 
 def test_few_heads_of_many_keys_come_in_parts_where_that_is_faster() -> None:

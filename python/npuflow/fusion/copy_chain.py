@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import prod
 
 from npuflow.bindings import ir, linalg
 from npuflow.core.build import at, generic_op, shape_of
-from npuflow.core.copies import cloned
+from npuflow.core.copies import cloned, erase_unused
 from npuflow.fusion.inline_producer import inline_producer
 from npuflow.fusion.late_division import divide_behind, divide_behind_products
 from npuflow.fusion.running_softmax import run_by_pieces
 from npuflow.fusion.softmax_parts import in_parts, merged, with_weight
 from npuflow.ops.chains import Chain
-from npuflow.ops.contraction import match_contraction, producer
+from npuflow.ops.contraction import match_contraction
 from npuflow.ops.linear import iterators, loop_extents
 from npuflow.ops.products import keep_reshaped, largest_divisor
 from npuflow.ops.softmax import WeightedSum, match_weighted_sum
-
-# What sums begin with.
-_STARTS = ("linalg.fill", "tensor.empty", "arith.constant")
 
 
 @dataclass(frozen=True)
@@ -34,6 +31,10 @@ class ChainCopy:
     @property
     def root(self) -> ir.Operation:
         return (*self.ops, *self.behind)[-1]
+
+    def erase(self) -> None:
+        """Takes it back, with what was made for it alone."""
+        erase_unused([self.root])
 
 
 def copies_of(chain: Chain, *, one_engine: bool, cores: int = 1) -> Iterator[ChainCopy]:
@@ -82,7 +83,7 @@ def _in_parts(chain: Chain, ops: list[ir.Operation], parts: int) -> ChainCopy | 
     made = in_parts(ops[: place + 1], product, parts)
     softmax = None if made is None else match_weighted_sum(made[place])
     if made is None or softmax is None:
-        erase_ops(ops)
+        erase_unused([ops[-1], *(made or ())[-1:]])
         return None
     replaced = {*softmax.ops, *softmax.scaling}
     front = [op for op in made if op not in replaced]
@@ -92,7 +93,7 @@ def _in_parts(chain: Chain, ops: list[ir.Operation], parts: int) -> ChainCopy | 
         divided.erase()
         merging = merged(*weighted.results)
     product.results[0].replace_all_uses_with(merging[-1].results[0])
-    erase_ops([op for op in ops[: place + 1] if op not in front])
+    erase_unused([product])
     return ChainCopy((*front, *running, weighted), (*merging, *behind), parts)
 
 
@@ -140,14 +141,3 @@ def as_generic(op: ir.Operation) -> ir.Operation:
         old.replace_all_uses_with(result)
     op.erase()
     return new
-
-
-def erase_ops(ops: Sequence[ir.Operation]) -> None:
-    """Erases ops, and what was made for them alone."""
-    for op in reversed(ops):
-        values = list(dict.fromkeys(op.operands))
-        op.erase()
-        for value in values:
-            source = producer(value, *_STARTS)
-            if source is not None and not any(True for _ in value.uses):
-                erase_ops([source])

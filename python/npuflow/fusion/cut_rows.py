@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from npuflow.bindings import ir
 from npuflow.core.build import at, element_type_of, empty, extract_slice, fill, generic_op, insert_slice, shape_of
-from npuflow.fusion.copy_chain import erase_ops
+from npuflow.core.copies import erase_unused
 from npuflow.ops.bundle import Bundle, free_numbers, mark_bundle
 from npuflow.ops.contraction import producer
 from npuflow.ops.linear import Linear, input_count, iterators, maps_of
@@ -54,7 +54,7 @@ def cut_rows(bundle: Bundle, parts: Sequence[LoopParts]) -> None:
         for kept, number in zip(parts, numbers):
             made = _part(bundle, kept, made, number)
     root.results[0].replace_all_uses_with(made)
-    erase_ops(bundle.ops)
+    erase_unused([root])
 
 
 def _part(bundle: Bundle, kept: LoopParts, target: ir.Value, number: int) -> ir.Value:

@@ -8,12 +8,13 @@ from math import prod
 
 from npuflow.bindings import ir
 from npuflow.core.build import element_bytes, element_type_of, shape_of
+from npuflow.core.copies import erase_unused
 from npuflow.core.options import option
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.dialect.device import planned_device
 from npuflow.fusion.change_seconds import change_between
-from npuflow.fusion.copy_chain import ChainCopy, copies_of, erase_ops
+from npuflow.fusion.copy_chain import ChainCopy, copies_of
 from npuflow.fusion.homes import Homes
 from npuflow.fusion.mapped_alike import Mapped
 from npuflow.fusion.seconds_apart import mapped_apart, seconds_of
@@ -82,6 +83,7 @@ class _Among:
         self.function, self.device, self.said = function, device, said
         self.groups = groups_of(function, GrowthOn(device, depth_between=said.depth_between))
         self.owner = {op: number for number, group in enumerate(self.groups) for op in group.ops}
+        self.named, self.refused = names_of(function, self.groups), refused_of(function)
 
         def mapped(group: FusionGroup, numbers: Numbers) -> Mapped:
             return mapped_apart(group, device, said, bundles=bundles, numbers=numbers)
@@ -94,8 +96,7 @@ class _Among:
 
     def names(self, chain: Chain) -> tuple[str, ...]:
         """What the groups of a chain's ops are called."""
-        names = names_of(self.function, self.groups)
-        return tuple(name for number in self.members(chain) for name in names[number])
+        return tuple(name for number in self.members(chain) for name in self.named[number])
 
     def seconds_apart(self, chain: Chain) -> float:
         """How long the groups of a chain's ops take."""
@@ -131,7 +132,7 @@ def _rides(op: ir.Operation) -> bool:
 
 def _decided(chain: Chain, groups: Sequence[str], among: _Among, context: PassContext) -> int | None:
     """Which copy of a chain is the fastest that fits, if it is faster than the chain."""
-    why = refusal(refused_of(among.function), groups)
+    why = refusal(among.refused, groups)
     if why is not None:
         context.remark(chain.root, f"groups {', '.join(groups)} stay apart: as one, {why}")
         return None
@@ -139,7 +140,7 @@ def _decided(chain: Chain, groups: Sequence[str], among: _Among, context: PassCo
     ways = among.copies(chain)
     times = [among.fused_seconds(chain, way) for way in ways]
     for way in ways:
-        erase_ops((*way.ops, *way.behind))
+        way.erase()
     best = min((time for time in times if time is not None), default=None)
     parts = 1 if best is None else ways[times.index(best)].parts
     context.remark(chain.root, _said(chain, best, apart, parts))
@@ -159,15 +160,10 @@ def _said(chain: Chain, best: float | None, apart: float, parts: int) -> str:
 def _fuse(chain: Chain, groups: Sequence[str], chosen: int, among: _Among) -> None:
     """Puts the copy of that number in place of a chain, marked as a bundle."""
     for number, way in enumerate(among.copies(chain)):
-        if number == chosen:
-            mark_made_of(way.ops, groups)
-            _replace(among.function, chain, way)
-        else:
-            erase_ops((*way.ops, *way.behind))
-
-
-def _replace(function: ir.Operation, chain: Chain, way: ChainCopy) -> None:
-    mark_bundle(way.ops, next(free_numbers(function)))
-    for old, new in zip(chain.root.results, way.root.results):
-        old.replace_all_uses_with(new)
-    erase_ops(chain.ops)
+        if number != chosen:
+            way.erase()
+            continue
+        mark_made_of(way.ops, groups)
+        mark_bundle(way.ops, next(free_numbers(among.function)))
+        chain.root.results[0].replace_all_uses_with(way.root.results[0])
+    erase_unused([chain.root])

@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 
 from npuflow.bindings import arith, ir, linalg, math, tensor
 from npuflow.core.build import at, element_type_of, empty, fill, generic_op, shape_of
+from npuflow.core.copies import erase_unused
 from npuflow.fusion.weighted_sums import LOWEST, converted, elementwise, identity_of
 from npuflow.ops.bundle import make_bundle
 from npuflow.ops.contraction import producer
@@ -45,7 +46,10 @@ def in_parts(ops: Sequence[ir.Operation], product: ir.Operation, parts: int) -> 
     with at(product):
         made = [writer.write(index, op) for index, op in enumerate(ops)]
     whole = [op for op in made if op is not None]
-    return whole if len(whole) == len(made) else None
+    if len(whole) == len(made):
+        return whole
+    erase_unused([op for op in whole if op not in ops])
+    return None
 
 
 @dataclass
