@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from npuflow.allocate.problem import aligned
 from npuflow.compiler.compiled_function import CompiledFunction
 from npuflow.network.calls import CallList
 from npuflow.network.plan import plan_of
@@ -134,7 +135,7 @@ class _Prefetching:
         unit = self.device.level(self.device.kernel_level).alignment_bytes
         for buffer, (number, slots) in first.buffers.items():
             filled, whole = slots * buffer.slot_bytes, buffer.depth * buffer.slot_bytes
-            ends = (-(-end // unit) * unit for _, end in (*before[number], *own[number]))
+            ends = (aligned(end, unit) for _, end in (*before[number], *own[number]))
             for address in (buffer.address_bytes, 0, *sorted(ends)):
                 is_free = _leaves(before[number], address, filled) and _leaves(own[number], address, whole)
                 if is_free and address + whole <= limits[number]:

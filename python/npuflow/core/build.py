@@ -260,6 +260,15 @@ def padded_by(
     return made.result
 
 
+def in_parts_along(value: ir.Value, dim: int, parts: int) -> ir.Value:
+    """A tensor with one dimension seen as so many parts of equal length."""
+    shape = shape_of(value)
+    wide = [*shape[:dim], parts, shape[dim] // parts, *shape[dim + 1 :]]
+    groups = [[d + (d > dim)] if d != dim else [d, d + 1] for d in range(len(shape))]
+    kind = ir.RankedTensorType.get(wide, element_type_of(value))
+    return tensor.ExpandShapeOp(kind, value, groups, [], wide).result
+
+
 def all_true(values: Sequence[ir.Value]) -> ir.Value:
     """The bits that all of some integers have: whether all of some truths are true."""
     first, *others = values

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from npuflow.bindings import arith, ir, linalg, tensor
-from npuflow.core.build import at, element_type_of, empty, fill, generic_op, shape_of
+from npuflow.bindings import arith, ir, linalg
+from npuflow.core.build import at, element_type_of, empty, fill, generic_op, in_parts_along, shape_of
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.ops.contraction import producer
@@ -107,7 +107,7 @@ def _split(op: ir.Operation, combiner: ir.Operation, loop: int, parts: int) -> N
         operands, wide = [], []
         for value, map_ in zip(list(op.operands)[:inputs], maps):
             found = [d for d, r in enumerate(map_.results) if r == ir.AffineExpr.get_dim(loop)]
-            operands.append(_expanded(value, found[0], parts) if found else value)
+            operands.append(in_parts_along(value, found[0], parts) if found else value)
             results = [e for d, r in enumerate(map_.results) for e in ([new, r] if d in found else [r])]
             wide.append(ir.AffineMap.get(loops + 1, 0, results))
         wide.append(ir.AffineMap.get(loops + 1, 0, [*maps[inputs].results, new]))
@@ -127,15 +127,6 @@ def _start(combiner: ir.Operation, element: ir.Type, filled: ir.Value) -> ir.Val
     is_float = isinstance(element, ir.FloatType)
     value = ir.FloatAttr.get(element, float(number)) if is_float else ir.IntegerAttr.get(element, number)
     return arith.ConstantOp(element, value).result
-
-
-def _expanded(value: ir.Value, dim: int, parts: int) -> ir.Value:
-    """The value with one dimension seen as so many parts of equal length."""
-    shape = shape_of(value)
-    wide = [*shape[:dim], parts, shape[dim] // parts, *shape[dim + 1 :]]
-    groups = [[d + (d > dim)] if d != dim else [d, d + 1] for d in range(len(shape))]
-    kind = ir.RankedTensorType.get(wide, element_type_of(value))
-    return tensor.ExpandShapeOp(kind, value, groups, [], wide).result
 
 
 def _combine_parts(combiner: str, partial: ir.Value, init: ir.Value) -> ir.Value:

@@ -20,8 +20,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from npuflow.bindings import arith, ir, linalg, math, tensor
-from npuflow.core.build import at, element_type_of, empty, fill, generic_op, shape_of
+from npuflow.bindings import arith, ir, linalg, math
+from npuflow.core.build import at, element_type_of, empty, fill, generic_op, in_parts_along, shape_of
 from npuflow.core.copies import erase_unused
 from npuflow.fusion.weighted_sums import LOWEST, converted, elementwise, identity_of
 from npuflow.ops.bundle import make_bundle
@@ -106,8 +106,7 @@ class _PartsWriter:
             return empty(wide, kind)
         if is_output:
             return None
-        groups = [[d + (d > place)] if d != place else [d, d + 1] for d in range(len(shape))]
-        return tensor.ExpandShapeOp(ir.RankedTensorType.get(wide, kind), value, groups, [], wide).result
+        return in_parts_along(value, place, self.parts)
 
 
 def with_weight(divided: ir.Operation, maximum: ir.Value, total: ir.Value) -> ir.Operation:

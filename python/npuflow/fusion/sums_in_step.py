@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import gcd
 
-from npuflow.bindings import ir, tensor
-from npuflow.core.build import at, element_type_of, generic_op, padded_by, shape_of, zero
+from npuflow.bindings import ir
+from npuflow.core.build import at, element_type_of, generic_op, in_parts_along, padded_by, zero
 from npuflow.ops.bundle import mark_step_loop
 from npuflow.ops.contraction import producer
 from npuflow.ops.linear import composed, input_count, is_reduction, iterators, linear_maps, loop_extents, maps_of
@@ -90,8 +90,4 @@ def _split(value: ir.Value, place: int, parts: int) -> ir.Value:
         for around in (low, high):
             around.insert(place + 1, 0)
         return padded_by(source, low, high, zero(element_type_of(value)))
-    shape = shape_of(value)
-    groups = [[dim + (dim > place)] if dim != place else [dim, dim + 1] for dim in range(len(shape))]
-    wide = [*shape[:place], parts, shape[place] // parts, *shape[place + 1 :]]
-    kind = ir.RankedTensorType.get(wide, element_type_of(value))
-    return tensor.ExpandShapeOp(kind, value, groups, [], wide).result
+    return in_parts_along(value, place, parts)
