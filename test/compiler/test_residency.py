@@ -21,6 +21,7 @@ from npuflow.execute.verification import Status
 from npuflow.network.decisions import ALL_DECISIONS, Decision
 from npuflow.network.residency import Home, Slab
 from npuflow.simulate.at_home import AtHome
+from npuflow.simulate.home_ports import HOME_LEVEL
 from npuflow.simulate.home_tasks import NotAtHomeError
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -302,4 +303,21 @@ def test_programs_of_phases_that_are_alike_are_made_once(monkeypatch: pytest.Mon
         x = p.matmul(x, w)
     (sequence,) = npuflow.compile(p.text(x), "npuflow-stream-k{fuse=false}", device="npu2", split=True).sequences
     assert sequence.plan.resident_bytes > 0
-    assert len(made) == len(set(made)) < len(wanted) / 2
+    narrow = [ways for _, ways in made if all(way.channels == 1 for way in ways)]
+    assert len(made) == len(set(made))
+    assert len(narrow) < len(wanted) / 2
+
+
+def test_channels_that_nobody_takes_make_phases_faster() -> None:
+    program = through_rows("grid = [4, 4], tile_l1 = [8, 200, 256], tile_l2 = [32, 800, 256], turned = 1 : i64")
+    (sequence,) = npuflow.compile(program, "npuflow-stream-k{fuse=false}", device="npu2", split=True).sequences
+    apart = sequence.with_decided(ALL_DECISIONS - {Decision.RESIDENCY}).compiled
+    phases = TilePhases(apart.calls, apart.parts, sequence.device, HOME_LEVEL)
+    (value,) = sequence.plan.between
+    # All columns' results go to one slab, and all read it.
+    homes = {value.number: HomeSlabs((6,), value.bytes)}
+    for phase in (0, 1):
+        moved = phases.moved(phase, homes)
+        wide = phases.widened(phase, moved, homes)
+        assert phases.seconds_at_home(phase, wide) < phases.seconds_at_home(phase, moved)
+        assert phases.widened(phase, wide, homes) == wide

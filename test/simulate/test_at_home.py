@@ -9,7 +9,7 @@ import npuflow
 from npuflow.compiler.compiled_function import CompiledFunction, execute_function
 from npuflow.simulate.at_home import at_home, users_of
 from npuflow.simulate.faults import faults
-from npuflow.simulate.home_ports import HOME_LEVEL, HomePort, slab_bytes
+from npuflow.simulate.home_ports import HOME_LEVEL, HomePort, SlabPort, slab_bytes
 from npuflow.simulate.platform import Platform, Side
 from npuflow.simulate.run import simulate
 from npuflow.target import load_device
@@ -24,11 +24,11 @@ def matmul() -> CompiledFunction:
     return npuflow.compile(MATMUL.text(), device="npu2").functions[0].compiled
 
 
-def ports(function: CompiledFunction, *columns: int, rows: int = 0) -> list[HomePort]:
+def ports(function: CompiledFunction, *columns: int, rows: int = 0, channels: int = 1) -> list[HomePort]:
     """The left operand and the result at home in columns, so many rows at a time or all that each has in one piece."""
     sizes = {function.arguments[0]: (Side.OUT, 64), function.results[0]: (Side.IN, 256 * 4)}
     return [
-        HomePort(tensor, tuple((c, free_channels(function, side, c)[0]) for c in columns), piece)
+        HomePort(tensor, tuple(SlabPort(c, free_channels(function, side, c)[:channels]) for c in columns), piece)
         for tensor, (side, row) in sizes.items()
         for piece in [rows * row or slab_bytes(128 * row, len(columns), NPU2)]
     ]
@@ -75,9 +75,27 @@ def test_as_many_bytes_move_and_the_control_processor_does_less(matmul: Compiled
 def test_one_channel_is_as_slow_as_one_channel(matmul: CompiledFunction) -> None:
     result = matmul.results[0]
     (number, *_) = free_channels(matmul, Side.IN, 6)
-    after = simulate(at_home(matmul.program, NPU2, [HomePort(result, ((6, number),), 128 * 1024)]).program)
+    after = simulate(at_home(matmul.program, NPU2, [HomePort(result, (SlabPort(6, (number,)),), 128 * 1024)]).program)
     # 128 KiB through a channel of 7.3 bytes a cycle.
     assert after.cycles > 128 * 1024 / NPU2.dma(HOME_LEVEL).bytes_per_cycle
+
+
+@pytest.mark.parametrize("rows", [0, 1])
+def test_several_channels_beside_a_slab_take_less_time_and_do_the_same(matmul: CompiledFunction, rows: int) -> None:
+    one, four = (ports(matmul, 6, rows=rows, channels=count) for count in (1, 4))
+    slow, fast = (at_home(matmul.program, NPU2, each) for each in (one, four))
+    assert simulate(fast.program).cycles < simulate(slow.program).cycles
+    assert simulate(fast.program).traffic == simulate(slow.program).traffic
+    (port,) = [each for each in four if each.tensor == matmul.results[0]]
+    before, after = (users_of(each, port.tensor) for each in (matmul.program, fast.program))
+    served = port.slabs[0].channels[: len(before)]
+    assert {engine.name for engine in after} == {f"memory tile dma 6 in {number}" for number in served}
+    assert len(served) > 1
+    random = np.random.default_rng(0)
+    inputs = [random.integers(-128, 128, spec.shape).astype(np.int8) for spec in matmul.signature.inputs]
+    run = execute_function(matmul.at_home(fast), inputs)
+    assert not list(faults(run.results))
+    np.testing.assert_array_equal(run.outputs[0], inputs[0].astype(np.int32) @ inputs[1].astype(np.int32))
 
 
 def test_what_all_go_through_row_by_row_comes_from_all_slabs_at_once(matmul: CompiledFunction) -> None:

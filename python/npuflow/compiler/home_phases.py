@@ -42,7 +42,7 @@ class HomeSlabs:
 
 @dataclass(frozen=True)
 class TensorWay:
-    """How a part's program moves a tensor at home, by its name there.
+    """How a part's program moves a tensor at home, by its name there, through so many `channels` beside each slab.
 
     With `brings` it has all of it in tiles that hand it to cores, and brings it there, or finds it.
     """
@@ -53,6 +53,7 @@ class TensorWay:
     piece_bytes: int
     in_place: bool = False
     brings: bool | None = None
+    channels: int = 1
 
 
 # One after the other.
@@ -112,6 +113,10 @@ class HomePhases(ABC):
     @abstractmethod
     def change_seconds(self, moved: Mapping[int, AtHome]) -> float:
         """How much longer changes take with some phases like that."""
+
+    def widened(self, phase: int, moved: AtHome, homes: Mapping[int, HomeSlabs]) -> AtHome:
+        """A phase's program with tensors at home by channels that nobody takes as well, where it is faster so."""
+        return moved
 
     # What they don't
 

@@ -191,8 +191,7 @@ class _Residents:
         while waiting:
             phase = waiting.pop(0)
             programs.pop(phase, None)
-            housed = ((number, self._slabs(number, home)) for number, home in homes.items())
-            own = {number: slabs for number, slabs in housed if phase in self.phases.phases_of(number, slabs)}
+            own = self._own(phase, homes)
             try:
                 if own:
                     moved = self.phases.moved(phase, own)
@@ -205,10 +204,17 @@ class _Residents:
                     self.reasons[changed] = f"together with others: {error}"
                     del homes[changed]
                 waiting = sorted({*waiting, *(each for each, _, _ in self.phases.ports[changed])})
+        for phase, moved in programs.items():
+            programs[phase] = self.phases.widened(phase, moved, self._own(phase, homes))
         calls = tuple(self._housed(phase, homes) for phase in range(len(self.calls.calls)))
         saved = sum(self._chosen(number).saved_bytes for number in homes)
         reasons = {number: why for number, why in self.reasons.items() if number not in homes}
         return Resident(replace(self.calls, calls=calls), programs, reasons, chosen.bound_bytes, saved)
+
+    def _own(self, phase: int, homes: Mapping[int, Home]) -> dict[int, HomeSlabs]:
+        """The slabs of what a phase has to do with."""
+        housed = ((number, self._slabs(number, home)) for number, home in homes.items())
+        return {number: slabs for number, slabs in housed if phase in self.phases.phases_of(number, slabs)}
 
     def _chosen(self, number: int) -> HomeCandidate:
         return self.ways[number][0]

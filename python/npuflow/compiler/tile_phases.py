@@ -14,11 +14,14 @@ from npuflow.network.set_up import PhaseChange
 from npuflow.schedule.assign.setup import ChannelPlace, channel_descriptors
 from npuflow.simulate.at_home import AtHome, at_home, users_of
 from npuflow.simulate.channel_tasks import transfers
-from npuflow.simulate.home_ports import HOME_LEVEL, HomeChain, HomePort, slab_bytes
+from npuflow.simulate.home_ports import HOME_LEVEL, HomeChain, HomePort, SlabPort, slab_bytes
 from npuflow.simulate.home_tasks import NotAtHomeError
 from npuflow.simulate.in_place import in_place, pieces_in_place
 from npuflow.simulate.platform import Platform, Side
 from npuflow.simulate.read_in_place import brought_in_place, pieces_read, read_in_place
+
+# Channels beside each slab that are tried where phases leave some, the most first.
+_MORE_CHANNELS = (4, 2)
 
 # Sizes of pieces that are dealt out, the largest first, beside one piece for each slab.
 _MOST_PIECES = 2
@@ -162,7 +165,7 @@ class TilePhases(HomePhases):
             more = in_place(before.program, self.device, way.tensor)
         else:
             slabs = self._slabs(part, before, way, used)
-            used |= {(way.side, *slab) for slab in slabs}
+            used |= {(way.side, slab.column, number) for slab in slabs for number in slab.channels}
             more = at_home(before.program, self.device, [HomePort(way.tensor, slabs, way.piece_bytes)])
         moved = AtHome(more.program, _together(before.chains, more.chains))
         self._check_descriptors(part, moved.chains)
@@ -171,17 +174,41 @@ class TilePhases(HomePhases):
 
     def _slabs(
         self, part: CompiledFunction, before: AtHome, way: TensorWay, used: frozenset[tuple[Side, int, int]]
-    ) -> tuple[tuple[int, int], ...]:
-        """The columns of a tensor's slabs, and a channel for each, of the group with the fewest descriptors taken."""
+    ) -> tuple[SlabPort, ...]:
+        """The columns of a tensor's slabs, and channels for each, of the group with the fewest descriptors taken."""
         groups, taken = self.device.dma(HOME_LEVEL).descriptor_groups, self._descriptors(part, before.chains)
-        found: list[tuple[int, int]] = []
+        found: list[SlabPort] = []
         for column in way.columns:
+            others = {number for slab in found if slab.column == column for number in slab.channels}
             channels = self._free_channels(part.name, way.side, column)
-            free = [n for n in channels if (way.side, column, n) not in used and (column, n) not in found]
-            if not free:
+            free = [n for n in channels if (way.side, column, n) not in used and n not in others]
+            if len(free) < way.channels:
                 raise NotAtHomeError(f"memory tile {column} has no channel left")
-            found.append((column, min(free, key=lambda number: (taken[column, number % groups], number))))
+            numbers: list[int] = []
+            for _ in range(way.channels):
+                numbers.append(min(free, key=lambda number: (taken[column, number % groups], number)))
+                free.remove(numbers[-1])
+                taken[column, numbers[-1] % groups] += 1
+            found.append(SlabPort(column, tuple(numbers)))
         return tuple(found)
+
+    def widened(self, phase: int, moved: AtHome, homes: Mapping[int, HomeSlabs]) -> AtHome:
+        """Tries more channels for one tensor after the other that several channels of shims would move."""
+        name, ways = self.calls.calls[phase].name, self.ways(phase, homes)
+        least, program = self.seconds_at_home(phase, moved), self.parts[name].program
+        shared = [place for place, way in enumerate(ways) if len(users_of(program, way.tensor)) > 1]
+        for place in shared:
+            for count in _MORE_CHANNELS:
+                wider = (*ways[:place], replace(ways[place], channels=count), *ways[place + 1 :])
+                try:
+                    found = self.program_of(name, wider)
+                    seconds = self.seconds_at_home(phase, found)
+                except NotAtHomeError:
+                    continue
+                if seconds < least:
+                    ways, moved, least = wider, found, seconds
+                    break
+        return moved
 
     @property
     def _most_descriptors(self) -> int:

@@ -1,9 +1,9 @@
 """Programs whose tensors are at home in memory tiles instead of in DRAM. Pure.
 
 A tensor lies there as it would in DRAM, or dealt out piece by piece, in slabs of equal size, one to a tile. What
-channels of shims read or wrote of it, a channel beside each slab does: as chains of descriptors that are there before
-the phase begins and go round by themselves. The control processor hands out nothing; it starts them, and waits until
-they are done:
+channels of shims read or wrote of it, a channel beside each slab does, or several: as chains of descriptors that are
+there before the phase begins and go round by themselves. The control processor hands out nothing; it starts them, and
+waits until they are done:
 
     launch                           launch
     acquire shim_out0_room[0]        release arg0 0 start
@@ -19,7 +19,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import zip_longest
+from functools import cached_property
+from itertools import cycle, zip_longest
+from typing import TypeAlias
 
 from npuflow.simulate.chains import ChainMove, chain_length, chain_move, task_lengths
 from npuflow.simulate.channel_tasks import FlatTransfer, NotTaskByTaskError, transfers, unrolled
@@ -42,6 +44,9 @@ from npuflow.simulate.program import (
 )
 from npuflow.simulate.shares import part_of
 from npuflow.target import Device
+
+# A slab by its place in the tensor, and one of the channels that serve it, by number.
+_SlabChannel: TypeAlias = "tuple[int, int]"
 
 
 @dataclass(frozen=True)
@@ -129,50 +134,66 @@ class _Move:
         homes = self._homes()
         control = self._started(taken.control, homes)
         bodies = {**taken.left, **self._ends()}
-        told = [what(slab) for slab in homes for what in (self._start, self._done)]
+        told = [what(channel) for channel in homes for what in (self._start, self._done)]
         whole = with_home(self.program, self.port.tensor, control, bodies, told, streams)
         return AtHome(replace(whole, engines=(*whole.engines, *homes.values())), tuple(self.chains))
 
     def _is_own(self, transfer: FlatTransfer) -> bool:
         return transfer.access.buffer == self.port.tensor
 
-    def _started(self, control: Sequence[FlatStep], slabs: Collection[int]) -> list[FlatStep]:
+    def _started(self, control: Sequence[FlatStep], channels: Collection[_SlabChannel]) -> list[FlatStep]:
         """The control processor's steps with the start of the channels behind the launch, and their end."""
         launch = next((n + 1 for n, step in enumerate(control) if isinstance(step, FlatControl)), 0)
-        starts = [FlatRelease(self._start(slab)) for slab in slabs]
-        return [*control[:launch], *starts, *control[launch:], *(FlatAcquire(self._done(slab)) for slab in slabs)]
+        starts = [FlatRelease(self._start(each)) for each in channels]
+        return [*control[:launch], *starts, *control[launch:], *(FlatAcquire(self._done(each)) for each in channels)]
 
-    def _start(self, slab: int) -> str:
-        return f"{self.port.tensor} {slab} start"
+    def _start(self, channel: _SlabChannel) -> str:
+        return f"{self._channel_name(channel)} start"
 
-    def _done(self, slab: int) -> str:
-        return f"{self.port.tensor} {slab} done"
+    def _done(self, channel: _SlabChannel) -> str:
+        return f"{self._channel_name(channel)} done"
+
+    def _channel_name(self, channel: _SlabChannel) -> str:
+        """A slab's first channel is called after it, others by their number as well."""
+        slab, number = channel
+        is_first = number == self.port.slabs[slab].channels[0]
+        return f"{self.port.tensor} {slab}" if is_first else f"{self.port.tensor} {slab}.{number}"
 
     def _stream_name(self, stream: str, slab: int) -> str:
         return f"{stream} of {self.port.tensor} {slab}"
 
     # Beside the slabs
 
-    def _homes(self) -> dict[int, FlatEngine]:
+    def _homes(self) -> dict[_SlabChannel, FlatEngine]:
         """The channels beside slabs that are used."""
-        platform, found = Platform(self.device), dict[int, FlatEngine]()
+        queues: dict[_SlabChannel, dict[str, list[SlabTransfer]]] = defaultdict(lambda: defaultdict(list))
         own = [part for parts in self.parts.values() for split in parts for part in split or ()]
-        for slab in sorted({part.slab for part in own}):
-            queues: dict[str, list[SlabTransfer]] = defaultdict(list)
-            for part in own:
-                if part.slab == slab:
-                    queues[part.user].append(part)
-            # Side by side: what several channels of shims did is done in turn, first parts first.
-            rounds = ([part for part in several if part is not None] for several in zip_longest(*queues.values()))
-            turns = [part for several in rounds for part in sorted(several, key=lambda part: part.turn)]
-            column, number = self.port.slabs[slab]
-            steps: list[FlatStep] = [
-                replace(part.transfer, stream=self._stream_name(part.transfer.stream, slab)) for part in turns
-            ]
-            body = (FlatAcquire(self._start(slab)), *steps, FlatRelease(self._done(slab)))
-            found[slab] = platform.channel(HOME_LEVEL, self.side, (0, column), number, body)
-            self._tasks(column, number, max(part.descriptors for part in turns), [part.transfer for part in turns])
+        for part in own:
+            queues[part.slab, self.channel_of[part.slab, part.user]][part.user].append(part)
+        return {channel: self._home(channel, [*queues[channel].values()]) for channel in sorted(queues)}
+
+    @cached_property
+    def channel_of(self) -> dict[tuple[int, str], int]:
+        """The channel beside a slab by which it is moved to, or from, where a channel of a shim did that."""
+        own = [part for parts in self.parts.values() for split in parts for part in split or ()]
+        found: dict[tuple[int, str], int] = {}
+        for slab, port in enumerate(self.port.slabs):
+            users = dict.fromkeys(part.user for part in own if part.slab == slab)
+            found |= {(slab, user): number for user, number in zip(users, cycle(port.channels))}
         return found
+
+    def _home(self, channel: _SlabChannel, queues: Sequence[Sequence[SlabTransfer]]) -> FlatEngine:
+        """A channel beside a slab: what several channels of shims did side by side in turn, first parts first."""
+        slab, number = channel
+        column = self.port.slabs[slab].column
+        rounds = ([part for part in several if part is not None] for several in zip_longest(*queues))
+        turns = [part for several in rounds for part in sorted(several, key=lambda part: part.turn)]
+        steps: list[FlatStep] = [
+            replace(part.transfer, stream=self._stream_name(part.transfer.stream, slab)) for part in turns
+        ]
+        body = (FlatAcquire(self._start(channel)), *steps, FlatRelease(self._done(channel)))
+        self._tasks(column, number, max(part.descriptors for part in turns), [part.transfer for part in turns])
+        return Platform(self.device).channel(HOME_LEVEL, self.side, (0, column), number, body)
 
     def _tasks(self, column: int, number: int, each: int, moves: Sequence[FlatTransfer]) -> None:
         """Notes the chains of a channel beside a slab, a task each, whose transfers take so many descriptors each."""
@@ -262,11 +283,12 @@ class _Move:
                 raise NotAtHomeError("it is written by several channels at once")
             if not slabs or any(split is None for split in parts):
                 found.append(stream)
-            found += [self._stream(stream, slab) for slab in slabs]
+            users = {part.slab: part.user for split in parts for part in split or ()}
+            found += [self._stream(stream, (slab, self.channel_of[slab, users[slab]])) for slab in slabs]
         return found
 
-    def _stream(self, stream: FlatStream, slab: int) -> FlatStream:
-        home, number = self.port.slabs[slab]
+    def _stream(self, stream: FlatStream, served: _SlabChannel) -> FlatStream:
+        (slab, number), home = served, self.port.slabs[served[0]].column
         tiles = {engine.name: engine.tile for engine in self.program.engines}
         columns = [tile[1] for tile in map(tiles.__getitem__, self._others(stream)) if tile is not None] + [home]
         way = range(min(columns), max(columns) + 1)

@@ -10,14 +10,22 @@ HOME_LEVEL = 2
 
 
 @dataclass(frozen=True)
+class SlabPort:
+    """A slab's column, and the channels that serve it: those it goes to, or comes from, are divided among them."""
+
+    column: int
+    channels: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class HomePort:
-    """A tensor, by the name of its memory, its slabs' columns in order, and the channel that serves each.
+    """A tensor, by the name of its memory, and its slabs in order.
 
     Its pieces of `piece_bytes` are dealt out to the slabs in turn; where there is one for each, they lie in a row.
     """
 
     tensor: str
-    slabs: tuple[tuple[int, int], ...]
+    slabs: tuple[SlabPort, ...]
     piece_bytes: int
 
 

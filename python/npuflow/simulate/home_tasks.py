@@ -104,20 +104,21 @@ class _TakingTasks:
         return any(own)
 
     def _split(self, user: str, transfer: FlatTransfer, descriptors: int) -> list[SlabTransfer]:
+        """The parts of a transfer; each channel begins with another slab."""
         access = replace(transfer.access, run_overhead_bytes=0.0)
-        parts = self._dealt(user, access) if self.is_dealt else slab_parts(access, self._piece(access))
+        parts = self._dealt(access) if self.is_dealt else slab_parts(access, self._piece(access))
+        first = [each.name for each in self.users].index(user) % len(parts)
         return [
             SlabTransfer(user, part.slab, turn, replace(transfer, access=part.access), part.share, descriptors)
-            for turn, part in enumerate(parts)
+            for turn, part in enumerate([*parts[first:], *parts[:first]])
         ]
 
-    def _dealt(self, user: str, access: FlatAccess) -> list[SlabPart]:
-        """The parts of an access to a tensor that is dealt out: each channel begins with another slab."""
+    def _dealt(self, access: FlatAccess) -> list[SlabPart]:
+        """The parts of an access to a tensor that is dealt out."""
         parts = dealt_parts(access, self._piece(access), len(self.port.slabs))
         if parts is None:
             raise NotAtHomeError("it goes through pieces of slabs in another way than along one dimension")
-        first = [each.name for each in self.users].index(user) % len(parts)
-        return [*parts[first:], *parts[:first]]
+        return parts
 
     def _piece(self, access: FlatAccess) -> int:
         return self.port.piece_bytes // access.element_bytes

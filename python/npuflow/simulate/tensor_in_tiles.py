@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from npuflow.simulate.channel_tasks import FlatTransfer, transfers
-from npuflow.simulate.home_ports import HOME_LEVEL, HomePort
+from npuflow.simulate.home_ports import HOME_LEVEL, HomePort, SlabPort
 from npuflow.simulate.home_tasks import TakenTasks, taken_tasks
 from npuflow.simulate.places import Places
 from npuflow.simulate.program import FlatEngine, Program
@@ -38,7 +38,7 @@ class TensorInTiles:
         return [one for user in users for one in transfers(user.body) if one.access.buffer == self.tensor]
 
     def taken_from(self, users: Sequence[FlatEngine]) -> TakenTasks:
-        return taken_tasks(self.program, self.device, HomePort(self.tensor, ((0, 0),), self.size), users)
+        return taken_tasks(self.program, self.device, HomePort(self.tensor, (SlabPort(0, (0,)),), self.size), users)
 
     def column(self, name: str) -> int:
         """The column of the tile that a channel is beside."""
