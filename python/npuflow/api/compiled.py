@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from html import escape
 from pathlib import Path
@@ -13,6 +15,7 @@ from npuflow.bindings import ir
 from npuflow.compiler.checks import Checks, OnStep, Subject, reference_module
 from npuflow.compiler.compiled import Function, Sequence
 from npuflow.compiler.conversion import Conversion
+from npuflow.compiler.references import References
 from npuflow.compiler.sources import sources_of
 from npuflow.compiler.verify_function import Verified
 from npuflow.core.garbage import seldom_collecting
@@ -109,18 +112,27 @@ class Compiled:
         processes simulate, and how many references are computed, side by side; `on_step` is told what begins. Parts are
         compared all together, as the sequence that they are.
         """
-        chosen = choice("judge", judge, Judge)
-        yes_or_no("verify", verify)
-        whole_number("seed", seed)
-        whole_number("jobs", jobs, least=1)
         if limits is not None:
             of_type("limits", limits, Limits, "give npuflow.Limits(time_seconds=60)")
-        with limited(limits or limits_in_force()), beside(jobs) as pool:
-            subjects = self._subjects(path_of("reference", reference) if reference is not None else None)
-            checks = Checks(list(subjects.values()), verify, seed, pool, on_step, chosen)
-            timed = timed_reports(self.functions, jobs, on_step)
-            operations = self._operations({report.name: report.operations for report in timed})
-            checked = {name: checks.of(subject, operations[name]) for name, subject in subjects.items()}
+        with limited(limits or limits_in_force()), references_by(judge, seed, jobs) as references:
+            return self.run_beside(references, verify=verify, reference=reference, jobs=jobs, on_step=on_step)
+
+    def run_beside(
+        self,
+        references: References,
+        *,
+        verify: bool | None = None,
+        reference: str | Path | None = None,
+        jobs: int = 1,
+        on_step: OnStep = lambda _: None,
+    ) -> RunReport:
+        """The same as `run` beside references that may be begun already, under the limits in force."""
+        yes_or_no("verify", verify)
+        subjects = self._subjects(path_of("reference", reference) if reference is not None else None)
+        checks = Checks(list(subjects.values()), verify, references, on_step)
+        timed = timed_reports(self.functions, jobs, on_step)
+        operations = self._operations({report.name: report.operations for report in timed})
+        checked = {name: checks.of(subject, operations[name]) for name, subject in subjects.items()}
         alike = {one.name: one.like for one in self.functions} | {one.name: one.like for one in self.sequences}
         checked |= {name: checked[like] for name, like in alike.items() if like in checked}
         reports = [replace(report, verified=_verified(report, checked)) for report in timed]
@@ -191,6 +203,16 @@ class Compiled:
                 for phase in phases_of(sequence, results)
             ]
         return calls
+
+
+@contextmanager
+def references_by(judge: str | Judge, seed: int, jobs: int) -> Iterator[References]:
+    """References on `jobs` threads, of which what is compiled within the block can be begun with."""
+    chosen = choice("judge", judge, Judge)
+    whole_number("seed", seed)
+    whole_number("jobs", jobs, least=1)
+    with beside(jobs) as pool:
+        yield References(pool, seed, chosen)
 
 
 def _macs(function: Function) -> int:
