@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from html import escape
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from npuflow.api.arguments import choice, of_type, path_of, whole_number, yes_or_no
 from npuflow.api.shown import RunReport
@@ -25,14 +26,14 @@ from npuflow.execute.references import Judge
 from npuflow.execute.sandbox import beside
 from npuflow.report.losses import executed_macs
 from npuflow.report.model import FunctionReport, SequenceReport
-from npuflow.report.overview import pieces_of_each
-from npuflow.report.read_trace import check_shown, timeline_of
 from npuflow.report.roofline import summary_of
-from npuflow.report.sequences import phases_of, report_sequence
-from npuflow.report.timeline import Timeline
-from npuflow.report.window import WHOLE, TimedCall, Window, fair_share, windows_by_name
+from npuflow.report.sequences import report_sequence
+from npuflow.report.window import WHOLE, Window
 from npuflow.simulate.results import RunResults
 from npuflow.target import Device
+
+if TYPE_CHECKING:
+    from npuflow.report.timeline import Timeline
 
 
 @dataclass(frozen=True, repr=False)
@@ -175,34 +176,16 @@ class Compiled:
 
         Those of phases begin behind the launch that another one has, and know for how long nothing runs before.
         """
-        timelines = {function.name: timeline_of(function.compiled, most_events) for function in self.functions}
-        found = {name: [(name, timeline)] for name, timeline in timelines.items()}
-        results = {part.name: part.simulate() for sequence in self.sequences for part in sequence.parts}
-        for sequence in self.sequences:
-            phases = phases_of(sequence, results)
-            found[sequence.name] = [(phase.name, timelines[phase.name].as_phase(phase)) for phase in phases]
+        from npuflow.api.timelines import timelines_of
+
+        found = timelines_of(self.functions, self.sequences, most_events)
         return [one for name in self._names() for one in found[name]]
 
     def timed_timelines(self, most_events: int, window: Window = WHOLE) -> dict[str, tuple[RunResults, Timeline]]:
         """What a page is drawn from, by function: of all together `most_events` events at most, in a window."""
-        results = {function.name: function.simulate() for function in self.functions}
-        windows = windows_by_name(window, self._calls(results))
-        share = fair_share([one.operations for one in results.values()], most_events)
-        pieces = pieces_of_each(len(results))
-        timelines = {f.name: timeline_of(f.compiled, share, windows[f.name], pieces) for f in self.functions}
-        check_shown(window, timelines.values())
-        return {name: (results[name], timelines[name]) for name in results}
+        from npuflow.api.timelines import timed_timelines_of
 
-    def _calls(self, results: dict[str, RunResults]) -> list[TimedCall]:
-        """When each function runs; of a sequence's parts, each call, counted from the sequence's beginning."""
-        calls = [TimedCall(f.name, 0.0, results[f.name].seconds * 1e6) for f in self.functions if not f.part_of]
-        for sequence in self.sequences:
-            # In its own time, a phase begins with the launch that it doesn't have.
-            calls += [
-                TimedCall(phase.name, phase.end_us - results[phase.name].seconds * 1e6, phase.end_us)
-                for phase in phases_of(sequence, results)
-            ]
-        return calls
+        return timed_timelines_of(self.functions, self.sequences, most_events, window)
 
 
 @contextmanager

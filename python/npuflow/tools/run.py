@@ -21,7 +21,8 @@ from npuflow.tools.progress import Progress
 from npuflow.tools.run_flags import COMMAND_LINE, OF_MATMULS, OF_PIPELINES, RunFlags, pipeline_text, rate_of
 
 if TYPE_CHECKING:
-    from npuflow.api import Compiled, RunReport
+    from npuflow.api.compiled import Compiled
+    from npuflow.api.shown import RunReport
     from npuflow.bindings import ir
     from npuflow.compiler.references import References
     from npuflow.compiler.verify_function import Verified
@@ -80,7 +81,7 @@ def _either(yes: bool, no: bool) -> bool | None:
 
 def _compile(path: str, source: bytes | Path, flags: RunFlags, references: References | None) -> Compiled:
     """What is compiled; `references` are begun with meanwhile."""
-    from npuflow.api import compile as compile_source
+    from npuflow.api.entry import compile as compile_source
     from npuflow.core.diagnostics import DiagnosticSink
     from npuflow.core.registry import load_entry_points, load_plugin
 
