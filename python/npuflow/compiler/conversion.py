@@ -125,7 +125,7 @@ def _converted(
 
 
 @dataclass(frozen=True)
-class _Layers:
+class _LayersRun:
     """What layers of a function hand on in a run, and its results."""
 
     ends: Sequence[LayerEnd]
@@ -156,7 +156,7 @@ class _Calibration:
         self.unmeasured = f"{macs:.3g} multiply-accumulates would take minutes" if macs > MEASURED_MACS else ""
         signature = signature_of(function)
         self.inputs = arrays_for(function, signature.inputs, self.seed) if self.given is None else self.given
-        self.before: _Layers | None = None
+        self.before: _LayersRun | None = None
         check_inputs(signature, self.inputs)
 
     def note_ranges(self) -> None:
@@ -187,11 +187,11 @@ class _Calibration:
         results = tuple(deviation(now, then) for now, then in zip(after.results, expected, strict=True))
         return Conversion(self.name, self.compute_type, errors, results)
 
-    def _run(self, alone: ir.Module, asked: Sequence[ir.Value] = ()) -> tuple[list[Array], _Layers]:
+    def _run(self, alone: ir.Module, asked: Sequence[ir.Value] = ()) -> tuple[list[Array], _LayersRun]:
         """What is `asked` for of a function, and what each layer hands on, in order, unless that isn't measured."""
         ends = [] if self.unmeasured else [end for _, end in sorted(ends_by_layer(alone).items())]
         arrays, results = values_in(alone, [*asked, *(end.value for end in ends)], self.inputs)
-        return arrays[: len(asked)], _Layers(ends, arrays[len(asked) :], results)
+        return arrays[: len(asked)], _LayersRun(ends, arrays[len(asked) :], results)
 
     def _alone(self, module: ir.Module) -> ir.Module:
         return next(source for source in sources_of(module) if source.name == self.name).alone()
