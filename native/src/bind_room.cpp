@@ -39,7 +39,8 @@ std::vector<MovedBuffer> moved_of(const std::vector<MovedParts>& parts) {
 ChoiceParts evenest_lanes(const std::vector<MovedParts>& moved, const std::pair<Size, Size>& results, Size rows,
                           const TileLanes& lanes) {
   const LaneChoice found = evenest(moved_of(moved), {results.first, results.second}, rows, lanes);
-  return {found.lanes, {found.separate.begin(), found.separate.end()}};
+  return {std::vector<std::size_t>(found.lanes.begin(), found.lanes.end()),
+          std::vector<bool>(found.separate.begin(), found.separate.end())};
 }
 
 Size fullest_of(const std::vector<MovedParts>& moved, const ChoiceParts& choice, const std::pair<Size, Size>& results,
@@ -48,7 +49,8 @@ Size fullest_of(const std::vector<MovedParts>& moved, const ChoiceParts& choice,
   if (taken.size() != moved.size() || separate.size() != static_cast<std::size_t>(lanes.lanes)) {
     throw nb::value_error("each buffer has a lane");
   }
-  const LaneChoice own{taken, {separate.begin(), separate.end()}};
+  const LaneChoice own{ShortVector<std::size_t, 8>(taken.begin(), taken.end()),
+                       ShortVector<std::uint8_t, 8>(separate.begin(), separate.end())};
   const LeavingResults leaving{results.first, results.second};
   return fullest_group(lanes_of(moved_of(moved), own, rows, lanes), leaving, rows, lanes);
 }

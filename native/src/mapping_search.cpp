@@ -77,15 +77,17 @@ void Enumeration::look_around() {
   }
 }
 
-std::int64_t Enumeration::count_tiles(const Mapping& mapping, std::size_t place) const {
+std::int64_t Enumeration::count_tiles(Mapping& mapping, std::size_t place) const {
   if (place == space_.parts().open.size()) return 1;
   const std::size_t loop = space_.parts().open[place];
+  const Size before = mapping.tiles[loop];
   std::int64_t count = 0;
   for (const Size size : space_.tiles(loop, mapping)) {
-    const Mapping larger = space_.with(mapping, {PlaceKind::tile, loop}, size);
-    if (!estimator_.has_room(larger.tiles) || count > wish_.most) break;
-    count += count_tiles(larger, place + 1);
+    mapping.tiles[loop] = size;
+    if (!estimator_.has_room(mapping.tiles) || count > wish_.most) break;
+    count += count_tiles(mapping, place + 1);
   }
+  mapping.tiles[loop] = before;
   return count;
 }
 

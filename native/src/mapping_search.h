@@ -46,7 +46,7 @@ class Enumeration {
   // Whether tiles from these on, on all spreads, are few enough to be weighed; if so, they are added.
   bool add_all_tiles(const Mapping& from);
   // How many tiles of places from one on there are, up to a few more than may be weighed.
-  std::int64_t count_tiles(const Mapping& mapping, std::size_t place) const;
+  std::int64_t count_tiles(Mapping& mapping, std::size_t place) const;
   void add_tiles(const Mapping& mapping, std::size_t place);
   void look_at(const Node& node);
   void look_at_pieces(const Mapping& mapping, std::size_t number, double floor);

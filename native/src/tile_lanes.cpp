@@ -22,11 +22,13 @@ class LaneSearch {
         results_(results),
         rows_(rows),
         dma_(dma),
-        count_(static_cast<std::size_t>(dma.lanes)) {}
+        count_(static_cast<std::size_t>(dma.lanes)),
+        none_(count_, std::uint8_t{0}) {}
 
   LaneChoice best() {
     const std::size_t first = std::min(compared, moved_.size());
-    LaneChoice choice{std::vector<std::size_t>(first, 0), std::vector<std::uint8_t>(count_, 0)};
+    LaneChoice choice{{}, none_};
+    for (std::size_t number = 0; number < first; ++number) choice.lanes.push_back(0);
     do {
       try_separations(choice);
     } while (next(choice.lanes));
@@ -36,7 +38,7 @@ class LaneSearch {
 
  private:
   // All lanes in turn, the last buffer's first.
-  bool next(std::vector<std::size_t>& lanes) const {
+  bool next(ShortVector<std::size_t, 8>& lanes) const {
     for (auto lane = lanes.rbegin(); lane != lanes.rend(); ++lane) {
       if (++*lane < count_) return true;
       *lane = 0;
@@ -45,18 +47,18 @@ class LaneSearch {
   }
 
   void try_separations(LaneChoice& choice) {
-    std::vector<std::uint8_t> taken(count_, 0);
-    std::vector<std::uint8_t> parted(count_, 0);
+    ShortVector<std::uint8_t, 8> taken = none_;
+    ShortVector<std::uint8_t, 8> parted = none_;
     for (std::size_t i = 0; i < choice.lanes.size(); ++i) {
       taken[choice.lanes[i]] = 1;
       if (moved_[i].by_rows && rows_ > 1) parted[choice.lanes[i]] = 1;
     }
     const Size spare = dma_.channels_out - dma_.leaving - std::accumulate(taken.begin(), taken.end(), Size{0});
-    choice.separate.assign(count_, 0);
+    choice.separate = none_;
     keep_if_better(choice);
     for (std::size_t lane = 0; lane < count_; ++lane) {
       if (parted[lane] == 0 || rows_ - 1 > spare) continue;
-      choice.separate.assign(count_, 0);
+      choice.separate = none_;
       choice.separate[lane] = 1;
       keep_if_better(choice);
     }
@@ -93,6 +95,7 @@ class LaneSearch {
   Size rows_;
   const TileLanes& dma_;
   std::size_t count_;
+  ShortVector<std::uint8_t, 8> none_;  // of the lanes
   LaneChoice best_;
   Size least_ = std::numeric_limits<Size>::max();
 };
@@ -113,9 +116,9 @@ Size fullest_group(std::span<const Lane> lanes, const LeavingResults& results, S
   return *std::max_element(needs.begin(), needs.end());
 }
 
-std::vector<Lane> lanes_of(std::span<const MovedBuffer> moved, const LaneChoice& choice, Size rows,
-                           const TileLanes& dma) {
-  std::vector<Lane> found;
+ShortVector<Lane, 4> lanes_of(std::span<const MovedBuffer> moved, const LaneChoice& choice, Size rows,
+                              const TileLanes& dma) {
+  ShortVector<Lane, 4> found;
   for (std::size_t number = 0; number < static_cast<std::size_t>(dma.lanes); ++number) {
     const bool alone = choice.separate[number] != 0;
     Lane lane{number, 0, 0, alone ? rows : 1};
@@ -144,7 +147,7 @@ LaneChoice evenest(std::span<const MovedBuffer> moved, const LeavingResults& res
   std::vector<MovedBuffer> heaviest;
   for (const std::size_t number : order) heaviest.push_back(moved[number]);
   const LaneChoice best = LaneSearch(std::move(heaviest), results, rows, dma).best();
-  LaneChoice found{std::vector<std::size_t>(moved.size(), 0), best.separate};
+  LaneChoice found{ShortVector<std::size_t, 8>(moved.size(), 0), best.separate};
   for (std::size_t place = 0; place < order.size(); ++place) found.lanes[order[place]] = best.lanes[place];
   return found;
 }

@@ -31,8 +31,8 @@ struct Lane {
 
 // The lane of each buffer, and for each lane whether it has a channel for each row.
 struct LaneChoice {
-  std::vector<std::size_t> lanes;
-  std::vector<std::uint8_t> separate;
+  ShortVector<std::size_t, 8> lanes;
+  ShortVector<std::uint8_t, 8> separate;
 };
 
 // The descriptors of the group that needs most, where a tile serves so many rows.
@@ -42,7 +42,7 @@ Size fullest_group(std::span<const Lane> lanes, const LeavingResults& results, S
 LaneChoice evenest(std::span<const MovedBuffer> moved, const LeavingResults& results, Size rows, const TileLanes& dma);
 
 // What the lanes take of buffers that are assigned so.
-std::vector<Lane> lanes_of(std::span<const MovedBuffer> moved, const LaneChoice& choice, Size rows,
-                           const TileLanes& dma);
+ShortVector<Lane, 4> lanes_of(std::span<const MovedBuffer> moved, const LaneChoice& choice, Size rows,
+                              const TileLanes& dma);
 
 }  // namespace npuflow::mapped

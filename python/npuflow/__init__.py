@@ -23,14 +23,14 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 _EXPORTS = {
-    "compile": "npuflow.api",
-    "Compiled": "npuflow.api",
-    "convert": "npuflow.api",
-    "tune": "npuflow.api",
-    "Tuned": "npuflow.api",
+    "compile": "npuflow.api.entry",
+    "Compiled": "npuflow.api.compiled",
+    "convert": "npuflow.api.entry",
+    "tune": "npuflow.api.tuned",
+    "Tuned": "npuflow.api.tuned",
     "from_torch": "npuflow.importing.torch_programs",
     "Report": "npuflow.report.model",
-    "RunReport": "npuflow.api",
+    "RunReport": "npuflow.api.shown",
     "Pass": "npuflow.core.passes",
     "PassContext": "npuflow.core.passes",
     "ops_of": "npuflow.core.passes",
@@ -59,12 +59,12 @@ _EXPORTS = {
 __all__ = sorted(_EXPORTS)
 
 if TYPE_CHECKING:
-    from npuflow.api import Compiled as Compiled
-    from npuflow.api import RunReport as RunReport
-    from npuflow.api import Tuned as Tuned
-    from npuflow.api import compile as compile  # noqa: A004  (the package's name qualifies it)
-    from npuflow.api import convert as convert
-    from npuflow.api import tune as tune
+    from npuflow.api.compiled import Compiled as Compiled
+    from npuflow.api.entry import compile as compile  # noqa: A004  (the package's name qualifies it)
+    from npuflow.api.entry import convert as convert
+    from npuflow.api.shown import RunReport as RunReport
+    from npuflow.api.tuned import Tuned as Tuned
+    from npuflow.api.tuned import tune as tune
     from npuflow.core.options import option as option
     from npuflow.core.parsing import parse as parse
     from npuflow.core.passes import Pass as Pass

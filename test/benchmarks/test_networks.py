@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from npuflow.api import compile as compile_text
+from npuflow.api.entry import compile as compile_text
 from npuflow.target import load_device
 
 NETWORKS = Path(__file__).resolve().parents[2] / "benchmarks" / "networks"

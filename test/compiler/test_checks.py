@@ -10,8 +10,9 @@ import pytest
 
 import npuflow
 from npuflow.compiler import checks
-from npuflow.compiler.checks import VERIFIED_MACS, Checks, Subject
+from npuflow.compiler.checks import Checks, Subject
 from npuflow.compiler.compiled_function import CompiledFunction
+from npuflow.compiler.references import VERIFIED_MACS, References
 from npuflow.compiler.sources import FunctionSource, sources_of
 from npuflow.execute.references import Judge
 from npuflow.execute.verification import Status
@@ -31,7 +32,7 @@ def compiled() -> CompiledFunction:
 
 
 def found(subjects: Sequence[Subject], verify: bool | None, pool: Executor) -> list[Status]:
-    made = Checks(subjects, verify, 0, pool, lambda _: None, Judge.JIT)
+    made = Checks(subjects, verify, References(pool, 0, Judge.JIT), lambda _: None)
     return [made.of(subject).status for subject in subjects]
 
 
@@ -64,3 +65,45 @@ def test_another_program_than_the_schedules_is_noticed(compiled: CompiledFunctio
     with ThreadPoolExecutor(1) as pool:
         other = source_of(TEXT.replace(zero, "arith.constant 1 : i32"))
         assert found([Subject(compiled, 0, other)], None, pool) == [Status.WRONG]
+
+
+def double(size: int) -> str:
+    return f"""
+    func.func @double_{size}(%x: tensor<{size}xi32>) -> tensor<{size}xi32> {{
+      %y = arith.addi %x, %x : tensor<{size}xi32>
+      return %y : tensor<{size}xi32>
+    }}"""
+
+
+@pytest.mark.parametrize(
+    ("text", "is_begun"),
+    [
+        (double(8), True),
+        (double(VERIFIED_MACS + 1), False),
+        (double(8) + double(16), False),
+        (double(8).replace("8x", "?x"), False),
+        (
+            double(8)
+            .replace("arith.addi %x, %x", '"tosa.add"(%x, %x)')
+            .replace(" : tensor<8xi32>\n", " : (tensor<8xi32>, tensor<8xi32>) -> tensor<8xi32>\n", 1),
+            False,
+        ),
+    ],
+    ids=["small", "large", "two", "dynamic", "other ops"],
+)
+def test_what_is_begun_ahead(text: str, is_begun: bool) -> None:
+    """What is not known to be small, or to be compiled at all, waits for that."""
+    with ThreadPoolExecutor(1) as pool:
+        references = References(pool, 0, Judge.JIT)
+        references.begin_ahead(npuflow.parse(text, npuflow.new_context()))
+        names = list(references._begun)
+    assert names == (["double_8"] if is_begun else [])
+
+
+def test_what_is_begun_while_it_is_compiled_is_what_is_compared_with() -> None:
+    with ThreadPoolExecutor(1) as pool:
+        references = References(pool, 0, Judge.JIT)
+        compiled = npuflow.compile(double(8), device="toy", on_given=references.begin_ahead)
+        own = references.own("double_8")
+        assert compiled.run_beside(references).ok
+        assert references.own("double_8") is own

@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 import npuflow
+from npuflow.bindings import ir
 from npuflow.compiler.conversion import Converted
 from npuflow.compiler.layer_errors import deviation
 from npuflow.core.passes import ops_of
 from npuflow.errors import UsageError
 from npuflow.execute.arrays import Array
-from npuflow.execute.jit import compile_function
+from npuflow.execute.jit import Executable, compile_function
 
 SAME = "affine_map<(d0, d1) -> (d0, d1)>"
 WEIGHTS = np.random.default_rng(5).uniform(-1, 1, (16, 8)).astype(np.float32)
@@ -136,3 +137,17 @@ def test_what_makes_no_sense_is_refused() -> None:
     with pytest.raises(UsageError, match="2 public functions"):
         npuflow.convert(two, "i8", [np.zeros((4, 16), np.float32)])
     assert [one.name for one in npuflow.convert(two, "bf16").conversions] == ["network", "other"]
+
+
+def test_the_original_is_run_once_with_its_layers(monkeypatch: pytest.MonkeyPatch, data: list[Array]) -> None:
+    """Ranges of factors and what layers hand on are of the same run; what was made of it takes one more."""
+    runs: list[str] = []
+
+    def counted(module: ir.Operation, name: str, *, poison: bool) -> Executable:
+        runs.append(name)
+        return compile_function(module, name, poison=poison)
+
+    monkeypatch.setattr("npuflow.compiler.layer_errors.compile_function", counted)
+    (conversion,) = npuflow.convert(NETWORK, "i8", data).conversions
+    assert len(runs) == 2
+    assert len(conversion.layers) == 2

@@ -157,6 +157,6 @@ def test_limits_of_a_run(
 ) -> None:
     file = tmp_path / "small.mlir"
     file.write_text(SMALL)
-    monkeypatch.setattr("npuflow.compiler.checks.make_reference", None)  # refused before the work
+    monkeypatch.setattr("npuflow.compiler.references.make_reference", None)  # refused before the work
     assert main(["run", str(file), "--device=toy", "--verify", flag]) == code
     assert message in capsys.readouterr().err

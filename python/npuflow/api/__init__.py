@@ -8,11 +8,3 @@ outputs = compiled["matmul"].execute(a, b)      # numpy arrays through the simul
 A schedule, by hand or from npuflow-opt, is taken as it is; for a function to be compiled, its schedule is made first.
 A function that doesn't fit the array as a whole becomes a sequence of functions that do.
 """
-
-from npuflow.api.compiled import Compiled
-from npuflow.api.entry import compile, convert  # noqa: A004  (the package's name qualifies it)
-from npuflow.api.shown import RunReport
-from npuflow.api.tuned import Tuned, tune
-from npuflow.compiler.default import DEFAULT_PIPELINE
-
-__all__ = ["DEFAULT_PIPELINE", "Compiled", "RunReport", "Tuned", "compile", "convert", "tune"]

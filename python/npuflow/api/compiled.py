@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from html import escape
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from npuflow.api.arguments import choice, of_type, path_of, whole_number, yes_or_no
 from npuflow.api.shown import RunReport
@@ -13,6 +16,7 @@ from npuflow.bindings import ir
 from npuflow.compiler.checks import Checks, OnStep, Subject, reference_module
 from npuflow.compiler.compiled import Function, Sequence
 from npuflow.compiler.conversion import Conversion
+from npuflow.compiler.references import References
 from npuflow.compiler.sources import sources_of
 from npuflow.compiler.verify_function import Verified
 from npuflow.core.garbage import seldom_collecting
@@ -22,14 +26,14 @@ from npuflow.execute.references import Judge
 from npuflow.execute.sandbox import beside
 from npuflow.report.losses import executed_macs
 from npuflow.report.model import FunctionReport, SequenceReport
-from npuflow.report.overview import pieces_of_each
-from npuflow.report.read_trace import check_shown, timeline_of
 from npuflow.report.roofline import summary_of
-from npuflow.report.sequences import phases_of, report_sequence
-from npuflow.report.timeline import Timeline
-from npuflow.report.window import WHOLE, TimedCall, Window, fair_share, windows_by_name
+from npuflow.report.sequences import report_sequence
+from npuflow.report.window import WHOLE, Window
 from npuflow.simulate.results import RunResults
 from npuflow.target import Device
+
+if TYPE_CHECKING:
+    from npuflow.report.timeline import Timeline
 
 
 @dataclass(frozen=True, repr=False)
@@ -109,18 +113,27 @@ class Compiled:
         processes simulate, and how many references are computed, side by side; `on_step` is told what begins. Parts are
         compared all together, as the sequence that they are.
         """
-        chosen = choice("judge", judge, Judge)
-        yes_or_no("verify", verify)
-        whole_number("seed", seed)
-        whole_number("jobs", jobs, least=1)
         if limits is not None:
             of_type("limits", limits, Limits, "give npuflow.Limits(time_seconds=60)")
-        with limited(limits or limits_in_force()), beside(jobs) as pool:
-            subjects = self._subjects(path_of("reference", reference) if reference is not None else None)
-            checks = Checks(list(subjects.values()), verify, seed, pool, on_step, chosen)
-            timed = timed_reports(self.functions, jobs, on_step)
-            operations = self._operations({report.name: report.operations for report in timed})
-            checked = {name: checks.of(subject, operations[name]) for name, subject in subjects.items()}
+        with limited(limits or limits_in_force()), references_by(judge, seed, jobs) as references:
+            return self.run_beside(references, verify=verify, reference=reference, jobs=jobs, on_step=on_step)
+
+    def run_beside(
+        self,
+        references: References,
+        *,
+        verify: bool | None = None,
+        reference: str | Path | None = None,
+        jobs: int = 1,
+        on_step: OnStep = lambda _: None,
+    ) -> RunReport:
+        """The same as `run` beside references that may be begun already, under the limits in force."""
+        yes_or_no("verify", verify)
+        subjects = self._subjects(path_of("reference", reference) if reference is not None else None)
+        checks = Checks(list(subjects.values()), verify, references, on_step)
+        timed = timed_reports(self.functions, jobs, on_step)
+        operations = self._operations({report.name: report.operations for report in timed})
+        checked = {name: checks.of(subject, operations[name]) for name, subject in subjects.items()}
         alike = {one.name: one.like for one in self.functions} | {one.name: one.like for one in self.sequences}
         checked |= {name: checked[like] for name, like in alike.items() if like in checked}
         reports = [replace(report, verified=_verified(report, checked)) for report in timed]
@@ -163,34 +176,26 @@ class Compiled:
 
         Those of phases begin behind the launch that another one has, and know for how long nothing runs before.
         """
-        timelines = {function.name: timeline_of(function.compiled, most_events) for function in self.functions}
-        found = {name: [(name, timeline)] for name, timeline in timelines.items()}
-        results = {part.name: part.simulate() for sequence in self.sequences for part in sequence.parts}
-        for sequence in self.sequences:
-            phases = phases_of(sequence, results)
-            found[sequence.name] = [(phase.name, timelines[phase.name].as_phase(phase)) for phase in phases]
+        from npuflow.api.timelines import timelines_of
+
+        found = timelines_of(self.functions, self.sequences, most_events)
         return [one for name in self._names() for one in found[name]]
 
     def timed_timelines(self, most_events: int, window: Window = WHOLE) -> dict[str, tuple[RunResults, Timeline]]:
         """What a page is drawn from, by function: of all together `most_events` events at most, in a window."""
-        results = {function.name: function.simulate() for function in self.functions}
-        windows = windows_by_name(window, self._calls(results))
-        share = fair_share([one.operations for one in results.values()], most_events)
-        pieces = pieces_of_each(len(results))
-        timelines = {f.name: timeline_of(f.compiled, share, windows[f.name], pieces) for f in self.functions}
-        check_shown(window, timelines.values())
-        return {name: (results[name], timelines[name]) for name in results}
+        from npuflow.api.timelines import timed_timelines_of
 
-    def _calls(self, results: dict[str, RunResults]) -> list[TimedCall]:
-        """When each function runs; of a sequence's parts, each call, counted from the sequence's beginning."""
-        calls = [TimedCall(f.name, 0.0, results[f.name].seconds * 1e6) for f in self.functions if not f.part_of]
-        for sequence in self.sequences:
-            # In its own time, a phase begins with the launch that it doesn't have.
-            calls += [
-                TimedCall(phase.name, phase.end_us - results[phase.name].seconds * 1e6, phase.end_us)
-                for phase in phases_of(sequence, results)
-            ]
-        return calls
+        return timed_timelines_of(self.functions, self.sequences, most_events, window)
+
+
+@contextmanager
+def references_by(judge: str | Judge, seed: int, jobs: int) -> Iterator[References]:
+    """References on `jobs` threads, of which what is compiled within the block can be begun with."""
+    chosen = choice("judge", judge, Judge)
+    whole_number("seed", seed)
+    whole_number("jobs", jobs, least=1)
+    with beside(jobs) as pool:
+        yield References(pool, seed, chosen)
 
 
 def _macs(function: Function) -> int:

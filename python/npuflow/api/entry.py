@@ -48,6 +48,7 @@ def compile(  # noqa: A001, PLR0913  (the package's name qualifies it; each argu
     calibration: abc.Sequence[Array] | None = None,
     jobs: int = 1,
     sink: DiagnosticSink | None = None,
+    on_given: abc.Callable[[ir.Module], None] = lambda _: None,
 ) -> Compiled:
     """Compiles MLIR text, bytecode, a file or a module, which stays as it is; schedules are only checked.
 
@@ -57,7 +58,8 @@ def compile(  # noqa: A001, PLR0913  (the package's name qualifies it; each argu
     that don't fit as a whole; `disable` names decisions about these to leave out, as "phases". With a `compute_type`,
     what `convert` makes on `calibration` data is compiled, and what results are compared with. `jobs` is how many
     processes compile what differs; with more than one, passes of your own leave nothing behind in this one's memory.
-    `sink` receives remarks and warnings.
+    `sink` receives remarks and warnings. `on_given` is handed what is compiled, and results are compared with, before
+    that begins, where no schedules are in it.
     """
     rate = kernel_macs_per_cycle
     if rate is not None:
@@ -85,6 +87,9 @@ def compile(  # noqa: A001, PLR0913  (the package's name qualifies it; each argu
     left_out = disable.split(",") if isinstance(disable, str) else disable
     parting = _Parting(how, decisions_without(left_out) if left_out else ALL_DECISIONS)
     try:
+        show_what_is_private(module.operation)
+        if not schedules_in(module.operation):
+            on_given(module)
         made = _compiled(module, pipeline, with_columns(asked, columns, module), rate, parting, sink, jobs)
         return replace(made, conversions=conversions)
     except InputError as error:
@@ -130,7 +135,6 @@ def _compiled(
     jobs: int,
 ) -> Compiled:
     root = module.operation
-    show_what_is_private(root)
     found = take_apart(module)
     if not found.names:
         raise fail(root, "there is no public function with a body", "add one, or make one public")

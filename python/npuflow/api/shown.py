@@ -6,18 +6,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from npuflow.api.arguments import path_of
-from npuflow.report.html import MOST_EVENTS, html_of
-from npuflow.report.json_report import json_of
 from npuflow.report.model import FunctionReport, Report, SequenceReport
 from npuflow.report.text import text_of, verified_text
-from npuflow.report.timeline import Timeline
 from npuflow.report.window import WHOLE, Window, window_from
 from npuflow.report.words import percent, quantity
 from npuflow.simulate.results import RunResults
 
-Runs = Mapping[str, tuple[RunResults, Timeline]]
+if TYPE_CHECKING:
+    from npuflow.report.timeline import Timeline
+
+Runs = Mapping[str, "tuple[RunResults, Timeline]"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -32,10 +33,14 @@ class RunReport(Report):
 
     def json(self) -> str:
         """What `npuflow run --json` writes."""
+        from npuflow.report.json_report import json_of
+
         return json_of(self)
 
     def html(self, *, window: str | Window = WHOLE) -> str:
         """The page that `npuflow run --html` writes; of `window`, as "1ms:1.2ms", each event is shown."""
+        from npuflow.report.html import MOST_EVENTS, html_of
+
         return html_of(self, self.runs_of(MOST_EVENTS, window_from(window)))
 
     def save(self, path: str | Path) -> None:

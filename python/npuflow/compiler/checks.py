@@ -2,34 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Executor, Future
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from npuflow.bindings import ir
 from npuflow.compiler.compiled_function import CompiledFunction, execute_function
 from npuflow.compiler.execute_wide import wide_program
+from npuflow.compiler.references import VERIFIED_MACS, References
 from npuflow.compiler.sequence import CompiledSequence
 from npuflow.compiler.sources import FunctionSource
 from npuflow.compiler.verify_function import Verified, confirmed, judge_alone, verify_function
-from npuflow.core.parsing import parse, parse_file
+from npuflow.core.parsing import parse_file
 from npuflow.core.passes import fail
 from npuflow.dialect.context import new_context
-from npuflow.errors import Diagnostic, Severity, nearest, with_hint
+from npuflow.errors import nearest
 from npuflow.execute.arrays import ArraySpec, Signature, functions_of, signature_of
 from npuflow.execute.data import arrays_for
 from npuflow.execute.limits import limits_in_force
 from npuflow.execute.lowering import NotExecutableError
 from npuflow.execute.meter import meter_in_force
-from npuflow.execute.references import Judge, Reference, judged, make_reference
 from npuflow.simulate.handover import moved_bytes
 from npuflow.simulate.program import Program
 from npuflow.simulate.run import needed_bytes
-
-# A functional run takes about two seconds per 2^30 multiply-accumulates.
-VERIFIED_MACS = 1 << 28
 
 # What a schedule that came as such may move; one that computes little takes about a second for it.
 EXECUTED_BYTES = 1 << 28
@@ -86,30 +82,23 @@ class Subject:
 
 @dataclass
 class Checks:
-    """Checks of several functions; references are computed on `pool`, threads, from the first moment on.
+    """Checks of several functions, whose references are begun with at once.
 
     `verify` left out: only what is small enough is executed. `on_step` is told what begins.
     """
 
     subjects: Sequence[Subject]
     verify: bool | None
-    seed: int
-    pool: Executor
+    references: References
     on_step: OnStep
-    judge: Judge = Judge.IREE
-    _references: Mapping[str, Future[Reference]] = field(init=False)
-    _judged: Mapping[str, Future[Reference]] = field(init=False)
 
     def __post_init__(self) -> None:
         asked = [subject for subject in self.subjects if self._skipped(subject) is None]
         for subject in asked:
             subject.require_memory()
-        given = {subject.name: subject.source.bytecode() for subject in asked if subject.source is not None}
-        self._references = {name: self.pool.submit(_reference, code, name, self.seed) for name, code in given.items()}
-        self._judged = {
-            name: self.pool.submit(_judged, code, name, self._references[name], self.judge)
-            for name, code in given.items()
-        }
+        for subject in asked:
+            if subject.source is not None:
+                self.references.begin(subject.source)
 
     def _skipped(self, subject: Subject) -> str | None:
         if self.verify is not None:
@@ -136,43 +125,21 @@ class Checks:
         if subject.source is None:
             assert isinstance(compiled, CompiledFunction)
             self.on_step(f"executing @{subject.name}")
-            inputs = arrays_for(compiled.op, compiled.signature.inputs, self.seed)
+            inputs = arrays_for(compiled.op, compiled.signature.inputs, self.references.seed)
             with meter_in_force().expecting(operations):
                 return judge_alone(execute_function(compiled, inputs))
         self.on_step(f"computing what @{subject.name} computes in 64 bits")
-        reference = self._references[subject.name].result()
+        reference = self.references.own(subject.name)
         self.on_step(f"executing @{subject.name}")
         runs = len(reference.on_all_data) * (1 + reference.has_floats)
         with meter_in_force().expecting(runs * operations):
             found = verify_function(compiled, reference)
-        self.on_step(f"computing @{subject.name} with {self.judge.name}")
-        return confirmed(found, self._judged[subject.name].result())
+        self.on_step(f"computing @{subject.name} with {self.references.judge.name}")
+        return confirmed(found, self.references.judged(subject.name))
 
 
 def _data_bytes(program: Program) -> int:
     return sum(memory.bytes for memory in program.memories)
-
-
-def _reference(code: bytes, name: str, seed: int) -> Reference:
-    """What a function computes by its own execution; in a context of its own, since it runs beside other work."""
-    module, function = _function(code, name)
-    return make_reference(module.operation, function, seed)
-
-
-def _judged(code: bytes, name: str, reference: Future[Reference], judge: Judge) -> Reference:
-    """The same as the judge sees it."""
-    module, _ = _function(code, name)
-    try:
-        return judged(module.operation, reference.result(), judge)
-    except ImportError as error:
-        hint = "pip install iree-base-compiler iree-base-runtime"
-        message = with_hint(f"@{name} cannot be compared with IREE: {error}", hint)
-        raise NotExecutableError(Diagnostic(Severity.ERROR, message)) from error
-
-
-def _function(code: bytes, name: str) -> tuple[ir.Module, ir.Operation]:
-    module = parse(code, new_context())
-    return module, next(op for op in functions_of(module.operation) if str(op.opview.name.value) == name)
 
 
 def reference_module(path: Path, schedules: Sequence[Signature]) -> ir.Module:

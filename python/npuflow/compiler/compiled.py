@@ -9,9 +9,6 @@ from functools import cached_property, partial
 from npuflow.bindings import ir
 from npuflow.bounds.sizes import OpSizes
 from npuflow.compiler.compiled_function import CompiledFunction, execute_function, simulate_function
-from npuflow.compiler.phases import phase_changes
-from npuflow.compiler.prefetch import prefetched
-from npuflow.compiler.residency import resident
 from npuflow.compiler.sequence import CompiledSequence, execute_sequence
 from npuflow.compiler.tasks_ahead import BegunPhases, tasks_ahead
 from npuflow.execute.arrays import Array
@@ -137,6 +134,8 @@ class Sequence:
         """The same with what stays on the chip, if that is decided."""
         if not {Decision.PHASES, Decision.RESIDENCY} <= self.decided:
             return self
+        from npuflow.compiler.residency import resident
+
         found = resident(self.compiled.calls, {part.name: part.compiled for part in self.parts})
         calls, parts = addressed(found.calls), self._moved(found.programs)
         called = tuple(replace(call, name=part.name) for call, part in zip(calls.calls, parts, strict=True))
@@ -149,6 +148,8 @@ class Sequence:
         if not {Decision.PHASES, Decision.PREFETCH} <= self.decided or device.home_level != device.kernel_level:
             return self
         calls = self.compiled.calls
+        from npuflow.compiler.prefetch import prefetched
+
         phases = prefetched(calls, [part.compiled for part in self.parts])
         parts = self._each([None if one.ahead == NOTHING_AHEAD else _Change((one.ahead,), one.of) for one in phases])
         called = tuple(replace(call, name=part.name) for call, part in zip(calls.calls, parts, strict=True))
@@ -159,6 +160,8 @@ class Sequence:
         if Decision.PHASES not in self.decided:
             return self
         calls = [part.compiled for part in self.parts]
+        from npuflow.compiler.phases import phase_changes
+
         changes = phase_changes(calls, self.decided)
         is_ahead = {Decision.AHEAD, Decision.TASKS} <= self.decided
         tasks = tasks_ahead(calls, changes) if is_ahead else BegunPhases({}, [NO_TASKS for _ in changes])

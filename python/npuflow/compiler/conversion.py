@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from math import prod
@@ -14,7 +14,7 @@ from npuflow.bindings import ir
 from npuflow.compiler.compiled_function import check_inputs
 from npuflow.compiler.functions import show_what_is_private
 from npuflow.compiler.given import schedules_in
-from npuflow.compiler.layer_errors import LAYER, Deviation, LayerError, deviation, ends_by_layer, values_in
+from npuflow.compiler.layer_errors import LAYER, Deviation, LayerEnd, LayerError, deviation, ends_by_layer, values_in
 from npuflow.compiler.sources import copy_of, sources_of
 from npuflow.constants.known_tensors import KnownTensors
 from npuflow.core.build import shape_of
@@ -124,6 +124,20 @@ def _converted(
     return Converted(made, conversions)
 
 
+@dataclass(frozen=True)
+class _LayersRun:
+    """What layers of a function hand on in a run, and its results."""
+
+    ends: Sequence[LayerEnd]
+    arrays: Sequence[Array]
+    results: Sequence[Array]
+
+    @property
+    def values(self) -> Iterator[Array]:
+        """What the arrays stand for."""
+        return (np.asarray(array, np.float64) / end.scaled for end, array in zip(self.ends, self.arrays, strict=True))
+
+
 @dataclass
 class _Calibration:
     """A function on data: the original, and `base`, the same with numbered layers, which ranges are noted in."""
@@ -142,14 +156,15 @@ class _Calibration:
         self.unmeasured = f"{macs:.3g} multiply-accumulates would take minutes" if macs > MEASURED_MACS else ""
         signature = signature_of(function)
         self.inputs = arrays_for(function, signature.inputs, self.seed) if self.given is None else self.given
+        self.before: _LayersRun | None = None
         check_inputs(signature, self.inputs)
 
     def note_ranges(self) -> None:
-        """Says of each layer with weights how large its factors get."""
+        """Says of each layer with weights how large its factors get; what layers hand on is found by the same run."""
         alone = self._alone(self.base)
         layers = product_layers(alone.operation)
         values = _factors_of_weights(layers)
-        arrays, _ = values_in(alone, values, self.inputs)
+        arrays, self.before = self._run(alone, values)
         found = dict(zip(values, map(_magnitude, arrays)))
         for layer, there in zip(self.layers, layers):
             ranges = [found.get(origin, 0.0) for origin in there.origins]
@@ -162,21 +177,21 @@ class _Calibration:
         """How far the function in `made` is from this one."""
         if self.unmeasured:
             return Conversion(self.name, self.compute_type, (), (), self.unmeasured)
-        (before, _), (after, found) = self._layer_values(self.base), self._layer_values(made)
+        before = self.before or self._run(self._alone(self.base))[1]
+        _, after = self._run(self._alone(made))
         errors = tuple(
             LayerError(_sizes(layer), _place(layer.op), self._factors(layer), deviation(now, then))
-            for layer, then, now in zip(self.layers, before, after, strict=True)
+            for layer, then, now in zip(self.layers, before.values, after.values, strict=True)
         )
         expected = compile_function(self.original.operation, self.name, poison=False).run(self.inputs).results
-        results = tuple(deviation(now, then) for now, then in zip(found, expected, strict=True))
+        results = tuple(deviation(now, then) for now, then in zip(after.results, expected, strict=True))
         return Conversion(self.name, self.compute_type, errors, results)
 
-    def _layer_values(self, module: ir.Module) -> tuple[list[Array], list[Array]]:
-        """What each layer hands on, in order, and the function's results."""
-        alone = self._alone(module)
-        ends = ends_by_layer(alone)
-        values, results = values_in(alone, [ends[number].value for number in sorted(ends)], self.inputs)
-        return [np.asarray(value, np.float64) / ends[n].scaled for n, value in zip(sorted(ends), values)], results
+    def _run(self, alone: ir.Module, asked: Sequence[ir.Value] = ()) -> tuple[list[Array], _LayersRun]:
+        """What is `asked` for of a function, and what each layer hands on, in order, unless that isn't measured."""
+        ends = [] if self.unmeasured else [end for _, end in sorted(ends_by_layer(alone).items())]
+        arrays, results = values_in(alone, [*asked, *(end.value for end in ends)], self.inputs)
+        return arrays[: len(asked)], _LayersRun(ends, arrays[len(asked) :], results)
 
     def _alone(self, module: ir.Module) -> ir.Module:
         return next(source for source in sources_of(module) if source.name == self.name).alone()

@@ -17,6 +17,7 @@ from npuflow.kernels.vector_cycles import VectorWork
 from npuflow.ops.linear import Linear
 from npuflow.ops.products import Products
 from npuflow.ops.window_sums import WindowSums
+from npuflow.target.hashed_once import hashed_once
 
 Tiles = Sequence[int]
 M, N, BATCH, K = range(4)
@@ -138,6 +139,7 @@ class OpWork:
     windows: WindowSums | None = None
 
 
+@hashed_once
 @dataclass(frozen=True)
 class Group:
     """`sizes` of all loops: the first `space` are split over blocks and cores, `streamed` ones may go piece by piece.

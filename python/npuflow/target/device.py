@@ -10,6 +10,7 @@ from math import ceil
 from npuflow.errors import InputError, nearest, unknown_name, with_hint
 from npuflow.target.energy import UNKNOWN_ENERGY, Energy
 from npuflow.target.fields import between
+from npuflow.target.hashed_once import hashed_once
 from npuflow.target.matmul import KernelKind, MatmulShape
 from npuflow.target.model import (
     ComputeEngine,
@@ -29,6 +30,7 @@ from npuflow.target.vector import PLAIN_UNIT, VectorUnit
 from npuflow.target.ways import Ways, ways_of
 
 
+@hashed_once
 @dataclass(frozen=True, kw_only=True)
 class Device:
     """One device; a partial array's name says how much of it there is (`npu2:4x2`), as `load_device` reads it."""

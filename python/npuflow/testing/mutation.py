@@ -16,7 +16,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from npuflow.api import compile  # noqa: A004
+from npuflow.api.entry import compile  # noqa: A004
 from npuflow.bindings import ir
 from npuflow.compiler.compiled_function import CompiledFunction, execute_function
 from npuflow.compiler.execute_wide import execute_wide

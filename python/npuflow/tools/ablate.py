@@ -57,9 +57,9 @@ def run(arguments: Sequence[str]) -> ExitCode:
     flags, inputs = given
     path = the_only(inputs, "input file", "npuflow ablate net.mlir --device=npu2")
     check_files(flags, inputs)
-    from npuflow.api import compile as compile_source
     from npuflow.api.ablation import ablations_data, ablations_of, ablations_text, additions_of
     from npuflow.api.compiled import Compiled
+    from npuflow.api.entry import compile as compile_source
     from npuflow.network.decisions import Decision, Decisions
 
     devices: list[str] = []

@@ -89,7 +89,7 @@ def _write(module: ir.Module, path: str, as_text: bool) -> None:
 def _converted(
     module: ir.Module, compute_type: str, calibration: list[Array] | None
 ) -> tuple[ir.Module, tuple[Conversion, ...]]:
-    from npuflow.api import convert
+    from npuflow.api.entry import convert
 
     converted = convert(module, compute_type, calibration)
     return converted.module, converted.conversions

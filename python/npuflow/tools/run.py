@@ -21,8 +21,10 @@ from npuflow.tools.progress import Progress
 from npuflow.tools.run_flags import COMMAND_LINE, OF_MATMULS, OF_PIPELINES, RunFlags, pipeline_text, rate_of
 
 if TYPE_CHECKING:
-    from npuflow.api import Compiled, RunReport
+    from npuflow.api.compiled import Compiled
+    from npuflow.api.shown import RunReport
     from npuflow.bindings import ir
+    from npuflow.compiler.references import References
     from npuflow.compiler.verify_function import Verified
     from npuflow.core.diagnostics import DiagnosticSink
 
@@ -52,18 +54,15 @@ def run(arguments: Sequence[str]) -> ExitCode:
 
 def _run(path: str, source: bytes | Path, flags: RunFlags) -> ExitCode:
     limits = limits_of(flags.time_limit, flags.memory_limit)
+    from npuflow.api.compiled import references_by
     from npuflow.execute.limits import limited
 
-    with Progress() as progress, limited(limits):
+    jobs, verify = processes(flags.jobs), _either(flags.verify, flags.no_verify)
+    with Progress() as progress, limited(limits), references_by(flags.oracle, flags.seed, jobs) as references:
         progress.step("compiling")
-        compiled = _compile(path, source, flags)
-        report = compiled.run(
-            verify=_either(flags.verify, flags.no_verify),
-            seed=flags.seed,
-            reference=flags.reference,
-            judge=flags.oracle,
-            jobs=processes(flags.jobs),
-            on_step=progress.step,
+        compiled = _compile(path, source, flags, None if verify is False else references)
+        report = compiled.run_beside(
+            references, verify=verify, reference=flags.reference, jobs=jobs, on_step=progress.step
         )
         progress.done()
         screen = screen_of(flags)
@@ -80,8 +79,9 @@ def _either(yes: bool, no: bool) -> bool | None:
     return True if yes else False if no else None
 
 
-def _compile(path: str, source: bytes | Path, flags: RunFlags) -> Compiled:
-    from npuflow.api import compile as compile_source
+def _compile(path: str, source: bytes | Path, flags: RunFlags, references: References | None) -> Compiled:
+    """What is compiled; `references` are begun with meanwhile."""
+    from npuflow.api.entry import compile as compile_source
     from npuflow.core.diagnostics import DiagnosticSink
     from npuflow.core.registry import load_entry_points, load_plugin
 
@@ -101,6 +101,7 @@ def _compile(path: str, source: bytes | Path, flags: RunFlags) -> Compiled:
         calibration=calibration_of(flags.calibration, flags.compute_type),
         jobs=processes(flags.jobs),
         sink=sink,
+        on_given=references.begin_ahead if references is not None else lambda _: None,
     )
     _refuse_unused(path, flags, compiled)
     return compiled
