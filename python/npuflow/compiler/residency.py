@@ -180,6 +180,7 @@ class _Residents:
             self.phases.moves(value, slabs),
             slabs.in_place,
             slabs.brought is not None,
+            slabs.spread,
         )
 
     # The parts with what stays
@@ -217,7 +218,7 @@ class _Residents:
         """A tensor's slabs where it stays in the way that is chosen."""
         columns, one = tuple(slab.column for slab in home.slabs), self._chosen(number)
         if not one.brought:
-            return HomeSlabs(columns, home.piece_bytes, home.in_place)
+            return HomeSlabs(columns, home.piece_bytes, home.in_place, spread=home.spread)
         return HomeSlabs(columns, home.piece_bytes, home.in_place, one.first, frozenset(one.reads))
 
     def _housed(self, phase: int, homes: Mapping[int, Home]) -> Call:
