@@ -84,7 +84,7 @@ def _is_made(decision: Decision, device: Device) -> bool:
     """Whether there is anything to decide on a device."""
     if decision is Decision.ENGINES:
         return device.has_two_engines
-    if decision is Decision.PREFETCH:
+    if decision in (Decision.PREFETCH, Decision.SPREAD):
         return device.home_level == device.kernel_level
     if decision is Decision.PADDING:
         return device.patch_engine.padding_share > 0

@@ -137,7 +137,11 @@ class Sequence:
         """The same with what stays on the chip, if that is decided."""
         if not {Decision.PHASES, Decision.RESIDENCY} <= self.decided:
             return self
-        found = resident(self.compiled.calls, {part.name: part.compiled for part in self.parts})
+        found = resident(
+            self.compiled.calls,
+            {part.name: part.compiled for part in self.parts},
+            spreads=Decision.SPREAD in self.decided,
+        )
         calls, parts = addressed(found.calls), self._moved(found.programs)
         called = tuple(replace(call, name=part.name) for call, part in zip(calls.calls, parts, strict=True))
         named = {part.name: part for part in parts}

@@ -23,6 +23,7 @@ class PortPhases(HomePhases):
     `at_clusters` is what clusters have of tensors, by part and name.
     """
 
+    spreads: bool = True
     at_clusters: dict[tuple[str, str], Mapping[int, Places]] = field(default_factory=dict)
 
     def columns(self, value: PlannedValue) -> list[int]:
@@ -32,6 +33,8 @@ class PortPhases(HomePhases):
 
     def in_place(self, value: PlannedValue) -> HomeSlabs | None:
         """The clusters that make it, if all that read it can do so where it is; ports bring what they lack of it."""
+        if not self.spreads:
+            return None
         shape, each = self._shape(value.number)
         made, *read = ((phase, tensor) for phase, tensor, _ in self.ports[value.number])
         try:

@@ -32,14 +32,15 @@ class Resident:
     saved_bytes: int = 0
 
 
-def resident(calls: CallList, parts: Mapping[str, CompiledFunction]) -> Resident:
-    """The phases with the tensors between them at home that save most DRAM traffic."""
+def resident(calls: CallList, parts: Mapping[str, CompiledFunction], *, spreads: bool = True) -> Resident:
+    """The phases with the tensors between them at home that save most DRAM traffic; clusters keep some if it `spreads`."""
     device = next(iter(parts.values())).device
     level = device.home_level
     if level is None:
         return Resident(calls)
-    phases = PortPhases if level == device.dma(device.dram_level).reaches else TilePhases
-    return _Residents(phases(calls, parts, device, level)).found()
+    if level == device.dma(device.dram_level).reaches:
+        return _Residents(PortPhases(calls, parts, device, level, spreads=spreads)).found()
+    return _Residents(TilePhases(calls, parts, device, level)).found()
 
 
 @dataclass
