@@ -27,8 +27,8 @@ class HomeSlabs:
     """The memories of a tensor's slabs, by number, and the bytes of the pieces that are dealt out to them.
 
     With `in_place` these are the tiles that collect it, which needn't be sent it, or that hand it to cores. What is in
-    DRAM as well is `brought` in a phase, and `readers` are those that find it there. With a `spread` it lies over all of
-    them, as clusters make it and read it.
+    DRAM as well is `brought` in a phase, and `readers` are those that find it there. With a `spread` clusters have it
+    as they make it and read it.
     """
 
     columns: tuple[int, ...]

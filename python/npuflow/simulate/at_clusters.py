@@ -1,7 +1,7 @@
 """What engines of clusters read and write of a tensor through buffers of their own: where each element is. Pure.
 
-A tensor comes to a cluster, or leaves it, tile by tile: a transfer has a tile at one end and a part of the tensor at the
-other. So what a kernel does with a tile's elements it does with these of the tensor.
+A tensor comes to a cluster, or leaves it, tile by tile: a transfer has a tile at one end and a part of the tensor at
+the other. So what a kernel does with a tile's elements it does with these of the tensor.
 """
 
 from __future__ import annotations
@@ -156,8 +156,12 @@ class AtClusters:
 
     def elements(self, number: int) -> Places:
         """The elements that are in tiles of a scratchpad, in order."""
-        own = [tile for (name, _), tile in self.tiles.items() if self.buffers[name][0] == number]
-        return np.unique(np.concatenate([tile[tile != _NOWHERE] for tile in own])) if own else np.zeros(0, np.int64)
+        (memory,) = (one for one in self.program.memories if one.name == self.tensor)
+        there = np.zeros(memory.bytes, bool)
+        for (name, _), tile in self.tiles.items():
+            if self.buffers[name][0] == number:
+                there[tile[tile != _NOWHERE]] = True
+        return np.flatnonzero(there)
 
     def placed(self, access: FlatAccess, name: str, places: Callable[[Places], Places]) -> FlatAccess:
         """A kernel's access to a tile, to a buffer of that name instead, in which elements have `places`."""
@@ -206,8 +210,10 @@ def _affine(elements: Places) -> tuple[int, tuple[int, ...], tuple[FlatLimit, ..
     for dimension, size in enumerate(box.shape):
         second = tuple(1 if d == dimension else 0 for d in range(box.ndim))
         strides.append(int(box[second]) - first if size > 1 else dense[dimension])
-    grid = sum(np.arange(n).reshape([-1 if d == at else 1 for d in range(box.ndim)]) * s
-               for at, (n, s) in enumerate(zip(box.shape, strides)))
+    grid = sum(
+        np.arange(n).reshape([-1 if d == at else 1 for d in range(box.ndim)]) * s
+        for at, (n, s) in enumerate(zip(box.shape, strides))
+    )
     if not np.array_equal(box, first + grid):
         return None
     offset = first - sum(begin * stride for (begin, _), stride in zip(ends, strides))

@@ -14,6 +14,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from itertools import islice
 from math import prod
 
 import numpy as np
@@ -32,7 +33,6 @@ from npuflow.simulate.program import (
     Cause,
     FlatAccess,
     FlatAcquire,
-    FlatAffine,
     FlatBuffer,
     FlatCompute,
     FlatControl,
@@ -87,7 +87,7 @@ def _windows(sides: Sequence[Mapping[int, Places]], period: int) -> dict[int, tu
 
 
 def in_clusters(program: Program, device: Device, tensor: NearTensor) -> AtHome:
-    """The program with a tensor that is spread; raises NotAtHomeError where it can't be. `device` is arranged for it."""
+    """The program with a tensor that is spread, on an arranged device; raises NotAtHomeError where it can't be."""
     assert tensor.spread is not None, "who asks has spread it"
     try:
         return AtHome(_InClusters(program, device, tensor.name, tensor.spread).moved(), near=(tensor,))
@@ -230,8 +230,14 @@ class _InClusters:
 
     def _exchanged(self, exchanges: list[_Exchange]) -> tuple[list[FlatStream], list[FlatSemaphore]]:
         """Lets ports bring them, each lane some of them, in front of all else; gives the streams and the semaphores."""
-        lanes = range(self.device.dma(self.device.dram_level).channels_out)
-        moves = [(one, places) for one in exchanges for places in _patterns(one.elements)]
+        dma = self.device.dma(self.device.dram_level)
+        lanes, parts = (
+            range(dma.channels_out),
+            ((one, places) for one in exchanges for places in _patterns(one.elements)),
+        )
+        moves = list(islice(parts, dma.descriptors + 1))
+        if len(moves) > dma.descriptors:
+            raise NotAtHomeError(f"clusters lack more of it than {dma.descriptors} descriptors can bring")
         streams, semaphores, handing = list[FlatStream](), list[FlatSemaphore](), list[FlatStep]()
         waits: Counter[int] = Counter()
         for lane in lanes:
@@ -308,19 +314,19 @@ class _InClusters:
                 if waited:
                     raise NotAtHomeError("several engines of a cluster read what comes from others")
                 waited = True
-                self.engines[name] = replace(engine, body=(*body[:at], FlatAcquire(self._there(number), count), *body[at:]))
+                self.engines[name] = replace(
+                    engine, body=(*body[:at], FlatAcquire(self._there(number), count), *body[at:])
+                )
 
 
 def _patterns(elements: Places) -> Iterator[Places]:
     """Elements in transfers, each of which goes on by the same step along each dimension."""
     breaks = np.flatnonzero(np.diff(elements) != 1) + 1
-    runs = np.split(elements, breaks)
-    group: list[Places] = []
-    for run in [*runs, np.zeros(0, np.int64)]:
-        if group and run.size != group[0].size:
-            yield from _in_groups(np.stack(group))
-            group = []
-        group.append(run)
+    begins, ends = np.concatenate([[0], breaks]), np.concatenate([breaks, [elements.size]])
+    sizes = ends - begins
+    changes = np.flatnonzero(np.diff(sizes)) + 1
+    for first, last in zip([0, *changes], [*changes, sizes.size]):
+        yield from _in_groups(elements[begins[first:last]][:, None] + np.arange(sizes[first]))
 
 
 def _in_groups(rows: Places) -> Iterator[Places]:

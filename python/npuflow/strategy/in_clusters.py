@@ -79,7 +79,7 @@ def ways_by_rows(group: Group, said: Strategy, rows: Rows, device: Device) -> It
 
 
 def seconds_by_rows(group: Group, mapping: Mapping, kept: Collection[int], device: Device) -> float:
-    """How long it takes with tensors of these numbers kept in clusters, others on the chip, but for what clusters lack."""
+    """How long it takes with some tensors kept in clusters, others on the chip, but for what clusters lack."""
     handed = {tensor.number for tensor in group.tensors if tensor.number is not None} - set(kept)
     return Estimate(without(group, kept).at_home(handed), device).seconds(mapping)
 

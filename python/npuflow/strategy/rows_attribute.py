@@ -1,6 +1,6 @@
 """`npu.rows` on a function: that clusters keep what it hands over, which loop they follow, and how much of it each has.
 
-    func.func @f(...) attributes {npu.rows = {loop = 2, tile = 10}}
+func.func @f(...) attributes {npu.rows = {loop = 2, tile = 10}}
 """
 
 from __future__ import annotations

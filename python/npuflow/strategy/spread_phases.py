@@ -40,8 +40,8 @@ class SpreadPhases(Pass):
     A part is spread in the way that is best for it alone, or by rows (`strategy/in_clusters`), which its neighbours
     have the same of. What is handed over by parts that all are spread by rows needn't be moved, but for what clusters
     lack of it, halos, and what they have less of than they read. By the estimates of parts with that and without it,
-    the ways of all parts are chosen together: from all by rows, and from none, one part or two neighbours change as long as
-    that makes the whole faster. A part says which loop clusters follow, and how much of it each has.
+    the ways of all parts are chosen together: from all by rows, and from none, one part or two neighbours change as
+    long as that makes the whole faster. A part says which loop clusters follow, and how much of it each has.
 
         func.func @f_1(...) attributes {npu.between = {...}}
 
@@ -108,7 +108,7 @@ def _pitches(values: Mapping[ir.Value, int]) -> Iterator[int]:
 
 @dataclass(frozen=True)
 class SpreadPart:
-    """A part by rows, and by its own best way; its arguments and results by their tensors' numbers, where handed over."""
+    """A part by rows, and by its own best way; its arguments and results by numbers, where they are handed over."""
 
     group: Group
     rows: Rows
@@ -210,7 +210,8 @@ class _Spreading:
     def _exchange(self, phase: int, value: int) -> float:
         part, (maker, _) = self.parts[self.calls.calls[phase].name], self._users[value]
         number, made = self._number(phase, value), self._number(maker, value)
-        assert number is not None and made is not None, "what stays is handed over by all"
+        assert number is not None, "what stays is handed over by who reads it"
+        assert made is not None, "and by who makes it"
         from_ = self.parts[self.calls.calls[maker].name].made_bytes(made)
         tensors = [one for one in part.group.inputs if one.number == number]
         return max((exchange_seconds(one, part.group, part.rows, from_, self.device) for one in tensors), default=0.0)
