@@ -41,7 +41,7 @@ _NOWHERE = -1
 
 
 @dataclass(frozen=True)
-class _Move:
+class _TileEnds:
     """A transfer between a tile and the tensor, as a channel's step: the channel beside the tile, and which step."""
 
     channel: str
@@ -74,7 +74,7 @@ class AtClusters:
         return Side.OUT if is_sent.pop() else Side.IN
 
     @cached_property
-    def moves(self) -> list[_Move]:
+    def moves(self) -> list[_TileEnds]:
         """Its transfers, at both ends."""
         found = []
         for user in self.users:
@@ -96,13 +96,13 @@ class AtClusters:
         (path,) = (one for one in self.program.streams if one.name == stream)
         return path.receivers if self.side is Side.OUT else (path.sender,)
 
-    def _move(self, step: FlatTransfer, name: str, turn: int) -> _Move:
+    def _move(self, step: FlatTransfer, name: str, turn: int) -> _TileEnds:
         own = self._on_stream(name, step.stream)
         if turn >= len(own):
             raise NotAtHomeError("its other end moves it in other transfers")
         other = self.steps(name)[own[turn]]
         assert isinstance(other, FlatSend | FlatReceive), "what moves on a stream is a transfer"
-        return _Move(name, own[turn], other.access, step.access)
+        return _TileEnds(name, own[turn], other.access, step.access)
 
     def _on_stream(self, engine: str, stream: str) -> list[int]:
         """Which of an engine's steps move something on a stream."""

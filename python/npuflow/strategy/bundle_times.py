@@ -19,7 +19,7 @@ from npuflow.strategy.describe_group import Numbers, group_of_bundle, group_of_m
 from npuflow.strategy.estimate import Estimate
 from npuflow.strategy.feasibility import obstacles
 from npuflow.strategy.group import Group
-from npuflow.strategy.in_clusters import Rows, ways_by_rows
+from npuflow.strategy.in_clusters import ClusterRows, ways_by_rows
 from npuflow.strategy.mapping import Mapping, mapping_of
 from npuflow.strategy.phase_times import NEAR_WAYS, PhaseTimes
 from npuflow.strategy.strategy import Strategy
@@ -137,7 +137,7 @@ def best_of_bundle(
     said: Strategy,
     lacked: tuple[Shortage, ...] = (),
     between: Numbers | None = None,
-    rows: Rows | None = None,
+    rows: ClusterRows | None = None,
 ) -> Strategy:
     """The best strategy by which a bundle's program fits a core; the very best where none is found.
 

@@ -23,14 +23,14 @@ _MOST_WAYS = 64
 
 
 @dataclass(frozen=True)
-class Rows:
+class ClusterRows:
     """The loop that clusters follow, and how much of it each has."""
 
     loop: int
     tile: int
 
 
-def rows_of(group: Group, pitches: Collection[int], device: Device) -> Rows | None:
+def rows_of(group: Group, pitches: Collection[int], device: Device) -> ClusterRows | None:
     """How clusters would share what is handed over, the tensors with numbers; None where they can't.
 
     `pitches` are the bytes by which dimensions of these go on where others know them: whole rows of an image, though
@@ -44,7 +44,7 @@ def rows_of(group: Group, pitches: Collection[int], device: Device) -> Rows | No
         return None
     stride, size = outer.strides[loop], group.sizes[loop]
     row = max((pitch // stride for pitch in pitches if not pitch % stride and pitch < stride * size), default=1)
-    return Rows(loop, min(size, -(-size // (row * cores)) * row))
+    return ClusterRows(loop, min(size, -(-size // (row * cores)) * row))
 
 
 def _shared(group: Group, tensor: Tensor, others: Sequence[Tensor]) -> Iterator[int]:
@@ -59,7 +59,7 @@ def without(group: Group, numbers: Collection[int]) -> Group:
     return replace(group, tensors=tuple(tensor for tensor in group.tensors if tensor.number not in numbers))
 
 
-def ways_by_rows(group: Group, said: Strategy, rows: Rows, device: Device) -> Iterator[tuple[Strategy, Mapping]]:
+def ways_by_rows(group: Group, said: Strategy, rows: ClusterRows, device: Device) -> Iterator[tuple[Strategy, Mapping]]:
     """Strategies by which clusters have these rows, those first that are fastest with nothing handed over to move."""
     cores = device.rows * device.columns
     given = replace(said, grid=(1, cores), spread=(rows.loop, rows.loop))
@@ -84,7 +84,7 @@ def seconds_by_rows(group: Group, mapping: Mapping, kept: Collection[int], devic
     return Estimate(without(group, kept).at_home(handed), device).seconds(mapping)
 
 
-def exchange_seconds(tensor: Tensor, group: Group, rows: Rows, made: int, device: Device) -> float:
+def exchange_seconds(tensor: Tensor, group: Group, rows: ClusterRows, made: int, device: Device) -> float:
     """How long ports take to bring what clusters read of a tensor and others make, of which each makes `made` bytes.
 
     Both count along a period of the tensor; where one is spread otherwise, nearly all of it is brought.

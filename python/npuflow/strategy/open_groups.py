@@ -18,7 +18,7 @@ from npuflow.strategy.describe_group import group_of_bundle, group_of_matmul, ty
 from npuflow.strategy.describe_sizes import bundle_sizes, matmul_sizes
 from npuflow.strategy.feasibility import Obstacle, first_causes, obstacles
 from npuflow.strategy.group import Group
-from npuflow.strategy.in_clusters import Rows
+from npuflow.strategy.in_clusters import ClusterRows
 from npuflow.strategy.lacked import lacked_by
 from npuflow.strategy.misfits import misfits
 from npuflow.strategy.rows_attribute import noted_rows
@@ -58,7 +58,7 @@ class OpenGroup:
         return {} if function is None else between(function)
 
     @property
-    def _rows(self) -> Rows | None:
+    def _rows(self) -> ClusterRows | None:
         """How clusters share what its function hands over, if they keep it."""
         function = enclosing(self.op, "func.func")
         return None if function is None else noted_rows(function)
