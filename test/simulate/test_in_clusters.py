@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
+from npuflow.network.spread import TensorSpread
 from npuflow.simulate.home_tasks import NotAtHomeError
-from npuflow.simulate.in_clusters import _patterns, from_windows, in_windows, spread_of
+from npuflow.simulate.in_clusters import from_windows, in_windows, places_in, spread_of, transfers_of
 from npuflow.simulate.run import POISON
 
 # An image of 2 channels, 4 rows and 3 columns: rows two by two.
@@ -49,6 +52,15 @@ def test_windows_begin_with_what_is_made_there() -> None:
     ],
 )
 def test_transfers_go_on_by_the_same_steps(elements: list[int], shapes: list[tuple[int, ...]]) -> None:
-    found = list(_patterns(np.array(elements)))
+    found = list(transfers_of(np.array(elements), []))
     assert sorted(np.concatenate([each.reshape(-1) for each in found])) == sorted(elements)
     assert [each.shape for each in found] == shapes
+
+
+def test_transfers_go_on_so_in_windows_as_well() -> None:
+    """Every fifth element of two periods of 10, of which a window has the first eight."""
+    spread = TensorSpread({1: (0, 8)}, 10, bytes(20), 1)
+    elements = np.array([0, 5, 10, 15])
+    assert len(list(transfers_of(elements, []))) == 1
+    found = list(transfers_of(elements, [partial(places_in, spread, 1)]))
+    assert [places_in(spread, 1, each).reshape(-1).tolist() for each in found] == [[0, 5], [8, 13]]

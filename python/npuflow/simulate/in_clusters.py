@@ -11,7 +11,7 @@ kernel that reads the tensor: what several clusters lack alike, once for all of 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import islice
@@ -26,7 +26,7 @@ from npuflow.simulate.at_home import AtHome
 from npuflow.simulate.channel_tasks import NotTaskByTaskError, tasks_of
 from npuflow.simulate.home_ports import NearTensor
 from npuflow.simulate.home_tasks import NotAtHomeError
-from npuflow.simulate.places import Places, access_of, in_pattern
+from npuflow.simulate.places import Places, access_of, in_pattern, irregular_dimension
 from npuflow.simulate.platform import Platform, Side
 from npuflow.simulate.prefetch import handing_out
 from npuflow.simulate.program import (
@@ -231,10 +231,8 @@ class _InClusters:
     def _exchanged(self, exchanges: list[_Exchange]) -> tuple[list[FlatStream], list[FlatSemaphore]]:
         """Lets ports bring them, each lane some of them, in front of all else; gives the streams and the semaphores."""
         dma = self.device.dma(self.device.dram_level)
-        lanes, parts = (
-            range(dma.channels_out),
-            ((one, places) for one in exchanges for places in _patterns(one.elements)),
-        )
+        lanes = range(dma.channels_out)
+        parts = ((one, places) for one in exchanges for places in transfers_of(one.elements, self._ends(one)))
         moves = list(islice(parts, dma.descriptors + 1))
         if len(moves) > dma.descriptors:
             raise NotAtHomeError(f"clusters lack more of it than {dma.descriptors} descriptors can bring")
@@ -266,6 +264,10 @@ class _InClusters:
         launch = next((n + 1 for n, step in enumerate(control.body) if isinstance(step, FlatControl)), 0)
         self.engines["control"] = replace(control, body=(*control.body[:launch], *handing, *control.body[launch:]))
         return streams, semaphores
+
+    def _ends(self, one: _Exchange) -> list[Callable[[Places], Places]]:
+        """Where elements are in the windows of who owns and who takes them."""
+        return [partial(places_in, self.spread, number) for number in (one.owner, *one.takers)]
 
     def _there(self, number: int) -> str:
         return f"{self.name} there in {number}"
@@ -319,21 +321,26 @@ class _InClusters:
                 )
 
 
-def _patterns(elements: Places) -> Iterator[Places]:
-    """Elements in transfers, each of which goes on by the same step along each dimension."""
+def transfers_of(elements: Places, ends: Sequence[Callable[[Places], Places]]) -> Iterator[Places]:
+    """Elements in transfers, each of which goes on by the same step along each dimension, at all of its ends."""
     breaks = np.flatnonzero(np.diff(elements) != 1) + 1
-    begins, ends = np.concatenate([[0], breaks]), np.concatenate([breaks, [elements.size]])
-    sizes = ends - begins
+    begins, lasts = np.concatenate([[0], breaks]), np.concatenate([breaks, [elements.size]])
+    sizes = lasts - begins
     changes = np.flatnonzero(np.diff(sizes)) + 1
     for first, last in zip([0, *changes], [*changes, sizes.size]):
-        yield from _in_groups(elements[begins[first:last]][:, None] + np.arange(sizes[first]))
+        yield from _in_groups(elements[begins[first:last]][:, None] + np.arange(sizes[first]), ends)
 
 
-def _in_groups(rows: Places) -> Iterator[Places]:
-    """Runs of one length, in as few transfers as have the same steps throughout."""
+def _in_groups(rows: Places, ends: Sequence[Callable[[Places], Places]]) -> Iterator[Places]:
+    """Runs of one length, in as few transfers as have the same steps throughout.
+
+    A run is one in a window as well: what follows on each other in two periods does so where a window has all of both.
+    """
     found = in_pattern(rows, _MOST_DIMS)
-    if found is not None:
+    if found is not None and all(irregular_dimension(end(found)) is None for end in ends):
         yield found
     elif len(rows) > 1:
-        yield from _in_groups(rows[: len(rows) // 2])
-        yield from _in_groups(rows[len(rows) // 2 :])
+        yield from _in_groups(rows[: len(rows) // 2], ends)
+        yield from _in_groups(rows[len(rows) // 2 :], ends)
+    else:
+        yield rows
