@@ -84,8 +84,10 @@ def _is_made(decision: Decision, device: Device) -> bool:
     """Whether there is anything to decide on a device."""
     if decision is Decision.ENGINES:
         return device.has_two_engines
-    if decision in (Decision.PREFETCH, Decision.SPREAD):
+    if decision is Decision.PREFETCH:
         return device.home_level == device.kernel_level
+    if decision is Decision.SPREAD:
+        return device.home_level == device.kernel_level and device.rows * device.columns > 1
     if decision is Decision.PADDING:
         return device.patch_engine.padding_share > 0
     return decision is not Decision.RESHAPE or any(shape.patch for shape in device.matmuls)
