@@ -31,7 +31,6 @@ from npuflow.strategy.rows_attribute import note_rows
 from npuflow.strategy.strategy import Strategy
 from npuflow.target import Device
 
-
 # By how much more than a part in its own way one by rows is taken to last: estimates tell so much less of what it takes
 # where its tensors begin and end, and a MobileNetV2 became 4 % slower by what they said alone.
 _UNSURE = 1.15
