@@ -221,15 +221,36 @@ void DataPlane::call(Index op, const std::vector<Placed>& operands) {
   padded_.resize(operands.size());
   for (std::size_t o = 0; o < operands.size(); ++o) {
     const Placed& placed = operands[o];
-    std::uint8_t* first = placed.limited ? with_zeros(placed, padded_[o]) : images_[placed.memory] + placed.first_byte;
+    const bool is_copied = placed.limited || program_.operands[program_.ops[op].first_operand + o].apart;
+    std::uint8_t* first = is_copied ? with_zeros(placed, padded_[o]) : images_[placed.memory] + placed.first_byte;
     memrefs.emplace_back(placed, first);
     pointers.push_back(first);
   }
-  if (kernel.abi == KernelAbi::pointers) return kernel.call(pointers.data());
-  std::transform(memrefs.begin(), memrefs.end(), pointers.begin(), [](MemRef& memref) { return memref.data(); });
-  std::vector<void*> arguments;
-  for (void*& pointer : pointers) arguments.push_back(&pointer);
-  kernel.call(arguments.data());
+  if (kernel.abi == KernelAbi::pointers) {
+    kernel.call(pointers.data());
+  } else {
+    std::transform(memrefs.begin(), memrefs.end(), pointers.begin(), [](MemRef& memref) { return memref.data(); });
+    std::vector<void*> arguments;
+    for (void*& pointer : pointers) arguments.push_back(&pointer);
+    kernel.call(arguments.data());
+  }
+  for (std::size_t o = 0; o < operands.size(); ++o) {
+    const Operand& operand = program_.operands[program_.ops[op].first_operand + o];
+    if (operand.apart && operand.writes) put_back(operands[o], padded_[o]);
+  }
+}
+
+void DataPlane::put_back(const Placed& placed, const std::vector<std::uint8_t>& whole) {
+  const std::int64_t element = placed.access->element_bytes;
+  Walker walker(placed);
+  for (std::int64_t at = 0; at < placed.elements;) {
+    const Run run = walker.next(placed.elements - at);
+    if (run.inside) {
+      const auto bytes = static_cast<std::size_t>(run.elements * element);
+      std::memcpy(images_[placed.memory] + run.byte, whole.data() + at * element, bytes);
+    }
+    at += run.elements;
+  }
 }
 
 }  // namespace npuflow

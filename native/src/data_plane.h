@@ -57,6 +57,8 @@ class DataPlane {
   void call(Index op, const std::vector<Placed>& operands);
   // An operand whole, with zeros for what is outside, as the kernel's engine makes it up.
   std::uint8_t* with_zeros(const Placed& placed, std::vector<std::uint8_t>& whole) const;
+  // What a kernel wrote into such a copy, to where it belongs.
+  void put_back(const Placed& placed, const std::vector<std::uint8_t>& whole);
   static std::vector<bool> kept_by_kernels(const Program& program);
 
   const Program& program_;

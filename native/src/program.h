@@ -113,6 +113,7 @@ struct Operand {
   Index access = 0;
   bool reads = false;
   bool writes = false;
+  bool apart = false;  // its rows lie apart, where the kernel knows one piece
 };
 
 struct Engine {

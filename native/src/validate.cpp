@@ -180,12 +180,13 @@ class Validator {
     });
   }
 
-  // What a kernel reads may have zeros around it; what it writes is all there.
+  // What a kernel reads may have zeros around it; what it writes is all there, but in a larger tensor, beyond whose edges
+  // nothing is written.
   void check_argument(Index operand, const Who& who) {
     if (!check_operand(operand, who)) return;
     const Operand& used = program_.operands[operand];
     const Access& access = program_.accesses[used.access];
-    require(access.limits.empty() || (!used.writes && access.outside == Outside::zero),
+    require(access.limits.empty() || ((!used.writes || used.apart) && access.outside == Outside::zero),
             [&] { return who + " limits an argument; hint: let zeros be outside of what it only reads"; });
   }
 

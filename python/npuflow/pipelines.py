@@ -49,6 +49,7 @@ from npuflow.strategy.fold_padding import FoldPadding
 from npuflow.strategy.reshape_lines import ReshapeLines
 from npuflow.strategy.split_functions import SplitFunctions
 from npuflow.strategy.split_wide_ops import SplitWideOps
+from npuflow.strategy.spread_phases import SpreadPhases
 from npuflow.tiling.pad_blocks import PadBlocks
 from npuflow.tiling.tile_blocks import TileBlocks
 from npuflow.tiling.tile_bundles import TileBundles
@@ -234,6 +235,7 @@ class PlanPipeline(NamedPipeline):
             stage("check-input", CheckInput()),
             stage("split-functions", SplitFunctions(self.device)),
             stage("plan-phases", PlanPhases()),
+            stage("spread-phases", SpreadPhases(self.device)),
         )
 
 

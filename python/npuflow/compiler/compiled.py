@@ -136,7 +136,11 @@ class Sequence:
             return self
         from npuflow.compiler.residency import resident
 
-        found = resident(self.compiled.calls, {part.name: part.compiled for part in self.parts})
+        found = resident(
+            self.compiled.calls,
+            {part.name: part.compiled for part in self.parts},
+            spreads=Decision.SPREAD in self.decided,
+        )
         calls, parts = addressed(found.calls), self._moved(found.programs)
         called = tuple(replace(call, name=part.name) for call, part in zip(calls.calls, parts, strict=True))
         named = {part.name: part for part in parts}

@@ -26,6 +26,7 @@ from npuflow.simulate.at_home import AtHome
 from npuflow.simulate.constants import constant_contents
 from npuflow.simulate.flatten import flatten
 from npuflow.simulate.home_ports import HomeChain, NearTensor
+from npuflow.simulate.in_clusters import from_windows, in_windows
 from npuflow.simulate.kernel_functions import compile_schedule_kernels
 from npuflow.simulate.platform import Platform
 from npuflow.simulate.prefetch import NOTHING_AHEAD, Ahead, ahead_name
@@ -232,10 +233,15 @@ def execute_function(
     memories = {**constant_contents(function.op), **dict(zip(function.arguments, inputs))}
     memories |= {ahead_name(one.number): brought[one.number] for one in function.ahead.brings}
     memories |= _found_there(function, landed)
+    spread = {near.name: near.spread for near in function.near if near.spread is not None}
+    for name in [name for name in function.arguments if name in spread]:
+        memories |= in_windows(name, spread[name], memories.pop(name))
     what = f"the functional run of @{function.name}"
     executed = execute(function.program, memories, kernels, what=what)
     specs = function.signature.outputs
-    outputs = [_typed(executed.memories[name], spec) for name, spec in zip(function.results, specs, strict=True)]
+    made = dict(executed.memories)
+    made |= {name: from_windows(name, spread[name], made) for name in function.results if name in spread}
+    outputs = [_typed(made[name], spec) for name, spec in zip(function.results, specs, strict=True)]
     homes = {n: executed.memories.get(home_of(name)) for n, name in enumerate(function.arguments)}
     arrived = {n: _typed(own, function.signature.inputs[n]) for n, own in homes.items() if own is not None}
     names = Platform(function.device.arranged(*function.grid)).memory_names(function.device.kernel_level)

@@ -12,7 +12,7 @@ from npuflow.compiler.sequence import CompiledSequence
 from npuflow.compiler.sources import FunctionSource
 from npuflow.compiler.tables import module_of_tables
 from npuflow.core.diagnostics import DiagnosticSink
-from npuflow.core.passes import fail, ops_of
+from npuflow.core.passes import Pass, fail, ops_of
 from npuflow.core.pipeline_text import PassNest, PassNode
 from npuflow.core.runner import Runner
 from npuflow.dialect.device import planned_device
@@ -24,6 +24,7 @@ from npuflow.network.groups import groups_of, kinds_of, least_locks
 from npuflow.network.plan_phases import PhaseOrder, PlanPhases
 from npuflow.strategy.bundle_times import GrowthOn
 from npuflow.strategy.split_functions import SplitFunctions
+from npuflow.strategy.spread_phases import SpreadPhases
 
 # Functions of so few linalg ops compile fast enough to be tried as a whole.
 _SHORT = 8
@@ -112,10 +113,12 @@ def cut(prepared: PreparedFunction, how: How, taken: set[str], sink: DiagnosticS
                 func.FuncOp(name, ir.FunctionType.get([], []), visibility="private")
     order = PhaseOrder.LEAST if Decision.ORDER in how.decided else PhaseOrder.GIVEN
     depth_between = None if Decision.ENGINES in how.decided else 1
-    passes = (
+    passes: tuple[Pass, ...] = (
         SplitFunctions(how.device or "", Decision.FUSION in how.decided, depth_between),
         PlanPhases(order, between=Decision.RESIDENCY in how.decided),
     )
+    if {Decision.RESIDENCY, Decision.PHASES, Decision.SPREAD} <= how.decided:
+        passes = (*passes, SpreadPhases(how.device or "", Decision.FUSION in how.decided, depth_between))
     Runner(PassNest("builtin.module", tuple(PassNode(one, str(one)) for one in passes)), sink=sink).run(module)
     calls = read_calls(function)
     if calls is None:

@@ -13,6 +13,7 @@ from npuflow.compiler.compiled_function import CompiledFunction
 from npuflow.network.calls import CallList
 from npuflow.network.plan import PlannedValue
 from npuflow.network.residency import TileRoom
+from npuflow.network.spread import TensorSpread
 from npuflow.simulate.at_home import AtHome
 from npuflow.simulate.home_tasks import NotAtHomeError
 from npuflow.simulate.platform import Platform, Side
@@ -26,7 +27,8 @@ class HomeSlabs:
     """The memories of a tensor's slabs, by number, and the bytes of the pieces that are dealt out to them.
 
     With `in_place` these are the tiles that collect it, which needn't be sent it, or that hand it to cores. What is in
-    DRAM as well is `brought` in a phase, and `readers` are those that find it there.
+    DRAM as well is `brought` in a phase, and `readers` are those that find it there. With a `spread` clusters have it
+    as they make it and read it.
     """
 
     columns: tuple[int, ...]
@@ -34,9 +36,12 @@ class HomeSlabs:
     in_place: bool = False
     brought: int | None = None
     readers: frozenset[int] = frozenset()
+    spread: TensorSpread | None = None
 
     def slab_bytes(self, size: int) -> int:
         """The most that a slab has of a tensor of so many bytes, in whole pieces."""
+        if self.spread is not None:
+            return self.piece_bytes
         return -(-size // (self.piece_bytes * len(self.columns))) * self.piece_bytes
 
 
@@ -53,6 +58,7 @@ class TensorWay:
     piece_bytes: int
     in_place: bool = False
     brings: bool | None = None
+    spread: TensorSpread | None = None
     channels: int = 1
 
 

@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from npuflow.compiler.home_phases import HomePhases, HomeSlabs, TensorWay, Ways
 from npuflow.network.plan import PlannedValue
 from npuflow.simulate.at_home import AtHome
 from npuflow.simulate.by_ports import by_ports
 from npuflow.simulate.home_ports import NearTensor
+from npuflow.simulate.home_tasks import NotAtHomeError
+from npuflow.simulate.in_clusters import elements_at_clusters, in_clusters, spread_of
+from npuflow.simulate.places import Places
 from npuflow.simulate.platform import Side
 
 
+@dataclass
 class PortPhases(HomePhases):
-    """A slab takes no channel, and descriptors only where a transfer is in several."""
+    """A slab takes no channel, and descriptors only where a transfer is in several.
+
+    `at_clusters` is what clusters have of tensors, by part and name.
+    """
+
+    spreads: bool = True
+    at_clusters: dict[tuple[str, str], Mapping[int, Places]] = field(default_factory=dict)
 
     def columns(self, value: PlannedValue) -> list[int]:
         return sorted(
@@ -21,7 +32,38 @@ class PortPhases(HomePhases):
         )
 
     def in_place(self, value: PlannedValue) -> HomeSlabs | None:
-        return None
+        """The clusters that make it, if all that read it can do so where it is; ports bring what they lack of it."""
+        if not self.spreads:
+            return None
+        shape, each = self._shape(value.number)
+        made, *read = ((phase, tensor) for phase, tensor, _ in self.ports[value.number])
+        try:
+            spread = spread_of(self._elements(*made), [self._elements(*one) for one in read], shape, each)
+        except NotAtHomeError:
+            return None
+        piece = max(map(spread.window_bytes, spread.windows))
+        return HomeSlabs(tuple(spread.windows), piece, in_place=True, spread=spread)
+
+    def _shape(self, number: int) -> tuple[Sequence[int], int]:
+        """A tensor's sizes, and an element's bytes."""
+        phase, tensor, _ = self.ports[number][0]
+        part = self.parts[self.calls.calls[phase].name]
+        made = part.signature.outputs[part.results.index(tensor)]
+        return made.shape, made.dtype.itemsize
+
+    def _elements(self, phase: int, tensor: str) -> Mapping[int, Places]:
+        """What of a tensor each cluster makes, or reads, in a phase."""
+        name = self.calls.calls[phase].name
+        if (name, tensor) not in self.at_clusters:
+            part = self.parts[name]
+            try:
+                found = elements_at_clusters(part.program, self.device.arranged(*part.grid), tensor)
+            except NotAtHomeError:
+                found = {}
+            self.at_clusters[name, tensor] = found
+        if not self.at_clusters[name, tensor]:
+            raise NotAtHomeError("kernels don't have it where it is")
+        return self.at_clusters[name, tensor]
 
     def brought(self, value: PlannedValue) -> list[HomeSlabs]:
         return []
@@ -41,7 +83,7 @@ class PortPhases(HomePhases):
 
     def ways(self, phase: int, homes: Mapping[int, HomeSlabs]) -> Ways:
         own = (
-            TensorWay(tensor, side, slabs.columns, slabs.piece_bytes)
+            TensorWay(tensor, side, slabs.columns, slabs.piece_bytes, slabs.in_place, spread=slabs.spread)
             for number, slabs in homes.items()
             for at, tensor, side in self.ports[number]
             if at == phase
@@ -49,8 +91,14 @@ class PortPhases(HomePhases):
         return tuple({way.tensor: way for way in own}.values())
 
     def made(self, name: str, ways: Ways) -> AtHome:
-        near = [NearTensor(way.tensor, way.piece_bytes) for way in ways]
-        return by_ports(self.parts[name].program, self.device, near)
+        part = self.parts[name]
+        near = [NearTensor(way.tensor, way.piece_bytes, way.spread) for way in ways]
+        program = part.program
+        for one in near:
+            if one.spread is not None:
+                program = in_clusters(program, self.device.arranged(*part.grid), one).program
+        moved = by_ports(program, self.device, [one for one in near if one.spread is None])
+        return replace(moved, near=tuple(near))
 
     def change_seconds(self, moved: Mapping[int, AtHome]) -> float:
         return 0.0

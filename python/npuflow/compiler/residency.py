@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import inf
 
 from npuflow.compiler.compiled_function import CompiledFunction
 from npuflow.compiler.home_phases import HomePhases, HomeSlabs
@@ -18,6 +19,8 @@ from npuflow.network.residency import Home, HomeCandidate, Residency, choose_hom
 from npuflow.simulate.at_home import AtHome
 from npuflow.simulate.home_tasks import NotAtHomeError
 
+# What another home of one tensor has to gain.
+_LEAST_SECONDS = 1e-8
 _WRITTEN_IN_PARTS = "several phases write it, a part each"
 
 
@@ -32,14 +35,18 @@ class Resident:
     saved_bytes: int = 0
 
 
-def resident(calls: CallList, parts: Mapping[str, CompiledFunction]) -> Resident:
-    """The phases with the tensors between them at home that save most DRAM traffic."""
+def resident(calls: CallList, parts: Mapping[str, CompiledFunction], *, spreads: bool = True) -> Resident:
+    """The phases with the tensors between them at home that save most DRAM traffic.
+
+    Clusters may keep some where they make them if it `spreads`.
+    """
     device = next(iter(parts.values())).device
     level = device.home_level
     if level is None:
         return Resident(calls)
-    phases = PortPhases if level == device.dma(device.dram_level).reaches else TilePhases
-    return _Residents(phases(calls, parts, device, level)).found()
+    if level == device.dma(device.dram_level).reaches:
+        return _Residents(PortPhases(calls, parts, device, level, spreads=spreads)).found()
+    return _Residents(TilePhases(calls, parts, device, level)).found()
 
 
 @dataclass
@@ -180,13 +187,14 @@ class _Residents:
             self.phases.moves(value, slabs),
             slabs.in_place,
             slabs.brought is not None,
+            slabs.spread,
         )
 
     # The parts with what stays
 
     def _placed(self, chosen: Residency) -> Resident:
         """Programs of phases; where one doesn't run, a tensor is divided otherwise, or stays in DRAM after all."""
-        homes, programs = dict(chosen.homes), dict[int, AtHome]()
+        homes, programs = self._refined(chosen.homes), dict[int, AtHome]()
         waiting = [*range(len(self.calls.calls))]
         while waiting:
             phase = waiting.pop(0)
@@ -212,9 +220,41 @@ class _Residents:
         return Resident(replace(self.calls, calls=calls), programs, reasons, chosen.bound_bytes, saved)
 
     def _own(self, phase: int, homes: Mapping[int, Home]) -> dict[int, HomeSlabs]:
-        """The slabs of what a phase has to do with."""
+        """The tensors at home that a phase has to do with."""
         housed = ((number, self._slabs(number, home)) for number, home in homes.items())
         return {number: slabs for number, slabs in housed if phase in self.phases.phases_of(number, slabs)}
+
+    def _refined(self, homes: Mapping[int, Home]) -> dict[int, Home]:
+        """Other homes for tensors that clusters could keep, or do, as long as phases are faster with them.
+
+        Ways were chosen by what each wins alone; a phase wins more where clusters have all that it reads and makes.
+        """
+        found, waiting = dict(homes), list(homes)
+        while waiting:
+            number = waiting.pop(0)
+            now = self._chosen(number)
+            others = [way for way in self.ways[number] if way.spread != now.spread and not way.brought]
+            seconds = self._seconds_of(number, found) if others else 0.0
+            beside = {self._chosen(each): home for each, home in found.items() if each != number}
+            for other in others:
+                home = home_beside(other, beside, self.phases.room)
+                if home is not None and self._seconds_of(number, {**found, number: home}) < seconds - _LEAST_SECONDS:
+                    self.ways[number] = [other, *(way for way in self.ways[number] if way != other)]
+                    found[number] = home
+                    phases = {phase for phase, _, _ in self.phases.ports[number]}
+                    near = {each for each in found if any(p in phases for p, _, _ in self.phases.ports[each])}
+                    waiting += sorted(near - {number, *waiting})
+                    break
+        return found
+
+    def _seconds_of(self, number: int, homes: Mapping[int, Home]) -> float:
+        """How long the phases of a tensor take with these homes."""
+        try:
+            phases = dict.fromkeys(phase for phase, _, _ in self.phases.ports[number])
+            moved = ((phase, self.phases.moved(phase, self._own(phase, homes))) for phase in phases)
+            return sum(self.phases.seconds_at_home(phase, one) for phase, one in moved)
+        except NotAtHomeError:
+            return inf
 
     def _chosen(self, number: int) -> HomeCandidate:
         return self.ways[number][0]
@@ -223,7 +263,7 @@ class _Residents:
         """A tensor's slabs where it stays in the way that is chosen."""
         columns, one = tuple(slab.column for slab in home.slabs), self._chosen(number)
         if not one.brought:
-            return HomeSlabs(columns, home.piece_bytes, home.in_place)
+            return HomeSlabs(columns, home.piece_bytes, home.in_place, spread=home.spread)
         return HomeSlabs(columns, home.piece_bytes, home.in_place, one.first, frozenset(one.reads))
 
     def _housed(self, phase: int, homes: Mapping[int, Home]) -> Call:

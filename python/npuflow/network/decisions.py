@@ -16,6 +16,7 @@ class Decision(Enum):
     RESHAPE = "reshape"
     PADDING = "padding"
     ENGINES = "engines"
+    SPREAD = "spread"
     PHASES = "phases"
     AHEAD = "ahead"
     KEEPING = "keeping"
@@ -40,6 +41,7 @@ _WHAT = {
     Decision.RESHAPE: "pixels in one line are taken for an image, so that they fill patches",
     Decision.PADDING: "zeros around windows are a register of the matrix engine, neither moved nor stored",
     Decision.ENGINES: "matrix and vector engines work side by side, on different tiles",
+    Decision.SPREAD: "parts are spread alike over clusters, which keep what they make and exchange halos",
     Decision.PHASES: "all parts are phases of one launch",
     Decision.AHEAD: "descriptors are written while the phase before still works",
     Decision.KEEPING: "programs and descriptors that fit beside others stay for the phases to come",
@@ -57,7 +59,7 @@ Decisions = frozenset[Decision]
 ALL_DECISIONS: Decisions = frozenset(Decision)
 # What is decided while a function is compiled, and what is once its parts are there.
 OF_PASSES: Decisions = frozenset(
-    {Decision.FUSION, Decision.MASKS, Decision.RESHAPE, Decision.PADDING, Decision.ENGINES}
+    {Decision.FUSION, Decision.MASKS, Decision.RESHAPE, Decision.PADDING, Decision.ENGINES, Decision.SPREAD}
 )
 OF_PARTS: Decisions = ALL_DECISIONS - OF_PASSES
 

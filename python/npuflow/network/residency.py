@@ -12,6 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from npuflow.network.spread import TensorSpread
+
 # Of choices that are looked at; networks whose tensors all have a home take one for each tensor.
 _MOST_CHOICES = 5_000
 # Of orders that are tried where that doesn't settle it.
@@ -31,21 +33,32 @@ class Home:
     """Where a tensor lies: its pieces of so many bytes, the last of which may have fewer, dealt out to slabs in turn.
 
     Where there is a piece for each slab, they lie one after the other. With `in_place` the tiles that collect it from
-    cores keep it.
+    cores keep it, with a `spread` the clusters that make it: a piece is what one of them has room for then.
     """
 
     slabs: tuple[Slab, ...]
     piece_bytes: int
     in_place: bool = False
+    spread: TensorSpread | None = None
 
     def pieces(self, size: int) -> Iterator[tuple[int, int, int]]:
-        """Of a tensor of so many bytes, each piece's slab, its place there, and its bytes."""
+        """Of a tensor of so many bytes, each piece's slab, its place there, and its bytes, in the tensor's order."""
+        if self.spread is not None:
+            yield from self._spread_pieces(self.spread)
+            return
         for number, begin in enumerate(range(0, size, self.piece_bytes)):
             turn, slab = divmod(number, len(self.slabs))
             yield slab, turn * self.piece_bytes, min(self.piece_bytes, size - begin)
 
+    def _spread_pieces(self, spread: TensorSpread) -> Iterator[tuple[int, int, int]]:
+        slabs = {slab.column: number for number, slab in enumerate(self.slabs)}
+        for owner, begin, end in spread.runs():
+            yield slabs[owner], spread.place(owner, begin) * spread.element_bytes, (end - begin) * spread.element_bytes
+
     def slab_bytes(self, size: int) -> list[int]:
         """The bytes in each slab."""
+        if self.spread is not None:
+            return [self.spread.window_bytes(slab.column) for slab in self.slabs]
         found = [0] * len(self.slabs)
         for slab, place, own in self.pieces(size):
             found[slab] = place + own
@@ -74,6 +87,7 @@ class HomeCandidate:
     moves: tuple[tuple[int, bool], ...]
     in_place: bool = False
     brought: bool = False
+    spread: TensorSpread | None = None
 
     @cached_property
     def last(self) -> int:
@@ -159,7 +173,8 @@ class _HousedTensor:
 
     @property
     def home(self) -> Home:
-        return Home(tuple(map(Slab, self.place, self.addresses)), self.one.piece_bytes, self.one.in_place)
+        one = self.one
+        return Home(tuple(map(Slab, self.place, self.addresses)), one.piece_bytes, one.in_place, one.spread)
 
 
 @dataclass

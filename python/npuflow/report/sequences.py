@@ -192,6 +192,8 @@ def plan_rows(sequence: SequenceReport) -> Iterator[tuple[str, ...]]:
 def _where(value: PlannedValue) -> str:
     if value.home is not None:
         slabs = ", ".join(f"{slab.column} + {slab.address}" for slab in value.home.slabs)
+        if value.home.spread is not None:
+            return f"clusters {slabs}, each what it makes"
         where = f"tile {slabs}" if len(value.home.slabs) == 1 else f"tiles {slabs}"
         if value.stays is not None:
             return f"{where}, brought in {value.stays[0]}, to {value.stays[1]}"

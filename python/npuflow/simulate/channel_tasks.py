@@ -10,6 +10,7 @@ from npuflow.simulate.program import (
     FlatAccess,
     FlatAcquire,
     FlatAffine,
+    FlatCompute,
     FlatEngine,
     FlatLoop,
     FlatReceive,
@@ -76,6 +77,9 @@ def _turns(body: tuple[FlatStep, ...], counters: tuple[int, ...]) -> Iterator[Fl
                 yield from _turns(step.body, (*counters, turn))
         elif isinstance(step, FlatSend | FlatReceive) and counters:
             yield type(step)(step.stream, _placed(step.access, counters), step.name)
+        elif isinstance(step, FlatCompute) and counters:
+            operands = (replace(one, access=_placed(one.access, counters)) for one in step.operands)
+            yield replace(step, operands=tuple(operands))
         else:
             yield step
 

@@ -193,7 +193,7 @@ class _Encoder:
         elif isinstance(step, FlatReceive):
             native.receive(step_name(step), self._find("stream", step.stream, self.streams), self._access(step.access))
         elif isinstance(step, FlatCompute):
-            parts = [(self._access(o.access), o.reads, o.writes) for o in step.operands]
+            parts = [(self._access(o.access), o.reads, o.writes, o.apart) for o in step.operands]
             native.compute(step_name(step), self._kernel(step.kernel), step.cycles, parts)
         else:
             native.control(step_name(step), step.cycles)

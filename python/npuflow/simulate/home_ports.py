@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from npuflow.network.spread import TensorSpread
 from npuflow.target import Device
 
 HOME_LEVEL = 2
@@ -31,10 +32,14 @@ class HomePort:
 
 @dataclass(frozen=True)
 class NearTensor:
-    """A tensor by the name of its memory, in slabs of so many bytes, where channels beside DRAM reach it."""
+    """A tensor by the name of its memory, in slabs of so many bytes, where channels beside DRAM reach it.
+
+    With a `spread` clusters have it where they make it, and kernels read it there.
+    """
 
     name: str
     slab_bytes: int
+    spread: TensorSpread | None = None
 
 
 @dataclass(frozen=True)

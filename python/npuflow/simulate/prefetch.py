@@ -145,7 +145,7 @@ class FirstFills:
                 engines.append(replace(engine, body=taken[engine.name].body))
             elif engine.kind == "control":
                 dropped = {task for own in taken.values() for task in own.tasks}
-                engines.append(replace(engine, body=tuple(_handing_out(engine, dropped))))
+                engines.append(replace(engine, body=tuple(handing_out(engine, dropped))))
             else:
                 engines.append(self._receiver(engine, taken.values(), begins))
         semaphores = tuple(replace(one, initial=one.initial + begins[one.name]) for one in self.program.semaphores)
@@ -254,7 +254,7 @@ def _sends(engine: FlatEngine) -> Iterator[FlatSend]:
     yield from (step for step in leaves(engine.body) if isinstance(step, FlatSend))
 
 
-def _handing_out(control: FlatEngine, dropped: set[tuple[str, int]]) -> Iterator[FlatStep]:
+def handing_out(control: FlatEngine, dropped: set[tuple[str, int]]) -> Iterator[FlatStep]:
     """The control processor's steps without tasks that there are no more."""
     steps, counts, skip = list(unrolled(control.body)), Counter[str](), 0
     for position, step in enumerate(steps):

@@ -196,11 +196,15 @@ class FlatReceive:
 
 @dataclass(frozen=True)
 class FlatOperand:
-    """What a kernel does with one of its arguments."""
+    """What a kernel does with one of its arguments.
+
+    With `apart` its rows lie apart in a larger tensor, which its engine steps through; the kernel knows one piece.
+    """
 
     access: FlatAccess
     reads: bool = True
     writes: bool = False
+    apart: bool = False
 
 
 @dataclass(frozen=True)

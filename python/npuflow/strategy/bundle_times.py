@@ -19,6 +19,7 @@ from npuflow.strategy.describe_group import Numbers, group_of_bundle, group_of_m
 from npuflow.strategy.estimate import Estimate
 from npuflow.strategy.feasibility import obstacles
 from npuflow.strategy.group import Group
+from npuflow.strategy.in_clusters import ClusterRows, ways_by_rows
 from npuflow.strategy.mapping import Mapping, mapping_of
 from npuflow.strategy.phase_times import NEAR_WAYS, PhaseTimes
 from npuflow.strategy.strategy import Strategy
@@ -136,12 +137,17 @@ def best_of_bundle(
     said: Strategy,
     lacked: tuple[Shortage, ...] = (),
     between: Numbers | None = None,
+    rows: ClusterRows | None = None,
 ) -> Strategy:
     """The best strategy by which a bundle's program fits a core; the very best where none is found.
 
     Tensors `between` parts of a function may stay on the chip: of strategies that cost about as much in DRAM, one that
-    is faster then is taken.
+    is faster then is taken; one by `rows` where clusters keep them.
     """
+    if rows is not None and between and not lacked and rows.loop < group.space:
+        ways = ways_by_rows(group_of_bundle(bundle, between), said, rows, device)
+        if (found := next((one for one, m in ways if program_fits(bundle, group, m, device)), None)) is not None:
+            return found
     best = _best_fitting(bundle, group, device, said, lacked)
     if best is None:
         return complete(group, said, device, lacked=lacked)

@@ -18,8 +18,10 @@ from npuflow.strategy.describe_group import group_of_bundle, group_of_matmul, ty
 from npuflow.strategy.describe_sizes import bundle_sizes, matmul_sizes
 from npuflow.strategy.feasibility import Obstacle, first_causes, obstacles
 from npuflow.strategy.group import Group
+from npuflow.strategy.in_clusters import ClusterRows
 from npuflow.strategy.lacked import lacked_by
 from npuflow.strategy.misfits import misfits
+from npuflow.strategy.rows_attribute import noted_rows
 from npuflow.strategy.space import Array
 from npuflow.strategy.strategy import BUNDLE_FIELDS, MATMUL_FIELDS, Strategy, said_of
 from npuflow.target import Device
@@ -55,6 +57,12 @@ class OpenGroup:
         function = enclosing(self.op, "func.func")
         return {} if function is None else between(function)
 
+    @property
+    def _rows(self) -> ClusterRows | None:
+        """How clusters share what its function hands over, if they keep it."""
+        function = enclosing(self.op, "func.func")
+        return None if function is None else noted_rows(function)
+
     def given_on(self, array: Array | None) -> Strategy:
         """What is given, with a grid over an array where none is."""
         return self.given if self.given.grid or array is None else replace(self.given, grid=array)
@@ -68,7 +76,7 @@ class OpenGroup:
             given = self.given_on(array)
             if wrong := misfits(group, given, device):
                 return wrong
-            chosen = best_of_bundle(self.bundle, group, device, given, lacked, self._between)
+            chosen = best_of_bundle(self.bundle, group, device, given, lacked, self._between, self._rows)
         return first_causes(obstacles(group, chosen, device, whole_k=self.whole_k), self.given) or chosen
 
 
