@@ -28,7 +28,7 @@ namespace {
 using Bytes = nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Counter = nb::ndarray<std::int64_t, nb::shape<1>, nb::c_contig, nb::device::cpu>;
 using OperandParts = std::tuple<Index, bool, bool, bool>;  // access, reads, writes, apart
-using KernelParts = std::pair<std::uintptr_t, bool>;      // address, takes memrefs
+using KernelParts = std::pair<std::uintptr_t, bool>;       // address, takes memrefs
 
 // What a functional run works on: an array per memory, whether it holds data from the start, a function per kernel; and
 // where it says how many operations it has done, for others to see.
@@ -161,7 +161,8 @@ void bind_program(nb::module_& m) {
            [](ProgramBuilder& self, std::string name, Index kernel, Cycles cycles,
               const std::vector<OperandParts>& parts) {
              std::vector<Operand> operands;
-             for (const auto& [access, reads, writes, apart] : parts) operands.push_back({access, reads, writes, apart});
+             for (const auto& [access, reads, writes, apart] : parts)
+               operands.push_back({access, reads, writes, apart});
              self.add_compute(std::move(name), kernel, cycles, operands);
            })
       .def("control", &ProgramBuilder::add_control)

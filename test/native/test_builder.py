@@ -17,7 +17,7 @@ number = st.one_of(st.integers(-2, 8), st.sampled_from([1 << 20, 1 << 47, -(1 <<
 rate = st.sampled_from([0.0, 1.0, 4.0, -1.0, float("inf"), float("nan")])
 numbers = st.lists(number, max_size=3)
 affine = st.tuples(number, numbers)
-operands = st.lists(st.tuples(index, st.booleans(), st.booleans()), max_size=2)
+operands = st.lists(st.tuples(index, st.booleans(), st.booleans(), st.booleans()), max_size=2)
 
 CALLS = st.lists(
     st.one_of(
