@@ -180,8 +180,8 @@ class Validator {
     });
   }
 
-  // What a kernel reads may have zeros around it; what it writes is all there, but in a larger tensor, beyond whose edges
-  // nothing is written.
+  // What a kernel reads may have zeros around it; what it writes is all there, but in a larger tensor, beyond whose
+  // edges nothing is written.
   void check_argument(Index operand, const Who& who) {
     if (!check_operand(operand, who)) return;
     const Operand& used = program_.operands[operand];
