@@ -22,6 +22,8 @@ from npuflow.ops.linear import loop_extents
 
 # A functional run takes about two seconds per 2^30 multiply-accumulates.
 VERIFIED_MACS = 1 << 28
+# Executing needs all ops compiled, which is no quick matter of thousands.
+_FEW_OPS = 64
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,7 @@ def _is_quick(source: FunctionSource) -> bool:
     if is_long(source) or any(True for _ in problems_in(source.function)):
         return False
     ops = [op for op in ops_of(source.function) if op.parent == source.function]
-    return all(map(is_static, ops)) and sum(map(_steps, ops)) <= VERIFIED_MACS
+    return len(ops) <= _FEW_OPS and all(map(is_static, ops)) and sum(map(_steps, ops)) <= VERIFIED_MACS
 
 
 def _steps(op: ir.Operation) -> int:
