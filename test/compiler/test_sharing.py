@@ -13,7 +13,7 @@ import pytest
 import npuflow
 from npuflow.api import timed
 from npuflow.bindings import ir
-from npuflow.compiler import checks, units, verify_function
+from npuflow.compiler import checks, references, units, verify_function
 from npuflow.compiler.compiled_function import CompiledFunction, FunctionalRun
 from npuflow.compiler.sources import first_alike, sources_of
 from npuflow.core.diagnostics import DiagnosticSink
@@ -118,7 +118,7 @@ def test_equal_functions_are_compiled_simulated_and_verified_once(monkeypatch: p
     compilations = Counted(monkeypatch, units, "compile_functions")
     reports = Counted(monkeypatch, timed, "report_function")
     executions = Counted(monkeypatch, checks, "verify_function")
-    judgements = Counted(monkeypatch, checks, "judged")
+    judgements = Counted(monkeypatch, references, "judged")
     names = [f"f{number}" for number in range(10)]
     compiled = npuflow.compile("".join(map(matmul, names)) + matmul("larger", 24), device="toy")
     report = compiled.run(verify=True)

@@ -151,9 +151,9 @@ class Sequence:
         device = self.device
         if not {Decision.PHASES, Decision.PREFETCH} <= self.decided or device.home_level != device.kernel_level:
             return self
-        calls = self.compiled.calls
         from npuflow.compiler.prefetch import prefetched
 
+        calls = self.compiled.calls
         phases = prefetched(calls, [part.compiled for part in self.parts])
         parts = self._each([None if one.ahead == NOTHING_AHEAD else _Change((one.ahead,), one.of) for one in phases])
         called = tuple(replace(call, name=part.name) for call, part in zip(calls.calls, parts, strict=True))
@@ -163,9 +163,9 @@ class Sequence:
         """The same with what goes on between phases, if it has any, and with tasks that they find set up."""
         if Decision.PHASES not in self.decided:
             return self
-        calls = [part.compiled for part in self.parts]
         from npuflow.compiler.phases import phase_changes
 
+        calls = [part.compiled for part in self.parts]
         changes = phase_changes(calls, self.decided)
         is_ahead = {Decision.AHEAD, Decision.TASKS} <= self.decided
         tasks = tasks_ahead(calls, changes) if is_ahead else BegunPhases({}, [NO_TASKS for _ in changes])

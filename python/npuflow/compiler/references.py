@@ -11,12 +11,12 @@ from npuflow.compiler.cut import is_long
 from npuflow.compiler.sources import FunctionSource, sources_of
 from npuflow.core.build import is_static, shape_of
 from npuflow.core.parsing import parse
-from npuflow.core.passes import ops_of
 from npuflow.dialect.context import new_context
 from npuflow.errors import Diagnostic, Severity, with_hint
 from npuflow.execute.arrays import functions_of
 from npuflow.execute.lowering import NotExecutableError
 from npuflow.execute.references import Judge, Reference, judged, make_reference
+from npuflow.network.parts import body_of
 from npuflow.ops.allowed_ops import problems_in
 from npuflow.ops.linear import loop_extents
 
@@ -69,10 +69,10 @@ def _is_quick(source: FunctionSource) -> bool:
 
     One of more ops may come apart, and what is compiled side by side then are forks, for which threads are no good.
     """
-    if is_long(source) or any(True for _ in problems_in(source.function)):
+    ops = body_of(source.function)
+    if len(ops) > _FEW_OPS or is_long(source) or any(True for _ in problems_in(source.function)):
         return False
-    ops = [op for op in ops_of(source.function) if op.parent == source.function]
-    return len(ops) <= _FEW_OPS and all(map(is_static, ops)) and sum(map(_steps, ops)) <= VERIFIED_MACS
+    return all(map(is_static, ops)) and sum(map(_steps, ops)) <= VERIFIED_MACS
 
 
 def _steps(op: ir.Operation) -> int:

@@ -212,8 +212,9 @@ class _Residents:
                     self.reasons[changed] = f"together with others: {error}"
                     del homes[changed]
                 waiting = sorted({*waiting, *(each for each, _, _ in self.phases.ports[changed])})
-        for phase, moved in programs.items():
-            programs[phase] = self.phases.widened(phase, moved, self._own(phase, homes))
+        programs = {
+            phase: self.phases.widened(phase, moved, self._own(phase, homes)) for phase, moved in programs.items()
+        }
         calls = tuple(self._housed(phase, homes) for phase in range(len(self.calls.calls)))
         saved = sum(self._chosen(number).saved_bytes for number in homes)
         reasons = {number: why for number, why in self.reasons.items() if number not in homes}

@@ -83,6 +83,12 @@ def users_of(program: Program, tensor: str) -> list[FlatEngine]:
     return [engine for engine in program.engines if tensor in engine.moved_buffers]
 
 
+def behind_launch(control: Sequence[FlatStep], steps: Sequence[FlatStep]) -> list[FlatStep]:
+    """The control processor's steps with others right behind the launch."""
+    launch = next((n + 1 for n, step in enumerate(control) if isinstance(step, FlatControl)), 0)
+    return [*control[:launch], *steps, *control[launch:]]
+
+
 def with_home(
     program: Program,
     tensor: str,
@@ -143,9 +149,8 @@ class _Move:
 
     def _started(self, control: Sequence[FlatStep], channels: Collection[_SlabChannel]) -> list[FlatStep]:
         """The control processor's steps with the start of the channels behind the launch, and their end."""
-        launch = next((n + 1 for n, step in enumerate(control) if isinstance(step, FlatControl)), 0)
         starts = [FlatRelease(self._start(each)) for each in channels]
-        return [*control[:launch], *starts, *control[launch:], *(FlatAcquire(self._done(each)) for each in channels)]
+        return [*behind_launch(control, starts), *(FlatAcquire(self._done(each)) for each in channels)]
 
     def _start(self, channel: _SlabChannel) -> str:
         return f"{self._channel_name(channel)} start"
@@ -166,21 +171,27 @@ class _Move:
 
     def _homes(self) -> dict[_SlabChannel, FlatEngine]:
         """The channels beside slabs that are used."""
-        queues: dict[_SlabChannel, dict[str, list[SlabTransfer]]] = defaultdict(lambda: defaultdict(list))
-        own = [part for parts in self.parts.values() for split in parts for part in split or ()]
-        for part in own:
-            queues[part.slab, self.channel_of[part.slab, part.user]][part.user].append(part)
-        return {channel: self._home(channel, [*queues[channel].values()]) for channel in sorted(queues)}
+        served: dict[_SlabChannel, list[list[SlabTransfer]]] = defaultdict(list)
+        for (slab, user), number in self.channel_of.items():
+            served[slab, number].append(self.queues[slab][user])
+        return {channel: self._home(channel, served[channel]) for channel in sorted(served)}
+
+    @cached_property
+    def queues(self) -> Mapping[int, Mapping[str, list[SlabTransfer]]]:
+        """What each channel of shims did with each slab."""
+        found: dict[int, dict[str, list[SlabTransfer]]] = defaultdict(lambda: defaultdict(list))
+        for part in (part for parts in self.parts.values() for split in parts for part in split or ()):
+            found[part.slab][part.user].append(part)
+        return found
 
     @cached_property
     def channel_of(self) -> dict[tuple[int, str], int]:
         """The channel beside a slab by which it is moved to, or from, where a channel of a shim did that."""
-        own = [part for parts in self.parts.values() for split in parts for part in split or ()]
-        found: dict[tuple[int, str], int] = {}
-        for slab, port in enumerate(self.port.slabs):
-            users = dict.fromkeys(part.user for part in own if part.slab == slab)
-            found |= {(slab, user): number for user, number in zip(users, cycle(port.channels))}
-        return found
+        return {
+            (slab, user): number
+            for slab, own in self.queues.items()
+            for user, number in zip(own, cycle(self.port.slabs[slab].channels))
+        }
 
     def _home(self, channel: _SlabChannel, queues: Sequence[Sequence[SlabTransfer]]) -> FlatEngine:
         """A channel beside a slab: what several channels of shims did side by side in turn, first parts first."""

@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from npuflow.network.spread import NOBODY, TensorSpread
 from npuflow.simulate.at_clusters import AtClusters, at_places, computing, taken_moves, uses, without
-from npuflow.simulate.at_home import AtHome
+from npuflow.simulate.at_home import AtHome, behind_launch
 from npuflow.simulate.channel_tasks import NotTaskByTaskError, tasks_of
 from npuflow.simulate.home_ports import NearTensor
 from npuflow.simulate.home_tasks import NotAtHomeError
@@ -146,11 +146,14 @@ class _Exchange:
 
 @dataclass
 class _InClusters:
+    """`ahead` is how many steps channels were let do in front of all else."""
+
     program: Program
     device: Device
     name: str
     spread: TensorSpread
     engines: dict[str, FlatEngine] = field(init=False)
+    ahead: Counter[str] = field(default_factory=Counter, init=False)
 
     def __post_init__(self) -> None:
         self.engines = {engine.name: engine for engine in self.program.engines}
@@ -261,8 +264,7 @@ class _InClusters:
             semaphores.append(FlatSemaphore(self._there(number), 0, count, Cause.DATA))
         self._wait(waits)
         control = self.engines["control"]
-        launch = next((n + 1 for n, step in enumerate(control.body) if isinstance(step, FlatControl)), 0)
-        self.engines["control"] = replace(control, body=(*control.body[:launch], *handing, *control.body[launch:]))
+        self.engines["control"] = replace(control, body=tuple(behind_launch(control.body, handing)))
         return streams, semaphores
 
     def _ends(self, one: _Exchange) -> list[Callable[[Places], Places]]:
@@ -295,14 +297,9 @@ class _InClusters:
 
     def _first(self, channel: FlatEngine, steps: list[FlatStep]) -> None:
         """Lets a channel do something behind what it was let do so before, and in front of all else."""
-        known = self.engines.get(channel.name, channel)
-        done = self._ahead.get(channel.name, 0)
+        known, done = self.engines.get(channel.name, channel), self.ahead[channel.name]
         self.engines[channel.name] = replace(known, body=(*known.body[:done], *steps, *known.body[done:]))
-        self._ahead[channel.name] = done + len(steps)
-
-    @cached_property
-    def _ahead(self) -> dict[str, int]:
-        return {}
+        self.ahead[channel.name] += len(steps)
 
     def _wait(self, counts: Counter[int]) -> None:
         """Lets the first kernel of a cluster that reads the tensor wait for what comes from others."""

@@ -22,7 +22,7 @@ from functools import cached_property
 
 import numpy as np
 
-from npuflow.simulate.at_home import AtHome, users_of, with_home
+from npuflow.simulate.at_home import AtHome, behind_launch, users_of, with_home
 from npuflow.simulate.channel_tasks import NotTaskByTaskError, transfers, unrolled
 from npuflow.simulate.hand_overs import HandOver, hand_overs
 from npuflow.simulate.home_chains import whole_chain
@@ -34,7 +34,6 @@ from npuflow.simulate.program import (
     FlatAcquire,
     FlatAffine,
     FlatBuffer,
-    FlatControl,
     FlatEngine,
     FlatMemory,
     FlatReceive,
@@ -170,10 +169,7 @@ class _ReadInPlace(TensorInTiles):
             steps = self._read(self.engines[name], self.tensor, waits=False)
             bodies[name] = (FlatAcquire(told[-1]), *steps)
             chains.append(self._chain(name, steps))
-        control = self.taken.control
-        launch = next((n + 1 for n, step in enumerate(control) if isinstance(step, FlatControl)), 0)
-        starts = [FlatRelease(one) for one in told]
-        control = [*control[:launch], *starts, *control[launch:]]
+        control = behind_launch(self.taken.control, [FlatRelease(one) for one in told])
         parts = self.taken.parts
         streams = [s for s in self.program.streams if None in parts.get(s.name, [None])]
         whole = with_home(self.program, self.tensor, control, bodies, told, streams)

@@ -145,9 +145,9 @@ def best_of_bundle(
     is faster then is taken; one by `rows` where clusters keep them.
     """
     if rows is not None and between and not lacked and rows.loop < group.space:
-        ways = ways_by_rows(group_of_bundle(bundle, between), said, rows, device)
-        if (found := next((one for one, m in ways if program_fits(bundle, group, m, device)), None)) is not None:
-            return found
+        found = best_by_rows(bundle, group_of_bundle(bundle, between), device, said, rows)
+        if found is not None:
+            return found[0]
     best = _best_fitting(bundle, group, device, said, lacked)
     if best is None:
         return complete(group, said, device, lacked=lacked)
@@ -156,6 +156,14 @@ def best_of_bundle(
     times = PhaseTimes(group_of_bundle(bundle, between).at_home({*between.values()}), device)
     faster = times.faster(best, ranked_with_costs(group, said, device, NEAR_WAYS, lacked=lacked))
     return next((one for one in faster if program_fits(bundle, group, mapping_of(group, one), device)), best)
+
+
+def best_by_rows(
+    bundle: Bundle, group: Group, device: Device, said: Strategy, rows: ClusterRows
+) -> tuple[Strategy, Mapping] | None:
+    """The best way by which clusters have these rows that a bundle's program fits; None where there is none."""
+    ways = ways_by_rows(group, said, rows, device)
+    return next((way for way in ways if program_fits(bundle, group, way[1], device)), None)
 
 
 def _best_fitting(

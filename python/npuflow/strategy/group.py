@@ -161,6 +161,11 @@ class Group:
         """The same with tensors of these numbers at home on the chip."""
         return replace(self, tensors=tuple(replace(t, at_home=t.number in numbers) for t in self.tensors))
 
+    @cached_property
+    def numbers(self) -> frozenset[int]:
+        """Those of its tensors that have one: what goes from group to group."""
+        return frozenset(t.number for t in self.tensors if t.number is not None)
+
     def numbered(self, numbers: Mapping[int, int]) -> Group:
         """The same whose tensors have other numbers, those that aren't said none."""
         known = [None if t.number is None else numbers.get(t.number) for t in self.tensors]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 
 from npuflow.strategy.estimate import Estimate
 from npuflow.strategy.feasibility import obstacles
@@ -65,10 +66,9 @@ def ways_by_rows(group: Group, said: Strategy, rows: ClusterRows, device: Device
     given = replace(said, grid=(1, cores), spread=(rows.loop, rows.loop))
     space = space_of(group, given, device)
     tiles = tuple(rows.tile if loop == rows.loop else tile for loop, tile in enumerate(space.start.tiles))
-    handed = {tensor.number for tensor in group.tensors if tensor.number is not None}
     own = replace(
         space,
-        group=without(group, handed),
+        group=without(group, group.numbers),
         start=replace(space.start, tiles=tiles),
         open=tuple(loop for loop in space.open if loop != rows.loop),
     )
@@ -80,8 +80,7 @@ def ways_by_rows(group: Group, said: Strategy, rows: ClusterRows, device: Device
 
 def seconds_by_rows(group: Group, mapping: Mapping, kept: Collection[int], device: Device) -> float:
     """How long it takes with some tensors kept in clusters, others on the chip, but for what clusters lack."""
-    handed = {tensor.number for tensor in group.tensors if tensor.number is not None} - set(kept)
-    return Estimate(without(group, kept).at_home(handed), device).seconds(mapping)
+    return Estimate(without(group, kept).at_home(group.numbers), device).seconds(mapping)
 
 
 def exchange_seconds(tensor: Tensor, group: Group, rows: ClusterRows, made: int, device: Device) -> float:
@@ -94,9 +93,7 @@ def exchange_seconds(tensor: Tensor, group: Group, rows: ClusterRows, made: int,
     dims = [dim for dim in tensor.dims if any(loop == rows.loop for loop, _ in dim.terms)]
     number = tensor.dims.index(dims[0]) if dims else 0
     pitch, period = tensor.pitches[number], tensor.pitches[number] * tensor.shape[number]
-    whole = tensor.element_bytes
-    for size in tensor.shape:
-        whole *= size
+    whole = tensor.element_bytes * prod(tensor.shape)
     tiles = [rows.tile if loop == rows.loop else size for loop, size in enumerate(group.sizes)]
     extent = dims[0].extent(tiles) * pitch if dims else period
     lacking = pieces = 0

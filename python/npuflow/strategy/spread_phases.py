@@ -18,12 +18,11 @@ from npuflow.network.calls import CallList, callee, calls_of, read_calls
 from npuflow.network.parts import body_of
 from npuflow.ops.grown import find_bundles
 from npuflow.ops.reshapes import unreshaped
-from npuflow.strategy.bundle_times import GrowthOn, best_of_bundle
-from npuflow.strategy.describe_bundle import program_fits
+from npuflow.strategy.bundle_times import GrowthOn, best_by_rows, best_of_bundle
 from npuflow.strategy.describe_group import group_of_bundle
 from npuflow.strategy.estimate import Estimate
 from npuflow.strategy.group import Group
-from npuflow.strategy.in_clusters import ClusterRows, exchange_seconds, rows_of, seconds_by_rows, ways_by_rows
+from npuflow.strategy.in_clusters import ClusterRows, exchange_seconds, rows_of, seconds_by_rows
 from npuflow.strategy.mapping import Mapping as GroupMapping
 from npuflow.strategy.mapping import mapping_of
 from npuflow.strategy.open_groups import open_bundle
@@ -96,14 +95,13 @@ class SpreadPhases(Pass):
         rows = rows_of(group, set(_pitches(numbers)), device)
         if rows is None:
             return None
-        ways = ways_by_rows(group, said, rows, device)
-        found = next((m for _, m in ways if program_fits(bundle, group, m, device)), None)
+        found = best_by_rows(bundle, group, device, said, rows)
         if found is None:
             return None
         best = best_of_bundle(bundle, opened.group, device, said, (), numbers)
         arguments, results = list(function.regions[0].blocks[0].arguments), body_of(function)[-1].operands
         handed = tuple(numbers.get(v) for v in arguments), tuple(numbers.get(unreshaped(v)) for v in results)
-        return SpreadPart(group, rows, found, mapping_of(group, best), *handed, device)
+        return SpreadPart(group, rows, found[1], mapping_of(group, best), *handed, device)
 
 
 def _pitches(values: Mapping[ir.Value, int]) -> Iterator[int]:
@@ -136,8 +134,7 @@ class SpreadPart:
 
     @property
     def _alone(self) -> float:
-        handed = {tensor.number for tensor in self.group.tensors if tensor.number is not None}
-        return Estimate(self.group.at_home(handed), self.device).seconds(self.best)
+        return Estimate(self.group.at_home(self.group.numbers), self.device).seconds(self.best)
 
     def made_bytes(self, number: int) -> int:
         """What a cluster makes of a tensor, along a period of it."""
