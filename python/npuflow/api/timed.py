@@ -8,7 +8,7 @@ from dataclasses import replace
 from npuflow.compiler.compiled import Function
 from npuflow.compiler.verify_function import Verified
 from npuflow.execute.limits import UNLIMITED, limited
-from npuflow.execute.sandbox import beside, run_in_child
+from npuflow.execute.sandbox import beside, chunks, run_in_child
 from npuflow.report.measure import report_function
 from npuflow.report.model import FunctionReport
 
@@ -32,13 +32,12 @@ def _measured(functions: Sequence[Function], jobs: int, on_step: Callable[[str],
         return [_simulated(function, threads, on_step) for function in functions]
     on_step(f"simulating {len(functions)} functions, each without each of its costs as well")
 
-    def in_child(function: Function) -> FunctionReport:
-        return run_in_child(
-            lambda: _simulated(function, threads, lambda _: None), f"the simulation of @{function.name}"
-        )
+    def in_child(some: Sequence[Function]) -> list[FunctionReport]:
+        what = f"the simulation of {', '.join(f'@{each.name}' for each in some)}"
+        return run_in_child(lambda: [_simulated(each, threads, lambda _: None) for each in some], what)
 
     with limited(UNLIMITED), beside(jobs) as pool:
-        return list(pool.map(in_child, functions))
+        return [report for some in pool.map(in_child, chunks(functions, jobs)) for report in some]
 
 
 def _simulated(function: Function, threads: int, on_step: Callable[[str], None]) -> FunctionReport:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from math import ceil
 
 from npuflow.bindings import ir
 from npuflow.compiler.attempts import compile_fitting
@@ -23,10 +22,7 @@ from npuflow.dialect.context import new_context
 from npuflow.errors import Diagnostic, InputError
 from npuflow.execute.arrays import functions_of
 from npuflow.execute.limits import UNLIMITED, limited
-from npuflow.execute.sandbox import beside, run_in_child
-
-# So many times does a process get work: often enough to end together, seldom enough to begin quickly.
-_TURNS = 4
+from npuflow.execute.sandbox import beside, chunks, run_in_child
 
 
 @dataclass(frozen=True)
@@ -99,17 +95,16 @@ class UnitCompiler:
         """What each unit gave, whatever was compiled before; it is forgotten."""
         if self.jobs == 1 or len(units) < 2:
             return [_compiled(unit, self.how, self.sink) for unit in units]
-        size = ceil(len(units) / (_TURNS * self.jobs))
-        chunks = [units[first : first + size] for first in range(0, len(units), size)]
-        tasks = [[_task_of(unit) for unit in chunk] for chunk in chunks]
+        pieces = chunks(units, self.jobs)
+        tasks = [[_task_of(unit) for unit in piece] for piece in pieces]
         with limited(UNLIMITED), beside(self.jobs) as pool:
-            answers = list(pool.map(lambda chunk: _in_child(chunk, self.how, self.sink), tasks))
+            answers = list(pool.map(lambda each: _in_child(each, self.how, self.sink), tasks))
         found: list[UnitOutcome] = []
-        for chunk, answer in zip(chunks, answers):
+        for piece, answer in zip(pieces, answers):
             if answer is None:
-                found += [_compiled(unit, self.how, self.sink) for unit in chunk]
+                found += [_compiled(unit, self.how, self.sink) for unit in piece]
             else:
-                found += [_received(sent, unit.module.context) for unit, sent in zip(chunk, answer)]
+                found += [_received(sent, unit.module.context) for unit, sent in zip(piece, answer)]
         return found
 
 
