@@ -24,6 +24,11 @@ constexpr int most_looked_at = 1000;
 
 }  // namespace
 
+void Descent::begin() {
+  const std::vector<Mapping> live = best_grown(starts(), 1, Step::coarse, 1);
+  best_grown(live, all_steps, Step::coarse, 1);
+}
+
 void Descent::run() {
   std::vector<Mapping> live = with_variants(best_grown(starts(), 1, Step::coarse, beginners));
   for (std::size_t count = live.size() / 2; count > finalists; count /= 2) {

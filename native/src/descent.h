@@ -15,6 +15,8 @@ class Descent {
   Descent(const Space& space, KeptMappings& kept) : space_(space), kept_(kept) {}
 
   void run();
+  // A good one or two, soon found.
+  void begin();
 
  private:
   // What a step may change: sizes to the largest, its half and so on; orders as well; or to any size or order. Where
