@@ -63,7 +63,8 @@ def test_what_is_in_front_of_a_pass_is_a_program(device: str) -> None:
 def _outcome(text: str, device: str) -> Status | str:
     """Whether what is compiled is right, or how it is refused."""
     try:
-        (function, *_) = npuflow.compile(text, device=device).run().functions
+        report = npuflow.compile(text, device=device).run()
     except InputError as error:
         return "refused with its place" if error.diagnostics[0].location else f"refused without one: {error}"
-    return function.verified.status
+    (one, *_) = report.sequences or report.functions
+    return one.verified.status

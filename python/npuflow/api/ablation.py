@@ -10,8 +10,6 @@ from npuflow.api.compiled import Compiled
 from npuflow.compiler.compiled import Function, Sequence
 from npuflow.execute.limits import byte_text
 from npuflow.network.decisions import ALL_DECISIONS, OF_PARTS, OF_PASSES, Decision, Decisions
-from npuflow.report.roofline import launch_us
-from npuflow.report.sequences import phases_of
 from npuflow.report.traffic import buffers_at
 from npuflow.report.words import INDENT, quantity, table_lines
 from npuflow.simulate.results import RunResults
@@ -119,12 +117,12 @@ class _AblatedFunction:
         compiled, results = self.function.compiled, self._run(self.function)
         time_us = results.cycles / compiled.program.clock_hz * 1e6
         moved = _moved_bytes(results, compiled.device.dram_level)
-        return Ablated(without, time_us, launch_us(compiled), 0.0, 0, moved)
+        return Ablated(without, time_us, compiled.launch_us, 0.0, 0, moved)
 
     def _parts(self, sequence: Sequence, decided: Decisions, without: tuple[Decision, ...]) -> Ablated:
         one = sequence.with_decided(decided)
         results = {part.name: self._run(part) for part in one.parts}
-        phases = phases_of(one, results)
+        phases = one.phases(results)
         launches, changes = (sum(getattr(phase, key) for phase in phases) for key in ("launch_us", "change_us"))
         moved = sum(_moved_bytes(results[part.name], one.device.dram_level) for part in one.parts)
         return Ablated(without, phases[-1].end_us, launches, changes, one.plan.alive_bytes, moved)

@@ -55,9 +55,10 @@ def compile(  # noqa: A001, PLR0913  (the package's name qualifies it; each argu
     A file is a Path, or a text of one line that ends in `.mlir` or `.mlirbc`. `device` is a name or a TOML file,
     `columns` how many of its columns to use. `kernel_macs_per_cycle` replaces the times of the matmul kernels by a rate
     that was measured, calls included. `split` says whether functions run as a sequence of parts: left out, those do
-    that don't fit as a whole; `disable` names decisions about these to leave out, as "phases". With a `compute_type`,
-    what `convert` makes on `calibration` data is compiled, and what results are compared with. `jobs` is how many
-    processes compile what differs; with more than one, passes of your own leave nothing behind in this one's memory.
+    that don't fit as a whole or are faster so; `disable` names decisions about these to leave out, as "phases". With a
+    `compute_type`, what `convert` makes on `calibration` data is compiled, and what results are compared with. `jobs`
+    is how many processes compile what differs; with more than one, passes of your own leave nothing behind in this
+    one's memory.
     `sink` receives remarks and warnings. `on_given` is handed what is compiled, and results are compared with, before
     that begins, where no schedules are in it.
     """
@@ -83,7 +84,7 @@ def compile(  # noqa: A001, PLR0913  (the package's name qualifies it; each argu
     if compute_type is not None:
         converted = convert(module, compute_type, calibration, sink=sink)
         module, conversions = converted.module, converted.conversions
-    how = Split.IF_NEEDED if split is None else Split.ALWAYS if split else Split.NEVER
+    how = Split.IF_FASTER if split is None else Split.ALWAYS if split else Split.NEVER
     left_out = disable.split(",") if isinstance(disable, str) else disable
     parting = _Parting(how, decisions_without(left_out) if left_out else ALL_DECISIONS)
     try:

@@ -8,7 +8,6 @@ from npuflow.compiler.compiled import Function
 from npuflow.compiler.compiled import Sequence as PartSequence
 from npuflow.report.overview import pieces_of_each
 from npuflow.report.read_trace import check_shown, timeline_of
-from npuflow.report.sequences import phases_of
 from npuflow.report.timeline import Timeline
 from npuflow.report.window import TimedCall, Window, fair_share, windows_by_name
 from npuflow.simulate.results import RunResults
@@ -22,7 +21,7 @@ def timelines_of(
     found = {name: [(name, timeline)] for name, timeline in timelines.items()}
     results = {part.name: part.simulate() for sequence in sequences for part in sequence.parts}
     for sequence in sequences:
-        phases = phases_of(sequence, results)
+        phases = sequence.phases(results)
         found[sequence.name] = [(phase.name, timelines[phase.name].as_phase(phase)) for phase in phases]
     return found
 
@@ -49,6 +48,6 @@ def _calls(
         # In its own time, a phase begins with the launch that it doesn't have.
         calls += [
             TimedCall(phase.name, phase.end_us - results[phase.name].seconds * 1e6, phase.end_us)
-            for phase in phases_of(sequence, results)
+            for phase in sequence.phases(results)
         ]
     return calls

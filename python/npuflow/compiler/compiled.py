@@ -10,13 +10,14 @@ from npuflow.bindings import ir
 from npuflow.bounds.sizes import OpSizes
 from npuflow.compiler.compiled_function import CompiledFunction, execute_function, simulate_function
 from npuflow.compiler.sequence import CompiledSequence, execute_sequence
-from npuflow.compiler.tasks_ahead import BegunPhases, tasks_ahead
+from npuflow.compiler.tasks_ahead import BegunPhases, tasks_ahead, waiting_in
 from npuflow.execute.arrays import Array
 from npuflow.network.calls import CallList
 from npuflow.network.decisions import ALL_DECISIONS, Decision, Decisions
 from npuflow.network.outline import free_names
 from npuflow.network.plan import FunctionPlan, addressed, ordered, plan_of
 from npuflow.network.set_up import NO_TASKS, PhaseChange
+from npuflow.network.timed_phases import CallTime, TimedPhase, timed_phases
 from npuflow.simulate.at_home import AtHome
 from npuflow.simulate.prefetch import NOTHING_AHEAD
 from npuflow.simulate.results import RunResults
@@ -209,6 +210,20 @@ class Sequence:
     def simulate(self) -> tuple[RunResults, ...]:
         """Times the parts, in order."""
         return tuple(part.simulate() for part in self.parts)
+
+    def phases(self, results: Mapping[str, RunResults]) -> tuple[TimedPhase, ...]:
+        """When the calls of the parts begin and end, by the parts' runs."""
+        calls = [
+            CallTime(part.name, found.seconds * 1e6, part.compiled.launch_us, waiting_in(found, part.compiled))
+            for part, found in ((part, results[part.name]) for part in self.parts)
+        ]
+        return timed_phases(calls, self.changes, self.device.control)
+
+    @cached_property
+    def seconds(self) -> float:
+        """How long it takes as a whole."""
+        results = {part.name: part.simulate() for part in {part.name: part for part in self.parts}.values()}
+        return self.phases(results)[-1].end_us * 1e-6
 
     def execute(self, *inputs: Array) -> tuple[Array, ...]:
         """The function's results on these arrays, part by part through the simulated array."""

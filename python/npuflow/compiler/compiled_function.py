@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from math import ceil
 
 import numpy as np
@@ -30,11 +31,12 @@ from npuflow.simulate.in_clusters import from_windows, in_windows
 from npuflow.simulate.kernel_functions import compile_schedule_kernels
 from npuflow.simulate.platform import Platform
 from npuflow.simulate.prefetch import NOTHING_AHEAD, Ahead, ahead_name
-from npuflow.simulate.program import Program
+from npuflow.simulate.program import LAUNCH, FlatControl, Program
 from npuflow.simulate.read_in_place import home_of
 from npuflow.simulate.results import RunResults
 from npuflow.simulate.run import DEFAULT_RUN_LIMITS, POISON, RunLimits, execute, simulate
 from npuflow.simulate.tasks_ahead import TasksAhead, descriptors_left
+from npuflow.simulate.walk import counted
 from npuflow.target import Device
 
 _OTHER = "other"
@@ -104,6 +106,17 @@ class CompiledFunction:
     def descriptors_left(self) -> Mapping[int, int]:
         """The descriptors beside DRAM that it doesn't need, by column."""
         return descriptors_left(self.program, self.device) if self.tasks is None else self.tasks.left
+
+    @cached_property
+    def launch_cycles(self) -> int:
+        """What the control processor spends on launching."""
+        steps = (one for engine in self.program.engines for one in counted(engine.body))
+        own = ((step, times) for step, times in steps if isinstance(step, FlatControl) and step.name == LAUNCH)
+        return sum(step.cycles * times for step, times in own)
+
+    @property
+    def launch_us(self) -> float:
+        return self.launch_cycles / self.program.clock_hz * 1e6
 
     @property
     def name(self) -> str:

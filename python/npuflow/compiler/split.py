@@ -20,15 +20,20 @@ from npuflow.core.diagnostics import DiagnosticSink
 from npuflow.core.pipeline_text import PassNest, PassNode
 from npuflow.errors import Diagnostic, InputError
 from npuflow.execute.arrays import signature_of
+from npuflow.network.decisions import Decision
 from npuflow.network.outline import free_names
+from npuflow.strategy.work import work_of
 
 _ASKED_FOR = "asked for"
+# What fits as a whole comes apart where that takes so much less behind the launch: parts are more to read.
+_CLEARLY = 0.95
 
 
 class Split(Enum):
-    """When a function becomes a sequence of parts."""
+    """When a function becomes a sequence of parts; what doesn't fit as a whole does `if faster` as well."""
 
     IF_NEEDED = "if needed"
+    IF_FASTER = "if faster"
     ALWAYS = "always"
     NEVER = "never"
 
@@ -62,6 +67,7 @@ def compile_or_split(module: ir.Module, how: How, split: Split, sink: Diagnostic
         work.compile([source for number, source in enumerate(sources) if alike[number] == number])
     finally:
         sink.add_new(own.diagnostics)
+    work.come_apart([source for number, source in enumerate(sources) if alike[number] == number])
     for name, first in zip(names, alike):
         work.repeat(names[first], name)
     return work.batch(names)
@@ -118,7 +124,7 @@ class _Compilation:
         """What is tried of functions but those that fit as a whole; what came apart before does so again."""
         prepared: dict[str, PreparedFunction] = {}
         refusals = {name: self.attempts[name].refusal for name in self.cuts}
-        if self.prefix is not None and self.split is Split.IF_NEEDED:
+        if self.prefix is not None and self.split in (Split.IF_NEEDED, Split.IF_FASTER):
             whole = [source for source in sources if source.name not in self.cuts]
             refusals |= self._try_whole(whole, self.prefix, prepared)
         return {
@@ -223,6 +229,31 @@ class _Compilation:
             raise InputError(
                 [*dict.fromkeys(said for error in sorted(problems, key=_place) for said in error.diagnostics)]
             )
+
+    def come_apart(self, sources: Sequence[FunctionSource]) -> None:
+        """Takes those of several groups, which fit as a whole, in parts where that is faster.
+
+        All groups of a whole have one array: to set up its columns may take longer than what a small group does.
+        """
+        if self.prefix is None or self.split is not Split.IF_FASTER or Decision.PHASES not in self.how.decided:
+            return
+        for source in sources:
+            whole = self.functions.get(source.name)
+            if whole is None or len(work_of(whole.compiled.op)) < 2:
+                continue
+            sink = self._nobody()
+            other = _Compilation(self.how, Split.ALWAYS, self.prefix, sink, self.compiler, {*self.taken})
+            try:
+                other.compile([source])
+                sequences = other.batch([source.name]).sequences
+            except InputError:
+                continue
+            seconds, launch = whole.simulate().seconds, whole.compiled.launch_us * 1e-6
+            if sequences and sequences[0].seconds - launch < _CLEARLY * (seconds - launch):
+                del self.functions[source.name]
+                self.functions |= other.functions
+                self._keep(source.name, other.cuts[source.name], f"as a whole it takes {seconds * 1e6:.4g} us")
+                self._say(sink.diagnostics)
 
     def repeat(self, first: str, name: str) -> None:
         """Makes a function of one that is like it but for its name."""

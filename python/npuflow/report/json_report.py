@@ -11,10 +11,10 @@ from npuflow.compiler.conversion import Conversion
 from npuflow.compiler.layer_errors import Deviation
 from npuflow.compiler.verify_function import Verified
 from npuflow.execute.references import Judge
+from npuflow.network.timed_phases import TimedPhase
 from npuflow.report.energy import EnergyUse
 from npuflow.report.measures import EngineClass, LevelTraffic
 from npuflow.report.model import FunctionReport, Report, SequenceReport
-from npuflow.report.phases import TimedPhase
 from npuflow.report.sequences import left_bytes
 
 # What `npuflow compare` knows a report by; the version changes when a key that it reads does.

@@ -11,6 +11,7 @@ from npuflow.report.cycles import cycles_of
 from npuflow.report.measures import Bottleneck, Loss
 from npuflow.simulate.platform import DRAM_READ, DRAM_TOTAL, DRAM_WRITE
 from npuflow.simulate.program import (
+    LAUNCH,
     Cause,
     FlatCompute,
     FlatControl,
@@ -246,8 +247,6 @@ def _costs_of_shape(function: CompiledFunction, useful_macs: int | None) -> tupl
         found.append(WhatIf("idle-cores", what, lambda f: _with_matmuls_times(f, used / cores)))
     return tuple(found)
 
-
-LAUNCH = "launch"
 
 COSTS = (
     WhatIf("dram", "DRAM of unlimited bandwidth and no latency", lambda f: without_dram(f.program), ("dram-runs",)),

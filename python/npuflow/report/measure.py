@@ -17,7 +17,7 @@ from npuflow.report.losses import executed_macs, measure_losses
 from npuflow.report.measures import EngineClass, ResourceUse
 from npuflow.report.model import FunctionReport
 from npuflow.report.reshapes import measure_reshapes
-from npuflow.report.roofline import launch_us, vector_operations, works_of
+from npuflow.report.roofline import vector_operations, works_of
 from npuflow.report.traffic import levels_of_traffic, occupancies
 from npuflow.simulate.program import Cause
 from npuflow.simulate.results import EngineTime, RunResults
@@ -64,7 +64,7 @@ def report_function(
         operations=results.operations,
         reshapes=measure_reshapes(function),
         energy=energy_of(function, results),
-        launch_us=launch_us(function),
+        launch_us=function.launch_us,
         waiting=waiting_in(results, function),
         vector_operations=vector_operations(function),
         ops=works_of(sizes),

@@ -10,6 +10,7 @@ from npuflow.compiler.conversion import Conversion
 from npuflow.compiler.verify_function import Verified
 from npuflow.network.plan import FunctionPlan, ValueRole
 from npuflow.network.set_up import NO_WAITING, Waiting
+from npuflow.network.timed_phases import CallTime, TimedPhase
 from npuflow.report.energy import EnergyUse, energy_together
 from npuflow.report.measures import (
     Bottleneck,
@@ -22,7 +23,6 @@ from npuflow.report.measures import (
     Reshapes,
     ResourceUse,
 )
-from npuflow.report.phases import CallTime, TimedPhase
 from npuflow.report.words import quantity
 
 

@@ -11,13 +11,12 @@ from numpy.typing import NDArray
 from npuflow.compiler.compiled_function import CompiledFunction, simulate_function
 from npuflow.errors import UsageError, with_hint
 from npuflow.report.flows import flows_of
-from npuflow.report.losses import LAUNCH
 from npuflow.report.overview import PIECES, shares_at_work
-from npuflow.report.roofline import launch_cycles
 from npuflow.report.timeline import Held, Overview, Slice, Timeline
 from npuflow.report.window import WHOLE, Window
 from npuflow.report.words import quantity
 from npuflow.simulate.program import (
+    LAUNCH,
     FlatAccess,
     FlatAcquire,
     FlatCompute,
@@ -60,7 +59,7 @@ def timeline_of(function: CompiledFunction, most_events: int, window: Window = W
         is_cut,
         {buffer.tensor: reader.label(buffer.tensor) for buffer in results.program.buffers},
         Overview(_shares(trace, cycles, pieces), known),
-        launch_cycles(function),
+        function.launch_cycles,
     )
 
 

@@ -9,11 +9,9 @@ from math import prod
 from npuflow.bounds.balance import peak_ops_per_second
 from npuflow.bounds.sizes import MatmulSizes, OpSizes
 from npuflow.compiler.compiled_function import CompiledFunction
-from npuflow.report.losses import LAUNCH
 from npuflow.report.measures import OpNeeds
 from npuflow.report.model import DeviceSummary, FunctionReport, Report
-from npuflow.simulate.program import FlatControl
-from npuflow.simulate.walk import computes, counted
+from npuflow.simulate.walk import computes
 from npuflow.target import Device, KernelClass
 
 # Bytes of the elements that vector units are given roofs for, as a name.
@@ -40,16 +38,6 @@ def vector_operations(function: CompiledFunction) -> int:
             each = sum(1 + (node.operation == _MULTIPLY_ADD) for node in shape.vector.nodes)
             found += each * prod(shape.trips) * times
     return found
-
-
-def launch_cycles(function: CompiledFunction) -> int:
-    """What the control processor spends on launching."""
-    steps = (one for engine in function.program.engines for one in counted(engine.body))
-    return sum(step.cycles * times for step, times in steps if isinstance(step, FlatControl) and step.name == LAUNCH)
-
-
-def launch_us(function: CompiledFunction) -> float:
-    return launch_cycles(function) / function.program.clock_hz * 1e6
 
 
 def works_of(sizes: Sequence[OpSizes]) -> tuple[OpNeeds, ...]:

@@ -8,18 +8,15 @@ from itertools import pairwise
 
 from npuflow.compiler.compiled import Sequence
 from npuflow.compiler.home_phases import needed_bytes
-from npuflow.compiler.tasks_ahead import waiting_in
 from npuflow.compiler.verify_function import Verified
 from npuflow.execute.limits import byte_text
 from npuflow.network.phases import Writes
 from npuflow.network.plan import PlannedValue
+from npuflow.network.timed_phases import timed_phases
 from npuflow.report.measures import LevelTraffic
 from npuflow.report.model import FunctionReport, SequenceReport
-from npuflow.report.phases import CallTime, TimedPhase, timed_phases
-from npuflow.report.roofline import launch_us
 from npuflow.report.traffic import occupancies
 from npuflow.report.words import percent, quantity
-from npuflow.simulate.results import RunResults
 
 PLAN_HEADS = ("tensor", "what it is", "size", "from", "to", "where", "why it doesn't stay on the chip")
 HEADS = ("part", "calls", "time", "share", "bound by", "L3 read", "L3 written", "what it does")
@@ -63,15 +60,6 @@ def peaks(sequence: Sequence) -> Mapping[str, int]:
             for column, size in stays.items():
                 found[level] = max(found.get(level, 0), size + needed.get(column, 0))
     return found
-
-
-def phases_of(sequence: Sequence, results: Mapping[str, RunResults]) -> tuple[TimedPhase, ...]:
-    """When the calls of a sequence begin and end, by the runs of its parts."""
-    calls = [
-        CallTime(part.name, found.seconds * 1e6, launch_us(part.compiled), waiting_in(found, part.compiled))
-        for part, found in ((part, results[part.name]) for part in sequence.parts)
-    ]
-    return timed_phases(calls, sequence.changes, sequence.device.control)
 
 
 def part_rows(sequence: SequenceReport) -> Iterator[tuple[str, ...]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from npuflow.report.phases import TimedPhase
+from npuflow.network.timed_phases import TimedPhase
 from npuflow.simulate.program import (
     CORE_TILE,
     FlatAccess,

@@ -15,6 +15,7 @@ from npuflow.schedule.data.model import Schedule
 from npuflow.schedule.data.neighbours import adjoining
 from npuflow.simulate.platform import Platform, Side
 from npuflow.simulate.program import (
+    LAUNCH,
     Cause,
     FlatAccess,
     FlatAcquire,
@@ -118,7 +119,7 @@ class _Flattening:
         body = self._steps(engine, engine.program, place, ())
         row, column = place.get("row", 0), self._column(place) if place else 0
         if engine.stage.work is Work.CONTROL:
-            launch = FlatControl(self.platform.cycles(self.device.control.launch_seconds), "launch")
+            launch = FlatControl(self.platform.cycles(self.device.control.launch_seconds), LAUNCH)
             return self.platform.control((launch, *body))
         if engine.stage.work is Work.COMPUTE:
             return self.platform.core(engine.stage.name, (row, column), body)

@@ -231,6 +231,8 @@ FlatStep: TypeAlias = FlatLoop | FlatAcquire | FlatRelease | FlatSend | FlatRece
 
 
 CORE_TILE = "tile"
+# What the control processor begins with.
+LAUNCH = "launch"
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,9 @@ class RunFlags:
         (), "first give arguments of dynamic shape a static one, as %arg0=128x256", group="", metavar="shape,..."
     )
     split: bool = flag(False, "run every function of several groups of ops as a sequence of parts", group="")
-    no_split: bool = flag(False, "refuse what doesn't fit as a whole (default: split that, and only that)", group="")
+    no_split: bool = flag(
+        False, "refuse what doesn't fit as a whole (default: split that, and what is faster so)", group=""
+    )
     disable: tuple[str, ...] = flag(
         (),
         "leave out decisions: " + ", ".join(one.value for one in Decision),

@@ -19,7 +19,6 @@ from npuflow.errors import InputError
 from npuflow.ops.contraction import STRATEGY
 from npuflow.report.losses import without_compute, without_control, without_dma, without_dram
 from npuflow.report.measures import Bottleneck
-from npuflow.report.roofline import launch_cycles
 from npuflow.report.traffic import levels_of_traffic, occupancies
 from npuflow.simulate.program import Program
 from npuflow.simulate.run import simulate
@@ -113,7 +112,7 @@ def _outcome_of(function: Function) -> TrialOutcome:
     block = numbers[own.device.block_level] if own.device.block_level != own.device.dram_level else 0
     return TrialOutcome(
         results.cycles,
-        launch_cycles(own),
+        own.launch_cycles,
         own.program.clock_hz,
         outermost.read_bytes + outermost.write_bytes,
         numbers[own.device.kernel_level],

@@ -18,6 +18,7 @@ from npuflow.errors import InputError, with_hint
 from npuflow.kernels.matrix_cycles import matrix_cycles
 from npuflow.simulate.platform import Platform, Side
 from npuflow.simulate.program import (
+    LAUNCH,
     Cause,
     FlatAccess,
     FlatAcquire,
@@ -222,7 +223,7 @@ class _Building:
 
     def _all_engines(self) -> tuple[FlatEngine, ...]:
         did, platform = self.engines, self.platform
-        launch = FlatControl(platform.cycles(self.device.control.launch_seconds), "launch")
+        launch = FlatControl(platform.cycles(self.device.control.launch_seconds), LAUNCH)
         outer, inner = self.device.dram_level, self.device.kernel_level
         names = (self.device.engine(kernels).name for kernels in (KernelClass.MATRIX, KernelClass.VECTOR))
         calls = (platform.core(name, _TILE, tuple(body)) for name, body in zip(names, (did.array, did.vector)))
