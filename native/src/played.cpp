@@ -20,19 +20,6 @@ constexpr double unknown = -1.0;
 
 }  // namespace
 
-std::size_t Played::Way::group_of(std::size_t turn) const {
-  return static_cast<std::size_t>((static_cast<double>(turn) + rounding) * set_up_turns / turns);
-}
-
-double Played::Way::bytes_of(std::size_t turn) const {
-  double found = bytes;
-  for (const Along& each : along) {
-    found *= turn % each.parts + 1 == each.parts ? each.last : each.full;
-    turn /= each.parts;
-  }
-  return found;
-}
-
 Played::Played(const Mapped& mapped, const Machine& machine, const EngineCycles& cycles) : machine_(machine) {
   const OuterTransfers outer(mapped, machine);
   const Depths& depths = mapped.mapping().depths;
@@ -70,59 +57,6 @@ Played::Played(const Mapped& mapped, const Machine& machine, const EngineCycles&
   }
   leaving_ = out / machine.core.bytes_per_second + machine.begin_l1_seconds;
   divide(cycles, depths.between > 1);
-}
-
-Played::Way Played::way_of(const Mapped& mapped, const OuterTransfer& transfer, double turns, double rate) const {
-  Way way;
-  way.turns = turns;
-  way.along = parts_along(mapped, transfer);
-  double parts = 1;
-  for (const Along& each : way.along) parts *= static_cast<double>(each.parts);
-  if (parts != turns) way.along.clear();
-  way.channels = static_cast<double>(transfer.channels);
-  way.bytes = transfer.bytes / (turns * way.channels);
-  way.weight = transfer.dram_seconds * rate / transfer.bytes;
-  way.set_up_turns = std::min(turns, transfer.turns);
-  way.late = machine_.descriptor_seconds * (way.channels - 1);
-  return way;
-}
-
-Played::Way Played::way_in(const Mapped& mapped, const OuterTransfer& transfer) const {
-  const Tensor& tensor = *transfer.tensor;
-  const Mapping& mapping = mapped.mapping();
-  Way way = way_of(mapped, transfer, transfer.visits, machine_.dram.read_rate);
-  way.slots = static_cast<std::size_t>(mapping.depths.of(tensor.operand).l2);
-  way.is_behind = tensor.operand == Operand::tail;
-  way.onward = mapped.visits(tensor, mapping.tiles);
-  way.lane = transfer.lane;
-  way.onward_bytes = tensor.l1_bytes(mapping.tiles) + machine_.begin_l1_seconds * machine_.core.bytes_per_second;
-  if (tensor.follows_loop(mapping.spread.row_loop)) way.streams = static_cast<double>(mapping.spread.rows);
-  return way;
-}
-
-Played::Way Played::way_out(const Mapped& mapped, const OuterTransfer& transfer) const {
-  Way way = way_of(mapped, transfer, static_cast<double>(blocks_), machine_.dram.write_rate);
-  way.slots = results_;
-  way.is_input = false;
-  return way;
-}
-
-std::vector<Played::Along> Played::parts_along(const Mapped& mapped, const OuterTransfer& transfer) {
-  const Group& group = mapped.group();
-  std::vector<Along> found;
-  const auto add = [&](std::size_t loop, Size part) {
-    const Size size = group.sizes[loop];
-    const Size parts = parts_of(size, part);
-    const auto share = [&](Size own) { return static_cast<double>(own * parts) / static_cast<double>(size); };
-    const bool follows = transfer.tensor->follows_loop(loop);
-    found.push_back({static_cast<std::size_t>(parts), follows ? share(std::min(part, size)) : 1.0,
-                     follows ? share(size - (parts - 1) * part) : 1.0});
-  };
-  if (transfer.tensor->role == Role::input && transfer.tensor->streams) {
-    for (auto loop = group.streamed.rbegin(); loop != group.streamed.rend(); ++loop) add(*loop, transfer.in_l2[*loop]);
-  }
-  for (const std::size_t loop : transfer.around) add(loop, mapped.block()[loop]);
-  return found;
 }
 
 // What a core computes in front of a block's steps, in each, and behind them.
@@ -171,7 +105,7 @@ void Played::set_up_more() {
     }
     control_ = std::max(control_, room);
     next->set_up.push_back(control_ + machine_.descriptor_seconds);
-    control_ += machine_.descriptor_seconds * next->channels;
+    control_ += machine_.descriptor_seconds * next->set_up_channels;
   }
 }
 
@@ -204,6 +138,7 @@ void Played::begin_more() {
     if (way.begins > now_) continue;
     way.is_moving = true;
     way.left = way.bytes_of(turn);
+    way.moving = way.channels_of(turn);
     way.all_set_up = set_up + way.late;
   }
 }
@@ -219,8 +154,8 @@ void Played::share() {
   for (Way& way : ways_) {
     way.rate = way.is_moving ? unknown : 0.0;
     const double since = std::max(0.0, now_ - (way.all_set_up - way.late));
-    way.active = std::min(way.channels, 1 + std::floor(since / machine_.descriptor_seconds + rounding));
-    if (now_ >= way.all_set_up) way.active = way.channels;
+    way.active = std::min(way.moving, 1 + std::floor(since / machine_.descriptor_seconds + rounding));
+    if (now_ >= way.all_set_up) way.active = way.moving;
   }
   Rates left{machine_.dram.read_rate, machine_.dram.write_rate, machine_.dram.total_rate};
   while (share_out(left)) {
@@ -252,7 +187,7 @@ bool Played::share_out(Rates& left) {
 
 // When the next of its channels is set up.
 double Played::next_active(const Way& way) const {
-  if (way.active >= way.channels) return never;
+  if (way.active >= way.moving) return never;
   return std::min(way.all_set_up, way.all_set_up - way.late + way.active * machine_.descriptor_seconds);
 }
 

@@ -1,4 +1,4 @@
-// A matmul becomes a bundle where that is estimated to be clearly faster, if nobody said how to map it.
+// A matmul becomes a bundle where that is faster with the pipelines of both played out, if nobody said how to map it.
 // RUN: npuflow-opt %s --npuflow-bundle-matmuls=device=npu2 --remarks --split-input-file 2>&1 | filecheck %s
 // RUN: npuflow-opt %s --npuflow-stream-k="bundle-matmuls=true device=npu2" --stop-after=assign-strategy --split-input-file | filecheck %s --check-prefix=MAPPED
 // RUN: npuflow-opt %s --npuflow-stream-k="bundle-matmuls=true grid=4,8 device=npu2" --stop-after=assign-strategy --split-input-file | filecheck %s --check-prefix=SAID
