@@ -81,9 +81,51 @@ double Played::seconds() {
     move_on();
     if (now_ == never) return never;
   }
-  double last = control_;
+  double last = std::max(left_.back(), behind_set_up_seconds());
   for (const Way& way : ways_) last = std::max(last, way.ends.back());
-  return std::max(last, left_.back());
+  return last;
+}
+
+// When the last column is done, which is set up last, with all of its work behind that: others may go ahead of it.
+double Played::behind_set_up_seconds() const {
+  double of_results = 0;
+  double last = control_;
+  // Of results that cannot leave yet, L2 and L1 have room for those of so many blocks.
+  const double held = 2.0 * static_cast<double>(results_);
+  const double block = starting_seconds_ + static_cast<double>(pieces_) * step_seconds_ + ending_seconds_;
+  for (const Way& way : ways_) {
+    if (way.is_input) continue;
+    const double part = way.bytes_of(blocks_ - 1) / machine_.channel_rate;
+    of_results = std::max(of_results, part);
+    for (std::size_t group = 0; group < way.set_up.size(); ++group) {
+      const double there = way.set_up[group] + way.late + machine_.latency_seconds;
+      const auto blocks = static_cast<double>(blocks_ - way.first_of(group));
+      last = std::max(last, there + std::max(blocks * part, 2 * part + (blocks - held) * block + leaving_));
+    }
+  }
+  for (const Way& way : ways_) {
+    if (!way.is_input) continue;
+    for (std::size_t group = 0; group < way.set_up.size(); ++group) {
+      const std::size_t turn = way.first_of(group);
+      const double set_up = way.set_up[group] + way.late;
+      const bool is_idle = turn == 0 || set_up > way.ends[turn - 1];
+      const double part = machine_.begin_l2_seconds + way.bytes_of(turn) / machine_.channel_rate;
+      const double there = set_up + (is_idle ? machine_.latency_seconds : 0.0) + part;
+      last = std::max(last, there + work_from(way, turn) + of_results);
+    }
+  }
+  return last;
+}
+
+// What cores take from such a part on, until the last block has left them.
+double Played::work_from(const Way& way, std::size_t turn) const {
+  const double share = static_cast<double>(steps_) / way.turns;
+  const double step = std::ceil(static_cast<double>(turn) * share - rounding);
+  const double steps = static_cast<double>(steps_) - step;
+  const double blocks = std::ceil(steps / static_cast<double>(pieces_) - rounding);
+  const double work = steps * step_seconds_ + blocks * ending_seconds_ + (blocks - 1) * starting_seconds_;
+  const double first = way.is_behind ? -static_cast<double>(pieces_) * step_seconds_ : arrival_ / calls_;
+  return first + work + leaving_;
 }
 
 double Played::with_what_is_left() const {

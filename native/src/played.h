@@ -68,6 +68,8 @@ class Played {
     bool is_done() const { return static_cast<double>(ends.size()) >= turns; }
     // Which of the turns that it is set up in a part is of.
     std::size_t group_of(std::size_t turn) const;
+    // The first part of those.
+    std::size_t first_of(std::size_t group) const;
     // What each channel has of a part, of those that have anything.
     double bytes_of(std::size_t turn) const;
     double channels_of(std::size_t turn) const;
@@ -105,6 +107,8 @@ class Played {
 
   // How long it takes if the blocks that are left take as long as those of the second half so far.
   double with_what_is_left() const;
+  double behind_set_up_seconds() const;
+  double work_from(const Way& way, std::size_t turn) const;
   void set_up_more();
   Way* next_to_set_up();
   void begin_more();

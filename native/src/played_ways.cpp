@@ -1,6 +1,7 @@
 // The ways of tensors between DRAM and L2 of a pipeline that is played out: their parts, and who moves these.
 
 #include <algorithm>
+#include <cmath>
 
 #include "played.h"
 
@@ -15,6 +16,10 @@ constexpr double rounding = 1e-6;
 
 std::size_t Played::Way::group_of(std::size_t turn) const {
   return static_cast<std::size_t>((static_cast<double>(turn) + rounding) * set_up_turns / turns);
+}
+
+std::size_t Played::Way::first_of(std::size_t group) const {
+  return static_cast<std::size_t>(std::ceil(static_cast<double>(group) * turns / set_up_turns - rounding));
 }
 
 double Played::Way::bytes_of(std::size_t turn) const {
@@ -51,12 +56,22 @@ Played::Way Played::way_of(const Mapped& mapped, const OuterTransfer& transfer, 
   return way;
 }
 
+// Whether no op that runs for every piece reads an input, nor one before these.
+static bool is_behind(const Group& group, const Tensor& tensor) {
+  if (group.is_packed) return tensor.operand == Operand::tail;
+  std::size_t behind = 0;
+  for (std::size_t op = 0; op < group.work.size(); ++op) {
+    if (group.work[op].is_pieced) behind = op + 1;
+  }
+  return behind > 0 && static_cast<std::size_t>(tensor.user) >= behind;
+}
+
 Played::Way Played::way_in(const Mapped& mapped, const OuterTransfer& transfer) const {
   const Tensor& tensor = *transfer.tensor;
   const Mapping& mapping = mapped.mapping();
   Way way = way_of(mapped, transfer, transfer.visits, machine_.dram.read_rate);
   way.slots = static_cast<std::size_t>(mapping.depths.of(tensor.operand).l2);
-  way.is_behind = tensor.operand == Operand::tail;
+  way.is_behind = is_behind(mapped.group(), tensor);
   way.onward = mapped.visits(tensor, mapping.tiles);
   way.lane = transfer.lane;
   // One channel goes on for so many rows of cores, one by one.
