@@ -100,7 +100,8 @@ double Played::behind_set_up_seconds() const {
     for (std::size_t group = 0; group < way.set_up.size(); ++group) {
       const double there = way.set_up[group] + way.late + machine_.latency_seconds;
       const auto blocks = static_cast<double>(blocks_ - way.first_of(group));
-      last = std::max(last, there + std::max(blocks * part, 2 * part + (blocks - held) * block + leaving_));
+      last = std::max(last, there + blocks * part);
+      if (blocks > held) last = std::max(last, there + 2 * part + (blocks - held) * block + leaving_);
     }
   }
   for (const Way& way : ways_) {
