@@ -124,7 +124,7 @@ def test_copies_of_a_matmuls_operands_and_of_what_its_tail_reads(turned: int | N
 
 
 def test_columns_that_share_rows_of_windows_read_each_its_own() -> None:
-    """20 results of 3 rows over 4 columns, 5 in each: 7 rows for every column, of 22; rows of cores share a column's."""
+    """20 results of 3 rows over 4 columns, 5 in each: 7 rows for every column, of 22; rows of cores share one's."""
     dims = (Linear(((0, 1), (2, 1))), COLUMN)
     tensors = (Tensor("in", Role.INPUT, dims, (22, 16), 1), Tensor("out", Role.OUTPUT, (ROW, COLUMN), (20, 16), 1))
     group = Group((20, 16, 3), 2, (), tensors, (), pads_streamed=False)
