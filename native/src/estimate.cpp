@@ -69,7 +69,7 @@ double Estimator::played_cost(const Mapping& mapping) {
   const auto of_op = [&](std::size_t number) { return cycles(number, mapping.tiles); };
   const EngineCycles engines = summed(mapped.calls(), of_op);
   const EstimateParts found = parts_of(mapped, machine_, engines);
-  if (machine_.direct.are_taken || !group_.is_packed) return found.cost();
+  if (machine_.direct.are_taken) return found.cost();
   const double played = Played(mapped, machine_, engines).seconds();
   return std::isfinite(played) ? played + played_moving_share * found.busy_dram_seconds : found.cost();
 }

@@ -66,7 +66,7 @@ class Estimator {
   bool has_room(const Sizes& tiles) const;
 
   EstimateParts parts(const Mapping& mapping);
-  // The cost if the time is what the pipeline takes played out; of matmuls, with memory tiles between.
+  // The cost if the time is what the pipeline takes played out, where there are memory tiles between.
   double played_cost(const Mapping& mapping);
   double cost(const Mapping& mapping) { return parts(mapping).cost(); }
   // The cost if ops took no longer than the least, which asks for no kernel's cycles.

@@ -163,26 +163,27 @@ double Mapped::steps_of(const Dim& dim, const Sizes& tiles) const {
   return steps;
 }
 
-double Mapped::traffic_bytes(const Tensor& tensor, const Sizes& tiles, double turns, Size copies) const {
+double Mapped::traffic_bytes(const Tensor& tensor, const Sizes& tiles, double turns, Size copies, Part part) const {
   double elements = 1;
   double covered = 1;
   for (const Dim& dim : tensor.dims) {
     covered *= steps_of(dim, tiles);
-    elements *= moved_elements(dim, tiles);
+    elements *= moved_elements(dim, tiles, part);
   }
   return std::floor(elements * turns / covered) * static_cast<double>(tensor.element_bytes * copies);
 }
 
-double Mapped::moved_elements(const Dim& dim, const Sizes& tiles) const {
+double Mapped::moved_elements(const Dim& dim, const Sizes& tiles, Part part) const {
   Size extent = 1;
   Size turns = 1;
   Size advance =
       0;  // of the loop that moves on most; where others step as well, all of it comes once for each of these
   double others = 1;
   for (const Term& term : dim.terms) {
-    const Size block = tiles[term.loop] * mapping_.spread.cores(term.loop);
+    const bool is_shared = term.loop == part.loop;
+    const Size block = is_shared ? part.size : tiles[term.loop] * mapping_.spread.cores(term.loop);
     extent += term.coefficient * (block - 1);
-    Size own = turns_of(term.loop, tiles);
+    Size own = is_shared ? parts_of(group_.sizes[term.loop], part.size) : turns_of(term.loop, tiles);
     if (own > 1 && term.coefficient * block > advance) {
       advance = term.coefficient * block;
       std::swap(turns, own);

@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include <limits>
 #include <optional>
 
 #include "mapped_group.h"
@@ -59,6 +60,12 @@ struct MappingHash {
   std::size_t operator()(const Mapping& mapping) const;
 };
 
+// What a channel takes of a tile along a loop that several share; along none where nobody shares.
+struct Part {
+  std::size_t loop = std::numeric_limits<std::size_t>::max();
+  Size size = 0;
+};
+
 // A mapping of a group, with what follows from the two.
 class Mapped {
  public:
@@ -91,10 +98,10 @@ class Mapped {
   // How many pieces of streamed loops a core goes through for a block.
   double calls() const;
   // What crosses between L3 and L2 for a tensor that comes as such tiles in so many turns, all of it as so many copies
-  // for those who share nothing.
-  double traffic_bytes(const Tensor& tensor, const Sizes& tiles, double turns, Size copies) const;
-  // What all the blocks that differ have of a dimension in sum, overlaps included.
-  double moved_elements(const Dim& dim, const Sizes& tiles) const;
+  // for those who share nothing. Where channels take parts along a loop, each has a halo of its own.
+  double traffic_bytes(const Tensor& tensor, const Sizes& tiles, double turns, Size copies, Part part = {}) const;
+  // What all the blocks that differ have of a dimension in sum, overlaps included; or all parts.
+  double moved_elements(const Dim& dim, const Sizes& tiles, Part part = {}) const;
   // How often a loop steps: from block to block, or from piece to piece.
   Size turns_of(std::size_t loop, const Sizes& tiles) const;
   Size pieces(const Sizes& tiles) const;

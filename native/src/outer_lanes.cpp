@@ -1,10 +1,34 @@
-// The lanes that what moves takes on from memory tiles, and which rows of cores have channels of their own there.
+// The channels that what moves takes, its lanes on from memory tiles, and which rows of cores have channels of their
+// own there.
 
 #include <algorithm>
 
 #include "outer_transfers.h"
 
 namespace npuflow::mapped {
+
+namespace {
+
+// Without memory tiles between: for one core after the other that differ in a tensor.
+Size direct_channels(const Mapping& mapping, const Tensor& tensor) {
+  const Spread& spread = mapping.spread;
+  Size found = tensor.follows_loop(spread.row_loop) ? spread.cores(spread.row_loop) : 1;
+  if (spread.column_loop != spread.row_loop && tensor.follows_loop(spread.column_loop)) {
+    found *= spread.cores(spread.column_loop);
+  }
+  return found;
+}
+
+}  // namespace
+
+Size outer_channels(const Mapped& mapped, const Machine& machine, const Tensor& tensor) {
+  const Spread& spread = mapped.mapping().spread;
+  if (machine.direct.are_taken) return direct_channels(mapped.mapping(), tensor);
+  if (tensor.role == Role::input) return mapped.goes_by_rows(tensor) ? spread.rows : spread.columns;
+  if (!tensor.follows_loop(spread.column_loop)) return 1;
+  const Size part = mapped.column_of(mapped.mapping().tiles)[spread.column_loop];
+  return std::min(spread.columns, parts_of(mapped.group().sizes[spread.column_loop], part));
+}
 
 void OuterTransfers::choose_lanes() {
   const bool any_by_rows =

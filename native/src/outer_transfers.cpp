@@ -33,37 +33,30 @@ double channels(const OuterTransfer& transfer) { return static_cast<double>(tran
 
 double OuterTransfer::descriptors() const { return mapped::channels(*this) * turns; }
 
-namespace {
-
-// Without memory tiles between: for one core after the other that differ in a tensor.
-Size direct_channels(const Mapping& mapping, const Tensor& tensor) {
-  const Spread& spread = mapping.spread;
-  Size found = tensor.follows_loop(spread.row_loop) ? spread.cores(spread.row_loop) : 1;
-  if (spread.column_loop != spread.row_loop && tensor.follows_loop(spread.column_loop)) {
-    found *= spread.cores(spread.column_loop);
-  }
-  return found;
-}
-
-}  // namespace
-
-Size outer_channels(const Mapped& mapped, const Machine& machine, const Tensor& tensor) {
-  const Spread& spread = mapped.mapping().spread;
-  if (machine.direct.are_taken) return direct_channels(mapped.mapping(), tensor);
-  if (tensor.role == Role::input) return mapped.goes_by_rows(tensor) ? spread.rows : spread.columns;
-  if (!tensor.follows_loop(spread.column_loop)) return 1;
-  const Size part = mapped.column_of(mapped.mapping().tiles)[spread.column_loop];
-  return std::min(spread.columns, parts_of(mapped.group().sizes[spread.column_loop], part));
+Part OuterTransfer::divided(const Spread& spread) const {
+  const std::size_t loop = by_rows ? spread.row_loop : spread.column_loop;
+  return tensor->follows_loop(loop) ? Part{loop, part[loop]} : Part{};
 }
 
 namespace {
 
 // Of the channels that a tensor is divided over, those whose parts begin in front of its end.
 Size moving_channels(const Mapped& mapped, const OuterTransfer& transfer) {
-  const Spread& spread = mapped.mapping().spread;
-  const std::size_t loop = transfer.by_rows ? spread.row_loop : spread.column_loop;
-  if (!transfer.tensor->follows_loop(loop)) return transfer.channels;
-  return parts_of(mapped.group().sizes[loop], transfer.part[loop]);
+  const Part part = transfer.divided(mapped.mapping().spread);
+  if (part.size == 0) return transfer.channels;
+  return std::min(transfer.channels, parts_of(mapped.group().sizes[part.loop], part.size));
+}
+
+// By how many of these all of it is moved: of the last block, some may have nothing.
+double channels_at_work(const Mapped& mapped, const OuterTransfer& transfer) {
+  const Part part = transfer.divided(mapped.mapping().spread);
+  const auto moving = static_cast<double>(transfer.moving);
+  if (part.size == 0) return moving;
+  const Size size = mapped.group().sizes[part.loop];
+  const Size block = mapped.block()[part.loop];
+  const Size before = parts_of(size, block) - 1;
+  const Size busiest = before * part.size + std::min(part.size, size - before * block);
+  return std::min(moving, static_cast<double>(size) / static_cast<double>(busiest));
 }
 
 }  // namespace
@@ -111,9 +104,12 @@ OuterTransfer OuterTransfers::transfer_of(const Tensor& tensor) const {
   found.by_rows = !direct && mapped_.goes_by_rows(tensor);
   found.part = found.by_rows ? found.in_l2 : mapped_.column_of(found.in_l2);
   found.visits = mapped_.visits(tensor, found.in_l2);
-  found.bytes = mapped_.traffic_bytes(tensor, found.in_l2, found.visits, direct ? 1 : mapped_.copies(tensor));
+  const Size copies = direct ? 1 : mapped_.copies(tensor);
+  const Part own = direct ? Part{} : found.divided(mapped_.mapping().spread);
+  found.bytes = mapped_.traffic_bytes(tensor, found.in_l2, found.visits, copies, own);
   found.channels = outer_channels(mapped_, machine_, tensor);
-  found.moving = std::min(found.channels, moving_channels(mapped_, found));
+  found.moving = moving_channels(mapped_, found);
+  found.at_work = channels_at_work(mapped_, found);
   found.dram_seconds = dram_seconds_of(found);
   const bool streams = tensor.role == Role::input && tensor.streams && mapped_.pieces(found.in_l2) > 1;
   const Order& order = mapped_.mapping().order;
@@ -199,7 +195,7 @@ double OuterTransfers::arrival_seconds(bool of_all) const {
 
 double OuterTransfers::channel_share_seconds(const OuterTransfer& transfer) const {
   if (machine_.direct.are_taken) return direct_seconds(transfer);
-  return transfer.bytes / (static_cast<double>(transfer.moving) * machine_.channel_rate);
+  return transfer.bytes / (transfer.at_work * machine_.channel_rate);
 }
 
 double OuterTransfers::last_channel_seconds() const {

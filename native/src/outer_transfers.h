@@ -24,6 +24,7 @@ struct OuterTransfer {
   double dram_seconds = 0.0;
   Size channels = 1;
   Size moving = 1;          // of these, those that have anything to move
+  double at_work = 1.0;     // by how many all of it is moved in the time that the busiest of these takes
   Size onward_rows = 1;     // for how many rows, each with its own part, one channel goes on from a memory tile
   Order around;             // the loops over blocks in whose turns it moves, innermost first
   bool is_hoisted = false;  // whether it moves in front of all blocks
@@ -33,6 +34,8 @@ struct OuterTransfer {
 
   // What that takes of all channels.
   double descriptors() const;
+  // What each of its channels takes along the loop that these divide it by; nothing where none does.
+  Part divided(const Spread& spread) const;
 };
 
 // Through how many outermost channels a tensor moves.

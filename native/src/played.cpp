@@ -20,19 +20,6 @@ constexpr double unknown = -1.0;
 
 }  // namespace
 
-std::size_t Played::Way::group_of(std::size_t turn) const {
-  return static_cast<std::size_t>((static_cast<double>(turn) + rounding) * set_up_turns / turns);
-}
-
-double Played::Way::bytes_of(std::size_t turn) const {
-  double found = bytes;
-  for (const Along& each : along) {
-    found *= turn % each.parts + 1 == each.parts ? each.last : each.full;
-    turn /= each.parts;
-  }
-  return found;
-}
-
 Played::Played(const Mapped& mapped, const Machine& machine, const EngineCycles& cycles) : machine_(machine) {
   const OuterTransfers outer(mapped, machine);
   const Depths& depths = mapped.mapping().depths;
@@ -72,59 +59,6 @@ Played::Played(const Mapped& mapped, const Machine& machine, const EngineCycles&
   divide(cycles, depths.between > 1);
 }
 
-Played::Way Played::way_of(const Mapped& mapped, const OuterTransfer& transfer, double turns, double rate) const {
-  Way way;
-  way.turns = turns;
-  way.along = parts_along(mapped, transfer);
-  double parts = 1;
-  for (const Along& each : way.along) parts *= static_cast<double>(each.parts);
-  if (parts != turns) way.along.clear();
-  way.channels = static_cast<double>(transfer.channels);
-  way.bytes = transfer.bytes / (turns * way.channels);
-  way.weight = transfer.dram_seconds * rate / transfer.bytes;
-  way.set_up_turns = std::min(turns, transfer.turns);
-  way.late = machine_.descriptor_seconds * (way.channels - 1);
-  return way;
-}
-
-Played::Way Played::way_in(const Mapped& mapped, const OuterTransfer& transfer) const {
-  const Tensor& tensor = *transfer.tensor;
-  const Mapping& mapping = mapped.mapping();
-  Way way = way_of(mapped, transfer, transfer.visits, machine_.dram.read_rate);
-  way.slots = static_cast<std::size_t>(mapping.depths.of(tensor.operand).l2);
-  way.is_behind = tensor.operand == Operand::tail;
-  way.onward = mapped.visits(tensor, mapping.tiles);
-  way.lane = transfer.lane;
-  way.onward_bytes = tensor.l1_bytes(mapping.tiles) + machine_.begin_l1_seconds * machine_.core.bytes_per_second;
-  if (tensor.follows_loop(mapping.spread.row_loop)) way.streams = static_cast<double>(mapping.spread.rows);
-  return way;
-}
-
-Played::Way Played::way_out(const Mapped& mapped, const OuterTransfer& transfer) const {
-  Way way = way_of(mapped, transfer, static_cast<double>(blocks_), machine_.dram.write_rate);
-  way.slots = results_;
-  way.is_input = false;
-  return way;
-}
-
-std::vector<Played::Along> Played::parts_along(const Mapped& mapped, const OuterTransfer& transfer) {
-  const Group& group = mapped.group();
-  std::vector<Along> found;
-  const auto add = [&](std::size_t loop, Size part) {
-    const Size size = group.sizes[loop];
-    const Size parts = parts_of(size, part);
-    const auto share = [&](Size own) { return static_cast<double>(own * parts) / static_cast<double>(size); };
-    const bool follows = transfer.tensor->follows_loop(loop);
-    found.push_back({static_cast<std::size_t>(parts), follows ? share(std::min(part, size)) : 1.0,
-                     follows ? share(size - (parts - 1) * part) : 1.0});
-  };
-  if (transfer.tensor->role == Role::input && transfer.tensor->streams) {
-    for (auto loop = group.streamed.rbegin(); loop != group.streamed.rend(); ++loop) add(*loop, transfer.in_l2[*loop]);
-  }
-  for (const std::size_t loop : transfer.around) add(loop, mapped.block()[loop]);
-  return found;
-}
-
 // What a core computes in front of a block's steps, in each, and behind them.
 void Played::divide(const EngineCycles& cycles, bool side_by_side) {
   const double all = cycles.block(side_by_side);
@@ -147,9 +81,52 @@ double Played::seconds() {
     move_on();
     if (now_ == never) return never;
   }
-  double last = control_;
+  double last = std::max(left_.back(), behind_set_up_seconds());
   for (const Way& way : ways_) last = std::max(last, way.ends.back());
-  return std::max(last, left_.back());
+  return last;
+}
+
+// When the last column is done, which is set up last, with all of its work behind that: others may go ahead of it.
+double Played::behind_set_up_seconds() const {
+  double of_results = 0;
+  double last = control_;
+  // Of results that cannot leave yet, L2 and L1 have room for those of so many blocks.
+  const double held = 2.0 * static_cast<double>(results_);
+  const double block = starting_seconds_ + static_cast<double>(pieces_) * step_seconds_ + ending_seconds_;
+  for (const Way& way : ways_) {
+    if (way.is_input) continue;
+    const double part = way.bytes_of(blocks_ - 1) / machine_.channel_rate;
+    of_results = std::max(of_results, part);
+    for (std::size_t group = 0; group < way.set_up.size(); ++group) {
+      const double there = way.set_up[group] + way.late + machine_.latency_seconds;
+      const auto blocks = static_cast<double>(blocks_ - way.first_of(group));
+      last = std::max(last, there + blocks * part);
+      if (blocks > held) last = std::max(last, there + 2 * part + (blocks - held) * block + leaving_);
+    }
+  }
+  for (const Way& way : ways_) {
+    if (!way.is_input) continue;
+    for (std::size_t group = 0; group < way.set_up.size(); ++group) {
+      const std::size_t turn = way.first_of(group);
+      const double set_up = way.set_up[group] + way.late;
+      const bool is_idle = turn == 0 || set_up > way.ends[turn - 1];
+      const double part = machine_.begin_l2_seconds + way.bytes_of(turn) / machine_.channel_rate;
+      const double there = set_up + (is_idle ? machine_.latency_seconds : 0.0) + part;
+      last = std::max(last, there + work_from(way, turn) + of_results);
+    }
+  }
+  return last;
+}
+
+// What cores take from such a part on, until the last block has left them.
+double Played::work_from(const Way& way, std::size_t turn) const {
+  const double share = static_cast<double>(steps_) / way.turns;
+  const double step = std::ceil(static_cast<double>(turn) * share - rounding);
+  const double steps = static_cast<double>(steps_) - step;
+  const double blocks = std::ceil(steps / static_cast<double>(pieces_) - rounding);
+  const double work = steps * step_seconds_ + blocks * ending_seconds_ + (blocks - 1) * starting_seconds_;
+  const double first = way.is_behind ? -static_cast<double>(pieces_) * step_seconds_ : arrival_ / calls_;
+  return first + work + leaving_;
 }
 
 double Played::with_what_is_left() const {
@@ -171,7 +148,7 @@ void Played::set_up_more() {
     }
     control_ = std::max(control_, room);
     next->set_up.push_back(control_ + machine_.descriptor_seconds);
-    control_ += machine_.descriptor_seconds * next->channels;
+    control_ += machine_.descriptor_seconds * next->set_up_channels;
   }
 }
 
@@ -204,6 +181,7 @@ void Played::begin_more() {
     if (way.begins > now_) continue;
     way.is_moving = true;
     way.left = way.bytes_of(turn);
+    way.moving = way.channels_of(turn);
     way.all_set_up = set_up + way.late;
   }
 }
@@ -219,8 +197,8 @@ void Played::share() {
   for (Way& way : ways_) {
     way.rate = way.is_moving ? unknown : 0.0;
     const double since = std::max(0.0, now_ - (way.all_set_up - way.late));
-    way.active = std::min(way.channels, 1 + std::floor(since / machine_.descriptor_seconds + rounding));
-    if (now_ >= way.all_set_up) way.active = way.channels;
+    way.active = std::min(way.moving, 1 + std::floor(since / machine_.descriptor_seconds + rounding));
+    if (now_ >= way.all_set_up) way.active = way.moving;
   }
   Rates left{machine_.dram.read_rate, machine_.dram.write_rate, machine_.dram.total_rate};
   while (share_out(left)) {
@@ -252,7 +230,7 @@ bool Played::share_out(Rates& left) {
 
 // When the next of its channels is set up.
 double Played::next_active(const Way& way) const {
-  if (way.active >= way.channels) return never;
+  if (way.active >= way.moving) return never;
   return std::min(way.all_set_up, way.all_set_up - way.late + way.active * machine_.descriptor_seconds);
 }
 

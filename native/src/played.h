@@ -1,4 +1,4 @@
-// How long a mapped matmul takes if its pipeline is played out, all channels of a tensor and all cores as one.
+// How long a mapped group takes if its pipeline is played out, all channels of a tensor and all cores as one.
 //
 // Parts of tensors come into L2 as far as there are slots, share DRAM as flows of equal rates do, go on into L1 call by
 // call, and are computed; results leave the other way. The control processor sets up in the order of its program, and
@@ -25,12 +25,13 @@ class Played {
  private:
   static constexpr double never = std::numeric_limits<double>::infinity();
 
-  // The parts along a loop, the innermost loops first: the last one may have less than the others. Both are shares of
-  // the average.
+  // The parts along a loop, the innermost loops first: the last one may have less than the others, for all channels or
+  // for some of them alone. Both are what a channel has of it, as shares of the average.
   struct Along {
     std::size_t parts = 1;
     double full = 1.0;
     double last = 1.0;
+    double last_channels = 1.0;
   };
 
   // A tensor on its way between DRAM and L2, a part after the other.
@@ -39,10 +40,11 @@ class Played {
     bool is_behind = false;  // whether only what comes behind a block's steps reads it
     bool is_apart = false;   // whether no channel waits for what others bring
     double turns = 1.0;      // parts in all
-    double bytes = 0.0;      // of a part on average, through each of its channels
+    double bytes = 0.0;      // of a part on average, through each of its channels if all have the same
     std::vector<Along> along;
     double channels = 1.0;  // that move at once
-    double weight = 1.0;    // of DRAM's time, in bytes for each byte
+    double set_up_channels = 1.0;
+    double weight = 1.0;  // of DRAM's time, in bytes for each byte
     std::size_t slots = 1;
     double set_up_turns = 1.0;
     double late = 0.0;  // by which the last channel is set up later than the first
@@ -60,14 +62,19 @@ class Played {
     double left = 0.0;        // bytes of a channel
     double rate = 0.0;        // of a channel that is set up
     double active = 0.0;      // channels that are set up
+    double moving = 0.0;      // channels that have anything of it
     double all_set_up = 0.0;  // when all of them are
 
     bool is_done() const { return static_cast<double>(ends.size()) >= turns; }
     // Which of the turns that it is set up in a part is of.
     std::size_t group_of(std::size_t turn) const;
+    // The first part of those.
+    std::size_t first_of(std::size_t group) const;
+    // What each channel has of a part, of those that have anything.
     double bytes_of(std::size_t turn) const;
+    double channels_of(std::size_t turn) const;
     // Of all channels on average.
-    double pace() const { return rate * active / channels; }
+    double pace() const { return rate * active / moving; }
   };
 
   // What DRAM has left, or what is wanted of it for a byte a second of every flow.
@@ -95,10 +102,13 @@ class Played {
   Way way_out(const Mapped& mapped, const OuterTransfer& transfer) const;
   // Of the loops in whose turns a tensor moves.
   static std::vector<Along> parts_along(const Mapped& mapped, const OuterTransfer& transfer);
+  static Along along(const Mapped& mapped, const OuterTransfer& transfer, std::size_t loop, Size block);
   void divide(const EngineCycles& cycles, bool side_by_side);
 
   // How long it takes if the blocks that are left take as long as those of the second half so far.
   double with_what_is_left() const;
+  double behind_set_up_seconds() const;
+  double work_from(const Way& way, std::size_t turn) const;
   void set_up_more();
   Way* next_to_set_up();
   void begin_more();

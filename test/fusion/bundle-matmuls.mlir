@@ -1,4 +1,4 @@
-// A matmul becomes a bundle where that is estimated to be clearly faster, if nobody said how to map it.
+// A matmul becomes a bundle where that is faster with the pipelines of both played out, if nobody said how to map it.
 // RUN: npuflow-opt %s --npuflow-bundle-matmuls=device=npu2 --remarks --split-input-file 2>&1 | filecheck %s
 // RUN: npuflow-opt %s --npuflow-stream-k="bundle-matmuls=true device=npu2" --stop-after=assign-strategy --split-input-file | filecheck %s --check-prefix=MAPPED
 // RUN: npuflow-opt %s --npuflow-stream-k="bundle-matmuls=true grid=4,8 device=npu2" --stop-after=assign-strategy --split-input-file | filecheck %s --check-prefix=SAID
@@ -38,12 +38,12 @@ func.func @long(%a: tensor<4096x4096xi8>, %b: tensor<4096x512xi8>) -> tensor<409
 // CHECK:         linalg.matmul
 // MAPPED-LABEL: func.func @even
 // MAPPED:         linalg.matmul {{.*}}npu.strategy
-func.func @even(%a: tensor<256x256xi8>, %b: tensor<256x256xi8>) -> tensor<256x256xi32> {
+func.func @even(%a: tensor<64x64xi8>, %b: tensor<64x64xi8>) -> tensor<64x64xi32> {
   %z = arith.constant 0 : i32
-  %e = tensor.empty() : tensor<256x256xi32>
-  %f = linalg.fill ins(%z : i32) outs(%e : tensor<256x256xi32>) -> tensor<256x256xi32>
-  %s = linalg.matmul ins(%a, %b : tensor<256x256xi8>, tensor<256x256xi8>) outs(%f : tensor<256x256xi32>) -> tensor<256x256xi32>
-  return %s : tensor<256x256xi32>
+  %e = tensor.empty() : tensor<64x64xi32>
+  %f = linalg.fill ins(%z : i32) outs(%e : tensor<64x64xi32>) -> tensor<64x64xi32>
+  %s = linalg.matmul ins(%a, %b : tensor<64x64xi8>, tensor<64x64xi8>) outs(%f : tensor<64x64xi32>) -> tensor<64x64xi32>
+  return %s : tensor<64x64xi32>
 }
 
 // -----

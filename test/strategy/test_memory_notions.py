@@ -50,7 +50,7 @@ def test_a_schedule_takes_what_is_alive_at_least_and_has_room(operator: str, dev
     """What check-memory counts is never more than what has been given addresses, which is never more than there is."""
     device = load_device(device_name)
     module = npuflow.parse(PROGRAMS[operator], npuflow.new_context())
-    npuflow.run_pipeline(module, f"npuflow-stream-k{{device={device_name}}}")
+    npuflow.run_pipeline(module, f"npuflow-stream-k{{device={device_name} bundle-matmuls=true}}")
     (function,) = ops_of(module.operation, "func.func")
     (compiled,) = npuflow.compile(PROGRAMS[operator], device=device_name, split=False).functions
     ends = used_bytes(compiled.compiled.schedule, device)

@@ -27,7 +27,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from problems import DEVICES, TailOperand, adding, matmul_group
 
 TAILS = ((), (TailOperand((N,), 4),), (TailOperand((M, N), 1),))
-PART_SHARE = 0.05  # a mapping on a part of the array must be better by so much, where the whole one has work
+PART_SHARE = 0.02  # a mapping on a part of the array must be better by so much, where the whole one has work
 
 
 def search_of(group: Group, device: str, given: Strategy | None = None) -> Search:
@@ -167,7 +167,7 @@ def test_it_cuts_off_nearly_everything() -> None:
 
 def test_the_way_into_l1_cuts_off_more() -> None:
     """Few rows and wide tiles: what comes into L1 of each core takes longer than what it computes."""
-    found = search_of(matmul_group(32, 5072, 2848, types=("i8", "i8", "i8")), "npu2").best(32)
+    found = search_of(matmul_group(32, 5072, 2848, types=("i8", "i8", "i8")), "npu2").best(32, most_steps=60_000)
     assert found.is_proved
 
 

@@ -123,6 +123,17 @@ def test_copies_of_a_matmuls_operands_and_of_what_its_tail_reads(turned: int | N
     }
 
 
+def test_columns_that_share_rows_of_windows_read_each_its_own() -> None:
+    """20 results of 3 rows over 4 columns, 5 in each: 7 rows for every column, of 22; rows of cores share one's."""
+    dims = (Linear(((0, 1), (2, 1))), COLUMN)
+    tensors = (Tensor("in", Role.INPUT, dims, (22, 16), 1), Tensor("out", Role.OUTPUT, (ROW, COLUMN), (20, 16), 1))
+    group = Group((20, 16, 3), 2, (), tensors, (), pads_streamed=False)
+    by_columns = Mapping((5, 4, 3), Spread((4, 4), 1, 0), Depths(), (0, 1))
+    assert moved(group, by_columns) == {"in": 4 * 7 * 16, "out": 20 * 16}
+    by_rows = Mapping((5, 4, 3), Spread((4, 4), 0, 1), Depths(), (0, 1))
+    assert moved(group, by_rows) == {"in": 22 * 16, "out": 20 * 16}
+
+
 def test_what_pieces_of_a_window_share_comes_with_each_of_them() -> None:
     """3 rows of a window over 55, 2 apart: 7 blocks of 4 results reach over 9 rows each, of which 1 is the next one's.
 

@@ -13,7 +13,7 @@ from npuflow.ops.contraction import Contraction, is_elementwise, is_parallel, ma
 from npuflow.ops.linear import input_count
 from npuflow.ops.once import described_once
 from npuflow.ops.products import match_products, sums_products
-from npuflow.strategy.choose import complete, least, ranked, ranked_with_costs
+from npuflow.strategy.choose import by_estimate, complete, least, ranked_with_costs
 from npuflow.strategy.describe_bundle import bundle_fits, program_fits
 from npuflow.strategy.describe_group import Numbers, group_of_bundle, group_of_matmul, types_of
 from npuflow.strategy.estimate import Estimate
@@ -85,6 +85,24 @@ def _least(group: Group, device: Device, said: Strategy) -> Mapping | None:
     return None if obstacles(group, strategy, device) else mapping_of(group, strategy)
 
 
+def played_matmul(group: Group, device: Device, said: Strategy) -> float | None:
+    """What a matmul costs by the best strategy when its pipeline is played out; None where there is none."""
+    return _played(group, complete(group, said, device), device)
+
+
+def played_bundle(bundle: Bundle, device: Device, said: Strategy) -> float | None:
+    """The same of a bundle; None where it fits no core."""
+    group = group_of_bundle(bundle)
+    strategy = _best_fitting(bundle, group, device, said)
+    return None if strategy is None else _played(group, strategy, device)
+
+
+def _played(group: Group, strategy: Strategy, device: Device) -> float | None:
+    if obstacles(group, strategy, device):
+        return None
+    return Estimate(group, device).played_cost(mapping_of(group, strategy))
+
+
 @dataclass(frozen=True)
 class GrowthOn:
     """What bundles may grow to on a device; around sums of products, beyond a tail, only where ops are `fused`.
@@ -154,7 +172,8 @@ def best_of_bundle(
     if not between or device.home_level is None:
         return best
     times = PhaseTimes(group_of_bundle(bundle, between).at_home({*between.values()}), device)
-    faster = times.faster(best, ranked_with_costs(group, said, device, NEAR_WAYS, lacked=lacked))
+    near = by_estimate(ranked_with_costs(group, said, device, NEAR_WAYS, lacked=lacked))[:NEAR_WAYS]
+    faster = times.faster(best, near)
     return next((one for one in faster if program_fits(bundle, group, mapping_of(group, one), device)), best)
 
 
@@ -167,12 +186,20 @@ def best_by_rows(
 
 
 def _best_fitting(
-    bundle: Bundle, group: Group, device: Device, said: Strategy, lacked: tuple[Shortage, ...] = ()
+    bundle: Bundle,
+    group: Group,
+    device: Device,
+    said: Strategy,
+    lacked: tuple[Shortage, ...] = (),
+    *,
+    is_estimated: bool = False,
 ) -> Strategy | None:
+    """Of the best, by what is played out or by the estimate alone, the first whose program fits."""
     for count in (1, _MOST_STRATEGIES):
-        for strategy in ranked(group, said, device, count, lacked=lacked):
-            if program_fits(bundle, group, mapping_of(group, strategy), device):
-                return strategy
+        found = ranked_with_costs(group, said, device, count, lacked=lacked)
+        for one in by_estimate(found) if is_estimated else found:
+            if program_fits(bundle, group, mapping_of(group, one.strategy), device):
+                return one.strategy
     return None
 
 
@@ -184,10 +211,10 @@ def bundle_seconds(bundle: Bundle, device: Device, said: Strategy) -> float | No
 
 @described_once()
 def mapped_bundle(bundle: Bundle, device: Device, said: Strategy, numbers: Numbers | None = None) -> MappedGroup | None:
-    """A bundle by the best strategy; None where it fits no core. Tensors between groups are numbered."""
+    """A bundle by the least estimate; None where it fits no core. Tensors between groups are numbered."""
     found = group_of_bundle(bundle, numbers)
     group = found.numbered({})
-    strategy = _best_fitting(bundle, group, device, said)
+    strategy = _best_fitting(bundle, group, device, said, is_estimated=True)
     if strategy is None or obstacles(group, strategy, device):
         return None
     return MappedGroup(found, mapping_of(group, strategy), device)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import inf
@@ -62,7 +63,12 @@ def complete(
 
 def least(group: Group, given: Strategy, device: Device) -> Strategy:
     """The strategy of the least estimate, nothing played out: what compares with the estimates of other groups."""
-    return min(_found(group, given, device, 1, False, None, ()), key=lambda one: one.cost).strategy
+    return by_estimate(_found(group, given, device, 1, False, None, ()))[0].strategy
+
+
+def by_estimate(ways: Sequence[CostedStrategy]) -> list[CostedStrategy]:
+    """Those of the least estimates first."""
+    return sorted(ways, key=lambda one: one.cost)
 
 
 def ranked(
@@ -81,17 +87,21 @@ def ranked(
 
 @dataclass(frozen=True)
 class CostedStrategy:
-    """A strategy, and what a search makes small: the cost by the estimate, and somewhat more on part of the array."""
+    """A strategy, and what searches make small.
+
+    `cost` is by the estimate, and somewhat more on a part of the array; `played_cost` has the last word.
+    """
 
     strategy: Strategy
     cost: float = inf
+    played_cost: float = inf
 
 
 def ranked_with_costs(
     group: Group, given: Strategy, device: Device, count: int, *, lacked: tuple[Shortage, ...] = ()
 ) -> tuple[CostedStrategy, ...]:
-    """So many of the best strategies, or as there are, with their costs; the best first."""
-    return _found(group, given, device, count, False, None, lacked)[:count]
+    """So many of the best strategies at least, or as there are, with their costs; the best first."""
+    return _found(group, given, device, count, False, None, lacked)
 
 
 # More than what fusing asks of one network: a function that is compiled again, as something was refused, asks alike.
@@ -121,10 +131,10 @@ def _found(
     if is_beyond_count(smallest):
         return (CostedStrategy(smallest),)
     best: list[CostedStrategy] = []
-    for space in spaces:  # of a matmul one, whose best are those that are when they are played out
-        below = best[count - 1].cost if len(best) >= count else inf
+    for space in spaces:
+        below = max(one.cost for one in best) if best and len(best) >= count else inf
         found = Search(space, device).played(count, below=below)
-        best += [CostedStrategy(strategy_of(space.group, one.mapping, given), one.cost) for one in found]
-        if len(spaces) > 1:
-            best.sort(key=lambda one: one.cost)
-    return tuple(best) or (CostedStrategy(smallest),)
+        best += [
+            CostedStrategy(strategy_of(space.group, one.mapping, given), one.cost, one.played_cost) for one in found
+        ]
+    return tuple(sorted(best, key=lambda one: one.played_cost)) or (CostedStrategy(smallest),)

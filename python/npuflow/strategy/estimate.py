@@ -54,7 +54,7 @@ class Estimate:
         return self.parts(mapping).cost
 
     def played_cost(self, mapping: Mapping) -> float:
-        """The cost of a matmul by its pipeline played out: what takes too long to ask of all mappings."""
+        """The cost by the pipeline played out: what takes too long to ask of all mappings."""
         return self.native(mapping.pack).played_cost(flat_mapping(mapping))
 
     def transfers(self, mapping: Mapping) -> dict[str, OuterTransfer]:

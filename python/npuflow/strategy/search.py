@@ -18,11 +18,12 @@ from npuflow.strategy.flat import SLOTS, flat_group, flat_mapping, flat_spread, 
 from npuflow.strategy.mapping import Mapping, Spread
 from npuflow.strategy.space import Space
 from npuflow.target import Device
+from npuflow.target.planned import goes_around_l2
 
 # Steps of branch and bound: about a microsecond each.
 MOST_STEPS = 40_000
 _MOST_STEPS_ALONE = 6_000  # on another spread
-# So many of a matmul's mappings are played out, and the best of each spread: 20 to 300 us each.
+# So many mappings are played out, and of a matmul's other spreads the best of each: 20 to 300 us each.
 PLAYED = 32
 # Other spreads' are played out, but not where all is shorter, nor on a part of the array: of 340 drawn matmuls that
 # would change 26, and 12 of these are slower in the simulator, by up to 32 %.
@@ -39,7 +40,7 @@ class RankedMapping:
 
 @dataclass(frozen=True)
 class PlayedMapping(RankedMapping):
-    """What a mapping costs when its pipeline is played out as well."""
+    """What a mapping costs when its pipeline is played out as well; the same where nothing can be."""
 
     played_cost: float
 
@@ -77,17 +78,16 @@ class Search:
         )
         return SearchResult(best, of_spreads, looked_at, is_proved)
 
-    def played(self, count: int = 1, *, below: float = inf) -> tuple[RankedMapping, ...]:
-        """So many of the best, first those that are best when they are played out, which is done of matmuls."""
-        if not self.space.group.packed:
-            return self.best(count, below=below).best
+    def played(self, count: int = 1, *, below: float = inf) -> tuple[PlayedMapping, ...]:
+        """So many of the best at least, or as there are, those first that are best when they are played out."""
+        if goes_around_l2(self.device):
+            return tuple(PlayedMapping(one.mapping, one.cost, one.cost) for one in self.best(count, below=below).best)
         found = self.best(max(count, PLAYED), below=below)
         played = self._played(found.best)
-        if not played:
-            return ()
-        for other in self._rivals(found, min(played, key=lambda one: one.played_cost)):
-            alone = Search(self.space.on(other.mapping.spread), self.device).best(PLAYED, most_steps=_MOST_STEPS_ALONE)
-            played += self._played(alone.best)
+        if played and self.space.group.packed:
+            for other in self._rivals(found, min(played, key=lambda one: one.played_cost)):
+                alone = Search(self.space.on(other.mapping.spread), self.device)
+                played += self._played(alone.best(PLAYED, most_steps=_MOST_STEPS_ALONE).best)
         return tuple(sorted(played, key=lambda one: one.played_cost))
 
     def _rivals(self, found: SearchResult, own: PlayedMapping) -> list[PlayedMapping]:
@@ -100,11 +100,7 @@ class Search:
         return [one for one in whole if one.played_cost < own.played_cost]
 
     def _played(self, some: Sequence[RankedMapping]) -> list[PlayedMapping]:
-        found = []
-        for one in some:
-            share = one.cost / self.estimate.cost(one.mapping)
-            found.append(PlayedMapping(one.mapping, one.cost, self.estimate.played_cost(one.mapping) * share))
-        return found
+        return [PlayedMapping(one.mapping, one.cost, self.estimate.played_cost(one.mapping)) for one in some]
 
     def beside(self, mapping: Mapping) -> list[Mapping]:
         """What fits and differs from a mapping in one thing: a size, slots, its spread, the order of blocks."""

@@ -168,10 +168,15 @@ def _space_of_bundle(group: Group, given: Strategy, device: Device, array: Array
         ((given.spread[0], given.spread[1]),) if given.spread else tuple(product(wide, wide)),
         (*(() if given.tile_l1 else range(group.space)), *pieced),
         (1,) * len(group.sizes),
-        _open_slots(given, *slots, *(["hold"] if group.streamed else [])),
+        _open_slots(given, *slots, *(["hold"] if group.streamed and not _is_whole(given) else [])),
         not given.order,
         opens_l2,
     )
+
+
+def _is_whole(given: Strategy) -> bool:
+    """Whether a bundle's strategy was chosen before: what it leaves out has its default."""
+    return bool(given.grid and given.tile_l1 and given.spread and given.order)
 
 
 def _whole_windows(group: Group, device: Device) -> set[int]:
