@@ -13,7 +13,7 @@ from npuflow.ops.contraction import Contraction, is_elementwise, is_parallel, ma
 from npuflow.ops.linear import input_count
 from npuflow.ops.once import described_once
 from npuflow.ops.products import match_products, sums_products
-from npuflow.strategy.choose import by_estimate, complete, least, ranked_with_costs
+from npuflow.strategy.choose import complete, least, ranked_by_estimate, ranked_with_costs
 from npuflow.strategy.describe_bundle import bundle_fits, program_fits
 from npuflow.strategy.describe_group import Numbers, group_of_bundle, group_of_matmul, types_of
 from npuflow.strategy.estimate import Estimate
@@ -172,8 +172,7 @@ def best_of_bundle(
     if not between or device.home_level is None:
         return best
     times = PhaseTimes(group_of_bundle(bundle, between).at_home({*between.values()}), device)
-    near = by_estimate(ranked_with_costs(group, said, device, NEAR_WAYS, lacked=lacked))[:NEAR_WAYS]
-    faster = times.faster(best, near)
+    faster = times.faster(best, ranked_by_estimate(group, said, device, NEAR_WAYS, lacked=lacked))
     return next((one for one in faster if program_fits(bundle, group, mapping_of(group, one), device)), best)
 
 
@@ -196,8 +195,8 @@ def _best_fitting(
 ) -> Strategy | None:
     """Of the best, by what is played out or by the estimate alone, the first whose program fits."""
     for count in (1, _MOST_STRATEGIES):
-        found = ranked_with_costs(group, said, device, count, lacked=lacked)
-        for one in by_estimate(found) if is_estimated else found:
+        ways = ranked_by_estimate if is_estimated else ranked_with_costs
+        for one in ways(group, said, device, count, lacked=lacked):
             if program_fits(bundle, group, mapping_of(group, one.strategy), device):
                 return one.strategy
     return None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import inf
@@ -63,12 +62,7 @@ def complete(
 
 def least(group: Group, given: Strategy, device: Device) -> Strategy:
     """The strategy of the least estimate, nothing played out: what compares with the estimates of other groups."""
-    return by_estimate(_found(group, given, device, 1, False, None, ()))[0].strategy
-
-
-def by_estimate(ways: Sequence[CostedStrategy]) -> list[CostedStrategy]:
-    """Those of the least estimates first."""
-    return sorted(ways, key=lambda one: one.cost)
+    return min(_found(group, given, device, _Wish(1)), key=lambda one: one.cost).strategy
 
 
 def ranked(
@@ -82,7 +76,8 @@ def ranked(
     lacked: tuple[Shortage, ...] = (),
 ) -> tuple[Strategy, ...]:
     """So many of the best strategies, as `complete` has them, or as there are; the best first."""
-    return tuple(one.strategy for one in _found(group, given, device, count, whole_k, array, lacked)[:count])
+    found = _found(group, given, device, _Wish(count, whole_k=whole_k, array=array, lacked=lacked))
+    return tuple(one.strategy for one in found[:count])
 
 
 @dataclass(frozen=True)
@@ -101,25 +96,33 @@ def ranked_with_costs(
     group: Group, given: Strategy, device: Device, count: int, *, lacked: tuple[Shortage, ...] = ()
 ) -> tuple[CostedStrategy, ...]:
     """So many of the best strategies at least, or as there are, with their costs; the best first."""
-    return _found(group, given, device, count, False, None, lacked)
+    return _found(group, given, device, _Wish(count, lacked=lacked))
+
+
+def ranked_by_estimate(
+    group: Group, given: Strategy, device: Device, count: int, *, lacked: tuple[Shortage, ...] = ()
+) -> tuple[CostedStrategy, ...]:
+    """So many of the strategies of the least estimates, or as there are, nothing played out; the least first."""
+    return _found(group, given, device, _Wish(count, plays=False, lacked=lacked))[:count]
+
+
+@dataclass(frozen=True)
+class _Wish:
+    """How many of the best are wanted: of those that are when it `plays` them out, or by the estimate alone."""
+
+    count: int
+    plays: bool = True
+    whole_k: bool = False
+    array: Array | None = None
+    lacked: tuple[Shortage, ...] = ()
 
 
 # More than what fusing asks of one network: a function that is compiled again, as something was refused, asks alike.
 @lru_cache(maxsize=4096)
-def _found(
-    group: Group,
-    given: Strategy,
-    device: Device,
-    count: int,
-    whole_k: bool,
-    array: Array | None,
-    lacked: tuple[Shortage, ...],
-) -> tuple[CostedStrategy, ...]:
-    """So many of the best at least, or as there are, the best first; where nothing fits, the smallest.
-
-    Kept by what is asked, so there are no defaults: a call that leaves one out would search again.
-    """
-    for lack in lacked:
+def _found(group: Group, given: Strategy, device: Device, wish: _Wish) -> tuple[CostedStrategy, ...]:
+    """So many of the best at least, or as there are, the best first; where nothing fits, the smallest."""
+    whole_k, array = wish.whole_k, wish.array
+    for lack in wish.lacked:
         before = complete(group, given, device, whole_k=whole_k, array=array)
         device = _counted_on(device, lack, group, mapping_of(group, before, whole_k=whole_k))
         array = array if lack.have else _ONE_CORE
@@ -132,8 +135,9 @@ def _found(
         return (CostedStrategy(smallest),)
     best: list[CostedStrategy] = []
     for space in spaces:
-        below = max(one.cost for one in best) if best and len(best) >= count else inf
-        found = Search(space, device).played(count, below=below)
+        below = max(one.cost for one in best) if best and len(best) >= wish.count else inf
+        search = Search(space, device)
+        found = (search.played if wish.plays else search.estimated)(wish.count, below=below)
         best += [
             CostedStrategy(strategy_of(space.group, one.mapping, given), one.cost, one.played_cost) for one in found
         ]

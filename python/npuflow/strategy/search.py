@@ -81,7 +81,7 @@ class Search:
     def played(self, count: int = 1, *, below: float = inf) -> tuple[PlayedMapping, ...]:
         """So many of the best at least, or as there are, those first that are best when they are played out."""
         if goes_around_l2(self.device):
-            return tuple(PlayedMapping(one.mapping, one.cost, one.cost) for one in self.best(count, below=below).best)
+            return self.estimated(count, below=below)
         found = self.best(max(count, PLAYED), below=below)
         played = self._played(found.best)
         if played and self.space.group.packed:
@@ -89,6 +89,10 @@ class Search:
                 alone = Search(self.space.on(other.mapping.spread), self.device)
                 played += self._played(alone.best(PLAYED, most_steps=_MOST_STEPS_ALONE).best)
         return tuple(sorted(played, key=lambda one: one.played_cost))
+
+    def estimated(self, count: int = 1, *, below: float = inf) -> tuple[PlayedMapping, ...]:
+        """So many of the best, as if what is played out would take what is estimated."""
+        return tuple(PlayedMapping(one.mapping, one.cost, one.cost) for one in self.best(count, below=below).best)
 
     def _rivals(self, found: SearchResult, own: PlayedMapping) -> list[PlayedMapping]:
         """Of spreads over the whole array that none of the best is on, the best that are faster than one."""
