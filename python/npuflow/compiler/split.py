@@ -245,14 +245,17 @@ class _Compilation:
             other = _Compilation(self.how, Split.ALWAYS, self.prefix, sink, self.compiler, {*self.taken})
             try:
                 other.compile([source])
-                sequences = other.batch([source.name]).sequences
             except InputError:
                 continue
+            parts = other.cuts.get(source.name)
+            if parts is None:
+                continue
+            apart = parts.sequence(other.functions, "", self.how.decided)
             seconds, launch = whole.simulate().seconds, whole.compiled.launch_us * 1e-6
-            if sequences and sequences[0].seconds - launch < _CLEARLY * (seconds - launch):
+            if apart.seconds - launch < _CLEARLY * (seconds - launch):
                 del self.functions[source.name]
                 self.functions |= other.functions
-                self._keep(source.name, other.cuts[source.name], f"as a whole it takes {seconds * 1e6:.4g} us")
+                self._keep(source.name, parts, f"as a whole it takes {seconds * 1e6:.4g} us")
                 self._say(sink.diagnostics)
 
     def repeat(self, first: str, name: str) -> None:
