@@ -245,14 +245,15 @@ class _Compilation:
             other = _Compilation(self.how, Split.ALWAYS, self.prefix, sink, self.compiler, {*self.taken})
             try:
                 other.compile([source])
-            except InputError:
+                parts = other.cuts.get(source.name)
+                if parts is None:
+                    continue
+                apart = parts.sequence(other.functions, "", self.how.decided).seconds
+                seconds = whole.simulate().seconds
+            except InputError:  # of what can't be compiled in parts, or never ends, others will say so
                 continue
-            parts = other.cuts.get(source.name)
-            if parts is None:
-                continue
-            apart = parts.sequence(other.functions, "", self.how.decided)
-            seconds, launch = whole.simulate().seconds, whole.compiled.launch_us * 1e-6
-            if apart.seconds - launch < _CLEARLY * (seconds - launch):
+            launch = whole.compiled.launch_us * 1e-6
+            if apart - launch < _CLEARLY * (seconds - launch):
                 del self.functions[source.name]
                 self.functions |= other.functions
                 self._keep(source.name, parts, f"as a whole it takes {seconds * 1e6:.4g} us")
