@@ -29,7 +29,7 @@ TWO = chain(20, 8, Window(channels=8), Window(channels=8))
 def fused(text: str, tiles: tuple[int, int], device: str = "npu2") -> FunctionReport:
     """What is reported of a program in tiles, all of which is one part."""
     pipeline = f"npuflow-stream-k{{window-tiles={tiles[0]},{tiles[1]}}}"
-    compiled = npuflow.compile(text, device=device, pipeline=pipeline)
+    compiled = npuflow.compile(text, device=device, pipeline=pipeline, split=False)
     assert len(compiled.functions) == 1, "the windows are in parts of their own"
     report = compiled.run(verify=True)
     (function,) = report.functions

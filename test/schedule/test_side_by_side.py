@@ -119,7 +119,7 @@ def test_side_by_side_takes_less_time(example: str, tmp_path: Path) -> None:
     for device, most in ((f"{one}:1x1", 0.8), ("npu4.0:1x1", 0.9)):
         times = []
         for disable in ((), ("engines",)):
-            (function,) = npuflow.compile(text, device=device, disable=disable).functions
+            (function,) = npuflow.compile(text, device=device, disable=disable, split=False).functions
             assert (function.strategy.get("depth_between", 1) == 2) == (not disable)
             times.append(function.simulate().cycles)
         assert times[0] < most * times[1]
@@ -128,7 +128,7 @@ def test_side_by_side_takes_less_time(example: str, tmp_path: Path) -> None:
 def test_tiles_of_any_size_are_right() -> None:
     text = LAYERS.replace("8192", "333").replace("128", "72")
     for device in ("npu4.0", "npu2.7:1x1", "toy-scratchpad"):
-        (reported,) = npuflow.compile(text, device=device).run().functions
+        (reported,) = npuflow.compile(text, device=device, split=False).run().functions
         assert reported.verified.status is Status.OK, reported.verified
 
 
