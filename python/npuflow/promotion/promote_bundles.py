@@ -167,12 +167,20 @@ class _Promoter:
         """
         along = tuple(_coordinates(place, self.grid) for place in shared.core_offsets)
         key = (shared.source, shared.offsets, shared.sizes, along)
-        if key not in self.in_l2:
+        if key not in self.in_l2 or not self._is_behind(value, self.in_l2[key]):
             place = _outermost(self.grid, shared.source)
             is_late = shared.follows_k or (place == self.grid and not in_order and self._is_in_sequence(value))
             with at(inner[-1] if inner else value.owner.operation) if is_late else at(place):
                 self.in_l2[key] = promote_to_l2(shared)[0]
         return self.in_l2[key]
+
+    def _is_behind(self, value: ir.Value, block: ir.Value) -> bool:
+        """Whether a block in L2 is there where a value is: what comes late may be late for who stands before."""
+        made = block.owner.operation
+        own = self.grid if isinstance(value.owner, ir.Block) else value.owner.operation
+        around = (op for op in (own, *parents_of(own)) if op.parent is not None)
+        beside = next((op for op in around if op.block == made.block), None)
+        return beside is not None and made.is_before_in_block(beside)
 
     def _is_in_sequence(self, value: ir.Value) -> bool:
         """Whether the value is between the grid's ops, in no loop: then what it needs is moved after what they need."""
