@@ -9,8 +9,6 @@ namespace {
 
 // Steps that are played out at least, with all of their block: what comes behind them goes on like their second half.
 constexpr std::size_t most_steps = 1000;
-// Divisions of what are whole numbers.
-constexpr double rounding = 1e-6;
 // Of parts that come into L1 with a call, where there is more than one.
 constexpr double slots_in_l1 = 2.0;
 // Of a time, what rounding may add to it.
@@ -141,8 +139,7 @@ void Played::set_up_more() {
     double room = 0.0;
     const auto queue = static_cast<std::size_t>(machine_.queue);
     if (next->set_up.size() >= queue) {
-      const auto done = static_cast<double>(next->set_up.size() - queue + 1);
-      const auto turns = static_cast<std::size_t>(std::ceil(done * next->turns / next->set_up_turns - rounding));
+      const std::size_t turns = next->first_of(next->set_up.size() - queue + 1);
       if (next->ends.size() < turns) return;
       room = next->ends[turns - 1];
     }

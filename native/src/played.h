@@ -24,6 +24,8 @@ class Played {
 
  private:
   static constexpr double never = std::numeric_limits<double>::infinity();
+  // Divisions of what are whole numbers.
+  static constexpr double rounding = 1e-6;
 
   // The parts along a loop, the innermost loops first: the last one may have less than the others, for all channels or
   // for some of them alone. Both are what a channel has of it, as shares of the average.

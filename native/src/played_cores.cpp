@@ -7,13 +7,6 @@
 
 namespace npuflow::mapped {
 
-namespace {
-
-// Divisions of what are whole numbers.
-constexpr double rounding = 1e-6;
-
-}  // namespace
-
 void Played::compute_more() {
   for (bool goes_on = true; goes_on;) {
     goes_on = false;

@@ -7,13 +7,6 @@
 
 namespace npuflow::mapped {
 
-namespace {
-
-// Divisions of what are whole numbers.
-constexpr double rounding = 1e-6;
-
-}  // namespace
-
 std::size_t Played::Way::group_of(std::size_t turn) const {
   return static_cast<std::size_t>((static_cast<double>(turn) + rounding) * set_up_turns / turns);
 }

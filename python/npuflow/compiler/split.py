@@ -30,7 +30,7 @@ _CLEARLY = 0.95
 
 
 class Split(Enum):
-    """When a function becomes a sequence of parts; what doesn't fit as a whole does `if faster` as well."""
+    """When a function becomes a sequence of parts: where it doesn't fit as a whole, or `if faster`, too."""
 
     IF_NEEDED = "if needed"
     IF_FASTER = "if faster"

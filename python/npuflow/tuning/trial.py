@@ -20,18 +20,17 @@ from npuflow.ops.contraction import STRATEGY
 from npuflow.report.losses import without_compute, without_control, without_dma, without_dram
 from npuflow.report.measures import Bottleneck
 from npuflow.report.traffic import levels_of_traffic, occupancies
-from npuflow.simulate.program import Program
+from npuflow.simulate.program import LAUNCH, Program
 from npuflow.simulate.run import simulate
 from npuflow.strategy.strategy import Strategy
 from npuflow.strategy.work import work_of
 
-LAUNCH = ("launch",)
 # The launch is the same for all candidates, and so bounds none more than others.
 _WITHOUT: Mapping[Bottleneck, Callable[[Program], Program]] = {
     Bottleneck.COMPUTE: without_compute,
     Bottleneck.DRAM: without_dram,
     Bottleneck.DMA: without_dma,
-    Bottleneck.CONTROL: lambda program: without_control(program, LAUNCH),
+    Bottleneck.CONTROL: lambda program: without_control(program, (LAUNCH,)),
 }
 
 Said = tuple[tuple[int, str], ...]
