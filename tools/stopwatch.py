@@ -6,6 +6,9 @@ import resource
 import time
 from collections.abc import Callable
 
+# Promises of seconds are for a processor on which Python adds a million numbers in this long (the 3 GHz of a server).
+PACE_SECONDS = 0.040
+
 
 def best_of(runs: int, action: Callable[[], object]) -> float:
     """The shortest of several runs in seconds: by the clock, or by the processor's if others keep that busy.
@@ -24,3 +27,14 @@ def best_of(runs: int, action: Callable[[], object]) -> float:
 def _processor_seconds() -> float:
     used = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     return sum(each.ru_utime + each.ru_stime for each in used)
+
+
+def slowness() -> float:
+    """How many times longer than promised work may take here, now: 1 on the promises' processor and on faster ones."""
+    return max(1.0, best_of(5, _add_a_million) / PACE_SECONDS)
+
+
+def _add_a_million() -> None:
+    total = 0
+    for number in range(1_000_000):
+        total += number
