@@ -16,9 +16,8 @@ from npuflow.ops.products import padded
 from npuflow.strategy.choose import complete
 from npuflow.strategy.feasibility import obstacles
 from npuflow.strategy.group import Group, M, N
-from npuflow.strategy.lane_descriptors import TileDma
 from npuflow.strategy.mapping import mapping_of
-from npuflow.strategy.room import fits, l1_buffers, l2_buffers, l2_descriptors, row_tiles
+from npuflow.strategy.room import fits, l1_buffers, l2_buffers, tile_descriptors
 from npuflow.strategy.strategy import Strategy
 from npuflow.target import Device
 
@@ -61,9 +60,7 @@ def test_no_core_has_nothing_but_padding(data: st.DataObject) -> None:
 
 def _descriptors(group: Group, strategy: Strategy, device: Device) -> int:
     """Those of a memory tile by the estimate."""
-    mapping = mapping_of(group, strategy)
-    rows = mapping.spread.grid[0]
-    return l2_descriptors(group, mapping, row_tiles(rows, device.columns), TileDma.of(device, rows))
+    return tile_descriptors(group, mapping_of(group, strategy), device)
 
 
 @given(st.data())

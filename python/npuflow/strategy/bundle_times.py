@@ -160,7 +160,7 @@ def best_of_bundle(
     """The best strategy by which a bundle's program fits a core; the very best where none is found.
 
     Tensors `between` parts of a function may stay on the chip: of strategies that cost about as much in DRAM, one that
-    is faster then is taken; one by `rows` where clusters keep them.
+    is faster then is taken, or leaves them more; one by `rows` where clusters keep them.
     """
     if rows is not None and between and not lacked and rows.loop < group.space:
         found = best_by_rows(bundle, group_of_bundle(bundle, between), device, said, rows)
@@ -172,8 +172,8 @@ def best_of_bundle(
     if not between or device.home_level is None:
         return best
     times = PhaseTimes(group_of_bundle(bundle, between).at_home({*between.values()}), device)
-    faster = times.faster(best, ranked_by_estimate(group, said, device, NEAR_WAYS, lacked=lacked))
-    return next((one for one in faster if program_fits(bundle, group, mapping_of(group, one), device)), best)
+    better = times.better(best, ranked_by_estimate(group, said, device, NEAR_WAYS, lacked=lacked))
+    return next((one for one in better if program_fits(bundle, group, mapping_of(group, one), device)), best)
 
 
 def best_by_rows(

@@ -9,9 +9,8 @@ from math import inf
 from npuflow.errors import Shortage
 from npuflow.strategy.feasibility import is_beyond_count
 from npuflow.strategy.group import Group
-from npuflow.strategy.lane_descriptors import TileDma
 from npuflow.strategy.mapping import Mapping, mapping_of, strategy_of
-from npuflow.strategy.room import l1_descriptors, l2_descriptors, row_tiles
+from npuflow.strategy.room import l1_descriptors, tile_descriptors
 from npuflow.strategy.search import Search
 from npuflow.strategy.space import Array, space_of
 from npuflow.strategy.strategy import Strategy
@@ -28,8 +27,7 @@ def _counted_on(device: Device, lack: Shortage, group: Group, mapping: Mapping) 
         return replace(device, levels=tuple(levels))
     estimated = l1_descriptors(group, mapping)
     if lack.level != device.kernel_level:
-        rows = mapping.spread.grid[0]
-        estimated = l2_descriptors(group, mapping, row_tiles(rows, device.columns), TileDma.of(device, rows))
+        estimated = tile_descriptors(group, mapping, device)
     limit = min(estimated - 1, estimated * lack.have // lack.need)
     level = device.kernel_level if lack.level == device.kernel_level else device.block_level
     dmas = (

@@ -9,7 +9,6 @@ from enum import Enum
 from npuflow.errors import needs_text
 from npuflow.strategy.flat import MOST_SIZE
 from npuflow.strategy.group import Group, Role
-from npuflow.strategy.lane_descriptors import TileDma
 from npuflow.strategy.mapping import Mapping, mapping_of
 from npuflow.strategy.room import (
     Slots,
@@ -18,8 +17,7 @@ from npuflow.strategy.room import (
     l1_buffers,
     l1_descriptors,
     l2_buffers,
-    l2_descriptors,
-    row_tiles,
+    tile_descriptors,
     total_l1_bytes,
 )
 from npuflow.strategy.strategy import Sizes, Strategy
@@ -174,7 +172,7 @@ def _descriptors(group: Group, strategy: Strategy, device: Device, whole_k: bool
 
 def _tile_descriptors(group: Group, mapping: Mapping, device: Device, moved: int) -> Obstacle:
     rows, dma = mapping.spread.grid[0], device.dma(device.block_level)
-    need = l2_descriptors(group, mapping, row_tiles(rows, device.columns), TileDma.of(device, rows))
+    need = tile_descriptors(group, mapping, device)
     have = dma.descriptors // dma.descriptor_groups
     what = f"{moved} tensors take {need} descriptors of a memory tile for {rows} rows of cores, of which {have} serve a"
     return Obstacle(

@@ -84,6 +84,12 @@ def l2_descriptors(group: Group, mapping: Mapping, serving: int, dma: TileDma, *
     return flat_group(group).l2_descriptors(flat_mapping(mapping), serving, dma.flat, clips)
 
 
+def tile_descriptors(group: Group, mapping: Mapping, device: Device) -> int:
+    """The same of a device's memory tiles."""
+    rows = mapping.spread.grid[0]
+    return l2_descriptors(group, mapping, row_tiles(rows, device.columns), TileDma.of(device, rows))
+
+
 def fits(group: Group, mapping: Mapping, device: Device) -> bool:
     """Whether tiles fit L1 and blocks L2: with the zeros around them, or clipped where L2's DMA inserts them.
 
