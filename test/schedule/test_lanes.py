@@ -40,3 +40,37 @@ def test_tensors_that_would_take_turns_on_a_lane_get_one_each(monkeypatch: pytes
 def test_results_are_right_by_these_lanes() -> None:
     (report,) = npuflow.compile(APPENDED, device="npu2").run(verify=True).functions
     assert report.verified.status is Status.OK, report.verified.message
+
+
+# Three tensors come into each block and a row of biases into few: what is set up one by one fits into the queues.
+ADDED = """
+#whole = affine_map<(a, b) -> (a, b)>
+#row = affine_map<(a, b) -> (b)>
+func.func @add(%x: tensor<512x512xf32>, %y: tensor<512x512xf32>, %z: tensor<512x512xf32>, %b: tensor<512xf32>)
+    -> tensor<512x512xf32> {
+  %e = tensor.empty() : tensor<512x512xf32>
+  %a = linalg.generic {
+      indexing_maps = [#whole, #whole, #whole, #row, #whole], iterator_types = ["parallel", "parallel"],
+      npu.strategy = #npu.strategy<{depth_l1 = 2 : i64, depth_l2 = 2 : i64, depth_result = 1 : i64, grid = [4, 4],
+                                    order = [1, 0], spread = [1, 1], tile_l1 = [64, 32]}>}
+      ins(%x, %y, %z, %b : tensor<512x512xf32>, tensor<512x512xf32>, tensor<512x512xf32>, tensor<512xf32>)
+      outs(%e : tensor<512x512xf32>) {
+  ^bb0(%p: f32, %q: f32, %r: f32, %s: f32, %o: f32):
+    %0 = arith.addf %p, %q : f32
+    %1 = arith.addf %0, %r : f32
+    %2 = arith.addf %1, %s : f32
+    linalg.yield %2 : f32
+  } -> tensor<512x512xf32>
+  return %a : tensor<512x512xf32>
+}
+"""
+
+
+def test_what_no_phase_sets_up_ahead_takes_the_lanes_that_need_least() -> None:
+    part = ADDED.replace(
+        "-> tensor<512x512xf32> {\n  %e",
+        "-> tensor<512x512xf32> attributes {npu.between = {arguments = array<i64: 0>, results = array<i64>}} {\n  %e",
+    )
+    alone, phase = (npuflow.compile(text, device="npu2").functions[0] for text in (ADDED, part))
+    assert descriptors_set_up(alone.compiled.schedule) < 0.8 * descriptors_set_up(phase.compiled.schedule)
+    assert alone.simulate().cycles < 0.9 * phase.simulate().cycles

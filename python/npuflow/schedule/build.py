@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from npuflow.bindings import ir
+from npuflow.network.between import BETWEEN
 from npuflow.ops.contraction import BUNDLE, LHS, RHS, STRATEGY
 from npuflow.schedule.assign.assign_numbers import descriptors_taken, numbered
 from npuflow.schedule.assign.descriptors import descriptors_set_up
@@ -86,9 +87,10 @@ def build_schedule(
     unify_kernels(nest, shapes, calls.classes)
     waits = fold_blocks(nest, folded) if folded else frozenset[str]()
     tasks = partial(Tasks, device.dma(device.dram_level), together, waits=waits)
-    schedule = _project(nest, depths, calls, device, tasks)
+    ahead = _queued(device) if BETWEEN in function.attributes else 0
+    schedule = _project(nest, depths, calls, device, tasks, ahead)
     if not assign_addresses(schedule, device):
-        in_turn = _project(nest, depths, calls, device, partial(tasks, in_turn=True))
+        in_turn = _project(nest, depths, calls, device, partial(tasks, in_turn=True), ahead)
         schedule = in_turn if assign_addresses(in_turn, device) else schedule
     return Scheduled(schedule, nest, tuple(kernels), shapes, device, kernel_kind)
 
@@ -102,14 +104,14 @@ class _Calls:
 
 
 def _project(
-    nest: Nest, depths: Mapping[str, int], calls: _Calls, device: Device, tasks: Callable[[], Tasks]
+    nest: Nest, depths: Mapping[str, int], calls: _Calls, device: Device, tasks: Callable[[], Tasks], ahead: int
 ) -> Schedule:
     """The first schedule that has enough descriptors, if any does; buffers share locks where there are too few.
 
     Lanes that spare descriptors come before zeros in L2, for which there may be no room; those of buffers that would be
     mostly zeros come last, since what is between them leaves DRAM in runs that are short. Tensors that take turns on a
-    lane are set up one by one: where that is more than waits in queues, any lanes are taken that need less of it. Else
-    descriptors are worth more, which what stays in memory tiles may need.
+    lane are set up one by one: where these are more than are set up `ahead`, any lanes are taken that need fewer. Else
+    descriptors of memory tiles are worth more, which what stays there may need.
     """
 
     def projected(clips: int | None, lanes: Lanes | None = None) -> tuple[Routes, Schedule]:
@@ -128,7 +130,7 @@ def _project(
         if lacks_descriptors(schedule, device):
             even = even_lanes(nest, routes.lanes, descriptors_taken(schedule), device)
             routes, schedule = projected(clips, even)
-            if not lacks_descriptors(schedule, device) and descriptors_set_up(schedule) > _queued(device):
+            if not lacks_descriptors(schedule, device) and descriptors_set_up(schedule) > ahead:
                 ways = other_lanes(nest, routes.parts, even, TileDma.of(device, nest.grid[0]))
                 tried = [
                     way for way in (projected(clips, lanes) for lanes in ways) if not lacks_descriptors(way[1], device)
@@ -140,7 +142,7 @@ def _project(
 
 
 def _queued(device: Device) -> int:
-    """The tasks that wait in the queues of all channels beside DRAM: these may be set up before a schedule begins."""
+    """The tasks that wait in the queues of all channels beside DRAM: of phases, these may be set up ahead."""
     dma = device.dma(device.dram_level)
     return (dma.channels_in + dma.channels_out) * dma.queue_depth * dma.shared_by.instances(device.rows, device.columns)
 
