@@ -11,6 +11,7 @@ from npuflow.compiler.functions import How, of_function
 from npuflow.compiler.sequence import CompiledSequence
 from npuflow.compiler.sources import FunctionSource
 from npuflow.compiler.tables import module_of_tables
+from npuflow.core.answers import NOTHING_ASKED, AsksAhead
 from npuflow.core.diagnostics import DiagnosticSink
 from npuflow.core.passes import Pass, fail, ops_of
 from npuflow.core.pipeline_text import PassNest, PassNode
@@ -81,11 +82,13 @@ class PreparedFunction:
         return next(functions_of(self.module.operation))
 
 
-def prepare(source: FunctionSource, prefix: PassNest, sink: DiagnosticSink) -> PreparedFunction:
+def prepare(
+    source: FunctionSource, prefix: PassNest, sink: DiagnosticSink, ahead: AsksAhead = NOTHING_ASKED
+) -> PreparedFunction:
     """Runs `prefix` on a function alone; `sink` gets what is said where it fails."""
     module, own = source.alone(), replace(sink, diagnostics=[], on_add=None)
     try:
-        Runner(of_function(prefix, source.name), sink=own).run(module)
+        Runner(of_function(prefix, source.name), sink=own, ahead=ahead).run(module)
     except InputError:
         sink.add_new(own.diagnostics)
         raise
