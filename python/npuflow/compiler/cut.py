@@ -47,13 +47,15 @@ class CutFunction:
     module: ir.Module
     like: str = ""
 
-    def sequence(self, parts: Mapping[str, Function], reason: str, decided: Decisions) -> Sequence:
+    def sequence(
+        self, parts: Mapping[str, Function], reason: str, decided: Decisions, ahead: AsksAhead = NOTHING_ASKED
+    ) -> Sequence:
         """What is executed, of parts that have been compiled."""
         owned = {n: replace(parts[n], part_of=self.signature.name, kinds=kind) for n, kind in self.kinds.items()}
         called = tuple(owned[call.name] for call in self.calls.calls)
         compiled = {part.name: part.compiled for part in called}
         whole = CompiledSequence(self.signature, self.calls, compiled, self.tables)
-        return Sequence(whole, called, reason, self.like, decided).planned()
+        return Sequence(whole, called, reason, self.like, decided).planned(ahead)
 
     def named(self, name: str, parts: list[str]) -> CutFunction:
         """The same of a function that is like this one but for its name, with other names for the parts."""

@@ -254,7 +254,7 @@ class _Compilation:
                 parts = other.cuts.get(source.name)
                 if parts is None:
                     continue
-                apart = parts.sequence(other.functions, "", self.how.decided).seconds
+                apart = parts.sequence(other.functions, "", self.how.decided, self.ahead).seconds
                 seconds = whole.simulate().seconds
             except InputError:  # of what can't be compiled in parts, or never ends, others will say so
                 continue
@@ -285,7 +285,8 @@ class _Compilation:
             move([op], together)
             self.functions[name] = function.with_ir(op, together)
         sequences = {
-            name: one.sequence(self.functions, self.reasons[name], self.how.decided) for name, one in self.cuts.items()
+            name: one.sequence(self.functions, self.reasons[name], self.how.decided, self.ahead)
+            for name, one in self.cuts.items()
         }
         functions: list[Function] = []
         for name in names:
