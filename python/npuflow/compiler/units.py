@@ -98,9 +98,11 @@ class UnitCompiler:
         def sent(tasks: Sequence[_Task]) -> list[_Sent]:
             return [_sent(task, self.how, self.sink) for task in tasks]
 
-        answers = side_by_side(sent, [_task_of(unit) for unit in units], self.jobs, "compiling")
+        pieces = chunks(units, self.jobs)
+        tasks = [[_task_of(unit) for unit in piece] for piece in pieces]
+        answers = side_by_side(sent, tasks, self.jobs, "compiling")
         found: list[UnitOutcome] = []
-        for piece, answer in zip(chunks(units, self.jobs), answers):
+        for piece, answer in zip(pieces, answers):
             if answer is None:
                 found += [_compiled(unit, self.how, self.sink) for unit in piece]
             else:

@@ -27,6 +27,8 @@ class AskedBeside:
                     one()
             return [each.beyond(known) for each, known in zip(answers, before)]
 
-        for new in side_by_side(found, asks, self.jobs, "asking ahead"):
+        # A fork for each job: it finds again what this process would have known from one question to the next.
+        pieces = [asks[first :: self.jobs] for first in range(min(self.jobs, len(asks)))]
+        for new in side_by_side(found, pieces, self.jobs, "asking ahead"):
             for each, own in zip(answers, new or ()):
                 each.learn(own)

@@ -103,22 +103,20 @@ def chunks(things: Sequence[Value], jobs: int) -> list[Sequence[Value]]:
     return [things[first : first + size] for first in range(0, len(things), size)]
 
 
-def side_by_side(
-    action: Callable[[Sequence[Thing]], Value], things: Sequence[Thing], jobs: int, what: str
-) -> list[Value | None]:
-    """What an action gives for each of the pieces of things, in up to `jobs` children at once; None where one failed.
+def side_by_side(action: Callable[[Thing], Value], things: Sequence[Thing], jobs: int, what: str) -> list[Value | None]:
+    """What an action gives for each thing, in a child of its own, up to `jobs` at once; None where one failed.
 
     No limits hold there. What fails is left for this process to run into, where it can be looked at.
     """
 
-    def of_piece(some: Sequence[Thing]) -> Value | None:
+    def in_child(thing: Thing) -> Value | None:
         try:
-            return run_in_child(lambda: action(some), what)
+            return run_in_child(lambda: action(thing), what)
         except Exception:  # noqa: BLE001  (it is met again where its traceback shows)
             return None
 
     with limited(UNLIMITED), beside(jobs) as pool:
-        return list(pool.map(of_piece, chunks(things, jobs)))
+        return list(pool.map(in_child, things))
 
 
 def _adopt(context: Context) -> None:
