@@ -308,6 +308,27 @@ def test_programs_of_phases_that_are_alike_are_made_once(monkeypatch: pytest.Mon
     assert len(narrow) < len(wanted) / 2
 
 
+def test_what_homes_cost_is_found_in_other_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is left for this one are the programs that are chosen, and what these are made of."""
+    made, make = list[tuple[str, Ways]](), TilePhases.made
+
+    def counted(self: TilePhases, name: str, ways: Ways) -> AtHome:
+        made.append((name, ways))
+        return make(self, name, ways)
+
+    monkeypatch.setattr(TilePhases, "made", counted)
+    plans, counts = [], []
+    for jobs in (1, 2):
+        made.clear()
+        compiled = npuflow.compile(narrow(), "npuflow-stream-k{fuse=false}", device="npu2", split=True, jobs=jobs)
+        (sequence,) = compiled.sequences
+        plans.append((sequence.plan, sequence.away))
+        counts.append(len(made))
+    assert plans[0] == plans[1]
+    assert sequence.plan.resident_bytes > 0
+    assert counts[1] < counts[0] / 2
+
+
 def test_channels_that_nobody_takes_make_phases_faster() -> None:
     program = through_rows("grid = [4, 4], tile_l1 = [8, 200, 256], tile_l2 = [32, 800, 256], turned = 1 : i64")
     (sequence,) = npuflow.compile(program, "npuflow-stream-k{fuse=false}", device="npu2", split=True).sequences

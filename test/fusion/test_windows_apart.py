@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import re
+from collections import OrderedDict
+from itertools import pairwise
+
+import pytest
 
 import npuflow.pipelines  # registers the passes
+from npuflow.core.answers import NOTHING_ASKED
 from npuflow.core.diagnostics import DiagnosticSink
 from npuflow.core.parsing import parse
 from npuflow.core.pipeline_text import parse_pipeline
 from npuflow.core.runner import Runner
 from npuflow.dialect.context import new_context
+from npuflow.execute.asked_beside import AskedBeside
 from npuflow.execute.verification import Status
+from npuflow.fusion.mapped_alike import MAPPED_ALIKE
+from npuflow.strategy.choose import CHOSEN
+from npuflow.strategy.search import Search
 
 # A convolution of each channel between 1x1 convolutions, as in an inverted residual.
 RESIDUAL = """
@@ -92,6 +102,50 @@ func.func @f(%x: tensor<1x10x15x8xbf16>) -> tensor<1x10x7x7xf32> {
   return %m : tensor<1x10x7x7xf32>
 }
 """
+
+
+def pools(name: str, size: int) -> tuple[str, str]:
+    """Two pools in a row of an image of so many rows and columns, and the type of what they make."""
+    types = [f"tensor<1x{n}x{n}x16xf32>" for n in (size, size - 2, size - 4)]
+    lines = []
+    for n, (read, made) in enumerate(pairwise(types)):
+        lines.append(f"  %{name}e{n} = tensor.empty() : {made}")
+        lines.append(f"  %{name}s{n} = linalg.fill ins(%low : f32) outs(%{name}e{n} : {made}) -> {made}")
+        ins, outs = f"ins(%{name}{n}, %w : {read}, tensor<3x3xf32>)", f"outs(%{name}s{n} : {made})"
+        lines.append(f"  %{name}{n + 1} = linalg.pooling_nhwc_max {ins} {outs} -> {made}")
+    return "\n".join(lines), types[-1]
+
+
+(LARGE, MADE_LARGE), (SMALL, MADE_SMALL) = pools("x", 32), pools("y", 24)
+POOLS = f"""
+func.func @f(%x0: tensor<1x32x32x16xf32>, %y0: tensor<1x24x24x16xf32>) -> ({MADE_LARGE}, {MADE_SMALL}) {{
+  %low = arith.constant 0xFF800000 : f32
+  %w = tensor.empty() : tensor<3x3xf32>
+{LARGE}
+{SMALL}
+  return %x2, %y2 : {MADE_LARGE}, {MADE_SMALL}
+}}
+"""
+
+
+def test_what_is_asked_ahead_is_found_in_other_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The one that runs the pass then searches nothing, and decides the same."""
+    said: list[list[str]] = []
+    here, flat = os.getpid(), Search.flat
+
+    def elsewhere(search: Search) -> object:
+        assert os.getpid() != here
+        return flat.__get__(search)
+
+    for ahead, space in ((AskedBeside(2), property(elsewhere)), (NOTHING_ASKED, flat)):
+        monkeypatch.setattr(Search, "flat", space)
+        for known in (MAPPED_ALIKE, CHOSEN):
+            monkeypatch.setattr(known, "_found", OrderedDict())
+        sink = DiagnosticSink()
+        pipeline = parse_pipeline("npuflow-normalize-linalg,npuflow-fuse-windows{device=npu2}")
+        Runner(pipeline, sink=sink, ahead=ahead).run(parse(POOLS, new_context()))
+        said.append([one.message for one in sink.diagnostics])
+    assert said[0] == said[1] != []
 
 
 def test_what_reads_all_of_an_axis_is_no_window_along_it() -> None:

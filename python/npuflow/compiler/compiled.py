@@ -11,6 +11,7 @@ from npuflow.bounds.sizes import OpSizes
 from npuflow.compiler.compiled_function import CompiledFunction, execute_function, simulate_function
 from npuflow.compiler.sequence import CompiledSequence, execute_sequence
 from npuflow.compiler.tasks_ahead import BegunPhases, tasks_ahead, waiting_in
+from npuflow.core.answers import NOTHING_ASKED, AsksAhead
 from npuflow.execute.arrays import Array
 from npuflow.network.calls import CallList
 from npuflow.network.decisions import ALL_DECISIONS, Decision, Decisions
@@ -127,11 +128,11 @@ class Sequence:
         parts = {part.name: replace(part, compiled=part.compiled.away()) for part in self.parts}
         return self._with(calls, parts, decided, {}).planned()
 
-    def planned(self) -> Sequence:
+    def planned(self, ahead: AsksAhead = NOTHING_ASKED) -> Sequence:
         """The same with what is decided of parts that are there: what stays on the chip, and is set up ahead."""
-        return self._at_home()._prefetched()._set_ahead()
+        return self._at_home(ahead)._prefetched()._set_ahead()
 
-    def _at_home(self) -> Sequence:
+    def _at_home(self, ahead: AsksAhead) -> Sequence:
         """The same with what stays on the chip, if that is decided."""
         if not {Decision.PHASES, Decision.RESIDENCY} <= self.decided:
             return self
@@ -141,6 +142,7 @@ class Sequence:
             self.compiled.calls,
             {part.name: part.compiled for part in self.parts},
             spreads=Decision.SPREAD in self.decided,
+            ahead=ahead,
         )
         calls, parts = addressed(found.calls), self._moved(found.programs)
         called = tuple(replace(call, name=part.name) for call, part in zip(calls.calls, parts, strict=True))

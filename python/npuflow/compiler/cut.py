@@ -11,6 +11,7 @@ from npuflow.compiler.functions import How, of_function
 from npuflow.compiler.sequence import CompiledSequence
 from npuflow.compiler.sources import FunctionSource
 from npuflow.compiler.tables import module_of_tables
+from npuflow.core.answers import NOTHING_ASKED, AsksAhead
 from npuflow.core.diagnostics import DiagnosticSink
 from npuflow.core.passes import Pass, fail, ops_of
 from npuflow.core.pipeline_text import PassNest, PassNode
@@ -46,13 +47,15 @@ class CutFunction:
     module: ir.Module
     like: str = ""
 
-    def sequence(self, parts: Mapping[str, Function], reason: str, decided: Decisions) -> Sequence:
+    def sequence(
+        self, parts: Mapping[str, Function], reason: str, decided: Decisions, ahead: AsksAhead = NOTHING_ASKED
+    ) -> Sequence:
         """What is executed, of parts that have been compiled."""
         owned = {n: replace(parts[n], part_of=self.signature.name, kinds=kind) for n, kind in self.kinds.items()}
         called = tuple(owned[call.name] for call in self.calls.calls)
         compiled = {part.name: part.compiled for part in called}
         whole = CompiledSequence(self.signature, self.calls, compiled, self.tables)
-        return Sequence(whole, called, reason, self.like, decided).planned()
+        return Sequence(whole, called, reason, self.like, decided).planned(ahead)
 
     def named(self, name: str, parts: list[str]) -> CutFunction:
         """The same of a function that is like this one but for its name, with other names for the parts."""
@@ -81,11 +84,13 @@ class PreparedFunction:
         return next(functions_of(self.module.operation))
 
 
-def prepare(source: FunctionSource, prefix: PassNest, sink: DiagnosticSink) -> PreparedFunction:
+def prepare(
+    source: FunctionSource, prefix: PassNest, sink: DiagnosticSink, ahead: AsksAhead = NOTHING_ASKED
+) -> PreparedFunction:
     """Runs `prefix` on a function alone; `sink` gets what is said where it fails."""
     module, own = source.alone(), replace(sink, diagnostics=[], on_add=None)
     try:
-        Runner(of_function(prefix, source.name), sink=own).run(module)
+        Runner(of_function(prefix, source.name), sink=own, ahead=ahead).run(module)
     except InputError:
         sink.add_new(own.diagnostics)
         raise

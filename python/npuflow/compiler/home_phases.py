@@ -4,22 +4,27 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 from npuflow.compiler.compiled_function import CompiledFunction
+from npuflow.core.answers import Answers, KeptAnswers
 from npuflow.network.calls import CallList
 from npuflow.network.plan import PlannedValue
 from npuflow.network.residency import TileRoom
 from npuflow.network.spread import TensorSpread
 from npuflow.simulate.at_home import AtHome
+from npuflow.simulate.home_ports import HomeChain
 from npuflow.simulate.home_tasks import NotAtHomeError
 from npuflow.simulate.platform import Platform, Side
 from npuflow.simulate.results import RunResults
 from npuflow.simulate.run import DeadlockError, cycles_of_run, simulate
 from npuflow.target import Device
+
+# More than what is asked of one network.
+MOST_ANSWERS = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -66,6 +71,14 @@ class TensorWay:
 Ways: TypeAlias = tuple[TensorWay, ...]
 
 
+@dataclass(frozen=True)
+class LatePhases:
+    """By how much longer phases run with tensors at home, and the chains of each."""
+
+    seconds: float
+    chains: tuple[tuple[HomeChain, ...], ...]
+
+
 @dataclass
 class HomePhases(ABC):
     """The parts that calls run, phase by phase; `level` is where tensors can be at home."""
@@ -77,8 +90,18 @@ class HomePhases(ABC):
     runs: dict[str, RunResults] = field(default_factory=dict)
     taken: dict[tuple[object, ...], float] = field(default_factory=dict)
     known: dict[tuple[str, Ways], AtHome | str] = field(default_factory=dict)
+    late: Answers[LatePhases | str] = field(default_factory=lambda: Answers(MOST_ANSWERS))
+    wider: Answers[Ways] = field(default_factory=lambda: Answers(MOST_ANSWERS))
+
+    @property
+    def answers(self) -> list[KeptAnswers]:
+        """What may be found in other processes: programs are too much to be sent."""
+        return [self.late, self.wider]
 
     # What devices differ in
+
+    widens: ClassVar[bool] = False
+    """Whether channels that nobody takes may move tensors at home as well."""
 
     @abstractmethod
     def columns(self, value: PlannedValue) -> list[int]:
@@ -117,8 +140,8 @@ class HomePhases(ABC):
         """A part's program that moves tensors in these ways; raises NotAtHomeError where it can't."""
 
     @abstractmethod
-    def change_seconds(self, moved: Mapping[int, AtHome]) -> float:
-        """How much longer changes take with some phases like that."""
+    def change_seconds(self, chains: Mapping[int, Sequence[HomeChain]]) -> float:
+        """How much longer changes take with these chains of some phases."""
 
     def widened(self, phase: int, moved: AtHome, homes: Mapping[int, HomeSlabs]) -> AtHome:
         """A phase's program with tensors at home by channels that nobody takes as well, where it is faster so."""
@@ -154,6 +177,10 @@ class HomePhases(ABC):
                 found[value].insert(0, (phase, name, Side.IN))
         return found
 
+    def likeness(self, value: PlannedValue) -> Hashable:
+        """What is equal of tensors of one size that parts move alike."""
+        return value.bytes, tuple((self.calls.calls[phase].name, *port) for phase, *port in self.ports[value.number])
+
     def free_bytes(self, first: int, last: int, column: int) -> int:
         """What all phases from one to another leave of a memory."""
         return min(self.room.free(phase, column) for phase in range(first, last + 1))
@@ -188,16 +215,30 @@ class HomePhases(ABC):
     def late_seconds(self, value: PlannedValue, slabs: HomeSlabs) -> float:
         """How much longer a tensor's phases, and the changes between them and others, take with it at home."""
         phases = self.phases_of(value.number, slabs)
-        moved = {phase: self.moved(phase, {value.number: slabs}) for phase in phases}
-        late = sum(self.late_in(phase, at_home) for phase, at_home in moved.items())
-        return late + self.change_seconds(moved)
+        asked = tuple((self.calls.calls[each].name, self.ways(each, {value.number: slabs})) for each in phases)
+        found = self.late.of(asked, lambda: self._late(asked))
+        if isinstance(found, str):
+            raise NotAtHomeError(found)
+        return found.seconds + self.change_seconds(dict(zip(phases, found.chains)))
+
+    def _late(self, asked: Sequence[tuple[str, Ways]]) -> LatePhases | str:
+        try:
+            moved = [(name, self.program_of(name, ways)) for name, ways in asked]
+            late = sum(self.seconds_of(name, one) - self.run_of(name).seconds for name, one in moved)
+        except NotAtHomeError as error:
+            return str(error)
+        return LatePhases(late, tuple(one.chains for _, one in moved))
 
     def late_in(self, phase: int, moved: AtHome) -> float:
         return self.seconds_at_home(phase, moved) - self.run_of(self.calls.calls[phase].name).seconds
 
     def seconds_at_home(self, phase: int, moved: AtHome) -> float:
         """How long a phase takes with tensors at home; raises NotAtHomeError where it never ends."""
-        key = self.calls.calls[phase].name, *moved.ways
+        return self.seconds_of(self.calls.calls[phase].name, moved)
+
+    def seconds_of(self, name: str, moved: AtHome) -> float:
+        """The same of a part."""
+        key = name, *moved.ways
         if key not in self.taken:
             try:
                 self.taken[key] = cycles_of_run(moved.program) / moved.program.clock_hz

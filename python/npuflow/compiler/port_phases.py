@@ -9,7 +9,7 @@ from npuflow.compiler.home_phases import HomePhases, HomeSlabs, TensorWay, Ways
 from npuflow.network.plan import PlannedValue
 from npuflow.simulate.at_home import AtHome
 from npuflow.simulate.by_ports import by_ports
-from npuflow.simulate.home_ports import NearTensor
+from npuflow.simulate.home_ports import HomeChain, NearTensor
 from npuflow.simulate.home_tasks import NotAtHomeError
 from npuflow.simulate.in_clusters import elements_at_clusters, in_clusters, spread_of
 from npuflow.simulate.places import Places
@@ -100,5 +100,5 @@ class PortPhases(HomePhases):
         moved = by_ports(program, self.device, [one for one in near if one.spread is None])
         return replace(moved, near=tuple(near))
 
-    def change_seconds(self, moved: Mapping[int, AtHome]) -> float:
+    def change_seconds(self, chains: Mapping[int, Sequence[HomeChain]]) -> float:
         return 0.0

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from math import inf
 
 from npuflow.compiler.compiled_function import CompiledFunction
 from npuflow.compiler.home_phases import HomePhases, HomeSlabs
 from npuflow.compiler.port_phases import PortPhases
 from npuflow.compiler.tile_phases import TilePhases
+from npuflow.core.answers import NOTHING_ASKED, AsksAhead
 from npuflow.network.calls import Call, CallList
 from npuflow.network.plan import PlannedValue, ValueRole, plan_of
 from npuflow.network.residency import Home, HomeCandidate, Residency, choose_homes, home_beside
@@ -35,18 +37,20 @@ class Resident:
     saved_bytes: int = 0
 
 
-def resident(calls: CallList, parts: Mapping[str, CompiledFunction], *, spreads: bool = True) -> Resident:
+def resident(
+    calls: CallList, parts: Mapping[str, CompiledFunction], *, spreads: bool = True, ahead: AsksAhead = NOTHING_ASKED
+) -> Resident:
     """The phases with the tensors between them at home that save most DRAM traffic.
 
-    Clusters may keep some where they make them if it `spreads`.
+    Clusters may keep some where they make them if it `spreads`. What homes cost is asked `ahead`.
     """
     device = next(iter(parts.values())).device
     level = device.home_level
     if level is None:
         return Resident(calls)
     if level == device.dma(device.dram_level).reaches:
-        return _Residents(PortPhases(calls, parts, device, level, spreads=spreads)).found()
-    return _Residents(TilePhases(calls, parts, device, level)).found()
+        return _Residents(PortPhases(calls, parts, device, level, spreads=spreads), ahead).found()
+    return _Residents(TilePhases(calls, parts, device, level), ahead).found()
 
 
 @dataclass
@@ -54,6 +58,7 @@ class _Residents:
     """`ways` are what a tensor that may stay can be, divided in this way or another, the one that is tried first."""
 
     phases: HomePhases
+    ahead: AsksAhead
     reasons: dict[int, str] = field(default_factory=dict)
     ways: dict[int, list[HomeCandidate]] = field(default_factory=dict)
     more: dict[int, Iterator[list[HomeCandidate]]] = field(default_factory=dict)
@@ -63,6 +68,7 @@ class _Residents:
         return self.phases.calls
 
     def found(self) -> Resident:
+        self._ask_what_may_stay()
         for value in plan_of(self.calls).values:
             if value.role is ValueRole.BETWEEN:
                 self._look_at(value)
@@ -80,6 +86,12 @@ class _Residents:
         return self._placed(chosen)
 
     # What may stay
+
+    def _ask_what_may_stay(self) -> None:
+        """Asks ahead what homes cost, of one of the tensors that phases move alike."""
+        between = [value for value in plan_of(self.calls).values if value.role is ValueRole.BETWEEN]
+        unlike = {self.phases.likeness(value): value for value in between}
+        self.ahead.ask([partial(self._look_at, value) for value in unlike.values()], self.phases.answers)
 
     def _look_at(self, value: PlannedValue) -> None:
         """Notes in which ways a tensor may stay, or why it can't."""
@@ -212,6 +224,7 @@ class _Residents:
                     self.reasons[changed] = f"together with others: {error}"
                     del homes[changed]
                 waiting = sorted({*waiting, *(each for each, _, _ in self.phases.ports[changed])})
+        self._ask_widened(programs, homes)
         programs = {
             phase: self.phases.widened(phase, moved, self._own(phase, homes)) for phase, moved in programs.items()
         }
@@ -219,6 +232,15 @@ class _Residents:
         saved = sum(self._chosen(number).saved_bytes for number in homes)
         reasons = {number: why for number, why in self.reasons.items() if number not in homes}
         return Resident(replace(self.calls, calls=calls), programs, reasons, chosen.bound_bytes, saved)
+
+    def _ask_widened(self, programs: Mapping[int, AtHome], homes: Mapping[int, Home]) -> None:
+        """Asks ahead by how many channels phases are fastest, of one of those that are alike."""
+        unlike = {}
+        for phase, moved in programs.items() if self.phases.widens else ():
+            own = self._own(phase, homes)
+            alike = self.calls.calls[phase].name, self.phases.ways(phase, own)
+            unlike[alike] = partial(self.phases.widened, phase, moved, own)
+        self.ahead.ask([*unlike.values()], self.phases.answers)
 
     def _own(self, phase: int, homes: Mapping[int, Home]) -> dict[int, HomeSlabs]:
         """The tensors at home that a phase has to do with."""

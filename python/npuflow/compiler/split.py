@@ -20,6 +20,7 @@ from npuflow.core.diagnostics import DiagnosticSink
 from npuflow.core.pipeline_text import PassNest, PassNode
 from npuflow.errors import Diagnostic, InputError
 from npuflow.execute.arrays import signature_of
+from npuflow.execute.asked_beside import AskedBeside
 from npuflow.network.decisions import Decision
 from npuflow.network.outline import free_names
 from npuflow.strategy.work import work_of
@@ -140,7 +141,7 @@ class _Compilation:
         refusals: dict[str, InputError | None] = {}
         for source in filter(is_long, sources):
             try:
-                prepared[source.name] = prepare(source, prefix, self._nobody())
+                prepared[source.name] = prepare(source, prefix, self._nobody(), self.ahead)
                 refusal = foreseen(prepared[source.name], self.how)
             except InputError as error:
                 refusal = error
@@ -176,7 +177,7 @@ class _Compilation:
         """What is compiled of a function: its parts, or where it has but one, itself, by other choices than refused."""
         if self.prefix is None or self.split is Split.NEVER:
             return {source.name: Unit(source.alone())}
-        ready = prepared or prepare(source, self.prefix, sink)
+        ready = prepared or prepare(source, self.prefix, sink, self.ahead)
         for diagnostic in ready.said:
             sink.add(diagnostic)
         if source.name in self.cuts:
@@ -194,6 +195,11 @@ class _Compilation:
     def _say(self, said: Sequence[Diagnostic]) -> None:
         for diagnostic in said:
             self.sink.add(diagnostic)
+
+    @property
+    def ahead(self) -> AskedBeside:
+        """Who asks in other processes."""
+        return AskedBeside(self.compiler.jobs)
 
     def _nobody(self) -> DiagnosticSink:
         """Who hears what may be of no interest."""
@@ -248,7 +254,7 @@ class _Compilation:
                 parts = other.cuts.get(source.name)
                 if parts is None:
                     continue
-                apart = parts.sequence(other.functions, "", self.how.decided).seconds
+                apart = parts.sequence(other.functions, "", self.how.decided, self.ahead).seconds
                 seconds = whole.simulate().seconds
             except InputError:  # of what can't be compiled in parts, or never ends, others will say so
                 continue
@@ -279,7 +285,8 @@ class _Compilation:
             move([op], together)
             self.functions[name] = function.with_ir(op, together)
         sequences = {
-            name: one.sequence(self.functions, self.reasons[name], self.how.decided) for name, one in self.cuts.items()
+            name: one.sequence(self.functions, self.reasons[name], self.how.decided, self.ahead)
+            for name, one in self.cuts.items()
         }
         functions: list[Function] = []
         for name in names:

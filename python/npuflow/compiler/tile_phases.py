@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 from npuflow.compiler.compiled_function import CompiledFunction
-from npuflow.compiler.home_phases import HomePhases, HomeSlabs, TensorWay, Ways
+from npuflow.compiler.home_phases import MOST_ANSWERS, HomePhases, HomeSlabs, TensorWay, Ways
+from npuflow.core.answers import Answers, KeptAnswers
 from npuflow.network.phases import TileChange, Writes
 from npuflow.network.plan import PlannedValue
 from npuflow.network.set_up import PhaseChange
@@ -19,6 +21,7 @@ from npuflow.simulate.home_tasks import NotAtHomeError
 from npuflow.simulate.in_place import in_place, pieces_in_place
 from npuflow.simulate.platform import Platform, Side
 from npuflow.simulate.read_in_place import brought_in_place, pieces_read, read_in_place
+from npuflow.simulate.tile_pieces import TilePieces
 
 # Channels beside each slab that are tried where phases leave some, the most first.
 _MORE_CHANNELS = (4, 2)
@@ -35,11 +38,16 @@ class TilePhases(HomePhases):
     which programs move tensors at home.
     """
 
+    widens: ClassVar[bool] = True
     taken_by: dict[str, dict[ChannelPlace, int]] = field(default_factory=dict)
-    collected: dict[tuple[str, str], HomeSlabs | None] = field(default_factory=dict)
-    handed: dict[tuple[str, str], HomeSlabs | None] = field(default_factory=dict)
+    collected: Answers[HomeSlabs | None] = field(default_factory=lambda: Answers(MOST_ANSWERS))
+    handed: Answers[HomeSlabs | None] = field(default_factory=lambda: Answers(MOST_ANSWERS))
     unused: dict[tuple[str, Side, int], tuple[int, ...]] = field(default_factory=dict)
     used: dict[tuple[str, Ways], frozenset[tuple[Side, int, int]]] = field(default_factory=dict)
+
+    @property
+    def answers(self) -> list[KeptAnswers]:
+        return [*super().answers, self.collected, self.handed]
 
     def columns(self, value: PlannedValue) -> list[int]:
         free = {column: self._channels(value, column) for column in range(self.memories)}
@@ -65,10 +73,8 @@ class TilePhases(HomePhases):
         name = self.calls.calls[phase].name
         if value.bytes > self.room.bytes * self.memories:
             return None
-        if (name, tensor) not in self.collected:
-            found = pieces_in_place(self.parts[name].program, self.device, tensor)
-            self.collected[name, tensor] = None if found is None else HomeSlabs(found.columns, found.piece_bytes, True)
-        return self.collected[name, tensor]
+        program = self.parts[name].program
+        return self.collected.of((name, tensor), lambda: _slabs_of(pieces_in_place(program, self.device, tensor)))
 
     def brought(self, value: PlannedValue) -> list[HomeSlabs]:
         """One for each way in which tiles share it, by the first phase that does so; no later ones than needed."""
@@ -84,11 +90,12 @@ class TilePhases(HomePhases):
     def _handed(self, phase: int, number: int) -> HomeSlabs | None:
         """The memories that hand a tensor to cores in a phase, each pieces of its own; None where they don't do so."""
         names = [tensor for at, tensor, side in self.ports[number] if at == phase and side is Side.OUT]
-        key = self.calls.calls[phase].name, names[0]
-        if key not in self.handed:
-            found = pieces_read(self.parts[key[0]].program, self.device, names[0]) if len(names) == 1 else None
-            self.handed[key] = None if found is None else HomeSlabs(found.columns, found.piece_bytes, True)
-        return self.handed[key]
+        if len(names) > 1:
+            return None
+        part = self.parts[self.calls.calls[phase].name]
+        return self.handed.of(
+            (part.name, names[0]), lambda: _slabs_of(pieces_read(part.program, self.device, names[0]))
+        )
 
     def counts(self) -> Sequence[int]:
         return 8, 4, 2, 1
@@ -123,8 +130,7 @@ class TilePhases(HomePhases):
         alike = HomeSlabs(slabs.columns, slabs.piece_bytes, True)
         return slabs.brought is not None and self._handed(phase, number) == alike
 
-    def change_seconds(self, moved: Mapping[int, AtHome]) -> float:
-        chains = {phase: one.chains for phase, one in moved.items()}
+    def change_seconds(self, chains: Mapping[int, Sequence[HomeChain]]) -> float:
         places = {place for phase in chains for place in (phase, phase + 1)} - {0, len(self.calls.calls)}
         return sum(self._waiting(place, chains) - self._waiting(place, {}) for place in places)
 
@@ -195,20 +201,23 @@ class TilePhases(HomePhases):
     def widened(self, phase: int, moved: AtHome, homes: Mapping[int, HomeSlabs]) -> AtHome:
         """Tries more channels for one tensor after the other that several channels of shims would move."""
         name, ways = self.calls.calls[phase].name, self.ways(phase, homes)
-        least, program = self.seconds_at_home(phase, moved), self.parts[name].program
+        wider = self.wider.of((name, ways), lambda: self._wider(name, ways, moved))
+        return moved if wider == ways else self.program_of(name, wider)
+
+    def _wider(self, name: str, ways: Ways, moved: AtHome) -> Ways:
+        least, program = self.seconds_of(name, moved), self.parts[name].program
         shared = [place for place, way in enumerate(ways) if len(users_of(program, way.tensor)) > 1]
         for place in shared:
             for count in _MORE_CHANNELS:
                 wider = (*ways[:place], replace(ways[place], channels=count), *ways[place + 1 :])
                 try:
-                    found = self.program_of(name, wider)
-                    seconds = self.seconds_at_home(phase, found)
+                    seconds = self.seconds_of(name, self.program_of(name, wider))
                 except NotAtHomeError:
                     continue
                 if seconds < least:
-                    ways, moved, least = wider, found, seconds
+                    ways, least = wider, seconds
                     break
-        return moved
+        return ways
 
     @property
     def _most_descriptors(self) -> int:
@@ -233,6 +242,11 @@ class TilePhases(HomePhases):
         for chain in chains:
             found[chain.column, chain.group] += chain.descriptors
         return found
+
+
+def _slabs_of(pieces: TilePieces | None) -> HomeSlabs | None:
+    """The slabs of tiles that share a tensor, in place."""
+    return None if pieces is None else HomeSlabs(pieces.columns, pieces.piece_bytes, True)
 
 
 def _together(chains: Sequence[HomeChain], more: Sequence[HomeChain]) -> tuple[HomeChain, ...]:

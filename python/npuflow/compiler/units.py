@@ -21,8 +21,7 @@ from npuflow.core.pipeline_text import PassNest
 from npuflow.dialect.context import new_context
 from npuflow.errors import Diagnostic, InputError
 from npuflow.execute.arrays import functions_of
-from npuflow.execute.limits import UNLIMITED, limited
-from npuflow.execute.sandbox import beside, chunks, run_in_child
+from npuflow.execute.sandbox import chunks, side_by_side
 
 
 @dataclass(frozen=True)
@@ -95,10 +94,13 @@ class UnitCompiler:
         """What each unit gave, whatever was compiled before; it is forgotten."""
         if self.jobs == 1 or len(units) < 2:
             return [_compiled(unit, self.how, self.sink) for unit in units]
+
+        def sent(tasks: Sequence[_Task]) -> list[_Sent]:
+            return [_sent(task, self.how, self.sink) for task in tasks]
+
         pieces = chunks(units, self.jobs)
         tasks = [[_task_of(unit) for unit in piece] for piece in pieces]
-        with limited(UNLIMITED), beside(self.jobs) as pool:
-            answers = list(pool.map(lambda each: _in_child(each, self.how, self.sink), tasks))
+        answers = side_by_side(sent, tasks, self.jobs, "compiling")
         found: list[UnitOutcome] = []
         for piece, answer in zip(pieces, answers):
             if answer is None:
@@ -134,18 +136,6 @@ def _compiled(unit: Unit, how: How, sink: DiagnosticSink) -> UnitOutcome:
 
 def _task_of(unit: Unit) -> _Task:
     return _Task(bytecode_of(unit.module), unit.once, unit.refusal, unit.is_part)
-
-
-def _in_child(tasks: Sequence[_Task], how: How, sink: DiagnosticSink) -> list[_Sent] | None:
-    """The outcomes of tasks; None where the process failed."""
-
-    def compile_tasks() -> list[_Sent]:
-        return [_sent(task, how, sink) for task in tasks]
-
-    try:
-        return run_in_child(compile_tasks, "compiling")
-    except Exception:  # noqa: BLE001  (it is met again where its traceback shows)
-        return None
 
 
 def _sent(task: _Task, how: How, sink: DiagnosticSink) -> _Sent:

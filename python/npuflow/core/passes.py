@@ -23,6 +23,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, cast
 
 from npuflow.bindings import ir
+from npuflow.core.answers import NOTHING_ASKED, AsksAhead
 from npuflow.core.diagnostics import DiagnosticSink, Place, location_of
 from npuflow.core.options import option_specs, print_options
 from npuflow.errors import Diagnostic, InputError, Severity, unknown_name, with_hint
@@ -32,7 +33,8 @@ from npuflow.errors import Diagnostic, InputError, Severity, unknown_name, with_
 class PassContext:
     """What a running pass may talk to: diagnostics, remarks and statistics. One per pass and op it runs on.
 
-    `input` is a copy of what the pipeline was given, for passes that declare `needs_input`.
+    `input` is a copy of what the pipeline was given, for passes that declare `needs_input`. `ahead` asks what a pass
+    will ask many times before it does.
     """
 
     pass_name: str
@@ -40,6 +42,7 @@ class PassContext:
     statistics: dict[str, int] = field(default_factory=dict)
     failed: bool = False
     input: ir.Operation | None = None
+    ahead: AsksAhead = NOTHING_ASKED
 
     def error(self, place: Place, message: str, hint: str | None = None) -> None:
         """Reports an error and goes on, so that all independent ones are seen; the pass then fails."""

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from npuflow.bindings import ir, passmanager
+from npuflow.core.answers import NOTHING_ASKED, AsksAhead
 from npuflow.core.diagnostics import DiagnosticSink, location_of
 from npuflow.core.expansion import Expansion, Leaf, expand, leaves_of, numbered
 from npuflow.core.passes import PassContext
@@ -53,6 +54,7 @@ class Runner:
     stop_after: str | None = None
     instrumentations: Sequence[Instrumentation] = ()
     sink: DiagnosticSink = field(default_factory=DiagnosticSink)
+    ahead: AsksAhead = NOTHING_ASKED
     _managers: dict[int, passmanager.PassManager] = field(default_factory=dict, init=False, repr=False)
     _input: ir.Operation | None = field(default=None, init=False, repr=False)
 
@@ -117,7 +119,7 @@ class Runner:
         return statistics
 
     def _run_ours(self, leaf: PassNode, op: ir.Operation, first: int) -> dict[str, int]:
-        context = PassContext(leaf.name, self.sink, input=self._input)
+        context = PassContext(leaf.name, self.sink, input=self._input, ahead=self.ahead)
         try:
             leaf.instance.run(op, context)
         except NpuflowError as error:

@@ -8,8 +8,12 @@ from npuflow.dialect.npu import load_dialect
 
 
 def new_context(*, allow_unregistered_dialects: bool = False) -> ir.Context:
-    """A context for one compilation; threads use one each."""
+    """A context for one compilation; threads use one each.
+
+    It has no threads of its own: a fork of this process that goes on with it would wait for those for ever.
+    """
     context = bindings.new_context()
+    context.enable_multithreading(False)
     load_dialect(context)
     context.allow_unregistered_dialects = allow_unregistered_dialects
     return context

@@ -24,8 +24,9 @@ from typing import BinaryIO, TypeVar
 from npuflow.core.leftovers import removed_at_end
 from npuflow.errors import with_hint
 from npuflow.execute.fork import fork, kill, signals_held
-from npuflow.execute.limits import Limits, ProgramFailedError, limits_in_force
+from npuflow.execute.limits import UNLIMITED, Limits, ProgramFailedError, limited, limits_in_force
 
+Thing = TypeVar("Thing")
 Value = TypeVar("Value")
 
 # How often a child's memory is looked at; a core fills some 100 MB in that time.
@@ -100,6 +101,22 @@ def chunks(things: Sequence[Value], jobs: int) -> list[Sequence[Value]]:
     """Things in as many pieces as processes are begun for them where `jobs` run side by side: each costs a fork."""
     size = max(1, -(-len(things) // (_TURNS * jobs)))
     return [things[first : first + size] for first in range(0, len(things), size)]
+
+
+def side_by_side(action: Callable[[Thing], Value], things: Sequence[Thing], jobs: int, what: str) -> list[Value | None]:
+    """What an action gives for each thing, in a child of its own, up to `jobs` at once; None where one failed.
+
+    No limits hold there. What fails is left for this process to run into, where it can be looked at.
+    """
+
+    def in_child(thing: Thing) -> Value | None:
+        try:
+            return run_in_child(lambda: action(thing), what)
+        except Exception:  # noqa: BLE001  (it is met again where its traceback shows)
+            return None
+
+    with limited(UNLIMITED), beside(jobs) as pool:
+        return list(pool.map(in_child, things))
 
 
 def _adopt(context: Context) -> None:

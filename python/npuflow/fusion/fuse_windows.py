@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from npuflow.bindings import ir
 from npuflow.core.options import option
@@ -14,7 +15,7 @@ from npuflow.errors import unknown_name
 from npuflow.fusion.change_seconds import change_between
 from npuflow.fusion.fuse import fuse_tiled
 from npuflow.fusion.homes import Homes, readers_of
-from npuflow.fusion.mapped_alike import Mapped
+from npuflow.fusion.mapped_alike import MAPPED_ALIKE, Mapped
 from npuflow.fusion.seconds_apart import mapped_apart
 from npuflow.fusion.window_chain import NO_WINDOW, WindowChain, chain_of
 from npuflow.fusion.window_tiles import Halos, computed, computed_once, handed_over_bytes
@@ -22,8 +23,10 @@ from npuflow.fusion.window_ways import Cost, FusedWindows, WindowWays
 from npuflow.network.groups import FusionGroup, groups_of, names_of
 from npuflow.network.partition import Members, Price, best_partition, cones
 from npuflow.ops.contraction import BUNDLE, STRATEGY
+from npuflow.ops.outline import outline_of
 from npuflow.ops.refused import CACHED, refusal, refused_of
 from npuflow.strategy.bundle_times import GrowthOn
+from npuflow.strategy.choose import CHOSEN
 from npuflow.strategy.describe_group import Numbers
 from npuflow.strategy.strategy import Strategy
 from npuflow.target import Device
@@ -112,6 +115,7 @@ class _WindowFusion:
         chains = self._chains()
         if not chains and not self.wanted:
             return
+        self._ask_ahead(chains)
         found = ((members, self._best_way(members, chain)) for members, chain in chains.items())
         ways = {members: way for members, way in found if way is not None}
         for members in chains.keys() - ways.keys():
@@ -135,6 +139,27 @@ class _WindowFusion:
             tiled = ways[members].tiled
             fuse_tiled(tiled, self._made_of(members, ways[members], is_asked=bool(self.tiles) or members == asked))
             self.context.count("windows fused", len(tiled.chain.images))
+
+    def _ask_ahead(self, chains: Mapping[Members, WindowChain]) -> None:
+        """Asks how long groups take, one of those that are alike, and behind that, chains of them."""
+        answers = MAPPED_ALIKE, CHOSEN
+        alone = {outline_of(group.ops).key: number for number, group in enumerate(self.groups)}
+        self.context.ahead.ask(
+            [self._in_context(partial(self.homes.alone, number)) for number in alone.values()], answers
+        )
+        self.homes.settle()
+        unlike = {chain.outline.key: members for members, chain in chains.items()}
+        ways = (self._in_context(partial(self._way_of, members, chains[members])) for members in unlike.values())
+        self.context.ahead.ask([*ways], answers)
+
+    def _in_context(self, ask: Callable[[], object]) -> Callable[[], object]:
+        """A question that any thread may ask: IR has a context in this one alone."""
+
+        def answer() -> object:
+            with self.function.context:
+                return ask()
+
+        return answer
 
     def _pays(self, way: FusedWindows, members: Members, apart: Mapping[int, float]) -> bool:
         """Whether groups may be one where that has the lowest sum: sums side by side must save more than a little."""
@@ -218,10 +243,16 @@ class _WindowFusion:
 
     def _best_way(self, members: Members, chain: WindowChain) -> FusedWindows | None:
         """The tiles that a chain takes least time in; None where none fits a core."""
-        why = refusal(self.refused, [*self._names(members), CACHED])
+        why = self._caches_not(members)
         if why is not None:
             self.context.remark(self.groups[max(members)].root, f"{self._named(members)} cache no halos: {why}")
-        return self.ways.best(chain, Cost(self.homes, members), may_cache=why is None)
+        return self._way_of(members, chain)
+
+    def _way_of(self, members: Members, chain: WindowChain) -> FusedWindows | None:
+        return self.ways.best(chain, Cost(self.homes, members), may_cache=self._caches_not(members) is None)
+
+    def _caches_not(self, members: Members) -> str | None:
+        return refusal(self.refused, [*self._names(members), CACHED])
 
     def _say(self, members: Members, way: FusedWindows, apart: float, is_chosen: bool) -> None:
         tiled = way.tiled

@@ -77,13 +77,17 @@ class Homes:
                     found[number] = _Between(size, others | {number})
         return found
 
+    def settle(self) -> None:
+        """Finds what stays if no groups become one, which all else asks for."""
+        _ = self._home
+
     def stays(self, number: int) -> bool:
         """Whether what a group makes for others stays on the chip if no groups become one."""
         return number in self._home
 
     def seconds_apart(self, number: int) -> float:
         """How long a group takes by itself."""
-        return seconds_of(self._alone(number), self._home) + self.change_seconds
+        return seconds_of(self.alone(number), self._home) + self.change_seconds
 
     def seconds_as_one(self, members: Iterable[int], made: MappedGroup) -> float:
         """How long groups take as one, and how much longer others then do."""
@@ -92,18 +96,19 @@ class Homes:
         home = {
             number
             for number, each in moved.items()
-            if _has_room(number, each.bytes, [(made,), *(self._alone(other) for other in each.moving - own)])
+            if _has_room(number, each.bytes, [(made,), *(self.alone(other) for other in each.moving - own)])
         }
         changed = {number for number in moved if (number in home) != (number in self._home)}
         around = {other for number in changed for other in moved[number].moving - own}
         late = (
-            seconds_of(self._alone(other), (self._home - moved.keys()) | home)
-            - seconds_of(self._alone(other), self._home)
+            seconds_of(self.alone(other), (self._home - moved.keys()) | home)
+            - seconds_of(self.alone(other), self._home)
             for other in sorted(around)
         )
         return made.seconds(frozenset(home)) + sum(late) + self.change_seconds
 
-    def _alone(self, number: int) -> Mapped:
+    def alone(self, number: int) -> Mapped:
+        """What a group is mapped as by itself."""
         if number not in self._known:
             self._known[number] = self.mapped(self.groups[number], self.numbers)
         return self._known[number]
@@ -112,7 +117,7 @@ class Homes:
     def _home(self) -> frozenset[int]:
         """The values that stay if no groups become one."""
         found = self._between.items()
-        return frozenset(n for n, each in found if _has_room(n, each.bytes, [self._alone(m) for m in each.moving]))
+        return frozenset(n for n, each in found if _has_room(n, each.bytes, [self.alone(m) for m in each.moving]))
 
 
 def _has_room(number: int, size: int, moving: Sequence[Mapped]) -> bool:

@@ -8,6 +8,7 @@ from npuflow.fusion.mapped_alike import Mapped, MappedAlike
 from npuflow.network.groups import FusionGroup
 from npuflow.ops.bundle import bundle_of
 from npuflow.ops.contraction import match_contraction
+from npuflow.ops.outline import outline_of
 from npuflow.strategy.bundle_times import MappedGroup, mapped_bundle, mapped_group
 from npuflow.strategy.describe_group import Numbers
 from npuflow.strategy.strategy import Strategy
@@ -31,7 +32,7 @@ def mapped_apart(
     def found(numbers: Numbers) -> Mapped:
         return _best(group, device, said, bundles, numbers)
 
-    return MappedAlike(group.ops, numbers or {}).mapped((group.is_matmul, device, said, bundles), found)
+    return MappedAlike(outline_of(group.ops), numbers or {}).mapped((group.is_matmul, device, said, bundles), found)
 
 
 def _best(group: FusionGroup, device: Device, said: Strategy, bundles: bool, numbers: Numbers) -> Mapped:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import chain as in_turn
 
 from npuflow.bindings import ir
 from npuflow.ops.contraction import producer
 from npuflow.ops.images import ImageOp, ImageRead, images_of
 from npuflow.ops.linear import input_count
+from npuflow.ops.outline import Outline, outline_of
 from npuflow.ops.products import sums_products
 from npuflow.split.steps import Steps
 from npuflow.split.windows import SlidingWindow
@@ -36,6 +38,10 @@ class WindowChain:
 
     images: tuple[ImageOp, ...]
     axes: tuple[ChainAxis, ...]
+
+    @cached_property
+    def outline(self) -> Outline:
+        return outline_of([image.op for image in self.images])
 
     def is_divided_by(self, tiles: Sequence[int]) -> bool:
         """Whether tiles of these sizes make up the chain's result."""

@@ -81,7 +81,7 @@ class WindowWays:
         """The tiles that a chain takes least time in; None where none fits a core."""
         if not can_be_moved(chain.moved, self.device, slots=1):
             return None
-        ways, priced = [], _Priced(MappedAlike([image.op for image in chain.images], cost.numbers(chain)), cost)
+        ways, priced = [], _Priced(MappedAlike(chain.outline, cost.numbers(chain)), cost)
         if self.halos is not Halos.CACHED:
             ways.append(self._best_of(self._tilings(chain), priced, _MOST_TILES, _MOST_TRIED))
         if self.halos is not Halos.RECOMPUTED and may_cache and not goes_around_l2(self.device):

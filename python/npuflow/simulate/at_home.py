@@ -102,8 +102,7 @@ def with_home(
     Who has none left goes. `told` are semaphores by which channels are started, or say that they are done.
     """
     engines = (
-        replace(engine, body=tuple(control if engine.kind == "control" else bodies.get(engine.name, engine.body)))
-        for engine in program.engines
+        _with_body(each, control if each.kind == "control" else bodies.get(each.name)) for each in program.engines
     )
     memories = (replace(one, level=HOME_LEVEL) if one.name == tensor else one for one in program.memories)
     return replace(
@@ -113,6 +112,11 @@ def with_home(
         streams=tuple(streams),
         memories=tuple(memories),
     )
+
+
+def _with_body(engine: FlatEngine, body: Sequence[FlatStep] | None) -> FlatEngine:
+    """An engine with another body, if there is one."""
+    return engine if body is None else replace(engine, body=tuple(body))
 
 
 @dataclass
@@ -220,8 +224,11 @@ class _Move:
         return chain_length(self._moves(moves), self._most_turns)
 
     def _moves(self, transfers: Sequence[FlatTransfer]) -> list[ChainMove]:
-        depths = {buffer.name: buffer.depth for buffer in self.program.buffers}
-        return [chain_move(one, depths) for one in transfers]
+        return [chain_move(one, self._depths) for one in transfers]
+
+    @cached_property
+    def _depths(self) -> Mapping[str, int]:
+        return {buffer.name: buffer.depth for buffer in self.program.buffers}
 
     @property
     def _most_turns(self) -> int:
@@ -237,8 +244,11 @@ class _Move:
             if any(part is not None for part in self.parts.get(stream.name, ())):
                 for end in self._others(stream):
                     streams[end].append(stream.name)
-        engines = {engine.name: engine for engine in self.program.engines}
-        return {end: self._end(engines[end], own) for end, own in streams.items()}
+        return {end: self._end(self._engines[end], own) for end, own in streams.items()}
+
+    @cached_property
+    def _engines(self) -> Mapping[str, FlatEngine]:
+        return {engine.name: engine for engine in self.program.engines}
 
     def _others(self, stream: FlatStream) -> tuple[str, ...]:
         return stream.receivers if self.side is Side.OUT else (stream.sender,)
@@ -300,8 +310,8 @@ class _Move:
 
     def _stream(self, stream: FlatStream, served: _SlabChannel) -> FlatStream:
         (slab, number), home = served, self.port.slabs[served[0]].column
-        tiles = {engine.name: engine.tile for engine in self.program.engines}
-        columns = [tile[1] for tile in map(tiles.__getitem__, self._others(stream)) if tile is not None] + [home]
+        tiles = [self._engines[name].tile for name in self._others(stream)]
+        columns = [tile[1] for tile in tiles if tile is not None] + [home]
         way = range(min(columns), max(columns) + 1)
         platform, outer = Platform(self.device), self.device.dram_level
         # What is read at home would have come from DRAM, what is written there have gone to it.

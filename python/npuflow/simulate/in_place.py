@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
 from math import prod
 
 import numpy as np
@@ -164,10 +164,7 @@ class _InPlace(TensorInTiles):
         turn = self.pieces.piece_bytes // received.element_bytes * len(self.pieces.columns)
         turns, rest = divmod(tensor.offset.constant, turn)
         first = replace(tensor, offset=FlatAffine(rest))
-        key = tuple((one.sizes, one.strides, one.offset, one.limits) for one in (sent, received, block.buffer, first))
-        if key not in self.looked_at:
-            self.looked_at[key] = self._ends(sent, received, _Collected(block.buffer, first))
-        found = self.looked_at[key]
+        found = _both_ends(_Ends.of(sent, received, _Collected(block.buffer, first), self.pieces, self.most_dims))
         if found is None:
             return None
         own, there = found
@@ -182,30 +179,6 @@ class _InPlace(TensorInTiles):
             offset=offset,
         )
         return _CoreWay(FlatSend(send.stream, read, send.name), FlatReceive(receive.stream, written, receive.name))
-
-    @cached_property
-    def looked_at(self) -> dict[tuple[object, ...], tuple[FlatAccess, FlatAccess] | None]:
-        """Where both ends of transfers from cores into the tensor are, by their patterns."""
-        return {}
-
-    def _ends(self, sent: FlatAccess, received: FlatAccess, block: _Collected) -> tuple[FlatAccess, FlatAccess] | None:
-        first, inside = places_of(block.buffer), places_of(received)
-        if len(first) != prod(block.tensor.sizes) or inside.max() > first.max():
-            raise NotAtHomeError("its blocks are sent on in another order than they are collected in")
-        at, stands = np.full(int(first.max()) + 1, -1), np.zeros(int(first.max()) + 1, bool)
-        at[first], stands[first] = places_of(block.tensor), existing(block.tensor)
-        places = in_pattern(at[inside].reshape(received.sizes), self.most_dims)
-        if places is None:
-            raise NotAtHomeError("what a core makes of it lies in no pattern")
-        exists, own = stands[inside].reshape(places.shape), places_of(sent).reshape(places.shape)
-        if not exists.any():
-            return None
-        box = tuple(slice(int(found.min()), int(found.max()) + 1) for found in np.nonzero(exists))
-        places, own = places[box], own[box]
-        there = in_slab(places, self.pieces, received.element_bytes)
-        if not exists[box].all() or any(irregular_dimension(one) is not None for one in (places, there, own)):
-            raise NotAtHomeError("what a core makes of it lies in no pattern")
-        return access_of(sent, own), access_of(received, places)
 
     def _sent(self, ways: Sequence[tuple[FlatSend, _CoreWay | None]]) -> dict[str, list[FlatStep]]:
         """The body of the channel that sends what comes, where it leaves something out."""
@@ -233,3 +206,45 @@ class _InPlace(TensorInTiles):
     @cached_property
     def depths(self) -> Mapping[str, int]:
         return {buffer.name: buffer.depth for buffer in self.program.buffers}
+
+
+@dataclass(frozen=True)
+class _Ends:
+    """Both ends of a transfer from a core into a block; those of equal `patterns` lie alike, whatever they are of."""
+
+    patterns: tuple[object, ...]
+    sent: FlatAccess = field(compare=False)
+    received: FlatAccess = field(compare=False)
+    block: _Collected = field(compare=False)
+    pieces: TilePieces
+    most_dims: int
+
+    @staticmethod
+    def of(sent: FlatAccess, received: FlatAccess, block: _Collected, pieces: TilePieces, most_dims: int) -> _Ends:
+        accesses = sent, received, block.buffer, block.tensor
+        patterns = ((one.element_bytes, one.sizes, one.strides, one.offset, one.limits) for one in accesses)
+        return _Ends(tuple(patterns), sent, received, block, pieces, most_dims)
+
+
+# A program moves one tensor after the other, in several orders: most of what a tensor's transfers are is asked again.
+@lru_cache(maxsize=4096)
+def _both_ends(ends: _Ends) -> tuple[FlatAccess, FlatAccess] | None:
+    """The patterns of both ends of a transfer from a core into the tensor, without what is beyond its edges."""
+    sent, received, block = ends.sent, ends.received, ends.block
+    first, inside = places_of(block.buffer), places_of(received)
+    if len(first) != prod(block.tensor.sizes) or inside.max() > first.max():
+        raise NotAtHomeError("its blocks are sent on in another order than they are collected in")
+    at, stands = np.full(int(first.max()) + 1, -1), np.zeros(int(first.max()) + 1, bool)
+    at[first], stands[first] = places_of(block.tensor), existing(block.tensor)
+    places = in_pattern(at[inside].reshape(received.sizes), ends.most_dims)
+    if places is None:
+        raise NotAtHomeError("what a core makes of it lies in no pattern")
+    exists, own = stands[inside].reshape(places.shape), places_of(sent).reshape(places.shape)
+    if not exists.any():
+        return None
+    box = tuple(slice(int(found.min()), int(found.max()) + 1) for found in np.nonzero(exists))
+    places, own = places[box], own[box]
+    there = in_slab(places, ends.pieces, received.element_bytes)
+    if not exists[box].all() or any(irregular_dimension(one) is not None for one in (places, there, own)):
+        raise NotAtHomeError("what a core makes of it lies in no pattern")
+    return access_of(sent, own), access_of(received, places)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from math import inf
 
+from npuflow.core.answers import Answers
 from npuflow.errors import Shortage
 from npuflow.strategy.feasibility import is_beyond_count
 from npuflow.strategy.group import Group
@@ -116,9 +116,15 @@ class _Wish:
 
 
 # More than what fusing asks of one network: a function that is compiled again, as something was refused, asks alike.
-@lru_cache(maxsize=4096)
+CHOSEN: Answers[tuple[CostedStrategy, ...]] = Answers(4096)
+
+
 def _found(group: Group, given: Strategy, device: Device, wish: _Wish) -> tuple[CostedStrategy, ...]:
     """So many of the best at least, or as there are, the best first; where nothing fits, the smallest."""
+    return CHOSEN.of((group, given, device, wish), lambda: _searched(group, given, device, wish))
+
+
+def _searched(group: Group, given: Strategy, device: Device, wish: _Wish) -> tuple[CostedStrategy, ...]:
     whole_k, array = wish.whole_k, wish.array
     for lack in wish.lacked:
         before = complete(group, given, device, whole_k=whole_k, array=array)
