@@ -27,8 +27,8 @@ Spreads: TypeAlias = tuple[tuple[str, TensorSpread], ...]
 class PortPhases(HomePhases):
     """A slab takes no channel, and descriptors only where a transfer is in several.
 
-    `at_clusters` is what clusters have of tensors, by part and name, `in_parts` these tensors in the parts' programs,
-    and `kept` are programs with tensors that clusters keep, one after the other.
+    `at_clusters` is what clusters have of tensors, by part and name, `in_parts` where programs have the one that is
+    looked at, and `kept` are programs with tensors that clusters keep, one after the other.
     """
 
     spreads: bool = True
@@ -45,6 +45,7 @@ class PortPhases(HomePhases):
         """The clusters that make it, if all that read it can do so where it is; ports bring what they lack of it."""
         if not self.spreads:
             return None
+        self.in_parts.clear()
         shape, each = self._shape(value.number)
         made, *read = ((phase, tensor) for phase, tensor, _ in self.ports[value.number])
         try:
@@ -115,7 +116,7 @@ class PortPhases(HomePhases):
         return self.kept[name, spreads]
 
     def _tensor(self, name: str, spreads: Spreads, tensor: str) -> AtClusters:
-        """A tensor in a part's program with others in clusters; without these it is asked for again and again."""
+        """A tensor in a part's program with others in clusters; without these it is asked for several times."""
         if spreads or (name, tensor) not in self.in_parts:
             found = AtClusters(self._kept(name, spreads), self.device.arranged(*self.parts[name].grid), tensor)
             if spreads:
