@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from math import expm1
 from pathlib import Path
 from statistics import mean
 
 from npuflow.target import Device
 from npuflow.validate.constants import constant, with_constants
-from npuflow.validate.cycle_rows import CycleRow
-from npuflow.validate.fit import errors, fit
+from npuflow.validate.cycle_rows import CycleRow, predict_cycles
+from npuflow.validate.fit import fit
 from npuflow.validate.read import read_cycle_rows
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "cluster-machines.md"
@@ -88,12 +87,13 @@ def _table(device: Device, rows: Sequence[CycleRow], before: Mapping[str, float]
         kept = [row for row in rows if str(row.timed) not in left_out]
         made = with_constants(device, fit(kept, with_constants(device, before), list(before), rounds).values)
         judged = [at for at, row in enumerate(rows) if str(row.timed) in left_out]
-        unseen |= dict(zip(judged, errors([rows[at] for at in judged], made)))
-    own = errors(rows, device)
+        predicted = predict_cycles([rows[at] for at in judged], {device.name: made})
+        unseen |= {at: abs(one.error) for at, one in zip(judged, predicted)}
+    own = [abs(made.error) for made in predict_cycles(rows, {device.name: device})]
     found = []
     for group in [*dict.fromkeys(row.group for row in rows), "all"]:
         mine = [at for at, row in enumerate(rows) if group in ("all", row.group)]
-        shares = (mean(abs(expm1(each[at])) for at in mine) for each in (own, unseen))
+        shares = (mean(each[at] for at in mine) for each in (own, unseen))
         found.append(f"| `{device.name}` | {group} | {len(mine)} | {' | '.join(f'{share:.1%}' for share in shares)} |")
     return [line.replace("%", " %") for line in found]
 

@@ -8,15 +8,21 @@ import numpy as np
 import pytest
 
 import npuflow
+from npuflow.compiler import port_phases
 from npuflow.compiler.compiled import Sequence
 from npuflow.compiler.compiled_function import CompiledFunction, execute_function
 from npuflow.execute.verification import Status
 from npuflow.network.decisions import ALL_DECISIONS, Decision
 from npuflow.network.plan import ValueRole
 from npuflow.network.spread import TensorSpread
-from npuflow.simulate.in_clusters import window_name
-from npuflow.simulate.program import FlatSend
+from npuflow.simulate.at_clusters import AtClusters
+from npuflow.simulate.in_clusters import in_clusters, window_name
+from npuflow.simulate.program import FlatSend, Program
 from npuflow.simulate.run import POISON
+from npuflow.strategy import spread_phases
+from npuflow.strategy.group import Group, Tensor
+from npuflow.strategy.in_clusters import ClusterRows, exchange_seconds
+from npuflow.target import Device
 
 SIZE, CHANNELS = 56, (16, 64, 48, 32)
 
@@ -129,3 +135,24 @@ def test_halos_are_what_the_neighbour_has(sequence: Sequence) -> None:
     halo[first : first + 56 * 64] = np.array(POISON, np.uint8).view(np.int8)
     other = [halo.reshape(one.shape) if n == number else one for n, one in enumerate(arrays)]
     assert not np.array_equal(execute_function(part, other).outputs[0][0, :10], right[0, :10])
+
+
+def test_what_is_in_clusters_is_found_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A middle part has two tensors in clusters: by itself each, and the second behind the first."""
+    asked: list[tuple[Program, str, TensorSpread]] = []
+    exchanged: list[tuple[Tensor, Group, ClusterRows, int]] = []
+
+    def spy_on_exchange(tensor: Tensor, group: Group, rows: ClusterRows, made: int, device: Device) -> float:
+        exchanged.append((tensor, group, rows, made))
+        return exchange_seconds(tensor, group, rows, made, device)
+
+    def spy(tensor: AtClusters, spread: TensorSpread) -> Program:
+        asked.append((tensor.program, tensor.tensor, spread))
+        return in_clusters(tensor, spread)
+
+    monkeypatch.setattr(port_phases, "in_clusters", spy)
+    monkeypatch.setattr(spread_phases, "exchange_seconds", spy_on_exchange)
+    compile_layers()
+    keys = [(id(program), name, spread) for program, name, spread in asked]
+    assert len(keys) == len(set(keys)) > len({key[0] for key in keys})
+    assert len(exchanged) == len(set(exchanged)) == len(CHANNELS) - 2, "what is between two parts"

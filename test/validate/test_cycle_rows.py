@@ -106,6 +106,18 @@ def test_transfers_are_close() -> None:
     assert found["npu4.0, all"] < 0.10
 
 
+def test_transfers_are_read_by_the_timer_that_measured_them() -> None:
+    # A tick is 971e6 / 19.2e6 = 50.57 cycles: 188 of them and one more are nearest to four ticks, 202.3.
+    device = load_device("npu4.0")
+    assert [device.as_timed(cycles) for cycles in (1, 101, 189, 235, 6381)] == [51, 102, 203, 253, 6373]
+    assert load_device("npu2.7").as_timed(189) == 189
+    rows = [row for row in rows_of(TRANSFERS) if row.device == device.name]
+    assert all(device.as_timed(int(row.measured_cycles)) == row.measured_cycles for row in rows)
+    made = predict_cycles(rows, {device.name: device})
+    assert all(device.as_timed(one.predicted_cycles) == one.predicted_cycles for one in made)
+    assert {one.row.timed.cycles(device) for one in made[:3]} == {189}, "a fit goes by what the machine takes"
+
+
 def devices(rows: list[CycleRow]) -> dict[str, Device]:
     return {row.device: load_device(row.device) for row in rows}
 

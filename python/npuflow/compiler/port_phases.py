@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 from npuflow.compiler.home_phases import HomePhases, HomeSlabs, TensorWay, Ways
 from npuflow.network.plan import PlannedValue
+from npuflow.network.spread import TensorSpread
+from npuflow.simulate.at_clusters import AtClusters
 from npuflow.simulate.at_home import AtHome
 from npuflow.simulate.by_ports import by_ports
 from npuflow.simulate.home_ports import HomeChain, NearTensor
@@ -14,17 +17,24 @@ from npuflow.simulate.home_tasks import NotAtHomeError
 from npuflow.simulate.in_clusters import elements_at_clusters, in_clusters, spread_of
 from npuflow.simulate.places import Places
 from npuflow.simulate.platform import Side
+from npuflow.simulate.program import Program
+
+# Tensors that clusters keep, by name and as they are spread.
+Spreads: TypeAlias = tuple[tuple[str, TensorSpread], ...]
 
 
 @dataclass
 class PortPhases(HomePhases):
     """A slab takes no channel, and descriptors only where a transfer is in several.
 
-    `at_clusters` is what clusters have of tensors, by part and name.
+    `at_clusters` is what clusters have of tensors, by part and name, `in_parts` where programs have the one that is
+    looked at, and `kept` are programs with tensors that clusters keep, one after the other.
     """
 
     spreads: bool = True
     at_clusters: dict[tuple[str, str], Mapping[int, Places]] = field(default_factory=dict)
+    in_parts: dict[tuple[str, str], AtClusters] = field(default_factory=dict)
+    kept: dict[tuple[str, Spreads], Program] = field(default_factory=dict)
 
     def columns(self, value: PlannedValue) -> list[int]:
         return sorted(
@@ -35,6 +45,7 @@ class PortPhases(HomePhases):
         """The clusters that make it, if all that read it can do so where it is; ports bring what they lack of it."""
         if not self.spreads:
             return None
+        self.in_parts.clear()
         shape, each = self._shape(value.number)
         made, *read = ((phase, tensor) for phase, tensor, _ in self.ports[value.number])
         try:
@@ -55,9 +66,8 @@ class PortPhases(HomePhases):
         """What of a tensor each cluster makes, or reads, in a phase."""
         name = self.calls.calls[phase].name
         if (name, tensor) not in self.at_clusters:
-            part = self.parts[name]
             try:
-                found = elements_at_clusters(part.program, self.device.arranged(*part.grid), tensor)
+                found = elements_at_clusters(self._tensor(name, (), tensor))
             except NotAtHomeError:
                 found = {}
             self.at_clusters[name, tensor] = found
@@ -91,14 +101,28 @@ class PortPhases(HomePhases):
         return tuple({way.tensor: way for way in own}.values())
 
     def made(self, name: str, ways: Ways) -> AtHome:
-        part = self.parts[name]
         near = [NearTensor(way.tensor, way.piece_bytes, way.spread) for way in ways]
-        program = part.program
-        for one in near:
-            if one.spread is not None:
-                program = in_clusters(program, self.device.arranged(*part.grid), one).program
-        moved = by_ports(program, self.device, [one for one in near if one.spread is None])
+        spread = tuple((one.name, one.spread) for one in near if one.spread is not None)
+        moved = by_ports(self._kept(name, spread), self.device, [one for one in near if one.spread is None])
         return replace(moved, near=tuple(near))
+
+    def _kept(self, name: str, spreads: Spreads) -> Program:
+        """A part's program with tensors in clusters, found once, as is that without the last of them."""
+        if not spreads:
+            return self.parts[name].program
+        if (name, spreads) not in self.kept:
+            *before, (tensor, spread) = spreads
+            self.kept[name, spreads] = in_clusters(self._tensor(name, tuple(before), tensor), spread)
+        return self.kept[name, spreads]
+
+    def _tensor(self, name: str, spreads: Spreads, tensor: str) -> AtClusters:
+        """A tensor in a part's program with others in clusters; without these it is asked for several times."""
+        if spreads or (name, tensor) not in self.in_parts:
+            found = AtClusters(self._kept(name, spreads), self.device.arranged(*self.parts[name].grid), tensor)
+            if spreads:
+                return found
+            self.in_parts[name, tensor] = found
+        return self.in_parts[name, tensor]
 
     def change_seconds(self, chains: Mapping[int, Sequence[HomeChain]]) -> float:
         return 0.0

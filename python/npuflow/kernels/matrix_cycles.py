@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import ceil, prod
 
-from npuflow.kernels.patch_cycles import PatchWork, best_patch_cycles
+from npuflow.kernels.patch_cycles import PatchWork, best_patch_cycles, least_patch_cycles
 from npuflow.ops.products import Products
 from npuflow.ops.window_sums import WindowSums
 from npuflow.target import Device, KernelClass
@@ -31,14 +31,17 @@ def matrix_cycles(types: tuple[str, str, str], issued_macs: int, acc_bytes: int,
     return device.cycles_of(engine, known.call_cycles + ceil(issue + moves * known.move_share))
 
 
-def least_matrix_cycles(types: tuple[str, str, str], device: Device, kind: str = "") -> tuple[float, float]:
-    """Cycles of a call at least, and of each multiplication."""
+def least_matrix_cycles(
+    types: tuple[str, str, str], device: Device, kind: str = "", *, summed: int
+) -> tuple[float, float]:
+    """Cycles of a call at least, and of each multiplication, of which up to `summed` make a result."""
     engine, instruction = device.engine(KernelClass.MATRIX), device.matmul_shapes(*types)[0]
+    rate = device.clock_hz / device.clock_of(engine)
     if device.patch_engine.is_known and instruction.patch:
-        return 0.0, 0.0
+        call, step = least_patch_cycles(instruction, device.patch_engine, summed=summed)
+        return call * rate, step * rate
     known = None if instruction.any_shape else device.kernel_kind(kind, types)
     call, share = (engine.call_cycles, 1.0) if known is None else (known.call_cycles, known.issue_share)
-    rate = device.clock_hz / device.clock_of(engine)
     return call * rate, rate / (instruction.macs_per_cycle * share)
 
 
@@ -94,6 +97,14 @@ def window_cycles(windows: WindowSums, tiles: Sequence[int], device: Device) -> 
     )
     cycles = best_patch_cycles(work, instruction, device.patch_engine)
     return device.cycles_of(device.engine(KernelClass.MATRIX), cycles)
+
+
+def least_window_cycles(windows: WindowSums, device: Device, *, summed: int) -> tuple[float, float]:
+    """The same at least: of a call, and of each element that is read in a window, of which up to `summed` are one's."""
+    instruction = device.matmul_shapes(*windows.types)[0]
+    rate = device.clock_hz / device.clock_of(device.engine(KernelClass.MATRIX))
+    call, step = least_patch_cycles(instruction, device.patch_engine, summed=summed, has_channels_alone=True)
+    return call * rate, step * rate
 
 
 def head_cycles(products: Products, tiles: Sequence[int], device: Device) -> int:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from math import ceil, prod
 
 from npuflow.ops.patches import Extent, patch_count
-from npuflow.target.matmul import MatmulShape
+from npuflow.target.matmul import MatmulShape, bytes_of
 from npuflow.target.patch_engine import PatchEngine, PatchGrid
 
 
@@ -62,6 +62,21 @@ def patch_cycles(work: PatchWork, grid: PatchGrid, instruction: MatmulShape, eng
 def best_patch_cycles(work: PatchWork, instruction: MatmulShape, engine: PatchEngine) -> int:
     """The engine's cycles in the grid that suits an op best."""
     return min(patch_cycles(work, grid, instruction, engine) for grid in engine.grids)
+
+
+def least_patch_cycles(
+    instruction: MatmulShape, engine: PatchEngine, *, summed: int, has_channels_alone: bool = False
+) -> tuple[float, float]:
+    """The engine's cycles of a call at least, and of each step of loops of which up to `summed` steps make a result.
+
+    A step is a multiplication, or, where each channel is summed up alone, an element that is read.
+    """
+    written = bytes_of(instruction.acc) / engine.write_bytes_per_cycle / summed
+    if not has_channels_alone:
+        return engine.setup_cycles, max(written, 1 / instruction.macs_per_cycle)
+    rate = engine.read_bytes_per_cycle * max(grid.read_share for grid in engine.grids)
+    share = engine.reused_share / max(1.0, engine.strided_share) / max(1.0, engine.narrow_share)
+    return engine.setup_cycles, max(written, bytes_of(instruction.lhs) / rate * share)
 
 
 def _multiply_cycles(work: PatchWork, instruction: MatmulShape, engine: PatchEngine) -> float:

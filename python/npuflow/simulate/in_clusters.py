@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import partial
 from itertools import islice
 from math import prod
 
@@ -22,9 +22,8 @@ import numpy.typing as npt
 
 from npuflow.network.spread import NOBODY, TensorSpread
 from npuflow.simulate.at_clusters import AtClusters, at_places, computing, taken_moves, uses, without
-from npuflow.simulate.at_home import AtHome, behind_launch
+from npuflow.simulate.at_home import behind_launch
 from npuflow.simulate.channel_tasks import NotTaskByTaskError, tasks_of
-from npuflow.simulate.home_ports import NearTensor
 from npuflow.simulate.home_tasks import NotAtHomeError
 from npuflow.simulate.places import Places, access_of, in_pattern, irregular_dimension
 from npuflow.simulate.platform import Platform, Side
@@ -53,11 +52,10 @@ from npuflow.target import Device
 _MOST_DIMS = 4
 
 
-def elements_at_clusters(program: Program, device: Device, tensor: str) -> dict[int, Places]:
+def elements_at_clusters(tensor: AtClusters) -> dict[int, Places]:
     """The elements that each cluster makes, or reads; raises NotAtHomeError where kernels can't do so in place."""
     try:
-        found = AtClusters(program, device, tensor)
-        return {number: found.elements(number) for number in sorted({number for number, _ in found.buffers.values()})}
+        return {number: tensor.elements(number) for number in sorted({number for number, _ in tensor.buffers.values()})}
     except NotTaskByTaskError as error:
         raise NotAtHomeError(str(error)) from error
 
@@ -86,11 +84,10 @@ def _windows(sides: Sequence[Mapping[int, Places]], period: int) -> dict[int, tu
     return {number: (min(own), max(own)) if own else (0, 1) for number, own in sorted(ends.items())}
 
 
-def in_clusters(program: Program, device: Device, tensor: NearTensor) -> AtHome:
-    """The program with a tensor that is spread, on an arranged device; raises NotAtHomeError where it can't be."""
-    assert tensor.spread is not None, "who asks has spread it"
+def in_clusters(tensor: AtClusters, spread: TensorSpread) -> Program:
+    """A tensor's program with it spread so; raises NotAtHomeError where it can't be."""
     try:
-        return AtHome(_InClusters(program, device, tensor.name, tensor.spread).moved(), near=(tensor,))
+        return _InClusters(tensor, spread).moved()
     except NotTaskByTaskError as error:
         raise NotAtHomeError(str(error)) from error
 
@@ -148,9 +145,7 @@ class _Exchange:
 class _InClusters:
     """`ahead` is how many steps channels were let do in front of all else."""
 
-    program: Program
-    device: Device
-    name: str
+    tensor: AtClusters
     spread: TensorSpread
     engines: dict[str, FlatEngine] = field(init=False)
     ahead: Counter[str] = field(default_factory=Counter, init=False)
@@ -158,9 +153,17 @@ class _InClusters:
     def __post_init__(self) -> None:
         self.engines = {engine.name: engine for engine in self.program.engines}
 
-    @cached_property
-    def tensor(self) -> AtClusters:
-        return AtClusters(self.program, self.device, self.name)
+    @property
+    def program(self) -> Program:
+        return self.tensor.program
+
+    @property
+    def device(self) -> Device:
+        return self.tensor.device
+
+    @property
+    def name(self) -> str:
+        return self.tensor.tensor
 
     def moved(self) -> Program:
         taken = taken_moves(self.tensor)

@@ -87,7 +87,9 @@ class Estimate:
         def cycles(number: int, own: Sequence[int]) -> float:
             return ops[number].of_own(tuple(own))
 
-        least = [(*op.least(), multiplies(op.work, device)) for op in ops]
+        units = (pack[0], pack[1], 1, pack[2]) if group.packed else (1,) * len(group.sizes)
+        sizes = [-(-size // unit) * unit for size, unit in zip(group.sizes, units)]
+        least = [(*op.least(sizes), multiplies(op.work, device)) for op in ops]
         return _native.Estimator(flat_group(group), flat_machine(device), cycles, least)
 
     @cached_property

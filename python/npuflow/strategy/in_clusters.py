@@ -72,10 +72,12 @@ def ways_by_rows(group: Group, said: Strategy, rows: ClusterRows, device: Device
         start=replace(space.start, tiles=tiles),
         open=tuple(loop for loop in space.open if loop != rows.loop),
     )
-    for one in Search(own, device).best(_MOST_WAYS).best:
-        strategy = strategy_of(group, one.mapping, given)
-        if not obstacles(group, strategy, device):
-            yield strategy, one.mapping
+    search = Search(own, device)
+    for count in (1, _MOST_WAYS):
+        for one in search.best(count).best:
+            strategy = strategy_of(group, one.mapping, given)
+            if not obstacles(group, strategy, device):
+                yield strategy, one.mapping
 
 
 def seconds_by_rows(group: Group, mapping: Mapping, kept: Collection[int], device: Device) -> float:

@@ -149,6 +149,7 @@ class _Spreading:
     calls: CallList
     parts: Mapping[str, SpreadPart]
     device: Device
+    exchanges: dict[tuple[int, int], float] = field(default_factory=dict, compare=False)
 
     def chosen(self) -> frozenset[str]:
         """The parts by rows that make the least sum of times that is found."""
@@ -196,9 +197,17 @@ class _Spreading:
 
     def _number(self, phase: int, value: int) -> int | None:
         """What a phase's part calls a tensor."""
-        call = self.calls.calls[phase]
-        part = self.parts[call.name]
-        return dict(zip((*call.inputs, *call.outputs), (*part.arguments, *part.results))).get(value)
+        return self._numbers[phase].get(value)
+
+    @cached_property
+    def _numbers(self) -> Sequence[Mapping[int, int | None]]:
+        """Of each phase, what its part calls the tensors that it reads and makes."""
+        found = []
+        for call in self.calls.calls:
+            part = self.parts.get(call.name)
+            own = (*part.arguments, *part.results) if part is not None else ()
+            found.append(dict(zip((*call.inputs, *call.outputs), own)))
+        return found
 
     def _phase_seconds(self, phase: int, chosen: frozenset[str], kept: set[int]) -> float:
         call = self.calls.calls[phase]
@@ -213,6 +222,12 @@ class _Spreading:
         return (part.seconds(numbers) + lacking) * _UNSURE
 
     def _exchange(self, phase: int, value: int) -> float:
+        """How long ports bring what a phase's clusters lack of a tensor, found once."""
+        if (phase, value) not in self.exchanges:
+            self.exchanges[phase, value] = self._exchange_seconds(phase, value)
+        return self.exchanges[phase, value]
+
+    def _exchange_seconds(self, phase: int, value: int) -> float:
         part, (maker, _) = self.parts[self.calls.calls[phase].name], self._users[value]
         number, made = self._number(phase, value), self._number(maker, value)
         assert number is not None, "what stays is handed over by who reads it"

@@ -12,6 +12,7 @@ from npuflow.kernels.matrix_cycles import (
     head_cycles,
     least_matrix_cycles,
     least_result_cycles,
+    least_window_cycles,
     made_as,
     matrix_cycles,
     patch_kernel_cycles,
@@ -90,15 +91,18 @@ class OpCycles:
         issued = products.issued(own, self.device.matmul_shapes(*products.types)[0], self._vector_bytes)
         return matrix_cycles(products.types, issued, sums, self.device, self.kind) + heads
 
-    def least(self) -> tuple[float, float]:
-        """Cycles at least: of a call, and of each step of the op's loops."""
+    def least(self, sizes: Sequence[int]) -> tuple[float, float]:
+        """Cycles at least: of a call, and of each step of the op's loops; tiles are no larger than `sizes`."""
         work = self.work
         if self._begins_alone:
             return 0.0, 0.0
         if work.products is not None and self._multiplies:
-            return least_matrix_cycles(work.products.types, self.device, self.kind)
-        if takes_windows(work.windows, self.device):
-            return 0.0, 0.0
+            own = [sizes[loop] for loop in work.loops]
+            summed = prod(own) // prod([own[loop] for loop in self._made])
+            return least_matrix_cycles(work.products.types, self.device, self.kind, summed=summed)
+        if work.windows is not None and takes_windows(work.windows, self.device):
+            summed = prod(sizes[work.loops[tap]] for tap in work.windows.taps if tap is not None)
+            return least_window_cycles(work.windows, self.device, summed=summed)
         call, step = self._vector.least_cycles()
         runs = self._vector.work.runs
         return call, step if {loop for run in runs for loop in run} == set(range(len(work.loops))) else 0.0

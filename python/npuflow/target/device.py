@@ -54,6 +54,7 @@ class Device:
     launches: tuple[StackLaunch, ...] = ()
     patch_engine: PatchEngine = NO_PATCH_ENGINE
     gears: tuple[Gear, ...] = ()
+    timer_hz: float = between(1e3, 1e12, default=0.0)
 
     @property
     def cores(self) -> int:
@@ -229,6 +230,16 @@ class Device:
         dmas = tuple(slower if dma is outermost else dma for dma in self.dmas)
         dram = dataclasses.replace(self.dram, latency_seconds=gear.latency_seconds)
         return dataclasses.replace(self, dmas=dmas, dram=dram)
+
+    def as_timed(self, cycles: int) -> int:
+        """Cycles as the timer by which they were measured has them, whole ticks of it; as they are where it has none.
+
+        What takes two and a half ticks is read as two or three, whenever it happens to begin: the nearest is likeliest.
+        """
+        if not self.timer_hz:
+            return cycles
+        tick = self.clock_hz / self.timer_hz
+        return ceil(max(1, round(cycles / tick)) * tick)
 
     def clock_of(self, engine: ComputeEngine) -> float:
         return engine.clock_hz or self.clock_hz

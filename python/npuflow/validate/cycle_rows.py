@@ -16,6 +16,10 @@ class Timed(Protocol):
 
     def cycles(self, device: Device) -> int: ...
 
+    def read_cycles(self, device: Device) -> int:
+        """The same as it is measured there."""
+        ...
+
     def __str__(self) -> str: ...
 
 
@@ -59,7 +63,7 @@ class CyclePrediction:
 
 def predict_cycles(rows: Sequence[CycleRow], devices: Mapping[str, Device]) -> list[CyclePrediction]:
     """Every row's cycles, with the constants of these devices."""
-    return [CyclePrediction(row, row.timed.cycles(devices[row.device])) for row in rows]
+    return [CyclePrediction(row, row.timed.read_cycles(devices[row.device])) for row in rows]
 
 
 def summarise_cycles(predictions: Sequence[CyclePrediction]) -> list[ErrorSummary]:

@@ -38,6 +38,9 @@ class PatchTimed:
         grid = next(grid for grid in device.patch_engine.grids if grid.name == self.grid)
         return patch_cycles(self.work, grid, self._instruction(device), device.patch_engine)
 
+    def read_cycles(self, device: Device) -> int:
+        return self.cycles(device)
+
     def _instruction(self, device: Device) -> MatmulShape:
         return device.matmul_shapes(*self.types)[0]
 

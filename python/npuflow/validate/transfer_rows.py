@@ -31,6 +31,9 @@ class TransferTimed:
         transfer = OneTransfer(levels[self.source], levels[self.target], self.bytes)
         return simulate(transfer.program(device.in_gear(self.gear))).cycles
 
+    def read_cycles(self, device: Device) -> int:
+        return device.as_timed(self.cycles(device))
+
     def __str__(self) -> str:
         gear = f" gear {self.gear}" if self.gear else ""
         return f"{self.source} to {self.target} {self.bytes} bytes{gear}"
