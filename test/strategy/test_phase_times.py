@@ -41,18 +41,17 @@ def test_what_is_taken_costs_little_more_in_dram_and_at_home_takes_clearly_less_
     best, taken = ways[0].strategy, times.better(ways[0].strategy, ways)
     own, most = at_home.played_cost(mapping_of(group, best)), tile_descriptors(group, mapping_of(group, best), device)
     played = [at_home.played_cost(mapping_of(group, way)) for way in taken]
-    assert not played or played[0] <= 1.02 * min(own, *played)
+    assert not played or played[0] <= min(own, *played)
     for way, cost in zip(taken, played):
         assert costs[way] <= 1.16 * costs[best]
         is_lighter = tile_descriptors(group, mapping_of(group, way), device) < most
-        assert cost < 0.97 * own or (is_lighter and cost <= 1.02 * own)
+        assert cost < 0.97 * own or (is_lighter and cost <= own)
 
 
-def test_of_what_is_as_fast_the_fewest_descriptors_are_taken() -> None:
-    device, group = DEVICES["npu2"], matmul_group(64, 768, 256, types=("bf16", "bf16", "f32"))
+def test_of_what_is_no_slower_the_fewest_descriptors_are_taken() -> None:
+    device, group = DEVICES["npu2"], matmul_group(128, 256, 768, types=("bf16", "bf16", "f32"))
     ways = ranked_with_costs(group, Strategy(), device, 64)
-    times = PhaseTimes(_at_home(group, {"lhs", "result"}), device)
+    times = PhaseTimes(_at_home(group, {tensor.name for tensor in group.tensors if tensor.name != "rhs"}), device)
     best, first = ways[0].strategy, times.better(ways[0].strategy, ways)[0]
     needed = [tile_descriptors(group, mapping_of(group, way), device) for way in (best, first)]
     assert needed[1] < needed[0]
-    assert first.tile_l1 == best.tile_l1

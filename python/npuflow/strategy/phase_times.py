@@ -27,8 +27,6 @@ from npuflow.target import Device
 NEAR_WAYS = 64
 _NEAR = 1.15
 _FASTER = 0.96
-# Estimates of ways that differ in slots alone are as near as this, where slots make nothing faster.
-_EQUAL = 1.01
 
 
 @dataclass(frozen=True)
@@ -53,7 +51,7 @@ class PhaseTimes:
         self, near: Sequence[tuple[float, CostedStrategy]], cost: float, first: CostedStrategy
     ) -> list[tuple[float, CostedStrategy]]:
         """What is as fast as the first and takes fewer descriptors, the fewest first."""
-        equal = [way for way in near if way[0] <= _EQUAL * cost and way[1].cost <= _EQUAL * first.cost]
+        equal = [way for way in near if way[0] <= cost and way[1].cost <= first.cost]
         counted = sorted(
             ((self._descriptors(way[1].strategy), way) for way in equal), key=lambda each: (each[0], each[1][0])
         )
