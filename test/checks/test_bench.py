@@ -38,19 +38,16 @@ def test_ten_times_the_operators_take_ten_times_as_long(bench: ModuleType) -> No
 
 
 @pytest.mark.parametrize(
-    ("seconds", "slowness", "problems"),
+    ("seconds", "problems"),
     [
-        ((0.010, 0.100, 1.000), 1, []),
-        ((0.010, 0.100, 1.299), 1, []),
-        ((0.010, 0.100, 1.400), 2, ["p: 100 matmuls take 1.40 times what linear growth allows"]),
-        ((0.150, 0.200, 1.000), 1, ["p: one matmul takes 150 ms, more than 100 ms"]),
-        ((0.150, 0.200, 1.000), 2, []),
+        ((0.010, 0.100, 1.000), []),
+        ((0.010, 0.100, 1.299), []),
+        ((0.010, 0.100, 1.400), ["p: 100 matmuls take 1.40 times what linear growth allows"]),
+        ((0.150, 0.200, 1.000), ["p: one matmul takes 150 ms, more than 100 ms"]),
     ],
 )
-def test_what_check_reports(
-    bench: ModuleType, seconds: tuple[float, ...], slowness: float, problems: list[str]
-) -> None:
-    assert bench.Timing("p", seconds).problems(slowness) == problems
+def test_what_check_reports(bench: ModuleType, seconds: tuple[float, ...], problems: list[str]) -> None:
+    assert bench.Timing("p", seconds).problems() == problems
 
 
 @pytest.mark.parametrize(
@@ -108,7 +105,7 @@ def test_check_fails_where_a_limit_is_exceeded(
     bench: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(bench, "COUNTS", (1, 2, 4))
-    monkeypatch.setattr(bench, "LIMIT_SECONDS", 1e-9)
+    monkeypatch.setattr(bench, "LIMIT_SECONDS", 1e-6)
     figures = tmp_path / "figures.json"
     assert bench.main(["--check", "--repeat=1", f"--json={figures}", "npuflow-stream-k"]) == 1
     assert "more than 0 ms" in capsys.readouterr().out

@@ -3,7 +3,7 @@
 import resource
 
 import pytest
-from stopwatch import best_of, slowness
+from stopwatch import best_of
 
 from npuflow.simulate.platform import Platform, Side
 from npuflow.simulate.program import (
@@ -91,8 +91,8 @@ def test_a_whole_array_at_five_million_operations_a_second() -> None:
     seconds = best_of(3, lambda: simulate(program, skips_repeats=False))
     # 8192 turns of 32 cores with 5 steps, of 12 senders with 1 and of 64 receivers with 3.
     assert results.operations == 8192 * (32 * 5 + 12 + 64 * 3)
-    assert results.operations / seconds >= 5e6 / slowness()
-    assert seconds <= slowness()
+    assert results.operations / seconds >= 5e6
+    assert seconds <= 1
     assert best_of(3, lambda: simulate(program)) < seconds / 10
 
 

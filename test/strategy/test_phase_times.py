@@ -42,6 +42,7 @@ def test_what_is_taken_costs_little_more_in_dram_and_at_home_takes_clearly_less_
     own, most = at_home.played_cost(mapping_of(group, best)), tile_descriptors(group, mapping_of(group, best), device)
     played = [at_home.played_cost(mapping_of(group, way)) for way in taken]
     assert not played or played[0] <= min(own, *played)
+    assert played == sorted(played) or all(cost >= 0.96 * own for cost in played)
     for way, cost in zip(taken, played):
         assert costs[way] <= 1.16 * costs[best]
         is_lighter = tile_descriptors(group, mapping_of(group, way), device) < most
