@@ -5,9 +5,13 @@ from __future__ import annotations
 import resource
 import time
 from collections.abc import Callable
+from typing import TypeVar
+
+Result = TypeVar("Result")
 
 # Promises of seconds are for a processor on which Python adds a million numbers in this long (the 3 GHz of a server).
 PACE_SECONDS = 0.040
+_MILLIONS = 10
 
 
 def best_of(runs: int, action: Callable[[], object]) -> float:
@@ -29,12 +33,21 @@ def _processor_seconds() -> float:
     return sum(each.ru_utime + each.ru_stime for each in used)
 
 
+def with_slowness(action: Callable[[], Result]) -> tuple[Result, float]:
+    """What an action gives, and how slow the processor was: before or behind it, as that changes within seconds."""
+    before = slowness()
+    return action(), max(before, slowness())
+
+
 def slowness() -> float:
-    """How many times longer than promised work may take here, now: 1 on the promises' processor and on faster ones."""
-    return max(1.0, best_of(5, _add_a_million) / PACE_SECONDS)
+    """How many times longer than promised work may take here, now: 1 on the promises' processor and on faster ones.
+
+    No best of several: work that takes seconds meets a processor's slow moments as well.
+    """
+    return max(1.0, best_of(1, _add_millions) / (_MILLIONS * PACE_SECONDS))
 
 
-def _add_a_million() -> None:
+def _add_millions() -> None:
     total = 0
-    for number in range(1_000_000):
+    for number in range(_MILLIONS * 1_000_000):
         total += number

@@ -9,7 +9,7 @@ from types import ModuleType
 
 import pytest
 import stopwatch
-from stopwatch import slowness
+from stopwatch import slowness, with_slowness
 
 
 @pytest.mark.speed
@@ -30,8 +30,7 @@ def test_ten_times_the_operators_take_ten_times_as_long(bench: ModuleType) -> No
     for _ in range(3):  # as above
         growth, hundred = bench.measure_operators(repeat=1)
         assert [figure.limit for figure in (growth, hundred)] == [1, 5]
-        slower = slowness()
-        found.append([*growth.problems(slower), *hundred.problems(slower)])
+        found.append([*growth.problems(), *hundred.problems()])
         if not found[-1]:
             return
     pytest.fail(f"functions of many operators: {found}")
@@ -51,28 +50,21 @@ def test_what_check_reports(bench: ModuleType, seconds: tuple[float, ...], probl
 
 
 @pytest.mark.parametrize(
-    ("value", "unit", "limit", "is_floor", "slowness", "problems"),
+    ("value", "limit", "is_floor", "slowness", "problems"),
     [
-        (2.9, "s", 1.5, False, 1, []),
-        (3.1, "s", 1.5, False, 1, ["it: 3.1 s, 2.1 times off the promised 1.5"]),
-        (3.1, "s", 1.5, False, 1.1, []),
-        (2.6, "Mops", 5.0, True, 1, []),
-        (2.0, "Mops", 5.0, True, 1, ["it: 2 Mops, 2.5 times off the promised 5"]),
-        (2.0, "Mops", 5.0, True, 1.5, []),
-        (3.1, "", 1.5, False, 9, ["it: 3.1, 2.1 times off the promised 1.5"]),
-        (1e9, "s", None, False, 1, []),
+        (2.9, 1.5, False, 1, []),
+        (3.1, 1.5, False, 1, ["it: 3.1 s, 2.1 times off the promised 1.5"]),
+        (3.1, 1.5, False, 1.1, []),
+        (2.6, 5.0, True, 1, []),
+        (2.0, 5.0, True, 1, ["it: 2 s, 2.5 times off the promised 5"]),
+        (2.0, 5.0, True, 1.5, []),
+        (1e9, None, False, 1, []),
     ],
 )
 def test_promises_are_held_with_room_for_slow_machines(
-    bench: ModuleType,
-    value: float,
-    unit: str,
-    limit: float | None,
-    is_floor: bool,
-    slowness: float,
-    problems: list[str],
+    bench: ModuleType, value: float, limit: float | None, is_floor: bool, slowness: float, problems: list[str]
 ) -> None:
-    assert bench.Figure("it", value, unit, limit, is_floor).problems(slowness) == problems
+    assert bench.Figure("it", value, "s", limit, is_floor, slowness).problems() == problems
 
 
 def test_a_slow_processor_is_told_by_how_it_counts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,6 +75,15 @@ def test_a_slow_processor_is_told_by_how_it_counts(monkeypatch: pytest.MonkeyPat
     assert slowness() == 1
 
 
+def test_a_processor_is_as_slow_as_before_or_behind_what_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    def pace(factor: float) -> None:
+        monkeypatch.setattr(stopwatch, "slowness", lambda: factor)
+
+    for before, behind in ((1.0, 2.0), (2.0, 1.0)):
+        pace(before)
+        assert with_slowness(lambda behind=behind: pace(behind)) == (None, 2.0)
+
+
 @pytest.mark.speed
 def test_what_is_promised_is_measured_and_held(bench: ModuleType) -> None:
     found = []
@@ -90,7 +91,7 @@ def test_what_is_promised_is_measured_and_held(bench: ModuleType) -> None:
         figures = [*bench.measure_simulator(repeat=1), *bench.measure_shell(repeat=1)]
         promised = [figure for figure in figures if figure.limit is not None]
         assert [(figure.limit, figure.is_floor) for figure in promised] == [(5, True), (1, False), (1.5, False)]
-        found.append([problem for figure in promised for problem in figure.problems(slowness())])
+        found.append([problem for figure in promised for problem in figure.problems()])
         if not found[-1]:
             return
     pytest.fail(f"what is promised: {found}")
