@@ -422,5 +422,9 @@ def test_compiling_takes_time_in_proportion_to_the_number_of_ops() -> None:
         assert len(functions) > length / 2
 
     compiled(10)
-    # Four times the ops; quadratic parts would show as up to sixteen times the time.
-    assert best_of(1, lambda: compiled(80)) < 7 * best_of(2, lambda: compiled(20))
+    growths = []
+    for _ in range(3):  # a processor that changes its pace in between makes one of them wrong
+        growths.append(best_of(1, lambda: compiled(80)) / best_of(2, lambda: compiled(20)))
+        if growths[-1] < 7:  # four times the ops; quadratic parts would show as up to sixteen times the time
+            return
+    pytest.fail(f"four times the ops take {growths} times as long")
