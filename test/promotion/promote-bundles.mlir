@@ -2,25 +2,30 @@
 // RUN: npuflow-opt %s --npuflow-promote-bundles --canonicalize --cse --split-input-file | filecheck %s
 
 #rows = affine_map<(d0, d1) -> (d0)>
+#columns = affine_map<(d0, d1) -> (d1)>
 #same = affine_map<(d0, d1) -> (d0, d1)>
 
 // CHECK-LABEL: func.func @two_ops
+// Moved once for all cores, in the order in which their ops need it: what the first one reads comes first.
+// CHECK:         %[[IN:.*]] = bufferization.alloc_tensor() {memory_space = 1 : i64} : tensor<64x32xf32>
+// CHECK:         %[[BLOCK:.*]] = linalg.copy ins(%arg0 : tensor<64x32xf32>) outs(%[[IN]]
+// CHECK:         %[[FACTORS:.*]] = linalg.copy ins(%arg1 : tensor<32xf32>)
+// CHECK:         %[[TERMS:.*]] = linalg.copy ins(%arg2 : tensor<16xf32>)
 // CHECK:         %[[OUT:.*]] = bufferization.alloc_tensor() {memory_space = 1 : i64} : tensor<64x32xf32>
 // CHECK:         %[[ALL:.*]] = scf.forall (%{{.*}}, %{{.*}}) in (2, 2) shared_outs(%[[SHARED:.*]] = %[[OUT]])
-// Moved once for all cores, where the first of their ops needs it.
-// CHECK:           %[[IN:.*]] = bufferization.alloc_tensor() {memory_space = 1 : i64} : tensor<64x32xf32>
-// CHECK:           %[[BLOCK:.*]] = linalg.copy ins(%arg0 : tensor<64x32xf32>) outs(%[[IN]]
+// CHECK:           linalg.copy ins(%[[FACTORS]]
+// CHECK:           linalg.copy ins(%[[TERMS]]
 // CHECK:           %[[PART:.*]] = tensor.extract_slice %[[BLOCK]][%[[PLACE:.*]], 0] [16, 32]
 // CHECK:           %[[BUFFER:.*]] = bufferization.alloc_tensor() {memory_space = 2 : i64} : tensor<16x32xf32>
 // CHECK:           %[[TILE:.*]] = linalg.copy ins(%[[PART]] : tensor<16x32xf32>) outs(%[[BUFFER]]
-// CHECK:           %[[SUM:.*]] = linalg.generic {{.*}}ins(%[[TILE]] : tensor<16x32xf32>)
+// CHECK:           %[[SUM:.*]] = linalg.generic {{.*}}ins(%[[TILE]], %{{.*}} : tensor<16x32xf32>, tensor<32xf32>)
 // Read again, moved once.
 // CHECK-NOT:       linalg.copy
-// CHECK:           %[[DONE:.*]] = linalg.generic {{.*}}ins(%[[TILE]], %[[SUM]] :
+// CHECK:           %[[DONE:.*]] = linalg.generic {{.*}}ins(%[[TILE]], %[[SUM]], %{{.*}} :
 // CHECK:           %[[TARGET:.*]] = tensor.extract_slice %[[SHARED]][%[[PLACE]], 0] [16, 32]
 // CHECK:           linalg.copy ins(%[[DONE]] : tensor<16x32xf32>) outs(%[[TARGET]]
 // CHECK:         linalg.copy ins(%[[ALL]] : tensor<64x32xf32>)
-func.func @two_ops(%x: tensor<64x32xf32>) -> tensor<64x32xf32> {
+func.func @two_ops(%x: tensor<64x32xf32>, %factors: tensor<32xf32>, %terms: tensor<16xf32>) -> tensor<64x32xf32> {
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<64x32xf32>
   %r = scf.forall (%y, %c) in (2, 2) shared_outs(%out = %e) -> (tensor<64x32xf32>) {
@@ -28,16 +33,18 @@ func.func @two_ops(%x: tensor<64x32xf32>) -> tensor<64x32xf32> {
     %tile = tensor.extract_slice %x[%place, 0] [16, 32] [1, 1] : tensor<64x32xf32> to tensor<16x32xf32>
     %se = tensor.empty() : tensor<16xf32>
     %f = linalg.fill ins(%zero : f32) outs(%se : tensor<16xf32>) -> tensor<16xf32>
-    %s = linalg.generic {indexing_maps = [#same, #rows], iterator_types = ["parallel", "reduction"]} ins(%tile : tensor<16x32xf32>) outs(%f : tensor<16xf32>) attrs = {npu.bundle = 0} {
-    ^bb0(%a: f32, %sum: f32):
-      %1 = arith.addf %sum, %a : f32
-      linalg.yield %1 : f32
+    %s = linalg.generic {indexing_maps = [#same, #columns, #rows], iterator_types = ["parallel", "reduction"]} ins(%tile, %factors : tensor<16x32xf32>, tensor<32xf32>) outs(%f : tensor<16xf32>) attrs = {npu.bundle = 0} {
+    ^bb0(%a: f32, %factor: f32, %sum: f32):
+      %1 = arith.mulf %a, %factor : f32
+      %2 = arith.addf %sum, %1 : f32
+      linalg.yield %2 : f32
     } -> tensor<16xf32>
     %qe = tensor.empty() : tensor<16x32xf32>
-    %q = linalg.generic {indexing_maps = [#same, #rows, #same], iterator_types = ["parallel", "parallel"]} ins(%tile, %s : tensor<16x32xf32>, tensor<16xf32>) outs(%qe : tensor<16x32xf32>) attrs = {npu.bundle = 0} {
-    ^bb0(%a: f32, %sum: f32, %o: f32):
+    %q = linalg.generic {indexing_maps = [#same, #rows, #rows, #same], iterator_types = ["parallel", "parallel"]} ins(%tile, %s, %terms : tensor<16x32xf32>, tensor<16xf32>, tensor<16xf32>) outs(%qe : tensor<16x32xf32>) attrs = {npu.bundle = 0} {
+    ^bb0(%a: f32, %sum: f32, %term: f32, %o: f32):
       %1 = arith.divf %a, %sum : f32
-      linalg.yield %1 : f32
+      %2 = arith.addf %1, %term : f32
+      linalg.yield %2 : f32
     } -> tensor<16x32xf32>
     scf.forall.in_parallel {
       tensor.parallel_insert_slice %q into %out[%place, 0] [16, 32] [1, 1] : tensor<16x32xf32> into tensor<64x32xf32>
@@ -54,10 +61,12 @@ func.func @two_ops(%x: tensor<64x32xf32>) -> tensor<64x32xf32> {
 // CHECK-LABEL: func.func @outermost
 // CHECK:         %[[ONCE:.*]] = linalg.copy ins(%arg1 : tensor<4xf32>)
 // CHECK:         scf.for
+// CHECK-NOT:       linalg.copy ins(%arg2
+// CHECK:           linalg.copy ins(%{{.*}} : tensor<8xf32>)
 // CHECK:           scf.forall
 // CHECK-NOT:         linalg.copy ins(%arg2
 // CHECK:             linalg.copy ins(%[[ONCE]] : tensor<4xf32>)
-// CHECK:             linalg.copy ins(%{{.*}} : tensor<8xf32>)
+// CHECK:             linalg.copy ins(%{{.*}} : tensor<4xf32>)
 // CHECK:             linalg.generic
 func.func @outermost(%x: tensor<32xf32>, %w: tensor<4xf32>, %unused: tensor<4xf32>) -> tensor<32xf32> {
   %c0 = arith.constant 0 : index

@@ -63,6 +63,10 @@ class _Promoter:
     context: PassContext
     in_l2: dict[tuple[object, ...], ir.Value] = field(default_factory=dict)
     in_l1: dict[ir.Value, ir.Value] = field(default_factory=dict)
+    begin: ir.Operation = field(init=False)  # what is moved in at the beginning stands in front of it, in order
+
+    def __post_init__(self) -> None:
+        self.begin = self.grid.regions[0].blocks[0].operations[0].operation
 
     def run(self) -> None:
         self._place_lines()
@@ -154,7 +158,7 @@ class _Promoter:
             owner = self.grid if isinstance(value.owner, ir.Block) else value.owner.operation
             self.context.error(owner, "an operand is no slice of its block that all cores could share in L2")
             return None
-        block = self._in_l2(value, shared, inner, in_order=whole)
+        block = self._in_l2(value, shared, inner, in_order=whole or op == self.members[0])
         with self._at_value(value):
             return shared.core_part(block)
 
@@ -163,7 +167,8 @@ class _Promoter:
     ) -> ir.Value:
         """The block in L2: one buffer for all who go through it along the same coordinates, by which it is divided.
 
-        What is whole comes in the order in which ops need it; of all else, what is in a sequence comes late.
+        What is whole, or what the first op reads, comes in the order in which ops need it; of all else, what is in a
+        sequence comes late.
         """
         along = tuple(_coordinates(place, self.grid) for place in shared.core_offsets)
         key = (shared.source, shared.offsets, shared.sizes, along)
@@ -190,8 +195,7 @@ class _Promoter:
     def _at_value(self, value: ir.Value) -> AbstractContextManager[None]:
         """Where the value is, if that is inside of the grid; else where the grid's body begins."""
         inside = not isinstance(value.owner, ir.Block) and self.grid in parents_of(value.owner.operation)
-        first = self.grid.regions[0].blocks[0].operations[0].operation
-        return at(value.owner.operation) if inside else at(first)
+        return at(value.owner.operation if inside else self.begin)
 
 
 def _whole_of(value: ir.Value) -> ir.Value:

@@ -6,7 +6,7 @@ An iteration of the body that allocates a buffer uses one slot of it, so double 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -105,15 +105,19 @@ class _Projection:
         return [step for steps in self._pieces(body, key) for step in steps]
 
     def _pieces(self, body: list[Statement], key: EngineKey) -> list[list[Step]]:
-        """An engine's share of each statement of a body."""
+        """An engine's share of each statement of a body, which has a buffer from its first step with it to its last."""
         pieces = [self._statement(statement, key) for statement in body]
         allocated = [statement.buffer for statement in body if isinstance(statement, Allocate)]
         for group in self.rings.handed_over(allocated):
             for stay in self.rings.stays(group, key, body):
+                names = {buffer.name for buffer in group}
+                first, last = pieces[stay.first], pieces[stay.last]
                 for semaphore in stay.waits_for:
-                    pieces[stay.first] = self._handover(Acquire, semaphore, key) + pieces[stay.first]
+                    place = next(place for place, step in enumerate(first) if _uses(step, names))
+                    first[place:place] = self._handover(Acquire, semaphore, key)
                 for semaphore in stay.gives:
-                    pieces[stay.last] = pieces[stay.last] + self._handover(Release, semaphore, key)
+                    place = next(place for place in range(len(last), 0, -1) if _uses(last[place - 1], names))
+                    last[place:place] = self._handover(Release, semaphore, key)
         return pieces
 
     def _statement(self, statement: Statement, key: EngineKey) -> list[Step]:
@@ -199,6 +203,15 @@ class _Projection:
         for name in reversed(names):
             steps = [Each(name, extents[name], tuple(steps))]
         return steps
+
+
+def _uses(step: Step, buffers: Set[str]) -> bool:
+    """Whether a step, or one inside of it, works on one of the buffers."""
+    if isinstance(step, Repeat | Each):
+        return any(_uses(inner, buffers) for inner in step.body)
+    if isinstance(step, Compute):
+        return any(operand.access.buffer.name in buffers for operand in step.operands)
+    return isinstance(step, Send | Receive) and step.access.buffer.name in buffers
 
 
 def kernel_name(key: int) -> str:
