@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from judges import JUDGE
 from profiles import spread
 from stopwatch import best_of
 
@@ -66,7 +67,7 @@ def views() -> str:
 
 
 def sequence_of(text: str, device: str = "toy", *, split: bool | None = True) -> SequenceReport:
-    (sequence,) = npuflow.compile(text, APART, device=device, split=split).run(verify=True).sequences
+    (sequence,) = npuflow.compile(text, APART, device=device, split=split).run(verify=True, judge=JUDGE).sequences
     return sequence
 
 
@@ -86,7 +87,7 @@ def test_parts_compute_what_the_whole_does(make: Callable[[], str], device: str)
 
 def test_twenty_ops_in_a_row() -> None:
     # With everything in DRAM, calls are the same wherever they stand.
-    report = npuflow.compile(chain(20), APART, device="toy", disable="residency").run(verify=True)
+    report = npuflow.compile(chain(20), APART, device="toy", disable="residency").run(verify=True, judge=JUDGE)
     (sequence,) = report.sequences
     assert sequence.verified.status is Status.OK, sequence.verified
     # Ten times the same two: compiled once, called by turns.
@@ -128,7 +129,7 @@ def test_wrong_parts_are_seen() -> None:
     one, two, three, four, five = calls.returned
     swapped = replace(calls, returned=(one, two, four, three, five))
     wrong = replace(sequence, compiled=replace(sequence.compiled, calls=swapped))
-    report = replace(compiled, sequences=(wrong,)).run(verify=True)
+    report = replace(compiled, sequences=(wrong,)).run(verify=True, judge=JUDGE)
     assert report.sequences[0].verified.status is Status.WRONG
     assert not report.ok
 
@@ -147,9 +148,9 @@ def test_a_value_in_the_place_of_one_that_is_needed_is_seen() -> None:
     # The second value would overwrite the first, which the last part reads.
     one_place = [replace(c, addresses=tuple(a and 0 for a in c.addresses)) for c in calls.calls]
     wrong = replace(sequence.compiled, calls=replace(calls, calls=tuple(one_place)))
-    report = replace(compiled, sequences=(replace(sequence, compiled=wrong),)).run(verify=True)
+    report = replace(compiled, sequences=(replace(sequence, compiled=wrong),)).run(verify=True, judge=JUDGE)
     assert report.sequences[0].verified.status is Status.WRONG
-    assert compiled.run(verify=True).ok
+    assert compiled.run(verify=True, judge=JUDGE).ok
 
 
 def test_orders_are_chosen_unless_they_are_left_as_given() -> None:
@@ -179,7 +180,7 @@ def test_what_fits_stays_whole_unless_parts_are_faster() -> None:
     seconds, launch = function.simulate().seconds, function.compiled.launch_us * 1e-6
     assert sequence.reason == f"as a whole it takes {seconds * 1e6:.4g} us"
     assert sequence.seconds - launch < 0.95 * (seconds - launch)
-    assert compiled.run(verify=True).sequences[0].verified.status is Status.OK
+    assert compiled.run(verify=True, judge=JUDGE).sequences[0].verified.status is Status.OK
 
 
 def test_what_fits_stays_whole_where_parts_are_hardly_faster() -> None:
@@ -203,7 +204,7 @@ def test_what_does_not_fit_is_split_for_a_reason() -> None:
 def test_only_functions_that_do_not_fit_are_split() -> None:
     # Parts of @block would be called @block_0 and so on, of which one is taken.
     text = TOO_LARGE + attention_like("block_1", 16, 32)
-    report = npuflow.compile(text, APART, device="toy", disable=["phases"]).run(verify=True)
+    report = npuflow.compile(text, APART, device="toy", disable=["phases"]).run(verify=True, judge=JUDGE)
     assert [f.name for f in report.functions] == ["block__0", "block__1", "block__2", "block__3", "block_1"]
     assert [f.part_of for f in report.functions] == ["block", "block", "block", "block", ""]
     checks = [report.sequences[0].verified.status, report.functions[-1].verified.status]
@@ -325,7 +326,7 @@ def test_a_part_that_is_called_again_is_in_place() -> None:
     square = p.matmul(x, x)
     text = p.text(p.matmul(square, square))
     compiled = npuflow.compile(text, APART, device="npu2", split=True, disable="residency")
-    (sequence,) = compiled.run().sequences
+    (sequence,) = compiled.run(judge=JUDGE).sequences
     assert [part.name for part in sequence.parts] == ["fourth_0", "fourth_0"]
     assert (sequence.changes, sequence.change_us, sequence.reconfigure_us) == (0, 0, 0)
     assert sequence.time_us == sequence.in_place_us
