@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -271,9 +272,15 @@ def test_a_pipeline_without_strategies_says_what_it_always_said() -> None:
         npuflow.compile(TOO_LARGE, "canonicalize", device="toy", split=True)
 
 
+@cache
+def block(device: str, *disable: str) -> npuflow.Compiled:
+    """Tests look at it in many ways, and change nothing."""
+    return npuflow.compile(TOO_LARGE, APART, device=device, split=True, disable=disable)
+
+
 @pytest.fixture(scope="module")
 def report() -> Report:
-    return npuflow.compile(TOO_LARGE, APART, device="npu2", split=True).run(verify=False)
+    return block("npu2").run(verify=False)
 
 
 def test_times_are_sums_behind_one_launch(report: Report) -> None:
@@ -285,7 +292,7 @@ def test_times_are_sums_behind_one_launch(report: Report) -> None:
     assert sequence.launch_us == pytest.approx(control.launch_seconds * 1e6)
     assert sequence.in_place_us == pytest.approx(sequence.launch_us + sum(behind))
     waiting = [function.waiting for function in report.functions]
-    changes = npuflow.compile(TOO_LARGE, APART, device="npu2", split=True).sequences[0].changes
+    changes = block("npu2").sequences[0].changes
     assert changes is not None
     stands = [change.set_up(control, waits).seconds * 1e6 for change, waits in zip(changes, waiting)]
     assert sequence.change_us == pytest.approx(sum(stands))
@@ -299,9 +306,8 @@ def test_times_are_sums_behind_one_launch(report: Report) -> None:
 
 
 def test_launched_by_itself_every_part_has_its_launch(report: Report) -> None:
-    compiled = npuflow.compile(TOO_LARGE, APART, device="npu2", split=True, disable="phases")
-    (sequence,) = compiled.run(verify=False).sequences
-    in_dram = npuflow.compile(TOO_LARGE, APART, device="npu2", split=True, disable="residency").run(verify=False)
+    (sequence,) = block("npu2", "phases").run(verify=False).sequences
+    in_dram = block("npu2", "residency").run(verify=False)
     (phases,), (apart,) = report.sequences, in_dram.sequences
     assert (sequence.launches, sequence.one_launch) == (4, False)
     # Nothing stays in L2 from one launch to the next.
@@ -312,12 +318,12 @@ def test_launched_by_itself_every_part_has_its_launch(report: Report) -> None:
 
 
 def test_what_is_left_out_costs(report: Report) -> None:
-    def change_us(disable: str) -> float:
-        compiled = npuflow.compile(TOO_LARGE, APART, device="npu2", split=True, disable=disable)
-        return compiled.run(verify=False).sequences[0].change_us
+    def change_us(*disable: str) -> float:
+        return block("npu2", *disable).run(verify=False).sequences[0].change_us
 
     (sequence,) = report.sequences
-    assert sequence.change_us < change_us("ahead") < change_us("ahead,keeping") < change_us("ahead,keeping,loading")
+    assert sequence.change_us < change_us("ahead") < change_us("ahead", "keeping")
+    assert change_us("ahead", "keeping") < change_us("ahead", "keeping", "loading")
 
 
 def test_a_part_that_is_called_again_is_in_place() -> None:
@@ -375,7 +381,7 @@ def test_json_has_sequences_beside_functions(report: Report) -> None:
 
 
 def test_a_page_has_the_table_in_front_of_the_parts() -> None:
-    compiled = npuflow.compile(TOO_LARGE, APART, device="toy", split=True, disable="residency")
+    compiled = block("toy", "residency")
     page = html_of(compiled.run(verify=False), compiled.timed_timelines(100))
     data = json.loads(re.search(r"const DATA = (.*);\n", page)[1])  # type: ignore[index]
     (sequence,) = data["sequences"]
@@ -393,7 +399,7 @@ def test_a_page_has_the_table_in_front_of_the_parts() -> None:
 
 
 def test_a_trace_has_parts_one_after_the_other() -> None:
-    compiled = npuflow.compile(TOO_LARGE, APART, device="toy", split=True)
+    compiled = block("toy")
     events = json.loads(trace_json(compiled.timelines(100_000)))["traceEvents"]
     owner = {e["pid"]: e["args"]["name"].split()[0] for e in events if e["name"] == "process_name"}
     spans: dict[str, list[float]] = {}
@@ -409,7 +415,7 @@ def test_a_trace_has_parts_one_after_the_other() -> None:
 
 
 def test_unknown_names_are_told_what_there_is() -> None:
-    compiled = npuflow.compile(TOO_LARGE, APART, device="toy")
+    compiled = block("toy")
     with pytest.raises(npuflow.UsageError, match="@block runs as a sequence of 4 parts"):
         compiled["block"]
     with pytest.raises(npuflow.UsageError, match="unknown sequence 'blok'; hint: did you mean block"):
