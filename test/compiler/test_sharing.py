@@ -122,7 +122,7 @@ def test_equal_functions_are_compiled_simulated_and_verified_once(monkeypatch: p
     judgements = Counted(monkeypatch, references, "judged")
     names = [f"f{number}" for number in range(10)]
     compiled = npuflow.compile("".join(map(matmul, names)) + matmul("larger", 24), device="toy")
-    report = compiled.run(verify=True, judge=JUDGE)
+    report = compiled.run(verify=True)  # by IREE: how often it is asked is counted as well
     assert (compilations.calls, reports.calls, executions.calls, judgements.calls) == (2, 2, 2, 2)
     assert [function.name for function in report.functions] == [*names, "larger"]
     assert [function.like for function in report.functions] == ["", *["f0"] * 9, ""]
