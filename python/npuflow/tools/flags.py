@@ -9,7 +9,6 @@ a tuple may be repeated and takes comma lists.
 from __future__ import annotations
 
 import dataclasses
-import functools
 import types
 import typing
 from collections.abc import Callable, Iterator, Sequence
@@ -158,7 +157,6 @@ def build(owner: Callable[..., Owner], parsed: ParsedFlags) -> Owner:
     return owner(**parsed.values)
 
 
-@functools.cache
 def flags_of(owner: type) -> tuple[Flag, ...]:
     """The flags that a dataclass declares, in order."""
     hints = typing.get_type_hints(owner)
