@@ -33,6 +33,13 @@ _ALSO_IMPORTED = (
     *("npuflow.api.entry", "npuflow.execute.verify_pipeline", "npuflow.simulate.prove_handover"),
     "numpy.random",
 )
+# What the server itself compiles and runs before it begins to serve.
+_PROGRAM = """
+func.func @f(%a: tensor<8x16xi8>, %b: tensor<16x8xi8>, %c: tensor<8x8xi32>) -> tensor<8x8xi32> {
+  %r = linalg.matmul ins(%a, %b : tensor<8x16xi8>, tensor<16x8xi8>) outs(%c : tensor<8x8xi32>) -> tensor<8x8xi32>
+  return %r : tensor<8x8xi32>
+}
+"""
 # A request is one message: the system's limit is some 200 KiB.
 _MESSAGE_BYTES = 1 << 18
 _STREAMS = (0, 1, 2)
@@ -113,6 +120,7 @@ def serve(path: str, listener: socket.socket) -> list[str]:
 
     for module in (*COMMANDS.values(), *_ALSO_IMPORTED):
         importlib.import_module(module)
+    _warm_up()
     gc.freeze()  # forks leave shared pages alone
     running: dict[int, tuple[int, socket.socket]] = {}  # by what is readable when the process has ended
     while True:
@@ -135,6 +143,17 @@ def serve(path: str, listener: socket.socket) -> list[str]:
         elif sys.stdin in ready:
             shutil.rmtree(Path(path).parent)
             return []
+
+
+def _warm_up() -> None:
+    """Does once what commands do first: their other imports, the first context, what is found once for each device.
+
+    IREE's runtime isn't loaded: it complains at the end of each process that has it.
+    """
+    import npuflow
+
+    for device in ("toy", "npu1"):
+        npuflow.compile(_PROGRAM, device=device).run(verify=True, judge="jit")
 
 
 def _answer(ended: int, process: int, connection: socket.socket) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import pytest
+from judges import JUDGE
 
 import npuflow
 from npuflow.execute.verification import Status
@@ -90,7 +91,7 @@ PROGRAMS = {"tail": TAIL, "conv": CONVOLUTION, "softmax": SOFTMAX, **WINDOWS}
 @pytest.mark.parametrize("device", ["npu2.7", "npu4.0"])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs_are_right(name: str, device: str) -> None:
-    report = npuflow.compile(PROGRAMS[name], device=device).run()
+    report = npuflow.compile(PROGRAMS[name], device=device).run(judge=JUDGE)
     (function,) = report.functions
     assert function.verified.status is Status.OK, function.verified
     assert function.time_us > 10  # the launch
@@ -136,7 +137,9 @@ def calls_of(schedule: Schedule) -> list[Compute]:
 @pytest.mark.parametrize("grid", ["1,6", "2,3", "6,1", "3,1"])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_clusters_share_an_op(name: str, grid: str) -> None:
-    (function,) = npuflow.compile(PROGRAMS[name], f"npuflow-stream-k{{grid={grid}}}", device="npu4.0").run().functions
+    (function,) = (
+        npuflow.compile(PROGRAMS[name], f"npuflow-stream-k{{grid={grid}}}", device="npu4.0").run(judge=JUDGE).functions
+    )
     assert function.verified.status is Status.OK, function.verified
     (scratchpads,) = function.occupancy
     rows, columns = map(int, grid.split(","))
@@ -153,7 +156,7 @@ def test_a_convolution_is_spread_over_any_loop(loop: int, shares: str) -> None:
     tile = [-(-size // 2) if place == loop else size for place, size in enumerate((2, 40, 21, 23))]
     fields = f"grid = [1, 2], spread = [{loop}, {loop}], tile_l1 = {tile}, gather = 0"
     text = text.replace("ins(%padded", f"{{npu.strategy = #npu.strategy<{{{fields}}}>}} ins(%padded")
-    (function,) = npuflow.compile(text, device="npu2.7").run().functions
+    (function,) = npuflow.compile(text, device="npu2.7").run(judge=JUDGE).functions
     assert function.verified.status is Status.OK, function.verified
     image = next(tensor for tensor in function.traffic[-1].tensors if tensor.tensor == "arg0")
     whole = 2 * 20 * 21 * 23

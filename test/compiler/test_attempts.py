@@ -7,12 +7,13 @@ from importlib import resources
 from pathlib import Path
 
 import pytest
+from judges import JUDGE
 
 import npuflow
 from npuflow.compiler.verify_function import verify_function
 from npuflow.core.diagnostics import DiagnosticSink
 from npuflow.errors import Severity
-from npuflow.execute.references import Judge, make_references
+from npuflow.execute.references import make_references
 from npuflow.execute.verification import Status
 from npuflow.testing.operator_products import Kind, Product
 from npuflow.testing.operator_rows import Centre, Elementwise, Norm, Pairwise
@@ -67,7 +68,7 @@ def test_another_choice_follows_one_that_needs_too_many_descriptors(
     assert "memory tile 0 needs" in remark
     assert not [d for d in sink.diagnostics if d.severity is Severity.ERROR]
     module = npuflow.parse(program.text(), npuflow.new_context())
-    (reference,) = make_references(module.operation, "", 0, Judge.IREE)
+    (reference,) = make_references(module.operation, "", 0, JUDGE)
     (whole, *_) = compiled.sequences or compiled.functions
     found = verify_function(whole.compiled, reference)
     assert found.status is Status.OK, found.message
@@ -80,7 +81,8 @@ def test_what_takes_many_descriptors_is_right(
     program: OperatorProgram, changes: tuple[tuple[str, str], ...], device: Changed
 ) -> None:
     compiled = npuflow.compile(program.text(), device=device(*changes))
-    (whole, *_) = compiled.run(verify=True).sequences or compiled.run(verify=True).functions
+    report = compiled.run(verify=True, judge=JUDGE)
+    (whole, *_) = report.sequences or report.functions
     assert whole.verified.status is Status.OK, whole.verified.message
 
 

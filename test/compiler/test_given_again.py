@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import pytest
+from judges import JUDGE
 
 import npuflow
 from npuflow.bindings import ir
@@ -63,7 +64,7 @@ def test_what_is_in_front_of_a_pass_is_a_program(device: str) -> None:
 def _outcome(text: str, device: str) -> Status | str:
     """Whether what is compiled is right, or how it is refused."""
     try:
-        report = npuflow.compile(text, device=device).run()
+        report = npuflow.compile(text, device=device).run(judge=JUDGE)
     except InputError as error:
         return "refused with its place" if error.diagnostics[0].location else f"refused without one: {error}"
     (one, *_) = report.sequences or report.functions

@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from judges import JUDGE
 
 import npuflow
 from npuflow.compiler import port_phases
@@ -90,7 +91,7 @@ def spread_argument(part: CompiledFunction) -> tuple[str, TensorSpread]:
 def test_all_that_is_handed_over_stays_in_clusters(compiled: npuflow.Compiled, sequence: Sequence) -> None:
     between = [value for value in sequence.plan.values if value.role is ValueRole.BETWEEN]
     assert [value.home is not None and value.home.spread is not None for value in between] == [True, True]
-    (shown,) = compiled.run(verify=True).sequences
+    (shown,) = compiled.run(verify=True, judge=JUDGE).sequences
     assert shown.verified.status is Status.OK
     assert shown.verified.message == "bit-exact"
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from judges import JUDGE
 
 import npuflow
 from npuflow.compiler.compiled import Sequence
@@ -68,7 +69,7 @@ def sequence(compiled: npuflow.Compiled) -> Sequence:
 
 
 def test_phases_are_shorter_and_results_right(compiled: npuflow.Compiled, sequence: Sequence) -> None:
-    (shown,) = compiled.run(verify=True).sequences
+    (shown,) = compiled.run(verify=True, judge=JUDGE).sequences
     assert shown.verified.status is Status.OK
     assert shown.verified.message == "bit-exact"
     apart = sequence.with_decided(ALL_DECISIONS - {Decision.PREFETCH})

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from judges import JUDGE
 
 import npuflow
 import npuflow.target
@@ -42,7 +43,7 @@ def test_the_same_function_fits_and_less_of_it_stays(quarter: Path) -> None:
         npuflow.compile(wide(), "npuflow-stream-k{fuse=false}", device=device, split=True)
         for device in ("npu2", quarter)
     )
-    report = small.run(verify=True)
+    report = small.run(verify=True, judge=JUDGE)
     (less,), (more,) = report.sequences, whole.run(verify=False).sequences
     assert less.verified.status is Status.OK
     assert less.peak_bytes["L2"] <= 131072

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from judges import JUDGE
 
 import npuflow
 from npuflow.compiler.compiled import Sequence
@@ -47,7 +48,7 @@ def test_tensors_stay_and_results_are_right(compiled: npuflow.Compiled) -> None:
     (sequence,) = compiled.sequences
     assert sequence.plan.resident_bytes > 0
     assert all((value.home is None) == (value.number in sequence.away) for value in sequence.plan.between)
-    report = compiled.run(verify=True)
+    report = compiled.run(verify=True, judge=JUDGE)
     (shown,) = report.sequences
     assert shown.verified.status is Status.OK
     apart = sequence.with_decided(ALL_DECISIONS - {Decision.RESIDENCY})
@@ -96,7 +97,7 @@ def test_what_tiles_collect_stays_there_else_rows_are_dealt_out(monkeypatch: pyt
         assert between.home is not None
         homes.append(between.home)
         assert [own for _, own in between.slabs] == [64 * 784] * 4
-        (ran,) = compiled.run(verify=True).sequences
+        (ran,) = compiled.run(verify=True, judge=JUDGE).sequences
         assert ran.verified.status is Status.OK
         return sum(results.seconds for results in sequence.simulate())
 
@@ -121,7 +122,7 @@ def test_parts_that_are_called_again_have_a_program_for_what_stays_where() -> No
     names = [part.name for part in sequence.parts]
     assert len(set(names)) < len(names)
     assert {function.name for function in compiled.functions} == set(names)
-    (shown,) = compiled.run(verify=True).sequences
+    (shown,) = compiled.run(verify=True, judge=JUDGE).sequences
     assert shown.verified.status is Status.OK
     apart = sequence.with_decided(ALL_DECISIONS - {Decision.RESIDENCY})
     assert len({part.timing for part in apart.parts}) < len(set(names))
@@ -143,7 +144,7 @@ def test_what_several_phases_read_is_brought_once(device: str) -> None:
     (weights,) = sequence.plan.kept
     assert (weights.number, weights.stays) == (1, (0, 4))
     assert sequence.plan.resident_in(3) != {}
-    report = compiled.run(verify=True)
+    report = compiled.run(verify=True, judge=JUDGE)
     (shown,) = report.sequences
     assert shown.verified.status is Status.OK
     assert "64 KiB of what several parts read are brought to the chip once" in report.text()
@@ -195,7 +196,7 @@ def test_one_that_reads_it_otherwise_goes_on_reading_dram(monkeypatch: pytest.Mo
     compiled = npuflow.compile(recurrent(), "npuflow-stream-k{fuse=false}", device="npu2", split=True, jobs=1)
     (sequence,) = compiled.sequences
     assert [value.stays for value in sequence.plan.kept] == [(0, 2)]
-    (shown,) = compiled.run(verify=True).sequences
+    (shown,) = compiled.run(verify=True, judge=JUDGE).sequences
     assert shown.verified.status is Status.OK
 
 
@@ -258,7 +259,7 @@ def test_scratchpads_keep_what_dram_reaches_there_in_as_few_as_have_room() -> No
     (sequence,) = compiled.sequences
     (between,) = sequence.plan.between
     assert [own for _, own in between.slabs] == [256 * 784]
-    (ran,) = compiled.run(verify=True).sequences
+    (ran,) = compiled.run(verify=True, judge=JUDGE).sequences
     assert ran.verified.status is Status.OK
     assert ran.moved_bytes == ran.compulsory_bytes
 
@@ -270,7 +271,7 @@ def test_scratchpads_keep_slabs_of_what_has_no_room_in_one(monkeypatch: pytest.M
     (sequence,) = compiled.sequences
     (between,) = sequence.plan.between
     assert [own for _, own in between.slabs] == [66944, 66944, 66816]
-    (ran,) = compiled.run(verify=True).sequences
+    (ran,) = compiled.run(verify=True, judge=JUDGE).sequences
     assert ran.verified.status is Status.OK
     assert ran.moved_bytes == ran.compulsory_bytes
 

@@ -7,10 +7,12 @@ import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
+from judges import JUDGE
 from profiles import spread
 from stopwatch import best_of
 
@@ -66,7 +68,7 @@ def views() -> str:
 
 
 def sequence_of(text: str, device: str = "toy", *, split: bool | None = True) -> SequenceReport:
-    (sequence,) = npuflow.compile(text, APART, device=device, split=split).run(verify=True).sequences
+    (sequence,) = npuflow.compile(text, APART, device=device, split=split).run(verify=True, judge=JUDGE).sequences
     return sequence
 
 
@@ -86,7 +88,7 @@ def test_parts_compute_what_the_whole_does(make: Callable[[], str], device: str)
 
 def test_twenty_ops_in_a_row() -> None:
     # With everything in DRAM, calls are the same wherever they stand.
-    report = npuflow.compile(chain(20), APART, device="toy", disable="residency").run(verify=True)
+    report = npuflow.compile(chain(20), APART, device="toy", disable="residency").run(verify=True, judge=JUDGE)
     (sequence,) = report.sequences
     assert sequence.verified.status is Status.OK, sequence.verified
     # Ten times the same two: compiled once, called by turns.
@@ -128,7 +130,7 @@ def test_wrong_parts_are_seen() -> None:
     one, two, three, four, five = calls.returned
     swapped = replace(calls, returned=(one, two, four, three, five))
     wrong = replace(sequence, compiled=replace(sequence.compiled, calls=swapped))
-    report = replace(compiled, sequences=(wrong,)).run(verify=True)
+    report = replace(compiled, sequences=(wrong,)).run(verify=True, judge=JUDGE)
     assert report.sequences[0].verified.status is Status.WRONG
     assert not report.ok
 
@@ -147,9 +149,9 @@ def test_a_value_in_the_place_of_one_that_is_needed_is_seen() -> None:
     # The second value would overwrite the first, which the last part reads.
     one_place = [replace(c, addresses=tuple(a and 0 for a in c.addresses)) for c in calls.calls]
     wrong = replace(sequence.compiled, calls=replace(calls, calls=tuple(one_place)))
-    report = replace(compiled, sequences=(replace(sequence, compiled=wrong),)).run(verify=True)
+    report = replace(compiled, sequences=(replace(sequence, compiled=wrong),)).run(verify=True, judge=JUDGE)
     assert report.sequences[0].verified.status is Status.WRONG
-    assert compiled.run(verify=True).ok
+    assert compiled.run(verify=True, judge=JUDGE).ok
 
 
 def test_orders_are_chosen_unless_they_are_left_as_given() -> None:
@@ -179,7 +181,7 @@ def test_what_fits_stays_whole_unless_parts_are_faster() -> None:
     seconds, launch = function.simulate().seconds, function.compiled.launch_us * 1e-6
     assert sequence.reason == f"as a whole it takes {seconds * 1e6:.4g} us"
     assert sequence.seconds - launch < 0.95 * (seconds - launch)
-    assert compiled.run(verify=True).sequences[0].verified.status is Status.OK
+    assert compiled.run(verify=True, judge=JUDGE).sequences[0].verified.status is Status.OK
 
 
 def test_what_fits_stays_whole_where_parts_are_hardly_faster() -> None:
@@ -203,7 +205,7 @@ def test_what_does_not_fit_is_split_for_a_reason() -> None:
 def test_only_functions_that_do_not_fit_are_split() -> None:
     # Parts of @block would be called @block_0 and so on, of which one is taken.
     text = TOO_LARGE + attention_like("block_1", 16, 32)
-    report = npuflow.compile(text, APART, device="toy", disable=["phases"]).run(verify=True)
+    report = npuflow.compile(text, APART, device="toy", disable=["phases"]).run(verify=True, judge=JUDGE)
     assert [f.name for f in report.functions] == ["block__0", "block__1", "block__2", "block__3", "block_1"]
     assert [f.part_of for f in report.functions] == ["block", "block", "block", "block", ""]
     checks = [report.sequences[0].verified.status, report.functions[-1].verified.status]
@@ -270,9 +272,15 @@ def test_a_pipeline_without_strategies_says_what_it_always_said() -> None:
         npuflow.compile(TOO_LARGE, "canonicalize", device="toy", split=True)
 
 
+@cache
+def block(device: str, *disable: str) -> npuflow.Compiled:
+    """Tests look at it in many ways, and change nothing."""
+    return npuflow.compile(TOO_LARGE, APART, device=device, split=True, disable=disable)
+
+
 @pytest.fixture(scope="module")
 def report() -> Report:
-    return npuflow.compile(TOO_LARGE, APART, device="npu2", split=True).run(verify=False)
+    return block("npu2").run(verify=False)
 
 
 def test_times_are_sums_behind_one_launch(report: Report) -> None:
@@ -284,7 +292,7 @@ def test_times_are_sums_behind_one_launch(report: Report) -> None:
     assert sequence.launch_us == pytest.approx(control.launch_seconds * 1e6)
     assert sequence.in_place_us == pytest.approx(sequence.launch_us + sum(behind))
     waiting = [function.waiting for function in report.functions]
-    changes = npuflow.compile(TOO_LARGE, APART, device="npu2", split=True).sequences[0].changes
+    changes = block("npu2").sequences[0].changes
     assert changes is not None
     stands = [change.set_up(control, waits).seconds * 1e6 for change, waits in zip(changes, waiting)]
     assert sequence.change_us == pytest.approx(sum(stands))
@@ -298,9 +306,8 @@ def test_times_are_sums_behind_one_launch(report: Report) -> None:
 
 
 def test_launched_by_itself_every_part_has_its_launch(report: Report) -> None:
-    compiled = npuflow.compile(TOO_LARGE, APART, device="npu2", split=True, disable="phases")
-    (sequence,) = compiled.run(verify=False).sequences
-    in_dram = npuflow.compile(TOO_LARGE, APART, device="npu2", split=True, disable="residency").run(verify=False)
+    (sequence,) = block("npu2", "phases").run(verify=False).sequences
+    in_dram = block("npu2", "residency").run(verify=False)
     (phases,), (apart,) = report.sequences, in_dram.sequences
     assert (sequence.launches, sequence.one_launch) == (4, False)
     # Nothing stays in L2 from one launch to the next.
@@ -311,12 +318,12 @@ def test_launched_by_itself_every_part_has_its_launch(report: Report) -> None:
 
 
 def test_what_is_left_out_costs(report: Report) -> None:
-    def change_us(disable: str) -> float:
-        compiled = npuflow.compile(TOO_LARGE, APART, device="npu2", split=True, disable=disable)
-        return compiled.run(verify=False).sequences[0].change_us
+    def change_us(*disable: str) -> float:
+        return block("npu2", *disable).run(verify=False).sequences[0].change_us
 
     (sequence,) = report.sequences
-    assert sequence.change_us < change_us("ahead") < change_us("ahead,keeping") < change_us("ahead,keeping,loading")
+    assert sequence.change_us < change_us("ahead") < change_us("ahead", "keeping")
+    assert change_us("ahead", "keeping") < change_us("ahead", "keeping", "loading")
 
 
 def test_a_part_that_is_called_again_is_in_place() -> None:
@@ -325,7 +332,7 @@ def test_a_part_that_is_called_again_is_in_place() -> None:
     square = p.matmul(x, x)
     text = p.text(p.matmul(square, square))
     compiled = npuflow.compile(text, APART, device="npu2", split=True, disable="residency")
-    (sequence,) = compiled.run().sequences
+    (sequence,) = compiled.run(judge=JUDGE).sequences
     assert [part.name for part in sequence.parts] == ["fourth_0", "fourth_0"]
     assert (sequence.changes, sequence.change_us, sequence.reconfigure_us) == (0, 0, 0)
     assert sequence.time_us == sequence.in_place_us
@@ -374,7 +381,7 @@ def test_json_has_sequences_beside_functions(report: Report) -> None:
 
 
 def test_a_page_has_the_table_in_front_of_the_parts() -> None:
-    compiled = npuflow.compile(TOO_LARGE, APART, device="toy", split=True, disable="residency")
+    compiled = block("toy", "residency")
     page = html_of(compiled.run(verify=False), compiled.timed_timelines(100))
     data = json.loads(re.search(r"const DATA = (.*);\n", page)[1])  # type: ignore[index]
     (sequence,) = data["sequences"]
@@ -392,7 +399,7 @@ def test_a_page_has_the_table_in_front_of_the_parts() -> None:
 
 
 def test_a_trace_has_parts_one_after_the_other() -> None:
-    compiled = npuflow.compile(TOO_LARGE, APART, device="toy", split=True)
+    compiled = block("toy")
     events = json.loads(trace_json(compiled.timelines(100_000)))["traceEvents"]
     owner = {e["pid"]: e["args"]["name"].split()[0] for e in events if e["name"] == "process_name"}
     spans: dict[str, list[float]] = {}
@@ -408,7 +415,7 @@ def test_a_trace_has_parts_one_after_the_other() -> None:
 
 
 def test_unknown_names_are_told_what_there_is() -> None:
-    compiled = npuflow.compile(TOO_LARGE, APART, device="toy")
+    compiled = block("toy")
     with pytest.raises(npuflow.UsageError, match="@block runs as a sequence of 4 parts"):
         compiled["block"]
     with pytest.raises(npuflow.UsageError, match="unknown sequence 'blok'; hint: did you mean block"):

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from judges import JUDGE
 
 import npuflow
 from npuflow.execute.verification import Status
@@ -27,7 +28,7 @@ def compiled() -> npuflow.Compiled:
 
 def test_phases_are_shorter_and_results_right(compiled: npuflow.Compiled) -> None:
     (sequence,) = compiled.sequences
-    (shown,) = compiled.run(verify=True).sequences
+    (shown,) = compiled.run(verify=True, judge=JUDGE).sequences
     assert shown.verified.status is Status.OK
     apart = sequence.with_decided(ALL_DECISIONS - {Decision.TASKS})
     assert all(part.compiled.tasks is None for part in apart.parts)

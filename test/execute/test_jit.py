@@ -12,7 +12,7 @@ from npuflow.core.passes import ops_of
 from npuflow.execute import jit
 from npuflow.execute.arrays import Array, dtype_of
 from npuflow.execute.data import random_arrays
-from npuflow.execute.jit import Execution, compile_function
+from npuflow.execute.jit import Execution, compile_function, compile_functions
 from npuflow.execute.limits import LimitError, Limits, ProgramFailedError, limited
 from npuflow.execute.lowering import NotExecutableError, isolated, lower_to_llvm
 from npuflow.execute.order_loops import order_loops
@@ -525,6 +525,36 @@ def test_engines_are_not_kept_for_ever() -> None:
     for factor in range(1000, 1040):
         execute(scaled_by(factor), COUNT)
     assert compile_function(module.operation, "f") is not first
+
+
+def test_what_is_compiled_together_shares_an_engine_and_is_known_again() -> None:
+    factors = {"f": 401, "g": 403, "h": 405}
+    context = npuflow.new_context()
+    modules = {
+        name: npuflow.parse(scaled_by(factor).replace("@f", f"@{name}"), context).operation
+        for name, factor in factors.items()
+    }
+    made = compile_functions(modules)
+    assert list(made) == list(factors)
+    assert len({id(executable.engine) for executable in made.values()}) == 1
+    for name, factor in factors.items():
+        assert np.array_equal(made[name].run([COUNT]).results[0], COUNT * factor)
+    assert all(compile_function(modules[name], name) is executable for name, executable in made.items())
+
+
+def test_of_several_the_one_that_cannot_be_compiled_is_named() -> None:
+    context = npuflow.new_context()
+    packs = """func.func @packs(%a: memref<8xf32>, %b: memref<2x4xf32>) {
+      %n = arith.constant 4 : index
+      %c = memref.cast %b : memref<2x4xf32> to memref<2x?xf32>
+      linalg.pack %a inner_dims_pos = [0] inner_tiles = [%n] into %c : memref<8xf32> -> memref<2x?xf32>
+      return
+    }"""
+    texts = {"f": scaled_by(407), "packs": packs}
+    modules = {name: npuflow.parse(text, context).operation for name, text in texts.items()}
+    with pytest.raises(NotExecutableError, match="tile size that is not static") as caught:
+        compile_functions(modules)
+    assert caught.value.diagnostics[0].message == "@packs cannot be executed on the CPU"
 
 
 def test_large_constants_that_differ_are_different_programs() -> None:

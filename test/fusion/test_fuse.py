@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from judges import JUDGE
 
 import npuflow
 from npuflow.core.parsing import parse
@@ -34,7 +35,7 @@ func.func @two(%x: {SUMS.format(20)}, %w: tensor<3x3x8x8xi32>) -> {SECOND} {{
 def test_a_pattern_of_a_users_own() -> None:
     npuflow.load_plugin(str(EXAMPLE))
     pipeline = "npuflow-normalize-linalg,my-fuse-windows{tiles=4,8},npuflow-stream-k"
-    (function,) = npuflow.compile(TWO, device="npu2", pipeline=pipeline).run(verify=True).functions
+    (function,) = npuflow.compile(TWO, device="npu2", pipeline=pipeline).run(verify=True, judge=JUDGE).functions
     assert function.verified.status is Status.OK, function.verified.message
     tiles, taps = 4 * 2, 9 * 8 * 8
     assert function.ops[0].macs == tiles * (6 * 10 + 4 * 8) * taps

@@ -8,6 +8,7 @@ from functools import cache
 from math import prod
 
 from hypothesis import strategies as st
+from judges import JUDGE
 
 import npuflow
 from npuflow.compiler.verify_function import Verified, verify_function
@@ -55,9 +56,9 @@ class Case:
         return f"{self.program} on {self.device} by {self.text}"
 
 
-def reference_of(case: Case) -> Reference:
+def reference_of(case: Case, judge: Judge = JUDGE) -> Reference:
     module = npuflow.parse(case.program.text(), npuflow.new_context())
-    (reference,) = make_references(module.operation, "", 0, Judge.IREE)
+    (reference,) = make_references(module.operation, "", 0, judge)
     return reference
 
 

@@ -6,8 +6,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
+from judges import JUDGE
+from profiles import drawn
 
 import npuflow
 from npuflow.core.diagnostics import DiagnosticSink
@@ -25,7 +27,7 @@ def in_steps(text: str, tiles: tuple[int, int], rows: int, device: str = "npu2")
     """What is reported of a program in tiles that cores go through in steps of so many rows."""
     pipeline = f"npuflow-stream-k{{window-tiles={tiles[0]},{tiles[1]} window-rows={rows} halos=cached}}"
     compiled = npuflow.compile(text, device=device, pipeline=pipeline)
-    (function,) = compiled.run(verify=True).functions
+    (function,) = compiled.run(verify=True, judge=JUDGE).functions
     assert function.verified.status is Status.OK, function.verified
     assert function.strategy["stream"] == (rows,), "rows aren't kept"
     return function
@@ -158,9 +160,7 @@ def test_what_a_schedule_refuses_of_cached_halos_is_computed_again(
     assert function.name == "chain"
 
 
-@settings(
-    max_examples=8, deadline=None, phases=(Phase.explicit, Phase.generate), suppress_health_check=[HealthCheck.too_slow]
-)
+@settings(drawn(few=4, many=100), phases=(Phase.explicit, Phase.generate))
 @given(
     st.integers(1, 3),
     st.integers(2, 4),
@@ -183,4 +183,4 @@ def test_drawn_chains(rows: int, steps: int, strips: int, windows: list[Window])
     made = rows * steps * strips
     size = made + sum(window.kernel - 1 - 2 * window.pad for window in windows)
     pipeline = f"npuflow-stream-k{{window-tiles={rows * steps},{made} window-rows={rows} halos=cached}}"
-    assert npuflow.compile(chain(size, 8, *windows), device="npu2", pipeline=pipeline).run(verify=True).ok
+    assert npuflow.compile(chain(size, 8, *windows), device="npu2", pipeline=pipeline).run(verify=True, judge=JUDGE).ok

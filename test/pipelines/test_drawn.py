@@ -83,7 +83,7 @@ def refusal_by(pipeline: str, module: ir.Module) -> str | None:
 
 
 @pytest.mark.parametrize("pipeline", PIPELINES)
-@drawn(few=25, many=5000)
+@drawn(few=12, many=5000)
 @given(case=cases())
 def test_drawn_pipelines_compute_what_numpy_computes(pipeline: str, case: Case) -> None:
     module = npuflow.parse(case.program.text(), npuflow.new_context())
@@ -98,7 +98,7 @@ def test_drawn_pipelines_compute_what_numpy_computes(pipeline: str, case: Case) 
     assert int(numbers[1]) > int(numbers[2]), refusal
 
 
-@drawn(few=8, many=500)
+@drawn(few=4, many=500)
 @given(programs())
 def test_numpy_and_the_jit_agree_with_iree_about_drawn_programs(program: MatmulProgram) -> None:
     module = npuflow.parse(program.text(), npuflow.new_context())

@@ -10,6 +10,7 @@ from profiles import drawn
 from refusals import is_honest
 
 import npuflow
+from npuflow.execute.references import Judge
 from npuflow.execute.verification import Status
 from npuflow.testing.operator_families import OPERATOR_FAMILIES
 from npuflow.testing.operators import OperatorProgram
@@ -22,7 +23,7 @@ def test_drawn_operators_compute_what_iree_computes(family: type[OperatorProgram
     @drawn(FEW, MANY)
     @given(cases(FAMILIES[family]))
     def check(case: Case) -> None:
-        reference = reference_of(case)
+        reference = reference_of(case, Judge.IREE)
         refusal = ""
         try:
             verified = run(case, reference)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from judges import JUDGE
 from operator_cases import Case, reference_of, run
 
 import npuflow
@@ -201,12 +202,12 @@ def test_a_sum_is_streamed_over_what_has_zeros_in_front_of_it() -> None:
       return %sum : tensor<4xi32>
     }"""
     for device in ("toy", "npu1"):
-        (function,) = npuflow.compile(text, device=device).run(verify=True).functions
+        (function,) = npuflow.compile(text, device=device).run(verify=True, judge=JUDGE).functions
         assert function.verified.status is Status.OK, f"{device}: {function.verified.message}"
 
 
 def test_what_is_made_block_by_block_is_read_whole() -> None:
     program = Reduction((1000, 200), (0, 1), Pool.SUM, FLOAT)
     # In one schedule: parts that hand over in L3 don't show it.
-    (function,) = npuflow.compile(program.text(), device="npu1", split=False).run(verify=True).functions
+    (function,) = npuflow.compile(program.text(), device="npu1", split=False).run(verify=True, judge=JUDGE).functions
     assert function.verified.status is Status.OK, function.verified.message

@@ -7,8 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from judges import JUDGE
+from profiles import drawn
 
 import npuflow
 from npuflow.api.entry import compile as compile_text
@@ -155,7 +157,7 @@ func.func @grouped(%q: {whole}, %k: {kept}, %v: {kept}) -> {whole} {{
 @pytest.mark.parametrize(("device", "keys"), [("npu2", 64), ("toy", 100)])
 def test_grouped_attention_is_right(device: str, keys: int) -> None:
     """Factors are rounded in front, and the rest is one: of keys and values there is one head for three of queries."""
-    (sequence,) = npuflow.compile(grouped(keys, 16), device=device).run(verify=True).sequences
+    (sequence,) = npuflow.compile(grouped(keys, 16), device=device).run(verify=True, judge=JUDGE).sequences
     assert sequence.verified.status is Status.OK, sequence.verified.message
     assert len(sequence.parts) == 4
 
@@ -174,16 +176,18 @@ def test_what_a_schedule_refuses_stays_apart(monkeypatch: pytest.MonkeyPatch, tm
 @given(
     st.integers(1, 3), st.sampled_from([1, 5, 16, 33]), st.sampled_from([37, 100, 256, 600]), st.sampled_from([8, 24])
 )
-@settings(max_examples=3)
+@drawn(few=3, many=100)
 def test_attention_by_pieces_is_right(masked: bool, heads: int, rows: int, keys: int, size: int) -> None:
     text = attention(heads, rows, keys, size, masked=masked)
-    (function,) = npuflow.compile(text, device="toy").run(verify=True).functions
+    (function,) = npuflow.compile(text, device="toy").run(verify=True, judge=JUDGE).functions
     assert function.verified.status is Status.OK, function.verified.message
 
 
 @pytest.mark.parametrize(("device", "parts"), [("npu1", 1), ("npu2", 1), ("toy-scratchpad", 1), ("toy-patch", 1)])
 def test_attention_is_right_on_devices(device: str, parts: int) -> None:
-    functions = npuflow.compile(attention(2, 24, 512, 16), device=device, split=False).run(verify=True).functions
+    functions = (
+        npuflow.compile(attention(2, 24, 512, 16), device=device, split=False).run(verify=True, judge=JUDGE).functions
+    )
     assert len(functions) == parts
     for function in functions:
         assert function.verified.status is Status.OK, function.verified.message
@@ -260,6 +264,6 @@ func.func @f(%a: tensor<256x16xbf16>, %b: tensor<16x512xbf16>, %d: tensor<512x32
 @pytest.mark.parametrize("device", ["npu1", "toy"])
 def test_what_a_chain_ends_in_is_nobody_elses_tail(device: str) -> None:
     """The sum of the chain and of a third matmul is computed once, whoever has it, and right."""
-    report = npuflow.compile(CHAIN_AND_MATMUL, device=device).run(verify=True)
+    report = npuflow.compile(CHAIN_AND_MATMUL, device=device).run(verify=True, judge=JUDGE)
     for one in report.sequences or report.functions:
         assert one.verified.status is Status.OK, one.verified.message

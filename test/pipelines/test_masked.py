@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from judges import JUDGE
+from profiles import drawn
 
 import npuflow
 from npuflow.api.compiled import Compiled
@@ -97,6 +101,16 @@ def in_parts(count: int) -> str:
     return f"npuflow-stream-k{{masked-parts={count}}}"
 
 
+def apart(text: str, count: int, sink: DiagnosticSink | None = None) -> Compiled:
+    """In so many parts, a program each: as a whole they would be compiled first, which says nothing about masks."""
+    return compile_text(text, in_parts(count), device="toy", split=True, sink=sink)
+
+
+@cache
+def causal_apart() -> Compiled:
+    return apart(attention(64, 64), 4)
+
+
 def results(compiled: Compiled, inputs: list[Array]) -> Array:
     (found,) = (compiled.sequences or compiled.functions)[0].execute(*inputs)
     return found
@@ -120,22 +134,22 @@ def remarks_of(sink: DiagnosticSink) -> list[str]:
 def test_what_is_left_out_changes_nothing(rows: int, keys: int, kind: str, group: int, window: int) -> None:
     """Rows that see nothing are what they were: nobody's numbers, which no judge looks at."""
     text, sink = attention(rows, keys, kind=kind, group=group, window=window), DiagnosticSink()
-    compiled = compile_text(text, in_parts(4), device="toy", sink=sink)
+    compiled = apart(text, 4, sink)
     (said,) = remarks_of(sink)
     assert "4 parts" in said
-    report = compiled.run(verify=True)
+    report = compiled.run(verify=True, judge=JUDGE)
     (one,) = report.sequences
     assert one.verified.status is Status.OK, one.verified.message
     assert len(one.parts) == 4
 
 
+@drawn(few=3, many=100)
 @given(
     st.sampled_from([12, 48, 60]), st.integers(0, 40), st.sampled_from([0, 7, 16, 50]), st.sampled_from([2, 3, 4, 6])
 )
-@settings(max_examples=4)
 def test_parts_are_what_the_whole_is(rows: int, more: int, window: int, count: int) -> None:
     text = attention(rows, rows + more, window=window)
-    compiled, whole = (npuflow.compile(text, in_parts(number), device="toy") for number in (count, 1))
+    compiled, whole = apart(text, count), npuflow.compile(text, in_parts(1), device="toy", split=False)
     inputs = random_arrays((compiled.sequences or compiled.functions)[0].compiled.signature.inputs, seed=rows + more)
     np.testing.assert_allclose(results(compiled, inputs), results(whole, inputs), rtol=2e-2, atol=2e-3)
 
@@ -147,23 +161,21 @@ def test_the_last_part_is_written_in_place_behind_a_reshape() -> None:
         f"%h = tensor.collapse_shape %r [[0, 1], [2], [3]] : tensor<2x2x64x16xf32> into {heads}\n  return %h : {heads}"
     )
     text = attention(64, 64).replace("-> tensor<2x2x64x16xf32> {\n  %z", f"-> {heads} {{\n  %z")
-    compiled = npuflow.compile(text.replace("return %r : tensor<2x2x64x16xf32>", joined), in_parts(4), device="toy")
-    (one,) = compiled.run(verify=True).sequences
+    compiled = apart(text.replace("return %r : tensor<2x2x64x16xf32>", joined), 4)
+    (one,) = compiled.run(verify=True, judge=JUDGE).sequences
     assert one.verified.status is Status.OK, one.verified.message
     assert len(one.parts) == 4
 
 
 def test_it_can_be_left_out() -> None:
-    text = attention(256, 256)
-    parts = npuflow.compile(text, in_parts(4), device="toy")
-    disabled = npuflow.compile(text, in_parts(4), device="toy", disable="masks")
-    assert len(parts.sequences[0].parts) == 4
+    disabled = npuflow.compile(attention(64, 64), in_parts(4), device="toy", disable="masks")
+    assert len(causal_apart().sequences[0].parts) == 4
     assert len(disabled.functions) == 1
 
 
 def test_a_tensor_that_parts_write_is_one() -> None:
     """It has a place of its own, since it is returned, and lives from the first part to the last."""
-    compiled = npuflow.compile(attention(64, 64), in_parts(4), device="toy")
+    compiled = causal_apart()
     (sequence,) = compiled.sequences
     (result,) = [value for value in sequence.plan.values if value.role.value == "result"]
     assert (result.first, result.last) == (0, 3)

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import pytest
+from judges import JUDGE
 
 import npuflow
 from npuflow.compiler.verify_function import verify_function
-from npuflow.execute.references import Judge, make_references
+from npuflow.execute.references import make_references
 from npuflow.execute.verification import Status
 from npuflow.schedule.data.model import Each, Repeat, Send, Step
 from npuflow.testing.operator_samples import sized
@@ -77,7 +78,7 @@ PADDED = {
 @pytest.mark.parametrize("name", PADDED)
 def test_zeros_go_in_behind_l2(name: str, device: str) -> None:
     text = PADDED[name].text()
-    (reference,) = make_references(npuflow.parse(text, npuflow.new_context()).operation, "", 0, Judge.IREE)
+    (reference,) = make_references(npuflow.parse(text, npuflow.new_context()).operation, "", 0, JUDGE)
     (function,) = npuflow.compile(text, "npuflow-stream-k", device=device).functions
     verified = verify_function(function.compiled, reference)
     assert verified.status is Status.OK, f"{verified.message} {verified.hazards[:1]}"

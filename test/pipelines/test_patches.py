@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 from hypothesis import given
+from judges import JUDGE
 from operator_cases import FAMILIES, Case, cases, reference_of, run
 from profiles import drawn
 from test_drawn_operators import FEW, MANY, is_honest
@@ -48,7 +49,7 @@ COLUMNS = {
 
 
 def report_of(source: str, pipeline: str = "npuflow-stream-k") -> FunctionReport:
-    (function,) = npuflow.compile(source, pipeline, device=DEVICE).run(verify=True).functions
+    (function,) = npuflow.compile(source, pipeline, device=DEVICE).run(verify=True, judge=JUDGE).functions
     assert function.verified.status is Status.OK, function.verified.message
     assert function.verified.message == "bit-exact"
     return function

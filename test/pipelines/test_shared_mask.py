@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from judges import JUDGE
+
 import npuflow
 from npuflow.execute.verification import Status
 
@@ -38,5 +40,5 @@ BODY = """{{
 def test_a_mask_of_both_factors_and_of_the_result() -> None:
     shape = f"{SIZE}x{SIZE}"
     text = PROGRAM.format(shape, SELECT, BODY.format(shape))
-    (function,) = npuflow.compile(text, device="npu2", split=False).run(verify=True).functions
+    (function,) = npuflow.compile(text, device="npu2", split=False).run(verify=True, judge=JUDGE).functions
     assert function.verified.status is Status.OK, function.verified.message

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from judges import JUDGE
+from profiles import drawn
 
 import npuflow
 from npuflow.execute.verification import Status
@@ -74,16 +76,16 @@ PAIRS = st.builds(
 )
 
 
-@settings(max_examples=4, deadline=None)
+@drawn(few=3, many=100)
 @given(PAIRS, st.sampled_from(("npu1", "npu2", "npu4.0")))
 def test_pairs_are_right(pair: SideBySide, device: str) -> None:
-    (function,) = compiled(pair, device).run().functions
+    (function,) = compiled(pair, device).run(judge=JUDGE).functions
     assert function.verified.status is Status.OK
 
 
 @pytest.mark.parametrize("device", ["npu1", "npu2", "npu4.0"])
 def test_a_gate_is_one_part_that_hands_over_nothing(device: str) -> None:
     pair = SideBySide(128, 256, (256, 256), "bf16", is_gate=True, shares=True)
-    (function,) = compiled(pair, device).run().functions
+    (function,) = compiled(pair, device).run(judge=JUDGE).functions
     assert function.verified.status is Status.OK
     assert function.traffic[0].write_bytes == 4 * 128 * 256  # the result, and neither of the sums

@@ -6,8 +6,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
+from judges import JUDGE
+from profiles import drawn
 
 import npuflow
 from npuflow.core.diagnostics import DiagnosticSink
@@ -102,7 +104,7 @@ def in_parts(text: str, device: str | Path = "npu2") -> None:
     sink = DiagnosticSink()
     compiled = npuflow.compile(text, PIPELINE, device=device, sink=sink)
     assert any("parts of rows" in one.message for one in sink.diagnostics)
-    report = compiled.run(verify=True)
+    report = compiled.run(verify=True, judge=JUDGE)
     found = [*report.functions, *report.sequences][-1]
     assert found.verified.status is Status.OK, found.verified.message
 
@@ -121,9 +123,7 @@ def test_parts_of_which_nothing_is_seen_weigh_nothing(seen: int, tmp_path: Path)
 
 
 @pytest.mark.usefixtures("always_in_parts")
-@settings(
-    max_examples=5, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate]
-)
+@settings(drawn(few=3, many=100), phases=[Phase.explicit, Phase.generate])
 @given(heads=st.integers(1, 3), rows=st.integers(2, 4), keys=st.integers(2, 24), size=st.integers(1, 4))
 def test_drawn_ones_are_right(heads: int, rows: int, keys: int, size: int, tmp_path: Path) -> None:
     in_parts(attention(heads, rows, 8 * keys, 8 * size), with_programs_of(32768, "npu2", tmp_path))

@@ -6,8 +6,10 @@ from pathlib import Path
 from unittest.mock import patch
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
+from judges import JUDGE
+from profiles import drawn
 
 import npuflow
 import npuflow.target
@@ -81,7 +83,7 @@ func.func @f(%x: tensor<{one}x{first}xi8>, %v: tensor<{first}x{n}xi8>, %y: tenso
 def fused(text: str, device: str = "npu2") -> FunctionReport:
     """What is reported of a program whose groups are one, and right."""
     compiled = npuflow.compile(text, "npuflow-stream-k{fuse-groups=f_0,f_1}", device=device)
-    (function,) = compiled.run(verify=True).functions
+    (function,) = compiled.run(verify=True, judge=JUDGE).functions
     assert function.verified.status is Status.OK, function.verified.message
     return function
 
@@ -92,9 +94,7 @@ def test_they_compute_what_they_do_apart(sizes: tuple[int, int, int, int], strid
     fused(added(*sizes, stride), device)
 
 
-@settings(
-    max_examples=8, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate]
-)
+@settings(drawn(few=4, many=100), phases=[Phase.explicit, Phase.generate])
 @given(st.integers(2, 10), st.integers(2, 48), st.integers(2, 96), st.integers(2, 96), st.integers(1, 2))
 def test_drawn_ones_do(m: int, n: int, first: int, second: int, stride: int) -> None:
     fused(added(m, n, first, second, stride))

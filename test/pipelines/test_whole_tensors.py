@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from judges import JUDGE
 from profiles import spread
 
 import npuflow
@@ -76,7 +77,7 @@ def test_all_dimensions(device: str) -> None:
 )
 def test_dimensions_that_are_kept_change_nothing(program: Softmax | Norm, device: str) -> None:
     kept, lost = (
-        npuflow.compile(each.text(), device=device, split=False).run(verify=True).functions[0]
+        npuflow.compile(each.text(), device=device, split=False).run(verify=True, judge=JUDGE).functions[0]
         for each in (program, replace(program, keeps_dims=False))
     )
     assert kept.verified.status is Status.OK, kept.verified.message
@@ -85,7 +86,7 @@ def test_dimensions_that_are_kept_change_nothing(program: Softmax | Norm, device
 
 def check_one_group(text: str, device: str) -> None:
     # Not in parts: one function, which has one tile of everything.
-    (function,) = npuflow.compile(text, device=device, split=False).run(verify=True).functions
+    (function,) = npuflow.compile(text, device=device, split=False).run(verify=True, judge=JUDGE).functions
     assert function.verified.status is Status.OK, function.verified.message
     outermost = function.traffic[0]
     assert outermost.read_bytes + outermost.write_bytes == outermost.compulsory_bytes

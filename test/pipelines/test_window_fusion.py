@@ -7,8 +7,10 @@ from math import prod
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
+from judges import JUDGE
+from profiles import drawn
 
 import npuflow
 from npuflow.compiler import units
@@ -31,7 +33,7 @@ def fused(text: str, tiles: tuple[int, int], device: str = "npu2") -> FunctionRe
     pipeline = f"npuflow-stream-k{{window-tiles={tiles[0]},{tiles[1]}}}"
     compiled = npuflow.compile(text, device=device, pipeline=pipeline, split=False)
     assert len(compiled.functions) == 1, "the windows are in parts of their own"
-    report = compiled.run(verify=True)
+    report = compiled.run(verify=True, judge=JUDGE)
     (function,) = report.functions
     assert function.verified.status is Status.OK, function.verified.message
     return function
@@ -123,7 +125,7 @@ def test_four_that_are_refused_as_one_are_two_and_two(tmp_path: Path) -> None:
     assert made_of == [("chain_0", "chain_1"), ("chain_2", "chain_3")]
     for groups in ("chain_0, chain_1, chain_2, chain_3", "chain_1, chain_2, chain_3"):
         assert any(f"groups {groups} stay apart: as one, the program" in said.message for said in sink.diagnostics)
-    assert compiled.run(verify=True).ok
+    assert compiled.run(verify=True, judge=JUDGE).ok
 
 
 @pytest.mark.usefixtures("estimates_fit")
@@ -148,7 +150,7 @@ def test_what_nothing_is_refused_of_stays_one_and_is_compiled_once(
     assert made_of["chain_2"] == ("chain_3", "chain_4")
     assert [function.like for function in compiled.functions] == ["", "", ""]
     assert len(compiled_units) == len(set(compiled_units)) == 4
-    assert compiled.run(verify=True).ok
+    assert compiled.run(verify=True, judge=JUDGE).ok
 
 
 def test_dram_traffic_is_the_closed_form() -> None:
@@ -166,9 +168,7 @@ def test_dram_traffic_is_the_closed_form() -> None:
     assert function.traffic[0].read_bytes == read + 2 * 3 * 3 * 8 * 8
 
 
-@settings(
-    max_examples=6, deadline=None, phases=(Phase.explicit, Phase.generate), suppress_health_check=[HealthCheck.too_slow]
-)
+@settings(drawn(few=4, many=100), phases=(Phase.explicit, Phase.generate))
 @given(
     st.integers(1, 3),
     st.integers(1, 4),

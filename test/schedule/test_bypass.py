@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from judges import JUDGE
 
 import npuflow
 from npuflow.compiler.verify_function import verify_function
 from npuflow.errors import InputError
-from npuflow.execute.references import Judge, make_references
+from npuflow.execute.references import make_references
 from npuflow.execute.verification import Status
 from npuflow.schedule.data.model import Compute, Each, Repeat, Step
 from npuflow.simulate.run import simulate
@@ -139,7 +140,7 @@ def test_a_softmax_takes_what_paper_says() -> None:
     ],
 )
 def test_programs_compute_what_they_should(text: str, pipeline: str) -> None:
-    (reference,) = make_references(npuflow.parse(text, npuflow.new_context()).operation, "", 0, Judge.IREE)
+    (reference,) = make_references(npuflow.parse(text, npuflow.new_context()).operation, "", 0, JUDGE)
     (function,) = npuflow.compile(text, pipeline, device=DEVICE).functions
     verified = verify_function(function.compiled, reference)
     assert verified.status is Status.OK, f"{verified.message} {verified.hazards[:1]}"
@@ -176,7 +177,7 @@ def test_cores_without_level_2_share_an_op(text: str, grid: str, tmp_path: Path)
     device = _cores_without_memory_tiles(tmp_path)
     (function,) = npuflow.compile(text, f"npuflow-stream-k{{grid={grid}}}", device=device).functions
     assert function.compiled.schedule.extents["row"] == int(grid[0])
-    (reference,) = make_references(npuflow.parse(text, npuflow.new_context()).operation, "", 0, Judge.IREE)
+    (reference,) = make_references(npuflow.parse(text, npuflow.new_context()).operation, "", 0, JUDGE)
     assert verify_function(function.compiled, reference).status is Status.OK
 
 

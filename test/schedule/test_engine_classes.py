@@ -7,10 +7,11 @@ from importlib import resources
 from pathlib import Path
 
 import pytest
+from judges import JUDGE
 
 import npuflow
 from npuflow.compiler.verify_function import verify_function
-from npuflow.execute.references import Judge, make_references
+from npuflow.execute.references import make_references
 from npuflow.execute.verification import Status
 from npuflow.schedule.data.model import Compute, Each, Repeat, Schedule, Step
 from npuflow.target import KernelClass
@@ -91,7 +92,7 @@ def kernels_of(schedule: Schedule, engine: str) -> set[str]:
 def test_each_engine_runs_the_kernels_of_its_class(
     text: str, matrix: set[str], vector: set[str], two_engines: str
 ) -> None:
-    (reference,) = make_references(npuflow.parse(text, npuflow.new_context()).operation, "", 0, Judge.IREE)
+    (reference,) = make_references(npuflow.parse(text, npuflow.new_context()).operation, "", 0, JUDGE)
     (function,) = npuflow.compile(text, device=two_engines).functions
     verified = verify_function(function.compiled, reference)
     assert verified.status is Status.OK, f"{verified.message} {verified.hazards[:1]}"

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
+from judges import JUDGE
 
 import npuflow
 from npuflow.execute.verification import Status
@@ -58,7 +59,7 @@ def convolution(
 
 def run(source: str, device: str, *without: str) -> tuple[FunctionReport, Schedule]:
     compiled = npuflow.compile(source, device=device, disable=list(without))
-    (function,) = compiled.run(verify=True).functions
+    (function,) = compiled.run(verify=True, judge=JUDGE).functions
     assert function.verified.status is Status.OK, function.verified.message
     assert function.verified.message == "bit-exact"
     return function, compiled.functions[0].compiled.schedule

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from judges import JUDGE
 
 import npuflow
 
@@ -36,7 +37,7 @@ func.func @biased(%a: tensor<64x128xi32>, %x: tensor<128xi32>, %b: tensor<64x128
 @pytest.mark.parametrize(("source", "copies"), [(MATVEC, 1), (BIASED, 4)])
 def test_a_vector_that_all_columns_read(source: str, copies: int) -> None:
     compiled = npuflow.compile(source, device="npu1", pipeline="npuflow-stream-k{grid=1,4}")
-    (function,) = compiled.run(verify=True).functions
+    (function,) = compiled.run(verify=True, judge=JUDGE).functions
     assert function.verified.status.value == "ok"
     (outer,) = [level for level in function.traffic if level.level == "L3"]
     (vector,) = [tensor for tensor in outer.tensors if tensor.tensor == "arg1"]

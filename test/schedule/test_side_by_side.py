@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from judges import JUDGE
 
 import npuflow
 from npuflow.execute.verification import Status
@@ -106,7 +107,7 @@ def test_an_engine_turns_to_the_next_tile_while_another_works() -> None:
     assert first in steady[1]
     assert len(steady[1]) > 2  # both sums, and a fill or two
     assert len(calls(engines["vector"].program)) == 1
-    (reported,) = npuflow.compile(LAYERS, device="npu4.0:1x1").run().functions
+    (reported,) = npuflow.compile(LAYERS, device="npu4.0:1x1").run(judge=JUDGE).functions
     assert reported.verified.status is Status.OK, reported.verified
 
 
@@ -128,12 +129,12 @@ def test_side_by_side_takes_less_time(example: str, tmp_path: Path) -> None:
 def test_tiles_of_any_size_are_right() -> None:
     text = LAYERS.replace("8192", "333").replace("128", "72")
     for device in ("npu4.0", "npu2.7:1x1", "toy-scratchpad"):
-        (reported,) = npuflow.compile(text, device=device, split=False).run().functions
+        (reported,) = npuflow.compile(text, device=device, split=False).run(judge=JUDGE).functions
         assert reported.verified.status is Status.OK, reported.verified
 
 
 @pytest.mark.parametrize("depth_l1", [1, 2, 3])
 def test_a_lane_brings_what_earlier_parts_need_while_a_later_one_waits_for_them(depth_l1: int) -> None:
     """Of three layers the last part is two turns behind: a single slot of what it reads would hold up the lane."""
-    (reported,) = npuflow.compile(three_layers(depth_l1), device="npu4.0:1x1").run().functions
+    (reported,) = npuflow.compile(three_layers(depth_l1), device="npu4.0:1x1").run(judge=JUDGE).functions
     assert reported.verified.status is Status.OK, reported.verified

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from judges import JUDGE
 
 import npuflow
 from npuflow.execute.verification import Status
@@ -27,6 +28,6 @@ func.func @shifted(%x: tensor<1x4x6x6xi8>, %w: tensor<8x4x3x3xi8>) -> tensor<1x8
 
 @pytest.mark.parametrize("device", ["toy", "npu4.0"])
 def test_a_tile_as_large_as_the_tensor_begins_with_its_zeros(device: str) -> None:
-    (function,) = npuflow.compile(SHIFTED, device=device).run(verify=True).functions
+    (function,) = npuflow.compile(SHIFTED, device=device).run(verify=True, judge=JUDGE).functions
     assert function.verified.status is Status.OK, function.verified.message
     assert function.verified.message == "bit-exact"

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from profiles import NIGHTLY
 
 from npuflow.tools.npuflow import main
 
@@ -76,12 +77,22 @@ def test_the_whole_file_is_close(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert max(group["median"] for group in groups) < 0.08
 
 
+def every_third(file: Path, path: Path) -> Path:
+    """A third of a file's rows, at night all: neighbours are of one kind and source."""
+    if NIGHTLY:
+        return file
+    head, *rows = file.read_text().splitlines()
+    path.write_text("\n".join([head, *rows[::3]]) + "\n")
+    return path
+
+
 def test_other_peoples_designs_are_close(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["validate", str(OTHERS), "--pairs", "--json", str(tmp_path / "out.json")]) == 0
+    file = every_third(OTHERS, tmp_path / "rows.csv")
+    assert main(["validate", str(file), "--pairs", "--json", str(tmp_path / "out.json")]) == 0
     printed = capsys.readouterr().out
     report = json.loads((tmp_path / "out.json").read_text())
     assert report["unsupported"] == []
-    ids = [line.partition(",")[0] for line in OTHERS.read_text().splitlines()[1:]]
+    ids = [line.partition(",")[0] for line in file.read_text().splitlines()[1:]]
     assert [row["id"] for row in report["rows"]] == ids
     everything = report["summary"][-1]
     # Two thirds of what rooflines miss that are fitted to each source, type and kind of kernel.

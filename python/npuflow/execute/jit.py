@@ -1,4 +1,4 @@
-"""Compiles one function of a module at any stage for this CPU, and calls it with numpy arrays."""
+"""Compiles functions of modules at any stage for this CPU, and calls them with numpy arrays."""
 
 from __future__ import annotations
 
@@ -6,21 +6,22 @@ import ctypes
 import math
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from npuflow.bindings import ir, load_execution_engine, load_runtime
 from npuflow.core.diagnostics import DiagnosticSink
 from npuflow.execute.arena import Arena
-from npuflow.execute.arrays import Array, Signature, is_float
+from npuflow.execute.arrays import Array, Signature, is_float, signature_of
 from npuflow.execute.limits import ProgramFailedError, limits_in_force
-from npuflow.execute.lowering import ENTRY, NotExecutableError, isolated, lower_to_llvm
+from npuflow.execute.lowering import NotExecutableError, has_branches, isolated, lower_to_llvm
 from npuflow.execute.sandbox import run_in_child
 
 # Below this many multiply-adds LLVM's optimiser takes longer (20 to 40 ms) than it saves (half of 0.9 ns each).
 _WORTH_OPTIMISING = 2**25
 
-# What is executed again comes soon: a kernel that many schedules have, an input on other data. An engine takes 0.7 MB.
+# What is executed again comes soon: a kernel that many schedules have, an input on other data. An engine takes 0.7 MB,
+# one of ten kernels 1 MB.
 _ENGINES_KEPT = 32
 
 # Constants of more elements or bytes aren't printed to find out whether a program is a known one.
@@ -95,6 +96,10 @@ class _ProgramText:
     function: str
     poison: bool
 
+    @property
+    def is_whole(self) -> bool:
+        return _LEFT_OUT not in self.text
+
 
 class _Kept:
     """The executables that were asked for last."""
@@ -110,13 +115,31 @@ class _Kept:
             return self._executables.get(program)
 
     def keep(self, program: _ProgramText, executable: Executable) -> None:
+        """As one of those; a program that isn't known by its text is forgotten."""
+        if not program.is_whole:
+            return
         with self._lock:
             self._executables[program] = executable
-            if len(self._executables) > _ENGINES_KEPT:
+            while len({id(each.engine) for each in self._executables.values()}) > _ENGINES_KEPT:
                 self._executables.popitem(last=False)
 
 
 _kept = _Kept()
+
+
+@dataclass(frozen=True)
+class _Isolated:
+    """A function to compile, alone in its module but for what it needs."""
+
+    copy: ir.Module
+    program: _ProgramText
+
+    @property
+    def is_small(self) -> bool:
+        """Whether it is quick to compile but for what each engine takes, and can share one with others."""
+        (function, *others) = self.copy.body.operations
+        is_heavy = _multiply_adds(signature_of(function.operation)) > _WORTH_OPTIMISING
+        return not (others or is_heavy or has_branches(self.copy))
 
 
 def compile_function(module: ir.Operation, function: str, *, poison: bool = True) -> Executable:
@@ -124,34 +147,68 @@ def compile_function(module: ir.Operation, function: str, *, poison: bool = True
 
     With `poison`, buffers hold garbage until they are written, so that reading them too early shows.
     """
-    copy = isolated(module, function)
-    text = copy.operation.get_asm(large_elements_limit=_PRINTED, large_resource_limit=_PRINTED)
-    program = _ProgramText(text, function, poison)
-    is_whole = _LEFT_OUT not in text
-    known = _kept.of(program) if is_whole else None
-    if known is not None:
-        return known
-    executable = _compiled(copy, program)
-    if is_whole:
-        _kept.keep(program, executable)
-    return executable
+    return compile_functions({function: module}, poison=poison)[function]
 
 
-def _compiled(copy: ir.Module, program: _ProgramText) -> Executable:
-    lowered = lower_to_llvm(copy, program.function, poison=program.poison)
-    optimise = _multiply_adds(lowered.signature) > _WORTH_OPTIMISING
+def compile_functions(modules: Mapping[str, ir.Operation], *, poison: bool = True) -> Mapping[str, Executable]:
+    """Compiles functions, each of its own module; small ones together, as an engine takes longer than they do."""
+    found: dict[str, Executable] = {}
+    small: list[_Isolated] = []
+    for name, module in modules.items():
+        copy = isolated(module, name)
+        text = copy.operation.get_asm(large_elements_limit=_PRINTED, large_resource_limit=_PRINTED)
+        unit = _Isolated(copy, _ProgramText(text, name, poison))
+        known = _kept.of(unit.program)
+        if known is not None:
+            found[name] = known
+        elif len(modules) > 1 and unit.is_small:
+            small.append(unit)
+        else:
+            found |= _compiled([unit])
+    return {**found, **_compiled_together(small)}
+
+
+def _compiled_together(units: Sequence[_Isolated]) -> Mapping[str, Executable]:
+    """In one engine, unless one of them can't be compiled: then each alone, to see which."""
+    try:
+        return _compiled(units)
+    except NotExecutableError:
+        return {name: one for unit in units for name, one in _compiled([unit]).items()}
+
+
+def _compiled(units: Sequence[_Isolated]) -> Mapping[str, Executable]:
+    if not units:
+        return {}
+    names = [unit.program.function for unit in units]
+    lowered = lower_to_llvm(_in_one_module(units), *names, poison=units[0].program.poison)
+    optimise = any(_multiply_adds(entry.signature) > _WORTH_OPTIMISING for entry in lowered.entries)
     if optimise:
         _prefer_size(lowered.module)
-    with DiagnosticSink().capture(copy.context) as sink:
+    with DiagnosticSink().capture(lowered.module.context) as sink:
         try:
             engine = load_execution_engine().ExecutionEngine(
                 lowered.module, opt_level=2 if optimise else 0, enable_object_dump=False
             )
-            address = int(engine.raw_lookup(f"_mlir_ciface_{ENTRY}"))
+            addresses = [int(engine.raw_lookup(f"_mlir_ciface_{entry.symbol}")) for entry in lowered.entries]
         except RuntimeError as error:
-            raise NotExecutableError(sink.errors or f"@{program.function} cannot be compiled: {error}") from error
-    assert address, f"@{program.function} calls what this process doesn't have"
-    return Executable(lowered.signature, engine, address, lowered.tables)
+            raise NotExecutableError(sink.errors or f"@{names[0]} cannot be compiled: {error}") from error
+    assert all(addresses), f"{names} call what this process doesn't have"
+    made = [Executable(e.signature, engine, a, e.tables) for e, a in zip(lowered.entries, addresses, strict=True)]
+    for unit, executable in zip(units, made, strict=True):
+        _kept.keep(unit.program, executable)
+    return dict(zip(names, made, strict=True))
+
+
+def _in_one_module(units: Sequence[_Isolated]) -> ir.Module:
+    """A module to be lowered in place: copies of all, which stay what they are, or the only one itself."""
+    if len(units) == 1:
+        return units[0].copy
+    with units[0].copy.context, ir.Location.unknown():
+        whole = ir.Module.create()
+        for unit in units:
+            (function,) = unit.copy.body.operations
+            function.operation.clone(ir.InsertionPoint(whole.body))
+    return whole
 
 
 def _multiply_adds(signature: Signature) -> float:

@@ -1,6 +1,6 @@
-"""A module at any stage of a pipeline to LLVM, with an entry that takes and returns plain arrays.
+"""A module at any stage of a pipeline to LLVM, with entries that take and return plain arrays.
 
-The entry has one memref per argument and, behind them, one per result of the function, scalars as memrefs of rank 0:
+A function's entry has one memref per argument and, behind them, one per result, scalars as memrefs of rank 0:
 whatever the function returns (a new buffer, an argument, a view of one) is copied into memory that the caller owns.
 """
 
@@ -26,7 +26,7 @@ from npuflow.execute.near_zero import call_near_zero
 from npuflow.execute.order_loops import order_loops
 from npuflow.execute.poison import drop_deallocations, poison_buffers
 
-ENTRY = "npuflow_entry"
+_ENTRY = "npuflow_entry"
 
 _BUFFERIZE = (
     "one-shot-bufferize{bufferize-function-boundaries=true allow-return-allocs-from-loops=true"
@@ -50,12 +50,20 @@ _TO_LLVM = (
 
 
 @dataclass(frozen=True)
-class Lowered:
-    """An LLVM-dialect module whose `ENTRY` runs one function, with `tables` as its last arguments."""
+class Entry:
+    """What runs one function, with `tables` as its last arguments."""
 
-    module: ir.Module
+    symbol: str
     signature: Signature
     tables: tuple[Array, ...]
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """An LLVM-dialect module, and the entry of each function that was asked for."""
+
+    module: ir.Module
+    entries: tuple[Entry, ...]
 
 
 class NotExecutableError(InputError):
@@ -70,22 +78,21 @@ def isolated(module: ir.Operation, function: str) -> ir.Module:
     return copy
 
 
-def lower_to_llvm(copy: ir.Module, function: str, *, poison: bool) -> Lowered:
-    """Lowers an isolated function in place; raises NotExecutableError where that isn't possible."""
-    with copy.context, refusing(copy.operation, function):
+def lower_to_llvm(copy: ir.Module, *functions: str, poison: bool) -> Lowered:
+    """Lowers isolated functions in place; raises NotExecutableError where that isn't possible."""
+    with copy.context, refusing(copy.operation, functions[0]):
         spell_out(copy)
-        tables: tuple[Array, ...] = ()
+        tables: dict[str, tuple[Array, ...]] = {}
         if _has_tensors(copy):
-            tables = lift_tables(function_of(copy, function))
+            tables = {name: lift_tables(function_of(copy, name)) for name in functions}
             run_passes(copy, _BUFFERIZE)
-        signature = signature_of(function_of(copy, function))
-        _add_entry(copy, function)
+        entries = tuple(_entry(copy, name, tables.get(name, ())) for name in functions)
         lower_movements(copy)
         if poison:
             poison_buffers(copy)
         drop_deallocations(copy)
         run_passes(copy, _INLINE)
-        if not ops_of(copy.operation, "cf.br", "cf.cond_br"):  # whose loops MLIR's deallocation refuses
+        if not has_branches(copy):  # whose loops MLIR's deallocation refuses
             run_passes(copy, _DEALLOCATE)
         # Deallocation clones buffers where it cannot see who owns them, which are copies again.
         lower_movements(copy)
@@ -97,7 +104,11 @@ def lower_to_llvm(copy: ir.Module, function: str, *, poison: bool) -> Lowered:
         run_passes(copy, _TO_LLVM)
         hold_bf16_as_bits(copy.operation)
         _check_llvm(copy)
-    return Lowered(copy, signature, tables)
+    return Lowered(copy, entries)
+
+
+def has_branches(copy: ir.Module) -> bool:
+    return bool(ops_of(copy.operation, "cf.br", "cf.cond_br"))
 
 
 @contextmanager
@@ -124,13 +135,14 @@ def _has_tensors(module: ir.Module) -> bool:
     )
 
 
-def _add_entry(module: ir.Module, function: str) -> None:
-    """Adds the entry, which calls `function`, to be all that is public."""
+def _entry(module: ir.Module, function: str, tables: tuple[Array, ...]) -> Entry:
+    """Adds a function's entry, which calls it, to be public in its place."""
+    symbol = f"{_ENTRY}_{function}"
     target = function_of(module, function)
-    kinds = ir.FunctionType(target.opview.type)
+    signature, kinds = signature_of(target), ir.FunctionType(target.opview.type)
     target.attributes["sym_visibility"] = ir.StringAttr.get("private")
     with at(target, after=True):
-        entry = func.FuncOp(ENTRY, ([_plain(kind) for kind in (*kinds.inputs, *kinds.results)], []))
+        entry = func.FuncOp(symbol, ([_plain(kind) for kind in (*kinds.inputs, *kinds.results)], []))
         entry.attributes["llvm.emit_c_interface"] = ir.UnitAttr.get()
         block = entry.add_entry_block()
         with ir.InsertionPoint(block):
@@ -139,6 +151,7 @@ def _add_entry(module: ir.Module, function: str) -> None:
             for result, out in zip(call.operation.results, list(block.arguments)[len(given) :], strict=True):
                 _store(result, out)
             func.ReturnOp([])
+    return Entry(symbol, signature, tables)
 
 
 def _plain(kind: ir.Type) -> ir.Type:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from judges import JUDGE
 
 import npuflow
 from npuflow.api.compiled import Compiled
@@ -39,7 +40,7 @@ def compiled(tile: list[int], order: list[int], piece: int, *, hold: bool) -> Co
 
 
 def run(program: Compiled) -> RunResults:
-    (function,) = program.run(verify=True).functions
+    (function,) = program.run(verify=True, judge=JUDGE).functions
     assert function.verified.status.value == "ok"
     return simulate(program.functions[0].compiled.program)
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from judges import JUDGE
 
 import npuflow
 from npuflow.execute.verification import Status
@@ -109,7 +110,7 @@ def test_an_engine_comes_back_to_a_sum_that_it_began(disable: tuple[str, ...]) -
     handed = [s for s in schedule.semaphores if "vector_to_matrix" in s or "matrix_to_vector" in s]
     assert len(handed) == 2
     assert len({name.split("_vector")[0].split("_matrix")[0] for name in handed}) == 1
-    (reported,) = compiled.run().functions
+    (reported,) = compiled.run(judge=JUDGE).functions
     assert reported.verified.status is Status.OK, reported.verified
 
 
@@ -124,5 +125,5 @@ def test_engines_read_a_mask_side_by_side() -> None:
     handed = {name for name in schedule.semaphores if name.startswith(f"{mask}_")}
     reading = {f"{mask}_scratchpad_in0_to_{engine}" for engine in ("matrix", "vector")}
     assert handed == reading | {f"{mask}_{engine}_to_scratchpad_in0" for engine in ("matrix", "vector")}
-    (reported,) = compiled.run().functions
+    (reported,) = compiled.run(judge=JUDGE).functions
     assert reported.verified.status is Status.OK, reported.verified

@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from judges import JUDGE
 
 import npuflow
 from npuflow.compiler.verify_function import verify_function
-from npuflow.execute.references import Judge, make_references
+from npuflow.execute.references import make_references
 from npuflow.execute.verification import Status
 from npuflow.schedule.data.affine import Affine
 from npuflow.schedule.data.model import Configure, Schedule
@@ -118,7 +119,7 @@ PROGRAMS: list[OperatorProgram] = [
 @pytest.mark.parametrize("pipeline", ["npuflow-stream-k", "npuflow-pack-peel"])
 def test_transfers_in_turns_compute_the_same(program: OperatorProgram, pipeline: str, near_sighted: str) -> None:
     module = npuflow.parse(program.text(), npuflow.new_context())
-    (reference,) = make_references(module.operation, "", 0, Judge.IREE)
+    (reference,) = make_references(module.operation, "", 0, JUDGE)
     compiled = npuflow.compile(program.text(), pipeline, device=near_sighted, split=False).functions[0].compiled
     whole = npuflow.compile(program.text(), pipeline, device="toy", split=False).functions[0].compiled
     assert sum(configured(compiled.schedule)) > sum(configured(whole.schedule)), "nothing goes in turns"
