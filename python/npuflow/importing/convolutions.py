@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
-class _Window(NamedTuple):
+class _ConvolutionShape(NamedTuple):
     """What PyTorch's `convolution` takes behind its tensors."""
 
     stride: Sequence[int]
@@ -24,7 +24,7 @@ class _Window(NamedTuple):
 
 def convolution_of_single_channels(x: Tensor, weights: Tensor, bias: Tensor | None, *shape: Any) -> Tensor:  # noqa: ANN401
     """The convolution, if it is transposed or of three dimensions and has one channel to a group."""
-    window = _Window(*shape)
+    window = _ConvolutionShape(*shape)
     channels = weights.shape[0] // window.groups if window.transposed else weights.shape[1]
     if window.groups == 1 or channels != 1:
         return NotImplemented
@@ -33,7 +33,7 @@ def convolution_of_single_channels(x: Tensor, weights: Tensor, bias: Tensor | No
     return _by_planes(x, weights, bias, window) if len(window.stride) == 3 else NotImplemented
 
 
-def _transposed(x: Tensor, weights: Tensor, bias: Tensor | None, window: _Window) -> Tensor:
+def _transposed(x: Tensor, weights: Tensor, bias: Tensor | None, window: _ConvolutionShape) -> Tensor:
     """With zeros between the elements and around them, it is one as others are, of weights that are flipped."""
     torch = loaded_torch()
     pads: list[int] = []
@@ -52,7 +52,7 @@ def _transposed(x: Tensor, weights: Tensor, bias: Tensor | None, window: _Window
     return torch.ops.aten.convolution(torch.nn.functional.pad(x, pads), flipped, bias, *plain)
 
 
-def _by_planes(x: Tensor, weights: Tensor, bias: Tensor | None, window: _Window) -> Tensor:
+def _by_planes(x: Tensor, weights: Tensor, bias: Tensor | None, window: _ConvolutionShape) -> Tensor:
     """For each plane of the weights a convolution of all planes of the image that it meets, added up in f32."""
     torch = loaded_torch()
     stride, padding, dilation = window.stride, window.padding, window.dilation
