@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 import pytest
 
 from npuflow.network.spread import TensorSpread
+from npuflow.simulate.at_clusters import AtClusters, taken_moves
 from npuflow.simulate.home_tasks import NotAtHomeError
 from npuflow.simulate.in_clusters import from_windows, in_windows, places_in, spread_of, transfers_of
+from npuflow.simulate.platform import Platform
+from npuflow.simulate.program import (
+    FlatBuffer,
+    FlatEngine,
+    FlatMemory,
+    FlatReceive,
+    FlatSend,
+    FlatStream,
+    Program,
+    contiguous,
+)
 from npuflow.simulate.run import POISON
+from npuflow.target import load_device
 
 # An image of 2 channels, 4 rows and 3 columns: rows two by two.
 SHAPE = (2, 4, 3)
@@ -64,3 +78,21 @@ def test_transfers_go_on_so_in_windows_as_well() -> None:
     assert len(list(transfers_of(elements, []))) == 1
     found = list(transfers_of(elements, [partial(places_in, spread, 1)]))
     assert [places_in(spread, 1, each).reshape(-1).tolist() for each in found] == [[0, 5], [8, 13]]
+
+
+def test_a_tile_that_had_another_tensor_before_stays_where_it_is() -> None:
+    """As where a scatter's kernel writes over some of what came."""
+    device = load_device("toy-scratchpad")
+    scratchpad = Platform(device).memory_names(device.kernel_level)[0]
+    sent = FlatEngine("out", (FlatSend("leaves", contiguous("tile", (4,), 4)),))
+    written = FlatEngine("port in", (FlatReceive("leaves", contiguous("y", (4,), 4)),))
+    brought = FlatEngine("in", (FlatReceive("comes", contiguous("tile", (4,), 4)),))
+    program = Program(
+        engines=(sent, written),
+        memories=(FlatMemory(scratchpad, device.kernel_level, 16), FlatMemory("y", device.dram_level, 16)),
+        buffers=(FlatBuffer("tile", scratchpad, 16), FlatBuffer("y", "y", 16)),
+        streams=(FlatStream("leaves", "out", ("port in",)), FlatStream("comes", "port out", ("in",))),
+    )
+    assert taken_moves(AtClusters(program, device, "y")).bodies == {"out": ()}
+    with pytest.raises(NotAtHomeError, match="its tiles have another tensor before, or after"):
+        taken_moves(AtClusters(replace(program, engines=(sent, written, brought)), device, "y"))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from npuflow.bindings import load_torch_decompositions
+from npuflow.bindings import ir, load_torch_decompositions, new_torch_context
 from npuflow.importing.complex_numbers import without_complex_numbers
+from npuflow.importing.convolutions import convolution_of_single_channels
 from npuflow.importing.packages import loaded_torch
 
 if TYPE_CHECKING:
@@ -17,6 +19,10 @@ if TYPE_CHECKING:
 _KEPT = ("aten.select_scatter.default",)
 # What torch-mlir leaves whole, for the sake of complex numbers or of other compilers, and then has no lowering of.
 _TRANSFORMS = ("aten.fft_", "aten.stft", "aten.istft")
+_ERFC = (
+    -1.26551223, 1.00002368, 0.37409196, 0.09678418, -0.18628806, 0.27886807, -1.13520398, 1.48851587, -0.82215223,
+    0.17087277,
+)  # fmt: skip
 _OF_PYTORCH = ("aten.isfinite.default", "aten.linalg_norm.default", "aten.linalg_norm.ord_str")
 
 
@@ -36,22 +42,49 @@ def _decompositions() -> Mapping[Any, Callable[..., Any]]:
         op: how for op, how in load_torch_decompositions().get_decomposition_table().items() if str(op) not in _KEPT
     }
     aten = torch.ops.aten
+    unknown = {op: how for op, how in torch._decomp.decomposition_table.items() if _is_unknown(op)}
+    scatters = (aten.scatter.src, aten.scatter.value, aten.scatter_add.default, aten.scatter_reduce.two)
     own = {
+        **{op: _from_the_front(op) for op in scatters},
         aten.addmv.default: _addmv,
         aten.angle.default: _angle,
         aten.block_diag.default: _block_diag,
+        aten.bitwise_or.Scalar: lambda x, bits: x.bitwise_or(torch.full((), bits, dtype=x.dtype)),
+        aten.bitwise_xor.Scalar: lambda x, bits: x.bitwise_xor(torch.full((), bits, dtype=x.dtype)),
+        aten.convolution.default: convolution_of_single_channels,
         aten.copysign.Tensor: _copysign,
+        aten.cummax.default: lambda x, dim: _running(x, dim, lambda found, new: new >= found),
+        aten.cummin.default: lambda x, dim: _running(x, dim, lambda found, new: new <= found),
         aten.embedding_bag.padding_idx: _embedding_bag,
+        aten.erfc.default: _erfc,
         aten.hypot.default: _hypot,
         aten.median.default: lambda x: _median(x.flatten(), 0)[0],
         aten.median.dim: _median,
+        aten.roll.default: _roll,
+        aten.searchsorted.Tensor: _searchsorted,
         aten.signbit.default: _signbit,
         aten._adaptive_avg_pool3d.default: _adaptive_average,
         aten._cdist_forward.default: _cdist,
         aten._pdist_forward.default: _pdist,
+        aten._upsample_bilinear2d_aa.default: _smoothed,
     }
     taken = (each for name, each in whole.items() if name in _OF_PYTORCH or name.startswith(_TRANSFORMS))
-    return {**chosen, **dict(taken), **own}
+    return {**unknown, **chosen, **dict(taken), **own}
+
+
+@cache
+def _registered_in() -> ir.Context:
+    return new_torch_context()
+
+
+def _is_unknown(op: Any) -> bool:  # noqa: ANN401
+    """Whether torch-mlir has no op for one of PyTorch's that makes new tensors, so that it cannot lower it."""
+    if not str(op).startswith("aten.") or op._schema.is_mutable:
+        return False
+    _, name, overload = str(op).split(".")
+    return not _registered_in().is_registered_operation(
+        f"torch.aten.{name}" if overload == "default" else f"torch.aten.{name}.{overload}"
+    )
 
 
 def name_listed_weights(program: ExportedProgram) -> None:
@@ -107,6 +140,27 @@ def _signbit(x: Tensor) -> Tensor:
     return (x < 0) | ((x == 0) & (x.reciprocal() < 0))
 
 
+def _erfc(x: Tensor) -> Tensor:
+    """By Chebyshev's polynomials, as in Numerical Recipes: to 1.2e-7 of it, beside the exponent's rounding."""
+    torch = loaded_torch()
+    size = x.abs().to(torch.float32)
+    t = 1 / (1 + size / 2)
+    sum_of_powers = torch.zeros_like(t)
+    for factor in reversed(_ERFC):
+        sum_of_powers = sum_of_powers * t + factor
+    tail = t * torch.exp(sum_of_powers - size * size)
+    return torch.where(x < 0, 2 - tail, tail).to(x.dtype)
+
+
+def _from_the_front(op: Any) -> Callable[..., Any]:  # noqa: ANN401
+    """The op with a dimension that isn't counted from the end: torch-mlir's scatters end the process with these."""
+
+    def counted(x: Tensor, dim: int, *rest: Any, **named: Any) -> Tensor:  # noqa: ANN401
+        return op(x, dim + x.dim(), *rest, **named) if dim < 0 else NotImplemented
+
+    return counted
+
+
 def _hypot(x: Tensor, y: Tensor) -> Tensor:
     """By the larger one, so that no square is too large."""
     torch = loaded_torch()
@@ -121,6 +175,67 @@ def _median(x: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]
     if not x.is_floating_point():
         return values, places
     return torch.where(torch.isnan(x).any(dim, keepdim), torch.nan, values), places
+
+
+def _roll(x: Tensor, shifts: Sequence[int], dims: Sequence[int] = ()) -> Tensor:
+    """All of a tensor in one line, where no dimension is named."""
+    return NotImplemented if dims else x.flatten().roll(shifts, (0,)).view_as(x)
+
+
+def _running(x: Tensor, dim: int, is_taken: Callable[[Tensor, Tensor], Tensor]) -> tuple[Tensor, Tensor]:
+    """What is greatest, or least, up to each element, and where: of 1, 2, 4, ... elements before it."""
+    torch = loaded_torch()
+    values = x.movedim(dim, -1)
+    places = torch.arange(values.shape[-1]).expand(values.shape)
+    distance = 1
+    while distance < values.shape[-1]:
+        earlier, later = values[..., :-distance], values[..., distance:]
+        taken = is_taken(earlier, later) | torch.isnan(later)
+        found = torch.where(taken, later, earlier), torch.where(taken, places[..., distance:], places[..., :-distance])
+        values = torch.cat([values[..., :distance], found[0]], -1)
+        places = torch.cat([places[..., :distance], found[1]], -1)
+        distance *= 2
+    return values.movedim(-1, dim), places.movedim(-1, dim)
+
+
+def _searchsorted(
+    bounds: Tensor,
+    x: Tensor,
+    *,
+    out_int32: bool = False,
+    right: bool = False,
+    side: str | None = None,
+    sorter: Tensor | None = None,
+) -> Tensor:
+    """How many bounds lie in front of each value."""
+    torch = loaded_torch()
+    if sorter is not None:
+        bounds = bounds.gather(-1, sorter)
+    bounds, values = bounds.unsqueeze(-2), x.unsqueeze(-1)
+    is_in_front = bounds <= values if right or side == "right" else bounds < values
+    return is_in_front.sum(-1).to(torch.int32 if out_int32 else torch.int64)
+
+
+def _smoothed(
+    x: Tensor, sizes: Sequence[int], aligned: bool, rows: float | None = None, columns: float | None = None
+) -> Tensor:
+    """A triangle around each pixel of the result, as wide as its pixels are apart in the image, if that is more."""
+    torch = loaded_torch()
+    down = _triangles(x.shape[-2], sizes[0], aligned, rows).to(x.dtype)
+    along = _triangles(x.shape[-1], sizes[1], aligned, columns).to(x.dtype)
+    return torch.matmul(torch.matmul(down, x), along.T)
+
+
+def _triangles(given: int, made: int, aligned: bool, factor: float | None) -> Tensor:
+    """The weights of given pixels in those that are made, all in a line."""
+    torch = loaded_torch()
+    scale = 1 / factor if factor else given / made
+    if aligned:
+        scale = (given - 1) / (made - 1) if made > 1 else 0.0
+    width = max(scale, 1.0)
+    centres = (torch.arange(made) + 0.5) * scale
+    weights = (1 - (torch.arange(given) + 0.5 - centres.unsqueeze(1)).abs() / width).clamp_min(0)
+    return weights / weights.sum(1, keepdim=True)
 
 
 def _cdist(x: Tensor, y: Tensor, p: float, mode: int | None) -> Tensor:

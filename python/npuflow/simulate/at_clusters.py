@@ -241,7 +241,10 @@ def taken_moves(tensor: AtClusters) -> TakenMoves:
     """What is left of the channels; raises NotAtHomeError where tiles are handed over together with others."""
     bodies, gone, kept = {}, set[str](), set[str]()
     own = {(move.channel, move.position) for move in tensor.moves}
-    for channel in {move.channel for move in tensor.moves}:
+    channels = {channel for channel, _ in own}
+    if any(tensor.buffers.keys() & one.moved_buffers for one in tensor.program.engines if one.name not in channels):
+        raise NotAtHomeError("its tiles have another tensor before, or after")
+    for channel in channels:
         body: list[FlatStep] = []
         for turn in _turns(tensor.steps(channel)):
             transfers = [n for n, step in turn if isinstance(step, FlatSend | FlatReceive)]
