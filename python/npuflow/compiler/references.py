@@ -49,7 +49,8 @@ class References:
         if name not in self._begun:
             code = source.bytecode()
             own = self.pool.submit(_reference, code, name, self.seed)
-            self._begun[name] = _Begun(own, self.pool.submit(_judged, code, name, own, self.judge))
+            asks = self.judge is Judge.IREE  # else there is nothing to wait for but that
+            self._begun[name] = _Begun(own, self.pool.submit(_judged, code, name, own) if asks else own)
 
     def begin_ahead(self, module: ir.Module) -> None:
         """Begins with a module's only function if that is quick, before anybody knows whether it can be compiled."""
@@ -88,13 +89,11 @@ def _reference(code: bytes, name: str, seed: int) -> Reference:
     return make_reference(module.operation, function, seed)
 
 
-def _judged(code: bytes, name: str, reference: Future[Reference], judge: Judge) -> Reference:
-    """The same as the judge sees it."""
-    if judge is not Judge.IREE:  # who judges nothing, and needs no context for it
-        return reference.result()
+def _judged(code: bytes, name: str, reference: Future[Reference]) -> Reference:
+    """The same as IREE sees it."""
     module, _ = _function(code, name)
     try:
-        return judged(module.operation, reference.result(), judge)
+        return judged(module.operation, reference.result(), Judge.IREE)
     except ImportError as error:
         hint = "pip install iree-base-compiler iree-base-runtime"
         message = with_hint(f"@{name} cannot be compared with IREE: {error}", hint)
