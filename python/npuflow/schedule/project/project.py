@@ -112,12 +112,10 @@ class _Projection:
             for stay in self.rings.stays(group, key, body):
                 names = {buffer.name for buffer in group}
                 first, last = pieces[stay.first], pieces[stay.last]
-                for semaphore in stay.waits_for:
-                    place = next(place for place, step in enumerate(first) if _uses(step, names))
-                    first[place:place] = self._handover(Acquire, semaphore, key)
-                for semaphore in stay.gives:
-                    place = next(place for place in range(len(last), 0, -1) if _uses(last[place - 1], names))
-                    last[place:place] = self._handover(Release, semaphore, key)
+                place = next(place for place, step in enumerate(first) if _uses(step, names))
+                first[place:place] = [step for name in stay.waits_for for step in self._handover(Acquire, name, key)]
+                place = next(place for place in range(len(last), 0, -1) if _uses(last[place - 1], names))
+                last[place:place] = [step for name in stay.gives for step in self._handover(Release, name, key)]
         return pieces
 
     def _statement(self, statement: Statement, key: EngineKey) -> list[Step]:
