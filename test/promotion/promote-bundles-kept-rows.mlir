@@ -17,8 +17,8 @@
 // CHECK:           linalg.copy {{.*}} outs(%{{.*}} : tensor<2x4xi32>)
 // CHECK:           tensor.insert_slice %{{.*}} into %[[LINE]][4, 0] [2, 4]
 // CHECK:           scf.for %[[ROW:.*]] = {{.*}}iter_args(%[[HAVE:.*]] = %{{.*}}, %[[LEFT:.*]] = %[[SHARED]])
-// CHECK:             tensor.extract_slice %[[X]][%{{.*}}, 0] [4, 4]
 // CHECK:             %[[PLACE:.*]] = tensor.extract_slice %{{.*}}[2, 0] [4, 4]
+// CHECK:             tensor.extract_slice %[[X]][%{{.*}}, 0] [4, 4]
 // Written where it is kept.
 // CHECK:             linalg.generic {{.*}} outs(%[[PLACE]] : tensor<4x4xi32>)
 // CHECK:             %[[MADE:.*]] = linalg.generic {{.*}}"reduction"

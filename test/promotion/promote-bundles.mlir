@@ -6,20 +6,22 @@
 #same = affine_map<(d0, d1) -> (d0, d1)>
 
 // CHECK-LABEL: func.func @two_ops
-// Moved once for all cores, in the order in which their ops need it: what the first one reads comes first.
-// CHECK:         %[[IN:.*]] = bufferization.alloc_tensor() {memory_space = 1 : i64} : tensor<64x32xf32>
-// CHECK:         %[[BLOCK:.*]] = linalg.copy ins(%arg0 : tensor<64x32xf32>) outs(%[[IN]]
-// CHECK:         %[[FACTORS:.*]] = linalg.copy ins(%arg1 : tensor<32xf32>)
-// CHECK:         %[[TERMS:.*]] = linalg.copy ins(%arg2 : tensor<16xf32>)
+// CHECK-NOT:     linalg.copy
 // CHECK:         %[[OUT:.*]] = bufferization.alloc_tensor() {memory_space = 1 : i64} : tensor<64x32xf32>
 // CHECK:         %[[ALL:.*]] = scf.forall (%{{.*}}, %{{.*}}) in (2, 2) shared_outs(%[[SHARED:.*]] = %[[OUT]])
-// CHECK:           linalg.copy ins(%[[FACTORS]]
-// CHECK:           linalg.copy ins(%[[TERMS]]
+// Moved once for all cores, in the order in which their ops need it.
+// CHECK:           %[[IN:.*]] = bufferization.alloc_tensor() {memory_space = 1 : i64} : tensor<64x32xf32>
+// CHECK:           %[[BLOCK:.*]] = linalg.copy ins(%arg0 : tensor<64x32xf32>) outs(%[[IN]]
 // CHECK:           %[[PART:.*]] = tensor.extract_slice %[[BLOCK]][%[[PLACE:.*]], 0] [16, 32]
 // CHECK:           %[[BUFFER:.*]] = bufferization.alloc_tensor() {memory_space = 2 : i64} : tensor<16x32xf32>
 // CHECK:           %[[TILE:.*]] = linalg.copy ins(%[[PART]] : tensor<16x32xf32>) outs(%[[BUFFER]]
-// CHECK:           %[[SUM:.*]] = linalg.generic {{.*}}ins(%[[TILE]], %{{.*}} : tensor<16x32xf32>, tensor<32xf32>)
-// Read again, moved once.
+// CHECK:           %[[FACTORS:.*]] = linalg.copy ins(%arg1 : tensor<32xf32>)
+// CHECK:           %[[OWN:.*]] = linalg.copy ins(%[[FACTORS]]
+// CHECK:           %[[SUM:.*]] = linalg.generic {{.*}}ins(%[[TILE]], %[[OWN]] : tensor<16x32xf32>, tensor<32xf32>)
+// Read again, moved once; what the second op alone reads comes behind that.
+// CHECK-NOT:       linalg.copy {{.*}}tensor<16x32xf32>
+// CHECK:           %[[TERMS:.*]] = linalg.copy ins(%arg2 : tensor<16xf32>)
+// CHECK:           linalg.copy ins(%[[TERMS]]
 // CHECK-NOT:       linalg.copy
 // CHECK:           %[[DONE:.*]] = linalg.generic {{.*}}ins(%[[TILE]], %[[SUM]], %{{.*}} :
 // CHECK:           %[[TARGET:.*]] = tensor.extract_slice %[[SHARED]][%[[PLACE]], 0] [16, 32]
@@ -61,12 +63,11 @@ func.func @two_ops(%x: tensor<64x32xf32>, %factors: tensor<32xf32>, %terms: tens
 // CHECK-LABEL: func.func @outermost
 // CHECK:         %[[ONCE:.*]] = linalg.copy ins(%arg1 : tensor<4xf32>)
 // CHECK:         scf.for
-// CHECK-NOT:       linalg.copy ins(%arg2
-// CHECK:           linalg.copy ins(%{{.*}} : tensor<8xf32>)
 // CHECK:           scf.forall
 // CHECK-NOT:         linalg.copy ins(%arg2
+// CHECK:             linalg.copy ins(%{{.*}} : tensor<8xf32>)
 // CHECK:             linalg.copy ins(%[[ONCE]] : tensor<4xf32>)
-// CHECK:             linalg.copy ins(%{{.*}} : tensor<4xf32>)
+// CHECK-NOT:         linalg.copy ins(%arg2
 // CHECK:             linalg.generic
 func.func @outermost(%x: tensor<32xf32>, %w: tensor<4xf32>, %unused: tensor<4xf32>) -> tensor<32xf32> {
   %c0 = arith.constant 0 : index

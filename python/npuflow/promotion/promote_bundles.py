@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from itertools import takewhile
 
@@ -63,10 +62,6 @@ class _Promoter:
     context: PassContext
     in_l2: dict[tuple[object, ...], ir.Value] = field(default_factory=dict)
     in_l1: dict[ir.Value, ir.Value] = field(default_factory=dict)
-    begin: ir.Operation = field(init=False)  # what is moved in at the beginning stands in front of it, in order
-
-    def __post_init__(self) -> None:
-        self.begin = self.grid.regions[0].blocks[0].operations[0].operation
 
     def run(self) -> None:
         self._place_lines()
@@ -80,7 +75,6 @@ class _Promoter:
                     self._gather(op, number)
                 else:
                     op.operands[number] = self._moved_in(value, op) if used else self._fresh(value, op)
-        for op in self.members:
             for number in range(input_count(op), len(op.operands)):
                 self._start(op, number)
         for insert in ops_of(self.grid, "tensor.parallel_insert_slice"):
@@ -132,7 +126,7 @@ class _Promoter:
         part = self._core_part(value, op)
         if part is None:
             return value
-        with self._at_value(value):
+        with at(self._needed_by(value, op)):
             self.in_l1[value] = copy_into(part, allocate(shape_of(value), element_type_of(value), L1))
         self.context.count("operands promoted")
         return self.in_l1[value]
@@ -143,7 +137,7 @@ class _Promoter:
         part = self._core_part(value, op)
         if part is None:
             return
-        with self._at_value(value):
+        with at(self._needed_by(value, op)):
             op.operands[number] = gather(part, op, number)
         self.context.count("windows gathered")
 
@@ -158,24 +152,23 @@ class _Promoter:
             owner = self.grid if isinstance(value.owner, ir.Block) else value.owner.operation
             self.context.error(owner, "an operand is no slice of its block that all cores could share in L2")
             return None
-        block = self._in_l2(value, shared, inner, in_order=whole or op == self.members[0])
-        with self._at_value(value):
+        block = self._in_l2(value, op, shared, inner, in_order=whole)
+        with at(self._needed_by(value, op)):
             return shared.core_part(block)
 
     def _in_l2(
-        self, value: ir.Value, shared: SharedSlice, inner: Sequence[ir.Operation], *, in_order: bool
+        self, value: ir.Value, op: ir.Operation, shared: SharedSlice, inner: Sequence[ir.Operation], *, in_order: bool
     ) -> ir.Value:
         """The block in L2: one buffer for all who go through it along the same coordinates, by which it is divided.
 
-        What is whole, or what the first op reads, comes in the order in which ops need it; of all else, what is in a
-        sequence comes late.
+        What is whole comes in the order in which ops need it; of all else, what is in a sequence comes late.
         """
         along = tuple(_coordinates(place, self.grid) for place in shared.core_offsets)
         key = (shared.source, shared.offsets, shared.sizes, along)
         if key not in self.in_l2 or not self._is_behind(value, self.in_l2[key]):
             place = _outermost(self.grid, shared.source)
             is_late = shared.follows_k or (place == self.grid and not in_order and self._is_in_sequence(value))
-            with at(inner[-1] if inner else value.owner.operation) if is_late else at(place):
+            with at(inner[-1] if inner else self._needed_by(value, op)) if is_late else at(place):
                 self.in_l2[key] = promote_to_l2(shared)[0]
         return self.in_l2[key]
 
@@ -188,14 +181,19 @@ class _Promoter:
         return beside is not None and made.is_before_in_block(beside)
 
     def _is_in_sequence(self, value: ir.Value) -> bool:
-        """Whether the value is between the grid's ops, in no loop: then what it needs is moved after what they need."""
-        owner = value.owner
-        return not isinstance(owner, ir.Block) and owner.operation.parent.operation == self.grid
+        """Whether no loop of the grid has the value: what ops in a row need is moved after what those before need."""
+        return self._block_of(value).owner.operation == self.grid
 
-    def _at_value(self, value: ir.Value) -> AbstractContextManager[None]:
-        """Where the value is, if that is inside of the grid; else where the grid's body begins."""
-        inside = not isinstance(value.owner, ir.Block) and self.grid in parents_of(value.owner.operation)
-        return at(value.owner.operation if inside else self.begin)
+    def _needed_by(self, value: ir.Value, op: ir.Operation) -> ir.Operation:
+        """In front of what a value is moved in: the op, or the loop around it that is beside the value."""
+        block = self._block_of(value)
+        return next(each for each in (op, *parents_of(op)) if each.block == block)
+
+    def _block_of(self, value: ir.Value) -> ir.Block:
+        """Where the value is, if that is inside of the grid; else the grid's body."""
+        block = value.owner if isinstance(value.owner, ir.Block) else value.owner.operation.block
+        inside = self.grid in (block.owner.operation, *parents_of(block.owner.operation))
+        return block if inside else self.grid.regions[0].blocks[0]
 
 
 def _whole_of(value: ir.Value) -> ir.Value:

@@ -21,6 +21,7 @@ from npuflow.schedule.kernels.kernel_groups import kernel_classes, with_neighbou
 from npuflow.schedule.kernels.unify_kernels import unify_kernels
 from npuflow.schedule.nest.folds import fold_blocks
 from npuflow.schedule.nest.hoist import hoist
+from npuflow.schedule.nest.load_first import load_first
 from npuflow.schedule.nest.nest import L3, BufferInfo, Kernel, Nest, Transfer, walk
 from npuflow.schedule.nest.read_nest import read_nest
 from npuflow.schedule.nest.reroll import reroll
@@ -89,6 +90,9 @@ def build_schedule(
     tasks = partial(Tasks, device.dma(device.dram_level), together, waits=waits)
     ahead = _queued(device) if BETWEEN in function.attributes else 0
     schedule = _project(nest, depths, calls, device, tasks, ahead)
+    if lacks_locks(schedule, device):
+        load_first(nest)
+        schedule = _project(nest, depths, calls, device, tasks, ahead)
     if not assign_addresses(schedule, device):
         in_turn = _project(nest, depths, calls, device, partial(tasks, in_turn=True), ahead)
         schedule = in_turn if assign_addresses(in_turn, device) else schedule
