@@ -58,6 +58,16 @@ def test_rows_of_b_cost_little_on_npu1() -> None:
     )
 
 
+def test_rows_of_b_cost_much_in_short_runs_on_npu1_hawk() -> None:
+    # Published: 2405 us with B by rows, of which each column takes 64 bytes, 1869 by columns; a factor of 1.29.
+    rows = Measurement(
+        "hawk", "npu1", "test", "matmul", "bf16", "f32", m=512, k=512, n=4096, l1_m=32, l1_k=32, l1_n=32, l2_k=0,
+        rows=4, cols=4, kernel="O3-vectorised", kernel_macs_per_cycle=0, time_us=2405, note="a Hawk Point part",
+    )  # fmt: skip
+    columns = dataclasses.replace(rows, note=f"{COLUMNS_OF_B}; a Hawk Point part")
+    assert time_us(rows) / time_us(columns) == pytest.approx(2405 / 1869, rel=0.1)
+
+
 def test_room_for_a_second_c_costs_more_than_it_gives() -> None:
     # Published: 26.1 TOPS with C double-buffered, for which tiles shrink to 112x48x96, against 30.8; a factor of 0.85.
     model = dataclasses.replace(NPU2_I16, kernel_macs_per_cycle=0)

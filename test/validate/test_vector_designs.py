@@ -25,7 +25,7 @@ from npuflow.validate.measurements import Measurement
 from npuflow.validate.predict import Prepared, predict_us, prepare
 from npuflow.validate.roofline import fit_rooflines, key_of, traffic_bytes
 from npuflow.validate.stacks import stack_named
-from npuflow.validate.vector_designs import vector_design_of, vector_work
+from npuflow.validate.vector_designs import spread, vector_design_of, vector_work
 from npuflow.validate.vector_texts import vector_module_text
 
 NPU2 = load_device("npu2")
@@ -147,6 +147,21 @@ def test_a_group_is_the_largest_that_divides_how_many_blocks_there_are() -> None
 def test_a_note_gives_a_product_two_slots() -> None:
     assert vector_design_of(MATVEC).depth == 1
     assert vector_design_of(dataclasses.replace(MATVEC, note="A double-buffered")).depth == 2
+
+
+def test_streams_straight_into_cores_have_channels_of_any_column() -> None:
+    # Eight cores of 2 columns read two inputs each, on 16 channels: those of all 8 columns' shims.
+    stack = stack_named("mlir-air")
+    assert stack is not None
+    row = dataclasses.replace(ROPE, m=65536, stack=stack)
+    assert (spread(row, 8).rows, spread(row, 8).cols) == (1, 8)
+    assert (spread(row, 3).rows, spread(row, 3).cols) == (4, 2)
+    for kept in (ROPE, dataclasses.replace(MATVEC, rows=4, cols=2)):
+        assert spread(kept, 8) == kept
+    across, through = dataclasses.replace(row, rows=1, cols=8), dataclasses.replace(stack, straight=False)
+    made = map(prepared, (row, across, dataclasses.replace(row, stack=through)))
+    times = [predict_us(each, each.device) for each in made]
+    assert times[0] == times[1] < times[2]
 
 
 def test_waits_cost_what_setting_up_takes() -> None:

@@ -23,7 +23,7 @@ from npuflow.target.matmul import KernelKind
 from npuflow.validate.designs import Design, array_of, design_of, device_of, kind_of, module_text, why_unsupported
 from npuflow.validate.measurements import ELEMENT_BYTES, Measurement
 from npuflow.validate.times import Times
-from npuflow.validate.vector_designs import vector_design_of
+from npuflow.validate.vector_designs import spread, vector_design_of
 from npuflow.validate.vector_texts import is_vector_op, vector_module_text
 
 RunPipeline = Callable[[ir.Module, str], object]
@@ -74,7 +74,9 @@ def prepare(
     if reason is not None:
         return Skipped(row, reason)
     try:
-        device = array_of(row, load_device(device_of(row)))
+        whole = load_device(device_of(row))
+        row = spread(row, whole.columns) if is_vector_op(row.op) else row
+        device = array_of(row, whole)
         if row.op == "core_kernel":
             device.kernel_kind(kind_of(row), _kernel_types(row))
             return Prepared(row, device)

@@ -24,7 +24,8 @@ class Stack:
     where that doesn't divide how many there are. `kinds` are names that device files have for its kernels of a kind, or
     for those of an operator alone. `matvec_depth` is the slots of what a matrix-vector product fetches, and
     `matvec_folds` the most blocks of its rows that are one task, of which the largest divisor of how many there are is
-    taken (0: all are set up ahead); with `keeps`, what all tiles of an operator need alike is fetched once.
+    taken (0: all are set up ahead); with `keeps`, what all tiles of an operator need alike is fetched once. With
+    `straight`, other operators move what they read from DRAM into L1, and back, on channels of any column.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Stack:
     matvec_depth: int = 2
     matvec_folds: int = 0
     keeps: bool = False
+    straight: bool = False
 
     def kind_of(self, kernel: str, op: str) -> str:
         """What device files call its kernels of a kind for an operator; empty where they have no other name for it."""
@@ -60,7 +62,8 @@ class Stack:
 PLAIN = Stack("", ())
 # Matmuls are compiled with runtime_loop_tiling_sizes=[2, 2], of which the compiler takes the largest divisors of how
 # many blocks there are. Matrix-vector products turn double buffers off, and are compiled with [4, 4]: their blocks
-# follow one another in DRAM, so that a group of them is one pattern. Sequences are compiled with [16, 16].
+# follow one another in DRAM, so that a group of them is one pattern. Sequences are compiled with [16, 16]. Elementwise
+# operators and norms know no L2: each of their streams gets the next channel of the shims, two of a column.
 _MLIR_AIR = Stack(
     "mlir-air",
     ("mlir-air",),
@@ -69,6 +72,7 @@ _MLIR_AIR = Stack(
     kinds={"fused-cast": "external", "external rope": "external-rows"},
     matvec_depth=1,
     matvec_folds=4,
+    straight=True,
 )
 STACKS = (
     # The same designs, several launches of which are one invocation.

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 
+from npuflow.ops.products import largest_divisor
 from npuflow.validate.measurements import ELEMENT_BYTES, Measurement
 
 # Operators that work on rows of M x N elements; a tile is so many rows, one where a measurement doesn't say.
@@ -48,6 +49,19 @@ def vector_design_of(row: Measurement) -> VectorDesign:
         return VectorDesign((row.rows, row.cols), (tile,), 2)
     depth = 2 if "A double-buffered" in row.note else row.stack.matvec_depth
     return VectorDesign((row.rows, row.cols), (tile,), depth, _folded(row))
+
+
+def spread(row: Measurement, columns: int) -> Measurement:
+    """The row on as many columns as its cores can stand in, where its stack goes straight from DRAM to L1.
+
+    Such streams take the channels of shims one after the other: which column their core stands in plays no part. Here
+    they pass the memory tiles of their columns, and cores of one column would take turns at these.
+    """
+    if row.op == "matvec" or not row.stack.straight:
+        return row
+    cores = row.rows * row.cols
+    taken = largest_divisor(cores, columns)
+    return replace(row, rows=cores // taken, cols=taken)
 
 
 def _folded(row: Measurement) -> int:
