@@ -47,6 +47,56 @@ REAL = {
         (2, 3, 6, 6, 4),
         (6, 1, 3, 2, 3),
     ),
+    "diagonals that are written": ("torch.diagonal_scatter(x, y, -1, 2, 1)", (2, 3, 5), (2, 3)),
+    "inverse of the error function": ("torch.erfinv(torch.tanh(x)) + torch.erfinv(y / 4)", (5, 7), (7,)),
+    "gammas": ("torch.lgamma(5 * x) + torch.digamma(y.abs() + 0.1)", (5, 7), (7,)),
+    "Bessel": ("torch.i0(3 * x) + torch.i0(20 + y)[:1] / 1e8", (5, 7), (7,)),
+    "inverse": ("torch.linalg.inv(x) @ y", (2, 4, 4), (4, 3)),
+    "equations": ("torch.linalg.solve(x, y)", (4, 4), (4, 3)),
+    "determinants": ("torch.det(x) + torch.linalg.slogdet(x)[1] + torch.logdet(y @ y.T)", (2, 4, 4), (3, 5)),
+    "roots of matrices": ("torch.cholesky_solve(y, torch.linalg.cholesky(x @ x.T + torch.eye(4)))", (4, 4), (4, 3)),
+    "inverse of a root": ("torch.cholesky_inverse(x.tril() + 3 * torch.eye(4)) @ y", (4, 4), (4, 3)),
+    "triangles": (
+        "torch.linalg.solve_triangular(x.triu() + 3 * torch.eye(4), y, upper=True, left=False)",
+        (4, 4),
+        (2, 3, 4),
+    ),
+    "factors": ("torch.cat(torch.linalg.qr(x)) @ y", (5, 4), (4, 2)),
+    "mirrors": ("torch.linalg.householder_product(x, y)", (5, 3), (3,)),
+    "exponential of a matrix": ("torch.matrix_exp(3 * x) / 100 + y", (4, 4), (4,)),
+    "most frequent": ("torch.mode(x.round(), 1)[0] + y", (5, 9), (5,)),
+    "median of numbers": ("torch.nanmedian(torch.sqrt(x), 1)[0] + torch.nanmedian(y)", (5, 9), (5,)),
+    "histogram": ("torch.histc(x, 7, -1, 1) + torch.histc(y, 7)", (99,), (12,)),
+    "places that are set": ("torch.nonzero_static(x > y, size=9)", (4, 5), (5,)),
+    "alike in their order": ("torch.argsort(x.round(), dim=-1, stable=True) + y", (3, 16), (16,)),
+    "windows": ("x * torch.hamming_window(9) + y * torch.kaiser_window(9, False, 5.0)", (5, 9), (9,)),
+    "places in a box": (
+        "functional.grid_sample(x, y, padding_mode='border', align_corners=True)",
+        (1, 2, 3, 4, 5),
+        (1, 2, 2, 3, 3),
+    ),
+    "mirrored places": (
+        "functional.grid_sample(x, 2 * y, padding_mode='reflection', align_corners=False)",
+        (1, 2, 4, 5),
+        (1, 3, 3, 2),
+    ),
+    "nearest places": ("functional.grid_sample(x, y, mode='nearest', align_corners=False)", (1, 2, 4, 5), (1, 3, 3, 2)),
+    "smoothed cubically": (
+        "functional.interpolate(x, (4, 13), mode='bicubic', antialias=True) + y",
+        (1, 2, 9, 7),
+        (13,),
+    ),
+    "channels that are rounded": (
+        "torch.fake_quantize_per_channel_affine(x, y.abs() + 0.1, torch.zeros(3, dtype=torch.int32), 1, -8, 7)",
+        (2, 3, 5),
+        (3,),
+    ),
+    "means of rows": (
+        "torch.ops.aten.index_reduce(x, 0, torch.tensor([1, 3, 1]), y, 'mean', include_self=False)",
+        (5, 4),
+        (3, 4),
+    ),
+    "places in a line": ("x.put(torch.tensor([1, -2, 1]), y, accumulate=True)", (5, 4), (3,)),
     "finite": ("torch.isfinite(1 / x.round()) | torch.isfinite(y)", (5, 7), (5, 7)),
     "median": ("torch.median(x, 1)[0] + torch.median(y)", (5, 8), (7,)),
     "median of what is no number": ("torch.median(torch.sqrt(x), 1)[0]", (5, 8), (1,)),
@@ -122,6 +172,7 @@ def compute(text: str, x: Any, y: Any) -> Any:  # noqa: ANN401
     return eval(text, names)
 
 
+@pytest.mark.filterwarnings("ignore:index_reduce")
 @pytest.mark.parametrize("name", [*REAL, *COMPLEX])
 def test_pytorch_computes_the_same(name: str) -> None:
     import torch
@@ -187,6 +238,20 @@ def test_what_has_no_pairs_is_refused(text: str, said: str) -> None:
     with pytest.raises(InputError) as caught:
         npuflow.from_torch(Computed(), (torch.randn(2, 3), torch.randn(2, 3)))
     assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["x[x > 0].sum()", "x[:, torch.tensor([True, False, True])]", "y.nonzero()"])
+def test_sizes_that_are_data_are_refused(text: str) -> None:
+    """torch-mlir crashes where such a size comes from what is known, and takes all memory where it doesn't."""
+    import torch
+    from torch import Tensor, nn
+
+    class Computed(nn.Module):
+        def forward(self, x: Tensor, y: Tensor) -> Any:  # noqa: ANN401
+            return compute(text, x, y)
+
+    with pytest.raises(InputError, match=r"how large '.*' is depends on data; hint: keep all elements"):
+        npuflow.from_torch(Computed(), (torch.randn(2, 3), torch.randn(2, 3)))
 
 
 def test_complex_inputs_are_refused() -> None:

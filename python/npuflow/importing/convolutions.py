@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from npuflow.importing.packages import loaded_torch
@@ -69,3 +69,6 @@ def _by_planes(x: Tensor, weights: Tensor, bias: Tensor | None, window: _Convolu
         )
     found = sum(sums[1:], sums[0]).unflatten(0, (x.shape[0], made)).transpose(1, 2)
     return (found if bias is None else found + bias.reshape(-1, 1, 1, 1)).to(x.dtype)
+
+
+TAKEN_APART: Mapping[str, Callable[..., Any]] = {"convolution.default": convolution_of_single_channels}

@@ -7,8 +7,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from npuflow.bindings import ir, load_torch_decompositions, new_torch_context
+from npuflow.importing import convolutions, linear_algebra, orders, sampling, special_functions, windows
 from npuflow.importing.complex_numbers import without_complex_numbers
-from npuflow.importing.convolutions import convolution_of_single_channels
 from npuflow.importing.packages import loaded_torch
 
 if TYPE_CHECKING:
@@ -19,10 +19,6 @@ if TYPE_CHECKING:
 _KEPT = ("aten.select_scatter.default",)
 # What torch-mlir leaves whole, for the sake of complex numbers or of other compilers, and then has no lowering of.
 _TRANSFORMS = ("aten.fft_", "aten.stft", "aten.istft")
-_ERFC = (
-    -1.26551223, 1.00002368, 0.37409196, 0.09678418, -0.18628806, 0.27886807, -1.13520398, 1.48851587, -0.82215223,
-    0.17087277,
-)  # fmt: skip
 _OF_PYTORCH = ("aten.isfinite.default", "aten.linalg_norm.default", "aten.linalg_norm.ord_str")
 
 
@@ -41,35 +37,16 @@ def _decompositions() -> Mapping[Any, Callable[..., Any]]:
     chosen = {
         op: how for op, how in load_torch_decompositions().get_decomposition_table().items() if str(op) not in _KEPT
     }
-    aten = torch.ops.aten
     unknown = {op: how for op, how in torch._decomp.decomposition_table.items() if _is_unknown(op)}
-    scatters = (aten.scatter.src, aten.scatter.value, aten.scatter_add.default, aten.scatter_reduce.two)
-    own = {
-        **{op: _from_the_front(op) for op in scatters},
-        aten.addmv.default: _addmv,
-        aten.angle.default: _angle,
-        aten.block_diag.default: _block_diag,
-        aten.bitwise_or.Scalar: lambda x, bits: x.bitwise_or(torch.full((), bits, dtype=x.dtype)),
-        aten.bitwise_xor.Scalar: lambda x, bits: x.bitwise_xor(torch.full((), bits, dtype=x.dtype)),
-        aten.convolution.default: convolution_of_single_channels,
-        aten.copysign.Tensor: _copysign,
-        aten.cummax.default: lambda x, dim: _running(x, dim, lambda found, new: new >= found),
-        aten.cummin.default: lambda x, dim: _running(x, dim, lambda found, new: new <= found),
-        aten.embedding_bag.padding_idx: _embedding_bag,
-        aten.erfc.default: _erfc,
-        aten.hypot.default: _hypot,
-        aten.median.default: lambda x: _median(x.flatten(), 0)[0],
-        aten.median.dim: _median,
-        aten.roll.default: _roll,
-        aten.searchsorted.Tensor: _searchsorted,
-        aten.signbit.default: _signbit,
-        aten._adaptive_avg_pool3d.default: _adaptive_average,
-        aten._cdist_forward.default: _cdist,
-        aten._pdist_forward.default: _pdist,
-        aten._upsample_bilinear2d_aa.default: _smoothed,
-    }
     taken = (each for name, each in whole.items() if name in _OF_PYTORCH or name.startswith(_TRANSFORMS))
+    own = {op: how for name, how in _TAKEN_APART.items() if (op := _op_named(name)) is not None}
     return {**unknown, **chosen, **dict(taken), **own}
+
+
+def _op_named(name: str) -> Any:  # noqa: ANN401
+    """An overload of one of PyTorch's ops, if this version has it."""
+    op, overload = name.split(".")
+    return getattr(getattr(loaded_torch().ops.aten, op, None), overload, None)
 
 
 @cache
@@ -115,13 +92,6 @@ def _addmv(start: Tensor, matrix: Tensor, vector: Tensor, *, beta: float = 1, al
     return start * beta + matrix.mv(vector) * alpha
 
 
-def _angle(x: Tensor) -> Tensor:
-    torch = loaded_torch()
-    if x.is_complex():
-        return torch.atan2(x.imag, x.real)
-    return torch.where(torch.isnan(x), x, torch.where(x < 0, torch.pi, 0.0).to(x.dtype))
-
-
 def _block_diag(blocks: Sequence[Tensor]) -> Tensor:
     torch = loaded_torch()
     blocks = torch.atleast_2d(*blocks)
@@ -131,111 +101,56 @@ def _block_diag(blocks: Sequence[Tensor]) -> Tensor:
     return torch.cat([torch.nn.functional.pad(*each) for each in zip(blocks, pads, strict=True)])
 
 
-def _copysign(size: Tensor, sign: Tensor) -> Tensor:
+def _diagonal_scatter(x: Tensor, values: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     torch = loaded_torch()
-    return torch.where(_signbit(sign), -size.abs(), size.abs())
+    planes = x.movedim((dim1, dim2), (-2, -1))
+    height, width = planes.shape[-2:]
+    above = max(-offset, 0)
+    by_rows = torch.nn.functional.pad(values, (above, height - above - values.shape[-1])).unsqueeze(-1)
+    is_here = torch.arange(width) - torch.arange(height).unsqueeze(1) == offset
+    return torch.where(is_here, by_rows, planes).movedim((-2, -1), (dim1, dim2))
 
 
-def _signbit(x: Tensor) -> Tensor:
-    return (x < 0) | ((x == 0) & (x.reciprocal() < 0))
-
-
-def _erfc(x: Tensor) -> Tensor:
-    """By Chebyshev's polynomials, as in Numerical Recipes: to 1.2e-7 of it, beside the exponent's rounding."""
-    torch = loaded_torch()
-    size = x.abs().to(torch.float32)
-    t = 1 / (1 + size / 2)
-    sum_of_powers = torch.zeros_like(t)
-    for factor in reversed(_ERFC):
-        sum_of_powers = sum_of_powers * t + factor
-    tail = t * torch.exp(sum_of_powers - size * size)
-    return torch.where(x < 0, 2 - tail, tail).to(x.dtype)
-
-
-def _from_the_front(op: Any) -> Callable[..., Any]:  # noqa: ANN401
+def _from_the_front(name: str) -> Callable[..., Any]:
     """The op with a dimension that isn't counted from the end: torch-mlir's scatters end the process with these."""
 
     def counted(x: Tensor, dim: int, *rest: Any, **named: Any) -> Tensor:  # noqa: ANN401
-        return op(x, dim + x.dim(), *rest, **named) if dim < 0 else NotImplemented
+        return _op_named(name)(x, dim + x.dim(), *rest, **named) if dim < 0 else NotImplemented
 
     return counted
 
 
-def _hypot(x: Tensor, y: Tensor) -> Tensor:
-    """By the larger one, so that no square is too large."""
-    torch = loaded_torch()
-    large, small = torch.maximum(x.abs(), y.abs()), torch.minimum(x.abs(), y.abs())
-    return torch.where(small == 0, large, large * torch.sqrt(1 + (small / large) ** 2))
+def _index_reduce(x: Tensor, dim: int, rows: Tensor, values: Tensor, how: str, *, include_self: bool = True) -> Tensor:
+    places = rows.reshape([-1 if each == dim % x.dim() else 1 for each in range(x.dim())]).expand(values.shape)
+    return x.scatter_reduce(dim % x.dim(), places, values, how, include_self=include_self)
 
 
-def _median(x: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
-    """The lower of two in the middle; of what isn't a number, that."""
+def _put(x: Tensor, places: Tensor, values: Tensor, accumulate: bool = False) -> Tensor:
+    flat = x.flatten()
+    places = loaded_torch().where(places < 0, places + flat.shape[0], places)
+    return flat.index_put((places.flatten(),), values.flatten(), accumulate).view_as(x)
+
+
+def _quantized(x: Tensor, scale: Tensor, zero: Tensor, axis: int, least: int, most: int) -> tuple[Tensor, Tensor]:
+    """Each channel by its own scale, and which elements are in its range."""
     torch = loaded_torch()
-    values, places = torch.kthvalue(x, (x.shape[dim] + 1) // 2, dim, keepdim)
-    if not x.is_floating_point():
-        return values, places
-    return torch.where(torch.isnan(x).any(dim, keepdim), torch.nan, values), places
+    shape = [-1 if each == axis % x.dim() else 1 for each in range(x.dim())]
+    scale, zero = scale.reshape(shape), zero.to(torch.float32).reshape(shape)
+    found = zero + torch.round(x * (1 / scale))
+    return ((found.clamp(least, most) - zero) * scale).to(x.dtype), (found >= least) & (found <= most)
+
+
+def _renormed(table: Tensor, rows: Tensor, largest: float, p: float) -> Tensor:
+    """The table with no row that is looked up longer than said."""
+    torch = loaded_torch()
+    norms = torch.linalg.vector_norm(table, p, 1, keepdim=True)
+    is_read = (torch.arange(table.shape[0]).unsqueeze(1) == rows.flatten()).any(1, keepdim=True)
+    return torch.where(is_read & (norms > largest), table * (largest / (norms + 1e-7)), table)
 
 
 def _roll(x: Tensor, shifts: Sequence[int], dims: Sequence[int] = ()) -> Tensor:
     """All of a tensor in one line, where no dimension is named."""
     return NotImplemented if dims else x.flatten().roll(shifts, (0,)).view_as(x)
-
-
-def _running(x: Tensor, dim: int, is_taken: Callable[[Tensor, Tensor], Tensor]) -> tuple[Tensor, Tensor]:
-    """What is greatest, or least, up to each element, and where: of 1, 2, 4, ... elements before it."""
-    torch = loaded_torch()
-    values = x.movedim(dim, -1)
-    places = torch.arange(values.shape[-1]).expand(values.shape)
-    distance = 1
-    while distance < values.shape[-1]:
-        earlier, later = values[..., :-distance], values[..., distance:]
-        taken = is_taken(earlier, later) | torch.isnan(later)
-        found = torch.where(taken, later, earlier), torch.where(taken, places[..., distance:], places[..., :-distance])
-        values = torch.cat([values[..., :distance], found[0]], -1)
-        places = torch.cat([places[..., :distance], found[1]], -1)
-        distance *= 2
-    return values.movedim(-1, dim), places.movedim(-1, dim)
-
-
-def _searchsorted(
-    bounds: Tensor,
-    x: Tensor,
-    *,
-    out_int32: bool = False,
-    right: bool = False,
-    side: str | None = None,
-    sorter: Tensor | None = None,
-) -> Tensor:
-    """How many bounds lie in front of each value."""
-    torch = loaded_torch()
-    if sorter is not None:
-        bounds = bounds.gather(-1, sorter)
-    bounds, values = bounds.unsqueeze(-2), x.unsqueeze(-1)
-    is_in_front = bounds <= values if right or side == "right" else bounds < values
-    return is_in_front.sum(-1).to(torch.int32 if out_int32 else torch.int64)
-
-
-def _smoothed(
-    x: Tensor, sizes: Sequence[int], aligned: bool, rows: float | None = None, columns: float | None = None
-) -> Tensor:
-    """A triangle around each pixel of the result, as wide as its pixels are apart in the image, if that is more."""
-    torch = loaded_torch()
-    down = _triangles(x.shape[-2], sizes[0], aligned, rows).to(x.dtype)
-    along = _triangles(x.shape[-1], sizes[1], aligned, columns).to(x.dtype)
-    return torch.matmul(torch.matmul(down, x), along.T)
-
-
-def _triangles(given: int, made: int, aligned: bool, factor: float | None) -> Tensor:
-    """The weights of given pixels in those that are made, all in a line."""
-    torch = loaded_torch()
-    scale = 1 / factor if factor else given / made
-    if aligned:
-        scale = (given - 1) / (made - 1) if made > 1 else 0.0
-    width = max(scale, 1.0)
-    centres = (torch.arange(made) + 0.5) * scale
-    weights = (1 - (torch.arange(given) + 0.5 - centres.unsqueeze(1)).abs() / width).clamp_min(0)
-    return weights / weights.sum(1, keepdim=True)
 
 
 def _cdist(x: Tensor, y: Tensor, p: float, mode: int | None) -> Tensor:
@@ -282,3 +197,31 @@ def _embedding_bag(
         values = values * weights.unsqueeze(1)
     sums = member.to(table.dtype) @ values
     return (sums if mode == 0 else sums / sizes.clamp_min(1)), rows, sizes, rows
+
+
+_TAKEN_APART: Mapping[str, Callable[..., Any]] = {
+    **convolutions.TAKEN_APART,
+    **linear_algebra.TAKEN_APART,
+    **orders.TAKEN_APART,
+    **sampling.TAKEN_APART,
+    **special_functions.TAKEN_APART,
+    **windows.TAKEN_APART,
+    **{
+        name: _from_the_front(name)
+        for name in ("scatter.src", "scatter.value", "scatter_add.default", "scatter_reduce.two")
+    },
+    "addmv.default": _addmv,
+    "block_diag.default": _block_diag,
+    "bitwise_or.Scalar": lambda x, bits: x.bitwise_or(loaded_torch().full((), bits, dtype=x.dtype)),
+    "bitwise_xor.Scalar": lambda x, bits: x.bitwise_xor(loaded_torch().full((), bits, dtype=x.dtype)),
+    "diagonal_scatter.default": _diagonal_scatter,
+    "embedding_bag.padding_idx": _embedding_bag,
+    "embedding_renorm.default": _renormed,
+    "fake_quantize_per_channel_affine_cachemask.default": _quantized,
+    "index_reduce.default": _index_reduce,
+    "put.default": _put,
+    "roll.default": _roll,
+    "_adaptive_avg_pool3d.default": _adaptive_average,
+    "_cdist_forward.default": _cdist,
+    "_pdist_forward.default": _pdist,
+}

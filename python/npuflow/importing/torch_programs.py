@@ -49,6 +49,7 @@ def from_exported(program: ExportedProgram, name: str = DEFAULT_NAME) -> ir.Modu
 
     What it writes in place, buffers and inputs, are arguments that say which result they become.
     """
+    _refuse_sizes_of_data(program)
     importer = load_torch_importer()
     context = new_torch_context()
     reader = importer.FxImporter(context=context, hooks=make_resource_hooks())
@@ -70,6 +71,21 @@ def from_exported(program: ExportedProgram, name: str = DEFAULT_NAME) -> ir.Modu
     (function,) = (op for op in ops_of(module.operation, "func.func") if op.opview.name.value == name)
     note_updates(function, updates)
     return module
+
+
+def _refuse_sizes_of_data(program: ExportedProgram) -> None:
+    """As elements that a mask chooses have them: torch-mlir ends the process with such, or takes all memory."""
+    from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
+
+    for node in program.graph.nodes:
+        shape = getattr(node.meta.get("val"), "shape", ())
+        if any(free_unbacked_symbols(size) for size in shape):
+            raise InputError(
+                with_hint(
+                    f"how large '{node.name}' is depends on data",
+                    "keep all elements and leave some out by `torch.where`, or choose a fixed number by their places",
+                )
+            )
 
 
 def _refused(what: str, error: Exception) -> InputError:
