@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from math import prod
 from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
 from profiles import drawn
 
+from npuflow.ops.linear import Linear
 from npuflow.strategy.choose import ranked_with_costs
 from npuflow.strategy.estimate import Estimate
-from npuflow.strategy.group import Group
+from npuflow.strategy.group import Group, Role, Tensor
 from npuflow.strategy.mapping import mapping_of
 from npuflow.strategy.phase_times import PhaseTimes
-from npuflow.strategy.room import tile_descriptors
+from npuflow.strategy.room import home_room, tile_descriptors
 from npuflow.strategy.strategy import Strategy
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -23,8 +25,18 @@ from problems import DEVICES, matmul_group, problems
 
 
 def _at_home(group: Group, names: set[str]) -> Group:
-    tensors = (replace(tensor, at_home=tensor.name in names) for tensor in group.tensors)
+    tensors = (replace(tensor, at_home=tensor.name in names, number=n) for n, tensor in enumerate(group.tensors))
     return replace(group, tensors=tuple(tensors))
+
+
+def _played(times: PhaseTimes, strategy: Strategy) -> float:
+    """What a strategy costs with those of the tensors at home that it leaves room for."""
+    group, device, mapping = times.at_home, times.device, mapping_of(times.at_home, strategy)
+    started = replace(device, control=replace(device.control, descriptor_seconds=device.control.start_seconds))
+    room = {one.name: sum(home_room(group, mapping, device, one.number or 0)) for one in group.tensors if one.at_home}
+    sizes = {one.name: prod(one.shape) * one.element_bytes for one in group.tensors}
+    kept = _at_home(group, {name for name, left in room.items() if left >= sizes[name]})
+    return Estimate(kept, started).played_cost(mapping)
 
 
 @given(st.data())
@@ -36,15 +48,14 @@ def test_what_is_taken_costs_little_more_in_dram_and_at_home_takes_clearly_less_
     group = data.draw(problems(device))
     ways = ranked_with_costs(group, Strategy(), device, 64)
     times = PhaseTimes(_at_home(group, {tensor.name for tensor in group.tensors if tensor.name != "rhs"}), device)
-    started = replace(device.control, descriptor_seconds=device.control.start_seconds)
-    at_home, costs = Estimate(times.at_home, replace(device, control=started)), {one.strategy: one.cost for one in ways}
+    costs = {one.strategy: one.cost for one in ways}
     best, taken = ways[0].strategy, times.better(ways[0].strategy, ways)
-    own, most = at_home.played_cost(mapping_of(group, best)), tile_descriptors(group, mapping_of(group, best), device)
-    played = [at_home.played_cost(mapping_of(group, way)) for way in taken]
+    own, most = _played(times, best), tile_descriptors(group, mapping_of(group, best), device)
+    played = [_played(times, way) for way in taken]
     assert not played or played[0] <= min(own, *played)
     assert played == sorted(played) or all(cost >= 0.96 * own for cost in played)
     for way, cost in zip(taken, played):
-        assert costs[way] <= 1.16 * costs[best]
+        assert costs[way] <= 1.31 * costs[best]
         is_lighter = tile_descriptors(group, mapping_of(group, way), device) < most
         assert cost < 0.97 * own or (is_lighter and cost <= own)
 
@@ -56,3 +67,17 @@ def test_of_what_is_no_slower_the_fewest_descriptors_are_taken() -> None:
     best, first = ways[0].strategy, times.better(ways[0].strategy, ways)[0]
     needed = [tile_descriptors(group, mapping_of(group, way), device) for way in (best, first)]
     assert needed[1] < needed[0]
+
+
+def test_a_tensor_without_a_channel_is_no_tensor_at_home() -> None:
+    """Two operands for each of four rows leave a memory tile no channel out, two rows leave one."""
+    device = DEVICES["npu2"]
+    dims, shape = (Linear(((0, 1),)), Linear(((1, 1),))), (128, 256)
+    tensors = tuple(
+        Tensor(name, role, dims, shape, 4) for name, role in zip("xyz", (Role.INPUT, Role.INPUT, Role.OUTPUT))
+    )
+    group = _at_home(Group(shape, 2, (), tensors, (), pads_streamed=False), {"x"})
+    times = PhaseTimes(group, device)
+    for grid, is_at_home in (((4, 8), False), ((2, 8), True)):
+        strategy = Strategy(grid=grid, spread=(0, 1), tile_l1=(16, 32), order=(0, 1), depth_l2=2, depth_l1=2)
+        assert (times._cost(strategy) == PhaseTimes(_at_home(group, set()), device)._cost(strategy)) != is_at_home

@@ -338,7 +338,7 @@ def test_what_stays_takes_a_channel_of_a_memory_tile() -> None:
     npu2 = load_device("npu2")
     tile = npu2.level(npu2.block_level).usable_bytes
     two = numbered(elementwise((ROW, COLUMN), (ROW, COLUMN)))
-    # Two operands take a channel out each for every row, and results the others: 9 of 6, where 2 rows take 5.
+    # Two operands in a lane each, one of which has a channel for each of 4 rows, and results take all 6; 2 rows 5.
     assert home_room(two, mapped((16, 32), (4, 2)), npu2, 0) == (0,) * 2 + (tile,) * 6
     assert home_room(two, mapped((16, 32), (2, 2)), npu2, 0)[0] == tile - (4 + 1) * 32 * 32 * 4
     # Who doesn't move it needs none.
@@ -348,8 +348,6 @@ def test_what_stays_takes_a_channel_of_a_memory_tile() -> None:
     assert home_room(two, mapped((16, 32), (4, 2)), npu2, 2)[0] == tile - (4 + 1) * 64 * 32 * 4
     assert home_room(two, mapped((16, 32), (4, 3)), npu2, 2) == (0,) * 3 + (tile,) * 5
     assert home_room(two, mapped((16, 32), (2, 3)), npu2, 2)[0] == tile - (4 + 1) * 32 * 32 * 4
-    # What follows the rows alone goes through the four tiles that serve rows: others have channels left.
+    # What follows the rows alone has a lane of its own: then no other has a channel for each row.
     bias = numbered(elementwise((ROW, COLUMN), (ROW,)))
-    room = home_room(bias, mapped((16, 4), (4, 8)), npu2, 0)
-    assert room[:4] == (0,) * 4
-    assert min(room[4:]) > 0
+    assert min(home_room(bias, mapped((16, 4), (4, 8)), npu2, 0)) > 0

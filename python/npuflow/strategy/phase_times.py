@@ -1,31 +1,32 @@
 """Strategies of a part of a function, while what parts hand over stays on the chip. Pure.
 
 Whether it will is decided once there are schedules. So a part takes what is best with everything in DRAM, or of what is
-about as good so, what is faster otherwise: as phases of a launch have it, whose tensors take nothing of DRAM, and whose
-tasks are set up while the phase before works. Of what is as fast then, it takes what leaves the most descriptors beside
-memory tiles: a tensor that stays in several of them takes some of each.
+nearly as good so, what is faster otherwise: as phases of a launch have it, whose tensors take nothing of DRAM where the
+strategy leaves them room and channels, and whose tasks are set up while the phase before works. Of what is as fast
+then, it takes what leaves the most descriptors beside memory tiles: a tensor that stays in several of them takes some
+of each.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import prod
 from operator import itemgetter
 
 from npuflow.strategy.choose import CostedStrategy
 from npuflow.strategy.estimate import Estimate
-from npuflow.strategy.group import Group
-from npuflow.strategy.mapping import mapping_of
-from npuflow.strategy.room import tile_descriptors
+from npuflow.strategy.group import Group, Tensor
+from npuflow.strategy.mapping import Mapping, mapping_of
+from npuflow.strategy.room import home_room, tile_descriptors
 from npuflow.strategy.strategy import Strategy
 from npuflow.target import Device
 
 # So many of the best strategies are looked at, for what is as near to the best as estimates tell strategies of a group
-# apart, and clearly faster played out (docs/design.md). What is farther from the best asks of homes what they can't
-# have: within 30 % a MobileNetV2 in i8 moved twice what is compulsory.
-NEAR_WAYS = 64
-_NEAR = 1.15
+# apart, or DRAM's time for what may stay hides what else differs, and clearly faster played out (docs/design.md).
+NEAR_WAYS = 128
+_NEAR = 1.3
 _FASTER = 0.96
 
 
@@ -35,6 +36,7 @@ class PhaseTimes:
 
     at_home: Group
     device: Device
+    estimates: dict[tuple[Group, tuple[bool, ...]], Estimate] = field(default_factory=dict, compare=False)
 
     def better(self, best: Strategy, ranked: Sequence[CostedStrategy]) -> list[Strategy]:
         """What to take in place of the best in DRAM, if there is a program for it, the first to be asked first.
@@ -62,16 +64,26 @@ class PhaseTimes:
         return tile_descriptors(group, mapping_of(group, strategy), self.device)
 
     def _cost(self, strategy: Strategy) -> float:
-        return self._estimates[bool(strategy.gather)].played_cost(mapping_of(self.at_home, strategy))
+        """With those at home to which it leaves room, and channels."""
+        group, mapping = self._groups[bool(strategy.gather)], mapping_of(self.at_home, strategy)
+        kept = tuple(one.at_home and self._has_home(one, group, mapping) for one in group.tensors)
+        if (group, kept) not in self.estimates:
+            tensors = tuple(replace(one, at_home=each) for one, each in zip(group.tensors, kept))
+            self.estimates[group, kept] = Estimate(replace(group, tensors=tensors), self._started)
+        return self.estimates[group, kept].played_cost(mapping)
+
+    def _has_home(self, tensor: Tensor, group: Group, mapping: Mapping) -> bool:
+        assert tensor.number is not None
+        return sum(home_room(group, mapping, self.device, tensor.number)) >= prod(tensor.shape) * tensor.element_bytes
 
     @cached_property
-    def _estimates(self) -> tuple[Estimate, Estimate]:
-        """Of the group as it is, and with its windows gathered; a phase finds set up what it needs, and starts it."""
+    def _started(self) -> Device:
+        """The device of a phase, which finds set up what it needs, and starts it."""
         control = self.device.control
         started = min(control.descriptor_seconds, control.start_seconds)
-        device = replace(self.device, control=replace(control, descriptor_seconds=started))
-        return Estimate(self._groups[0], device), Estimate(self._groups[1], device)
+        return replace(self.device, control=replace(control, descriptor_seconds=started))
 
     @cached_property
     def _groups(self) -> tuple[Group, Group]:
+        """As it is, and with its windows gathered."""
         return self.at_home, self.at_home.with_gather() or self.at_home

@@ -136,18 +136,24 @@ def home_room(group: Group, mapping: Mapping, device: Device, number: int) -> tu
 def _has_channel(group: Group, mapping: Mapping, device: Device, number: int, tile: int) -> bool:
     """Whether a memory tile, which serves cores, has a channel for the tensor of a number as a group moves that.
 
-    What follows the rows alone takes lanes of the tiles that serve rows only. Into a tile, each row's results take a
-    channel; out of it, each lane one for each row, but a matmul's operands one for all.
+    What follows the rows alone takes a lane of its own, of the tiles that serve rows only. Into a tile, each row's
+    results take a channel; out of it, each lane one, or, where nothing follows the rows alone, one for each row that it
+    brings something of its own.
     """
     rows, dma = mapping.spread.grid[0], device.dma(device.block_level)
     ways, serving = TileDma.of(device, rows), row_tiles(rows, device.columns)
-    come = sum(tile < serving or not _follows_rows_alone(tensor, mapping) for tensor in group.inputs)
-    lanes = min(ways.lanes, come)
+    by_columns = [tensor for tensor in group.inputs if not _follows_rows_alone(tensor, mapping)]
+    by_rows = len(by_columns) < len(group.inputs)
+    lanes = min(ways.lanes - by_rows, len(by_columns)) + (by_rows and tile < serving)
     made = [tensor for tensor in group.outputs if tensor.number == number]
     if made:
         return lanes + rows < dma.channels_in or all(_in_turn(tensor, group, mapping) for tensor in made)
     is_read = any(tensor.number == number for tensor in group.inputs)
-    return not is_read or ways.leaving + lanes * (1 if group.packed else rows) < dma.channels_out
+    taken = ways.leaving + lanes
+    own = 0 if by_rows else sum(tensor.follows(mapping.spread.rows) for tensor in by_columns)
+    for _ in range(min(own, lanes)):
+        taken += rows - 1 if taken + rows - 1 <= dma.channels_out else 0
+    return not is_read or taken < dma.channels_out
 
 
 def _follows_rows_alone(tensor: Tensor, mapping: Mapping) -> bool:
