@@ -121,7 +121,7 @@ def _from_the_front(name: str) -> Callable[..., Any]:
 
 
 def _index_reduce(x: Tensor, dim: int, rows: Tensor, values: Tensor, how: str, *, include_self: bool = True) -> Tensor:
-    places = rows.reshape([-1 if each == dim % x.dim() else 1 for each in range(x.dim())]).expand(values.shape)
+    places = orders.lying_along(rows, dim, x.dim()).expand(values.shape)
     return x.scatter_reduce(dim % x.dim(), places, values, how, include_self=include_self)
 
 
@@ -134,8 +134,7 @@ def _put(x: Tensor, places: Tensor, values: Tensor, accumulate: bool = False) ->
 def _quantized(x: Tensor, scale: Tensor, zero: Tensor, axis: int, least: int, most: int) -> tuple[Tensor, Tensor]:
     """Each channel by its own scale, and which elements are in its range."""
     torch = loaded_torch()
-    shape = [-1 if each == axis % x.dim() else 1 for each in range(x.dim())]
-    scale, zero = scale.reshape(shape), zero.to(torch.float32).reshape(shape)
+    scale, zero = (orders.lying_along(each, axis, x.dim()) for each in (scale, zero.to(torch.float32)))
     found = zero + torch.round(x * (1 / scale))
     return ((found.clamp(least, most) - zero) * scale).to(x.dtype), (found >= least) & (found <= most)
 

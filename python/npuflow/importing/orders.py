@@ -11,6 +11,11 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
+def lying_along(line: Tensor, dim: int, dims: int) -> Tensor:
+    """A line of elements as a tensor of so many dimensions, one of which it lies along."""
+    return line.reshape([-1 if each == dim % dims else 1 for each in range(dims)])
+
+
 def median(x: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
     """The lower of two in the middle; of what isn't a number, that."""
     torch = loaded_torch()
@@ -102,7 +107,7 @@ def places_that_are_set(x: Tensor, *, size: int, fill_value: int = -1) -> Tensor
     is_this = number == torch.arange(size).unsqueeze(1)
     rows = []
     for dim, length in enumerate(x.shape):
-        coordinates = torch.arange(length).reshape([-1 if each == dim else 1 for each in range(x.dim())])
+        coordinates = lying_along(torch.arange(length), dim, x.dim())
         found = torch.where(is_this, coordinates.expand(x.shape).flatten(), 0).sum(1)
         rows.append(torch.where(is_this.any(1), found, fill_value))
     return torch.stack(rows, 1) if rows else x.new_zeros((size, 0), dtype=torch.int64)

@@ -152,12 +152,12 @@ class _Promoter:
             owner = self.grid if isinstance(value.owner, ir.Block) else value.owner.operation
             self.context.error(owner, "an operand is no slice of its block that all cores could share in L2")
             return None
-        block = self._in_l2(value, op, shared, inner, in_order=whole)
+        block = self._in_l2(value, op, shared, inner, whole=whole)
         with at(self._needed_by(value, op)):
             return shared.core_part(block)
 
     def _in_l2(
-        self, value: ir.Value, op: ir.Operation, shared: SharedSlice, inner: Sequence[ir.Operation], *, in_order: bool
+        self, value: ir.Value, op: ir.Operation, shared: SharedSlice, inner: Sequence[ir.Operation], *, whole: bool
     ) -> ir.Value:
         """The block in L2: one buffer for all who go through it along the same coordinates, by which it is divided.
 
@@ -167,7 +167,7 @@ class _Promoter:
         key = (shared.source, shared.offsets, shared.sizes, along)
         if key not in self.in_l2 or not self._is_behind(value, self.in_l2[key]):
             place = _outermost(self.grid, shared.source)
-            is_late = shared.follows_k or (place == self.grid and not in_order and self._is_in_sequence(value))
+            is_late = shared.follows_k or (place == self.grid and not whole and self._is_in_sequence(value))
             with at(inner[-1] if inner else self._needed_by(value, op)) if is_late else at(place):
                 self.in_l2[key] = promote_to_l2(shared)[0]
         return self.in_l2[key]

@@ -9,7 +9,7 @@ of each.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import prod
@@ -17,7 +17,7 @@ from operator import itemgetter
 
 from npuflow.strategy.choose import CostedStrategy
 from npuflow.strategy.estimate import Estimate
-from npuflow.strategy.group import Group, Tensor
+from npuflow.strategy.group import Group
 from npuflow.strategy.mapping import Mapping, mapping_of
 from npuflow.strategy.room import home_room, tile_descriptors
 from npuflow.strategy.strategy import Strategy
@@ -36,7 +36,7 @@ class PhaseTimes:
 
     at_home: Group
     device: Device
-    estimates: dict[tuple[Group, tuple[bool, ...]], Estimate] = field(default_factory=dict, compare=False)
+    estimates: dict[tuple[bool, frozenset[int]], Estimate] = field(default_factory=dict, compare=False)
 
     def better(self, best: Strategy, ranked: Sequence[CostedStrategy]) -> list[Strategy]:
         """What to take in place of the best in DRAM, if there is a program for it, the first to be asked first.
@@ -45,7 +45,8 @@ class PhaseTimes:
         home, as the fastest, or as the best where none is faster, and takes fewer descriptors.
         """
         near = [(self._cost(one.strategy), one) for one in ranked if one.cost <= _NEAR * ranked[0].cost]
-        faster = sorted((each for each in near if each[0] < _FASTER * self._cost(best)), key=itemgetter(0))
+        most = _FASTER * self._cost(best)
+        faster = sorted((each for each in near if each[0] < most), key=itemgetter(0))
         first = faster[:1] or [each for each in near if each[1].strategy == best]
         return [one.strategy for _, one in (*(way for each in first for way in self._lighter(near, *each)), *faster)]
 
@@ -57,7 +58,8 @@ class PhaseTimes:
         counted = sorted(
             ((self._descriptors(way[1].strategy), way) for way in equal), key=lambda each: (each[0], each[1][0])
         )
-        return [way for count, way in counted if count < self._descriptors(first.strategy)]
+        most = self._descriptors(first.strategy)
+        return [way for count, way in counted if count < most]
 
     def _descriptors(self, strategy: Strategy) -> int:
         group = self._groups[bool(strategy.gather)]
@@ -65,16 +67,20 @@ class PhaseTimes:
 
     def _cost(self, strategy: Strategy) -> float:
         """With those at home to which it leaves room, and channels."""
-        group, mapping = self._groups[bool(strategy.gather)], mapping_of(self.at_home, strategy)
-        kept = tuple(one.at_home and self._has_home(one, group, mapping) for one in group.tensors)
-        if (group, kept) not in self.estimates:
-            tensors = tuple(replace(one, at_home=each) for one, each in zip(group.tensors, kept))
-            self.estimates[group, kept] = Estimate(replace(group, tensors=tensors), self._started)
-        return self.estimates[group, kept].played_cost(mapping)
+        is_gathered, mapping = bool(strategy.gather), mapping_of(self.at_home, strategy)
+        group = self._groups[is_gathered]
+        way = is_gathered, frozenset(self._kept(group, mapping))
+        if way not in self.estimates:
+            self.estimates[way] = Estimate(group.at_home(way[1]), self._started)
+        return self.estimates[way].played_cost(mapping)
 
-    def _has_home(self, tensor: Tensor, group: Group, mapping: Mapping) -> bool:
-        assert tensor.number is not None
-        return sum(home_room(group, mapping, self.device, tensor.number)) >= prod(tensor.shape) * tensor.element_bytes
+    def _kept(self, group: Group, mapping: Mapping) -> Iterator[int]:
+        """The numbers of tensors that stay, as far as that is for a mapping to say."""
+        for tensor in group.tensors:
+            if tensor.at_home and tensor.number is not None:
+                room = home_room(group, mapping, self.device, tensor.number)
+                if sum(room) >= prod(tensor.shape) * tensor.element_bytes:
+                    yield tensor.number
 
     @cached_property
     def _started(self) -> Device:

@@ -149,11 +149,11 @@ def _has_channel(group: Group, mapping: Mapping, device: Device, number: int, ti
     if made:
         return lanes + rows < dma.channels_in or all(_in_turn(tensor, group, mapping) for tensor in made)
     is_read = any(tensor.number == number for tensor in group.inputs)
-    taken = ways.leaving + lanes
+    spare = dma.channels_out - ways.leaving - lanes
     own = 0 if by_rows else sum(tensor.follows(mapping.spread.rows) for tensor in by_columns)
     for _ in range(min(own, lanes)):
-        taken += rows - 1 if taken + rows - 1 <= dma.channels_out else 0
-    return not is_read or taken < dma.channels_out
+        spare -= rows - 1 if rows - 1 <= spare else 0
+    return not is_read or spare > 0
 
 
 def _follows_rows_alone(tensor: Tensor, mapping: Mapping) -> bool:

@@ -15,12 +15,12 @@ def load_first(nest: Nest) -> None:
 
 
 def _load_first(body: list[Statement]) -> None:
-    first: list[Statement] = []
+    first: list[Transfer] = []
     rest: list[Statement] = []
     read: set[BufferInfo] = set()
     written: set[BufferInfo] = set()
     for statement in body:
-        if _is_load(statement, read, written):
+        if isinstance(statement, Transfer) and _is_load(statement, read, written):
             first.append(statement)
             continue
         rest.append(statement)
@@ -33,14 +33,12 @@ def _load_first(body: list[Statement]) -> None:
                 written.add(inner.target.buffer)
         if isinstance(statement, Loop):
             _load_first(statement.body)
-    filled = {load.target.buffer for load in first if isinstance(load, Transfer)}
+    filled = {load.target.buffer for load in first}
     allocated = [s for s in rest if isinstance(s, Allocate) and s.buffer in filled]
     body[:] = [*allocated, *first, *(s for s in rest if s not in allocated)]
 
 
-def _is_load(statement: Statement, read: set[BufferInfo], written: set[BufferInfo]) -> bool:
-    if not isinstance(statement, Transfer):
-        return False
-    source, target = statement.source.buffer, statement.target.buffer
-    is_whole = not statement.source.offset.terms
+def _is_load(transfer: Transfer, read: set[BufferInfo], written: set[BufferInfo]) -> bool:
+    source, target = transfer.source.buffer, transfer.target.buffer
+    is_whole = not transfer.source.offset.terms
     return is_whole and target.space > source.space and source not in written and target not in read | written
