@@ -43,9 +43,10 @@ def phase_changes(calls: Sequence[CompiledFunction], decided: Decisions) -> tupl
         for name, part in parts.items()
     }
     setups = {name: {**setup, **_beside_homes(setup, parts[name])} for name, setup in setups.items()}
-    device = calls[0].device
-    columns = device.columns if device.control.packet_seconds else 0  # else nothing is known of streams of packets
-    return changes_between([setups[part.name] for part in calls], decided, columns)
+    device, control = calls[0].device, calls[0].device.control
+    columns = device.columns if control.packet_seconds else 0  # else nothing is known of streams of packets
+    load_bytes = round(control.packet_seconds * control.packet_bytes_per_second)
+    return changes_between([setups[part.name] for part in calls], decided, columns, load_bytes)
 
 
 def _beside_homes(setup: PhaseSetup, part: CompiledFunction) -> PhaseSetup:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
 
 from npuflow.network.decisions import ALL_DECISIONS, Decision, Decisions
 from npuflow.network.phases import (
@@ -16,15 +19,17 @@ from npuflow.network.phases import (
     Tile,
     TileChange,
     Writes,
+    phases_of_pieces,
     size_of,
     writes_of,
 )
+from npuflow.network.program_memory import Image, ProgramRoom
 from npuflow.network.set_up import PhaseChange
 from npuflow.network.streams import Differs, streams
 
 
 def changes_between(
-    setups: Sequence[PhaseSetup], decided: Decisions = ALL_DECISIONS, columns: int = 0
+    setups: Sequence[PhaseSetup], decided: Decisions = ALL_DECISIONS, columns: int = 0, load_bytes: int = 0
 ) -> tuple[PhaseChange, ...]:
     """What each phase but the first takes, which finds everything there, as a design that is launched alone does.
 
@@ -41,7 +46,7 @@ def changes_between(
     others: list[dict[Tile, Differs]] = [{} for _ in setups[1:]]
     for alike in _alike(cores) if reached else [[store] for store in cores]:
         needs = [{store: frozenset(setup.get(store, ())) for store in alike} for setup in setups]
-        for found, loaded in zip(programs, _loads(needs, decided)):
+        for found, loaded in zip(programs, _loads(needs, decided, load_bytes)):
             found.update((store.tile, _loading(image)) for store, image in loaded.items())
     for store in [store for store in stores if store.kind is not StoreKind.PROGRAMS]:
         for found, one in zip(others, _writes(store, [setup.get(store, ()) for setup in setups], decided)):
@@ -53,8 +58,6 @@ def changes_between(
 
 
 # Programs
-
-Image = frozenset[Piece]
 
 
 def _alike(stores: Sequence[Store]) -> list[list[Store]]:
@@ -69,43 +72,34 @@ def _loading(image: Image) -> Differs:
     return Differs(TileChange(program_bytes=size_of(image)), image)
 
 
-def _loads(needs: Sequence[Mapping[Store, Image]], decided: Decisions) -> Iterator[Mapping[Store, Image]]:
-    """What cores are loaded with in front of each phase but the first: what they run from there on, and fits.
+def _loads(
+    needs: Sequence[Mapping[Store, Image]], decided: Decisions, load_bytes: int
+) -> Iterator[Mapping[Store, Image]]:
+    """What cores are loaded with in front of each phase but the first.
 
-    All get what any of them runs, if that fits: a core knows where it is, and leaves out what isn't for it. Nothing
-    loads less often, since no load could bring the program that the next one is for as well. Kernels that several
-    programs call are there once.
+    All get what any of them runs, if that fits: a core knows where it is, and leaves out what isn't for it. Kernels
+    that several programs call are there once.
     """
-    images: dict[Store, Image] = dict.fromkeys(needs[0], frozenset())
-    for number, need in enumerate(needs):
-        coming = needs[number:] if Decision.KEEPING in decided else [need]
-        loads: dict[Store, Image] = {}
-        lacking = [store for store, own in need.items() if not own <= images[store]]
-        if lacking and _fits(_of_all(need), lacking[0].room):
-            loads = dict.fromkeys(need, _image(map(_of_all, coming), lacking[0].room))
-        elif lacking:
-            loads = {store: _image((each[store] for each in coming), store.room) for store in lacking}
-        images.update(loads)
-        if number:
-            yield loads
+    wholes = [frozenset().union(*need.values()) for need in needs]
+    found: dict[tuple[Image, ...], list[Image]] = {}
+    of_stores = {}
+    for store in needs[0]:
+        own = tuple(whole if _fits(whole, store.room) else need[store] for whole, need in zip(wholes, needs))
+        if own not in found:
+            found[own] = (
+                ProgramRoom(store.room, load_bytes).loads(own) if Decision.KEEPING in decided else _each_anew(own)
+            )
+        of_stores[store] = found[own]
+    for number in range(1, len(needs)):
+        yield {store: loads[number] for store, loads in of_stores.items() if loads[number]}
 
 
-def _of_all(need: Mapping[Store, Image]) -> Image:
-    return frozenset().union(*need.values())
+def _each_anew(needs: Sequence[Image]) -> list[Image]:
+    return [needs[0], *(need if need != before else frozenset() for before, need in pairwise(needs))]
 
 
 def _fits(pieces: Image, room: int) -> bool:
     return not room or size_of(pieces) <= room
-
-
-def _image(needs: Iterable[Image], room: int) -> Image:
-    """The programs of next phases that fit together; those of the first in any case."""
-    found: Image = frozenset()
-    for need in needs:
-        if found and not _fits(found | need, room):
-            break
-        found |= need
-    return found
 
 
 # Descriptors and parameters
@@ -161,8 +155,13 @@ class _WrittenStore:
                 free -= piece.size
 
     def _next_use(self, piece: Piece, number: int) -> int:
-        behind = range(number + 1, len(self.needs))
-        return next((later for later in behind if piece in self.needs[later]), len(self.needs))
+        uses = self._uses[piece]
+        later = bisect_right(uses, number)
+        return uses[later] if later < len(uses) else len(self.needs)
+
+    @cached_property
+    def _uses(self) -> Mapping[Piece, Sequence[int]]:
+        return phases_of_pieces(self.needs)
 
 
 def _writes(store: Store, needs: Sequence[Sequence[Piece]], decided: Decisions) -> list[Differs]:

@@ -13,7 +13,7 @@ says what differs between phases, `network/set_up` how that is done.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
@@ -136,3 +136,12 @@ def writes_of(store: Store, pieces: Iterable[Piece]) -> Writes:
 
 def size_of(pieces: Iterable[Piece]) -> int:
     return sum(piece.size for piece in pieces)
+
+
+def phases_of_pieces(needs: Sequence[Iterable[Piece]]) -> dict[Piece, list[int]]:
+    """The phases that need each piece, in order."""
+    found: dict[Piece, list[int]] = {}
+    for number, need in enumerate(needs):
+        for piece in dict.fromkeys(need):
+            found.setdefault(piece, []).append(number)
+    return found
