@@ -24,6 +24,7 @@ from npuflow.strategy.mapping import Mapping, mapping_of
 from npuflow.strategy.phase_times import NEAR_WAYS, PhaseTimes
 from npuflow.strategy.strategy import Strategy
 from npuflow.target import Device, KernelClass
+from npuflow.target.planned import goes_around_l2
 
 # Strategies that are looked at for one whose program fits: those that are alike in their costs are so in their loops.
 _MOST_STRATEGIES = 256
@@ -172,7 +173,11 @@ def best_of_bundle(
     if not between or device.home_level is None:
         return best
     times = PhaseTimes(group_of_bundle(bundle, between).at_home({*between.values()}), device)
-    better = times.better(best, ranked_by_estimate(group, said, device, NEAR_WAYS, lacked=lacked))
+    ranked = ranked_by_estimate(group, said, device, NEAR_WAYS, lacked=lacked)
+    group_at_home = times.at_home.numbered({})
+    is_played = not goes_around_l2(device)  # by estimates alone, what homes make of it tells ways too little apart
+    at_home = ranked_by_estimate(group_at_home, said, device, NEAR_WAYS, lacked=lacked) if is_played else ()
+    better = times.better(best, ranked, at_home)
     return next((one for one in better if program_fits(bundle, group, mapping_of(group, one), device)), best)
 
 

@@ -1,10 +1,10 @@
 """Strategies of a part of a function, while what parts hand over stays on the chip. Pure.
 
 Whether it will is decided once there are schedules. So a part takes what is best with everything in DRAM, or of what is
-nearly as good so, what is faster otherwise: as phases of a launch have it, whose tensors take nothing of DRAM where the
-strategy leaves them room and channels, and whose tasks are set up while the phase before works. Of what is as fast
-then, it takes what leaves the most descriptors beside memory tiles: a tensor that stays in several of them takes some
-of each.
+not much worse so, what is faster otherwise: as phases of a launch have it, whose tensors take nothing of DRAM where the
+strategy leaves them room and channels, and whose tasks are set up while the phase before works, as far as it has time.
+Of what is as fast then, it takes what leaves the most descriptors beside memory tiles: a tensor that stays in several
+of them takes some of each.
 """
 
 from __future__ import annotations
@@ -23,11 +23,14 @@ from npuflow.strategy.room import home_room, tile_descriptors
 from npuflow.strategy.strategy import Strategy
 from npuflow.target import Device
 
-# So many of the best strategies are looked at, for what is as near to the best as estimates tell strategies of a group
-# apart, or DRAM's time for what may stay hides what else differs, and clearly faster played out (docs/design.md).
+# So many of the best strategies are looked at, in DRAM and with tensors at home, for what takes at most twice as long
+# as the best does in DRAM, whose time for what may stay hides what else differs, and is clearly faster played out: more
+# is in docs/design.md.
 NEAR_WAYS = 128
-_NEAR = 1.3
+_NEAR = 2.0
 _FASTER = 0.96
+# Of the time that tasks take the control processor, and a phase doesn't, what others have no time for either.
+_LATE = 0.5
 
 
 @dataclass(frozen=True)
@@ -38,13 +41,18 @@ class PhaseTimes:
     device: Device
     estimates: dict[tuple[bool, frozenset[int]], Estimate] = field(default_factory=dict, compare=False)
 
-    def better(self, best: Strategy, ranked: Sequence[CostedStrategy]) -> list[Strategy]:
+    def better(
+        self, best: Strategy, ranked: Sequence[CostedStrategy], at_home: Sequence[CostedStrategy] = ()
+    ) -> list[Strategy]:
         """What to take in place of the best in DRAM, if there is a program for it, the first to be asked first.
 
-        Those that are near to it and faster at home, the fastest first; in front of them what is as fast, there and at
-        home, as the fastest, or as the best where none is faster, and takes fewer descriptors.
+        Of what is `ranked` in DRAM, and with tensors `at_home`, those that are near to it and faster at home, the
+        fastest first; in front of them what is as fast, there and at home, as the fastest, or as the best where none is
+        faster, and takes fewer descriptors.
         """
-        near = [(self._cost(one.strategy), one) for one in ranked if one.cost <= _NEAR * ranked[0].cost]
+        known = {one.strategy for one in ranked}
+        others = [replace(one, cost=self._in_dram(one.strategy)) for one in at_home if one.strategy not in known]
+        near = [(self._cost(one.strategy), one) for one in (*ranked, *others) if one.cost <= _NEAR * ranked[0].cost]
         most = _FASTER * self._cost(best)
         faster = sorted((each for each in near if each[0] < most), key=itemgetter(0))
         first = faster[:1] or [each for each in near if each[1].strategy == best]
@@ -65,14 +73,25 @@ class PhaseTimes:
         group = self._groups[bool(strategy.gather)]
         return tile_descriptors(group, mapping_of(group, strategy), self.device)
 
+    def _in_dram(self, strategy: Strategy) -> float:
+        group = self._groups[bool(strategy.gather)].at_home(frozenset())
+        return Estimate(group, self.device).cost(mapping_of(group, strategy))
+
     def _cost(self, strategy: Strategy) -> float:
-        """With those at home to which it leaves room, and channels."""
+        """With those at home to which it leaves room, and channels.
+
+        Tasks of others are set up while the phase before works, but the control processor takes as long for them.
+        """
         is_gathered, mapping = bool(strategy.gather), mapping_of(self.at_home, strategy)
         group = self._groups[is_gathered]
         way = is_gathered, frozenset(self._kept(group, mapping))
         if way not in self.estimates:
             self.estimates[way] = Estimate(group.at_home(way[1]), self._started)
-        return self.estimates[way].played_cost(mapping)
+        estimate = self.estimates[way]
+        transfers, tensors = estimate.transfers(mapping), (*estimate.group.inputs, *estimate.group.outputs)
+        tasks = sum(transfers[tensor.name].descriptors for tensor in tensors if not tensor.at_home)
+        played, control = estimate.played_cost(mapping), tasks * self.device.control.descriptor_seconds
+        return played + _LATE * max(0.0, control - played)
 
     def _kept(self, group: Group, mapping: Mapping) -> Iterator[int]:
         """The numbers of tensors that stay, as far as that is for a mapping to say."""
