@@ -72,7 +72,7 @@ class Validator {
   }
 
   void check_memory(const Memory& memory) {
-    in_range(memory.bytes, 1, max_number, [&] { return "the size of '" + memory.name + "'"; });
+    in_range(memory.bytes, 0, max_number, [&] { return "the size of '" + memory.name + "'"; });
   }
 
   void check_buffer(const Buffer& buffer) {
@@ -80,9 +80,9 @@ class Validator {
     if (!known(buffer.memory, program_.memories.size(), who, "memory")) return;
     const Memory& memory = program_.memories[buffer.memory];
     const bool sane = in_range(buffer.address_bytes, 0, max_number, [&] { return "the address of " + who; }) &&
-                      in_range(buffer.slot_bytes, 1, max_number, [&] { return "the slot size of " + who; }) &&
+                      in_range(buffer.slot_bytes, 0, max_number, [&] { return "the slot size of " + who; }) &&
                       in_range(buffer.depth, 1, 1 << 15, [&] { return "the depth of " + who; });
-    if (!sane || memory.bytes < 1 || memory.bytes > max_number) return;  // a wrong memory is reported as such
+    if (!sane || memory.bytes < 0 || memory.bytes > max_number) return;  // a wrong memory is reported as such
     if (buffer.slot_bytes <= (memory.bytes - buffer.address_bytes) / buffer.depth) return;
     require(false, [&] {
       return who + " needs bytes " + text(buffer.address_bytes) + " to " +

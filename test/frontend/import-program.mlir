@@ -140,6 +140,19 @@ func.func @calls(%x: tensor<4xi32>, %y: tensor<4xi32>) -> tensor<4xi32> {
   return %r : tensor<4xi32>
 }
 
+// Results without elements are constants, whoever made them, and so is an argument that is returned.
+// CHECK-LABEL: func.func @no_results
+// CHECK-NOT:     linalg.abs
+// CHECK:         %[[F:.*]] = arith.constant dense<{{.*}}> : tensor<0x8xf32>
+// CHECK-NEXT:    %[[I:.*]] = arith.constant dense<{{.*}}> : tensor<0xi8>
+// CHECK-NEXT:    return %[[F]], %[[I]] : tensor<0x8xf32>, tensor<0xi8>
+func.func @no_results(%x: tensor<4x8xf32>, %i: tensor<0xi8>) -> (tensor<0x8xf32>, tensor<0xi8>) {
+  %none = tensor.extract_slice %x[2, 0] [0, 8] [1, 1] : tensor<4x8xf32> to tensor<0x8xf32>
+  %e = tensor.empty() : tensor<0x8xf32>
+  %abs = linalg.abs ins(%none : tensor<0x8xf32>) outs(%e : tensor<0x8xf32>) -> tensor<0x8xf32>
+  return %abs, %i : tensor<0x8xf32>, tensor<0xi8>
+}
+
 // Of no elements nothing is computed, and products of none are what they begin with.
 // CHECK-LABEL: func.func @nothing
 // CHECK:         %[[F:.*]] = linalg.fill ins(%[[V:.*]] : f32) outs(%{{.*}} : tensor<4x6xf32>)

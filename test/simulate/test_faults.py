@@ -175,7 +175,7 @@ def test_a_semaphore_that_overflows() -> None:
         (Program((), resources=(Resource("r", 0.0),)), "resource 'r' moves 0.000000 bytes per cycle"),
         (Program((), resources=(Resource("r", float("nan")),)), "resource 'r' moves nan bytes per cycle"),
         (transfer(FlatAccess("b", (4,), (1,), 4, run_overhead_bytes=-1.0)), "loses -1.000000 bytes' time per run"),
-        (Program((), memories=(FlatMemory("m", 1, 0),)), "the size of 'm' is 0"),
+        (Program((), memories=(FlatMemory("m", 1, -1),)), "the size of 'm' is -1"),
         (
             Program((), memories=(FlatMemory("m", 1, 100),), buffers=(FlatBuffer("b", "m", 40, 30, 2),)),
             "buffer 'b' needs bytes 30 to 109 of 'm', which has 100",

@@ -129,8 +129,14 @@ class KnownBody:
         self._found: dict[ir.Value, Numbers | None] = {}
 
     def value(self, value: ir.Value) -> Numbers | None:
-        if value not in self._found:
-            self._found[value] = self._value(value)
+        waiting = [value]  # bodies are deeper than Python's stack
+        while waiting:
+            needed = [source for source in _scalars_of(waiting[-1]) if source not in self._found]
+            if needed:
+                waiting += needed
+            else:
+                made = waiting.pop()
+                self._found[made] = self._value(made)
         return self._found[value]
 
     def _value(self, value: ir.Value) -> Numbers | None:
@@ -144,7 +150,7 @@ class KnownBody:
         if op.name == "arith.constant":
             number = value_of(op, [])
             return None if number is None else number.reshape((1,) * rank)
-        operands = [None if isinstance(v.type, ir.ShapedType) else self.value(v) for v in op.operands]
+        operands = [None if isinstance(v.type, ir.ShapedType) else self._found[v] for v in op.operands]
         if op.name == "tensor.extract":
             source = self._known.of(op.operands[0])
             places = [place for place in operands[1:] if place is not None]
@@ -164,6 +170,13 @@ class KnownBody:
             return None
         rank = len(self._extents)
         return tensor[tuple(steps_of(dim, self._extents) for dim in dims)] if dims else tensor.reshape((1,) * rank)
+
+
+def _scalars_of(value: ir.Value) -> list[ir.Value]:
+    """What a value is made of, but tensors."""
+    if isinstance(value.owner, ir.Block):
+        return []
+    return [operand for operand in value.owner.operation.operands if not isinstance(operand.type, ir.ShapedType)]
 
 
 def steps_of(dim: Linear, extents: Sequence[int]) -> Numbers:

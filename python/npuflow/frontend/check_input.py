@@ -9,6 +9,7 @@ from npuflow.bindings import ir
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.frontend.check_tail import tail_problem
+from npuflow.frontend.nothing import is_nothing
 from npuflow.ops.allowed_ops import ELEMENT_TYPES, problems_in, type_problem
 from npuflow.ops.bundle_ops import op_problem, pad_problem, scalar_problem
 from npuflow.ops.contraction import Contraction, is_matmul, match_contraction, producer, tail_of
@@ -111,7 +112,8 @@ def _check_signature(function: ir.Operation, context: PassContext) -> None:
     blocks = function.regions[0].blocks
     for index, argument in enumerate(blocks[0].arguments if blocks else ()):
         is_used = any(use.owner.operation.name != "func.return" for use in argument.uses)
-        problem = None if is_used else _scalar_problem(argument.type) or _type_problem(argument.type)
+        is_fine = is_used or is_nothing(argument)
+        problem = None if is_fine else _scalar_problem(argument.type) or _type_problem(argument.type)
         if problem is not None:
             context.error(function, f"argument {index} of @{name} {problem[0]}", problem[1])
     for index, kind in enumerate(ir.FunctionType(function.opview.type).results if blocks else ()):

@@ -42,8 +42,8 @@ class ImportProgram(Pass):
     rank it is; of a `tm_tensor.topk` there are the first places alone. In a scatter, every element looks for its
     updates. `ml_program.global`s are dropped, or are constants where they are read, a `bufferization.alloc_tensor` is
     an empty tensor, and a padding by fewer than 0 elements a slice. What is computed of tensors without elements is
-    left out, and so are they where others are read beside them. Where all functions of a module are private, those that
-    nobody calls are what is compiled.
+    left out, and so are they where others are read beside them; as results they are constants. Where all functions of a
+    module are private, those that nobody calls are what is compiled.
     """
 
     name = "npuflow-import-program"

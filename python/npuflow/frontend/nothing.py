@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from npuflow.bindings import ir, tensor
+from npuflow.bindings import arith, ir, tensor
 from npuflow.core.build import at, element_type_of, empty, fill, shape_of
 from npuflow.core.passes import ops_of
 
@@ -10,10 +10,26 @@ _TENSOR_OPS = ("linalg.", "tensor.", "tm_tensor.")
 
 
 def drop_nothing(root: ir.Operation) -> int:
-    """Leaves out what is computed of no elements, in the order of the ops; returns how many ops had any of these."""
+    """Leaves out what is computed of no elements, in the order of the ops; returns how many ops had any of these.
+
+    Where a function returns no elements, that is a constant: such are what nothing has to be done for.
+    """
     found = [op for op in ops_of(root) if op.name.startswith(_TENSOR_OPS) and op.name != "tensor.empty"]
     found = [op for op in found if op.parent.name == "func.func"]  # those in bodies go with their op
-    return sum(_drop(op) for op in found if any(map(_is_nothing, (*op.operands, *op.results))))
+    dropped = sum(_drop(op) for op in found if any(map(is_nothing, (*op.operands, *op.results))))
+    for leaving in ops_of(root, "func.return"):
+        for index, value in enumerate(leaving.operands):
+            if is_nothing(value):
+                leaving.operands[index] = _constant(leaving, value)
+    return dropped
+
+
+def _constant(op: ir.Operation, value: ir.Value) -> ir.Value:
+    kind = ir.RankedTensorType(value.type)
+    with at(op):
+        element = kind.element_type
+        zero = ir.FloatAttr.get(element, 0.0) if isinstance(element, ir.FloatType) else ir.IntegerAttr.get(element, 0)
+        return arith.ConstantOp(kind, ir.DenseElementsAttr.get_splat(kind, zero)).result
 
 
 def _drop(op: ir.Operation) -> bool:
@@ -29,13 +45,13 @@ def _drop(op: ir.Operation) -> bool:
 def _instead(op: ir.Operation) -> list[ir.Value] | None:
     """What an op's results are; None where that isn't known."""
     with at(op):
-        if all(map(_is_nothing, op.results)):
+        if all(map(is_nothing, op.results)):
             return [empty(shape_of(result), element_type_of(result)) for result in op.results]
         if op.name == "tensor.concat":
-            some = [value for value in op.operands if not _is_nothing(value)]
+            some = [value for value in op.operands if not is_nothing(value)]
             whole = ir.IntegerAttr(op.attributes["dim"]).value
             return [some[0] if len(some) == 1 else tensor.ConcatOp(op.results[0].type, whole, some).result]
-        if op.name == "tensor.insert_slice" and _is_nothing(op.operands[0]):
+        if op.name == "tensor.insert_slice" and is_nothing(op.operands[0]):
             return [op.operands[1]]
         if op.name == "tensor.pad":
             padding = op.regions[0].blocks[0].operations[0].operation.operands[0]
@@ -46,6 +62,6 @@ def _instead(op: ir.Operation) -> list[ir.Value] | None:
     return None
 
 
-def _is_nothing(value: ir.Value) -> bool:
+def is_nothing(value: ir.Value) -> bool:
     kind = value.type
     return isinstance(kind, ir.RankedTensorType) and kind.has_static_shape and 0 in kind.shape

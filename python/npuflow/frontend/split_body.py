@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Protocol
 
 from npuflow.bindings import arith, ir, linalg
 from npuflow.core.build import at, element_type_of, empty, generic_op
@@ -13,11 +14,18 @@ from npuflow.core.passes import ops_of
 from npuflow.ops.contraction import producer
 from npuflow.ops.linear import composed, input_count, iterators, linear_dims, loop_extents, maps_of
 
-# Whether an op with such inputs, as the body's values, and so many results will do.
-Allowed = Callable[[Sequence[ir.Value], int], bool]
-
 # Ops of a body, in the order in which they run.
 Part = tuple[ir.Operation, ...]
+
+
+class Allowed(Protocol):
+    """What an op may be."""
+
+    def has_for(self, inputs: Sequence[ir.Value], results: int) -> bool:
+        """Whether one with such inputs, as the body's values, and so many results will do."""
+
+    def fitting(self, ops: Sequence[ir.Operation]) -> int:
+        """How many of a body's ops, from the first one on, one may have."""
 
 
 @dataclass(frozen=True)
@@ -35,20 +43,25 @@ def parts_of(op: ir.Operation, allowed: Allowed) -> list[Part]:
     value are next to each other, so that few values are handed on.
     """
     body = _body(op)[:-1]
-    if allowed(_last_inputs(op, body), len(op.results)):
+    if _will_do(op, body, allowed):
         return [tuple(body)]
     carried = _carried(op)
     left = [inner for inner in _in_order_of_need(op) if inner not in carried]
     parts: list[Part] = []
-    while left and not allowed(_last_inputs(op, (*left, *carried)), len(op.results)):
-        counts = ((end, left[:end]) for end in range(1, len(left) + 1))
-        ends = (end for end, part in counts if allowed(_inputs(op, part), len(_handed_on(part))))
-        end = max(ends, default=1)
+    while left and not _will_do(op, (*left, *carried), allowed):
+        counts = ((end, left[:end]) for end in range(allowed.fitting(left), 0, -1))
+        ends = (end for end, part in counts if allowed.has_for(_inputs(op, part), len(_handed_on(part))))
+        end = next(ends, 1)
         parts.append(tuple(left[:end]))
         left = left[end:]
     if left or carried:
         parts.append((*left, *carried))
     return parts
+
+
+def _will_do(op: ir.Operation, rest: Sequence[ir.Operation], allowed: Allowed) -> bool:
+    """Whether the last part may be all that is left."""
+    return allowed.fitting(rest) == len(rest) and allowed.has_for(_last_inputs(op, rest), len(op.results))
 
 
 def needed_for(value: ir.Value) -> Part:
@@ -104,16 +117,17 @@ def _read(op: ir.Operation) -> list[ir.Value]:
 def _in_order_of_need(op: ir.Operation) -> list[ir.Operation]:
     """The ops of the body but constants and the yield, each right behind those that only it needs."""
     body = _body(op)
+    own = {inner for inner in body if not is_fixed(inner)}
     found: dict[ir.Operation, None] = {}
-
-    def visit(inner: ir.Operation) -> None:
-        if inner not in found and inner in body and not is_fixed(inner):
-            for value in _read(inner):
-                if not isinstance(value.owner, ir.Block):
-                    visit(value.owner.operation)
-            found[inner] = None
-
-    visit(body[-1])
+    waiting = [body[-1]]  # bodies are deeper than Python's stack
+    while waiting:
+        inner = waiting[-1]
+        sources = [value.owner.operation for value in _read(inner) if not isinstance(value.owner, ir.Block)]
+        needed = [each for each in sources if each in own and each not in found and each != inner]
+        if needed:
+            waiting += reversed(needed)
+        else:
+            found[waiting.pop()] = None
     del found[body[-1]]
     return list(found)
 
@@ -122,10 +136,11 @@ def _inputs(op: ir.Operation, part: Sequence[ir.Operation]) -> list[ir.Value]:
     """What a part reads of the op's inputs, and of other parts."""
     block = op.regions[0].blocks[0]
     outputs = list(block.arguments)[input_count(op) :]
+    own = set(part)
     found: dict[ir.Value, None] = {}
     for value in (value for inner in part for value in _read(inner)):
         owner = value.owner
-        is_made = not isinstance(owner, ir.Block) and owner.operation in part
+        is_made = not isinstance(owner, ir.Block) and owner.operation in own
         is_inner = owner != block if isinstance(owner, ir.Block) else owner.operation.parent != op
         if not is_made and not _is_constant(value) and not is_inner and value not in outputs:
             found[value] = None
@@ -149,7 +164,17 @@ def _last_inputs(op: ir.Operation, part: Sequence[ir.Operation]) -> list[ir.Valu
 
 def is_fixed(op: ir.Operation) -> bool:
     """Whether an op of a body makes the same of nothing but constants wherever it is: every part has one of its own."""
-    return op.name == "arith.constant" or (bool(op.operands) and not op.regions and all(map(_is_constant, op.operands)))
+    left, seen = [op], {op}  # bodies are deeper than Python's stack
+    while left:
+        each = left.pop()
+        if each.name == "arith.constant":
+            continue
+        if not len(each.operands) or len(each.regions) or any(isinstance(v.owner, ir.Block) for v in each.operands):
+            return False
+        sources = [value.owner.operation for value in each.operands if value.owner.operation not in seen]
+        left += sources
+        seen.update(sources)
+    return True
 
 
 def _is_constant(value: ir.Value) -> bool:

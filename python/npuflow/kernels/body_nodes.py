@@ -70,7 +70,7 @@ def nodes_of(op: ir.Operation, first_sum: int) -> tuple[Node, ...]:
             continue
         kind = "multiply-add" if product else kind_of(inner)
         numbers |= dict.fromkeys(inner.results, len(nodes))
-        nodes.append(Node(kind, _type(product or inner), uses))
+        nodes.append(Node(kind, type_of(product or inner), uses))
     return tuple(nodes)
 
 
@@ -113,7 +113,7 @@ def _is_part_of_product(inner: ir.Operation) -> bool:
     return inner.name in EXTENSIONS and all(user.name in _MULTIPLICATIONS for user in users(inner.results[0]))
 
 
-def _type(inner: ir.Operation) -> str:
+def type_of(inner: ir.Operation) -> str:
     """The type that decides what an operation costs: of factors as they were loaded, else of the operand it takes."""
     narrow = _narrow_factors(inner) if inner.name in _MULTIPLICATIONS else None
     if narrow is not None:

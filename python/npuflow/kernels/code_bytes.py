@@ -12,9 +12,9 @@ from math import prod
 
 from npuflow.bindings import ir
 from npuflow.core.passes import ops_of
-from npuflow.kernels.body_nodes import kind_of
+from npuflow.kernels.body_nodes import kind_of, type_of
 from npuflow.kernels.describe_vector import describe_vector_work
-from npuflow.ops.contraction import match_contraction
+from npuflow.ops.contraction import match_contraction, producer
 from npuflow.ops.linear import linear_maps, loop_extents
 from npuflow.target import Device, KernelClass
 
@@ -73,6 +73,14 @@ def _block_bytes(block: ir.Block, device: Device) -> int:
         size += device.engine(KernelClass.VECTOR).instruction_bytes * instructions
         size += sum(_block_bytes(inner, device) for region in op.regions for inner in region.blocks)
     return size
+
+
+def op_bytes(inner: ir.Operation, device: Device) -> int:
+    """The code of an op of a body at most, with its constants: others may read these as well."""
+    done = [each for each in (inner, *ops_of(inner)) if len(each.operands)]
+    count = sum(_instructions(kind_of(each), type_of(each), device) for each in done)
+    count += sum(producer(value, "arith.constant") is not None for each in done for value in each.operands)
+    return device.engine(KernelClass.VECTOR).instruction_bytes * count
 
 
 def _instructions(operation: str, type_: str, device: Device) -> int:

@@ -1,9 +1,10 @@
-"""npuflow-split-wide-ops: what reads more tensors than a core can be handed at a time is done in steps."""
+"""npuflow-split-wide-ops: what reads more tensors, or does more, than there is room for in a core is done in steps."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, takewhile
 
 from npuflow.bindings import ir
 from npuflow.core.build import is_static
@@ -12,12 +13,14 @@ from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.dialect.device import planned_device
 from npuflow.frontend.split_body import parts_of, split_body
+from npuflow.kernels.code_bytes import kernel_bytes, op_bytes
 from npuflow.ops.bundle_ops import is_bundle_op
-from npuflow.ops.contraction import Contraction, static_matmuls, tail_of
+from npuflow.ops.contraction import Contraction, producer, static_matmuls, tail_of
 from npuflow.ops.linear import input_count
+from npuflow.ops.reshapes import unreshaped
 from npuflow.strategy.describe_group import read_along
 from npuflow.strategy.group import M, N
-from npuflow.target import Device
+from npuflow.target import Device, KernelClass
 
 # Of descriptors, what buffers may have that are moved as a whole: the others are for what is cut off at edges, which
 # nobody has counted when ops are split. Assumed.
@@ -27,6 +30,8 @@ _SHARE = 3 / 4
 _MATMUL_DESCRIPTORS = 6
 # Those beside a core, for two slots of either operand and of the result.
 _MATMUL_CORE_DESCRIPTORS = 6
+# A core's program beside what bodies do: around the kernels, the fill in front of them, steps that hand operands over.
+_BESIDE_BYTES = 2048
 
 
 @register_pass
@@ -35,7 +40,8 @@ class SplitWideOps(Pass):
     """Makes several linalg.generics of one that reads too many tensors: each buffer of a core takes a descriptor.
 
     A tail shares descriptors of memory tiles with its matmul, one for every row of cores and input that isn't
-    broadcast, so that few of those go along with a matmul.
+    broadcast, so that few of those go along with a matmul. A body whose code is larger than a core's memory of programs
+    is divided as well.
 
         %r = linalg.generic ... ins(%a0, ..., %a19 : ...) { arith.addf ... }
 
@@ -58,20 +64,36 @@ class SplitWideOps(Pass):
         for generic in ops_of(op, "linalg.generic"):
             if generic in whole or not is_bundle_op(generic) or not is_static(generic):
                 continue
-            parts = parts_of(generic, _Room(generic, tails.get(generic), device, (self.grid or (1, 1))[0]).has_for)
+            beside_bytes = _BESIDE_BYTES + max(
+                (kernel_bytes(each, device) for each in _sums(generic, whole)), default=0
+            )
+            room = _Room(generic, tails.get(generic), device, (self.grid or (1, 1))[0], beside_bytes)
+            parts = parts_of(generic, room)
             if len(parts) > 1:
                 split_body(generic, parts)
                 context.count("wide ops split")
 
 
+def _sums(op: ir.Operation, matmuls: set[ir.Operation]) -> Iterator[ir.Operation]:
+    """The matmuls whose sums an op reads: a part of it may be the tail of any."""
+    for value in op.operands:
+        made = producer(unreshaped(value))
+        if made is not None and made in matmuls:
+            yield made
+
+
 @dataclass(frozen=True)
 class _Room:
-    """How much goes at a time, of an op that may be a matmul's tail, with so many rows of cores at least."""
+    """How much goes at a time, of an op that may be a matmul's tail, with so many rows of cores at least.
+
+    `beside_bytes` of a core's program are what isn't done by the body.
+    """
 
     op: ir.Operation
     matmul: Contraction | None
     device: Device
     rows: int
+    beside_bytes: int
 
     def has_for(self, inputs: Sequence[ir.Value], results: int) -> bool:
         """Whether there is room for an op with such inputs, as the body's values."""
@@ -83,6 +105,14 @@ class _Room:
         taken = sum(1 + (self.device.rows if self._comes_by_rows(value) else 1) for value in others)
         lane = tile.descriptors // tile.descriptor_groups - _MATMUL_DESCRIPTORS
         return taken <= lane and len(others) + results - 1 <= core - _MATMUL_CORE_DESCRIPTORS
+
+    def fitting(self, ops: Sequence[ir.Operation]) -> int:
+        """How many of a body's ops, from the first one on, have room as code."""
+        have = self.device.engine(KernelClass.VECTOR).program_bytes
+        if not have:
+            return len(ops)
+        sizes = accumulate(op_bytes(op, self.device) for op in ops)
+        return sum(1 for _ in takewhile(lambda size: size <= have - self.beside_bytes, sizes))
 
     def _is_sum(self, value: ir.Value) -> bool:
         place = self._place(value)
