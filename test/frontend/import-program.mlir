@@ -140,6 +140,21 @@ func.func @calls(%x: tensor<4xi32>, %y: tensor<4xi32>) -> tensor<4xi32> {
   return %r : tensor<4xi32>
 }
 
+// What pads in f32 is no number of f32 as PyTorch has it.
+// CHECK-LABEL: func.func @padded
+// CHECK:         %[[N:.*]] = arith.constant 1.000000e-01 : f32
+// CHECK-NOT:     arith.truncf
+// CHECK:         tensor.yield %[[N]] : f32
+func.func @padded(%x: tensor<4xf32>) -> tensor<6xf32> {
+  %wide = arith.constant 1.000000e-01 : f64
+  %number = arith.truncf %wide : f64 to f32
+  %p = tensor.pad %x low[1] high[1] {
+  ^bb0(%i: index):
+    tensor.yield %number : f32
+  } : tensor<4xf32> to tensor<6xf32>
+  return %p : tensor<6xf32>
+}
+
 // Results without elements are constants, whoever made them, and so is an argument that is returned.
 // CHECK-LABEL: func.func @no_results
 // CHECK-NOT:     linalg.abs

@@ -105,6 +105,47 @@ REAL = {
     "sums of bags": ("functional.embedding_bag(ROWS, y, mode='sum', padding_idx=3)", (1,), (7, 3)),
     "means of bags": ("functional.embedding_bag(ROWS[0], y, STARTS, mode='mean')", (1,), (7, 3)),
     "maxima of bags": ("functional.embedding_bag(ROWS, y, mode='max')", (1,), (7, 3)),
+    "alignments": (
+        "functional.ctc_loss(x.log_softmax(2), LABELS, (6, 5, 3), (2, 2, 1), reduction='none') + y",
+        (6, 3, 5),
+        (3,),
+    ),
+    "alignments in a row": (
+        "functional.ctc_loss(x.log_softmax(2), LABELS.flatten()[:5], torch.tensor([6, 3]), torch.tensor([1, 4])) + y",
+        (6, 2, 5),
+        (1,),
+    ),
+    "alignments that are too long": (
+        "functional.ctc_loss(x.log_softmax(1), LABELS[1], (2,), (2,), reduction='sum', zero_infinity=True) + y",
+        (3, 5),
+        (1,),
+    ),
+    "least squares": ("torch.linalg.lstsq(x, y)[0]", (2, 6, 3), (2, 6, 2)),
+    "least solution": ("torch.linalg.lstsq(x, y).solution", (3, 6), (3, 2)),
+    "inverses of what isn't square": ("torch.linalg.pinv(x) @ torch.pinverse(y)", (2, 3), (4, 2)),
+    "normal distributions": (
+        "functional.gaussian_nll_loss(x, y, y.abs(), full=True) + torch.nn.GaussianNLLLoss(reduction='sum')(y, x, x*x)",
+        (5, 7),
+        (5, 7),
+    ),
+    "covariances": ("torch.cov(x) + torch.corrcoef(x) + torch.cov(x, aweights=y.abs())", (3, 9), (9,)),
+    "first derivative of gammas": ("torch.polygamma(1, 2 * x) / 100 + y", (5, 7), (1,)),
+    "second derivative of gammas": ("torch.polygamma(2, x.abs() + 0.4) + y", (5, 7), (1,)),
+    "means of segments": ("torch.segment_reduce(x, 'mean', lengths=SIZES, unsafe=True) * y", (6, 4), (4,)),
+    "maxima of segments": ("torch.segment_reduce(x, 'max', offsets=PLACES, initial=-9) + y", (6, 4), (4,)),
+    "sums of segments": ("torch.segment_reduce(x, 'sum', offsets=PLACES, initial=2) + y", (6, 4), (4,)),
+    "products of segments": ("torch.segment_reduce(x, 'prod', lengths=SIZES) + y", (6, 4), (4,)),
+    "margins of labels": (
+        "functional.multilabel_margin_loss(x, torch.tensor([[3, 0, -1, 1], [1, -1, 0, 0]]), reduction='none') + y",
+        (2, 4),
+        (2,),
+    ),
+    "rows that are moved": (
+        "functional.pad(x, (0, 0, 1, -1)) + functional.pad(x, (-2, 2), value=9) + functional.pad(y, (-1, -1))",
+        (2, 5, 7),
+        (9,),
+    ),
+    "rest by a number": ("torch.fmod(x, 0.7) + y", (5, 7), (7,)),
     "weighted bags": ("functional.embedding_bag(ROWS, y, mode='sum', per_sample_weights=x)", (2, 3), (7, 3)),
 }
 COMPLEX = {
@@ -167,6 +208,8 @@ def compute(text: str, x: Any, y: Any) -> Any:  # noqa: ANN401
 
     names = {"x": x, "y": y, "torch": torch, "functional": functional, "written": written}
     names |= {"ROWS": torch.tensor([[1, 3, 2], [0, 6, 3]]), "STARTS": torch.tensor([0, 0, 2])}
+    names |= {"LABELS": torch.tensor([[1, 2], [3, 3], [4, 1]])}
+    names |= {"SIZES": torch.tensor([2, 1, 3]), "PLACES": torch.tensor([0, 2, 2, 6])}
     if "C" in text.split("(") or "C[" in text:
         names["C"] = torch.complex(x, y)
     return eval(text, names)
@@ -251,6 +294,19 @@ def test_sizes_that_are_data_are_refused(text: str) -> None:
             return compute(text, x, y)
 
     with pytest.raises(InputError, match=r"how large '.*' is depends on data; hint: keep all elements"):
+        npuflow.from_torch(Computed(), (torch.randn(2, 3), torch.randn(2, 3)))
+
+
+@pytest.mark.parametrize("text", ["x + torch.rand_like(y)", "functional.dropout(x)", "torch.multinomial(x.abs(), 1)"])
+def test_random_numbers_are_refused(text: str) -> None:
+    import torch
+    from torch import Tensor, nn
+
+    class Computed(nn.Module):
+        def forward(self, x: Tensor, y: Tensor) -> Any:  # noqa: ANN401
+            return compute(text, x, y)
+
+    with pytest.raises(InputError, match=r"'.*' draws random numbers; hint: give them as an input"):
         npuflow.from_torch(Computed(), (torch.randn(2, 3), torch.randn(2, 3)))
 
 

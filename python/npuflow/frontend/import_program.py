@@ -14,10 +14,17 @@ from npuflow.frontend.scans import SCAN, spell_out_scan
 from npuflow.frontend.scatters import SCATTER, spell_out_scatter
 from npuflow.frontend.sorts import SORT, TOPK, spell_out_sort, spell_out_topk
 from npuflow.frontend.upstream import run_upstream
+from npuflow.ops.contraction import producer
 
 _GLOBAL, _LOAD = "ml_program.global", "ml_program.global_load_const"
 # What calls may come to in all, once those are inlined that inlined functions make.
 _MOST_CALLS = 10_000
+_SPELLED_OUT = (
+    (SCAN, spell_out_scan, "scans spelled out"),
+    (SORT, spell_out_sort, "sorts spelled out"),
+    (TOPK, spell_out_topk, "sorts spelled out"),
+    (SCATTER, spell_out_scatter, "scatters spelled out"),
+)
 
 
 @register_pass
@@ -42,8 +49,9 @@ class ImportProgram(Pass):
     rank it is; of a `tm_tensor.topk` there are the first places alone. In a scatter, every element looks for its
     updates. `ml_program.global`s are dropped, or are constants where they are read, a `bufferization.alloc_tensor` is
     an empty tensor, and a padding by fewer than 0 elements a slice. What is computed of tensors without elements is
-    left out, and so are they where others are read beside them; as results they are constants. Where all functions of a
-    module are private, those that nobody calls are what is compiled.
+    left out, and so are they where others are read beside them; as results they are constants. Constants are rounded to
+    the type that they are read in. Where all functions of a module are private, those that nobody calls are what is
+    compiled.
     """
 
     name = "npuflow-import-program"
@@ -70,17 +78,14 @@ def import_program(root: ir.Operation) -> Counter[str]:
             done["tensors that are empty"] += 1
     for op in ops_of(root, "tensor.cast"):
         done["casts seen through"] += _see_through(op)
+    for op in ops_of(root, "arith.truncf"):
+        done["numbers rounded"] += _round(op)
     done["ops on no elements left out"] += drop_nothing(root)
     for op in ops_of(root, "tensor.pad"):
         done["paddings that cut off"] += _cut(op)
-    for op in ops_of(root, SCAN):
-        done["scans spelled out"] += spell_out_scan(op)
-    for op in ops_of(root, SORT):
-        done["sorts spelled out"] += spell_out_sort(op)
-    for op in ops_of(root, TOPK):
-        done["sorts spelled out"] += spell_out_topk(op)
-    for op in ops_of(root, SCATTER):
-        done["scatters spelled out"] += spell_out_scatter(op)
+    for name, spell_out, what in _SPELLED_OUT:
+        for op in ops_of(root, name):
+            done[what] += spell_out(op)
     return +done
 
 
@@ -104,6 +109,19 @@ def _inline(root: ir.Operation) -> int:
             run_upstream(root, "inline{default-pipeline=}")
             break
     return sum(map(len, calls.values())) - len(ops_of(root, "func.call"))
+
+
+def _round(op: ir.Operation) -> bool:
+    """Rounds a constant number, as that of a padding: MLIR folds only what a type has exactly."""
+    made = producer(op.operands[0], "arith.constant")
+    kind = op.results[0].type
+    if made is None or not isinstance(kind, ir.FloatType):
+        return False
+    with at(op):
+        number = ir.FloatAttr(made.attributes["value"]).value
+        op.results[0].replace_all_uses_with(arith.ConstantOp(kind, ir.FloatAttr.get(kind, number)).result)
+    op.erase()
+    return True
 
 
 def _see_through(cast: ir.Operation) -> int:

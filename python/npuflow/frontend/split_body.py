@@ -49,14 +49,24 @@ def parts_of(op: ir.Operation, allowed: Allowed) -> list[Part]:
     left = [inner for inner in _in_order_of_need(op) if inner not in carried]
     parts: list[Part] = []
     while left and not _will_do(op, (*left, *carried), allowed):
-        counts = ((end, left[:end]) for end in range(allowed.fitting(left), 0, -1))
-        ends = (end for end, part in counts if allowed.has_for(_inputs(op, part), len(_handed_on(part))))
-        end = next(ends, 1)
+        end = _end_of_first(op, left, allowed)
         parts.append(tuple(left[:end]))
         left = left[end:]
     if left or carried:
         parts.append((*left, *carried))
     return parts
+
+
+def _end_of_first(op: ir.Operation, left: Sequence[ir.Operation], allowed: Allowed) -> int:
+    """How many ops the first part has: at least half as many as will do, and of these what hands on fewest values."""
+    handed_on: dict[int, int] = {}
+    for end in range(allowed.fitting(left), 0, -1):
+        if handed_on and end < max(handed_on) / 2:
+            break
+        count = len(_handed_on(left[:end]))
+        if allowed.has_for(_inputs(op, left[:end]), count):
+            handed_on[end] = count
+    return min(handed_on, key=lambda end: (handed_on[end], -end), default=1)
 
 
 def _will_do(op: ir.Operation, rest: Sequence[ir.Operation], allowed: Allowed) -> bool:

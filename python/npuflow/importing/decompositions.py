@@ -198,6 +198,56 @@ def _embedding_bag(
     return (sums if mode == 0 else sums / sizes.clamp_min(1)), rows, sizes, rows
 
 
+def _multilabel_margin(x: Tensor, target: Tensor, reduction: int) -> tuple[Tensor, Tensor]:
+    """Labels in front of the first -1 count; PyTorch's own decomposition takes those behind it for label 0."""
+    torch = loaded_torch()
+    place = torch.arange(target.shape[-1])
+    counts = place < torch.where(target == -1, place, target.shape[-1]).amin(-1, keepdim=True)
+    own = x.gather(-1, torch.where(counts, target, 0))
+    is_target = (place == torch.where(counts, target, -1).unsqueeze(-1)).any(-2)
+    gaps = (1 - own.unsqueeze(-1) + x.unsqueeze(-2)).clamp_min(0)
+    wrong = counts.unsqueeze(-1) & ~is_target.unsqueeze(-2)
+    loss = torch.where(wrong, gaps, 0).sum((-1, -2)) / x.shape[-1]
+    loss = loss.mean() if reduction == 1 else loss.sum() if reduction == 2 else loss
+    return loss, is_target.to(x.dtype)
+
+
+def _padded(x: Tensor, amounts: Sequence[int], value: float = 0) -> Tensor:
+    """Amounts below 0 are slices: torch-mlir takes rows that are moved, by (1, -1), for what they were."""
+    if all(amount >= 0 for amount in amounts):
+        return NotImplemented
+    for place, (before, behind) in enumerate(zip(amounts[::2], amounts[1::2], strict=True)):
+        dim = x.dim() - 1 - place
+        x = x.narrow(dim, max(-before, 0), x.shape[dim] + min(before, 0) + min(behind, 0))
+    return loaded_torch().constant_pad_nd(x, [max(amount, 0) for amount in amounts], value)
+
+
+def _segment_reduce(x: Tensor, how: str, *, initial: float | None = None, **segments: Any) -> Tensor:  # noqa: ANN401
+    """Rows by which segment they are members of: sums and means as products."""
+    torch = loaded_torch()
+    lengths, offsets = segments.get("lengths"), segments.get("offsets")
+    given = lengths if lengths is not None else offsets
+    if segments.get("axis", 0) != 0 or given is None or given.dim() != 1:
+        return NotImplemented
+    ends = given[1:] if lengths is None else given.cumsum(0)
+    starts = given[:-1] if lengths is None else ends - given
+    place = torch.arange(x.shape[0])
+    member = (place >= starts.unsqueeze(1)) & (place < ends.unsqueeze(1))
+    values = x.reshape(x.shape[0], -1)
+    if how in ("sum", "mean"):
+        found = member.to(x.dtype) @ values + (initial or 0)
+        count = member.sum(1, keepdim=True)
+        empty = torch.nan if initial is None else initial
+        found = torch.where(count > 0, found / count, empty) if how == "mean" else found
+    else:
+        neutral = {"max": -torch.inf, "min": torch.inf, "prod": 1.0}[how]
+        some = torch.where(member.unsqueeze(2), values, neutral)
+        first = torch.full_like(some[:, :1], neutral if initial is None else initial)
+        some = torch.cat((first, some), 1)
+        found = some.prod(1) if how == "prod" else some.amax(1) if how == "max" else some.amin(1)
+    return found.reshape(-1, *x.shape[1:])
+
+
 _TAKEN_APART: Mapping[str, Callable[..., Any]] = {
     **convolutions.TAKEN_APART,
     **linear_algebra.TAKEN_APART,
@@ -213,6 +263,7 @@ _TAKEN_APART: Mapping[str, Callable[..., Any]] = {
     "block_diag.default": _block_diag,
     "bitwise_or.Scalar": lambda x, bits: x.bitwise_or(loaded_torch().full((), bits, dtype=x.dtype)),
     "bitwise_xor.Scalar": lambda x, bits: x.bitwise_xor(loaded_torch().full((), bits, dtype=x.dtype)),
+    "constant_pad_nd.default": _padded,
     "diagonal_scatter.default": _diagonal_scatter,
     "embedding_bag.padding_idx": _embedding_bag,
     "embedding_renorm.default": _renormed,
@@ -220,6 +271,9 @@ _TAKEN_APART: Mapping[str, Callable[..., Any]] = {
     "index_reduce.default": _index_reduce,
     "put.default": _put,
     "roll.default": _roll,
+    "fmod.Scalar": lambda x, by: x.fmod(loaded_torch().full((), by, dtype=loaded_torch().result_type(x, by))),
+    "multilabel_margin_loss_forward.default": _multilabel_margin,
+    "segment_reduce.default": _segment_reduce,
     "_adaptive_avg_pool3d.default": _adaptive_average,
     "_cdist_forward.default": _cdist,
     "_pdist_forward.default": _pdist,

@@ -144,6 +144,14 @@ def orthogonal(matrix: Tensor, mode: str = "reduced") -> tuple[Tensor, Tensor]:
     return (matrix.new_zeros(0) if mode == "r" else found), torch.triu(rest[..., :kept, :])
 
 
+def pseudoinverse(matrix: Tensor, **_: object) -> Tensor:
+    """Of a matrix of full rank; small singular values are no zeros."""
+    if matrix.shape[-2] < matrix.shape[-1]:
+        return pseudoinverse(matrix.mT).mT
+    turned, factor = orthogonal(matrix)
+    return solved_triangle(factor, turned.mT, upper=True)
+
+
 def reflections(matrix: Tensor, factors: Tensor) -> Tensor:
     """The product of mirrors that stand below a diagonal, whose heads are 1."""
     torch = loaded_torch()
@@ -191,6 +199,7 @@ TAKEN_APART: Mapping[str, Callable[..., Any]] = {
     "linalg_householder_product.default": reflections,
     "linalg_inv_ex.default": inverse,
     "linalg_matrix_exp.default": exponential,
+    "linalg_pinv.atol_rtol_tensor": pseudoinverse,
     "linalg_qr.default": orthogonal,
     "linalg_solve_triangular.default": solved_triangle,
     "_linalg_det.default": determinant,

@@ -29,6 +29,7 @@ _LANCZOS = (
     676.5203681218851, -1259.1392167224028, 771.3234287776531, -176.6150291621406, 12.507343278686905,
     -0.13857109526572012, 9.984369578019572e-6, 1.5056327351493116e-7,
 )  # fmt: skip
+_ZETA_TERMS = 16
 
 
 def _in_f32(function: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
@@ -111,6 +112,31 @@ def digamma(x: Tensor) -> Tensor:
     return torch.where(x < 0, below, torch.where(x == 0, zero, found))
 
 
+def polygamma(order: int, x: Tensor) -> Tensor:
+    return digamma(x) if order == 0 else _in_f32(lambda wide: _derivative_of_digamma(order, wide))(x)
+
+
+def _derivative_of_digamma(order: int, x: Tensor) -> Tensor:
+    """Hurwitz' zeta function of whole powers by Euler's and Maclaurin's sum; right from -7 on."""
+    power = order + 1
+    terms = [_to_power(1 / (x + step), power) for step in range(_ZETA_TERMS)]
+    last = x + _ZETA_TERMS
+    term = _to_power(1 / last, power)
+    factor = term * power / last
+    found = term / 2 + term * last / order
+    for number, bernoulli in enumerate((1 / 12, -1 / 720, 1 / 30240, -1 / 1209600)):
+        found = found + factor * bernoulli
+        factor = factor * ((power + 2 * number + 1) * (power + 2 * number + 2)) / (last * last)
+    return sum(terms, found) * (math.factorial(order) * (-1 if order % 2 == 0 else 1))
+
+
+def _to_power(x: Tensor, power: int) -> Tensor:
+    found = x
+    for _ in range(power - 1):
+        found = found * x
+    return found
+
+
 @_in_f32
 def i0(x: Tensor) -> Tensor:
     """The modified Bessel function of order 0: its series of squares up to 11, beyond the one in 1/x."""
@@ -158,5 +184,6 @@ TAKEN_APART: Mapping[str, Callable[..., Any]] = {
     "hypot.default": hypot,
     "i0.default": i0,
     "lgamma.default": lgamma,
+    "polygamma.default": polygamma,
     "signbit.default": signbit,
 }

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from npuflow.bindings import ir, load_torch_importer, new_torch_context
 from npuflow.core.passes import ops_of
 from npuflow.errors import InputError, NpuflowError, UsageError, with_hint
+from npuflow.importing.before_export import exportable
 from npuflow.importing.decompositions import decomposed, name_listed_weights
 from npuflow.importing.lowering import FROM_TORCH, lower
 from npuflow.importing.packages import first_words, load_package, quietly
@@ -37,7 +38,7 @@ def from_torch(module: nn.Module, inputs: Tensor | Sequence[Tensor], name: str =
     if not isinstance(given, Sequence) or not all(isinstance(value, torch.Tensor) for value in given):
         raise UsageError(with_hint("an input is no tensor", "give a tensor, or a sequence of them"))
     try:
-        with quietly(), torch.no_grad():
+        with quietly(), torch.no_grad(), exportable():
             program = torch.export.export(module, tuple(given), strict=False)
     except Exception as error:
         raise _refused("PyTorch cannot export this module", error) from error
@@ -56,6 +57,7 @@ def from_exported(program: ExportedProgram, name: str = DEFAULT_NAME) -> ir.Modu
     try:
         with quietly():
             flat = decomposed(program)
+            _refuse_random_numbers(flat)
             write_slices(flat)
             updates = open_updates(flat)
             hold_buffers(flat)
@@ -84,6 +86,19 @@ def _refuse_sizes_of_data(program: ExportedProgram) -> None:
                 with_hint(
                     f"how large '{node.name}' is depends on data",
                     "keep all elements and leave some out by `torch.where`, or choose a fixed number by their places",
+                )
+            )
+
+
+def _refuse_random_numbers(program: ExportedProgram) -> None:
+    """An array has no source of these; what draws them and isn't read is left out."""
+    torch = load_package("torch", "importing an exported program")
+    for node in program.graph.nodes:
+        if torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ()) and node.users:
+            raise InputError(
+                with_hint(
+                    f"'{node.name}' draws random numbers",
+                    "give them as an input, and call .eval() where dropout is to be left out",
                 )
             )
 

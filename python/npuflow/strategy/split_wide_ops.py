@@ -13,7 +13,8 @@ from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.dialect.device import planned_device
 from npuflow.frontend.split_body import parts_of, split_body
-from npuflow.kernels.code_bytes import kernel_bytes, op_bytes
+from npuflow.kernels.code_bytes import kernel_bytes, op_bytes, outlined_bytes
+from npuflow.kernels.program_bytes import steps_bytes
 from npuflow.ops.bundle_ops import is_bundle_op
 from npuflow.ops.contraction import Contraction, producer, static_matmuls, tail_of
 from npuflow.ops.linear import input_count
@@ -31,7 +32,7 @@ _MATMUL_DESCRIPTORS = 6
 # Those beside a core, for two slots of either operand and of the result.
 _MATMUL_CORE_DESCRIPTORS = 6
 # A core's program beside what bodies do: around the kernels, the fill in front of them, steps that hand operands over.
-_BESIDE_BYTES = 2048
+_BESIDE_BYTES = 3072
 
 
 @register_pass
@@ -64,10 +65,14 @@ class SplitWideOps(Pass):
         for generic in ops_of(op, "linalg.generic"):
             if generic in whole or not is_bundle_op(generic) or not is_static(generic):
                 continue
-            beside_bytes = _BESIDE_BYTES + max(
-                (kernel_bytes(each, device) for each in _sums(generic, whole)), default=0
+            sums_bytes = max((kernel_bytes(each, device) for each in _sums(generic, whole)), default=0)
+            have = device.engine(KernelClass.VECTOR).program_bytes - sums_bytes
+            is_short = (
+                not device.engine(KernelClass.VECTOR).program_bytes
+                or outlined_bytes(generic, device) + steps_bytes(4 * len(generic.operands)) <= have
             )
-            room = _Room(generic, tails.get(generic), device, (self.grid or (1, 1))[0], beside_bytes)
+            most_bytes = None if is_short else have - _BESIDE_BYTES
+            room = _Room(generic, tails.get(generic), device, (self.grid or (1, 1))[0], most_bytes)
             parts = parts_of(generic, room)
             if len(parts) > 1:
                 split_body(generic, parts)
@@ -86,14 +91,14 @@ def _sums(op: ir.Operation, matmuls: set[ir.Operation]) -> Iterator[ir.Operation
 class _Room:
     """How much goes at a time, of an op that may be a matmul's tail, with so many rows of cores at least.
 
-    `beside_bytes` of a core's program are what isn't done by the body.
+    Of a body that doesn't fit as it is, `most_bytes` of code are a part's.
     """
 
     op: ir.Operation
     matmul: Contraction | None
     device: Device
     rows: int
-    beside_bytes: int
+    most_bytes: int | None
 
     def has_for(self, inputs: Sequence[ir.Value], results: int) -> bool:
         """Whether there is room for an op with such inputs, as the body's values."""
@@ -108,11 +113,10 @@ class _Room:
 
     def fitting(self, ops: Sequence[ir.Operation]) -> int:
         """How many of a body's ops, from the first one on, have room as code."""
-        have = self.device.engine(KernelClass.VECTOR).program_bytes
-        if not have:
+        if self.most_bytes is None:
             return len(ops)
         sizes = accumulate(op_bytes(op, self.device) for op in ops)
-        return sum(1 for _ in takewhile(lambda size: size <= have - self.beside_bytes, sizes))
+        return sum(1 for _ in takewhile(lambda size: size <= (self.most_bytes or 0), sizes))
 
     def _is_sum(self, value: ir.Value) -> bool:
         place = self._place(value)
