@@ -2,6 +2,9 @@
 
 Our commands, and FileCheck, are forks of one server that has imported them; with `--param=processes` each is a process
 of its own, taken from beside the running Python. Where `npuflow-opt` isn't installed there, the sources run directly.
+
+What `npuflow verify` compares with is the input's own execution, unless `--param=iree` has IREE confirm that, as when the
+line is pasted into a shell.
 """
 
 import os
@@ -59,6 +62,9 @@ ALWAYS = {"filecheck": " --enable-var-scope"}
 commands = processes() if "processes" in lit_config.params else forks()
 config.substitutions += [(START + name + END, line + ALWAYS.get(name, "")) for name, line in commands]
 config.substitutions += [(START + r"python" + END, sys.executable), ("%root", str(ROOT))]
+if "iree" not in lit_config.params:
+    # Behind the command's name, whatever it has become above.
+    config.substitutions.append((r"(?<=npuflow) verify" + END, " verify --oracle=jit"))
 
 iree_opt = beside_python("iree-opt")
 if iree_opt is not None:
