@@ -1,6 +1,6 @@
 """Every pipeline on types, awkward shapes, layouts and tails, through the functional simulator.
 
-Each program on every device by one pipeline, compared with numpy; at night by every pipeline, compared with IREE.
+Each program on two devices by one pipeline each, compared with numpy; at night on all by all, compared with IREE.
 """
 
 from __future__ import annotations
@@ -72,6 +72,9 @@ def wrong(program: MatmulProgram, pipeline: str, device: str) -> str | None:
 
 @pytest.mark.parametrize(("program", "number"), PROGRAMS, ids=str)
 def test_the_array_computes_the_same(program: MatmulProgram, number: int) -> None:
-    runs = [(pipeline, name) for shift, name in enumerate(OPTIONS) for pipeline in spread(number + shift, PIPELINES)]
+    small, *others = OPTIONS
+    # A program meets each of the others with half of the types, by pipelines that differ from type to type.
+    devices = [small, *spread(number, others)]
+    runs = [(pipeline, name) for shift, name in enumerate(devices) for pipeline in spread(number + shift, PIPELINES)]
     found = [wrong(program, pipeline, name) for pipeline, name in runs]
     assert [text for text in found if text] == []

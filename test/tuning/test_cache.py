@@ -21,6 +21,8 @@ from npuflow.tuning.cache import ResultFile, key_of
 MATMUL = Path(__file__).parents[1] / "tools" / "run.mlir"
 KEY = "0" * 64
 PATIENCE_SECONDS = 120.0
+# Of a search that is killed when it has timed six.
+OF_KILLED = 20
 
 
 def tuned(folder: Path, candidates: int = 8) -> npuflow.Tuned:
@@ -126,7 +128,7 @@ def test_a_damaged_cache_changes_no_result(tmp_path: Path) -> None:
 
 
 def test_a_killed_search_loses_nothing_that_finished(tmp_path: Path) -> None:
-    arguments = ["tune", str(MATMUL), "--device=toy", "--candidates=40", f"--cache={tmp_path}", "--jobs=1"]
+    arguments = ["tune", str(MATMUL), "--device=toy", f"--candidates={OF_KILLED}", f"--cache={tmp_path}", "--jobs=1"]
     command = [sys.executable, "-m", "npuflow.tools.npuflow", *arguments]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as search:
         end = time.monotonic() + PATIENCE_SECONDS
@@ -135,8 +137,8 @@ def test_a_killed_search_loses_nothing_that_finished(tmp_path: Path) -> None:
             time.sleep(0.02)
         os.kill(search.pid, signal.SIGKILL)
     before = names_of_whole(tmp_path)
-    assert 6 <= len(before) < 40
-    tuned(tmp_path, candidates=40)
+    assert 6 <= len(before) < OF_KILLED
+    tuned(tmp_path, candidates=OF_KILLED)
     after = names_in(tmp_path)
     assert set(before) < set(after)
     assert set(after.values()) == {1}, "nothing is timed twice"
