@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from judges import JUDGE
 from profiles import spread
 
 import npuflow
@@ -29,7 +30,7 @@ CASES = [(pipeline, program) for number, pipeline in enumerate(PIPELINES) for pr
 def test_no_pass_changes_the_results(pipeline: str, program: MatmulProgram) -> None:
     module = npuflow.parse(program.text(), npuflow.new_context())
     seen: list[PassCheck] = []
-    request = Request(expand(parse_pipeline(pipeline + TILES)), each=True)
+    request = Request(expand(parse_pipeline(pipeline + TILES)), each=True, judge=JUDGE)
     verdict = verify_pipeline(module, request, seen.append)
     assert [f"{made.text}: {made.checks[0]}" for made in seen if made.wrong or made.skipped] == []
     assert verdict.ok

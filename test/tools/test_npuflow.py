@@ -125,7 +125,7 @@ def test_what_no_instruction_multiplies_is_computed_by_vector_engines(
     out = capsys.readouterr().out
     assert said in out
     assert "spread" in out, "mapped as other ops are"
-    assert main(["tune", str(file), "--candidates=2", "-o", str(tmp_path / "out.mlir")]) == 0
+    assert main(["tune", str(file), "--candidates=2", "--jobs=1", "-o", str(tmp_path / "out.mlir")]) == 0
 
 
 def test_bounds_of_types_that_no_device_multiplies_are_said(tmp_path: Path, capsys: Capture) -> None:
