@@ -3,8 +3,8 @@
 Our commands, and FileCheck, are forks of one server that has imported them; with `--param=processes` each is a process
 of its own, taken from beside the running Python. Where `npuflow-opt` isn't installed there, the sources run directly.
 
-What `npuflow verify` compares with is the input's own execution, unless `--param=iree` has IREE confirm that, as when the
-line is pasted into a shell.
+What `npuflow verify` compares with is the input's own execution, unless `--param=iree` has IREE confirm that, as when
+the line is pasted into a shell.
 """
 
 import os

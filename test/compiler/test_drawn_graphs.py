@@ -118,7 +118,7 @@ def compiled(graph: Graph, device: str) -> npuflow.Compiled:
     return npuflow.compile(text, "npuflow-stream-k{bundle-matmuls=true}", device=device, split=True)
 
 
-@drawn(few=8, many=1000)
+@drawn(few=4, many=1000)
 @given(graphs(), st.sampled_from(["toy", "npu1", "npu2", "npu4.0"]))
 def test_graphs_in_parts_compute_what_numpy_computes(graph: Graph, device: str) -> None:
     made = compiled(graph, device)

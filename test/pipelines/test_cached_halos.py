@@ -160,7 +160,7 @@ def test_what_a_schedule_refuses_of_cached_halos_is_computed_again(
     assert function.name == "chain"
 
 
-@settings(drawn(few=4, many=100), phases=(Phase.explicit, Phase.generate))
+@settings(drawn(few=3, many=100), phases=(Phase.explicit, Phase.generate))
 @given(
     st.integers(1, 3),
     st.integers(2, 4),

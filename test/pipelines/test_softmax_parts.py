@@ -123,7 +123,7 @@ def test_parts_of_which_nothing_is_seen_weigh_nothing(seen: int, tmp_path: Path)
 
 
 @pytest.mark.usefixtures("always_in_parts")
-@settings(drawn(few=3, many=100), phases=[Phase.explicit, Phase.generate])
+@settings(drawn(few=2, many=100), phases=[Phase.explicit, Phase.generate])
 @given(heads=st.integers(1, 3), rows=st.integers(2, 4), keys=st.integers(2, 24), size=st.integers(1, 4))
 def test_drawn_ones_are_right(heads: int, rows: int, keys: int, size: int, tmp_path: Path) -> None:
     in_parts(attention(heads, rows, 8 * keys, 8 * size), with_programs_of(32768, "npu2", tmp_path))

@@ -168,7 +168,7 @@ def test_dram_traffic_is_the_closed_form() -> None:
     assert function.traffic[0].read_bytes == read + 2 * 3 * 3 * 8 * 8
 
 
-@settings(drawn(few=4, many=100), phases=(Phase.explicit, Phase.generate))
+@settings(drawn(few=3, many=100), phases=(Phase.explicit, Phase.generate))
 @given(
     st.integers(1, 3),
     st.integers(1, 4),
