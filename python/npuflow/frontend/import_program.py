@@ -121,6 +121,8 @@ def _round(op: ir.Operation) -> bool:
         number = ir.FloatAttr(made.attributes["value"]).value
         op.results[0].replace_all_uses_with(arith.ConstantOp(kind, ir.FloatAttr.get(kind, number)).result)
     op.erase()
+    if not [*made.results[0].uses]:
+        made.erase()
     return True
 
 
