@@ -120,7 +120,7 @@ def cut(prepared: PreparedFunction, how: How, taken: set[str], sink: DiagnosticS
     depth_between = None if Decision.ENGINES in how.decided else 1
     passes: tuple[Pass, ...] = (
         SplitFunctions(how.device or "", Decision.FUSION in how.decided, depth_between),
-        PlanPhases(order, between=Decision.RESIDENCY in how.decided),
+        PlanPhases(order, between={Decision.RESIDENCY, Decision.PHASES} <= how.decided),
     )
     if {Decision.RESIDENCY, Decision.PHASES, Decision.SPREAD} <= how.decided:
         passes = (*passes, SpreadPhases(how.device or "", Decision.FUSION in how.decided, depth_between))
