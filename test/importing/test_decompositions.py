@@ -215,22 +215,28 @@ def compute(text: str, x: Any, y: Any) -> Any:  # noqa: ANN401
     return eval(text, names)
 
 
-@pytest.mark.filterwarnings("ignore:index_reduce")
-@pytest.mark.parametrize("name", [*REAL, *COMPLEX])
-def test_pytorch_computes_the_same(name: str) -> None:
-    import torch
+def computed(text: str) -> Any:  # noqa: ANN401
+    """A module that computes that of two tensors."""
     from torch import Tensor, nn
-
-    text, *sizes = (REAL | COMPLEX)[name]
 
     class Computed(nn.Module):
         def forward(self, x: Tensor, y: Tensor) -> Any:  # noqa: ANN401
             return compute(text, x, y)
 
+    return Computed()
+
+
+@pytest.mark.filterwarnings("ignore:index_reduce")
+@pytest.mark.parametrize("name", [*REAL, *COMPLEX])
+def test_pytorch_computes_the_same(name: str) -> None:
+    import torch
+
+    text, *sizes = (REAL | COMPLEX)[name]
     torch.manual_seed(1)
     x, y = (torch.randn(size) for size in sizes)
-    expected = Computed()(x, y).numpy()
-    found = executed(Computed(), x, y)
+    module = computed(text)
+    expected = module(x, y).numpy()
+    found = executed(module, x, y)
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
 
 
@@ -272,14 +278,9 @@ def test_constants_and_weights_may_be_complex() -> None:
 )
 def test_what_has_no_pairs_is_refused(text: str, said: str) -> None:
     import torch
-    from torch import Tensor, nn
-
-    class Computed(nn.Module):
-        def forward(self, x: Tensor, y: Tensor) -> Any:  # noqa: ANN401
-            return compute(text, x, y)
 
     with pytest.raises(InputError) as caught:
-        npuflow.from_torch(Computed(), (torch.randn(2, 3), torch.randn(2, 3)))
+        npuflow.from_torch(computed(text), (torch.randn(2, 3), torch.randn(2, 3)))
     assert said in str(caught.value)
 
 
@@ -287,27 +288,17 @@ def test_what_has_no_pairs_is_refused(text: str, said: str) -> None:
 def test_sizes_that_are_data_are_refused(text: str) -> None:
     """torch-mlir crashes where such a size comes from what is known, and takes all memory where it doesn't."""
     import torch
-    from torch import Tensor, nn
-
-    class Computed(nn.Module):
-        def forward(self, x: Tensor, y: Tensor) -> Any:  # noqa: ANN401
-            return compute(text, x, y)
 
     with pytest.raises(InputError, match=r"how large '.*' is depends on data; hint: keep all elements"):
-        npuflow.from_torch(Computed(), (torch.randn(2, 3), torch.randn(2, 3)))
+        npuflow.from_torch(computed(text), (torch.randn(2, 3), torch.randn(2, 3)))
 
 
 @pytest.mark.parametrize("text", ["x + torch.rand_like(y)", "functional.dropout(x)", "torch.multinomial(x.abs(), 1)"])
 def test_random_numbers_are_refused(text: str) -> None:
     import torch
-    from torch import Tensor, nn
-
-    class Computed(nn.Module):
-        def forward(self, x: Tensor, y: Tensor) -> Any:  # noqa: ANN401
-            return compute(text, x, y)
 
     with pytest.raises(InputError, match=r"'.*' draws random numbers; hint: give them as an input"):
-        npuflow.from_torch(Computed(), (torch.randn(2, 3), torch.randn(2, 3)))
+        npuflow.from_torch(computed(text), (torch.randn(2, 3), torch.randn(2, 3)))
 
 
 def test_complex_inputs_are_refused() -> None:

@@ -231,9 +231,13 @@ def move(source: ir.Value, target: ir.Value, read: ir.AffineMap, written: ir.Aff
 
 def zero(element_type: ir.Type) -> ir.Value:
     """The constant zero of an element type."""
+    return arith.ConstantOp(element_type, zero_attribute(element_type)).result
+
+
+def zero_attribute(element_type: ir.Type) -> ir.Attribute:
     if isinstance(element_type, ir.FloatType):
-        return arith.ConstantOp(element_type, ir.FloatAttr.get(element_type, 0.0)).result
-    return arith.ConstantOp(element_type, ir.IntegerAttr.get(element_type, 0)).result
+        return ir.FloatAttr.get(element_type, 0.0)
+    return ir.IntegerAttr.get(element_type, 0)
 
 
 def fill(value: ir.Value, target: ir.Value) -> ir.Value:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from npuflow.bindings import arith, ir, tensor
-from npuflow.core.build import at, element_type_of, empty, fill, shape_of
+from npuflow.core.build import at, element_type_of, empty, fill, shape_of, zero_attribute
 from npuflow.core.passes import ops_of
 
 _TENSOR_OPS = ("linalg.", "tensor.", "tm_tensor.")
@@ -25,11 +25,9 @@ def drop_nothing(root: ir.Operation) -> int:
 
 
 def _constant(op: ir.Operation, value: ir.Value) -> ir.Value:
-    kind = ir.RankedTensorType(value.type)
     with at(op):
-        element = kind.element_type
-        zero = ir.FloatAttr.get(element, 0.0) if isinstance(element, ir.FloatType) else ir.IntegerAttr.get(element, 0)
-        return arith.ConstantOp(kind, ir.DenseElementsAttr.get_splat(kind, zero)).result
+        zeros = ir.DenseElementsAttr.get_splat(value.type, zero_attribute(element_type_of(value)))
+        return arith.ConstantOp(value.type, zeros).result
 
 
 def _drop(op: ir.Operation) -> bool:

@@ -80,15 +80,15 @@ def _loads(
     All get what any of them runs, if that fits: a core knows where it is, and leaves out what isn't for it. Kernels
     that several programs call are there once.
     """
-    wholes = [frozenset().union(*need.values()) for need in needs]
+    room = ProgramRoom(next(iter(needs[0])).room, load_bytes)
+    wholes = [frozenset[Piece]().union(*need.values()) for need in needs]
+    shared = [whole if room.holds(whole) else None for whole in wholes]
     found: dict[tuple[Image, ...], list[Image]] = {}
     of_stores = {}
     for store in needs[0]:
-        own = tuple(whole if _fits(whole, store.room) else need[store] for whole, need in zip(wholes, needs))
+        own = tuple(need[store] if whole is None else whole for whole, need in zip(shared, needs))
         if own not in found:
-            found[own] = (
-                ProgramRoom(store.room, load_bytes).loads(own) if Decision.KEEPING in decided else _each_anew(own)
-            )
+            found[own] = room.loads(own) if Decision.KEEPING in decided else _each_anew(own)
         of_stores[store] = found[own]
     for number in range(1, len(needs)):
         yield {store: loads[number] for store, loads in of_stores.items() if loads[number]}
@@ -96,10 +96,6 @@ def _loads(
 
 def _each_anew(needs: Sequence[Image]) -> list[Image]:
     return [needs[0], *(need if need != before else frozenset() for before, need in pairwise(needs))]
-
-
-def _fits(pieces: Image, room: int) -> bool:
-    return not room or size_of(pieces) <= room
 
 
 # Descriptors and parameters

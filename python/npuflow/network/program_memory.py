@@ -27,6 +27,9 @@ class ProgramRoom:
     bytes: int
     load_bytes: int = 0
 
+    def holds(self, image: Image) -> bool:
+        return not self.bytes or size_of(image) <= self.bytes
+
     def loads(self, needs: Sequence[Image]) -> list[Image]:
         """What it is loaded with in front of each phase, by what phases run.
 
@@ -59,7 +62,7 @@ class ProgramRoom:
     def _fitting(self, needs: Sequence[Image]) -> Image:
         found = needs[0]
         for need in needs[1:]:
-            if size_of(found | need) > self.bytes:
+            if not self.holds(found | need):
                 break
             found |= need
         return found

@@ -74,8 +74,13 @@ class PhaseTimes:
         return tile_descriptors(group, mapping_of(group, strategy), self.device)
 
     def _in_dram(self, strategy: Strategy) -> float:
-        group = self._groups[bool(strategy.gather)].at_home(frozenset())
-        return Estimate(group, self.device).cost(mapping_of(group, strategy))
+        estimate = self._estimates_in_dram[bool(strategy.gather)]
+        return estimate.cost(mapping_of(estimate.group, strategy))
+
+    @cached_property
+    def _estimates_in_dram(self) -> tuple[Estimate, Estimate]:
+        apart, gathered = (Estimate(group.at_home(frozenset()), self.device) for group in self._groups)
+        return apart, gathered
 
     def _cost(self, strategy: Strategy) -> float:
         """With those at home to which it leaves room, and channels.

@@ -65,18 +65,19 @@ class SplitWideOps(Pass):
         for generic in ops_of(op, "linalg.generic"):
             if generic in whole or not is_bundle_op(generic) or not is_static(generic):
                 continue
-            sums_bytes = max((kernel_bytes(each, device) for each in _sums(generic, whole)), default=0)
-            have = device.engine(KernelClass.VECTOR).program_bytes - sums_bytes
-            is_short = (
-                not device.engine(KernelClass.VECTOR).program_bytes
-                or outlined_bytes(generic, device) + steps_bytes(4 * len(generic.operands)) <= have
-            )
-            most_bytes = None if is_short else have - _BESIDE_BYTES
-            room = _Room(generic, tails.get(generic), device, (self.grid or (1, 1))[0], most_bytes)
-            parts = parts_of(generic, room)
+            most_bytes = _most_bytes(generic, whole, device)
+            parts = parts_of(generic, _Room(generic, tails.get(generic), device, (self.grid or (1, 1))[0], most_bytes))
             if len(parts) > 1:
                 split_body(generic, parts)
                 context.count("wide ops split")
+
+
+def _most_bytes(op: ir.Operation, matmuls: set[ir.Operation], device: Device) -> int | None:
+    """The code that a part of an op may have; None where all of it has room."""
+    room = device.engine(KernelClass.VECTOR).program_bytes
+    left = room - max((kernel_bytes(each, device) for each in _sums(op, matmuls)), default=0)
+    needed = outlined_bytes(op, device) + steps_bytes(4 * len(op.operands))
+    return None if not room or needed <= left else left - _BESIDE_BYTES
 
 
 def _sums(op: ir.Operation, matmuls: set[ir.Operation]) -> Iterator[ir.Operation]:
@@ -113,10 +114,11 @@ class _Room:
 
     def fitting(self, ops: Sequence[ir.Operation]) -> int:
         """How many of a body's ops, from the first one on, have room as code."""
-        if self.most_bytes is None:
+        most = self.most_bytes
+        if most is None:
             return len(ops)
         sizes = accumulate(op_bytes(op, self.device) for op in ops)
-        return sum(1 for _ in takewhile(lambda size: size <= (self.most_bytes or 0), sizes))
+        return sum(1 for _ in takewhile(lambda size: size <= most, sizes))
 
     def _is_sum(self, value: ir.Value) -> bool:
         place = self._place(value)
