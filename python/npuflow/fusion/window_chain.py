@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain as in_turn
+from operator import ge
 
 from npuflow.bindings import ir
 from npuflow.ops.contraction import producer
@@ -109,6 +110,10 @@ class TiledChain:
         )
         found = [*windows]
         return all(window.stride == 1 for window in found) and any(window.extent > 1 for window in found)
+
+    def is_around(self, other: TiledChain) -> bool:
+        """Whether another's tiles, and the rows of its steps, are nowhere larger than these."""
+        return all(map(ge, (*self.tiles, self.rows), (*other.tiles, other.rows)))
 
     def in_steps(self, rows: int | None = None) -> Iterator[TiledChain]:
         """The same in steps of so many rows, or of any number that divides a tile's, the fewest steps first."""

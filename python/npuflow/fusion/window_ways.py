@@ -17,7 +17,7 @@ from npuflow.network.partition import Members, Price
 from npuflow.ops.bundle import make_bundle
 from npuflow.ops.once import described_once
 from npuflow.strategy.bundle_times import MappedGroup, mapped_bundle
-from npuflow.strategy.describe_bundle import can_be_moved, kernels_fit
+from npuflow.strategy.describe_bundle import can_be_moved, kernels_fit, smallest_fits
 from npuflow.strategy.describe_group import Numbers
 from npuflow.strategy.strategy import Strategy
 from npuflow.target import Device
@@ -82,22 +82,37 @@ class WindowWays:
         if not can_be_moved(chain.moved, self.device, slots=1):
             return None
         ways, priced = [], _Priced(MappedAlike(chain.outline, cost.numbers(chain)), cost)
-        if self.halos is not Halos.CACHED:
+        if self.halos is not Halos.CACHED and self._may_fit(chain):
             ways.append(self._best_of(self._tilings(chain), priced, _MOST_TILES, _MOST_TRIED))
         if self.halos is not Halos.RECOMPUTED and may_cache and not goes_around_l2(self.device):
             ways += [self._best_of(each, priced, _MOST_STEPPED, _MOST_STEPS_TRIED) for each in self._steps(chain)]
         return _cheapest([way for way in ways if way is not None])
 
     def _best_of(self, ways: Iterator[Steps], priced: _Priced, most: int, tried: int) -> FusedWindows | None:
-        """The best of so many that fit, of each tile the first that does."""
+        """The best of so many that fit, of each tile the first that does; none that is larger than one that doesn't."""
         found: dict[tuple[int, ...], FusedWindows] = {}
+        refused: list[TiledChain] = []
         for way in islice(in_turn.from_iterable(ways), tried):
-            price = self._price(way, priced) if way.tiles not in found else None
-            if price is not None:
+            if way.tiles in found or any(map(way.is_around, refused)):
+                continue
+            price = self._price(way, priced)
+            if price is None:
+                refused.append(way)
+            else:
                 found[way.tiles] = FusedWindows(way, price)
             if len(found) == most:
                 break
         return min(found.values(), key=lambda way: way.price, default=None)
+
+    def _may_fit(self, chain: WindowChain) -> bool:
+        """Whether the smallest tiles fit a core, if nothing of what they need is there twice."""
+        made = overlapped(chain.tiled([1] * len(chain.axes)))
+        try:
+            with described_once():
+                bundle = make_bundle(made.ops)
+                return bundle.space > 0 and smallest_fits(bundle, self.device)
+        finally:
+            erase_unused([made.result.owner.operation])
 
     def _tilings(self, chain: WindowChain) -> Iterator[Steps]:
         """The chain in tiles, those that were asked for or the most promising first."""

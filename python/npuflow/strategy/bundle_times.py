@@ -167,13 +167,16 @@ def best_of_bundle(
         found = best_by_rows(bundle, group_of_bundle(bundle, between), device, said, rows)
         if found is not None:
             return found[0]
-    best = _best_fitting(bundle, group, device, said, lacked)
+    if device.home_level is None:
+        between = None
+    best = _best_fitting(bundle, group, device, said, lacked, first=NEAR_WAYS if between else 1)
     if best is None:
         return complete(group, said, device, lacked=lacked)
-    if not between or device.home_level is None:
+    if not between:
         return best
     times = PhaseTimes(group_of_bundle(bundle, between).at_home({*between.values()}), device)
-    ranked = ranked_by_estimate(group, said, device, NEAR_WAYS, lacked=lacked)
+    played = ranked_with_costs(group, said, device, NEAR_WAYS, lacked=lacked)
+    ranked = sorted(played, key=lambda one: one.cost)[:NEAR_WAYS]
     group_at_home = times.at_home.numbered({})
     is_played = not goes_around_l2(device)  # by estimates alone, what homes make of it tells ways too little apart
     at_home = ranked_by_estimate(group_at_home, said, device, NEAR_WAYS, lacked=lacked) if is_played else ()
@@ -196,10 +199,14 @@ def _best_fitting(
     said: Strategy,
     lacked: tuple[Shortage, ...] = (),
     *,
+    first: int = 1,
     is_estimated: bool = False,
 ) -> Strategy | None:
-    """Of the best, by what is played out or by the estimate alone, the first whose program fits."""
-    for count in (1, _MOST_STRATEGIES):
+    """Of the best, by what is played out or by the estimate alone, the first whose program fits.
+
+    So many are looked at `first`, and more where none of them fits.
+    """
+    for count in (first, _MOST_STRATEGIES):
         ways = ranked_by_estimate if is_estimated else ranked_with_costs
         for one in ways(group, said, device, count, lacked=lacked):
             if program_fits(bundle, group, mapping_of(group, one.strategy), device):

@@ -29,10 +29,15 @@ _BESIDE_KERNEL_BYTES = 1024
 
 def bundle_fits(bundle: Bundle, device: Device) -> bool:
     """Whether a bundle fits a core: a tile of it in L1, its kernels where programs are, two slots of what is moved."""
+    return can_be_moved(_moved(group_of_bundle(bundle)), device) and smallest_fits(bundle, device)
+
+
+def smallest_fits(bundle: Bundle, device: Device) -> bool:
+    """Whether a core has room for the smallest tile of a bundle, in one slot each, and for its kernels."""
     group = group_of_bundle(bundle)
     tiles = [1 if loop < group.space or loop in group.streamed else size for loop, size in enumerate(group.sizes)]
     smallest = Mapping(tuple(tiles), Spread((1, 1), 0, 0), Depths(1, 1, 1), tuple(range(group.space)))
-    return kernels_fit(bundle, device) and can_be_moved(_moved(group), device) and fits_l1(group, smallest, device)
+    return kernels_fit(bundle, device) and fits_l1(group, smallest, device)
 
 
 def _moved(group: Group) -> int:
