@@ -34,6 +34,19 @@ Estimator::Estimator(Group group, const Machine& machine, KernelCycles cycles, s
   known_cycles_.resize(group_.work.size());
 }
 
+Estimator::Moving::Moving(const Group& group, const Machine& machine, const Mapping& own)
+    : mapping(own), mapped(group, mapping), outer(mapped, machine) {}
+
+bool Estimator::Moving::is_of(const Mapping& other) const {
+  return mapping.tiles == other.tiles && mapping.in_l2 == other.in_l2 && mapping.order == other.order &&
+         mapping.spread == other.spread && mapping.depths.hold == other.depths.hold && mapping.whole == other.whole;
+}
+
+EstimateParts Estimator::parts_of(const Mapped& mapped, const EngineCycles& cycles) {
+  if (!moving_ || !moving_->is_of(mapped.mapping())) moving_.emplace(group_, machine_, mapped.mapping());
+  return mapped::parts_of(mapped, moving_->outer, machine_, cycles);
+}
+
 template <typename Cycles>
 EngineCycles Estimator::summed(double pieces, Cycles cycles) const {
   EngineCycles total;
@@ -61,22 +74,22 @@ EngineCycles Estimator::summed(double pieces, Cycles cycles) const {
 EstimateParts Estimator::parts(const Mapping& mapping) {
   const Mapped mapped(group_, mapping);
   const auto of_op = [&](std::size_t number) { return cycles(number, mapping.tiles); };
-  return parts_of(mapped, machine_, summed(mapped.calls(), of_op));
+  return parts_of(mapped, summed(mapped.calls(), of_op));
 }
 
 double Estimator::played_cost(const Mapping& mapping) {
   const Mapped mapped(group_, mapping);
   const auto of_op = [&](std::size_t number) { return cycles(number, mapping.tiles); };
   const EngineCycles engines = summed(mapped.calls(), of_op);
-  const EstimateParts found = parts_of(mapped, machine_, engines);
+  const EstimateParts found = parts_of(mapped, engines);
   if (machine_.direct.are_taken) return found.cost();
   const double played = Played(mapped, machine_, engines).seconds();
   return std::isfinite(played) ? played + played_moving_share * found.busy_dram_seconds : found.cost();
 }
 
-double Estimator::least_cost(const Mapping& mapping) const {
+double Estimator::least_cost(const Mapping& mapping) {
   const Mapped mapped(group_, mapping);
-  return parts_of(mapped, machine_, least_block_cycles(mapped)).cost();
+  return parts_of(mapped, least_block_cycles(mapped)).cost();
 }
 
 double Estimator::floor_of_least(const Mapping& mapping) const {

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 #include <unordered_map>
 
 #include "mapped_machine.h"
@@ -70,7 +71,7 @@ class Estimator {
   double played_cost(const Mapping& mapping);
   double cost(const Mapping& mapping) { return parts(mapping).cost(); }
   // The cost if ops took no longer than the least, which asks for no kernel's cycles.
-  double least_cost(const Mapping& mapping) const;
+  double least_cost(const Mapping& mapping);
   // What that is at least, found at once: by what cores compute alone.
   double floor_of_least(const Mapping& mapping) const;
   bool fits(const Mapping& mapping) const;
@@ -82,6 +83,18 @@ class Estimator {
   EngineCycles least_block_cycles(const Mapped& mapped) const;
 
  private:
+  // What a mapping moves: the same for all that differ from it in slots alone.
+  struct Moving {
+    Mapping mapping;
+    Mapped mapped;
+    OuterTransfers outer;
+
+    Moving(const Group& group, const Machine& machine, const Mapping& own);
+    bool is_of(const Mapping& other) const;
+  };
+
+  // What is moved is found once for mappings one behind the other that move alike.
+  EstimateParts parts_of(const Mapped& mapped, const EngineCycles& cycles);
   // The sum over ops, those for every piece so many times.
   template <typename Cycles>
   EngineCycles summed(double pieces, Cycles cycles) const;
@@ -91,6 +104,7 @@ class Estimator {
   Machine machine_;
   KernelCycles kernel_cycles_;
   std::vector<LeastCycles> least_;
+  std::optional<Moving> moving_;
   std::int64_t asked_ = 0;
   std::vector<std::unordered_map<Sizes, double, SizesHash>> known_cycles_;
 };

@@ -27,7 +27,7 @@ struct Term {
 
 // One dimension of a tensor, indexed by a sum of multiples of loops.
 struct Dim {
-  std::vector<Term> terms;
+  ShortVector<Term, 4> terms;
   Size size = 1;
   Size pitch = 1;           // bytes from one place to the next
   Size whole = 1;           // what all of the loops reach over

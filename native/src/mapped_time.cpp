@@ -31,8 +31,8 @@ constexpr double single_tail_share = 0.14;
 
 class MappedTime {
  public:
-  MappedTime(const Mapped& mapped, const Machine& machine, const EngineCycles& cycles)
-      : mapped_(mapped), group_(mapped.group()), machine_(machine), outer_(mapped, machine) {
+  MappedTime(const Mapped& mapped, const OuterTransfers& outer, const Machine& machine, const EngineCycles& cycles)
+      : mapped_(mapped), group_(mapped.group()), machine_(machine), outer_(outer) {
     for (std::size_t number = 0; number < outer_.inputs(); ++number) {
       most_visits_ = std::max(most_visits_, outer_.all()[number].visits);
     }
@@ -206,7 +206,7 @@ class MappedTime {
   const Mapped& mapped_;
   const Group& group_;
   const Machine& machine_;
-  OuterTransfers outer_;
+  const OuterTransfers& outer_;
   double most_visits_ = 1.0;
   double busy_dram_ = 0.0;
   double setting_up_ = 0.0;
@@ -234,8 +234,9 @@ double into_l1_seconds(double bytes, const Machine& machine) {
   return arrival_share * bytes / machine.core.bytes_per_second;
 }
 
-EstimateParts parts_of(const Mapped& mapped, const Machine& machine, const EngineCycles& cycles) {
-  return MappedTime(mapped, machine, cycles).parts();
+EstimateParts parts_of(const Mapped& mapped, const OuterTransfers& outer, const Machine& machine,
+                       const EngineCycles& cycles) {
+  return MappedTime(mapped, outer, machine, cycles).parts();
 }
 
 }  // namespace npuflow::mapped

@@ -16,6 +16,8 @@ double power_of(double visits);
 // How long so many bytes take into a core's L1.
 double into_l1_seconds(double bytes, const Machine& machine);
 
-EstimateParts parts_of(const Mapped& mapped, const Machine& machine, const EngineCycles& cycles);
+// Of what a mapping moves, slots don't matter but for those that hold what streams.
+EstimateParts parts_of(const Mapped& mapped, const OuterTransfers& outer, const Machine& machine,
+                       const EngineCycles& cycles);
 
 }  // namespace npuflow::mapped
