@@ -1,4 +1,4 @@
-"""16-bit floats are summed up in f32, as in PyTorch, whatever adds them up: in their own type sums stall or overflow."""
+"""16-bit floats are summed up in f32, as in PyTorch, whatever sums them up: their own type stalls or overflows."""
 
 from __future__ import annotations
 
