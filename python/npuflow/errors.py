@@ -49,13 +49,16 @@ class SourceLocation:
 
 @dataclass(frozen=True)
 class Shortage:
-    """What the schedule of a function lacks at a memory of a level, of which another choice may need less."""
+    """What the schedule of a function lacks at a memory of a level.
+
+    Of descriptors and bytes another choice of slots and tiles may need less, of locks and programs fewer ops.
+    """
 
     level: int
     need: int
     have: int
     function: str = ""
-    unit: Literal["descriptors", "bytes"] = "descriptors"
+    unit: Literal["descriptors", "bytes", "locks", "program"] = "descriptors"
 
 
 def needs_text(where: str, need: int, unit: str, have: int, users: Sequence[str]) -> str:

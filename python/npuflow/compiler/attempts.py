@@ -17,7 +17,7 @@ from npuflow.compiler.sources import copy_of
 from npuflow.core.diagnostics import DiagnosticSink, location_of
 from npuflow.errors import Diagnostic, InputError, Severity, Shortage
 from npuflow.execute.arrays import functions_of
-from npuflow.strategy.lacked import note_lacked
+from npuflow.strategy.lacked import UNITS, note_lacked
 
 # Choices are made again so often, each time to need as much less as was lacking; the last time, or where that changes
 # nothing, the smallest tiles of one core are taken.
@@ -68,7 +68,7 @@ def _lacked_by(refusal: InputError, *, is_last: bool) -> _Lacked:
     found: dict[str, dict[tuple[int, str], Shortage]] = {}
     for diagnostic in refusal.diagnostics:
         one = diagnostic.shortage
-        if one is None:
+        if one is None or one.unit not in UNITS:
             return {}
         worst, key = found.setdefault(one.function, {}), (one.level, one.unit)
         if key not in worst or one.need * worst[key].have > worst[key].need * one.have:

@@ -19,7 +19,7 @@ from npuflow.core.runner import Runner
 from npuflow.dialect.device import planned_device
 from npuflow.errors import Diagnostic, InputError
 from npuflow.execute.arrays import Signature, functions_of, signature_of
-from npuflow.network.calls import CallList, read_calls
+from npuflow.network.calls import CallList, callee, calls_of, read_calls
 from npuflow.network.decisions import Decision, Decisions
 from npuflow.network.groups import groups_of, kinds_of, least_locks
 from npuflow.network.plan_phases import PhaseOrder, PlanPhases
@@ -36,8 +36,9 @@ _NO_WORK = ("linalg.fill", "linalg.yield", "linalg.index")
 class CutFunction:
     """The parts of the function with this signature, each a function of `module`.
 
-    `calls` says how they are called, on which `tables` as well; `kinds` says what each of them does, by name. `like` is
-    a function that is the same but for its name.
+    `calls` says how they are called, on which `tables` as well; `kinds` says what each of them does, by name. `parts`
+    are their names in the order of the groups that the function came apart into. `like` is a function that is the same
+    but for its name.
     """
 
     signature: Signature
@@ -45,6 +46,7 @@ class CutFunction:
     tables: ir.Module
     kinds: Mapping[str, str]
     module: ir.Module
+    parts: tuple[str, ...] = ()
     like: str = ""
 
     def sequence(
@@ -63,7 +65,8 @@ class CutFunction:
         calls = replace(self.calls, name=name, calls=tuple(replace(c, name=to[c.name]) for c in self.calls.calls))
         kinds = {to[part]: kind for part, kind in self.kinds.items()}
         signature = replace(self.signature, name=name)
-        return replace(self, signature=signature, calls=calls, kinds=kinds, like=self.signature.name)
+        own = tuple(to[part] for part in self.parts)
+        return replace(self, signature=signature, calls=calls, kinds=kinds, parts=own, like=self.signature.name)
 
 
 def is_long(source: FunctionSource) -> bool:
@@ -108,6 +111,16 @@ def foreseen(prepared: PreparedFunction, how: How) -> InputError | None:
     return fail(prepared.function, what, "leave out --no-split, so that it runs in parts")
 
 
+def growth_of(prepared: PreparedFunction, how: How) -> GrowthOn:
+    """What may share a tile where a function comes apart."""
+    device = planned_device(prepared.module.operation, how.device or "")
+    return GrowthOn(device, Decision.FUSION in how.decided, _depth_between(how))
+
+
+def _depth_between(how: How) -> int | None:
+    return None if Decision.ENGINES in how.decided else 1
+
+
 def cut(prepared: PreparedFunction, how: How, taken: set[str], sink: DiagnosticSink) -> CutFunction | None:
     """The parts of a function, by names that aren't taken, in order; None of one that has but one. Uses it up."""
     module, function = prepared.module, prepared.function
@@ -117,21 +130,25 @@ def cut(prepared: PreparedFunction, how: How, taken: set[str], sink: DiagnosticS
             if name.startswith(f"{signature.name}_"):
                 func.FuncOp(name, ir.FunctionType.get([], []), visibility="private")
     order = PhaseOrder.LEAST if Decision.ORDER in how.decided else PhaseOrder.GIVEN
-    depth_between = None if Decision.ENGINES in how.decided else 1
-    passes: tuple[Pass, ...] = (
-        SplitFunctions(how.device or "", Decision.FUSION in how.decided, depth_between),
-        PlanPhases(order, between={Decision.RESIDENCY, Decision.PHASES} <= how.decided),
-    )
+    depth_between = _depth_between(how)
+    _run(SplitFunctions(how.device or "", Decision.FUSION in how.decided, depth_between), module, sink)
+    parts = tuple(callee(call) for call in calls_of(function))
+    passes: tuple[Pass, ...] = (PlanPhases(order, between={Decision.RESIDENCY, Decision.PHASES} <= how.decided),)
     if {Decision.RESIDENCY, Decision.PHASES, Decision.SPREAD} <= how.decided:
         passes = (*passes, SpreadPhases(how.device or "", Decision.FUSION in how.decided, depth_between))
-    Runner(PassNest("builtin.module", tuple(PassNode(one, str(one)) for one in passes)), sink=sink).run(module)
+    for one in passes:
+        _run(one, module, sink)
     calls = read_calls(function)
     if calls is None:
         return None
     tables = module_of_tables(function)
     function.erase()
     kinds = {str(op.opview.name.value): kinds_of(op) for op in _make_public(module)}
-    return CutFunction(signature, calls, tables, kinds, module)
+    return CutFunction(signature, calls, tables, kinds, module, parts)
+
+
+def _run(one: Pass, module: ir.Module, sink: DiagnosticSink) -> None:
+    Runner(PassNest("builtin.module", (PassNode(one, str(one)),)), sink=sink).run(module)
 
 
 def _make_public(module: ir.Module) -> Iterator[ir.Operation]:

@@ -10,10 +10,11 @@ from itertools import takewhile
 from npuflow.bindings import ir
 from npuflow.compiler.compiled import Function
 from npuflow.compiler.compiled import Sequence as PartSequence
-from npuflow.compiler.cut import CutFunction, PreparedFunction, cut, foreseen, is_long, prepare
+from npuflow.compiler.cut import CutFunction, PreparedFunction, cut, foreseen, growth_of, is_long, prepare
+from npuflow.compiler.divide import divided
 from npuflow.compiler.functions import How, assigns_strategies, of_function
 from npuflow.compiler.given import move
-from npuflow.compiler.sources import FunctionSource, empty_like, first_alike, sources_of
+from npuflow.compiler.sources import FunctionSource, copy_of, empty_like, first_alike, sources_of
 from npuflow.compiler.units import Unit, UnitCompiler, UnitOutcome
 from npuflow.compiler.without_refused import without_refused
 from npuflow.core.diagnostics import DiagnosticSink
@@ -78,7 +79,8 @@ def compile_or_split(module: ir.Module, how: How, split: Split, sink: Diagnostic
 class _Attempt:
     """A function that isn't compiled as a whole by its first choices, and the units that are compiled of it, by name.
 
-    `refusal` is what kept it from fitting as a whole, `problem` what keeps it from coming apart.
+    `refusal` is what kept it from fitting as a whole, `problem` what keeps it from coming apart. `prepared` is what
+    came apart.
     """
 
     source: FunctionSource
@@ -86,13 +88,15 @@ class _Attempt:
     said: Sequence[Diagnostic]
     units: Mapping[str, Unit] = field(default_factory=dict)
     problem: InputError | None = None
+    prepared: PreparedFunction | None = None
 
 
 @dataclass
 class _Compilation:
     """Functions on their way, by name: first as a whole where that may fit, then by parts; `taken` are names in use.
 
-    They come apart behind `prefix`, the passes in front of strategies.
+    They come apart behind `prefix`, the passes in front of strategies. Those of which `divided` has another version are
+    tried by that, after what `undivided` has was refused of them.
     """
 
     how: How
@@ -105,11 +109,14 @@ class _Compilation:
     functions: dict[str, Function] = field(default_factory=dict)
     cuts: dict[str, CutFunction] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
+    divided: dict[str, PreparedFunction] = field(default_factory=dict)
+    undivided: dict[str, list[InputError]] = field(default_factory=dict)
 
     def compile(self, sources: Sequence[FunctionSource]) -> None:
         """Compiles functions, no two of them alike; raises with everything that no choice fits for.
 
-        Those of which a bundle is refused that estimates made are tried again without it.
+        Those of which a bundle is refused that estimates made are tried again without it, those of which anything else
+        is that a core has no room for with its ops one after the other.
         """
         outcomes: dict[str, UnitOutcome] = {}
         while sources:
@@ -124,9 +131,9 @@ class _Compilation:
     def _attempts(self, sources: Sequence[FunctionSource]) -> dict[str, _Attempt]:
         """What is tried of functions but those that fit as a whole; what came apart before does so again."""
         prepared: dict[str, PreparedFunction] = {}
-        refusals = {name: self.attempts[name].refusal for name in self.cuts}
+        refusals = {name: self.attempts[name].refusal for name in (*self.cuts, *self.divided)}
         if self.prefix is not None and self.split in (Split.IF_NEEDED, Split.IF_FASTER):
-            whole = [source for source in sources if source.name not in self.cuts]
+            whole = [source for source in sources if source.name not in refusals]
             refusals |= self._try_whole(whole, self.prefix, prepared)
         return {
             source.name: self._attempt(source, refusals.get(source.name), prepared.get(source.name))
@@ -161,23 +168,20 @@ class _Compilation:
         self, source: FunctionSource, refusal: InputError | None, prepared: PreparedFunction | None
     ) -> _Attempt:
         own = self._nobody()
+        if self.prefix is None or self.split is Split.NEVER:
+            return _Attempt(source, refusal, own.diagnostics, {source.name: Unit(source.alone())})
         try:
-            units = self._units(source, refusal, prepared, own)
+            ready = self.divided.pop(source.name, prepared) or prepare(source, self.prefix, own, self.ahead)
+            kept = replace(ready, module=copy_of(ready.module))
+            units = self._units(source, refusal, ready, own)
         except InputError as error:
             return _Attempt(source, refusal, own.diagnostics, problem=error)
-        return _Attempt(source, refusal, own.diagnostics, units)
+        return _Attempt(source, refusal, own.diagnostics, units, prepared=kept)
 
     def _units(
-        self,
-        source: FunctionSource,
-        refusal: InputError | None,
-        prepared: PreparedFunction | None,
-        sink: DiagnosticSink,
+        self, source: FunctionSource, refusal: InputError | None, ready: PreparedFunction, sink: DiagnosticSink
     ) -> Mapping[str, Unit]:
         """What is compiled of a function: its parts, or where it has but one, itself, by other choices than refused."""
-        if self.prefix is None or self.split is Split.NEVER:
-            return {source.name: Unit(source.alone())}
-        ready = prepared or prepare(source, self.prefix, sink, self.ahead)
         for diagnostic in ready.said:
             sink.add(diagnostic)
         if source.name in self.cuts:
@@ -207,25 +211,44 @@ class _Compilation:
 
     def _tried_again(self, attempt: _Attempt, outcomes: Mapping[str, UnitOutcome]) -> FunctionSource | None:
         """A function of which something was refused, without what of that can stay apart; None where nothing can."""
-        name = attempt.source.name
-        found = {unit: outcomes[unit].found for unit in attempt.units}
-        refusals = {unit: each for unit, each in found.items() if isinstance(each, InputError)}
+        name, refusals = attempt.source.name, _refusals(attempt, outcomes)
         if self.prefix is None or not refusals:
             return None
-        return without_refused(attempt.source, self.prefix, self.cuts.get(name), refusals)
+        again = without_refused(attempt.source, self.prefix, self.cuts.get(name), refusals)
+        return again or (attempt.source if self._divide(attempt, refusals) else None)
+
+    def _divide(self, attempt: _Attempt, refusals: Mapping[str, InputError]) -> bool:
+        """Whether a function has another version, of which what was refused for want of room is divided."""
+        name, ready = attempt.source.name, attempt.prepared
+        lacking = {unit for unit, error in refusals.items() if all(said.shortage for said in error.diagnostics)}
+        if ready is None or lacking != set(refusals):
+            return False
+        called = self.cuts[name].parts if name in self.cuts else (name,)
+        numbers = [number for number, part in enumerate(called) if part in lacking]
+        found = divided(ready, numbers, growth_of(ready, self.how))
+        if found is None:
+            return False
+        self.divided[name] = found
+        self.undivided.setdefault(name, [*refusals.values()])
+        return True
 
     def _finish(self, outcomes: Mapping[str, UnitOutcome]) -> None:
         """Takes what was found; a function that is like one before it says which one that is."""
         problems = [attempt.problem for attempt in self.attempts.values() if attempt.problem is not None]
         for attempt in self.attempts.values():
             self._say(attempt.said)
+            if attempt.source.name in self.undivided and _refusals(attempt, outcomes):
+                problems += self.undivided[attempt.source.name]
         for outcome in dict.fromkeys(outcomes.values()):
             self._say(outcome.said)
+        divided_units = {
+            unit for one in self.attempts.values() if one.source.name in self.undivided for unit in one.units
+        }
         first: dict[UnitOutcome, Function] = {}
         for name, outcome in outcomes.items():
             found = outcome.found
             if isinstance(found, InputError):
-                problems.append(found)
+                problems += [] if name in divided_units else [found]
             elif outcome in first:
                 self.functions[name] = first[outcome].named(name)
             else:
@@ -295,6 +318,12 @@ class _Compilation:
             else:
                 functions.append(self.functions[name])
         return Batch(tuple(functions), tuple(sequences[name] for name in names if name in sequences), together)
+
+
+def _refusals(attempt: _Attempt, outcomes: Mapping[str, UnitOutcome]) -> dict[str, InputError]:
+    """What was refused of a function, by unit."""
+    found = {unit: outcomes[unit].found for unit in attempt.units}
+    return {unit: each for unit, each in found.items() if isinstance(each, InputError)}
 
 
 def _place(error: InputError) -> tuple[int, int]:

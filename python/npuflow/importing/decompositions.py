@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from npuflow.bindings import ir, load_torch_decompositions, new_torch_context
-from npuflow.importing import convolutions, linear_algebra, orders, sampling, special_functions, windows
+from npuflow.importing import convolutions, linear_algebra, orders, sampling, special_functions, wide_sums, windows
 from npuflow.importing.complex_numbers import without_complex_numbers
 from npuflow.importing.packages import loaded_torch
 
@@ -40,7 +40,9 @@ def _decompositions() -> Mapping[Any, Callable[..., Any]]:
     unknown = {op: how for op, how in torch._decomp.decomposition_table.items() if _is_unknown(op)}
     taken = (each for name, each in whole.items() if name in _OF_PYTORCH or name.startswith(_TRANSFORMS))
     own = {op: how for name, how in _TAKEN_APART.items() if (op := _op_named(name)) is not None}
-    return {**unknown, **chosen, **dict(taken), **own}
+    table = {**unknown, **chosen, **dict(taken), **own}
+    summing = (op for name in wide_sums.SUMMING if (op := _op_named(name)) is not None)
+    return {**table, **{op: wide_sums.widened(op, table.get(op)) for op in summing}}
 
 
 def _op_named(name: str) -> Any:  # noqa: ANN401
@@ -254,6 +256,7 @@ _TAKEN_APART: Mapping[str, Callable[..., Any]] = {
     **orders.TAKEN_APART,
     **sampling.TAKEN_APART,
     **special_functions.TAKEN_APART,
+    **wide_sums.TAKEN_APART,
     **windows.TAKEN_APART,
     **{
         name: _from_the_front(name)

@@ -22,7 +22,7 @@ _EXAMPLE = (
     "for example npu.lacked = [{level = 2 : i64, descriptors = array<i64: 34, 24>}]: level 2 needs 34 descriptors and"
     " has 24"
 )
-_UNITS: tuple[Literal["descriptors"], Literal["bytes"]] = ("descriptors", "bytes")
+UNITS: tuple[Literal["descriptors"], Literal["bytes"]] = ("descriptors", "bytes")
 
 
 def lacked_by(op: ir.Operation) -> tuple[Shortage, ...]:
@@ -38,7 +38,7 @@ def lacked_by(op: ir.Operation) -> tuple[Shortage, ...]:
 def _shortage(function: ir.Operation, entry: ir.Attribute) -> Shortage:
     said = {one.name: one.attr for one in entry} if isinstance(entry, ir.DictAttr) else {}
     level = said.get("level")
-    for unit in _UNITS:
+    for unit in UNITS:
         numbers = said.get(unit)
         if len(said) == 2 and isinstance(level, ir.IntegerAttr) and isinstance(numbers, ir.DenseI64ArrayAttr):
             match tuple(numbers):

@@ -13,6 +13,7 @@ from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.dialect.device import planned_device
 from npuflow.frontend.split_body import parts_of, split_body
+from npuflow.frontend.split_results import Results, independent_results, split_results
 from npuflow.kernels.code_bytes import kernel_bytes, op_bytes, outlined_bytes
 from npuflow.kernels.program_bytes import steps_bytes
 from npuflow.ops.bundle_ops import is_bundle_op
@@ -31,6 +32,10 @@ _SHARE = 3 / 4
 _MATMUL_DESCRIPTORS = 6
 # Those beside a core, for two slots of either operand and of the result.
 _MATMUL_CORE_DESCRIPTORS = 6
+# A buffer of a core is handed to and fro, by two locks. What comes in may share those of a channel, of which there are
+# two; what leaves doesn't.
+_BUFFER_LOCKS = 2
+_CHANNELS = 2
 # A core's program beside what bodies do: around the kernels, the fill in front of them, steps that hand operands over.
 _BESIDE_BYTES = 3072
 
@@ -42,7 +47,7 @@ class SplitWideOps(Pass):
 
     A tail shares descriptors of memory tiles with its matmul, one for every row of cores and input that isn't
     broadcast, so that few of those go along with a matmul. A body whose code is larger than a core's memory of programs
-    is divided as well.
+    is divided as well, and results that take more locks than a core has are made by several ops.
 
         %r = linalg.generic ... ins(%a0, ..., %a19 : ...) { arith.addf ... }
 
@@ -62,14 +67,38 @@ class SplitWideOps(Pass):
         matmuls = static_matmuls(op)
         tails = {tail: matmul for matmul in matmuls if (tail := tail_of(matmul)) is not None}
         whole = {matmul.op for matmul in matmuls}
-        for generic in ops_of(op, "linalg.generic"):
-            if generic in whole or not is_bundle_op(generic) or not is_static(generic):
-                continue
+        for generic in _others(op, whole):
+            sets = _by_locks(generic, device)
+            if len(sets) > 1:
+                split_results(generic, sets)
+                context.count("wide ops split")
+        for generic in _others(op, whole):
             most_bytes = _most_bytes(generic, whole, device)
             parts = parts_of(generic, _Room(generic, tails.get(generic), device, (self.grid or (1, 1))[0], most_bytes))
             if len(parts) > 1:
                 split_body(generic, parts)
                 context.count("wide ops split")
+
+
+def _others(root: ir.Operation, matmuls: set[ir.Operation]) -> list[ir.Operation]:
+    """What may be split."""
+    found = (op for op in ops_of(root, "linalg.generic") if op not in matmuls)
+    return [op for op in found if is_bundle_op(op) and is_static(op)]
+
+
+def _by_locks(op: ir.Operation, device: Device) -> list[Results]:
+    """The results of an op in sets for which a core has locks; those that need each other stay together."""
+    locks = device.dma(device.kernel_level).locks
+    most = max(1, locks // _BUFFER_LOCKS - min(_CHANNELS, input_count(op)))
+    if len(op.results) <= most:
+        return [tuple(range(len(op.results)))]
+    sets: list[Results] = []
+    for together in independent_results(op):
+        if sets and len(sets[-1]) + len(together) <= most:
+            sets[-1] += together
+        else:
+            sets.append(together)
+    return sets
 
 
 def _most_bytes(op: ir.Operation, matmuls: set[ir.Operation], device: Device) -> int | None:

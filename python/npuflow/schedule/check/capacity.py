@@ -127,7 +127,9 @@ def _locks(schedule: Schedule, device: Device) -> Iterator[Violation]:
         have = device.dma(level).locks
         if need.need > have:
             short.add((level, 0))
-            yield Violation(need.text("locks", have), "let fewer engines share it, or use fewer buffers", need.location)
+            hint = "let fewer engines share it, or use fewer buffers"
+            shortage = Shortage(level, need.need, have, unit="locks")
+            yield Violation(need.text("locks", have), hint, need.location, shortage=shortage)
     levels = {name: memory.level for memory, locks in used.items() for name in locks}
     for name, level in levels.items():
         semaphore, most = schedule.semaphores[name], device.dma(level).lock_max
@@ -162,4 +164,5 @@ def _programs(schedule: Schedule, device: Device, code_bytes: Mapping[str, int])
                 hint = f"let {largest} do less: hand over a part of it in a tensor"
             which = first_of(ranked(users))
             what = f"the program of '{engine.name}' needs about {need} bytes, a {place.name} has {have} ({which})"
-            yield Violation(what, hint, calls.get(largest) or engine.location)
+            shortage = Shortage(device.kernel_level, need, have, unit="program")
+            yield Violation(what, hint, calls.get(largest) or engine.location, shortage=shortage)
