@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain as in_turn
 from itertools import islice
@@ -14,7 +15,7 @@ from npuflow.fusion.overlap_tiles import overlapped
 from npuflow.fusion.window_chain import TiledChain, WindowChain
 from npuflow.fusion.window_tiles import Halos, Steps, ranked_steps, ranked_tilings
 from npuflow.network.partition import Members, Price
-from npuflow.ops.bundle import make_bundle
+from npuflow.ops.bundle import Bundle, make_bundle
 from npuflow.ops.once import described_once
 from npuflow.strategy.bundle_times import MappedGroup, mapped_bundle
 from npuflow.strategy.describe_bundle import can_be_moved, kernels_fit, smallest_fits
@@ -106,13 +107,8 @@ class WindowWays:
 
     def _may_fit(self, chain: WindowChain) -> bool:
         """Whether the smallest tiles fit a core, if nothing of what they need is there twice."""
-        made = overlapped(chain.tiled([1] * len(chain.axes)))
-        try:
-            with described_once():
-                bundle = make_bundle(made.ops)
-                return bundle.space > 0 and smallest_fits(bundle, self.device)
-        finally:
-            erase_unused([made.result.owner.operation])
+        with _made(chain.tiled([1] * len(chain.axes))) as bundle:
+            return bundle.space > 0 and smallest_fits(bundle, self.device)
 
     def _tilings(self, chain: WindowChain) -> Iterator[Steps]:
         """The chain in tiles, those that were asked for or the most promising first."""
@@ -142,18 +138,24 @@ class WindowWays:
 
     def _mapped(self, tiled: TiledChain, numbers: Numbers) -> Mapped:
         """What a chain is mapped as in these tiles; nothing where they don't fit a core."""
-        made = overlapped(tiled)
-        try:
-            with described_once():
-                bundle = make_bundle(made.ops)
-                if not bundle.space or not kernels_fit(bundle, self.device):
-                    return ()
-                said = replace(self.said, stream=tiled.pieces().stream)
-                last = numbers[tiled.chain.images[-1].op.results[0]]
-                mapped = mapped_bundle(bundle, self.device, said, {**numbers, bundle.root.results[0]: last})
-            return () if mapped is None else (mapped,)
-        finally:
-            erase_unused([made.result.owner.operation])
+        with _made(tiled) as bundle:
+            if not bundle.space or not kernels_fit(bundle, self.device):
+                return ()
+            said = replace(self.said, stream=tiled.pieces().stream)
+            last = numbers[tiled.chain.images[-1].op.results[0]]
+            mapped = mapped_bundle(bundle, self.device, said, {**numbers, bundle.root.results[0]: last})
+        return () if mapped is None else (mapped,)
+
+
+@contextmanager
+def _made(tiled: TiledChain) -> Iterator[Bundle]:
+    """A chain in tiles as a bundle, for as long as it is looked at."""
+    made = overlapped(tiled)
+    try:
+        with described_once():
+            yield make_bundle(made.ops)
+    finally:
+        erase_unused([made.result.owner.operation])
 
 
 def _cheapest(ways: Sequence[FusedWindows]) -> FusedWindows | None:
