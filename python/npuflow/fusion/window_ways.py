@@ -108,7 +108,7 @@ class WindowWays:
     def _may_fit(self, chain: WindowChain) -> bool:
         """Whether the smallest tiles fit a core, if nothing of what they need is there twice."""
         with _made(chain.tiled([1] * len(chain.axes))) as bundle:
-            return bundle.space > 0 and smallest_fits(bundle, self.device)
+            return self._is_mapped(bundle) and smallest_fits(bundle, self.device)
 
     def _tilings(self, chain: WindowChain) -> Iterator[Steps]:
         """The chain in tiles, those that were asked for or the most promising first."""
@@ -139,12 +139,16 @@ class WindowWays:
     def _mapped(self, tiled: TiledChain, numbers: Numbers) -> Mapped:
         """What a chain is mapped as in these tiles; nothing where they don't fit a core."""
         with _made(tiled) as bundle:
-            if not bundle.space or not kernels_fit(bundle, self.device):
+            if not self._is_mapped(bundle):
                 return ()
             said = replace(self.said, stream=tiled.pieces().stream)
             last = numbers[tiled.chain.images[-1].op.results[0]]
             mapped = mapped_bundle(bundle, self.device, said, {**numbers, bundle.root.results[0]: last})
         return () if mapped is None else (mapped,)
+
+    def _is_mapped(self, bundle: Bundle) -> bool:
+        """Whether there are tiles to go to cores, whose programs have room for the kernels."""
+        return bundle.space > 0 and kernels_fit(bundle, self.device)
 
 
 @contextmanager

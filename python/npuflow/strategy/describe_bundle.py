@@ -29,15 +29,16 @@ _BESIDE_KERNEL_BYTES = 1024
 
 def bundle_fits(bundle: Bundle, device: Device) -> bool:
     """Whether a bundle fits a core: a tile of it in L1, its kernels where programs are, two slots of what is moved."""
-    return can_be_moved(_moved(group_of_bundle(bundle)), device) and smallest_fits(bundle, device)
+    is_moved = can_be_moved(_moved(group_of_bundle(bundle)), device)
+    return is_moved and kernels_fit(bundle, device) and smallest_fits(bundle, device)
 
 
 def smallest_fits(bundle: Bundle, device: Device) -> bool:
-    """Whether a core has room for the smallest tile of a bundle, in one slot each, and for its kernels."""
+    """Whether L1 has room for the smallest tile of a bundle, in one slot each."""
     group = group_of_bundle(bundle)
     tiles = [1 if loop < group.space or loop in group.streamed else size for loop, size in enumerate(group.sizes)]
     smallest = Mapping(tuple(tiles), Spread((1, 1), 0, 0), Depths(1, 1, 1), tuple(range(group.space)))
-    return kernels_fit(bundle, device) and fits_l1(group, smallest, device)
+    return fits_l1(group, smallest, device)
 
 
 def _moved(group: Group) -> int:
