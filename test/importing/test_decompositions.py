@@ -41,6 +41,11 @@ REAL = {
         (2, 3, 4, 5),
         (3, 2, 3, 2),
     ),
+    "constants against whole numbers": (
+        "torch.where(torch.ones(7) == 1, x, 0) + torch.where(torch.full((7,), 2.0) > 2, y, 1) + (torch.zeros(7) >= 0)",
+        (5, 7),
+        (7,),
+    ),
     "bits": ("(((7 * x).int() ^ 5) | 2) + y", (5, 7), (7,)),
     "boxes, a channel to a group": (
         "functional.conv3d(x, y, None, (2, 1, 1), (1, 0, 2), 2, groups=3)",

@@ -122,6 +122,17 @@ def _from_the_front(name: str) -> Callable[..., Any]:
     return counted
 
 
+def _with_float(name: str) -> Callable[..., Any]:
+    """A comparison of floats with a float: with a whole number, torch-mlir folds a constant to the opposite."""
+
+    def compared(x: Tensor, other: float) -> Tensor:
+        if not x.dtype.is_floating_point or isinstance(other, float):
+            return NotImplemented
+        return _op_named(name)(x, float(other))
+
+    return compared
+
+
 def _index_reduce(x: Tensor, dim: int, rows: Tensor, values: Tensor, how: str, *, include_self: bool = True) -> Tensor:
     places = orders.lying_along(rows, dim, x.dim()).expand(values.shape)
     return x.scatter_reduce(dim % x.dim(), places, values, how, include_self=include_self)
@@ -262,6 +273,7 @@ _TAKEN_APART: Mapping[str, Callable[..., Any]] = {
         name: _from_the_front(name)
         for name in ("scatter.src", "scatter.value", "scatter_add.default", "scatter_reduce.two")
     },
+    **{name: _with_float(name) for name in (f"{each}.Scalar" for each in ("eq", "ne", "lt", "le", "gt", "ge"))},
     "addmv.default": _addmv,
     "block_diag.default": _block_diag,
     "bitwise_or.Scalar": lambda x, bits: x.bitwise_or(loaded_torch().full((), bits, dtype=x.dtype)),

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 SUMMING = (
     *("sum.default", "sum.dim_IntList", "mean.default", "mean.dim", "prod.default", "prod.dim_int"),
     *("cumsum.default", "cumprod.default", "linalg_vector_norm.default", "cosine_similarity.default"),
+    *("norm.Scalar", "norm.ScalarOpt_dim"),
     *("avg_pool1d.default", "avg_pool2d.default", "avg_pool3d.default"),
     *("adaptive_avg_pool1d.default", "_adaptive_avg_pool2d.default", "_adaptive_avg_pool3d.default"),
 )
@@ -54,4 +55,23 @@ def _rms_norm(x: Tensor, shape: Sequence[int], weight: Tensor | None = None, eps
     return (found if weight is None else found * weight).to(x.dtype)
 
 
-TAKEN_APART: Mapping[str, Callable[..., Any]] = {"rms_norm.default": _rms_norm}
+def _distance(x: Tensor, y: Tensor, p: float = 2) -> Tensor:
+    return loaded_torch().linalg.vector_norm(x - y, p)
+
+
+def _with_mean(spread: str) -> Callable[..., Any]:
+    """What is returned with a mean, and that, which torch-mlir would sum up beside it."""
+
+    def computed(x: Tensor, dim: Sequence[int] | None = None, *, keepdim: bool = False, **named: Any) -> Any:  # noqa: ANN401
+        torch = loaded_torch()
+        return getattr(torch, spread)(x, dim, keepdim=keepdim, **named), torch.mean(x, dim, keepdim)
+
+    return computed
+
+
+TAKEN_APART: Mapping[str, Callable[..., Any]] = {
+    "dist.default": _distance,
+    "rms_norm.default": _rms_norm,
+    "std_mean.correction": _with_mean("std"),
+    "var_mean.correction": _with_mean("var"),
+}
