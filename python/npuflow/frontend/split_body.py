@@ -113,13 +113,13 @@ def _carried(op: ir.Operation) -> list[ir.Operation]:
     outputs = list(op.regions[0].blocks[0].arguments)[input_count(op) :]
     tainted, found = set(outputs), []
     for inner in _body(op)[:-1]:
-        if not tainted.isdisjoint(_read(inner)):
+        if not tainted.isdisjoint(read_by(inner)):
             tainted |= set(inner.results)
             found.append(inner)
     return found
 
 
-def _read(op: ir.Operation) -> list[ir.Value]:
+def read_by(op: ir.Operation) -> list[ir.Value]:
     """The values that an op reads, or an op inside of it."""
     return [value for each in (op, *ops_of(op)) for value in each.operands]
 
@@ -132,7 +132,7 @@ def _in_order_of_need(op: ir.Operation) -> list[ir.Operation]:
     waiting = [body[-1]]  # bodies are deeper than Python's stack
     while waiting:
         inner = waiting[-1]
-        sources = [value.owner.operation for value in _read(inner) if not isinstance(value.owner, ir.Block)]
+        sources = [value.owner.operation for value in read_by(inner) if not isinstance(value.owner, ir.Block)]
         needed = [each for each in sources if each in own and each not in found and each != inner]
         if needed:
             waiting += reversed(needed)
@@ -148,7 +148,7 @@ def _inputs(op: ir.Operation, part: Sequence[ir.Operation]) -> list[ir.Value]:
     outputs = list(block.arguments)[input_count(op) :]
     own = set(part)
     found: dict[ir.Value, None] = {}
-    for value in (value for inner in part for value in _read(inner)):
+    for value in (value for inner in part for value in read_by(inner)):
         owner = value.owner
         is_made = not isinstance(owner, ir.Block) and owner.operation in own
         is_inner = owner != block if isinstance(owner, ir.Block) else owner.operation.parent != op
@@ -206,7 +206,7 @@ def _make(
         maps = [composed(its.map, among) for its in inputs.values()]
         maps += [ir.AffineMap.get_identity(len(own))] * len(values)
         made = generic_op([its.tensor for its in inputs.values()], targets, maps, ["parallel"] * len(own))
-    with _body_of(made, list(inputs)) as (known, _):
+    with body_of(made, list(inputs)) as (known, _):
         _clone(part, known)
         linalg.YieldOp([_kept(known[value]) for value in values])
     map_ = ir.AffineMap.get(len(extents), 0, [ir.AffineExpr.get_dim(loop) for loop in own])
@@ -228,7 +228,7 @@ def _make_last(op: ir.Operation, part: Sequence[ir.Operation], stored: Mapping[i
         maps = [*(its.map for its in inputs.values()), *maps_of(op)[first_output:]]
         tensors, outputs = [its.tensor for its in inputs.values()], list(op.operands)[first_output:]
         made = generic_op(tensors, outputs, maps, iterators(op), dict(op.attributes))
-    with _body_of(made, list(inputs)) as (known, before):
+    with body_of(made, list(inputs)) as (known, before):
         known |= dict(zip(list(op.regions[0].blocks[0].arguments)[first_output:], before))
         _clone(part, known)
         linalg.YieldOp([_known(value, known) for value in yielded])
@@ -236,7 +236,7 @@ def _make_last(op: ir.Operation, part: Sequence[ir.Operation], stored: Mapping[i
 
 
 @contextmanager
-def _body_of(op: ir.Operation, inputs: Sequence[ir.Value]) -> Iterator[tuple[dict[ir.Value, ir.Value], list[ir.Value]]]:
+def body_of(op: ir.Operation, inputs: Sequence[ir.Value]) -> Iterator[tuple[dict[ir.Value, ir.Value], list[ir.Value]]]:
     """Builds the body of a new linalg.generic: what its inputs are called in the old body, and its outputs before."""
     with op.location:
         block = op.regions[0].blocks.append(*(element_type_of(value) for value in op.operands))
@@ -249,7 +249,7 @@ def _body_of(op: ir.Operation, inputs: Sequence[ir.Value]) -> Iterator[tuple[dic
 def _clone(part: Sequence[ir.Operation], known: dict[ir.Value, ir.Value]) -> None:
     """Copies the ops to the ambient insertion point, reading what is known of the values that they read."""
     for inner in part:
-        for value in _read(inner):
+        for value in read_by(inner):
             _known(value, known)
         known |= dict(zip(inner.results, cloned(inner, known)))
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from npuflow.bindings import ir, linalg
-from npuflow.core.build import at, element_type_of, generic_op
+from npuflow.core.build import at, generic_op
 from npuflow.core.copies import cloned
-from npuflow.core.passes import ops_of
+from npuflow.frontend.split_body import body_of, read_by
 from npuflow.ops.linear import input_count, iterators, maps_of
 from npuflow.ops.union import Union
 
@@ -21,7 +21,7 @@ def independent_results(op: ir.Operation) -> list[Results]:
     outputs = list(op.regions[0].blocks[0].arguments)[inputs:]
     union = Union()
     for number, value in enumerate(yielded):
-        read = {each for inner in _needed_for(op, [value]) for each in _read(inner)} | {value}
+        read = {each for inner in _needed_for(op, [value]) for each in read_by(inner)} | {value}
         for other, output in enumerate(outputs):
             if output in read:
                 union.join((number, 0), (other, 0))
@@ -39,22 +39,19 @@ def split_results(op: ir.Operation, parts: Sequence[Results]) -> None:
 
 
 def _make(op: ir.Operation, part: Results) -> ir.Operation:
-    block, first, maps = op.regions[0].blocks[0], input_count(op), maps_of(op)
-    arguments, yielded = list(block.arguments), _yielded(op)
+    arguments, first, maps = list(op.regions[0].blocks[0].arguments), input_count(op), maps_of(op)
+    yielded = _yielded(op)
     wanted = [yielded[number] for number in part]
     body = _needed_for(op, wanted)
-    read = {value for inner in body for value in _read(inner)} | set(wanted)
+    read = {value for inner in body for value in read_by(inner)} | set(wanted)
     places = [place for place in range(first) if arguments[place] in read]
     outputs = [first + number for number in part]
     with at(op):
-        kept = {name: op.attributes[name] for name in op.attributes}
         inputs, targets = ([op.operands[place] for place in each] for each in (places, outputs))
         own_maps = [maps[place] for place in (*places, *outputs)]
-        made = generic_op(inputs, targets, own_maps, iterators(op), kept)
-    with op.location:
-        new = made.regions[0].blocks.append(*(element_type_of(value) for value in made.operands))
-    known = dict(zip((arguments[place] for place in (*places, *outputs)), new.arguments))
-    with ir.InsertionPoint(new), op.location:
+        made = generic_op(inputs, targets, own_maps, iterators(op), dict(op.attributes))
+    with body_of(made, [arguments[place] for place in places]) as (known, before):
+        known |= dict(zip((arguments[place] for place in outputs), before))
         for inner in body:
             known |= dict(zip(inner.results, cloned(inner, known)))
         linalg.YieldOp([known.get(value, value) for value in wanted])
@@ -71,13 +68,8 @@ def _needed_for(op: ir.Operation, wanted: Sequence[ir.Value]) -> list[ir.Operati
         made = None if isinstance(value.owner, ir.Block) else value.owner.operation
         if made is not None and made.block == block and made not in found:
             found.add(made)
-            left += _read(made)
+            left += read_by(made)
     return [inner for inner in body if inner in found]
-
-
-def _read(op: ir.Operation) -> list[ir.Value]:
-    """The values that an op reads, or an op inside of it."""
-    return [value for each in (op, *ops_of(op)) for value in each.operands]
 
 
 def _yielded(op: ir.Operation) -> list[ir.Value]:

@@ -28,7 +28,7 @@ def widened(op: Any, instead: Callable[..., Any] | None) -> Callable[..., Any]: 
 
     def computed(x: Tensor, *rest: Any, **named: Any) -> Any:  # noqa: ANN401
         kind = named.pop("dtype", None)
-        if not is_narrow(x.dtype) or (kind is not None and not is_narrow(kind)):
+        if not _is_narrow(x.dtype) or (kind is not None and not _is_narrow(kind)):
             named |= {} if kind is None else {"dtype": kind}
             return NotImplemented if instead is None else instead(x, *rest, **named)
         wide = [each.float() if _is_narrow_tensor(each) else each for each in rest]
@@ -37,19 +37,19 @@ def widened(op: Any, instead: Callable[..., Any] | None) -> Callable[..., Any]: 
     return computed
 
 
-def is_narrow(kind: dtype) -> bool:
+def _is_narrow(kind: dtype) -> bool:
     torch = loaded_torch()
     return kind in (torch.bfloat16, torch.float16)
 
 
 def _is_narrow_tensor(value: object) -> bool:
-    return isinstance(value, loaded_torch().Tensor) and is_narrow(value.dtype)
+    return isinstance(value, loaded_torch().Tensor) and _is_narrow(value.dtype)
 
 
 def _rms_norm(x: Tensor, shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None) -> Tensor:
     """What is added to the squares is of f32 where nothing is said: torch-mlir adds nothing, and divides by zero."""
     torch = loaded_torch()
-    wide = x.float() if is_narrow(x.dtype) else x
+    wide = x.float() if _is_narrow(x.dtype) else x
     squares = wide.square().mean([-1 - number for number in range(len(shape))], keepdim=True)
     found = wide * torch.rsqrt(squares + (torch.finfo(wide.dtype).eps if eps is None else eps))
     return (found if weight is None else found * weight).to(x.dtype)

@@ -32,10 +32,9 @@ _SHARE = 3 / 4
 _MATMUL_DESCRIPTORS = 6
 # Those beside a core, for two slots of either operand and of the result.
 _MATMUL_CORE_DESCRIPTORS = 6
-# A buffer of a core is handed to and fro, by two locks. What comes in may share those of a channel, of which there are
-# two; what leaves doesn't.
+# A buffer of a core is handed to and fro, by two locks. What comes in may share those of a channel; what leaves does
+# not.
 _BUFFER_LOCKS = 2
-_CHANNELS = 2
 # A core's program beside what bodies do: around the kernels, the fill in front of them, steps that hand operands over.
 _BESIDE_BYTES = 3072
 
@@ -88,8 +87,8 @@ def _others(root: ir.Operation, matmuls: set[ir.Operation]) -> list[ir.Operation
 
 def _by_locks(op: ir.Operation, device: Device) -> list[Results]:
     """The results of an op in sets for which a core has locks; those that need each other stay together."""
-    locks = device.dma(device.kernel_level).locks
-    most = max(1, locks // _BUFFER_LOCKS - min(_CHANNELS, input_count(op)))
+    dma = device.dma(device.kernel_level)
+    most = max(1, dma.locks // _BUFFER_LOCKS - min(dma.channels_in, input_count(op)))
     if len(op.results) <= most:
         return [tuple(range(len(op.results)))]
     sets: list[Results] = []
