@@ -271,3 +271,13 @@ def test_any_phases(order: list[str], sizes: dict[str, int]) -> None:
         # Ahead is only what has room beside the phase before.
         assert change.ahead.descriptors == 0 or sizes[before] + change.ahead.descriptors <= 16
         assert not (change.loads and before == after)
+
+
+def test_descriptors_more_come_with_what_differs_in_their_tile() -> None:
+    own = TileChange(Writes(2), columns=frozenset({1}))
+    shared = TileChange(Writes(1), columns=frozenset({0, 1}), tiles=8)
+    loaded = TileChange(program_bytes=100, columns=frozenset({2}))
+    change = PhaseChange((shared, own, loaded)).with_descriptors({1: 3, 2: 1, 3: 1, 4: 0})
+    alike = TileChange(Writes(1), columns=frozenset({2, 3}), tiles=2)
+    assert change.changes == (shared, replace(own, ahead=Writes(5)), loaded, alike)
+    assert PhaseChange((own,)).with_descriptors({}) == PhaseChange((own,))

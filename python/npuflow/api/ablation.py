@@ -83,7 +83,7 @@ def _is_made(decision: Decision, device: Device) -> bool:
     if decision is Decision.ENGINES:
         return device.has_two_engines
     if decision is Decision.PREFETCH:
-        return device.home_level == device.kernel_level
+        return device.home_level is not None
     if decision is Decision.SPREAD:
         return device.home_level == device.kernel_level and device.rows * device.columns > 1
     if decision is Decision.PADDING:

@@ -150,14 +150,14 @@ class Sequence:
         return self._with(replace(calls, calls=called), named, self.decided, found.reasons)
 
     def _prefetched(self) -> Sequence:
-        """The same with what phases bring for the next one, if that is decided."""
-        device = self.device
-        if not {Decision.PHASES, Decision.PREFETCH} <= self.decided or device.home_level != device.kernel_level:
+        """The same with what phases bring for later ones, if that is decided."""
+        if not {Decision.PHASES, Decision.PREFETCH} <= self.decided or self.device.home_level is None:
             return self
+        from npuflow.compiler.phases import phase_changes
         from npuflow.compiler.prefetch import prefetched
 
-        calls = self.compiled.calls
-        phases = prefetched(calls, [part.compiled for part in self.parts])
+        calls, compiled = self.compiled.calls, [part.compiled for part in self.parts]
+        phases = prefetched(calls, compiled, phase_changes(compiled, self.decided))
         parts = self._each([None if one.ahead == NOTHING_AHEAD else _Change((one.ahead,), one.of) for one in phases])
         called = tuple(replace(call, name=part.name) for call, part in zip(calls.calls, parts, strict=True))
         return self._with(replace(calls, calls=called), {p.name: p for p in parts}, self.decided, self.away)

@@ -18,6 +18,7 @@ from npuflow.core.passes import fail, ops_of
 from npuflow.errors import Diagnostic, InputError, Severity, UsageError, with_hint
 from npuflow.execute.arrays import Array, ArraySpec, Signature, is_float
 from npuflow.ops.allowed_ops import ELEMENT_TYPES
+from npuflow.schedule.assign.more_slots import with_slots
 from npuflow.schedule.data.model import Schedule
 from npuflow.schedule.ir.emit import computes
 from npuflow.schedule.ir.read_schedule import kernel_functions_of, read_schedule
@@ -43,7 +44,7 @@ _OTHER = "other"
 # Ops that say what an op of linalg does.
 _PARTS = ("linalg.yield", "linalg.index")
 
-# Bytes that one phase brought for the next, by the scratchpad's number and their address there.
+# Bytes that one phase brought for a later one, by the memory's number and their address there.
 Landed = Mapping[tuple[int, int], Array]
 NOTHING_LANDED: Landed = {}
 NOTHING_BROUGHT: Mapping[int, Array] = {}
@@ -89,8 +90,9 @@ class CompiledFunction:
         return replace(self, program=moved.program, homes=moved.chains, near=moved.near, in_dram=kept)
 
     def with_ahead(self, program: Program, ahead: Ahead) -> CompiledFunction:
-        """The function with a program that brings what the next phase begins with, and finds what was brought."""
-        return replace(self, program=program, ahead=ahead, in_dram=self.in_dram or self.program)
+        """The function with a program that brings what later phases begin with, and finds what was brought."""
+        homes, kept = (*self.homes, *ahead.chains), self.in_dram or self.program
+        return replace(self, program=program, ahead=ahead, homes=homes, in_dram=kept)
 
     def begun(self, tasks: TasksAhead) -> CompiledFunction:
         """The function with a program whose first tasks are set up."""
@@ -101,6 +103,11 @@ class CompiledFunction:
         if self.in_dram is None:
             return self
         return replace(self, program=self.in_dram, homes=(), near=(), ahead=NOTHING_AHEAD, tasks=None, in_dram=None)
+
+    @property
+    def set_up(self) -> Schedule:
+        """The schedule with as many slots as buffers have in the program."""
+        return with_slots(self.schedule, dict(self.ahead.depths))
 
     @property
     def descriptors_left(self) -> Mapping[int, int]:
@@ -168,7 +175,7 @@ class CompiledFunction:
 class FunctionalRun:
     """What a functional run leaves: results, what the simulator saw, and arguments that are brought to the chip.
 
-    `landed` is what it brought for the next one.
+    `landed` is what it brought for later ones.
     """
 
     outputs: tuple[Array, ...]
@@ -239,7 +246,7 @@ def execute_function(
 ) -> FunctionalRun:
     """Runs the function on arrays, through the array's memories, DMA engines and kernels, in a child process.
 
-    What it brings for the next phase is `brought`, by number; what the one before brought has `landed`.
+    What it brings for later phases is `brought`, by number; what those before brought for it has `landed`.
     """
     check_inputs(function.signature, inputs)
     kernels = compile_schedule_kernels(function.op)
@@ -257,7 +264,7 @@ def execute_function(
     outputs = [_typed(made[name], spec) for name, spec in zip(function.results, specs, strict=True)]
     homes = {n: executed.memories.get(home_of(name)) for n, name in enumerate(function.arguments)}
     arrived = {n: _typed(own, function.signature.inputs[n]) for n, own in homes.items() if own is not None}
-    names = Platform(function.device.arranged(*function.grid)).memory_names(function.device.kernel_level)
+    names = _home_names(function) if function.ahead.brings else []
     left = {
         (number, place.start): executed.memories[names[number]][place].copy()
         for one in function.ahead.brings
@@ -268,13 +275,19 @@ def execute_function(
 
 def _found_there(function: CompiledFunction, landed: Landed) -> dict[str, Array]:
     """The memories in which something is when a function begins."""
-    names = Platform(function.device.arranged(*function.grid)).memory_names(function.device.kernel_level)
+    names = _home_names(function) if function.ahead.finds else []
     sizes = {memory.name: memory.bytes for memory in function.program.memories}
     found: dict[str, Array] = {}
     for number, place in (place for one in function.ahead.finds for place in one.places):
         name = names[number]
         found.setdefault(name, np.full(sizes[name], POISON, np.uint8))[place] = landed[number, place.start]
     return found
+
+
+def _home_names(function: CompiledFunction) -> list[str]:
+    """The memories where something may stay from one phase to another, by number."""
+    assert function.device.home_level is not None, "something can stay there"
+    return Platform(function.device.arranged(*function.grid)).memory_names(function.device.home_level)
 
 
 def _typed(memory: Array, spec: ArraySpec) -> Array:

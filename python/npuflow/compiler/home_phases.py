@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar, TypeAlias
@@ -263,3 +263,13 @@ def needed_bytes(part: CompiledFunction, level: int) -> dict[int, int]:
     names = Platform(part.device.arranged(*part.grid)).memory_names(level)
     numbers = {name: number for number, name in enumerate(names)}
     return {numbers[one.name]: one.bytes for one in part.program.memories if one.name in numbers}
+
+
+def buffer_places(part: CompiledFunction, level: int, without: Collection[str] = ()) -> Iterator[tuple[int, slice]]:
+    """The bytes of a part's own buffers in memories of a level, by their numbers, but for buffers `without`."""
+    names = Platform(part.device.arranged(*part.grid)).memory_names(level)
+    numbers = {name: number for number, name in enumerate(names)}
+    for buffer in part.program.buffers:
+        if buffer.memory in numbers and buffer.name not in without:
+            end = buffer.address_bytes + buffer.depth * buffer.slot_bytes
+            yield numbers[buffer.memory], slice(buffer.address_bytes, end)

@@ -35,7 +35,7 @@ def phase_changes(calls: Sequence[CompiledFunction], decided: Decisions) -> tupl
             values[kernel.code, position].add(value)
     setups: dict[str, PhaseSetup] = {
         name: setup_of(
-            part.schedule,
+            part.set_up,
             part.device,
             {key: one.image(values) for key, one in kernels[name].items()},
             [(HOME_LEVEL, one.column, *one.instead) for one in part.homes if one.instead is not None],

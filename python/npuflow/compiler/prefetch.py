@@ -1,35 +1,44 @@
-"""What DRAM holds before a launch, brought to scratchpads in the phase before that reads it, where that is faster.
+"""What DRAM holds before a launch, brought on the chip in phases before that reads it, where that is faster.
 
-Prefetches go into windows that the phase before and what stays on the chip leave: where the phase that reads them has
-its buffers anyway, or above all that either phase needs.
+A phase finds as many slots of its buffers full as there is room for, and as phases before it, the nearest ones first,
+have time of DRAM for that they don't need themselves.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from npuflow.allocate.problem import aligned
 from npuflow.compiler.compiled_function import CompiledFunction
+from npuflow.compiler.prefetch_fills import Fills, OwnArrival, PhaseFills
+from npuflow.compiler.prefetch_room import PrefetchRoom
+from npuflow.compiler.spare_time import SpareTime, ready_phase
+from npuflow.compiler.tile_phases import crowded_seconds, descriptors_with, most_descriptors
 from npuflow.network.calls import CallList
-from npuflow.network.plan import plan_of
-from npuflow.simulate.platform import Platform
-from npuflow.simulate.prefetch import (
-    NOTHING_AHEAD,
-    Ahead,
-    Brought,
-    FirstFills,
-    NotAheadError,
-    Prefetch,
-    bringing,
-    relocated,
-)
+from npuflow.network.set_up import NO_WAITING, PhaseChange, Waiting
+from npuflow.schedule.assign.more_slots import with_slots
+from npuflow.schedule.assign.setup import channel_descriptors
+from npuflow.simulate.bringing import bringing, relocated
+from npuflow.simulate.prefetch import NOTHING_AHEAD, Ahead, Arrival, Brought, Prefetch
 from npuflow.simulate.program import Program
-from npuflow.simulate.run import DeadlockError, cycles_of_run
+from npuflow.simulate.tasks_ahead import descriptors_left
 from npuflow.target import Device
 
-# Of its time, what a pair of phases has to gain by a prefetch.
-_LEAST_GAIN = 0.001
+# How many phases before the one that reads it a prefetch may come.
+_FARTHEST = 10
+
+# Of what a phase gains by what another brings, the most by which that one may take longer.
+_MOST_LATE = 0.5
+
+# Of a phase's time, what is to be gained by a prefetch.
+_LEAST_GAIN = 0.005
+
+# How much smaller than the largest tensor others are that aren't worth a task: they come while that is read.
+_FAR_SMALLER = 16
+
+# Slots that buffers may be given for what a phase reads most of, the most first.
+_SLOTS = (16, 8, 4)
 
 
 @dataclass(frozen=True)
@@ -44,142 +53,283 @@ class PrefetchedPhase:
         return part.with_ahead(self.program, self.ahead)
 
 
-def prefetched(calls: CallList, parts: Sequence[CompiledFunction]) -> list[PrefetchedPhase]:
-    """The phases of calls; `parts` has one for each. None takes what another one makes."""
-    return _Prefetching(calls, parts).found()
+def prefetched(
+    calls: CallList, parts: Sequence[CompiledFunction], changes: Sequence[PhaseChange]
+) -> list[PrefetchedPhase]:
+    """The phases of calls; `parts` has one for each, `changes` what is in front of all but the first.
+
+    None takes what another one makes.
+    """
+    found = _Prefetching(calls, parts, (PhaseChange(), *changes), PrefetchRoom(calls, parts))
+    for phase in range(1, len(parts)):
+        found = found.with_fills(phase)
+    return found.phases
+
+
+@dataclass(frozen=True)
+class _Changed:
+    """A phase that brings something, by how much it and the next one take longer then, and what of all it brings."""
+
+    phase: PrefetchedPhase
+    late: int
+    brings: Sequence[OwnArrival]
 
 
 @dataclass
 class _Prefetching:
+    """Phases as far as they are decided; `saved` are the cycles by which they are shorter."""
+
     calls: CallList
     parts: Sequence[CompiledFunction]
-    phases: list[PrefetchedPhase] = field(init=False)
-    cycles: dict[int, int] = field(default_factory=dict)
+    changes: Sequence[PhaseChange]
+    room: PrefetchRoom
+    phases: list[PrefetchedPhase] = field(default_factory=list)
+    times: dict[int, SpareTime] = field(default_factory=dict)
+    runs: dict[int, dict[tuple[str, ...], SpareTime | None]] = field(default_factory=dict)
+    taken: dict[int, dict[Hashable, Counter[tuple[int, int]]]] = field(default_factory=dict)
+    saved: int = 0
 
     def __post_init__(self) -> None:
-        self.phases = [PrefetchedPhase(part.program) for part in self.parts]
+        self.phases = self.phases or [PrefetchedPhase(part.program) for part in self.parts]
 
     @property
     def device(self) -> Device:
         return self.parts[0].device
 
-    def found(self) -> list[PrefetchedPhase]:
-        for phase in range(1, len(self.phases)):
-            for number, tensor in self._there_before(phase):
-                self._bring(phase, number, tensor)
-        return self.phases
+    def with_fills(self, phase: int) -> _Prefetching:
+        """The same with what a phase begins with that lets it and those before take least time in all."""
+        best, least, tensors = self, self._time(phase).cycles * _LEAST_GAIN, self._there_before(phase)
+        if self._reading_cycles(phase, tensors) < least:
+            return self
+        begins = PhaseFills(self.phases[phase].program, tensors, self.room.memories(phase))
+        for fills in self._fills(begins):
+            time = self._time_with(phase, self._begun(phase, fills))
+            gain = 0 if time is None else self._time(phase).cycles - time.cycles
+            if gain < least:
+                break
+            tried = self._brought(phase, begins, fills, gain) if gain > best.saved - self.saved else None
+            best = best if tried is None or tried.saved - self.saved < least or tried.saved <= best.saved else tried
+        return best
+
+    def _fills(self, begins: PhaseFills) -> Iterator[Fills]:
+        """What a phase may begin with, the most first."""
+        known = list[int]()
+        for slots in _SLOTS if begins.whole.firsts else ():
+            fills = begins.deeper(slots)
+            if fills is not None and fills.moved_bytes not in known:
+                known.append(fills.moved_bytes)
+                yield fills
+        if begins.whole.firsts:
+            yield begins.whole
+            first = [own for own in begins.whole.arrivals if own[1].turn == 0]
+            if len(first) < len(begins.whole.arrivals):
+                yield begins.of(first, begins.whole)
 
     def _there_before(self, phase: int) -> list[tuple[int, str]]:
-        """The tensors that a phase reads and no phase makes, the largest first."""
+        """The tensors that a phase reads in DRAM and no phase makes, the largest first; none that are far smaller."""
         made = {value for call in self.calls.calls for value in (*call.outputs, *call.updates.values())}
         call, part = self.calls.calls[phase], self.parts[phase]
+        made |= {*call.brought, *call.near}
         sizes = {memory.name: memory.bytes for memory in part.program.memories}
         own = [(n, name) for n, name in zip(call.inputs, part.arguments) if n not in made and call.inputs.count(n) == 1]
-        return sorted(own, key=lambda one: -sizes[one[1]])
+        large = max((sizes[name] for _, name in own), default=0) / _FAR_SMALLER
+        return sorted((one for one in own if sizes[one[1]] >= large), key=lambda one: -sizes[one[1]])
 
-    def _bring(self, phase: int, number: int, tensor: str) -> None:
-        """Lets the phase before bring what a phase begins with of a tensor, if both take less time then."""
-        before, own = self.phases[phase - 1], self.phases[phase]
-        try:
-            first, behind = FirstFills(own.program, tensor, self._memories(phase)).found()
-        except NotAheadError:
-            return
-        addresses = self._addresses(phase, first)
-        if addresses is None:
-            return
-        ahead, behind = first.moved(addresses), relocated(behind, addresses)
-        now = self._cycles(phase - 1) + self._cycles(phase)
-        after = _cycles_of(behind)
-        best: tuple[int, Brought, Program] | None = None
-        for lanes in self._ways(len(ahead.arrivals)):
-            way = Brought(number, lanes, ahead)
-            program = bringing(before.program, self._arranged(phase - 1), way)
-            taken = _cycles_of(program)
-            if taken is not None and (best is None or taken < best[0]):
-                best = taken, way, program
-        if best is None or after is None or best[0] + after > now * (1 - _LEAST_GAIN):
-            return
-        taken, way, program = best
-        brings = (*before.ahead.brings, way)
-        self.phases[phase - 1] = PrefetchedPhase(program, replace(before.ahead, brings=brings))
-        self.phases[phase] = PrefetchedPhase(behind, replace(own.ahead, finds=(*own.ahead.finds, ahead)))
-        self.cycles |= {phase - 1: taken, phase: after}
+    def _reading_cycles(self, phase: int, tensors: Sequence[tuple[int, str]]) -> float:
+        """How long it takes to set up a task and to read tensors: what a phase can wait for at most."""
+        names, dram = {name for _, name in tensors}, self.device.dram
+        size = sum(memory.bytes for memory in self.parts[phase].program.memories if memory.name in names)
+        begins = self.device.control.descriptor_seconds + dram.latency_seconds
+        return (begins + size / dram.read_bytes_per_second) * self.device.clock_hz
 
-    def _ways(self, count: int) -> Iterator[tuple[int, ...]]:
-        """The lanes of so many transfers: one of them for all, or all in turn."""
-        lanes = range(self.device.dma(self.device.dram_level).channels_out)
-        yield from ((lane,) * count for lane in lanes)
-        if count > 1 and len(lanes) > 1:
-            yield tuple(number % len(lanes) for number in range(count))
+    def _brought(self, phase: int, begins: PhaseFills, fills: Fills, gain: int) -> _Prefetching | None:
+        """The same with a phase that begins with what others can bring of that; None where it can't be.
 
-    def _cycles(self, phase: int) -> int:
-        if phase not in self.cycles:
-            self.cycles[phase] = cycles_of_run(self.phases[phase].program)
-        return self.cycles[phase]
-
-    def _arranged(self, phase: int) -> Device:
-        return self.device.arranged(*self.parts[phase].grid)
-
-    def _memories(self, phase: int) -> list[str]:
-        return Platform(self._arranged(phase)).memory_names(self.device.kernel_level)
-
-    # Room
-
-    def _addresses(self, phase: int, first: Prefetch) -> Mapping[str, int] | None:
-        """Where the buffers that come ahead lie, by their names; None where there is no room for one.
-
-        It is where they are, or the lowest window that the phase before, the other buffers and what stays leave.
+        It would gain so many cycles by all of it.
         """
-        before, own = self._windows(phase - 1), self._windows(phase, {buffer.name for buffer in first.buffers})
-        limits, found = self._limits(phase), dict[str, int]()
-        unit = self.device.level(self.device.kernel_level).alignment_bytes
-        for buffer, (number, slots) in first.buffers.items():
-            filled, whole = slots * buffer.slot_bytes, buffer.depth * buffer.slot_bytes
-            ends = (aligned(end, unit) for _, end in (*before[number], *own[number]))
-            for address in (buffer.address_bytes, 0, *sorted(ends)):
-                is_free = _leaves(before[number], address, filled) and _leaves(own[number], address, whole)
-                if is_free and address + whole <= limits[number]:
+        programs = [one.program for one in self.phases]
+        placed = self.room.place(phase, fills.firsts.values(), programs, phase - _FARTHEST)
+        if placed is None:
+            return None
+        first, addresses = placed
+        moved = {number: one.moved(addresses) for number, one in fills.firsts.items()}
+        found = replace(
+            self,
+            phases=[*self.phases],
+            times={**self.times},
+            runs={**self.runs},
+            taken={**self.taken},
+            room=self.room.copied(),
+        )
+        come = found.bring(range(phase - 1, first - 1, -1), phase, replace(fills, firsts=moved), gain)
+        own = begins.of(come, fills)
+        one = self._begun(phase, own)
+        time = found._time_with(phase, one) if come else None
+        if time is None:
+            return None
+        found.saved += self._time(phase).cycles - time.cycles
+        finds = (first.moved(addresses) for first in own.firsts.values())
+        ahead = replace(one.ahead, finds=(*one.ahead.finds, *finds))
+        found.put(phase, PrefetchedPhase(relocated(own.program, addresses), ahead))
+        return found
+
+    def _begun(self, phase: int, fills: Fills) -> PrefetchedPhase:
+        """A phase that begins with full slots, wherever these are."""
+        return PrefetchedPhase(fills.program, replace(self.phases[phase].ahead, depths=fills.schedule_depths))
+
+    def bring(self, phases: Sequence[int], reader: int, fills: Fills, gain: int) -> list[OwnArrival]:
+        """Lets phases bring what they have time for of all that; says what."""
+        rest, come = fills.arrivals, list[OwnArrival]()
+        whole = _bytes_of(rest)
+        for phase in phases:
+            share = self._with_time(phase, rest)
+            while share:
+                changed = self._bringing(phase, fills.firsts, share)
+                if changed is None:
                     break
+                if changed.late <= gain * _MOST_LATE * _bytes_of(changed.brings) / whole:
+                    self.saved -= changed.late
+                    self.put(phase, changed.phase)
+                    self.room.take(phase, reader, (one for _, one in changed.brings))
+                    come += changed.brings
+                    rest = [own for own in rest if own not in changed.brings]
+                    break
+                share = share[: len(changed.brings) // 3]
+                if gain * _bytes_of(share) < whole * self._time(reader).cycles * _LEAST_GAIN:
+                    break
+            if not rest:
+                break
+        return come
+
+    def _with_time(self, phase: int, rest: Sequence[OwnArrival]) -> Sequence[OwnArrival]:
+        """The first of what is left that DRAM, and channels beside it, have time for in a phase."""
+        known = {one.number for one in self.phases[phase].ahead.brings}
+        if any(number in known for number, _ in rest):
+            return ()
+        time, found = self._time(phase), list[OwnArrival]()
+        left, tiles, later = time.spare_bytes, dict(time.by_tile), set[tuple[int, str]]()
+        for number, one in rest:
+            size, beside = one.read.bytes, tiles.get(one.tile, left)
+            if size <= min(left, beside) and (number, one.path.sender) not in later:
+                left, tiles[one.tile] = left - size, beside - size
+                found.append((number, one))
             else:
-                return None
-            found[buffer.name] = address
-            before[number].append((address, address + filled))
-            own[number].append((address, address + whole))
+                later.add((number, one.path.sender))
         return found
 
-    def _windows(self, phase: int, without: Collection[str] = ()) -> list[list[tuple[int, int]]]:
-        """The bytes of each scratchpad that a phase's buffers have, but for those that aren't there any more."""
-        names = self._memories(phase)
-        found: list[list[tuple[int, int]]] = [[] for _ in names]
-        for buffer in self.phases[phase].program.buffers:
-            if buffer.memory in names and buffer.name not in without:
-                begin = buffer.address_bytes
-                found[names.index(buffer.memory)].append((begin, begin + buffer.depth * buffer.slot_bytes))
-        return found
+    def _bringing(self, phase: int, firsts: Mapping[int, Prefetch], share: Sequence[OwnArrival]) -> _Changed | None:
+        """A phase that brings something in the way that takes least time; None where it can't."""
+        own: dict[int, list[Arrival]] = defaultdict(list)
+        for number, one in share:
+            own[number].append(one)
+        found: list[_Changed] = []
+        lanes = range(self.device.dma(self.device.dram_level).channels_out)
+        for lane, early in ((lanes[0], True), (lanes[-1], False)):
+            before = self.phases[phase]
+            program, brings, chains = before.program, [*before.ahead.brings], [*before.ahead.chains]
+            brought: list[OwnArrival] = []
+            for number, arrivals in own.items():
+                way = Brought(number, (lane,) * len(arrivals), replace(firsts[number], arrivals=tuple(arrivals)))
+                more = bringing(program, self.room.arranged(phase), self.room.level, way, early=early)
+                if more.brought.prefetch.arrivals:
+                    program = more.program
+                    brings.append(more.brought)
+                    chains += more.chains
+                    brought += ((number, one) for one in more.brought.prefetch.arrivals)
+            ahead = replace(before.ahead, brings=tuple(brings), chains=tuple(chains))
+            changed = PrefetchedPhase(program, ahead)
+            time = self._time_with(phase, changed) if brought else None
+            late = None if time is None else self._late(phase, ahead, time)
+            if late is not None:
+                found.append(_Changed(changed, late, brought))
+                if late <= 0 and len(brought) == len(share):
+                    break
+        return min(found, key=lambda one: (one.late, -len(one.brings)), default=None)
 
-    def _limits(self, phase: int) -> list[int]:
-        """In each scratchpad, where what stays on the chip in a phase or the one before begins."""
-        level = self.device.level(self.device.kernel_level)
-        limits = [level.usable_bytes] * len(self._memories(phase))
-        for column, address in self._homes(phase):
-            limits[column] = min(limits[column], address)
-        return limits
+    def put(self, phase: int, one: PrefetchedPhase) -> None:
+        self.phases[phase] = one
+        for known in (self.runs, self.taken):
+            known.pop(phase, None)
+        for later in (phase, phase + 1):
+            self.times.pop(later, None)
+        self.room.changed(phase)
 
-    def _homes(self, phase: int) -> Iterator[tuple[int, int]]:
-        for value in plan_of(self.calls).values:
-            first, last = value.at_home
-            if value.home is not None and first <= phase and phase - 1 <= last:
-                yield from ((slab.column, slab.address) for slab in value.home.slabs)
+    # Times
+
+    def _late(self, phase: int, ahead: Ahead, time: SpareTime) -> int | None:
+        """By how much a phase that takes so long, and the next one, are later."""
+        late = time.cycles - self._time(phase).cycles
+        if phase + 1 == len(self.phases):
+            return late
+        after = self._time_behind(phase + 1, time.waiting, ahead)
+        return None if after is None else late + after.cycles - self._time(phase + 1).cycles
+
+    def _time(self, phase: int) -> SpareTime:
+        """How long a phase takes as it is."""
+        if phase not in self.times:
+            time = self._time_behind(phase, self._waiting(phase))
+            assert time is not None, "a phase runs before anything is brought"
+            self.times[phase] = time
+        return self.times[phase]
+
+    def _waiting(self, phase: int) -> Waiting:
+        return self._time(phase - 1).waiting if phase else NO_WAITING
+
+    def _time_behind(self, phase: int, waiting: Waiting, before: Ahead | None = None) -> SpareTime | None:
+        """The same where the phase before leaves so much to what is set up ahead, and has that ahead."""
+        own = self.phases[phase]
+        ready = ready_phase(own.program, self.parts[phase], self._change(phase, own.ahead), waiting)
+        known = self.runs.setdefault(phase, {})
+        if ready.tasks.tasks not in known:
+            known[ready.tasks.tasks] = ready.time()
+        return ready.behind_change(known[ready.tasks.tasks], self._crowded_cycles(phase, before=before))
+
+    def _time_with(self, phase: int, one: PrefetchedPhase) -> SpareTime | None:
+        """How long a phase takes with another program, and that ahead; None where it can't."""
+        if not self._has_descriptors(phase, one):
+            return None
+        ready = ready_phase(one.program, self.parts[phase], self._change(phase, one.ahead), self._waiting(phase))
+        return ready.behind_change(ready.time(), self._crowded_cycles(phase, own=one.ahead))
+
+    def _change(self, phase: int, ahead: Ahead) -> PhaseChange:
+        """What a phase takes to be set up, with the descriptors of what it brings."""
+        more = Counter[int]()
+        for chain in ahead.chains:
+            more[chain.column] += chain.descriptors
+        return self.changes[phase].with_descriptors(more)
+
+    # Descriptors
+
+    def _has_descriptors(self, phase: int, one: PrefetchedPhase) -> bool:
+        """Whether the array has those that a phase needs then: beside DRAM, and beside memory tiles."""
+        if any(left < 0 for left in descriptors_left(one.program, self.device).values()):
+            return False
+        if not self._goes_through_tiles:
+            return True
+        return all(count <= most_descriptors(self.device) for count in self._descriptors(phase, one.ahead).values())
+
+    def _crowded_cycles(self, phase: int, *, before: Ahead | None = None, own: Ahead | None = None) -> int:
+        """How much longer a phase waits for descriptors beside memory tiles than without anything ahead."""
+        if not phase or not self._goes_through_tiles:
+            return 0
+        now = crowded_seconds(self._descriptors(phase - 1, before), self._descriptors(phase, own), self.device)
+        before_plain, plain = (self._descriptors(each, NOTHING_AHEAD) for each in (phase - 1, phase))
+        return round((now - crowded_seconds(before_plain, plain, self.device)) * self.device.clock_hz)
+
+    def _descriptors(self, phase: int, ahead: Ahead | None) -> Counter[tuple[int, int]]:
+        """The descriptors beside memory tiles of a phase with that ahead, or as it is."""
+        ahead, known = ahead or self.phases[phase].ahead, self.taken.setdefault(phase, {})
+        key = ahead.chains, ahead.depths
+        if key not in known:
+            schedule = with_slots(self.parts[phase].schedule, dict(ahead.depths))
+            own = channel_descriptors(schedule, self.device, self.room.level)
+            known[key] = descriptors_with([*self.parts[phase].homes, *ahead.chains], own, self.device)
+        return known[key]
+
+    @property
+    def _goes_through_tiles(self) -> bool:
+        return self.room.level != self.device.kernel_level
 
 
-def _leaves(taken: Sequence[tuple[int, int]], address: int, size: int) -> bool:
-    """Whether bytes from an address on are free."""
-    return all(end <= address or address + size <= begin for begin, end in taken)
-
-
-def _cycles_of(program: Program) -> int | None:
-    """How long a program takes; None where its channels would wait for each other."""
-    try:
-        return cycles_of_run(program)
-    except DeadlockError:
-        return None
+def _bytes_of(own: Sequence[OwnArrival]) -> int:
+    return sum(one.read.bytes for _, one in own)

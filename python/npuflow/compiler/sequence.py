@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
@@ -11,13 +11,13 @@ import numpy as np
 
 from npuflow.bindings import ir
 from npuflow.compiler.compiled_function import (
-    NOTHING_LANDED,
     CompiledFunction,
     FunctionalRun,
+    Landed,
     check_inputs,
     execute_function,
 )
-from npuflow.compiler.home_phases import needed_bytes
+from npuflow.compiler.home_phases import buffer_places
 from npuflow.compiler.tables import arrays_of
 from npuflow.execute.arrays import Array, Signature
 from npuflow.execute.guard_divisions import divides_integers
@@ -71,9 +71,10 @@ def execute_sequence(sequence: CompiledSequence, inputs: Sequence[Array]) -> Seq
     there = dict(enumerate(given))
 
     def run(call: Call, given: Sequence[Array]) -> Sequence[Array]:
-        before = executions[-1][1].landed if executions else NOTHING_LANDED
-        found = execute_function(sequence.parts[call.name], given, there, before)
+        part = sequence.parts[call.name]
+        found = execute_function(part, given, there, tiles.landed(part))
         executions.append((call.name, found))
+        tiles.land(found.landed)
         for number, home in call.brought.items():
             tiles.keep(number, found.brought[call.inputs.index(number)], home)
         return found.outputs
@@ -100,7 +101,7 @@ def run_calls(
         there.setdefault(one, []).append(number)
     for call in calls.calls:
         if tiles is not None:
-            tiles.overwrite(call.name)
+            tiles.enter(call.name)
         at_home = [number for number in call.inputs if number not in values or number in call.near]
         kept = {number: tiles.read(number) for number in at_home} if tiles else {}
         outputs = run(call, [kept[number] if number in kept else values[number] for number in call.inputs])
@@ -113,23 +114,31 @@ def run_calls(
             else:
                 values[number] = _placed(output, workspace[address:])
         if tiles is not None:
-            tiles.overwrite(call.name)
+            tiles.leave(call.name)
     return tuple(values[number] for number in calls.returned)
 
 
 class HomeTiles:
-    """The memory tiles of a launch, with what stays there; each phase overwrites what its own buffers take."""
+    """The memories of a launch where something stays between phases; each overwrites what its own buffers take.
+
+    What one brought for a later phase is in a buffer there, which is full when that one begins.
+    """
 
     def __init__(self, parts: Mapping[str, CompiledFunction]) -> None:
         device = next(iter(parts.values())).device
         self._memories: dict[int, Array] = {}
         self._homes: dict[int, tuple[Home, np.dtype[np.generic], tuple[int, ...]]] = {}
-        self._needed: dict[str, dict[int, int]] = {}
+        self._before: dict[str, list[tuple[int, slice]]] = {}
+        self._behind: dict[str, list[tuple[int, slice]]] = {}
         if (number := device.home_level) is not None:
             level = device.level(number)
             count = level.shared_by.instances(device.rows, device.columns)
             self._memories = {each: np.full(level.usable_bytes, POISON, np.uint8) for each in range(count)}
-            self._needed = {name: needed_bytes(part, number) for name, part in parts.items()}
+            for name, part in parts.items():
+                full = {buffer.name for one in part.ahead.finds for buffer in one.buffers}
+                brought = {buffer for one in part.ahead.brings for buffer in one.buffer_names}
+                self._before[name] = list(buffer_places(part, number, full | brought))
+                self._behind[name] = list(buffer_places(part, number, brought))
 
     def keep(self, number: int, array: Array, home: Home) -> None:
         """Puts a tensor into its slabs."""
@@ -152,10 +161,27 @@ class HomeTiles:
         pieces = ((home.slabs[number], place, own) for number, place, own in home.pieces(size))
         return [self._memories[slab.column][slab.address + place :][:own] for slab, place, own in pieces]
 
-    def overwrite(self, part: str) -> None:
-        """Poisons the bytes that a part's own buffers take: what lies there is lost while it works."""
-        for column, size in self._needed.get(part, {}).items():
-            self._memories[column][:size] = POISON
+    def land(self, landed: Landed) -> None:
+        """Puts what a phase brought where a later one finds it."""
+        for (number, begin), array in landed.items():
+            self._memories[number][begin : begin + array.nbytes] = array
+
+    def landed(self, part: CompiledFunction) -> Landed:
+        """What is by now where a part finds something that was brought."""
+        places = (place for one in part.ahead.finds for place in one.places)
+        return {(number, place.start): self._memories[number][place].copy() for number, place in places}
+
+    def enter(self, part: str) -> None:
+        """Poisons the bytes of a part's own buffers, but for those that are full: what lies there is lost."""
+        self._poison(self._before.get(part, ()))
+
+    def leave(self, part: str) -> None:
+        """Poisons them behind it, but for what it brought."""
+        self._poison(self._behind.get(part, ()))
+
+    def _poison(self, places: Iterable[tuple[int, slice]]) -> None:
+        for number, place in places:
+            self._memories[number][place] = POISON
 
 
 def _placed(array: Array, room: Array) -> Array:

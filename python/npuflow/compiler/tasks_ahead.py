@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from npuflow.compiler.compiled_function import CompiledFunction, simulate_function
+from npuflow.network.phases import Writes
 from npuflow.network.set_up import NO_TASKS, PhaseChange, TaskWrites, Waiting
 from npuflow.simulate.platform import Platform, Side
 from npuflow.simulate.results import RunResults
 from npuflow.simulate.run import cycles_of_run
-from npuflow.simulate.tasks_ahead import TasksAhead, set_ahead
+from npuflow.simulate.tasks_ahead import TasksAhead, descriptors_left, set_ahead
 from npuflow.target import Device, SharedBy
 
 # The kind of the processor that hands out tasks, in programs.
@@ -19,10 +20,15 @@ CONTROL = "control"
 
 def waiting_in(results: RunResults, function: CompiledFunction) -> Waiting:
     """What a function's control processor has nothing to do in a run, and what its shims leave alone."""
+    return replace(waiting_while(results, function.device), descriptors=function.descriptors_left)
+
+
+def waiting_while(results: RunResults, device: Device) -> Waiting:
+    """The same of any program."""
     idle = (results.cycles - engine.busy_cycles for engine in results.engines if engine.kind == CONTROL)
-    columns = _with_channels_left(results, function.device)
+    columns = _with_channels_left(results, device)
     seconds = next(idle, 0) / results.program.clock_hz
-    return Waiting(seconds, columns, descriptors=function.descriptors_left)
+    return Waiting(seconds, columns, descriptors=descriptors_left(results.program, device))
 
 
 def _with_channels_left(results: RunResults, device: Device) -> frozenset[int]:
@@ -87,8 +93,15 @@ class _Phases:
         tried = [set_ahead(part.program, part.device, way) for way in ways]
         ready = [tasks for tasks in tried if tasks.tasks and self._has_room(numbers, tasks)]
         cycles = [cycles_of_run(tasks.program) for tasks in ready]
-        if ready and min(cycles) < cycles_of_run(part.program):
-            self._take(numbers, ready[cycles.index(min(cycles))], near.seconds)
+        if not ready:
+            return
+        best, now = ready[cycles.index(min(cycles))], cycles_of_run(part.program)
+        if min(cycles) < now or (min(cycles) == now and self._saves_control(best, part.device)):
+            self._take(numbers, best, near.seconds)
+
+    def _saves_control(self, tasks: TasksAhead, device: Device) -> bool:
+        """Whether the control processor has more time in all if tasks are set up ahead: as packets they take less."""
+        return tasks.writes.seconds < Writes(len(tasks.tasks)).seconds(device.control) / 2
 
     def _has_room(self, numbers: Sequence[int], tasks: TasksAhead) -> bool:
         """Whether a part with tasks set up leaves the descriptors that those of later phases take while it works."""

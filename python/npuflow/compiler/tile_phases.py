@@ -22,6 +22,7 @@ from npuflow.simulate.in_place import in_place, pieces_in_place
 from npuflow.simulate.platform import Platform, Side
 from npuflow.simulate.read_in_place import brought_in_place, pieces_read, read_in_place
 from npuflow.simulate.tile_pieces import TilePieces
+from npuflow.target import Device
 
 # Channels beside each slab that are tried where phases leave some, the most first.
 _MORE_CHANNELS = (4, 2)
@@ -135,15 +136,11 @@ class TilePhases(HomePhases):
         return sum(self._waiting(place, chains) - self._waiting(place, {}) for place in places)
 
     def _waiting(self, phase: int, chains: Mapping[int, Sequence[HomeChain]]) -> float:
-        """How long a phase waits for descriptors there is no room for beside those of the one before."""
-        taken = Counter[tuple[int, int]]()
-        for each in (phase - 1, phase):
-            taken.update(self._descriptors(self.parts[self.calls.calls[each].name], chains.get(each, ())))
-        late = Counter[int]()
-        for (column, _), count in taken.items():
-            late[column] += max(0, count - self._most_descriptors)
-        changes = (TileChange(behind=Writes(count), columns=frozenset({c})) for c, count in late.items() if count)
-        return PhaseChange(tuple(changes)).set_up(self.device.control).seconds
+        before, own = (
+            self._descriptors(self.parts[self.calls.calls[each].name], chains.get(each, ()))
+            for each in (phase - 1, phase)
+        )
+        return crowded_seconds(before, own, self.device)
 
     def ways(self, phase: int, homes: Mapping[int, HomeSlabs]) -> Ways:
         return tuple(
@@ -221,8 +218,7 @@ class TilePhases(HomePhases):
 
     @property
     def _most_descriptors(self) -> int:
-        """Of one group of channels beside a memory tile."""
-        return self.device.dma(HOME_LEVEL).descriptors // self.device.dma(HOME_LEVEL).descriptor_groups
+        return most_descriptors(self.device)
 
     def _check_descriptors(self, part: CompiledFunction, chains: Sequence[HomeChain]) -> None:
         for (column, _), count in self._descriptors(part, chains).items():
@@ -234,14 +230,35 @@ class TilePhases(HomePhases):
         """The descriptors that a part takes beside memory tiles, by column and group, with chains."""
         if part.name not in self.taken_by:
             self.taken_by[part.name] = channel_descriptors(part.schedule, self.device, HOME_LEVEL)
-        others = {(HOME_LEVEL, one.column, *one.instead) for one in chains if one.instead is not None}
-        groups, found = self.device.dma(HOME_LEVEL).descriptor_groups, Counter[tuple[int, int]]()
-        for place, count in self.taken_by[part.name].items():
-            _, column, _, number = place
-            found[column, number % groups] += 0 if place in others else count
-        for chain in chains:
-            found[chain.column, chain.group] += chain.descriptors
-        return found
+        return descriptors_with(chains, self.taken_by[part.name], self.device)
+
+
+def most_descriptors(device: Device) -> int:
+    """Of one group of channels beside a memory tile."""
+    return device.dma(HOME_LEVEL).descriptors // device.dma(HOME_LEVEL).descriptor_groups
+
+
+def crowded_seconds(before: Counter[tuple[int, int]], own: Counter[tuple[int, int]], device: Device) -> float:
+    """How long a phase waits for descriptors there is no room for beside those of the one before."""
+    late, most = Counter[int](), most_descriptors(device)
+    for (column, _), count in (before + own).items():
+        late[column] += max(0, count - most)
+    changes = (TileChange(behind=Writes(count), columns=frozenset({c})) for c, count in late.items() if count)
+    return PhaseChange(tuple(changes)).set_up(device.control).seconds
+
+
+def descriptors_with(
+    chains: Sequence[HomeChain], taken: Mapping[ChannelPlace, int], device: Device
+) -> Counter[tuple[int, int]]:
+    """The descriptors beside memory tiles, by column and group, of channels that take so many, and of chains."""
+    others = {(HOME_LEVEL, one.column, *one.instead) for one in chains if one.instead is not None}
+    groups, found = device.dma(HOME_LEVEL).descriptor_groups, Counter[tuple[int, int]]()
+    for place, count in taken.items():
+        _, column, _, number = place
+        found[column, number % groups] += 0 if place in others else count
+    for chain in chains:
+        found[chain.column, chain.group] += chain.descriptors
+    return found
 
 
 def _slabs_of(pieces: TilePieces | None) -> HomeSlabs | None:

@@ -51,7 +51,7 @@ _WHAT = {
     Decision.BROADCAST: "tiles that get the same program and descriptors are sent them at once",
     Decision.TASKS: "tasks of channels beside DRAM are written while the phase before still works",
     Decision.RESIDENCY: "what a later part reads stays on the chip",
-    Decision.PREFETCH: "what DRAM holds from the start comes to scratchpads while the phase before works",
+    Decision.PREFETCH: "what DRAM holds from the start comes on the chip while phases before work",
     Decision.ORDER: "parts run in the order that keeps least alive",
 }
 

@@ -90,6 +90,21 @@ class PhaseChange:
     may_prepare: bool = False
     tasks: TaskWrites = NO_TASKS
 
+    def with_descriptors(self, columns: Mapping[int, int]) -> PhaseChange:
+        """The same with so many descriptors more to be written in a tile of each of some columns.
+
+        They come with what differs there anyway, or as one stream where tiles of several columns get alike.
+        """
+        found, left = list[TileChange](), dict(columns)
+        for one in self.changes:
+            (column, *others) = one.columns
+            count = 0 if others or one.tiles > 1 or one.loads else left.pop(column, 0)
+            found.append(replace(one, ahead=one.ahead + Writes(count)) if count else one)
+        for count in sorted({*left.values()} - {0}):
+            own = frozenset(column for column, many in left.items() if many == count)
+            found.append(TileChange(Writes(count), columns=own, tiles=len(own)))
+        return replace(self, changes=tuple(found))
+
     def set_up(self, control: Control, waiting: Waiting = NO_WAITING) -> SetUp:
         """How it is done where the control processor waited so long in the phase before."""
         may_load = self.may_load and (control.packet_seconds > 0 or control.program_seconds > 0)

@@ -9,6 +9,7 @@ from math import ceil
 from npuflow.compiler.compiled_function import CompiledFunction
 from npuflow.report.cycles import cycles_of
 from npuflow.report.measures import Bottleneck, Loss
+from npuflow.simulate.deepened import fillings
 from npuflow.simulate.platform import DRAM_READ, DRAM_TOTAL, DRAM_WRITE
 from npuflow.simulate.program import (
     LAUNCH,
@@ -156,9 +157,18 @@ def with_second_slots(program: Program) -> Program:
     """Two slots for every buffer on chip that has one, whether they fit or not."""
     on_chip = {memory.name for memory in program.memories if memory.level < max(m.level for m in program.memories)}
     single = {b.tensor for b in program.buffers if b.depth == 1 and b.memory in on_chip}
+    depths = {b.name: b.depth for b in program.buffers}
+    # One of several slots may be free in the beginning, where others were filled before.
+    of_several = {
+        takes.semaphore
+        for engine in program.engines
+        for takes, step, _ in fillings(engine.body)
+        if depths[step.access.buffer] > 1
+    }
 
     def widened(semaphore: FlatSemaphore) -> FlatSemaphore:
-        if semaphore.cause is Cause.SPACE and semaphore.initial == 1:  # which begins with all slots that there are
+        is_single = semaphore.cause is Cause.SPACE and semaphore.initial == 1 and semaphore.name not in of_several
+        if is_single:  # which begins with all slots that there are
             return replace(semaphore, initial=2, maximum=max(2, semaphore.maximum))
         return replace(semaphore, maximum=max(2, semaphore.maximum)) if semaphore.cause is Cause.DATA else semaphore
 

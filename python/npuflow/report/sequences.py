@@ -141,7 +141,7 @@ def plan_text(sequence: SequenceReport) -> str:
     plan = sequence.plan
     kept = sum(value.bytes for value in plan.kept)
     brought = f"{byte_text(kept)} of what several parts read are brought to the chip once" if kept else ""
-    ahead = f"{byte_text(sequence.prefetched_bytes)} come while the part before works"
+    ahead = f"{byte_text(sequence.prefetched_bytes)} come while parts before work"
     if not plan.between:
         return brought
     alive, apart = byte_text(plan.alive_bytes), byte_text(plan.apart_bytes)

@@ -1,7 +1,8 @@
 """How many DMA descriptors a schedule's transfers take, per channel. Pure.
 
 - A channel beside L1 or L2 goes through a list of descriptors that is written once: every transfer of its program needs
-  one for each slot that it addresses, and for each place that it goes through one after the other.
+  one for each slot that it addresses, or of more than two an iteration, and one for each place that it goes through one
+  after the other.
 - Loops around a transfer that move its place in a slot become dimensions of its pattern, or the descriptor's iteration;
   where neither is left, each turn has descriptors of its own (`patterns.fit`).
 - A pattern that is cut off at an edge in some turns of a loop is several patterns: one for each way to be cut (`cuts`).
@@ -21,6 +22,9 @@ from npuflow.schedule.data.placed import PlacedStep
 from npuflow.target import Device
 
 Transfer = model.Send | model.Receive
+
+# So many slots have a descriptor each, as designs have it; more may be gone through by an iteration.
+_FEW_SLOTS = 2
 
 
 @dataclass(frozen=True)
@@ -96,7 +100,14 @@ class _Counter:
         one = self._fit([(t, s) for t, s in moved if s], access, buffer.element_bytes)
         alone = fit(tuple(zip(access.sizes, access.strides)), buffer.element_bytes, pattern)
         patterns = cut_patterns(access, around.counters, around.coordinates, self.own)
-        count = one.descriptors * self._slots(access, buffer, around) * patterns * queued
+        slots = self._slots(access, buffer, around)
+        each = one.descriptors * slots
+        if slots > _FEW_SLOTS:
+            ring = (slots, buffer.slot_bytes // buffer.element_bytes)
+            each = min(
+                each, self._fit([ring, *((t, s) for t, s in moved if s)], access, buffer.element_bytes).descriptors
+            )
+        count = each * patterns * queued
         return Use(step, count, one.is_sub_granule or alone.is_sub_granule)
 
     def _fit(self, loops: list[tuple[int, int]], access: model.Access, element_bytes: int) -> Fit:

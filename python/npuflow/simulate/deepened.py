@@ -1,0 +1,41 @@
+"""Programs whose buffers have more slots: who fills them can be further ahead of who empties them. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import pairwise
+
+from npuflow.simulate.program import FlatAcquire, FlatLoop, FlatReceive, FlatRelease, FlatStep, Program
+
+
+def deepened(program: Program, depths: Mapping[str, int]) -> Program:
+    """The program with buffers of at least so many slots, by name, each filled one slot after another."""
+    buffers = tuple(replace(b, depth=max(b.depth, depths.get(b.name, 0))) for b in program.buffers)
+    more = {new.name: new.depth - old.depth for new, old in zip(buffers, program.buffers) if new.depth > old.depth}
+    empty, full = dict[str, int](), dict[str, int]()
+    for engine in program.engines if more else ():
+        if more.keys() & engine.moved_buffers:
+            for takes, step, gives in fillings(engine.body):
+                slots = more.get(step.access.buffer, 0)
+                empty[takes.semaphore], full[gives.semaphore] = takes.count * slots, gives.count * slots
+    semaphores = []
+    for one in program.semaphores:
+        initial = one.initial + empty.get(one.name, 0)
+        most = one.maximum + empty.get(one.name, 0) + full.get(one.name, 0)
+        semaphores.append(replace(one, initial=initial, maximum=most))
+    ends = {memory.name: memory.bytes for memory in program.memories}
+    for buffer in buffers:
+        ends[buffer.memory] = max(ends[buffer.memory], buffer.address_bytes + buffer.depth * buffer.slot_bytes)
+    memories = tuple(replace(memory, bytes=ends[memory.name]) for memory in program.memories)
+    return replace(program, buffers=buffers, semaphores=tuple(semaphores), memories=memories)
+
+
+def fillings(body: tuple[FlatStep, ...]) -> Iterator[tuple[FlatAcquire, FlatReceive, FlatRelease]]:
+    """What is received between taking an empty slot and giving a full one."""
+    for (before, step), (_, behind) in pairwise(pairwise(body)):
+        if isinstance(before, FlatAcquire) and isinstance(step, FlatReceive) and isinstance(behind, FlatRelease):
+            yield before, step, behind
+    for step in body:
+        if isinstance(step, FlatLoop):
+            yield from fillings(step.body)
