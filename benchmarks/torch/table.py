@@ -36,6 +36,8 @@ npuflow run exported/conv2d.f32.mlir --device=npu2       # one of them, in detai
 On {device}: {right} of {all} are right, as IREE and the input's own execution see it ([verify.md](verify.md)). Of each
 type: the time, launches included, and how many launches it takes if more than one. The sizes are small, so that a
 launch, some 80 us, is most of nearly every time. What isn't right says why.
+Whether what is imported is what PyTorch computes, op by op, `tools/torch-ops` says
+([testing.md](testing.md#against-pytorch)).
 """
 
 

@@ -177,6 +177,11 @@ COMPLEX = {
         (2, 64),
         (1,),
     ),
+    "spectrogram of one signal": (
+        "torch.view_as_real(torch.stft(x, 16, 8, window=y, return_complex=True))",
+        (64,),
+        (16,),
+    ),
     "correlation": ("torch.fft.irfft(torch.fft.rfft(x).conj() * torch.fft.rfft(y))", (2, 8), (2, 8)),
     "product of matrices": (
         "torch.view_as_real(torch.complex(x, y) @ torch.complex(y, -x).transpose(0, 1))",

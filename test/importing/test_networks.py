@@ -184,7 +184,7 @@ def test_types_of_inputs_can_be_given(name: str, types: list[str], shown: str) -
             "networks.py:15: error: 'product' needs x, y; hint: say the types of its tensors with --inputs",
         ),
         ("branching", ["4xf32"], "networks.py:32: error: PyTorch cannot export this module: GuardOnDataDependent"),
-        ("Zetas", ["4x4xf32"], "error: failed to legalize operation 'torch.operator' that was explicitly marked"),
+        ("Zetas", ["4x4xf32"], "error: torch-mlir has no op for 'prims.zeta'"),
         ("failing", [], "networks.py:44: error: the file failed: ValueError: no such weights"),
         ("number", [], "networks.py:47: error: 'number' returns int, no network"),
         ("constant", [], "networks.py:1: error: 'constant' is int, no function"),

@@ -103,10 +103,10 @@ def covariances(
 ) -> Tensor:
     """Of each two rows, without looking whether weights are negative."""
     torch = loaded_torch()
-    rows = torch.atleast_2d(x)
+    rows = torch.atleast_2d(x if x.is_floating_point() or x.is_complex() else x.to(torch.get_default_dtype()))
     once = rows.new_ones(rows.shape[1])
     counts = once if fweights is None else fweights.to(rows.dtype)
-    shares = once if aweights is None else aweights.to(rows.dtype)
+    shares = once if aweights is None else aweights
     weights = counts * shares
     total = weights.sum()
     apart = rows - (rows * weights).sum(1, keepdim=True) / total

@@ -75,7 +75,9 @@ def _polar(size: Tensor, angle: Tensor) -> Parts:
 
 
 def _converted(value: Any, dtype: Any = None, **_: object) -> object:  # noqa: ANN401
-    return Parts.of(value) if dtype is None or dtype.is_complex else value.real.to(dtype)
+    if dtype is None:
+        return Parts.of(value)
+    return Parts.of(value).each(lambda one: one.to(dtype.to_real())) if dtype.is_complex else value.real.to(dtype)
 
 
 def _filled(sizes: Sequence[int], value: complex) -> Parts:
@@ -157,7 +159,7 @@ _OPS: Mapping[str, Callable[..., Any]] = {
     "abs": lambda x: (x.real * x.real + x.imaginary * x.imaginary).sqrt(),
     "add": _sum,
     "bmm": _matrix_product,
-    "complex": Parts,
+    "complex": lambda real, imaginary: Parts(*loaded_torch().broadcast_tensors(real, imaginary)),
     "convert_element_type": _converted,
     "copy": _written("copy"),
     "div": _quotient,

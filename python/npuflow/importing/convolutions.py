@@ -53,17 +53,18 @@ def _transposed(x: Tensor, weights: Tensor, bias: Tensor | None, window: _Convol
 
 
 def _by_planes(x: Tensor, weights: Tensor, bias: Tensor | None, window: _ConvolutionShape) -> Tensor:
-    """For each plane of the weights a convolution of all planes of the image that it meets, added up in f32."""
+    """For each plane of the weights a convolution of all planes that it meets, 16-bit floats added up in f32."""
     torch = loaded_torch()
+    wide = torch.float32 if x.dtype in (torch.bfloat16, torch.float16) else x.dtype
     stride, padding, dilation = window.stride, window.padding, window.dilation
     reach = dilation[0] * (weights.shape[2] - 1) + 1
     made = (x.shape[2] + 2 * padding[0] - reach) // stride[0] + 1
-    padded = torch.nn.functional.pad(x, (0, 0, 0, 0, padding[0], padding[0])).to(torch.float32).transpose(1, 2)
+    padded = torch.nn.functional.pad(x, (0, 0, 0, 0, padding[0], padding[0])).to(wide).transpose(1, 2)
     sums = []
     for plane in range(weights.shape[2]):
         start = plane * dilation[0]
         met = padded[:, start : start + (made - 1) * stride[0] + 1 : stride[0]].flatten(0, 1)
-        factors = weights[:, :, plane].to(torch.float32)
+        factors = weights[:, :, plane].to(wide)
         sums.append(
             torch.nn.functional.conv2d(met, factors, None, stride[1:], padding[1:], dilation[1:], window.groups)
         )

@@ -7,7 +7,18 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from npuflow.bindings import ir, load_torch_decompositions, new_torch_context
-from npuflow.importing import convolutions, linear_algebra, orders, sampling, special_functions, wide_sums, windows
+from npuflow.importing import (
+    arithmetic,
+    convolutions,
+    linear_algebra,
+    orders,
+    places,
+    pools,
+    sampling,
+    special_functions,
+    wide_sums,
+    windows,
+)
 from npuflow.importing.complex_numbers import without_complex_numbers
 from npuflow.importing.packages import loaded_torch
 
@@ -30,6 +41,7 @@ def decomposed(program: ExportedProgram) -> ExportedProgram:
     return flat if real is flat else real.run_decompositions(table)
 
 
+@cache
 def _decompositions() -> Mapping[Any, Callable[..., Any]]:
     """What PyTorch's ops are taken apart into: torch-mlir's choice, and what it has no lowering of."""
     torch = loaded_torch()
@@ -40,9 +52,25 @@ def _decompositions() -> Mapping[Any, Callable[..., Any]]:
     unknown = {op: how for op, how in torch._decomp.decomposition_table.items() if _is_unknown(op)}
     taken = (each for name, each in whole.items() if name in _OF_PYTORCH or name.startswith(_TRANSFORMS))
     own = {op: how for name, how in _TAKEN_APART.items() if (op := _op_named(name)) is not None}
-    table = {**unknown, **chosen, **dict(taken), **own}
+    table = {**unknown, **chosen, **dict(taken)}
+    table |= {op: _first_of(how, table[op]) if op in table else how for op, how in own.items()}
+    table[torch.ops.prims.scalar_tensor.default] = _number
     summing = (op for name in wide_sums.SUMMING if (op := _op_named(name)) is not None)
     return {**table, **{op: wide_sums.widened(op, table.get(op)) for op in summing}}
+
+
+def _first_of(how: Callable[..., Any], otherwise: Callable[..., Any]) -> Callable[..., Any]:
+    """What an op is taken apart into where the first way says nothing of it."""
+
+    def found(*given: Any, **named: Any) -> Any:  # noqa: ANN401
+        made = how(*given, **named)
+        return otherwise(*given, **named) if made is NotImplemented else made
+
+    return found
+
+
+def _number(value: float, *, dtype: Any = None, **_: Any) -> Tensor:  # noqa: ANN401
+    return loaded_torch().full((), value, dtype=dtype)
 
 
 def _op_named(name: str) -> Any:  # noqa: ANN401
@@ -81,17 +109,13 @@ def name_listed_weights(program: ExportedProgram) -> None:
             node.replace_input_with(weight, named)
 
 
-def _adaptive_average(x: Tensor, sizes: Sequence[int]) -> Tensor:
-    """Averages of boxes are averages of their planes' averages."""
-    torch = loaded_torch()
-    *outer, depth, height, width = x.shape
-    pool = torch.nn.functional.adaptive_avg_pool2d
-    planes = pool(x.reshape(-1, depth, height, width), sizes[1:]).reshape(-1, 1, depth, sizes[1] * sizes[2])
-    return pool(planes, (sizes[0], planes.shape[-1])).reshape([*outer, *sizes])
+def _spectrogram(name: str) -> Callable[..., Any]:
+    """Of a single signal as of several: PyTorch takes that apart into what it then cannot read."""
 
+    def found(x: Tensor, *rest: Any, **named: Any) -> Any:  # noqa: ANN401
+        return _op_named(name)(x.unsqueeze(0), *rest, **named).select(0, 0) if x.dim() == 1 else NotImplemented
 
-def _addmv(start: Tensor, matrix: Tensor, vector: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
-    return start * beta + matrix.mv(vector) * alpha
+    return found
 
 
 def _block_diag(blocks: Sequence[Tensor]) -> Tensor:
@@ -108,40 +132,9 @@ def _diagonal_scatter(x: Tensor, values: Tensor, offset: int = 0, dim1: int = 0,
     planes = x.movedim((dim1, dim2), (-2, -1))
     height, width = planes.shape[-2:]
     above = max(-offset, 0)
-    by_rows = torch.nn.functional.pad(values, (above, height - above - values.shape[-1])).unsqueeze(-1)
+    by_rows = torch.nn.functional.pad(values.to(x.dtype), (above, height - above - values.shape[-1])).unsqueeze(-1)
     is_here = torch.arange(width) - torch.arange(height).unsqueeze(1) == offset
     return torch.where(is_here, by_rows, planes).movedim((-2, -1), (dim1, dim2))
-
-
-def _from_the_front(name: str) -> Callable[..., Any]:
-    """The op with a dimension that isn't counted from the end: torch-mlir's scatters end the process with these."""
-
-    def counted(x: Tensor, dim: int, *rest: Any, **named: Any) -> Tensor:  # noqa: ANN401
-        return _op_named(name)(x, dim + x.dim(), *rest, **named) if dim < 0 else NotImplemented
-
-    return counted
-
-
-def _with_float(name: str) -> Callable[..., Any]:
-    """A comparison of floats with a float: with a whole number, torch-mlir folds a constant to the opposite."""
-
-    def compared(x: Tensor, other: float) -> Tensor:
-        if not x.dtype.is_floating_point or isinstance(other, float):
-            return NotImplemented
-        return _op_named(name)(x, float(other))
-
-    return compared
-
-
-def _index_reduce(x: Tensor, dim: int, rows: Tensor, values: Tensor, how: str, *, include_self: bool = True) -> Tensor:
-    places = orders.lying_along(rows, dim, x.dim()).expand(values.shape)
-    return x.scatter_reduce(dim % x.dim(), places, values, how, include_self=include_self)
-
-
-def _put(x: Tensor, places: Tensor, values: Tensor, accumulate: bool = False) -> Tensor:
-    flat = x.flatten()
-    places = loaded_torch().where(places < 0, places + flat.shape[0], places)
-    return flat.index_put((places.flatten(),), values.flatten(), accumulate).view_as(x)
 
 
 def _quantized(x: Tensor, scale: Tensor, zero: Tensor, axis: int, least: int, most: int) -> tuple[Tensor, Tensor]:
@@ -214,6 +207,8 @@ def _embedding_bag(
 def _multilabel_margin(x: Tensor, target: Tensor, reduction: int) -> tuple[Tensor, Tensor]:
     """Labels in front of the first -1 count; PyTorch's own decomposition takes those behind it for label 0."""
     torch = loaded_torch()
+    shape = target.shape
+    x, target = torch.atleast_1d(x), torch.atleast_1d(target)
     place = torch.arange(target.shape[-1])
     counts = place < torch.where(target == -1, place, target.shape[-1]).amin(-1, keepdim=True)
     own = x.gather(-1, torch.where(counts, target, 0))
@@ -222,7 +217,7 @@ def _multilabel_margin(x: Tensor, target: Tensor, reduction: int) -> tuple[Tenso
     wrong = counts.unsqueeze(-1) & ~is_target.unsqueeze(-2)
     loss = torch.where(wrong, gaps, 0).sum((-1, -2)) / x.shape[-1]
     loss = loss.mean() if reduction == 1 else loss.sum() if reduction == 2 else loss
-    return loss, is_target.to(x.dtype)
+    return loss, is_target.to(x.dtype).reshape(shape)
 
 
 def _padded(x: Tensor, amounts: Sequence[int], value: float = 0) -> Tensor:
@@ -262,34 +257,26 @@ def _segment_reduce(x: Tensor, how: str, *, initial: float | None = None, **segm
 
 
 _TAKEN_APART: Mapping[str, Callable[..., Any]] = {
+    **arithmetic.TAKEN_APART,
     **convolutions.TAKEN_APART,
     **linear_algebra.TAKEN_APART,
     **orders.TAKEN_APART,
+    **places.TAKEN_APART,
+    **pools.TAKEN_APART,
     **sampling.TAKEN_APART,
     **special_functions.TAKEN_APART,
     **wide_sums.TAKEN_APART,
     **windows.TAKEN_APART,
-    **{
-        name: _from_the_front(name)
-        for name in ("scatter.src", "scatter.value", "scatter_add.default", "scatter_reduce.two")
-    },
-    **{name: _with_float(name) for name in (f"{each}.Scalar" for each in ("eq", "ne", "lt", "le", "gt", "ge"))},
-    "addmv.default": _addmv,
     "block_diag.default": _block_diag,
-    "bitwise_or.Scalar": lambda x, bits: x.bitwise_or(loaded_torch().full((), bits, dtype=x.dtype)),
-    "bitwise_xor.Scalar": lambda x, bits: x.bitwise_xor(loaded_torch().full((), bits, dtype=x.dtype)),
     "constant_pad_nd.default": _padded,
     "diagonal_scatter.default": _diagonal_scatter,
     "embedding_bag.padding_idx": _embedding_bag,
     "embedding_renorm.default": _renormed,
     "fake_quantize_per_channel_affine_cachemask.default": _quantized,
-    "index_reduce.default": _index_reduce,
-    "put.default": _put,
     "roll.default": _roll,
-    "fmod.Scalar": lambda x, by: x.fmod(loaded_torch().full((), by, dtype=loaded_torch().result_type(x, by))),
     "multilabel_margin_loss_forward.default": _multilabel_margin,
+    **{name: _spectrogram(name) for name in ("stft.default", "stft.center")},
     "segment_reduce.default": _segment_reduce,
-    "_adaptive_avg_pool3d.default": _adaptive_average,
     "_cdist_forward.default": _cdist,
     "_pdist_forward.default": _pdist,
 }

@@ -62,6 +62,8 @@ def _eliminated(both: Tensor) -> tuple[Tensor, Tensor]:
     What these elements are is the second result, negative where rows change places: their product is the determinant.
     """
     torch = loaded_torch()
+    if both.shape[-2] == 0:
+        return both, both.new_zeros((*both.shape[:-2], 0))
     rows = torch.arange(both.shape[-2])
     heads = []
     for step in range(both.shape[-2]):
@@ -81,6 +83,8 @@ def cholesky(matrix: Tensor, *, upper: bool = False, **_: bool) -> tuple[Tensor,
     """Column by column; what has no factor gives what is no number."""
     torch = loaded_torch()
     size = matrix.shape[-1]
+    if size == 0:
+        return matrix.clone(), _no_errors(matrix)
     rest = matrix.mT if upper else matrix
     rows = torch.arange(size)
     columns = []
@@ -101,6 +105,8 @@ def solved_triangle(
     if not left:
         return solved_triangle(matrix.mT, right.mT, upper=not upper, unitriangular=unitriangular).mT
     size = matrix.shape[-1]
+    if size == 0:
+        return right.clone()
     batch = torch.broadcast_shapes(matrix.shape[:-2], right.shape[:-2])
     matrix, rest = matrix.expand(*batch, *matrix.shape[-2:]), right.expand(*batch, *right.shape[-2:])
     rows = torch.arange(size).unsqueeze(-1)

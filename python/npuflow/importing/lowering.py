@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from npuflow.bindings import ir, passmanager
 from npuflow.core.diagnostics import DiagnosticSink
+from npuflow.core.passes import ops_of
 from npuflow.errors import InputError, with_hint
+from npuflow.importing.extremes import keep_nans
 
 _TO_LINALG = "torch-backend-to-linalg-on-tensors-backend-pipeline{allow-non-finites=true}"
 FROM_TORCH = f"func.func(torch-match-quantized-custom-ops),torchdynamo-export-to-torch-backend-pipeline,{_TO_LINALG}"
 FROM_ONNX = f"torch-onnx-to-torch-backend-pipeline,{_TO_LINALG}"
 
+_UNKNOWN = re.compile(r"failed to legalize operation 'torch\.operator'.*?name = \"(?:torch\.)?([^\"]+)\"", re.DOTALL)
+_READ = re.compile(r"failed to legalize operation 'torch\.(constant|vtensor\.literal|prim)")
+_LEFT = re.compile(r"torch\.(aten|prims)\.")
+_SHOWN = 5
 _HINT = "torch-mlir has no lowering of it, or of what reads it; write that part of the network in another way"
 
 
@@ -26,5 +33,17 @@ def lower(module: ir.Module, pipeline: str) -> None:
                 raise InputError(with_hint(f"torch-mlir cannot lower this network: {error}", _HINT)) from error
             # Their notes print the op once more.
             raise InputError(
-                [replace(d, message=with_hint(d.message, _HINT), notes=()) for d in sink.errors]
+                [replace(d, message=with_hint(_said(d.message, module), _HINT), notes=()) for d in sink.errors]
             ) from error
+    keep_nans(module)
+
+
+def _said(message: str, module: ir.Module) -> str:
+    """Which op is meant: one that torch-mlir doesn't know stands in an attribute, one that is left in who it reads."""
+    if unknown := _UNKNOWN.match(message):
+        return f"torch-mlir has no op for '{unknown[1]}'"
+    if not _READ.match(message):
+        return message
+    left = dict.fromkeys(op.name.removeprefix("torch.") for op in ops_of(module.operation) if _LEFT.match(op.name))
+    shown = [f"'{name}'" for name in [*left][:_SHOWN]]
+    return f"torch-mlir cannot lower {'one of ' if len(left) > 1 else ''}{', '.join(shown)}" if left else message

@@ -19,6 +19,8 @@ def lying_along(line: Tensor, dim: int, dims: int) -> Tensor:
 def median(x: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
     """The lower of two in the middle; of what isn't a number, that."""
     torch = loaded_torch()
+    if x.dim() == 0:
+        return x.clone(), x.new_zeros((), dtype=torch.int64)
     values, places = torch.kthvalue(x, (x.shape[dim] + 1) // 2, dim, keepdim)
     if not x.is_floating_point():
         return values, places
@@ -28,7 +30,7 @@ def median(x: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
 def median_of_numbers(x: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
     """The same of those that are numbers, if there are any."""
     torch = loaded_torch()
-    if not x.is_floating_point():
+    if x.dim() == 0 or not x.is_floating_point():
         return median(x, dim, keepdim)
     is_number = ~torch.isnan(x)
     values, places = torch.where(is_number, x, torch.inf).sort(dim)
@@ -38,9 +40,39 @@ def median_of_numbers(x: Tensor, dim: int, keepdim: bool = False) -> tuple[Tenso
     return found if keepdim else (found[0].squeeze(dim), found[1].squeeze(dim))
 
 
+def _of_one(x: Tensor, *_: object, **__: object) -> Any:  # noqa: ANN401  (two tensors, or what says that it's left)
+    """What is found along a dimension, of a single number, which has none."""
+    return NotImplemented if x.dim() else (x.clone(), x.new_zeros((), dtype=loaded_torch().int64))
+
+
+def in_order(x: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:  # noqa: ANN401  (as `_of_one`)
+    """Of whole numbers the first ones, which npuflow has no op for, are those of a sort."""
+    if x.dim() == 0 or x.is_floating_point():
+        return _of_one(x)
+    found = (each.narrow(dim, k - 1, 1) for each in x.sort(dim))
+    return tuple(each if keepdim else each.squeeze(dim) for each in found)
+
+
+def _either(name: str) -> Callable[..., Any]:
+    """The greater or smaller of what are numbers, of sizes that differ."""
+
+    def found(x: Tensor, y: Tensor) -> Tensor:
+        torch = loaded_torch()
+        kind = torch.result_type(x, y)
+        x, y = torch.broadcast_tensors(x.to(kind), y.to(kind))
+        taken = getattr(torch, name)(x, y)
+        if not kind.is_floating_point:
+            return taken
+        return torch.where(torch.isnan(x), y, torch.where(torch.isnan(y), x, taken))
+
+    return found
+
+
 def mode(x: Tensor, dim: int = -1, keepdim: bool = False) -> tuple[Tensor, Tensor]:
     """The most frequent value, the least of those, and where it is last."""
     torch = loaded_torch()
+    if x.dim() == 0:
+        return x.clone(), x.new_zeros((), dtype=torch.int64)
     line = x.movedim(dim, -1)
     counts = (line.unsqueeze(-1) == line.unsqueeze(-2)).sum(-1)
     is_frequent = counts == counts.amax(-1, keepdim=True)
@@ -55,6 +87,8 @@ def mode(x: Tensor, dim: int = -1, keepdim: bool = False) -> tuple[Tensor, Tenso
 def running(x: Tensor, dim: int, is_taken: Callable[[Tensor, Tensor], Tensor]) -> tuple[Tensor, Tensor]:
     """What is greatest, or least, up to each element, and where: of 1, 2, 4, ... elements before it."""
     torch = loaded_torch()
+    if x.dim() == 0:
+        return x.clone(), x.new_zeros((), dtype=torch.int64)
     values = x.movedim(dim, -1)
     places = torch.arange(values.shape[-1]).expand(values.shape)
     distance = 1
@@ -66,6 +100,33 @@ def running(x: Tensor, dim: int, is_taken: Callable[[Tensor, Tensor], Tensor]) -
         places = torch.cat([places[..., :distance], found[1]], -1)
         distance *= 2
     return values.movedim(-1, dim), places.movedim(-1, dim)
+
+
+def log_of_sums(x: Tensor, dim: int) -> Tensor:
+    """Logarithms of sums of powers up to each element, of which none is taken by itself: it may be infinite.
+
+    Of 1, 2, 4, ... elements before it, as what is greatest.
+    """
+    torch = loaded_torch()
+    if x.dim() == 0:
+        return x.clone()
+    values = (x if x.dtype is torch.float64 else x.float()).movedim(dim, -1)
+    distance = 1
+    while distance < values.shape[-1]:
+        earlier, later = values[..., :-distance], values[..., distance:]
+        most = torch.maximum(earlier, later)
+        apart = torch.where(earlier == later, 0, -(earlier - later).abs())
+        values = torch.cat([values[..., :distance], most + torch.log1p(torch.exp(apart))], -1)
+        distance *= 2
+    return values.movedim(-1, dim).to(x.dtype)
+
+
+def _log_of_one(x: Tensor, *_: object, **__: object) -> Any:  # noqa: ANN401
+    return NotImplemented if x.dim() else x.clone()
+
+
+def extremes(x: Tensor, *, dim: int | None = None, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+    return (x.amin(), x.amax()) if dim is None else (x.amin(dim, keepdim), x.amax(dim, keepdim))
 
 
 def searchsorted(
@@ -81,7 +142,7 @@ def searchsorted(
     torch = loaded_torch()
     if sorter is not None:
         bounds = bounds.gather(-1, sorter)
-    bounds, values = bounds.unsqueeze(-2), x.unsqueeze(-1)
+    bounds, values = (bounds.unsqueeze(-2), x.unsqueeze(-1)) if x.dim() else (bounds, x)
     is_in_front = bounds <= values if right or side == "right" else bounds < values
     return is_in_front.sum(-1).to(torch.int32 if out_int32 else torch.int64)
 
@@ -114,9 +175,16 @@ def places_that_are_set(x: Tensor, *, size: int, fill_value: int = -1) -> Tensor
 
 
 TAKEN_APART: Mapping[str, Callable[..., Any]] = {
+    "aminmax.default": extremes,
+    "fmax.default": _either("maximum"),
+    "fmin.default": _either("minimum"),
+    **dict.fromkeys(("max.dim", "min.dim", "sort.default", "topk.default"), _of_one),
+    "kthvalue.default": in_order,
     "cummax.default": lambda x, dim: running(x, dim, lambda found, new: new >= found),
     "cummin.default": lambda x, dim: running(x, dim, lambda found, new: new <= found),
     "histc.default": histogram,
+    "logcumsumexp.default": log_of_sums,
+    "logsumexp.default": _log_of_one,
     "median.default": lambda x: median(x.flatten(), 0)[0],
     "median.dim": median,
     "mode.default": mode,

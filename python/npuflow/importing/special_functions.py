@@ -1,4 +1,4 @@
-"""Functions of single numbers that torch-mlir has no lowering of, as formulas of those that it has, in f32."""
+"""Functions of single numbers that torch-mlir has no lowering of, or a wrong one, as formulas of others, in f32."""
 
 from __future__ import annotations
 
@@ -153,6 +153,16 @@ def i0(x: Tensor) -> Tensor:
     return torch.where(size <= 11, near, torch.exp(size) * far * torch.rsqrt(2 * math.pi * size))
 
 
+def gelu(x: Tensor, *, approximate: str = "none") -> Tensor:
+    """By the hyperbolic tangent, where that is asked for: torch-mlir has 0.797724 for the root of 2 / pi, 0.797885."""
+    if approximate != "tanh":
+        return NotImplemented
+    torch = loaded_torch()
+    wide = x if x.dtype is torch.float64 else x.to(torch.float32)
+    inner = math.sqrt(2 / math.pi) * (wide + 0.044715 * (wide * wide * wide))
+    return (0.5 * wide * (1 + torch.tanh(inner))).to(x.dtype)
+
+
 def hypot(x: Tensor, y: Tensor) -> Tensor:
     """By the larger one, so that no square is too large."""
     torch = loaded_torch()
@@ -164,14 +174,21 @@ def angle(x: Tensor) -> Tensor:
     torch = loaded_torch()
     if x.is_complex():
         return torch.atan2(x.imag, x.real)
+    if not x.is_floating_point():
+        return torch.where(x < 0, torch.pi, 0.0).to(torch.get_default_dtype())
     return torch.where(torch.isnan(x), x, torch.where(x < 0, torch.pi, 0.0).to(x.dtype))
 
 
 def copysign(size: Tensor, sign: Tensor) -> Tensor:
-    return loaded_torch().where(signbit(sign), -size.abs(), size.abs())
+    torch = loaded_torch()
+    kind = torch.result_type(size, sign)
+    kind = kind if kind.is_floating_point else torch.get_default_dtype()
+    return torch.where(signbit(sign), -size.to(kind).abs(), size.to(kind).abs())
 
 
 def signbit(x: Tensor) -> Tensor:
+    if not x.is_floating_point():
+        return x < 0
     return (x < 0) | ((x == 0) & (x.reciprocal() < 0))
 
 
@@ -181,6 +198,7 @@ TAKEN_APART: Mapping[str, Callable[..., Any]] = {
     "digamma.default": digamma,
     "erfc.default": erfc,
     "erfinv.default": erfinv,
+    "gelu.default": gelu,
     "hypot.default": hypot,
     "i0.default": i0,
     "lgamma.default": lgamma,

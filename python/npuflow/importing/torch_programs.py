@@ -11,7 +11,9 @@ from npuflow.errors import InputError, NpuflowError, UsageError, with_hint
 from npuflow.importing.before_export import exportable
 from npuflow.importing.decompositions import decomposed, name_listed_weights
 from npuflow.importing.lowering import FROM_TORCH, lower
+from npuflow.importing.nothing import leave_out_nothing
 from npuflow.importing.packages import first_words, load_package, quietly
+from npuflow.importing.uniform import fold_uniform
 from npuflow.importing.updates import hold_buffers, note_updates, open_updates, write_slices
 from npuflow.importing.weights import make_resource_hooks
 from npuflow.importing.wide_bytes import widen_bytes
@@ -58,6 +60,8 @@ def from_exported(program: ExportedProgram, name: str = DEFAULT_NAME) -> ir.Modu
         with quietly():
             flat = decomposed(program)
             _refuse_random_numbers(flat)
+            leave_out_nothing(flat.graph)
+            fold_uniform(flat)
             write_slices(flat)
             updates = open_updates(flat)
             hold_buffers(flat)

@@ -19,6 +19,7 @@ SUMMING = (
     *("cumsum.default", "cumprod.default", "linalg_vector_norm.default", "cosine_similarity.default"),
     *("norm.Scalar", "norm.ScalarOpt_dim"),
     *("avg_pool1d.default", "avg_pool2d.default", "avg_pool3d.default"),
+    *("upsample_linear1d.vec", "upsample_bilinear2d.vec", "upsample_trilinear3d.vec", "upsample_bicubic2d.vec"),
     *("adaptive_avg_pool1d.default", "_adaptive_avg_pool2d.default", "_adaptive_avg_pool3d.default"),
 )
 
@@ -29,7 +30,8 @@ def widened(op: Any, instead: Callable[..., Any] | None) -> Callable[..., Any]: 
     def computed(x: Tensor, *rest: Any, **named: Any) -> Any:  # noqa: ANN401
         kind = named.pop("dtype", None)
         if not _is_narrow(x.dtype) or (kind is not None and not _is_narrow(kind)):
-            named |= {} if kind is None else {"dtype": kind}
+            if kind is not None and kind != x.dtype:
+                return op(x.to(kind), *rest, **named).to(kind)
             return NotImplemented if instead is None else instead(x, *rest, **named)
         wide = [each.float() if _is_narrow_tensor(each) else each for each in rest]
         return op(x.float(), *wide, **named).to(kind or x.dtype)

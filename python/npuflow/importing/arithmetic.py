@@ -1,0 +1,142 @@
+"""Arithmetic and comparisons as PyTorch has them, where torch-mlir has others: of mixed types, signs and infinities."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from npuflow.importing.packages import loaded_torch
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+def _compared(name: str) -> Callable[..., Any]:
+    """A comparison with a number of the tensor's own type: else torch-mlir folds a constant to the opposite, or fails.
+
+    Whole numbers are compared with a float as floats, as PyTorch does.
+    """
+
+    def compared(x: Tensor, other: float) -> Tensor:
+        torch = loaded_torch()
+        op, kind = getattr(torch.ops.aten, name).Scalar, torch.result_type(x, other)
+        if kind != x.dtype:
+            return op(x.to(kind), other)
+        if not x.dtype.is_floating_point or isinstance(other, float):
+            return NotImplemented
+        return op(x, float(other))
+
+    return compared
+
+
+def _compared_with_itself(x: Tensor, y: Tensor) -> Any:  # noqa: ANN401  (a tensor, or what says that the op is left)
+    """Whether it is a number, which torch-mlir takes for granted."""
+    torch = loaded_torch()
+    if x is not y:
+        return NotImplemented
+    return ~torch.isnan(x) if x.is_floating_point() else torch.ones_like(x, dtype=torch.bool)
+
+
+def _differing_from_itself(x: Tensor, y: Tensor) -> Any:  # noqa: ANN401
+    return ~_compared_with_itself(x, y) if x is y else NotImplemented
+
+
+def is_finite(x: Tensor) -> Tensor:
+    torch = loaded_torch()
+    return x.abs() < torch.inf if x.is_floating_point() else torch.ones_like(x, dtype=torch.bool)
+
+
+def is_close(x: Tensor, y: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Tensor:
+    """What is the same is close, if infinite too; torch-mlir asks how far apart numbers are, and no more."""
+    torch = loaded_torch()
+    close = x == y
+    if equal_nan and x.is_floating_point():
+        close = close | (torch.isnan(x) & torch.isnan(y))
+    if rtol == 0 and atol == 0:
+        return close
+    if not x.is_floating_point():
+        x, y = x.to(torch.get_default_dtype()), y.to(torch.get_default_dtype())
+    apart = (x - y).abs()
+    return close | (torch.isfinite(apart) & (apart <= atol + (rtol * y).abs()))
+
+
+def rest_of(x: Tensor, y: Any) -> Any:  # noqa: ANN401  (a tensor or a number)
+    """The rest of a division that has its first number's sign: exact, as that of the other kind is.
+
+    torch-mlir divides floats, and cuts off: 1 has no rest by 0.1 then, and 7 none by what is infinite.
+    """
+    torch = loaded_torch()
+    kind, is_tensor = torch.result_type(x, y), isinstance(y, torch.Tensor)
+    if not kind.is_floating_point and is_tensor and x.dtype == y.dtype:
+        return NotImplemented
+    y = y.to(kind) if is_tensor else torch.full((), y, dtype=kind)
+    if not kind.is_floating_point:
+        return torch.fmod(x.to(kind), y)
+    rest = torch.remainder(x.abs().to(kind), y.abs())
+    return torch.where(x < 0, -rest, rest)
+
+
+def divided_down(x: Any, y: Any) -> Any:  # noqa: ANN401  (a tensor or a number, one of them a tensor)
+    """The floor of a quotient of floats, whose rest is exact: the floor of 1 / 0.1, which is rounded, is one more."""
+    torch = loaded_torch()
+    kind = torch.result_type(x, y)
+    if not kind.is_floating_point:
+        return NotImplemented
+    x, y = (one.to(kind) if isinstance(one, torch.Tensor) else torch.full((), one, dtype=kind) for one in (x, y))
+    rest = rest_of(x, y)
+    below = (rest != 0) & ((y < 0) != (rest < 0))
+    quotient = (x - rest) / y
+    quotient = torch.where(below, quotient - 1, quotient)
+    whole = torch.floor(quotient)
+    whole = torch.where(quotient - whole > 0.5, whole + 1, whole)
+    return torch.where(y == 0, x / y, whole)
+
+
+def _divided(x: Any, y: Any, *, rounding_mode: str | None = None) -> Any:  # noqa: ANN401
+    return divided_down(x, y) if rounding_mode == "floor" else NotImplemented
+
+
+def _softmax_of_one(x: Tensor, *_: object) -> Any:  # noqa: ANN401
+    return NotImplemented if x.dim() else (x - x).exp()
+
+
+def _log_softmax_of_one(x: Tensor, *_: object) -> Any:  # noqa: ANN401
+    return NotImplemented if x.dim() else x - x
+
+
+def _product_and_sum(product: Callable[[Tensor, Tensor], Tensor]) -> Callable[..., Tensor]:
+    """Factors of whole numbers are cut off to such."""
+
+    def found(start: Tensor, x: Tensor, y: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
+        if not start.is_floating_point():
+            beta, alpha = int(beta), int(alpha)
+        made = product(x, y)
+        made = made if alpha == 1 else made * alpha
+        # What is multiplied by zero isn't read: it may be no number.
+        return made if beta == 0 else (start if beta == 1 else start * beta) + made
+
+    return found
+
+
+TAKEN_APART: Mapping[str, Callable[..., Any]] = {
+    "__lshift__.Tensor": lambda x, by: loaded_torch().bitwise_left_shift(x, by),
+    "__rshift__.Tensor": lambda x, by: loaded_torch().bitwise_right_shift(x, by),
+    **{f"{name}.Scalar": _compared(name) for name in ("eq", "ne", "lt", "le", "gt", "ge")},
+    "addbmm.default": _product_and_sum(lambda x, y: (x @ y).sum(0, dtype=x.dtype)),
+    "addmv.default": _product_and_sum(lambda x, y: x.mv(y)),
+    "bitwise_or.Scalar": lambda x, bits: x.bitwise_or(loaded_torch().full((), bits, dtype=x.dtype)),
+    "bitwise_xor.Scalar": lambda x, bits: x.bitwise_xor(loaded_torch().full((), bits, dtype=x.dtype)),
+    "div.Scalar_mode": _divided,
+    "div.Tensor_mode": _divided,
+    "eq.Tensor": _compared_with_itself,
+    "ne.Tensor": _differing_from_itself,
+    "floor_divide.default": divided_down,
+    "floor_divide.Scalar": divided_down,
+    "fmod.Scalar": rest_of,
+    "fmod.Tensor": rest_of,
+    "isclose.default": is_close,
+    "isfinite.default": is_finite,
+    # Of one number, torch-mlir folds these without an end.
+    "_softmax.default": _softmax_of_one,
+    "_log_softmax.default": _log_softmax_of_one,
+}
