@@ -13,7 +13,7 @@ from npuflow.network.decisions import OF_PARTS, Decision
 from npuflow.tools.ablate import run
 
 # Of an array of memory tiles: nothing is brought ahead there.
-NAMES = [one.value for one in Decision if one in OF_PARTS - {Decision.PREFETCH} | {Decision.FUSION, Decision.MASKS}]
+NAMES = [one.value for one in Decision if one in OF_PARTS | {Decision.FUSION, Decision.MASKS}]
 BLOCK = Path(__file__).resolve().parents[2] / "examples" / "block.mlir"
 WHOLE = Path(__file__).parent / "run.mlir"
 

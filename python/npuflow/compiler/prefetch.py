@@ -99,7 +99,7 @@ class _Prefetching:
     def with_fills(self, phase: int) -> _Prefetching:
         """The same with what a phase begins with that lets it and those before take least time in all."""
         best, least, tensors = self, self._time(phase).cycles * _LEAST_GAIN, self._there_before(phase)
-        if self._reading_cycles(phase, tensors) < least:
+        if not self._is_worth_a_task(phase, tensors):
             return self
         begins = PhaseFills(self.phases[phase].program, tensors, self.room.memories(phase))
         for fills in self._fills(begins):
@@ -135,12 +135,13 @@ class _Prefetching:
         large = max((sizes[name] for _, name in own), default=0) / _FAR_SMALLER
         return sorted((one for one in own if sizes[one[1]] >= large), key=lambda one: -sizes[one[1]])
 
-    def _reading_cycles(self, phase: int, tensors: Sequence[tuple[int, str]]) -> float:
-        """How long it takes to set up a task and to read tensors: what a phase can wait for at most."""
+    def _is_worth_a_task(self, phase: int, tensors: Sequence[tuple[int, str]]) -> bool:
+        """Whether tensors are read for longer than a task is set up, and long enough for the phase to gain by that."""
         names, dram = {name for _, name in tensors}, self.device.dram
         size = sum(memory.bytes for memory in self.parts[phase].program.memories if memory.name in names)
-        begins = self.device.control.descriptor_seconds + dram.latency_seconds
-        return (begins + size / dram.read_bytes_per_second) * self.device.clock_hz
+        reads, begins = size / dram.read_bytes_per_second, self.device.control.descriptor_seconds
+        least = self._time(phase).cycles * _LEAST_GAIN / self.device.clock_hz
+        return reads >= begins and reads + begins + dram.latency_seconds >= least
 
     def _brought(self, phase: int, begins: PhaseFills, fills: Fills, gain: int) -> _Prefetching | None:
         """The same with a phase that begins with what others can bring of that; None where it can't be.
