@@ -22,7 +22,7 @@ def brought(count: int) -> Brought:
         read = FlatAccess("arg0", (1024,), (1,), 1, FlatAffine(1024 * slot))
         landing = Landing(1, ring, FlatAccess("ring", (1024,), (1,), 1, slot=FlatAffine(slot)))
         arrivals.append(Arrival(read, (landing,), path, (0, 1), 100))
-    return Brought(7, (0,) * count, Prefetch("arg0", 1024 * count, tuple(arrivals)))
+    return Brought(7, Prefetch("arg0", 1024 * count, tuple(arrivals)))
 
 
 def phase(*streams: tuple[int, str]) -> Program:
@@ -81,7 +81,24 @@ def test_what_lands_alike_in_two_columns_is_alike() -> None:
         )
         for one in first.prefetch.arrivals
     ]
-    both = Brought(7, (0,) * 4, Prefetch("arg0", 2048, (*first.prefetch.arrivals, *moved)))
+    both = Brought(7, Prefetch("arg0", 2048, (*first.prefetch.arrivals, *moved)))
     found = bringing(phase(), load_device("npu2"), LEVEL, both)
     assert {one.column for one in found.chains} == {1, 2}
     assert len({one.content for one in found.chains}) == 1
+
+
+def test_what_comes_behind_what_is_left_out_is_left_out() -> None:
+    # Slots are full one after the other: a later transfer of a channel can't come without the first.
+    first, later = brought(2).prefetch.arrivals
+    moved = Arrival(
+        first.read,
+        tuple(Landing(2, one.buffer, one.access) for one in first.landings),
+        FlatStream("on", first.path.sender, ("memory tile dma 2 in 0",)),
+        first.tile,
+        first.cycles,
+    )
+    leads_back = phase((0, "memory tile dma 1 in 0"))
+    both = bringing(leads_back, load_device("npu2"), LEVEL, Brought(7, Prefetch("arg0", 2048, (moved, later))))
+    assert not both.brought.prefetch.arrivals
+    alone = bringing(leads_back, load_device("npu2"), LEVEL, Brought(7, Prefetch("arg0", 2048, (later,))))
+    assert alone.brought.prefetch.arrivals == (later,)

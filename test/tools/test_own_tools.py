@@ -17,4 +17,4 @@ TOOLS = Path(__file__).resolve().parents[2] / "tools"
 def test_starts(tool: Path, tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, tool, "--help"], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert f"usage: {tool.name}" in done.stdout or done.stdout.startswith("left out: No module named")
+    assert f"usage: {tool.name}" in done.stdout

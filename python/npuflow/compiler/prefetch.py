@@ -230,8 +230,8 @@ class _Prefetching:
             program, brings, chains = before.program, [*before.ahead.brings], [*before.ahead.chains]
             brought: list[OwnArrival] = []
             for number, arrivals in own.items():
-                way = Brought(number, (lane,) * len(arrivals), replace(firsts[number], arrivals=tuple(arrivals)))
-                more = bringing(program, self.room.arranged(phase), self.room.level, way, early=early)
+                own_share = Brought(number, replace(firsts[number], arrivals=tuple(arrivals)))
+                more = bringing(program, self.room.arranged(phase), self.room.level, own_share, lane, early=early)
                 if more.brought.prefetch.arrivals:
                     program = more.program
                     brings.append(more.brought)

@@ -15,6 +15,7 @@ from hashlib import sha256
 from itertools import zip_longest
 
 from npuflow.simulate.chains import chain_length, chain_move
+from npuflow.simulate.deepened import with_buffers
 from npuflow.simulate.home_ports import HomeChain
 from npuflow.simulate.home_tasks import handed_to
 from npuflow.simulate.platform import Platform, Side
@@ -46,14 +47,16 @@ class WithBrought:
     chains: tuple[HomeChain, ...]
 
 
-def bringing(program: Program, device: Device, level: int, brought: Brought, *, early: bool = False) -> WithBrought:
-    """A phase's program that also brings something to memories of a level, as far as channels lead there.
+def bringing(
+    program: Program, device: Device, level: int, brought: Brought, lane: int = 0, *, early: bool = False
+) -> WithBrought:
+    """A phase's program that also brings something to memories of a level, by a lane where that leads there.
 
-    `device` is arranged for it. It is handed out behind all else, or `early`, before the control processor only waits.
+    Else it comes by others; what no lane leads to is left out, with all that its channel would send later. `device` is
+    arranged for it. It is handed out behind all else, or `early`, before the control processor only waits.
     """
-    more = _Bringing(program, device, level, brought, early)
-    lanes = tuple(way.lane for way in more.ways)
-    return WithBrought(more.program_with(), replace(brought, prefetch=more.landed, lanes=lanes), more.chains())
+    more = _Bringing(program, device, level, brought, lane, early)
+    return WithBrought(more.program_with(), replace(brought, prefetch=more.landed), more.chains())
 
 
 @dataclass(frozen=True)
@@ -74,17 +77,21 @@ class _Bringing:
     device: Device
     level: int
     brought: Brought
+    lane: int
     early: bool
     ways: list[_Lane] = field(default_factory=list)
     received: dict[str, list[FlatReceive]] = field(default_factory=lambda: defaultdict(list))
     ends: dict[str, tuple[tuple[int, int], int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        lanes = range(self.device.dma(self.device.dram_level).channels_out)
-        for arrival, first in zip(self.brought.prefetch.arrivals, self.brought.lanes, strict=True):
-            ways = (self._way(arrival, lane) for lane in sorted(lanes, key=lambda lane: lane != first))
-            way = next(filter(None, ways), None)
+        count, left_out = self.device.dma(self.device.dram_level).channels_out, set[str]()
+        lanes = sorted(range(count), key=lambda lane: lane != self.lane)
+        for arrival in self.brought.prefetch.arrivals:
+            if arrival.path.sender in left_out:
+                continue
+            way = next(filter(None, (self._way(arrival, lane) for lane in lanes)), None)
             if way is None:
+                left_out.add(arrival.path.sender)
                 continue
             self.ways.append(way)
             for landing, end in zip(arrival.landings, way.stream.receivers, strict=True):
@@ -286,9 +293,5 @@ def _last_work(body: Sequence[FlatStep]) -> int:
 
 def relocated(program: Program, addresses: Mapping[str, int]) -> Program:
     """The program with some buffers at other addresses, by their names."""
-    buffers = tuple(replace(b, address_bytes=addresses.get(b.name, b.address_bytes)) for b in program.buffers)
-    ends = Counter[str]()
-    for buffer in buffers:
-        ends[buffer.memory] = max(ends[buffer.memory], buffer.address_bytes + buffer.depth * buffer.slot_bytes)
-    memories = tuple(replace(m, bytes=max(m.bytes, ends[m.name])) for m in program.memories)
-    return replace(program, buffers=buffers, memories=memories)
+    buffers = (replace(b, address_bytes=addresses.get(b.name, b.address_bytes)) for b in program.buffers)
+    return with_buffers(program, tuple(buffers))

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import pairwise
 
-from npuflow.simulate.program import FlatAcquire, FlatLoop, FlatReceive, FlatRelease, FlatStep, Program
+from npuflow.simulate.program import FlatAcquire, FlatBuffer, FlatLoop, FlatReceive, FlatRelease, FlatStep, Program
 
 
 def deepened(program: Program, depths: Mapping[str, int]) -> Program:
@@ -24,11 +24,16 @@ def deepened(program: Program, depths: Mapping[str, int]) -> Program:
         initial = one.initial + empty.get(one.name, 0)
         most = one.maximum + empty.get(one.name, 0) + full.get(one.name, 0)
         semaphores.append(replace(one, initial=initial, maximum=most))
+    return replace(with_buffers(program, buffers), semaphores=tuple(semaphores))
+
+
+def with_buffers(program: Program, buffers: tuple[FlatBuffer, ...]) -> Program:
+    """The program with other buffers, in memories that are as large as these need."""
     ends = {memory.name: memory.bytes for memory in program.memories}
     for buffer in buffers:
         ends[buffer.memory] = max(ends[buffer.memory], buffer.address_bytes + buffer.depth * buffer.slot_bytes)
     memories = tuple(replace(memory, bytes=ends[memory.name]) for memory in program.memories)
-    return replace(program, buffers=buffers, semaphores=tuple(semaphores), memories=memories)
+    return replace(program, buffers=buffers, memories=memories)
 
 
 def fillings(body: tuple[FlatStep, ...]) -> Iterator[tuple[FlatAcquire, FlatReceive, FlatRelease]]:

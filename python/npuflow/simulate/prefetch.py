@@ -127,10 +127,9 @@ class Prefetch:
 
 @dataclass(frozen=True)
 class Brought:
-    """What a phase brings for a later one of a tensor, by its number, and the lane of each transfer."""
+    """What a phase brings for a later one of a tensor, by its number."""
 
     number: int
-    lanes: tuple[int, ...]
     prefetch: Prefetch
 
     @property
@@ -188,8 +187,8 @@ class FirstFills:
             raise NotAheadError(str(error)) from error
 
     def _found(self) -> tuple[Prefetch, Program]:
-        senders = [one for one in self.program.engines if one.tile is None or self.tensor in one.moved_buffers]
-        senders = [one for one in senders if any(step.access.buffer == self.tensor for step in _sends(one))]
+        moving = (one for one in self.program.engines if self.tensor in one.moved_buffers)
+        senders = [one for one in moving if any(step.access.buffer == self.tensor for step in _sends(one))]
         taken = {engine.name: self._taken(engine) for engine in senders}
         arrivals = [arrival for own in taken.values() for arrival in own.arrivals]
         if not arrivals:
