@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from npuflow.importing.packages import loaded_torch
+from npuflow.importing.wide_sums import is_narrow
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -55,7 +56,7 @@ def _transposed(x: Tensor, weights: Tensor, bias: Tensor | None, window: _Convol
 def _by_planes(x: Tensor, weights: Tensor, bias: Tensor | None, window: _ConvolutionShape) -> Tensor:
     """For each plane of the weights a convolution of all planes that it meets, 16-bit floats added up in f32."""
     torch = loaded_torch()
-    wide = torch.float32 if x.dtype in (torch.bfloat16, torch.float16) else x.dtype
+    wide = torch.float32 if is_narrow(x.dtype) else x.dtype
     stride, padding, dilation = window.stride, window.padding, window.dilation
     reach = dilation[0] * (weights.shape[2] - 1) + 1
     made = (x.shape[2] + 2 * padding[0] - reach) // stride[0] + 1

@@ -20,7 +20,7 @@ def median(x: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
     """The lower of two in the middle; of what isn't a number, that."""
     torch = loaded_torch()
     if x.dim() == 0:
-        return x.clone(), x.new_zeros((), dtype=torch.int64)
+        return single(x)
     values, places = torch.kthvalue(x, (x.shape[dim] + 1) // 2, dim, keepdim)
     if not x.is_floating_point():
         return values, places
@@ -40,9 +40,13 @@ def median_of_numbers(x: Tensor, dim: int, keepdim: bool = False) -> tuple[Tenso
     return found if keepdim else (found[0].squeeze(dim), found[1].squeeze(dim))
 
 
+def single(x: Tensor) -> tuple[Tensor, Tensor]:
+    """What is found along a dimension, and where, of a single number, which has none."""
+    return x.clone(), x.new_zeros((), dtype=loaded_torch().int64)
+
+
 def _of_one(x: Tensor, *_: object, **__: object) -> Any:  # noqa: ANN401  (two tensors, or what says that it's left)
-    """What is found along a dimension, of a single number, which has none."""
-    return NotImplemented if x.dim() else (x.clone(), x.new_zeros((), dtype=loaded_torch().int64))
+    return NotImplemented if x.dim() else single(x)
 
 
 def in_order(x: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:  # noqa: ANN401  (as `_of_one`)
@@ -72,7 +76,7 @@ def mode(x: Tensor, dim: int = -1, keepdim: bool = False) -> tuple[Tensor, Tenso
     """The most frequent value, the least of those, and where it is last."""
     torch = loaded_torch()
     if x.dim() == 0:
-        return x.clone(), x.new_zeros((), dtype=torch.int64)
+        return single(x)
     line = x.movedim(dim, -1)
     counts = (line.unsqueeze(-1) == line.unsqueeze(-2)).sum(-1)
     is_frequent = counts == counts.amax(-1, keepdim=True)
@@ -88,7 +92,7 @@ def running(x: Tensor, dim: int, is_taken: Callable[[Tensor, Tensor], Tensor]) -
     """What is greatest, or least, up to each element, and where: of 1, 2, 4, ... elements before it."""
     torch = loaded_torch()
     if x.dim() == 0:
-        return x.clone(), x.new_zeros((), dtype=torch.int64)
+        return single(x)
     values = x.movedim(dim, -1)
     places = torch.arange(values.shape[-1]).expand(values.shape)
     distance = 1

@@ -29,7 +29,7 @@ def widened(op: Any, instead: Callable[..., Any] | None) -> Callable[..., Any]: 
 
     def computed(x: Tensor, *rest: Any, **named: Any) -> Any:  # noqa: ANN401
         kind = named.pop("dtype", None)
-        if not _is_narrow(x.dtype) or (kind is not None and not _is_narrow(kind)):
+        if not is_narrow(x.dtype) or (kind is not None and not is_narrow(kind)):
             if kind is not None and kind != x.dtype:
                 return op(x.to(kind), *rest, **named).to(kind)
             return NotImplemented if instead is None else instead(x, *rest, **named)
@@ -39,19 +39,19 @@ def widened(op: Any, instead: Callable[..., Any] | None) -> Callable[..., Any]: 
     return computed
 
 
-def _is_narrow(kind: dtype) -> bool:
+def is_narrow(kind: dtype) -> bool:
     torch = loaded_torch()
     return kind in (torch.bfloat16, torch.float16)
 
 
 def _is_narrow_tensor(value: object) -> bool:
-    return isinstance(value, loaded_torch().Tensor) and _is_narrow(value.dtype)
+    return isinstance(value, loaded_torch().Tensor) and is_narrow(value.dtype)
 
 
 def _rms_norm(x: Tensor, shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None) -> Tensor:
     """What is added to the squares is of f32 where nothing is said: torch-mlir adds nothing, and divides by zero."""
     torch = loaded_torch()
-    wide = x.float() if _is_narrow(x.dtype) else x
+    wide = x.float() if is_narrow(x.dtype) else x
     squares = wide.square().mean([-1 - number for number in range(len(shape))], keepdim=True)
     found = wide * torch.rsqrt(squares + (torch.finfo(wide.dtype).eps if eps is None else eps))
     return (found if weight is None else found * weight).to(x.dtype)
