@@ -129,8 +129,9 @@ def test_what_is_brought_lies_in_windows_that_are_free(sequence: Sequence) -> No
             compiled = sequence.parts[phase].compiled
             inside = {name for one in compiled.ahead.brings for name in one.buffer_names}
             inside |= {buffer.name for one in compiled.ahead.finds for buffer in one.buffers}
-            for other, taken in buffer_places(compiled, level, inside):
-                assert other != number or place.stop <= taken.start or taken.stop <= place.start
+            own = buffer_places(compiled.program, compiled.memory_names(level))
+            for other, (begin, end) in (taken for name, taken in own.items() if name not in inside):
+                assert other != number or place.stop <= begin or end <= place.start
         for value in sequence.plan.values:
             begins, ends = value.at_home
             for slab, size in value.slabs if begins <= last and first <= ends else ():

@@ -104,6 +104,10 @@ class CompiledFunction:
             return self
         return replace(self, program=self.in_dram, homes=(), near=(), ahead=NOTHING_AHEAD, tasks=None, in_dram=None)
 
+    def memory_names(self, level: int | None) -> list[str]:
+        """The memories of a level as its program calls them, by number; none of no level."""
+        return [] if level is None else Platform(self.device.arranged(*self.grid)).memory_names(level)
+
     @property
     def set_up(self) -> Schedule:
         """The schedule with as many slots as buffers have in the program."""
@@ -264,7 +268,7 @@ def execute_function(
     outputs = [_typed(made[name], spec) for name, spec in zip(function.results, specs, strict=True)]
     homes = {n: executed.memories.get(home_of(name)) for n, name in enumerate(function.arguments)}
     arrived = {n: _typed(own, function.signature.inputs[n]) for n, own in homes.items() if own is not None}
-    names = _home_names(function) if function.ahead.brings else []
+    names = function.memory_names(function.device.home_level)
     left = {
         (number, place.start): executed.memories[names[number]][place].copy()
         for one in function.ahead.brings
@@ -275,19 +279,13 @@ def execute_function(
 
 def _found_there(function: CompiledFunction, landed: Landed) -> dict[str, Array]:
     """The memories in which something is when a function begins."""
-    names = _home_names(function) if function.ahead.finds else []
+    names = function.memory_names(function.device.home_level)
     sizes = {memory.name: memory.bytes for memory in function.program.memories}
     found: dict[str, Array] = {}
     for number, place in (place for one in function.ahead.finds for place in one.places):
         name = names[number]
         found.setdefault(name, np.full(sizes[name], POISON, np.uint8))[place] = landed[number, place.start]
     return found
-
-
-def _home_names(function: CompiledFunction) -> list[str]:
-    """The memories where something may stay from one phase to another, by number."""
-    assert function.device.home_level is not None, "something can stay there"
-    return Platform(function.device.arranged(*function.grid)).memory_names(function.device.home_level)
 
 
 def _typed(memory: Array, spec: ArraySpec) -> Array:

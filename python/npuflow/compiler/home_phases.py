@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar, TypeAlias
@@ -18,7 +18,8 @@ from npuflow.network.spread import TensorSpread
 from npuflow.simulate.at_home import AtHome
 from npuflow.simulate.home_ports import HomeChain
 from npuflow.simulate.home_tasks import NotAtHomeError
-from npuflow.simulate.platform import Platform, Side
+from npuflow.simulate.platform import Side
+from npuflow.simulate.program import Program
 from npuflow.simulate.results import RunResults
 from npuflow.simulate.run import DeadlockError, cycles_of_run, simulate
 from npuflow.target import Device
@@ -260,16 +261,15 @@ class HomePhases(ABC):
 
 def needed_bytes(part: CompiledFunction, level: int) -> dict[int, int]:
     """What a part's own buffers need of each memory of a level, by its number."""
-    names = Platform(part.device.arranged(*part.grid)).memory_names(level)
-    numbers = {name: number for number, name in enumerate(names)}
+    numbers = {name: number for number, name in enumerate(part.memory_names(level))}
     return {numbers[one.name]: one.bytes for one in part.program.memories if one.name in numbers}
 
 
-def buffer_places(part: CompiledFunction, level: int, without: Collection[str] = ()) -> Iterator[tuple[int, slice]]:
-    """The bytes of a part's own buffers in memories of a level, by their numbers, but for buffers `without`."""
-    names = Platform(part.device.arranged(*part.grid)).memory_names(level)
-    numbers = {name: number for number, name in enumerate(names)}
-    for buffer in part.program.buffers:
-        if buffer.memory in numbers and buffer.name not in without:
-            end = buffer.address_bytes + buffer.depth * buffer.slot_bytes
-            yield numbers[buffer.memory], slice(buffer.address_bytes, end)
+def buffer_places(program: Program, memories: Sequence[str]) -> dict[str, tuple[int, tuple[int, int]]]:
+    """Of each of a program's buffers in some memories, the memory's number, and from where to where it lies there."""
+    numbers = {name: number for number, name in enumerate(memories)}
+    return {
+        one.name: (numbers[one.memory], (one.address_bytes, one.address_bytes + one.depth * one.slot_bytes))
+        for one in program.buffers
+        if one.memory in numbers
+    }

@@ -9,9 +9,9 @@ from functools import cached_property
 
 from npuflow.allocate.problem import aligned
 from npuflow.compiler.compiled_function import CompiledFunction
+from npuflow.compiler.home_phases import buffer_places
 from npuflow.network.calls import CallList
 from npuflow.network.plan import plan_of
-from npuflow.simulate.platform import Platform
 from npuflow.simulate.prefetch import Arrival, Prefetch
 from npuflow.simulate.program import FlatBuffer, Program
 from npuflow.target import Device
@@ -73,7 +73,7 @@ class PrefetchRoom:
         self.own.pop(phase, None)
 
     def memories(self, phase: int) -> list[str]:
-        return Platform(self.arranged(phase)).memory_names(self.level)
+        return self.parts[phase].memory_names(self.level)
 
     def arranged(self, phase: int) -> Device:
         """The device as a phase's grid has it."""
@@ -184,9 +184,7 @@ class PrefetchRoom:
     def _of_buffers(self, phase: int, program: Program) -> Mapping[str, tuple[int, _Bytes]]:
         """The number of the memory, and the bytes there, of each of a phase's buffers."""
         if phase not in self.own:
-            numbers = {name: number for number, name in enumerate(self.memories(phase))}
-            there = (one for one in program.buffers if one.memory in numbers)
-            self.own[phase] = {one.name: (numbers[one.memory], _bytes_of(one)) for one in there}
+            self.own[phase] = buffer_places(program, self.memories(phase))
         return self.own[phase]
 
     @cached_property
@@ -198,10 +196,6 @@ class PrefetchRoom:
             for phase in range(first, last + 1) if value.home is not None else ():
                 found[phase] += ((slab.column, (slab.address, slab.address + size)) for slab, size in value.slabs)
         return found
-
-
-def _bytes_of(buffer: FlatBuffer) -> _Bytes:
-    return buffer.address_bytes, buffer.address_bytes + buffer.depth * buffer.slot_bytes
 
 
 def _leaves(taken: Sequence[_Bytes], address: int, size: int) -> bool:

@@ -128,8 +128,8 @@ class HomeTiles:
         device = next(iter(parts.values())).device
         self._memories: dict[int, Array] = {}
         self._homes: dict[int, tuple[Home, np.dtype[np.generic], tuple[int, ...]]] = {}
-        self._before: dict[str, list[tuple[int, slice]]] = {}
-        self._behind: dict[str, list[tuple[int, slice]]] = {}
+        self._before: dict[str, list[tuple[int, tuple[int, int]]]] = {}
+        self._behind: dict[str, list[tuple[int, tuple[int, int]]]] = {}
         if (number := device.home_level) is not None:
             level = device.level(number)
             count = level.shared_by.instances(device.rows, device.columns)
@@ -137,8 +137,9 @@ class HomeTiles:
             for name, part in parts.items():
                 full = {buffer.name for one in part.ahead.finds for buffer in one.buffers}
                 brought = {buffer for one in part.ahead.brings for buffer in one.buffer_names}
-                self._before[name] = list(buffer_places(part, number, full | brought))
-                self._behind[name] = list(buffer_places(part, number, brought))
+                own = buffer_places(part.program, part.memory_names(number))
+                self._before[name] = [place for buffer, place in own.items() if buffer not in full | brought]
+                self._behind[name] = [place for buffer, place in own.items() if buffer not in brought]
 
     def keep(self, number: int, array: Array, home: Home) -> None:
         """Puts a tensor into its slabs."""
@@ -179,9 +180,9 @@ class HomeTiles:
         """Poisons them behind it, but for what it brought."""
         self._poison(self._behind.get(part, ()))
 
-    def _poison(self, places: Iterable[tuple[int, slice]]) -> None:
-        for number, place in places:
-            self._memories[number][place] = POISON
+    def _poison(self, places: Iterable[tuple[int, tuple[int, int]]]) -> None:
+        for number, (begin, end) in places:
+            self._memories[number][begin:end] = POISON
 
 
 def _placed(array: Array, room: Array) -> Array:

@@ -96,12 +96,8 @@ class _Phases:
         if not ready:
             return
         best, now = ready[cycles.index(min(cycles))], cycles_of_run(part.program)
-        if min(cycles) < now or (min(cycles) == now and self._saves_control(best, part.device)):
+        if min(cycles) < now or (min(cycles) == now and _saves_control(best, part.device)):
             self._take(numbers, best, near.seconds)
-
-    def _saves_control(self, tasks: TasksAhead, device: Device) -> bool:
-        """Whether the control processor has more time in all if tasks are set up ahead: as packets they take less."""
-        return tasks.writes.seconds < Writes(len(tasks.tasks)).seconds(device.control) / 2
 
     def _has_room(self, numbers: Sequence[int], tasks: TasksAhead) -> bool:
         """Whether a part with tasks set up leaves the descriptors that those of later phases take while it works."""
@@ -134,3 +130,8 @@ class _Phases:
             self.waits[before.name] = waiting_in(simulate_function(ready), ready)
         change = replace(self.changes[number - 1], tasks=self.written.get(number, NO_TASKS))
         return change.set_up(before.device.control, self.waits[before.name]).left
+
+
+def _saves_control(tasks: TasksAhead, device: Device) -> bool:
+    """Whether the control processor has more time in all if tasks are set up ahead: as packets they take less."""
+    return tasks.writes.seconds < Writes(len(tasks.tasks)).seconds(device.control) / 2
