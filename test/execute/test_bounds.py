@@ -134,6 +134,17 @@ def test_a_comparison_of_what_rounds_allows_both_outcomes_only_where_it_is_close
     assert (found == np.where(close, 99.0, 0.0)).all()
 
 
+def test_no_rounding_turns_what_is_a_number_into_none() -> None:
+    body = """%s = arith.addf %x, %y : f32
+      %c = arith.cmpf uno, %s, %s : f32
+      %one = arith.constant 1.0 : f32
+      %hundred = arith.constant 100.0 : f32
+      %r = arith.select %c, %one, %hundred : f32"""
+    _, value, found = allowed(elementwise(body))
+    assert (value == 100.0).all()
+    assert (found == 0.0).all()
+
+
 def test_integers_made_of_exact_floats_are_exact() -> None:
     _, found = evaluated(elementwise("%r = arith.fptosi %x : f32 to i32", "f32", "i32"))
     assert found.narrow[0].kind is BoundKind.EXACT

@@ -25,6 +25,37 @@ EXPRESSIONS = (
     *("torch.maximum(x, y)", "torch.minimum(x, y)", "torch.clamp(x, 0, 1)", "torch.clamp(x, y, y + 1)"),
     *("torch.clamp_max(x, y)", "functional.relu6(x)", "functional.hardsigmoid(x)", "torch.fmax(x[:2, None], y)"),
     *("torch.fmin(x, y[3])", "torch.where(x > y, x, y)", "torch.relu(x)"),
+    # Orders, in which what is no number is greater than all, and where it is; more of these than one.
+    *("x.sort()[0]", "x.sort()[1]", "x.argsort(descending=True)", "MANY.sort()[1]", "MANY.sort(descending=True)[1]"),
+    *(
+        "MANY.topk(4)[0]",
+        "MANY.topk(4, largest=False)[0]",
+        "x.topk(2)[1]",
+        "MANY.kthvalue(3)[0]",
+        "MANY.kthvalue(9)[0]",
+    ),
+    *("MANY.nanmedian()", "MANY.median(0)[1]", "MANY.msort()", "x.kthvalue(2)[1]", "y[0].kthvalue(1)[0]"),
+    *("x.view(2, 5).max(1)[1]", "x.flip(0).argmin()", "MANY.view(2, 5).argmax(1)", "MANY.view(2, 5).min(1)[1]"),
+    "functional.max_pool2d(MANY.view(1, 2, 5), 2, 1, return_indices=True)[1]",
+    "functional.max_pool3d(MANY.view(1, 1, 2, 5), (1, 2, 2), 1, return_indices=True)[1]",
+    "functional.adaptive_max_pool1d(MANY[None], 3, True)[1]",
+    # Shifts by more bits than there are, or by fewer than none.
+    *("n << n", "n >> n", "n << n * 13", "n.int() << n.int()", "n.char() >> n.char()", "n << 70", "n >> -1", "-7 >> n"),
+    # Places in images: at what is no number, at infinity, and beyond what is infinite; not at minus infinity, where
+    # PyTorch reads a pixel of bf16, and none of f32.
+    *(
+        f"functional.grid_sample({image}, {places}, '{kind}', '{padding}', False)"
+        for image, places in (
+            ("n.view(1, 1, 2, 5).to(x)", "x.clamp_min(-9).view(1, 1, 5, 2)"),
+            ("x.view(1, 1, 2, 5)", "n.view(1, 1, 5, 2).to(x) / 8"),
+            ("n.view(1, 1, 1, 2, 5).to(x)", "x[:9].view(1, 1, 1, 3, 3)"),
+        )
+        for kind in ("bilinear", "nearest")
+        for padding in ("zeros", "border", "reflection")
+    ),
+    # Bounds of other types, and numbers before tensors.
+    *("torch.clamp(n, 0.5, 3)", "torch.clamp(n, x, y)", "n.int().clamp_min(n)", "torch.clamp(n, True)"),
+    *("7 % n.clamp_min(1)", "-2.5 % y", "torch.copysign(x, -1)", "torch.copysign(n, -0.0)"),
     # Divisions.
     *("x // y", "x // 0.1", "7 // y", "n // 2", "torch.div(x, y, rounding_mode='floor')", "torch.fmod(x, y)"),
     *("torch.fmod(n, 2)", "torch.fmod(n, 2.5)", "x % y", "n % 3", "torch.fmod(n.to(torch.int8), 3)"),
@@ -38,12 +69,18 @@ EXPRESSIONS = (
     *("y[0].median(0)[0]", "y[0].cummax(0)[0]", "y[0].max(0)[0]", "y[0].mode()[0]", "y[0].logsumexp(0)"),
     *("y[0].scatter(0, torch.tensor(0), 2.5)", "torch.matmul(x[:0].reshape(5, 5, 0), y[:0].reshape(0, 5))"),
     *("functional.group_norm(x[:0].reshape(0, 2), 1)", "torch.logdet(n[:0].float().reshape(0, 0))", "x[:0].argwhere()"),
+    *("x[:0].var()", "torch.std_mean(y[:0].reshape(0, 2), 0)[0]", "x[:0].mean() + x"),
     # Elements at places.
     *("n.index_put((n > 1,), torch.tensor(9), True)", "n.take(torch.tensor(-2))", "n.as_strided((2, 3), (1, 2), 1)"),
     *("n.scatter(0, torch.tensor([0, 2]), torch.tensor([3, 4]), reduce='add')", "n.median(0)[0]", "n.kthvalue(3)[0]"),
     *("n.index_fill(0, torch.tensor([-1, 2]), 9)", "torch.angle(n)"),
     "n.view(2, 5).scatter_reduce(1, n.view(2, 5) % 3, n.view(2, 5), 'mean')",
     *("n.masked_scatter(n > 1, n + 10)", "torch.searchsorted(n.sort()[0], n[0])", "torch.unbind_copy(n)[1]"),
+    "functional.embedding_bag(n[:4].abs() % 5, x.view(5, 2), torch.tensor([0, 2]), mode='sum')",
+    "functional.embedding_bag(n[:4].abs() % 5, x.view(5, 2), torch.tensor([0, 1, 1, 3]), mode='mean')",
+    "functional.embedding_bag(n[:4].abs() % 5, n.to(x).view(5, 2), torch.tensor([0, 2]), mode='max', padding_idx=-1)",
+    *("n[0].amax(0)", "n[0].argmin()", "x[0].argmax(0)", "n[0].any(0)", "torch.permute_copy(n.view(2, 5), (1, 0))"),
+    "torch.searchsorted(n.sort()[0], 2.5)",
     # Pools.
     *(
         "functional.adaptive_max_pool1d(n.float()[None], 3, True)[1]",
@@ -57,6 +94,7 @@ EXPRESSIONS = (
         "torch.cov(n.reshape(2, 5))",
         "n.cumprod(0, dtype=torch.float32)",
         "n.sum(dtype=torch.int32)",
+        "n.int().sum(dtype=torch.int32)",
     ),
     *("torch.addmv(n[:2], n.view(2, 5), n[:5], alpha=0.5)", "torch.addbmm(n[:2], n.view(1, 2, 5), n.view(1, 5, 2))"),
     *(
@@ -64,7 +102,15 @@ EXPRESSIONS = (
         "torch.view_as_real(torch.complex(n[1:3, None].float(), n[5:].float()))",
         "n >> torch.ones_like(n)",
     ),
+    *(
+        "torch.tensordot(n.int(), n.int(), ([0], [0]))",
+        "n[0].int().logsumexp(0)",
+        "torch.addcmul(n, n.int(), n, value=2.0)",
+    ),
     # Formulas.
+    *("torch.polygamma(1, n / 2 + 0.25)", "torch.polygamma(2, n[1:7])"),
+    # Powers of whole numbers.
+    *("n ** 3", "n.int() ** 6", "n.char().square()", "n ** n", "n.int() ** n.flip(0).int()", "3 ** n", "n ** 2.0"),
     *("functional.gelu(n / 10, approximate='tanh')", "(1000 * n).float().logcumsumexp(0)"),
     "functional.cosine_embedding_loss(n.float().view(2, 5), n.float().view(2, 5).roll(1, 1), torch.ones(2))",
 )
@@ -83,13 +129,14 @@ def computed(expression: str) -> Any:  # noqa: ANN401
     class Computed(torch.nn.Module):
         def forward(self, x: torch.Tensor, y: torch.Tensor, n: torch.Tensor) -> Any:  # noqa: ANN401
             names = {"torch": torch, "functional": torch.nn.functional, "x": x, "y": y, "n": n, "nan": nan}
+            names["MANY"] = torch.where(n > 1, nan, x)
             names["WHOLE_BOXES"] = 2**40 + torch.arange(16).view(1, 2, 2, 2, 2)
             return eval(expression, names)
 
     return Computed()
 
 
-@pytest.mark.filterwarnings("ignore:The reduce argument")
+@pytest.mark.filterwarnings("ignore:The reduce argument", r"ignore:.*degrees of freedom")
 @pytest.mark.parametrize("kind", ["float32", "bfloat16"])
 @pytest.mark.parametrize("expression", EXPRESSIONS)
 def test_pytorch_says_the_same(expression: str, kind: str) -> None:

@@ -195,8 +195,11 @@ def _quotient(given: Sequence[Tracked], errors: Sequence[ir.Value], value: ir.Va
 
 
 def _comparison(given: Sequence[Tracked], errors: Sequence[ir.Value], value: ir.Value) -> ir.Value:
-    """1 where the errors may turn the outcome."""
+    """1 where the errors may turn the outcome; that of comparing a value with itself isn't, unless nobody knows it."""
     del value
+    if given[0].value == given[1].value:
+        is_known = compare("OLT", errors[0], number(float("inf")))
+        return arith.SelectOp(is_known, number(0.0), number(1.0)).result
     reach = add(*errors)
     distance = magnitude(sub(as_float(given[0].value), as_float(given[1].value)))
     near = arith.SelectOp(compare("OGT", distance, reach), number(0.0), number(1.0)).result

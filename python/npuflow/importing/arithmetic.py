@@ -118,12 +118,88 @@ def _product_and_sum(product: Callable[[Tensor, Tensor], Tensor]) -> Callable[..
     return found
 
 
+def product_added(start: Tensor, x: Tensor, y: Tensor, *, value: float = 1) -> Any:  # noqa: ANN401  (as above)
+    """A factor that is a float is cut off where all else are whole numbers."""
+    if not isinstance(value, float) or any(one.dtype.is_floating_point for one in (start, x, y)):
+        return NotImplemented
+    return start + int(value) * x * y
+
+
+def clamped(x: Tensor, least: Any = None, most: Any = None) -> Any:  # noqa: ANN401  (as above)
+    """Of bounds of other types, which torch-mlir compares as they are, by numbers of the type of all of them."""
+    torch = loaded_torch()
+    given = [one for one in (x, least, most) if one is not None]
+    kind = x.dtype
+    for one in given[1:]:
+        kind = torch.promote_types(kind, torch.result_type(x, one))
+    if all(_is_of(one, kind) for one in given):
+        return NotImplemented
+    bounds = [one if one is None else one.to(kind) if isinstance(one, torch.Tensor) else one for one in (least, most)]
+    number = float if kind.is_floating_point else int
+    return torch.clamp(x.to(kind), *(number(one) if isinstance(one, (bool, int, float)) else one for one in bounds))
+
+
+def _is_of(value: Any, kind: Any) -> bool:  # noqa: ANN401  (a tensor or a number, and a type of elements)
+    if isinstance(value, loaded_torch().Tensor):
+        return bool(value.dtype == kind)
+    return isinstance(value, float) == kind.is_floating_point and not isinstance(value, bool)
+
+
+def _rest_of_number(x: float, y: Tensor) -> Tensor:
+    torch = loaded_torch()
+    return torch.remainder(torch.full((), x, dtype=torch.result_type(x, y)), y)
+
+
+def power(x: Any, by: Any) -> Any:  # noqa: ANN401  (as `divided_down`)
+    """Whole numbers to the power of such: products of their squares, of one after the other of the exponent's bits.
+
+    What such a power is below zero, of -1 and 1 alone it is a whole number; PyTorch cuts the others off to zero.
+    """
+    torch = loaded_torch()
+    kind = torch.result_type(x, by)
+    if kind.is_floating_point or kind.is_complex:
+        is_other = isinstance(x, torch.Tensor) and x.dtype != kind and not kind.is_complex
+        return torch.pow(x.to(kind), by) if is_other else NotImplemented
+    if not isinstance(by, torch.Tensor):
+        return _whole_power(x.to(kind), by)
+    x = x.to(kind) if isinstance(x, torch.Tensor) else torch.full((), x, dtype=kind)
+    by = by.to(kind)
+    found, square = torch.ones_like(x), x
+    bits = torch.iinfo(kind).bits - 1
+    for bit in range(bits):
+        found = torch.where((by >> bit) % 2 != 0, found * square, found)
+        square = square if bit == bits - 1 else square * square
+    is_odd = by % 2 != 0
+    of_units = torch.where(x == 1, 1, torch.where(x == -1, torch.where(is_odd, -1, 1), 0))
+    return torch.where(by < 0, of_units.to(kind), found)
+
+
+def _whole_power(x: Tensor, by: int) -> Tensor:
+    if by == 0:
+        return loaded_torch().ones_like(x)
+    half = _whole_power(x, by // 2)
+    square = x if by == 1 else half * half
+    return square * x if by % 2 and by > 1 else square
+
+
+def _shifted(name: str) -> Callable[..., Tensor]:
+    """A number by bits that a tensor says."""
+
+    def shifted(x: int, by: Tensor) -> Tensor:
+        torch = loaded_torch()
+        return getattr(torch, name)(torch.full((), x, dtype=by.dtype), by)
+
+    return shifted
+
+
 TAKEN_APART: Mapping[str, Callable[..., Any]] = {
     "__lshift__.Tensor": lambda x, by: loaded_torch().bitwise_left_shift(x, by),
     "__rshift__.Tensor": lambda x, by: loaded_torch().bitwise_right_shift(x, by),
     **{f"{name}.Scalar": _compared(name) for name in ("eq", "ne", "lt", "le", "gt", "ge")},
     "addbmm.default": _product_and_sum(lambda x, y: (x @ y).sum(0, dtype=x.dtype)),
     "addmv.default": _product_and_sum(lambda x, y: x.mv(y)),
+    **{f"{name}.Scalar_Tensor": _shifted(name) for name in ("bitwise_left_shift", "bitwise_right_shift")},
+    "addcmul.default": product_added,
     "bitwise_or.Scalar": lambda x, bits: x.bitwise_or(loaded_torch().full((), bits, dtype=x.dtype)),
     "bitwise_xor.Scalar": lambda x, bits: x.bitwise_xor(loaded_torch().full((), bits, dtype=x.dtype)),
     "div.Scalar_mode": _divided,
@@ -134,6 +210,11 @@ TAKEN_APART: Mapping[str, Callable[..., Any]] = {
     "floor_divide.Scalar": divided_down,
     "fmod.Scalar": rest_of,
     "fmod.Tensor": rest_of,
+    **{f"clamp.{overload}": clamped for overload in ("default", "Tensor")},
+    "clamp_min.default": clamped,
+    "clamp_max.default": lambda x, most: clamped(x, None, most),
+    "remainder.Scalar_Tensor": _rest_of_number,
+    **{f"pow.{overload}": power for overload in ("Scalar", "Tensor_Scalar", "Tensor_Tensor")},
     "isclose.default": is_close,
     "isfinite.default": is_finite,
     # Of one number, torch-mlir folds these without an end.

@@ -185,14 +185,17 @@ def _embedding_bag(
     has_end: bool,
     padding: int | None,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Bags of a table's rows by which rows are members: sums (mode 0) and means (1) as products, else maxima."""
+    """Bags of a table's rows, each of which is in one or none: sums (mode 0), means (1) and maxima.
+
+    A row is added to its bag alone, so that what is infinite stays there.
+    """
     torch = loaded_torch()
     place = torch.arange(rows.shape[0], device=rows.device)
     ends = starts[1:] if has_end else torch.cat([starts[1:], place[-1:] + 1])
     starts = starts[:-1] if has_end else starts
     member = (place >= starts.unsqueeze(1)) & (place < ends.unsqueeze(1))
-    if padding is not None and padding >= 0:
-        member &= rows != padding
+    if padding is not None:
+        member &= rows != padding % table.shape[0]
     sizes = member.sum(1, keepdim=True)
     values = torch.embedding(table, rows)
     if mode == 2:
@@ -200,8 +203,12 @@ def _embedding_bag(
         return torch.where(sizes > 0, found, 0), rows, sizes, rows
     if weights is not None:
         values = values * weights.unsqueeze(1)
-    sums = member.to(table.dtype) @ values
-    return (sums if mode == 0 else sums / sizes.clamp_min(1)), rows, sizes, rows
+    kind = torch.float32 if wide_sums.is_narrow(table.dtype) else table.dtype
+    bag = ((place >= starts.unsqueeze(1)).sum(0) - 1).clamp_min(0)
+    counted = torch.where(member.any(0).unsqueeze(1), values.to(kind), 0)
+    sums = torch.zeros(starts.shape[0], table.shape[1], dtype=kind).index_add(0, bag, counted)
+    found = sums if mode == 0 else sums / sizes.clamp_min(1)
+    return found.to(table.dtype), rows, sizes, rows
 
 
 def _multilabel_margin(x: Tensor, target: Tensor, reduction: int) -> tuple[Tensor, Tensor]:

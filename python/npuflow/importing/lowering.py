@@ -10,6 +10,8 @@ from npuflow.core.diagnostics import DiagnosticSink
 from npuflow.core.passes import ops_of
 from npuflow.errors import InputError, with_hint
 from npuflow.importing.extremes import keep_nans
+from npuflow.importing.nan_places import place_nans
+from npuflow.importing.shifts import bound_shifts
 
 _TO_LINALG = "torch-backend-to-linalg-on-tensors-backend-pipeline{allow-non-finites=true}"
 FROM_TORCH = f"func.func(torch-match-quantized-custom-ops),torchdynamo-export-to-torch-backend-pipeline,{_TO_LINALG}"
@@ -36,6 +38,8 @@ def lower(module: ir.Module, pipeline: str) -> None:
                 [replace(d, message=with_hint(_said(d.message, module), _HINT), notes=()) for d in sink.errors]
             ) from error
     keep_nans(module)
+    place_nans(module)
+    bound_shifts(module)
 
 
 def _said(message: str, module: ir.Module) -> str:

@@ -17,14 +17,16 @@ def lying_along(line: Tensor, dim: int, dims: int) -> Tensor:
 
 
 def median(x: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
-    """The lower of two in the middle; of what isn't a number, that."""
+    """The lower of two in the middle; of what isn't a number, the first of that."""
     torch = loaded_torch()
     if x.dim() == 0:
         return single(x)
     values, places = torch.kthvalue(x, (x.shape[dim] + 1) // 2, dim, keepdim)
     if not x.is_floating_point():
         return values, places
-    return torch.where(torch.isnan(x).any(dim, keepdim), torch.nan, values), places
+    is_nan = torch.isnan(x)
+    has_nan, first = is_nan.any(dim, keepdim), is_nan.to(torch.int64).argmax(dim, keepdim)
+    return torch.where(has_nan, torch.nan, values), torch.where(has_nan, first, places)
 
 
 def median_of_numbers(x: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
@@ -49,10 +51,22 @@ def _of_one(x: Tensor, *_: object, **__: object) -> Any:  # noqa: ANN401  (two t
     return NotImplemented if x.dim() else single(x)
 
 
-def in_order(x: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:  # noqa: ANN401  (as `_of_one`)
-    """Of whole numbers the first ones, which npuflow has no op for, are those of a sort."""
-    if x.dim() == 0 or x.is_floating_point():
-        return _of_one(x)
+def _extreme_of_one(x: Tensor, *_: object, **__: object) -> Any:  # noqa: ANN401  (a tensor, or as `_of_one`)
+    return NotImplemented if x.dim() else x.clone()
+
+
+def _place_of_one(x: Tensor, *_: object, **__: object) -> Any:  # noqa: ANN401
+    return NotImplemented if x.dim() else single(x)[1]
+
+
+def _truth_of_one(x: Tensor, *_: object, **__: object) -> Any:  # noqa: ANN401
+    return NotImplemented if x.dim() else x.to(loaded_torch().bool)
+
+
+def in_order(x: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> tuple[Tensor, ...]:
+    """The first ones are those of a sort, which knows where what is no number belongs; whole numbers have no others."""
+    if x.dim() == 0:
+        return single(x)
     found = (each.narrow(dim, k - 1, 1) for each in x.sort(dim))
     return tuple(each if keepdim else each.squeeze(dim) for each in found)
 
@@ -126,7 +140,10 @@ def log_of_sums(x: Tensor, dim: int) -> Tensor:
 
 
 def _log_of_one(x: Tensor, *_: object, **__: object) -> Any:  # noqa: ANN401
-    return NotImplemented if x.dim() else x.clone()
+    torch = loaded_torch()
+    if x.dim():
+        return NotImplemented
+    return x.clone() if x.is_floating_point() else x.to(torch.get_default_dtype())
 
 
 def extremes(x: Tensor, *, dim: int | None = None, keepdim: bool = False) -> tuple[Tensor, Tensor]:
@@ -149,6 +166,10 @@ def searchsorted(
     bounds, values = (bounds.unsqueeze(-2), x.unsqueeze(-1)) if x.dim() else (bounds, x)
     is_in_front = bounds <= values if right or side == "right" else bounds < values
     return is_in_front.sum(-1).to(torch.int32 if out_int32 else torch.int64)
+
+
+def _place_of_bound(bounds: Tensor, x: float, **named: Any) -> Tensor:  # noqa: ANN401  (whatever `searchsorted` takes)
+    return searchsorted(bounds, loaded_torch().full((), x), **named)
 
 
 def histogram(x: Tensor, bins: int = 100, least: float = 0, most: float = 0) -> Tensor:
@@ -179,7 +200,10 @@ def places_that_are_set(x: Tensor, *, size: int, fill_value: int = -1) -> Tensor
 
 
 TAKEN_APART: Mapping[str, Callable[..., Any]] = {
+    **dict.fromkeys(("all.dim", "any.dim"), _truth_of_one),
+    **dict.fromkeys(("amax.default", "amin.default"), _extreme_of_one),
     "aminmax.default": extremes,
+    **dict.fromkeys(("argmax.default", "argmin.default"), _place_of_one),
     "fmax.default": _either("maximum"),
     "fmin.default": _either("minimum"),
     **dict.fromkeys(("max.dim", "min.dim", "sort.default", "topk.default"), _of_one),
@@ -195,6 +219,7 @@ TAKEN_APART: Mapping[str, Callable[..., Any]] = {
     "nanmedian.default": lambda x: median_of_numbers(x.flatten(), 0)[0],
     "nanmedian.dim": median_of_numbers,
     "nonzero_static.default": places_that_are_set,
+    "searchsorted.Scalar": _place_of_bound,
     "searchsorted.Tensor": searchsorted,
     # Every sort leaves elements that are alike in their order.
     "sort.stable": lambda x, *, dim=-1, descending=False, **_: x.sort(dim, descending),

@@ -136,7 +136,12 @@ TAKEN_APART: Mapping[str, Callable[..., Any]] = {
     },
     **{
         f"{name}_copy.{overload}": _copied(name, overload)
-        for name, overload in (("as_strided", "default"), ("unbind", "int"), ("view", "default"))
+        for name, overload in (
+            ("as_strided", "default"),
+            ("permute", "default"),
+            ("unbind", "int"),
+            ("view", "default"),
+        )
     },
     "as_strided.default": strided,
     "index_fill.int_Scalar": filled,

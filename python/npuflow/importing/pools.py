@@ -35,10 +35,15 @@ def _spans(length: int, size: int) -> list[tuple[int, int]]:
 
 
 def _place(x: Tensor, lengths: Sequence[int], part: Sequence[tuple[int, int]]) -> Tensor:
-    """Where a part's greatest element is in all of a box."""
+    """Where a part's greatest element is in all of a box: the first, but the last of what is no number."""
     for dim, inner in enumerate(part, -len(part)):
         x = x.narrow(dim, *inner)
-    left, place, step = x.flatten(-len(part)).argmax(-1), 0, 1
+    line = x.flatten(-len(part))
+    left, place, step = line.argmax(-1), 0, 1
+    if x.is_floating_point():
+        torch = loaded_torch()
+        last = torch.where(torch.isnan(line), torch.arange(line.shape[-1]), -1).amax(-1)
+        left = torch.maximum(left, last)
     for length, (start, span) in zip(reversed(lengths), reversed(part), strict=True):
         place = place + (left % span + start) * step
         left, step = left // span, step * length

@@ -13,47 +13,56 @@ if TYPE_CHECKING:
 
 _LINEAR, _NEAREST = 0, 1
 _BORDER, _REFLECTION = 1, 2
+_PLANE = 2
 
 
-def sampled_plane(x: Tensor, places: Tensor, kind: int, padding: int, aligned: bool) -> Tensor:
-    """As PyTorch takes it apart, but where that is remainders of floats and parities of bytes."""
-    if padding == _REFLECTION and kind <= _NEAREST:
-        return sampled(x, places, kind, padding, aligned)
-    torch = loaded_torch()
-    found: Tensor = torch._decomp.decomposition_table[torch.ops.aten.grid_sampler_2d.default](
-        x, places, kind, padding, aligned
-    )
-    return found
+def sampled_plane(x: Tensor, places: Tensor, kind: int, padding: int, aligned: bool) -> Any:  # noqa: ANN401  (a tensor)
+    """As PyTorch takes it apart where pixels are weighed by cubes of their distances, else with fewer steps."""
+    return NotImplemented if kind > _NEAREST else sampled(x, places, kind, padding, aligned)
 
 
 def sampled(x: Tensor, places: Tensor, kind: int, padding: int, aligned: bool) -> Tensor:
-    """An image of any dimensions at places that are given from -1 to 1 each, the last dimension first."""
+    """An image of any dimensions at places that are given from -1 to 1 each, the last dimension first.
+
+    As in PyTorch: what is no number is the first pixel of a plane, and the last of a box; padded with zeros it is no
+    number between a plane's pixels, and else zero. What is outside isn't read, as it may be infinite inside.
+    """
     torch = loaded_torch()
     sizes = x.shape[2:]
-    at = [_pixels(places[..., -1 - which], size, padding, aligned) for which, size in enumerate(sizes)]
+    at = [_pixels(places[..., -1 - which], size, padding, aligned, len(sizes)) for which, size in enumerate(sizes)]
     flat = x.flatten(2)
     total = 0
     for corner in product((0, 1) if kind == _LINEAR else (0,), repeat=len(sizes)):
         number, weight = torch.zeros_like(at[0], dtype=torch.int64), torch.ones_like(at[0])
+        is_inside = torch.ones_like(at[0], dtype=torch.bool)
         for position, size, beside in zip(at, sizes, corner, strict=True):
             first = position.floor() if kind == _LINEAR else position.round()
             pixel = first + beside
             if kind == _LINEAR:
                 part = position - first
                 weight = weight * (part if beside else 1 - part)
-            weight = torch.where((pixel >= 0) & (pixel < size), weight, 0)
-            number = number * size + pixel.clamp(0, size - 1).to(torch.int64)
+            is_here = (pixel >= 0) & (pixel < size)
+            number = number * size + torch.where(is_here, pixel, 0).to(torch.int64)
+            is_inside = is_inside & is_here
         lines = number.flatten(1).unsqueeze(1).expand(-1, x.shape[1], -1)
-        total = total + flat.gather(2, lines).reshape(*x.shape[:2], *number.shape[1:]) * weight.unsqueeze(1)
+        read = flat.gather(2, lines).reshape(*x.shape[:2], *number.shape[1:])
+        read = torch.where(is_inside.unsqueeze(1), read, 0)
+        if kind == _LINEAR:
+            weight = weight if len(sizes) == _PLANE else torch.where(is_inside, weight, 0)
+            read = read * weight.unsqueeze(1)
+        total = total + read
     return total
 
 
-def _pixels(places: Tensor, size: int, padding: int, aligned: bool) -> Tensor:
+def _pixels(places: Tensor, size: int, padding: int, aligned: bool, dims: int) -> Tensor:
     """Which pixels they are, numbers between them included."""
+    torch = loaded_torch()
     at = (places + 1) / 2 * (size - 1) if aligned else ((places + 1) * size - 1) / 2
     if padding == _REFLECTION:
         at = _mirrored(at, size, aligned)
-    return at.clamp(0, size - 1) if padding in (_BORDER, _REFLECTION) else at
+    if padding not in (_BORDER, _REFLECTION):
+        return at
+    return torch.where(torch.isnan(at), 0 if dims == _PLANE else size - 1, at.clamp(0, size - 1))
 
 
 def _mirrored(at: Tensor, size: int, aligned: bool) -> Tensor:

@@ -113,7 +113,25 @@ def digamma(x: Tensor) -> Tensor:
 
 
 def polygamma(order: int, x: Tensor) -> Tensor:
-    return digamma(x) if order == 0 else _in_f32(lambda wide: _derivative_of_digamma(order, wide))(x)
+    if order < 2:
+        return (digamma, _trigamma)[order](x)
+    return _in_f32(lambda wide: _derivative_of_digamma(order, wide))(x)
+
+
+@_in_f32
+def _trigamma(x: Tensor) -> Tensor:
+    """PyTorch's own way: by its asymptotic series, six steps further on, mirrored below a half."""
+    torch = loaded_torch()
+    is_mirrored = x < 0.5
+    z = torch.where(is_mirrored, 1 - x, x)
+    found = torch.zeros_like(z)
+    for _ in range(6):
+        found = found + 1 / (z * z)
+        z = z + 1
+    square = 1 / (z * z)
+    found = found + (1 + 0.5 / z + square * _polynomial((1 / 6, -1 / 30, 1 / 42), square)) / z
+    wave = math.pi / torch.sin(math.pi * x)
+    return torch.where(is_mirrored, wave * wave - found, found)
 
 
 def _derivative_of_digamma(order: int, x: Tensor) -> Tensor:
@@ -127,7 +145,10 @@ def _derivative_of_digamma(order: int, x: Tensor) -> Tensor:
     for number, bernoulli in enumerate((1 / 12, -1 / 720, 1 / 30240, -1 / 1209600)):
         found = found + factor * bernoulli
         factor = factor * ((power + 2 * number + 1) * (power + 2 * number + 2)) / (last * last)
-    return sum(terms, found) * (math.factorial(order) * (-1 if order % 2 == 0 else 1))
+    torch = loaded_torch()
+    is_pole = (x <= 0) & (x == x.floor())
+    found = torch.where(is_pole, torch.inf, sum(terms, found))
+    return found * (math.factorial(order) * (-1 if order % 2 == 0 else 1))
 
 
 def _to_power(x: Tensor, power: int) -> Tensor:
@@ -194,6 +215,7 @@ def signbit(x: Tensor) -> Tensor:
 
 TAKEN_APART: Mapping[str, Callable[..., Any]] = {
     "angle.default": angle,
+    "copysign.Scalar": lambda size, sign: copysign(size, loaded_torch().full((), float(sign))),
     "copysign.Tensor": copysign,
     "digamma.default": digamma,
     "erfc.default": erfc,

@@ -36,7 +36,7 @@ def fold_uniform(program: ExportedProgram) -> None:
         if _is_uniform(found):
             made = _filled(node, found)
             values[made] = found
-        elif isinstance(found, (list, tuple)):
+        elif isinstance(found, (list, tuple)) or _is_empty(found):
             values[node] = found
     program.graph.eliminate_dead_code()
 
@@ -79,6 +79,11 @@ def _is_uniform(value: Any) -> bool:  # noqa: ANN401
         return False
     flat = value.detach().flatten()
     return bool((flat == flat[0]).all()) or bool(torch.isnan(flat).all())
+
+
+def _is_empty(value: Any) -> bool:  # noqa: ANN401
+    """Whether there is nothing in it, of which sums and spreads are one number, too."""
+    return isinstance(value, loaded_torch().Tensor) and value.numel() == 0
 
 
 def _filled(node: fx.Node, value: Tensor) -> fx.Node:

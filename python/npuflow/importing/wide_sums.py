@@ -32,7 +32,9 @@ def widened(op: Any, instead: Callable[..., Any] | None) -> Callable[..., Any]: 
         if not is_narrow(x.dtype) or (kind is not None and not is_narrow(kind)):
             if kind is not None and kind != x.dtype:
                 return op(x.to(kind), *rest, **named).to(kind)
-            return NotImplemented if instead is None else instead(x, *rest, **named)
+            # Whole numbers are added up in 64 bits, unless their own type is asked for.
+            said = named if kind is None else {**named, "dtype": kind}
+            return NotImplemented if instead is None else instead(x, *rest, **said)
         wide = [each.float() if _is_narrow_tensor(each) else each for each in rest]
         return op(x.float(), *wide, **named).to(kind or x.dtype)
 
