@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from npuflow.errors import UsageError
 from npuflow.network.changes import changes_between
 from npuflow.network.decisions import ALL_DECISIONS, Decision, decisions_without
-from npuflow.network.phases import PhaseSetup, Piece, Store, StoreKind, Tile, TileChange, Writes
+from npuflow.network.phases import NO_WRITES, PhaseSetup, Piece, Store, StoreKind, Tile, TileChange, Writes
 from npuflow.network.set_up import NOTHING, PhaseChange, TaskWrites, Waiting, whole_change
 from npuflow.network.streams import Differs, streams
 from npuflow.target import load_device
@@ -198,6 +198,18 @@ def test_packets_behind_a_phase_are_only_started_where_their_task_is_written_ahe
     # What was to be written behind comes so as well: 0.1 and 0.032 us, not 1 us.
     small = replace(change, changes=(TileChange(behind=Writes(1)),))
     assert small.set_up(control, waiting).seconds == pytest.approx(0.132e-6)
+
+
+def test_nothing_is_written_ahead_where_tasks_that_bring_packets_need_the_waits_more() -> None:
+    # 6 of 7 us of waits are enough to write one tile's, but then both others' packets begin with 3 us, not 0.1.
+    control = replace(CONTROL, packet_seconds=3e-6, packet_bytes_per_second=1e9)
+    tiles = tuple(TileChange(Writes(count), columns=frozenset({c})) for c, count in enumerate((6, 20, 20)))
+    waiting = Waiting(7e-6, descriptors={0: 1, 1: 1, 2: 1})
+    done = PhaseChange(tiles, may_prepare=True).set_up(control, waiting)
+    assert (done.loads, done.ahead, done.seconds) == (3, NO_WRITES, pytest.approx(3.2e-6 + 0.64e-6))
+    # Where they come without such tasks, or not at all, it is.
+    assert PhaseChange(tiles).set_up(control, waiting).ahead == Writes(6)
+    assert PhaseChange(tiles[:1], may_prepare=True).set_up(control, waiting).ahead == Writes(6)
 
 
 def test_tasks_ahead_take_what_is_left_of_the_waits() -> None:

@@ -84,6 +84,8 @@ def _is_made(decision: Decision, device: Device) -> bool:
         return device.has_two_engines
     if decision is Decision.PREFETCH:
         return device.home_level is not None
+    if decision is Decision.TABLES:
+        return not device.dma(device.dram_level).reaches
     if decision is Decision.SPREAD:
         return device.home_level == device.kernel_level and device.rows * device.columns > 1
     if decision is Decision.PADDING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
@@ -16,7 +16,7 @@ from npuflow.execute.arrays import Array
 from npuflow.network.calls import CallList
 from npuflow.network.decisions import ALL_DECISIONS, Decision, Decisions
 from npuflow.network.outline import free_names
-from npuflow.network.plan import FunctionPlan, addressed, ordered, plan_of
+from npuflow.network.plan import FunctionPlan, addressed, ordered, plan_of, tables_of_one_call
 from npuflow.network.set_up import NO_TASKS, PhaseChange
 from npuflow.network.timed_phases import CallTime, TimedPhase, timed_phases
 from npuflow.simulate.at_home import AtHome
@@ -130,7 +130,7 @@ class Sequence:
 
     def planned(self, ahead: AsksAhead = NOTHING_ASKED) -> Sequence:
         """The same with what is decided of parts that are there: what stays on the chip, and is set up ahead."""
-        return self._at_home(ahead)._prefetched()._set_ahead()
+        return self._at_home(ahead)._prefetched()._with_table_tasks()._set_ahead()
 
     def _at_home(self, ahead: AsksAhead) -> Sequence:
         """The same with what stays on the chip, if that is decided."""
@@ -161,6 +161,21 @@ class Sequence:
         parts = self._each([None if one.ahead == NOTHING_AHEAD else _Change((one.ahead,), one.of) for one in phases])
         called = tuple(replace(call, name=part.name) for call, part in zip(calls.calls, parts, strict=True))
         return self._with(replace(calls, calls=called), {p.name: p for p in parts}, self.decided, self.away)
+
+    def _with_table_tasks(self) -> Sequence:
+        """The same with one task for what a channel reads of tables in a row, if that is decided."""
+        if not {Decision.PHASES, Decision.TABLES} <= self.decided:
+            return self
+        tables = tables_of_one_call(self.compiled.calls)
+        changes = []
+        for call, part in zip(self.compiled.calls.calls, self.parts, strict=True):
+            own = [name for number, name in zip(call.inputs, part.compiled.arguments) if number in tables]
+            own += [one.name for one in part.compiled.ahead.brings if one.number in tables]
+            changes.append(_Change((*own,), partial(_with_table_tasks, own)) if own else None)
+        parts = self._each(changes)
+        called = (replace(call, name=part.name) for call, part in zip(self.compiled.calls.calls, parts, strict=True))
+        calls = replace(self.compiled.calls, calls=tuple(called))
+        return self._with(calls, {part.name: part for part in parts}, self.decided, self.away)
 
     def _set_ahead(self) -> Sequence:
         """The same with what goes on between phases, if it has any, and with tasks that they find set up."""
@@ -230,6 +245,10 @@ class Sequence:
     def execute(self, *inputs: Array) -> tuple[Array, ...]:
         """The function's results on these arrays, part by part through the simulated array."""
         return execute_sequence(self.compiled, inputs).outputs
+
+
+def _with_table_tasks(tables: Collection[str], part: CompiledFunction) -> CompiledFunction:
+    return part.with_table_tasks(tables)
 
 
 def _with_homes(moved: AtHome, part: CompiledFunction) -> CompiledFunction:

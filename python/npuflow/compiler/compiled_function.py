@@ -6,7 +6,7 @@ The one place that knows the way there: everything behind it (reports, the comma
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import ceil
@@ -36,6 +36,7 @@ from npuflow.simulate.program import LAUNCH, FlatControl, Program
 from npuflow.simulate.read_in_place import home_of
 from npuflow.simulate.results import RunResults
 from npuflow.simulate.run import DEFAULT_RUN_LIMITS, POISON, RunLimits, execute, simulate
+from npuflow.simulate.table_tasks import with_table_tasks
 from npuflow.simulate.tasks_ahead import TasksAhead, descriptors_left
 from npuflow.simulate.walk import counted
 from npuflow.target import Device
@@ -93,6 +94,11 @@ class CompiledFunction:
         """The function with a program that brings what later phases begin with, and finds what was brought."""
         homes, kept = (*self.homes, *ahead.chains), self.in_dram or self.program
         return replace(self, program=program, ahead=ahead, homes=homes, in_dram=kept)
+
+    def with_table_tasks(self, tables: Collection[str]) -> CompiledFunction:
+        """The function with a program that reads memories which are tables in fewer tasks, where it can."""
+        program = with_table_tasks(self.program, self.device, tables)
+        return self if program is self.program else replace(self, program=program, in_dram=self.in_dram or self.program)
 
     def begun(self, tasks: TasksAhead) -> CompiledFunction:
         """The function with a program whose first tasks are set up."""

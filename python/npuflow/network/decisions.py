@@ -28,6 +28,7 @@ class Decision(Enum):
     ORDER = "order"
     RESIDENCY = "residency"
     PREFETCH = "prefetch"
+    TABLES = "tables"
 
     @property
     def what(self) -> str:
@@ -52,6 +53,7 @@ _WHAT = {
     Decision.TASKS: "tasks of channels beside DRAM are written while the phase before still works",
     Decision.RESIDENCY: "what a later part reads stays on the chip",
     Decision.PREFETCH: "what DRAM holds from the start comes on the chip while phases before work",
+    Decision.TABLES: "constants lie in DRAM as channels read them, so that one task reads several",
     Decision.ORDER: "parts run in the order that keeps least alive",
 }
 

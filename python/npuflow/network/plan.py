@@ -6,6 +6,7 @@ Arguments, tables and results have places of their own in DRAM. What else one ph
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -140,6 +141,14 @@ def plan_of(calls: CallList) -> FunctionPlan:
         role, updated = _role(same, calls, made), _updated_bytes(same, calls) if number not in made else None
         values.append(PlannedValue(number, role, size, first, until, addresses.get(number), home, updated, stays))
     return FunctionPlan(tuple(call.name for call in calls.calls), tuple(values), calls.workspace_bytes)
+
+
+def tables_of_one_call(calls: CallList) -> frozenset[int]:
+    """The tables that one call alone reads, once: nobody else minds how they lie in DRAM."""
+    reads = Counter(number for call in calls.calls for number in call.inputs)
+    made = {number for call in calls.calls for number in call.outputs}
+    others = made | {*calls.returned, *calls.first_versions.values()}
+    return frozenset(n for n in range(calls.arguments, len(calls.sizes)) if n not in others and reads[n] == 1)
 
 
 def _updated_bytes(versions: Sequence[int], calls: CallList) -> int | None:

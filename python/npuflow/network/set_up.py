@@ -106,16 +106,30 @@ class PhaseChange:
         return replace(self, changes=tuple(found))
 
     def set_up(self, control: Control, waiting: Waiting = NO_WAITING) -> SetUp:
-        """How it is done where the control processor waited so long in the phase before."""
+        """How it is done where the control processor waited so long in the phase before.
+
+        Of each tile what differs is written where it alone is ready sooner so. But what that takes of the waits, tasks
+        that bring packets lack: all tiles are loaded where they are sooner ready together.
+        """
         may_load = self.may_load and (control.packet_seconds > 0 or control.program_seconds > 0)
         change = replace(self, may_load=may_load)
+        found = change.done(control, waiting)
+        if not may_load or found.ahead == NO_WRITES:
+            return found
+        return min(found, change.done(control, waiting, writes=False), key=lambda way: way.seconds)
+
+    def done(self, control: Control, waiting: Waiting, *, writes: bool = True) -> SetUp:
+        """The same where it `writes` what differs, or only loads."""
         free = {column: count - self.tasks.held.get(column, 0) for column, count in waiting.descriptors.items()}
-        done = _SettingUp(change, control, waiting, waiting.seconds, free)
+        done = _SettingUp(self, control, waiting, waiting.seconds, free)
         for one in (one for one in self.changes if one.loads):
             done.load(one)
-        rest = [(done.ahead_seconds(one), one) for one in self.changes if not (one.loads and may_load)]
+        rest = [(done.ahead_seconds(one), one) for one in self.changes if not (one.loads and self.may_load)]
         for before, one in sorted(rest, key=lambda cost: cost[0]):
-            done.set_up(one, before)
+            if writes:
+                done.set_up(one, before)
+            else:
+                done.load(one)
         return done.found()
 
 
