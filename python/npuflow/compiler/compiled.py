@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
@@ -19,7 +19,6 @@ from npuflow.network.outline import free_names
 from npuflow.network.plan import FunctionPlan, addressed, ordered, plan_of, tables_of_one_call
 from npuflow.network.set_up import NO_TASKS, PhaseChange
 from npuflow.network.timed_phases import CallTime, TimedPhase, timed_phases
-from npuflow.simulate.at_home import AtHome
 from npuflow.simulate.prefetch import NOTHING_AHEAD
 from npuflow.simulate.results import RunResults
 from npuflow.target import Device
@@ -144,10 +143,9 @@ class Sequence:
             spreads=Decision.SPREAD in self.decided,
             ahead=ahead,
         )
-        calls, parts = addressed(found.calls), self._moved(found.programs)
-        called = tuple(replace(call, name=part.name) for call, part in zip(calls.calls, parts, strict=True))
-        named = {part.name: part for part in parts}
-        return self._with(replace(calls, calls=called), named, self.decided, found.reasons)
+        moved = (found.programs.get(phase) for phase in range(len(self.parts)))
+        changes = [None if o is None else _Change(o.ways, partial(CompiledFunction.at_home, moved=o)) for o in moved]
+        return replace(self, away=found.reasons)._changed(changes, addressed(found.calls))
 
     def _prefetched(self) -> Sequence:
         """The same with what phases bring for later ones, if that is decided."""
@@ -158,9 +156,8 @@ class Sequence:
 
         calls, compiled = self.compiled.calls, [part.compiled for part in self.parts]
         phases = prefetched(calls, compiled, phase_changes(compiled, self.decided))
-        parts = self._each([None if one.ahead == NOTHING_AHEAD else _Change((one.ahead,), one.of) for one in phases])
-        called = tuple(replace(call, name=part.name) for call, part in zip(calls.calls, parts, strict=True))
-        return self._with(replace(calls, calls=called), {p.name: p for p in parts}, self.decided, self.away)
+        changes = [None if one.ahead == NOTHING_AHEAD else _Change((one.ahead,), one.of) for one in phases]
+        return self._changed(changes, calls)
 
     def _with_table_tasks(self) -> Sequence:
         """The same with one task for what a channel reads of tables in a row, if that is decided."""
@@ -171,11 +168,9 @@ class Sequence:
         for call, part in zip(self.compiled.calls.calls, self.parts, strict=True):
             own = [name for number, name in zip(call.inputs, part.compiled.arguments) if number in tables]
             own += [one.name for one in part.compiled.ahead.brings if one.number in tables]
-            changes.append(_Change((*own,), partial(_with_table_tasks, own)) if own else None)
-        parts = self._each(changes)
-        called = (replace(call, name=part.name) for call, part in zip(self.compiled.calls.calls, parts, strict=True))
-        calls = replace(self.compiled.calls, calls=tuple(called))
-        return self._with(calls, {part.name: part for part in parts}, self.decided, self.away)
+            joins = partial(CompiledFunction.with_table_tasks, tables=own)
+            changes.append(_Change((*own,), joins) if own else None)
+        return self._changed(changes, self.compiled.calls)
 
     def _set_ahead(self) -> Sequence:
         """The same with what goes on between phases, if it has any, and with tasks that they find set up."""
@@ -192,10 +187,12 @@ class Sequence:
         begun = tuple(replace(one, tasks=own) for one, own in zip(changes, tasks.writes, strict=True))
         return replace(self._with(self.compiled.calls, parts, self.decided, self.away), changes=begun)
 
-    def _moved(self, programs: Mapping[int, AtHome]) -> list[Function]:
-        """The part of each phase with its program."""
-        found = (programs.get(phase) for phase in range(len(self.parts)))
-        return self._each([None if one is None else _Change(one.ways, partial(_with_homes, one)) for one in found])
+    def _changed(self, changes: Iterable[_Change | None], calls: CallList) -> Sequence:
+        """The same with the part of each phase changed, which calls name as it is named then."""
+        parts = self._each(changes)
+        called = tuple(replace(call, name=part.name) for call, part in zip(calls.calls, parts, strict=True))
+        named = {part.name: part for part in parts}
+        return self._with(replace(calls, calls=called), named, self.decided, self.away)
 
     def _each(self, changes: Iterable[_Change | None]) -> list[Function]:
         """The part of each phase, changed; one that is changed in several ways has a name for each."""
@@ -245,11 +242,3 @@ class Sequence:
     def execute(self, *inputs: Array) -> tuple[Array, ...]:
         """The function's results on these arrays, part by part through the simulated array."""
         return execute_sequence(self.compiled, inputs).outputs
-
-
-def _with_table_tasks(tables: Collection[str], part: CompiledFunction) -> CompiledFunction:
-    return part.with_table_tasks(tables)
-
-
-def _with_homes(moved: AtHome, part: CompiledFunction) -> CompiledFunction:
-    return part.at_home(moved)

@@ -113,12 +113,12 @@ class PhaseChange:
         """
         may_load = self.may_load and (control.packet_seconds > 0 or control.program_seconds > 0)
         change = replace(self, may_load=may_load)
-        found = change.done(control, waiting)
+        found = change._done(control, waiting)
         if not may_load or found.ahead == NO_WRITES:
             return found
-        return min(found, change.done(control, waiting, writes=False), key=lambda way: way.seconds)
+        return min(found, change._done(control, waiting, writes=False), key=lambda way: way.seconds)
 
-    def done(self, control: Control, waiting: Waiting, *, writes: bool = True) -> SetUp:
+    def _done(self, control: Control, waiting: Waiting, *, writes: bool = True) -> SetUp:
         """The same where it `writes` what differs, or only loads."""
         free = {column: count - self.tasks.held.get(column, 0) for column, count in waiting.descriptors.items()}
         done = _SettingUp(self, control, waiting, waiting.seconds, free)

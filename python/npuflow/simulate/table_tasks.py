@@ -35,12 +35,9 @@ def with_table_tasks(program: Program, device: Device, tables: Collection[str]) 
     join = _Joining(program, frozenset(tables))
     try:
         engines = [join.engine(one) if one.kind == f"{dma.name} out" else one for one in program.engines]
-        control = {one.name: tuple(handing_out(one, join.dropped)) for one in engines if one.kind == "control"}
+        return program if not join.dropped else replace(program, engines=tuple(map(join.control, engines)))
     except NotTaskByTaskError:
         return program
-    if not join.dropped:
-        return program
-    return replace(program, engines=tuple(replace(e, body=control.get(e.name, e.body)) for e in engines))
 
 
 @dataclass
@@ -55,9 +52,13 @@ class _Joining:
         """A channel beside DRAM with the tasks that are left."""
         if not any(self._is_table(buffer) for buffer in engine.moved_buffers):
             return engine
-        joined = [*self._tasks(engine)]
-        body = tuple(step for task in joined for step in task.steps)
-        return replace(engine, body=body) if len(joined) < sum(1 for _ in tasks_of(engine)) else engine
+        before = len(self.dropped)
+        body = tuple(step for task in self._tasks(engine) for step in task.steps)
+        return replace(engine, body=body) if len(self.dropped) > before else engine
+
+    def control(self, engine: FlatEngine) -> FlatEngine:
+        """The control processor without tasks that there are no more; other engines as they are."""
+        return engine if engine.kind != "control" else replace(engine, body=tuple(handing_out(engine, self.dropped)))
 
     def _tasks(self, engine: FlatEngine) -> Iterator[ChannelTask]:
         last: ChannelTask | None = None
