@@ -15,6 +15,7 @@
 #include <type_traits>
 
 #include "builder.h"
+#include "link.h"
 #include "poll_signals.h"
 #include "simulator.h"
 
@@ -136,6 +137,13 @@ std::int64_t watching_bytes(const ProgramBuilder& builder) {
   return Shadow::bytes_of(builder.program());
 }
 
+std::vector<Missing> link_engines(ProgramBuilder& program, const std::vector<const ProgramBuilder*>& engines) {
+  for (const ProgramBuilder* engine : engines) {
+    if (engine == nullptr || engine == &program) throw nb::value_error("an engine is linked from a program of its own");
+  }
+  return link(program, engines);
+}
+
 void bind_program(nb::module_& m) {
   nb::class_<ProgramBuilder>(m, "ProgramBuilder", "A program for the simulator, built piece by piece.")
       .def(nb::init<>())
@@ -166,6 +174,8 @@ void bind_program(nb::module_& m) {
              self.add_compute(std::move(name), kernel, cycles, operands);
            })
       .def("control", &ProgramBuilder::add_control)
+      .def("link", &link_engines, "Adds engines; returns what they name that isn't there.")
+      .def_prop_ro("kernels", [](const ProgramBuilder& self) { return self.program().kernels; })
       .def("watching_bytes", &watching_bytes, "What a functional run takes beside its memories.")
       .def("problems", &ProgramBuilder::problems)
       .def("copied", [](const ProgramBuilder& self) { return self; })

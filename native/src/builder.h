@@ -16,6 +16,15 @@ namespace npuflow {
 using AffineParts = std::pair<std::int64_t, std::vector<std::int64_t>>;
 using LimitParts = std::pair<std::vector<std::int64_t>, AffineParts>;
 
+// Numbers that a program has for what another has numbers of its own for, by these.
+struct Renumbering {
+  std::vector<Index> buffers;
+  std::vector<Index> semaphores;
+  std::vector<Index> resources;
+  std::vector<Index> streams;
+  std::vector<Index> kernels;
+};
+
 class ProgramBuilder {
  public:
   static constexpr std::size_t most_depth = 64;
@@ -110,6 +119,52 @@ class ProgramBuilder {
 
   void add_control(std::string name, Cycles cycles) {
     add_op(std::move(name), Op{OpKind::control, none, cycles, 0, 0, 0});
+  }
+
+  // The only engine of another program.
+  void add_engine_of(const Program& other, const Renumbering& numbers) {
+    check_loops_closed();
+    if (other.engines.size() != 1) throw std::invalid_argument("a program of one engine is added");
+    Program& own = changed();
+    Engine engine = other.engines.front();
+    engine.first_op = static_cast<Index>(own.ops.size());
+    for (Index& port : engine.ports) port = numbers.resources.at(port);
+    own.engines.push_back(std::move(engine));
+    const auto op_offset = static_cast<Index>(own.ops.size());
+    const auto operand_offset = static_cast<Index>(own.operands.size());
+    const auto access_offset = static_cast<Index>(own.accesses.size());
+    for (Access access : other.accesses) {
+      access.buffer = numbers.buffers.at(access.buffer);
+      own.accesses.push_back(std::move(access));
+    }
+    for (Operand operand : other.operands) {
+      operand.access += access_offset;
+      own.operands.push_back(operand);
+    }
+    for (Op op : other.ops) {
+      switch (op.kind) {
+        case OpKind::loop_begin:
+        case OpKind::loop_end:
+          op.target += op_offset;
+          break;
+        case OpKind::acquire:
+        case OpKind::release:
+          op.target = numbers.semaphores.at(op.target);
+          break;
+        case OpKind::send:
+        case OpKind::receive:
+          op.target = numbers.streams.at(op.target);
+          break;
+        case OpKind::compute:
+          op.target = numbers.kernels.at(op.target);
+          break;
+        case OpKind::control:
+          break;
+      }
+      op.first_operand += operand_offset;
+      own.ops.push_back(op);
+    }
+    own.op_names.insert(own.op_names.end(), other.op_names.begin(), other.op_names.end());
   }
 
   // Other numbers in place of those that are there. Operations are counted from their engine's first.

@@ -95,3 +95,46 @@ def test_data_is_written_in_place_and_must_be_writable() -> None:
     frozen.flags.writeable = False
     with pytest.raises(TypeError):
         _native.Data([frozen], [True], [])
+
+
+def test_engines_are_linked_by_name() -> None:
+    code = _native.ProgramBuilder()
+    code.add_semaphore("b", 0, 0, 9)
+    code.add_kernel("k")
+    code.add_engine("e", 1.0, [], 0, 0)
+    code.begin_loop(3)
+    code.release("r", 0, 1)
+    code.compute("c", 0, 5, [])
+    code.end_loop()
+    program = _native.ProgramBuilder()
+    program.add_kernel("other")
+    program.add_semaphore("a", 0, 1, 9)
+    assert program.link([code]) == [(0, "semaphore", "b")]
+    program = _native.ProgramBuilder()
+    program.add_kernel("other")
+    program.add_semaphore("a", 0, 1, 9)
+    program.add_semaphore("b", 0, 63, 9)
+    program.add_engine("first", 1.0, [], 0, 0)
+    program.control("c", 1)
+    assert program.link([code, code]) == []
+    assert program.kernels == ["other", "k"]
+    results = _native.simulate(program, 100, 0, None)
+    assert (results.cycles, results.semaphore_values) == (15, [0, 6])
+
+
+def test_what_is_no_engine_is_not_linked() -> None:
+    program = _native.ProgramBuilder()
+    with pytest.raises(ValueError, match="a program of its own"):
+        program.link([program])
+    with pytest.raises(ValueError, match="a program of one engine is added"):
+        program.link([_native.ProgramBuilder()])
+    open_loop = _native.ProgramBuilder()
+    open_loop.add_engine("e", 1.0, [], 0, 0)
+    open_loop.begin_loop(2)
+    with pytest.raises(ValueError, match="a loop has no end"):
+        program.link([open_loop])
+    wrong = _native.ProgramBuilder()
+    wrong.add_engine("e", 1.0, [], 0, 0)
+    wrong.acquire("a", 5, 1)
+    with pytest.raises(IndexError):
+        program.link([wrong])
