@@ -135,8 +135,18 @@ def test_a_window_lies_along_its_channels() -> None:
 def test_neighbouring_pixels_of_a_window_lie_side_by_side() -> None:
     body = "%p = arith.mulf %e0, %e1 : f32\n %s = arith.addf %e2, %p : f32\n linalg.yield %s : f32"
     work = work_of(["d1, d0 + d2", "d1, d2", "d1, d0"], "ppr", ["3x6xf32", "3x3xf32", "3x4xf32"], body, "d0, d1, d2")
-    assert work.inputs[0].along in ((0,), (2,))
+    assert work.inputs[0] == VectorOperand(4, frozenset({0, 1, 2}), (2,), ((0, 1), (2, 1)))
     assert work.outputs == (operand(4, {0, 1}, 1, 0),)
+
+
+def test_pixels_of_a_window_with_a_stride_lie_apart() -> None:
+    body = "%p = arith.mulf %e0, %e1 : f32\n %s = arith.addf %e2, %p : f32\n linalg.yield %s : f32"
+    maps = ["d1, d0 * 2 + d2", "d1, d2", "d1, d0"]
+    work = work_of(maps, "ppr", ["3x9xf32", "3x3xf32", "3x4xf32"], body, "d0, d1, d2")
+    assert work.inputs[0].apart == ((0, 2), (2, 1))
+    # What goes along a loop in another dimension as well lies apart by more.
+    work = work_of(["d0, d0 + d1", "d1", "d0"], "pr", ["4x7xf32", "4xf32", "4xf32"], body, "d0, d1")
+    assert work.inputs[0].apart == ((1, 1),)
 
 
 def test_a_fill_stores_in_order() -> None:

@@ -120,12 +120,43 @@ def test_a_sum_across_a_vector() -> None:
 
 def test_a_window_is_summed_up_along_its_channels() -> None:
     # o[p, c] += x[p + k, c] * w[k, c] with 16 channels (two vectors): one multiply-add of 9 after the other for each,
-    # then load and multiply-add of the last.
+    # then load and multiply-add of the last of all.
     x = VectorOperand(4, frozenset({0, 1, 2}), (1,))
     w, o = VectorOperand(4, frozenset({1, 2}), (1,)), VectorOperand(4, frozenset({0, 1}), (1,))
     node = Node("multiply-add", "f32", (LOADED, SUM))
     window = VectorWork(((0,), (1,), (2,)), (False, False, True), (x, w), (o,), (node,), 4)
-    assert cycles_of(window, (7, 16, 9), TOY) == 7 * 2 * (9 + 3)
+    assert cycles_of(window, (7, 16, 9), TOY) == 7 * 2 * 9 + 3
+
+
+def windows(stride: int) -> VectorWork:
+    """o[p] += x[stride * p + k] * w[k]."""
+    x = VectorOperand(4, frozenset({0, 1}), (1,), ((0, stride), (1, 1)))
+    w, o = VectorOperand(4, frozenset({1}), (1,)), VectorOperand(4, frozenset({0}), (0,))
+    node = Node("multiply-add", "f32", (LOADED, SUM))
+    return VectorWork(((0,), (1,)), (False, True), (x, w), (o,), (node,), 4)
+
+
+def test_pixels_of_windows_are_taken_out_of_what_is_loaded() -> None:
+    # Eight pixels begin anywhere: two loads of 32 bytes, one shifted into the other, beside one of the weight.
+    assert cycles_of(windows(1), (64, 3), TOY) == 8 * 3 * 2 + 3
+    assert cycles_of(windows(1), (64, 3), device(loads_per_cycle=3)) == 8 * 3 * 2 + 3
+    # Every second one: 15 numbers are in three loads; two are shifted in, then eight picked out, and multiplied.
+    assert cycles_of(windows(2), (64, 3), device(loads_per_cycle=4)) == 8 * 3 * 4 + 3
+    # Of those that lie further apart than a vector, each is loaded by itself.
+    assert cycles_of(windows(9), (64, 3), device(loads_per_cycle=3)) == 8 * 3 * 3 + 3
+
+
+def test_sums_are_worked_on_side_by_side_where_all_overlaps() -> None:
+    late = device(latency_cycles=6, loads_per_cycle=3)
+    # Of eight sums of three products others fill the six cycles; of one, each waits for the one before.
+    assert cycles_of(windows(1), (64, 3), late) == 8 * 3 * 2 + 2 + 6
+    assert cycles_of(windows(1), (8, 3), late) == 3 * 6 + 2 + 6
+    # A sum of one product takes as long as its result is stored: 8 numbers to the place of each.
+    column = dataclasses.replace(windows(1), outputs=(VectorOperand(4, frozenset({0}), ()),))
+    assert cycles_of(column, (64, 1), late) == 8 * 8 + 2 + 6
+    # Code whose sums alone overlap begins with one where the one before is done.
+    sums = device(Overlap.SUMS, latency_cycles=6, loads_per_cycle=3)
+    assert cycles_of(windows(1), (64, 3), sums) == 8 * (3 * 6 + 2 + 6)
 
 
 def test_elements_that_lie_apart_are_moved_one_by_one() -> None:

@@ -58,7 +58,8 @@ def least_result_cycles(types: tuple[str, str, str], device: Device, kind: str =
 def made_as(types: tuple[str, str, str] | None, device: Device) -> str:
     """The kind of all kernels that work in L1 with one of matrix instructions on such types, where none is given.
 
-    Who writes a matrix kernel by hand, or takes it from a library, has what is done with its sums from there as well.
+    Who writes a matrix kernel by hand, or takes it from a library, has what is done with its sums from there as well;
+    and windows that multiply each channel by itself, for which there are no such instructions.
     """
     if types is None or not device.has_instruction(types) or device.accepts_any_shape(*types):
         return ""

@@ -31,11 +31,15 @@ class Node:
 
 @dataclass(frozen=True)
 class VectorOperand:
-    """The loops that an operand follows, and those along which its elements lie side by side, the innermost last."""
+    """The loops that an operand follows, and those along which its elements lie side by side, the innermost last.
+
+    A window's also lie `apart`, by so many along a loop, from anywhere in a row on.
+    """
 
     element_bytes: int
     follows: frozenset[int]
     along: tuple[int, ...]
+    apart: tuple[tuple[int, int], ...] = ()
 
     def within(self, loops: Sequence[int]) -> tuple[int, ...] | None:
         """Those of loops within each other that it follows; None where its elements lie apart along them.
@@ -46,6 +50,18 @@ class VectorOperand:
         if own and (own != tuple(loops[-len(own) :]) or own != self.along[-len(own) :]):
             return None
         return own
+
+    def taken_out(self, loops: Sequence[int], width: int, vector_bytes: int) -> tuple[int, int]:
+        """Loads of a vector whose elements lie apart, and operations that make it of these.
+
+        Either all that lies between is loaded, and each load after the first shifted in, and what is needed picked
+        out; or it is loaded by elements.
+        """
+        step = dict(self.apart).get(loops[0]) if len(loops) == 1 else None
+        if step is None:
+            return width, 0
+        loads = 1 + ceil(((width - 1) * step + 1) * self.element_bytes / vector_bytes)
+        return min((loads, loads - 1 + (step > 1)), (width, 0))
 
 
 @dataclass(frozen=True)
@@ -158,9 +174,17 @@ def _longest(nodes: Sequence[Node], latencies: Sequence[float], loaded: float, s
     return max([0.0, *times])
 
 
-# The loops that a row of an operand goes along, and its elements' bytes; moves that no tile changes, with such rows.
+# The loops that a row of an operand goes along, and its elements' bytes.
 _Row = tuple[tuple[int, ...], int]
-_Moved = tuple[int, tuple[_Row, ...]]
+
+
+@dataclass(frozen=True)
+class _Moved:
+    """Loads or stores of one vector that no tile changes, operations that come with them, and what lies in rows."""
+
+    count: int
+    operations: int
+    rows: tuple[_Row, ...]
 
 
 @dataclass(frozen=True)
@@ -179,7 +203,7 @@ class _Vectors:
         if self._sums[self.loops[0]]:
             return outer * (self._summing(extents, summed * steps) + self._across)
         if any(self._sums):
-            return outer * steps * self._summing(extents, summed)
+            return self._summing_each(extents, outer * steps, summed)
         return self._streaming(extents, outer * steps)
 
     @cached_property
@@ -204,26 +228,25 @@ class _Vectors:
         return self._moved(self.kernel.work.outputs)
 
     def _moved(self, operands: Iterable[VectorOperand]) -> _Moved:
-        """Loads or stores for one vector of any tile, elements that lie apart one by one; and what lies in rows."""
         width, vector_bytes = self.kernel.width, self.kernel.engine.vector_bytes
-        fixed, rows = 0, list[_Row]()
+        fixed, operations, rows = 0, 0, list[_Row]()
         for operand in operands:
             own = operand.within(self.loops)
             if own is None:
-                fixed += width
+                loads, more = operand.taken_out(self.loops, width, vector_bytes)
+                fixed, operations = fixed + loads, operations + more
             elif not own:
                 fixed += 1
             elif len(own) == len(self.loops):
                 fixed += ceil(width * operand.element_bytes / vector_bytes)
             else:
                 rows.append((own, operand.element_bytes))
-        return fixed, tuple(rows)
+        return _Moved(fixed, operations, tuple(rows))
 
     def _moves(self, moved: _Moved, extents: Sequence[int]) -> int:
         """Loads or stores for one vector."""
-        count, rows = moved
-        width, vector_bytes = self.kernel.width, self.kernel.engine.vector_bytes
-        for loops, element_bytes in rows:
+        count, width, vector_bytes = moved.count, self.kernel.width, self.kernel.engine.vector_bytes
+        for loops, element_bytes in moved.rows:
             row = min(width, prod([extents[loop] for loop in loops]))
             count += ceil(width / row) * ceil(row * element_bytes / vector_bytes)
         return count
@@ -234,7 +257,7 @@ class _Vectors:
 
     @cached_property
     def _has_rows(self) -> bool:
-        return bool(self._inputs[1] or self._outputs[1])
+        return bool(self._inputs.rows or self._outputs.rows)
 
     @cached_property
     def _fixed_issues(self) -> tuple[int, int]:
@@ -244,7 +267,8 @@ class _Vectors:
     def _issue_of(self, extents: Sequence[int], *, stores: bool) -> int:
         unit = self.kernel.unit
         loaded, stored = self._moves(self._inputs, extents), self._moves(self._outputs, extents) if stores else 0
-        busiest = max(loaded / unit.loads_per_cycle, stored / unit.stores_per_cycle, self.kernel.body.issue)
+        operations = self.kernel.body.issue + self._inputs.operations
+        busiest = max(loaded / unit.loads_per_cycle, stored / unit.stores_per_cycle, operations)
         return max(1, ceil(busiest * self.kernel.code.vectors_per_step))
 
     def _streaming(self, extents: Sequence[int], steps: int) -> float:
@@ -261,6 +285,14 @@ class _Vectors:
             return steps * self._alone(issue)
         lost = 0 if code.overlap is Overlap.ALL else code.step_cycles
         return steps * (max(issue, body.carried) + lost) + body.chain
+
+    def _summing_each(self, extents: Sequence[int], sums: int, steps: int) -> float:
+        """So many sums of so many steps each: where all overlaps, while one isn't there yet others are worked on."""
+        if self.kernel.code.overlap is not Overlap.ALL:
+            return sums * self._summing(extents, steps)
+        issue, stores = self._issue(extents, stores=False), self._moves(self._outputs, extents)
+        stored = ceil(stores * self.kernel.code.vectors_per_step / self.kernel.unit.stores_per_cycle)
+        return max(sums * max(steps * issue, stored), steps * self.kernel.body.carried) + self.kernel.body.chain
 
     def _alone(self, issue: int) -> float:
         """A step that nothing overlaps with: its vectors start one after the other."""

@@ -12,7 +12,15 @@ from npuflow.ops.linear import Linear
 
 def vector_operand(value: ir.Value, dims: tuple[Linear, ...], number: Mapping[int, int]) -> VectorOperand:
     follows = frozenset(number[loop] for dim in dims for loop, _ in dim.terms)
-    return VectorOperand(element_bytes(element_type_of(value)), follows, along(dims, number))
+    return VectorOperand(element_bytes(element_type_of(value)), follows, along(dims, number), _apart(dims, number))
+
+
+def _apart(dims: Sequence[Linear], number: Mapping[int, int]) -> tuple[tuple[int, int], ...]:
+    """The loops of a last dimension that isn't just one, and how many elements each goes on by."""
+    if not dims or dims[-1].loop is not None:
+        return ()
+    others = {loop for dim in dims[:-1] for loop, _ in dim.terms}
+    return tuple((number[loop], step) for loop, step in dims[-1].terms if step > 0 and loop not in others)
 
 
 def along(dims: Sequence[Linear], number: Mapping[int, int]) -> tuple[int, ...]:

@@ -33,8 +33,12 @@ LeastOfResults = tuple[float, Sequence[int], Sequence[tuple[Sequence[int], int]]
 
 
 def kind_of(group: Group, device: Device) -> str:
-    """How the kernels of a group are made: all of them as one with matrix instructions, if there is any."""
-    types = (work.products.types for work in group.work if work.products)
+    """How the kernels of a group are made: all of them as one with matrix instructions, if there is any.
+
+    Else as those are that multiply what its windows do.
+    """
+    types = [work.products.types for work in group.work if work.products]
+    types += [work.windows.types for work in group.work if work.windows]
     return made_as(next((each for each in types if device.has_instruction(each)), None), device)
 
 

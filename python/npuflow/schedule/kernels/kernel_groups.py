@@ -16,6 +16,7 @@ _KERNEL, _BUFFER = 0, 1
 def with_neighbours(nest: Nest, shapes: Sequence[KernelShape], device: Device) -> tuple[KernelShape, ...]:
     """The shapes, by kernels' keys, each with the types of a matrix kernel that is joined to it by buffers in L1.
 
+    Where there is none, with those by which windows multiply that a matrix kernel could have.
     Of zeros, they have those of one that sums up what they fill as well.
     """
     union, numbers = Union(), dict[BufferInfo, int]()
@@ -28,7 +29,9 @@ def with_neighbours(nest: Nest, shapes: Sequence[KernelShape], device: Device) -
     for group in union.classes([(_KERNEL, key) for key in range(len(shapes))]):
         keys = [key for _, key in group]
         made = (shapes[key].matrix_types(device) for key in keys)
-        beside = next((types for types in made if types is not None), None)
+        windows = (own.types for key in keys if (own := shapes[key].windows) is not None)
+        known = (*made, *(types for types in windows if device.has_instruction(types)))
+        beside = next((types for types in known if types is not None), None)
         for key in keys:
             found[key] = replace(found[key], beside=beside)
     return _with_openings(nest, found, device)
