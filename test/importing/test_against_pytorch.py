@@ -56,6 +56,21 @@ EXPRESSIONS = (
     # Bounds of other types, and numbers before tensors.
     *("torch.clamp(n, 0.5, 3)", "torch.clamp(n, x, y)", "n.int().clamp_min(n)", "torch.clamp(n, True)"),
     *("7 % n.clamp_min(1)", "-2.5 % y", "torch.copysign(x, -1)", "torch.copysign(n, -0.0)"),
+    # Bools are 0 and 1, and sums of them say whether any is 1.
+    *(
+        "(n > 1).sort()[0]",
+        "(n > 1).sort(descending=True)[1]",
+        "(n > 1).msort()",
+        "(n > 1).view(2, 5).argsort(0, True)",
+    ),
+    *("torch.clamp_min(n > 1, x > 0)", "torch.clamp_max(n > 1, x > 0)", "(n > 1) >= n.int()", "(n > 1) < n[0].float()"),
+    *("(n > 1).scatter_add(0, n.abs() % 5, n > 0)", "(n > 1).index_add(0, n.abs() % 3, n > 0)", "(n > 1) + (n > 0)"),
+    *("(n > 1).index_put((n.abs() % 3,), n > 0, True)", "(n > 1) | 4", "(n > 1) ^ 0", "(n > 1) & 1", "1 | (n > 1)"),
+    *(
+        f"(n > 1).scatter_reduce(0, n.abs() % 4, n > 0, '{how}', include_self={is_with})"
+        for how in ("sum", "amin", "amax", "prod")
+        for is_with in (False, True)
+    ),
     # Divisions.
     *("x // y", "x // 0.1", "7 // y", "n // 2", "torch.div(x, y, rounding_mode='floor')", "torch.fmod(x, y)"),
     *("torch.fmod(n, 2)", "torch.fmod(n, 2.5)", "x % y", "n % 3", "torch.fmod(n.to(torch.int8), 3)"),

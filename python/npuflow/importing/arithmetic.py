@@ -29,16 +29,25 @@ def _compared(name: str) -> Callable[..., Any]:
     return compared
 
 
-def _compared_with_itself(x: Tensor, y: Tensor) -> Any:  # noqa: ANN401  (a tensor, or what says that the op is left)
-    """Whether it is a number, which torch-mlir takes for granted."""
+def _compared_as_one(name: str, of_itself: Callable[[Tensor], Tensor] | None = None) -> Callable[..., Any]:
+    """Numbers of two types are compared as ones of the type of both; one with itself may be no number."""
+
+    def compared(x: Tensor, y: Tensor) -> Any:  # noqa: ANN401  (a tensor, or what says that the op is left)
+        torch = loaded_torch()
+        if x is y and of_itself is not None:
+            return of_itself(x)
+        if x.dtype == y.dtype:
+            return NotImplemented
+        kind = torch.result_type(x, y)
+        return getattr(torch.ops.aten, name).Tensor(x.to(kind), y.to(kind))
+
+    return compared
+
+
+def _is_number(x: Tensor) -> Tensor:
+    """Whether it is the same as itself, which torch-mlir takes for granted."""
     torch = loaded_torch()
-    if x is not y:
-        return NotImplemented
     return ~torch.isnan(x) if x.is_floating_point() else torch.ones_like(x, dtype=torch.bool)
-
-
-def _differing_from_itself(x: Tensor, y: Tensor) -> Any:  # noqa: ANN401
-    return ~_compared_with_itself(x, y) if x is y else NotImplemented
 
 
 def is_finite(x: Tensor) -> Tensor:
@@ -192,6 +201,17 @@ def _shifted(name: str) -> Callable[..., Tensor]:
     return shifted
 
 
+def _with_bits(name: str) -> Callable[..., Tensor]:
+    """Bits of a tensor and of a number, of the type of both: of bools and a whole number that is the number's."""
+
+    def found(x: Tensor, bits: int) -> Tensor:
+        torch = loaded_torch()
+        kind = torch.result_type(x, bits)
+        return getattr(torch, name)(x.to(kind), torch.full((), bits, dtype=kind))
+
+    return found
+
+
 TAKEN_APART: Mapping[str, Callable[..., Any]] = {
     "__lshift__.Tensor": lambda x, by: loaded_torch().bitwise_left_shift(x, by),
     "__rshift__.Tensor": lambda x, by: loaded_torch().bitwise_right_shift(x, by),
@@ -200,12 +220,12 @@ TAKEN_APART: Mapping[str, Callable[..., Any]] = {
     "addmv.default": _product_and_sum(lambda x, y: x.mv(y)),
     **{f"{name}.Scalar_Tensor": _shifted(name) for name in ("bitwise_left_shift", "bitwise_right_shift")},
     "addcmul.default": product_added,
-    "bitwise_or.Scalar": lambda x, bits: x.bitwise_or(loaded_torch().full((), bits, dtype=x.dtype)),
-    "bitwise_xor.Scalar": lambda x, bits: x.bitwise_xor(loaded_torch().full((), bits, dtype=x.dtype)),
+    **{f"{name}.Scalar": _with_bits(name) for name in ("bitwise_and", "bitwise_or", "bitwise_xor")},
     "div.Scalar_mode": _divided,
     "div.Tensor_mode": _divided,
-    "eq.Tensor": _compared_with_itself,
-    "ne.Tensor": _differing_from_itself,
+    **{f"{name}.Tensor": _compared_as_one(name) for name in ("lt", "le", "gt", "ge")},
+    "eq.Tensor": _compared_as_one("eq", _is_number),
+    "ne.Tensor": _compared_as_one("ne", lambda x: ~_is_number(x)),
     "floor_divide.default": divided_down,
     "floor_divide.Scalar": divided_down,
     "fmod.Scalar": rest_of,

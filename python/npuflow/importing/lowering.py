@@ -9,6 +9,7 @@ from npuflow.bindings import ir, passmanager
 from npuflow.core.diagnostics import DiagnosticSink
 from npuflow.core.passes import ops_of
 from npuflow.errors import InputError, with_hint
+from npuflow.importing.bools import read_bools
 from npuflow.importing.extremes import keep_nans
 from npuflow.importing.nan_places import place_nans
 from npuflow.importing.shifts import bound_shifts
@@ -37,6 +38,7 @@ def lower(module: ir.Module, pipeline: str) -> None:
             raise InputError(
                 [replace(d, message=with_hint(_said(d.message, module), _HINT), notes=()) for d in sink.errors]
             ) from error
+    read_bools(module)
     keep_nans(module)
     place_nans(module)
     bound_shifts(module)

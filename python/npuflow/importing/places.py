@@ -22,6 +22,10 @@ def _from_the_front(name: str, overload: str) -> Callable[..., Any]:
         op = getattr(getattr(torch.ops.aten, name), overload)
         if rest[:1] == ("mean",) and x.dim() and not x.is_floating_point():
             return _whole_means(x, dim, places, values, **named)
+        if rest and x.dtype is torch.bool:
+            # What is greatest and least of bools, torch-mlir has as of numbers with a sign.
+            wide = op(x.to(torch.int32), dim, places, values.to(torch.int32), *rest, **named)
+            return wide.to(torch.bool)
         if x.dim() == 0:
             given = values.reshape(1) if isinstance(values, torch.Tensor) else values
             return op(x.reshape(1), 0, places.reshape(1), given, *rest, **named).reshape(())
