@@ -11,6 +11,7 @@ from npuflow.errors import InputError, NpuflowError, UsageError, with_hint
 from npuflow.importing.before_export import exportable
 from npuflow.importing.decompositions import decomposed, name_listed_weights
 from npuflow.importing.lowering import FROM_TORCH, lower
+from npuflow.importing.module_ways import exportable_modules
 from npuflow.importing.nothing import leave_out_nothing
 from npuflow.importing.packages import first_words, load_package, quietly
 from npuflow.importing.uniform import fold_uniform
@@ -40,7 +41,7 @@ def from_torch(module: nn.Module, inputs: Tensor | Sequence[Tensor], name: str =
     if not isinstance(given, Sequence) or not all(isinstance(value, torch.Tensor) for value in given):
         raise UsageError(with_hint("an input is no tensor", "give a tensor, or a sequence of them"))
     try:
-        with quietly(), torch.no_grad(), exportable():
+        with quietly(), torch.no_grad(), exportable(), exportable_modules():
             program = torch.export.export(module, tuple(given), strict=False)
     except Exception as error:
         raise _refused("PyTorch cannot export this module", error) from error
