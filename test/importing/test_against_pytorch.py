@@ -53,6 +53,17 @@ EXPRESSIONS = (
         for kind in ("bilinear", "nearest")
         for padding in ("zeros", "border", "reflection")
     ),
+    # Cubes of distances, which PyTorch has in bf16 with few digits.
+    *(
+        f"functional.grid_sample(({image}).float(), ({places}).float(), 'bicubic', '{padding}', {is_aligned})"
+        for image, places in (
+            ("n.view(1, 1, 2, 5)", "x.view(1, 1, 5, 2)"),
+            ("x.view(1, 1, 2, 5)", "n.view(1, 1, 5, 2) / 8"),
+        )
+        for padding in ("zeros", "border", "reflection")
+        for is_aligned in (False, True)
+    ),
+    "(n.to(x) * nan).mode()[1]",
     # Bounds of other types, and numbers before tensors.
     *("torch.clamp(n, 0.5, 3)", "torch.clamp(n, x, y)", "n.int().clamp_min(n)", "torch.clamp(n, True)"),
     *("7 % n.clamp_min(1)", "-2.5 % y", "torch.copysign(x, -1)", "torch.copysign(n, -0.0)"),
@@ -93,10 +104,17 @@ EXPRESSIONS = (
     *("n.masked_scatter(n > 1, n + 10)", "torch.searchsorted(n.sort()[0], n[0])", "torch.unbind_copy(n)[1]"),
     "functional.embedding_bag(n[:4].abs() % 5, x.view(5, 2), torch.tensor([0, 2]), mode='sum')",
     "functional.embedding_bag(n[:4].abs() % 5, x.view(5, 2), torch.tensor([0, 1, 1, 3]), mode='mean')",
+    "functional.embedding_bag(n.abs() % 5, MANY.view(5, 2), torch.tensor([0, 2, 4, 4, 7]), mode='max')",
     "functional.embedding_bag(n[:4].abs() % 5, n.to(x).view(5, 2), torch.tensor([0, 2]), mode='max', padding_idx=-1)",
     *("n[0].amax(0)", "n[0].argmin()", "x[0].argmax(0)", "n[0].any(0)", "torch.permute_copy(n.view(2, 5), (1, 0))"),
     "torch.searchsorted(n.sort()[0], 2.5)",
     # Pools.
+    *(
+        f"functional.fractional_max_pool2d(({image}).expand(2, 3, 7, 7), 2, (3, 4), None, True, DRAWN)[{which}]"
+        for image in ("n[:7].float() * n[:7].view(7, 1)", "MANY[:7].float() + MANY[:7].view(7, 1)")
+        for which in (0, 1)
+    ),
+    "functional.fractional_max_pool3d(n[:7].float().expand(3, 5, 6, 7), 2, (2, 1, 4), None, True, DRAWN_BOXES)[1]",
     *(
         "functional.adaptive_max_pool1d(n.float()[None], 3, True)[1]",
         "functional.max_pool2d(n.float().view(1, 2, 5), 2)",
@@ -123,8 +141,40 @@ EXPRESSIONS = (
         "torch.addcmul(n, n.int(), n, value=2.0)",
     ),
     # Formulas.
-    *("torch.polygamma(1, n / 2 + 0.25)", "torch.polygamma(2, n[1:7])"),
+    *("torch.polygamma(1, n / 2 + 0.25)", "torch.polygamma(2, n[1:7])", "torch.polygamma(3, -n / 3.0 - 9)"),
+    "torch.polygamma(2, -n * 1.25 - 20)",
+    *(
+        f"torch.special.{name}(x.float())"
+        for name in ("bessel_j0", "bessel_j1", "i0e", "i1", "i1e", "spherical_bessel_j0")
+    ),
+    *(f"torch.special.bessel_{name}(n.float() / 3)" for name in ("j0", "j1", "y0", "y1")),
+    *(
+        f"torch.special.{scaled}modified_bessel_{kind}(n.float() / 5)"
+        for scaled, kind in (("", "i0"), ("", "i1"), ("", "k0"), ("", "k1"), ("scaled_", "k0"), ("scaled_", "k1"))
+    ),
+    *(
+        "torch.special.erfcx(x.float())",
+        "torch.special.erfcx(n / 10)",
+        "torch.special.log_ndtr(x.float())",
+        "torch.special.ndtri(x.float())",
+    ),
+    *("torch.special.ndtri(n / 100)", "torch.special.ndtri(1e-20 * y.float())", "torch.special.ndtr(n / 3)"),
+    *(
+        f"torch.{name}({given})"
+        for name in ("igamma", "igammac")
+        for given in ("x.float(), y.float()", "n.float(), n.flip(0) / 2", "100 + 3.0 * n, 101 + n.flip(0).float()")
+    ),
+    # Parts of floats, one beside another, and divisors.
+    *(
+        "torch.frexp(x)[0]",
+        "torch.frexp(x * 1e-39)[1]",
+        "torch.nextafter(x, y)",
+        "torch.nextafter(1e-39 * x.float(), -y.float())",
+    ),
+    *("torch.gcd(n, n.roll(1))", "torch.gcd(n * 2**40, n.flip(0) * 2**33)", "torch.lcm(n.int(), n.roll(1).int())"),
+    *("torch.lcm(n.char(), n.flip(0).char())", "torch.gcd(n, torch.tensor(6))"),
     # Powers of whole numbers.
+    "torch.ones_like(n) ** n",
     *("n ** 3", "n.int() ** 6", "n.char().square()", "n ** n", "n.int() ** n.flip(0).int()", "3 ** n", "n ** 2.0"),
     *("functional.gelu(n / 10, approximate='tanh')", "(1000 * n).float().logcumsumexp(0)"),
     "functional.cosine_embedding_loss(n.float().view(2, 5), n.float().view(2, 5).roll(1, 1), torch.ones(2))",
@@ -145,6 +195,8 @@ def computed(expression: str) -> Any:  # noqa: ANN401
         def forward(self, x: torch.Tensor, y: torch.Tensor, n: torch.Tensor) -> Any:  # noqa: ANN401
             names = {"torch": torch, "functional": torch.nn.functional, "x": x, "y": y, "n": n, "nan": nan}
             names["MANY"] = torch.where(n > 1, nan, x)
+            names["DRAWN"] = torch.arange(12).view(2, 3, 2) * 0.37 % 1
+            names["DRAWN_BOXES"] = names["DRAWN"][:1, :, [0, 0, 1]]
             names["WHOLE_BOXES"] = 2**40 + torch.arange(16).view(1, 2, 2, 2, 2)
             return eval(expression, names)
 
@@ -173,7 +225,7 @@ def test_pytorch_says_the_same(expression: str, kind: str) -> None:
 @pytest.mark.parametrize(
     ("expression", "said"),
     [
-        ("torch.frexp(x)[0]", "torch-mlir has no op for 'prims.frexp'; hint: "),
+        ("torch.special.zeta(x, y)", "torch-mlir has no op for 'prims.zeta'; hint: "),
         ("n.as_strided_scatter(n[:1], (1,), (1,), 1)", "torch-mlir cannot lower 'aten.as_strided_scatter'; hint: "),
         ("functional.max_pool3d(n.view(1, 1, 2, 5), (1, 2, 2))", "'max_pool3d' of int64; hint: convert it to floats"),
     ],

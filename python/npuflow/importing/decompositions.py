@@ -9,7 +9,11 @@ from typing import TYPE_CHECKING, Any
 from npuflow.bindings import ir, load_torch_decompositions, new_torch_context
 from npuflow.importing import (
     arithmetic,
+    bessel,
     convolutions,
+    divisors,
+    float_parts,
+    gammas,
     linear_algebra,
     orders,
     places,
@@ -199,8 +203,7 @@ def _embedding_bag(
     sizes = member.sum(1, keepdim=True)
     values = torch.embedding(table, rows)
     if mode == 2:
-        found = torch.where(member.unsqueeze(2), values, -torch.inf).amax(1)
-        return torch.where(sizes > 0, found, 0), rows, sizes, rows
+        return _greatest_of_bags(values, member), rows, sizes, rows
     if weights is not None:
         values = values * weights.unsqueeze(1)
     kind = torch.float32 if wide_sums.is_narrow(table.dtype) else table.dtype
@@ -209,6 +212,17 @@ def _embedding_bag(
     sums = torch.zeros(starts.shape[0], table.shape[1], dtype=kind).index_add(0, bag, counted)
     found = sums if mode == 0 else sums / sizes.clamp_min(1)
     return found.to(table.dtype), rows, sizes, rows
+
+
+def _greatest_of_bags(values: Tensor, member: Tensor) -> Tensor:
+    """What is no number isn't greater than another in PyTorch, but nothing is greater than it, if it comes first."""
+    torch = loaded_torch()
+    is_none = torch.isnan(values)
+    found = torch.where(member.unsqueeze(2) & ~is_none, values, -torch.inf).amax(1)
+    first = member.to(torch.int64).argmax(1)
+    has_rows = member.any(1, keepdim=True)
+    found = torch.where(is_none.index_select(0, first), torch.nan, found)
+    return torch.where(has_rows, found, 0)
 
 
 def _multilabel_margin(x: Tensor, target: Tensor, reduction: int) -> tuple[Tensor, Tensor]:
@@ -265,7 +279,11 @@ def _segment_reduce(x: Tensor, how: str, *, initial: float | None = None, **segm
 
 _TAKEN_APART: Mapping[str, Callable[..., Any]] = {
     **arithmetic.TAKEN_APART,
+    **bessel.TAKEN_APART,
     **convolutions.TAKEN_APART,
+    **divisors.TAKEN_APART,
+    **float_parts.TAKEN_APART,
+    **gammas.TAKEN_APART,
     **linear_algebra.TAKEN_APART,
     **orders.TAKEN_APART,
     **places.TAKEN_APART,

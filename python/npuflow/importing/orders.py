@@ -92,12 +92,13 @@ def mode(x: Tensor, dim: int = -1, keepdim: bool = False) -> tuple[Tensor, Tenso
     if x.dim() == 0:
         return single(x)
     line = x.movedim(dim, -1)
-    counts = (line.unsqueeze(-1) == line.unsqueeze(-2)).sum(-1)
+    # What is no number is another than itself, and there once.
+    counts = (line.unsqueeze(-1) == line.unsqueeze(-2)).sum(-1).clamp_min(1)
     is_frequent = counts == counts.amax(-1, keepdim=True)
     ordered, order = line.sort(-1)
     first = is_frequent.gather(-1, order).to(torch.int64).argmax(-1, keepdim=True)
     found = ordered.gather(-1, first)
-    place = torch.where(line == found, torch.arange(line.shape[-1]), -1).amax(-1, keepdim=True)
+    place = torch.where(line == found, torch.arange(line.shape[-1]), 0).amax(-1, keepdim=True)
     found, place = found.movedim(-1, dim), place.movedim(-1, dim)
     return (found, place) if keepdim else (found.squeeze(dim), place.squeeze(dim))
 

@@ -50,6 +50,49 @@ def _place(x: Tensor, lengths: Sequence[int], part: Sequence[tuple[int, int]]) -
     return place
 
 
+def fractional_maximum(
+    x: Tensor, kernel: Sequence[int], sizes: Sequence[int], samples: Tensor
+) -> tuple[Tensor, Tensor]:
+    """The greatest of windows that lie where samples, a number from 0 to 1 for each dimension, say, and where it is.
+
+    Of what is no number, it is the last. A plane's samples are of its columns first, a box's of its layers.
+    """
+    torch = loaded_torch()
+    dims = len(sizes)
+    if x.dim() == dims + 1:
+        return tuple(one.squeeze(0) for one in fractional_maximum(x.unsqueeze(0), kernel, sizes, samples))
+    lengths, planes = x.shape[-dims:], x.shape[:2]
+    of_dims = samples.flip(-1) if dims == 2 else samples
+    starts = [
+        _drawn_starts(of_dims[..., dim], *each).view(*planes, *(-1 if dim == one else 1 for one in range(dims)))
+        for dim, each in enumerate(zip(lengths, kernel, sizes, strict=True))
+    ]
+    flat = x.flatten(2)
+    greatest, where = torch.full((*planes, *sizes), -torch.inf, dtype=x.dtype), 0
+    for offsets in product(*(range(size) for size in kernel)):
+        place: Any = 0
+        for length, start, offset in zip(lengths, starts, offsets, strict=True):
+            place = place * length + (start + offset)
+        read = flat.gather(2, place.flatten(2)).view(greatest.shape)
+        is_greater = (read > greatest) | torch.isnan(read)
+        where = torch.where(is_greater, place, where if any(offsets) else place)
+        greatest = torch.where(is_greater, read, greatest)
+    return greatest, where
+
+
+def _drawn_starts(samples: Tensor, length: int, kernel: int, size: int) -> Tensor:
+    """Where windows begin, as PyTorch rounds them: the last one ends where the line does."""
+    torch = loaded_torch()
+    last = torch.full((*samples.shape, 1), length - kernel)
+    if size == 1:
+        return last
+    alpha = (length - kernel) / (size - 1)
+    sample = samples.unsqueeze(-1)
+    number = torch.arange(size - 1).to(samples.dtype)
+    starts = ((number + sample) * alpha).to(torch.int64) - (sample * alpha).to(torch.int64)
+    return torch.cat((starts, last), -1)
+
+
 def adaptive_boxes(x: Tensor, sizes: Sequence[int]) -> Tensor:
     """Averages of boxes are averages of their planes' averages."""
     torch = loaded_torch()
@@ -83,4 +126,6 @@ TAKEN_APART: Mapping[str, Callable[..., Any]] = {
     "adaptive_max_pool2d.default": adaptive_maximum,
     "adaptive_max_pool3d.default": adaptive_maximum,
     "_adaptive_avg_pool3d.default": adaptive_boxes,
+    "fractional_max_pool2d.default": fractional_maximum,
+    "fractional_max_pool3d.default": fractional_maximum,
 }

@@ -7,18 +7,18 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from npuflow.importing.packages import loaded_torch
+from npuflow.importing.wide_sums import is_narrow
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-_LINEAR, _NEAREST = 0, 1
+_LINEAR, _NEAREST, _CUBIC = 0, 1, 2
 _BORDER, _REFLECTION = 1, 2
 _PLANE = 2
-
-
-def sampled_plane(x: Tensor, places: Tensor, kind: int, padding: int, aligned: bool) -> Any:  # noqa: ANN401  (a tensor)
-    """As PyTorch takes it apart where pixels are weighed by cubes of their distances, else with fewer steps."""
-    return NotImplemented if kind > _NEAREST else sampled(x, places, kind, padding, aligned)
+# Which pixels are read beside the one before a place.
+_TAPS = {_LINEAR: (0, 1), _NEAREST: (0,), _CUBIC: (-1, 0, 1, 2)}
+# How steep Keys' function is where images are sampled, and where pixels are averaged, as image libraries have it.
+_STEEP, _STEEP_OF_AVERAGES = -0.75, -0.5
 
 
 def sampled(x: Tensor, places: Tensor, kind: int, padding: int, aligned: bool) -> Tensor:
@@ -29,35 +29,52 @@ def sampled(x: Tensor, places: Tensor, kind: int, padding: int, aligned: bool) -
     """
     torch = loaded_torch()
     sizes = x.shape[2:]
-    at = [_pixels(places[..., -1 - which], size, padding, aligned, len(sizes)) for which, size in enumerate(sizes)]
+    wide = places.float() if kind == _CUBIC and is_narrow(places.dtype) else places
+    at = [_pixels(wide[..., -1 - which], size, aligned) for which, size in enumerate(sizes)]
+    if kind != _CUBIC:
+        at = [_inside(one, size, padding, aligned, len(sizes)) for one, size in zip(at, sizes, strict=True)]
     flat = x.flatten(2)
-    total = 0
-    for corner in product((0, 1) if kind == _LINEAR else (0,), repeat=len(sizes)):
+    total: Any = 0
+    for corner in product(_TAPS[kind], repeat=len(sizes)):
         number, weight = torch.zeros_like(at[0], dtype=torch.int64), torch.ones_like(at[0])
         is_inside = torch.ones_like(at[0], dtype=torch.bool)
         for position, size, beside in zip(at, sizes, corner, strict=True):
-            first = position.floor() if kind == _LINEAR else position.round()
+            first = position.round() if kind == _NEAREST else position.floor()
             pixel = first + beside
-            if kind == _LINEAR:
-                part = position - first
-                weight = weight * (part if beside else 1 - part)
+            if kind != _NEAREST:
+                weight = weight * _weight(position - first, kind, beside)
+            if kind == _CUBIC:
+                pixel = _inside(pixel, size, padding, aligned, len(sizes))
             is_here = (pixel >= 0) & (pixel < size)
             number = number * size + torch.where(is_here, pixel, 0).to(torch.int64)
             is_inside = is_inside & is_here
         lines = number.flatten(1).unsqueeze(1).expand(-1, x.shape[1], -1)
         read = flat.gather(2, lines).reshape(*x.shape[:2], *number.shape[1:])
         read = torch.where(is_inside.unsqueeze(1), read, 0)
-        if kind == _LINEAR:
+        if kind != _NEAREST:
             weight = weight if len(sizes) == _PLANE else torch.where(is_inside, weight, 0)
             read = read * weight.unsqueeze(1)
         total = total + read
-    return total
+    found: Tensor = total.to(x.dtype)
+    return found
 
 
-def _pixels(places: Tensor, size: int, padding: int, aligned: bool, dims: int) -> Tensor:
+def _weight(part: Tensor, kind: int, beside: int) -> Tensor:
+    """Of the pixel that many behind the one before a place, which lies a part of a pixel behind that."""
+    if kind == _LINEAR:
+        return part if beside else 1 - part
+    far = part - beside if beside <= 0 else beside - part
+    return _near(far, _STEEP) if beside in (0, 1) else _beyond(far, _STEEP)
+
+
+def _pixels(places: Tensor, size: int, aligned: bool) -> Tensor:
     """Which pixels they are, numbers between them included."""
+    return (places + 1) / 2 * (size - 1) if aligned else ((places + 1) * size - 1) / 2
+
+
+def _inside(at: Tensor, size: int, padding: int, aligned: bool, dims: int) -> Tensor:
+    """Pixels of the image for those that are outside, if it is padded with its own."""
     torch = loaded_torch()
-    at = (places + 1) / 2 * (size - 1) if aligned else ((places + 1) * size - 1) / 2
     if padding == _REFLECTION:
         at = _mirrored(at, size, aligned)
     if padding not in (_BORDER, _REFLECTION):
@@ -89,12 +106,19 @@ def smoothed_cubically(
 
 
 def _cubic(far: Tensor) -> Tensor:
-    """Keys' function, as steep as image libraries have it where pixels are averaged."""
     torch = loaded_torch()
-    steep = -0.5
-    near = ((steep + 2) * far - (steep + 3)) * far * far + 1
-    beyond = ((steep * far - 5 * steep) * far + 8 * steep) * far - 4 * steep
+    near, beyond = _near(far, _STEEP_OF_AVERAGES), _beyond(far, _STEEP_OF_AVERAGES)
     return torch.where(far < 1, near, torch.where(far < 2, beyond, 0))
+
+
+def _near(far: Tensor, steep: float) -> Tensor:
+    """Keys' function up to a distance of 1."""
+    return ((steep + 2) * far - (steep + 3)) * far * far + 1
+
+
+def _beyond(far: Tensor, steep: float) -> Tensor:
+    """The same from 1 to 2."""
+    return ((steep * far - 5 * steep) * far + 8 * steep) * far - 4 * steep
 
 
 def _smoothed(
@@ -134,7 +158,7 @@ def _weights(
 
 
 TAKEN_APART: Mapping[str, Callable[..., Any]] = {
-    "grid_sampler_2d.default": sampled_plane,
+    "grid_sampler_2d.default": sampled,
     "grid_sampler_3d.default": sampled,
     "_upsample_bicubic2d_aa.default": smoothed_cubically,
     "_upsample_bilinear2d_aa.default": smoothed_linearly,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from functools import wraps
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from npuflow.importing.formulas import in_f32, polynomial, quotient
 from npuflow.importing.packages import loaded_torch
 
 if TYPE_CHECKING:
@@ -22,52 +22,54 @@ _ERFINV_CENTRE = (
     (1.0, -2.118377725, 1.442710462, -0.329097515, 0.012229801),
 )
 _ERFINV_TAIL = ((-1.970840454, -1.624906493, 3.429567803, 1.641345311), (1.0, 3.543889200, 1.637067800))
-# Lanczos' series with g = 7, and its constant.
-_LANCZOS_G = 7.0
-_LANCZOS_BASE = 0.99999999999980993
-_LANCZOS = (
-    676.5203681218851, -1259.1392167224028, 771.3234287776531, -176.6150291621406, 12.507343278686905,
-    -0.13857109526572012, 9.984369578019572e-6, 1.5056327351493116e-7,
+# Of PyTorch's own `ndtri`, after Cephes: from exp(-2) on, and below, up to exp(-32) and beyond.
+_NDTRI_MIDDLE = (
+    (-1.23916583867381258, 13.9312609387279680, -56.6762857469070293, 98.0010754185999662, -59.9633501014107895),
+    (-1.18331621121330003, 15.9056225126211696, -82.0372256168333340, 200.260212380060660, -225.462687854119371,
+     86.3602421390890591, 4.67627912898881538, 1.95448858338141760, 1.0),
 )  # fmt: skip
-_ZETA_TERMS = 16
+_NDTRI_TAIL = (
+    (-8.57456785154685414e-4, -3.50424626827848203e-2, -1.40256079171354496e-1, 2.18663306850790268,
+     14.6849561928858024, 44.0805073893200835, 57.1628192246421289, 31.5251094599893867, 4.05544892305962420),
+    (-9.33259480895457427e-4, -3.80806407691578277e-2, -1.42182922854787789e-1, 2.50464946208309416,
+     15.0425385692907503, 41.3172038254672030, 45.3907635128879211, 15.7799883256466750, 1.0),
+)  # fmt: skip
+_NDTRI_FAR_TAIL = (
+    (6.23974539184983294e-9, 2.65806974686737551e-6, 3.01581553508235416e-4, 1.23716634817820021e-2,
+     2.01485389549179082e-1, 1.33303460815807542, 3.93881025292474443, 6.91522889068984212, 3.23774891776946036),
+    (6.79019408009981274e-9, 2.89247864745380684e-6, 3.28014464682127739e-4, 1.34204006088543189e-2,
+     2.16236993594496636e-1, 1.37702099489081330, 3.67983563856160859, 6.02427039364742014, 1.0),
+)  # fmt: skip
 
 
-def _in_f32(function: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
-    @wraps(function)
-    def widened(x: Tensor) -> Tensor:
-        torch = loaded_torch()
-        result = x.dtype if x.is_floating_point() else torch.float32
-        return function(x.to(torch.float32)).to(result)
-
-    return widened
-
-
-def _polynomial(factors: Sequence[float], x: Tensor) -> Tensor:
-    value = loaded_torch().full_like(x, factors[-1])
-    for factor in reversed(factors[:-1]):
-        value = value * x + factor
-    return value
-
-
-@_in_f32
+@in_f32
 def erfc(x: Tensor) -> Tensor:
     """By Chebyshev's polynomials, as in Numerical Recipes: to 1.2e-7 of it, beside the exponent's rounding."""
     torch = loaded_torch()
     size = x.abs()
     t = 1 / (1 + size / 2)
-    tail = t * torch.exp(_polynomial(_ERFC, t) - size * size)
+    tail = t * torch.exp(polynomial(_ERFC, t) - size * size)
     return torch.where(x < 0, 2 - tail, tail)
 
 
-@_in_f32
+@in_f32
+def erfcx(x: Tensor) -> Tensor:
+    """The same times the exponential of the square, which isn't multiplied by where it would be large."""
+    torch = loaded_torch()
+    t = 1 / (1 + x.abs() / 2)
+    tail = t * torch.exp(polynomial(_ERFC, t))
+    return torch.where(x < 0, 2 * torch.exp(x * x) - tail, tail)
+
+
+@in_f32
 def erfinv(x: Tensor) -> Tensor:
     """PyTorch's own way: quotients of polynomials, and two of Newton's steps."""
     torch = loaded_torch()
     size = x.abs()
-    above, below = (_polynomial(each, x * x) for each in _ERFINV_CENTRE)
+    above, below = (polynomial(each, x * x) for each in _ERFINV_CENTRE)
     centre = size * above / below
     t = torch.sqrt(-torch.log((1 - size) / 2))
-    above, below = (_polynomial(each, t) for each in _ERFINV_TAIL)
+    above, below = (polynomial(each, t) for each in _ERFINV_TAIL)
     found = torch.where(size <= 0.7, centre, above / below)
     for _ in range(2):
         found = found - (torch.erf(found) - size) / (2 / math.sqrt(math.pi) * torch.exp(-found * found))
@@ -75,103 +77,20 @@ def erfinv(x: Tensor) -> Tensor:
     return torch.where(x < 0, -found, found)
 
 
-@_in_f32
-def lgamma(x: Tensor) -> Tensor:
-    """By Lanczos' series, mirrored below a half: to 3e-6, or that share of what is larger than 1."""
+@in_f32
+def ndtri(p: Tensor) -> Tensor:
+    """The normal distribution's inverse, PyTorch's own way: in the middle, and in both tails by its logarithm."""
     torch = loaded_torch()
-    mirrored = x < 0.5
-    z = torch.where(mirrored, -x, x - 1)
-    series = sum((factor / (z + place) for place, factor in enumerate(_LANCZOS, 1)), torch.full_like(z, _LANCZOS_BASE))
-    width = _LANCZOS_G + 0.5
-    log_t = torch.log1p(z / width) + math.log(width)
-    above = (z + 0.5 - (z + width) / log_t) * log_t + math.log(2 * math.pi) / 2 + torch.log(series)
-    above = torch.where(z == math.inf, math.inf, above)
-    part = x.abs() - torch.floor(x.abs())
-    wave = torch.log(torch.sin(math.pi * torch.minimum(part, 1 - part)))
-    below = torch.where(torch.isfinite(wave), math.log(math.pi) - wave - above, -wave)
-    return torch.where(mirrored, below, above)
-
-
-@_in_f32
-def digamma(x: Tensor) -> Tensor:
-    """PyTorch's own way: from 10 on by its asymptotic series, below by steps of 1, mirrored below 0."""
-    torch = loaded_torch()
-    z = torch.where(x < 0, 1 - x, x)
-    steps = torch.zeros_like(z)
-    for _ in range(10):
-        is_small = z < 10
-        steps = torch.where(is_small, steps - 1 / z, steps)
-        z = torch.where(is_small, z + 1, z)
-    square = 1 / (z * z)
-    series = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12)
-    found = steps + torch.log(z) - 0.5 / z - square * _polynomial(series, square)
-    part = x - torch.trunc(x)
-    below = found - math.pi * torch.cos(math.pi * part) / torch.sin(math.pi * part)
-    below = torch.where(part == 0, math.nan, below)
-    zero = torch.where(1 / x < 0, math.inf, -math.inf)
-    return torch.where(x < 0, below, torch.where(x == 0, zero, found))
-
-
-def polygamma(order: int, x: Tensor) -> Tensor:
-    if order < 2:
-        return (digamma, _trigamma)[order](x)
-    return _in_f32(lambda wide: _derivative_of_digamma(order, wide))(x)
-
-
-@_in_f32
-def _trigamma(x: Tensor) -> Tensor:
-    """PyTorch's own way: by its asymptotic series, six steps further on, mirrored below a half."""
-    torch = loaded_torch()
-    is_mirrored = x < 0.5
-    z = torch.where(is_mirrored, 1 - x, x)
-    found = torch.zeros_like(z)
-    for _ in range(6):
-        found = found + 1 / (z * z)
-        z = z + 1
-    square = 1 / (z * z)
-    found = found + (1 + 0.5 / z + square * _polynomial((1 / 6, -1 / 30, 1 / 42), square)) / z
-    wave = math.pi / torch.sin(math.pi * x)
-    return torch.where(is_mirrored, wave * wave - found, found)
-
-
-def _derivative_of_digamma(order: int, x: Tensor) -> Tensor:
-    """Hurwitz' zeta function of whole powers by Euler's and Maclaurin's sum; right from -7 on."""
-    power = order + 1
-    terms = [_to_power(1 / (x + step), power) for step in range(_ZETA_TERMS)]
-    last = x + _ZETA_TERMS
-    term = _to_power(1 / last, power)
-    factor = term * power / last
-    found = term / 2 + term * last / order
-    for number, bernoulli in enumerate((1 / 12, -1 / 720, 1 / 30240, -1 / 1209600)):
-        found = found + factor * bernoulli
-        factor = factor * ((power + 2 * number + 1) * (power + 2 * number + 2)) / (last * last)
-    torch = loaded_torch()
-    is_pole = (x <= 0) & (x == x.floor())
-    found = torch.where(is_pole, torch.inf, sum(terms, found))
-    return found * (math.factorial(order) * (-1 if order % 2 == 0 else 1))
-
-
-def _to_power(x: Tensor, power: int) -> Tensor:
-    found = x
-    for _ in range(power - 1):
-        found = found * x
-    return found
-
-
-@_in_f32
-def i0(x: Tensor) -> Tensor:
-    """The modified Bessel function of order 0: its series of squares up to 11, beyond the one in 1/x."""
-    torch = loaded_torch()
-    size = x.abs()
-    squares = (size / 2) ** 2
-    near = torch.ones_like(size)
-    for step in range(20, 0, -1):
-        near = 1 + near * (squares * (1 / step**2))
-    eighth = 0.125 / size
-    far = torch.ones_like(size)
-    for step in range(11, 0, -1):
-        far = 1 + far * (eighth * ((2 * step - 1) ** 2 / step))
-    return torch.where(size <= 11, near, torch.exp(size) * far * torch.rsqrt(2 * math.pi * size))
+    middle = p - 0.5
+    near = math.sqrt(2 * math.pi) * (middle + middle * (middle * middle * quotient(_NDTRI_MIDDLE, middle * middle)))
+    is_upper = p > 1 - math.exp(-2)
+    size = torch.sqrt(-2 * torch.log(torch.where(is_upper, 1 - p, p)))
+    turned = 1 / size
+    tail = torch.where(size < 8, quotient(_NDTRI_TAIL, turned), quotient(_NDTRI_FAR_TAIL, turned))
+    far = size - torch.log(size) / size - turned * tail
+    found = torch.where(is_upper, far, torch.where(p > math.exp(-2), near, -far))
+    ends = torch.where(p == 0, -math.inf, torch.where(p == 1, math.inf, found))
+    return torch.where((p < 0) | (p > 1), math.nan, ends)
 
 
 def gelu(x: Tensor, *, approximate: str = "none") -> Tensor:
@@ -217,13 +136,11 @@ TAKEN_APART: Mapping[str, Callable[..., Any]] = {
     "angle.default": angle,
     "copysign.Scalar": lambda size, sign: copysign(size, loaded_torch().full((), float(sign))),
     "copysign.Tensor": copysign,
-    "digamma.default": digamma,
     "erfc.default": erfc,
     "erfinv.default": erfinv,
+    "special_erfcx.default": erfcx,
+    "special_ndtri.default": ndtri,
     "gelu.default": gelu,
     "hypot.default": hypot,
-    "i0.default": i0,
-    "lgamma.default": lgamma,
-    "polygamma.default": polygamma,
     "signbit.default": signbit,
 }

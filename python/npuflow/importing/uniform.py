@@ -28,6 +28,11 @@ def fold_uniform(program: ExportedProgram) -> None:
             found = torch.full(node.meta["val"].shape, number, dtype=kind)
             values[_filled(node, found)] = found
             continue
+        if node.op == "call_function" and node.target is torch.ops.aten.where.self:
+            found = _either(node, values)
+            if found is not None:
+                values[_filled(node, found)] = found
+                continue
         if node.op != "call_function" or any(one not in values for one in node.all_input_nodes):
             continue
         if torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ()) or "empty" in str(node.target):
@@ -56,6 +61,19 @@ def _held(program: ExportedProgram) -> dict[fx.Node, Any]:
         if value is not None and value.nbytes < LEAST_RESOURCE_BYTES and _is_uniform(value):
             found[node] = value.detach()
     return found
+
+
+def _either(node: fx.Node, values: dict[fx.Node, Any]) -> Any:  # noqa: ANN401  (a tensor, or None)
+    """What is chosen from two tensors of the same number, whatever chooses: torch-mlir gives up on many in a row."""
+    torch = loaded_torch()
+    first, second = (values.get(one) for one in node.args[1:])
+    if first is None or second is None or not (_is_uniform(first) and _is_uniform(second)):
+        return None
+    if first.dtype != second.dtype:
+        return None
+    one, other = first.flatten()[0], second.flatten()[0]
+    is_same = bool(one == other) and bool(torch.signbit(one) == torch.signbit(other))
+    return torch.full(node.meta["val"].shape, one.item(), dtype=first.dtype) if is_same else None
 
 
 def _computed(node: fx.Node, values: dict[fx.Node, Any]) -> Any:  # noqa: ANN401  (whatever the op returns)

@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from npuflow.importing.bessel import i0
 from npuflow.importing.packages import loaded_torch
-from npuflow.importing.special_functions import i0
 
 if TYPE_CHECKING:
     from torch import Tensor
