@@ -164,15 +164,13 @@ EXPRESSIONS = (
         for name in ("igamma", "igammac")
         for given in ("x.float(), y.float()", "n.float(), n.flip(0) / 2", "100 + 3.0 * n, 101 + n.flip(0).float()")
     ),
-    # Parts of floats, one beside another, and divisors.
+    # Parts of floats, and one beside another.
     *(
         "torch.frexp(x)[0]",
         "torch.frexp(x * 1e-39)[1]",
         "torch.nextafter(x, y)",
         "torch.nextafter(1e-39 * x.float(), -y.float())",
     ),
-    *("torch.gcd(n, n.roll(1))", "torch.gcd(n * 2**40, n.flip(0) * 2**33)", "torch.lcm(n.int(), n.roll(1).int())"),
-    *("torch.lcm(n.char(), n.flip(0).char())", "torch.gcd(n, torch.tensor(6))"),
     # Powers of whole numbers.
     "torch.ones_like(n) ** n",
     *("n ** 3", "n.int() ** 6", "n.char().square()", "n ** n", "n.int() ** n.flip(0).int()", "3 ** n", "n ** 2.0"),

@@ -179,7 +179,7 @@ _Row = tuple[tuple[int, ...], int]
 
 
 @dataclass(frozen=True)
-class _Moved:
+class _VectorMoves:
     """Loads or stores of one vector that no tile changes, operations that come with them, and what lies in rows."""
 
     count: int
@@ -220,14 +220,14 @@ class _Vectors:
         return [loop for loop, is_sum in enumerate(self._sums) if loop not in self.loops and is_sum]
 
     @cached_property
-    def _inputs(self) -> _Moved:
+    def _inputs(self) -> _VectorMoves:
         return self._moved(self.kernel.work.inputs)
 
     @cached_property
-    def _outputs(self) -> _Moved:
+    def _outputs(self) -> _VectorMoves:
         return self._moved(self.kernel.work.outputs)
 
-    def _moved(self, operands: Iterable[VectorOperand]) -> _Moved:
+    def _moved(self, operands: Iterable[VectorOperand]) -> _VectorMoves:
         width, vector_bytes = self.kernel.width, self.kernel.engine.vector_bytes
         fixed, operations, rows = 0, 0, list[_Row]()
         for operand in operands:
@@ -241,9 +241,9 @@ class _Vectors:
                 fixed += ceil(width * operand.element_bytes / vector_bytes)
             else:
                 rows.append((own, operand.element_bytes))
-        return _Moved(fixed, operations, tuple(rows))
+        return _VectorMoves(fixed, operations, tuple(rows))
 
-    def _moves(self, moved: _Moved, extents: Sequence[int]) -> int:
+    def _moves(self, moved: _VectorMoves, extents: Sequence[int]) -> int:
         """Loads or stores for one vector."""
         count, width, vector_bytes = moved.count, self.kernel.width, self.kernel.engine.vector_bytes
         for loops, element_bytes in moved.rows:
