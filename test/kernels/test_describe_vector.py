@@ -147,6 +147,10 @@ def test_pixels_of_a_window_with_a_stride_lie_apart() -> None:
     # What goes along a loop in another dimension as well lies apart by more.
     work = work_of(["d0, d0 + d1", "d1", "d0"], "pr", ["4x7xf32", "4xf32", "4xf32"], body, "d0, d1")
     assert work.inputs[0].apart == ((1, 1),)
+    # What is written with a stride leaves what lies between.
+    body = "%s = arith.addf %e0, %e0 : f32\n linalg.yield %s : f32"
+    work = work_of(["d0, d1", "d0 * 4 + d1"], "pp", ["2x4xf32", "8xf32"], body, "d0, d1")
+    assert work.outputs[0].apart == ()
 
 
 def test_a_fill_stores_in_order() -> None:

@@ -69,8 +69,7 @@ def erfinv(x: Tensor) -> Tensor:
     above, below = (polynomial(each, x * x) for each in _ERFINV_CENTRE)
     centre = size * above / below
     t = torch.sqrt(-torch.log((1 - size) / 2))
-    above, below = (polynomial(each, t) for each in _ERFINV_TAIL)
-    found = torch.where(size <= 0.7, centre, above / below)
+    found = torch.where(size <= 0.7, centre, quotient(_ERFINV_TAIL, t))
     for _ in range(2):
         found = found - (torch.erf(found) - size) / (2 / math.sqrt(math.pi) * torch.exp(-found * found))
     found = torch.where(size < 1, found, torch.where(size == 1, math.inf, math.nan))

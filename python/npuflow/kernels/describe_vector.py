@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 from npuflow.bindings import ir
@@ -44,7 +45,8 @@ def describe_vector_work(op: ir.Operation) -> VectorWork:
         tuple(tuple(run) for run in runs),
         sums,
         tuple(operands[i] for i in loaded),
-        tuple(operands[i] for i in shaped if i >= input_count(op)),
+        # What lies between is loaded, but not written.
+        tuple(replace(operands[i], apart=()) for i in shaped if i >= input_count(op)),
         nodes_of(op, first_sum),
         widest_bytes(op),
     )

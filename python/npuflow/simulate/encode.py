@@ -85,12 +85,17 @@ class _Encoder:
 
     def run(self) -> None:
         program = self.program
-        self.memories = self._table("memory", program.memories)
-        self.buffers = self._table("buffer", program.buffers)
-        self.semaphores = self._table("semaphore", program.semaphores)
-        self.resources = self._table("resource", program.resources)
-        self.engines = self._table("engine", program.engines)
-        self.streams = self._table("stream", program.streams)
+        self.tables = {
+            kind: self._table(kind, things)
+            for kind, things in (
+                ("memory", program.memories),
+                ("buffer", program.buffers),
+                ("semaphore", program.semaphores),
+                ("resource", program.resources),
+                ("engine", program.engines),
+                ("stream", program.streams),
+            )
+        }
         self._add_storage()
         self._add_wires()
         self._add_engines()
@@ -103,10 +108,10 @@ class _Encoder:
             table[thing.name] = number
         return table
 
-    def _find(self, kind: str, name: str, table: dict[str, int]) -> int:
-        number = table.get(name)
+    def _find(self, kind: str, name: str) -> int:
+        number = self.tables[kind].get(name)
         if number is None:
-            self.problems.append(f"{self.where}: {unknown_name(kind, name, table)}")
+            self.problems.append(f"{self.where}: {unknown_name(kind, name, self.tables[kind])}")
             return 0
         return number
 
@@ -116,7 +121,7 @@ class _Encoder:
             self.native.add_memory(memory.name, memory.bytes, memory.is_near)
         for b in self.program.buffers:
             self.where = f"buffer '{b.name}'"
-            memory_number = self._find("memory", b.memory, self.memories)
+            memory_number = self._find("memory", b.memory)
             self.native.add_buffer(b.name, memory_number, b.address_bytes, b.slot_bytes, b.depth)
         for semaphore in self.program.semaphores:
             self.where = f"semaphore '{semaphore.name}'"
@@ -132,21 +137,15 @@ class _Encoder:
             self.native.add_resource(resource.name, resource.bytes_per_cycle)
         for stream in self.program.streams:
             self.where = f"stream '{stream.name}'"
-            sender = self._find("engine", stream.sender, self.engines)
-            receivers = [self._find("engine", name, self.engines) for name in stream.receivers]
-            links = [self._find("resource", name, self.resources) for name in stream.links]
+            sender = self._find("engine", stream.sender)
+            receivers = [self._find("engine", name) for name in stream.receivers]
+            links = [self._find("resource", name) for name in stream.links]
             self.native.add_stream(stream.name, sender, receivers, links, stream.latency_cycles)
 
     def _add_engines(self) -> None:
         codes = [code_of(engine) for engine in self.program.engines]
         for code in codes:
             self.problems += code.problems
-        tables = {
-            "buffer": self.buffers,
-            "semaphore": self.semaphores,
-            "resource": self.resources,
-            "stream": self.streams,
-        }
         for number, kind, name in self.native.link([code.native for code in codes]):
             self.where = place_of(codes[number].users[kind, name], self.program.engines[number])
-            self._find(kind, name, tables[kind])
+            self._find(kind, name)

@@ -70,7 +70,8 @@ def _made(engine: FlatEngine) -> EngineCode:
     try:
         coder.run()
     except (TypeError, OverflowError) as error:
-        raise InputError(with_hint(f"{coder.where} has a number the simulator cannot hold", str(error))) from error
+        what = f"{place_of(coder.step, engine)} has a number the simulator cannot hold"
+        raise InputError(with_hint(what, str(error))) from error
     return EngineCode(coder.native, coder.users, tuple(coder.problems))
 
 
@@ -83,11 +84,6 @@ class _Coder:
     users: dict[tuple[str, str], FlatStep | None] = field(default_factory=dict)
     accesses: dict[_AccessValue, int] = field(default_factory=dict)
     step: FlatStep | None = None
-
-    @property
-    def where(self) -> str:
-        """What is being encoded, for messages."""
-        return place_of(self.step, self.engine)
 
     def run(self) -> None:
         engine = self.engine

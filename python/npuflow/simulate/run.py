@@ -96,14 +96,15 @@ def execute(
     memories = {memory.name: piece for memory, piece in zip(program.memories, arena.pieces, strict=True)}
     for name, array in inputs.items():
         memories[name][:] = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-    functions = [_function(name, kernels) for name in encoded.native.kernels]
+    names = encoded.native.kernels
+    functions = [_function(name, kernels) for name in names]
     with meter_in_force().run() as done:
         data = _native.Data(arena.pieces, [name in inputs for name in memories], functions, done)
 
         def run() -> _native.RawResults:
             return _run(encoded.native, trace, limits, data)
 
-        native = run() if all(kernels[name].ours for name in encoded.native.kernels) else run_in_child(run, what)
+        native = run() if all(kernels[name].ours for name in names) else run_in_child(run, what)
     overrun = arena.overrun([f"memory '{name}'" for name in memories])
     if overrun is not None:
         raise ProgramFailedError(f"{what} wrote {overrun}")
