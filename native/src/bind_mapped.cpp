@@ -26,10 +26,14 @@ void bind_machine(nb::module_& m) {
   nb::class_<PatternLimits>(m, "DescriptorLimits")
       .def(
           "__init__",
-          [](PatternLimits* self, Size dims, Size granule_bytes, Size size_max, Size stride_max, Size iteration_max) {
-            new (self) PatternLimits{dims, granule_bytes, size_max, stride_max, iteration_max};
+          [](PatternLimits* self, Size dims, Size granule_bytes, Size size_max, Size stride_max, Size length_max,
+             Size iteration_max) {
+            if (std::min({dims, granule_bytes, size_max, stride_max, length_max}) < 1) {
+              throw nb::value_error("a descriptor addresses something");
+            }
+            new (self) PatternLimits{dims, granule_bytes, size_max, stride_max, length_max, iteration_max};
           },
-          "dims"_a, "granule_bytes"_a, "size_max"_a, "stride_max"_a, "iteration_max"_a);
+          "dims"_a, "granule_bytes"_a, "size_max"_a, "stride_max"_a, "length_max"_a, "iteration_max"_a);
   nb::class_<Dram>(m, "DramRates")
       .def(
           "__init__",
@@ -51,19 +55,19 @@ void bind_machine(nb::module_& m) {
   nb::class_<TileLanes>(m, "TileLanes")
       .def(
           "__init__",
-          [](TileLanes* self, Size channels_out, Size groups, Size lanes, Size leaving) {
+          [](TileLanes* self, Size channels_out, Size groups, Size lanes, Size leaving, const PatternLimits& pattern) {
             if (std::min({channels_out, groups, lanes}) < 1) throw nb::value_error("a memory tile has channels");
-            new (self) TileLanes{channels_out, groups, lanes, leaving};
+            new (self) TileLanes{channels_out, groups, lanes, leaving, pattern};
           },
-          "channels_out"_a, "groups"_a, "lanes"_a, "leaving"_a);
+          "channels_out"_a, "groups"_a, "lanes"_a, "leaving"_a, "pattern"_a);
   nb::class_<TileDma>(m, "BlockRoom")
       .def(
           "__init__",
-          [](TileDma* self, double capacity, const PatternLimits& pattern, Size columns, Size descriptors,
-             Size lock_max, const TileLanes& lanes, bool pads_with_zeros) {
-            new (self) TileDma{capacity, pattern, columns, descriptors, lock_max, lanes, pads_with_zeros};
+          [](TileDma* self, double capacity, Size columns, Size descriptors, Size lock_max, const TileLanes& lanes,
+             bool pads_with_zeros) {
+            new (self) TileDma{capacity, columns, descriptors, lock_max, lanes, pads_with_zeros};
           },
-          "capacity"_a, "pattern"_a, "columns"_a, "descriptors"_a, "lock_max"_a, "lanes"_a, "pads_with_zeros"_a);
+          "capacity"_a, "columns"_a, "descriptors"_a, "lock_max"_a, "lanes"_a, "pads_with_zeros"_a);
   nb::class_<DirectWays>(m, "DirectWays")
       .def(
           "__init__",

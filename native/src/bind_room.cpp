@@ -3,6 +3,7 @@
 #include <new>
 
 #include "mapping_parts.h"
+#include "pattern_fit.h"
 #include "room.h"
 
 namespace nb = nanobind;
@@ -22,6 +23,15 @@ std::vector<BufferParts> parts_of_buffers(const std::vector<Buffer>& buffers) {
   for (const Buffer& buffer : buffers) {
     found.emplace_back(buffer.tensor, buffer.slot_bytes, buffer.depth, buffer.fullest_bytes);
   }
+  return found;
+}
+
+// A dimension's size and stride in elements.
+using StepParts = std::pair<Size, Size>;
+
+Pattern pattern_of(const std::vector<StepParts>& dims) {
+  Pattern found;
+  for (const auto& [size, stride] : dims) found.push_back({size, stride});
   return found;
 }
 
@@ -59,6 +69,21 @@ Size fullest_of(const std::vector<MovedParts>& moved, const ChoiceParts& choice,
 
 void bind_room(nb::module_& m) {
   m.def("row_tiles", &row_tiles, "rows"_a, "columns"_a, "Memory tiles that hold what is divided by rows of cores.");
+  m.def(
+      "fit_pattern",
+      [](const std::vector<StepParts>& dims, Size element_bytes, const PatternLimits& limits) {
+        const Fit found = fit(pattern_of(dims), element_bytes, limits);
+        return std::pair(found.descriptors, found.is_sub_granule);
+      },
+      "dims"_a, "element_bytes"_a, "limits"_a, "The descriptors for dimensions, and whether granules are parted.");
+  m.def(
+      "merged_pattern",
+      [](const std::vector<StepParts>& dims) {
+        std::vector<StepParts> found;
+        for (const Step& step : merged(pattern_of(dims))) found.emplace_back(step.size, step.stride);
+        return found;
+      },
+      "dims"_a, "Dimensions, of which neighbours that continue each other are one.");
   m.def("evenest_lanes", &evenest_lanes, "moved"_a, "results"_a, "rows"_a, "lanes"_a,
         "The lanes whose fullest group needs the fewest descriptors.");
   m.def("fullest_group", &fullest_of, "moved"_a, "choice"_a, "results"_a, "rows"_a, "lanes"_a,

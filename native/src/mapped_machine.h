@@ -12,6 +12,7 @@ struct PatternLimits {
   Size granule_bytes = 1;
   Size size_max = 1;
   Size stride_max = 1;
+  Size length_max = 1;
   Size iteration_max = 0;
 };
 
@@ -38,19 +39,19 @@ struct CoreDma {
   Size lock_max = 0;
 };
 
-// A memory tile's channels out, the lanes that what comes in and results take, and the groups that its descriptors fall
-// into: channels in turn have one each.
+// A memory tile's channels out, the lanes that what comes in and results take, the groups that its descriptors fall
+// into, of which channels in turn have one each, and what a descriptor can address.
 struct TileLanes {
   Size channels_out = 1;
   Size groups = 1;
   Size lanes = 1;
   Size leaving = 1;
+  PatternLimits pattern;
 };
 
 // The DMA engine of a memory tile.
 struct TileDma {
   double capacity = 0.0;
-  PatternLimits pattern;
   Size columns = 1;  // memory tiles
   Size descriptors = 1;
   Size lock_max = 0;

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "pattern_fit.h"
+
 namespace npuflow::mapped {
 
 Size row_tiles(Size rows, Size columns) {
@@ -127,23 +129,25 @@ Size Room::l2_descriptors(Size serving, const TileLanes& ways, bool clips) const
   const Size rows = mapping_.spread.rows;
   const Size together = rows / serving;
   const Depths& depths = mapping_.depths;
-  Size by_rows = 0;
+  MovedBuffer by_rows;
   std::vector<MovedBuffer> moved;
   LeavingResults results;
   for (const Tensor& tensor : group_.tensors) {
     if (tensor.role == Role::output) {
-      results.gathered += depths.result;
+      results.gathered += depths.result * patterns(tensor, ways.pattern);
       results.left += depths.result * cuts(tensor);
     }
     if (tensor.role != Role::input) continue;
     const Size slots = depths.of(tensor.operand).l2 * (clips ? cuts(tensor) : 1) * buffers(tensor);
+    const Size emptied = slots * patterns(tensor, ways.pattern);
     if (mapped_.goes_by_rows(tensor)) {
-      by_rows += slots;
+      by_rows.filled += slots;
+      by_rows.emptied += emptied;
     } else {
-      moved.push_back({slots, slots, tensor.follows_loop(mapping_.spread.row_loop)});
+      moved.push_back({slots, emptied, tensor.follows_loop(mapping_.spread.row_loop)});
     }
   }
-  if (by_rows == 0) {
+  if (by_rows.filled == 0) {
     return fullest_group(lanes_of(moved, evenest(moved, results, rows, ways), rows, ways), results, rows, ways);
   }
   Lane columns{1, 0, 0, 1};
@@ -151,7 +155,7 @@ Size Room::l2_descriptors(Size serving, const TileLanes& ways, bool clips) const
     columns.filled += buffer.filled;
     columns.emptied += buffer.emptied * (buffer.by_rows ? rows : 1);
   }
-  const std::vector<Lane> lanes{{0, by_rows * together, by_rows, together}, columns};
+  const std::vector<Lane> lanes{{0, by_rows.filled * together, by_rows.emptied, together}, columns};
   return fullest_group(lanes, results, rows, ways);
 }
 
@@ -204,23 +208,34 @@ bool Room::fits_l2(const TileDma& tile) const {
   return false;
 }
 
-bool Room::hands_out(const PatternLimits& limits) const {
-  if (group_.is_packed) return true;
-  for (const std::size_t number : group_.inputs) {
-    const Tensor& tensor = group_.tensors[number];
-    const Sizes whole = mapped_.tiles_in_l2(tensor);
-    Size cut = 0;
-    Size turns = 1;
-    for (const std::size_t loop : group_.streamed) {
-      if (!tensor.follows_loop(loop) || mapping_.tiles[loop] >= whole[loop]) continue;
-      ++cut;
-      turns *= parts_of(whole[loop], mapping_.tiles[loop]);
-    }
-    const auto loops = std::count(tensor.follows.begin(), tensor.follows.end(), std::uint8_t{1});
-    const Size dims = tensor.is_gathered ? static_cast<Size>(loops) : static_cast<Size>(tensor.dims.size());
-    if (cut > 0 && (dims + cut > limits.dims + 1 || turns > limits.iteration_max)) return false;
+Size Room::patterns(const Tensor& tensor, const PatternLimits& limits) const {
+  if (group_.is_packed) return 1;
+  const Sizes& tiles = mapping_.tiles;
+  const Sizes whole = mapped_.tiles_in_l2(tensor);
+  const Sizes held = mapped_.goes_by_rows(tensor) ? whole : mapped_.column_of(whole);
+  const std::size_t loops = tensor.follows.size();
+  Sizes strides(loops, 0);
+  Pattern inward;
+  Size stride = 1;
+  for (auto dim = tensor.dims.rbegin(); dim != tensor.dims.rend(); ++dim) {
+    inward.push_back({dim->extent(tiles), stride});
+    for (const Term& term : dim->terms) strides[term.loop] += term.coefficient * stride;
+    stride *= dim->extent(held);
   }
-  return true;
+  Pattern found;
+  for (const std::size_t loop : group_.streamed) {
+    if (tensor.follows_loop(loop) && tiles[loop] < whole[loop]) {
+      found.push_back({parts_of(whole[loop], tiles[loop]), tiles[loop] * strides[loop]});
+    }
+  }
+  if (tensor.is_gathered) {
+    for (std::size_t loop = 0; loop < loops; ++loop) {
+      if (tensor.follows_loop(loop)) found.push_back({tiles[loop], strides[loop]});
+    }
+  } else {
+    for (auto step = inward.rbegin(); step != inward.rend(); ++step) found.push_back(*step);
+  }
+  return fit(found, tensor.element_bytes, limits).descriptors;
 }
 
 bool Room::reads_what_is_left() const {

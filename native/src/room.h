@@ -31,7 +31,7 @@ class Room {
   Size l2_descriptors(Size serving, const TileLanes& ways, bool clips) const;
 
   bool fits(const Machine& machine) const {
-    return fits_l1(machine.core) && fits_l2(machine.tile) && hands_out(machine.tile.pattern) && reads_what_is_left();
+    return fits_l1(machine.core) && fits_l2(machine.tile) && reads_what_is_left();
   }
   bool fits_l1(const CoreDma& core) const;
   bool fits_l2(const TileDma& tile) const;
@@ -51,8 +51,8 @@ class Room {
   Size buffers(const Tensor& tensor) const;
   // In how many ways at most a tensor's blocks are cut off.
   Size cuts(const Tensor& tensor) const;
-  // Whether pieces of what L2 has more of leave it by one pattern, and so take no descriptors of their own.
-  bool hands_out(const PatternLimits& limits) const;
+  // The descriptors that a tile of L2's block takes, pieces of streamed loops among them one after the other.
+  Size patterns(const Tensor& tensor, const PatternLimits& limits) const;
   // Whether what is left of streamed loops reads something: nothing can be moved of what lies within zeros altogether.
   bool reads_what_is_left() const;
 

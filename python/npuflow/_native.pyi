@@ -177,7 +177,12 @@ _TransferNumbers = tuple[float, float, int, float, float, bool]
 _ResultNumbers = tuple[float, Sequence[int], Sequence[tuple[Sequence[int], int]]]
 
 class DescriptorLimits:
-    def __init__(self, dims: int, granule_bytes: int, size_max: int, stride_max: int, iteration_max: int) -> None: ...
+    def __init__(
+        self, dims: int, granule_bytes: int, size_max: int, stride_max: int, length_max: int, iteration_max: int
+    ) -> None: ...
+
+def fit_pattern(dims: Sequence[tuple[int, int]], element_bytes: int, limits: DescriptorLimits) -> tuple[int, bool]: ...
+def merged_pattern(dims: Sequence[tuple[int, int]]) -> list[tuple[int, int]]: ...
 
 class DramRates:
     def __init__(
@@ -200,13 +205,12 @@ class CoreRoom:
     ) -> None: ...
 
 class TileLanes:
-    def __init__(self, channels_out: int, groups: int, lanes: int, leaving: int) -> None: ...
+    def __init__(self, channels_out: int, groups: int, lanes: int, leaving: int, pattern: DescriptorLimits) -> None: ...
 
 class BlockRoom:
     def __init__(
         self,
         capacity: float,
-        pattern: DescriptorLimits,
         columns: int,
         descriptors: int,
         lock_max: int,

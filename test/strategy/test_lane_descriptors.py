@@ -9,8 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from npuflow.strategy.lane_descriptors import Choice, Moved, Results, TileDma, evenest, fullest_group
+from npuflow.target import load_device
 
-NPU1 = TileDma(rows=4, channels_out=6, groups=2, lanes=2, leaving=1)
+PATTERN = load_device("npu1").dma(2).pattern
+NPU1 = TileDma(rows=4, channels_out=6, groups=2, lanes=2, leaving=1, pattern=PATTERN)
 
 
 def test_channels_in_turn_belong_to_a_group() -> None:
@@ -38,6 +40,7 @@ def test_buffers_for_single_rows_don_t_crowd_one_group() -> None:
         *(st.integers(1, 4), st.sampled_from([2, 3, 6]), st.sampled_from([1, 2])),
         lanes=st.just(2),
         leaving=st.just(1),
+        pattern=st.just(PATTERN),
     ),
 )
 def test_no_other_lanes_need_fewer(moved: list[Moved], results: Results, dma: TileDma) -> None:

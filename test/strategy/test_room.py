@@ -36,7 +36,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 from problems import DEVICES, TailOperand, matmul_group
 
 ROW, COLUMN, SUMMED = (Linear(((loop, 1),)) for loop in range(3))
-ONE_CORE = TileDma(rows=1, channels_out=6, groups=1, lanes=2, leaving=1)
+LIMITS = load_device("npu2").dma(2).pattern
+ONE_CORE = TileDma(rows=1, channels_out=6, groups=1, lanes=2, leaving=1, pattern=LIMITS)
 
 ELEMENT_BYTES = {"i8": 1, "i32": 4}
 STRATEGY = Strategy((2, 2), (64, 64, 256), (32, 32, 32), (4, 8, 8), depth_l2=2, depth_l1=2)
@@ -58,7 +59,7 @@ def mapped(tiles: Tiles, grid: tuple[int, int] = (1, 1), l2: int = 2) -> Mapping
 
 
 def npu2(groups: int = 2) -> TileDma:
-    return TileDma(rows=4, channels_out=6, groups=groups, lanes=2, leaving=1)
+    return TileDma(rows=4, channels_out=6, groups=groups, lanes=2, leaving=1, pattern=LIMITS)
 
 
 def test_descriptors_count_slots_and_the_rows_that_take_their_own() -> None:
@@ -69,6 +70,26 @@ def test_descriptors_count_slots_and_the_rows_that_take_their_own() -> None:
     # A lane each; out-channels 0 and 1 for all rows, 2 for results, whose in-channels are 2 to 5.
     assert l2_descriptors(group, mapping, 4, npu2()) == 2 * (1 + 4) + 2 + 1
     assert l2_descriptors(group, mapped((16, 16), (4, 8), l2=1), 4, npu2()) == 1 * (1 + 4) + 2 + 1
+
+
+def test_windows_that_no_pattern_copies_out_take_a_descriptor_for_each_part() -> None:
+    """A convolution of 2 rows, 5 deep and 6 wide, 3x3x3 of 2 channels: whole boxes leave L2 by one descriptor."""
+    assert (LIMITS.dims, LIMITS.iteration_max) == (4, 63)
+    volume = Linear(((4, 1),)), Linear(((2, 1), (5, 1))), Linear(((0, 1), (6, 1))), Linear(((3, 1), (7, 1)))
+    boxes = Tensor("in", Role.INPUT, volume, (2, 7, 10, 8), 2)
+    group = Group((8, 4, 5, 6, 2, 3, 3, 3), 4, (4, 5, 6, 7), (boxes,), (), pads_streamed=False)
+
+    def taken(group: Group, *tiles: int) -> int:
+        return l2_descriptors(
+            group, Mapping(tiles, Spread((4, 1), 0, 1), Depths(1, 1, 1), (0, 1, 2, 3)), 1, npu2(groups=1)
+        )
+
+    gathered = replace(group, tensors=(replace(boxes, gathered=True),))
+    assert taken(group, 2, 4, 5, 6, 2, 3, 3, 3) == 4 * (1 + 1)
+    # Rows are gone through by the iteration; depths and pixels of a row have no dimension left beside windows.
+    assert taken(gathered, 2, 4, 5, 6, 2, 3, 3, 3) == 4 * (1 + 5 * 6)
+    # One deep, windows of a channel go on where those of the one before end: four dimensions and the iteration.
+    assert taken(gathered, 2, 4, 1, 6, 2, 3, 3, 3) == 4 * (1 + 1)
 
 
 def test_what_follows_the_rows_alone_has_channels_of_its_own() -> None:

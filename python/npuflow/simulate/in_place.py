@@ -18,7 +18,6 @@ from math import prod
 
 import numpy as np
 
-from npuflow.schedule.data.patterns import merged
 from npuflow.simulate.at_home import AtHome, users_of, with_home
 from npuflow.simulate.chains import chain_length, chain_move
 from npuflow.simulate.channel_tasks import FlatTransfer, NotTaskByTaskError, transfers, unrolled
@@ -40,6 +39,7 @@ from npuflow.simulate.program import (
 from npuflow.simulate.tensor_in_tiles import TensorInTiles, in_slab
 from npuflow.simulate.tile_pieces import TilePieces, pieces_of_tiles
 from npuflow.target import Device
+from npuflow.target.patterns import merged
 
 
 def pieces_in_place(program: Program, device: Device, tensor: str) -> TilePieces | None:

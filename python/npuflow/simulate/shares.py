@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from npuflow.schedule.data.patterns import merged
 from npuflow.simulate.program import FlatAccess, FlatAffine, FlatLimit
+from npuflow.target.patterns import merged
 
 
 @dataclass(frozen=True)

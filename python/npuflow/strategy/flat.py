@@ -9,7 +9,7 @@ from npuflow.strategy.group import Group, MatmulOperand, Role, Tensor
 from npuflow.strategy.lane_descriptors import TileDma
 from npuflow.strategy.mapping import Depths, Mapping, Spread
 from npuflow.target import Device
-from npuflow.target.model import PatternLimits
+from npuflow.target.patterns import flat_limits
 from npuflow.target.planned import goes_around_l2
 
 # What has larger sizes fits no memory, and isn't asked about.
@@ -113,7 +113,7 @@ def flat_machine(device: Device) -> _native.MachineRates:
         begin_l1_seconds=core.start_cycles / device.clock_hz,
         link_rate=link.bytes_per_cycle * link.lanes * device.clock_hz,
         queue=outermost.queue_depth,
-        outermost=_flat_limits(outermost.pattern),
+        outermost=flat_limits(outermost.pattern),
         dram=rates,
         core=room,
         tile=_flat_tile(device),
@@ -129,20 +129,9 @@ def _flat_tile(device: Device) -> _native.BlockRoom:
     dma = device.dma(device.block_level)
     return _native.BlockRoom(
         capacity=device.capacity_bytes(device.block_level, 1, 1),
-        pattern=_flat_limits(dma.pattern),
         columns=device.columns,
         descriptors=dma.descriptors,
         lock_max=dma.lock_max,
         lanes=TileDma.of(device, 1).flat,
         pads_with_zeros=dma.pads_with_zeros,
-    )
-
-
-def _flat_limits(limits: PatternLimits) -> _native.DescriptorLimits:
-    return _native.DescriptorLimits(
-        dims=limits.dims,
-        granule_bytes=limits.granule_bytes,
-        size_max=limits.size_max,
-        stride_max=limits.stride_max,
-        iteration_max=limits.iteration_max,
     )

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from npuflow import _native
-from npuflow.target import Device
+from npuflow.target import Device, PatternLimits
+from npuflow.target.patterns import flat_limits
 from npuflow.target.planned import goes_around_l2
 
 
@@ -35,7 +36,8 @@ def _served_rows(device: Device) -> int:
 class TileDma:
     """Rows of cores that a memory tile serves, its out-channels, and the groups that its descriptors fall into.
 
-    What comes in takes one of so many `lanes`; results leave through as many channels as `leaving` says.
+    What comes in takes one of so many `lanes`; results leave through as many channels as `leaving` says. A descriptor
+    addresses what `pattern` says.
     """
 
     rows: int
@@ -43,17 +45,22 @@ class TileDma:
     groups: int
     lanes: int
     leaving: int
+    pattern: PatternLimits
 
     @staticmethod
     def of(device: Device, rows: int) -> TileDma:
         dma, outer, inner = device.dma(device.block_level), device.dram_level, device.block_level
         (_, filling), (leaving, _) = device.ways.hop(outer, inner), device.ways.hop(inner, outer)
-        return TileDma(rows, dma.channels_out, dma.descriptor_groups, filling.lanes, leaving.lanes)
+        return TileDma(rows, dma.channels_out, dma.descriptor_groups, filling.lanes, leaving.lanes, dma.pattern)
 
     @cached_property
     def flat(self) -> _native.TileLanes:
         return _native.TileLanes(
-            channels_out=self.channels_out, groups=self.groups, lanes=self.lanes, leaving=self.leaving
+            channels_out=self.channels_out,
+            groups=self.groups,
+            lanes=self.lanes,
+            leaving=self.leaving,
+            pattern=flat_limits(self.pattern),
         )
 
 

@@ -77,7 +77,8 @@ def l2_descriptors(group: Group, mapping: Mapping, serving: int, dma: TileDma, *
     """The descriptors of a memory tile, of which its channels in turn have a group each: those of the fullest group.
 
     Each slot takes one to be filled and one for each part that it is emptied in: what follows the rows is handed to
-    every row of cores, and results are gathered from each, on its own. What only follows the rows has channels of its
+    every row of cores, and results are gathered from each, on its own. What one descriptor doesn't step through, such
+    as windows of volumes copied out one by one, takes several. What only follows the rows has channels of its
     own; where nothing does, buffers take the lanes that even descriptors out. Results, and inputs that are clipped,
     take as many for each way in which a block is cut off. `serving` memory tiles serve the rows.
     """
@@ -91,10 +92,7 @@ def tile_descriptors(group: Group, mapping: Mapping, device: Device) -> int:
 
 
 def fits(group: Group, mapping: Mapping, device: Device) -> bool:
-    """Whether tiles fit L1 and blocks L2: with the zeros around them, or clipped where L2's DMA inserts them.
-
-    Pieces of what L2 has more of must leave it by one pattern, and so take no descriptors of their own.
-    """
+    """Whether tiles fit L1 and blocks L2: with the zeros around them, or clipped where L2's DMA inserts them."""
     return flat_group(group).fits(flat_mapping(mapping), flat_machine(device))
 
 

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from npuflow.schedule.data import model
 from npuflow.schedule.data.cuts import cut_patterns
 from npuflow.schedule.data.model import Schedule
-from npuflow.schedule.data.patterns import Fit, fit
 from npuflow.schedule.data.placed import PlacedStep
 from npuflow.target import Device
+from npuflow.target.patterns import Fit, fit
 
 Transfer = model.Send | model.Receive
 

@@ -17,12 +17,12 @@ from npuflow.schedule.data.model import (
     Semaphore,
     Step,
 )
-from npuflow.schedule.data.patterns import fit
 from npuflow.schedule.nest.nest import L3, Loop, Nest, Transfer, walk
 from npuflow.schedule.project.accesses import accesses
 from npuflow.schedule.project.routes import TILE, EngineKey, Routes
 from npuflow.schedule.project.turns import Turns, in_turns
 from npuflow.target import DmaEngine
+from npuflow.target.patterns import fit
 
 
 @dataclass

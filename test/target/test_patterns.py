@@ -7,8 +7,8 @@ from math import prod
 from hypothesis import given
 from hypothesis import strategies as st
 
-from npuflow.schedule.data.patterns import fit
 from npuflow.target.model import PatternLimits
+from npuflow.target.patterns import fit
 
 LIMITS = PatternLimits(dims=3, granule_bytes=4, size_max=16, stride_max=1024, length_max=4096, iteration_max=8)
 
