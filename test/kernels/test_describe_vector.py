@@ -191,3 +191,49 @@ def test_what_is_scattered_is_read_and_written_step_by_step() -> None:
     work = work_of(maps, "pr", types, SEARCH, lookup=True)
     assert (work.runs, work.sums) == (((1,),), (False,))
     assert work.outputs == (operand(4, {0}),)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "narrowed", "saturates"),
+    [
+        ("-128.0", "127.0", "i8", 2),
+        ("-127.0", "127.0", "i8", 2),
+        ("-1.0", "127.0", "i8", 1),  # of the lower bound an array knows nothing
+        ("-128.0", "127.0", "i16", 0),
+        ("-32768.0", "32767.0", "i16", 2),
+    ],
+)
+def test_a_range_that_a_conversion_saturates_to_is_part_of_it(
+    low: str, high: str, narrowed: str, saturates: int
+) -> None:
+    body = f"""%low = arith.constant {low} : f32
+    %high = arith.constant {high} : f32
+    %a = arith.maximumf %e0, %low : f32
+    %b = arith.minimumf %a, %high : f32
+    %c = arith.fptosi %b : f32 to {narrowed}
+    linalg.yield %c : {narrowed}"""
+    work = work_of(["d0"] * 2, "p", ["64xf32", f"64x{narrowed}"], body, "d0")
+    assert [node.operation for node in work.nodes].count("saturate") == saturates
+    assert [node.operation for node in work.nodes].count("compare") == 2 - saturates
+
+
+def test_a_number_in_a_range_that_something_else_reads_is_not_part_of_a_conversion() -> None:
+    body = """%high = arith.constant 127.0 : f32
+    %a = arith.minimumf %e0, %high : f32
+    %b = arith.fptosi %a : f32 to i8
+    %c = arith.sitofp %b : i8 to f32
+    %d = arith.subf %a, %c : f32
+    linalg.yield %d : f32"""
+    work = work_of(["d0"] * 2, "p", ["64xf32"] * 2, body, "d0")
+    assert [node.operation for node in work.nodes] == ["compare", "convert", "convert", "add"]
+
+
+def test_whole_numbers_that_are_narrowed_saturate_too() -> None:
+    body = """%low = arith.constant -128 : i32
+    %high = arith.constant 127 : i32
+    %a = arith.maxsi %e0, %low : i32
+    %b = arith.minsi %a, %high : i32
+    %c = arith.trunci %b : i32 to i8
+    linalg.yield %c : i8"""
+    work = work_of(["d0"] * 2, "p", ["64xi32", "64xi8"], body, "d0")
+    assert [node.operation for node in work.nodes] == ["saturate", "saturate", "convert"]

@@ -28,6 +28,8 @@ _KINDS = {
     "erf": ("erf",),
 }
 _KIND_OF = {name: kind for kind, names in _KINDS.items() for name in names}
+_BOUNDS = tuple(f"arith.{name}" for name in ("maximumf", "minimumf", "maxnumf", "minnumf", "maxsi", "minsi"))
+_NARROWINGS = ("arith.fptosi", "arith.fptoui", "arith.trunci")
 _MULTIPLICATIONS = ("arith.mulf", "arith.muli")
 _ADDITIONS = ("arith.addf", "arith.addi")
 
@@ -68,7 +70,7 @@ def nodes_of(op: ir.Operation, first_sum: int) -> tuple[Node, ...]:
         if _is_part_of_product(inner):
             numbers[inner.results[0]] = uses[0]
             continue
-        kind = "multiply-add" if product else kind_of(inner)
+        kind = "multiply-add" if product else "saturate" if _saturates(inner) else kind_of(inner)
         numbers |= dict.fromkeys(inner.results, len(nodes))
         nodes.append(Node(kind, type_of(product or inner), uses))
     return tuple(nodes)
@@ -111,6 +113,31 @@ def _holds(kind: ir.Type, factor: ir.Value) -> bool:
 def _is_part_of_product(inner: ir.Operation) -> bool:
     """Whether an op only widens factors: multiplications do that themselves."""
     return inner.name in EXTENSIONS and all(user.name in _MULTIPLICATIONS for user in users(inner.results[0]))
+
+
+def _saturates(inner: ir.Operation) -> bool:
+    """Whether an op does nothing but keep a number in the range of the type of fewer bits that it becomes next."""
+    if inner.name not in _BOUNDS:
+        return False
+    constants = [producer(value, "arith.constant") for value in inner.operands]
+    bounds = [one.attributes["value"] for one in constants if one is not None]
+    reading = users(inner.results[0])
+    if len(bounds) != 1 or len(reading) != 1:
+        return False
+    narrowed = reading[0]
+    while _saturates(narrowed):
+        narrowed = users(narrowed.results[0])[0]
+    return narrowed.name in _NARROWINGS and _number(bounds[0]) in _ends(narrowed)
+
+
+def _number(bound: ir.Attribute) -> float | int:
+    return ir.FloatAttr(bound).value if isinstance(bound, ir.FloatAttr) else ir.IntegerAttr(bound).value
+
+
+def _ends(narrowed: ir.Operation) -> tuple[int, ...]:
+    """The ends of the range that a narrowing saturates to; signed ones may be as far from 0 on both sides."""
+    values = 2 ** ir.IntegerType(narrowed.results[0].type).width
+    return (0, values - 1) if narrowed.name == "arith.fptoui" else (-values // 2, 1 - values // 2, values // 2 - 1)
 
 
 def type_of(inner: ir.Operation) -> str:

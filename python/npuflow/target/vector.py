@@ -17,6 +17,7 @@ OPERATIONS = (
     "multiply-add",
     "compare",
     "convert",
+    "saturate",
     "divide",
     "root",
     "exponential",
@@ -36,7 +37,7 @@ class VectorOperation:
 
     operation: str = one_of(OPERATIONS)
     type: str = one_of(("", *COMPUTED), default="")
-    issue_cycles: int = between(1, MOST_CYCLES)
+    issue_cycles: int = between(0, MOST_CYCLES)
     latency_cycles: float = between(0, MOST_CYCLES)
 
 
