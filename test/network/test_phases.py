@@ -219,6 +219,17 @@ def test_tasks_ahead_take_what_is_left_of_the_waits() -> None:
     assert change.set_up(CONTROL, Waiting(5e-6)).seconds == pytest.approx(1e-6)
 
 
+def test_tasks_that_come_first_leave_the_rest_of_the_waits() -> None:
+    # What differs takes 2 us one by one: with 3 us left all of it is written ahead, with 1 us the other waits.
+    change = PhaseChange((TileChange(Writes(2)),), may_load=False, tasks=TaskWrites(4, 4e-6, first=True))
+    done = change.set_up(CONTROL, Waiting(7e-6))
+    assert (done.tasks, done.seconds, done.left.seconds) == (4, 0, pytest.approx(1e-6))
+    assert change.set_up(CONTROL, Waiting(5e-6)).seconds == pytest.approx(1e-6)
+    # All of it, and of the tasks what there was no time for.
+    late = change.set_up(CONTROL, Waiting(3e-6))
+    assert (late.seconds, late.left.seconds) == (pytest.approx(1e-6 + 2e-6), 0)
+
+
 def cores(rows: int, columns: int) -> list[Store]:
     return [replace(CORE, row=row, column=column) for row in range(rows) for column in range(columns)]
 

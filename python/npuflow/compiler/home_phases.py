@@ -211,7 +211,8 @@ class HomePhases(ABC):
             for column in range(self.memories):
                 for side in Side:
                     channels[phase, column, side is Side.IN] = self.channels_left(phase, side, column)
-        return TileRoom(level.usable_bytes, level.alignment_bytes, needed, channels)
+        byte_seconds = 1 / self.device.dram.total_bytes_per_second
+        return TileRoom(level.usable_bytes, level.alignment_bytes, needed, channels, byte_seconds)
 
     def late_seconds(self, value: PlannedValue, slabs: HomeSlabs) -> float:
         """How much longer a tensor's phases, and the changes between them and others, take with it at home."""

@@ -1,6 +1,7 @@
 """Tensors between a function's parts that stay on the chip: what could, what that saves, and phases' programs.
 
-Those stay that save most traffic while all phases together take no longer than with everything in DRAM.
+Those stay that win most time, phases' and what DRAM takes for what needn't be moved, while all phases together take
+no longer than with everything in DRAM.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class Resident:
 def resident(
     calls: CallList, parts: Mapping[str, CompiledFunction], *, spreads: bool = True, ahead: AsksAhead = NOTHING_ASKED
 ) -> Resident:
-    """The phases with the tensors between them at home that save most DRAM traffic.
+    """The phases with those tensors between them at home that win most time.
 
     Clusters may keep some where they make them if it `spreads`. What homes cost is asked `ahead`.
     """
@@ -220,7 +221,7 @@ class _Residents:
             except NotAtHomeError as error:
                 changed = self._changed(own, homes)
                 if changed is None:
-                    changed = min(own, key=lambda number: (self._chosen(number).saved_bytes, -number))
+                    changed = min(own, key=lambda number: (self._gained(self._chosen(number)), -number))
                     self.reasons[changed] = f"together with others: {error}"
                     del homes[changed]
                 waiting = sorted({*waiting, *(each for each, _, _ in self.phases.ports[changed])})
@@ -303,13 +304,13 @@ class _Residents:
     def _changed(self, numbers: Collection[int], homes: dict[int, Home]) -> int | None:
         """Gives a tensor another home that costs least while all together take no longer.
 
-        None where more would be moved for that than if the tensor that saves least had none.
+        None where more would be lost by that than if the tensor that wins least had none.
         """
         late = sum(self._chosen(number).late_seconds for number in homes)
-        least = min(self._chosen(number).saved_bytes for number in numbers)
+        least = min(self._gained(self._chosen(number)) for number in numbers)
         for one in self._others(numbers):
             now = self._chosen(one.number)
-            if now.saved_bytes - one.saved_bytes >= least:
+            if self._gained(now) - self._gained(one) >= least:
                 continue
             beside = {self._chosen(number): home for number, home in homes.items() if number != one.number}
             home = home_beside(one, beside, self.phases.room)
@@ -320,15 +321,11 @@ class _Residents:
         return None
 
     def _others(self, numbers: Collection[int]) -> list[HomeCandidate]:
-        """Other ways for tensors to stay, those that lose least first, of what is saved, then of time."""
+        """Other ways for tensors to stay, those that lose least first."""
         for number in numbers:
             self.ways[number] += next(self.more[number], [])
         found = [way for number in numbers for way in self.ways[number][1:]]
-        now = self._chosen
-        return sorted(
-            found,
-            key=lambda one: (
-                now(one.number).saved_bytes - one.saved_bytes,
-                one.late_seconds - now(one.number).late_seconds,
-            ),
-        )
+        return sorted(found, key=lambda one: self._gained(self._chosen(one.number)) - self._gained(one))
+
+    def _gained(self, one: HomeCandidate) -> float:
+        return self.phases.room.gained(one)

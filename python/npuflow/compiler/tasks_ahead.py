@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from npuflow.compiler.compiled_function import CompiledFunction, simulate_function
@@ -85,19 +85,42 @@ class _Phases:
         part = self.calls[numbers[0]]
         if numbers[0] == 0 or not part.device.control.descriptor_seconds:
             return
-        near = _in_all([self._left(number) for number in numbers])
-        ways = [near]
-        if numbers[0] > 1:
-            sooner = _in_all([self._left(number - 1) for number in numbers])
-            ways.append(replace(_in_all([near, sooner]), seconds=near.seconds + sooner.seconds))
-        tried = [set_ahead(part.program, part.device, way) for way in ways]
-        ready = [tasks for tasks in tried if tasks.tasks and self._has_room(numbers, tasks)]
-        cycles = [cycles_of_run(tasks.program) for tasks in ready]
+        ready = [(tasks, near) for tasks, near in self._ways(numbers, part) if self._has_room(numbers, tasks)]
         if not ready:
             return
-        best, now = ready[cycles.index(min(cycles))], cycles_of_run(part.program)
-        if min(cycles) < now or (min(cycles) == now and _saves_control(best, part.device)):
-            self._take(numbers, best, near.seconds)
+        costs = [self._seconds(numbers, tasks) for tasks, _ in ready]
+        least, now = min(costs), self._seconds(numbers, TasksAhead(part.program, (), NO_TASKS, {}))
+        best, near = ready[costs.index(least)]
+        if least < now or (least == now and _saves_control(best, part.device)):
+            self._take(numbers, best, near)
+
+    def _ways(self, numbers: Sequence[int], part: CompiledFunction) -> Iterator[tuple[TasksAhead, float]]:
+        """A part with tasks set up, and how much of that can be in the phase before.
+
+        They take what else leaves of its waits, and of those of the phase before that; or they come first, and what
+        else comes ahead takes what they leave.
+        """
+        near = _in_all([self._left(number) for number in numbers])
+        waits = [(near, near, False)]
+        if numbers[0] > 1:
+            sooner = _in_all([self._left(number - 1) for number in numbers])
+            waits.append((replace(_in_all([near, sooner]), seconds=near.seconds + sooner.seconds), near, False))
+        if not any(number in self.written for number in numbers):
+            whole = _in_all([self._waits(number) for number in numbers])
+            waits.append((whole, whole, True))
+        for way, own, first in waits:
+            tasks = set_ahead(part.program, part.device, way)
+            if tasks.tasks:
+                yield replace(tasks, writes=replace(tasks.writes, first=first)), own.seconds
+
+    def _seconds(self, numbers: Sequence[int], tasks: TasksAhead) -> float:
+        """How long calls and the changes in front of them take with tasks set up."""
+        run, control = cycles_of_run(tasks.program) / tasks.program.clock_hz, self.calls[0].device.control
+        changes = (replace(self.changes[n - 1], tasks=self.written.get(n, NO_TASKS)) for n in numbers)
+        if tasks.writes.first:
+            changes = (replace(one, tasks=tasks.writes) for one in changes)
+        waits = (self._waits(number) for number in numbers)
+        return len(numbers) * run + sum(one.set_up(control, way).seconds for one, way in zip(changes, waits))
 
     def _has_room(self, numbers: Sequence[int], tasks: TasksAhead) -> bool:
         """Whether a part with tasks set up leaves the descriptors that those of later phases take while it works."""
@@ -124,12 +147,16 @@ class _Phases:
 
     def _left(self, number: int) -> Waiting:
         """What is left of the waits of the phase before a call, once all else is set up."""
+        change = replace(self.changes[number - 1], tasks=self.written.get(number, NO_TASKS))
+        return change.set_up(self.calls[0].device.control, self._waits(number)).left
+
+    def _waits(self, number: int) -> Waiting:
+        """The waits of the phase before a call."""
         before = self.calls[number - 1]
         if before.name not in self.waits:
             ready = before.begun(self.found[before.name]) if before.name in self.found else before
             self.waits[before.name] = waiting_in(simulate_function(ready), ready)
-        change = replace(self.changes[number - 1], tasks=self.written.get(number, NO_TASKS))
-        return change.set_up(before.device.control, self.waits[before.name]).left
+        return self.waits[before.name]
 
 
 def _saves_control(tasks: TasksAhead, device: Device) -> bool:

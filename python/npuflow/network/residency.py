@@ -8,7 +8,7 @@ leaves alone.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -16,8 +16,11 @@ from npuflow.network.spread import TensorSpread
 
 # Of choices that are looked at; networks whose tensors all have a home take one for each tensor.
 _MOST_CHOICES = 5_000
-# Of orders that are tried where that doesn't settle it.
+# Of orders that are tried where that doesn't settle it, and of changes to the best of them.
 _MOST_ORDERS = 200
+_MOST_CHANGES = 1000
+# What a change has to win.
+_LEAST_SECONDS = 1e-9
 
 
 @dataclass(frozen=True)
@@ -98,13 +101,19 @@ class HomeCandidate:
 class TileRoom:
     """The bytes of a memory tile, and what each phase itself needs in each column's; what it leaves beside it.
 
-    `channels` are those that a phase leaves, by phase, column and whether they write there.
+    `channels` are those that a phase leaves, by phase, column and whether they write there. DRAM takes `byte_seconds`
+    for a byte.
     """
 
     bytes: int
     alignment_bytes: int
     needed: Mapping[tuple[int, int], int]
     channels: Mapping[tuple[int, int, bool], int]
+    byte_seconds: float = 0.0
+
+    def gained(self, one: HomeCandidate) -> float:
+        """The time that a tensor's phases win, and DRAM, for what others bring, in that it stays."""
+        return one.saved_bytes * self.byte_seconds - one.late_seconds
 
     def free(self, phase: int, column: int) -> int:
         return self.bytes - self.needed.get((phase, column), 0)
@@ -121,41 +130,49 @@ class Residency:
 
 
 def choose_homes(tensors: Sequence[Sequence[HomeCandidate]], room: TileRoom) -> Residency:
-    """The homes that save most and take no longer in all, the best of a bounded search.
+    """The homes that win most time, phases' and DRAM's, and take no longer in all, the best of a bounded search.
 
-    Of each tensor there are ways to stay, the best first.
+    Of each tensor there are ways to stay.
     """
-    found = _HomeChoice(sorted(tensors, key=_worth), room)
-    found.search(0, (), 0, 0.0)
+    ways = [sorted(ways, key=room.gained, reverse=True) for ways in tensors]
+    found = _HomeChoice(sorted(ways, key=lambda ways: _worth(ways[0], room)), room)
+    found.search(0, (), 0.0, 0.0)
     if found.looked >= _MOST_CHOICES:
         found.reorder()
+    found.improve()
     homes = {placed.one.number: placed.home for placed in found.best}
-    ways = {placed.one.number: placed.one for placed in found.best}
-    return Residency(homes, ways, max(0, found.saved_bytes), sum(map(_most_saved, tensors)))
+    chosen = {placed.one.number: placed.one for placed in found.best}
+    saved = sum(one.saved_bytes for one in chosen.values())
+    return Residency(homes, chosen, saved, sum(max(one.saved_bytes for one in ways) for ways in tensors))
 
 
 def home_beside(one: HomeCandidate, others: Mapping[HomeCandidate, Home], room: TileRoom) -> Home | None:
     """A home for a tensor in what others leave, the best of its places; None where there is none."""
-    choice = _HomeChoice((), room)
     housed = [
         _HousedTensor(other, tuple(slab.column for slab in home.slabs), tuple(slab.address for slab in home.slabs))
         for other, home in others.items()
     ]
-    for placed in housed:
-        choice.move(placed, 1)
-    found = choice.placed(one, housed)
+    found = _beside(housed, room).placed(one, housed)
     return None if found is None else found.home
 
 
-def _worth(ways: Sequence[HomeCandidate]) -> tuple[bool, float, int]:
-    """What takes no longer comes first, by what it saves; then what takes least longer for that."""
-    one = ways[0]
+def _beside(housed: Sequence[_HousedTensor], room: TileRoom) -> _HomeChoice:
+    """A choice beside tensors that have their homes."""
+    found = _HomeChoice((), room)
+    for placed in housed:
+        found.move(placed, 1)
+    return found
+
+
+def _are_near(placed: _HousedTensor, one: HomeCandidate, place: Sequence[int]) -> bool:
+    """Whether a tensor may be in the way of another in a place: at the same time in the same memories."""
+    return placed.one.first <= one.last and one.first <= placed.one.last and not {*placed.place}.isdisjoint(place)
+
+
+def _worth(one: HomeCandidate, room: TileRoom) -> tuple[bool, float, int]:
+    """What takes no longer comes first, by what it wins; then what takes least longer for what it saves."""
     is_late = one.late_seconds > 0
-    return is_late, one.late_seconds / max(1, one.saved_bytes) if is_late else -one.saved_bytes, one.number
-
-
-def _most_saved(ways: Sequence[HomeCandidate]) -> int:
-    return max(one.saved_bytes for one in ways)
+    return is_late, one.late_seconds / max(1, one.saved_bytes) if is_late else -room.gained(one), one.number
 
 
 def _won(ways: Sequence[HomeCandidate]) -> float:
@@ -179,7 +196,7 @@ class _HousedTensor:
 
 @dataclass
 class _HomeChoice:
-    """Depth-first: each tensor in each way and place, or nowhere; what can't save more than the best so far is left.
+    """Depth-first: each tensor in each way and place, or nowhere; what can't win more than the best so far is left.
 
     `moving` are the slabs that are moved, by phase, column and way.
     """
@@ -187,27 +204,30 @@ class _HomeChoice:
     tensors: Sequence[Sequence[HomeCandidate]]
     room: TileRoom
     best: Sequence[_HousedTensor] = ()
-    saved_bytes: int = -1
+    gained: float = -1.0
     looked: int = 0
     moving: dict[tuple[int, int, bool], int] = field(default_factory=lambda: defaultdict(int))
 
-    def search(self, index: int, chosen: tuple[_HousedTensor, ...], saved: int, late: float) -> None:
+    def search(self, index: int, chosen: tuple[_HousedTensor, ...], gained: float, late: float) -> None:
         rest = self.tensors[index:]
-        if saved + sum(map(_most_saved, rest)) <= self.saved_bytes or self.looked >= _MOST_CHOICES:
+        if gained + sum(map(self._most_gained, rest)) <= self.gained or self.looked >= _MOST_CHOICES:
             return
         if late + sum(map(_won, rest)) > 0:
             return
         self.looked += 1
         if index == len(self.tensors):
-            self.best, self.saved_bytes = chosen, saved
+            self.best, self.gained = chosen, gained
             return
-        found = (self._placed(way, place, chosen) for way in self.tensors[index] for place in way.places)
+        found = (self.housed(way, place, chosen) for way in self.tensors[index] for place in way.places)
         for placed in (placed for placed in found if placed is not None):
             one = placed.one
             self.move(placed, 1)
-            self.search(index + 1, (*chosen, placed), saved + one.saved_bytes, late + one.late_seconds)
+            self.search(index + 1, (*chosen, placed), gained + self.room.gained(one), late + one.late_seconds)
             self.move(placed, -1)
-        self.search(index + 1, chosen, saved, late)
+        self.search(index + 1, chosen, gained, late)
+
+    def _most_gained(self, ways: Sequence[HomeCandidate]) -> float:
+        return max(0.0, self.room.gained(ways[0]))
 
     def reorder(self) -> None:
         """Gives tensors the first place that is left, in many orders: those that found none come first in the next."""
@@ -217,11 +237,64 @@ class _HomeChoice:
             chosen = self._in_order(order)
             for placed in chosen:
                 self.move(placed, -1)
-            saved = sum(placed.one.saved_bytes for placed in chosen)
-            if saved > self.saved_bytes and sum(placed.one.late_seconds for placed in chosen) <= 0:
-                self.best, self.saved_bytes = chosen, saved
+            gained = self._gained(chosen)
+            if gained > self.gained and sum(placed.one.late_seconds for placed in chosen) <= 0:
+                self.best, self.gained = chosen, gained
             stay = {placed.one.number for placed in chosen}
             order = tuple(sorted(order, key=lambda ways: ways[0].number in stay))
+
+    def improve(self) -> None:
+        """Gives tensors other places as long as that wins something, and one that is in the way another, or none."""
+        waiting, looked = list(self.tensors), 0
+        while waiting and looked < _MOST_CHANGES:
+            better = self._better(waiting.pop(0))
+            looked += 1
+            if better is not None:
+                self.best, self.gained = better, self._gained(better)
+                waiting = list(self.tensors)
+
+    def _better(self, ways: Sequence[HomeCandidate]) -> list[_HousedTensor] | None:
+        """What wins more than the best so far, with a tensor in another place than there."""
+        now = [placed for placed in self.best if placed.one.number == ways[0].number]
+        for way, place in ((one, place) for one in ways for place in one.places):
+            near = [placed for placed in self.best if placed not in now and _are_near(placed, way, place)]
+            for away in ([], *([placed] for placed in near)):
+                others = self._others(away)
+                most = self.room.gained(way) + sum(self._most_gained(ways) for ways in others)
+                if most <= self._gained([*now, *away]) + _LEAST_SECONDS:
+                    continue
+                found = self._with([placed for placed in self.best if placed not in (*now, *away)], way, place, others)
+                late = sum(placed.one.late_seconds for placed in found)
+                if late <= 0 and self._gained(found) > self.gained + _LEAST_SECONDS:
+                    return found
+        return None
+
+    def _others(self, away: Sequence[_HousedTensor]) -> list[Sequence[HomeCandidate]]:
+        return [ways for ways in self.tensors if any(placed.one.number == ways[0].number for placed in away)]
+
+    def _with(
+        self,
+        housed: list[_HousedTensor],
+        way: HomeCandidate,
+        place: tuple[int, ...],
+        others: Sequence[Sequence[HomeCandidate]],
+    ) -> list[_HousedTensor]:
+        """Tensors and one more in a place, then others wherever these leave them one; none where that has no room."""
+        beside = _beside(housed, self.room)
+        placed = beside.housed(way, place, housed)
+        if placed is None:
+            return []
+        found = [*housed, placed]
+        beside.move(placed, 1)
+        for ways in others:
+            again = next((one for each in ways if (one := beside.placed(each, found)) is not None), None)
+            if again is not None:
+                found.append(again)
+                beside.move(again, 1)
+        return found
+
+    def _gained(self, housed: Iterable[_HousedTensor]) -> float:
+        return sum(self.room.gained(placed.one) for placed in housed)
 
     def _in_order(self, order: Sequence[Sequence[HomeCandidate]]) -> list[_HousedTensor]:
         """Each tensor in the first place that others leave it, where all together need take no longer."""
@@ -239,9 +312,9 @@ class _HomeChoice:
 
     def placed(self, one: HomeCandidate, chosen: Sequence[_HousedTensor]) -> _HousedTensor | None:
         """A tensor in the first of its places that others leave it."""
-        return next((way for place in one.places if (way := self._placed(one, place, chosen)) is not None), None)
+        return next((way for place in one.places if (way := self.housed(one, place, chosen)) is not None), None)
 
-    def _placed(
+    def housed(
         self, one: HomeCandidate, place: tuple[int, ...], chosen: Sequence[_HousedTensor]
     ) -> _HousedTensor | None:
         ways = ((phase, column, writes) for column in place for phase, writes in one.moves)

@@ -35,16 +35,19 @@ NO_WAITING = Waiting()
 class TaskWrites:
     """Descriptors of tasks that are written ahead, how long the control processor takes, and how many each column has.
 
-    Those `held` are there before their phase begins, in all phases from the one on in which they are written.
+    Those `held` are there before their phase begins, in all phases from the one on in which they are written. They come
+    `first`, in front of what else may come ahead, or in what that leaves of the waits.
     """
 
     descriptors: int = 0
     seconds: float = 0.0
     held: Mapping[int, int] = field(default_factory=dict)
+    first: bool = False
 
     def __add__(self, other: TaskWrites) -> TaskWrites:
         held = {at: self.held.get(at, 0) + other.held.get(at, 0) for at in {**self.held, **other.held}}
-        return TaskWrites(self.descriptors + other.descriptors, self.seconds + other.seconds, held)
+        seconds, first = self.seconds + other.seconds, self.first or other.first
+        return TaskWrites(self.descriptors + other.descriptors, seconds, held, first)
 
 
 NO_TASKS = TaskWrites()
@@ -121,7 +124,9 @@ class PhaseChange:
     def _done(self, control: Control, waiting: Waiting, *, writes: bool = True) -> SetUp:
         """The same where it `writes` what differs, or only loads."""
         free = {column: count - self.tasks.held.get(column, 0) for column, count in waiting.descriptors.items()}
-        done = _SettingUp(self, control, waiting, waiting.seconds, free)
+        tasks_first = self.tasks.seconds if self.tasks.first else 0.0
+        done = _SettingUp(self, control, waiting, max(0.0, waiting.seconds - tasks_first), free)
+        done.late = max(0.0, tasks_first - waiting.seconds)
         for one in (one for one in self.changes if one.loads):
             done.load(one)
         rest = [(done.ahead_seconds(one), one) for one in self.changes if not (one.loads and self.may_load)]
@@ -151,11 +156,12 @@ class _SettingUp:
     bytes: dict[int, int] = field(default_factory=lambda: defaultdict(int))
 
     def found(self) -> SetUp:
-        """All of it, with the tasks that are written ahead in what is left of the waits."""
+        """All of it, with the tasks that are written ahead in what is left of the waits, if they didn't come first."""
         brought = max(self.bytes.values()) / self.control.packet_bytes_per_second if self.bytes else 0.0
         tasks, loads = self.change.tasks, self.loads + self.sent
-        seconds = self.late + brought + max(0.0, tasks.seconds - self.left)
-        left = Waiting(max(0.0, self.left - tasks.seconds), self._columns, frozenset(self.reached), self.free)
+        last = 0.0 if tasks.first else tasks.seconds
+        seconds = self.late + brought + max(0.0, last - self.left)
+        left = Waiting(max(0.0, self.left - last), self._columns, frozenset(self.reached), self.free)
         return SetUp(self.ahead, self.behind, loads, seconds, self.sent, tasks.descriptors, left)
 
     def ahead_seconds(self, one: TileChange) -> float:

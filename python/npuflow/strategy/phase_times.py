@@ -29,6 +29,8 @@ from npuflow.target import Device
 NEAR_WAYS = 128
 _NEAR = 2.0
 _FASTER = 0.96
+# Estimates that differ by less say nothing of which way is faster at home: what costs less in DRAM is taken.
+_ALIKE = 1.01
 # Of the time that tasks take the control processor, and a phase doesn't, what others have no time for either.
 _LATE = 0.5
 
@@ -47,14 +49,17 @@ class PhaseTimes:
         """What to take in place of the best in DRAM, if there is a program for it, the first to be asked first.
 
         Of what is `ranked` in DRAM, and with tensors `at_home`, those that are near to it and faster at home, the
-        fastest first; in front of them what is as fast, there and at home, as the fastest, or as the best where none is
-        faster, and takes fewer descriptors.
+        fastest first, and of those that are as fast as that what costs least in DRAM, where its tensors may be after
+        all; in front of them what is as fast, there and at home, as the first, or as the best where none is faster, and
+        takes fewer descriptors.
         """
         known = {one.strategy for one in ranked}
         others = [replace(one, cost=self._in_dram(one.strategy)) for one in at_home if one.strategy not in known]
         near = [(self._cost(one.strategy), one) for one in (*ranked, *others) if one.cost <= _NEAR * ranked[0].cost]
         most = _FASTER * self._cost(best)
         faster = sorted((each for each in near if each[0] < most), key=itemgetter(0))
+        alike = [each for each in faster if each[0] <= _ALIKE * faster[0][0]]
+        faster[: len(alike)] = sorted(alike, key=lambda each: each[1].cost)
         first = faster[:1] or [each for each in near if each[1].strategy == best]
         return [one.strategy for _, one in (*(way for each in first for way in self._lighter(near, *each)), *faster)]
 
