@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from math import prod
+
 import numpy as np
 import pytest
 
 import npuflow
+from npuflow.core.passes import ops_of
 from npuflow.execute.arrays import Array
 from npuflow.execute.jit import compile_function
+from npuflow.ops.linear import loop_extents
 from npuflow.testing.operator_slices import Scanned, Sorted
 from npuflow.testing.operator_text import FUNCTION
 
@@ -36,11 +40,20 @@ def test_scans(product: bool, dimension: int, exclusive: bool) -> None:
 @pytest.mark.parametrize("exclusive", [False, True])
 @pytest.mark.parametrize(("shape", "dimension"), [((2048,), 0), ((3, 1031), 1), ((2 * 64 * 1031, 1), 0)])
 def test_scans_of_much_are_done_in_blocks(shape: tuple[int, ...], dimension: int, exclusive: bool) -> None:
-    # 1031 is a prime, so that blocks of 64 overhang, and 2 * 1031 blocks are too many to be scanned as one.
+    # 1031 is a prime, so that blocks overhang, and there are more blocks than are scanned as one.
     given = GENERATOR.integers(-3, 4, shape).astype(np.int32)
     found = result_of(Scanned(given.shape, dimension, "i32", exclusive, False).text(), given)
     expected = np.cumsum(given, dimension) - (given if exclusive else 0)
     assert (found == expected).all()
+
+
+@pytest.mark.parametrize("size", [64, 200, 1031, 4000, 1 << 15])
+def test_an_element_of_a_scan_costs_few_steps(size: int) -> None:
+    """A block's length, 8 here, one for its total and one to add what is before, and at most 8 to scan the totals."""
+    module = npuflow.parse(Scanned((32, size), 1, "f32").text(), npuflow.new_context())
+    npuflow.run_pipeline(module, "npuflow-import-program")
+    steps = sum(prod(loop_extents(op)) for op in ops_of(module.operation, "linalg.generic"))
+    assert steps < 32 * size * 20
 
 
 @pytest.mark.parametrize("descending", [False, True])

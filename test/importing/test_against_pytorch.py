@@ -24,7 +24,7 @@ EXPRESSIONS = (
     # The greater or smaller of two.
     *("torch.maximum(x, y)", "torch.minimum(x, y)", "torch.clamp(x, 0, 1)", "torch.clamp(x, y, y + 1)"),
     *("torch.clamp_max(x, y)", "functional.relu6(x)", "functional.hardsigmoid(x)", "torch.fmax(x[:2, None], y)"),
-    *("torch.fmin(x, y[3])", "torch.where(x > y, x, y)", "torch.relu(x)"),
+    *("torch.fmin(x, y[3])", "torch.where(x > y, x, y)", "torch.relu(x)", "functional.rrelu(n / 8, 0.1, 0.5)"),
     # Orders, in which what is no number is greater than all, and where it is; more of these than one.
     *("x.sort()[0]", "x.sort()[1]", "x.argsort(descending=True)", "MANY.sort()[1]", "MANY.sort(descending=True)[1]"),
     *(

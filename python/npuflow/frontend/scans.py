@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import isqrt, prod
+from math import prod
 
 from npuflow.bindings import arith, ir, linalg, tensor
 from npuflow.core.build import (
@@ -25,9 +25,12 @@ SCAN = "tm_tensor.scan"
 # What an element is combined with without changing it.
 _NEUTRAL = {"arith.addf": 0, "arith.addi": 0, "arith.mulf": 1, "arith.muli": 1}
 # Up to that many, one op that goes through all pairs of elements is no slower than several that don't.
-_FEW_PAIRS = 1 << 19
-# Of blocks: an element costs as many steps as a block is long, blocks that are short are many to be scanned themselves.
-_LEAST_BLOCK, _MOST_BLOCK = 16, 64
+_FEW_PAIRS = 1 << 16
+# Of blocks: an element costs as many steps as a block is long. Of f32, `npu2` takes 8 at once: shorter ones fill no
+# vector, and are more to be scanned themselves.
+_LEAST_BLOCK, _MOST_BLOCK = 8, 16
+# Scanning so many totals as all pairs costs no more than scanning the blocks that they are of.
+_MOST_TOTALS = _LEAST_BLOCK**2
 
 
 @dataclass(frozen=True)
@@ -55,15 +58,16 @@ def spell_out_scan(scan: ir.Operation) -> bool:
     dimension = int(ir.IntegerAttr(scan.attributes["dimension"]).value)
     inclusive = bool(ir.BoolAttr(scan.attributes["inclusive"]).value)
     with at(scan):
-        made = _scanned(source, _Scan(combined.name, constant.results[0], dimension, inclusive))
+        made = _scanned(source, _Scan(combined.name, constant.results[0], dimension, inclusive), _MOST_BLOCK)
     scan.results[0].replace_all_uses_with(made)
     scan.erase()
     return True
 
 
-def _scanned(source: ir.Value, scan: _Scan) -> ir.Value:
+def _scanned(source: ir.Value, scan: _Scan, most: int) -> ir.Value:
+    """A scan in one op of up to so many elements each, or of few pairs in all, else in blocks."""
     shape = shape_of(source)
-    is_little = prod(shape) * shape[scan.dimension] <= _FEW_PAIRS or shape[scan.dimension] <= _MOST_BLOCK
+    is_little = prod(shape) * shape[scan.dimension] <= _FEW_PAIRS or shape[scan.dimension] <= most
     return _of_all_pairs(source, scan) if is_little else _in_blocks(source, scan)
 
 
@@ -103,7 +107,7 @@ def _in_blocks(source: ir.Value, scan: _Scan) -> ir.Value:
     blocks = tensor.ExpandShapeOp(kind, padded, groups, [], wide).result
     inside = _of_all_pairs(blocks, _Scan(scan.combiner, scan.neutral, dimension + 1, scan.inclusive))
     totals = _totals(blocks, scan, dimension + 1)
-    before = _scanned(totals, _Scan(scan.combiner, scan.neutral, dimension, inclusive=False))
+    before = _scanned(totals, _Scan(scan.combiner, scan.neutral, dimension, inclusive=False), _MOST_TOTALS)
     whole = _with_each(inside, before, scan, dimension + 1)
     flat = ir.RankedTensorType.get(
         [*shape[:dimension], count * block, *shape[dimension + 1 :]], element_type_of(source)
@@ -113,10 +117,9 @@ def _in_blocks(source: ir.Value, scan: _Scan) -> ir.Value:
 
 
 def _block(size: int) -> int:
-    """How long blocks are: as near to the root as divides the size, or the longest where nothing does."""
-    root = min(max(isqrt(size), _LEAST_BLOCK), _MOST_BLOCK)
-    fitting = [block for block in range(_LEAST_BLOCK, _MOST_BLOCK + 1) if size % block == 0]
-    return min(fitting, key=lambda block: abs(block - root), default=_MOST_BLOCK)
+    """How long blocks are: as short as divides the size, or as may be where nothing does."""
+    fitting = (block for block in range(_LEAST_BLOCK, _MOST_BLOCK + 1) if size % block == 0)
+    return next(fitting, _LEAST_BLOCK)
 
 
 def _totals(blocks: ir.Value, scan: _Scan, dimension: int) -> ir.Value:

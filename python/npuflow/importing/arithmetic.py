@@ -212,6 +212,15 @@ def _with_bits(name: str) -> Callable[..., Tensor]:
     return found
 
 
+def _rrelu(
+    x: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, _generator: object = None
+) -> Any:  # noqa: ANN401  (a tensor, or what says that the op is left)
+    """Slopes are drawn in training only; else they are what would be drawn on average."""
+    if training:
+        return NotImplemented
+    return loaded_torch().nn.functional.leaky_relu(x, (lower + upper) / 2)
+
+
 TAKEN_APART: Mapping[str, Callable[..., Any]] = {
     "__lshift__.Tensor": lambda x, by: loaded_torch().bitwise_left_shift(x, by),
     "__rshift__.Tensor": lambda x, by: loaded_torch().bitwise_right_shift(x, by),
@@ -225,6 +234,7 @@ TAKEN_APART: Mapping[str, Callable[..., Any]] = {
     "div.Tensor_mode": _divided,
     **{f"{name}.Tensor": _compared_as_one(name) for name in ("lt", "le", "gt", "ge")},
     "eq.Tensor": _compared_as_one("eq", _is_number),
+    "rrelu.default": _rrelu,
     "ne.Tensor": _compared_as_one("ne", lambda x: ~_is_number(x)),
     "floor_divide.default": divided_down,
     "floor_divide.Scalar": divided_down,

@@ -54,7 +54,8 @@ def _grow(bundle: Bundle, taken: set[ir.Operation], growth: Growth) -> Bundle:
         if not grown.space or _narrows(bundle, grown, candidate) or not growth.fits(grown):
             continue
         is_streamed = _streamed(grown) >= set[ir.Operation]().union(*map(_streamed, apart))
-        if (is_streamed and not growth.weighs(grown)) or growth.pays(grown, apart):
+        is_free = is_streamed and not growth.weighs(grown) and not _loses_cores(bundle, grown)
+        if is_free or growth.pays(grown, apart):
             bundle = grown
     return bundle
 
@@ -66,6 +67,12 @@ def _narrows(bundle: Bundle, grown: Bundle, candidate: ir.Operation) -> bool:
     """
     spaces = [prod(each.sizes[: each.space]) for each in (bundle, grown)]
     return is_parallel(candidate) and spaces[1] < spaces[0] and bool(grown.inner(grown.ops.index(candidate)))
+
+
+def _loses_cores(bundle: Bundle, grown: Bundle) -> bool:
+    """Whether sums of products are left with fewer tiles, as where a pool has rows and a product lines of pixels."""
+    is_smaller = prod(grown.sizes[: grown.space]) < prod(bundle.sizes[: bundle.space])
+    return is_smaller and any(match_products(op) is not None for op in grown.ops)
 
 
 def _streamed(bundle: Bundle) -> set[ir.Operation]:
