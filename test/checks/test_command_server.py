@@ -33,6 +33,10 @@ class Do(npuflow.Pass):
         exec(self.what.replace("~", " "))
 """
 
+# What it sees, on both of its streams; and what it leaves to be done: by a thread, and at its end.
+SEES = "print(os.environ['SEEN'],~sys.argv[1:],~os.getcwd());print(sys.stdout.isatty(),~file=sys.stderr)"
+GOES_ON = "import~atexit,threading;atexit.register(print,'at~last');threading.Timer(0.1,print,['later']).start()"
+
 
 def own(name: str) -> list[str]:
     """The command as a process of its own."""
@@ -53,10 +57,8 @@ def ends(argv: list[str], text: str, cwd: Path) -> tuple[int, str, str]:
         (["--canonicalize"], 0),
         (["--canonicalise"], 2),
         (["missing.mlir"], 1),
-        (["--load=plugin.py", "--test-do=what=print(os.environ['SEEN'],~sys.argv[1:],~os.getcwd())"], 0),
-        (["--load=plugin.py", "--test-do=what=print(sys.stdout.isatty(),~file=sys.stderr)"], 0),
-        (["--load=plugin.py", "--test-do=what=import~atexit;atexit.register(print,'at~last')"], 0),
-        (["--load=plugin.py", "--test-do=what=import~threading;threading.Timer(0.1,print,['later']).start()"], 0),
+        (["--load=plugin.py", f"--test-do=what={SEES}"], 0),
+        (["--load=plugin.py", f"--test-do=what={GOES_ON}"], 0),
         (["--load=plugin.py", "--test-do=what=os._exit(7)"], 7),
         (["--load=plugin.py", "--test-do=what=os.abort()"], -signal.SIGABRT),
         (["--load=plugin.py", "--test-do=what=os.kill(os.getpid(),~9)"], -signal.SIGKILL),

@@ -6,6 +6,7 @@ import random
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 from itertools import combinations
 from pathlib import Path
 
@@ -69,6 +70,7 @@ CROWDED = {
 }
 
 
+@cache
 def whole(text: str) -> CompiledFunction:
     """The one function of a program, which must not come apart."""
     compiled = npuflow.compile(text, "npuflow-stream-k", device="toy", split=False).functions[0].compiled

@@ -518,11 +518,15 @@ def test_what_was_compiled_before_is_compiled_once(monkeypatch: pytest.MonkeyPat
     assert counted == [True, False]
 
 
-def test_engines_are_not_kept_for_ever() -> None:
+def test_engines_are_not_kept_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jit, "_ENGINES_KEPT", 3)
     module = npuflow.parse(scaled_by(997), npuflow.new_context())
     first = compile_function(module.operation, "f")
     assert compile_function(module.operation, "f") is first
-    for factor in range(1000, 1040):
+    for factor in (1000, 1001):
+        execute(scaled_by(factor), COUNT)
+    assert compile_function(module.operation, "f") is first
+    for factor in (1002, 1003, 1004):
         execute(scaled_by(factor), COUNT)
     assert compile_function(module.operation, "f") is not first
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -24,8 +25,12 @@ PROGRAMS = (PROGRAM, REAL_PROGRAM)
 
 
 @pytest.fixture(autouse=True, scope="module")
-def _wrong_passes() -> None:
+def _wrong_passes() -> Iterator[None]:
+    """There are more stages in front of a wrong pass than engines are kept of otherwise; here all tests have them."""
     npuflow.load_plugin(str(INPUTS / "wrong_passes.py"))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("npuflow.execute.jit._ENGINES_KEPT", 200)
+        yield
 
 
 def verdict_on(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from dataclasses import replace
 from math import prod
@@ -62,7 +63,7 @@ def test_what_is_taken_costs_little_more_in_dram_and_at_home_takes_clearly_less_
         alike = [costs[way] for way, cost in zip(taken, played) if cost <= 1.01 * least]
         assert costs[taken[0]] == min(alike)
         assert played[0] <= 1.01 * least
-        assert all(later >= sooner / 1.01 for sooner, later in zip(played, played[1:]))
+        assert all(later >= sooner / 1.01 for sooner, later in itertools.pairwise(played))
     else:
         assert all(cost >= 0.96 * own for cost in played)
     for way, cost in zip(taken, played):

@@ -161,6 +161,18 @@ def test_a_users_own_file(tmp_path: Path) -> None:
     assert load_device(f"{path}:1").columns == 1
 
 
+def test_a_file_is_parsed_anew_only_where_it_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every pass asks for its device."""
+    path = tmp_path / "mine.toml"
+    path.write_text(TOY)
+    first = load_device(str(path))
+    path.write_text(toy_with('name = "toy"', 'name = "other"'))
+    assert load_device(str(path)).name == "other"
+    path.write_text(TOY)
+    monkeypatch.setattr("npuflow.target.load.parse_device", None)
+    assert load_device(str(path)) is first
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [

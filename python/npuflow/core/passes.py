@@ -123,14 +123,21 @@ def function_of_group(group: str) -> str:
 def ops_of(root: ir.Operation, *names: str) -> list[ir.Operation]:
     """Every op below `root` with one of `names` (all ops without names), in program order, as a snapshot."""
     found: list[ir.Operation] = []
+    advance = ir.WalkResult.ADVANCE
 
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if not names or op.name in names:
+    def take(op: ir.Operation) -> ir.WalkResult:
+        found.append(op)
+        return advance
+
+    def choose(op: ir.Operation) -> ir.WalkResult:
+        if op.name in names:
             found.append(op)
-        return ir.WalkResult.ADVANCE
+        return advance
 
-    root.walk(visit, ir.WalkOrder.PRE_ORDER)
-    return [op for op in found if op != root.operation]
+    root.walk(choose if names else take, ir.WalkOrder.PRE_ORDER)
+    if found and found[0] == root.operation:  # which comes first
+        del found[0]
+    return found
 
 
 def parents_of(op: ir.Operation) -> Iterator[ir.Operation]:

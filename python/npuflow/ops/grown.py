@@ -12,6 +12,7 @@ from npuflow.ops.bundle import Bundle, make_bundle, marked_bundles
 from npuflow.ops.bundle_ops import is_bundle_op
 from npuflow.ops.contraction import is_parallel, producer, static_matmuls, tail_of, users
 from npuflow.ops.linear import input_count
+from npuflow.ops.once import described_once
 from npuflow.ops.products import match_products
 from npuflow.ops.streams import reducers, stream_of
 
@@ -29,6 +30,7 @@ class Growth(Protocol):
         """Whether a bundle takes no longer than what it is made of."""
 
 
+@described_once()
 def find_bundles(function: ir.Operation, growth: Growth) -> list[Bundle]:
     """The bundles of a function: those that are marked, and each grown from its last op as far as it may."""
     found = marked_bundles(function)

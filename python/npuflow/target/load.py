@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 from pathlib import Path
 
@@ -24,6 +24,9 @@ DEFAULT_DEVICE = "npu1"
 
 # More than any file needs that a person wrote; parsing takes time for each byte.
 _MOST_BYTES = 1 << 20
+
+# Every pass asks for its device; a file is read each time, and parsed (some 30 ms) if it isn't what it was.
+_FILES_KEPT = 16
 
 _PARTIAL = re.compile(r"(?P<whole>.+?)(?::(?:(?P<rows>\d{1,9})x)?(?P<columns>\d{1,9}))?")
 _LONG_NUMBER = re.compile(r"\d{1000}")
@@ -71,7 +74,12 @@ def _load_whole(name: str, scheduled: bool) -> Device:
         text = read_bytes(name, _MOST_BYTES).decode("utf-8")
     except UnicodeDecodeError as error:
         raise InputError(_not_text(name, error)) from error
-    return parse_device(text, name, scheduled=scheduled)
+    return _parse_once(text, name, scheduled)
+
+
+@lru_cache(maxsize=_FILES_KEPT)
+def _parse_once(text: str, file: str, scheduled: bool) -> Device:
+    return parse_device(text, file, scheduled=scheduled)
 
 
 @cache

@@ -8,6 +8,7 @@ import reprlib
 import typing
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cache
 from typing import TypeVar
 
 from npuflow.errors import Diagnostic, Severity, SourceLocation, unknown_name, with_hint
@@ -47,7 +48,7 @@ class TableReader:
         before = len(self.diagnostics)
         fields = {f.name: f for f in dataclasses.fields(owner)}  # type: ignore[arg-type]
         self._check_keys(value, fields, path)
-        hints = typing.get_type_hints(owner)
+        hints = _types_of(owner)  # type: ignore[arg-type]
         arguments = {
             name: self._value(declared, hints[name], value[name], (*path, name))
             for name, declared in fields.items()
@@ -112,6 +113,11 @@ class TableReader:
         if len(text) > _MOST_CHARACTERS or not text.isprintable():
             hint = f"use at most {_MOST_CHARACTERS} printable characters, on one line"
             self.error(path, f"'{_text(path)}' is {_shown(text)}", hint)
+
+
+@cache
+def _types_of(owner: type) -> dict[str, object]:
+    return typing.get_type_hints(owner)
 
 
 def _read_scalar(wanted: type, value: object) -> object | None:
