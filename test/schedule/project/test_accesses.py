@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from itertools import product
 from math import prod
-from operator import mul
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -98,33 +97,3 @@ def test_a_core_finds_its_part_at_the_beginning(count: int, rows: int, columns: 
     read, _ = accesses(local, Ref("a"), Affine(), Ref("b"), Affine())
     assert count == 1 or local.source.offset == Affine()
     assert addresses(read) == list(range(rows * columns))
-
-
-@given(st.lists(st.tuples(st.integers(1, 4), st.integers(0, 2)), min_size=1, max_size=3), st.booleans())
-def test_what_never_exists_takes_no_dimension_in_dram(sizes: list[tuple[int, int]], is_sent: bool) -> None:
-    """Blocks that overhang a tensor on all sides: of what exists, all lies in one piece in DRAM."""
-    exist, whole = tuple(size for size, _ in sizes), tuple(size + more for size, more in sizes)
-    inside, stored = row_major(exist), row_major(whole)
-    source, target = (inside, stored) if is_sent else (stored, inside)
-    dimensions = tuple(
-        Dimension((Factor(block, 1, s, t),), Affine(size) if block > size else None)
-        for size, block, s, t in zip(exist, whole, source, target)
-    )
-    dram, block = End(buffer("a", L3, exist), Affine()), End(buffer("b", L2, whole), Affine())
-    ends = (dram, block) if is_sent else (block, dram)
-    read, written = accesses(
-        Transfer(*ends, dimensions, pads=False, location=None), Ref("a"), Affine(), Ref("b"), Affine()
-    )
-    in_dram, in_block = (read, written) if is_sent else (written, read)
-    assert in_dram.limits == ()
-    assert addresses(in_dram) == list(range(prod(exist)))
-    points = list(product(*map(range, exist)))
-    assert _within_limits(in_block) == [sum(i * s for i, s in zip(p, stored)) for p in points]
-
-
-def _within_limits(access: Access) -> list[int]:
-    points = product(*map(range, access.sizes))
-    inside = [
-        p for p in points if all(sum(map(mul, limit.weights, p)) < limit.bound.constant for limit in access.limits)
-    ]
-    return [access.offset.constant + sum(map(mul, p, access.strides)) for p in inside]

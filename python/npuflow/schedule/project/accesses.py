@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from npuflow.schedule.data.affine import Affine
 from npuflow.schedule.data.model import Access, Limit, Ref
-from npuflow.schedule.nest.nest import L1, L3, Dimension, Transfer
+from npuflow.schedule.nest.nest import L1, L3, Transfer
 
 
 @dataclass(frozen=True)
@@ -31,69 +30,40 @@ def accesses(
     by_target = transfer.target.buffer.space == L3 or (
         transfer.source.buffer.space != L3 and transfer.target.buffer.space == L1
     )
-    whole = _StepOrder.of(transfer.dimensions, by_target=by_target)
-    # In a buffer limits say what of a slot nobody reads. In L3 nothing is beyond them.
-    in_l3 = _StepOrder.of(map(_that_exists, transfer.dimensions), by_target=by_target)
-    is_cut = not transfer.pads and not transfer.drops
-    from_, to = (in_l3 if is_cut and end.buffer.space == L3 else whole for end in (transfer.source, transfer.target))
+    steps = _merged(sorted(_steps(transfer), key=lambda s: -(s.target if by_target else s.source)))
+    sizes = tuple(step.size for step in steps) or (1,)
+    limits = []
+    for number, dimension in enumerate(transfer.dimensions):
+        weights = tuple(step.weight if step.limited == number else 0 for step in steps) or (0,)
+        if dimension.limit is not None:
+            limits.append(Limit(weights, dimension.limit))
+        if dimension.lower is not None:
+            limits.append(Limit(tuple(-weight for weight in weights), dimension.lower * -1 + 1))
     read = Access(
         source,
         source_slot,
         transfer.source.offset,
-        from_.sizes,
-        tuple(step.source for step in from_.steps) or (1,),
-        () if transfer.drops else from_.limits,
-        zeros=transfer.pads and bool(from_.limits),
+        sizes,
+        tuple(step.source for step in steps) or (1,),
+        () if transfer.drops else tuple(limits),
+        zeros=transfer.pads and bool(limits),
     )
     written = Access(
         target,
         target_slot,
         transfer.target.offset,
-        to.sizes,
-        tuple(step.target for step in to.steps) or (1,),
-        () if transfer.pads else to.limits,
-        zeros=transfer.drops and bool(to.limits),
+        sizes,
+        tuple(step.target for step in steps) or (1,),
+        () if transfer.pads else tuple(limits),
+        zeros=transfer.drops and bool(limits),
     )
     return read, written
 
 
-@dataclass(frozen=True)
-class _StepOrder:
-    """Steps from the outermost on, and what limits them."""
-
-    steps: tuple[_Step, ...]
-    limits: tuple[Limit, ...]
-
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        return tuple(step.size for step in self.steps) or (1,)
-
-    @classmethod
-    def of(cls, dimensions: Iterable[Dimension], *, by_target: bool) -> _StepOrder:
-        dimensions = tuple(dimensions)
-        steps = _merged(sorted(_steps(dimensions), key=lambda s: -(s.target if by_target else s.source)))
-        limits = []
-        for number, dimension in enumerate(dimensions):
-            weights = tuple(step.weight if step.limited == number else 0 for step in steps) or (0,)
-            if dimension.limit is not None:
-                limits.append(Limit(weights, dimension.limit))
-            if dimension.lower is not None:
-                limits.append(Limit(tuple(-weight for weight in weights), dimension.lower * -1 + 1))
-        return cls(tuple(steps), tuple(limits))
-
-
-def _that_exists(dimension: Dimension) -> Dimension:
-    """The dimension as long as it exists, if that is always the same: its rows may be neighbours then."""
-    limit, factors = dimension.limit, dimension.factors
-    if limit is None or not limit.is_constant or len(factors) != 1 or factors[0].weight != 1 or limit.constant < 1:
-        return dimension
-    return Dimension((replace(factors[0], size=min(factors[0].size, limit.constant)),), None, dimension.lower)
-
-
-def _steps(dimensions: tuple[Dimension, ...]) -> list[_Step]:
+def _steps(transfer: Transfer) -> list[_Step]:
     """The dimensions that are gone through; what limits a dimension needs a step to speak of, even of size 1."""
     steps = []
-    for number, dimension in enumerate(dimensions):
+    for number, dimension in enumerate(transfer.dimensions):
         limited = number if dimension.is_limited else -1
         factors = [f for f in dimension.factors if f.size > 1] or list(dimension.factors[-1:] if limited >= 0 else ())
         steps += [_Step(f.size, f.source_stride, f.target_stride, limited, f.weight) for f in factors]
