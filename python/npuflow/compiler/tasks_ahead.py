@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 
 from npuflow.compiler.compiled_function import CompiledFunction, simulate_function
 from npuflow.network.phases import Writes
-from npuflow.network.set_up import NO_TASKS, PhaseChange, TaskWrites, Waiting
+from npuflow.network.set_up import NO_TASKS, PhaseChange, SetUp, TaskWrites, Waiting
 from npuflow.simulate.platform import Platform, Side
+from npuflow.simulate.program import Program
 from npuflow.simulate.results import RunResults
 from npuflow.simulate.run import cycles_of_run
 from npuflow.simulate.tasks_ahead import TasksAhead, descriptors_left, set_ahead
@@ -51,8 +52,8 @@ class BegunPhases:
 def tasks_ahead(calls: Sequence[CompiledFunction], changes: Sequence[PhaseChange]) -> BegunPhases:
     """The parts with tasks set up, where `changes` are in front of all calls but the first.
 
-    None takes longer for it. What is written between phases comes first; tasks get what that leaves of the waits of the
-    phase before, and of the one before that.
+    No phase takes longer for it together with the change in front of it. Tasks get what other writes leave of the waits
+    of the phase before, and of the one before that; or they come first, where that is faster.
     """
     phases = _Phases(calls, changes)
     for name in dict.fromkeys(call.name for call in calls[1:]):
@@ -88,8 +89,8 @@ class _Phases:
         ready = [(tasks, near) for tasks, near in self._ways(numbers, part) if self._has_room(numbers, tasks)]
         if not ready:
             return
-        costs = [self._seconds(numbers, tasks) for tasks, _ in ready]
-        least, now = min(costs), self._seconds(numbers, TasksAhead(part.program, (), NO_TASKS, {}))
+        costs = [self._seconds(numbers, tasks.program, tasks.writes) for tasks, _ in ready]
+        least, now = min(costs), self._seconds(numbers, part.program, NO_TASKS)
         best, near = ready[costs.index(least)]
         if least < now or (least == now and _saves_control(best, part.device)):
             self._take(numbers, best, near)
@@ -108,19 +109,18 @@ class _Phases:
         if not any(number in self.written for number in numbers):
             whole = _in_all([self._waits(number) for number in numbers])
             waits.append((whole, whole, True))
+        known = set[tuple[str, ...]]()
         for way, own, first in waits:
             tasks = set_ahead(part.program, part.device, way)
-            if tasks.tasks:
+            if tasks.tasks and not (first and tasks.tasks in known):
+                known.add(tasks.tasks)
                 yield replace(tasks, writes=replace(tasks.writes, first=first)), own.seconds
 
-    def _seconds(self, numbers: Sequence[int], tasks: TasksAhead) -> float:
-        """How long calls and the changes in front of them take with tasks set up."""
-        run, control = cycles_of_run(tasks.program) / tasks.program.clock_hz, self.calls[0].device.control
-        changes = (replace(self.changes[n - 1], tasks=self.written.get(n, NO_TASKS)) for n in numbers)
-        if tasks.writes.first:
-            changes = (replace(one, tasks=tasks.writes) for one in changes)
-        waits = (self._waits(number) for number in numbers)
-        return len(numbers) * run + sum(one.set_up(control, way).seconds for one, way in zip(changes, waits))
+    def _seconds(self, numbers: Sequence[int], program: Program, tasks: TaskWrites) -> float:
+        """How long calls of a program and the changes in front of them take; only tasks that come first delay these."""
+        first = tasks if tasks.first else NO_TASKS
+        changes = sum(self._set_up(number, first).seconds for number in numbers)
+        return len(numbers) * cycles_of_run(program) / program.clock_hz + changes
 
     def _has_room(self, numbers: Sequence[int], tasks: TasksAhead) -> bool:
         """Whether a part with tasks set up leaves the descriptors that those of later phases take while it works."""
@@ -147,8 +147,12 @@ class _Phases:
 
     def _left(self, number: int) -> Waiting:
         """What is left of the waits of the phase before a call, once all else is set up."""
-        change = replace(self.changes[number - 1], tasks=self.written.get(number, NO_TASKS))
-        return change.set_up(self.calls[0].device.control, self._waits(number)).left
+        return self._set_up(number).left
+
+    def _set_up(self, number: int, more: TaskWrites = NO_TASKS) -> SetUp:
+        """The change in front of a call, with what is written of tasks so far, and more."""
+        change = replace(self.changes[number - 1], tasks=self.written.get(number, NO_TASKS) + more)
+        return change.set_up(self.calls[0].device.control, self._waits(number))
 
     def _waits(self, number: int) -> Waiting:
         """The waits of the phase before a call."""
