@@ -9,7 +9,7 @@ of them takes some of each.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import prod
@@ -88,20 +88,26 @@ class PhaseTimes:
         return apart, gathered
 
     def _cost(self, strategy: Strategy) -> float:
-        """With those at home to which it leaves room, and channels.
+        """With those at home to which it leaves room, and channels; others somebody else moves as well.
 
         Tasks of others are set up while the phase before works, but the control processor takes as long for them.
         """
         is_gathered, mapping = bool(strategy.gather), mapping_of(self.at_home, strategy)
         group = self._groups[is_gathered]
-        way = is_gathered, frozenset(self._kept(group, mapping))
+        kept = frozenset(self._kept(group, mapping))
+        way = is_gathered, kept
         if way not in self.estimates:
             self.estimates[way] = Estimate(group.at_home(way[1]), self._started)
         estimate = self.estimates[way]
         transfers, tensors = estimate.transfers(mapping), (*estimate.group.inputs, *estimate.group.outputs)
         tasks = sum(transfers[tensor.name].descriptors for tensor in tensors if not tensor.at_home)
         played, control = estimate.played_cost(mapping), tasks * self.device.control.descriptor_seconds
-        return played + _LATE * max(0.0, control - played)
+        return played + _LATE * max(0.0, control - played) + self._elsewhere(kept)
+
+    def _elsewhere(self, kept: Collection[int]) -> float:
+        """What DRAM takes at least in another part for tensors that can't stay: who makes or reads one moves it too."""
+        sizes = {t.number: prod(t.shape) * t.element_bytes for t in self.at_home.tensors if t.at_home}
+        return sum(size for number, size in sizes.items() if number not in kept) / self.device.dram.total_bytes_per_second
 
     def _kept(self, group: Group, mapping: Mapping) -> Iterator[int]:
         """The numbers of tensors that stay, as far as that is for a mapping to say."""
