@@ -20,6 +20,7 @@ from npuflow.compiler.sequence import execute_sequence
 from npuflow.compiler.tile_phases import TilePhases
 from npuflow.execute.verification import Status
 from npuflow.network.decisions import ALL_DECISIONS, Decision
+from npuflow.network.plan import PlannedValue
 from npuflow.network.residency import Home, Slab
 from npuflow.simulate.at_home import AtHome
 from npuflow.simulate.home_ports import HOME_LEVEL
@@ -108,6 +109,52 @@ def test_what_tiles_collect_stays_there_else_rows_are_dealt_out(monkeypatch: pyt
     assert [home.in_place for home in homes] == [True, False]
     assert homes[1].piece_bytes == 784
     assert in_place < dealt_out
+
+
+def test_each_slab_may_have_a_band_of_every_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What parts of rows are read from is in one slab then, whatever row it is of."""
+    program = through_rows("grid = [4, 4], tile_l1 = [8, 200, 256], tile_l2 = [32, 800, 256], turned = 1 : i64")
+    pieces = TilePhases.pieces
+
+    def bands(self: TilePhases, value: PlannedValue, count: int) -> list[int]:
+        assert (784 // count in pieces(self, value, count)) == (784 % (4 * count) == 0)
+        return [784 // 4]
+
+    monkeypatch.setattr(TilePhases, "in_place", lambda *_: None)
+    monkeypatch.setattr(TilePhases, "pieces", bands)
+    monkeypatch.setattr(TilePhases, "counts", lambda _: (4,))
+    monkeypatch.setattr(TilePhases, "late_seconds", lambda *_: -1e-6)  # rows are faster here
+    compiled = npuflow.compile(program, "npuflow-stream-k{fuse=false}", device="npu2", split=True, jobs=1)
+    (between,) = compiled.sequences[0].plan.between
+    assert between.home is not None
+    assert between.home.piece_bytes == 784 // 4
+    assert [own for _, own in between.slabs] == [64 * 784] * 4
+    (ran,) = compiled.run(verify=True, judge=JUDGE).sequences
+    assert ran.verified.status is Status.OK
+
+
+def test_another_home_is_taken_where_phases_are_faster_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever was said of what each home costs by itself."""
+    program = through_rows("grid = [4, 4], tile_l1 = [8, 200, 256], tile_l2 = [32, 800, 256], turned = 1 : i64")
+    late_seconds = TilePhases.late_seconds
+
+    def found() -> Home | None:
+        compiled = npuflow.compile(program, "npuflow-stream-k{fuse=false}", device="npu2", split=True, jobs=1)
+        (between,) = compiled.sequences[0].plan.between
+        return between.home
+
+    monkeypatch.setattr(TilePhases, "in_place", lambda *_: None)
+    best = found()
+    assert best is not None
+    said = dict[HomeSlabs, float]()
+
+    def wrong(self: TilePhases, value: PlannedValue, slabs: HomeSlabs) -> float:
+        said[slabs] = late_seconds(self, value, slabs)
+        return -1e-3 - said[slabs]
+
+    monkeypatch.setattr(TilePhases, "late_seconds", wrong)
+    assert found() == best
+    assert max(said.values()) > min(said.values())
 
 
 def test_parts_that_are_called_again_have_a_program_for_what_stays_where() -> None:

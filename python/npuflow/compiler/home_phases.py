@@ -144,6 +144,10 @@ class HomePhases(ABC):
     def change_seconds(self, chains: Mapping[int, Sequence[HomeChain]]) -> float:
         """How much longer changes take with these chains of some phases."""
 
+    def sent_seconds(self, chains: Sequence[HomeChain]) -> float:
+        """How long it takes at least to send the descriptors of a phase's chains."""
+        return 0.0
+
     def widened(self, phase: int, moved: AtHome, homes: Mapping[int, HomeSlabs]) -> AtHome:
         """A phase's program with tensors at home by channels that nobody takes as well, where it is faster so."""
         return moved

@@ -249,34 +249,36 @@ class _Residents:
         return {number: slabs for number, slabs in housed if phase in self.phases.phases_of(number, slabs)}
 
     def _refined(self, homes: Mapping[int, Home]) -> dict[int, Home]:
-        """Other homes for tensors that clusters could keep, or do, as long as phases are faster with them.
+        """Other homes for tensors, as long as phases are faster with them.
 
-        Ways were chosen by what each wins alone; a phase wins more where clusters have all that it reads and makes.
+        Ways were chosen by what each wins alone: a phase wins more where clusters have all that it reads and makes, and
+        less where tensors get in each other's way.
         """
         found, waiting = dict(homes), list(homes)
         while waiting:
             number = waiting.pop(0)
             now = self._chosen(number)
-            others = [way for way in self.ways[number] if way.spread != now.spread and not way.brought]
-            seconds = self._seconds_of(number, found) if others else 0.0
+            others = [way for way in self.ways[number] if way != now and not (way.brought or now.brought)]
             beside = {self._chosen(each): home for each, home in found.items() if each != number}
-            for other in others:
-                home = home_beside(other, beside, self.phases.room)
-                if home is not None and self._seconds_of(number, {**found, number: home}) < seconds - _LEAST_SECONDS:
-                    self.ways[number] = [other, *(way for way in self.ways[number] if way != other)]
-                    found[number] = home
-                    phases = {phase for phase, _, _ in self.phases.ports[number]}
-                    near = {each for each in found if any(p in phases for p, _, _ in self.phases.ports[each])}
-                    waiting += sorted(near - {number, *waiting})
-                    break
+            tried = [(now, found[number]), *((way, home_beside(way, beside, self.phases.room)) for way in others)]
+            ways = {way: home for way, home in tried if home is not None}
+            times = {way: self._seconds_of(number, {**found, number: ways[way]}) for way in ways if len(ways) > 1}
+            best = min(times, key=lambda way: times[way], default=now)
+            if best != now and times[best] < times[now] - _LEAST_SECONDS:
+                self.ways[number] = [best, *(way for way in self.ways[number] if way != best)]
+                found[number] = ways[best]
+                phases = {phase for phase, _, _ in self.phases.ports[number]}
+                near = {each for each in found if any(p in phases for p, _, _ in self.phases.ports[each])}
+                waiting += sorted(near - {number, *waiting})
         return found
 
     def _seconds_of(self, number: int, homes: Mapping[int, Home]) -> float:
-        """How long the phases of a tensor take with these homes."""
+        """How long the phases of a tensor take with these homes, and what moves it to be set up."""
         try:
             phases = dict.fromkeys(phase for phase, _, _ in self.phases.ports[number])
-            moved = ((phase, self.phases.moved(phase, self._own(phase, homes))) for phase in phases)
-            return sum(self.phases.seconds_at_home(phase, one) for phase, one in moved)
+            moved = [(phase, self.phases.moved(phase, self._own(phase, homes))) for phase in phases]
+            taken = sum(self.phases.seconds_at_home(phase, one) for phase, one in moved)
+            return taken + sum(self.phases.sent_seconds(one.chains) for _, one in moved)
         except NotAtHomeError:
             return inf
 

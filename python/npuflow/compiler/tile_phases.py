@@ -102,12 +102,14 @@ class TilePhases(HomePhases):
         return 8, 4, 2, 1
 
     def pieces(self, value: PlannedValue, count: int) -> list[int]:
-        """One piece for each slab, or what phases step by."""
+        """One piece for each slab, what phases step by, or a part of that for each slab: a band of every channel."""
         pattern = self.device.dma(HOME_LEVEL).pattern
         granule = 1 if pattern is None else pattern.granule_bytes
         steps = {step for phase, name, _ in self.ports[value.number] for step in self._steps(phase, name)}
         several = sorted((s for s in steps if s % granule == 0 and s * count < value.bytes), reverse=True)
-        return [slab_bytes(value.bytes, count, self.device), *(several[:_MOST_PIECES] if count > 1 else ())]
+        bands = [step // count for step in several[:1] if step % (granule * count) == 0]
+        turned = (*several[:_MOST_PIECES], *bands) if count > 1 else ()
+        return [*dict.fromkeys((slab_bytes(value.bytes, count, self.device), *turned))]
 
     def _steps(self, phase: int, tensor: str) -> set[int]:
         """The bytes from one index to the next of the dimensions along which a phase moves a tensor."""
@@ -133,7 +135,15 @@ class TilePhases(HomePhases):
 
     def change_seconds(self, chains: Mapping[int, Sequence[HomeChain]]) -> float:
         places = {place for phase in chains for place in (phase, phase + 1)} - {0, len(self.calls.calls)}
-        return sum(self._waiting(place, chains) - self._waiting(place, {}) for place in places)
+        crowded = sum(self._waiting(place, chains) - self._waiting(place, {}) for place in places)
+        return crowded + sum(map(self.sent_seconds, chains.values()))
+
+    def sent_seconds(self, chains: Sequence[HomeChain]) -> float:
+        """As packets: those of the column that has the most."""
+        rate, counts = self.device.control.packet_bytes_per_second, Counter[int]()
+        for chain in chains:
+            counts[chain.column] += chain.descriptors
+        return Writes(max(counts.values(), default=0)).bytes / rate if rate else 0.0
 
     def _waiting(self, phase: int, chains: Mapping[int, Sequence[HomeChain]]) -> float:
         before, own = (

@@ -105,9 +105,10 @@ class PhaseTimes:
         return played + _LATE * max(0.0, control - played) + self._elsewhere(kept)
 
     def _elsewhere(self, kept: Collection[int]) -> float:
-        """What DRAM takes at least in another part for tensors that can't stay: who makes or reads one moves it too."""
+        """What DRAM takes in other parts for what can't stay, at least: who makes or reads a tensor moves it too."""
         sizes = {t.number: prod(t.shape) * t.element_bytes for t in self.at_home.tensors if t.at_home}
-        return sum(size for number, size in sizes.items() if number not in kept) / self.device.dram.total_bytes_per_second
+        moved = sum(size for number, size in sizes.items() if number not in kept)
+        return moved / self.device.dram.total_bytes_per_second
 
     def _kept(self, group: Group, mapping: Mapping) -> Iterator[int]:
         """The numbers of tensors that stay, as far as that is for a mapping to say."""
