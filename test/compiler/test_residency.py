@@ -64,6 +64,10 @@ def test_tensors_stay_and_results_are_right(compiled: npuflow.Compiled) -> None:
     assert apart.with_decided(ALL_DECISIONS).plan == sequence.plan
 
 
+# Columns follow columns, and go through all rows.
+TURNED = "grid = [4, 4], tile_l1 = [8, 200, 256], tile_l2 = [32, 800, 256], turned = 1 : i64"
+
+
 def through_rows(strategy: str = "") -> str:
     """Two matmuls of i8: all columns go through the rows of what the first makes at the same time."""
     made = """
@@ -89,7 +93,7 @@ def through_rows(strategy: str = "") -> str:
 
 
 def test_what_tiles_collect_stays_there_else_rows_are_dealt_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    program = through_rows("grid = [4, 4], tile_l1 = [8, 200, 256], tile_l2 = [32, 800, 256], turned = 1 : i64")
+    program = through_rows(TURNED)
 
     def seconds() -> float:
         compiled = npuflow.compile(program, "npuflow-stream-k{fuse=false}", device="npu2", split=True)
@@ -113,7 +117,7 @@ def test_what_tiles_collect_stays_there_else_rows_are_dealt_out(monkeypatch: pyt
 
 def test_each_slab_may_have_a_band_of_every_row(monkeypatch: pytest.MonkeyPatch) -> None:
     """What parts of rows are read from is in one slab then, whatever row it is of."""
-    program = through_rows("grid = [4, 4], tile_l1 = [8, 200, 256], tile_l2 = [32, 800, 256], turned = 1 : i64")
+    program = through_rows(TURNED)
     pieces = TilePhases.pieces
 
     def bands(self: TilePhases, value: PlannedValue, count: int) -> list[int]:
@@ -135,7 +139,7 @@ def test_each_slab_may_have_a_band_of_every_row(monkeypatch: pytest.MonkeyPatch)
 
 def test_another_home_is_taken_where_phases_are_faster_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever was said of what each home costs by itself."""
-    program = through_rows("grid = [4, 4], tile_l1 = [8, 200, 256], tile_l2 = [32, 800, 256], turned = 1 : i64")
+    program = through_rows(TURNED)
     late_seconds = TilePhases.late_seconds
 
     def found() -> Home | None:
@@ -380,7 +384,7 @@ def test_what_homes_cost_is_found_in_other_processes(monkeypatch: pytest.MonkeyP
 
 
 def test_channels_that_nobody_takes_make_phases_faster() -> None:
-    program = through_rows("grid = [4, 4], tile_l1 = [8, 200, 256], tile_l2 = [32, 800, 256], turned = 1 : i64")
+    program = through_rows(TURNED)
     (sequence,) = npuflow.compile(program, "npuflow-stream-k{fuse=false}", device="npu2", split=True).sequences
     apart = sequence.with_decided(ALL_DECISIONS - {Decision.RESIDENCY}).compiled
     phases = TilePhases(apart.calls, apart.parts, sequence.device, HOME_LEVEL)

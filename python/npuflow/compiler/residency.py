@@ -260,11 +260,13 @@ class _Residents:
             now = self._chosen(number)
             others = [way for way in self.ways[number] if way != now and not (way.brought or now.brought)]
             beside = {self._chosen(each): home for each, home in found.items() if each != number}
-            tried = [(now, found[number]), *((way, home_beside(way, beside, self.phases.room)) for way in others)]
+            tried = ((way, home_beside(way, beside, self.phases.room)) for way in others)
             ways = {way: home for way, home in tried if home is not None}
-            times = {way: self._seconds_of(number, {**found, number: ways[way]}) for way in ways if len(ways) > 1}
-            best = min(times, key=lambda way: times[way], default=now)
-            if best != now and times[best] < times[now] - _LEAST_SECONDS:
+            if not ways:
+                continue
+            times = {way: self._seconds_of(number, {**found, number: home}) for way, home in ways.items()}
+            best = min(times, key=lambda way: times[way])
+            if times[best] < self._seconds_of(number, found) - _LEAST_SECONDS:
                 self.ways[number] = [best, *(way for way in self.ways[number] if way != best)]
                 found[number] = ways[best]
                 phases = {phase for phase, _, _ in self.phases.ports[number]}

@@ -107,7 +107,7 @@ class TilePhases(HomePhases):
         granule = 1 if pattern is None else pattern.granule_bytes
         steps = {step for phase, name, _ in self.ports[value.number] for step in self._steps(phase, name)}
         several = sorted((s for s in steps if s % granule == 0 and s * count < value.bytes), reverse=True)
-        bands = [max(steps) // count] if max(steps, default=1) % (granule * count) == 0 else []
+        bands = [step // count for step in sorted(steps)[-1:] if step % (granule * count) == 0]
         turned = (*several[:_MOST_PIECES], *bands) if count > 1 else ()
         return [*dict.fromkeys((slab_bytes(value.bytes, count, self.device), *turned))]
 

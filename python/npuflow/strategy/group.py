@@ -66,6 +66,11 @@ class Tensor:
     at_home: bool = False
     padded: bool = False
 
+    @property
+    def whole_bytes(self) -> int:
+        """What all of it takes in DRAM."""
+        return prod(self.shape) * self.element_bytes
+
     def bytes(self, tiles: Tiles) -> int:
         """What a tile touches of it, halo included."""
         size = self.element_bytes

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from math import prod
 
 from npuflow.strategy.estimate import Estimate
 from npuflow.strategy.feasibility import obstacles
@@ -95,7 +94,7 @@ def exchange_seconds(tensor: Tensor, group: Group, rows: ClusterRows, made: int,
     dims = [dim for dim in tensor.dims if any(loop == rows.loop for loop, _ in dim.terms)]
     number = tensor.dims.index(dims[0]) if dims else 0
     pitch, period = tensor.pitches[number], tensor.pitches[number] * tensor.shape[number]
-    whole = tensor.element_bytes * prod(tensor.shape)
+    whole = tensor.whole_bytes
     tiles = [rows.tile if loop == rows.loop else size for loop, size in enumerate(group.sizes)]
     extent = dims[0].extent(tiles) * pitch if dims else period
     lacking = pieces = 0

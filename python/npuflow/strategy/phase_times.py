@@ -3,6 +3,7 @@
 Whether it will is decided once there are schedules. So a part takes what is best with everything in DRAM, or of what is
 not much worse so, what is faster otherwise: as phases of a launch have it, whose tensors take nothing of DRAM where the
 strategy leaves them room and channels, and whose tasks are set up while the phase before works, as far as it has time.
+What it leaves none takes DRAM's time in another part as well: of who makes it, or reads it.
 Of what is as fast then, it takes what leaves the most descriptors beside memory tiles: a tensor that stays in several
 of them takes some of each.
 """
@@ -12,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from math import prod
 from operator import itemgetter
 
 from npuflow.strategy.choose import CostedStrategy
@@ -97,7 +97,7 @@ class PhaseTimes:
         kept = frozenset(self._kept(group, mapping))
         way = is_gathered, kept
         if way not in self.estimates:
-            self.estimates[way] = Estimate(group.at_home(way[1]), self._started)
+            self.estimates[way] = Estimate(group.at_home(kept), self._started)
         estimate = self.estimates[way]
         transfers, tensors = estimate.transfers(mapping), (*estimate.group.inputs, *estimate.group.outputs)
         tasks = sum(transfers[tensor.name].descriptors for tensor in tensors if not tensor.at_home)
@@ -106,7 +106,7 @@ class PhaseTimes:
 
     def _elsewhere(self, kept: Collection[int]) -> float:
         """What DRAM takes in other parts for what can't stay, at least: who makes or reads a tensor moves it too."""
-        sizes = {t.number: prod(t.shape) * t.element_bytes for t in self.at_home.tensors if t.at_home}
+        sizes = {tensor.number: tensor.whole_bytes for tensor in self.at_home.tensors if tensor.at_home}
         moved = sum(size for number, size in sizes.items() if number not in kept)
         return moved / self.device.dram.total_bytes_per_second
 
@@ -115,7 +115,7 @@ class PhaseTimes:
         for tensor in group.tensors:
             if tensor.at_home and tensor.number is not None:
                 room = home_room(group, mapping, self.device, tensor.number)
-                if sum(room) >= prod(tensor.shape) * tensor.element_bytes:
+                if sum(room) >= tensor.whole_bytes:
                     yield tensor.number
 
     @cached_property
