@@ -2,7 +2,7 @@
 // RUN: npuflow-opt %s --npuflow-fold-scales --mlir-print-local-scope | filecheck %s
 // RUN: npuflow-opt %s --npuflow-fold-scales -o %t
 // RUN: npuflow run %t --device=toy | filecheck %s --check-prefix=EXECUTED
-// EXECUTED-COUNT-4: verified {{.*}}against
+// EXECUTED-COUNT-5: verified {{.*}}against
 
 #same = affine_map<(d0, d1) -> (d0, d1)>
 #column = affine_map<(d0, d1) -> (d1)>
@@ -135,6 +135,35 @@ func.func @held(%x: tensor<4x2xi8>) -> tensor<4x2xf32> {
     linalg.yield %m : f32
   } -> tensor<4x2xf32>
   %b = linalg.generic {indexing_maps = [#same, #same], iterator_types = ["parallel", "parallel"]} ins(%c : tensor<4x2xf32>) outs(%e : tensor<4x2xf32>) {
+  ^bb0(%s: f32, %o: f32):
+    %four = arith.constant 4.0 : f32
+    %p = arith.mulf %s, %four : f32
+    linalg.yield %p : f32
+  } -> tensor<4x2xf32>
+  return %b : tensor<4x2xf32>
+}
+
+// What repeats a constant goes on repeating one: what it makes would be as large as all that is added to.
+// CHECK-LABEL: func.func @repeated
+// CHECK:         %[[BIAS:.*]] = arith.constant dense<[4.000000e+00, -2.000000e+00]> : tensor<2xf32>
+// CHECK:         %[[ROWS:.*]] = linalg.generic {{.*}} ins(%[[BIAS]] : tensor<2xf32>)
+// CHECK:         linalg.generic {{.*}} ins(%{{.*}}, %[[ROWS]] : tensor<4x2xi8>, tensor<4x2xf32>)
+func.func @repeated(%x: tensor<4x2xi8>) -> tensor<4x2xf32> {
+  %bias = arith.constant dense<[1.0, -0.5]> : tensor<2xf32>
+  %e = tensor.empty() : tensor<4x2xf32>
+  %rows = linalg.generic {indexing_maps = [#column, #same], iterator_types = ["parallel", "parallel"]} ins(%bias : tensor<2xf32>) outs(%e : tensor<4x2xf32>) {
+  ^bb0(%c: f32, %o: f32):
+    linalg.yield %c : f32
+  } -> tensor<4x2xf32>
+  %a = linalg.generic {indexing_maps = [#same, #same, #same], iterator_types = ["parallel", "parallel"]} ins(%x, %rows : tensor<4x2xi8>, tensor<4x2xf32>) outs(%e : tensor<4x2xf32>) {
+  ^bb0(%s: i8, %c: f32, %o: f32):
+    %half = arith.constant 0.5 : f32
+    %f = arith.sitofp %s : i8 to f32
+    %p = arith.mulf %f, %half : f32
+    %q = arith.addf %p, %c : f32
+    linalg.yield %q : f32
+  } -> tensor<4x2xf32>
+  %b = linalg.generic {indexing_maps = [#same, #same], iterator_types = ["parallel", "parallel"]} ins(%a : tensor<4x2xf32>) outs(%e : tensor<4x2xf32>) {
   ^bb0(%s: f32, %o: f32):
     %four = arith.constant 4.0 : f32
     %p = arith.mulf %s, %four : f32

@@ -88,3 +88,36 @@ def test_a_sum_alone_is_streamed_with_what_is_in_front_of_it() -> None:
 
 def test_nothing_is_streamed_where_nothing_is_summed() -> None:
     assert stream_of(bundle_of(generic("%s", (MATRIX, MATRIX), "pp", ("%a",), ADD))) == Streaming()
+
+
+def test_what_is_read_in_strides_is_whole_and_does_not_go_by_pieces() -> None:
+    text = """
+func.func @f(%x: tensor<2x8xf32>, %w: tensor<2xf32>) {
+  %e = tensor.empty() : tensor<2x8xf32>
+  %h = tensor.empty() : tensor<2x4xf32>
+  %s = tensor.empty() : tensor<2xf32>
+  %v = linalg.generic {indexing_maps = [affine_map<(c, i) -> (c, i)>, affine_map<(c, i) -> (c, i)>],
+      iterator_types = ["parallel", "parallel"]} ins(%x : tensor<2x8xf32>) outs(%e : tensor<2x8xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %n = arith.negf %a : f32
+    linalg.yield %n : f32
+  } -> tensor<2x8xf32>
+  %p = linalg.generic {indexing_maps = [affine_map<(c, i, k) -> (c, 2 * i + k)>, affine_map<(c, i, k) -> (k)>,
+      affine_map<(c, i, k) -> (c, i)>], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(READ, %w : tensor<2x8xf32>, tensor<2xf32>) outs(%h : tensor<2x4xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %m = arith.maximumf %a, %o : f32
+    linalg.yield %m : f32
+  } -> tensor<2x4xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(c, i) -> (c, i)>, affine_map<(c, i) -> (c)>],
+      iterator_types = ["parallel", "reduction"]} ins(%p : tensor<2x4xf32>) outs(%s : tensor<2xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %t = arith.addf %a, %o : f32
+    linalg.yield %t : f32
+  } -> tensor<2xf32>
+  return
+}"""
+    for read, negated in (("%x", 1), ("%v", 0)):
+        module = npuflow.parse(text.replace("READ", read), npuflow.new_context())
+        bundle = make_bundle(ops_of(module.operation, "linalg.generic")[negated:])
+        assert len(stream_of(bundle).loops) == negated

@@ -129,9 +129,10 @@ def _way_to(reader: ir.Operation) -> _ScaledWay | None:
 
 
 def _elements(value: ir.Value, known: KnownTensors) -> Numbers | None:
-    """The elements of a constant, of one element or of a tensor."""
+    """The elements of a constant, of one element or of a tensor, but of what repeats one: that is on the way."""
     if isinstance(value.type, ir.RankedTensorType):
-        return known.of(value)
+        op = producer(value, "linalg.generic")
+        return None if op is not None and len(op.regions[0].blocks[0].operations) == 1 else known.of(value)
     constant = producer(value, "arith.constant")
     return None if constant is None else np.asarray(ir.FloatAttr(constant.attributes["value"]).value)
 

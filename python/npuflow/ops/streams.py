@@ -44,6 +44,11 @@ def stream_of(bundle: Bundle) -> Streaming:
     """How a bundle's loops may be streamed; no loops where none may be."""
     if bundle.kept is not None:
         return Streaming((bundle.kept.loop,), tuple(range(len(bundle.ops))))
+    found = _of_reduced(bundle)
+    return Streaming() if _goes_through_whole_values(bundle, found) else found
+
+
+def _of_reduced(bundle: Bundle) -> Streaming:
     reducing = [index for index in range(len(bundle.ops)) if _reduces_any(bundle.ops[index])]
     if len(reducing) == 1 or any(STEP_LOOP in bundle.ops[index].attributes for index in reducing):
         return _of_sums(bundle, reducing)
@@ -59,6 +64,18 @@ def stream_of(bundle: Bundle) -> Streaming:
 def reducers(bundle: Bundle, loops: tuple[int, ...]) -> list[int]:
     """The ops that reduce any of some loops."""
     return [index for index in range(len(bundle.ops)) if any(_reduces(bundle, index, loop) for loop in loops)]
+
+
+def _goes_through_whole_values(bundle: Bundle, stream: Streaming) -> bool:
+    """Whether a piece reads its place of what ops that don't run for each piece make, as a window in strides may."""
+    made = {result for index in stream.ops for result in bundle.ops[index].results}
+    return any(
+        bundle.is_internal(value)
+        and value not in made
+        and any(loop in stream.loops for d in dims for loop, _ in d.terms)
+        for index in stream.ops
+        for value, dims in zip(bundle.ops[index].operands, bundle.maps(index))
+    )
 
 
 def _of_sums(bundle: Bundle, owners: list[int]) -> Streaming:
