@@ -75,6 +75,7 @@ FloorParts CostFloor::parts_of(const Mapped& mapped, const EngineCycles& cycles)
   for (const std::size_t number : group.inputs) op = std::min(op, group.tensors[number].user);
   Size channels = 0;
   Size starting = 0;
+  Size tables = 0;  // which may be one task for each channel
   double first = 0;
   double last = 0;
   double read = 0;
@@ -82,10 +83,11 @@ FloorParts CostFloor::parts_of(const Mapped& mapped, const EngineCycles& cycles)
   double moved = 0;
   for (const std::size_t number : group.inputs) {
     const Tensor& tensor = group.tensors[number];
+    if (tensor.is_at_home) continue;
     const Size own = outer_channels(mapped, machine, tensor);
-    channels += own;
+    (tensor.is_table ? tables : channels) = tensor.is_table ? std::max(tables, own) : channels + own;
     if (tensor.user == op) {
-      starting += own;
+      if (!tensor.is_table) starting += own;
       first += mapped.traffic_bytes(tensor, mapped.mapping().tiles, 1, copies(mapped, tensor)) / machine.dram.read_rate;
     }
     const double bytes = moved_bytes(mapped, tensor);
@@ -94,6 +96,7 @@ FloorParts CostFloor::parts_of(const Mapped& mapped, const EngineCycles& cycles)
   }
   for (const std::size_t number : group.outputs) {
     const Tensor& tensor = group.tensors[number];
+    if (tensor.is_at_home) continue;
     channels += outer_channels(mapped, machine, tensor);
     last += mapped.traffic_bytes(tensor, mapped.mapping().tiles, 1, copies(mapped, tensor)) / machine.dram.write_rate;
     const double bytes = moved_bytes(mapped, tensor);
@@ -104,7 +107,7 @@ FloorParts CostFloor::parts_of(const Mapped& mapped, const EngineCycles& cycles)
   const double dram =
       std::max({read / machine.dram.read_rate, written / machine.dram.write_rate, moved / machine.dram.total_rate});
   const double before = std::max(first, machine.descriptor_seconds * static_cast<double>(starting));
-  const double setting_up = machine.descriptor_seconds * static_cast<double>(channels);
+  const double setting_up = machine.descriptor_seconds * static_cast<double>(channels + tables);
   const double arrival = into_l1_seconds(arrival_bytes(mapped), machine);
   const double visits = mapped.blocks() * static_cast<double>(mapped.pieces(mapped.mapping().tiles));
   return {before, core, last, dram, setting_up, arrival, visits * static_cast<double>(group.inputs.size())};
