@@ -221,3 +221,27 @@ func.func @rounded(%p: tensor<2x4x2x3x32xbf16>, %v: tensor<2x4x32x8xf32>, %s: te
   } -> tensor<2x4x2x3x8xf32>
   return %r : tensor<2x4x2x3x8xf32>
 }
+
+// What repeats the sums, as a gate of each channel for all its pixels, has loops that they haven't, and stays as it is.
+// CHECK-LABEL: func.func @repeated
+// CHECK:         linalg.generic {{.*}} ins(%{{.*}}, %{{.*}} : tensor<2x16xi8>, tensor<64x16xi8>) outs(%{{.*}} : tensor<2x64xi32>)
+// CHECK:         linalg.generic {{.*}} ins(%arg3, %{{.*}} : tensor<2x64x7x7xi32>, tensor<2x64x1x1xi32>) outs(%{{.*}} : tensor<2x64x7x7xi32>)
+func.func @repeated(%x: tensor<2x16x1x1xi8>, %w: tensor<64x16x1x1xi8>, %s: tensor<2x64x1x1xi32>, %image: tensor<2x64x7x7xi32>) -> tensor<2x64x7x7xi32> {
+  %r = linalg.generic {indexing_maps = [affine_map<(b, o, h, w, k, i, j) -> (b, k, h + i, w + j)>, affine_map<(b, o, h, w, k, i, j) -> (o, k, i, j)>, affine_map<(b, o, h, w, k, i, j) -> (b, o, h, w)>],
+      iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]} ins(%x, %w : tensor<2x16x1x1xi8>, tensor<64x16x1x1xi8>) outs(%s : tensor<2x64x1x1xi32>) {
+  ^bb0(%a: i8, %b: i8, %c: i32):
+    %a32 = arith.extsi %a : i8 to i32
+    %b32 = arith.extsi %b : i8 to i32
+    %p = arith.muli %a32, %b32 : i32
+    %t = arith.addi %c, %p : i32
+    linalg.yield %t : i32
+  } -> tensor<2x64x1x1xi32>
+  %e = tensor.empty() : tensor<2x64x7x7xi32>
+  %t = linalg.generic {indexing_maps = [affine_map<(b, c, h, w) -> (b, c, h, w)>, affine_map<(b, c, h, w) -> (b, c, 0, 0)>, affine_map<(b, c, h, w) -> (b, c, h, w)>],
+      iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%image, %r : tensor<2x64x7x7xi32>, tensor<2x64x1x1xi32>) outs(%e : tensor<2x64x7x7xi32>) {
+  ^bb0(%a: i32, %g: i32, %o: i32):
+    %p = arith.muli %a, %g : i32
+    linalg.yield %p : i32
+  } -> tensor<2x64x7x7xi32>
+  return %t : tensor<2x64x7x7xi32>
+}

@@ -234,8 +234,8 @@ def _tail_groups(
     if not is_elementwise(tail) or ops_of(tail, "linalg.index"):
         return None
     operands = _plain_dims(tail)
-    if operands is None or len(iterators(tail)) != len(written):
-        return None
+    if operands is None or loop_extents(tail) != shape_of(op.results[0]):
+        return None  # one that repeats the sums, as a gate does for all pixels, has loops that the sum hasn't
     # The tail's loops are the output's dimensions, in order; here they are called by the loops of `op`.
     named = [[None if loop is None else written[loop] for loop in dims] for dims in operands]
     position = list(tail.operands).index(op.results[0])
