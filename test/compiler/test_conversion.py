@@ -76,6 +76,22 @@ def test_i8_has_a_scale_for_each_column_of_weights_and_one_of_the_data_for_each_
     assert deviation(found, exact).relative < 0.02
 
 
+def test_data_times_data_stays_bf16_though_a_layer_with_weights_reads_one_of_them(data: list[Array]) -> None:
+    x, y = data
+    read_twice = NETWORK.replace("ins(%h, %y", "ins(%part, %y").replace(
+        "  %e2 =",
+        "  %part = tensor.extract_slice %x[0, 0] [4, 8] [1, 1] : tensor<4x16xf32> to tensor<4x8xf32>\n  %e2 =",
+    )
+    read_twice = read_twice.replace("-> tensor<4x4xf32> {", "-> (tensor<4x4xf32>, tensor<4x8xf32>) {").replace(
+        "return %s : tensor<4x4xf32>", "return %s, %h : tensor<4x4xf32>, tensor<4x8xf32>"
+    )
+    converted = npuflow.convert(read_twice, "i8", data)
+    (conversion,) = converted.conversions
+    assert [layer.factors for layer in conversion.layers] == ["i8", "bf16"]
+    rounded = as_i8(x, np.abs(x).max() / 127) * (np.abs(x).max() / 127)
+    np.testing.assert_allclose(run(converted, data), as_bf16(rounded[:, :8]) @ as_bf16(y), rtol=2e-2, atol=2e-2)
+
+
 def test_what_is_beyond_the_calibrations_range_is_clamped(data: list[Array]) -> None:
     converted = npuflow.convert(NETWORK, "i8", [data[0] / 8, data[1]])
     most = np.abs(data[0]).max() / 8

@@ -163,11 +163,12 @@ class _Calibration:
         """Says of each layer with weights how large its factors get; what layers hand on is found by the same run."""
         alone = self._alone(self.base)
         layers = product_layers(alone.operation)
-        values = _factors_of_weights(layers)
+        beside = _beside_weights(layers)
+        values = list(dict.fromkeys(value for each in beside for value in each))
         arrays, self.before = self._run(alone, values)
         found = dict(zip(values, map(_magnitude, arrays)))
-        for layer, there in zip(self.layers, layers):
-            ranges = [found.get(origin, 0.0) for origin in there.origins]
+        for layer, there, own in zip(self.layers, layers, beside, strict=True):
+            ranges = [found[origin] if origin in own else 0.0 for origin in there.origins]
             if max(ranges) > 0:
                 with layer.op.location:
                     noted = [ir.FloatAttr.get(ir.F64Type.get(), most) for most in ranges]
@@ -201,11 +202,14 @@ class _Calibration:
         return (ComputeType.I8 if is_quantized else ComputeType.BF16).value
 
 
-def _factors_of_weights(layers: Sequence[ProductLayer]) -> list[ir.Value]:
-    """What layers multiply with weights. What is known of a network's constants is let go of: it may be as large."""
+def _beside_weights(layers: Sequence[ProductLayer]) -> list[list[ir.Value]]:
+    """What each layer multiplies with weights: none of those whose factors are both data, or both known.
+
+    What is known of a network's constants is let go of: it may be as large.
+    """
     known = KnownTensors(most_elements=None)
     unknown = ([origin for origin in layer.origins if known.of(origin) is None] for layer in layers)
-    return list(dict.fromkeys(origins[0] for origins in unknown if len(origins) == 1))
+    return [origins if len(origins) == 1 else [] for origins in unknown]
 
 
 def _magnitude(array: Array) -> float:
