@@ -143,3 +143,35 @@ func.func @begin_alike(%x: tensor<8x4xf32>, %y: tensor<8x4xf32>) -> (tensor<8xf3
   } -> tensor<8xf32>
   return %r, %t : tensor<8xf32>, tensor<8xf32>
 }
+
+// What is behind a window's sums keeps their shape, though it is expanded: as the windows' tail it goes to memory narrow.
+// CHECK-LABEL: func.func @expanded_tail
+// CHECK:         %[[S:.*]] = linalg.generic {{.*}}"reduction"{{.*}} outs({{.*}} : tensor<2x6x6xi32>)
+// CHECK:         %[[T:.*]] = linalg.generic {{.*}} ins(%[[S]] : tensor<2x6x6xi32>) outs({{.*}} : tensor<2x6x6xi8>)
+// CHECK:         %[[E:.*]] = tensor.expand_shape %[[T]] {{.*}} tensor<2x6x6xi8> into tensor<2x6x1x6x1xi8>
+// CHECK:         tensor.pad %[[E]]
+func.func @expanded_tail(%x: tensor<2x8x8xi8>, %w: tensor<2x3x3xi8>, %f: tensor<2x6x6xi32>) -> tensor<2x6x2x6x2xi8> {
+  %zero = arith.constant 0 : i8
+  %s = linalg.generic {indexing_maps = [affine_map<(c, h, w, i, j) -> (c, h + i, w + j)>, affine_map<(c, h, w, i, j) -> (c, i, j)>, affine_map<(c, h, w, i, j) -> (c, h, w)>],
+      iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction"]} ins(%x, %w : tensor<2x8x8xi8>, tensor<2x3x3xi8>) outs(%f : tensor<2x6x6xi32>) {
+  ^bb0(%a: i8, %b: i8, %c: i32):
+    %a32 = arith.extsi %a : i8 to i32
+    %b32 = arith.extsi %b : i8 to i32
+    %p = arith.muli %a32, %b32 : i32
+    %t = arith.addi %c, %p : i32
+    linalg.yield %t : i32
+  } -> tensor<2x6x6xi32>
+  %e = tensor.empty() : tensor<2x6x6xi8>
+  %t = linalg.generic {indexing_maps = [affine_map<(c, h, w) -> (c, h, w)>, affine_map<(c, h, w) -> (c, h, w)>],
+      iterator_types = ["parallel", "parallel", "parallel"]} ins(%s : tensor<2x6x6xi32>) outs(%e : tensor<2x6x6xi8>) {
+  ^bb0(%a: i32, %o: i8):
+    %n = arith.trunci %a : i32 to i8
+    linalg.yield %n : i8
+  } -> tensor<2x6x6xi8>
+  %v = tensor.expand_shape %t [[0], [1, 2], [3, 4]] output_shape [2, 6, 1, 6, 1] : tensor<2x6x6xi8> into tensor<2x6x1x6x1xi8>
+  %r = tensor.pad %v low[0, 0, 0, 0, 0] high[0, 0, 1, 0, 1] {
+  ^bb0(%i: index, %j: index, %k: index, %l: index, %m: index):
+    tensor.yield %zero : i8
+  } : tensor<2x6x1x6x1xi8> to tensor<2x6x2x6x2xi8>
+  return %r : tensor<2x6x2x6x2xi8>
+}

@@ -11,7 +11,7 @@ from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.frontend.kept_strategies import strategies_kept
 from npuflow.frontend.upstream import run_upstream
-from npuflow.ops.contraction import BUNDLE, is_elementwise, is_parallel, match_contraction, producer
+from npuflow.ops.contraction import BUNDLE, is_elementwise, is_parallel, match_contraction, only_user, producer
 from npuflow.ops.linear import input_count, iterators, maps_of
 from npuflow.ops.reshapes import unreshaped
 
@@ -32,7 +32,8 @@ class FuseElementwise(Pass):
 
     An elementwise op in front of a reduction joins it where the reduction reads each of its elements once: a sum of
     squares is one op. A window or a matmul reads elements again and again, so what is in front of it stays an op, and
-    so does a root or an exponential per row that is used in every column.
+    so does a root or an exponential per row that is used in every column. What is behind a window's sums keeps their
+    shape, though its result be expanded.
 
     What an elementwise op reads from its output becomes an input, inputs that nothing needs are dropped, and constant
     scalars are read directly.
@@ -49,7 +50,7 @@ class FuseElementwise(Pass):
         for generic in ops_of(op, "linalg.generic"):
             if BUNDLE in generic.attributes:
                 _part_outputs(generic)
-        pins = [*_pin_bundles(op), *_pin_repeated(op), *_pin_reshaped_arguments(op)]
+        pins = [*_pin_bundles(op), *_pin_repeated(op), *_pin_reshaped_arguments(op), *_pin_expanded_tails(op)]
         context.count("ops kept apart", len(pins))
         with strategies_kept(op):
             run_upstream(op, "linalg-fuse-elementwise-ops")
@@ -107,6 +108,28 @@ def _pin_reshaped_arguments(op: ir.Operation) -> Iterator[ir.Operation]:
             reshape = producer(value, "tensor.collapse_shape", "tensor.expand_shape")
             if reshape is not None and isinstance(reshape.operands[0].owner, ir.Block):
                 yield _pin(value)
+
+
+def _pin_expanded_tails(op: ir.Operation) -> Iterator[ir.Operation]:
+    """Keeps what is behind a window's sums in their shape, which MLIR makes another one if that is expanded.
+
+    It doesn't expand the windows' own loops, so that sums would go to memory as they are.
+    """
+    for reshape in ops_of(op, "tensor.expand_shape"):
+        if _is_window_or_behind(reshape.operands[0]):
+            yield _pin(reshape.operands[0])
+
+
+def _is_window_or_behind(value: ir.Value) -> bool:
+    """Whether an op sums up windows, or is an elementwise op behind one that can be its tail."""
+    op = producer(value, "linalg.generic")
+    if op is None:
+        return False
+    maps = maps_of(op)
+    if not is_parallel(op):
+        return not all(map_.is_projected_permutation for map_ in maps)
+    inputs = zip(list(op.operands)[: input_count(op)], maps)
+    return any(m.is_permutation and only_user(read) is not None and _is_window_or_behind(read) for read, m in inputs)
 
 
 def _is_repeated(source: ir.Operation, consumer: ir.Operation, read: ir.AffineMap) -> bool:
