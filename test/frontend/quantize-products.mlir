@@ -2,7 +2,7 @@
 // RUN: npuflow-opt %s --npuflow-quantize-products --mlir-print-local-scope | filecheck %s
 // RUN: npuflow-opt %s --npuflow-quantize-products -o %t
 // RUN: npuflow run %t --device=toy | filecheck %s --check-prefix=EXECUTED
-// EXECUTED-COUNT-4: verified {{.*}}against
+// EXECUTED-COUNT-6: verified {{.*}}against
 
 #same = affine_map<(d0, d1) -> (d0, d1)>
 
@@ -96,4 +96,36 @@ func.func @meeting(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>, %s: tensor<4xf32>) 
     linalg.yield %t : f32
   } -> tensor<4x4xf32>
   return %r : tensor<4x4xf32>
+}
+
+// What is joined is rounded in parts, if nobody else reads them.
+// CHECK-LABEL: func.func @joined
+// CHECK-COUNT-2: outs({{.*}} : tensor<1x2x3x3xi8>)
+// CHECK:         tensor.concat dim(1) {{.*}} : (tensor<1x2x3x3xi8>, tensor<1x2x3x3xi8>) -> tensor<1x4x3x3xi8>
+// CHECK:         return
+func.func @joined(%x: tensor<1x2x3x3xf32>, %y: tensor<1x2x3x3xf32>) -> tensor<1x2x3x3xf32> {
+  %w = arith.constant dense<0.25> : tensor<2x4x1x1xf32>
+  %zero = arith.constant 0.0 : f32
+  %f = tensor.empty() : tensor<1x2x3x3xf32>
+  %c = tensor.concat dim(1) %x, %y : (tensor<1x2x3x3xf32>, tensor<1x2x3x3xf32>) -> tensor<1x4x3x3xf32>
+  %g = linalg.fill ins(%zero : f32) outs(%f : tensor<1x2x3x3xf32>) -> tensor<1x2x3x3xf32>
+  %r = linalg.conv_2d_nchw_fchw {npu.ranges = [1.0, 0.0]} ins(%c, %w : tensor<1x4x3x3xf32>, tensor<2x4x1x1xf32>) outs(%g : tensor<1x2x3x3xf32>) -> tensor<1x2x3x3xf32>
+  return %r : tensor<1x2x3x3xf32>
+}
+
+// Zeros between elements, as a transposed convolution puts them, are those of i8 as well.
+// CHECK-LABEL: func.func @spread
+// CHECK:         %[[Q:.*]] = linalg.generic {{.*}} ins(%arg0 : tensor<1x2x3x3xf32>) outs({{.*}} : tensor<1x2x3x3xi8>)
+// CHECK:         tensor.insert_slice %[[Q]] into {{.*}}[1, 1, 2, 2] : tensor<1x2x3x3xi8> into tensor<1x2x6x6xi8>
+// CHECK:         return
+func.func @spread(%x: tensor<1x2x3x3xf32>) -> tensor<1x4x4x4xf32> {
+  %w = arith.constant dense<0.25> : tensor<4x2x3x3xf32>
+  %zero = arith.constant 0.0 : f32
+  %i = tensor.empty() : tensor<1x2x6x6xf32>
+  %n = linalg.fill ins(%zero : f32) outs(%i : tensor<1x2x6x6xf32>) -> tensor<1x2x6x6xf32>
+  %p = tensor.insert_slice %x into %n[0, 0, 0, 0] [1, 2, 3, 3] [1, 1, 2, 2] : tensor<1x2x3x3xf32> into tensor<1x2x6x6xf32>
+  %e = tensor.empty() : tensor<1x4x4x4xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<1x4x4x4xf32>) -> tensor<1x4x4x4xf32>
+  %r = linalg.conv_2d_nchw_fchw {npu.ranges = [1.0, 0.0]} ins(%p, %w : tensor<1x2x6x6xf32>, tensor<4x2x3x3xf32>) outs(%z : tensor<1x4x4x4xf32>) -> tensor<1x4x4x4xf32>
+  return %r : tensor<1x4x4x4xf32>
 }

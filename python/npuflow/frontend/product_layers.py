@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from npuflow.bindings import ir
-from npuflow.core.build import at, element_type_of, empty, is_static, moved, padded_by, shape_of, zero
+from npuflow.core.build import at, element_type_of, empty, fill, is_static, moved, padded_by, shape_of, zero
 from npuflow.core.passes import ops_of
 from npuflow.frontend.fold_views import source_map
 from npuflow.frontend.meeting_sums import RESHAPES, meets_sum
+from npuflow.frontend.signs import number_of
 from npuflow.ops.contraction import is_elementwise, only_user, producer, users
 from npuflow.ops.factors import factors_of
 from npuflow.ops.linear import maps_of
@@ -66,6 +67,9 @@ def moved_like(value: ir.Value, origin: ir.Value, other: ir.Value) -> ir.Value:
         if op.name.startswith("linalg."):
             read, written = maps_of(op)
             return moved(source, empty(shape, kind), read, written)
+        if op.name == "tensor.insert_slice":
+            zeros = fill(zero(kind), empty(shape, kind))
+            return ir.Operation.create(op.name, [zeros.type], [source, zeros], dict(op.attributes)).results[0]
         operands = [source, *list(op.operands)[1:]]
         return ir.Operation.create(
             op.name, [ir.RankedTensorType.get(shape, kind)], operands, dict(op.attributes)
@@ -76,9 +80,16 @@ def moves(op: ir.Operation) -> bool:
     """Whether an op's result has the elements of its first operand, moved about, and zeros around them."""
     if op.name == "tensor.pad":
         return pads_with_zero(op)
+    if op.name == "tensor.insert_slice":
+        return len(op.operands) == 2 and _is_all_zeros(op.operands[1])
     if op.name == "linalg.generic":
         return _yields_input(op) and source_map(op) is not None
     return op.name in _MOVEMENTS
+
+
+def _is_all_zeros(value: ir.Value) -> bool:
+    filled = producer(value, "linalg.fill")
+    return filled is not None and number_of(filled.operands[0]) == 0
 
 
 def _yields_input(op: ir.Operation) -> bool:

@@ -22,7 +22,8 @@ from npuflow.frontend.product_layers import (
     origin_of,
     product_layers,
 )
-from npuflow.ops.contraction import operand_loops
+from npuflow.frontend.rounded_early import rounded_early
+from npuflow.ops.contraction import only_user, operand_loops, users
 
 # On a sum of products: the largest magnitude of each of its two factors.
 RANGES = "npu.ranges"
@@ -46,8 +47,10 @@ class QuantizeProducts(Pass):
     Numbers are from -127 to 127 and 0 stays 0, so that zeros of padding do. A tensor has one scale, its range over 127,
     and what is beyond is clamped. Constants are weights: they are rounded here, by a scale for each index that the
     result has as well (an output channel). A tensor is rounded once, where it is made, and whoever reads it reads that;
-    what is computed of each sum alone, up to what others read or where it meets another sum, is rounded to bf16 where
-    no layer asks for i8. What a function returns stays f32, and so does what sums begin at.
+    one that only has elements of others, joined or moved about, is rounded where these are made, if
+    nobody else reads them, so that they go to memory as i8. What is computed of each sum alone, up to what others read
+    or where it meets another sum, is rounded to bf16 where no layer asks for i8. What a function returns stays f32, and
+    so does what sums begin at.
 
     The ranges come from running the network on data: `--compute-type=i8` does that and runs this pass first. What it
     makes is the program that others are compared with, so no pipeline has it.
@@ -107,22 +110,36 @@ class _Quantization:
                 self.weights[key] = _of_weights(op, key[1], weights)
             return self.weights[key]
         origin = origin_of(op.operands[position])
-        if origin not in self.factors:
+        known = self.factors.get(origin)
+        if known is None:
             if most <= 0:
                 raise fail(op, f"a range of {most:g} tells nothing of a factor", "give its largest magnitude")
-            self._round(origin, most / GREATEST)
-        known, read = self.factors[origin], op.operands[position]
+            known = self._round(origin, most / GREATEST)
+        read = op.operands[position]
         return replace(known, value=moved_like(read, origin_of(read), known.value))
 
-    def _round(self, value: ir.Value, scale: float) -> None:
-        """Lets everybody read a tensor as it was rounded."""
+    def _round(self, value: ir.Value, scale: float) -> _IntegerFactor:
+        """Lets everybody read a tensor as it was rounded, which may be where its elements are made."""
         uses = readers(value)
-        with after_value(value):
-            made = quantized(value, scale)
+        if len(uses) == len(users(value)):
+            made = rounded_early(value, lambda source: self._quantized(source, scale))
+        else:
+            made = self._quantized(value, scale)
+        with after_value(made):
             again = dequantized(made, scale)
         for user, index in uses:
             user.operands[index] = again
-        self.factors[value] = self.factors[again] = _IntegerFactor(made, np.asarray(scale))
+        known = self.factors[value] = self.factors[again] = _IntegerFactor(made, np.asarray(scale))
+        return known
+
+    def _quantized(self, value: ir.Value, scale: float) -> ir.Value:
+        """A tensor rounded to i8, which is all that becomes of it if it has one reader."""
+        is_alone = only_user(value) is not None
+        with after_value(value):
+            made = quantized(value, scale)
+        if is_alone:
+            self.factors.setdefault(value, _IntegerFactor(made, np.asarray(scale)))
+        return made
 
 
 def _ranges_of(op: ir.Operation) -> list[float]:
