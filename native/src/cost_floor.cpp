@@ -83,8 +83,11 @@ FloorParts CostFloor::parts_of(const Mapped& mapped, const EngineCycles& cycles)
   double moved = 0;
   for (const std::size_t number : group.inputs) {
     const Tensor& tensor = group.tensors[number];
-    if (tensor.is_at_home) continue;
     const Size own = outer_channels(mapped, machine, tensor);
+    if (tensor.is_at_home) {
+      channels += machine.direct.are_taken ? own : 0;
+      continue;
+    }
     (tensor.is_table ? tables : channels) = tensor.is_table ? std::max(tables, own) : channels + own;
     if (tensor.user == op) {
       if (!tensor.is_table) starting += own;
@@ -96,8 +99,9 @@ FloorParts CostFloor::parts_of(const Mapped& mapped, const EngineCycles& cycles)
   }
   for (const std::size_t number : group.outputs) {
     const Tensor& tensor = group.tensors[number];
+    const Size own = outer_channels(mapped, machine, tensor);
+    channels += !tensor.is_at_home || machine.direct.are_taken ? own : 0;
     if (tensor.is_at_home) continue;
-    channels += outer_channels(mapped, machine, tensor);
     last += mapped.traffic_bytes(tensor, mapped.mapping().tiles, 1, copies(mapped, tensor)) / machine.dram.write_rate;
     const double bytes = moved_bytes(mapped, tensor);
     moved += bytes;

@@ -130,7 +130,7 @@ OuterTransfer OuterTransfers::transfer_of(const Tensor& tensor) const {
   for (std::size_t place = inner; place-- > 0;) {
     if (mapped_.counts()[order[place]] > 1) found.around.push_back(order[place]);
   }
-  found.is_set_up = !tensor.is_at_home;
+  found.is_set_up = direct || !tensor.is_at_home;
   found.is_hoisted = blocks_ > 1 && !streams && found.around.empty();
   return found;
 }

@@ -29,7 +29,7 @@ struct OuterTransfer {
   Order around;             // the loops over blocks in whose turns it moves, innermost first
   bool is_hoisted = false;  // whether it moves in front of all blocks
   bool is_first = false;    // whether it is set up first: what the first op reads, or stands before that
-  bool is_set_up = true;    // whether that takes the control processor: nothing of what is on the chip, or has joined
+  bool is_set_up = true;    // whether that takes the control processor: not behind memory tiles at home, nor joined
   Sizes set_up_turns;       // of the loops in which its transfers are set up
   double turns = 1.0;       // in how many turns it is set up: the product of these
 

@@ -41,7 +41,7 @@ class Played {
     bool is_input = true;
     bool is_behind = false;   // whether only what comes behind a block's steps reads it
     bool is_apart = false;    // whether no channel waits for what others bring
-    bool is_at_home = false;  // on the chip: nobody sets it up, and DRAM has nothing to do with it
+    bool is_at_home = false;  // in memory tiles: nobody sets it up, and DRAM has nothing to do with it
     double turns = 1.0;       // parts in all
     double bytes = 0.0;       // of a part on average, through each of its channels if all have the same
     std::vector<Along> along;

@@ -90,7 +90,9 @@ def is_table(value: ir.Value) -> bool:
     if not isinstance(value.owner, ir.Block) or isinstance(value.owner.owner, ir.Module):
         return False
     function = value.owner.owner.operation
-    said = function.attributes[TABLES] if TABLES in function.attributes else None
-    if said is not None and not isinstance(said, ir.DenseI64ArrayAttr):
+    if TABLES not in function.attributes:
+        return False
+    said = function.attributes[TABLES]
+    if not isinstance(said, ir.DenseI64ArrayAttr):
         raise fail(function, f"{TABLES} says {said}", f"for example {TABLES} = array<i64: 0, 2>")
-    return said is not None and ir.BlockArgument(value).arg_number in list(said)
+    return ir.BlockArgument(value).arg_number in list(said)
