@@ -75,7 +75,6 @@ FloorParts CostFloor::parts_of(const Mapped& mapped, const EngineCycles& cycles)
   for (const std::size_t number : group.inputs) op = std::min(op, group.tensors[number].user);
   Size channels = 0;
   Size starting = 0;
-  Size tables = 0;  // which may be one task for each channel
   double first = 0;
   double last = 0;
   double read = 0;
@@ -84,13 +83,9 @@ FloorParts CostFloor::parts_of(const Mapped& mapped, const EngineCycles& cycles)
   for (const std::size_t number : group.inputs) {
     const Tensor& tensor = group.tensors[number];
     const Size own = outer_channels(mapped, machine, tensor);
-    if (tensor.is_at_home) {
-      channels += machine.direct.are_taken ? own : 0;
-      continue;
-    }
-    (tensor.is_table ? tables : channels) = tensor.is_table ? std::max(tables, own) : channels + own;
+    channels += own;
     if (tensor.user == op) {
-      if (!tensor.is_table) starting += own;
+      starting += own;
       first += mapped.traffic_bytes(tensor, mapped.mapping().tiles, 1, copies(mapped, tensor)) / machine.dram.read_rate;
     }
     const double bytes = moved_bytes(mapped, tensor);
@@ -99,9 +94,7 @@ FloorParts CostFloor::parts_of(const Mapped& mapped, const EngineCycles& cycles)
   }
   for (const std::size_t number : group.outputs) {
     const Tensor& tensor = group.tensors[number];
-    const Size own = outer_channels(mapped, machine, tensor);
-    channels += !tensor.is_at_home || machine.direct.are_taken ? own : 0;
-    if (tensor.is_at_home) continue;
+    channels += outer_channels(mapped, machine, tensor);
     last += mapped.traffic_bytes(tensor, mapped.mapping().tiles, 1, copies(mapped, tensor)) / machine.dram.write_rate;
     const double bytes = moved_bytes(mapped, tensor);
     moved += bytes;
@@ -111,7 +104,7 @@ FloorParts CostFloor::parts_of(const Mapped& mapped, const EngineCycles& cycles)
   const double dram =
       std::max({read / machine.dram.read_rate, written / machine.dram.write_rate, moved / machine.dram.total_rate});
   const double before = std::max(first, machine.descriptor_seconds * static_cast<double>(starting));
-  const double setting_up = machine.descriptor_seconds * static_cast<double>(channels + tables);
+  const double setting_up = machine.descriptor_seconds * static_cast<double>(channels);
   const double arrival = into_l1_seconds(arrival_bytes(mapped), machine);
   const double visits = mapped.blocks() * static_cast<double>(mapped.pieces(mapped.mapping().tiles));
   return {before, core, last, dram, setting_up, arrival, visits * static_cast<double>(group.inputs.size())};

@@ -47,7 +47,6 @@ struct Tensor {
   int last_user = 0;            // the last
   bool is_handed_over = false;  // between sums of products and ops that are none
   bool is_at_home = false;      // stays on the chip from one group to the next, and takes nothing of DRAM
-  bool is_table = false;        // a constant that lies in DRAM as its channels read it
   bool is_padded = false;       // zeros around it are made up by the engine whose windows read it
 
   Loops follows;

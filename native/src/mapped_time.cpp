@@ -115,9 +115,9 @@ class MappedTime {
 
   // How long it takes to set up a transfer of everything in every channel.
   double set_up_seconds() const {
-    double descriptors = 0;
-    for (const OuterTransfer& each : outer_.all()) descriptors += each.descriptors_at_a_time();
-    return machine_.descriptor_seconds * descriptors;
+    double channels = 0;
+    for (const OuterTransfer& each : outer_.all()) channels += static_cast<double>(each.channels);
+    return machine_.descriptor_seconds * channels;
   }
 
   // How long cores wait for what comes often, while what comes seldom, and much at a time, takes DRAM's time.

@@ -30,8 +30,7 @@ Pair pair_of(const std::optional<Slots>& slots) {
 }
 
 Tensor tensor_of(const TensorParts& parts, std::size_t loops) {
-  const auto& [role, operand, dims, element_bytes, is_gathered, users, is_handed_over, is_at_home, is_table,
-               is_padded] = parts;
+  const auto& [role, operand, dims, element_bytes, is_gathered, users, is_handed_over, is_at_home, is_padded] = parts;
   check(0 <= role && role <= static_cast<int>(Role::output), "a tensor has an unknown role");
   check(0 <= operand && operand <= static_cast<int>(Operand::tail), "a tensor is an unknown operand");
   check(element_bytes > 0, "elements have bytes");
@@ -44,7 +43,6 @@ Tensor tensor_of(const TensorParts& parts, std::size_t loops) {
   found.last_user = users.second;
   found.is_handed_over = is_handed_over;
   found.is_at_home = is_at_home;
-  found.is_table = is_table;
   found.is_padded = is_padded;
   for (const auto& [terms, size] : dims) {
     Dim dim;

@@ -25,11 +25,9 @@ using DepthsParts = std::tuple<Size, Size, Size, Size, Size, bool, Pair, Pair>;
 // Tiles, spread, depths, order, pieces in L2, and whether L2 has all of these at a time.
 using MappingParts = std::tuple<Sizes, SpreadParts, DepthsParts, Order, Sizes, bool>;
 // Role, operand, dimensions as terms and a size, bytes of an element, whether it is gathered, its first and last
-// user, whether engines hand it to each other, whether it is at home on the chip, whether it is a table, whether an
-// engine pads it.
+// user, whether engines hand it to each other, whether it is at home on the chip, whether an engine pads it.
 using DimParts = std::pair<std::vector<std::pair<std::size_t, Size>>, Size>;
-using TensorParts =
-    std::tuple<int, int, std::vector<DimParts>, Size, bool, std::pair<int, int>, bool, bool, bool, bool>;
+using TensorParts = std::tuple<int, int, std::vector<DimParts>, Size, bool, std::pair<int, int>, bool, bool, bool>;
 // An op's loops, and whether it runs for every piece.
 using WorkParts = std::tuple<std::vector<std::size_t>, bool, bool>;
 

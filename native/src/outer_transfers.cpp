@@ -31,9 +31,7 @@ double channels(const OuterTransfer& transfer) { return static_cast<double>(tran
 
 }  // namespace
 
-double OuterTransfer::descriptors_at_a_time() const { return is_set_up ? mapped::channels(*this) : 0.0; }
-
-double OuterTransfer::descriptors() const { return descriptors_at_a_time() * turns; }
+double OuterTransfer::descriptors() const { return mapped::channels(*this) * turns; }
 
 Part OuterTransfer::divided(const Spread& spread) const {
   const std::size_t loop = by_rows ? spread.row_loop : spread.column_loop;
@@ -78,17 +76,6 @@ OuterTransfers::OuterTransfers(const Mapped& mapped, const Machine& machine)
     for (const Size turns : each.set_up_turns) each.turns *= static_cast<double>(turns);
   }
   order_set_up();
-  if (!machine.direct.are_taken) join_tables();
-}
-
-void OuterTransfers::join_tables() {
-  Size joined = 0;
-  for (const std::size_t number : set_up_order_) {
-    OuterTransfer& each = all_[number];
-    if (!each.tensor->is_table || each.turns > 1) continue;
-    each.is_set_up = each.channels > joined;
-    joined = std::max(joined, each.channels);
-  }
 }
 
 void OuterTransfers::order_set_up() {
@@ -130,7 +117,6 @@ OuterTransfer OuterTransfers::transfer_of(const Tensor& tensor) const {
   for (std::size_t place = inner; place-- > 0;) {
     if (mapped_.counts()[order[place]] > 1) found.around.push_back(order[place]);
   }
-  found.is_set_up = direct || !tensor.is_at_home;
   found.is_hoisted = blocks_ > 1 && !streams && found.around.empty();
   return found;
 }
@@ -197,9 +183,8 @@ double OuterTransfers::arrival_seconds(bool of_all) const {
   for (const std::size_t number : set_up_order_) {
     const OuterTransfer& each = all_[number];
     if (!of_all && !each.is_first) continue;
-    const double own = machine_.descriptor_seconds * each.descriptors_at_a_time();
-    dram = std::max(dram, set_up + std::min(own, machine_.descriptor_seconds)) + each.dram_seconds / each.visits;
-    set_up += own;
+    dram = std::max(dram, set_up + machine_.descriptor_seconds) + each.dram_seconds / each.visits;
+    set_up += machine_.descriptor_seconds * channels(each);
     // The last channel shares DRAM with those before it, which go on to what comes next.
     dram = std::max(dram, set_up + each.dram_seconds / (each.visits > 1 ? each.visits : channels(each)));
     double& lane = lanes[each.lane];
@@ -239,8 +224,7 @@ double OuterTransfers::set_up_with(std::size_t input, double turn) const {
   for (std::size_t number = 0; number < all_.size(); ++number) {
     const double own = all_[number].turns;
     const double behind = std::floor(turn * own / all_[input].turns);
-    found +=
-        all_[number].descriptors_at_a_time() * std::min(own, number < inputs_ ? 1 + behind : std::max(1.0, behind));
+    found += channels(all_[number]) * std::min(own, number < inputs_ ? 1 + behind : std::max(1.0, behind));
   }
   return found;
 }

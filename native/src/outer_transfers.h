@@ -29,12 +29,10 @@ struct OuterTransfer {
   Order around;             // the loops over blocks in whose turns it moves, innermost first
   bool is_hoisted = false;  // whether it moves in front of all blocks
   bool is_first = false;    // whether it is set up first: what the first op reads, or stands before that
-  bool is_set_up = true;    // whether that takes the control processor: not behind memory tiles at home, nor joined
   Sizes set_up_turns;       // of the loops in which its transfers are set up
   double turns = 1.0;       // in how many turns it is set up: the product of these
 
-  // What that takes of all channels, each time and in all.
-  double descriptors_at_a_time() const;
+  // What that takes of all channels.
   double descriptors() const;
   // What each of its channels takes along the loop that these divide it by; nothing where none does.
   Part divided(const Spread& spread) const;
@@ -87,8 +85,6 @@ class OuterTransfers {
   // Those that move in front of all blocks, and then the fewer turns the earlier; a matmul's tail reads its operands
   // ahead.
   void order_set_up();
-  // Tables that come once are one task, where one before has channels for them: they lie one behind the other.
-  void join_tables();
   // The busiest of the outermost channels, at one of so many times that each of these is moved.
   template <typename Times>
   double busiest_channel_seconds(std::size_t from, std::size_t to, Times times) const;

@@ -137,10 +137,6 @@ double Played::with_what_is_left() const {
 void Played::set_up_more() {
   while (Way* next = next_to_set_up()) {
     double room = 0.0;
-    if (next->is_at_home) {
-      next->set_up.push_back(0.0);
-      continue;
-    }
     const auto queue = static_cast<std::size_t>(machine_.queue);
     if (next->set_up.size() >= queue) {
       const std::size_t turns = next->first_of(next->set_up.size() - queue + 1);
@@ -148,7 +144,7 @@ void Played::set_up_more() {
       room = next->ends[turns - 1];
     }
     control_ = std::max(control_, room);
-    next->set_up.push_back(control_ + machine_.descriptor_seconds * std::min(1.0, next->set_up_channels));
+    next->set_up.push_back(control_ + machine_.descriptor_seconds);
     control_ += machine_.descriptor_seconds * next->set_up_channels;
   }
 }
@@ -196,8 +192,7 @@ double Played::room_for(const Way& way, std::size_t turn) const {
 
 void Played::share() {
   for (Way& way : ways_) {
-    const double rate = way.is_at_home ? machine_.channel_rate : unknown;
-    way.rate = way.is_moving ? rate : 0.0;
+    way.rate = way.is_moving ? unknown : 0.0;
     const double since = std::max(0.0, now_ - (way.all_set_up - way.late));
     way.active = std::min(way.moving, 1 + std::floor(since / machine_.descriptor_seconds + rounding));
     if (now_ >= way.all_set_up) way.active = way.moving;

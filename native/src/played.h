@@ -39,11 +39,10 @@ class Played {
   // A tensor on its way between DRAM and L2, a part after the other.
   struct Way {
     bool is_input = true;
-    bool is_behind = false;   // whether only what comes behind a block's steps reads it
-    bool is_apart = false;    // whether no channel waits for what others bring
-    bool is_at_home = false;  // in memory tiles: nobody sets it up, and DRAM has nothing to do with it
-    double turns = 1.0;       // parts in all
-    double bytes = 0.0;       // of a part on average, through each of its channels if all have the same
+    bool is_behind = false;  // whether only what comes behind a block's steps reads it
+    bool is_apart = false;   // whether no channel waits for what others bring
+    double turns = 1.0;      // parts in all
+    double bytes = 0.0;      // of a part on average, through each of its channels if all have the same
     std::vector<Along> along;
     double channels = 1.0;  // that move at once
     double set_up_channels = 1.0;

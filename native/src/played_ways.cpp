@@ -41,12 +41,11 @@ Played::Way Played::way_of(const Mapped& mapped, const OuterTransfer& transfer, 
   for (const Along& each : way.along) parts *= static_cast<double>(each.parts);
   if (parts != turns) way.along.clear();
   way.channels = static_cast<double>(transfer.moving);
-  way.is_at_home = transfer.tensor->is_at_home && !machine_.direct.are_taken;
-  way.set_up_channels = transfer.descriptors_at_a_time();
+  way.set_up_channels = static_cast<double>(transfer.channels);
   way.bytes = transfer.bytes / (turns * way.channels);
   way.weight = transfer.dram_seconds * rate / transfer.bytes;
   way.set_up_turns = std::min(turns, transfer.turns);
-  way.late = machine_.descriptor_seconds * std::max(0.0, std::min(way.channels, way.set_up_channels) - 1);
+  way.late = machine_.descriptor_seconds * (way.channels - 1);
   return way;
 }
 

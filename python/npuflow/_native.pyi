@@ -162,9 +162,9 @@ _DepthNumbers = tuple[int, int, int, int, int, bool, Sequence[int] | None, Seque
 # Tiles, spread, depths, order, pieces in L2, and whether L2 has all of these at a time.
 MappingNumbers = tuple[Sequence[int], SpreadNumbers, _DepthNumbers, Sequence[int], Sequence[int], bool]
 # Role, operand, dimensions as terms and a size, bytes of an element, whether it is gathered, its first and last
-# user, whether engines hand it to each other, whether it is at home, whether it is a table, whether an engine pads it.
+# user, whether engines hand it to each other.
 TensorNumbers = tuple[
-    int, int, Sequence[tuple[Sequence[tuple[int, int]], int]], int, bool, tuple[int, int], bool, bool, bool, bool
+    int, int, Sequence[tuple[Sequence[tuple[int, int]], int]], int, bool, tuple[int, int], bool, bool, bool
 ]
 # A tensor's number, a slot's bytes, slots, and a slot's bytes in the fullest memory tile.
 _BufferNumbers = tuple[int, float, int, float]

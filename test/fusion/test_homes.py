@@ -128,7 +128,7 @@ def test_who_has_no_room_for_it_costs_those_around() -> None:
     levels = (replace(level, bytes=131072) if level.number == 2 else level for level in second.device.levels)
     small = replace(second, device=replace(second.device, levels=tuple(levels)))  # 1 MiB in all
     late = seconds_of(first) - seconds_of(first, frozenset([0]))
-    assert homes.seconds_as_one([1], small) == small.phase_seconds() + late
+    assert homes.seconds_as_one([1], small) == small.seconds() + late
 
 
 def share_as_one(text: str) -> float:

@@ -64,7 +64,7 @@ func.func @f(%x: tensor<3364x16xi8>, %a: tensor<16x96xi8>, %v: tensor<3x3x96xi8>
 def share_as_one(*, bundles: bool) -> float:
     """What the two take as one, of what they take apart, by the estimates."""
     sink = DiagnosticSink()
-    pass_ = f"npuflow-fuse-windows{{device=npu1 bundle-matmuls={str(bundles).lower()}}}"
+    pass_ = f"npuflow-fuse-windows{{device=npu4.0 bundle-matmuls={str(bundles).lower()}}}"
     Runner(parse_pipeline(f"npuflow-normalize-linalg,{pass_}"), sink=sink).run(parse(RESIDUAL, new_context()))
     said = "\n".join(one.message for one in sink.diagnostics)
     (share,) = re.findall(r"groups f_0, f_1 .* take an estimated ([0-9.]+) of the time", said)

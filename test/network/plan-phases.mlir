@@ -93,13 +93,12 @@ func.func private @second(%x: tensor<128xf32>, %into: tensor<256xf32>) -> tensor
   return %made : tensor<256xf32>
 }
 
-// What is handed over by all who call a part may stay on the chip, and the part says so; and which arguments are tables
-// of one call alone.
+// What is handed over by all who call a part may stay on the chip, and the part says so.
 // CHECK-LABEL: func.func @hand_over
 // CHECK:       func.func private @doubled(
 // CHECK-SAME:    npu.between = {arguments = array<i64>, results = array<i64: 0>}
 // CHECK:       func.func private @added(
-// CHECK-SAME:    npu.between = {arguments = array<i64: 1>, results = array<i64>}, npu.tables = array<i64: 2>
+// CHECK-SAME:    npu.between = {arguments = array<i64: 1>, results = array<i64>}
 // CHECK:       func.func private @alone(
 // CHECK-NOT:     npu.between
 // CHECK:         return
@@ -107,8 +106,7 @@ func.func private @second(%x: tensor<128xf32>, %into: tensor<256xf32>) -> tensor
 func.func @hand_over(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
   %a = call @doubled(%x) : (tensor<4xf32>) -> tensor<4xf32>
   %b = call @doubled(%a) : (tensor<4xf32>) -> tensor<4xf32>
-  %table = arith.constant dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>
-  %c = call @added(%x, %b, %table) : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %c = call @added(%x, %b) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   %d = call @alone(%x) : (tensor<4xf32>) -> tensor<4xf32>
   return %c, %d : tensor<4xf32>, tensor<4xf32>
 }
@@ -118,9 +116,8 @@ func.func private @doubled(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %r : tensor<4xf32>
 }
 
-func.func private @added(%x: tensor<4xf32>, %y: tensor<4xf32>, %z: tensor<4xf32>) -> tensor<4xf32> {
-  %s = arith.addf %x, %y : tensor<4xf32>
-  %r = arith.addf %s, %z : tensor<4xf32>
+func.func private @added(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+  %r = arith.addf %x, %y : tensor<4xf32>
   return %r : tensor<4xf32>
 }
 

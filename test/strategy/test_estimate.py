@@ -24,7 +24,7 @@ from npuflow.strategy.bundle_times import GrowthOn
 from npuflow.strategy.choose import complete
 from npuflow.strategy.describe_group import group_of_bundle
 from npuflow.strategy.estimate import Estimate, OuterTransfer
-from npuflow.strategy.group import Group, MatmulOperand, N
+from npuflow.strategy.group import Group, N
 from npuflow.strategy.mapping import Mapping, mapping_of, strategy_of
 from npuflow.strategy.room import fits
 from npuflow.strategy.search import Search
@@ -169,28 +169,13 @@ def test_what_is_at_home_takes_nothing_of_dram() -> None:
     home = named.at_home({group.tensors.index(lhs)})
     before, after = (Estimate(each, device).transfers(mapping) for each in (named, home))
     assert before[lhs.name].dram_seconds > 0
-    assert after == before | {lhs.name: replace(before[lhs.name], dram_seconds=0.0, descriptors=0.0)}
+    assert after == before | {lhs.name: replace(before[lhs.name], dram_seconds=0.0)}
     everything = named.at_home({n for n, _ in enumerate(group.tensors)})
     assert Estimate(everything, device).parts(mapping).busy_dram_seconds == 0
     assert (
         Estimate(home, device).parts(mapping).busy_dram_seconds
         < Estimate(named, device).parts(mapping).busy_dram_seconds
     )
-
-
-def test_tables_that_come_once_are_one_task_for_each_channel() -> None:
-    group = matmul_group(512, 512, 512, tail_operands=(TailOperand((N,), 4), TailOperand((N,), 4)), result_bytes=1)
-    strategy = complete(group, Strategy(), load_device("npu2"))
-    tails = {tensor.name for tensor in group.inputs if tensor.operand is MatmulOperand.TAIL}
-    tables = replace(group, tensors=tuple(replace(each, table=each.name in tails) for each in group.tensors))
-    before, after = (transfers(each, strategy, load_device("npu2")) for each in (group, tables))
-    counts = [after[name].descriptors for name in tails]
-    assert sorted(counts) == [0, before[min(tails)].descriptors]
-    assert {name: one for name, one in after.items() if name not in tails} == {
-        name: one for name, one in before.items() if name not in tails
-    }
-    one, another = (Estimate(each, load_device("npu2")).parts(mapping_of(each, strategy)) for each in (tables, group))
-    assert one.setting_up_seconds < another.setting_up_seconds
 
 
 def test_what_a_matmuls_tail_reads_is_set_up_ahead_of_its_operands() -> None:

@@ -79,16 +79,10 @@ def costs(search: Search) -> list[float]:
     st.integers(1, 40),
     st.sampled_from(["toy", "npu1", "npu2"]),
     st.sampled_from(TAILS),
-    st.sets(st.integers(0, 3)),
-    st.sets(st.integers(0, 3)),
 )
 @drawn(few=8, many=200)
-def test_nothing_is_better_for_a_matmul(
-    m: int, n: int, k: int, device: str, tail: tuple[TailOperand, ...], home: set[int], tables: set[int]
-) -> None:
-    group = matmul_group(m, n, k, tail_operands=tail, result_bytes=1 if tail else None)
-    tensors = (replace(each, at_home=n in home, table=n in tables - home) for n, each in enumerate(group.tensors))
-    search = search_of(replace(group, tensors=tuple(tensors)), device)
+def test_nothing_is_better_for_a_matmul(m: int, n: int, k: int, device: str, tail: tuple[TailOperand, ...]) -> None:
+    search = search_of(matmul_group(m, n, k, tail_operands=tail, result_bytes=1 if tail else None), device)
     found = search.best()
     assert found.is_proved
     assert fits(search.space.group, found.best[0].mapping, search.device)

@@ -105,7 +105,7 @@ class Homes:
             - seconds_of(self.alone(other), self._home)
             for other in sorted(around)
         )
-        return made.phase_seconds(frozenset(home)) + sum(late) + self.change_seconds
+        return made.seconds(frozenset(home)) + sum(late) + self.change_seconds
 
     def alone(self, number: int) -> Mapped:
         """What a group is mapped as by itself."""

@@ -16,8 +16,8 @@ from npuflow.target import Device
 
 
 def seconds_of(mapped: Mapped, home: frozenset[int] = frozenset()) -> float:
-    """How long these take as phases, with tensors of these numbers at home on the chip."""
-    return sum(each.phase_seconds(home) for each in mapped)
+    """How long these take, with tensors of these numbers at home on the chip."""
+    return sum(each.seconds(home) for each in mapped)
 
 
 def mapped_apart(

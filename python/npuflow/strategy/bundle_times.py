@@ -21,7 +21,7 @@ from npuflow.strategy.feasibility import obstacles
 from npuflow.strategy.group import Group
 from npuflow.strategy.in_clusters import ClusterRows, ways_by_rows
 from npuflow.strategy.mapping import Mapping, mapping_of
-from npuflow.strategy.phase_times import NEAR_WAYS, PhaseTimes, started, with_tasks
+from npuflow.strategy.phase_times import NEAR_WAYS, PhaseTimes
 from npuflow.strategy.strategy import Strategy
 from npuflow.target import Device, KernelClass
 from npuflow.target.planned import goes_around_l2
@@ -42,19 +42,10 @@ class MappedGroup:
         """The same whose tensors have other numbers."""
         return replace(self, group=self.group.numbered(numbers))
 
-    def seconds(self) -> float:
-        """How long it takes, roughly."""
-        return Estimate(self.group, self.device).seconds(self.mapping)
-
-    def phase_seconds(self, home: Set[int] = frozenset()) -> float:
-        """How long it takes as a phase of a launch, with tensors of these numbers at home on the chip.
-
-        Whether they can stay there is seen once there are schedules: what moves them counts as tasks here.
-        """
+    def seconds(self, home: Set[int] = frozenset()) -> float:
+        """How long it takes, roughly, with tensors of these numbers at home on the chip."""
         numbers = home & {tensor.number for tensor in self.group.tensors}
-        estimate = Estimate(self.group.at_home(numbers) if numbers else self.group, started(self.device))
-        tasks = sum(each.descriptors for each in Estimate(self.group, self.device).transfers(self.mapping).values())
-        return with_tasks(estimate.seconds(self.mapping), tasks, self.device)
+        return Estimate(self.group.at_home(numbers) if numbers else self.group, self.device).seconds(self.mapping)
 
 
 def group_seconds(group: FusionGroup, device: Device, said: Strategy) -> float:

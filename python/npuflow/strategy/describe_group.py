@@ -10,7 +10,6 @@ from npuflow.bindings import ir
 from npuflow.core.build import element_bytes, element_type_of, shape_of
 from npuflow.kernels.describe_vector import describe_vector_work
 from npuflow.kernels.vector_cycles import VectorOperand, VectorWork
-from npuflow.network.between import is_table
 from npuflow.ops.bundle import Bundle
 from npuflow.ops.bundle_ops import unpadded
 from npuflow.ops.contraction import INIT, Contraction, fill_of, operand_loops, producer, root_of, tail_of, users
@@ -89,20 +88,13 @@ def _matmul_tensor(
         extents[loop] = extents.get(loop, 1) * size
     dims = tuple(Linear(((loop, 1),)) for loop in extents)
     size, user = element_bytes(element_type_of(value)), 1 if operand is MatmulOperand.TAIL else 0
-    number, table = _number(value, numbers), _is_table(value, numbers)
-    sizes = tuple(extents.values())
-    return Tensor(name, role, dims, sizes, size, False, operand, user, user, number=number, table=table)
+    number = _number(value, numbers)
+    return Tensor(name, role, dims, tuple(extents.values()), size, False, operand, user, user, number=number)
 
 
 def _number(value: ir.Value, numbers: Numbers | None) -> int | None:
     """Which of the numbered values it is, perhaps in another shape, or with zeros around it."""
     return numbers.get(unreshaped(unpadded(unreshaped(value)))) if numbers else None
-
-
-def _is_table(value: ir.Value, numbers: Numbers | None) -> bool:
-    """Whether it is a table of a part of a function, or a numbered constant of one that isn't taken apart yet."""
-    source = unreshaped(value)
-    return is_table(source) or (producer(source, "arith.constant") is not None and source in (numbers or ()))
 
 
 def _tail_tensors(contraction: Contraction, tail: ir.Operation, numbers: Numbers | None) -> list[Tensor]:
@@ -153,8 +145,7 @@ def group_of_bundle(bundle: Bundle, numbers: Numbers | None = None) -> Group:
             known = tensors.get(key)
             first = known or _tensor(f"in{len(tensors)}", role, unpadded(value), read, index)
             pads = bundle.kept is None and bool(marked_padding(op, number)) and (known is None or known.padded)
-            own = replace(first, number=_number(value, numbers), table=_is_table(value, numbers))
-            tensors[key] = replace(own, last_user=index, padded=pads)
+            tensors[key] = replace(first, last_user=index, number=_number(value, numbers), padded=pads)
         for number, result in enumerate(op.results):
             if bundle.is_internal(op.operands[input_count(op) + number]) and op != bundle.root:
                 continue  # which lies where it is written over

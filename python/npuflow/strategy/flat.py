@@ -49,7 +49,6 @@ def _flat_tensor(tensor: Tensor) -> _native.TensorNumbers:
         users,
         tensor.handed_over,
         tensor.at_home,
-        tensor.table,
         tensor.padded,
     )
 

@@ -48,8 +48,8 @@ class Tensor:
     A `gathered` one lies in L1 with a dimension for each of its loops, windows copied out one by one. `user` is the
     number of the first op that reads it, `last_user` of the last. What is `handed_over` lies between sums of products
     and ops that are none. It may have a `number` among what the groups of a function hand to each other; what is
-    `at_home` stays on the chip from one to the next, and takes nothing of DRAM. A `table` is a constant that lies in
-    DRAM as its channels read it. Zeros around a `padded` one are made up by the engine whose windows read it.
+    `at_home` stays on the chip from one to the next, and takes nothing of DRAM. Zeros around a `padded` one are made
+    up by the engine whose windows read it.
     """
 
     name: str
@@ -64,7 +64,6 @@ class Tensor:
     handed_over: bool = False
     number: int | None = None
     at_home: bool = False
-    table: bool = False
     padded: bool = False
 
     @property

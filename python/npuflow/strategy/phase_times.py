@@ -35,18 +35,6 @@ _ALIKE = 1.01
 _LATE = 0.5
 
 
-def started(device: Device) -> Device:
-    """The device of a phase, which finds set up what it needs, and starts it."""
-    control = device.control
-    seconds = min(control.descriptor_seconds, control.start_seconds)
-    return replace(device, control=replace(control, descriptor_seconds=seconds))
-
-
-def with_tasks(seconds: float, tasks: float, device: Device) -> float:
-    """What a phase of so many seconds takes of a launch, with what others lack of time for setting up its tasks."""
-    return seconds + _LATE * max(0.0, tasks * device.control.descriptor_seconds - seconds)
-
-
 @dataclass(frozen=True)
 class PhaseTimes:
     """How long a group takes as a phase of a launch, with what other parts make or read at home on the chip."""
@@ -109,10 +97,12 @@ class PhaseTimes:
         kept = frozenset(self._kept(group, mapping))
         way = is_gathered, kept
         if way not in self.estimates:
-            self.estimates[way] = Estimate(group.at_home(kept), started(self.device))
+            self.estimates[way] = Estimate(group.at_home(kept), self._started)
         estimate = self.estimates[way]
-        tasks = sum(transfer.descriptors for transfer in estimate.transfers(mapping).values())
-        return with_tasks(estimate.played_cost(mapping), tasks, self.device) + self._elsewhere(kept)
+        transfers, tensors = estimate.transfers(mapping), (*estimate.group.inputs, *estimate.group.outputs)
+        tasks = sum(transfers[tensor.name].descriptors for tensor in tensors if not tensor.at_home)
+        played, control = estimate.played_cost(mapping), tasks * self.device.control.descriptor_seconds
+        return played + _LATE * max(0.0, control - played) + self._elsewhere(kept)
 
     def _elsewhere(self, kept: Collection[int]) -> float:
         """What DRAM takes in other parts for what can't stay, at least: who makes or reads a tensor moves it too."""
@@ -127,6 +117,13 @@ class PhaseTimes:
                 room = home_room(group, mapping, self.device, tensor.number)
                 if sum(room) >= tensor.whole_bytes:
                     yield tensor.number
+
+    @cached_property
+    def _started(self) -> Device:
+        """The device of a phase, which finds set up what it needs, and starts it."""
+        control = self.device.control
+        started = min(control.descriptor_seconds, control.start_seconds)
+        return replace(self.device, control=replace(control, descriptor_seconds=started))
 
     @cached_property
     def _groups(self) -> tuple[Group, Group]:
