@@ -122,14 +122,18 @@ def _pin_expanded_tails(op: ir.Operation) -> Iterator[ir.Operation]:
 
 def _is_window_or_behind(value: ir.Value) -> bool:
     """Whether an op sums up windows, or is an elementwise op behind one that can be its tail."""
-    op = producer(value, "linalg.generic")
-    if op is None:
-        return False
-    maps = maps_of(op)
-    if not is_parallel(op):
-        return not all(map_.is_projected_permutation for map_ in maps)
-    inputs = zip(list(op.operands)[: input_count(op)], maps)
-    return any(m.is_permutation and only_user(read) is not None and _is_window_or_behind(read) for read, m in inputs)
+    waiting = [value]  # chains are longer than Python's stack
+    while waiting:
+        op = producer(waiting.pop(), "linalg.generic")
+        if op is None:
+            continue
+        maps = maps_of(op)
+        if is_parallel(op):
+            inputs = zip(list(op.operands)[: input_count(op)], maps)
+            waiting += [read for read, map_ in inputs if map_.is_permutation and only_user(read) is not None]
+        elif not all(map_.is_projected_permutation for map_ in maps):
+            return True
+    return False
 
 
 def _is_repeated(source: ir.Operation, consumer: ir.Operation, read: ir.AffineMap) -> bool:
