@@ -9,6 +9,7 @@ from npuflow.bindings import arith, ir, linalg
 from npuflow.core.build import at, element_type_of, empty, fill, generic_op, is_static, shape_of, zero
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
+from npuflow.ops.bundle_ops import is_zero
 from npuflow.ops.contraction import is_elementwise, only_user, producer, users
 from npuflow.ops.factors import factors_of
 from npuflow.ops.linear import input_count, maps_of
@@ -124,9 +125,7 @@ def _bias_of(op: ir.Operation, channel: int) -> tuple[ir.Value | None, ir.Affine
     if source is None:
         return None
     if source.name == "linalg.fill":
-        number = producer(source.operands[0], "arith.constant")
-        is_zero = number is not None and ir.FloatAttr(number.attributes["value"]).value == 0.0
-        return (None, None) if is_zero else None
+        return (None, None) if is_zero(source.operands[0]) else None
     body = source.regions[0].blocks[0]
     moves = len(body.operations) == 1 and body.operations[0].operands[0] == body.arguments[0]
     if not moves or len(source.operands) != 2 or not _is_constant(source.operands[0]):

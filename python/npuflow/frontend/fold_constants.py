@@ -11,7 +11,7 @@ from npuflow.constants.known_tensors import KnownTensors, sources_of, tensor_con
 from npuflow.core.build import at, element_bytes, element_type_of, is_static, shape_of
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
-from npuflow.ops.contraction import is_parallel
+from npuflow.ops.contraction import is_parallel, only_moves
 
 
 @register_pass
@@ -53,7 +53,7 @@ def _is_worth_it(op: ir.Operation) -> bool:
     """Whether an op computes something, of no more bytes than it reads."""
     if not op.results or not is_parallel(op) or not is_static(op):
         return False
-    if len(op.regions[0].blocks[0].operations) == 1:
+    if only_moves(op):
         return False
     read = [value for value in sources_of(op) if isinstance(value.type, ir.RankedTensorType)]
     if not all(has_dtype(str(element_type_of(value))) for value in (*read, *op.results)):

@@ -14,7 +14,7 @@ from npuflow.core.build import at
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.frontend.product_layers import moves, padding_of
-from npuflow.ops.contraction import is_elementwise, only_user, producer
+from npuflow.ops.contraction import is_elementwise, only_moves, only_user, producer
 from npuflow.ops.linear import input_count
 
 # On an op whose result is a multiple of what it was: how many times as much.
@@ -132,7 +132,7 @@ def _elements(value: ir.Value, known: KnownTensors) -> Numbers | None:
     """The elements of a constant, of one element or of a tensor, but of what repeats one: that is on the way."""
     if isinstance(value.type, ir.RankedTensorType):
         op = producer(value, "linalg.generic")
-        return None if op is not None and len(op.regions[0].blocks[0].operations) == 1 else known.of(value)
+        return None if op is not None and only_moves(op) else known.of(value)
     constant = producer(value, "arith.constant")
     return None if constant is None else np.asarray(ir.FloatAttr(constant.attributes["value"]).value)
 

@@ -11,7 +11,8 @@ from npuflow.bindings import arith, ir, linalg, math
 from npuflow.constants.known_tensors import weight_constant
 from npuflow.constants.scalar_values import Numbers
 from npuflow.core.build import element_type_of, empty, fill, generic_op, shape_of, zero
-from npuflow.ops.contraction import operand_loops, producer
+from npuflow.ops.bundle_ops import is_filled_with_zeros
+from npuflow.ops.contraction import operand_loops
 from npuflow.ops.linear import maps_of
 
 # As many numbers below 0 as above, so that 0 is 0.
@@ -69,7 +70,7 @@ def rescaled(value: ir.Value, scales: Sequence[Scale], begun_at: ir.Value | None
     for number, table in enumerate(tables):
         inputs.append(weight_constant(table.values * (common if number == 0 else 1), f32))
         maps.append(ir.AffineMap.get(rank, 0, [ir.AffineExpr.get_dim(d) for d in table.dims]))
-    if begun_at is not None and not _is_zero(begun_at):
+    if begun_at is not None and not is_filled_with_zeros(begun_at):
         inputs.append(begun_at)
         maps.append(same)
     op, block = _elementwise(inputs, maps, f32)
@@ -95,9 +96,3 @@ def _elementwise(
 
 def _number(value: float) -> ir.Value:
     return arith.ConstantOp(ir.F32Type.get(), float(value)).result
-
-
-def _is_zero(value: ir.Value) -> bool:
-    filled = producer(value, "linalg.fill")
-    number = None if filled is None else producer(filled.operands[0], "arith.constant")
-    return number is not None and ir.FloatAttr(number.attributes["value"]).value == 0.0

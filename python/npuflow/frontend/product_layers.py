@@ -9,7 +9,7 @@ from npuflow.core.build import at, element_type_of, empty, fill, is_static, move
 from npuflow.core.passes import ops_of
 from npuflow.frontend.fold_views import source_map
 from npuflow.frontend.meeting_sums import RESHAPES, meets_sum
-from npuflow.frontend.signs import number_of
+from npuflow.ops.bundle_ops import is_filled_with_zeros
 from npuflow.ops.contraction import is_elementwise, only_user, producer, users
 from npuflow.ops.factors import factors_of
 from npuflow.ops.linear import maps_of
@@ -81,15 +81,10 @@ def moves(op: ir.Operation) -> bool:
     if op.name == "tensor.pad":
         return pads_with_zero(op)
     if op.name == "tensor.insert_slice":
-        return len(op.operands) == 2 and _is_all_zeros(op.operands[1])
+        return len(op.operands) == 2 and is_filled_with_zeros(op.operands[1])
     if op.name == "linalg.generic":
         return _yields_input(op) and source_map(op) is not None
     return op.name in _MOVEMENTS
-
-
-def _is_all_zeros(value: ir.Value) -> bool:
-    filled = producer(value, "linalg.fill")
-    return filled is not None and number_of(filled.operands[0]) == 0
 
 
 def _yields_input(op: ir.Operation) -> bool:

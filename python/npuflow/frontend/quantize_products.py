@@ -23,7 +23,7 @@ from npuflow.frontend.product_layers import (
     product_layers,
 )
 from npuflow.frontend.rounded_early import rounded_early
-from npuflow.ops.contraction import only_user, operand_loops, users
+from npuflow.ops.contraction import operand_loops, users
 
 # On a sum of products: the largest magnitude of each of its two factors.
 RANGES = "npu.ranges"
@@ -133,12 +133,10 @@ class _Quantization:
         return known
 
     def _quantized(self, value: ir.Value, scale: float) -> ir.Value:
-        """A tensor rounded to i8, which is all that becomes of it if it has one reader."""
-        is_alone = only_user(value) is not None
+        """A tensor rounded to i8, which is all that becomes of it: no layer's end is rounded to bf16 then."""
         with after_value(value):
             made = quantized(value, scale)
-        if is_alone:
-            self.factors.setdefault(value, _IntegerFactor(made, np.asarray(scale)))
+        self.factors.setdefault(value, _IntegerFactor(made, np.asarray(scale)))
         return made
 
 

@@ -99,6 +99,12 @@ def is_zero(number: ir.Value) -> bool:
     return isinstance(value, ir.IntegerAttr) and ir.IntegerAttr(value).value == 0
 
 
+def is_filled_with_zeros(value: ir.Value) -> bool:
+    """Whether all elements of a tensor are filled with the constant zero."""
+    filled = producer(value, "linalg.fill")
+    return filled is not None and is_zero(filled.operands[0])
+
+
 def pad_problem(pad: ir.Operation) -> Problem | None:
     """What keeps a `tensor.pad` from being part of how its result is read, as (what, hint)."""
     if not pads_with_zeros(pad):

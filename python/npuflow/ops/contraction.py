@@ -117,10 +117,10 @@ def open_matmuls(root: ir.Operation) -> list[Contraction]:
 def has_heads(contraction: Contraction) -> bool:
     """Whether a matmul reads what an elementwise op computes for it alone: the two are a bundle then."""
     sources = (producer(value, _GENERIC) for value in (contraction.lhs, contraction.rhs))
-    return any(source is not None and is_head(source) and not _only_moves(source) for source in sources)
+    return any(source is not None and is_head(source) and not only_moves(source) for source in sources)
 
 
-def _only_moves(op: ir.Operation) -> bool:
+def only_moves(op: ir.Operation) -> bool:
     """Whether a linalg.generic yields an input as it is."""
     return len(op.regions[0].blocks[0].operations) == 1
 

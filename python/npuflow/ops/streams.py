@@ -49,6 +49,7 @@ def stream_of(bundle: Bundle) -> Streaming:
 
 
 def _of_reduced(bundle: Bundle) -> Streaming:
+    """Loops that some op of a bundle reduces."""
     reducing = [index for index in range(len(bundle.ops)) if _reduces_any(bundle.ops[index])]
     if len(reducing) == 1 or any(STEP_LOOP in bundle.ops[index].attributes for index in reducing):
         return _of_sums(bundle, reducing)
@@ -68,11 +69,9 @@ def reducers(bundle: Bundle, loops: tuple[int, ...]) -> list[int]:
 
 def _goes_through_whole_values(bundle: Bundle, stream: Streaming) -> bool:
     """Whether a piece reads its place of what ops that don't run for each piece make, as a window in strides may."""
-    made = {result for index in stream.ops for result in bundle.ops[index].results}
+    whole = {result for index, op in enumerate(bundle.ops) if index not in stream.ops for result in op.results}
     return any(
-        bundle.is_internal(value)
-        and value not in made
-        and any(loop in stream.loops for d in dims for loop, _ in d.terms)
+        value in whole and any(loop in stream.loops for dim in dims for loop, _ in dim.terms)
         for index in stream.ops
         for value, dims in zip(bundle.ops[index].operands, bundle.maps(index))
     )
