@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +26,7 @@ from npuflow.network.residency import Home, Slab
 from npuflow.simulate.at_home import AtHome
 from npuflow.simulate.home_ports import HOME_LEVEL
 from npuflow.simulate.home_tasks import NotAtHomeError
+from npuflow.simulate.platform import Side
 
 sys.path.insert(0, str(Path(__file__).parent))
 from chains import Program
@@ -307,6 +309,43 @@ def test_what_saves_least_leaves_where_not_all_can_stay(monkeypatch: pytest.Monk
         assert any(each.bytes >= value.bytes for each in beside)
 
 
+def test_tensors_that_are_in_each_others_way_are_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What can't be beside others where it is best by itself has another home, not none."""
+    moved = TilePhases.moved
+
+    def apart(self: TilePhases, phase: int, homes: Mapping[int, HomeSlabs]) -> AtHome:
+        own = [slabs.columns for number, slabs in homes.items() if phase in self.phases_of(number, slabs)]
+        columns = [column for each in own for column in each]
+        if len(columns) > len(set(columns)):
+            raise NotAtHomeError("a memory tile has one")
+        return moved(self, phase, homes)
+
+    monkeypatch.setattr(TilePhases, "moved", apart)
+    compiled = npuflow.compile(narrow(), "npuflow-stream-k{fuse=false}", device="npu2", split=True, jobs=1)
+    (sequence,) = compiled.sequences
+    homes = [value.home for value in sequence.plan.between]
+    assert len(homes) > 2
+    for before, after in pairwise(homes):
+        assert before is not None
+        assert after is not None
+        assert {slab.column for slab in before.slabs}.isdisjoint(slab.column for slab in after.slabs)
+    (shown,) = compiled.run(verify=True, judge=JUDGE).sequences
+    assert shown.verified.status is Status.OK
+
+
+def test_what_has_channels_of_one_group_takes_them_first(compiled: npuflow.Compiled) -> None:
+    """Else what may take any would take the descriptors that it alone has."""
+    (sequence,) = compiled.sequences
+    own = sequence.with_decided(ALL_DECISIONS - {Decision.RESIDENCY}).compiled
+    phases = TilePhases(own.calls, own.parts, sequence.device, HOME_LEVEL)
+    read, made = (value.number for value in sequence.plan.between[:2])
+    (phase,) = {phase for phase, _, side in phases.ports[made] if side is Side.IN}
+    for side, free in ((Side.OUT, (0, 1)), (Side.IN, (2,))):
+        phases.unused.update({(own.calls.calls[phase].name, side, column): free for column in range(8)})
+    homes = {number: HomeSlabs((0, 1), 64) for number in (read, made)}
+    assert [way.side for way in phases.ways(phase, homes)] == [Side.IN, Side.OUT]
+
+
 def test_scratchpads_keep_what_dram_reaches_there_in_as_few_as_have_room() -> None:
     compiled = npuflow.compile(through_rows(), "npuflow-stream-k{fuse=false}", device="npu4.0", split=True)
     (sequence,) = compiled.sequences
@@ -318,6 +357,7 @@ def test_scratchpads_keep_what_dram_reaches_there_in_as_few_as_have_room() -> No
 
 
 def test_scratchpads_keep_slabs_of_what_has_no_room_in_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(PortPhases, "in_place", lambda *_: None)
     monkeypatch.setattr(PortPhases, "counts", lambda _: (3,))
     monkeypatch.setattr(PortPhases, "late_seconds", lambda *_: 0.0)
     compiled = npuflow.compile(through_rows(), "npuflow-stream-k{fuse=false}", device="npu4.0", split=True)

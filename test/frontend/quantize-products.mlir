@@ -98,6 +98,30 @@ func.func @meeting(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>, %s: tensor<4xf32>) 
   return %r : tensor<4x4xf32>
 }
 
+// One that says how large its end gets is rounded to i8 there.
+// CHECK-LABEL: func.func @added
+// CHECK:         %[[Q:.*]] = linalg.generic {{.*}} outs({{.*}} : tensor<4x4xi8>)
+// CHECK:           arith.constant 3.175000e+01 : f32
+// CHECK:         linalg.generic {{.*}} ins(%[[Q]] : tensor<4x4xi8>) outs({{.*}} : tensor<4x4xf32>)
+// CHECK:           arith.truncf {{.*}} : f32 to bf16
+// CHECK-NOT:     truncf
+// CHECK:         return
+func.func @added(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>) -> tensor<4x4xf32> {
+  %v = arith.constant dense<0.5> : tensor<8x4xf32>
+  %w = arith.constant dense<0.25> : tensor<8x4xf32>
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4x4xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<4x4xf32>) -> tensor<4x4xf32>
+  %a = linalg.matmul {npu.ranges = [1.0, 0.0, 4.0]} ins(%x, %v : tensor<4x8xf32>, tensor<8x4xf32>) outs(%z : tensor<4x4xf32>) -> tensor<4x4xf32>
+  %b = linalg.matmul {npu.ranges = [1.0, 0.0]} ins(%y, %w : tensor<4x8xf32>, tensor<8x4xf32>) outs(%z : tensor<4x4xf32>) -> tensor<4x4xf32>
+  %r = linalg.generic {indexing_maps = [#same, #same, #same], iterator_types = ["parallel", "parallel"]} ins(%a, %b : tensor<4x4xf32>, tensor<4x4xf32>) outs(%e : tensor<4x4xf32>) {
+  ^bb0(%i: f32, %j: f32, %o: f32):
+    %t = arith.addf %i, %j : f32
+    linalg.yield %t : f32
+  } -> tensor<4x4xf32>
+  return %r : tensor<4x4xf32>
+}
+
 // What is joined is rounded in parts, if nobody else reads them.
 // CHECK-LABEL: func.func @joined
 // CHECK-COUNT-2: outs({{.*}} : tensor<1x2x3x3xi8>)

@@ -3,7 +3,7 @@
 // RUN: npuflow verify %s --pipeline=npuflow-normalize-linalg | filecheck %s --check-prefix=RIGHT
 
 // RIGHT-NOT: wrong
-// RIGHT:     right: @gate{{.*}}@both{{.*}}@alone{{.*}}@scaled{{.*}}@reshaped{{.*}}@shared
+// RIGHT:     right: @gate{{.*}}@narrowest{{.*}}@both{{.*}}@alone{{.*}}@scaled{{.*}}@reshaped{{.*}}@shared
 
 #same = affine_map<(d0, d1) -> (d0, d1)>
 #row = affine_map<(d0, d1) -> (d0)>
@@ -26,6 +26,28 @@ func.func @gate(%x: tensor<8x16xbf16>, %g: tensor<16x32xbf16>, %u: tensor<16x32x
   %w = arith.extf %n : tensor<8x32xbf16> to tensor<8x32xf32>
   %s = arith.mulf %w, %w : tensor<8x32xf32>
   %r = arith.mulf %s, %b : tensor<8x32xf32>
+  return %r : tensor<8x32xf32>
+}
+
+// What is rounded, and made wider again in part, goes to memory as it was narrowest.
+// CHECK-LABEL: func.func @narrowest
+// CHECK:         %[[G:.*]] = linalg.matmul
+// CHECK:         %[[U:.*]] = linalg.matmul
+// CHECK:         %[[N:.*]] = linalg.generic {{.*}} ins(%[[G]] : tensor<8x32xf32>) outs({{.*}} : tensor<8x32xi8>)
+// CHECK:           arith.fptosi
+// CHECK:         linalg.generic {{.*}} ins(%[[N]], %[[U]] : tensor<8x32xi8>, tensor<8x32xf32>)
+// CHECK:           arith.sitofp
+// CHECK-NOT:     linalg.generic
+func.func @narrowest(%x: tensor<8x16xbf16>, %g: tensor<16x32xbf16>, %u: tensor<16x32xbf16>) -> tensor<8x32xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<8x32xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<8x32xf32>) -> tensor<8x32xf32>
+  %a = linalg.matmul ins(%x, %g : tensor<8x16xbf16>, tensor<16x32xbf16>) outs(%f : tensor<8x32xf32>) -> tensor<8x32xf32>
+  %b = linalg.matmul ins(%x, %u : tensor<8x16xbf16>, tensor<16x32xbf16>) outs(%f : tensor<8x32xf32>) -> tensor<8x32xf32>
+  %q = arith.fptosi %a : tensor<8x32xf32> to tensor<8x32xi8>
+  %n = arith.sitofp %q : tensor<8x32xi8> to tensor<8x32xbf16>
+  %w = arith.extf %n : tensor<8x32xbf16> to tensor<8x32xf32>
+  %r = arith.addf %w, %b : tensor<8x32xf32>
   return %r : tensor<8x32xf32>
 }
 

@@ -26,8 +26,9 @@ from npuflow.errors import UsageError, with_hint
 from npuflow.execute.arrays import Array, signature_of
 from npuflow.execute.data import arrays_for
 from npuflow.execute.jit import compile_function
+from npuflow.frontend.added_ends import added_ends
 from npuflow.frontend.fold_scales import SCALED
-from npuflow.frontend.product_layers import ProductLayer, product_layers
+from npuflow.frontend.product_layers import ProductLayer, end_of, product_layers
 from npuflow.frontend.quantize_products import RANGES
 from npuflow.ops.linear import loop_extents
 
@@ -160,16 +161,23 @@ class _Calibration:
         check_inputs(signature, self.inputs)
 
     def note_ranges(self) -> None:
-        """Says of each layer with weights how large its factors get; what layers hand on is found by the same run."""
+        """Says of each layer with weights how large its factors get; what layers hand on is found by the same run.
+
+        Of those that are added to others, and go to memory for that, it says how large that gets as well.
+        """
         alone = self._alone(self.base)
         layers = product_layers(alone.operation)
         beside = _beside_weights(layers)
-        values = list(dict.fromkeys(value for each in beside for value in each))
+        factors = dict.fromkeys(value for each in beside for value in each)
+        added = added_ends(layers, factors)
+        values = [*factors, *added]
         arrays, self.before = self._run(alone, values)
         found = dict(zip(values, map(_magnitude, arrays)))
         for layer, there, own in zip(self.layers, layers, beside, strict=True):
             ranges = [found[origin] if origin in own else 0.0 for origin in there.origins]
+            end = end_of(there.op.results[0])
             if max(ranges) > 0:
+                ranges += [found[end]] if end in added and found[end] > 0 else []
                 with layer.op.location:
                     noted = [ir.FloatAttr.get(ir.F64Type.get(), most) for most in ranges]
                 layer.op.attributes[RANGES] = ir.ArrayAttr.get(noted)

@@ -227,6 +227,18 @@ class HomePhases(ABC):
             raise NotAtHomeError(found)
         return found.seconds + self.change_seconds(dict(zip(phases, found.chains)))
 
+    def late_with(self, phase: int, homes: Mapping[int, HomeSlabs]) -> LatePhases | str:
+        """By how much longer a phase runs with tensors at home together; a text says why it can't."""
+
+        def find() -> LatePhases | str:
+            try:
+                moved = self.moved(phase, homes)
+                return LatePhases(self.late_in(phase, moved), (moved.chains,))
+            except NotAtHomeError as error:
+                return str(error)
+
+        return self.late.of(((self.calls.calls[phase].name, self.ways(phase, homes)),), find)
+
     def _late(self, asked: Sequence[tuple[str, Ways]]) -> LatePhases | str:
         try:
             moved = [(name, self.program_of(name, ways)) for name, ways in asked]

@@ -6,24 +6,22 @@ no longer than with everything in DRAM.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from math import inf
 
 from npuflow.compiler.compiled_function import CompiledFunction
 from npuflow.compiler.home_phases import HomePhases, HomeSlabs
+from npuflow.compiler.housing import HomeSearch, Housing, TensorHome
 from npuflow.compiler.port_phases import PortPhases
 from npuflow.compiler.tile_phases import TilePhases
 from npuflow.core.answers import NOTHING_ASKED, AsksAhead
 from npuflow.network.calls import Call, CallList
 from npuflow.network.plan import PlannedValue, ValueRole, plan_of
-from npuflow.network.residency import Home, HomeCandidate, Residency, choose_homes, home_beside
+from npuflow.network.residency import HomeCandidate, Residency, choose_homes
 from npuflow.simulate.at_home import AtHome
 from npuflow.simulate.home_tasks import NotAtHomeError
 
-# What another home of one tensor has to gain.
-_LEAST_SECONDS = 1e-8
 _WRITTEN_IN_PARTS = "several phases write it, a part each"
 
 
@@ -78,9 +76,7 @@ class _Residents:
         chosen = choose_homes([ways for ways in self.ways.values() if ways], self.phases.room)
         late = sum(one.late_seconds for one in chosen.ways.values())
         for number, ways in self.ways.items():
-            if number in chosen.ways:
-                self.ways[number] = [chosen.ways[number], *(one for one in ways if one != chosen.ways[number])]
-            elif ways:
+            if ways and number not in chosen.ways:
                 longer = f"its phases would take {ways[0].late_seconds * 1e6:.2f} us longer"
                 others = "others that save more take the room, or the channels, of memory tiles"
                 self.reasons[number] = longer if late + ways[0].late_seconds > 0 else others
@@ -206,130 +202,36 @@ class _Residents:
     # The parts with what stays
 
     def _placed(self, chosen: Residency) -> Resident:
-        """Programs of phases; where one doesn't run, a tensor is divided otherwise, or stays in DRAM after all."""
-        homes, programs = self._refined(chosen.homes), dict[int, AtHome]()
-        waiting = [*range(len(self.calls.calls))]
-        while waiting:
-            phase = waiting.pop(0)
-            programs.pop(phase, None)
-            own = self._own(phase, homes)
-            try:
-                if own:
-                    moved = self.phases.moved(phase, own)
-                    self.phases.seconds_at_home(phase, moved)
-                    programs[phase] = moved
-            except NotAtHomeError as error:
-                changed = self._changed(own, homes)
-                if changed is None:
-                    changed = min(own, key=lambda number: (self._gained(self._chosen(number)), -number))
-                    self.reasons[changed] = f"together with others: {error}"
-                    del homes[changed]
-                waiting = sorted({*waiting, *(each for each, _, _ in self.phases.ports[changed])})
-        self._ask_widened(programs, homes)
-        programs = {
-            phase: self.phases.widened(phase, moved, self._own(phase, homes)) for phase, moved in programs.items()
-        }
-        calls = tuple(self._housed(phase, homes) for phase in range(len(self.calls.calls)))
-        saved = sum(self._chosen(number).saved_bytes for number in homes)
-        reasons = {number: why for number, why in self.reasons.items() if number not in homes}
+        """Programs of phases, with what stays."""
+        search = HomeSearch(self.phases, self.ways, self.more, self.ahead)
+        first = {number: TensorHome(chosen.ways[number], home) for number, home in chosen.homes.items()}
+        housed = search.improved(search.feasible(first))
+        self.reasons.update(search.reasons)
+        own = {phase: search.own(phase, housed) for phase in range(len(self.calls.calls))}
+        programs = {phase: self.phases.moved(phase, homes) for phase, homes in own.items() if homes}
+        self._ask_widened(programs, own)
+        programs = {phase: self.phases.widened(phase, moved, own[phase]) for phase, moved in programs.items()}
+        calls = tuple(self._housed(phase, housed) for phase in range(len(self.calls.calls)))
+        saved = sum(one.way.saved_bytes for one in housed.values())
+        reasons = {number: why for number, why in self.reasons.items() if number not in housed}
         return Resident(replace(self.calls, calls=calls), programs, reasons, chosen.bound_bytes, saved)
 
-    def _ask_widened(self, programs: Mapping[int, AtHome], homes: Mapping[int, Home]) -> None:
+    def _ask_widened(self, programs: Mapping[int, AtHome], own: Mapping[int, Mapping[int, HomeSlabs]]) -> None:
         """Asks ahead by how many channels phases are fastest, of one of those that are alike."""
         unlike = {}
         for phase, moved in programs.items() if self.phases.widens else ():
-            own = self._own(phase, homes)
-            alike = self.calls.calls[phase].name, self.phases.ways(phase, own)
-            unlike[alike] = partial(self.phases.widened, phase, moved, own)
+            alike = self.calls.calls[phase].name, self.phases.ways(phase, own[phase])
+            unlike[alike] = partial(self.phases.widened, phase, moved, own[phase])
         self.ahead.ask([*unlike.values()], self.phases.answers)
 
-    def _own(self, phase: int, homes: Mapping[int, Home]) -> dict[int, HomeSlabs]:
-        """The tensors at home that a phase has to do with."""
-        housed = ((number, self._slabs(number, home)) for number, home in homes.items())
-        return {number: slabs for number, slabs in housed if phase in self.phases.phases_of(number, slabs)}
-
-    def _refined(self, homes: Mapping[int, Home]) -> dict[int, Home]:
-        """Other homes for tensors, as long as phases are faster with them.
-
-        Ways were chosen by what each wins alone: a phase wins more where clusters have all that it reads and makes, and
-        less where tensors get in each other's way.
-        """
-        found, waiting = dict(homes), list(homes)
-        while waiting:
-            number = waiting.pop(0)
-            now = self._chosen(number)
-            others = [way for way in self.ways[number] if way != now and not (way.brought or now.brought)]
-            beside = {self._chosen(each): home for each, home in found.items() if each != number}
-            tried = ((way, home_beside(way, beside, self.phases.room)) for way in others)
-            ways = {way: home for way, home in tried if home is not None}
-            if not ways:
-                continue
-            times = {way: self._seconds_of(number, {**found, number: home}) for way, home in ways.items()}
-            best = min(times, key=lambda way: times[way])
-            if times[best] < self._seconds_of(number, found) - _LEAST_SECONDS:
-                self.ways[number] = [best, *(way for way in self.ways[number] if way != best)]
-                found[number] = ways[best]
-                phases = {phase for phase, _, _ in self.phases.ports[number]}
-                near = {each for each in found if any(p in phases for p, _, _ in self.phases.ports[each])}
-                waiting += sorted(near - {number, *waiting})
-        return found
-
-    def _seconds_of(self, number: int, homes: Mapping[int, Home]) -> float:
-        """How long the phases of a tensor take with these homes, and what moves it to be set up."""
-        try:
-            phases = dict.fromkeys(phase for phase, _, _ in self.phases.ports[number])
-            moved = [(phase, self.phases.moved(phase, self._own(phase, homes))) for phase in phases]
-            taken = sum(self.phases.seconds_at_home(phase, one) for phase, one in moved)
-            return taken + sum(self.phases.sent_seconds(one.chains) for _, one in moved)
-        except NotAtHomeError:
-            return inf
-
-    def _chosen(self, number: int) -> HomeCandidate:
-        return self.ways[number][0]
-
-    def _slabs(self, number: int, home: Home) -> HomeSlabs:
-        """A tensor's slabs where it stays in the way that is chosen."""
-        columns, one = tuple(slab.column for slab in home.slabs), self._chosen(number)
-        if not one.brought:
-            return HomeSlabs(columns, home.piece_bytes, home.in_place, spread=home.spread)
-        return HomeSlabs(columns, home.piece_bytes, home.in_place, one.first, frozenset(one.reads))
-
-    def _housed(self, phase: int, homes: Mapping[int, Home]) -> Call:
+    def _housed(self, phase: int, housed: Housing) -> Call:
         """A phase's call, with what stays of what it makes, brings and finds."""
         call = self.calls.calls[phase]
-        kept = {number: self._chosen(number) for number in homes if self._chosen(number).brought}
+        kept = {number: one for number, one in housed.items() if one.way.brought}
+        made = [housed.get(number) for number in call.outputs]
         return replace(
             call,
-            homes=tuple(None if number in kept else homes.get(number) for number in call.outputs),
-            brought={number: homes[number] for number, one in kept.items() if one.first == phase},
-            near=frozenset(number for number, one in kept.items() if phase in one.reads),
+            homes=tuple(None if one is None or one.way.brought else one.home for one in made),
+            brought={number: one.home for number, one in kept.items() if one.way.first == phase},
+            near=frozenset(number for number, one in kept.items() if phase in one.way.reads),
         )
-
-    def _changed(self, numbers: Collection[int], homes: dict[int, Home]) -> int | None:
-        """Gives a tensor another home that costs least while all together take no longer.
-
-        None where more would be lost by that than if the tensor that wins least had none.
-        """
-        late = sum(self._chosen(number).late_seconds for number in homes)
-        least = min(self._gained(self._chosen(number)) for number in numbers)
-        for one in self._others(numbers):
-            now = self._chosen(one.number)
-            if self._gained(now) - self._gained(one) >= least:
-                continue
-            beside = {self._chosen(number): home for number, home in homes.items() if number != one.number}
-            home = home_beside(one, beside, self.phases.room)
-            if home is not None and late + one.late_seconds - now.late_seconds <= 0:
-                self.ways[one.number] = [one, *(way for way in self.ways[one.number] if way not in (one, now))]
-                homes[one.number] = home
-                return one.number
-        return None
-
-    def _others(self, numbers: Collection[int]) -> list[HomeCandidate]:
-        """Other ways for tensors to stay, those that lose least first."""
-        for number in numbers:
-            self.ways[number] += next(self.more[number], [])
-        found = [way for number in numbers for way in self.ways[number][1:]]
-        return sorted(found, key=lambda one: self._gained(self._chosen(one.number)) - self._gained(one))
-
-    def _gained(self, one: HomeCandidate) -> float:
-        return self.phases.room.gained(one)

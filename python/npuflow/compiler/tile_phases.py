@@ -153,13 +153,21 @@ class TilePhases(HomePhases):
         return crowded_seconds(before, own, self.device)
 
     def ways(self, phase: int, homes: Mapping[int, HomeSlabs]) -> Ways:
-        return tuple(
+        """Those come first whose channels are all of few groups of descriptors: the others take what these leave."""
+        name = self.calls.calls[phase].name
+        found = (
             self._way(phase, number, slabs, tensor, side)
             for number, slabs in homes.items()
             if phase in self.phases_of(number, slabs)
             for own, tensor, side in self.ports[number]
             if own == phase
         )
+        return tuple(sorted(found, key=lambda way: self._groups_left(name, way)))
+
+    def _groups_left(self, name: str, way: TensorWay) -> int:
+        """Of how many groups the channels are, at least, that a way can take beside a slab."""
+        groups = self.device.dma(HOME_LEVEL).descriptor_groups
+        return min(len({n % groups for n in self._free_channels(name, way.side, column)}) for column in way.columns)
 
     def _way(self, phase: int, number: int, slabs: HomeSlabs, tensor: str, side: Side) -> TensorWay:
         brings = True if slabs.brought == phase else False if self._reads_in_place(phase, number, slabs) else None

@@ -25,7 +25,7 @@ from npuflow.frontend.product_layers import (
 from npuflow.frontend.rounded_early import rounded_early
 from npuflow.ops.contraction import operand_loops, users
 
-# On a sum of products: the largest magnitude of each of its two factors.
+# On a sum of products: the largest magnitude of each of its two factors, and of its end if that is rounded as well.
 RANGES = "npu.ranges"
 
 
@@ -49,8 +49,8 @@ class QuantizeProducts(Pass):
     result has as well (an output channel). A tensor is rounded once, where it is made, and whoever reads it reads that;
     one that only has elements of others, joined or moved about, is rounded where these are made, if
     nobody else reads them, so that they go to memory as i8. What is computed of each sum alone, up to what others read
-    or where it meets another sum, is rounded to bf16 where no layer asks for i8. What a function returns stays f32, and
-    so does what sums begin at.
+    or where it meets another sum, is rounded to bf16 where no layer asks for i8; to i8 where a third number says how
+    large it gets. What a function returns stays f32, and so does what sums begin at.
 
     The ranges come from running the network on data: `--compute-type=i8` does that and runs this pass first. What it
     makes is the program that others are compared with, so no pipeline has it.
@@ -63,10 +63,11 @@ class QuantizeProducts(Pass):
     def run(self, op: ir.Operation, context: PassContext) -> None:
         layers = [layer for layer in product_layers(op) if RANGES in layer.op.attributes]
         work = _Quantization()
+        handed = [_ranges_of(layer.op)[2:] for layer in layers]
         sums = [work.quantize(layer) for layer in layers]
-        for value in dict.fromkeys(end_of(value) for value in sums):
+        for value, most in {end_of(value): most for value, most in zip(sums, handed)}.items():
             if value not in work.factors and not is_returned_only(value):
-                narrow(value)
+                work.round(value, most[0] / GREATEST) if most else narrow(value)
         context.count("sums of products that are of i8", len(layers))
 
 
@@ -91,7 +92,7 @@ class _Quantization:
         """Makes a layer one of i8; returns its sums, in f32."""
         op, ranges = layer.op, _ranges_of(layer.op)
         with at(op):
-            found = [self._factor(op, position, most) for position, most in zip(layer.factors, ranges)]
+            found = [self._factor(op, position, most) for position, most in zip(layer.factors, ranges[:2])]
             sums = integer_sums(op, {position: factor.value for position, factor in zip(layer.factors, found)})
             scales = [_along(op, position, factor) for position, factor in zip(layer.factors, found)]
             result = rescaled(sums, scales, op.operands[2])
@@ -114,11 +115,11 @@ class _Quantization:
         if known is None:
             if most <= 0:
                 raise fail(op, f"a range of {most:g} tells nothing of a factor", "give its largest magnitude")
-            known = self._round(origin, most / GREATEST)
+            known = self.round(origin, most / GREATEST)
         read = op.operands[position]
         return replace(known, value=moved_like(read, origin_of(read), known.value))
 
-    def _round(self, value: ir.Value, scale: float) -> _IntegerFactor:
+    def round(self, value: ir.Value, scale: float) -> _IntegerFactor:
         """Lets everybody read a tensor as it was rounded, which may be where its elements are made."""
         uses = readers(value)
         if len(uses) == len(users(value)):
@@ -143,8 +144,8 @@ class _Quantization:
 def _ranges_of(op: ir.Operation) -> list[float]:
     said = op.attributes[RANGES]
     numbers = list(said) if isinstance(said, ir.ArrayAttr) else []
-    if len(numbers) != 2 or not all(isinstance(number, ir.FloatAttr) for number in numbers):
-        raise fail(op, f"{RANGES} is no list of two numbers", "give one for each of the two factors")
+    if len(numbers) not in (2, 3) or not all(isinstance(number, ir.FloatAttr) for number in numbers):
+        raise fail(op, f"{RANGES} is no list of two or three numbers", "give one for each factor, and one for its end")
     return [float(number.value) for number in numbers]
 
 

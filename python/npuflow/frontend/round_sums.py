@@ -77,10 +77,10 @@ def _place(op: ir.Operation) -> int:
 
 
 def _rounded_part(reader: ir.Operation, number: int, sums: Sequence[int]) -> Part:
-    """The ops of a body up to the last one that rounds an operand, if nothing else needs what they make."""
+    """The ops of a body up to the last one that makes an operand narrowest, if nothing else needs what they make."""
     arguments = reader.regions[0].blocks[0].arguments
     others = {arguments[other] for other in sums if other != number}
-    wide = element_bytes(element_type_of(reader.operands[number]))
+    most = element_bytes(element_type_of(reader.operands[number])) - 1
     found: Part = ()
     for end in ops_of(reader):
         part = needed_for(end.results[0]) if end.results else ()
@@ -89,8 +89,8 @@ def _rounded_part(reader: ir.Operation, number: int, sums: Sequence[int]) -> Par
             is_apart = all(user in part for value in made for user in users(value))
             reads_others = not others.isdisjoint(value for each in part for value in each.operands)
             is_plain = not any(each.regions or not each.operands for each in part)
-            if is_apart and is_plain and not reads_others and element_bytes(end.results[0].type) < wide:
-                found = part
+            if is_apart and is_plain and not reads_others and element_bytes(end.results[0].type) <= most:
+                found, most = part, element_bytes(end.results[0].type)
     return found
 
 

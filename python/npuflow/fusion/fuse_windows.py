@@ -36,9 +36,7 @@ _MOST_GROUPS = 4
 # What tiles that are asked for divide costs nothing, and groups that are asked for less than anything.
 _FOR_TILES, _FREE = Price(0.0), Price(-1.0)
 # Sums side by side become one where they are estimated to take so much of the time: of a Llama's gate, 0.99 was 1.02.
-# Where what they hand over stays on the chip anyway, they take descriptors there that others' homes then lack, which no
-# estimate knows: a ResNet-50 in i8 lost 2 % by one of 0.9.
-_LESS_SIDE_BY_SIDE, _LESS_THAN_AT_HOME = 0.95, 0.85
+_LESS_SIDE_BY_SIDE = 0.95
 
 
 @register_pass
@@ -165,9 +163,7 @@ class _WindowFusion:
         """Whether groups may be one where that has the lowest sum: sums side by side must save more than a little."""
         if self.tiles or way.tiled.chain.axes or frozenset(self._names(members)) == self.wanted:
             return True
-        stays = all(map(self.homes.stays, sorted(members)[:-1]))
-        least = _LESS_THAN_AT_HOME if stays else _LESS_SIDE_BY_SIDE
-        return way.price.seconds < least * sum(apart[number] for number in members)
+        return way.price.seconds < _LESS_SIDE_BY_SIDE * sum(apart[number] for number in members)
 
     def _chains(self) -> dict[Members, WindowChain]:
         """What might be fused, with the groups that it is made of."""

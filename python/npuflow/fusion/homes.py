@@ -81,10 +81,6 @@ class Homes:
         """Finds what stays if no groups become one, which all else asks for."""
         _ = self._home
 
-    def stays(self, number: int) -> bool:
-        """Whether what a group makes for others stays on the chip if no groups become one."""
-        return number in self._home
-
     def seconds_apart(self, number: int) -> float:
         """How long a group takes by itself."""
         return seconds_of(self.alone(number), self._home) + self.change_seconds

@@ -1,0 +1,168 @@
+"""Tensors in their homes, phase by phase: how long that takes, and other homes for them as long as that takes less."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from math import inf
+from typing import TypeAlias
+
+from npuflow.compiler.home_phases import HomePhases, HomeSlabs, LatePhases
+from npuflow.core.answers import AsksAhead
+from npuflow.network.residency import Home, HomeCandidate, home_beside
+
+# What other homes have to gain.
+_LEAST_SECONDS = 1e-8
+# Of a tensor that has no home, and of each one that is in its way, the ways that are tried together.
+_MOST_TOGETHER = 3
+
+
+@dataclass(frozen=True)
+class TensorHome:
+    """The way in which a tensor stays, and where."""
+
+    way: HomeCandidate
+    home: Home
+
+    @property
+    def slabs(self) -> HomeSlabs:
+        one, columns = self.way, tuple(slab.column for slab in self.home.slabs)
+        if not one.brought:
+            return HomeSlabs(columns, self.home.piece_bytes, self.home.in_place, spread=self.home.spread)
+        return HomeSlabs(columns, self.home.piece_bytes, self.home.in_place, one.first, frozenset(one.reads))
+
+
+# The tensors that have a home, by number.
+Housing: TypeAlias = Mapping[int, TensorHome]
+
+
+@dataclass
+class HomeSearch:
+    """`ways` are those in which tensors may stay, `more` finds others; `reasons` say why some don't in the end.
+
+    Ways were chosen by what each wins alone. A phase wins more where clusters have all that it reads and makes, and
+    less where tensors get in each other's way, or can't be there together at all.
+    """
+
+    phases: HomePhases
+    ways: Mapping[int, list[HomeCandidate]]
+    more: Mapping[int, Iterator[list[HomeCandidate]]]
+    ahead: AsksAhead
+    reasons: dict[int, str] = field(default_factory=dict)
+
+    def own(self, phase: int, housed: Housing) -> dict[int, HomeSlabs]:
+        """The tensors at home that a phase has to do with."""
+        slabs = ((number, housed[number].slabs) for number in sorted(housed))
+        return {number: each for number, each in slabs if phase in self.phases.phases_of(number, each)}
+
+    def late(self, phase: int, housed: Housing) -> LatePhases | str:
+        """By how much longer a phase runs, or why it can't have all that together."""
+        return self.phases.late_with(phase, self.own(phase, housed))
+
+    def feasible(self, housed: Housing) -> dict[int, TensorHome]:
+        """Where a phase can't have all its tensors at home together, one of them is elsewhere, or nowhere."""
+        found = dict(housed)
+        for phase in range(len(self.phases.calls.calls)):
+            while isinstance(why := self.late(phase, found), str):
+                own = self.own(phase, found)
+                changed = [*self._changed(own, found), *({k: v for k, v in found.items() if k != n} for n in own)]
+                run = [one for one in changed if not isinstance(self.late(phase, one), str)] or changed[-len(own) :]
+                self._ask(own, run)
+                best = min(run, key=lambda one: self._cost(own, one, phase))
+                self.reasons.update({number: f"together with others: {why}" for number in own if number not in best})
+                found = best
+        return found
+
+    def _changed(self, numbers: Collection[int], housed: Housing) -> Iterator[dict[int, TensorHome]]:
+        """One of some tensors in another way."""
+        for number in numbers:
+            if not housed[number].way.brought:
+                yield from self._otherwise(number, housed)
+
+    def _otherwise(self, number: int, housed: Housing) -> Iterator[dict[int, TensorHome]]:
+        """A tensor in each way that it hasn't now and that others leave room for."""
+        others = {each: one for each, one in housed.items() if each != number}
+        beside = {one.way: one.home for one in others.values()}
+        for way in self.ways[number]:
+            if not way.brought and (number not in housed or way != housed[number].way):
+                home = home_beside(way, beside, self.phases.room)
+                if home is not None:
+                    yield {**others, number: TensorHome(way, home)}
+
+    def improved(self, housed: Housing) -> dict[int, TensorHome]:
+        """Other homes for tensors, and for those that have none, as long as phases take less time with them."""
+        found, waiting = dict(housed), [*self.ways]
+        while waiting:
+            number = waiting.pop(0)
+            if number in found and found[number].way.brought:
+                continue
+            better = self._better(number, self._otherwise(number, found), found)
+            if better is None and number not in found:
+                better = self._better(number, self._in_place_of_others(number, found), found)
+            if better is not None:
+                self.reasons.update(
+                    {each: f"%{number} has its place, which wins more" for each in found if each not in better}
+                )
+                found = better
+                near = {each for each in self.ways if not self._phases_of(each).isdisjoint(self._phases_of(number))}
+                waiting += sorted(near - {number, *waiting})
+        return found
+
+    def _in_place_of_others(self, number: int, housed: Housing) -> Iterator[dict[int, TensorHome]]:
+        """A tensor that has no home, with one that is in its way elsewhere, or nowhere."""
+        phases = self._phases_of(number)
+        near = [n for n, one in housed.items() if not one.way.brought and not phases.isdisjoint(self._phases_of(n))]
+        for each in (number, *near):
+            self._look_for_more(each)
+        for other in near:
+            rest = {each: one for each, one in housed.items() if each != other}
+            beside = {one.way: one.home for one in rest.values()}
+            tried = ((way, home_beside(way, beside, self.phases.room)) for way in self.ways[number] if not way.brought)
+            placed = [TensorHome(way, home) for way, home in tried if home is not None]
+            for one in placed[:_MOST_TOGETHER]:
+                alone = {**rest, number: one}
+                yield alone
+                yield from list(self._otherwise(other, alone))[:_MOST_TOGETHER]
+
+    def _look_for_more(self, number: int) -> None:
+        self.ways[number] += [way for found in self.more[number] for way in found]
+
+    def _better(
+        self, number: int, tried: Iterable[dict[int, TensorHome]], housed: Housing
+    ) -> dict[int, TensorHome] | None:
+        """The best of some housings, if that takes less time than what is."""
+        found = list(tried)
+        if not found:
+            return None
+        numbers = {number, *(each for one in found for each in {*housed} ^ {*one})}
+        self._ask(numbers, found)
+        best = min(found, key=lambda one: self._cost(numbers, one))
+        return best if self._cost(numbers, best) < self._cost(numbers, housed) - _LEAST_SECONDS else None
+
+    def _ask(self, numbers: Collection[int], housings: Sequence[Housing]) -> None:
+        """Asks ahead how long phases take, each once."""
+        phases = {phase for number in numbers for phase in self._phases_of(number)}
+        unlike = {}
+        for phase, housed in ((phase, housed) for housed in housings for phase in phases):
+            alike = self.phases.calls.calls[phase].name, self.phases.ways(phase, self.own(phase, housed))
+            unlike[alike] = partial(self.late, phase, housed)
+        self.ahead.ask([*unlike.values()], self.phases.answers)
+
+    def _cost(self, numbers: Iterable[int], housed: Housing, until: int | None = None) -> float:
+        """How much longer it takes that some tensors are as they are, less what DRAM needn't move for others' sake.
+
+        A phase that can't have all that together takes infinitely long; behind `until` it counts as if it had nothing.
+        """
+        saved = sum(housed[number].way.saved_bytes for number in numbers if number in housed)
+        cost = -saved * self.phases.room.byte_seconds
+        for phase in sorted({phase for number in numbers for phase in self._phases_of(number)}):
+            late = self.late(phase, housed)
+            if isinstance(late, LatePhases):
+                cost += late.seconds + self.phases.sent_seconds(late.chains[0])
+            elif until is None or phase <= until:
+                return inf
+        return cost
+
+    def _phases_of(self, number: int) -> set[int]:
+        return {phase for phase, _, _ in self.phases.ports[number]}
