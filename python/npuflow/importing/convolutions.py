@@ -54,7 +54,7 @@ def _transposed(x: Tensor, weights: Tensor, bias: Tensor | None, window: _Convol
     return torch.ops.aten.convolution(torch.nn.functional.pad(x, pads), flipped, bias, *plain)
 
 
-class _Steps(NamedTuple):
+class _ResultsBySteps(NamedTuple):
     """Along one dimension, what a transposed convolution makes `step` results of at a time, of so many `taps` each.
 
     Zeros go around its input; of what is made, so many come before the first result.
@@ -67,7 +67,7 @@ class _Steps(NamedTuple):
     made: int
 
     @classmethod
-    def of(cls, size: int, weights: int, step: int, padding: int, more: int) -> _Steps:
+    def of(cls, size: int, weights: int, step: int, padding: int, more: int) -> _ResultsBySteps:
         made = (size - 1) * step - 2 * padding + weights + more
         taps, before = weights // step, padding % step
         left = taps - 1 - padding // step
@@ -87,7 +87,7 @@ def _between_steps(x: Tensor, weights: Tensor, bias: Tensor | None, window: _Con
     if not divides or max(window.stride) == 1 or max(window.dilation) > 1:
         return NotImplemented
     given = zip(sizes, reach, window.stride, window.padding, window.output_padding, strict=True)
-    dims = [_Steps.of(*each) for each in given]
+    dims = [_ResultsBySteps.of(*each) for each in given]
     if min(min(one.around) for one in dims) < 0:
         return NotImplemented
     count, steps = len(dims), [one.step for one in dims]
