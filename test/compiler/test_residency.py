@@ -436,3 +436,37 @@ def test_channels_that_nobody_takes_make_phases_faster() -> None:
         wide = phases.widened(phase, moved, homes)
         assert phases.seconds_at_home(phase, wide) < phases.seconds_at_home(phase, moved)
         assert phases.widened(phase, wide, homes) == wide
+
+
+_WHOLE_NUMBERS = """
+func.func @main(%x: tensor<33x2xi32>) -> tensor<33x33xi64> {
+  %zero = arith.constant 0 : i64
+  %e = tensor.empty() : tensor<33x2xi64>
+  %a = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>],
+      iterator_types = ["parallel", "parallel"]} ins(%x : tensor<33x2xi32>) outs(%e : tensor<33x2xi64>) {
+  ^bb0(%in: i32, %out: i64):
+    %n = arith.muli %in, %in : i32
+    %s = arith.extsi %n : i32 to i64
+    linalg.yield %s : i64
+  } -> tensor<33x2xi64>
+  %r = tensor.empty() : tensor<33x33xi64>
+  %f = linalg.fill ins(%zero : i64) outs(%r : tensor<33x33xi64>) -> tensor<33x33xi64>
+  %b = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d1, d2)>,
+      affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%a, %a : tensor<33x2xi64>, tensor<33x2xi64>) outs(%f : tensor<33x33xi64>) {
+  ^bb0(%p: i64, %q: i64, %out: i64):
+    %m = arith.maxsi %p, %q : i64
+    %s = arith.addi %out, %m : i64
+    linalg.yield %s : i64
+  } -> tensor<33x33xi64>
+  return %b : tensor<33x33xi64>
+}"""
+
+
+def test_bands_are_of_whole_elements() -> None:
+    """Rows of two numbers of 8 bytes, in four bands of 4 bytes, would be halves of numbers."""
+    compiled = npuflow.compile(_WHOLE_NUMBERS, device="npu2", split=True)
+    (sequence,) = compiled.sequences
+    assert sequence.plan.resident_bytes > 0
+    (report,) = compiled.run(verify=True).sequences
+    assert report.verified.status.value == "ok"

@@ -18,6 +18,9 @@ from npuflow.schedule.ir.read_kernels import kernel_interfaces
 from npuflow.schedule.ir.read_schedule import kernel_functions_of
 from npuflow.simulate.home_ports import HOME_LEVEL
 
+# Where a tile is loaded in one time, whatever it is loaded with, the fewest loads take least, and of these the least.
+_MOST_BYTES = 1 << 40
+
 # What a kernel was made by plays no part in its code.
 _STRATEGY = "npu.strategy"
 
@@ -45,7 +48,7 @@ def phase_changes(calls: Sequence[CompiledFunction], decided: Decisions) -> tupl
     setups = {name: {**setup, **_beside_homes(setup, parts[name])} for name, setup in setups.items()}
     device, control = calls[0].device, calls[0].device.control
     columns = device.columns if control.packet_seconds else 0  # else nothing is known of streams of packets
-    load_bytes = round(control.packet_seconds * control.packet_bytes_per_second)
+    load_bytes = round(control.packet_seconds * control.packet_bytes_per_second) or _MOST_BYTES
     return changes_between([setups[part.name] for part in calls], decided, columns, load_bytes)
 
 

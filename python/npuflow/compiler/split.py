@@ -10,6 +10,7 @@ from itertools import takewhile
 from npuflow.bindings import ir
 from npuflow.compiler.compiled import Function
 from npuflow.compiler.compiled import Sequence as PartSequence
+from npuflow.compiler.core_loads import core_seconds
 from npuflow.compiler.cut import CutFunction, PreparedFunction, cut, foreseen, growth_of, is_long, prepare
 from npuflow.compiler.divide import divided
 from npuflow.compiler.functions import How, assigns_strategies, of_function
@@ -20,8 +21,9 @@ from npuflow.compiler.without_refused import without_refused
 from npuflow.core.diagnostics import DiagnosticSink
 from npuflow.core.pipeline_text import PassNest, PassNode
 from npuflow.errors import Diagnostic, InputError
-from npuflow.execute.arrays import signature_of
+from npuflow.execute.arrays import functions_of, signature_of
 from npuflow.execute.asked_beside import AskedBeside
+from npuflow.network.core_loads import note_load_seconds
 from npuflow.network.decisions import Decision
 from npuflow.network.outline import free_names
 from npuflow.strategy.work import work_of
@@ -29,6 +31,8 @@ from npuflow.strategy.work import work_of
 _ASKED_FOR = "asked for"
 # What fits as a whole comes apart where that takes so much less behind the launch: parts are more to read.
 _CLEARLY = 0.95
+# So often it is tried whether fewer cores are faster yet.
+_MOST_TRIES = 3
 
 
 class Split(Enum):
@@ -70,6 +74,7 @@ def compile_or_split(module: ir.Module, how: How, split: Split, sink: Diagnostic
     finally:
         sink.add_new(own.diagnostics)
     work.come_apart([source for number, source in enumerate(sources) if alike[number] == number])
+    work.take_fewer_cores([source for number, source in enumerate(sources) if alike[number] == number])
     for name, first in zip(names, alike):
         work.repeat(names[first], name)
     return work.batch(names)
@@ -96,7 +101,7 @@ class _Compilation:
     """Functions on their way, by name: first as a whole where that may fit, then by parts; `taken` are names in use.
 
     They come apart behind `prefix`, the passes in front of strategies. Those of which `divided` has another version are
-    tried by that, after what `undivided` has was refused of them.
+    tried by that, after what `undivided` has was refused of them. Parts weigh what it takes to load a core.
     """
 
     how: How
@@ -111,6 +116,7 @@ class _Compilation:
     reasons: dict[str, str] = field(default_factory=dict)
     divided: dict[str, PreparedFunction] = field(default_factory=dict)
     undivided: dict[str, list[InputError]] = field(default_factory=dict)
+    load_seconds: float = 0.0
 
     def compile(self, sources: Sequence[FunctionSource]) -> None:
         """Compiles functions, no two of them alike; raises with everything that no choice fits for.
@@ -189,6 +195,8 @@ class _Compilation:
         found = cut(ready, self.how, self.taken, sink)
         if found is None:
             return {source.name: Unit(source.alone(), refusal=refusal)}
+        for part in functions_of(found.module.operation) if self.load_seconds else ():
+            note_load_seconds(part, self.load_seconds)
         self._keep(source.name, found, _reason(refusal))
         return {part.name: Unit(part.alone(), is_part=True) for part in sources_of(found.module)}
 
@@ -270,8 +278,7 @@ class _Compilation:
             whole = self.functions.get(source.name)
             if whole is None or len(work_of(whole.compiled.op)) < 2:
                 continue
-            sink = self._nobody()
-            other = _Compilation(self.how, Split.ALWAYS, self.prefix, sink, self.compiler, {*self.taken})
+            other = self._apart(self.taken)
             try:
                 other.compile([source])
                 parts = other.cuts.get(source.name)
@@ -286,7 +293,60 @@ class _Compilation:
                 del self.functions[source.name]
                 self.functions |= other.functions
                 self._keep(source.name, parts, f"as a whole it takes {seconds * 1e6:.4g} us")
-                self._say(sink.diagnostics)
+                self._say(other.sink.diagnostics)
+
+    def take_fewer_cores(self, sources: Sequence[FunctionSource]) -> None:
+        """Takes parts on fewer cores, where each core is loaded by itself between them, as long as that gains much."""
+        if self.prefix is None or Decision.CORES not in self.how.decided:
+            return
+        for source in sources:
+            if source.name not in self.cuts or not self._loads_one_by_one(source.name):
+                continue
+            before = self._sequence(source.name)
+            for _ in range(_MOST_TRIES):
+                each, other = core_seconds(before), self._apart(self.taken - self.cuts[source.name].kinds.keys())
+                if not each:
+                    break
+                other.load_seconds = each
+                try:
+                    other.compile([other.begun(source, self.attempts.get(source.name))])
+                except InputError:  # of what fits no fewer cores
+                    break
+                found = other._sequence(source.name) if source.name in other.cuts else before
+                if found.seconds >= before.seconds:
+                    break
+                self._replace(source.name, other)
+                if found.seconds > _CLEARLY * before.seconds:
+                    break
+                before = found
+
+    def _loads_one_by_one(self, name: str) -> bool:
+        parts = (self.functions[part].compiled for part in self.cuts[name].kinds)
+        return any(part.device.control.loads_one_by_one for part in parts)
+
+    def _apart(self, taken: set[str]) -> _Compilation:
+        """What compiles functions in parts, of which nobody may hear."""
+        return _Compilation(self.how, Split.ALWAYS, self.prefix, self._nobody(), self.compiler, {*taken})
+
+    def _replace(self, name: str, other: _Compilation) -> None:
+        """Takes another one's parts of a function in place of its own."""
+        for part in self.cuts[name].kinds:
+            del self.functions[part]
+        self.taken.difference_update(self.cuts[name].kinds)
+        self.functions |= other.functions
+        self._keep(name, other.cuts[name], self.reasons[name])
+        self._say(other.sink.diagnostics)
+
+    def begun(self, source: FunctionSource, attempt: _Attempt | None) -> FunctionSource:
+        """A function as another compilation had it in the end."""
+        if attempt is None or attempt.prepared is None:
+            return source
+        self.attempts[source.name] = attempt
+        self.divided[source.name] = replace(attempt.prepared, module=copy_of(attempt.prepared.module))
+        return attempt.source
+
+    def _sequence(self, name: str) -> PartSequence:
+        return self.cuts[name].sequence(self.functions, "", self.how.decided, self.ahead)
 
     def repeat(self, first: str, name: str) -> None:
         """Makes a function of one that is like it but for its name."""

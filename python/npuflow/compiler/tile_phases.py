@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import lcm
 from typing import ClassVar
 
 from npuflow.compiler.compiled_function import CompiledFunction
@@ -20,6 +21,7 @@ from npuflow.simulate.home_ports import HOME_LEVEL, HomeChain, HomePort, SlabPor
 from npuflow.simulate.home_tasks import NotAtHomeError
 from npuflow.simulate.in_place import in_place, pieces_in_place
 from npuflow.simulate.platform import Platform, Side
+from npuflow.simulate.program import FlatAccess
 from npuflow.simulate.read_in_place import brought_in_place, pieces_read, read_in_place
 from npuflow.simulate.tile_pieces import TilePieces
 from npuflow.target import Device
@@ -104,24 +106,19 @@ class TilePhases(HomePhases):
     def pieces(self, value: PlannedValue, count: int) -> list[int]:
         """One piece for each slab, what phases step by, or a part of that for each slab: a band of every channel."""
         pattern = self.device.dma(HOME_LEVEL).pattern
-        granule = 1 if pattern is None else pattern.granule_bytes
-        steps = {step for phase, name, _ in self.ports[value.number] for step in self._steps(phase, name)}
+        accesses = [each for phase, name, _ in self.ports[value.number] for each in self._accesses(phase, name)]
+        granule = lcm(1 if pattern is None else pattern.granule_bytes, *(each.element_bytes for each in accesses))
+        steps = {step for access in accesses for step in _steps(access)}
         several = sorted((s for s in steps if s % granule == 0 and s * count < value.bytes), reverse=True)
         bands = [step // count for step in sorted(steps)[-1:] if step % (granule * count) == 0]
         turned = (*several[:_MOST_PIECES], *bands) if count > 1 else ()
         return [*dict.fromkeys((slab_bytes(value.bytes, count, self.device), *turned))]
 
-    def _steps(self, phase: int, tensor: str) -> set[int]:
-        """The bytes from one index to the next of the dimensions along which a phase moves a tensor."""
+    def _accesses(self, phase: int, tensor: str) -> list[FlatAccess]:
+        """How a phase moves a tensor."""
         program = self.parts[self.calls.calls[phase].name].program
         moves = [t.access for engine in users_of(program, tensor) for t in transfers(engine.body)]
-        own = (access for access in moves if access.buffer == tensor)
-        return {
-            stride * access.element_bytes
-            for access in own
-            for size, stride in zip(access.sizes, access.strides)
-            if size > 1 and stride > 1
-        }
+        return [access for access in moves if access.buffer == tensor]
 
     def moves(self, value: PlannedValue, slabs: HomeSlabs) -> tuple[tuple[int, bool], ...]:
         """What is written, brought or read in place needs none for that."""
@@ -288,3 +285,9 @@ def _together(chains: Sequence[HomeChain], more: Sequence[HomeChain]) -> tuple[H
     """Chains and more of them, which take the place of those that are all of the same channels."""
     whole = {(one.column, one.instead) for one in more if one.instead is not None}
     return *(one for one in chains if (one.column, one.instead) not in whole), *more
+
+
+def _steps(access: FlatAccess) -> set[int]:
+    """The bytes from one index to the next of the dimensions that an access goes along."""
+    dims = zip(access.sizes, access.strides)
+    return {stride * access.element_bytes for size, stride in dims if size > 1 and stride > 1}

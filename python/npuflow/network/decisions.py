@@ -17,6 +17,7 @@ class Decision(Enum):
     PADDING = "padding"
     ENGINES = "engines"
     SPREAD = "spread"
+    CORES = "cores"
     PHASES = "phases"
     AHEAD = "ahead"
     KEEPING = "keeping"
@@ -43,6 +44,7 @@ _WHAT = {
     Decision.PADDING: "zeros around windows are a register of the matrix engine, neither moved nor stored",
     Decision.ENGINES: "matrix and vector engines work side by side, on different tiles",
     Decision.SPREAD: "parts are spread alike over clusters, which keep what they make and exchange halos",
+    Decision.CORES: "parts take fewer cores where each of these is loaded by itself between them",
     Decision.PHASES: "all parts are phases of one launch",
     Decision.AHEAD: "descriptors are written while the phase before still works",
     Decision.KEEPING: "programs and descriptors that fit beside others stay for the phases to come",
@@ -61,7 +63,15 @@ Decisions = frozenset[Decision]
 ALL_DECISIONS: Decisions = frozenset(Decision)
 # What is decided while a function is compiled, and what is once its parts are there.
 OF_PASSES: Decisions = frozenset(
-    {Decision.FUSION, Decision.MASKS, Decision.RESHAPE, Decision.PADDING, Decision.ENGINES, Decision.SPREAD}
+    {
+        Decision.FUSION,
+        Decision.MASKS,
+        Decision.RESHAPE,
+        Decision.PADDING,
+        Decision.ENGINES,
+        Decision.SPREAD,
+        Decision.CORES,
+    }
 )
 OF_PARTS: Decisions = ALL_DECISIONS - OF_PASSES
 

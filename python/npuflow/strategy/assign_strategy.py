@@ -49,7 +49,8 @@ class AssignStrategy(Pass):
 
     What a `#npu.strategy` on a matmul, or on the last op of a bundle, says comes first, then this pass's options (for a
     bundle `grid` and `depth-between`; then the grid of the function's matmuls), then the choice for the device; where
-    the function's `npu.lacked` says that choices needed too much, the next one that needs less.
+    the function's `npu.lacked` says that choices needed too much, the next one that needs less. Where its
+    `npu.load_seconds` says how long each core that it takes is loaded, that counts as well.
 
     The device is noted on the module as `npu.device`, where later passes find it; what the groups are and how they are
     mapped, on their function as `npu.work`, for reports.

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from math import prod
 
 from npuflow.bindings import ir
 from npuflow.bounds.sizes import OpSizes
 from npuflow.core.passes import fail
 from npuflow.errors import InputError
 from npuflow.network.between import between
+from npuflow.network.core_loads import load_seconds
 from npuflow.ops.bundle import Bundle
 from npuflow.ops.contraction import Contraction, enclosing
 from npuflow.ops.kept_lines import rows_problem
@@ -16,10 +19,13 @@ from npuflow.strategy.bundle_times import best_of_bundle
 from npuflow.strategy.choose import complete
 from npuflow.strategy.describe_group import group_of_bundle, group_of_matmul, types_of
 from npuflow.strategy.describe_sizes import bundle_sizes, matmul_sizes
+from npuflow.strategy.estimate import Estimate
 from npuflow.strategy.feasibility import Obstacle, first_causes, obstacles
 from npuflow.strategy.group import Group
 from npuflow.strategy.in_clusters import ClusterRows
 from npuflow.strategy.lacked import lacked_by
+from npuflow.strategy.lane_descriptors import served_array
+from npuflow.strategy.mapping import mapping_of
 from npuflow.strategy.misfits import misfits
 from npuflow.strategy.rows_attribute import noted_rows
 from npuflow.strategy.space import Array
@@ -67,8 +73,27 @@ class OpenGroup:
         """What is given, with a grid over an array where none is."""
         return self.given if self.given.grid or array is None else replace(self.given, grid=array)
 
+    @property
+    def _load_seconds(self) -> float:
+        """How long each core is loaded, if its function says so, and nothing is said of the cores that it takes."""
+        function = enclosing(self.op, "func.func")
+        is_open = function is not None and not (self.given.grid or self.given.tile_l1 or self.given.tile_l2)
+        return load_seconds(function) if is_open else 0.0
+
     def choose(self, device: Device, array: Array | None) -> Strategy | tuple[Obstacle, ...]:
-        """The best strategy, on an array where nothing else is given, or all that stands against it."""
+        """The best strategy, on an array where nothing else is given, or all that stands against it.
+
+        Where cores are loaded one after the other, the best of those on parts of the array, with what that takes.
+        """
+        best = self._best(device, array)
+        each = 0.0 if array else self._load_seconds
+        if not each or not isinstance(best, Strategy):
+            return best
+        others = (self._best(device, part) for part in _fewer_cores(served_array(device)))
+        ways = [best, *(way for way in others if isinstance(way, Strategy))]
+        return min(ways, key=lambda way: self._seconds(way, device) + prod(way.array) * each)
+
+    def _best(self, device: Device, array: Array | None) -> Strategy | tuple[Obstacle, ...]:
         group, lacked = self.group, lacked_by(self.op)
         if self.bundle is None:
             chosen = complete(group, self.given, device, whole_k=self.whole_k, array=array, lacked=lacked)
@@ -78,6 +103,19 @@ class OpenGroup:
                 return wrong
             chosen = best_of_bundle(self.bundle, group, device, given, lacked, self._between, self._rows)
         return first_causes(obstacles(group, chosen, device, whole_k=self.whole_k), self.given) or chosen
+
+    def _seconds(self, strategy: Strategy, device: Device) -> float:
+        mapping = mapping_of(self.group, strategy, whole_k=self.whole_k)
+        group = self.group.with_gather() if strategy.gather else self.group
+        return Estimate(group or self.group, device).played_cost(mapping)
+
+
+def _fewer_cores(array: Array) -> Iterator[Array]:
+    """Halves of an array, of its columns first: down to a single core."""
+    rows, columns = array
+    while rows * columns > 1:
+        rows, columns = (rows, columns // 2) if columns > 1 else (rows // 2, columns)
+        yield rows, columns
 
 
 def open_matmul(matmul: Contraction, device: Device, options: Strategy, *, whole_k: bool = False) -> OpenGroup:

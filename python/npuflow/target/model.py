@@ -212,6 +212,11 @@ class Control:
     packet_seconds: float = between(0, MOST_SECONDS, default=0.0)
     packet_bytes_per_second: float = between(1e3, 1e16, default=1e9)
 
+    @property
+    def loads_one_by_one(self) -> bool:
+        """Whether each tile is loaded by itself between phases, as nothing is known of packets that bring it."""
+        return self.program_seconds > 0 and not self.packet_seconds
+
 
 @dataclass(frozen=True, kw_only=True)
 class StackLaunch:

@@ -1,0 +1,76 @@
+"""Where cores are loaded one after the other between parts, parts with little to do take few of them."""
+
+from __future__ import annotations
+
+from math import prod
+
+import pytest
+
+import npuflow
+from npuflow.compiler.core_loads import core_seconds
+
+
+def chain(count: int, rows: int, size: int) -> str:
+    """So many matmuls in a row, each behind a sine, which keeps them from being one."""
+    square, whole = f"tensor<{size}x{size}xf32>", f"tensor<{rows}x{size}xf32>"
+    pairs = "".join(
+        f"""
+  %m{n} = linalg.matmul ins(%x{n}, %w{n} : {whole}, {square}) outs(%f : {whole}) -> {whole}
+  %x{n + 1} = linalg.generic {{indexing_maps = [#same, #same], iterator_types = ["parallel", "parallel"]}}
+      ins(%m{n} : {whole}) outs(%e : {whole}) {{
+  ^bb0(%in: f32, %out: f32):
+    %s = math.sin %in : f32
+    linalg.yield %s : f32
+  }} -> {whole}"""
+        for n in range(count)
+    )
+    arguments = ", ".join([f"%x0: {whole}", *(f"%w{n}: {square}" for n in range(count))])
+    return f"""
+#same = affine_map<(d0, d1) -> (d0, d1)>
+func.func @main({arguments}) -> {whole} {{
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : {whole}
+  %f = linalg.fill ins(%zero : f32) outs(%e : {whole}) -> {whole}
+  {pairs}
+  return %x{count} : {whole}
+}}"""
+
+
+def compiled(program: str, device: str, disable: str = "") -> npuflow.Compiled:
+    return npuflow.compile(program, device=device, split=True, disable=[disable] if disable else [])
+
+
+def cores(found: npuflow.Compiled) -> list[int]:
+    (sequence,) = found.sequences
+    return [prod(part.compiled.grid) for part in sequence.parts]
+
+
+def test_small_parts_take_few_cores_and_are_right() -> None:
+    program = chain(3, 33, 64)
+    few, all_ = compiled(program, "npu1"), compiled(program, "npu1", "cores")
+    assert sum(cores(few)) < sum(cores(all_))
+    assert few.sequences[0].seconds < 0.8 * all_.sequences[0].seconds
+    (sequence,) = few.run(verify=True).sequences
+    assert sequence.verified.status.value == "ok"
+
+
+def test_parts_with_much_to_do_keep_theirs() -> None:
+    """700 million multiply-accumulates take 16 cores of 1 GHz some 40 ms, which loading them is nothing to."""
+    program = chain(2, 512, 832)
+    assert cores(compiled(program, "npu1")) == cores(compiled(program, "npu1", "cores"))
+
+
+def test_where_tiles_are_sent_their_programs_nothing_is_gained_by_fewer() -> None:
+    few, all_ = (compiled(chain(3, 24, 40), "npu2", without) for without in ("", "cores"))
+    assert cores(few) == cores(all_)
+
+
+def test_a_core_takes_what_changes_take_of_each() -> None:
+    """What is in place already counts for nothing."""
+    (sequence,) = compiled(chain(3, 33, 64), "npu1", "cores").sequences
+    phases = sequence.phases({part.name: part.simulate() for part in sequence.parts})
+    changes = sum(phase.change_us for phase in phases) * 1e-6
+    names = [part.name for part in sequence.parts]
+    counted = [prod(part.compiled.grid) for at, part in enumerate(sequence.parts) if at and names[at - 1] != names[at]]
+    assert changes > 0
+    assert core_seconds(sequence) == pytest.approx(changes / sum(counted))
