@@ -62,6 +62,8 @@ ALWAYS = {"filecheck": " --enable-var-scope"}
 commands = processes() if "processes" in lit_config.params else forks()
 config.substitutions += [(START + name + END, line + ALWAYS.get(name, "")) for name, line in commands]
 config.substitutions += [(START + r"python" + END, sys.executable), ("%root", str(ROOT))]
+if "processes" not in lit_config.params:
+    config.environment["NPUFLOW_JOBS"] = "1"  # tests run side by side already
 if "iree" not in lit_config.params:
     # Behind the command's name, whatever it has become above.
     config.substitutions.append((r"(?<=npuflow) verify" + END, " verify --oracle=jit"))

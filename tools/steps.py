@@ -72,9 +72,9 @@ def module(name: str, *arguments: str, **environment: str) -> Command:
     return Command((sys.executable, "-m", name, *arguments), tuple(environment.items()))
 
 
-def script(name: str, *arguments: str) -> Command:
+def script(name: str, *arguments: str, **environment: str) -> Command:
     """A Python script, by its path from the repository's root."""
-    return Command((sys.executable, str(ROOT / name), *arguments))
+    return Command((sys.executable, str(ROOT / name), *arguments), tuple(environment.items()))
 
 
 def run_command(command: Command, echo: bool) -> tuple[int, list[str]]:

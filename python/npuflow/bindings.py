@@ -61,6 +61,10 @@ else:
 _register = _load("_mlir_libs._mlirRegisterEverything")
 _globals = _load("_mlir_libs._mlir").globals
 
+# Dialects whose ops we make without having read one. Others are loaded with the first that is read, and by passes of
+# MLIR that make them. All take a context four times as long, and each canonicalization looks through the ops of all.
+_LOADED = ("affine", "arith", "bufferization", "func", "irdl", "linalg", "math", "memref", "scf", "tensor", "vector")
+
 
 def load_execution_engine() -> ModuleType:
     """The JIT; loaded on demand since few commands need it."""
@@ -100,16 +104,26 @@ def find_dialects_in(package: str) -> None:
 
 
 def new_context() -> ir.Context:
-    """A context that knows every upstream dialect and LLVM translation."""
-    context = ir.Context()
-    if not context.is_dialect_loaded("linalg"):
+    """A context that can read every upstream dialect, has those of programs, and knows every LLVM translation."""
+    context = ir.Context(load_on_create_dialects=())
+    if not _finds(context, "linalg"):
         registry = ir.DialectRegistry()
         _register.register_dialects(registry)
         context.append_dialect_registry(registry)
-        context.load_all_available_dialects()
         _register.register_llvm_translations(context)
+    for name in _LOADED:
+        context.get_dialect_descriptor(name)
     _load_exporters_dialect(context)
     return context
+
+
+def _finds(context: ir.Context, dialect: str) -> bool:
+    """Loads a dialect if a context knows it."""
+    try:
+        context.get_dialect_descriptor(dialect)
+    except ValueError:
+        return False
+    return True
 
 
 def _load_exporters_dialect(context: ir.Context) -> None:

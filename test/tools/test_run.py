@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from pathlib import Path
 
 import pytest
 from command_server import HANG_SECONDS, command
 
+from npuflow.errors import UsageError
+from npuflow.tools.compile_flags import processes
 from npuflow.tools.npuflow import main
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -160,3 +163,25 @@ def test_limits_of_a_run(
     monkeypatch.setattr("npuflow.compiler.references.make_reference", None)  # refused before the work
     assert main(["run", str(file), "--device=toy", "--verify", flag]) == code
     assert message in capsys.readouterr().err
+
+
+def test_processes_are_what_a_flag_or_the_environment_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NPUFLOW_JOBS", "3")
+    assert processes(None) == 3
+    assert processes(2) == 2
+    for nothing in ("0", "-1", "all", "1.5"):
+        monkeypatch.setenv("NPUFLOW_JOBS", nothing)
+        with pytest.raises(UsageError, match=f"NPUFLOW_JOBS cannot be '{nothing}'; hint: give a number, 1 or larger"):
+            processes(None)
+        assert processes(2) == 2
+    for unset in (lambda: monkeypatch.setenv("NPUFLOW_JOBS", ""), lambda: monkeypatch.delenv("NPUFLOW_JOBS")):
+        unset()
+        assert processes(None) == len(os.sched_getaffinity(0))
+
+
+def test_more_processes_say_the_same() -> None:
+    two = SMALL + SMALL.replace("@matmul", "@narrow").replace("40x50", "40x18").replace("33x50", "33x18")
+    one, more = (run("run", "-", "--device=toy", "--oracle=jit", f"--jobs={jobs}", text=two) for jobs in (1, 3))
+    assert one.returncode == 0
+    assert "@narrow" in one.stdout
+    assert (more.stdout, more.stderr, more.returncode) == (one.stdout, one.stderr, 0)

@@ -17,6 +17,8 @@ from npuflow.core.pipeline_text import NamedNode, PassNest, PassNode, UpstreamNo
 from npuflow.core.registry import place_in_plugin
 from npuflow.errors import Diagnostic, InputError, InternalError, NpuflowError, Severity, UsageError
 
+_OUR_PACKAGE = __name__.partition(".")[0]
+
 
 @dataclass
 class PassRun:
@@ -66,6 +68,8 @@ class Runner:
         op = module.operation
         pipeline = expand(self.pipeline, Expansion(self.stop_after))
         with op.context, self.sink.capture(op.context):
+            if _has_others_passes(pipeline):
+                op.context.load_all_available_dialects()
             self._managers = self._prepare(pipeline)
             self._input = op.clone() if _needs_input(pipeline) else None
             try:
@@ -176,6 +180,12 @@ def _may_have_changed(leaf: Leaf, statistics: dict[str, int]) -> bool:
 
 def _needs_input(pipeline: PassNest) -> bool:
     return any(isinstance(leaf, PassNode) and leaf.instance.needs_input for _, leaf in leaves_of(pipeline))
+
+
+def _has_others_passes(pipeline: PassNest) -> bool:
+    """Whether a pass is a plugin's, which may make ops of dialects that nobody has read."""
+    passes = (leaf.instance for _, leaf in leaves_of(pipeline) if isinstance(leaf, PassNode))
+    return any(type(one).__module__.partition(".")[0] != _OUR_PACKAGE for one in passes)
 
 
 def upstream_manager(anchor: str, leaf: UpstreamNode) -> passmanager.PassManager:

@@ -6,6 +6,7 @@
 IRDL checks the kinds of the parameters; `attributes.py` checks what is inside.
 """
 
+import io
 import threading  # annotations below are read by `ext` as objects, so they must not be postponed
 from collections.abc import Callable, Sequence
 
@@ -17,6 +18,19 @@ find_dialects_in("npuflow.dialect")  # this module, `npu`
 
 class Npu(ext.Dialect, name="npu"):  # type: ignore[call-arg]
     """What a spatial NPU does, explicitly."""
+
+    _definition: bytes = b""
+
+    @classmethod
+    def _emit_module(cls) -> ir.Module:
+        """The dialect as IRDL: made op by op once, as `load` asks for it in each context, then read."""
+        if cls._definition:
+            return ir.Module.parse(cls._definition)
+        module = super()._emit_module()
+        written = io.BytesIO()
+        module.operation.write_bytecode(written)
+        cls._definition = written.getvalue()
+        return module
 
 
 class DeviceAttr(Npu.Attribute, name="device"):  # type: ignore[name-defined, call-arg]

@@ -6,7 +6,10 @@ import os
 from typing import Any
 
 from npuflow.compiler.default import DEFAULT_PIPELINE
+from npuflow.errors import UsageError, with_hint
 from npuflow.tools.flags import FileUse, flag
+
+_JOBS = "NPUFLOW_JOBS"
 
 
 def device_flag() -> Any:  # noqa: ANN401  (a field of any type, as `flag` gives)
@@ -23,5 +26,12 @@ def pipeline_flag(default: str | None = None) -> Any:  # noqa: ANN401
 
 
 def processes(jobs: int | None) -> int:
-    """How many processes may work side by side: as many as somebody said, or as there are cores."""
-    return len(os.sched_getaffinity(0)) if jobs is None else jobs
+    """How many processes may work side by side: as many as somebody said, here or for all commands, or as cores."""
+    if jobs is not None:
+        return jobs
+    said = os.environ.get(_JOBS)
+    if not said:
+        return len(os.sched_getaffinity(0))
+    if not said.isdecimal() or int(said) < 1:
+        raise UsageError(with_hint(f"{_JOBS} cannot be '{said}'", "give a number, 1 or larger"))
+    return int(said)
