@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from unittest.mock import patch
 
 import pytest
@@ -12,7 +11,6 @@ from judges import JUDGE
 from profiles import drawn
 
 import npuflow
-import npuflow.target
 from npuflow.core.diagnostics import DiagnosticSink
 from npuflow.core.parsing import parse
 from npuflow.core.pipeline_text import parse_pipeline
@@ -116,18 +114,12 @@ def test_they_go_in_as_many_pieces_of_channels() -> None:
     assert stream.ops == (0, 1)
 
 
-def test_where_what_they_hand_over_stays_anyway_they_save_more(tmp_path: Path) -> None:
-    """1 MiB of sums stays in memory tiles of npu2, 512 KiB each, and in none of a quarter."""
-    devices = Path(npuflow.target.__file__).parent / "devices"
-    quarter = tmp_path / "quarter.toml"
-    quarter.write_text((devices / "npu2.toml").read_text().replace("bytes = 524288 ", "bytes = 131072 "))
-
-    def are_one(device: str | Path) -> bool:
+def test_as_one_they_save_more_than_a_little() -> None:
+    def are_one() -> bool:
         sink = DiagnosticSink()
-        npuflow.compile(added(32, 256, 64, 64), "npuflow-stream-k{bundle-matmuls=true}", device=device, sink=sink)
+        npuflow.compile(added(32, 256, 64, 64), "npuflow-stream-k{bundle-matmuls=true}", device="npu2", sink=sink)
         return any("groups f_0, f_1 are one: in tiles without" in one.message for one in sink.diagnostics)
 
-    assert are_one("npu2")
-    with patch.object(fuse_windows, "_LESS_THAN_AT_HOME", 0.1):
-        assert not are_one("npu2")
-        assert are_one(quarter)
+    assert are_one()
+    with patch.object(fuse_windows, "_LESS_SIDE_BY_SIDE", 0.1):
+        assert not are_one()

@@ -237,7 +237,11 @@ class HomePhases(ABC):
             except NotAtHomeError as error:
                 return str(error)
 
-        return self.late.of(((self.calls.calls[phase].name, self.ways(phase, homes)),), find)
+        return self.late.of(self.question(phase, homes), find)
+
+    def question(self, phase: int, homes: Mapping[int, HomeSlabs]) -> tuple[tuple[str, Ways], ...]:
+        """What `late` keeps that by: the same of phases that are alike."""
+        return ((self.calls.calls[phase].name, self.ways(phase, homes)),)
 
     def _late(self, asked: Sequence[tuple[str, Ways]]) -> LatePhases | str:
         try:

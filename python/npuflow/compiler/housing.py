@@ -62,17 +62,26 @@ class HomeSearch:
 
     def feasible(self, housed: Housing) -> dict[int, TensorHome]:
         """Where a phase can't have all its tensors at home together, one of them is elsewhere, or nowhere."""
-        found = dict(housed)
-        for phase in range(len(self.phases.calls.calls)):
-            while isinstance(why := self.late(phase, found), str):
-                own = self.own(phase, found)
-                changed = [*self._changed(own, found), *({k: v for k, v in found.items() if k != n} for n in own)]
-                run = [one for one in changed if not isinstance(self.late(phase, one), str)] or changed[-len(own) :]
-                self._ask(own, run)
-                best = min(run, key=lambda one: self._cost(own, one, phase))
-                self.reasons.update({number: f"together with others: {why}" for number in own if number not in best})
-                found = best
+        found, phases = dict(housed), range(len(self.phases.calls.calls))
+        for phase in phases:
+            found = self._running(phase, found)
+        # One that is elsewhere may be in the way in an earlier phase.
+        while failing := [phase for phase in phases if isinstance(self.late(phase, found), str)]:
+            found = self._running(failing[0], found, may_move=False)
         return found
+
+    def _running(self, phase: int, housed: dict[int, TensorHome], *, may_move: bool = True) -> dict[int, TensorHome]:
+        """What a phase can have of what is at home, at least cost."""
+        while isinstance(why := self.late(phase, housed), str):
+            own = self.own(phase, housed)
+            fewer = [{each: one for each, one in housed.items() if each != number} for number in own]
+            changed = [*(self._changed(own, housed) if may_move else ()), *fewer]
+            run = [one for one in changed if not isinstance(self.late(phase, one), str)] or fewer
+            self._ask(own, run)
+            best = min(run, key=lambda one: self._cost(own, one, phase))
+            self.reasons.update({number: f"together with others: {why}" for number in own if number not in best})
+            housed = best
+        return housed
 
     def _changed(self, numbers: Collection[int], housed: Housing) -> Iterator[dict[int, TensorHome]]:
         """One of some tensors in another way."""
@@ -141,13 +150,14 @@ class HomeSearch:
         return best if self._cost(numbers, best) < self._cost(numbers, housed) - _LEAST_SECONDS else None
 
     def _ask(self, numbers: Collection[int], housings: Sequence[Housing]) -> None:
-        """Asks ahead how long phases take, each once."""
+        """Asks ahead how long phases take, each once that isn't known."""
         phases = {phase for number in numbers for phase in self._phases_of(number)}
-        unlike = {}
+        unknown = {}
         for phase, housed in ((phase, housed) for housed in housings for phase in phases):
-            alike = self.phases.calls.calls[phase].name, self.phases.ways(phase, self.own(phase, housed))
-            unlike[alike] = partial(self.late, phase, housed)
-        self.ahead.ask([*unlike.values()], self.phases.answers)
+            question = self.phases.question(phase, self.own(phase, housed))
+            if question not in self.phases.late.questions:
+                unknown[question] = partial(self.late, phase, housed)
+        self.ahead.ask([*unknown.values()], self.phases.answers)
 
     def _cost(self, numbers: Iterable[int], housed: Housing, until: int | None = None) -> float:
         """How much longer it takes that some tensors are as they are, less what DRAM needn't move for others' sake.
