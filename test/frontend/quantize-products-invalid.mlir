@@ -9,6 +9,14 @@ func.func @nothing(%x: tensor<4x8xf32>, %y: tensor<8x4xf32>, %c: tensor<4x4xf32>
 
 // -----
 
+func.func @no_end(%x: tensor<4x8xf32>, %y: tensor<8x4xf32>, %c: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  // expected-error @+1 {{a range of -1 tells nothing of an end; hint: give its largest magnitude}}
+  %r = linalg.matmul {npu.ranges = [1.0, 1.0, -1.0]} ins(%x, %y : tensor<4x8xf32>, tensor<8x4xf32>) outs(%c : tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %r : tensor<4x4xf32>
+}
+
+// -----
+
 func.func @one(%x: tensor<4x8xf32>, %y: tensor<8x4xf32>, %c: tensor<4x4xf32>) -> tensor<4x4xf32> {
   // expected-error @+1 {{npu.ranges is no list of two or three numbers; hint: give one for each factor, and one for its end}}
   %r = linalg.matmul {npu.ranges = [1.0]} ins(%x, %y : tensor<4x8xf32>, tensor<8x4xf32>) outs(%c : tensor<4x4xf32>) -> tensor<4x4xf32>

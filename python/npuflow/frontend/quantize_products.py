@@ -12,6 +12,7 @@ from npuflow.constants.scalar_values import Numbers
 from npuflow.core.build import after_value, at
 from npuflow.core.passes import Pass, PassContext, fail
 from npuflow.core.registry import register_pass
+from npuflow.errors import InputError
 from npuflow.frontend.integer_products import GREATEST, Scale, dequantized, integer_sums, quantized, rescaled
 from npuflow.frontend.narrow_products import narrow, readers
 from npuflow.frontend.product_layers import (
@@ -114,7 +115,7 @@ class _Quantization:
         known = self.factors.get(origin)
         if known is None:
             if most <= 0:
-                raise fail(op, f"a range of {most:g} tells nothing of a factor", "give its largest magnitude")
+                raise _says_nothing(op, most, "a factor")
             known = self.round(origin, most / GREATEST)
         read = op.operands[position]
         return replace(known, value=moved_like(read, origin_of(read), known.value))
@@ -146,7 +147,14 @@ def _ranges_of(op: ir.Operation) -> list[float]:
     numbers = list(said) if isinstance(said, ir.ArrayAttr) else []
     if len(numbers) not in (2, 3) or not all(isinstance(number, ir.FloatAttr) for number in numbers):
         raise fail(op, f"{RANGES} is no list of two or three numbers", "give one for each factor, and one for its end")
-    return [float(number.value) for number in numbers]
+    ranges = [float(number.value) for number in numbers]
+    if min(ranges[2:], default=1.0) <= 0:
+        raise _says_nothing(op, ranges[2], "an end")
+    return ranges
+
+
+def _says_nothing(op: ir.Operation, most: float, of: str) -> InputError:
+    return fail(op, f"a range of {most:g} tells nothing of {of}", "give its largest magnitude")
 
 
 def _channels(op: ir.Operation, position: int) -> tuple[int, ...]:
