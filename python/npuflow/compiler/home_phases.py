@@ -73,11 +73,11 @@ Ways: TypeAlias = tuple[TensorWay, ...]
 
 
 @dataclass(frozen=True)
-class LatePhases:
-    """By how much longer phases run with tensors at home, and the chains of each."""
+class LatePhase:
+    """By how much longer a phase runs with tensors at home, and its chains."""
 
     seconds: float
-    chains: tuple[tuple[HomeChain, ...], ...]
+    chains: tuple[HomeChain, ...]
 
 
 @dataclass
@@ -91,7 +91,7 @@ class HomePhases(ABC):
     runs: dict[str, RunResults] = field(default_factory=dict)
     taken: dict[tuple[object, ...], float] = field(default_factory=dict)
     known: dict[tuple[str, Ways], AtHome | str] = field(default_factory=dict)
-    late: Answers[LatePhases | str] = field(default_factory=lambda: Answers(MOST_ANSWERS))
+    late: Answers[LatePhase | str] = field(default_factory=lambda: Answers(MOST_ANSWERS))
     wider: Answers[Ways] = field(default_factory=lambda: Answers(MOST_ANSWERS))
 
     @property
@@ -220,36 +220,31 @@ class HomePhases(ABC):
 
     def late_seconds(self, value: PlannedValue, slabs: HomeSlabs) -> float:
         """How much longer a tensor's phases, and the changes between them and others, take with it at home."""
-        phases = self.phases_of(value.number, slabs)
-        asked = tuple((self.calls.calls[each].name, self.ways(each, {value.number: slabs})) for each in phases)
-        found = self.late.of(asked, lambda: self._late(asked))
-        if isinstance(found, str):
-            raise NotAtHomeError(found)
-        return found.seconds + self.change_seconds(dict(zip(phases, found.chains)))
+        homes, phases = {value.number: slabs}, self.phases_of(value.number, slabs)
+        found: dict[int, LatePhase] = {}
+        for phase in phases:
+            late = self.late_with(phase, homes)
+            if isinstance(late, str):
+                raise NotAtHomeError(late)
+            found[phase] = late
+        changes = self.change_seconds({phase: late.chains for phase, late in found.items()})
+        return sum(late.seconds for late in found.values()) + changes
 
-    def late_with(self, phase: int, homes: Mapping[int, HomeSlabs]) -> LatePhases | str:
+    def late_with(self, phase: int, homes: Mapping[int, HomeSlabs]) -> LatePhase | str:
         """By how much longer a phase runs with tensors at home together; a text says why it can't."""
 
-        def find() -> LatePhases | str:
+        def find() -> LatePhase | str:
             try:
                 moved = self.moved(phase, homes)
-                return LatePhases(self.late_in(phase, moved), (moved.chains,))
+                return LatePhase(self.late_in(phase, moved), moved.chains)
             except NotAtHomeError as error:
                 return str(error)
 
         return self.late.of(self.question(phase, homes), find)
 
-    def question(self, phase: int, homes: Mapping[int, HomeSlabs]) -> tuple[tuple[str, Ways], ...]:
+    def question(self, phase: int, homes: Mapping[int, HomeSlabs]) -> tuple[str, Ways]:
         """What `late` keeps that by: the same of phases that are alike."""
-        return ((self.calls.calls[phase].name, self.ways(phase, homes)),)
-
-    def _late(self, asked: Sequence[tuple[str, Ways]]) -> LatePhases | str:
-        try:
-            moved = [(name, self.program_of(name, ways)) for name, ways in asked]
-            late = sum(self.seconds_of(name, one) - self.run_of(name).seconds for name, one in moved)
-        except NotAtHomeError as error:
-            return str(error)
-        return LatePhases(late, tuple(one.chains for _, one in moved))
+        return self.calls.calls[phase].name, self.ways(phase, homes)
 
     def late_in(self, phase: int, moved: AtHome) -> float:
         return self.seconds_at_home(phase, moved) - self.run_of(self.calls.calls[phase].name).seconds

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain
 from math import inf
 from typing import TypeAlias
 
-from npuflow.compiler.home_phases import HomePhases, HomeSlabs, LatePhases
+from npuflow.compiler.home_phases import HomePhases, HomeSlabs, LatePhase
 from npuflow.core.answers import AsksAhead
 from npuflow.network.residency import Home, HomeCandidate, home_beside
 
@@ -56,7 +57,7 @@ class HomeSearch:
         slabs = ((number, housed[number].slabs) for number in sorted(housed))
         return {number: each for number, each in slabs if phase in self.phases.phases_of(number, each)}
 
-    def late(self, phase: int, housed: Housing) -> LatePhases | str:
+    def late(self, phase: int, housed: Housing) -> LatePhase | str:
         """By how much longer a phase runs, or why it can't have all that together."""
         return self.phases.late_with(phase, self.own(phase, housed))
 
@@ -75,7 +76,8 @@ class HomeSearch:
         while isinstance(why := self.late(phase, housed), str):
             own = self.own(phase, housed)
             fewer = [{each: one for each, one in housed.items() if each != number} for number in own]
-            changed = [*(self._changed(own, housed) if may_move else ()), *fewer]
+            moved = chain.from_iterable(self._otherwise(number, housed) for number in own) if may_move else ()
+            changed = [*moved, *fewer]
             run = [one for one in changed if not isinstance(self.late(phase, one), str)] or fewer
             self._ask(own, run)
             best = min(run, key=lambda one: self._cost(own, one, phase))
@@ -83,14 +85,10 @@ class HomeSearch:
             housed = best
         return housed
 
-    def _changed(self, numbers: Collection[int], housed: Housing) -> Iterator[dict[int, TensorHome]]:
-        """One of some tensors in another way."""
-        for number in numbers:
-            if not housed[number].way.brought:
-                yield from self._otherwise(number, housed)
-
     def _otherwise(self, number: int, housed: Housing) -> Iterator[dict[int, TensorHome]]:
-        """A tensor in each way that it hasn't now and that others leave room for."""
+        """A tensor in each way that it hasn't now and that others leave room for; what is brought has no other."""
+        if number in housed and housed[number].way.brought:
+            return
         others = {each: one for each, one in housed.items() if each != number}
         beside = {one.way: one.home for one in others.values()}
         for way in self.ways[number]:
@@ -104,8 +102,6 @@ class HomeSearch:
         found, waiting = dict(housed), [*self.ways]
         while waiting:
             number = waiting.pop(0)
-            if number in found and found[number].way.brought:
-                continue
             better = self._better(number, self._otherwise(number, found), found)
             if better is None and number not in found:
                 better = self._better(number, self._in_place_of_others(number, found), found)
@@ -114,14 +110,12 @@ class HomeSearch:
                     {each: f"%{number} has its place, which wins more" for each in found if each not in better}
                 )
                 found = better
-                near = {each for each in self.ways if not self._phases_of(each).isdisjoint(self._phases_of(number))}
-                waiting += sorted(near - {number, *waiting})
+                waiting += sorted({*self._near(number, self.ways)} - {number, *waiting})
         return found
 
     def _in_place_of_others(self, number: int, housed: Housing) -> Iterator[dict[int, TensorHome]]:
         """A tensor that has no home, with one that is in its way elsewhere, or nowhere."""
-        phases = self._phases_of(number)
-        near = [n for n, one in housed.items() if not one.way.brought and not phases.isdisjoint(self._phases_of(n))]
+        near = self._near(number, [each for each, one in housed.items() if not one.way.brought])
         for each in (number, *near):
             self._look_for_more(each)
         for other in near:
@@ -168,11 +162,16 @@ class HomeSearch:
         cost = -saved * self.phases.room.byte_seconds
         for phase in sorted({phase for number in numbers for phase in self._phases_of(number)}):
             late = self.late(phase, housed)
-            if isinstance(late, LatePhases):
-                cost += late.seconds + self.phases.sent_seconds(late.chains[0])
+            if isinstance(late, LatePhase):
+                cost += late.seconds + self.phases.sent_seconds(late.chains)
             elif until is None or phase <= until:
                 return inf
         return cost
+
+    def _near(self, number: int, others: Iterable[int]) -> list[int]:
+        """Those that phases move which move a tensor."""
+        phases = self._phases_of(number)
+        return [each for each in others if not phases.isdisjoint(self._phases_of(each))]
 
     def _phases_of(self, number: int) -> set[int]:
         return {phase for phase, _, _ in self.phases.ports[number]}

@@ -281,19 +281,16 @@ class _Compilation:
             other = self._apart(self.taken)
             try:
                 other.compile([source])
-                parts = other.cuts.get(source.name)
-                if parts is None:
+                if source.name not in other.cuts:
                     continue
-                apart = parts.sequence(other.functions, "", self.how.decided, self.ahead).seconds
+                apart = other._sequence(source.name).seconds
                 seconds = whole.simulate().seconds
             except InputError:  # of what can't be compiled in parts, or never ends, others will say so
                 continue
             launch = whole.compiled.launch_us * 1e-6
             if apart - launch < _CLEARLY * (seconds - launch):
                 del self.functions[source.name]
-                self.functions |= other.functions
-                self._keep(source.name, parts, f"as a whole it takes {seconds * 1e6:.4g} us")
-                self._say(other.sink.diagnostics)
+                self._take(source.name, other, f"as a whole it takes {seconds * 1e6:.4g} us")
 
     def take_fewer_cores(self, sources: Sequence[FunctionSource]) -> None:
         """Takes parts on fewer cores, where each core is loaded by itself between them, as long as that gains much."""
@@ -333,8 +330,12 @@ class _Compilation:
         for part in self.cuts[name].kinds:
             del self.functions[part]
         self.taken.difference_update(self.cuts[name].kinds)
+        self._take(name, other, self.reasons[name])
+
+    def _take(self, name: str, other: _Compilation, reason: str) -> None:
+        """Takes another one's parts of a function, and what was said of them."""
         self.functions |= other.functions
-        self._keep(name, other.cuts[name], self.reasons[name])
+        self._keep(name, other.cuts[name], reason)
         self._say(other.sink.diagnostics)
 
     def begun(self, source: FunctionSource, attempt: _Attempt | None) -> FunctionSource:

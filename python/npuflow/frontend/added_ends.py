@@ -6,11 +6,10 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable
 
 from npuflow.bindings import ir
-from npuflow.core.build import shape_of
 from npuflow.frontend.collapse_contractions import is_collapsible
 from npuflow.frontend.meeting_sums import RESHAPES
-from npuflow.frontend.product_layers import ProductLayer, end_of
-from npuflow.ops.contraction import is_elementwise, only_user, users
+from npuflow.frontend.product_layers import ProductLayer, end_of, goes_on
+from npuflow.ops.contraction import only_user, users
 
 _ADDITIONS = ("arith.addf", "arith.subf")
 
@@ -35,7 +34,7 @@ def _adder_of(end: ir.Value) -> ir.Operation | None:
     while user is not None and user.name in RESHAPES:
         value = user.results[0]
         user = only_user(value)
-    if user is None or not _goes_on(user, value):
+    if user is None or not goes_on(user, value):
         return None
     body = user.regions[0].blocks[0]
     waiting = [body.arguments[place] for place, operand in enumerate(user.operands) if operand == value]
@@ -54,11 +53,7 @@ def _becomes(value: ir.Value, rounded: Collection[ir.Value]) -> bool:
     """Whether what is computed of each of a tensor's elements alone is rounded."""
     while value not in rounded:
         user = only_user(value)
-        if user is None or not (user.name in RESHAPES or _goes_on(user, value)):
+        if user is None or not (user.name in RESHAPES or goes_on(user, value)):
             return False
         value = user.results[0]
     return True
-
-
-def _goes_on(user: ir.Operation, value: ir.Value) -> bool:
-    return is_elementwise(user) and shape_of(user.results[0]) == shape_of(value)

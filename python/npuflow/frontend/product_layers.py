@@ -105,14 +105,14 @@ def padding_of(pad: ir.Operation) -> float | None:
     return float(value.value) if isinstance(value, (ir.FloatAttr, ir.IntegerAttr)) else None
 
 
+def goes_on(user: ir.Operation, value: ir.Value) -> bool:
+    """Whether an elementwise op makes one element of each of a tensor's."""
+    return is_elementwise(user) and shape_of(user.results[0]) == shape_of(value)
+
+
 def _continues(user: ir.Operation, value: ir.Value) -> bool:
-    """Whether an elementwise op makes one element of each of a tensor's, and is no other layer's end."""
-    return (
-        is_elementwise(user)
-        and shape_of(user.results[0]) == shape_of(value)
-        and str(element_type_of(user.results[0])) == "f32"
-        and not meets_sum(user, value)
-    )
+    """Whether it does, and is no other layer's end."""
+    return goes_on(user, value) and str(element_type_of(user.results[0])) == "f32" and not meets_sum(user, value)
 
 
 def end_of(value: ir.Value) -> ir.Value:

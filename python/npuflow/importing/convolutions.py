@@ -10,7 +10,7 @@ from npuflow.importing.packages import loaded_torch
 from npuflow.importing.wide_sums import is_narrow
 
 if TYPE_CHECKING:
-    from torch import Tensor
+    from torch import Tensor, dtype
 
 
 class _ConvolutionShape(NamedTuple):
@@ -91,7 +91,7 @@ def _between_steps(x: Tensor, weights: Tensor, bias: Tensor | None, window: _Con
     if min(min(one.around) for one in dims) < 0:
         return NotImplemented
     count, steps = len(dims), [one.step for one in dims]
-    wide = torch.float32 if is_narrow(x.dtype) else x.dtype
+    wide = _type_of_sums(x)
     inputs, outputs = weights.shape[0] // window.groups, weights.shape[1]
     split = weights.reshape(window.groups, inputs, outputs, *(size for one in dims for size in (one.taps, one.step)))
     along_taps, along_steps = range(3, 3 + 2 * count, 2), range(4, 4 + 2 * count, 2)
@@ -104,8 +104,7 @@ def _between_steps(x: Tensor, weights: Tensor, bias: Tensor | None, window: _Con
     lines = [place * step for place, step in zip(sums.shape[2:], steps, strict=True)]
     in_order = (each for dim in range(count) for each in (2 + count + dim, 2 + dim))
     apart = sums.reshape(x.shape[0], channels, *steps, *sums.shape[2:]).permute(0, 1, *in_order)
-    found = apart.reshape(x.shape[0], channels, *lines)
-    found = (found if bias is None else found + bias.reshape(-1, *ones)).to(x.dtype)
+    found = _begun_at(bias, apart.reshape(x.shape[0], channels, *lines)).to(x.dtype)
     for dim, one in enumerate(dims):
         found = found.narrow(2 + dim, one.before, one.made)
     return found
@@ -114,7 +113,7 @@ def _between_steps(x: Tensor, weights: Tensor, bias: Tensor | None, window: _Con
 def _by_planes(x: Tensor, weights: Tensor, bias: Tensor | None, window: _ConvolutionShape) -> Tensor:
     """For each plane of the weights a convolution of all planes that it meets, 16-bit floats added up in f32."""
     torch = loaded_torch()
-    wide = torch.float32 if is_narrow(x.dtype) else x.dtype
+    wide = _type_of_sums(x)
     stride, padding, dilation = window.stride, window.padding, window.dilation
     reach = dilation[0] * (weights.shape[2] - 1) + 1
     made = (x.shape[2] + 2 * padding[0] - reach) // stride[0] + 1
@@ -128,7 +127,17 @@ def _by_planes(x: Tensor, weights: Tensor, bias: Tensor | None, window: _Convolu
             torch.nn.functional.conv2d(met, factors, None, stride[1:], padding[1:], dilation[1:], window.groups)
         )
     found = sum(sums[1:], sums[0]).unflatten(0, (x.shape[0], made)).transpose(1, 2)
-    return (found if bias is None else found + bias.reshape(-1, 1, 1, 1)).to(x.dtype)
+    return _begun_at(bias, found).to(x.dtype)
+
+
+def _type_of_sums(x: Tensor) -> dtype:
+    """What products of a tensor's elements are added up in."""
+    return loaded_torch().float32 if is_narrow(x.dtype) else x.dtype
+
+
+def _begun_at(bias: Tensor | None, sums: Tensor) -> Tensor:
+    """Sums, and a number for each of their channels."""
+    return sums if bias is None else sums + bias.reshape(-1, *[1] * (sums.dim() - 2))
 
 
 TAKEN_APART: Mapping[str, Callable[..., Any]] = {"convolution.default": other_convolution}
