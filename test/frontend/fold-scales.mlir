@@ -2,7 +2,7 @@
 // RUN: npuflow-opt %s --npuflow-fold-scales --mlir-print-local-scope | filecheck %s
 // RUN: npuflow-opt %s --npuflow-fold-scales -o %t
 // RUN: npuflow run %t --device=toy | filecheck %s --check-prefix=EXECUTED
-// EXECUTED-COUNT-5: verified {{.*}}against
+// EXECUTED-COUNT-6: verified {{.*}}against
 
 #same = affine_map<(d0, d1) -> (d0, d1)>
 #column = affine_map<(d0, d1) -> (d1)>
@@ -170,4 +170,53 @@ func.func @repeated(%x: tensor<4x2xi8>) -> tensor<4x2xf32> {
     linalg.yield %p : f32
   } -> tensor<4x2xf32>
   return %b : tensor<4x2xf32>
+}
+
+// A bias that two layers repeat is scaled for each by itself.
+// CHECK-LABEL: func.func @shared_bias
+// CHECK-DAG:     arith.constant dense<[2.000000e+00, -1.000000e+00]> : tensor<2xf32>
+// CHECK-DAG:     arith.constant dense<[4.000000e+00, -2.000000e+00]> : tensor<2xf32>
+// CHECK:         linalg.generic {{.*}} outs(%{{.*}} : tensor<4x2xi8>)
+// CHECK-NOT:       arith.mulf
+// CHECK:           math.roundeven
+func.func @shared_bias(%x: tensor<4x2xi32>, %y: tensor<4x2xi32>) -> (tensor<4x2xi8>, tensor<4x2xi8>) {
+  %scale = arith.constant dense<[1.0, 2.0]> : tensor<2xf32>
+  %bias = arith.constant dense<[0.5, -0.25]> : tensor<2xf32>
+  %e = tensor.empty() : tensor<4x2xf32>
+  %i = tensor.empty() : tensor<4x2xi8>
+  %b = linalg.generic {indexing_maps = [#column, #same], iterator_types = ["parallel", "parallel"]} ins(%bias : tensor<2xf32>) outs(%e : tensor<4x2xf32>) {
+  ^bb0(%in: f32, %o: f32):
+    linalg.yield %in : f32
+  } -> tensor<4x2xf32>
+  %a = linalg.generic {indexing_maps = [#same, #column, #same, #same], iterator_types = ["parallel", "parallel"]} ins(%x, %scale, %b : tensor<4x2xi32>, tensor<2xf32>, tensor<4x2xf32>) outs(%e : tensor<4x2xf32>) {
+  ^bb0(%s: i32, %c: f32, %t: f32, %o: f32):
+    %f = arith.sitofp %s : i32 to f32
+    %p = arith.mulf %f, %c : f32
+    %q = arith.addf %p, %t : f32
+    linalg.yield %q : f32
+  } -> tensor<4x2xf32>
+  %d = linalg.generic {indexing_maps = [#same, #column, #same, #same], iterator_types = ["parallel", "parallel"]} ins(%y, %scale, %b : tensor<4x2xi32>, tensor<2xf32>, tensor<4x2xf32>) outs(%e : tensor<4x2xf32>) {
+  ^bb0(%s: i32, %c: f32, %t: f32, %o: f32):
+    %f = arith.sitofp %s : i32 to f32
+    %p = arith.mulf %f, %c : f32
+    %q = arith.addf %p, %t : f32
+    linalg.yield %q : f32
+  } -> tensor<4x2xf32>
+  %k = linalg.generic {indexing_maps = [#same, #same], iterator_types = ["parallel", "parallel"]} ins(%a : tensor<4x2xf32>) outs(%i : tensor<4x2xi8>) {
+  ^bb0(%s: f32, %o: i8):
+    %four = arith.constant 4.0 : f32
+    %m = arith.mulf %s, %four : f32
+    %n = math.roundeven %m : f32
+    %r = arith.fptosi %n : f32 to i8
+    linalg.yield %r : i8
+  } -> tensor<4x2xi8>
+  %l = linalg.generic {indexing_maps = [#same, #same], iterator_types = ["parallel", "parallel"]} ins(%d : tensor<4x2xf32>) outs(%i : tensor<4x2xi8>) {
+  ^bb0(%s: f32, %o: i8):
+    %four = arith.constant 8.0 : f32
+    %m = arith.mulf %s, %four : f32
+    %n = math.roundeven %m : f32
+    %r = arith.fptosi %n : f32 to i8
+    linalg.yield %r : i8
+  } -> tensor<4x2xi8>
+  return %k, %l : tensor<4x2xi8>, tensor<4x2xi8>
 }

@@ -175,3 +175,62 @@ func.func @expanded_tail(%x: tensor<2x8x8xi8>, %w: tensor<2x3x3xi8>, %f: tensor<
   } : tensor<2x6x1x6x1xi8> to tensor<2x6x2x6x2xi8>
   return %r : tensor<2x6x2x6x2xi8>
 }
+
+// A bias that two sums have is repeated by each for itself, also through a reshape.
+// CHECK-LABEL: func.func @repeated_for_each
+// CHECK-SAME:    %[[X:[^:]*]]: tensor<8x4xf32>, %[[Y:[^:]*]]: tensor<8x4xf32>, %[[B:[^:]*]]: tensor<4xf32>
+// CHECK:         linalg.generic {{.*}} ins(%[[X]], %[[B]] : tensor<8x4xf32>, tensor<4xf32>)
+// CHECK:         linalg.generic {{.*}} ins(%{{.*}}, %[[B]] : tensor<1x8x4xf32>, tensor<4xf32>)
+// CHECK-NOT:     linalg.generic
+func.func @repeated_for_each(%x: tensor<8x4xf32>, %y: tensor<8x4xf32>, %b: tensor<4xf32>) -> (tensor<8x4xf32>, tensor<1x8x4xf32>) {
+  %e = tensor.empty() : tensor<8x4xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d1)>, affine_map<(d0, d1) -> (d0, d1)>],
+      iterator_types = ["parallel", "parallel"]} ins(%b : tensor<4xf32>) outs(%e : tensor<8x4xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  } -> tensor<8x4xf32>
+  %s = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>],
+      iterator_types = ["parallel", "parallel"]} ins(%x, %r : tensor<8x4xf32>, tensor<8x4xf32>) outs(%e : tensor<8x4xf32>) {
+  ^bb0(%in: f32, %add: f32, %out: f32):
+    %v = arith.addf %in, %add : f32
+    linalg.yield %v : f32
+  } -> tensor<8x4xf32>
+  %rx = tensor.expand_shape %r [[0, 1], [2]] output_shape [1, 8, 4] : tensor<8x4xf32> into tensor<1x8x4xf32>
+  %yx = tensor.expand_shape %y [[0, 1], [2]] output_shape [1, 8, 4] : tensor<8x4xf32> into tensor<1x8x4xf32>
+  %ex = tensor.empty() : tensor<1x8x4xf32>
+  %t = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>],
+      iterator_types = ["parallel", "parallel", "parallel"]} ins(%yx, %rx : tensor<1x8x4xf32>, tensor<1x8x4xf32>) outs(%ex : tensor<1x8x4xf32>) {
+  ^bb0(%in: f32, %add: f32, %out: f32):
+    %v = arith.addf %in, %add : f32
+    linalg.yield %v : f32
+  } -> tensor<1x8x4xf32>
+  return %s, %t : tensor<8x4xf32>, tensor<1x8x4xf32>
+}
+
+// A slice of what is computed of fewer bytes, as of i8, is computed of a slice; where that costs much, of what is there.
+// CHECK-LABEL: func.func @sliced
+// CHECK-SAME:    %[[Q:[^:]*]]: tensor<8x4xi8>, %[[C:[^:]*]]: tensor<4xf32>
+// CHECK-DAG:     %[[S:.*]] = tensor.extract_slice %[[Q]][2, 0] [6, 4] [1, 1]
+// CHECK-DAG:     linalg.generic {{.*}} ins(%[[S]], %[[C]] : tensor<6x4xi8>, tensor<4xf32>)
+// CHECK:         math.exp
+// CHECK:         tensor.extract_slice %{{.*}}[2, 0] [6, 4] [1, 1] : tensor<8x4xf32>
+func.func @sliced(%q: tensor<8x4xi8>, %c: tensor<4xf32>) -> (tensor<8x4xf32>, tensor<6x4xf32>, tensor<8x4xf32>, tensor<6x4xf32>) {
+  %e = tensor.empty() : tensor<8x4xf32>
+  %x = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d1)>, affine_map<(d0, d1) -> (d0, d1)>],
+      iterator_types = ["parallel", "parallel"]} ins(%q, %c : tensor<8x4xi8>, tensor<4xf32>) outs(%e : tensor<8x4xf32>) {
+  ^bb0(%in: i8, %scale: f32, %out: f32):
+    %f = arith.sitofp %in : i8 to f32
+    %v = arith.mulf %f, %scale : f32
+    linalg.yield %v : f32
+  } -> tensor<8x4xf32>
+  %s = tensor.extract_slice %x[2, 0] [6, 4] [1, 1] : tensor<8x4xf32> to tensor<6x4xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>],
+      iterator_types = ["parallel", "parallel"]} ins(%q : tensor<8x4xi8>) outs(%e : tensor<8x4xf32>) {
+  ^bb0(%in: i8, %out: f32):
+    %f = arith.sitofp %in : i8 to f32
+    %v = math.exp %f : f32
+    linalg.yield %v : f32
+  } -> tensor<8x4xf32>
+  %t = tensor.extract_slice %y[2, 0] [6, 4] [1, 1] : tensor<8x4xf32> to tensor<6x4xf32>
+  return %x, %s, %y, %t : tensor<8x4xf32>, tensor<6x4xf32>, tensor<8x4xf32>, tensor<6x4xf32>
+}

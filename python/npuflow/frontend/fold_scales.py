@@ -13,6 +13,7 @@ from npuflow.constants.scalar_values import Numbers
 from npuflow.core.build import at
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
+from npuflow.frontend.own_inputs import repeat_for_each
 from npuflow.frontend.product_layers import moves, padding_of
 from npuflow.ops.contraction import is_elementwise, only_moves, only_user, producer
 from npuflow.ops.linear import input_count
@@ -55,6 +56,7 @@ class FoldScales(Pass):
     counts_changes = True
 
     def run(self, op: ir.Operation, context: PassContext) -> None:
+        repeat_for_each(op)
         for reader in ops_of(op, "linalg.generic"):
             product = _scaling(reader) if is_elementwise(reader) else None
             way = None if product is None else _way_to(reader)

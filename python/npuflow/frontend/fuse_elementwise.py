@@ -10,6 +10,7 @@ from npuflow.core.build import at, element_type_of, empty, generic_op, shape_of
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.frontend.kept_strategies import strategies_kept
+from npuflow.frontend.own_inputs import repeat_for_each, slice_inputs
 from npuflow.frontend.upstream import run_upstream
 from npuflow.ops.contraction import BUNDLE, is_elementwise, is_parallel, match_contraction, only_user, producer
 from npuflow.ops.linear import input_count, iterators, maps_of
@@ -47,6 +48,8 @@ class FuseElementwise(Pass):
             if BUNDLE not in generic.attributes and _reads_output(generic):
                 _make_output_input(generic)
                 context.count("outputs made inputs")
+        context.count("slices made of slices", slice_inputs(op))
+        context.count("repeats of one reader each", repeat_for_each(op))
         for generic in ops_of(op, "linalg.generic"):
             if BUNDLE in generic.attributes:
                 _part_outputs(generic)

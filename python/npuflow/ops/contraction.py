@@ -16,7 +16,7 @@ from npuflow.ops.linear import loop_extents, maps_of
 LHS, RHS, INIT = 0, 1, 2
 STRATEGY = "npu.strategy"
 _GENERIC = "linalg.generic"
-_COSTLY = ("math.", "arith.div", "arith.rem", "linalg.index")
+COSTLY = ("math.", "arith.div", "arith.rem", "linalg.index")
 BUNDLE = "npu.bundle"
 # On an op of a bundle whose results may be made piece by piece, each piece going on from what the last one left.
 RUNNING = "npu.running"
@@ -129,7 +129,7 @@ def is_head(op: ir.Operation) -> bool:
     """An elementwise op with one user that costs little enough to be computed again for every tile that reads it."""
     if op.name != _GENERIC or not op.results or not is_elementwise(op) or only_user(op.results[0]) is None:
         return False
-    return not any(inner.name.startswith(_COSTLY) for inner in ops_of(op))
+    return not any(inner.name.startswith(COSTLY) for inner in ops_of(op))
 
 
 def matmuls(root: ir.Operation, context: PassContext) -> list[Contraction]:
