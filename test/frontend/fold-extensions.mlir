@@ -163,3 +163,33 @@ func.func @two_steps(%x: tensor<8x32xbf16>) -> tensor<8xf64> {
   } -> tensor<8xf64>
   return %s : tensor<8xf64>
 }
+
+// What is extended, transposed and only then reshaped is read narrow as well.
+// CHECK-LABEL: func.func @transposed_and_reshaped
+// CHECK:         %[[T:.*]] = linalg.generic {{.*}} ins(%arg0 : tensor<2x8x4xbf16>) outs(%{{.*}} : tensor<2x4x8xbf16>)
+// CHECK:         %[[C:.*]] = tensor.collapse_shape %[[T]] {{.*}} : tensor<2x4x8xbf16> into tensor<8x8xbf16>
+// CHECK:         linalg.matmul ins(%[[C]], %arg1 : tensor<8x8xbf16>, tensor<8x16xbf16>)
+func.func @transposed_and_reshaped(%x: tensor<2x8x4xbf16>, %w: tensor<8x16xbf16>, %f: tensor<8x16xf32>) -> tensor<8x16xf32> {
+  %e = tensor.empty() : tensor<2x8x4xf32>
+  %a = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>],
+      iterator_types = ["parallel", "parallel", "parallel"]} ins(%x : tensor<2x8x4xbf16>) outs(%e : tensor<2x8x4xf32>) {
+  ^bb0(%in: bf16, %out: f32):
+    %v = arith.extf %in : bf16 to f32
+    linalg.yield %v : f32
+  } -> tensor<2x8x4xf32>
+  %d = tensor.empty() : tensor<2x4x8xf32>
+  %t = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d2, d1)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>],
+      iterator_types = ["parallel", "parallel", "parallel"]} ins(%a : tensor<2x8x4xf32>) outs(%d : tensor<2x4x8xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  } -> tensor<2x4x8xf32>
+  %c = tensor.collapse_shape %t [[0, 1], [2]] : tensor<2x4x8xf32> into tensor<8x8xf32>
+  %g = tensor.empty() : tensor<8x16xf32>
+  %b = linalg.generic {indexing_maps = [#same, #same], iterator_types = ["parallel", "parallel"]} ins(%w : tensor<8x16xbf16>) outs(%g : tensor<8x16xf32>) {
+  ^bb0(%in: bf16, %out: f32):
+    %v = arith.extf %in : bf16 to f32
+    linalg.yield %v : f32
+  } -> tensor<8x16xf32>
+  %r = linalg.matmul ins(%c, %b : tensor<8x8xf32>, tensor<8x16xf32>) outs(%f : tensor<8x16xf32>) -> tensor<8x16xf32>
+  return %r : tensor<8x16xf32>
+}

@@ -38,10 +38,10 @@ class FoldExtensions(Pass):
     counts_changes = True
 
     def run(self, op: ir.Operation, context: PassContext) -> None:
-        for each in _extensions(op):
-            context.count("movements of narrow tensors", _move_narrow(each))
         for are_parallel in (True, False):
             # Elementwise ops first: those that only move what was extended extend it themselves then.
+            for each in _extensions(op):
+                context.count("movements of narrow tensors", _move_narrow(each))
             for each in ops_of(op, "linalg.generic"):
                 if extension_of(each) is not None:
                     context.count("extensions folded", _fold(each, are_parallel))
