@@ -199,9 +199,9 @@ COMPLEX = {
 }
 
 
-def executed(module: Any, *given: Any) -> Any:  # noqa: ANN401
+def executed(module: Any, *given: Any, as_products: bool = False) -> Any:  # noqa: ANN401
     """The one result, through the simulated array, of a program that was written and read again."""
-    text = str(npuflow.from_torch(module, given))
+    text = str(npuflow.from_torch(module, given, as_products=as_products))
     compiled = npuflow.compile(npuflow.parse(text, npuflow.new_context()), device="npu2")
     (found,) = (compiled.sequences or compiled.functions)[0].execute(*(one.numpy() for one in given))
     return np.asarray(found)
@@ -248,6 +248,21 @@ def test_pytorch_computes_the_same(name: str) -> None:
     expected = module(x, y).numpy()
     found = executed(module, x, y)
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("by", ["size=[5, 13, 1]", "scale_factor=[2, 1.7, 0.6]"])
+@pytest.mark.parametrize("aligned", [False, True])
+@pytest.mark.parametrize("mode", ["linear", "bilinear", "bicubic", "trilinear"])
+def test_images_are_scaled_by_products(mode: str, aligned: bool, by: str) -> None:
+    import torch
+
+    dims = {"linear": 1, "trilinear": 3}.get(mode, 2)
+    left = by.index("[")
+    text = f"functional.interpolate(x, {by[:left]}{by[left:]}[:{dims}], mode='{mode}', align_corners={aligned}) + y"
+    torch.manual_seed(1)
+    x, y = torch.randn(2, 3, *(7, 4, 6)[:dims]), torch.randn(1)
+    found = executed(computed(text), x, y, as_products=True)
+    np.testing.assert_allclose(found, computed(text)(x, y).numpy(), rtol=1e-4, atol=1e-4)
 
 
 def test_constants_and_weights_may_be_complex() -> None:

@@ -36,16 +36,16 @@ _TRANSFORMS = ("aten.fft_", "aten.stft", "aten.istft")
 _OF_PYTORCH = ("aten.isfinite.default", "aten.linalg_norm.default", "aten.linalg_norm.ord_str")
 
 
-def decomposed(program: ExportedProgram) -> ExportedProgram:
-    """The program in ops that torch-mlir reads, of real numbers."""
-    table = dict(_decompositions())
+def decomposed(program: ExportedProgram, as_products: bool = False) -> ExportedProgram:
+    """The program in ops that torch-mlir reads, of real numbers; images are scaled by products where that is said."""
+    table = dict(_decompositions(as_products))
     flat = program.run_decompositions(table)
     real = without_complex_numbers(flat)
     return flat if real is flat else real.run_decompositions(table)
 
 
 @cache
-def _decompositions() -> Mapping[Any, Callable[..., Any]]:
+def _decompositions(as_products: bool) -> Mapping[Any, Callable[..., Any]]:
     """What PyTorch's ops are taken apart into: torch-mlir's choice, and what it has no lowering of."""
     torch = loaded_torch()
     whole = {str(op): (op, how) for op, how in torch._decomp.core_aten_decompositions().items()}
@@ -54,7 +54,8 @@ def _decompositions() -> Mapping[Any, Callable[..., Any]]:
     }
     unknown = {op: how for op, how in torch._decomp.decomposition_table.items() if _is_unknown(op)}
     taken = (each for name, each in whole.items() if name in _OF_PYTORCH or name.startswith(_TRANSFORMS))
-    own = {op: how for name, how in _TAKEN_APART.items() if (op := _op_named(name)) is not None}
+    named = {**_TAKEN_APART, **(sampling.AS_PRODUCTS if as_products else {})}
+    own = {op: how for name, how in named.items() if (op := _op_named(name)) is not None}
     table = {**unknown, **chosen, **dict(taken)}
     table |= {op: _first_of(how, table[op]) if op in table else how for op, how in own.items()}
     table[torch.ops.prims.scalar_tensor.default] = _number

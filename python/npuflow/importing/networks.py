@@ -13,11 +13,14 @@ from npuflow.importing.input_types import InputType
 KINDS = "MODULE.py:function, a .pt2 file of torch.export, or an .onnx file"
 
 
-def import_network(source: str, inputs: Sequence[InputType] = ()) -> ir.Module:
-    """A network as a module of `linalg` on tensors; raises InputError or UsageError."""
+def import_network(source: str, inputs: Sequence[InputType] = (), *, as_products: bool = False) -> ir.Module:
+    """A network as a module of `linalg` on tensors; raises InputError or UsageError.
+
+    What PyTorch exports has images scaled by products where that is said, as is best for a compute type.
+    """
     path, colon, name = source.rpartition(":")
     if colon and path.endswith(".py"):
-        return _from_python(path, name, inputs)
+        return _from_python(path, name, inputs, as_products)
     suffix = Path(source).suffix
     if suffix not in (".pt2", ".onnx"):
         hint = f"{source}:function" if suffix == ".py" else f"give {KINDS}"
@@ -30,21 +33,21 @@ def import_network(source: str, inputs: Sequence[InputType] = ()) -> ir.Module:
         return from_onnx(source, inputs)
     if inputs:
         raise UsageError(with_hint("an exported program has its inputs' types", "leave --inputs out"))
-    return _from_exported_file(source)
+    return _from_exported_file(source, as_products)
 
 
-def _from_python(path: str, name: str, inputs: Sequence[InputType]) -> ir.Module:
+def _from_python(path: str, name: str, inputs: Sequence[InputType], as_products: bool) -> ir.Module:
     from npuflow.importing.python_networks import load_network
     from npuflow.importing.torch_programs import from_torch
 
     network = load_network(path, name, inputs)
     try:
-        return from_torch(network.module, network.inputs)
+        return from_torch(network.module, network.inputs, as_products=as_products)
     except InputError as error:
         raise InputError([replace(one, location=one.location or network.place) for one in error.diagnostics]) from error
 
 
-def _from_exported_file(path: str) -> ir.Module:
+def _from_exported_file(path: str, as_products: bool) -> ir.Module:
     from npuflow.importing.packages import first_words, load_package, quietly
     from npuflow.importing.torch_programs import from_exported
 
@@ -55,4 +58,4 @@ def _from_exported_file(path: str) -> ir.Module:
     except Exception as error:
         hint = "write it with torch.export.save, by a version of PyTorch that this one can read"
         raise InputError(with_hint(f"'{path}' is no exported program: {first_words(error)}", hint)) from error
-    return from_exported(program)
+    return from_exported(program, as_products=as_products)

@@ -26,11 +26,15 @@ if TYPE_CHECKING:
 DEFAULT_NAME = "main"
 
 
-def from_torch(module: nn.Module, inputs: Tensor | Sequence[Tensor], name: str = DEFAULT_NAME) -> ir.Module:
+def from_torch(
+    module: nn.Module, inputs: Tensor | Sequence[Tensor], name: str = DEFAULT_NAME, *, as_products: bool = False
+) -> ir.Module:
     """What a PyTorch module computes of an input, or inputs, like these, as a function of `linalg` on tensors.
 
     The module is exported as it stands: `.eval()` leaves dropout out. Its weights are shared, not copied; they must not
-    be changed as long as what is returned is used. Raises InputError for what cannot be exported or lowered.
+    be changed as long as what is returned is used. `as_products` is for a module that `convert` gives a compute type:
+    images are scaled, linearly or cubically, by products with constant matrices, which f32 has no fast ones of. Raises
+    InputError for what cannot be exported or lowered.
     """
     torch = load_package("torch", "importing a PyTorch module")
     if not isinstance(module, torch.nn.Module):
@@ -45,10 +49,10 @@ def from_torch(module: nn.Module, inputs: Tensor | Sequence[Tensor], name: str =
             program = torch.export.export(module, tuple(given), strict=False)
     except Exception as error:
         raise _refused("PyTorch cannot export this module", error) from error
-    return from_exported(program, name)
+    return from_exported(program, name, as_products=as_products)
 
 
-def from_exported(program: ExportedProgram, name: str = DEFAULT_NAME) -> ir.Module:
+def from_exported(program: ExportedProgram, name: str = DEFAULT_NAME, *, as_products: bool = False) -> ir.Module:
     """The same for what `torch.export` has made, or loaded from a file.
 
     What it writes in place, buffers and inputs, are arguments that say which result they become.
@@ -59,7 +63,7 @@ def from_exported(program: ExportedProgram, name: str = DEFAULT_NAME) -> ir.Modu
     reader = importer.FxImporter(context=context, hooks=make_resource_hooks())
     try:
         with quietly():
-            flat = decomposed(program)
+            flat = decomposed(program, as_products)
             _refuse_random_numbers(flat)
             leave_out_nothing(flat.graph)
             fold_uniform(flat)

@@ -69,7 +69,8 @@ def run(arguments: Sequence[str]) -> ExitCode:
 
     with Progress() as progress, limited(limits):
         progress.step(f"importing {source}")
-        module = import_network(source, [read_input_type(text) for text in flags.inputs])
+        types = [read_input_type(text) for text in flags.inputs]
+        module = import_network(source, types, as_products=flags.compute_type is not None)
         conversions: tuple[Conversion, ...] = ()
         if flags.compute_type is not None:
             progress.step(f"converting to {flags.compute_type}")
