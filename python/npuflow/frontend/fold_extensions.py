@@ -1,17 +1,31 @@
-"""npuflow-fold-extensions: tensors that were extended to a wider type are read as they were, and extended in bodies."""
+"""npuflow-fold-extensions: tensors that were made wider are read as they were, and made wider in bodies."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf
 
 from npuflow.bindings import arith, ir, linalg, tensor
-from npuflow.core.build import at, element_type_of, empty, generic_op, is_static, moved, shape_of
+from npuflow.core.build import (
+    at,
+    element_bytes,
+    element_type_of,
+    empty,
+    generic_op,
+    is_static,
+    moved,
+    shape_of,
+    zero_attribute,
+)
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.frontend.fold_views import can_read_through, source_map, with_map
 from npuflow.ops.contraction import is_parallel, producer, users
 from npuflow.ops.factors import EXTENSIONS, ProductFactor, factors_of
 
+# What integers are scaled by, as well: no product of others' is one of what was scaled, but elementwise ops are.
+_SCALING = (*EXTENSIONS, "arith.sitofp", "arith.uitofp", "arith.mulf")
 _MOVEMENTS = ("tensor.collapse_shape", "tensor.expand_shape", "tensor.extract_slice", "tensor.pad")
 
 
@@ -31,6 +45,9 @@ class FoldExtensions(Pass):
     Extending is exact, so that this is the same arithmetic: narrow factors, wide sums, as matrix instructions compute.
     An op that sums products reads both factors so or none, where they are of one type and nothing else is made of them.
     What only moves a tensor, a reshape, a slice or padding by a number that the narrow type has, moves the narrow one.
+
+    Integers that are made floats, and scaled by a positive number, are read as integers by elementwise ops, which scale
+    them themselves, and moved as integers: of what an i8 network adds or concatenates, f32 is four times as much.
     """
 
     name = "npuflow-fold-extensions"
@@ -40,30 +57,51 @@ class FoldExtensions(Pass):
     def run(self, op: ir.Operation, context: PassContext) -> None:
         for are_parallel in (True, False):
             # Elementwise ops first: those that only move what was extended extend it themselves then.
-            for each in _extensions(op):
+            for each in _made_wider(op):
                 context.count("movements of narrow tensors", _move_narrow(each))
             for each in ops_of(op, "linalg.generic"):
-                if extension_of(each) is not None:
+                if steps_of(each):
                     context.count("extensions folded", _fold(each, are_parallel))
-        for each in reversed(_extensions(op)):
+        for each in reversed(_made_wider(op)):
             if not users(each.results[0]):
                 each.erase()
 
 
-def _extensions(op: ir.Operation) -> list[ir.Operation]:
-    return [generic for generic in ops_of(op, "linalg.generic") if extension_of(generic) is not None]
+def _made_wider(op: ir.Operation) -> list[ir.Operation]:
+    return [generic for generic in ops_of(op, "linalg.generic") if steps_of(generic)]
 
 
-def extension_of(op: ir.Operation) -> ir.Operation | None:
-    """The last step of what a linalg.generic does to each element if it extends a tensor and does nothing else."""
+def steps_of(op: ir.Operation) -> list[ir.Operation]:
+    """What a linalg.generic does to each element of a tensor, one after the other, to make it wider, if that is all."""
     if not is_static(op) or source_map(op) is None:
-        return None
+        return []
+    if element_bytes(element_type_of(op.operands[0])) >= element_bytes(element_type_of(op.results[0])):
+        return []
     block = op.regions[0].blocks[0]
-    *steps, end = (inner.operation for inner in block.operations)
-    if not steps or any(step.name not in EXTENSIONS for step in steps):
-        return None
+    *inner, end = (each.operation for each in block.operations)
+    steps = [each for each in inner if _number_of(each) is None]
     read = [block.arguments[0], *(step.results[0] for step in steps)]
-    return steps[-1] if all(step.operands[0] == value for step, value in zip([*steps, end], read)) else None
+    is_chain = all(step.operands[0] == value for step, value in zip([*steps, end], read))
+    return steps if is_chain and all(map(_makes_wider, steps)) else []
+
+
+def _makes_wider(step: ir.Operation) -> bool:
+    if step.name != "arith.mulf":
+        return step.name in _SCALING
+    factor = producer(step.operands[1])
+    number = None if factor is None else _number_of(factor)
+    return number is not None and 0 < number < inf
+
+
+def _number_of(op: ir.Operation) -> float | None:
+    """A float that is constant, perhaps extended."""
+    constant = producer(op.operands[0], "arith.constant") if op.name == "arith.extf" else op
+    value = None if constant is None or constant.name != "arith.constant" else constant.attributes["value"]
+    return float(value.value) if isinstance(value, ir.FloatAttr) else None
+
+
+def _are_extensions(steps: Sequence[ir.Operation]) -> bool:
+    return all(step.name in EXTENSIONS for step in steps)
 
 
 def _move_narrow(op: ir.Operation) -> int:
@@ -105,17 +143,20 @@ def _can_be_narrow(movement: ir.Operation, op: ir.Operation) -> bool:
 
 
 def _narrow_padding(pad: ir.Operation, op: ir.Operation) -> ir.Attribute | None:
-    """The number of the narrow type that is extended to what a tensor is padded with, if there is one."""
+    """The number of the narrow type that becomes what a tensor is padded with, if there is one."""
     block = pad.regions[0].blocks[0]
     constant = producer(block.operations[len(block.operations) - 1].operands[0], "arith.constant")
     kind = element_type_of(op.operands[0])
     if constant is None:
         return None
     value = constant.attributes["value"]
-    if isinstance(value, ir.FloatAttr):
-        narrow = ir.FloatAttr.get(kind, value.value, loc=pad.location)
-        return narrow if narrow.value == value.value else None
-    return ir.IntegerAttr.get(kind, 0) if isinstance(value, ir.IntegerAttr) and value.value == 0 else None
+    if value.value == 0:
+        with pad.location:
+            return zero_attribute(kind)
+    if not isinstance(value, ir.FloatAttr) or not _are_extensions(steps_of(op)):
+        return None
+    narrow = ir.FloatAttr.get(kind, value.value, loc=pad.location)
+    return narrow if narrow.value == value.value else None
 
 
 def _pad_narrow(pad: ir.Operation, narrow: ir.Operation, op: ir.Operation) -> None:
@@ -128,30 +169,32 @@ def _pad_narrow(pad: ir.Operation, narrow: ir.Operation, op: ir.Operation) -> No
 
 
 def _extended(value: ir.Value, like: ir.Operation) -> ir.Operation:
-    """A linalg.generic that extends a tensor as another one does."""
-    extension = extension_of(like)
-    assert extension is not None
-    kind = extension.results[0].type
+    """A linalg.generic that makes a tensor as wide as another one does."""
+    steps = steps_of(like)
+    kind = steps[-1].results[0].type
     same = ir.AffineMap.get_identity(len(shape_of(value)))
     op = generic_op([value], [empty(shape_of(value), kind)], [same, same], ["parallel"] * same.n_dims)
     block = op.regions[0].blocks.append(element_type_of(value), kind)
     with ir.InsertionPoint(block):
-        linalg.YieldOp([_extend(block.arguments[0], extension)])
+        linalg.YieldOp([_wide(block.arguments[0], steps)[-1].results[0]])
     return op
 
 
-def _extend(value: ir.Value, like: ir.Operation) -> ir.Value:
-    """A value extended as by an operation, and those in front of it."""
-    before = producer(like.operands[0], *EXTENSIONS)
-    value = value if before is None else _extend(value, before)
-    return ir.Operation.create(like.name, [like.results[0].type], [value], dict(like.attributes)).results[0]
+def _wide(value: ir.Value, steps: Sequence[ir.Operation]) -> list[ir.Operation]:
+    """The same steps for a value, constants included."""
+    made = []
+    for step in steps:
+        factors = [_copied(factor.owner.operation) for factor in list(step.operands)[1:]]
+        kind, attributes = [step.results[0].type], dict(step.attributes)
+        made.append(ir.Operation.create(step.name, kind, [value, *factors], attributes))
+        value = made[-1].results[0]
+    return made
 
 
-def _first_step(wide: ir.Value) -> ir.Operation:
-    """Of the operations that extend a value, the one that reads it as it was."""
-    step: ir.Operation = wide.owner.operation
-    before = producer(step.operands[0], *EXTENSIONS)
-    return step if before is None else _first_step(before.results[0])
+def _copied(number: ir.Operation) -> ir.Value:
+    constants = [_copied(read.owner.operation) for read in number.operands]
+    kind, attributes = [number.results[0].type], dict(number.attributes)
+    return ir.Operation.create(number.name, kind, constants, attributes).results[0]
 
 
 def _narrow(op: ir.Operation) -> ir.Value:
@@ -167,13 +210,12 @@ def _narrow(op: ir.Operation) -> ir.Value:
 
 def _fold(op: ir.Operation, are_parallel: bool) -> int:
     """Lets parallel linalg ops, or the others, extend what they read themselves; returns how many reads that are."""
-    extension, source = extension_of(op), source_map(op)
-    assert extension is not None
+    steps, source = steps_of(op), source_map(op)
     assert source is not None
     uses = [(use.owner.operation, use.operand_number) for use in op.results[0].uses]
     folded = 0
     for user, index in uses:
-        if is_parallel(user) != are_parallel or not _can_extend(user, index, extension):
+        if is_parallel(user) != are_parallel or not _can_extend(user, index, steps):
             continue
         if can_read_through(user, index, source):
             user.attributes["indexing_maps"] = with_map(user, index, source)
@@ -183,19 +225,21 @@ def _fold(op: ir.Operation, are_parallel: bool) -> int:
         argument = user.regions[0].blocks[0].arguments[index]
         argument.set_type(element_type_of(op.operands[0]))
         with ir.InsertionPoint.at_block_begin(argument.owner), user.location:
-            wide = _extend(argument, extension)
-        argument.replace_all_uses_except(wide, [_first_step(wide)])
+            made = _wide(argument, steps)
+        argument.replace_all_uses_except(made[-1].results[0], [made[0]])
         folded += 1
     return folded
 
 
-def _can_extend(user: ir.Operation, index: int, extension: ir.Operation) -> bool:
-    """Whether an op's body may extend input `index`; that of a named op extends in one way only."""
+def _can_extend(user: ir.Operation, index: int, steps: Sequence[ir.Operation]) -> bool:
+    """Whether an op's body may make input `index` wider; that of a named op extends in one way only."""
     if not _is_linalg_input(user, index):
         return False
     if not can_read_through(user, index, ir.AffineMap.get_identity(len(shape_of(user.operands[index])))):
         return False
-    if user.name != "linalg.generic" and extension.name == "arith.extui":
+    if not _are_extensions(steps):
+        return is_parallel(user)
+    if user.name != "linalg.generic" and steps[-1].name == "arith.extui":
         return False
     factors = factors_of(user)
     return factors is None or _are_alike(user, factors)
@@ -207,6 +251,7 @@ def _are_alike(user: ir.Operation, factors: tuple[ProductFactor, ProductFactor])
     for factor in factors:
         value = user.operands[factor.inputs[0]]
         source = producer(value, "linalg.generic")
-        extends = source is not None and extension_of(source) is not None
-        kinds.add(element_type_of(source.operands[0] if source is not None and extends else value))
+        steps = [] if source is None else steps_of(source)
+        is_extended = source is not None and steps and _are_extensions(steps)
+        kinds.add(element_type_of(source.operands[0] if source is not None and is_extended else value))
     return len(kinds) == 1 and all(factor.is_bare for factor in factors)
