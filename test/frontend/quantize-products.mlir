@@ -2,7 +2,7 @@
 // RUN: npuflow-opt %s --npuflow-quantize-products --mlir-print-local-scope | filecheck %s
 // RUN: npuflow-opt %s --npuflow-quantize-products -o %t
 // RUN: npuflow run %t --device=toy | filecheck %s --check-prefix=EXECUTED
-// EXECUTED-COUNT-6: verified {{.*}}against
+// EXECUTED-COUNT-8: verified {{.*}}against
 
 #same = affine_map<(d0, d1) -> (d0, d1)>
 
@@ -152,4 +152,57 @@ func.func @spread(%x: tensor<1x2x3x3xf32>) -> tensor<1x4x4x4xf32> {
   %z = linalg.fill ins(%zero : f32) outs(%e : tensor<1x4x4x4xf32>) -> tensor<1x4x4x4xf32>
   %r = linalg.conv_2d_nchw_fchw {npu.ranges = [1.0, 0.0]} ins(%p, %w : tensor<1x2x6x6xf32>, tensor<4x2x3x3xf32>) outs(%z : tensor<1x4x4x4xf32>) -> tensor<1x4x4x4xf32>
   return %r : tensor<1x4x4x4xf32>
+}
+
+// The greatest elements of windows of what is read by others as well are those of the one tensor that all read in i8,
+// by the larger of two scales; where one would lose more than a bit (here 0.25 of 1), each has its own.
+// CHECK-LABEL: func.func @greatest_and_joined
+// CHECK-DAG:     %[[Q:.*]] = linalg.generic {{.*}} ins(%arg0 : tensor<1x2x4x4xf32>) outs({{.*}} : tensor<1x2x4x4xi8>)
+// CHECK-DAG:     %[[A:.*]] = linalg.generic {{.*}} ins(%arg1 : tensor<1x2x4x4xf32>) outs({{.*}} : tensor<1x2x4x4xi8>)
+// CHECK:         %[[P:.*]] = tensor.pad %[[Q]]
+// CHECK:           tensor.yield %c-128
+// CHECK:         linalg.generic {{.*}} ins(%[[P]], {{.*}} outs({{.*}} : tensor<1x2x3x3xi8>)
+// CHECK:           arith.maxsi
+// CHECK:         tensor.concat dim(1) %[[Q]], %[[A]] : (tensor<1x2x4x4xi8>, tensor<1x2x4x4xi8>) -> tensor<1x4x4x4xi8>
+// CHECK-LABEL: func.func @joined_apart
+// CHECK:         outs({{.*}} : tensor<1x2x4x4xi8>)
+// CHECK:         tensor.concat {{.*}} -> tensor<1x4x4x4xf32>
+// CHECK:         outs({{.*}} : tensor<1x4x4x4xi8>)
+func.func @greatest_and_joined(%x: tensor<1x2x4x4xf32>, %y: tensor<1x2x4x4xf32>) -> (tensor<1x2x3x3xf32>, tensor<1x2x4x4xf32>) {
+  %v = arith.constant dense<0.5> : tensor<2x2x1x1xf32>
+  %w = arith.constant dense<0.25> : tensor<2x4x1x1xf32>
+  %zero = arith.constant 0.0 : f32
+  %least = arith.constant 0xFF800000 : f32
+  %e = tensor.empty() : tensor<1x2x3x3xf32>
+  %l = linalg.fill ins(%least : f32) outs(%e : tensor<1x2x3x3xf32>) -> tensor<1x2x3x3xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<1x2x3x3xf32>) -> tensor<1x2x3x3xf32>
+  %p = tensor.pad %x low[0, 0, 0, 0] high[0, 0, 1, 1] {
+  ^bb0(%i: index, %j: index, %k: index, %m: index):
+    tensor.yield %least : f32
+  } : tensor<1x2x4x4xf32> to tensor<1x2x5x5xf32>
+  %window = tensor.empty() : tensor<3x3xf32>
+  %g = linalg.generic {indexing_maps = [affine_map<(n, c, h, w, i, j) -> (n, c, h + i, w + j)>, affine_map<(n, c, h, w, i, j) -> (i, j)>, affine_map<(n, c, h, w, i, j) -> (n, c, h, w)>],
+      iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction"]} ins(%p, %window : tensor<1x2x5x5xf32>, tensor<3x3xf32>) outs(%l : tensor<1x2x3x3xf32>) {
+  ^bb0(%in: f32, %unused: f32, %out: f32):
+    %t = arith.maximumf %out, %in : f32
+    linalg.yield %t : f32
+  } -> tensor<1x2x3x3xf32>
+  %r = linalg.conv_2d_nchw_fchw {npu.ranges = [0.75, 0.0]} ins(%g, %v : tensor<1x2x3x3xf32>, tensor<2x2x1x1xf32>) outs(%z : tensor<1x2x3x3xf32>) -> tensor<1x2x3x3xf32>
+  %c = tensor.concat dim(1) %x, %y : (tensor<1x2x4x4xf32>, tensor<1x2x4x4xf32>) -> tensor<1x4x4x4xf32>
+  %f = tensor.empty() : tensor<1x2x4x4xf32>
+  %h = linalg.fill ins(%zero : f32) outs(%f : tensor<1x2x4x4xf32>) -> tensor<1x2x4x4xf32>
+  %s = linalg.conv_2d_nchw_fchw {npu.ranges = [1.0, 0.0]} ins(%c, %w : tensor<1x4x4x4xf32>, tensor<2x4x1x1xf32>) outs(%h : tensor<1x2x4x4xf32>) -> tensor<1x2x4x4xf32>
+  return %r, %s : tensor<1x2x3x3xf32>, tensor<1x2x4x4xf32>
+}
+
+func.func @joined_apart(%x: tensor<1x2x4x4xf32>, %y: tensor<1x2x4x4xf32>) -> (tensor<1x2x4x4xf32>, tensor<1x2x4x4xf32>) {
+  %v = arith.constant dense<0.5> : tensor<2x2x1x1xf32>
+  %w = arith.constant dense<0.25> : tensor<2x4x1x1xf32>
+  %zero = arith.constant 0.0 : f32
+  %f = tensor.empty() : tensor<1x2x4x4xf32>
+  %h = linalg.fill ins(%zero : f32) outs(%f : tensor<1x2x4x4xf32>) -> tensor<1x2x4x4xf32>
+  %r = linalg.conv_2d_nchw_fchw {npu.ranges = [0.25, 0.0]} ins(%x, %v : tensor<1x2x4x4xf32>, tensor<2x2x1x1xf32>) outs(%h : tensor<1x2x4x4xf32>) -> tensor<1x2x4x4xf32>
+  %c = tensor.concat dim(1) %x, %y : (tensor<1x2x4x4xf32>, tensor<1x2x4x4xf32>) -> tensor<1x4x4x4xf32>
+  %s = linalg.conv_2d_nchw_fchw {npu.ranges = [1.0, 0.0]} ins(%c, %w : tensor<1x4x4x4xf32>, tensor<2x4x1x1xf32>) outs(%h : tensor<1x2x4x4xf32>) -> tensor<1x2x4x4xf32>
+  return %r, %s : tensor<1x2x4x4xf32>, tensor<1x2x4x4xf32>
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -23,7 +24,8 @@ from npuflow.frontend.product_layers import (
     origin_of,
     product_layers,
 )
-from npuflow.frontend.rounded_early import rounded_early
+from npuflow.frontend.rounded_early import Rounding
+from npuflow.frontend.shared_scales import shared_scales
 from npuflow.ops.contraction import operand_loops, users
 
 # On a sum of products: the largest magnitude of each of its two factors, and of its end if that is rounded as well.
@@ -63,7 +65,7 @@ class QuantizeProducts(Pass):
 
     def run(self, op: ir.Operation, context: PassContext) -> None:
         layers = [layer for layer in product_layers(op) if RANGES in layer.op.attributes]
-        work = _Quantization()
+        work = _Quantization(shared_scales(_ranges_by_origin(layers)))
         handed = [_ranges_of(layer.op)[2:] for layer in layers]
         sums = [work.quantize(layer) for layer in layers]
         for value, most in {end_of(value): most for value, most in zip(sums, handed)}.items():
@@ -85,6 +87,7 @@ class _IntegerFactor:
 class _Quantization:
     """Layers on their way: the tensors that are of i8 already, by what they were and are read as, and the weights."""
 
+    most: Mapping[ir.Value, float]
     known: KnownTensors = field(default_factory=lambda: KnownTensors(most_elements=None))
     factors: dict[ir.Value, _IntegerFactor] = field(default_factory=dict)
     weights: dict[tuple[ir.Value, tuple[int, ...]], _IntegerFactor] = field(default_factory=dict)
@@ -116,17 +119,15 @@ class _Quantization:
         if known is None:
             if most <= 0:
                 raise _says_nothing(op, most, "a factor")
-            known = self.round(origin, most / GREATEST)
+            known = self.round(origin, self.most.get(origin, most) / GREATEST)
         read = op.operands[position]
         return replace(known, value=moved_like(read, origin_of(read), known.value))
 
     def round(self, value: ir.Value, scale: float) -> _IntegerFactor:
         """Lets everybody read a tensor as it was rounded, which may be where its elements are made."""
         uses = readers(value)
-        if len(uses) == len(users(value)):
-            made = rounded_early(value, lambda source: self._quantized(source, scale))
-        else:
-            made = self._quantized(value, scale)
+        is_all = len(uses) == len(users(value))
+        made = self._rounding(scale).early(value) if is_all else self._quantized(value, scale)
         with after_value(made):
             again = dequantized(made, scale)
         for user, index in uses:
@@ -134,12 +135,36 @@ class _Quantization:
         known = self.factors[value] = self.factors[again] = _IntegerFactor(made, np.asarray(scale))
         return known
 
+    def _rounding(self, scale: float) -> Rounding:
+        def is_shared(origin: ir.Value) -> bool | None:
+            known = self.factors.get(origin)
+            if known is not None:
+                return bool(known.scales == scale)
+            return self.most[origin] / GREATEST == scale if origin in self.most else None
+
+        def shared(part: ir.Value) -> ir.Value:
+            origin = origin_of(part)
+            known = self.factors.get(origin) or self.round(origin, scale)
+            return moved_like(part, origin_of(part), known.value)
+
+        return Rounding(lambda source: self._quantized(source, scale), is_shared, shared)
+
     def _quantized(self, value: ir.Value, scale: float) -> ir.Value:
         """A tensor rounded to i8, which is all that becomes of it: no layer's end is rounded to bf16 then."""
         with after_value(value):
             made = quantized(value, scale)
         self.factors.setdefault(value, _IntegerFactor(made, np.asarray(scale)))
         return made
+
+
+def _ranges_by_origin(layers: Sequence[ProductLayer]) -> dict[ir.Value, float]:
+    """How large tensors get that layers multiply with weights."""
+    found: dict[ir.Value, float] = {}
+    for layer in layers:
+        for origin, most in zip(layer.origins, _ranges_of(layer.op)):
+            if most > 0:
+                found[origin] = max(most, found.get(origin, 0.0))
+    return found
 
 
 def _ranges_of(op: ir.Operation) -> list[float]:

@@ -3,28 +3,51 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from npuflow.bindings import ir
 from npuflow.core.build import after_value, element_type_of, shape_of
-from npuflow.frontend.product_layers import moved_like, moves
+from npuflow.frontend.integer_pools import pooled, pooled_from
+from npuflow.frontend.product_layers import moved_like, moves, origin_of
 from npuflow.ops.contraction import only_user, producer
 
 
-def rounded_early(value: ir.Value, rounded: Callable[[ir.Value], ir.Value]) -> ir.Value:
-    """A tensor of f32 in i8, by `rounded` of what its elements are of, if nobody else wants that as it is.
+@dataclass(frozen=True)
+class Rounding:
+    """What becomes of tensors of f32: `rounded` is one in i8, and `shared` one that others read so as well.
 
-    Elements go on as they are where they are moved about, zeros put between them, or joined.
+    `is_shared` tells of a tensor whether it is so; None where others, if any, read it as it is.
     """
-    op = producer(value)
-    if op is None:
-        return rounded(value)
-    with after_value(value):
-        if op.name == "tensor.concat" and all(only_user(part) is not None for part in op.operands):
-            return _joined(op, [rounded_early(part, rounded) for part in op.operands])
-        if moves(op) and only_user(op.operands[0]) is not None:
-            source = op.operands[0]
-            return moved_like(value, source, rounded_early(source, rounded))
-    return rounded(value)
+
+    rounded: Callable[[ir.Value], ir.Value]
+    is_shared: Callable[[ir.Value], bool | None]
+    shared: Callable[[ir.Value], ir.Value]
+
+    def _has(self, source: ir.Value) -> bool:
+        said = self.is_shared(origin_of(source))
+        return only_user(source) is not None if said is None else said
+
+    def _of(self, source: ir.Value) -> ir.Value:
+        return self.shared(source) if self.is_shared(origin_of(source)) else self.early(source)
+
+    def early(self, value: ir.Value) -> ir.Value:
+        """A tensor in i8, rounded where its elements are made, if nobody wants these as they are.
+
+        Elements go on as they are where they are moved about, zeros put between them, or joined. The greatest of
+        windows are of i8 where others read so what they are of: else they are made with that, and rounded once.
+        """
+        op = producer(value)
+        if op is None:
+            return self.rounded(value)
+        with after_value(value):
+            if op.name == "tensor.concat" and all(map(self._has, op.operands)):
+                return _joined(op, list(map(self._of, op.operands)))
+            if moves(op) and self._has(op.operands[0]):
+                return moved_like(value, op.operands[0], self._of(op.operands[0]))
+            source = pooled_from(op)
+            if source is not None and self.is_shared(origin_of(source)):
+                return pooled(op, self.shared(source))
+        return self.rounded(value)
 
 
 def _joined(concat: ir.Operation, parts: list[ir.Value]) -> ir.Value:
