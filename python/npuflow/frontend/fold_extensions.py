@@ -55,13 +55,15 @@ class FoldExtensions(Pass):
     counts_changes = True
 
     def run(self, op: ir.Operation, context: PassContext) -> None:
-        for are_parallel in (True, False):
-            # Elementwise ops first: those that only move what was extended extend it themselves then.
-            for each in _made_wider(op):
-                context.count("movements of narrow tensors", _move_narrow(each))
-            for each in ops_of(op, "linalg.generic"):
-                if steps_of(each):
-                    context.count("extensions folded", _fold(each, are_parallel))
+        changed = 1
+        while changed:
+            # Elementwise ops first: those that only move what was extended extend it themselves then, and are next.
+            moved_about = sum(map(_move_narrow, _made_wider(op)))
+            changed = moved_about + sum(_fold(each, are_parallel=True) for each in _made_wider(op))
+            context.count("movements of narrow tensors", moved_about)
+            context.count("extensions folded", changed - moved_about)
+        for each in _made_wider(op):
+            context.count("extensions folded", _fold(each, are_parallel=False))
         for each in reversed(_made_wider(op)):
             if not users(each.results[0]):
                 each.erase()

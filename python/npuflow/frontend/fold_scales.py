@@ -45,10 +45,10 @@ class FoldScales(Pass):
         %r = linalg.generic ins(%s, %c50, %b50 : ...) { arith.sitofp, arith.mulf, arith.addf, arith.maximumf 0.0 }
         %q = linalg.generic ins(%r : tensor<4x8xf32>) outs(... : tensor<4x8xi8>) { math.roundeven ... }
 
-    It goes through sums, greatest elements, comparisons, roundings to narrower floats and movements, up to products of
-    integers and constants, where nobody else reads what is on the way; else all stays as it is. That changes roundings,
-    so it is in no pipeline: `--compute-type=i8` runs it, and what it makes is the program that others are compared
-    with. `npu.scaled` says of ops how much larger their results have become.
+    It goes through sums, greatest elements, comparisons, roundings to narrower floats and movements, up to products by
+    constants, as of integers or behind a norm, where nobody else reads what is on the way; else all stays as it is.
+    That changes roundings, so it is in no pipeline: `--compute-type=i8` runs it, and what it makes is the program that
+    others are compared with. `npu.scaled` says of ops how much larger their results have become.
     """
 
     name = "npuflow-fold-scales"
@@ -123,7 +123,7 @@ def _way_to(reader: ir.Operation) -> _ScaledWay | None:
         if values is not None:
             way.constants[read] = values
             continue
-        found = _made_of(value)
+        found = _made_of(value, known)
         if found is None:
             return None
         waiting += found
@@ -139,7 +139,7 @@ def _elements(value: ir.Value, known: KnownTensors) -> Numbers | None:
     return None if constant is None else np.asarray(ir.FloatAttr(constant.attributes["value"]).value)
 
 
-def _made_of(value: ir.Value) -> list[_Read] | None:
+def _made_of(value: ir.Value, known: KnownTensors) -> list[_Read] | None:
     """What has to be a multiple for a value to be one; None where that isn't so simple."""
     if isinstance(value.owner, ir.Block):
         op, number = value.owner.owner.operation, ir.BlockArgument(value).arg_number
@@ -159,8 +159,17 @@ def _made_of(value: ir.Value) -> list[_Read] | None:
         integers = [
             number for number, factor in enumerate(op.operands) if producer(factor, *_FROM_INTEGERS) is not None
         ]
-        return [(op, 1 - integers[0])] if len(integers) == 1 else None
+        constants = [number for number, factor in enumerate(op.operands) if _is_constant(factor, known)]
+        return [(op, 1 - integers[0])] if len(integers) == 1 else [(op, constants[0])] if constants else None
     return None
+
+
+def _is_constant(factor: ir.Value, known: KnownTensors) -> bool:
+    """Whether a body multiplies by a constant, or by an element of one."""
+    if not isinstance(factor.owner, ir.Block):
+        return producer(factor, "arith.constant") is not None
+    read = factor.owner.owner.operation.operands[ir.BlockArgument(factor).arg_number]
+    return isinstance(read.type, ir.RankedTensorType) and known.of(read) is not None
 
 
 def _pads_with_infinity(op: ir.Operation) -> bool:
