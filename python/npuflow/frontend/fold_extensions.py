@@ -115,7 +115,8 @@ def _narrow_padding(pad: ir.Operation, op: ir.Operation) -> ir.Attribute | None:
     if isinstance(value, ir.FloatAttr):
         narrow = ir.FloatAttr.get(kind, value.value, loc=pad.location)
         return narrow if narrow.value == value.value else None
-    return ir.IntegerAttr.get(kind, 0) if isinstance(value, ir.IntegerAttr) and value.value == 0 else None
+    is_zero = isinstance(value, (ir.IntegerAttr, ir.BoolAttr)) and not value.value
+    return ir.IntegerAttr.get(kind, 0) if is_zero else None
 
 
 def _pad_narrow(pad: ir.Operation, narrow: ir.Operation, op: ir.Operation) -> None:
