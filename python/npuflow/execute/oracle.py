@@ -36,9 +36,7 @@ class LoadedModule(Protocol):
     def __getitem__(self, name: str) -> Callable[..., object]: ...
 
 
-def run_iree(
-    module: ir.Operation, signature: Signature, inputs: Sequence[Array], *, fuses: bool = True
-) -> list[Array]:
+def run_iree(module: ir.Operation, signature: Signature, inputs: Sequence[Array], *, fuses: bool = True) -> list[Array]:
     """The results of a function of `module`; raises NotExecutableError where IREE cannot compile or run it."""
     _check(module, signature)
     name = signature.name

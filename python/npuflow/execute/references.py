@@ -76,9 +76,15 @@ class Reference:
 
     def of_result(self, number: int) -> Reference:
         """The same of a function that returns one of its results."""
-        signature = replace(self.signature, outputs=(self.signature.outputs[number],))
-        expected, bounds, wide = (each[number : number + 1] for each in (self.expected, self.bounds, self.wide_bounds))
-        return replace(self, signature=signature, expected=expected, bounds=bounds, wide_bounds=wide, others=(), own=())
+        here = slice(number, number + 1)
+        return Reference(
+            replace(self.signature, outputs=self.signature.outputs[here]),
+            self.inputs,
+            self.expected[here],
+            self.bounds[here],
+            self.judge,
+            self.wide_bounds[here],
+        )
 
     @property
     def has_floats(self) -> bool:
@@ -183,9 +189,7 @@ def _alone(module: ir.Operation, reference: Reference, number: int, found: Compa
     return found
 
 
-def _by_iree(
-    module: ir.Operation, reference: Reference, *, fuses: bool = True
-) -> tuple[list[Array], Sequence[Bound]]:
+def _by_iree(module: ir.Operation, reference: Reference, *, fuses: bool = True) -> tuple[list[Array], Sequence[Bound]]:
     """What IREE computes, in 64 bits if it can, and how far from the reference that may be."""
     if reference.has_floats and runs_wide(module, reference.name):
         wide = widened(module, reference.name).operation
