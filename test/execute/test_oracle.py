@@ -249,3 +249,20 @@ def test_what_is_wrong_alone_too_is_disputed() -> None:
     wrong = replace(right, expected=(right.expected[0], right.expected[1] + 1.0))
     assert not judged(module.operation, right, Judge.IREE).dispute
     assert "40 of 40 elements are wrong" in judged(module.operation, wrong, Judge.IREE).dispute
+
+
+def test_a_sine_near_zero_is_judged_right() -> None:
+    """What IREE's is off by is small beside 1, but not beside what it is divided by."""
+    module = npuflow.parse(
+        """
+func.func @f(%x: tensor<64xf32>) -> tensor<64xf32> {
+  %small = arith.constant dense<1.0e-4> : tensor<64xf32>
+  %y = arith.mulf %x, %small : tensor<64xf32>
+  %s = math.sin %y : tensor<64xf32>
+  %r = arith.divf %s, %y : tensor<64xf32>
+  return %r : tensor<64xf32>
+}""",
+        npuflow.new_context(),
+    )
+    (reference,) = make_references(module.operation, "f", 0, Judge.IREE)
+    assert (reference.judge, reference.dispute) == (Judge.IREE, "")
