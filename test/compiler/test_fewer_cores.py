@@ -84,7 +84,7 @@ def test_a_core_takes_what_changes_take_of_each() -> None:
 
 
 def test_what_stays_on_the_chip_is_looked_for_once_of_the_same_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Parts on all cores, and on fewer until that gains nothing: those that are taken are known when all is gathered."""
+    """Parts on all cores, and on fewer until that gains nothing: those that are taken are known when all is done."""
     looked: list[list[Program]] = []
     found = residency.resident
 
