@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import prod
+from typing import Any
 
 import pytest
 
 import npuflow
+from npuflow.compiler import residency
+from npuflow.compiler.compiled_function import CompiledFunction
 from npuflow.compiler.core_loads import core_seconds
+from npuflow.compiler.residency import Resident
+from npuflow.network.calls import CallList
+from npuflow.simulate.program import Program
 
 
 def chain(count: int, rows: int, size: int) -> str:
@@ -74,3 +81,18 @@ def test_a_core_takes_what_changes_take_of_each() -> None:
     counted = [prod(part.compiled.grid) for at, part in enumerate(sequence.parts) if at and names[at - 1] != names[at]]
     assert changes > 0
     assert core_seconds(sequence) == pytest.approx(changes / sum(counted))
+
+
+def test_what_stays_on_the_chip_is_looked_for_once_of_the_same_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parts on all cores, and on fewer until that gains nothing: those that are taken are known when all is done."""
+    looked: list[list[Program]] = []
+    found = residency.resident
+
+    def counted(calls: CallList, parts: Mapping[str, CompiledFunction], **how: Any) -> Resident:  # noqa: ANN401
+        looked.append([parts[call.name].program for call in calls.calls])
+        return found(calls, parts, **how)
+
+    monkeypatch.setattr(residency, "resident", counted)
+    compiled(chain(3, 33, 64), "npu1")
+    assert len(looked) > 1
+    assert len(looked) == len({tuple(map(id, programs)) for programs in looked})

@@ -101,7 +101,7 @@ def test_without_iree_nothing_is_compared_unless_that_was_asked_for(monkeypatch:
 
 
 def test_what_iree_cannot_run_is_compared_with_its_own_execution(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(*_: object) -> None:
+    def fails(*_: object, **__: object) -> None:
         raise NotExecutableError("IREE cannot run @matmul: it has no time\nsecond line")
 
     monkeypatch.setattr("npuflow.execute.references.run_iree", fails)

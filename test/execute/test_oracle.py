@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from npuflow.execute.data import random_arrays
 from npuflow.execute.limits import LimitError, Limits, limited
 from npuflow.execute.lowering import NotExecutableError
 from npuflow.execute.oracle import run_iree, text_for_iree
-from npuflow.execute.references import Judge, make_references
+from npuflow.execute.references import Judge, judged, make_reference, make_references
 from npuflow.ops.allowed_ops import ELEMENT_TYPES
 
 
@@ -211,3 +212,57 @@ def test_what_is_computed_twice_and_read_by_one_is_judged_right() -> None:
     """As PyTorch writes differences of cumulative sums: IREE makes one of the two sums."""
     report = npuflow.compile(npuflow.parse(SUMS_TWICE, npuflow.new_context()), device="npu2").run(verify=True)
     assert report.functions[0].verified.status.value == "ok"
+
+
+ROWS_COPIED = """
+func.func @f(%x: tensor<8x5xf32>, %other: tensor<8x5xf32>) -> (tensor<8x5xf32>, tensor<8x5xf32>) {
+  %places = arith.constant dense<[5, 1, 0, 7]> : tensor<4xi64>
+  %here = arith.constant dense<[0, 1, 2, 3, 4, 5, 6, 7]> : tensor<8xi64>
+  %rows = tensor.extract_slice %x[2, 0] [4, 5] [1, 1] : tensor<8x5xf32> to tensor<4x5xf32>
+  %copied = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (k, j)>, affine_map<(i, j, k) -> (k)>,
+      affine_map<(i, j, k) -> (i)>, affine_map<(i, j, k) -> (i, j)>],
+      iterator_types = ["parallel", "parallel", "reduction"]}
+    ins(%rows, %places, %here : tensor<4x5xf32>, tensor<4xi64>, tensor<8xi64>) outs(%x : tensor<8x5xf32>) {
+  ^bb0(%row: f32, %place: i64, %at: i64, %o: f32):
+    %is_here = arith.cmpi eq, %place, %at : i64
+    %v = arith.select %is_here, %row, %o : f32
+    linalg.yield %v : f32
+  } -> tensor<8x5xf32>
+  return %other, %copied : tensor<8x5xf32>, tensor<8x5xf32>
+}"""
+
+
+def test_what_reads_a_slice_of_what_it_writes_is_judged_right() -> None:
+    module = npuflow.parse(ROWS_COPIED, npuflow.new_context())
+    (reference,) = make_references(module.operation, "f", 0, Judge.IREE)
+    assert (reference.judge, reference.dispute) == (Judge.IREE, "")
+    x = reference.inputs[0]
+    expected = x.copy()
+    expected[[5, 1, 0, 7]] = x[2:6]
+    assert np.array_equal(reference.expected[1].astype(np.float32), expected)
+
+
+def test_what_is_wrong_alone_too_is_disputed() -> None:
+    module = npuflow.parse(ROWS_COPIED, npuflow.new_context())
+    (function,) = functions_of(module.operation)
+    right = make_reference(module.operation, function, 0)
+    wrong = replace(right, expected=(right.expected[0], right.expected[1] + 1.0))
+    assert not judged(module.operation, right, Judge.IREE).dispute
+    assert "40 of 40 elements are wrong" in judged(module.operation, wrong, Judge.IREE).dispute
+
+
+def test_a_sine_near_zero_is_judged_right() -> None:
+    """What IREE's is off by is small beside 1, but not beside what it is divided by."""
+    module = npuflow.parse(
+        """
+func.func @f(%x: tensor<64xf32>) -> tensor<64xf32> {
+  %small = arith.constant dense<1.0e-4> : tensor<64xf32>
+  %y = arith.mulf %x, %small : tensor<64xf32>
+  %s = math.sin %y : tensor<64xf32>
+  %r = arith.divf %s, %y : tensor<64xf32>
+  return %r : tensor<64xf32>
+}""",
+        npuflow.new_context(),
+    )
+    (reference,) = make_references(module.operation, "f", 0, Judge.IREE)
+    assert (reference.judge, reference.dispute) == (Judge.IREE, "")

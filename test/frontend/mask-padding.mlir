@@ -161,3 +161,32 @@ func.func @beyond_zeros(%x: tensor<1x4x10x10xf32>) -> (tensor<1x4x13x10xf32>, te
   %s = linalg.pooling_nchw_max ins(%q, %w : tensor<1x4x12x10xf32>, tensor<3x1xf32>) outs(%f2 : tensor<1x4x10x10xf32>) -> tensor<1x4x10x10xf32>
   return %r, %s : tensor<1x4x13x10xf32>, tensor<1x4x10x10xf32>
 }
+
+// Bools: what is padded with 1 has a mask, what is padded with 0 none.
+// CHECK-LABEL: func.func @bools
+// CHECK-COUNT-1: tensor<5xi8> to tensor<7xi8>
+// CHECK-NOT:     tensor<5xi8> to
+// CHECK:         linalg.generic
+// CHECK:         arith.xori
+// CHECK:         return
+func.func @bools(%a: tensor<3x5xi1>, %b: tensor<3x7xi1>) -> tensor<3x7xi1> {
+  %true = arith.constant true
+  %false = arith.constant false
+  %p = tensor.pad %a low[0, 1] high[0, 1] {
+  ^bb0(%i: index, %j: index):
+    tensor.yield %true : i1
+  } : tensor<3x5xi1> to tensor<3x7xi1>
+  %q = tensor.pad %a low[0, 2] high[0, 0] {
+  ^bb0(%i: index, %j: index):
+    tensor.yield %false : i1
+  } : tensor<3x5xi1> to tensor<3x7xi1>
+  %e = tensor.empty() : tensor<3x7xi1>
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+    ins(%p, %q, %b : tensor<3x7xi1>, tensor<3x7xi1>, tensor<3x7xi1>) outs(%e : tensor<3x7xi1>) {
+  ^bb0(%x: i1, %z: i1, %y: i1, %o: i1):
+    %s = arith.xori %x, %y : i1
+    %w = arith.ori %s, %z : i1
+    linalg.yield %w : i1
+  } -> tensor<3x7xi1>
+  return %r : tensor<3x7xi1>
+}

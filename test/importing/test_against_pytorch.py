@@ -101,6 +101,11 @@ EXPRESSIONS = (
     *("n.scatter(0, torch.tensor([0, 2]), torch.tensor([3, 4]), reduce='add')", "n.median(0)[0]", "n.kthvalue(3)[0]"),
     *("n.index_fill(0, torch.tensor([-1, 2]), 9)", "torch.angle(n)"),
     "n.view(2, 5).scatter_reduce(1, n.view(2, 5) % 3, n.view(2, 5), 'mean')",
+    *(
+        f"torch.ops.aten.index_put(n[:8].view(2, 2, 2), [n[3:5] * 0, None, n[2:4].clamp(0, 1)], {values}, {adds})"
+        for values in ("n[6:8]", "n[4:8].view(2, 2)")
+        for adds in (False, True)
+    ),
     *("n.masked_scatter(n > 1, n + 10)", "torch.searchsorted(n.sort()[0], n[0])", "torch.unbind_copy(n)[1]"),
     "functional.embedding_bag(n[:4].abs() % 5, x.view(5, 2), torch.tensor([0, 2]), mode='sum')",
     "functional.embedding_bag(n[:4].abs() % 5, x.view(5, 2), torch.tensor([0, 1, 1, 3]), mode='mean')",

@@ -9,6 +9,7 @@ from functools import cached_property, partial
 from npuflow.bindings import ir
 from npuflow.bounds.sizes import OpSizes
 from npuflow.compiler.compiled_function import CompiledFunction, execute_function, simulate_function
+from npuflow.compiler.known_residents import KnownResidents
 from npuflow.compiler.sequence import CompiledSequence, execute_sequence
 from npuflow.compiler.tasks_ahead import BegunPhases, tasks_ahead, waiting_in
 from npuflow.core.answers import NOTHING_ASKED, AsksAhead
@@ -127,17 +128,15 @@ class Sequence:
         parts = {part.name: replace(part, compiled=part.compiled.away()) for part in self.parts}
         return self._with(calls, parts, decided, {}).planned()
 
-    def planned(self, ahead: AsksAhead = NOTHING_ASKED) -> Sequence:
+    def planned(self, ahead: AsksAhead = NOTHING_ASKED, known: KnownResidents | None = None) -> Sequence:
         """The same with what is decided of parts that are there: what stays on the chip, and is set up ahead."""
-        return self._at_home(ahead)._prefetched()._with_table_tasks()._set_ahead()
+        return self._at_home(ahead, known)._prefetched()._with_table_tasks()._set_ahead()
 
-    def _at_home(self, ahead: AsksAhead) -> Sequence:
+    def _at_home(self, ahead: AsksAhead, known: KnownResidents | None) -> Sequence:
         """The same with what stays on the chip, if that is decided."""
         if not {Decision.PHASES, Decision.RESIDENCY} <= self.decided:
             return self
-        from npuflow.compiler.residency import resident
-
-        found = resident(
+        found = (known or KnownResidents()).of(
             self.compiled.calls,
             {part.name: part.compiled for part in self.parts},
             spreads=Decision.SPREAD in self.decided,

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from npuflow.bindings import func, ir
 from npuflow.compiler.compiled import Function, Sequence
 from npuflow.compiler.functions import How, of_function
+from npuflow.compiler.known_residents import KnownResidents
 from npuflow.compiler.sequence import CompiledSequence
 from npuflow.compiler.sources import FunctionSource
 from npuflow.compiler.tables import module_of_tables
@@ -50,14 +51,19 @@ class CutFunction:
     like: str = ""
 
     def sequence(
-        self, parts: Mapping[str, Function], reason: str, decided: Decisions, ahead: AsksAhead = NOTHING_ASKED
+        self,
+        parts: Mapping[str, Function],
+        reason: str,
+        decided: Decisions,
+        ahead: AsksAhead = NOTHING_ASKED,
+        known: KnownResidents | None = None,
     ) -> Sequence:
-        """What is executed, of parts that have been compiled."""
+        """What is executed, of parts that have been compiled; what is `known` to stay on the chip isn't looked for."""
         owned = {n: replace(parts[n], part_of=self.signature.name, kinds=kind) for n, kind in self.kinds.items()}
         called = tuple(owned[call.name] for call in self.calls.calls)
         compiled = {part.name: part.compiled for part in called}
         whole = CompiledSequence(self.signature, self.calls, compiled, self.tables)
-        return Sequence(whole, called, reason, self.like, decided).planned(ahead)
+        return Sequence(whole, called, reason, self.like, decided).planned(ahead, known)
 
     def named(self, name: str, parts: list[str]) -> CutFunction:
         """The same of a function that is like this one but for its name, with other names for the parts."""

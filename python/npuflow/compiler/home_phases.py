@@ -182,6 +182,11 @@ class HomePhases(ABC):
                 found[value].insert(0, (phase, name, Side.IN))
         return found
 
+    @cached_property
+    def moving(self) -> Mapping[int, frozenset[int]]:
+        """Of each tensor the phases that move it."""
+        return {number: frozenset(phase for phase, _, _ in ports) for number, ports in self.ports.items()}
+
     def likeness(self, value: PlannedValue) -> Hashable:
         """What is equal of tensors of one size that parts move alike."""
         return value.bytes, tuple((self.calls.calls[phase].name, *port) for phase, *port in self.ports[value.number])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from itertools import chain
 from math import inf
 from typing import TypeAlias
@@ -26,7 +26,7 @@ class TensorHome:
     way: HomeCandidate
     home: Home
 
-    @property
+    @cached_property
     def slabs(self) -> HomeSlabs:
         one, columns = self.way, tuple(slab.column for slab in self.home.slabs)
         if not one.brought:
@@ -54,8 +54,11 @@ class HomeSearch:
 
     def own(self, phase: int, housed: Housing) -> dict[int, HomeSlabs]:
         """The tensors at home that a phase has to do with."""
-        slabs = ((number, housed[number].slabs) for number in sorted(housed))
-        return {number: each for number, each in slabs if phase in self.phases.phases_of(number, each)}
+        return {n: housed[n].slabs for n in sorted(housed) if phase in self._phases_with(n, housed[n].way)}
+
+    def _phases_with(self, number: int, way: HomeCandidate) -> Collection[int]:
+        """The phases that have to do with a tensor's home."""
+        return (way.first, *way.reads) if way.brought else self._phases_of(number)
 
     def late(self, phase: int, housed: Housing) -> LatePhase | str:
         """By how much longer a phase runs, or why it can't have all that together."""
@@ -173,5 +176,5 @@ class HomeSearch:
         phases = self._phases_of(number)
         return [each for each in others if not phases.isdisjoint(self._phases_of(each))]
 
-    def _phases_of(self, number: int) -> set[int]:
-        return {phase for phase, _, _ in self.phases.ports[number]}
+    def _phases_of(self, number: int) -> frozenset[int]:
+        return self.phases.moving[number]

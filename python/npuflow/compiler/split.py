@@ -15,6 +15,7 @@ from npuflow.compiler.cut import CutFunction, PreparedFunction, cut, foreseen, g
 from npuflow.compiler.divide import divided
 from npuflow.compiler.functions import How, assigns_strategies, of_function
 from npuflow.compiler.given import move
+from npuflow.compiler.known_residents import KnownResidents
 from npuflow.compiler.sources import FunctionSource, copy_of, empty_like, first_alike, sources_of
 from npuflow.compiler.units import Unit, UnitCompiler, UnitOutcome
 from npuflow.compiler.without_refused import without_refused
@@ -117,6 +118,7 @@ class _Compilation:
     divided: dict[str, PreparedFunction] = field(default_factory=dict)
     undivided: dict[str, list[InputError]] = field(default_factory=dict)
     load_seconds: float = 0.0
+    known: KnownResidents = field(default_factory=KnownResidents)
 
     def compile(self, sources: Sequence[FunctionSource]) -> None:
         """Compiles functions, no two of them alike; raises with everything that no choice fits for.
@@ -323,7 +325,8 @@ class _Compilation:
 
     def _apart(self, taken: set[str]) -> _Compilation:
         """What compiles functions in parts, of which nobody may hear."""
-        return _Compilation(self.how, Split.ALWAYS, self.prefix, self._nobody(), self.compiler, {*taken})
+        nobody = self._nobody()
+        return _Compilation(self.how, Split.ALWAYS, self.prefix, nobody, self.compiler, {*taken}, known=self.known)
 
     def _replace(self, name: str, other: _Compilation) -> None:
         """Takes another one's parts of a function in place of its own."""
@@ -347,7 +350,7 @@ class _Compilation:
         return attempt.source
 
     def _sequence(self, name: str) -> PartSequence:
-        return self.cuts[name].sequence(self.functions, "", self.how.decided, self.ahead)
+        return self.cuts[name].sequence(self.functions, "", self.how.decided, self.ahead, self.known)
 
     def repeat(self, first: str, name: str) -> None:
         """Makes a function of one that is like it but for its name."""
@@ -369,7 +372,7 @@ class _Compilation:
             move([op], together)
             self.functions[name] = function.with_ir(op, together)
         sequences = {
-            name: one.sequence(self.functions, self.reasons[name], self.how.decided, self.ahead)
+            name: one.sequence(self.functions, self.reasons[name], self.how.decided, self.ahead, self.known)
             for name, one in self.cuts.items()
         }
         functions: list[Function] = []

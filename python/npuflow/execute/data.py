@@ -12,15 +12,17 @@ other `Draw`s, and `share_that_tells` says how much a result can tell.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import Enum
+from itertools import chain
 
 import numpy as np
 
 from npuflow.bindings import ir
-from npuflow.execute.arrays import Array, ArraySpec, is_float
+from npuflow.execute.arrays import Array, ArraySpec, is_float, signature_of
 from npuflow.execute.guard_divisions import divides_integers
 from npuflow.execute.index_limits import index_limits
+from npuflow.execute.picks_inside import outside_of, picks_inside
 
 # Results of so few elements may be equal by chance.
 _FEW = 8
@@ -88,15 +90,32 @@ def random_arrays(specs: Sequence[ArraySpec], seed: int, draw: Draw = Draw.FULL)
 def arrays_for(function: ir.Operation, specs: Sequence[ArraySpec], seed: int, draw: Draw = Draw.FULL) -> list[Array]:
     """One array per argument of a function; integers without zeros and the smallest number if it divides any.
 
-    Those that it picks elements by are at least 0, and less than the size that they are picked from.
+    Those that it picks elements by are at least 0, and less than the size that they are picked from; than a half of it
+    or less, down to nothing but zeros, where what is computed of them, sums for one, is outside.
     """
     arrays = random_arrays(specs, seed, draw)
-    for position, size in index_limits(function).items():
-        generator = np.random.default_rng([seed, position])
-        arrays[position] = generator.integers(0, size, specs[position].shape).astype(specs[position].dtype)
+    limits = index_limits(function)
+    if limits:
+        arrays = _inside(function, arrays, limits, seed)
     if not divides_integers(function):
         return arrays
     return [_divisible(array) if np.issubdtype(array.dtype, np.signedinteger) else array for array in arrays]
+
+
+def _inside(function: ir.Operation, arrays: list[Array], limits: Mapping[int, int], seed: int) -> list[Array]:
+    """The same with those that elements are picked by drawn inside; as if nothing were computed of them if need be."""
+    outside = outside_of(function.parent.operation, signature_of(function).name)
+    draws = (_places(arrays, limits, seed, halved) for halved in range(max(limits.values()).bit_length()))
+    first = next(draws)
+    return next((one for one in chain((first,), draws) if outside is None or picks_inside(outside, one)), first)
+
+
+def _places(arrays: Sequence[Array], limits: Mapping[int, int], seed: int, halved: int) -> list[Array]:
+    found = list(arrays)
+    for position, size in limits.items():
+        generator, given = np.random.default_rng([seed, position]), arrays[position]
+        found[position] = generator.integers(0, max(1, size >> halved), given.shape).astype(given.dtype)
+    return found
 
 
 def _divisible(array: Array) -> Array:

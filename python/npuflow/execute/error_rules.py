@@ -28,6 +28,10 @@ _TIMES = 4.0
 # What approximations of functions may be off by, in roundings of f32: IREE's atan has the largest error of all judges.
 _APPROXIMATION = 64 * FLOAT_FORMATS["f32"].unit_roundoff
 
+# What others may be off by near zero, for they find a place in the period first, and round that: IREE's sine of 1.7e-4.
+_PERIODIC = frozenset({"math.sin", "math.cos"})
+_PLACE = FLOAT_FORMATS["f32"].unit_roundoff
+
 _EXACT_MATH = frozenset(f"math.{name}" for name in "absf ceil copysign floor round roundeven trunc".split())
 _ROUNDED_MATH = frozenset({"math.fma", "math.sqrt"})
 _ARITHMETIC = frozenset(f"arith.{name}" for name in "addf subf mulf divf remf".split())
@@ -164,6 +168,8 @@ class Rules:
         unit = number(own) if constant else self.unit(own)
         if op.name.startswith("math.") and op.name not in _ROUNDED_MATH:
             unit = add(unit, mul(self.narrow, number(_TIMES * _APPROXIMATION)))
+        if op.name in _PERIODIC:
+            error = add(error, mul(self.narrow, number(_TIMES * _PLACE)))
         reach = add(magnitude(value), error)
         total = add(error, add(mul(unit, reach), mul(self.narrow, number(known.smallest))))
         limit = number(float("inf"))

@@ -16,7 +16,7 @@ from npuflow.execute.clone import clone_function, function_of, run_passes
 from npuflow.execute.gather_arguments import gather_arguments, gathered
 from npuflow.execute.inline_resources import inline_resources
 from npuflow.execute.iree_compile import compile_text
-from npuflow.execute.keep_apart import keep_apart
+from npuflow.execute.keep_apart import keep_all_apart, keep_apart
 from npuflow.execute.limits import LimitError, ProgramFailedError
 from npuflow.execute.lowering import NotExecutableError
 from npuflow.execute.sandbox import run_in_child
@@ -36,13 +36,13 @@ class LoadedModule(Protocol):
     def __getitem__(self, name: str) -> Callable[..., object]: ...
 
 
-def run_iree(module: ir.Operation, signature: Signature, inputs: Sequence[Array]) -> list[Array]:
+def run_iree(module: ir.Operation, signature: Signature, inputs: Sequence[Array], *, fuses: bool = True) -> list[Array]:
     """The results of a function of `module`; raises NotExecutableError where IREE cannot compile or run it."""
     _check(module, signature)
     name = signature.name
     given = [_to_iree(array, spec) for array, spec in zip(*gathered(signature, inputs), strict=True)]
     try:
-        binary = _compile(module, name)
+        binary = _compile(module, name, fuses=fuses)
         _load_runtime()
         return run_in_child(lambda: _call(binary, signature, given), f"IREE's run of @{name}")
     except LimitError:
@@ -77,10 +77,10 @@ def runs_wide(module: ir.Operation, function: str) -> bool:
     return all(op.name in _WIDE_MATH for op in ops_of(copy.operation) if op.name.startswith("math."))
 
 
-def text_for_iree(module: ir.Operation, function: str, *, generalise: bool) -> str:
+def text_for_iree(module: ir.Operation, function: str, *, generalise: bool, fuses: bool = True) -> str:
     """A function without what only we know; named ops as `linalg.generic` where IREE's newer MLIR lacks them.
 
-    Its constants stand in the text: IREE fails on resources of bf16.
+    Its constants stand in the text: IREE fails on resources of bf16. Where it isn't to fuse, each op is on its own.
     """
     copy = clone_function(module, function)
     inline_resources(copy)
@@ -91,16 +91,19 @@ def text_for_iree(module: ir.Operation, function: str, *, generalise: bool) -> s
     if generalise:
         run_passes(copy, "func.func(linalg-generalize-named-ops)")
     gather_arguments(function_of(copy, function))
-    keep_apart(copy)
+    if fuses:
+        keep_apart(copy)
+    else:
+        keep_all_apart(copy)
     return str(copy)
 
 
-def _compile(module: ir.Operation, function: str) -> bytes:
+def _compile(module: ir.Operation, function: str, *, fuses: bool) -> bytes:
     what = f"IREE's compilation of @{function}"
     try:
-        return compile_text(text_for_iree(module, function, generalise=False), what)
+        return compile_text(text_for_iree(module, function, generalise=False, fuses=fuses), what)
     except RuntimeError:
-        return compile_text(text_for_iree(module, function, generalise=True), what)
+        return compile_text(text_for_iree(module, function, generalise=True, fuses=fuses), what)
 
 
 def _check(module: ir.Operation, signature: Signature) -> None:

@@ -18,6 +18,7 @@ from npuflow.execute.compare import Comparison, Known, compare, same_elements, w
 from npuflow.execute.data import Draw, arrays_for, share_that_tells
 from npuflow.execute.jit import compile_function
 from npuflow.execute.lowering import NotExecutableError
+from npuflow.execute.one_result import with_one_result
 from npuflow.execute.oracle import run_iree, runs_wide
 from npuflow.execute.widen import widened
 
@@ -72,6 +73,18 @@ class Reference:
     @property
     def name(self) -> str:
         return self.signature.name
+
+    def of_result(self, number: int) -> Reference:
+        """The same of a function that returns one of its results."""
+        here = slice(number, number + 1)
+        return Reference(
+            replace(self.signature, outputs=self.signature.outputs[here]),
+            self.inputs,
+            self.expected[here],
+            self.bounds[here],
+            self.judge,
+            self.wide_bounds[here],
+        )
 
     @property
     def has_floats(self) -> bool:
@@ -151,22 +164,40 @@ def judged(module: ir.Operation, reference: Reference, judge: Judge) -> Referenc
             got, bounds = _by_iree(module, one)
         except NotExecutableError as error:
             return replace(reference, why_not_iree=error.diagnostics[0].message)
-        worst += compare_all(got, one, bounds)
-    found = worst_of(worst)
-    if found is not None and found.is_blind:
+        found = compare_all(got, one, bounds)
+        worst += [each if each.ok else _alone(module, one, number, each) for number, each in enumerate(found)]
+    most = worst_of(worst)
+    if most is not None and most.is_blind:
         return replace(reference, why_not_iree="IREE has no wider form of it, and its own types tell nothing")
-    dispute = "" if found is None or found.ok else f"{judge} computes something else than our own execution: {found}"
+    dispute = "" if most is None or most.ok else f"{judge} computes something else than our own execution: {most}"
     return replace(reference, judge=judge, dispute=dispute)
 
 
-def _by_iree(module: ir.Operation, reference: Reference) -> tuple[list[Array], Sequence[Bound]]:
+def _alone(module: ir.Operation, reference: Reference, number: int, found: Comparison) -> Comparison:
+    """What IREE says of a result that it disputes with nothing beside it, and then with no two ops fused.
+
+    It computes some results wrongly only because of what else a function does: what it has right alone is right.
+    """
+    one = reference.of_result(number)
+    alone = with_one_result(module, reference.name, number).operation
+    for fuses in (True, False):
+        with suppress(NotExecutableError):
+            got, bounds = _by_iree(alone, one, fuses=fuses)
+            (again,) = compare_all(got, one, bounds)
+            if again.ok:
+                return again
+    return found
+
+
+def _by_iree(module: ir.Operation, reference: Reference, *, fuses: bool = True) -> tuple[list[Array], Sequence[Bound]]:
     """What IREE computes, in 64 bits if it can, and how far from the reference that may be."""
     if reference.has_floats and runs_wide(module, reference.name):
         wide = widened(module, reference.name).operation
         (function,) = functions_of(wide)
         with suppress(NotExecutableError):
-            return run_iree(wide, signature_of(function), wide_inputs(reference.inputs)), reference.wide_bounds
-    results = run_iree(module, reference.signature, reference.inputs)
+            inputs = wide_inputs(reference.inputs)
+            return run_iree(wide, signature_of(function), inputs, fuses=fuses), reference.wide_bounds
+    results = run_iree(module, reference.signature, reference.inputs, fuses=fuses)
     specs = reference.signature.outputs
     lenient = [_lenient(*each) for each in zip(specs, reference.expected, reference.bounds, strict=True)]
     return results, lenient

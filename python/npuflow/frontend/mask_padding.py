@@ -60,7 +60,7 @@ def _padding_value(pad: ir.Operation) -> ir.Attribute | None:
     block = pad.regions[0].blocks[0]
     constant = producer(block.operations[len(block.operations) - 1].operands[0], "arith.constant")
     value = None if constant is None else constant.attributes["value"]
-    return value if isinstance(value, (ir.IntegerAttr, ir.FloatAttr)) else None
+    return value if isinstance(value, (ir.IntegerAttr, ir.BoolAttr, ir.FloatAttr)) else None
 
 
 def _is_zero(value: ir.Attribute) -> bool:

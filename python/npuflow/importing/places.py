@@ -82,6 +82,19 @@ def written_where(x: Tensor, places: Sequence[Tensor | None], values: Tensor, ac
     return torch.where(mask, x + values if accumulate else values.to(x.dtype), x)
 
 
+def written(x: Tensor, places: Sequence[Tensor | None], values: Tensor, accumulate: bool = False) -> Any:  # noqa: ANN401  (a tensor, or what says that the op is left)
+    """Elements at places of dimensions with others between, which come first then, as PyTorch has them read."""
+    found = written_where(x, places, values, accumulate)
+    dims = [dim for dim, at in enumerate(places) if at is not None]
+    given = [at for at in places if at is not None]
+    is_apart = dims[-1] - dims[0] >= len(dims)
+    if found is not NotImplemented or not is_apart or any(at.dtype is loaded_torch().bool for at in given):
+        return found
+    order = [*dims, *(dim for dim in range(x.dim()) if dim not in dims)]
+    new = x.permute(order).index_put(given, values, accumulate)
+    return new.permute([order.index(dim) for dim in range(x.dim())])
+
+
 def masked_scatter(x: Tensor, mask: Tensor, values: Tensor) -> Tensor:
     """Values in their order, one for each element that the mask chooses; it may be of fewer dimensions."""
     torch = loaded_torch()
@@ -150,7 +163,7 @@ TAKEN_APART: Mapping[str, Callable[..., Any]] = {
     "as_strided.default": strided,
     "index_fill.int_Scalar": filled,
     "index_fill.int_Tensor": filled,
-    "index_put.default": written_where,
+    "index_put.default": written,
     "index_reduce.default": index_reduced,
     "masked_scatter.default": masked_scatter,
     "put.default": put,

@@ -96,7 +96,7 @@ def is_zero(number: ir.Value) -> bool:
     value = constant.attributes["value"]
     if isinstance(value, ir.FloatAttr):
         return ir.FloatAttr(value).value == 0.0
-    return isinstance(value, ir.IntegerAttr) and ir.IntegerAttr(value).value == 0
+    return isinstance(value, (ir.IntegerAttr, ir.BoolAttr)) and not value.value
 
 
 def is_filled_with_zeros(value: ir.Value) -> bool:
