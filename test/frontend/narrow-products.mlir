@@ -3,7 +3,7 @@
 // RUN: npuflow-opt %s --npuflow-narrow-products --npuflow-normalize-linalg --mlir-print-local-scope | filecheck %s --check-prefix=FOLDED
 // RUN: npuflow-opt %s --npuflow-narrow-products -o %t
 // RUN: npuflow run %t --device=toy --seed=3 | filecheck %s --check-prefix=EXECUTED
-// EXECUTED-COUNT-4: verified {{.*}}against
+// EXECUTED-COUNT-5: verified {{.*}}against
 
 #same = affine_map<(d0, d1) -> (d0, d1)>
 #turned = affine_map<(d0, d1) -> (d1, d0)>
@@ -97,4 +97,36 @@ func.func @sums(%x: tensor<4x8xf32>) -> tensor<4xf32> {
     linalg.yield %t : f32
   } -> tensor<4xf32>
   return %s : tensor<4xf32>
+}
+
+// What is joined is rounded where it is made, and joined as bf16, also where others read a part of it.
+// CHECK-LABEL: func.func @joined
+// CHECK-DAG:     %[[A:.*]] = linalg.generic {{.*}} outs(%{{.*}} : tensor<4x8xbf16>)
+// CHECK-DAG:     %[[C:.*]] = tensor.concat dim(0) %{{.*}}, %{{.*}} : (tensor<4x8xbf16>, tensor<4x8xbf16>) -> tensor<8x8xbf16>
+// CHECK:         %[[W:.*]] = linalg.generic {{.*}} ins(%[[C]] : tensor<8x8xbf16>) outs(%{{.*}} : tensor<8x8xf32>)
+// CHECK:         linalg.matmul ins(%[[W]],
+func.func @joined(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>) -> (tensor<8x4xf32>, tensor<4x8xf32>) {
+  %w = arith.constant dense<0.25> : tensor<8x4xf32>
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4x8xf32>
+  %a = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<4x8xf32>) outs(%e : tensor<4x8xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %t = math.exp %in : f32
+    linalg.yield %t : f32
+  } -> tensor<4x8xf32>
+  %b = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%y : tensor<4x8xf32>) outs(%e : tensor<4x8xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %t = math.tanh %in : f32
+    linalg.yield %t : f32
+  } -> tensor<4x8xf32>
+  %c = tensor.concat dim(0) %a, %b : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>
+  %f = tensor.empty() : tensor<8x4xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%f : tensor<8x4xf32>) -> tensor<8x4xf32>
+  %r = linalg.matmul ins(%c, %w : tensor<8x8xf32>, tensor<8x4xf32>) outs(%z : tensor<8x4xf32>) -> tensor<8x4xf32>
+  %s = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%a : tensor<4x8xf32>) outs(%e : tensor<4x8xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %t = arith.negf %in : f32
+    linalg.yield %t : f32
+  } -> tensor<4x8xf32>
+  return %r, %s : tensor<8x4xf32>, tensor<4x8xf32>
 }

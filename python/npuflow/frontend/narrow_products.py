@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from npuflow.bindings import ir, linalg
@@ -10,7 +11,8 @@ from npuflow.constants.scalar_values import Numbers
 from npuflow.core.build import after_value, element_type_of, empty, generic_op, shape_of
 from npuflow.core.passes import Pass, PassContext
 from npuflow.core.registry import register_pass
-from npuflow.frontend.product_layers import end_of, is_returned_only, product_layers
+from npuflow.frontend.product_layers import end_of, is_returned_only, moved_like, origin_of, product_layers
+from npuflow.ops.contraction import producer
 
 
 @register_pass
@@ -30,7 +32,7 @@ class NarrowProducts(Pass):
 
     of which npuflow-fold-extensions makes a matmul of bf16. Weights, and what is computed from constants alone, are
     rounded here. A tensor is rounded once, where it is made, and whoever reads it reads what it was rounded to: factors
-    before they are reshaped, transposed or padded with zeros, and what is computed of each sum alone, element by
+    before they are reshaped, transposed, padded with zeros or joined, and what is computed of each sum alone, element by
     element, up to an op where it meets what is computed of another one. What a function returns, the statistics of
     norms and all that is between a softmax's scores and its result stay f32, and so do biases.
 
@@ -44,25 +46,51 @@ class NarrowProducts(Pass):
 
     def run(self, op: ir.Operation, context: PassContext) -> None:
         layers, known = product_layers(op), KnownTensors(most_elements=None)
-        origins = [origin for layer in layers for origin in layer.origins]
+        origins = [made for layer in layers for origin in layer.origins for made in _with_parts(origin)]
         ends = [end_of(layer.op.results[0]) for layer in layers]
+        narrowed: dict[ir.Value, ir.Value] = {}
         for value in dict.fromkeys([*origins, *ends]):
             constant = known.of(value)
             if constant is None and is_returned_only(value):
                 continue
-            narrow(value, constant)
+            narrow(value, constant, narrowed)
             context.count("tensors that are narrow" if constant is None else "constants that are narrow")
 
 
-def narrow(value: ir.Value, constant: Numbers | None = None) -> None:
-    """Lets everybody read a tensor, or a constant, as it is in bf16."""
+def narrow(value: ir.Value, constant: Numbers | None = None, narrowed: dict[ir.Value, ir.Value] | None = None) -> None:
+    """Lets everybody read a tensor, or a constant, as it is in bf16; of what is `narrowed` one may be joined."""
     uses, wide = readers(value), element_type_of(value)
-    kind = ir.BF16Type.get(value.context)
+    kind, known = ir.BF16Type.get(value.context), {} if narrowed is None else narrowed
     with after_value(value):
-        made = _converted(value, kind, "arith.truncf") if constant is None else weight_constant(constant, kind)
+        if constant is not None:
+            made = weight_constant(constant, kind)
+        else:
+            made = _joined(value, known) or _converted(value, kind, "arith.truncf")
         rounded = _converted(made, wide, "arith.extf")
     for user, index in uses:
         user.operands[index] = rounded
+    known[value] = known[rounded] = made
+
+
+def _with_parts(origin: ir.Value) -> list[ir.Value]:
+    """A tensor behind what it is joined of, if ops make all of that; by itself if not."""
+    concat = producer(origin, "tensor.concat")
+    sources = [] if concat is None else list(map(origin_of, concat.operands))
+    made = [producer(source) for source in sources]
+    if any(op is None or not op.name.startswith(("linalg.", "tensor.concat")) for op in made):
+        return [origin]
+    return [*(part for source in sources for part in _with_parts(source)), origin]
+
+
+def _joined(value: ir.Value, narrowed: Mapping[ir.Value, ir.Value]) -> ir.Value | None:
+    """A tensor of what has been made narrow, if it is joined of that alone."""
+    concat = producer(value, "tensor.concat")
+    sources = [] if concat is None else [(part, origin_of(part)) for part in concat.operands]
+    if concat is None or not all(source in narrowed for _, source in sources):
+        return None
+    parts = [moved_like(part, source, narrowed[source]) for part, source in sources]
+    kind = ir.RankedTensorType.get(shape_of(value), element_type_of(parts[0]))
+    return ir.Operation.create("tensor.concat", [kind], parts, dict(concat.attributes)).results[0]
 
 
 def readers(value: ir.Value) -> list[tuple[ir.Operation, int]]:
