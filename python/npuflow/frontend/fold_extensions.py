@@ -21,7 +21,7 @@ from npuflow.core.build import (
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.frontend.fold_views import can_read_through, source_map, with_map
-from npuflow.ops.contraction import is_parallel, producer, users
+from npuflow.ops.contraction import BUNDLE, is_parallel, producer, users
 from npuflow.ops.factors import EXTENSIONS, ProductFactor, factors_of
 
 # What integers are scaled by, as well: no product of others' is one of what was scaled, but elementwise ops are.
@@ -84,7 +84,8 @@ def steps_of(op: ir.Operation) -> list[ir.Operation]:
     steps = [each for each in inner if _number_of(each) is None]
     read = [block.arguments[0], *(step.results[0] for step in steps)]
     is_chain = all(step.operands[0] == value for step, value in zip([*steps, end], read))
-    return steps if is_chain and all(map(_makes_wider, steps)) else []
+    may_scale = BUNDLE not in op.attributes
+    return steps if is_chain and all(_makes_wider(step) if may_scale else _extends(step) for step in steps) else []
 
 
 def _makes_wider(step: ir.Operation) -> bool:
@@ -102,8 +103,12 @@ def _number_of(op: ir.Operation) -> float | None:
     return float(value.value) if isinstance(value, ir.FloatAttr) else None
 
 
+def _extends(step: ir.Operation) -> bool:
+    return step.name in EXTENSIONS
+
+
 def _are_extensions(steps: Sequence[ir.Operation]) -> bool:
-    return all(step.name in EXTENSIONS for step in steps)
+    return all(map(_extends, steps))
 
 
 def _move_narrow(op: ir.Operation) -> int:
@@ -240,7 +245,7 @@ def _can_extend(user: ir.Operation, index: int, steps: Sequence[ir.Operation]) -
     if not can_read_through(user, index, ir.AffineMap.get_identity(len(shape_of(user.operands[index])))):
         return False
     if not _are_extensions(steps):
-        return is_parallel(user)
+        return is_parallel(user) and BUNDLE not in user.attributes
     if user.name != "linalg.generic" and steps[-1].name == "arith.extui":
         return False
     factors = factors_of(user)

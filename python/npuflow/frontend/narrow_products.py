@@ -32,8 +32,8 @@ class NarrowProducts(Pass):
 
     of which npuflow-fold-extensions makes a matmul of bf16. Weights, and what is computed from constants alone, are
     rounded here. A tensor is rounded once, where it is made, and whoever reads it reads what it was rounded to: factors
-    before they are reshaped, transposed, padded with zeros or joined, and what is computed of each sum alone, element by
-    element, up to an op where it meets what is computed of another one. What a function returns, the statistics of
+    before they are reshaped, transposed, padded with zeros or joined, and what is computed of each sum alone, element
+    by element, up to an op where it meets what is computed of another one. What a function returns, the statistics of
     norms and all that is between a softmax's scores and its result stay f32, and so do biases.
 
     That changes results, so it is in no pipeline: `--compute-type=bf16` runs it first, and what it makes is the program
