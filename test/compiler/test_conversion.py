@@ -142,6 +142,13 @@ def test_deviation_of_nothing_is_nothing() -> None:
     assert deviation(zeros + 1, zeros).relative == 1
 
 
+def test_the_same_infinities_are_no_deviation() -> None:
+    masked = np.array([1.0, -np.inf, 2.0], np.float32)
+    assert deviation(masked, masked).relative == 0
+    assert deviation(np.array([1.0, -np.inf, 3.0], np.float32), masked).largest == 1
+    assert deviation(np.zeros(3, np.float32), masked).largest == np.inf
+
+
 def test_what_makes_no_sense_is_refused() -> None:
     with pytest.raises(UsageError, match="compute type"):
         npuflow.convert(NETWORK, "i4")

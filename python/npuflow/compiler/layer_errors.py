@@ -41,8 +41,10 @@ class LayerError:
 
 
 def deviation(found: Array, expected: Array) -> Deviation:
-    """How far `found` is from `expected`."""
+    """How far `found` is from `expected`; where both are the same infinity, as masked scores are, nothing is said."""
     given, wanted = (np.asarray(each, np.float64).reshape(-1) for each in (found, expected))
+    told = ~(np.isinf(wanted) & (given == wanted))
+    given, wanted = given[told], wanted[told]
     norm, error = float(np.linalg.norm(wanted)), np.abs(given - wanted)
     relative = float(np.linalg.norm(error)) / norm if norm else float(bool(error.any()))
     return Deviation(relative, float(error.max(initial=0.0)), float(np.abs(wanted).max(initial=0.0)))
