@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from npuflow.bindings import ir, load_torch_decompositions, new_torch_context
 from npuflow.importing import (
     arithmetic,
+    attention,
     bessel,
     convolutions,
     float_parts,
@@ -279,6 +280,7 @@ def _segment_reduce(x: Tensor, how: str, *, initial: float | None = None, **segm
 
 _TAKEN_APART: Mapping[str, Callable[..., Any]] = {
     **arithmetic.TAKEN_APART,
+    **attention.TAKEN_APART,
     **bessel.TAKEN_APART,
     **convolutions.TAKEN_APART,
     **float_parts.TAKEN_APART,
