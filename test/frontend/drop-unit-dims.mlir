@@ -108,3 +108,39 @@ func.func @dynamic(%x: tensor<?x8xf32>, %init: tensor<?x1xf32>) -> tensor<?x1xf3
   } -> tensor<?x1xf32>
   return %s : tensor<?x1xf32>
 }
+
+// A mask of all heads, which is an argument, is read as what it is for each: heads may come in groups then.
+// CHECK-LABEL: func.func @mask
+// CHECK:         %[[M:.*]] = tensor.collapse_shape %{{.*}} {{\[\[}}0, 1, 2], [3]] : tensor<1x1x8x8xf32> into tensor<8x8xf32>
+// CHECK:         linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>]
+// CHECK-SAME:      ins(%{{.*}}, %[[M]] : tensor<4x8x8xf32>, tensor<8x8xf32>)
+func.func @mask(%x: tensor<4x8x8xf32>, %mask: tensor<1x1x8x8xf32>) -> tensor<4x8x8xf32> {
+  %m = tensor.collapse_shape %mask [[0, 1], [2], [3]] : tensor<1x1x8x8xf32> into tensor<1x8x8xf32>
+  %e = tensor.empty() : tensor<4x8x8xf32>
+  %y = linalg.generic {indexing_maps = [#id, affine_map<(d0, d1, d2) -> (0, d1, d2)>, #id], iterator_types = ["parallel", "parallel", "parallel"]} ins(%x, %m : tensor<4x8x8xf32>, tensor<1x8x8xf32>) outs(%e : tensor<4x8x8xf32>) {
+  ^bb0(%a: f32, %b: f32, %out: f32):
+    %t = arith.addf %a, %b : f32
+    linalg.yield %t : f32
+  } -> tensor<4x8x8xf32>
+  return %y : tensor<4x8x8xf32>
+}
+
+// What an op makes is read at its only element as before, and so is a number.
+// CHECK-LABEL: func.func @no_argument
+// CHECK:         linalg.generic {{.*}} ins(%{{.*}}, %{{.*}}, %{{.*}} : tensor<4x8x8xf32>, tensor<1x8x8xf32>, tensor<1x1x1xf32>)
+func.func @no_argument(%x: tensor<4x8x8xf32>, %source: tensor<1x8x8xf32>, %number: tensor<1x1x1xf32>) -> tensor<4x8x8xf32> {
+  %made = tensor.empty() : tensor<1x8x8xf32>
+  %one = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel", "parallel"]} ins(%source : tensor<1x8x8xf32>) outs(%made : tensor<1x8x8xf32>) {
+  ^bb0(%a: f32, %out: f32):
+    %t = math.rsqrt %a : f32
+    linalg.yield %t : f32
+  } -> tensor<1x8x8xf32>
+  %e = tensor.empty() : tensor<4x8x8xf32>
+  %y = linalg.generic {indexing_maps = [#id, affine_map<(d0, d1, d2) -> (0, d1, d2)>, affine_map<(d0, d1, d2) -> (0, 0, 0)>, #id], iterator_types = ["parallel", "parallel", "parallel"]} ins(%x, %one, %number : tensor<4x8x8xf32>, tensor<1x8x8xf32>, tensor<1x1x1xf32>) outs(%e : tensor<4x8x8xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32, %out: f32):
+    %s = arith.addf %a, %b : f32
+    %t = arith.addf %s, %c : f32
+    linalg.yield %t : f32
+  } -> tensor<4x8x8xf32>
+  return %y : tensor<4x8x8xf32>
+}

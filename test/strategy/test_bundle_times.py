@@ -182,3 +182,45 @@ def test_a_named_matmul_is_the_group_that_its_generic_is() -> None:
     (matmul,) = ops_of(module.operation, "linalg.matmul")
     named = group_of_bundle(make_bundle([matmul]))
     assert named == group_of_bundle(make_bundle([as_generic(matmul)])), "what was searched would be searched again"
+
+
+def sum_of_two(inputs: str, cuts: str = "") -> str:
+    """The sum of %a and %b, 128x512 each, which are inputs or cut from one."""
+    return f"""
+func.func @f({inputs}) -> tensor<128x512xf32> {{
+  {cuts}
+  %e = tensor.empty() : tensor<128x512xf32>
+  %r = linalg.generic {{indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>,
+      affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}}
+      ins(%a, %b : tensor<128x512xf32>, tensor<128x512xf32>) outs(%e : tensor<128x512xf32>) {{
+  ^bb0(%p: f32, %q: f32, %o: f32):
+    %s = arith.addf %p, %q : f32
+    linalg.yield %s : f32
+  }} -> tensor<128x512xf32>
+  return %r : tensor<128x512xf32>
+}}
+"""
+
+
+def test_slices_of_what_stays_on_the_chip_stay_there() -> None:
+    device = load_device("npu2")
+
+    def chosen(text: str, *, stays: bool) -> Strategy:
+        module = npuflow.parse(text, npuflow.new_context())
+        (function,) = module.body.operations
+        (found,) = find_bundles(function.operation, GrowthOn(device))
+        between = {value: number for number, value in enumerate(function.regions[0].blocks[0].arguments)}
+        return best_of_bundle(found, group_of_bundle(found), device, Strategy(), between=between if stays else None)
+
+    apart = sum_of_two("%a: tensor<128x512xf32>, %b: tensor<128x512xf32>")
+    both = "tensor<2x1x128x512xf32>"
+    half = "[1, 1, 128, 512] [1, 1, 1, 1] : tensor<2x1x128x512xf32> to tensor<1x1x128x512xf32>"
+    one = "[[0, 1, 2], [3]] : tensor<1x1x128x512xf32> into tensor<128x512xf32>"
+    cut = sum_of_two(
+        f"%x: {both}",
+        f"""%c = tensor.extract_slice %x[0, 0, 0, 0] {half}
+  %d = tensor.extract_slice %x[1, 0, 0, 0] {half}
+  %a = tensor.collapse_shape %c {one}
+  %b = tensor.collapse_shape %d {one}""",
+    )
+    assert chosen(cut, stays=True) == chosen(apart, stays=True) != chosen(cut, stays=False)

@@ -372,3 +372,20 @@ def test_what_stays_takes_a_channel_of_a_memory_tile() -> None:
     # What follows the rows alone has a lane of its own: then no other has a channel for each row.
     bias = numbered(elementwise((ROW, COLUMN), (ROW,)))
     assert min(home_room(bias, mapped((16, 4), (4, 8)), npu2, 0)) > 0
+
+
+def test_a_lane_that_brings_more_for_all_rows_than_for_each_is_one_channel() -> None:
+    """Queries, of which each core has its own, beside keys and values that all rows read, so many numbers of each."""
+    npu2 = load_device("npu2")
+
+    def left(numbers: int) -> int:
+        queries = Tensor("queries", Role.INPUT, (ROW, COLUMN), (64, 128), 4)
+        shared = (Tensor(name, Role.INPUT, (COLUMN, SUMMED), (128, numbers), 4) for name in ("keys", "values"))
+        made = Tensor("out", Role.OUTPUT, (ROW, COLUMN), (64, 128), 4)
+        group = numbered(Group((64, 128, numbers), 2, (), (queries, *shared, made), (), pads_streamed=False))
+        return home_room(group, mapped((8, 16, numbers), (4, 8)), npu2, 1)[0]
+
+    # 512 bytes of queries for each of 4 rows take a lane by themselves beside 2 x 64 numbers, a channel for each row:
+    # with the other lane's and that of results all 6 are taken. Of 2 x 4096 bytes each lane brings more for all rows.
+    assert left(1) == 0
+    assert left(64) > 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 
 from npuflow.bindings import ir
 from npuflow.core.build import is_static, reassociation_of, shape_of
@@ -20,6 +21,7 @@ from npuflow.ops.linear import (
     maps_of,
     set_maps,
 )
+from npuflow.ops.reshapes import unreshaped
 
 _EXPAND = "tensor.expand_shape"
 Dims = tuple[Linear, ...]
@@ -43,9 +45,10 @@ class DropUnitDims(Pass):
         %r = linalg.generic {indexing_maps = [(d0) -> (d0), ...]} ins(%s) ... -> tensor<8xf32> { math.rsqrt }
         %y = linalg.generic {indexing_maps = [..., (d0, d1) -> (d0), ...]} ins(%x, %r) ...
 
-    Dimensions of one element that tensor.expand_shape adds are left out in the same way. Of others an elementwise op
-    may read the one element at 0, or along its own loop of one step: it is made the latter, as in a matmul's tail.
-    Bundles stay what they are.
+    Dimensions of one element that tensor.expand_shape adds are left out in the same way, and those of arguments that
+    are read at 0, as a mask of all heads: upstream's passes move reshapes through permutations only. Of others an
+    elementwise op may read the one element at 0, or along its own loop of one step: it is made the latter, as in a
+    matmul's tail. Bundles stay what they are.
     """
 
     name = "npuflow-drop-unit-dims"
@@ -104,6 +107,11 @@ def _is_computed(value: ir.Value) -> bool:
     return source is not None and source.name.startswith("linalg.") and source.name != "linalg.fill"
 
 
+def _is_argument(value: ir.Value) -> bool:
+    """Whether a function is given a tensor of several elements, perhaps in another shape."""
+    return isinstance(unreshaped(value).owner, ir.Block) and prod(shape_of(value)) > 1
+
+
 def _added(value: ir.Value) -> list[int]:
     """The dimensions of one element that an expand_shape adds to a tensor."""
     expand = producer(value, _EXPAND)
@@ -121,6 +129,7 @@ def _dims_to_drop(op: ir.Operation, number: int, dims: Dims, loops: Sequence[int
     value = op.operands[number]
     if not isinstance(value.type, ir.ShapedType):
         return []
-    constant = range(len(dims)) if number >= input_count(op) else _added(value)
+    is_open = number >= input_count(op) or _is_argument(value)
+    constant = range(len(dims)) if is_open else _added(value)
     at_zero = [d for d in constant if not dims[d].terms and dims[d].constant == 0 and shape_of(value)[d] == 1]
     return sorted({*at_zero, *(d for d, dim in enumerate(dims) if dim.loop in loops)})

@@ -13,6 +13,7 @@ from npuflow.ops.contraction import Contraction, is_elementwise, is_parallel, ma
 from npuflow.ops.linear import input_count
 from npuflow.ops.once import described_once
 from npuflow.ops.products import match_products, sums_products
+from npuflow.ops.reshapes import readers
 from npuflow.strategy.choose import complete, least, ranked_by_estimate, ranked_with_costs
 from npuflow.strategy.describe_bundle import bundle_fits, program_fits
 from npuflow.strategy.describe_group import Numbers, group_of_bundle, group_of_matmul, types_of
@@ -174,7 +175,7 @@ def best_of_bundle(
         return complete(group, said, device, lacked=lacked)
     if not between:
         return best
-    times = PhaseTimes(group_of_bundle(bundle, between).at_home({*between.values()}), device)
+    times = PhaseTimes(group_of_bundle(bundle, _with_slices(between)).at_home({*between.values()}), device)
     played = ranked_with_costs(group, said, device, NEAR_WAYS, lacked=lacked)
     ranked = sorted(played, key=lambda one: one.cost)[:NEAR_WAYS]
     group_at_home = times.at_home.numbered({})
@@ -182,6 +183,18 @@ def best_of_bundle(
     at_home = ranked_by_estimate(group_at_home, said, device, NEAR_WAYS, lacked=lacked) if is_played else ()
     better = times.better(best, ranked, at_home)
     return next((one for one in better if program_fits(bundle, group, mapping_of(group, one), device)), best)
+
+
+def _with_slices(between: Numbers) -> Numbers:
+    """The same, and slices of that, which stay where all of it does: keys and values that one matmul made, say."""
+    found = dict(between)
+    left = [*between]
+    while left:
+        value = left.pop()
+        for cut in (reader for reader in readers(value) if reader.name == "tensor.extract_slice"):
+            found[cut.results[0]] = found[value]
+            left.append(cut.results[0])
+    return found
 
 
 def best_by_rows(

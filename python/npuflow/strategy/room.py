@@ -148,10 +148,35 @@ def _has_channel(group: Group, mapping: Mapping, device: Device, number: int, ti
         return lanes + rows < dma.channels_in or all(_in_turn(tensor, group, mapping) for tensor in made)
     is_read = any(tensor.number == number for tensor in group.inputs)
     spare = dma.channels_out - ways.leaving - lanes
-    own = 0 if by_rows else sum(tensor.follows(mapping.spread.rows) for tensor in by_columns)
-    for _ in range(min(own, lanes)):
+    own = 0 if by_rows else _lanes_of_rows(by_columns, group, mapping, lanes)
+    for _ in range(own):
         spare -= rows - 1 if rows - 1 <= spare else 0
     return not is_read or spare > 0
+
+
+def _lanes_of_rows(inputs: Sequence[Tensor], group: Group, mapping: Mapping, lanes: int) -> int:
+    """How many of so many lanes have a channel for each row: those that bring more for single rows than for all.
+
+    Inputs take lanes as schedules balance them (`schedule/project/lanes`): the largest load first, each where there is
+    least. A lane that brings more for all rows stays one channel, which is a multicast.
+    """
+    rows = mapping.spread.grid[0]
+    single, common = [0] * lanes, [0] * lanes
+    loads = [(_sent_bytes(tensor, group, mapping), tensor.follows(mapping.spread.rows)) for tensor in inputs]
+    for load, is_single in sorted((load * (rows if is_single else 1), is_single) for load, is_single in loads)[::-1]:
+        lane = min(range(lanes), key=lambda each: single[each] + common[each])
+        (single if is_single else common)[lane] += load
+    return sum(for_rows > for_all for for_rows, for_all in zip(single, common))
+
+
+def _sent_bytes(tensor: Tensor, group: Group, mapping: Mapping) -> int:
+    """What comes into a core of a tensor in all: a tile whenever a loop steps that it follows, or one around that."""
+    block = mapping.spread.block(mapping.tiles)
+    steps = [-(-group.sizes[loop] // block[loop]) for loop in mapping.order]
+    stepping = [place for place, loop in enumerate(mapping.order) if tensor.follows(loop) and steps[place] > 1]
+    pieces = prod(-(-group.sizes[loop] // mapping.tiles[loop]) for loop in group.streamed if tensor.follows(loop))
+    turns = steps if pieces > 1 else steps[: stepping[-1] + 1] if stepping else []
+    return tensor.bytes(mapping.tiles) * pieces * prod(turns)
 
 
 def _follows_rows_alone(tensor: Tensor, mapping: Mapping) -> bool:
