@@ -193,3 +193,19 @@ func.func @transposed_and_reshaped(%x: tensor<2x8x4xbf16>, %w: tensor<8x16xbf16>
   %r = linalg.matmul ins(%c, %b : tensor<8x8xf32>, tensor<8x16xf32>) outs(%f : tensor<8x16xf32>) -> tensor<8x16xf32>
   return %r : tensor<8x16xf32>
 }
+
+// What computes with a constant integer as well is no extension, and stays.
+// CHECK-LABEL: func.func @more_than_extended
+// CHECK:         linalg.generic {{.*}} ins(%arg0 : tensor<8x32xi8>) outs(%{{.*}} : tensor<8x32xi32>)
+// CHECK:           arith.addi
+func.func @more_than_extended(%x: tensor<8x32xi8>) -> tensor<8x32xi32> {
+  %e = tensor.empty() : tensor<8x32xi32>
+  %a = linalg.generic {indexing_maps = [#same, #same], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<8x32xi8>) outs(%e : tensor<8x32xi32>) {
+  ^bb0(%in: i8, %out: i32):
+    %one = arith.constant 1 : i32
+    %w = arith.extsi %in : i8 to i32
+    %s = arith.addi %w, %one : i32
+    linalg.yield %s : i32
+  } -> tensor<8x32xi32>
+  return %a : tensor<8x32xi32>
+}

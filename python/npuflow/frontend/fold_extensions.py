@@ -82,10 +82,11 @@ def steps_of(op: ir.Operation) -> list[ir.Operation]:
     block = op.regions[0].blocks[0]
     *inner, end = (each.operation for each in block.operations)
     steps = [each for each in inner if _number_of(each) is None]
+    if not all(map(_extends if BUNDLE in op.attributes else _makes_wider, steps)):
+        return []
     read = [block.arguments[0], *(step.results[0] for step in steps)]
     is_chain = all(step.operands[0] == value for step, value in zip([*steps, end], read))
-    may_scale = BUNDLE not in op.attributes
-    return steps if is_chain and all(_makes_wider(step) if may_scale else _extends(step) for step in steps) else []
+    return steps if is_chain else []
 
 
 def _makes_wider(step: ir.Operation) -> bool:
