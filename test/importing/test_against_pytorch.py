@@ -5,9 +5,9 @@ from __future__ import annotations
 from math import inf, nan
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 import pytest
+from torch_arrays import in_numpy
 
 import npuflow
 from npuflow.errors import InputError
@@ -182,13 +182,6 @@ EXPRESSIONS = (
     *("functional.gelu(n / 10, approximate='tanh')", "(1000 * n).float().logcumsumexp(0)"),
     "functional.cosine_embedding_loss(n.float().view(2, 5), n.float().view(2, 5).roll(1, 1), torch.ones(2))",
 )
-
-
-def in_numpy(x: Any) -> np.ndarray:  # noqa: ANN401
-    import torch
-
-    x = x.contiguous()
-    return x.view(torch.int16).numpy().view(ml_dtypes.bfloat16) if x.dtype == torch.bfloat16 else x.numpy()
 
 
 def computed(expression: str) -> Any:  # noqa: ANN401

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 import pytest
+from torch_arrays import in_numpy
 
 import npuflow
 from npuflow.bindings import ir
@@ -26,12 +26,6 @@ ARGUMENTS = {
     "with numbers added": "q, k, v, k[0, 0, :, :1].T",
     "one query": "q[:, :, :1], k, v",
 }
-
-
-def in_numpy(x: Any) -> np.ndarray:  # noqa: ANN401
-    import torch
-
-    return x.view(torch.int16).numpy().view(ml_dtypes.bfloat16) if x.dtype == torch.bfloat16 else x.numpy()
 
 
 @pytest.mark.parametrize("kind", ["bfloat16", "float16", "float32"])

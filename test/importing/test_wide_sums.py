@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 import pytest
+from torch_arrays import in_numpy
 
 import npuflow
 
@@ -32,12 +32,6 @@ EXPRESSIONS = {
     "adaptive average pool": "functional.adaptive_avg_pool2d(x.reshape(4, 1, 32, 64), 1)",
     "cumulative sum": "torch.cumsum(x / 32, 1)[:, ::256]",
 }
-
-
-def in_numpy(x: Any) -> np.ndarray:  # noqa: ANN401
-    import torch
-
-    return x.view(torch.int16).numpy().view(ml_dtypes.bfloat16) if x.dtype == torch.bfloat16 else x.numpy()
 
 
 def executed(expression: str, x: Any) -> tuple[np.ndarray, np.ndarray]:  # noqa: ANN401

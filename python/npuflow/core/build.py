@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from math import prod
 from typing import Union
 
 from npuflow.bindings import affine, arith, bufferization, interpreter, ir, linalg, tensor
@@ -88,6 +89,11 @@ def element_bytes(kind: ir.Type) -> int:
     if isinstance(kind, ir.ComplexType):
         return 2 * element_bytes(kind.element_type)
     return max(1, int(kind.width) // 8)
+
+
+def tensor_bytes(value: ir.Value) -> int:
+    """Bytes of a shaped value of static shape."""
+    return prod(shape_of(value)) * element_bytes(element_type_of(value))
 
 
 def memory_space_of(kind: ir.MemRefType) -> int:

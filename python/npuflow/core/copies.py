@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from npuflow.bindings import ir
 from npuflow.core.passes import ops_of
@@ -16,6 +16,17 @@ def cloned(op: ir.Operation, values: Mapping[ir.Value, ir.Value]) -> list[ir.Val
             if value in values:
                 one.operands[number] = values[value]
     return list(copy.results)
+
+
+def remade(op: ir.Operation, operands: Sequence[ir.Value]) -> ir.Operation:
+    """The same `linalg.generic` on other operands, of other sizes."""
+    kinds = [value.type for value in operands[len(operands) - len(op.results) :]]
+    with op.location:
+        made = ir.Operation.create(op.name, kinds, operands, dict(op.attributes), regions=1)
+        copy = op.clone().operation
+    copy.regions[0].blocks[0].append_to(made.regions[0])
+    copy.erase()
+    return made
 
 
 def erase_unused(ops: Iterable[ir.Operation]) -> None:

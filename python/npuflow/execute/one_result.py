@@ -1,11 +1,12 @@
-"""A function that returns one of its results alone, and computes no more than that takes."""
+"""A function that returns something else, as one of its results alone, and computes no more than that takes."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from npuflow.bindings import func, ir
 from npuflow.core.build import at
 from npuflow.core.copies import erase_unused
-from npuflow.core.passes import ops_of
 from npuflow.execute.clone import clone_function, function_of
 
 
@@ -15,12 +16,17 @@ def with_one_result(module: ir.Operation, name: str, number: int) -> ir.Module:
     function = function_of(copy, name)
     (block,) = function.regions[0].blocks
     with copy.context:
-        (old,) = ops_of(function, "func.return")
-        values = list(old.operands)
-        with at(old):
-            func.ReturnOp([values[number]])
-        old.erase()
-        erase_unused(value.owner.operation for value in values if not isinstance(value.owner, ir.Block))
-        kind = ir.FunctionType.get([argument.type for argument in block.arguments], [values[number].type])
-        function.attributes["function_type"] = ir.TypeAttr.get(kind)
+        return_instead(function, [list(block.operations)[-1].operands[number]])
     return copy
+
+
+def return_instead(function: ir.Operation, values: Sequence[ir.Value]) -> None:
+    """Has a function of one block return these in place of its results; what nobody reads then goes."""
+    (block,) = function.regions[0].blocks
+    *others, old = (op.operation for op in block.operations)
+    with at(old):
+        func.ReturnOp(list(values))
+    old.erase()
+    kind = ir.FunctionType.get([each.type for each in block.arguments], [each.type for each in values])
+    function.attributes["function_type"] = ir.TypeAttr.get(kind)
+    erase_unused(op for op in others if op.results)

@@ -12,14 +12,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 
-from npuflow.bindings import arith, func, ir, linalg
+from npuflow.bindings import arith, ir, linalg
 from npuflow.core.build import at, empty, fill, generic_op, shape_of, zero
-from npuflow.core.copies import cloned, erase_unused
+from npuflow.core.copies import cloned
 from npuflow.core.passes import ops_of
 from npuflow.execute.arrays import Array
 from npuflow.execute.clone import function_of
 from npuflow.execute.jit import Executable, compile_function
 from npuflow.execute.lowering import NotExecutableError, isolated
+from npuflow.execute.one_result import return_instead
 from npuflow.ops.linear import iterators, maps_of
 
 _EXTRACT = "tensor.extract"
@@ -42,7 +43,7 @@ def _outside_of(copy: ir.Module, name: str) -> Executable | None:
         return None
     with copy.context:
         found = [_outside(op) for op in picking]
-        _return(function, found)
+        return_instead(function, found)
     return compile_function(copy.operation, name)
 
 
@@ -83,15 +84,3 @@ def _guarded(step: ir.Operation, values: dict[ir.Value, ir.Value], found: ir.Val
         values[place] = arith.SelectOp(is_outside, first, index).result
     values.update(zip(step.results, cloned(step, values)))
     return found
-
-
-def _return(function: ir.Operation, values: Sequence[ir.Value]) -> None:
-    """Returns these in place of a function's results, and computes no more than they take."""
-    (block,) = function.regions[0].blocks
-    *others, old = (op.operation for op in block.operations)
-    with at(old):
-        func.ReturnOp(list(values))
-    old.erase()
-    kind = ir.FunctionType.get([each.type for each in block.arguments], [each.type for each in values])
-    function.attributes["function_type"] = ir.TypeAttr.get(kind)
-    erase_unused(op for op in others if op.results)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod
 
 from npuflow.bindings import arith, ir
 from npuflow.constants.dtypes import has_dtype
 from npuflow.constants.known_tensors import KnownTensors, sources_of, tensor_constant
-from npuflow.core.build import at, element_bytes, element_type_of, is_static, shape_of
+from npuflow.core.build import at, element_type_of, is_static, tensor_bytes
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.ops.contraction import is_parallel, only_moves
@@ -58,11 +57,7 @@ def _is_worth_it(op: ir.Operation) -> bool:
     read = [value for value in sources_of(op) if isinstance(value.type, ir.RankedTensorType)]
     if not all(has_dtype(str(element_type_of(value))) for value in (*read, *op.results)):
         return False
-    return _bytes(op.results[0]) <= max(map(_bytes, read), default=0)
-
-
-def _bytes(value: ir.Value) -> int:
-    return prod(shape_of(value)) * element_bytes(element_type_of(value))
+    return tensor_bytes(op.results[0]) <= max(map(tensor_bytes, read), default=0)
 
 
 def _fold(op: ir.Operation, known: KnownTensors) -> bool:

@@ -11,7 +11,7 @@ from npuflow.constants.scalar_values import Numbers
 from npuflow.core.build import after_value, element_type_of, empty, generic_op, shape_of
 from npuflow.core.passes import Pass, PassContext
 from npuflow.core.registry import register_pass
-from npuflow.frontend.product_layers import end_of, is_returned_only, moved_like, origin_of, product_layers
+from npuflow.frontend.product_layers import end_of, is_returned_only, joined_like, moved_like, origin_of, product_layers
 from npuflow.ops.contraction import producer
 
 
@@ -88,9 +88,7 @@ def _joined(value: ir.Value, narrowed: Mapping[ir.Value, ir.Value]) -> ir.Value 
     sources = [] if concat is None else [(part, origin_of(part)) for part in concat.operands]
     if concat is None or not all(source in narrowed for _, source in sources):
         return None
-    parts = [moved_like(part, source, narrowed[source]) for part, source in sources]
-    kind = ir.RankedTensorType.get(shape_of(value), element_type_of(parts[0]))
-    return ir.Operation.create("tensor.concat", [kind], parts, dict(concat.attributes)).results[0]
+    return joined_like(concat, [moved_like(part, source, narrowed[source]) for part, source in sources])
 
 
 def readers(value: ir.Value) -> list[tuple[ir.Operation, int]]:

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from math import prod
-
 from npuflow.bindings import ir
 from npuflow.core.build import (
     at,
-    element_bytes,
     element_type_of,
     empty,
     extract_slice,
-    generic_op,
     has_unit_strides,
     is_static,
     offsets_of,
     shape_of,
     sizes_of,
+    tensor_bytes,
 )
+from npuflow.core.copies import remade
 from npuflow.core.passes import ops_of
 from npuflow.ops.contraction import BUNDLE, COSTLY, is_elementwise, is_parallel, only_moves, producer, users
-from npuflow.ops.linear import input_count, iterators, maps_of
+from npuflow.ops.linear import input_count, maps_of
 
 _EXPAND = "tensor.expand_shape"
 
@@ -66,7 +64,9 @@ def _is_of_less(op: ir.Operation) -> bool:
     is_plain = BUNDLE not in op.attributes and is_static(op) and is_elementwise(op)
     if not is_plain or not all(map_.is_projected_permutation for map_ in maps_of(op)):
         return False
-    return _bytes_read(op) < _bytes(op.results[0]) and not any(inner.name.startswith(COSTLY) for inner in ops_of(op))
+    return _bytes_read(op) < tensor_bytes(op.results[0]) and not any(
+        inner.name.startswith(COSTLY) for inner in ops_of(op)
+    )
 
 
 def _is_plain(cut: ir.Operation) -> bool:
@@ -74,13 +74,8 @@ def _is_plain(cut: ir.Operation) -> bool:
 
 
 def _bytes_read(op: ir.Operation) -> int:
-    return sum(map(_bytes, list(op.operands)[: input_count(op)]))
-
-
-def _bytes(value: ir.Value) -> int:
-    if not isinstance(value.type, ir.RankedTensorType):
-        return 0
-    return prod(shape_of(value)) * element_bytes(element_type_of(value))
+    inputs = list(op.operands)[: input_count(op)]
+    return sum(tensor_bytes(value) for value in inputs if isinstance(value.type, ir.RankedTensorType))
 
 
 def _computed_of_slices(op: ir.Operation, cut: ir.Operation) -> ir.Value:
@@ -93,9 +88,4 @@ def _computed_of_slices(op: ir.Operation, cut: ir.Operation) -> ir.Value:
                 continue
             inputs.append(extract_slice(value, [offsets[d] for d in dims], [sizes[d] for d in dims]))
         target = empty(shape_of(cut.results[0]), element_type_of(cut.results[0]))
-        said = {name: op.attributes[name] for name in op.attributes}
-        made = generic_op(inputs, [target], maps_of(op), iterators(op), said)
-        copy = op.clone().operation
-        copy.regions[0].blocks[0].append_to(made.regions[0])
-        copy.erase()
-    return made.results[0]
+        return remade(op, [*inputs, target]).results[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from npuflow.bindings import ir
@@ -74,6 +75,12 @@ def moved_like(value: ir.Value, origin: ir.Value, other: ir.Value) -> ir.Value:
         return ir.Operation.create(
             op.name, [ir.RankedTensorType.get(shape, kind)], operands, dict(op.attributes)
         ).results[0]
+
+
+def joined_like(concat: ir.Operation, parts: Sequence[ir.Value]) -> ir.Value:
+    """Other tensors, of one type, joined as those of a `tensor.concat` are."""
+    kind = ir.RankedTensorType.get(shape_of(concat.results[0]), element_type_of(parts[0]))
+    return ir.Operation.create("tensor.concat", [kind], parts, dict(concat.attributes)).results[0]
 
 
 def moves(op: ir.Operation) -> bool:

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from npuflow.bindings import ir
-from npuflow.core.build import after_value, element_type_of, shape_of
+from npuflow.core.build import after_value
 from npuflow.frontend.integer_pools import pooled, pooled_from
-from npuflow.frontend.product_layers import moved_like, moves, origin_of
+from npuflow.frontend.product_layers import joined_like, moved_like, moves, origin_of
 from npuflow.ops.contraction import only_user, producer
 
 
@@ -41,15 +41,10 @@ class Rounding:
             return self.rounded(value)
         with after_value(value):
             if op.name == "tensor.concat" and all(map(self._has, op.operands)):
-                return _joined(op, list(map(self._of, op.operands)))
+                return joined_like(op, list(map(self._of, op.operands)))
             if moves(op) and self._has(op.operands[0]):
                 return moved_like(value, op.operands[0], self._of(op.operands[0]))
             source = pooled_from(op)
             if source is not None and self.is_shared(origin_of(source)):
                 return pooled(op, self.shared(source))
         return self.rounded(value)
-
-
-def _joined(concat: ir.Operation, parts: list[ir.Value]) -> ir.Value:
-    kind = ir.RankedTensorType.get(shape_of(concat.results[0]), element_type_of(parts[0]))
-    return ir.Operation.create("tensor.concat", [kind], parts, dict(concat.attributes)).results[0]

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from npuflow.bindings import ir
-from npuflow.core.build import at, element_type_of, empty, extract_slice, fill, generic_op, insert_slice, shape_of
-from npuflow.core.copies import erase_unused
+from npuflow.core.build import at, element_type_of, empty, extract_slice, fill, insert_slice, shape_of
+from npuflow.core.copies import erase_unused, remade
 from npuflow.ops.bundle import Bundle, free_numbers, mark_bundle
 from npuflow.ops.contraction import producer
-from npuflow.ops.linear import Linear, input_count, iterators, maps_of
+from npuflow.ops.linear import Linear
 
 
 @dataclass(frozen=True)
@@ -68,9 +68,9 @@ def _part(bundle: Bundle, kept: LoopParts, target: ir.Value, number: int) -> ir.
             if value not in values and key not in parts:
                 parts[key] = _cut(value, dims, kept)
             operands.append(values[value] if value in values else parts[key])
-        remade = _remade(op, operands)
-        mark_bundle([remade], number)
-        values.update(zip(op.results, remade.results))
+        again = remade(op, operands)
+        mark_bundle([again], number)
+        values.update(zip(op.results, again.results))
     result, dims = values[bundle.root.results[0]], bundle.maps(len(bundle.ops) - 1)[-1]
     return insert_slice(result, target, [_begin(dim, kept) for dim in dims], shape_of(result))
 
@@ -92,15 +92,3 @@ def _cut(value: ir.Value, dims: Sequence[Linear], kept: LoopParts) -> ir.Value:
 
 def _begin(dim: Linear, kept: LoopParts) -> int:
     return kept[dim.loop].begin if dim.loop is not None and dim.loop in kept else 0
-
-
-def _remade(op: ir.Operation, operands: Sequence[ir.Value]) -> ir.Operation:
-    """The same op on other operands."""
-    count = input_count(op)
-    said = {name: op.attributes[name] for name in op.attributes}
-    with op.location:
-        made = generic_op(operands[:count], operands[count:], maps_of(op), iterators(op), said)
-        copy = op.clone().operation
-        copy.regions[0].blocks[0].append_to(made.regions[0])
-        copy.erase()
-    return made

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
 
 from npuflow.bindings import ir
-from npuflow.core.build import element_bytes, element_type_of, shape_of
+from npuflow.core.build import tensor_bytes
 from npuflow.core.copies import erase_unused
 from npuflow.core.options import option
 from npuflow.core.passes import Pass, PassContext, ops_of
@@ -148,7 +147,7 @@ def _decided(chain: Chain, groups: Sequence[str], among: _Among, context: PassCo
 
 
 def _said(chain: Chain, best: float | None, apart: float, parts: int) -> str:
-    between = sum(prod(shape_of(v)) * element_bytes(element_type_of(v)) for v in chain.between)
+    between = sum(map(tensor_bytes, chain.between))
     what = f"two matmuls in a row hand over {between} bytes"
     if best is None:
         return f"{what} in L3: as one they don't fit a core"

@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import prod
 
 from npuflow.bindings import ir
-from npuflow.core.build import element_bytes, element_type_of, shape_of
+from npuflow.core.build import tensor_bytes
 from npuflow.fusion.mapped_alike import Mapped
 from npuflow.fusion.seconds_apart import seconds_of
 from npuflow.network.groups import FusionGroup
@@ -71,7 +70,7 @@ class Homes:
             reading = [owner.get(reader) for value in group.root.results for reader in readers_of(value)]
             if len(group.root.results) == 1 and group.insertion is None and reading:
                 (value,) = group.root.results
-                size = prod(shape_of(value)) * element_bytes(element_type_of(value))
+                size = tensor_bytes(value)
                 others = frozenset(each for each in reading if each is not None)
                 if len(others) == len(set(reading)):  # what is returned is in DRAM
                     found[number] = _Between(size, others | {number})

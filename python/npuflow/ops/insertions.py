@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, replace
-from math import prod
 
 from npuflow.bindings import ir
 from npuflow.core.argument_attributes import add_argument_attributes, argument_attributes
-from npuflow.core.build import element_bytes, element_type_of, has_unit_strides, is_static, offsets_of, shape_of
+from npuflow.core.build import has_unit_strides, is_static, offsets_of, shape_of, tensor_bytes
 from npuflow.core.passes import ops_of
 from npuflow.ops.contraction import BUNDLE, only_user, producer, users
 from npuflow.ops.reshapes import unreshaped
@@ -56,7 +55,7 @@ def update_of(value: ir.Value) -> Update | None:
     if insert is None or not is_written_in_place(insert):
         return None
     target, source = unreshaped(insert.operands[1]), insert.operands[0]
-    own = prod(shape_of(source)) * element_bytes(element_type_of(source))
+    own = tensor_bytes(source)
     if isinstance(target.owner, ir.Block):
         return Update(target.arg_number, own)
     before = update_of(target)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from npuflow.bindings import ir
-from npuflow.core.build import element_bytes, element_type_of, shape_of
+from npuflow.core.build import element_bytes, element_type_of, shape_of, tensor_bytes
 from npuflow.kernels.code_bytes import kernel_bytes, move_bytes, outlined_bytes
 from npuflow.kernels.program_bytes import program_bytes
 from npuflow.ops.bundle import Bundle
@@ -113,7 +113,7 @@ def needed_bytes(bundle: Bundle) -> int:
         for value, dims in list(zip(op.operands, bundle.maps(index)))[: input_count(op)]:
             if isinstance(value.type, ir.ShapedType) and not bundle.is_internal(value):
                 read[value] = max(read.get(value, 0), _touched_bytes(value, dims, bundle.sizes))
-    made = sum(prod(shape_of(v)) * element_bytes(element_type_of(v)) for v in bundle.root.results)
+    made = sum(map(tensor_bytes, bundle.root.results))
     return sum(read.values()) + made
 
 
