@@ -30,6 +30,7 @@ from npuflow.fusion.fuse_readers import FuseReaders
 from npuflow.fusion.fuse_results import FuseResults
 from npuflow.fusion.fuse_slices import FuseSlices
 from npuflow.fusion.fuse_windows import FuseWindows
+from npuflow.fusion.join_in_place import JoinInPlace
 from npuflow.fusion.skip_masked import SkipMasked
 from npuflow.fusion.window_tiles import Halos
 from npuflow.network.plan_phases import PlanPhases
@@ -129,7 +130,8 @@ class MatmulPipeline(NamedPipeline):
         readers = (FuseReaders(self.device),) if fuses else ()
         bundling = (BundleMatmuls(self.device, between),) if bundles_too else ()
         padding = (FoldPadding(self.device),) if self.padding else ()
-        forms = (CollapseContractions(chains=True), *readers, *bundling, *padding)
+        joining = (JoinInPlace(self.device, between, bundles_too),) if fuses else ()
+        forms = (CollapseContractions(chains=True), *readers, *bundling, *padding, *joining)
         return (
             stage("normalize-linalg", NormalizeLinalg.name),
             stage("check-input", CheckInput()),

@@ -172,14 +172,19 @@ class HomePhases(ABC):
 
     @cached_property
     def ports(self) -> Mapping[int, list[tuple[int, str, Side]]]:
-        """Of each tensor the phases that move it, what it is called there, and which way: who makes it first."""
+        """Of each tensor the phases that move it, what it is called there, and which way, in order.
+
+        What several phases write a part of each is one tensor, by the number that it has behind the first of them.
+        """
         found: dict[int, list[tuple[int, str, Side]]] = defaultdict(list)
+        versions = self.calls.first_versions
         for phase, call in enumerate(self.calls.calls):
             part = self.parts[call.name]
             for value, name in zip(call.inputs, part.arguments):
-                found[value].append((phase, name, Side.OUT))
+                if name not in part.updated:
+                    found[versions.get(value, value)].append((phase, name, Side.OUT))
             for value, name in zip(call.outputs, part.results):
-                found[value].insert(0, (phase, name, Side.IN))
+                found[versions.get(value, value)].append((phase, name, Side.IN))
         return found
 
     @cached_property

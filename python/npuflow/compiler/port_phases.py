@@ -43,7 +43,7 @@ class PortPhases(HomePhases):
 
     def in_place(self, value: PlannedValue) -> HomeSlabs | None:
         """The clusters that make it, if all that read it can do so where it is; ports bring what they lack of it."""
-        if not self.spreads:
+        if not self.spreads or value.number in self.calls.first_versions:
             return None
         self.in_parts.clear()
         shape, each = self._shape(value.number)

@@ -92,9 +92,6 @@ class _Residents:
 
     def _look_at(self, value: PlannedValue) -> None:
         """Notes in which ways a tensor may stay, or why it can't."""
-        if value.number in self.calls.first_versions:
-            self.reasons[value.number] = _WRITTEN_IN_PARTS
-            return
         columns = self.phases.columns(value)
         ways = self._in_place(value)
         if not columns and not ways:
@@ -111,7 +108,7 @@ class _Residents:
         """Notes in which ways a tensor may be brought from DRAM for several phases, or why it can't."""
         number, versions = value.number, self.calls.first_versions
         if number in versions or number in versions.values():
-            self.reasons[number] = _WRITTEN_IN_PARTS
+            self.reasons.setdefault(number, _WRITTEN_IN_PARTS)
             return
         found = (self._brought(value, slabs) for slabs in self.phases.brought(value))
         ways = [way for way in found if way is not None and way.late_seconds <= 0]
@@ -228,7 +225,8 @@ class _Residents:
         """A phase's call, with what stays of what it makes, brings and finds."""
         call = self.calls.calls[phase]
         kept = {number: one for number, one in housed.items() if one.way.brought}
-        made = [housed.get(number) for number in call.outputs]
+        versions = self.calls.first_versions
+        made = [housed.get(versions.get(number, number)) for number in call.outputs]
         return replace(
             call,
             homes=tuple(None if one is None or one.way.brought else one.home for one in made),

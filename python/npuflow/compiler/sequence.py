@@ -110,7 +110,8 @@ def run_calls(
             if tiles is not None and home is not None:
                 tiles.keep(number, output, home)
             elif workspace is None or address is None:
-                values |= dict.fromkeys(there.get(first.get(number, number), [number]), output)
+                versions = there.get(first.get(number, number), [number])
+                values |= {each: output.reshape(values.get(each, output).shape) for each in versions}
             else:
                 values[number] = _placed(output, workspace[address:])
         if tiles is not None:

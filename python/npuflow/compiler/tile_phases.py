@@ -74,7 +74,7 @@ class TilePhases(HomePhases):
     def in_place(self, value: PlannedValue) -> HomeSlabs | None:
         phase, tensor, _ = self.ports[value.number][0]
         name = self.calls.calls[phase].name
-        if value.bytes > self.room.bytes * self.memories:
+        if value.bytes > self.room.bytes * self.memories or value.number in self.calls.first_versions:
             return None
         program = self.parts[name].program
         return self.collected.of((name, tensor), lambda: _slabs_of(pieces_in_place(program, self.device, tensor)))
@@ -122,9 +122,12 @@ class TilePhases(HomePhases):
 
     def moves(self, value: PlannedValue, slabs: HomeSlabs) -> tuple[tuple[int, bool], ...]:
         """What is written, brought or read in place needs none for that."""
-        first, *reads = self.phases_of(value.number, slabs)
-        read = tuple((phase, False) for phase in reads if not self._reads_in_place(phase, value.number, slabs))
-        return read if slabs.in_place else ((first, True), *read)
+        number = value.number
+        if slabs.brought is None:
+            ways = dict.fromkeys((phase, side is Side.IN) for phase, _, side in self.ports[number])
+            return tuple(way for way in ways if not (slabs.in_place and way[1]))
+        read = ((phase, False) for phase in slabs.readers if not self._reads_in_place(phase, number, slabs))
+        return tuple(read) if slabs.in_place else ((slabs.brought, True), *read)
 
     def _reads_in_place(self, phase: int, number: int, slabs: HomeSlabs) -> bool:
         alike = HomeSlabs(slabs.columns, slabs.piece_bytes, True)

@@ -15,6 +15,7 @@ from npuflow.errors import unknown_name
 from npuflow.fusion.change_seconds import change_between
 from npuflow.fusion.fuse import fuse_tiled
 from npuflow.fusion.homes import Homes, readers_of
+from npuflow.fusion.joins import written_in_place
 from npuflow.fusion.mapped_alike import MAPPED_ALIKE, Mapped
 from npuflow.fusion.seconds_apart import mapped_apart
 from npuflow.fusion.window_chain import NO_WINDOW, WindowChain, chain_of
@@ -102,10 +103,10 @@ class _WindowFusion:
         self.groups = groups_of(function, GrowthOn(device))
         self.names, self.refused = names_of(function, self.groups), refused_of(function)
         self.places = {op: number for number, op in enumerate(ops_of(function))}
-        bundles = options.bundle_matmuls
+        self.bundles = options.bundle_matmuls
 
         def mapped(group: FusionGroup, numbers: Numbers) -> Mapped:
-            return mapped_apart(group, device, self.said, bundles=bundles, numbers=numbers)
+            return mapped_apart(group, device, self.said, bundles=self.bundles, numbers=numbers)
 
         self.homes = Homes(self.groups, mapped, change_between(self.groups, device))
 
@@ -120,7 +121,11 @@ class _WindowFusion:
             root = self.groups[max(members)].root
             self.context.remark(root, f"{self._named(members)} stay apart: no tile of them fits a core")
         involved = sorted({number for members in ways for number in members})
-        apart = {number: self.homes.seconds_apart(number) for number in involved}
+        joined = written_in_place(self.function, self.groups, self.device, bundles=self.bundles)
+        apart = {
+            number: 0.0 if self.groups[number].root.results[0] in joined else self.homes.seconds_apart(number)
+            for number in involved
+        }
         prices = {frozenset([number]): Price(seconds) for number, seconds in apart.items()}
         costs = {members: _FOR_TILES if self.tiles else way.price for members, way in ways.items()}
         ways = {members: way for members, way in ways.items() if len(members) > 1 or costs[members] < prices[members]}

@@ -29,9 +29,9 @@ class HandedOver:
         self._found: dict[str, tuple[set[int], set[int]]] = {}
 
     def add(self, called: Sequence[ir.Operation], calls: CallList, plan: FunctionPlan) -> None:
-        """What a function's calls hand over, but for tensors that several of them write a part of each."""
-        versions = calls.first_versions
-        handed = {value.number for value in plan.between} - versions.keys() - set(versions.values())
+        """What a function's calls hand over; what several of them write a part of each is one tensor."""
+        whole = {value.number for value in plan.between}
+        handed = whole | {number for number, first in calls.first_versions.items() if first in whole}
         for op, call in zip(called, calls.calls, strict=True):
             arguments, results = ({n for n, v in enumerate(s) if v in handed} for s in (call.inputs, call.outputs))
             before = self._found.setdefault(callee(op), (arguments, results))

@@ -13,6 +13,7 @@ from npuflow.ops.bundle import mark_bundle
 from npuflow.ops.contraction import BUNDLE
 from npuflow.ops.insertions import let_write, update_of
 from npuflow.ops.refused import MADE_OF, made_of, mark_made_of
+from npuflow.ops.reshapes import reshapes_of
 
 
 def free_names(name: str, count: int, taken: set[str]) -> list[str]:
@@ -59,9 +60,11 @@ def _outline(place: ir.Operation, part: PartPlan, name: str) -> ir.Operation:
         kind = ir.FunctionType.get([v.type for v in part.inputs], [v.type for v in part.outputs])
         made = func.FuncOp(name, kind, visibility="private")
         block = made.add_entry_block([location] * len(part.inputs))
-        values = dict(zip(part.inputs, block.arguments))
+        values = dict(zip(part.read, block.arguments))
         with ir.InsertionPoint(block):
             for op in part.ops:
+                if part.target is not None and op == part.group.insertion:
+                    values |= _target_values(part.target, op, block.arguments[-1])
                 values.update(zip(op.results, cloned(op, values)))
                 _forget_place(values[op.results[0]].owner.operation)
             _keep_together(part.group, values)
@@ -69,6 +72,14 @@ def _outline(place: ir.Operation, part: PartPlan, name: str) -> ir.Operation:
         updates = (update_of(values[value]) for value in part.outputs)
         let_write(made.operation, {update.argument for update in updates if update is not None})
     return made.operation
+
+
+def _target_values(target: ir.Value, insertion: ir.Operation, argument: ir.Value) -> dict[ir.Value, ir.Value]:
+    """What a part writes into, reshaped as it needs it: an argument of its own, beside the one that it reads."""
+    values = {target: argument}
+    for reshape in reversed(reshapes_of(insertion.operands[1])):
+        values.update(zip(reshape.results, cloned(reshape, values)))
+    return values
 
 
 def _keep_together(group: FusionGroup, values: Mapping[ir.Value, ir.Value]) -> None:

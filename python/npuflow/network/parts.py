@@ -26,13 +26,19 @@ class PartPlan:
     """What becomes a function of its own: `ops` in order, the values it is called with and those it returns.
 
     Copies stand right before their first reader, wherever the originals are, and tables are handed over: groups that do
-    the same look the same.
+    the same look the same. What a part writes into, a `target` from outside, is the last of its inputs, even where it
+    reads other places of that.
     """
 
     group: FusionGroup
     ops: tuple[ir.Operation, ...]
     inputs: tuple[ir.Value, ...]
     outputs: tuple[ir.Value, ...]
+    target: ir.Value | None = None
+
+    @property
+    def read(self) -> tuple[ir.Value, ...]:
+        return self.inputs if self.target is None else self.inputs[:-1]
 
 
 @dataclass
@@ -43,6 +49,12 @@ class _Draft:
     ops: dict[ir.Operation, None] = field(default_factory=dict)
     inputs: dict[ir.Value, None] = field(default_factory=dict)
     outputs: dict[ir.Value, None] = field(default_factory=dict)
+    target: ir.Value | None = None
+
+    @property
+    def plan(self) -> PartPlan:
+        inputs = (*self.inputs, *([] if self.target is None else [self.target]))
+        return PartPlan(self.group, tuple(self.ops), inputs, tuple(self.outputs), self.target)
 
 
 def strays(function: ir.Operation, groups: Sequence[FusionGroup]) -> list[ir.Operation]:
@@ -68,12 +80,25 @@ def plan_parts(function: ir.Operation, groups: Sequence[FusionGroup]) -> list[Pa
         draft.outputs = {**dict.fromkeys(r for r in draft.group.whole[-1].results if r in wanted), **draft.outputs}
         if not draft.outputs:
             continue
-        for op in draft.group.whole:
+        for op in draft.group.ops:
             _take(draft, captured_values(op), owner)
             draft.ops[op] = None
+        if draft.group.insertion is not None:
+            _insert(draft, draft.group.insertion, owner)
         _take(draft, draft.outputs, owner)
-        wanted |= set(draft.inputs)
-    return [PartPlan(d.group, tuple(d.ops), tuple(d.inputs), tuple(d.outputs)) for d in drafts if d.outputs]
+        wanted |= set(draft.plan.inputs)
+    return [draft.plan for draft in drafts if draft.outputs]
+
+
+def _insert(draft: _Draft, insertion: ir.Operation, owner: Mapping[ir.Operation, int]) -> None:
+    """Adds what writes a part's result where it belongs: into what comes from outside, or what the part begins."""
+    probe = _Draft(draft.group)
+    _take(probe, [insertion.operands[1]], owner)
+    if probe.inputs:
+        (draft.target,) = probe.inputs
+    else:
+        _take(draft, captured_values(insertion), owner)
+    draft.ops[insertion] = None
 
 
 def _return_from(

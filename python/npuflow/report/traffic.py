@@ -33,7 +33,8 @@ def levels_of_traffic(
     for boundary in boundaries_of(device):
         level = boundary.level
         moved = _moved(results, level.number, level.number == outermost, flows)
-        least = {name: sum(min(once, whole[name]) for once in moved[name]) for name in moved if name in updated}
+        touched = (name for name in moved if name in updated and name in whole)
+        least = {name: sum(min(once, whole[name]) for once in moved[name]) for name in touched}
         tensors = tuple(
             TensorTraffic(labels.get(name, name), *moved[name], least.get(name, whole.get(name, 0)))
             for name in sorted(moved)
