@@ -43,10 +43,11 @@ _SLOTS = (16, 8, 4)
 
 @dataclass(frozen=True)
 class PrefetchedPhase:
-    """A phase's program, and what of it is ahead."""
+    """A phase's program, and what of it is ahead; those of a part that are made in equal `ways` take the same."""
 
     program: Program
     ahead: Ahead = NOTHING_AHEAD
+    ways: tuple[Hashable, ...] = ()
 
     def of(self, part: CompiledFunction) -> CompiledFunction:
         """The part with this program."""
@@ -60,7 +61,7 @@ def prefetched(
 
     None takes what another one makes.
     """
-    found = _Prefetching(calls, parts, (PhaseChange(), *changes), PrefetchRoom(calls, parts))
+    found = _Prefetching(calls, parts, (PhaseChange(), *changes), PrefetchRoom.of(calls, parts))
     for phase in range(1, len(parts)):
         found = found.with_fills(phase)
     return found.phases
@@ -85,8 +86,8 @@ class _Prefetching:
     room: PrefetchRoom
     phases: list[PrefetchedPhase] = field(default_factory=list)
     times: dict[int, SpareTime] = field(default_factory=dict)
-    runs: dict[int, dict[tuple[str, ...], SpareTime | None]] = field(default_factory=dict)
-    taken: dict[int, dict[Hashable, Counter[tuple[int, int]]]] = field(default_factory=dict)
+    runs: dict[Hashable, SpareTime | None] = field(default_factory=dict)
+    taken: dict[Hashable, Counter[tuple[int, int]]] = field(default_factory=dict)
     saved: int = 0
 
     def __post_init__(self) -> None:
@@ -154,14 +155,7 @@ class _Prefetching:
             return None
         first, addresses = placed
         moved = {number: one.moved(addresses) for number, one in fills.firsts.items()}
-        found = replace(
-            self,
-            phases=[*self.phases],
-            times={**self.times},
-            runs={**self.runs},
-            taken={**self.taken},
-            room=self.room.copied(),
-        )
+        found = replace(self, phases=[*self.phases], times={**self.times}, room=self.room.copied())
         come = found.bring(range(phase - 1, first - 1, -1), phase, replace(fills, firsts=moved), gain)
         own = begins.of(come, fills)
         one = self._begun(phase, own)
@@ -171,12 +165,15 @@ class _Prefetching:
         found.saved += self._time(phase).cycles - time.cycles
         finds = (first.moved(addresses) for first in own.firsts.values())
         ahead = replace(one.ahead, finds=(*one.ahead.finds, *finds))
-        found.put(phase, PrefetchedPhase(relocated(own.program, addresses), ahead))
+        found.put(phase, PrefetchedPhase(relocated(own.program, addresses), ahead, one.ways))
         return found
 
     def _begun(self, phase: int, fills: Fills) -> PrefetchedPhase:
         """A phase that begins with full slots, wherever these are."""
-        return PrefetchedPhase(fills.program, replace(self.phases[phase].ahead, depths=fills.schedule_depths))
+        own, firsts = self.phases[phase], fills.firsts.values()
+        first = frozenset((one.tensor, arrival.likeness) for one in firsts for arrival in one.arrivals)
+        ways = (*own.ways, (first, *fills.depths.items()))
+        return PrefetchedPhase(fills.program, replace(own.ahead, depths=fills.schedule_depths), ways)
 
     def bring(self, phases: Sequence[int], reader: int, fills: Fills, gain: int) -> list[OwnArrival]:
         """Lets phases bring what they have time for of all that; says what."""
@@ -185,7 +182,7 @@ class _Prefetching:
         for phase in phases:
             share = self._with_time(phase, rest)
             while share:
-                changed = self._bringing(phase, fills.firsts, share)
+                changed = self._bringing(phase, reader, fills.firsts, share)
                 if changed is None:
                     break
                 if changed.late <= gain * _MOST_LATE * _bytes_of(changed.brings) / whole:
@@ -193,7 +190,8 @@ class _Prefetching:
                     self.put(phase, changed.phase)
                     self.room.take(phase, reader, (one for _, one in changed.brings))
                     come += changed.brings
-                    rest = [own for own in rest if own not in changed.brings]
+                    brought = {*map(_likeness, changed.brings)}
+                    rest = [own for own in rest if _likeness(own) not in brought]
                     break
                 share = share[: len(changed.brings) // 3]
                 if gain * _bytes_of(share) < whole * self._time(reader).cycles * _LEAST_GAIN:
@@ -218,7 +216,9 @@ class _Prefetching:
                 later.add((number, one.path.sender))
         return found
 
-    def _bringing(self, phase: int, firsts: Mapping[int, Prefetch], share: Sequence[OwnArrival]) -> _Changed | None:
+    def _bringing(
+        self, phase: int, reader: int, firsts: Mapping[int, Prefetch], share: Sequence[OwnArrival]
+    ) -> _Changed | None:
         """A phase that brings something in the way that takes least time; None where it can't."""
         own: dict[int, list[Arrival]] = defaultdict(list)
         for number, one in share:
@@ -228,7 +228,7 @@ class _Prefetching:
         for lane, early in ((lanes[0], True), (lanes[-1], False)):
             before = self.phases[phase]
             program, brings, chains = before.program, [*before.ahead.brings], [*before.ahead.chains]
-            brought: list[OwnArrival] = []
+            brought, ways = list[OwnArrival](), list[Hashable]()
             for number, arrivals in own.items():
                 own_share = Brought(number, replace(firsts[number], arrivals=tuple(arrivals)))
                 more = bringing(program, self.room.arranged(phase), self.room.level, own_share, lane, early=early)
@@ -236,9 +236,13 @@ class _Prefetching:
                     program = more.program
                     brings.append(more.brought)
                     chains += more.chains
+                    ways.append(more.way)
                     brought += ((number, one) for one in more.brought.prefetch.arrivals)
             ahead = replace(before.ahead, brings=tuple(brings), chains=tuple(chains))
-            changed = PrefetchedPhase(program, ahead)
+            way = reader, tuple(map(_likeness, brought)), *ways
+            changed = PrefetchedPhase(program, ahead, (*before.ways, way))
+            if any(one.phase.ways == changed.ways for one in found):
+                continue
             time = self._time_with(phase, changed) if brought else None
             late = None if time is None else self._late(phase, ahead, time)
             if late is not None:
@@ -249,8 +253,6 @@ class _Prefetching:
 
     def put(self, phase: int, one: PrefetchedPhase) -> None:
         self.phases[phase] = one
-        for known in (self.runs, self.taken):
-            known.pop(phase, None)
         for later in (phase, phase + 1):
             self.times.pop(later, None)
         self.room.changed(phase)
@@ -278,19 +280,21 @@ class _Prefetching:
 
     def _time_behind(self, phase: int, waiting: Waiting, before: Ahead | None = None) -> SpareTime | None:
         """The same where the phase before leaves so much to what is set up ahead, and has that ahead."""
-        own = self.phases[phase]
-        ready = ready_phase(own.program, self.parts[phase], self._change(phase, own.ahead), waiting)
-        known = self.runs.setdefault(phase, {})
-        if ready.tasks.tasks not in known:
-            known[ready.tasks.tasks] = ready.time()
-        return ready.behind_change(known[ready.tasks.tasks], self._crowded_cycles(phase, before=before))
+        return self._run(phase, self.phases[phase], waiting, self._crowded_cycles(phase, before=before))
 
     def _time_with(self, phase: int, one: PrefetchedPhase) -> SpareTime | None:
         """How long a phase takes with another program, and that ahead; None where it can't."""
         if not self._has_descriptors(phase, one):
             return None
-        ready = ready_phase(one.program, self.parts[phase], self._change(phase, one.ahead), self._waiting(phase))
-        return ready.behind_change(ready.time(), self._crowded_cycles(phase, own=one.ahead))
+        return self._run(phase, one, self._waiting(phase), self._crowded_cycles(phase, own=one.ahead))
+
+    def _run(self, phase: int, one: PrefetchedPhase, waiting: Waiting, more_cycles: int) -> SpareTime | None:
+        """The same with so many cycles more for its change, found once: wherever buffers lie, it takes as long."""
+        ready = ready_phase(one.program, self.parts[phase], self._change(phase, one.ahead), waiting)
+        key = self.parts[phase].name, one.ways, ready.tasks.tasks
+        if key not in self.runs:
+            self.runs[key] = ready.time()
+        return ready.behind_change(self.runs[key], more_cycles)
 
     def _change(self, phase: int, ahead: Ahead) -> PhaseChange:
         """What a phase takes to be set up, with the descriptors of what it brings."""
@@ -319,17 +323,22 @@ class _Prefetching:
 
     def _descriptors(self, phase: int, ahead: Ahead | None) -> Counter[tuple[int, int]]:
         """The descriptors beside memory tiles of a phase with that ahead, or as it is."""
-        ahead, known = ahead or self.phases[phase].ahead, self.taken.setdefault(phase, {})
-        key = ahead.chains, ahead.depths
-        if key not in known:
-            schedule = with_slots(self.parts[phase].schedule, dict(ahead.depths))
-            own = channel_descriptors(schedule, self.device, self.room.level)
-            known[key] = descriptors_with([*self.parts[phase].homes, *ahead.chains], own, self.device)
-        return known[key]
+        ahead, part = ahead or self.phases[phase].ahead, self.parts[phase]
+        key = part.name, ahead.chains, ahead.depths
+        if key not in self.taken:
+            own = channel_descriptors(with_slots(part.schedule, dict(ahead.depths)), self.device, self.room.level)
+            self.taken[key] = descriptors_with([*part.homes, *ahead.chains], own, self.device)
+        return self.taken[key]
 
     @property
     def _goes_through_tiles(self) -> bool:
         return self.room.level != self.device.kernel_level
+
+
+def _likeness(own: OwnArrival) -> Hashable:
+    """What is equal of transfers that a phase may find done in one way or another."""
+    number, one = own
+    return number, one.likeness
 
 
 def _bytes_of(own: Sequence[OwnArrival]) -> int:

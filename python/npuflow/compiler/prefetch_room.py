@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 
 from npuflow.allocate.problem import aligned
 from npuflow.compiler.compiled_function import CompiledFunction
@@ -49,12 +48,24 @@ class _Ring:
 
 @dataclass
 class PrefetchRoom:
-    """The memories in which things stay, through the phases of calls; `taken` is what prefetches have."""
+    """The memories in which things stay, through the phases of calls; `taken` is what prefetches have.
 
-    calls: CallList
+    `at_home` says by phase what stays on the chip: the number of the memory, and the bytes there.
+    """
+
     parts: Sequence[CompiledFunction]
+    at_home: Mapping[int, Sequence[tuple[int, _Bytes]]]
     taken: list[LandedWindow] = field(default_factory=list)
     own: dict[int, Mapping[str, tuple[int, _Bytes]]] = field(default_factory=dict)
+
+    @staticmethod
+    def of(calls: CallList, parts: Sequence[CompiledFunction]) -> PrefetchRoom:
+        found: dict[int, list[tuple[int, _Bytes]]] = defaultdict(list)
+        for value in plan_of(calls).values:
+            first, last = value.at_home
+            for phase in range(first, last + 1) if value.home is not None else ():
+                found[phase] += ((slab.column, (slab.address, slab.address + size)) for slab, size in value.slabs)
+        return PrefetchRoom(parts, found)
 
     @property
     def device(self) -> Device:
@@ -177,7 +188,7 @@ class PrefetchRoom:
         for one in self.taken:
             if one.first <= phase <= one.last:
                 found[one.number].append(one.bytes)
-        for number, place in self._at_home[phase]:
+        for number, place in self.at_home.get(phase, ()):
             found[number].append(place)
         return found
 
@@ -186,16 +197,6 @@ class PrefetchRoom:
         if phase not in self.own:
             self.own[phase] = buffer_places(program, self.memories(phase))
         return self.own[phase]
-
-    @cached_property
-    def _at_home(self) -> Mapping[int, Sequence[tuple[int, _Bytes]]]:
-        """By phase, what stays on the chip: the number of the memory, and the bytes there."""
-        found: dict[int, list[tuple[int, _Bytes]]] = defaultdict(list)
-        for value in plan_of(self.calls).values:
-            first, last = value.at_home
-            for phase in range(first, last + 1) if value.home is not None else ():
-                found[phase] += ((slab.column, (slab.address, slab.address + size)) for slab, size in value.slabs)
-        return found
 
 
 def _leaves(taken: Sequence[_Bytes], address: int, size: int) -> bool:
