@@ -18,7 +18,7 @@ from npuflow.compiler.tile_phases import crowded_seconds, descriptors_with, most
 from npuflow.network.calls import CallList
 from npuflow.network.set_up import NO_WAITING, PhaseChange, Waiting
 from npuflow.schedule.assign.more_slots import with_slots
-from npuflow.schedule.assign.setup import channel_descriptors
+from npuflow.schedule.assign.setup import ChannelPlace, channel_descriptors
 from npuflow.simulate.bringing import bringing, relocated
 from npuflow.simulate.prefetch import NOTHING_AHEAD, Ahead, Arrival, Brought, Prefetch
 from npuflow.simulate.program import Program
@@ -88,6 +88,7 @@ class _Prefetching:
     times: dict[int, SpareTime] = field(default_factory=dict)
     runs: dict[Hashable, SpareTime | None] = field(default_factory=dict)
     taken: dict[Hashable, Counter[tuple[int, int]]] = field(default_factory=dict)
+    channels: dict[Hashable, Mapping[ChannelPlace, int]] = field(default_factory=dict)
     saved: int = 0
 
     def __post_init__(self) -> None:
@@ -317,18 +318,29 @@ class _Prefetching:
         """How much longer a phase waits for descriptors beside memory tiles than without anything ahead."""
         if not phase or not self._goes_through_tiles:
             return 0
-        now = crowded_seconds(self._descriptors(phase - 1, before), self._descriptors(phase, own), self.device)
-        before_plain, plain = (self._descriptors(each, NOTHING_AHEAD) for each in (phase - 1, phase))
-        return round((now - crowded_seconds(before_plain, plain, self.device)) * self.device.clock_hz)
+        now = self._descriptors(phase - 1, before), self._descriptors(phase, own)
+        plain = self._descriptors(phase - 1, NOTHING_AHEAD), self._descriptors(phase, NOTHING_AHEAD)
+        if now == plain:
+            return 0
+        more = crowded_seconds(*now, self.device) - crowded_seconds(*plain, self.device)
+        return round(more * self.device.clock_hz)
 
     def _descriptors(self, phase: int, ahead: Ahead | None) -> Counter[tuple[int, int]]:
         """The descriptors beside memory tiles of a phase with that ahead, or as it is."""
         ahead, part = ahead or self.phases[phase].ahead, self.parts[phase]
         key = part.name, ahead.chains, ahead.depths
         if key not in self.taken:
-            own = channel_descriptors(with_slots(part.schedule, dict(ahead.depths)), self.device, self.room.level)
+            own = self._own_descriptors(part, ahead.depths)
             self.taken[key] = descriptors_with([*part.homes, *ahead.chains], own, self.device)
         return self.taken[key]
+
+    def _own_descriptors(self, part: CompiledFunction, depths: tuple[tuple[str, int], ...]) -> Mapping[ChannelPlace, int]:
+        """Those of a part's own channels, where some of its buffers have so many slots."""
+        key = part.name, depths
+        if key not in self.channels:
+            schedule = with_slots(part.schedule, dict(depths))
+            self.channels[key] = channel_descriptors(schedule, self.device, self.room.level)
+        return self.channels[key]
 
     @property
     def _goes_through_tiles(self) -> bool:

@@ -307,5 +307,5 @@ def _last_work(body: Sequence[FlatStep]) -> int:
 
 def relocated(program: Program, addresses: Mapping[str, int]) -> Program:
     """The program with some buffers at other addresses, by their names."""
-    buffers = (replace(b, address_bytes=addresses.get(b.name, b.address_bytes)) for b in program.buffers)
+    buffers = (replace(b, address_bytes=addresses[b.name]) if b.name in addresses else b for b in program.buffers)
     return with_buffers(program, tuple(buffers))

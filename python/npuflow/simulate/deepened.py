@@ -11,19 +11,22 @@ from npuflow.simulate.program import FlatAcquire, FlatBuffer, FlatLoop, FlatRece
 
 def deepened(program: Program, depths: Mapping[str, int]) -> Program:
     """The program with buffers of at least so many slots, by name, each filled one slot after another."""
-    buffers = tuple(replace(b, depth=max(b.depth, depths.get(b.name, 0))) for b in program.buffers)
-    more = {new.name: new.depth - old.depth for new, old in zip(buffers, program.buffers) if new.depth > old.depth}
+    more = {b.name: depths[b.name] - b.depth for b in program.buffers if depths.get(b.name, 0) > b.depth}
+    if not more:
+        return program
+    buffers = tuple(replace(b, depth=depths[b.name]) if b.name in more else b for b in program.buffers)
     empty, full = dict[str, int](), dict[str, int]()
-    for engine in program.engines if more else ():
+    for engine in program.engines:
         if more.keys() & engine.moved_buffers:
             for takes, step, gives in fillings(engine.body):
                 slots = more.get(step.access.buffer, 0)
                 empty[takes.semaphore], full[gives.semaphore] = takes.count * slots, gives.count * slots
     semaphores = []
     for one in program.semaphores:
-        initial = one.initial + empty.get(one.name, 0)
-        most = one.maximum + empty.get(one.name, 0) + full.get(one.name, 0)
-        semaphores.append(replace(one, initial=initial, maximum=most))
+        if one.name in empty or one.name in full:
+            free, filled = empty.get(one.name, 0), full.get(one.name, 0)
+            one = replace(one, initial=one.initial + free, maximum=one.maximum + free + filled)
+        semaphores.append(one)
     return replace(with_buffers(program, buffers), semaphores=tuple(semaphores))
 
 
@@ -32,7 +35,7 @@ def with_buffers(program: Program, buffers: tuple[FlatBuffer, ...]) -> Program:
     ends = {memory.name: memory.bytes for memory in program.memories}
     for buffer in buffers:
         ends[buffer.memory] = max(ends[buffer.memory], buffer.address_bytes + buffer.depth * buffer.slot_bytes)
-    memories = tuple(replace(memory, bytes=ends[memory.name]) for memory in program.memories)
+    memories = tuple(m if ends[m.name] == m.bytes else replace(m, bytes=ends[m.name]) for m in program.memories)
     return replace(program, buffers=buffers, memories=memories)
 
 

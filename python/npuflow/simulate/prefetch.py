@@ -212,7 +212,10 @@ class FirstFills:
                 engines.append(self._receiver(engine, dropped, begins))
             else:
                 engines.append(engine)
-        semaphores = tuple(replace(one, initial=one.initial + begins[one.name]) for one in self.program.semaphores)
+        semaphores = tuple(
+            replace(one, initial=one.initial + begins[one.name]) if begins[one.name] else one
+            for one in self.program.semaphores
+        )
         if any(not 0 <= one.initial <= one.maximum for one in semaphores):
             raise NotAheadError("its slots are handed over together with others")
         (memory,) = (one for one in self.program.memories if one.name == self.tensor)
