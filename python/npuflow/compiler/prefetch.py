@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from npuflow.compiler.compiled_function import CompiledFunction
 from npuflow.compiler.prefetch_fills import Fills, OwnArrival, PhaseFills
 from npuflow.compiler.prefetch_room import PrefetchRoom
-from npuflow.compiler.spare_time import SpareTime, ready_phase
+from npuflow.compiler.spare_time import ReadyPhase, SpareTime, ready_phase
 from npuflow.compiler.tile_phases import crowded_seconds, descriptors_with, most_descriptors
 from npuflow.network.calls import CallList
 from npuflow.network.set_up import NO_WAITING, PhaseChange, Waiting
@@ -22,7 +22,6 @@ from npuflow.schedule.assign.setup import ChannelPlace, channel_descriptors
 from npuflow.simulate.bringing import bringing, relocated
 from npuflow.simulate.prefetch import NOTHING_AHEAD, Ahead, Arrival, Brought, Prefetch
 from npuflow.simulate.program import Program
-from npuflow.simulate.tasks_ahead import descriptors_left
 from npuflow.target import Device
 
 # How many phases before the one that reads it a prefetch may come.
@@ -103,7 +102,7 @@ class _Prefetching:
         best, least, tensors = self, self._time(phase).cycles * _LEAST_GAIN, self._there_before(phase)
         if not self._is_worth_a_task(phase, tensors):
             return self
-        begins = PhaseFills(self.phases[phase].program, tensors, self.room.memories(phase))
+        begins = PhaseFills(self.phases[phase].program, tensors, self.room.names[phase])
         for fills in self._fills(begins):
             time = self._time_with(phase, self._begun(phase, fills))
             gain = 0 if time is None else self._time(phase).cycles - time.cycles
@@ -281,18 +280,22 @@ class _Prefetching:
 
     def _time_behind(self, phase: int, waiting: Waiting, before: Ahead | None = None) -> SpareTime | None:
         """The same where the phase before leaves so much to what is set up ahead, and has that ahead."""
-        return self._run(phase, self.phases[phase], waiting, self._crowded_cycles(phase, before=before))
+        own = self.phases[phase]
+        return self._run(own, self._ready(phase, own, waiting), self._crowded_cycles(phase, before=before))
 
     def _time_with(self, phase: int, one: PrefetchedPhase) -> SpareTime | None:
         """How long a phase takes with another program, and that ahead; None where it can't."""
-        if not self._has_descriptors(phase, one):
+        ready = self._ready(phase, one, self._waiting(phase))
+        if not self._has_descriptors(phase, one, ready):
             return None
-        return self._run(phase, one, self._waiting(phase), self._crowded_cycles(phase, own=one.ahead))
+        return self._run(one, ready, self._crowded_cycles(phase, own=one.ahead))
 
-    def _run(self, phase: int, one: PrefetchedPhase, waiting: Waiting, more_cycles: int) -> SpareTime | None:
-        """The same with so many cycles more for its change, found once: wherever buffers lie, it takes as long."""
-        ready = ready_phase(one.program, self.parts[phase], self._change(phase, one.ahead), waiting)
-        key = self.parts[phase].name, one.ways, ready.tasks.tasks
+    def _ready(self, phase: int, one: PrefetchedPhase, waiting: Waiting) -> ReadyPhase:
+        return ready_phase(one.program, self.parts[phase], self._change(phase, one.ahead), waiting)
+
+    def _run(self, one: PrefetchedPhase, ready: ReadyPhase, more_cycles: int) -> SpareTime | None:
+        """How long it takes with so many cycles more for its change: as long wherever buffers lie, so found once."""
+        key = ready.part.name, one.ways, ready.tasks.tasks
         if key not in self.runs:
             self.runs[key] = ready.time()
         return ready.behind_change(self.runs[key], more_cycles)
@@ -306,9 +309,12 @@ class _Prefetching:
 
     # Descriptors
 
-    def _has_descriptors(self, phase: int, one: PrefetchedPhase) -> bool:
-        """Whether the array has those that a phase needs then: beside DRAM, and beside memory tiles."""
-        if any(left < 0 for left in descriptors_left(one.program, self.device).values()):
+    def _has_descriptors(self, phase: int, one: PrefetchedPhase, ready: ReadyPhase) -> bool:
+        """Whether the array has those that a phase needs then: beside DRAM, and beside memory tiles.
+
+        Tasks that are set up before leave enough for the others, where there is enough.
+        """
+        if any(left < 0 for left in ready.tasks.left.values()):
             return False
         if not self._goes_through_tiles:
             return True
@@ -334,7 +340,9 @@ class _Prefetching:
             self.taken[key] = descriptors_with([*part.homes, *ahead.chains], own, self.device)
         return self.taken[key]
 
-    def _own_descriptors(self, part: CompiledFunction, depths: tuple[tuple[str, int], ...]) -> Mapping[ChannelPlace, int]:
+    def _own_descriptors(
+        self, part: CompiledFunction, depths: tuple[tuple[str, int], ...]
+    ) -> Mapping[ChannelPlace, int]:
         """Those of a part's own channels, where some of its buffers have so many slots."""
         key = part.name, depths
         if key not in self.channels:

@@ -6,7 +6,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import pairwise
 
-from npuflow.simulate.program import FlatAcquire, FlatBuffer, FlatLoop, FlatReceive, FlatRelease, FlatStep, Program
+from npuflow.simulate.program import (
+    FlatAcquire,
+    FlatBuffer,
+    FlatLoop,
+    FlatReceive,
+    FlatRelease,
+    FlatSemaphore,
+    FlatStep,
+    Program,
+)
 
 
 def deepened(program: Program, depths: Mapping[str, int]) -> Program:
@@ -21,13 +30,16 @@ def deepened(program: Program, depths: Mapping[str, int]) -> Program:
             for takes, step, gives in fillings(engine.body):
                 slots = more.get(step.access.buffer, 0)
                 empty[takes.semaphore], full[gives.semaphore] = takes.count * slots, gives.count * slots
-    semaphores = []
-    for one in program.semaphores:
-        if one.name in empty or one.name in full:
-            free, filled = empty.get(one.name, 0), full.get(one.name, 0)
-            one = replace(one, initial=one.initial + free, maximum=one.maximum + free + filled)
-        semaphores.append(one)
-    return replace(with_buffers(program, buffers), semaphores=tuple(semaphores))
+    semaphores = tuple(
+        _with_more(one, empty.get(one.name, 0), full.get(one.name, 0)) if one.name in empty or one.name in full else one
+        for one in program.semaphores
+    )
+    return replace(with_buffers(program, buffers), semaphores=semaphores)
+
+
+def _with_more(semaphore: FlatSemaphore, empty: int, full: int) -> FlatSemaphore:
+    """A semaphore of so many more empty slots, or full ones."""
+    return replace(semaphore, initial=semaphore.initial + empty, maximum=semaphore.maximum + empty + full)
 
 
 def with_buffers(program: Program, buffers: tuple[FlatBuffer, ...]) -> Program:
