@@ -19,7 +19,7 @@ from npuflow.network.calls import CallList
 from npuflow.network.set_up import NO_WAITING, PhaseChange, Waiting
 from npuflow.schedule.assign.more_slots import with_slots
 from npuflow.schedule.assign.setup import ChannelPlace, channel_descriptors
-from npuflow.simulate.bringing import bringing, relocated
+from npuflow.simulate.bringing import WithBrought, bringing, relocated
 from npuflow.simulate.prefetch import NOTHING_AHEAD, Ahead, Arrival, Brought, Prefetch
 from npuflow.simulate.program import Program
 from npuflow.target import Device
@@ -223,27 +223,25 @@ class _Prefetching:
         own: dict[int, list[Arrival]] = defaultdict(list)
         for number, one in share:
             own[number].append(one)
-        found: list[_Changed] = []
+        before, found, tried = self.phases[phase], list[_Changed](), set[Hashable]()
         lanes = range(self.device.dma(self.device.dram_level).channels_out)
         for lane, early in ((lanes[0], True), (lanes[-1], False)):
-            before = self.phases[phase]
-            program, brings, chains = before.program, [*before.ahead.brings], [*before.ahead.chains]
-            brought, ways = list[OwnArrival](), list[Hashable]()
+            more: list[WithBrought] = []
             for number, arrivals in own.items():
+                program = more[-1].program if more else before.program
                 own_share = Brought(number, replace(firsts[number], arrivals=tuple(arrivals)))
-                more = bringing(program, self.room.arranged(phase), self.room.level, own_share, lane, early=early)
-                if more.brought.prefetch.arrivals:
-                    program = more.program
-                    brings.append(more.brought)
-                    chains += more.chains
-                    ways.append(more.way)
-                    brought += ((number, one) for one in more.brought.prefetch.arrivals)
-            ahead = replace(before.ahead, brings=tuple(brings), chains=tuple(chains))
-            way = reader, tuple(map(_likeness, brought)), *ways
-            changed = PrefetchedPhase(program, ahead, (*before.ways, way))
-            if any(one.phase.ways == changed.ways for one in found):
+                one = bringing(program, self.room.arranged(phase), self.room.level, own_share, lane, early=early)
+                more += [one] if one.brought.prefetch.arrivals else []
+            brought = [(each.brought.number, one) for each in more for one in each.brought.prefetch.arrivals]
+            way = reader, tuple(map(_likeness, brought)), *(each.way for each in more)
+            if not more or way in tried:
                 continue
-            time = self._time_with(phase, changed) if brought else None
+            tried.add(way)
+            brings = (*before.ahead.brings, *(each.brought for each in more))
+            chains = (*before.ahead.chains, *(chain for each in more for chain in each.chains))
+            ahead = replace(before.ahead, brings=brings, chains=chains)
+            changed = PrefetchedPhase(more[-1].program, ahead, (*before.ways, way))
+            time = self._time_with(phase, changed)
             late = None if time is None else self._late(phase, ahead, time)
             if late is not None:
                 found.append(_Changed(changed, late, brought))

@@ -42,13 +42,20 @@ from npuflow.target import Device
 class WithBrought:
     """A phase's program that brings something, what of that it can, and the descriptors beside memory tiles.
 
-    `way` is how all that comes: where that is equal, programs that bring the same are.
+    `way` is how all that comes: where that is equal, programs that bring the same are, and needn't be made.
     """
 
-    program: Program
+    _more: _Bringing
     brought: Brought
-    chains: tuple[HomeChain, ...]
     way: Hashable
+
+    @cached_property
+    def program(self) -> Program:
+        return self._more.program_with()
+
+    @cached_property
+    def chains(self) -> tuple[HomeChain, ...]:
+        return self._more.chains()
 
 
 def bringing(
@@ -60,7 +67,7 @@ def bringing(
     arranged for it. It is handed out behind all else, or `early`, before the control processor only waits.
     """
     more = _Bringing(program, device, level, brought, lane, early)
-    return WithBrought(more.program_with(), replace(brought, prefetch=more.landed), more.chains(), more.way)
+    return WithBrought(more, replace(brought, prefetch=more.landed), more.way)
 
 
 @dataclass(frozen=True)

@@ -190,7 +190,7 @@ class _SettingAhead:
         """
         count = self.written.get(place, 0) + size
         packets = int(self._packet_seconds(place, count) < Writes(count).seconds(self.hands.device.control))
-        held = {**self.held, task: self.held.get(task, 0) + size}
-        need = sum(max(own, held.get(one, 0)) for one, own in self.hands.needed[place].items())
+        needed, held = self.hands.needed[place], self.held.get(task, 0) + size
+        need = sum(max(own, held if one == task else self.held.get(one, 0)) for one, own in needed.items())
         have = self.hands.device.dma(self.hands.device.dram_level).descriptors
         return count + packets <= self.before.descriptors.get(place, 0) and need <= have
