@@ -230,8 +230,8 @@ class _Prefetching:
             for number, arrivals in own.items():
                 program = more[-1].program if more else before.program
                 own_share = Brought(number, replace(firsts[number], arrivals=tuple(arrivals)))
-                one = bringing(program, self.room.arranged(phase), self.room.level, own_share, lane, early=early)
-                more += [one] if one.brought.prefetch.arrivals else []
+                made = bringing(program, self.room.arranged(phase), self.room.level, own_share, lane, early=early)
+                more += [made] if made.brought.prefetch.arrivals else []
             brought = [(each.brought.number, one) for each in more for one in each.brought.prefetch.arrivals]
             way = reader, tuple(map(_likeness, brought)), *(each.way for each in more)
             if not more or way in tried:
