@@ -17,6 +17,7 @@ from npuflow.compiler.home_phases import buffer_places
 from npuflow.compiler.phases import phase_changes
 from npuflow.compiler.prefetch import prefetched
 from npuflow.compiler.prefetch_fills import PhaseFills
+from npuflow.compiler.spare_time import ReadyPhase, SpareTime
 from npuflow.execute.verification import Status
 from npuflow.network.decisions import ALL_DECISIONS, Decision
 from npuflow.simulate.platform import Platform
@@ -185,6 +186,25 @@ def test_without_room_nothing_is_brought(sequence: Sequence) -> None:
     small = [replace(part, device=replace(device, levels=levels)) for part in parts]
     changes = phase_changes(parts, ALL_DECISIONS)
     assert all(phase.ahead == NOTHING_AHEAD for phase in prefetched(apart.compiled.calls, small, changes))
+
+
+def test_no_program_is_timed_twice(sequence: Sequence, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a part, wherever its buffers lie and whatever trial it is of."""
+    timed, time = [], ReadyPhase.time
+
+    def noted(ready: ReadyPhase) -> SpareTime | None:
+        program = ready.tasks.program
+        buffers = (replace(one, address_bytes=0) for one in program.buffers)
+        memories = (replace(one, bytes=0) for one in program.memories)
+        timed.append((ready.part.name, replace(program, buffers=tuple(buffers), memories=tuple(memories))))
+        return time(ready)
+
+    monkeypatch.setattr(ReadyPhase, "time", noted)
+    apart = sequence.with_decided(ALL_DECISIONS - {Decision.PREFETCH, Decision.AHEAD})
+    parts = [part.compiled for part in apart.parts]
+    found = prefetched(apart.compiled.calls, parts, phase_changes(parts, ALL_DECISIONS))
+    assert any(phase.ahead.brings for phase in found)
+    assert len(timed) == len(set(timed)) > len(parts)
 
 
 def test_slots_are_as_many_as_can_be_filled(sequence: Sequence) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import product
 from unittest.mock import patch
 
 from hypothesis import given
@@ -145,6 +146,11 @@ def test_pieces_are_dealt_out_in_turn() -> None:
     assert list(home.pieces(20)) == [(0, 0, 8), (1, 0, 8), (0, 8, 4)]
     assert home.slab_bytes(20) == [12, 8]
     assert Home(home.slabs, 16).slab_bytes(20) == [16, 4]
+    for count, piece, size in product((1, 2, 3, 5), (4, 7), range(0, 60, 3)):
+        many, ends = Home((Slab(0, 0),) * count, piece), [0] * count
+        for slab, place, own in many.pieces(size):
+            ends[slab] = place + own
+        assert many.slab_bytes(size) == ends
 
 
 @st.composite

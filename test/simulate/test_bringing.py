@@ -69,6 +69,13 @@ def test_one_descriptor_of_the_tile_for_each_slot() -> None:
     assert [(one.column, one.descriptors, one.instead) for one in found.chains] == [(1, 3, None)]
 
 
+def test_programs_that_bring_the_same_in_one_way_are_the_same() -> None:
+    one_leads_there = phase((1, "memory tile dma 1 in 2"))
+    for program, is_same in ((one_leads_there, True), (phase(), False)):
+        lanes = [bringing(program, load_device("npu2"), LEVEL, brought(2), lane, early=not lane) for lane in (0, 1)]
+        assert (lanes[0].way == lanes[1].way) is (lanes[0].program == lanes[1].program) is is_same
+
+
 def test_what_lands_alike_in_two_columns_is_alike() -> None:
     first = brought(2)
     moved = [

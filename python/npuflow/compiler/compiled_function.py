@@ -127,7 +127,8 @@ class CompiledFunction:
     @cached_property
     def launch_cycles(self) -> int:
         """What the control processor spends on launching."""
-        steps = (one for engine in self.program.engines for one in counted(engine.body))
+        engines = (engine for engine in self.program.engines if FlatControl in engine.step_kinds)
+        steps = (one for engine in engines for one in counted(engine.body))
         own = ((step, times) for step, times in steps if isinstance(step, FlatControl) and step.name == LAUNCH)
         return sum(step.cycles * times for step, times in own)
 

@@ -17,6 +17,8 @@ from npuflow.network.residency import Home, HomeCandidate, home_beside
 _LEAST_SECONDS = 1e-8
 # Of a tensor that has no home, and of each one that is in its way, the ways that are tried together.
 _MOST_TOGETHER = 3
+# Questions that are asked side by side: fewer take less time than processes for them.
+_LEAST_ASKED = 8
 
 
 @dataclass(frozen=True)
@@ -154,7 +156,8 @@ class HomeSearch:
             question = self.phases.question(phase, self.own(phase, housed))
             if question not in self.phases.late.questions:
                 unknown[question] = partial(self.late, phase, housed)
-        self.ahead.ask([*unknown.values()], self.phases.answers)
+        if len(unknown) >= _LEAST_ASKED:
+            self.ahead.ask([*unknown.values()], self.phases.answers)
 
     def _cost(self, numbers: Iterable[int], housed: Housing, until: int | None = None) -> float:
         """How much longer it takes that some tensors are as they are, less what DRAM needn't move for others' sake.

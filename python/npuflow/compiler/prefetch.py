@@ -13,16 +13,15 @@ from dataclasses import dataclass, field, replace
 from npuflow.compiler.compiled_function import CompiledFunction
 from npuflow.compiler.prefetch_fills import Fills, OwnArrival, PhaseFills
 from npuflow.compiler.prefetch_room import PrefetchRoom
-from npuflow.compiler.spare_time import SpareTime, ready_phase
+from npuflow.compiler.spare_time import ReadyPhase, SpareTime, ready_phase
 from npuflow.compiler.tile_phases import crowded_seconds, descriptors_with, most_descriptors
 from npuflow.network.calls import CallList
 from npuflow.network.set_up import NO_WAITING, PhaseChange, Waiting
 from npuflow.schedule.assign.more_slots import with_slots
-from npuflow.schedule.assign.setup import channel_descriptors
-from npuflow.simulate.bringing import bringing, relocated
+from npuflow.schedule.assign.setup import ChannelPlace, channel_descriptors
+from npuflow.simulate.bringing import WithBrought, bringing, relocated
 from npuflow.simulate.prefetch import NOTHING_AHEAD, Ahead, Arrival, Brought, Prefetch
 from npuflow.simulate.program import Program
-from npuflow.simulate.tasks_ahead import descriptors_left
 from npuflow.target import Device
 
 # How many phases before the one that reads it a prefetch may come.
@@ -43,10 +42,11 @@ _SLOTS = (16, 8, 4)
 
 @dataclass(frozen=True)
 class PrefetchedPhase:
-    """A phase's program, and what of it is ahead."""
+    """A phase's program, and what of it is ahead; those of a part that are made in equal `ways` take the same."""
 
     program: Program
     ahead: Ahead = NOTHING_AHEAD
+    ways: tuple[Hashable, ...] = ()
 
     def of(self, part: CompiledFunction) -> CompiledFunction:
         """The part with this program."""
@@ -60,7 +60,7 @@ def prefetched(
 
     None takes what another one makes.
     """
-    found = _Prefetching(calls, parts, (PhaseChange(), *changes), PrefetchRoom(calls, parts))
+    found = _Prefetching(calls, parts, (PhaseChange(), *changes), PrefetchRoom.of(calls, parts))
     for phase in range(1, len(parts)):
         found = found.with_fills(phase)
     return found.phases
@@ -85,8 +85,9 @@ class _Prefetching:
     room: PrefetchRoom
     phases: list[PrefetchedPhase] = field(default_factory=list)
     times: dict[int, SpareTime] = field(default_factory=dict)
-    runs: dict[int, dict[tuple[str, ...], SpareTime | None]] = field(default_factory=dict)
-    taken: dict[int, dict[Hashable, Counter[tuple[int, int]]]] = field(default_factory=dict)
+    runs: dict[Hashable, SpareTime | None] = field(default_factory=dict)
+    taken: dict[Hashable, Counter[tuple[int, int]]] = field(default_factory=dict)
+    channels: dict[Hashable, Mapping[ChannelPlace, int]] = field(default_factory=dict)
     saved: int = 0
 
     def __post_init__(self) -> None:
@@ -101,7 +102,7 @@ class _Prefetching:
         best, least, tensors = self, self._time(phase).cycles * _LEAST_GAIN, self._there_before(phase)
         if not self._is_worth_a_task(phase, tensors):
             return self
-        begins = PhaseFills(self.phases[phase].program, tensors, self.room.memories(phase))
+        begins = PhaseFills(self.phases[phase].program, tensors, self.room.names[phase])
         for fills in self._fills(begins):
             time = self._time_with(phase, self._begun(phase, fills))
             gain = 0 if time is None else self._time(phase).cycles - time.cycles
@@ -154,14 +155,7 @@ class _Prefetching:
             return None
         first, addresses = placed
         moved = {number: one.moved(addresses) for number, one in fills.firsts.items()}
-        found = replace(
-            self,
-            phases=[*self.phases],
-            times={**self.times},
-            runs={**self.runs},
-            taken={**self.taken},
-            room=self.room.copied(),
-        )
+        found = replace(self, phases=[*self.phases], times={**self.times}, room=self.room.copied())
         come = found.bring(range(phase - 1, first - 1, -1), phase, replace(fills, firsts=moved), gain)
         own = begins.of(come, fills)
         one = self._begun(phase, own)
@@ -171,12 +165,15 @@ class _Prefetching:
         found.saved += self._time(phase).cycles - time.cycles
         finds = (first.moved(addresses) for first in own.firsts.values())
         ahead = replace(one.ahead, finds=(*one.ahead.finds, *finds))
-        found.put(phase, PrefetchedPhase(relocated(own.program, addresses), ahead))
+        found.put(phase, PrefetchedPhase(relocated(own.program, addresses), ahead, one.ways))
         return found
 
     def _begun(self, phase: int, fills: Fills) -> PrefetchedPhase:
         """A phase that begins with full slots, wherever these are."""
-        return PrefetchedPhase(fills.program, replace(self.phases[phase].ahead, depths=fills.schedule_depths))
+        own, firsts = self.phases[phase], fills.firsts.values()
+        first = frozenset((one.tensor, arrival.likeness) for one in firsts for arrival in one.arrivals)
+        ways = (*own.ways, (first, *fills.depths.items()))
+        return PrefetchedPhase(fills.program, replace(own.ahead, depths=fills.schedule_depths), ways)
 
     def bring(self, phases: Sequence[int], reader: int, fills: Fills, gain: int) -> list[OwnArrival]:
         """Lets phases bring what they have time for of all that; says what."""
@@ -185,7 +182,7 @@ class _Prefetching:
         for phase in phases:
             share = self._with_time(phase, rest)
             while share:
-                changed = self._bringing(phase, fills.firsts, share)
+                changed = self._bringing(phase, reader, fills.firsts, share)
                 if changed is None:
                     break
                 if changed.late <= gain * _MOST_LATE * _bytes_of(changed.brings) / whole:
@@ -193,7 +190,8 @@ class _Prefetching:
                     self.put(phase, changed.phase)
                     self.room.take(phase, reader, (one for _, one in changed.brings))
                     come += changed.brings
-                    rest = [own for own in rest if own not in changed.brings]
+                    brought = {*map(_likeness, changed.brings)}
+                    rest = [own for own in rest if _likeness(own) not in brought]
                     break
                 share = share[: len(changed.brings) // 3]
                 if gain * _bytes_of(share) < whole * self._time(reader).cycles * _LEAST_GAIN:
@@ -218,28 +216,32 @@ class _Prefetching:
                 later.add((number, one.path.sender))
         return found
 
-    def _bringing(self, phase: int, firsts: Mapping[int, Prefetch], share: Sequence[OwnArrival]) -> _Changed | None:
+    def _bringing(
+        self, phase: int, reader: int, firsts: Mapping[int, Prefetch], share: Sequence[OwnArrival]
+    ) -> _Changed | None:
         """A phase that brings something in the way that takes least time; None where it can't."""
         own: dict[int, list[Arrival]] = defaultdict(list)
         for number, one in share:
             own[number].append(one)
-        found: list[_Changed] = []
+        before, found, tried = self.phases[phase], list[_Changed](), set[Hashable]()
         lanes = range(self.device.dma(self.device.dram_level).channels_out)
         for lane, early in ((lanes[0], True), (lanes[-1], False)):
-            before = self.phases[phase]
-            program, brings, chains = before.program, [*before.ahead.brings], [*before.ahead.chains]
-            brought: list[OwnArrival] = []
+            more: list[WithBrought] = []
             for number, arrivals in own.items():
+                program = more[-1].program if more else before.program
                 own_share = Brought(number, replace(firsts[number], arrivals=tuple(arrivals)))
-                more = bringing(program, self.room.arranged(phase), self.room.level, own_share, lane, early=early)
-                if more.brought.prefetch.arrivals:
-                    program = more.program
-                    brings.append(more.brought)
-                    chains += more.chains
-                    brought += ((number, one) for one in more.brought.prefetch.arrivals)
-            ahead = replace(before.ahead, brings=tuple(brings), chains=tuple(chains))
-            changed = PrefetchedPhase(program, ahead)
-            time = self._time_with(phase, changed) if brought else None
+                made = bringing(program, self.room.arranged(phase), self.room.level, own_share, lane, early=early)
+                more += [made] if made.brought.prefetch.arrivals else []
+            brought = [(each.brought.number, one) for each in more for one in each.brought.prefetch.arrivals]
+            way = reader, tuple(map(_likeness, brought)), *(each.way for each in more)
+            if not more or way in tried:
+                continue
+            tried.add(way)
+            brings = (*before.ahead.brings, *(each.brought for each in more))
+            chains = (*before.ahead.chains, *(chain for each in more for chain in each.chains))
+            ahead = replace(before.ahead, brings=brings, chains=chains)
+            changed = PrefetchedPhase(more[-1].program, ahead, (*before.ways, way))
+            time = self._time_with(phase, changed)
             late = None if time is None else self._late(phase, ahead, time)
             if late is not None:
                 found.append(_Changed(changed, late, brought))
@@ -249,8 +251,6 @@ class _Prefetching:
 
     def put(self, phase: int, one: PrefetchedPhase) -> None:
         self.phases[phase] = one
-        for known in (self.runs, self.taken):
-            known.pop(phase, None)
         for later in (phase, phase + 1):
             self.times.pop(later, None)
         self.room.changed(phase)
@@ -279,18 +279,24 @@ class _Prefetching:
     def _time_behind(self, phase: int, waiting: Waiting, before: Ahead | None = None) -> SpareTime | None:
         """The same where the phase before leaves so much to what is set up ahead, and has that ahead."""
         own = self.phases[phase]
-        ready = ready_phase(own.program, self.parts[phase], self._change(phase, own.ahead), waiting)
-        known = self.runs.setdefault(phase, {})
-        if ready.tasks.tasks not in known:
-            known[ready.tasks.tasks] = ready.time()
-        return ready.behind_change(known[ready.tasks.tasks], self._crowded_cycles(phase, before=before))
+        return self._run(own, self._ready(phase, own, waiting), self._crowded_cycles(phase, before=before))
 
     def _time_with(self, phase: int, one: PrefetchedPhase) -> SpareTime | None:
         """How long a phase takes with another program, and that ahead; None where it can't."""
-        if not self._has_descriptors(phase, one):
+        ready = self._ready(phase, one, self._waiting(phase))
+        if not self._has_descriptors(phase, one, ready):
             return None
-        ready = ready_phase(one.program, self.parts[phase], self._change(phase, one.ahead), self._waiting(phase))
-        return ready.behind_change(ready.time(), self._crowded_cycles(phase, own=one.ahead))
+        return self._run(one, ready, self._crowded_cycles(phase, own=one.ahead))
+
+    def _ready(self, phase: int, one: PrefetchedPhase, waiting: Waiting) -> ReadyPhase:
+        return ready_phase(one.program, self.parts[phase], self._change(phase, one.ahead), waiting)
+
+    def _run(self, one: PrefetchedPhase, ready: ReadyPhase, more_cycles: int) -> SpareTime | None:
+        """How long it takes with so many cycles more for its change: as long wherever buffers lie, so found once."""
+        key = ready.part.name, one.ways, ready.tasks.tasks
+        if key not in self.runs:
+            self.runs[key] = ready.time()
+        return ready.behind_change(self.runs[key], more_cycles)
 
     def _change(self, phase: int, ahead: Ahead) -> PhaseChange:
         """What a phase takes to be set up, with the descriptors of what it brings."""
@@ -301,9 +307,12 @@ class _Prefetching:
 
     # Descriptors
 
-    def _has_descriptors(self, phase: int, one: PrefetchedPhase) -> bool:
-        """Whether the array has those that a phase needs then: beside DRAM, and beside memory tiles."""
-        if any(left < 0 for left in descriptors_left(one.program, self.device).values()):
+    def _has_descriptors(self, phase: int, one: PrefetchedPhase, ready: ReadyPhase) -> bool:
+        """Whether the array has those that a phase needs then: beside DRAM, and beside memory tiles.
+
+        Tasks that are set up before leave enough for the others, where there is enough.
+        """
+        if any(left < 0 for left in ready.tasks.left.values()):
             return False
         if not self._goes_through_tiles:
             return True
@@ -313,23 +322,41 @@ class _Prefetching:
         """How much longer a phase waits for descriptors beside memory tiles than without anything ahead."""
         if not phase or not self._goes_through_tiles:
             return 0
-        now = crowded_seconds(self._descriptors(phase - 1, before), self._descriptors(phase, own), self.device)
-        before_plain, plain = (self._descriptors(each, NOTHING_AHEAD) for each in (phase - 1, phase))
-        return round((now - crowded_seconds(before_plain, plain, self.device)) * self.device.clock_hz)
+        now = self._descriptors(phase - 1, before), self._descriptors(phase, own)
+        plain = self._descriptors(phase - 1, NOTHING_AHEAD), self._descriptors(phase, NOTHING_AHEAD)
+        if now == plain:
+            return 0
+        more = crowded_seconds(*now, self.device) - crowded_seconds(*plain, self.device)
+        return round(more * self.device.clock_hz)
 
     def _descriptors(self, phase: int, ahead: Ahead | None) -> Counter[tuple[int, int]]:
         """The descriptors beside memory tiles of a phase with that ahead, or as it is."""
-        ahead, known = ahead or self.phases[phase].ahead, self.taken.setdefault(phase, {})
-        key = ahead.chains, ahead.depths
-        if key not in known:
-            schedule = with_slots(self.parts[phase].schedule, dict(ahead.depths))
-            own = channel_descriptors(schedule, self.device, self.room.level)
-            known[key] = descriptors_with([*self.parts[phase].homes, *ahead.chains], own, self.device)
-        return known[key]
+        ahead, part = ahead or self.phases[phase].ahead, self.parts[phase]
+        key = part.name, ahead.chains, ahead.depths
+        if key not in self.taken:
+            own = self._own_descriptors(part, ahead.depths)
+            self.taken[key] = descriptors_with([*part.homes, *ahead.chains], own, self.device)
+        return self.taken[key]
+
+    def _own_descriptors(
+        self, part: CompiledFunction, depths: tuple[tuple[str, int], ...]
+    ) -> Mapping[ChannelPlace, int]:
+        """Those of a part's own channels, where some of its buffers have so many slots."""
+        key = part.name, depths
+        if key not in self.channels:
+            schedule = with_slots(part.schedule, dict(depths))
+            self.channels[key] = channel_descriptors(schedule, self.device, self.room.level)
+        return self.channels[key]
 
     @property
     def _goes_through_tiles(self) -> bool:
         return self.room.level != self.device.kernel_level
+
+
+def _likeness(own: OwnArrival) -> Hashable:
+    """What is equal of transfers that a phase may find done in one way or another."""
+    number, one = own
+    return number, one.likeness
 
 
 def _bytes_of(own: Sequence[OwnArrival]) -> int:

@@ -27,8 +27,8 @@ class Fills:
     def moved_bytes(self) -> int:
         return sum(first.moved_bytes for first in self.firsts.values())
 
-    @property
-    def arrivals(self) -> list[OwnArrival]:
+    @cached_property
+    def arrivals(self) -> Sequence[OwnArrival]:
         """All that is to come, what fills slots first before what fills later ones."""
         found = [(number, one) for number, first in self.firsts.items() for one in first.arrivals]
         return sorted(found, key=lambda own: own[1].turn)
@@ -75,7 +75,9 @@ class PhaseFills:
             most[number][one.path.sender] += 1
             for landing in one.landings:
                 slots[landing.buffer.name] = max(slots[landing.buffer.name], landing.slot + 1)
-        return self._filled({name: slots[name] for name in fills.depths}, most)
+        depths = {name: slots[name] for name in fills.depths}
+        is_all = depths == fills.depths and len(arrivals) == len(fills.arrivals)
+        return fills if is_all else self._filled(depths, most)
 
     def _filled(self, depths: Mapping[str, int], most: Mapping[int, Mapping[str, int]] | None) -> Fills:
         program, firsts = deepened(self.program, depths), dict[int, Prefetch]()

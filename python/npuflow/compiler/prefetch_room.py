@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 
 from npuflow.allocate.problem import aligned
 from npuflow.compiler.compiled_function import CompiledFunction
@@ -49,12 +48,27 @@ class _Ring:
 
 @dataclass
 class PrefetchRoom:
-    """The memories in which things stay, through the phases of calls; `taken` is what prefetches have."""
+    """The memories in which things stay, through the phases of calls; `taken` is what prefetches have.
 
-    calls: CallList
+    By phase, `names` are what it calls them, `at_home` what stays on the chip: the memory's number, and where there.
+    """
+
     parts: Sequence[CompiledFunction]
+    names: Sequence[Sequence[str]]
+    at_home: Mapping[int, Sequence[tuple[int, _Bytes]]]
     taken: list[LandedWindow] = field(default_factory=list)
     own: dict[int, Mapping[str, tuple[int, _Bytes]]] = field(default_factory=dict)
+
+    @staticmethod
+    def of(calls: CallList, parts: Sequence[CompiledFunction]) -> PrefetchRoom:
+        """That of calls, none of which has a prefetch."""
+        found: dict[int, list[tuple[int, _Bytes]]] = defaultdict(list)
+        for value in plan_of(calls).values:
+            first, last = value.at_home
+            for phase in range(first, last + 1) if value.home is not None else ():
+                found[phase] += ((slab.column, (slab.address, slab.address + size)) for slab, size in value.slabs)
+        level = parts[0].device.home_level
+        return PrefetchRoom(parts, [part.memory_names(level) for part in parts], found)
 
     @property
     def device(self) -> Device:
@@ -71,9 +85,6 @@ class PrefetchRoom:
     def changed(self, phase: int) -> None:
         """Forgets the buffers of a phase that has others now."""
         self.own.pop(phase, None)
-
-    def memories(self, phase: int) -> list[str]:
-        return self.parts[phase].memory_names(self.level)
 
     def arranged(self, phase: int) -> Device:
         """The device as a phase's grid has it."""
@@ -93,7 +104,7 @@ class PrefetchRoom:
         ways = [[*alike.values()], [[one] for own in alike.values() for one in own]]
         filled = {one.buffer.name for own in alike.values() for one in own}
         own = {name: at for name, at in self._of_buffers(last, programs[last]).items() if name not in filled}
-        others, found = [list[_Bytes]() for _ in self.memories(last)], None
+        others, found = [list[_Bytes]() for _ in self.names[last]], None
         for phase in range(last - 1, max(-1, first - 1), -1):
             for number, taken in enumerate(self._windows(phase, programs[phase])[: len(others)]):
                 others[number] += taken
@@ -173,29 +184,19 @@ class PrefetchRoom:
 
     def _staying(self, phase: int) -> list[list[_Bytes]]:
         """The same of prefetches, and of what stays on the chip."""
-        found: list[list[_Bytes]] = [[] for _ in self.memories(phase)]
+        found: list[list[_Bytes]] = [[] for _ in self.names[phase]]
         for one in self.taken:
             if one.first <= phase <= one.last:
                 found[one.number].append(one.bytes)
-        for number, place in self._at_home[phase]:
+        for number, place in self.at_home.get(phase, ()):
             found[number].append(place)
         return found
 
     def _of_buffers(self, phase: int, program: Program) -> Mapping[str, tuple[int, _Bytes]]:
         """The number of the memory, and the bytes there, of each of a phase's buffers."""
         if phase not in self.own:
-            self.own[phase] = buffer_places(program, self.memories(phase))
+            self.own[phase] = buffer_places(program, self.names[phase])
         return self.own[phase]
-
-    @cached_property
-    def _at_home(self) -> Mapping[int, Sequence[tuple[int, _Bytes]]]:
-        """By phase, what stays on the chip: the number of the memory, and the bytes there."""
-        found: dict[int, list[tuple[int, _Bytes]]] = defaultdict(list)
-        for value in plan_of(self.calls).values:
-            first, last = value.at_home
-            for phase in range(first, last + 1) if value.home is not None else ():
-                found[phase] += ((slab.column, (slab.address, slab.address + size)) for slab, size in value.slabs)
-        return found
 
 
 def _leaves(taken: Sequence[_Bytes], address: int, size: int) -> bool:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from npuflow.bindings import ir
 from npuflow.core.options import option
@@ -13,7 +15,8 @@ from npuflow.fusion.copy_chain import as_generic
 from npuflow.ops.bundle import bundle_of, free_numbers, mark_bundle
 from npuflow.ops.contraction import Contraction, open_matmuls, tail_of
 from npuflow.strategy.bundle_times import played_bundle, played_matmul
-from npuflow.strategy.describe_group import group_of_matmul, types_of
+from npuflow.strategy.choose import CHOSEN, ranked_with_costs
+from npuflow.strategy.describe_group import group_of_bundle, group_of_matmul, types_of
 from npuflow.strategy.strategy import Strategy
 from npuflow.target import Device
 from npuflow.target.planned import goes_around_l2
@@ -47,12 +50,20 @@ class BundleMatmuls(Pass):
     def run(self, op: ir.Operation, context: PassContext) -> None:
         device, said = planned_device(op, self.device), Strategy(depth_between=self.depth_between)
         for function in ops_of(op, "func.func"):
+            _ask_ahead(open_matmuls(function), device, said, context)
             for matmul in open_matmuls(function):
                 if device.has_instruction(types_of(matmul)):
                     _decide(function, matmul, device, said, context)
                 else:
                     context.remark(matmul.op, f"is mapped as a bundle: '{device.name}' cannot multiply such matrices")
                     _bundle(function, matmul, context)
+
+
+def _ask_ahead(matmuls: Sequence[Contraction], device: Device, said: Strategy, context: PassContext) -> None:
+    """Asks how matmuls would be mapped as bundles, one of those that are alike."""
+    bundles = (bundle_of(matmul) for matmul in matmuls if device.has_instruction(types_of(matmul)))
+    groups = dict.fromkeys(group_of_bundle(bundle) for bundle in bundles if bundle.space)
+    context.ahead.ask([partial(ranked_with_costs, group, said, device, 1) for group in groups], [CHOSEN])
 
 
 def _decide(function: ir.Operation, matmul: Contraction, device: Device, said: Strategy, context: PassContext) -> None:

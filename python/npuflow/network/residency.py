@@ -62,9 +62,9 @@ class Home:
         """The bytes in each slab."""
         if self.spread is not None:
             return [self.spread.window_bytes(slab.column) for slab in self.slabs]
-        found = [0] * len(self.slabs)
-        for slab, place, own in self.pieces(size):
-            found[slab] = place + own
+        count, pieces = len(self.slabs), -(-size // self.piece_bytes)
+        found = [-(-(pieces - slab) // count) * self.piece_bytes for slab in range(count)]
+        found[(pieces - 1) % count] -= pieces * self.piece_bytes - size
         return found
 
 

@@ -83,6 +83,11 @@ def users_of(program: Program, tensor: str) -> list[FlatEngine]:
     return [engine for engine in program.engines if tensor in engine.moved_buffers]
 
 
+def _on(stream: str, transfer: FlatTransfer) -> FlatTransfer:
+    """A transfer on another stream."""
+    return type(transfer)(stream, transfer.access, transfer.name)
+
+
 def behind_launch(control: Sequence[FlatStep], steps: Sequence[FlatStep]) -> list[FlatStep]:
     """The control processor's steps with others right behind the launch."""
     launch = next((n + 1 for n, step in enumerate(control) if isinstance(step, FlatControl)), 0)
@@ -203,9 +208,7 @@ class _Move:
         column = self.port.slabs[slab].column
         rounds = ([part for part in several if part is not None] for several in zip_longest(*queues))
         turns = [part for several in rounds for part in sorted(several, key=lambda part: part.turn)]
-        steps: list[FlatStep] = [
-            replace(part.transfer, stream=self._stream_name(part.transfer.stream, slab)) for part in turns
-        ]
+        steps = [_on(self._stream_name(part.transfer.stream, slab), part.transfer) for part in turns]
         body = (FlatAcquire(self._start(channel)), *steps, FlatRelease(self._done(channel)))
         self._tasks(column, number, max(part.descriptors for part in turns), [part.transfer for part in turns])
         return Platform(self.device).channel(HOME_LEVEL, self.side, (0, column), number, body)
@@ -273,13 +276,13 @@ class _Move:
 
     def _cut(self, step: FlatTransfer, parts: Sequence[SlabTransfer]) -> list[FlatTransfer]:
         if len(parts) == 1:
-            return [replace(step, stream=self._stream_name(step.stream, parts[0].slab))]
+            return [_on(self._stream_name(step.stream, parts[0].slab), step)]
         found = []
         for part in parts:
             access = part_of(step.access, part.share)
             if access is None:
                 raise NotAtHomeError("its slabs begin within what its other end takes as a row")
-            found.append(replace(step, access=access, stream=self._stream_name(step.stream, part.slab)))
+            found.append(type(step)(self._stream_name(step.stream, part.slab), access, step.name))
         return found
 
     def _more(self, engine: FlatEngine, moves: Sequence[FlatTransfer], descriptors: int) -> None:

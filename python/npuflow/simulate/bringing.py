@@ -8,7 +8,7 @@ reaches all scratchpads does so through any of its lanes.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
@@ -40,11 +40,22 @@ from npuflow.target import Device
 
 @dataclass(frozen=True)
 class WithBrought:
-    """A phase's program that brings something, what of that it can, and the descriptors beside memory tiles."""
+    """A phase's program that brings something, what of that it can, and the descriptors beside memory tiles.
 
-    program: Program
+    `way` is how all that comes: where that is equal, programs that bring the same are, and needn't be made.
+    """
+
+    _more: _Bringing
     brought: Brought
-    chains: tuple[HomeChain, ...]
+    way: Hashable
+
+    @cached_property
+    def program(self) -> Program:
+        return self._more.program_with()
+
+    @cached_property
+    def chains(self) -> tuple[HomeChain, ...]:
+        return self._more.chains()
 
 
 def bringing(
@@ -56,7 +67,7 @@ def bringing(
     arranged for it. It is handed out behind all else, or `early`, before the control processor only waits.
     """
     more = _Bringing(program, device, level, brought, lane, early)
-    return WithBrought(more.program_with(), replace(brought, prefetch=more.landed), more.chains())
+    return WithBrought(more, replace(brought, prefetch=more.landed), more.way)
 
 
 @dataclass(frozen=True)
@@ -167,7 +178,17 @@ class _Bringing:
     def _numbers(self) -> range:
         return range(self.device.dma(self.level).channels_in)
 
+    @property
+    def way(self) -> Hashable:
+        return self._begin, tuple((one.port, one.stream.receivers) for one in self.ways)
+
     # The program
+
+    @cached_property
+    def _begin(self) -> int:
+        """At which of the control processor's steps it is handed out."""
+        body = next((engine.body for engine in self.program.engines if engine.kind == "control"), ())
+        return _first_wait(body) if self.early else _last_work(body)
 
     def program_with(self) -> Program:
         names = self.platform.memory_names(self.level)
@@ -240,7 +261,7 @@ class _Bringing:
         more = self._more()
         for engine in self.program.engines:
             if engine.kind == "control":
-                at = _first_wait(engine.body) if self.early else _last_work(engine.body)
+                at = self._begin
                 yield replace(engine, body=(*engine.body[:at], *self._handing(), *engine.body[at:], *self._waits()))
             elif engine.name in more:
                 yield replace(engine, body=(*engine.body, *more.pop(engine.name).body))
@@ -293,5 +314,5 @@ def _last_work(body: Sequence[FlatStep]) -> int:
 
 def relocated(program: Program, addresses: Mapping[str, int]) -> Program:
     """The program with some buffers at other addresses, by their names."""
-    buffers = (replace(b, address_bytes=addresses.get(b.name, b.address_bytes)) for b in program.buffers)
+    buffers = (replace(b, address_bytes=addresses[b.name]) if b.name in addresses else b for b in program.buffers)
     return with_buffers(program, tuple(buffers))

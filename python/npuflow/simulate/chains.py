@@ -49,6 +49,8 @@ def _in_tasks(moves: Sequence[ChainMove], count: int) -> list[Sequence[ChainMove
 
 
 def _goes_round(moves: Sequence[ChainMove], length: int, most_turns: int) -> bool:
+    if moves[0].kind != moves[length].kind:
+        return False
     for first in range(length):
         own = moves[first::length]
         steps = {after.position - before.position for before, after in pairwise(own)}

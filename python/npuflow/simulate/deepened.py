@@ -6,25 +6,40 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import pairwise
 
-from npuflow.simulate.program import FlatAcquire, FlatBuffer, FlatLoop, FlatReceive, FlatRelease, FlatStep, Program
+from npuflow.simulate.program import (
+    FlatAcquire,
+    FlatBuffer,
+    FlatLoop,
+    FlatReceive,
+    FlatRelease,
+    FlatSemaphore,
+    FlatStep,
+    Program,
+)
 
 
 def deepened(program: Program, depths: Mapping[str, int]) -> Program:
     """The program with buffers of at least so many slots, by name, each filled one slot after another."""
-    buffers = tuple(replace(b, depth=max(b.depth, depths.get(b.name, 0))) for b in program.buffers)
-    more = {new.name: new.depth - old.depth for new, old in zip(buffers, program.buffers) if new.depth > old.depth}
+    more = {b.name: depths[b.name] - b.depth for b in program.buffers if depths.get(b.name, 0) > b.depth}
+    if not more:
+        return program
+    buffers = tuple(replace(b, depth=depths[b.name]) if b.name in more else b for b in program.buffers)
     empty, full = dict[str, int](), dict[str, int]()
-    for engine in program.engines if more else ():
+    for engine in program.engines:
         if more.keys() & engine.moved_buffers:
             for takes, step, gives in fillings(engine.body):
                 slots = more.get(step.access.buffer, 0)
                 empty[takes.semaphore], full[gives.semaphore] = takes.count * slots, gives.count * slots
-    semaphores = []
-    for one in program.semaphores:
-        initial = one.initial + empty.get(one.name, 0)
-        most = one.maximum + empty.get(one.name, 0) + full.get(one.name, 0)
-        semaphores.append(replace(one, initial=initial, maximum=most))
-    return replace(with_buffers(program, buffers), semaphores=tuple(semaphores))
+    semaphores = tuple(
+        _with_more(one, empty.get(one.name, 0), full.get(one.name, 0)) if one.name in empty or one.name in full else one
+        for one in program.semaphores
+    )
+    return replace(with_buffers(program, buffers), semaphores=semaphores)
+
+
+def _with_more(semaphore: FlatSemaphore, empty: int, full: int) -> FlatSemaphore:
+    """A semaphore of so many more empty slots, or full ones."""
+    return replace(semaphore, initial=semaphore.initial + empty, maximum=semaphore.maximum + empty + full)
 
 
 def with_buffers(program: Program, buffers: tuple[FlatBuffer, ...]) -> Program:
@@ -32,7 +47,7 @@ def with_buffers(program: Program, buffers: tuple[FlatBuffer, ...]) -> Program:
     ends = {memory.name: memory.bytes for memory in program.memories}
     for buffer in buffers:
         ends[buffer.memory] = max(ends[buffer.memory], buffer.address_bytes + buffer.depth * buffer.slot_bytes)
-    memories = tuple(replace(memory, bytes=ends[memory.name]) for memory in program.memories)
+    memories = tuple(m if ends[m.name] == m.bytes else replace(m, bytes=ends[m.name]) for m in program.memories)
     return replace(program, buffers=buffers, memories=memories)
 
 

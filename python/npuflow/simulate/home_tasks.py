@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from npuflow.simulate.channel_tasks import ChannelTask, FlatTransfer, tasks_of, unrolled
 from npuflow.simulate.home_ports import HomePort
@@ -105,29 +105,30 @@ class _TakingTasks:
 
     def _split(self, user: str, transfer: FlatTransfer, descriptors: int) -> list[SlabTransfer]:
         """The parts of a transfer; each channel begins with another slab."""
-        access = replace(transfer.access, run_overhead_bytes=0.0)
-        parts = self._dealt(access) if self.is_dealt else slab_parts(access, self._piece(access))
+        parts = _parts_of(transfer.access, self.port.piece_bytes, len(self.port.slabs) if self.is_dealt else 0)
         first = [each.name for each in self.users].index(user) % len(parts)
+        kind, stream, name = type(transfer), transfer.stream, transfer.name
         return [
-            SlabTransfer(user, part.slab, turn, replace(transfer, access=part.access), part.share, descriptors)
+            SlabTransfer(user, part.slab, turn, kind(stream, part.access, name), part.share, descriptors)
             for turn, part in enumerate([*parts[first:], *parts[:first]])
         ]
-
-    def _dealt(self, access: FlatAccess) -> list[SlabPart]:
-        """The parts of an access to a tensor that is dealt out."""
-        parts = dealt_parts(access, self._piece(access), len(self.port.slabs))
-        if parts is None:
-            raise NotAtHomeError("it goes through pieces of slabs in another way than along one dimension")
-        return parts
-
-    def _piece(self, access: FlatAccess) -> int:
-        return self.port.piece_bytes // access.element_bytes
 
     @cached_property
     def is_dealt(self) -> bool:
         """Whether a slab has several pieces of the tensor."""
         (size,) = [memory.bytes for memory in self.program.memories if memory.name == self.port.tensor]
         return self.port.piece_bytes * len(self.port.slabs) < size
+
+
+# A tensor is tried in several places, and beside several others: most of its transfers are asked again.
+@lru_cache(maxsize=4096)
+def _parts_of(access: FlatAccess, piece_bytes: int, dealt_to: int) -> tuple[SlabPart, ...]:
+    """The parts of an access to a tensor in slabs, or whose pieces are dealt out to so many in turn."""
+    own, piece = replace(access, run_overhead_bytes=0.0), piece_bytes // access.element_bytes
+    parts = dealt_parts(own, piece, dealt_to) if dealt_to else slab_parts(own, piece)
+    if parts is None:
+        raise NotAtHomeError("it goes through pieces of slabs in another way than along one dimension")
+    return tuple(parts)
 
 
 def handed_to(steps: Sequence[FlatStep]) -> str:

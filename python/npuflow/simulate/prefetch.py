@@ -63,7 +63,7 @@ class Landing:
 class Arrival:
     """One transfer that comes ahead: what is read, all who receive it, the way, from which `tile`.
 
-    The control processor takes so many `cycles` to set it up.
+    The control processor takes so many `cycles` to set it up; of what its channel sends it is at `place_there`.
     """
 
     read: FlatAccess
@@ -71,6 +71,12 @@ class Arrival:
     path: FlatStream
     tile: tuple[int, int]
     cycles: int
+    place_there: int = field(default=0, compare=False)
+
+    @property
+    def likeness(self) -> tuple[str, int]:
+        """What is equal of the same transfer of a tensor, however many slots its buffers have and wherever they lie."""
+        return self.path.sender, self.place_there
 
     @property
     def numbers(self) -> tuple[int, ...]:
@@ -206,7 +212,10 @@ class FirstFills:
                 engines.append(self._receiver(engine, dropped, begins))
             else:
                 engines.append(engine)
-        semaphores = tuple(replace(one, initial=one.initial + begins[one.name]) for one in self.program.semaphores)
+        semaphores = tuple(
+            replace(one, initial=one.initial + begins[one.name]) if begins[one.name] else one
+            for one in self.program.semaphores
+        )
         if any(not 0 <= one.initial <= one.maximum for one in semaphores):
             raise NotAheadError("its slots are handed over together with others")
         (memory,) = (one for one in self.program.memories if one.name == self.tensor)
@@ -231,7 +240,9 @@ class FirstFills:
                     landings = self._landings(step.stream, turn) if is_ahead else None
                     if goes_on := landings is not None:
                         path = self._paths[step.stream]
-                        taken.arrivals.append(Arrival(step.access, landings or (), path, tile, cycles))
+                        taken.arrivals.append(
+                            Arrival(step.access, landings or (), path, tile, cycles, len(taken.arrivals))
+                        )
                         taken.dropped.add((step.stream, turn))
                         continue
                 own.append(step)

@@ -261,6 +261,11 @@ class FlatEngine:
         return frozenset(map(type, _steps_of(self.body)))
 
     @cached_property
+    def acquired(self) -> frozenset[str]:
+        """The semaphores that it waits for."""
+        return frozenset(step.semaphore for step in _steps_of(self.body) if isinstance(step, FlatAcquire))
+
+    @cached_property
     def moved_buffers(self) -> frozenset[str]:
         """The buffers that it sends or receives anything of."""
         return frozenset(s.access.buffer for s in _steps_of(self.body) if isinstance(s, FlatSend | FlatReceive))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,12 +19,16 @@ BUSY_CAUSES = (Cause.KERNEL, Cause.TRANSFER, Cause.CONTROL, Cause.START)
 
 @dataclass(frozen=True)
 class EngineTime:
-    """Where an engine's cycles went until it finished; after that it is idle."""
+    """Where an engine's cycles went until it finished, by cause; after that it is idle."""
 
     name: str
     kind: str
-    spent: Mapping[Cause, int]
+    by_cause: Sequence[int]
     finished: int
+
+    @cached_property
+    def spent(self) -> Mapping[Cause, int]:
+        return dict(zip(Cause, self.by_cause, strict=True))
 
     @property
     def busy_cycles(self) -> int:
@@ -155,9 +160,8 @@ class RunResults:
 
 def decode(program: Program, encoded: Encoded, native: _native.RawResults, *, traced: bool) -> RunResults:
     """The core's results in the program's names."""
-    causes = tuple(Cause)
     engines = tuple(
-        EngineTime(engine.name, engine.kind, dict(zip(causes, time.spent, strict=True)), time.finished)
+        EngineTime(engine.name, engine.kind, time.spent, time.finished)
         for engine, time in zip(program.engines, native.engines, strict=True)
     )
     buffers = [Traffic(traffic.read_bytes, traffic.written_bytes) for traffic in native.buffers]

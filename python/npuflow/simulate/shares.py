@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from math import prod
 
 from npuflow.simulate.program import FlatAccess, FlatAffine, FlatLimit
@@ -28,6 +29,8 @@ class Share:
     period: int = 0
 
 
+# As with what it is a part of: a tensor's transfers are asked about in one program after the other.
+@lru_cache(maxsize=8192)
 def part_of(access: FlatAccess, share: Share) -> FlatAccess | None:
     """A share of an access as one; None where that is none."""
     whole = access if access.limits else _joined(access)

@@ -10,7 +10,7 @@ queue need, or as those need that are set up before, whichever is more.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -20,7 +20,7 @@ from npuflow.network.phases import Writes
 from npuflow.network.set_up import NO_TASKS, TaskWrites, Waiting
 from npuflow.simulate.platform import Platform
 from npuflow.simulate.program import FlatAcquire, FlatControl, FlatEngine, FlatLoop, FlatRelease, FlatStep, Program
-from npuflow.simulate.walk import counted, leaves
+from npuflow.simulate.walk import counted
 from npuflow.target import Device, SharedBy
 
 # Where a DMA engine beside DRAM is: its column, where each has one.
@@ -87,32 +87,32 @@ class _Hands:
         name = self.device.dma(self.device.dram_level).name
         channels = [engine for engine in self.program.engines if engine.kind in (f"{name} in", f"{name} out")]
         return {
-            step.semaphore: engine.tile[1] if engine.tile is not None and self.by_column else 0
+            semaphore: engine.tile[1] if engine.tile is not None and self.by_column else 0
             for engine in channels
-            for step in leaves(engine.body)
-            if isinstance(step, FlatAcquire)
+            for semaphore in engine.acquired
         }
 
     @cached_property
-    def depths(self) -> Mapping[str, int]:
-        return {semaphore.name: semaphore.maximum for semaphore in self.program.semaphores}
-
-    def needed(self, place: _Place) -> dict[str, int]:
-        """The descriptors that each channel of a place needs, with as many tasks in its queue as it has room for."""
-        tasks, size, cycles = dict[str, int](), dict[str, int](), 0
+    def needed(self) -> Mapping[_Place, Mapping[str, int]]:
+        """The descriptors that each place's channels need, with as many tasks in their queues as have room there."""
+        tasks, size, cycles = Counter[str](), dict[str, int](), 0
         for step, times in counted(self.control.body if self.control is not None else ()):
             if isinstance(step, FlatControl):
                 cycles = step.cycles
-            elif isinstance(step, FlatRelease) and self.places.get(step.semaphore) == place:
-                tasks[step.semaphore] = tasks.get(step.semaphore, 0) + times
+            elif isinstance(step, FlatRelease) and step.semaphore in self.places:
+                tasks[step.semaphore] += times
                 size[step.semaphore] = max(size.get(step.semaphore, 0), self.descriptors(cycles))
-        return {one: min(count, self.depths[one]) * size[one] for one, count in tasks.items()}
+        found: dict[_Place, dict[str, int]] = {place: {} for place in self.places.values()}
+        for one in self.program.semaphores:
+            if one.name in tasks:
+                found[self.places[one.name]][one.name] = min(tasks[one.name], one.maximum) * size[one.name]
+        return found
 
     def left(self, held: Mapping[str, int]) -> dict[_Place, int]:
         """The descriptors that are left in each place where channels hold so many for tasks that are set up before."""
         have = self.device.dma(self.device.dram_level).descriptors
         places = range(self.device.columns if self.by_column else 1)
-        needed = {place: self.needed(place).items() for place in places}
+        needed = {place: self.needed.get(place, {}).items() for place in places}
         return {place: have - sum(max(n, held.get(one, 0)) for one, n in own) for place, own in needed.items()}
 
     def descriptors(self, cycles: int) -> int:
@@ -130,7 +130,6 @@ class _SettingAhead:
     tasks: list[str] = field(default_factory=list)
     held: dict[str, int] = field(default_factory=dict)
     written: dict[_Place, int] = field(default_factory=dict)
-    needed: dict[_Place, dict[str, int]] = field(default_factory=dict)
 
     def body(self) -> tuple[FlatStep, ...]:
         assert self.hands.control is not None, "tasks are handed out by somebody"
@@ -189,11 +188,9 @@ class _SettingAhead:
 
         While the phase before works, the task that brings packets takes one.
         """
-        if place not in self.needed:
-            self.needed[place] = self.hands.needed(place)
         count = self.written.get(place, 0) + size
         packets = int(self._packet_seconds(place, count) < Writes(count).seconds(self.hands.device.control))
-        held = {**self.held, task: self.held.get(task, 0) + size}
-        need = sum(max(own, held.get(one, 0)) for one, own in self.needed[place].items())
+        needed, held = self.hands.needed[place], self.held.get(task, 0) + size
+        need = sum(max(own, held if one == task else self.held.get(one, 0)) for one, own in needed.items())
         have = self.hands.device.dma(self.hands.device.dram_level).descriptors
         return count + packets <= self.before.descriptors.get(place, 0) and need <= have
