@@ -11,7 +11,6 @@ import pytest
 import npuflow
 from npuflow.core.passes import ops_of
 from npuflow.errors import InputError, UsageError
-from npuflow.execute.jit import compile_function
 from npuflow.importing.input_types import read_input_type
 from npuflow.importing.networks import import_network
 
@@ -86,43 +85,3 @@ def test_what_is_no_model_is_refused(tmp_path: Path) -> None:
     file.write_text("nothing of the kind")
     with pytest.raises(InputError, match=r"text\.onnx' cannot be imported"):
         import_network(str(file))
-
-
-def save_node(path: Path, node: Any, kinds: list[tuple[int, ...]], ranks: list[int], **held: Any) -> str:  # noqa: ANN401
-    """A model of one node that reads tensors of f32 of these shapes, and constants, and has results of these ranks."""
-    from onnx import TensorProto, helper, numpy_helper, save
-
-    kind = TensorProto.FLOAT
-    names = [name for name in node.input if name and name not in held]
-    ends = [helper.make_tensor_value_info(name, kind, shape) for name, shape in zip(names, kinds, strict=True)]
-    shapes = [[f"{name}{dim}" for dim in range(rank)] for name, rank in zip(node.output, ranks, strict=True)]
-    outs = [helper.make_tensor_value_info(name, kind, shape) for name, shape in zip(node.output, shapes, strict=True)]
-    constants = [numpy_helper.from_array(value, name) for name, value in held.items()]
-    graph = helper.make_graph([node], "one", ends, outs, constants)
-    save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 24)], ir_version=10), str(path))
-    return str(path)
-
-
-def run_both(path: str, *given: Any) -> tuple[list[Any], list[Any]]:  # noqa: ANN401
-    """What is imported of a model computes, and what onnx says."""
-    from onnx.reference import ReferenceEvaluator
-
-    module = import_network(path)
-    (function,) = ops_of(module.operation, "func.func")
-    onnx_says = ReferenceEvaluator(path)
-    expected = onnx_says.run(None, dict(zip(onnx_says.input_names, given, strict=True)))
-    name = str(function.attributes["sym_name"].value)
-    return list(compile_function(module.operation, name).run(list(given)).results), list(expected)
-
-
-@pytest.mark.parametrize("is_causal", [0, 1])
-def test_ops_that_are_functions_are_written_out(is_causal: int, tmp_path: Path) -> None:
-    """torch-mlir has no attention of ONNX, which is a function of products and a softmax."""
-    from onnx import helper
-
-    shapes = [(2, 4, 5, 8), (2, 2, 7, 8), (2, 2, 7, 6)]
-    node = helper.make_node("Attention", ["q", "k", "v"], ["y"], is_causal=is_causal)
-    path = save_node(tmp_path / "attention.onnx", node, shapes, [4])
-    draw = np.random.default_rng(3)
-    found, expected = run_both(path, *(draw.standard_normal(shape, dtype=np.float32) for shape in shapes))
-    np.testing.assert_allclose(found[0], expected[0], rtol=1e-4, atol=1e-5)

@@ -8,6 +8,8 @@ from typing import Any
 
 from npuflow.importing.packages import load_package
 
+# torch-mlir has a name for this one, and nothing behind it.
+WITHOUT_LOWERING = ("RotaryEmbedding",)
 _OF_ONNX = "onnx."
 
 

@@ -10,7 +10,8 @@ from npuflow.bindings import ir, load_onnx_importer, new_torch_context
 from npuflow.errors import InputError, NpuflowError, UsageError, with_hint
 from npuflow.importing.input_types import InputType
 from npuflow.importing.lowering import FROM_ONNX, UnknownOpsError, lower
-from npuflow.importing.onnx_functions import with_functions_written_out
+from npuflow.importing.onnx_functions import WITHOUT_LOWERING, with_functions_written_out
+from npuflow.importing.onnx_rewrites import rewrite_nodes
 from npuflow.importing.packages import first_words, load_package, quietly
 from npuflow.importing.weights import move_to_resources
 
@@ -29,10 +30,13 @@ def from_onnx(path: str, inputs: Sequence[InputType] = ()) -> ir.Module:
 
 def _lowered(path: str, model: Any) -> ir.Module:  # noqa: ANN401  (onnx has no types)
     """Ops that torch-mlir doesn't have are the functions of other ops that ONNX itself says they are, if it does."""
-    onnx = load_package("onnx", "importing an ONNX model")
     importer = load_onnx_importer()
     with _failures_of(path), quietly():
-        inferred = onnx.shape_inference.infer_shapes(model, data_prop=True)
+        inferred = _inferred(model)
+        if (written_out := with_functions_written_out(inferred, WITHOUT_LOWERING)) is not None:
+            inferred = _inferred(written_out)
+        if rewrite_nodes(inferred):
+            inferred = _inferred(inferred)
         info = importer.ModelInfo(inferred, config=importer.Config())
         module: Any = info.create_module(context=new_torch_context())
         importer.NodeImporter.define_function(info.main_graph, module.operation).import_all()
@@ -45,6 +49,10 @@ def _lowered(path: str, model: Any) -> ir.Module:  # noqa: ANN401  (onnx has no 
             raise
         return _lowered(path, written_out)
     return module
+
+
+def _inferred(model: Any) -> Any:  # noqa: ANN401
+    return load_package("onnx", "importing an ONNX model").shape_inference.infer_shapes(model, data_prop=True)
 
 
 @contextmanager
