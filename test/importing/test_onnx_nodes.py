@@ -137,6 +137,25 @@ def test_slices_backwards_begin_at_the_last_element(
     np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.parametrize("is_aligned", [0, 1])
+@pytest.mark.parametrize("outside", ["zeros", "border"])
+@pytest.mark.parametrize("mode", ["linear", "nearest"])
+def test_images_are_sampled_outside_as_well(mode: str, outside: str, is_aligned: int, tmp_path: Path) -> None:
+    import torch
+    from onnx import helper
+
+    x, points = drawn(2, 3, 5, 8), 1.5 * drawn(2, 4, 3, 2)
+    points[:, 0] = 0.0  # between two pixels, of which the even one is nearer
+    said = {"mode": mode, "padding_mode": outside, "align_corners": is_aligned}
+    node = helper.make_node("GridSample", ["x", "p"], ["y"], **said)
+    module = import_network(save_node(tmp_path / "sample.onnx", node, [x.shape, points.shape], [4]))
+    (found,) = compile_function(module.operation, "one").run([x, points]).results
+    ways = {"linear": "bilinear", "nearest": "nearest"}
+    sample = torch.nn.functional.grid_sample
+    expected = sample(torch.from_numpy(x), torch.from_numpy(points), ways[mode], outside, bool(is_aligned))
+    np.testing.assert_allclose(found, expected.numpy(), rtol=1e-4, atol=1e-5)
+
+
 @pytest.mark.parametrize("axis", [-1, 1])
 def test_rms_norms_are_along_the_last_dimensions(axis: int, tmp_path: Path) -> None:
     from onnx import helper

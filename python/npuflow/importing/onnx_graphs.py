@@ -70,8 +70,11 @@ class Graph:
 
     def whole(self, numbers: Sequence[int]) -> str:
         """A constant row of whole numbers."""
+        return self.row(numbers, load_package("onnx", "importing an ONNX model").TensorProto.INT64)
+
+    def row(self, numbers: Sequence[float], kind: int) -> str:
+        """A constant row of numbers of a type."""
         name = self._name("numbers")
-        kind = load_package("onnx", "importing an ONNX model").TensorProto.INT64
         self.model.graph.initializer.append(helpers().make_tensor(name, kind, [len(numbers)], list(numbers)))
         return name
 

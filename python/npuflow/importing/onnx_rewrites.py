@@ -8,6 +8,7 @@ from typing import Any
 from npuflow.errors import InputError, with_hint
 from npuflow.importing.onnx_graphs import LEAST, Graph, attributes_of
 from npuflow.importing.onnx_recurrent import forwards
+from npuflow.importing.onnx_sampling import inside
 from npuflow.importing.packages import load_package
 
 
@@ -145,6 +146,7 @@ def _blocks(node: Any, _: Graph) -> bool:  # noqa: ANN401
 _WAYS: Mapping[str, Callable[[Any, Graph], bool]] = {
     "ConvTranspose": _transposed_in_groups,
     "RMSNormalization": _rms_norm,
+    "GridSample": inside,
     "QLinearMatMul": _product_of_batches,
     "Slice": _slice_backwards,
     "SpaceToDepth": _blocks,
