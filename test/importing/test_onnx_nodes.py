@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import npuflow
 from npuflow.core.passes import ops_of
 from npuflow.errors import InputError
 from npuflow.execute.jit import compile_function
@@ -197,3 +198,23 @@ def test_sequences_of_all_steps_have_one_length(tmp_path: Path) -> None:
         save_node(tmp_path / "recurrent.onnx", node, [(5, 2, 3)], [4], **held), drawn(5, 2, 3)
     )
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_steps_of_recurrent_nodes_run_on_the_array(tmp_path: Path) -> None:
+    """torch-mlir makes a loop of them, which no part of a function is in."""
+    from onnx import helper
+
+    held = {"w": drawn(1, 4, 3), "r": drawn(1, 4, 4), "b": drawn(1, 8)}
+    node = helper.make_node("RNN", ["x", *held], ["y"], hidden_size=4, direction="reverse")
+    module = import_network(save_node(tmp_path / "recurrent.onnx", node, [(3, 2, 3)], [4], **held))
+    assert not ops_of(module.operation, "scf.for")
+    assert npuflow.compile(module, device="toy").run().sequences[0].verified.status.value == "ok"
+
+
+def test_images_are_sampled_on_the_array(tmp_path: Path) -> None:
+    """Both coordinates of a point are read at known places of a dimension."""
+    from onnx import helper
+
+    node = helper.make_node("GridSample", ["x", "p"], ["y"])
+    module = import_network(save_node(tmp_path / "sample.onnx", node, [(1, 2, 3, 4), (1, 2, 3, 2)], [4]))
+    assert npuflow.compile(module, device="toy").run().sequences[0].verified.status.value == "ok"

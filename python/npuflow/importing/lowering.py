@@ -10,7 +10,9 @@ from npuflow.core.diagnostics import DiagnosticSink
 from npuflow.core.passes import ops_of
 from npuflow.errors import InputError, with_hint
 from npuflow.importing.bools import read_bools
+from npuflow.importing.constant_places import read_slices
 from npuflow.importing.extremes import keep_nans
+from npuflow.importing.loops import write_out_loops
 from npuflow.importing.nan_places import place_nans
 from npuflow.importing.shifts import bound_shifts
 
@@ -52,6 +54,10 @@ def lower(module: ir.Module, pipeline: str) -> None:
             said = [replace(d, message=with_hint(_said(d.message, module), _HINT), notes=()) for d in sink.errors]
             is_unknown = any(_NAMED.match(one.message) for one in said)
             raise (UnknownOpsError if is_unknown else InputError)(said) from error
+    if write_out_loops(module):
+        with module.context:
+            passmanager.PassManager.parse("builtin.module(canonicalize,cse)").run(module.operation)
+    read_slices(module)
     read_bools(module)
     keep_nans(module)
     place_nans(module)
