@@ -100,14 +100,14 @@ def _with_zeros_between(pixels: str, shape: tuple[int, ...], steps: list[int], g
 
 def _slice_backwards(node: Any, graph: Graph) -> bool:  # noqa: ANN401
     """Starts behind the last element are the last one, which torch-mlir takes for granted."""
-    given = [graph.numbers_of(name) if name else None for name in node.input[1:]]
-    if len(given) < 4 or given[3] is None or given[0] is None or all(step > 0 for step in given[3]):
+    names = [*node.input, *[""] * (5 - len(node.input))]
+    starts, dims, steps = (graph.numbers_of(names[place]) for place in (1, 3, 4))
+    shape = graph.shape_of(names[0])
+    if starts is None or steps is None or shape is None or all(step > 0 for step in steps):
         return False
-    shape = graph.shape_of(node.input[0])
-    starts, _, dims, steps = given
-    dims = list(range(len(starts))) if dims is None and not node.input[3] else dims
-    if shape is None or dims is None:
+    if dims is None and names[3]:
         return False
+    dims = list(range(len(starts))) if dims is None else dims
     bounded = [
         min(start, shape[dim] - 1) if step < 0 else start for start, dim, step in zip(starts, dims, steps, strict=True)
     ]
