@@ -145,6 +145,15 @@ EXPRESSIONS = (
         "n[0].int().logsumexp(0)",
         "torch.addcmul(n, n.int(), n, value=2.0)",
     ),
+    # What f32 has no place for.
+    *(
+        "-(2**40 * n + 1)",
+        "-(2**24 * n + 1).int()",
+        "-n.short()",
+        "(-n.to(torch.uint8)).int()",
+        "-(2**30 * n.int() * 2)",
+    ),
+    *("torch.bitwise_left_shift(n, 33)", "torch.bitwise_right_shift(2**40 * n - 1, 3)"),
     # Formulas.
     *("torch.polygamma(1, n / 2 + 0.25)", "torch.polygamma(2, n[1:7])", "torch.polygamma(3, -n / 3.0 - 9)"),
     "torch.polygamma(2, -n * 1.25 - 20)",

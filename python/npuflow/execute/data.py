@@ -6,8 +6,9 @@ don't. Floats are uniform in [-1, 1): sums of products then stay far from overfl
 are of the size that the bounds of `compare` state. Where a function divides integers, none is zero or the smallest of
 its type, by which dividing is undefined. What a function picks elements by is inside of what it picks them from.
 
-Some programs make nothing of such data: logarithms of negative numbers, sums that all saturate. For these there are
-other `Draw`s, and `share_that_tells` says how much a result can tell.
+Some programs make nothing of such data: logarithms of negative numbers, sums that all saturate, infinities times masks
+of other integers than 0 and 1. For these there are other `Draw`s, and `share_that_tells` says how much a result can
+tell.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ class Draw(Enum):
     ABOVE_ONE = "above one"
     SMALL = "small"
     SMALL_POSITIVE = "small and positive"
+    MASKS = "integers of 0 and 1"
 
     @property
     def floats(self) -> tuple[float, float]:
@@ -55,12 +57,14 @@ _FLOATS = {
     Draw.ABOVE_ONE: (1.25, 4.0),
     Draw.SMALL: (-0.0625, 0.0625),
     Draw.SMALL_POSITIVE: (0.015625, 0.0625),
+    Draw.MASKS: (-1.0, 1.0),
 }
 _INTEGERS = {
     Draw.POSITIVE: (0, 64),
     Draw.ABOVE_ONE: (1, 16),
     Draw.SMALL: (-8, 8),
     Draw.SMALL_POSITIVE: (0, 8),
+    Draw.MASKS: (0, 2),
 }
 
 

@@ -119,6 +119,11 @@ class _Tried:
     def score(self) -> float:
         return self.checked * self.telling
 
+    @property
+    def own_telling(self) -> float:
+        """How much of the results as the function's own types have them tells something."""
+        return min((share_that_tells(result) for result in self.reference.own), default=0.0)
+
 
 def make_reference(module: ir.Operation, function: ir.Operation, seed: int) -> Reference:
     """What a function computes by its own execution, on random data, and on what tells most if that tells little."""
@@ -129,6 +134,8 @@ def make_reference(module: ir.Operation, function: ir.Operation, seed: int) -> R
             break
     first, *others = tried
     best = sorted((one for one in others if one.score > 0), key=lambda one: -one.score)[:_OTHERS]
+    if not best and first.checked < _CHECKED:  # what it computes in its own types is all there is
+        return max(tried, key=lambda one: one.own_telling).reference
     if best and first.checked < _CHECKED:  # what is no number tells nothing that others don't
         return max(best[0], first, key=lambda one: one.score).reference
     return replace(first.reference, others=tuple(one.reference for one in best))

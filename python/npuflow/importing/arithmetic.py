@@ -221,18 +221,27 @@ def _rrelu(
     return loaded_torch().nn.functional.leaky_relu(x, (lower + upper) / 2)
 
 
+def _negative(x: Tensor) -> Any:  # noqa: ANN401  (as above)
+    """Of whole numbers a difference: torch-mlir negates them as numbers of f32."""
+    return NotImplemented if x.is_floating_point() or x.is_complex() else 0 - x
+
+
+_SHIFTS = ("bitwise_left_shift", "bitwise_right_shift")
+
 TAKEN_APART: Mapping[str, Callable[..., Any]] = {
     "__lshift__.Tensor": lambda x, by: loaded_torch().bitwise_left_shift(x, by),
     "__rshift__.Tensor": lambda x, by: loaded_torch().bitwise_right_shift(x, by),
     **{f"{name}.Scalar": _compared(name) for name in ("eq", "ne", "lt", "le", "gt", "ge")},
     "addbmm.default": _product_and_sum(lambda x, y: (x @ y).sum(0, dtype=x.dtype)),
     "addmv.default": _product_and_sum(lambda x, y: x.mv(y)),
-    **{f"{name}.Scalar_Tensor": _shifted(name) for name in ("bitwise_left_shift", "bitwise_right_shift")},
+    **{f"{name}.Scalar_Tensor": _shifted(name) for name in _SHIFTS},
+    **{f"{name}.Tensor_Scalar": _with_bits(name) for name in _SHIFTS},
     "addcmul.default": product_added,
     **{f"{name}.Scalar": _with_bits(name) for name in ("bitwise_and", "bitwise_or", "bitwise_xor")},
     "div.Scalar_mode": _divided,
     "div.Tensor_mode": _divided,
     **{f"{name}.Tensor": _compared_as_one(name) for name in ("lt", "le", "gt", "ge")},
+    "neg.default": _negative,
     "eq.Tensor": _compared_as_one("eq", _is_number),
     "rrelu.default": _rrelu,
     "ne.Tensor": _compared_as_one("ne", lambda x: ~_is_number(x)),

@@ -10,7 +10,9 @@ from npuflow.core.diagnostics import DiagnosticSink
 from npuflow.core.passes import ops_of
 from npuflow.errors import InputError, with_hint
 from npuflow.importing.bools import read_bools
+from npuflow.importing.constant_places import read_slices
 from npuflow.importing.extremes import keep_nans
+from npuflow.importing.loops import write_out_loops
 from npuflow.importing.nan_places import place_nans
 from npuflow.importing.shifts import bound_shifts
 
@@ -21,12 +23,26 @@ FROM_ONNX = f"torch-onnx-to-torch-backend-pipeline,{_TO_LINALG}"
 _UNKNOWN = re.compile(r"failed to legalize operation 'torch\.operator'.*?name = \"(?:torch\.)?([^\"]+)\"", re.DOTALL)
 _READ = re.compile(r"failed to legalize operation 'torch\.(constant|vtensor\.literal|prim)")
 _LEFT = re.compile(r"torch\.(aten|prims)\.")
+_NO_OP = "torch-mlir has no op for '{}'"
+_NAMED = re.compile(_NO_OP.format("([^']+)"))
 _SHOWN = 5
 _HINT = "torch-mlir has no lowering of it, or of what reads it; write that part of the network in another way"
 
 
+class UnknownOpsError(InputError):
+    """Ops that torch-mlir doesn't have, by their names, which a network may have in another way."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        found = (_NAMED.match(one.message) for one in self.diagnostics)
+        return tuple(each[1] for each in found if each)
+
+
 def lower(module: ir.Module, pipeline: str) -> None:
-    """Runs a pipeline in place; raises InputError with what it reports, at the lines of the network's source."""
+    """Runs a pipeline in place; raises InputError with what it reports, at the lines of the network's source.
+
+    Of ops that torch-mlir doesn't have that is an UnknownOpsError.
+    """
     sink = DiagnosticSink()
     with module.context, sink.capture(module.context):
         try:
@@ -35,9 +51,13 @@ def lower(module: ir.Module, pipeline: str) -> None:
             if not sink.errors:
                 raise InputError(with_hint(f"torch-mlir cannot lower this network: {error}", _HINT)) from error
             # Their notes print the op once more.
-            raise InputError(
-                [replace(d, message=with_hint(_said(d.message, module), _HINT), notes=()) for d in sink.errors]
-            ) from error
+            said = [replace(d, message=with_hint(_said(d.message, module), _HINT), notes=()) for d in sink.errors]
+            is_unknown = any(_NAMED.match(one.message) for one in said)
+            raise (UnknownOpsError if is_unknown else InputError)(said) from error
+    if write_out_loops(module):
+        with module.context:
+            passmanager.PassManager.parse("builtin.module(canonicalize,cse)").run(module.operation)
+    read_slices(module)
     read_bools(module)
     keep_nans(module)
     place_nans(module)
@@ -47,7 +67,7 @@ def lower(module: ir.Module, pipeline: str) -> None:
 def _said(message: str, module: ir.Module) -> str:
     """Which op is meant: one that torch-mlir doesn't know stands in an attribute, one that is left in who it reads."""
     if unknown := _UNKNOWN.match(message):
-        return f"torch-mlir has no op for '{unknown[1]}'"
+        return _NO_OP.format(unknown[1])
     if not _READ.match(message):
         return message
     left = dict.fromkeys(op.name.removeprefix("torch.") for op in ops_of(module.operation) if _LEFT.match(op.name))

@@ -42,7 +42,7 @@ def _from_python(path: str, name: str, inputs: Sequence[InputType], as_products:
 
     network = load_network(path, name, inputs)
     try:
-        return from_torch(network.module, network.inputs, as_products=as_products)
+        return from_torch(network.module, network.inputs, keywords=network.keywords, as_products=as_products)
     except InputError as error:
         raise InputError([replace(one, location=one.location or network.place) for one in error.diagnostics]) from error
 

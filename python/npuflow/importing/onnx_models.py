@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from npuflow.bindings import ir, load_onnx_importer, new_torch_context
-from npuflow.errors import InputError, UsageError, with_hint
+from npuflow.errors import InputError, NpuflowError, UsageError, with_hint
 from npuflow.importing.input_types import InputType
-from npuflow.importing.lowering import FROM_ONNX, lower
+from npuflow.importing.lowering import FROM_ONNX, UnknownOpsError, lower
+from npuflow.importing.onnx_functions import WITHOUT_LOWERING, with_functions_written_out
+from npuflow.importing.onnx_rewrites import rewrite_nodes
 from npuflow.importing.packages import first_words, load_package, quietly
 from npuflow.importing.weights import move_to_resources
 
@@ -16,24 +19,52 @@ from npuflow.importing.weights import move_to_resources
 def from_onnx(path: str, inputs: Sequence[InputType] = ()) -> ir.Module:
     """What an ONNX file computes; `inputs` say the sizes that it leaves open. Raises InputError."""
     onnx = load_package("onnx", "importing an ONNX model")
+    with _failures_of(path), quietly():
+        model = onnx.load(path)
+        _fix_shapes(model, inputs)
+        onnx.checker.check_model(model)
+    module = _lowered(path, model)
+    move_to_resources(module)
+    return module
+
+
+def _lowered(path: str, model: Any) -> ir.Module:  # noqa: ANN401  (onnx has no types)
+    """Ops that torch-mlir doesn't have are the functions of other ops that ONNX itself says they are, if it does."""
     importer = load_onnx_importer()
+    with _failures_of(path), quietly():
+        inferred = _inferred(model)
+        if (written_out := with_functions_written_out(inferred, WITHOUT_LOWERING)) is not None:
+            inferred = _inferred(written_out)
+        if rewrite_nodes(inferred):
+            inferred = _inferred(inferred)
+        info = importer.ModelInfo(inferred, config=importer.Config())
+        module: Any = info.create_module(context=new_torch_context())
+        importer.NodeImporter.define_function(info.main_graph, module.operation).import_all()
     try:
-        with quietly():
-            model = onnx.load(path)
-            _fix_shapes(model, inputs)
-            onnx.checker.check_model(model)
-            inferred = onnx.shape_inference.infer_shapes(model, data_prop=True)
-            info = importer.ModelInfo(inferred, config=importer.Config())
-            module: Any = info.create_module(context=new_torch_context())
-            importer.NodeImporter.define_function(info.main_graph, module.operation).import_all()
-    except UsageError:
+        lower(module, FROM_ONNX)
+    except UnknownOpsError as error:
+        with _failures_of(path), quietly():
+            written_out = with_functions_written_out(inferred, error.names)
+        if written_out is None:
+            raise
+        return _lowered(path, written_out)
+    return module
+
+
+def _inferred(model: Any) -> Any:  # noqa: ANN401
+    return load_package("onnx", "importing an ONNX model").shape_inference.infer_shapes(model, data_prop=True)
+
+
+@contextmanager
+def _failures_of(path: str) -> Iterator[None]:
+    """What onnx or torch-mlir's importer raise of a file as an InputError."""
+    try:
+        yield
+    except NpuflowError:
         raise
     except Exception as error:
         what = f"'{path}' cannot be imported: {first_words(error)}"
         raise InputError(with_hint(what, "check it with onnx.checker")) from error
-    lower(module, FROM_ONNX)
-    move_to_resources(module)
-    return module
 
 
 def _fix_shapes(model: Any, inputs: Sequence[InputType]) -> None:  # noqa: ANN401  (onnx has no types)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from npuflow.core.python_files import module_name, place_of_failure, run_python_file
 from npuflow.errors import Diagnostic, InputError, NpuflowError, Severity, SourceLocation, unknown_name, with_hint
+from npuflow.importing.arguments import positional
 from npuflow.importing.input_types import HINT, InputType
 from npuflow.importing.packages import load_package
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-_HINT_FUNCTION = "return a torch.nn.Module, or one and the tuple of its inputs"
+_HINT_FUNCTION = "return a torch.nn.Module, or one and the tuple of its inputs, or also a dictionary of those by name"
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,8 @@ class PythonNetwork:
     """A module, what it is called with, and where its source is."""
 
     module: nn.Module
-    inputs: tuple[Tensor, ...]
+    inputs: tuple[object, ...]
+    keywords: Mapping[str, object]
     place: SourceLocation
 
 
@@ -49,16 +51,23 @@ def load_network(path: str, name: str, types: Sequence[InputType]) -> PythonNetw
             raise InputError(Diagnostic(Severity.ERROR, unknown_name("function", name, known), SourceLocation(path, 1)))
         place = _place_of(found, path)
         made = _made(found, name, place, bool(types))
-    module, inputs = made if isinstance(made, tuple) and len(made) == 2 else (made, None)
+    module, inputs, keywords = _parts_of(made)
     if callable(module) and not isinstance(module, torch.nn.Module):
         module = _as_module(module)
     if not isinstance(module, torch.nn.Module):
         raise _refused(f"'{name}' returns {type(module).__name__}, no network", _HINT_FUNCTION, place)
-    if types or inputs is None:
-        inputs = _inputs_of(types, name, place)
-    elif isinstance(inputs, torch.Tensor):
-        inputs = (inputs,)
-    return PythonNetwork(module, tuple(inputs), place)
+    if types or (inputs is None and not keywords):
+        inputs, keywords = _inputs_of(types, name, place), {}
+    return PythonNetwork(module, positional(() if inputs is None else inputs), keywords, place)
+
+
+def _parts_of(made: object) -> tuple[Any, Any, Mapping[str, object]]:
+    """A network, its inputs if it comes with any, and those that it takes by name."""
+    if not isinstance(made, tuple) or len(made) not in (2, 3):
+        return made, None, {}
+    module, *inputs = made
+    keywords = inputs.pop() if isinstance(inputs[-1], Mapping) else {}
+    return (module, inputs[0] if inputs else None, keywords) if len(inputs) < 2 else (made, None, {})
 
 
 def _torch() -> Any:  # noqa: ANN401  (PyTorch's types are unknown where it isn't installed)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from npuflow.bindings import ir, load_torch_importer, new_torch_context
 from npuflow.core.passes import ops_of
 from npuflow.errors import InputError, NpuflowError, UsageError, with_hint
+from npuflow.importing.arguments import check_inputs, keep_tensors, positional
 from npuflow.importing.before_export import exportable
 from npuflow.importing.decompositions import decomposed, name_listed_weights
 from npuflow.importing.lowering import FROM_TORCH, lower
@@ -27,26 +28,32 @@ DEFAULT_NAME = "main"
 
 
 def from_torch(
-    module: nn.Module, inputs: Tensor | Sequence[Tensor], name: str = DEFAULT_NAME, *, as_products: bool = False
+    module: nn.Module,
+    inputs: Tensor | Sequence[object],
+    name: str = DEFAULT_NAME,
+    *,
+    keywords: Mapping[str, object] | None = None,
+    as_products: bool = False,
 ) -> ir.Module:
     """What a PyTorch module computes of an input, or inputs, like these, as a function of `linalg` on tensors.
 
-    The module is exported as it stands: `.eval()` leaves dropout out. Its weights are shared, not copied; they must not
-    be changed as long as what is returned is used. `as_products` is for a module that `convert` gives a compute type:
-    images are scaled, linearly or cubically, by products with constant matrices, which f32 has no fast ones of. Raises
-    InputError for what cannot be exported or lowered.
+    Inputs, and `keywords` by their names, are tensors, and lists and dictionaries of these; numbers are constants of
+    what is computed, and `None` and numbers that a module returns are no results. The module is exported as it stands:
+    `.eval()` leaves dropout out. Its weights are shared, not copied; they must not be changed as long as what is
+    returned is used. `as_products` is for a module that `convert` gives a compute type: images are scaled, linearly or
+    cubically, by products with constant matrices, which f32 has no fast ones of. Raises InputError for what cannot be
+    exported or lowered.
     """
     torch = load_package("torch", "importing a PyTorch module")
     if not isinstance(module, torch.nn.Module):
         raise UsageError(with_hint(f"the module is of type {type(module).__name__}", "give a torch.nn.Module"))
     if not isinstance(name, str) or not name:
         raise UsageError(with_hint(f"{name!r} is no name of a function", "give one, or leave it out"))
-    given = (inputs,) if isinstance(inputs, torch.Tensor) else inputs
-    if not isinstance(given, Sequence) or not all(isinstance(value, torch.Tensor) for value in given):
-        raise UsageError(with_hint("an input is no tensor", "give a tensor, or a sequence of them"))
+    given, named = positional(inputs), dict(keywords or {})
+    check_inputs(given, named)
     try:
         with quietly(), torch.no_grad(), exportable(), exportable_modules():
-            program = torch.export.export(module, tuple(given), strict=False)
+            program = torch.export.export(module, given, named, strict=False)
     except Exception as error:
         raise _refused("PyTorch cannot export this module", error) from error
     return from_exported(program, name, as_products=as_products)
@@ -64,6 +71,7 @@ def from_exported(program: ExportedProgram, name: str = DEFAULT_NAME, *, as_prod
     try:
         with quietly():
             flat = decomposed(program, as_products)
+            keep_tensors(flat)
             _refuse_random_numbers(flat)
             leave_out_nothing(flat.graph)
             fold_uniform(flat)

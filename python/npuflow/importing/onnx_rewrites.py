@@ -1,0 +1,154 @@
+"""Nodes of ONNX models that torch-mlir cannot lower, or computes otherwise than ONNX says, as others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from npuflow.errors import InputError, with_hint
+from npuflow.importing.onnx_graphs import LEAST, Graph, attributes_of
+from npuflow.importing.onnx_recurrent import forwards
+from npuflow.importing.onnx_sampling import inside
+from npuflow.importing.packages import load_package
+
+
+def rewrite_nodes(model: Any) -> bool:  # noqa: ANN401  (onnx has no types)
+    """Edits a model whose shapes have been inferred; says whether it has.
+
+    Raises InputError for what nobody would compute as it is said.
+    """
+    graph = Graph(model)
+    nodes: list[Any] = []
+    is_edited = False
+    for node in list(model.graph.node):
+        way = _WAYS.get(node.op_type) if not node.domain else None
+        graph.made = []
+        is_other = way is not None and way(node, graph)
+        nodes += graph.made if is_other else [node]
+        is_edited |= is_other
+    del model.graph.node[:]
+    model.graph.node.extend(nodes)
+    return is_edited
+
+
+def _product_of_batches(node: Any, graph: Graph) -> bool:  # noqa: ANN401
+    """A product of bytes of more than two dimensions as one of integers that is scaled by one number.
+
+    torch-mlir forgets the zero points of these.
+    """
+    a, a_scale, a_zero, b, b_scale, b_zero, scale, zero = node.input
+    shapes = [graph.shape_of(name) for name in (a, b)]
+    scales = [graph.shape_of(name) for name in (a_scale, b_scale, scale)]
+    if any(shape is None for shape in shapes) or all(len(shape or ()) <= 2 for shape in shapes):
+        return False
+    if any(shape not in ((), (1,)) for shape in scales):
+        return False
+    kind = load_package("onnx", "importing an ONNX model").TensorProto.FLOAT
+    sums = graph.add("MatMulInteger", [a, b, a_zero, b_zero])
+    floats = graph.add("Cast", sums, to=kind)[0]
+    wide = [graph.add("Cast", [name], to=kind)[0] for name in (a_scale, b_scale, scale)]
+    both = graph.add("Mul", wide[:2])[0]
+    found = graph.add("Mul", [floats, both])[0]
+    graph.add("QuantizeLinear", [found, wide[2], zero], node.output)
+    return True
+
+
+def _transposed_in_groups(node: Any, graph: Graph) -> bool:  # noqa: ANN401
+    """A transposed convolution in groups as one in groups, of pixels with zeros between, by weights turned around.
+
+    torch-mlir gives those of several groups shapes that don't fit.
+    """
+    said = attributes_of(node)
+    shape, weights = graph.shape_of(node.input[0]), graph.shape_of(node.input[1])
+    groups, pad = said.get("group", 1), said.get("auto_pad", b"NOTSET").decode()
+    if groups == 1 or pad != "NOTSET" or "output_shape" in said or not shape or not weights or graph.version < 13:
+        return False
+    dims = len(shape) - 2
+    sizes, kernel = shape[2:], weights[2:]
+    steps, apart = said.get("strides", [1] * dims), said.get("dilations", [1] * dims)
+    pads, more = said.get("pads", [0] * 2 * dims), said.get("output_padding", [0] * dims)
+    reach = [gap * (size - 1) for gap, size in zip(apart, kernel, strict=True)]
+    pixels = _with_zeros_between(node.input[0], shape, steps, graph)
+    before = [reach[dim] - pads[dim] for dim in range(dims)]
+    behind = [reach[dim] - pads[dims + dim] + more[dim] + 1 - steps[dim] for dim in range(dims)]
+    for dim in range(dims):
+        if min(before[dim], behind[dim]) < 0:
+            end = sizes[dim] * steps[dim] + min(behind[dim], 0)
+            pixels = graph.slice(pixels, dim + 2, max(-before[dim], 0), end)
+    turned = graph.reshape(node.input[1], [groups, weights[0] // groups, *weights[1:]])
+    turned = graph.add("Transpose", [turned], perm=[0, 2, 1, *range(3, 3 + dims)])[0]
+    turned = graph.reshape(turned, [groups * weights[1], weights[0] // groups, *kernel])
+    for dim in range(dims):
+        if kernel[dim] > 1:
+            turned = graph.slice(turned, dim + 2, -1, LEAST, -1)
+    around = [max(each, 0) for each in (*before, *behind)]
+    inputs = [pixels, turned, *node.input[2:]]
+    graph.add("Conv", inputs, node.output, group=groups, dilations=apart, pads=around, kernel_shape=kernel)
+    return True
+
+
+def _with_zeros_between(pixels: str, shape: tuple[int, ...], steps: list[int], graph: Graph) -> str:
+    """Each pixel followed by zeros, up to the step's length."""
+    if all(step == 1 for step in steps):
+        return pixels
+    apart = [each for size in shape[2:] for each in (size, 1)]
+    behind = [each for step in steps for each in (0, step - 1)]
+    wide = graph.reshape(pixels, [*shape[:2], *apart])
+    wide = graph.add("Pad", [wide, graph.whole([0] * (4 + len(behind)) + behind)])[0]
+    return graph.reshape(wide, [*shape[:2], *(size * step for size, step in zip(shape[2:], steps, strict=True))])
+
+
+def _slice_backwards(node: Any, graph: Graph) -> bool:  # noqa: ANN401
+    """Starts behind the last element are the last one, which torch-mlir takes for granted."""
+    names = [*node.input, *[""] * (5 - len(node.input))]
+    starts, dims, steps = (graph.numbers_of(names[place]) for place in (1, 3, 4))
+    shape = graph.shape_of(names[0])
+    if starts is None or steps is None or shape is None or all(step > 0 for step in steps):
+        return False
+    if dims is None and names[3]:
+        return False
+    dims = list(range(len(starts))) if dims is None else dims
+    bounded = [
+        min(start, shape[dim] - 1) if step < 0 else start for start, dim, step in zip(starts, dims, steps, strict=True)
+    ]
+    if bounded == starts:
+        return False
+    inputs = [node.input[0], graph.whole(bounded), node.input[2], graph.whole(dims), graph.whole(steps)]
+    ends = graph.add("Cast", [inputs[2]], to=load_package("onnx", "importing an ONNX model").TensorProto.INT64)
+    graph.add("Slice", [*inputs[:2], *ends, *inputs[3:]], node.output)
+    return True
+
+
+def _rms_norm(node: Any, graph: Graph) -> bool:  # noqa: ANN401
+    """As ONNX's function has it, along known dimensions: torch-mlir has a name for it, nothing behind it."""
+    said = attributes_of(node)
+    shape, kind = graph.shape_of(node.input[0]), graph.type_of(node.input[0])
+    if shape is None or kind is None:
+        return False
+    x = graph.add("Cast", node.input[:1], to=said.get("stash_type", 1))[0]
+    first = said.get("axis", -1) % len(shape)
+    mean = graph.add("ReduceMean", [*graph.add("Mul", [x, x]), graph.whole(range(first, len(shape)))])[0]
+    epsilon = graph.add("Constant", [], value_float=said.get("epsilon", 1e-5))[0]
+    epsilon = graph.add("Cast", [epsilon], to=said.get("stash_type", 1))[0]
+    size = graph.add("Sqrt", graph.add("Add", [mean, epsilon]))[0]
+    normal = graph.add("Cast", graph.add("Div", [x, size]), to=kind)[0]
+    graph.add("Mul", [normal, node.input[1]], node.output)
+    return True
+
+
+def _blocks(node: Any, _: Graph) -> bool:  # noqa: ANN401
+    if attributes_of(node).get("mode", b"DCR") != b"DCR":
+        what = f"'onnx.{node.op_type}' of another mode than DCR cannot be imported"
+        raise InputError(with_hint(what, "write it as a reshape and a transpose"))
+    return False
+
+
+_WAYS: Mapping[str, Callable[[Any, Graph], bool]] = {
+    "ConvTranspose": _transposed_in_groups,
+    "RMSNormalization": _rms_norm,
+    "GridSample": inside,
+    "QLinearMatMul": _product_of_batches,
+    "Slice": _slice_backwards,
+    "SpaceToDepth": _blocks,
+    **dict.fromkeys(("GRU", "LSTM", "RNN"), forwards),
+}
