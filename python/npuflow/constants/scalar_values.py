@@ -48,13 +48,23 @@ _EXACT: dict[str, Callable[[Numbers], Numbers]] = {
     "math.roundeven": np.rint,
     "math.trunc": np.trunc,
 }
-_ROUNDED: dict[str, Callable[[Numbers], Numbers]] = {
+_ROUNDED: dict[str, _Function] = {
+    "math.atan": np.arctan,
+    "math.atan2": np.arctan2,
     "math.cos": np.cos,
     "math.exp": np.exp,
+    "math.exp2": np.exp2,
+    "math.expm1": np.expm1,
+    "math.fpowi": np.power,
     "math.log": np.log,
+    "math.log10": np.log10,
+    "math.log1p": np.log1p,
+    "math.log2": np.log2,
+    "math.powf": np.power,
     "math.rsqrt": lambda a: 1 / np.sqrt(a),
     "math.sin": np.sin,
     "math.sqrt": np.sqrt,
+    "math.tan": np.tan,
     "math.tanh": np.tanh,
 }
 
@@ -97,7 +107,7 @@ def _value_of(op: ir.Operation, operands: list[Numbers]) -> Numbers | None:
     if name in _DIVISIONS:
         return _DIVISIONS[name](operands[0], np.where(operands[1] == 0, 1, operands[1]))
     if name in _ROUNDED:
-        return _ROUNDED[name](operands[0].astype(np.float64))
+        return _ROUNDED[name](*(operand.astype(np.float64) for operand in operands))
     if name in ("arith.cmpi", "arith.cmpf"):
         return _compared(op, operands)
     if name == "arith.trunci" and str(op.results[0].type) == "i1":

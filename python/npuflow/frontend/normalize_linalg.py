@@ -8,6 +8,7 @@ from npuflow.core.registry import NamedPipeline, Stage, register_pipeline, stage
 from npuflow.frontend.add_inits import AddInits
 from npuflow.frontend.collapse_contractions import CollapseContractions
 from npuflow.frontend.compute_padding import ComputePadding
+from npuflow.frontend.compute_parts import ComputeParts
 from npuflow.frontend.compute_slices import ComputeSlices
 from npuflow.frontend.detach_factors import DetachFactors
 from npuflow.frontend.drop_marks import DropMarks
@@ -62,6 +63,7 @@ class NormalizeLinalg(NamedPipeline):
             stage("read-scalars", ReadScalars()),
             stage("fold-constants", FoldConstants()),
             stage("read-elements", ReadElements()),
+            stage("compute-parts", ComputeParts()),
             stage("join-slices", JoinSlices()),
             stage("read-positions", ReadPositions()),
             stage("drop-unit-dims", DropUnitDims()),
