@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +13,8 @@ from npuflow.constants.scalar_values import Numbers
 from npuflow.core.build import shape_of
 from npuflow.ops.contraction import is_elementwise, operand_loops, producer, users
 from npuflow.ops.linear import input_count, iterators
+
+_CONVERSIONS = ("arith.extf", "arith.extsi", "arith.sitofp")
 
 
 @dataclass(frozen=True)
@@ -27,11 +29,13 @@ class JoinedPart:
 class Join:
     """A value in an op's body that is nothing but one of several tensors' elements: these lie one behind the other.
 
-    `numbers` are those of the operands that it is taken from.
+    `numbers` are those of the operands that it is taken from. What is taken may be converted before, of all in the same
+    way: then the value is what `first` is of the first operand, and `first` is an element itself where it isn't.
     """
 
     op: ir.Operation
     value: ir.Value
+    first: ir.Value
     numbers: tuple[int, ...]
     dimension: int
     parts: tuple[JoinedPart, ...]
@@ -45,7 +49,9 @@ class Join:
     def is_all(self) -> bool:
         """Whether the op does nothing else."""
         block = self.op.regions[0].blocks[0]
-        return is_elementwise(self.op) and block.operations[len(block.operations) - 1].operands[0] == self.value
+        is_taken = isinstance(self.first.owner, ir.Block)
+        made = block.operations[len(block.operations) - 1].operands[0]
+        return is_taken and is_elementwise(self.op) and made == self.value
 
 
 def join_of(op: ir.Operation, known: KnownTensors) -> Join | None:
@@ -60,22 +66,30 @@ def join_of(op: ir.Operation, known: KnownTensors) -> Join | None:
 def _join(op: ir.Operation, value: ir.Value, known: KnownTensors) -> Join | None:
     arguments, loops = list(op.regions[0].blocks[0].arguments), operand_loops(op)
     taken, inner = _leaves(value)
-    numbers = [arguments.index(leaf) if leaf in arguments[: input_count(op)] else -1 for leaf in taken]
-    if len(numbers) < 2 or -1 in numbers or any(user not in inner for leaf in taken for user in users(leaf)):
+    read = [_read(leaf) for leaf in taken]
+    numbers = [arguments.index(leaf) if leaf in arguments[: input_count(op)] else -1 for leaf, _ in read]
+    if len(numbers) < 2 or -1 in numbers or len({way for _, way in read}) > 1:
+        return None
+    is_read_more = any(len(users(argument)) > 1 for argument, way in read if way)
+    if is_read_more or any(user not in inner for leaf in taken for user in users(leaf)):
         return None
     rank = len(loops[numbers[0]])
     if any(loops[number] != list(range(rank)) for number in numbers) or rank != len(iterators(op)):
         return None
     if any(producer(op.operands[number], "tensor.pad") is None for number in numbers):
         return None
-    chosen = _Choices(KnownBody(known, op), arguments).of(value, np.ones((1,) * rank, bool))
+    leaves = dict(zip(taken, numbers))
+    chosen = _Choices(KnownBody(known, op), leaves).of(value, np.ones((1,) * rank, bool))
     turns = {} if chosen is None else {d: n for where in chosen.values() for d, n in enumerate(where.shape) if n > 1}
     if chosen is None or len(turns) != 1:
         return None
     (dimension,) = turns
     parts = [_part(op.operands[number], dimension, np.flatnonzero(where)) for number, where in chosen.items()]
     found = sorted((part for part in parts if part is not None), key=lambda part: part.begin)
-    return Join(op, value, tuple(chosen), dimension, tuple(found)) if len(found) == len(chosen) else None
+    if len(found) < len(chosen):
+        return None
+    first = next(leaf for leaf, number in leaves.items() if number == next(iter(chosen)))
+    return Join(op, value, first, tuple(chosen), dimension, tuple(found))
 
 
 def _leaves(value: ir.Value) -> tuple[list[ir.Value], list[ir.Operation]]:
@@ -88,17 +102,23 @@ def _leaves(value: ir.Value) -> tuple[list[ir.Value], list[ir.Operation]]:
     return [*leaves], [select, *(one for _, inner in below for one in inner)]
 
 
+def _read(leaf: ir.Value) -> tuple[ir.Value, str]:
+    """What a value is read from, and how it is converted, if at all."""
+    op = producer(leaf, *_CONVERSIONS)
+    return (leaf, "") if op is None else (op.operands[0], f"{op.name} to {leaf.type}")
+
+
 @dataclass(frozen=True)
 class _Choices:
-    """Which of its arguments a body takes at which steps."""
+    """Which of some values a body takes at which steps."""
 
     body: KnownBody
-    arguments: Sequence[ir.Value]
+    leaves: Mapping[ir.Value, int]
 
     def of(self, value: ir.Value, where: Numbers) -> dict[int, Numbers] | None:
-        """The steps at which an argument is taken, by its number; None where that isn't known."""
-        if value in self.arguments:
-            return {self.arguments.index(value): where}
+        """The steps at which one is taken, by its number; None where that isn't known."""
+        if value in self.leaves:
+            return {self.leaves[value]: where}
         select = producer(value, "arith.select")
         condition = None if select is None else self.body.value(select.operands[0])
         if select is None or condition is None:

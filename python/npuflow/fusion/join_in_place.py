@@ -122,7 +122,7 @@ def _read_whole(join: Join, whole: ir.Value) -> list[ir.Operation]:
     op, block = join.op, join.op.regions[0].blocks[0]
     first, padded = join.numbers[0], [op.operands[number].owner.operation for number in join.numbers]
     select = join.value.owner.operation
-    join.value.replace_all_uses_with(block.arguments[first])
+    join.value.replace_all_uses_with(join.first)
     erase_unused([select])
     op.operands[first] = whole
     inputs, maps, operands = range(input_count(op)), maps_of(op), list(op.operands)
