@@ -89,7 +89,7 @@ def _sizes(concat: ir.Operation) -> list[int]:
 def _is_made_for(part: ir.Value, concat: ir.Operation) -> bool:
     """Whether an op makes a part for a concatenation alone."""
     maker = producer(unreshaped(part))
-    return maker is not None and maker.name.startswith("linalg.") and only_user(part) == concat
+    return maker is not None and maker.name.startswith("linalg.") and users(part) == [concat]
 
 
 def _computed(concat: ir.Operation, loop: int) -> ir.Operation:
