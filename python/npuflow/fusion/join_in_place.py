@@ -7,18 +7,18 @@ from dataclasses import dataclass, field
 
 from npuflow.bindings import ir
 from npuflow.constants.joined_parts import Join
-from npuflow.core.build import at, extract_slice, generic_op
+from npuflow.core.build import at, extract_slice
 from npuflow.core.copies import erase_unused
 from npuflow.core.options import option
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.dialect.device import planned_device
+from npuflow.frontend.add_inputs import drop_unread_inputs
 from npuflow.fusion.copy_chain import as_generic
 from npuflow.fusion.joins import JoinPiece, Joins, PartWriter, can_be_slice, joins_in
 from npuflow.network.groups import groups_of
 from npuflow.ops.bundle import free_numbers, mark_bundle
 from npuflow.ops.contraction import BUNDLE
-from npuflow.ops.linear import input_count, iterators, maps_of
 from npuflow.strategy.bundle_times import GrowthOn
 
 
@@ -119,24 +119,10 @@ def _slice(join: Join, piece: JoinPiece) -> ir.Value:
 
 def _read_whole(join: Join, whole: ir.Value) -> list[ir.Operation]:
     """Has an op that does more than joining read what is joined; returns what it read before."""
-    op, block = join.op, join.op.regions[0].blocks[0]
-    first, padded = join.numbers[0], [op.operands[number].owner.operation for number in join.numbers]
+    padded = [join.op.operands[number].owner.operation for number in join.numbers]
     select = join.value.owner.operation
     join.value.replace_all_uses_with(join.first)
     erase_unused([select])
-    op.operands[first] = whole
-    inputs, maps, operands = range(input_count(op)), maps_of(op), list(op.operands)
-    kept = [number for number in inputs if any(True for _ in block.arguments[number].uses)]
-    read = [maps[number] for number in (*kept, *range(len(inputs), len(maps)))]
-    with at(op):
-        made = generic_op([operands[number] for number in kept], operands[len(inputs) :], read, iterators(op))
-    for name, attribute in dict(op.attributes).items():
-        if name not in made.attributes:
-            made.attributes[name] = attribute
-    for number in reversed([number for number in inputs if number not in kept]):
-        block.erase_argument(number)
-    block.append_to(made.regions[0])
-    for old, new in zip(op.results, made.results):
-        old.replace_all_uses_with(new)
-    op.erase()
+    join.op.operands[join.numbers[0]] = whole
+    drop_unread_inputs(join.op)
     return padded
