@@ -75,3 +75,23 @@ def test_what_is_written_in_parts_stays_on_the_chip() -> None:
     assert updated.inputs.count(number) == 2
     assert made.home(number) == updated.home(updated.outputs[0]) == whole.home
     assert read.inputs[0] == updated.outputs[0]
+
+
+def test_what_is_written_in_parts_is_returned_in_another_shape() -> None:
+    p = Program("reshaped")
+    x = p.argument(ROWS, WIDTH)
+    made = [p.matmul(x, p.argument(WIDTH, MADE)) for _ in range(2)]
+    flat, shape = tensor((ROWS, MADE)), (1, ROWS, MADE)
+    parts = [
+        p.line(f"tensor.expand_shape {one} [[0, 1], [2]] output_shape {[*shape]} : {flat} into {tensor(shape)}", shape)
+        for one in made
+    ]
+    whole = (1, 2 * ROWS, MADE)
+    kinds = f"{tensor(shape)}, {tensor(shape)}"
+    result = p.line(f"tensor.concat dim(1) {', '.join(parts)} : ({kinds}) -> {tensor(whole)}", whole)
+    compiled = npuflow.compile(p.text(result), "npuflow-stream-k{bundle-matmuls=true}", device="npu2", split=True)
+    (sequence,) = compiled.sequences
+    assert any(call.updates for call in sequence.compiled.calls.calls)
+    arrays = [RANDOM.integers(-2, 3, spec.shape).astype(np.float32) for spec in sequence.compiled.signature.inputs]
+    wanted = np.concatenate([arrays[0] @ arrays[1], arrays[0] @ arrays[2]])[None]
+    np.testing.assert_array_equal(execute_sequence(sequence.compiled, arrays).outputs[0], wanted)
