@@ -68,6 +68,9 @@ class _JoinWriting:
         """The last ones come first: what is a part of them may have been joined itself."""
         joined, reading = list[ir.Operation](), list[tuple[Join, ir.Value]]()
         for number, op in reversed([*enumerate(self.joins.made)]):
+            if op.results[0] in self.joins.written:
+                context.remark(op, "puts a tensor together where that is part of another one")
+                continue
             join = self.joins.join_of(op)
             pieces = self.joins.pieces(join)
             if len(pieces) == 1 and can_be_slice(op.results[0], join):

@@ -231,10 +231,15 @@ def written_in_place(
     function: ir.Operation, groups: Sequence[FusionGroup], device: Device, *, bundles: bool
 ) -> set[ir.Value]:
     """What is put together by nobody, if the groups stay as they are: who makes the parts writes it."""
-    joins = joins_in(function, groups, device, bundles=bundles)
-    found = [joins.join_of(op) for op in joins.made]
-    whole = (join for join in found if join.is_all)
-    return {join.op.results[0] for join in whole if not isinstance(joins.writers(join, joins.pieces(join)), str)}
+    joins, found, parts = joins_in(function, groups, device, bundles=bundles), set[ir.Value](), set[ir.Value]()
+    for join in map(joins.join_of, reversed(joins.made)):
+        writers = joins.writers(join, joins.pieces(join))
+        result = join.op.results[0]
+        if isinstance(writers, str) or (join.is_all and result in parts):
+            continue
+        parts |= {writer.result for writer in writers}
+        found |= {result} if join.is_all else set()
+    return found
 
 
 def can_be_slice(value: ir.Value, join: Join, reshapes: Sequence[ir.Operation] = ()) -> bool:
