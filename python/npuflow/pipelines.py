@@ -131,7 +131,7 @@ class MatmulPipeline(NamedPipeline):
         bundling = (BundleMatmuls(self.device, between),) if bundles_too else ()
         padding = (FoldPadding(self.device),) if self.padding else ()
         joining = (JoinInPlace(self.device, between, bundles_too),) if fuses else ()
-        forms = (CollapseContractions(chains=True), *readers, *bundling, *padding, *joining)
+        forms = (CollapseContractions(chains=True), *readers, *joining, *bundling, *padding)
         return (
             stage("normalize-linalg", NormalizeLinalg.name),
             stage("check-input", CheckInput()),
