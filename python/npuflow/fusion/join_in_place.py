@@ -14,7 +14,7 @@ from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.dialect.device import planned_device
 from npuflow.fusion.copy_chain import as_generic
-from npuflow.fusion.joins import JoinPiece, Joins, PartWriter, can_be_slice, joins_in
+from npuflow.fusion.joins import JoinPiece, Joins, PartWriter, can_be_slice, is_result, joins_in
 from npuflow.network.groups import groups_of
 from npuflow.ops.bundle import free_numbers, mark_bundle
 from npuflow.ops.contraction import BUNDLE
@@ -73,7 +73,7 @@ class _JoinWriting:
                 continue
             join = self.joins.join_of(op)
             pieces = self.joins.pieces(join)
-            if len(pieces) == 1 and can_be_slice(op.results[0], join):
+            if len(pieces) == 1 and (not join.is_all or _may_be_slice(join)):
                 made = _slice(join, pieces[0])
                 context.count("joins that are slices")
                 context.remark(op, "is there already: its parts are neighbours in another tensor")
@@ -111,6 +111,12 @@ class _JoinWriting:
         ops = [as_generic(op) for op in group.ops]
         mark_bundle(ops, next(self.numbers))
         return writer.of(ops[-1].results[0])
+
+
+def _may_be_slice(join: Join) -> bool:
+    """Whether a slice may take the place of what is joined: a result has to be made by somebody."""
+    made = join.op.results[0]
+    return can_be_slice(made, join) and not is_result(made)
 
 
 def _slice(join: Join, piece: JoinPiece) -> ir.Value:
