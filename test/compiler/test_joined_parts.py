@@ -10,6 +10,7 @@ import pytest
 
 import npuflow
 from npuflow.compiler.sequence import execute_sequence
+from npuflow.core.diagnostics import DiagnosticSink
 from npuflow.network.decisions import ALL_DECISIONS, Decision
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -75,3 +76,32 @@ def test_what_is_written_in_parts_stays_on_the_chip() -> None:
     assert updated.inputs.count(number) == 2
     assert made.home(number) == updated.home(updated.outputs[0]) == whole.home
     assert read.inputs[0] == updated.outputs[0]
+
+
+def test_a_matmul_that_reads_what_is_joined_is_mapped_as_is_best_then() -> None:
+    sink = DiagnosticSink()
+    text = joined(0, reads_part=False)
+    npuflow.compile(text, "npuflow-stream-k{bundle-matmuls=true}", device="npu2", split=True, sink=sink)
+    asked = [one.message for one in sink.diagnostics if "as a bundle it takes an estimated" in one.message]
+    # Those that write the parts are bundles for that.
+    assert len(asked) == 1
+
+
+def test_what_is_written_in_parts_is_returned_in_another_shape() -> None:
+    p = Program("reshaped")
+    x = p.argument(ROWS, WIDTH)
+    made = [p.matmul(x, p.argument(WIDTH, MADE)) for _ in range(2)]
+    flat, shape = tensor((ROWS, MADE)), (1, ROWS, MADE)
+    parts = [
+        p.line(f"tensor.expand_shape {one} [[0, 1], [2]] output_shape {[*shape]} : {flat} into {tensor(shape)}", shape)
+        for one in made
+    ]
+    whole = (1, 2 * ROWS, MADE)
+    kinds = f"{tensor(shape)}, {tensor(shape)}"
+    result = p.line(f"tensor.concat dim(1) {', '.join(parts)} : ({kinds}) -> {tensor(whole)}", whole)
+    compiled = npuflow.compile(p.text(result), "npuflow-stream-k{bundle-matmuls=true}", device="npu2", split=True)
+    (sequence,) = compiled.sequences
+    assert any(call.updates for call in sequence.compiled.calls.calls)
+    arrays = [RANDOM.integers(-2, 3, spec.shape).astype(np.float32) for spec in sequence.compiled.signature.inputs]
+    wanted = np.concatenate([arrays[0] @ arrays[1], arrays[0] @ arrays[2]])[None]
+    np.testing.assert_array_equal(execute_sequence(sequence.compiled, arrays).outputs[0], wanted)

@@ -53,6 +53,46 @@ func.func @joined_twice(%x: tensor<8x16xf32>, %w: tensor<16x16xf32>, %v: tensor<
   return %r : tensor<24x16xf32>
 }
 
+// What is joined within another along another dimension writes its place there itself: that is no one's slice.
+// CHECK-LABEL: func.func @joined_both_ways
+// CHECK:         [[ROW:%.*]] = linalg.generic
+// CHECK:           arith.select
+// CHECK:         tensor.insert_slice [[ROW]] into {{.*}}[0, 0] [8, 32]
+// CHECK:         tensor.insert_slice {{.*}}[8, 0] [8, 32]
+// CHECK-NOT:     tensor.insert_slice
+func.func @joined_both_ways(%x: tensor<8x16xf32>, %w: tensor<16x16xf32>, %v: tensor<16x16xf32>, %u: tensor<16x32xf32>) -> tensor<16x32xf32> {
+  %z = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<8x16xf32>
+  %f = linalg.fill ins(%z : f32) outs(%e : tensor<8x16xf32>) -> tensor<8x16xf32>
+  %a = linalg.matmul ins(%x, %w : tensor<8x16xf32>, tensor<16x16xf32>) outs(%f : tensor<8x16xf32>) -> tensor<8x16xf32>
+  %b = linalg.matmul ins(%x, %v : tensor<8x16xf32>, tensor<16x16xf32>) outs(%f : tensor<8x16xf32>) -> tensor<8x16xf32>
+  %j = tensor.concat dim(1) %a, %b : (tensor<8x16xf32>, tensor<8x16xf32>) -> tensor<8x32xf32>
+  %g = tensor.empty() : tensor<8x32xf32>
+  %h = linalg.fill ins(%z : f32) outs(%g : tensor<8x32xf32>) -> tensor<8x32xf32>
+  %c = linalg.matmul ins(%x, %u : tensor<8x16xf32>, tensor<16x32xf32>) outs(%h : tensor<8x32xf32>) -> tensor<8x32xf32>
+  %r = tensor.concat dim(0) %j, %c : (tensor<8x32xf32>, tensor<8x32xf32>) -> tensor<16x32xf32>
+  return %r : tensor<16x32xf32>
+}
+
+// What is returned is no slice of something else.
+// CHECK-LABEL: func.func @joined_twice_and_returned
+// CHECK:         [[TWO:%.*]] = tensor.insert_slice {{.*}} into {{.*}}[8, 0] [8, 16]
+// CHECK:         [[ALL:%.*]] = tensor.insert_slice {{.*}} into [[TWO]][16, 0] [8, 16]
+// CHECK:         [[OWN:%.*]] = linalg.generic
+// CHECK:           arith.select
+// CHECK:         return [[OWN]], [[ALL]]
+func.func @joined_twice_and_returned(%x: tensor<8x16xf32>, %w: tensor<16x16xf32>, %v: tensor<16x16xf32>, %u: tensor<16x16xf32>) -> (tensor<16x16xf32>, tensor<24x16xf32>) {
+  %z = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<8x16xf32>
+  %f = linalg.fill ins(%z : f32) outs(%e : tensor<8x16xf32>) -> tensor<8x16xf32>
+  %a = linalg.matmul ins(%x, %w : tensor<8x16xf32>, tensor<16x16xf32>) outs(%f : tensor<8x16xf32>) -> tensor<8x16xf32>
+  %b = linalg.matmul ins(%x, %v : tensor<8x16xf32>, tensor<16x16xf32>) outs(%f : tensor<8x16xf32>) -> tensor<8x16xf32>
+  %c = linalg.matmul ins(%x, %u : tensor<8x16xf32>, tensor<16x16xf32>) outs(%f : tensor<8x16xf32>) -> tensor<8x16xf32>
+  %j = tensor.concat dim(0) %a, %b : (tensor<8x16xf32>, tensor<8x16xf32>) -> tensor<16x16xf32>
+  %r = tensor.concat dim(0) %a, %b, %c : (tensor<8x16xf32>, tensor<8x16xf32>, tensor<8x16xf32>) -> tensor<24x16xf32>
+  return %j, %r : tensor<16x16xf32>, tensor<24x16xf32>
+}
+
 // What comes from outside has to be brought there.
 // CHECK-LABEL: func.func @of_argument
 // CHECK:         arith.select

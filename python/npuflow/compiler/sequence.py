@@ -110,8 +110,8 @@ def run_calls(
             if tiles is not None and home is not None:
                 tiles.keep(number, output, home)
             elif workspace is None or address is None:
-                versions = there.get(first.get(number, number), [number])
-                values |= {each: output.reshape(values.get(each, output).shape) for each in versions}
+                versions = (each for each in there.get(first.get(number, number), ()) if each in values)
+                values |= {each: output.reshape(values[each].shape) for each in versions} | {number: output}
             else:
                 values[number] = _placed(output, workspace[address:])
         if tiles is not None:

@@ -15,7 +15,7 @@ from npuflow.core.registry import register_pass
 from npuflow.dialect.device import planned_device
 from npuflow.frontend.add_inputs import drop_unread_inputs
 from npuflow.fusion.copy_chain import as_generic
-from npuflow.fusion.joins import JoinPiece, Joins, PartWriter, can_be_slice, joins_in
+from npuflow.fusion.joins import JoinPiece, Joins, PartWriter, can_be_slice, is_result, joins_in
 from npuflow.network.groups import groups_of
 from npuflow.ops.bundle import free_numbers, mark_bundle
 from npuflow.ops.contraction import BUNDLE
@@ -68,9 +68,12 @@ class _JoinWriting:
         """The last ones come first: what is a part of them may have been joined itself."""
         joined, reading = list[ir.Operation](), list[tuple[Join, ir.Value]]()
         for number, op in reversed([*enumerate(self.joins.made)]):
+            if op.results[0] in self.joins.written:
+                context.remark(op, "puts a tensor together where that is part of another one")
+                continue
             join = self.joins.join_of(op)
             pieces = self.joins.pieces(join)
-            if len(pieces) == 1 and can_be_slice(op.results[0], join):
+            if len(pieces) == 1 and (not join.is_all or _may_be_slice(join)):
                 made = _slice(join, pieces[0])
                 context.count("joins that are slices")
                 context.remark(op, "is there already: its parts are neighbours in another tensor")
@@ -108,6 +111,12 @@ class _JoinWriting:
         ops = [as_generic(op) for op in group.ops]
         mark_bundle(ops, next(self.numbers))
         return writer.of(ops[-1].results[0])
+
+
+def _may_be_slice(join: Join) -> bool:
+    """Whether a slice may take the place of what is joined: a result has to be made by somebody."""
+    made = join.op.results[0]
+    return can_be_slice(made, join) and not is_result(made)
 
 
 def _slice(join: Join, piece: JoinPiece) -> ir.Value:

@@ -192,7 +192,7 @@ class Joins:
             return "of a group's result it has a part"
         if not self._may_write(group):
             return "what makes a part of it is written elsewhere, or mapped in a way that can't be changed"
-        if any(op.name == "func.return" for op in readers(values[-1])):
+        if is_result(values[-1]):
             return "a part of it is a result by itself"
         if not self._is_aligned(join, begin, piece.size):
             return "a part of it begins or ends within what channels move at once"
@@ -231,10 +231,15 @@ def written_in_place(
     function: ir.Operation, groups: Sequence[FusionGroup], device: Device, *, bundles: bool
 ) -> set[ir.Value]:
     """What is put together by nobody, if the groups stay as they are: who makes the parts writes it."""
-    joins = joins_in(function, groups, device, bundles=bundles)
-    found = [joins.join_of(op) for op in joins.made]
-    whole = (join for join in found if join.is_all)
-    return {join.op.results[0] for join in whole if not isinstance(joins.writers(join, joins.pieces(join)), str)}
+    joins, found, parts = joins_in(function, groups, device, bundles=bundles), set[ir.Value](), set[ir.Value]()
+    for join in map(joins.join_of, reversed(joins.made)):
+        writers = joins.writers(join, joins.pieces(join))
+        result = join.op.results[0]
+        if isinstance(writers, str) or (join.is_all and result in parts):
+            continue
+        parts |= {writer.result for writer in writers}
+        found |= {result} if join.is_all else set()
+    return found
 
 
 def can_be_slice(value: ir.Value, join: Join, reshapes: Sequence[ir.Operation] = ()) -> bool:
@@ -244,6 +249,11 @@ def can_be_slice(value: ir.Value, join: Join, reshapes: Sequence[ir.Operation] =
     """
     is_one = prod(join.whole.shape[: join.dimension]) == 1
     return is_one or not any(user.name in _RESHAPES and user not in reshapes for user in users(value))
+
+
+def is_result(value: ir.Value) -> bool:
+    """Whether a function returns a value, in whatever shape."""
+    return any(op.name == "func.return" for op in readers(value))
 
 
 def _sliced_along(value: ir.Value, dimension: int) -> JoinPiece | None:
