@@ -114,6 +114,13 @@ def extract_slice(
     ).result
 
 
+def slice_along(source: ir.Value, dim: int, begin: int, size: int) -> ir.Value:
+    """So much of a tensor along a dimension, from `begin` on, and all of it along others."""
+    shape = shape_of(source)
+    offsets = [begin if d == dim else 0 for d in range(len(shape))]
+    return extract_slice(source, offsets, [size if d == dim else whole for d, whole in enumerate(shape)])
+
+
 def insert_slice(source: ir.Value, into: ir.Value, offsets: Sequence[Mixed], sizes: Sequence[Mixed]) -> ir.Value:
     """`tensor.insert_slice` with unit strides."""
     static_offsets, dynamic_offsets = split_mixed(offsets)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from npuflow.bindings import ir, tensor
-from npuflow.core.build import at, element_bytes, element_type_of, empty, extract_slice, is_static, shape_of
+from npuflow.core.build import at, element_bytes, element_type_of, empty, is_static, shape_of, slice_along
 from npuflow.core.copies import erase_unused, remade
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
@@ -114,8 +114,4 @@ def _computed(concat: ir.Operation, loop: int) -> ir.Operation:
 
 def _part(value: ir.Value, loops: Sequence[int], loop: int, begin: int, size: int) -> ir.Value:
     """What an op on a part reads of an operand: of what follows a loop so many from `begin` on."""
-    if loop not in loops:
-        return value
-    dimension, shape = loops.index(loop), shape_of(value)
-    offsets = [begin if d == dimension else 0 for d in range(len(shape))]
-    return extract_slice(value, offsets, [size if d == dimension else whole for d, whole in enumerate(shape)])
+    return slice_along(value, loops.index(loop), begin, size) if loop in loops else value

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from npuflow.bindings import ir
 from npuflow.constants.joined_parts import Join
-from npuflow.core.build import at, extract_slice
+from npuflow.core.build import at, slice_along
 from npuflow.core.copies import erase_unused
 from npuflow.core.options import option
 from npuflow.core.passes import Pass, PassContext, ops_of
@@ -122,8 +122,7 @@ def _may_be_slice(join: Join) -> bool:
 def _slice(join: Join, piece: JoinPiece) -> ir.Value:
     """What is a slice of one tensor already."""
     with at(join.op):
-        begins = [piece.begin if d == join.dimension else 0 for d in range(join.whole.rank)]
-        return extract_slice(piece.value, begins, list(join.whole.shape))
+        return slice_along(piece.value, join.dimension, piece.begin, piece.size)
 
 
 def _read_whole(join: Join, whole: ir.Value) -> list[ir.Operation]:

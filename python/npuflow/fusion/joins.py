@@ -14,22 +14,21 @@ from npuflow.core.build import (
     element_bytes,
     element_type_of,
     empty,
-    extract_slice,
     has_unit_strides,
     insert_slice,
     offsets_of,
     reassociation_of,
     shape_of,
+    slice_along,
 )
 from npuflow.core.passes import ops_of
 from npuflow.network.groups import FusionGroup
 from npuflow.ops.contraction import BUNDLE, STRATEGY, producer, users
-from npuflow.ops.reshapes import readers, reshapes_of
+from npuflow.ops.reshapes import RESHAPES, readers, reshapes_of
 from npuflow.target import Device
 from npuflow.target.planned import goes_around_l2
 
 _EXPAND = "tensor.expand_shape"
-_RESHAPES = ("tensor.collapse_shape", _EXPAND)
 
 
 @dataclass(frozen=True)
@@ -50,14 +49,11 @@ class _PlaceInWhole:
     begin: int
 
     def slice_of(self, value: ir.Value, own: ir.Value) -> ir.Value:
-        return extract_slice(value, self._offsets, shape_of(own))
+        return slice_along(value, self.along, self.begin, shape_of(own)[self.along])
 
     def put(self, own: ir.Value, into: ir.Value) -> ir.Value:
-        return insert_slice(own, into, self._offsets, shape_of(own))
-
-    @property
-    def _offsets(self) -> list[int]:
-        return [self.begin if d == self.along else 0 for d in range(len(self.whole))]
+        offsets = [self.begin if d == self.along else 0 for d in range(len(self.whole))]
+        return insert_slice(own, into, offsets, shape_of(own))
 
 
 @dataclass(frozen=True)
@@ -248,7 +244,7 @@ def can_be_slice(value: ir.Value, join: Join, reshapes: Sequence[ir.Operation] =
     What isn't in one piece can't be reshaped where it lies.
     """
     is_one = prod(join.whole.shape[: join.dimension]) == 1
-    return is_one or not any(user.name in _RESHAPES and user not in reshapes for user in users(value))
+    return is_one or not any(user.name in RESHAPES and user not in reshapes for user in users(value))
 
 
 def is_result(value: ir.Value) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from npuflow.bindings import ir
 from npuflow.core.build import at, extract_slice, shape_of
 from npuflow.core.passes import ops_of
+from npuflow.ops.linear import input_count, maps_of, set_maps
 
 
 def read_slices(module: ir.Module) -> None:
@@ -18,8 +19,7 @@ def read_slices(module: ir.Module) -> None:
         linalg.generic {indexing_maps = [(d0) -> (d0, 0)]} ins(%s : tensor<4x1xf32>)
     """
     for op in ops_of(module.operation, "linalg.generic"):
-        maps = [ir.AffineMapAttr(one).value for one in ir.ArrayAttr(op.attributes["indexing_maps"])]
-        inputs = len(op.operands) - len(op.results)
+        maps, inputs = [*maps_of(op)], input_count(op)
         for number, (value, indexed) in enumerate(zip([*op.operands][:inputs], maps[:inputs], strict=True)):
             places = [one.value if isinstance(one, ir.AffineConstantExpr) else None for one in indexed.results]
             if not any(places):
@@ -30,4 +30,4 @@ def read_slices(module: ir.Module) -> None:
                 first = ir.AffineConstantExpr.get(0)
                 results = [one if place is None else first for one, place in zip(indexed.results, places, strict=True)]
                 maps[number] = ir.AffineMap.get(indexed.n_dims, indexed.n_symbols, results)
-                op.attributes["indexing_maps"] = ir.ArrayAttr.get([ir.AffineMapAttr.get(one) for one in maps])
+                set_maps(op, maps)

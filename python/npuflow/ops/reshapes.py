@@ -5,13 +5,13 @@ from __future__ import annotations
 from npuflow.bindings import ir
 from npuflow.ops.contraction import producer, users
 
-_RESHAPES = ("tensor.collapse_shape", "tensor.expand_shape")
+RESHAPES = ("tensor.collapse_shape", "tensor.expand_shape")
 
 
 def reshapes_of(value: ir.Value) -> list[ir.Operation]:
     """The reshapes that a value comes through, the last one first."""
     found: list[ir.Operation] = []
-    while (reshape := producer(value, *_RESHAPES)) is not None:
+    while (reshape := producer(value, *RESHAPES)) is not None:
         found.append(reshape)
         value = reshape.operands[0]
     return found
@@ -26,4 +26,4 @@ def unreshaped(value: ir.Value) -> ir.Value:
 def readers(value: ir.Value) -> list[ir.Operation]:
     """The ops that read a value in some shape."""
     found = users(value)
-    return [reader for user in found for reader in (readers(user.results[0]) if user.name in _RESHAPES else (user,))]
+    return [reader for user in found for reader in (readers(user.results[0]) if user.name in RESHAPES else (user,))]
