@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
+from onnx_nodes import drawn, run_both, save_node
 
 import npuflow
 from npuflow.core.passes import ops_of
@@ -15,33 +15,6 @@ from npuflow.execute.jit import compile_function
 from npuflow.importing.networks import import_network
 
 pytestmark = pytest.mark.usefixtures("_onnx")
-
-
-def save_node(path: Path, node: Any, kinds: list[tuple[int, ...]], ranks: list[int], **held: Any) -> str:  # noqa: ANN401
-    """A model of one node that reads tensors of these shapes, and constants, and whose results have these ranks."""
-    from onnx import TensorProto, helper, numpy_helper, save
-
-    kind = TensorProto.INT8 if node.op_type == "QLinearMatMul" else TensorProto.FLOAT
-    names = [name for name in node.input if name and name not in held]
-    ends = [helper.make_tensor_value_info(name, kind, shape) for name, shape in zip(names, kinds, strict=True)]
-    shapes = [[f"{name}{dim}" for dim in range(rank)] for name, rank in zip(node.output, ranks, strict=True)]
-    outs = [helper.make_tensor_value_info(name, kind, shape) for name, shape in zip(node.output, shapes, strict=True)]
-    constants = [numpy_helper.from_array(value, name) for name, value in held.items()]
-    graph = helper.make_graph([node], "one", ends, outs, constants)
-    save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 24)], ir_version=10), str(path))
-    return str(path)
-
-
-def run_both(path: str, *given: Any) -> tuple[list[Any], list[Any]]:  # noqa: ANN401
-    """What is imported of a model computes, and what onnx says."""
-    from onnx.reference import ReferenceEvaluator
-
-    module = import_network(path)
-    (function,) = ops_of(module.operation, "func.func")
-    onnx_says = ReferenceEvaluator(path)
-    expected = onnx_says.run(None, dict(zip(onnx_says.input_names, given, strict=True)))
-    name = str(function.attributes["sym_name"].value)
-    return list(compile_function(module.operation, name).run(list(given)).results), list(expected)
 
 
 @pytest.mark.parametrize("is_causal", [0, 1])
@@ -55,10 +28,6 @@ def test_ops_that_are_functions_are_written_out(is_causal: int, tmp_path: Path) 
     draw = np.random.default_rng(3)
     found, expected = run_both(path, *(draw.standard_normal(shape, dtype=np.float32) for shape in shapes))
     np.testing.assert_allclose(found[0], expected[0], rtol=1e-4, atol=1e-5)
-
-
-def drawn(*shape: int) -> Any:  # noqa: ANN401
-    return np.random.default_rng(sum(shape)).standard_normal(shape, dtype=np.float32)
 
 
 @pytest.mark.parametrize("is_batch_first", [0, 1])
@@ -117,7 +86,7 @@ def test_products_of_batches_of_bytes_keep_zero_points(
     scales = {"sa": np.float32(0.02), "za": np.int8(3), "sb": np.float32(0.03), "zb": np.int8(-7)}
     held = {**scales, "sy": np.float32(0.5), "zy": np.int8(2)}
     node = helper.make_node("QLinearMatMul", ["a", "sa", "za", "b", "sb", "zb", "sy", "zy"], ["y"])
-    path = save_node(tmp_path / "product.onnx", node, [*shapes], [len(shapes[0])], **held)
+    path = save_node(tmp_path / "product.onnx", node, [*shapes], [len(shapes[0])], "INT8", **held)
     (found,), (expected,) = run_both(path, a, b)
     # Which way a half is rounded depends on how scales are multiplied.
     np.testing.assert_allclose(found.astype(int), expected.astype(int), atol=1)

@@ -8,6 +8,7 @@ from typing import Any
 from npuflow.errors import InputError, with_hint
 from npuflow.importing.onnx_graphs import LEAST, Graph, attributes_of
 from npuflow.importing.onnx_recurrent import forwards
+from npuflow.importing.onnx_resize import resized
 from npuflow.importing.onnx_sampling import inside
 from npuflow.importing.packages import load_package
 
@@ -148,6 +149,7 @@ _WAYS: Mapping[str, Callable[[Any, Graph], bool]] = {
     "RMSNormalization": _rms_norm,
     "GridSample": inside,
     "QLinearMatMul": _product_of_batches,
+    "Resize": resized,
     "Slice": _slice_backwards,
     "SpaceToDepth": _blocks,
     **dict.fromkeys(("GRU", "LSTM", "RNN"), forwards),
