@@ -44,6 +44,13 @@ class Graph:
                 return tuple(dim.dim_value for dim in dims) if all(dim.HasField("dim_value") for dim in dims) else None
         return None
 
+    @property
+    def types(self) -> dict[str, Any]:
+        """Of all values whose types are known, constants included."""
+        graph = self.model.graph
+        held = {one.name: helpers().make_tensor_type_proto(one.data_type, one.dims) for one in graph.initializer}
+        return held | {one.name: one.type for one in (*graph.input, *graph.value_info, *graph.output)}
+
     def type_of(self, name: str) -> int | None:
         """The type of a value's elements, by ONNX's number; None where it isn't known."""
         graph = self.model.graph
@@ -74,8 +81,19 @@ class Graph:
 
     def row(self, numbers: Sequence[float], kind: int) -> str:
         """A constant row of numbers of a type."""
+        return self._held(numbers, [len(numbers)], kind)
+
+    def number(self, value: float, kind: int) -> str:
+        """One number, which makes no dimension of its own beside others."""
+        return self._held([value], [], kind)
+
+    def nothing(self, shape: Sequence[int], kind: int) -> str:
+        """A constant without elements."""
+        return self._held([], shape, kind)
+
+    def _held(self, numbers: Sequence[float], shape: Sequence[int], kind: int) -> str:
         name = self._name("numbers")
-        self.model.graph.initializer.append(helpers().make_tensor(name, kind, [len(numbers)], list(numbers)))
+        self.model.graph.initializer.append(helpers().make_tensor(name, kind, list(shape), list(numbers)))
         return name
 
     def slice(self, name: str, dim: int, start: int, end: int, step: int = 1) -> str:
@@ -84,6 +102,12 @@ class Graph:
 
     def reshape(self, name: str, shape: Sequence[int]) -> str:
         return self.add("Reshape", [name, self.whole(shape)])[0]
+
+    def reduce(self, kind: str, name: str, dim: int) -> list[str]:
+        """Along one dimension, which is kept; where ONNX says which one, has changed."""
+        if self.version < (13 if kind == "ReduceSum" else 18):
+            return self.add(kind, [name], axes=[dim], keepdims=1)
+        return self.add(kind, [name, self.whole([dim])], keepdims=1)
 
     def _name(self, kind: str) -> str:
         self._count += 1
