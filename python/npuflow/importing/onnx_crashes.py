@@ -11,6 +11,7 @@ from npuflow.bindings import ir, load_onnx_importer, new_torch_context
 from npuflow.errors import InputError, NpuflowError, with_hint
 from npuflow.execute.limits import UNLIMITED, ProgramFailedError, limited
 from npuflow.execute.sandbox import run_in_child
+from npuflow.importing.lowering import FROM_ONNX, lower
 from npuflow.importing.onnx_graphs import helpers
 
 Lowering = Callable[[Any], ir.Module]
@@ -23,6 +24,7 @@ def lowered_apart(model: Any, lowering: Lowering, path: str) -> ir.Module:  # no
     """
     load_onnx_importer()  # a fork must not load what isn't loaded yet
     context = new_torch_context()
+    lower(ir.Module.parse("module {}", context), FROM_ONNX)  # passes know dialects of theirs, which are loaded by that
     try:
         return ir.Module.parse(_bytecode(model, lowering), context)
     except ProgramFailedError as error:

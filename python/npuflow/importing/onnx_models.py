@@ -10,6 +10,7 @@ from npuflow.bindings import ir, load_onnx_importer, new_torch_context
 from npuflow.errors import InputError, NpuflowError, UsageError, with_hint
 from npuflow.importing.input_types import InputType
 from npuflow.importing.lowering import FROM_ONNX, UnknownOpsError, lower
+from npuflow.importing.onnx_constants import work_out_constants
 from npuflow.importing.onnx_crashes import lowered_apart
 from npuflow.importing.onnx_functions import WITHOUT_LOWERING, with_functions_written_out
 from npuflow.importing.onnx_rewrites import rewrite_nodes
@@ -40,6 +41,8 @@ def _lowered(path: str, model: Any) -> ir.Module:  # noqa: ANN401  (onnx has no 
     with _failures_of(path), quietly():
         if (written_out := with_functions_written_out(inferred, WITHOUT_LOWERING)) is not None:
             inferred = _inferred(written_out)
+        while work_out_constants(inferred):
+            inferred = _inferred(inferred)
         if rewrite_nodes(inferred):
             inferred = _inferred(inferred)
         info = importer.ModelInfo(inferred, config=importer.Config())

@@ -15,6 +15,7 @@ from npuflow.importing.onnx_formulas import (
     sum_with_scalars,
 )
 from npuflow.importing.onnx_graphs import LEAST, Graph, attributes_of
+from npuflow.importing.onnx_nothing import without_elements
 from npuflow.importing.onnx_recurrent import forwards
 from npuflow.importing.onnx_resize import resized
 from npuflow.importing.onnx_sampling import inside
@@ -32,22 +33,12 @@ def rewrite_nodes(model: Any) -> bool:  # noqa: ANN401  (onnx has no types)
     for node in list(model.graph.node):
         way = _WAYS.get(node.op_type) if not node.domain else None
         graph.made = []
-        is_other = _without_elements(node, graph) or (way is not None and way(node, graph))
+        is_other = without_elements(node, graph) or (way is not None and way(node, graph))
         nodes += graph.made if is_other else [node]
         is_edited |= is_other
     del model.graph.node[:]
     model.graph.node.extend(nodes)
     return is_edited
-
-
-def _without_elements(node: Any, graph: Graph) -> bool:  # noqa: ANN401
-    """A node that makes nothing is a constant: torch-mlir divides by how many elements there are."""
-    made = [(name, graph.shape_of(name), graph.type_of(name)) for name in node.output if name]
-    if node.op_type == "Constant" or not made or any(shape is None or 0 not in shape for _, shape, _ in made):
-        return False
-    for name, shape, kind in made:
-        graph.add("Identity", [graph.nothing(shape or (), kind or 1)], [name])
-    return True
 
 
 def _product_of_batches(node: Any, graph: Graph) -> bool:  # noqa: ANN401
