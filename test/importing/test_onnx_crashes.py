@@ -7,7 +7,9 @@ import signal
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from onnx_nodes import save_node
 
 from npuflow.bindings import ir, new_torch_context
 from npuflow.errors import InputError
@@ -39,15 +41,43 @@ def test_the_node_is_named() -> None:
 
 
 def test_a_type_on_which_torch_mlir_ends_the_process(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    from onnx import TensorProto, helper, save
+    from onnx import helper
 
-    node = helper.make_node("CastLike", ["x", "t"], ["y"])
-    ends = [helper.make_tensor_value_info(name, TensorProto.INT4, [4]) for name in "ty"]
-    graph = helper.make_graph(
-        [node], "one", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [4]), *ends[:1]], ends[1:]
-    )
-    path = str(tmp_path / "cast.onnx")
-    save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 24)], ir_version=10), path)
-    with pytest.raises(InputError, match=r"torch-mlir crashes on node \('onnx.CastLike', which makes 'y'\)"):
+    node = helper.make_node("QuantizeLinear", ["x", "s", "z"], ["y"])
+    held = {"s": np.float32(0.5), "z": np.uint16(3)}
+    path = save_node(tmp_path / "quantize.onnx", node, [(4,)], [1], "FLOAT UINT16", **held)
+    with pytest.raises(InputError, match=r"torch-mlir crashes on node \('onnx.QuantizeLinear', which makes 'y'\)"):
         import_network(path)
     assert not capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("kind", "domain", "why"),
+    [
+        ("FLOAT4E2M1", "", r"input 'x' is of FLOAT4E2M1, which cannot be imported; hint: types are BOOL, INT8"),
+        ("STRING", "", r"input 'x' is of STRING, which"),
+        ("FLOAT", "ai.onnx.ml", r"node \('onnx.Binarizer', which makes 'y'\) is of the domain 'ai.onnx.ml', which"),
+    ],
+)
+def test_types_and_domains_that_nothing_is_imported_of(kind: str, domain: str, why: str, tmp_path: Path) -> None:
+    from onnx import TensorProto, helper, save
+
+    node = helper.make_node("Binarizer" if domain else "Identity", ["x"], ["y"], domain=domain)
+    x, y = (helper.make_tensor_value_info(name, TensorProto.DataType.Value(kind), [4]) for name in "xy")
+    path = str(tmp_path / "one.onnx")
+    opsets = [helper.make_opsetid("", 23), helper.make_opsetid("ai.onnx.ml", 1)]
+    save(helper.make_model(helper.make_graph([node], "one", [x], [y]), opset_imports=opsets, ir_version=10), path)
+    with pytest.raises(InputError, match=why):
+        import_network(path)
+
+
+def test_what_torch_mlir_cannot_lower_is_named_in_short(tmp_path: Path) -> None:
+    from onnx import TensorProto, helper, save
+
+    node = helper.make_node("CumSum", ["x", "axis"], ["y"])
+    axis = helper.make_tensor_value_info("axis", TensorProto.INT64, [])
+    x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, [4]) for name in "xy")
+    path = str(tmp_path / "one.onnx")
+    save(helper.make_model(helper.make_graph([node], "one", [x, axis], [y]), ir_version=10), path)
+    with pytest.raises(InputError, match=r"torch-mlir cannot lower 'aten.cumsum'; hint"):
+        import_network(path)

@@ -12,7 +12,7 @@ from npuflow.errors import InputError, NpuflowError, with_hint
 from npuflow.execute.limits import UNLIMITED, ProgramFailedError, limited
 from npuflow.execute.sandbox import run_in_child
 from npuflow.importing.lowering import FROM_ONNX, lower
-from npuflow.importing.onnx_graphs import helpers
+from npuflow.importing.onnx_graphs import helpers, named
 
 Lowering = Callable[[Any], ir.Module]
 
@@ -29,8 +29,9 @@ def lowered_apart(model: Any, lowering: Lowering, path: str) -> ir.Module:  # no
         return ir.Module.parse(_bytecode(model, lowering), context)
     except ProgramFailedError as error:
         found = next((node for node, alone in _each_alone(model) if _crashes(alone, lowering)), None)
+        where = "" if found is None else f" on {named(found)}"
         hint = "write that part of the network in another way"
-        raise InputError(with_hint(f"'{path}' cannot be imported: torch-mlir crashes{_on(found)}", hint)) from error
+        raise InputError(with_hint(f"'{path}' cannot be imported: torch-mlir crashes{where}", hint)) from error
 
 
 def _bytecode(model: Any, lowering: Lowering) -> bytes:  # noqa: ANN401
@@ -68,11 +69,3 @@ def _each_alone(model: Any) -> Iterator[tuple[Any, Any]]:  # noqa: ANN401
         constants = [held[name] for name in read if name in held]
         alone = helpers().make_graph([*nodes, node], "alone", ends, outs, constants)
         yield node, helpers().make_model(alone, opset_imports=model.opset_import, ir_version=model.ir_version)
-
-
-def _on(node: Any) -> str:  # noqa: ANN401
-    if node is None:
-        return ""
-    named = f" '{node.name}'" if node.name else ""
-    made = ", ".join(f"'{name}'" for name in node.output if name)
-    return f" on node{named} ('onnx.{node.op_type}', which makes {made})"

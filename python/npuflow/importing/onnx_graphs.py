@@ -19,6 +19,13 @@ def attributes_of(node: Any) -> dict[str, Any]:  # noqa: ANN401
     return {one.name: helpers().get_attribute_value(one) for one in node.attribute}
 
 
+def named(node: Any) -> str:  # noqa: ANN401
+    """A node as messages call it."""
+    name = f" '{node.name}'" if node.name else ""
+    made = ", ".join(f"'{each}'" for each in node.output if each)
+    return f"node{name} ('onnx.{node.op_type}', which makes {made})"
+
+
 @dataclass
 class Graph:
     """A model's graph whose shapes have been inferred, and the nodes that are put in place of one of its own."""

@@ -13,6 +13,7 @@ from npuflow.importing.lowering import FROM_ONNX, UnknownOpsError, lower
 from npuflow.importing.onnx_constants import work_out_constants
 from npuflow.importing.onnx_crashes import lowered_apart
 from npuflow.importing.onnx_functions import WITHOUT_LOWERING, with_functions_written_out
+from npuflow.importing.onnx_kinds import check_kinds
 from npuflow.importing.onnx_rewrites import rewrite_nodes
 from npuflow.importing.packages import first_words, load_package, quietly
 from npuflow.importing.weights import move_to_resources
@@ -26,6 +27,7 @@ def from_onnx(path: str, inputs: Sequence[InputType] = ()) -> ir.Module:
         _fix_shapes(model, inputs)
         onnx.checker.check_model(model)
         inferred = _inferred(model)
+    check_kinds(inferred)
     module = lowered_apart(inferred, lambda each: _lowered(path, each), path)
     move_to_resources(module)
     return module
