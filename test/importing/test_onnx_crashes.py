@@ -81,3 +81,11 @@ def test_what_torch_mlir_cannot_lower_is_named_in_short(tmp_path: Path) -> None:
     save(helper.make_model(helper.make_graph([node], "one", [x, axis], [y]), ir_version=10), path)
     with pytest.raises(InputError, match=r"torch-mlir cannot lower 'aten.cumsum'; hint"):
         import_network(path)
+
+
+def test_what_is_random_is_an_input(tmp_path: Path) -> None:
+    from onnx import helper
+
+    path = save_node(tmp_path / "random.onnx", helper.make_node("Bernoulli", ["x"], ["y"]), [(4,)], [1])
+    with pytest.raises(InputError, match=r"node \('onnx.Bernoulli', which makes 'y'\) is random, which"):
+        import_network(path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -73,6 +74,39 @@ def test_transposed_convolutions_come_in_groups(
     given = (torch.from_numpy(each) for each in (x, w, b))
     expected = convolve(*given, steps or 1, pads[:dims] if pads else 0, more or 0, groups, apart or 1)
     np.testing.assert_allclose(found, expected.numpy(), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("said", "sizes"),
+    [
+        ({"auto_pad": "SAME_UPPER", "strides": [2, 2]}, (10, 12)),
+        ({"auto_pad": "SAME_LOWER", "strides": [2, 3], "dilations": [1, 2]}, (10, 18)),
+        ({"output_shape": [11, 14], "strides": [2, 2]}, (11, 14)),
+        ({"pads": [0, 1, 1, 0]}, (6, 7)),
+    ],
+)
+def test_transposed_convolutions_are_padded_unevenly(
+    said: dict[str, Any], sizes: tuple[int, int], tmp_path: Path
+) -> None:
+    from onnx import helper
+
+    node = helper.make_node("ConvTranspose", ["x", "w"], ["y"], **said)
+    path = save_node(tmp_path / "conv.onnx", node, [(1, 2, 5, 6)], [4], w=drawn(2, 3, 3, 3))
+    (found,), (expected,) = run_both(path, drawn(1, 2, 5, 6))
+    assert found.shape == (1, 3, *sizes)
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("zero", [{}, {"z": np.uint8(3)}])
+def test_convolutions_of_bytes_are_padded_with_what_is_zero(zero: dict[str, Any], tmp_path: Path) -> None:
+    from onnx import helper
+
+    draw = np.random.default_rng(5)
+    held = {"w": draw.integers(0, 255, (2, 1, 3, 3), dtype=np.uint8), **zero}
+    node = helper.make_node("ConvInteger", ["x", *held], ["y"], pads=[1, 0, 2, 1])
+    path = save_node(tmp_path / "conv.onnx", node, [(1, 1, 5, 6)], [4], "UINT8 INT32", **held)
+    (found,), (expected,) = run_both(path, draw.integers(0, 255, (1, 1, 5, 6), dtype=np.uint8))
+    np.testing.assert_array_equal(found, expected)
 
 
 @pytest.mark.parametrize("shapes", [((2, 4, 8), (2, 8, 5)), ((2, 4, 8), (8, 5)), ((2, 3, 4, 8), (2, 3, 8, 5))])

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from npuflow.importing.onnx_graphs import Graph, attributes_of, helpers
+from npuflow.importing.onnx_kinds import RANDOM
 from npuflow.importing.packages import load_package
 
 _MOST_ELEMENTS = 1024
 _OF_SHAPES = ("Shape", "Size")
 # These make more than they read, or other things each time.
 _SKIPPED = ("ConstantOfShape", "EyeLike", "Expand", "Loop", "Range", "Scan", "SequenceMap", "Tile")
-_RANDOM = ("Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike")
 
 
 def work_out_constants(model: Any) -> bool:  # noqa: ANN401  (onnx has no types)
@@ -56,7 +56,7 @@ def _small_constants(model: Any) -> dict[str, Any]:  # noqa: ANN401
 def _value_of(node: Any, known: Mapping[str, Any], graph: Graph) -> list[Any] | None:  # noqa: ANN401
     """None where it isn't known, or isn't small."""
     reads_shape = node.op_type in _OF_SHAPES
-    if node.domain or node.op_type in (*_SKIPPED, *_RANDOM) or (not node.input and node.op_type != "Constant"):
+    if node.domain or node.op_type in (*_SKIPPED, *RANDOM) or (not node.input and node.op_type != "Constant"):
         return None
     if node.op_type == "Constant" and "value" in attributes_of(node):
         return None

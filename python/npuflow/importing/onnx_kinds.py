@@ -14,6 +14,8 @@ _TYPES = (
 )  # fmt: skip
 _OTHER_DOMAINS = ("ai.onnx.ml", "ai.onnx.preview.training", "ai.onnx.training")
 
+RANDOM = ("Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike")
+
 
 def check_kinds(model: Any) -> None:  # noqa: ANN401  (onnx has no types)
     """Raises InputError for what a model whose shapes have been inferred is the first to have of such."""
@@ -25,6 +27,8 @@ def check_kinds(model: Any) -> None:  # noqa: ANN401  (onnx has no types)
         if node.domain in _OTHER_DOMAINS:
             what = f"{named(node)} is of the domain '{node.domain}', which cannot be imported"
             raise InputError(with_hint(what, "leave out what only trains, or has no tensors"))
+        if node.op_type in RANDOM and not node.domain:
+            raise InputError(with_hint(f"{named(node)} is random, which cannot be imported", "make it an input"))
         for name in (*node.input, *node.output):
             if problem := _problem(types.get(name)):
                 what = f"{named(node)} cannot be imported: '{name}' is {problem}"

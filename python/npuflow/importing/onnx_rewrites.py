@@ -63,20 +63,28 @@ def _product_of_batches(node: Any, graph: Graph) -> bool:  # noqa: ANN401
     return True
 
 
-def _transposed_in_groups(node: Any, graph: Graph) -> bool:  # noqa: ANN401
-    """A transposed convolution in groups as one in groups, of pixels with zeros between, by weights turned around.
+def _transposed(node: Any, graph: Graph) -> bool:  # noqa: ANN401
+    """A transposed convolution as one of pixels with zeros between, by weights turned around.
 
-    torch-mlir gives those of several groups shapes that don't fit.
+    torch-mlir gives those of several groups shapes that don't fit, and has none that are padded unevenly, or so that
+    the result has a size that is given.
     """
     said = attributes_of(node)
-    shape, weights = graph.shape_of(node.input[0]), graph.shape_of(node.input[1])
-    groups, pad = said.get("group", 1), said.get("auto_pad", b"NOTSET").decode()
-    if groups == 1 or pad != "NOTSET" or "output_shape" in said or not shape or not weights or graph.version < 13:
+    shape, weights, made = graph.shape_of(node.input[0]), graph.shape_of(node.input[1]), graph.shape_of(node.output[0])
+    if not shape or not weights or graph.version < 13:
         return False
-    dims = len(shape) - 2
+    groups, dims = said.get("group", 1), len(shape) - 2
     sizes, kernel = shape[2:], weights[2:]
     steps, apart = said.get("strides", [1] * dims), said.get("dilations", [1] * dims)
-    pads, more = said.get("pads", [0] * 2 * dims), said.get("output_padding", [0] * dims)
+    more, pads = said.get("output_padding", [0] * dims), said.get("pads", [0] * 2 * dims)
+    if said.get("auto_pad", b"NOTSET") != b"NOTSET" or "output_shape" in said:
+        if not made:
+            return False
+        spans = zip(sizes, steps, kernel, apart, more, made[2:], strict=True)
+        pads = _pads_for([step * (size - 1) + add + (k - 1) * gap + 1 - new for size, step, k, gap, add, new in spans],
+                         is_upper=said.get("auto_pad") == b"SAME_UPPER")  # fmt: skip
+    elif groups == 1 and pads[:dims] == pads[dims:]:
+        return False
     reach = [gap * (size - 1) for gap, size in zip(apart, kernel, strict=True)]
     pixels = _with_zeros_between(node.input[0], shape, steps, graph)
     before = [reach[dim] - pads[dim] for dim in range(dims)]
@@ -94,6 +102,27 @@ def _transposed_in_groups(node: Any, graph: Graph) -> bool:  # noqa: ANN401
     around = [max(each, 0) for each in (*before, *behind)]
     inputs = [pixels, turned, *node.input[2:]]
     graph.add("Conv", inputs, node.output, group=groups, dilations=apart, pads=around, kernel_shape=kernel)
+    return True
+
+
+def _pads_for(totals: list[int], is_upper: bool) -> list[int]:
+    """All pads in front, then all behind; of an odd one more is behind, or in front."""
+    front = [total // 2 if is_upper else total - total // 2 for total in totals]
+    return [*front, *(total - each for total, each in zip(totals, front, strict=True))]
+
+
+def _padded(node: Any, graph: Graph) -> bool:  # noqa: ANN401
+    """A convolution of bytes that is padded, of which torch-mlir has none, as one of padded bytes."""
+    said = attributes_of(node)
+    pads, names = said.get("pads", []), [*node.input, "", ""]
+    if not any(pads):
+        return False
+    half = len(pads) // 2
+    ends = graph.whole([0, 0, *pads[:half], 0, 0, *pads[half:]])
+    zero = [graph.add("Reshape", [names[2], graph.whole([])])[0]] if names[2] else []
+    padded = graph.add("Pad", [node.input[0], ends, *zero])
+    kept = {name: value for name, value in said.items() if name in ("dilations", "group", "kernel_shape", "strides")}
+    graph.add("ConvInteger", [*padded, *node.input[1:]], node.output, **kept)
     return True
 
 
@@ -160,7 +189,8 @@ _WAYS: Mapping[str, Callable[[Any, Graph], bool]] = {
     "Gelu": gelu,
     "LpNormalization": normalized,
     "MatMul": product_with_row,
-    "ConvTranspose": _transposed_in_groups,
+    "ConvInteger": _padded,
+    "ConvTranspose": _transposed,
     "RMSNormalization": _rms_norm,
     "GridSample": inside,
     "QLinearMatMul": _product_of_batches,
