@@ -50,6 +50,30 @@ def test_one_branch_is_left_where_it_is_known_which() -> None:
     assert [node.op_type for node in model.graph.node] == ["Constant", "Reshape", "Identity"]
 
 
+def test_branches_inside_of_a_branch_read_its_values() -> None:
+    from onnx import checker
+
+    model = model_of("""
+        m (float[2] x, bool c) => (float[2] y) <bool yes = {1}> {
+            a = Sin (x)
+            y = If (yes) <
+                then_branch = outer () => (float[2] y1) {
+                    b = Cos (a)
+                    y1 = If (c) <
+                        then_branch = one () => (float[2] y2) { y2 = Add (a, b) },
+                        else_branch = other () => (float[2] b) { b = Tan (x) }
+                    >
+                },
+                else_branch = few () => (float[2] y3) { y3 = Neg (a) }
+            >
+        }""")
+    assert work_out_constants(model)
+    checker.check_model(model, full_check=True)
+    inner = next(node for node in model.graph.node if node.op_type == "If")
+    branches = {one.name: [list(node.input) for node in one.g.node] for one in inner.attribute}
+    assert branches == {"then_branch": [["a", "y/b"]], "else_branch": [["x"]]}
+
+
 def test_what_is_random_or_large_stays() -> None:
     model = model_of("""
         m (float[2] x) => (float[2,2000] y) <int64[2] sizes = {2, 2000}, float[1] low = {0}> {

@@ -89,3 +89,12 @@ def test_what_is_random_is_an_input(tmp_path: Path) -> None:
     path = save_node(tmp_path / "random.onnx", helper.make_node("Bernoulli", ["x"], ["y"]), [(4,)], [1])
     with pytest.raises(InputError, match=r"node \('onnx.Bernoulli', which makes 'y'\) is random, which"):
         import_network(path)
+
+
+def test_dropout_that_trains_is_refused(tmp_path: Path) -> None:
+    from onnx import helper
+
+    held = {"r": np.float32(0.5), "t": np.bool_(True)}
+    path = save_node(tmp_path / "random.onnx", helper.make_node("Dropout", ["x", *held], ["y"]), [(4,)], [1], **held)
+    with pytest.raises(InputError, match=r"random.onnx' draws random numbers, which cannot be imported; hint: make"):
+        import_network(path)

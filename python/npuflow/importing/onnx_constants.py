@@ -90,16 +90,24 @@ def _type_of(value: Any) -> Any:  # noqa: ANN401
 def _branch(node: Any, is_true: bool, graph: Graph) -> list[Any]:  # noqa: ANN401
     """The nodes of the branch that is taken, whose values get names of their own."""
     branch = attributes_of(node)["then_branch" if is_true else "else_branch"]
-    graph.made, renamed = [], {}
-    for held in branch.initializer:
-        renamed[held.name] = f"{node.output[0]}/{held.name}"
-        graph.model.graph.initializer.append(held)
-        graph.model.graph.initializer[-1].name = renamed[held.name]
-    for inner in branch.node:
-        renamed |= {name: f"{node.output[0]}/{name}" for name in inner.output if name}
-        graph.made.append(inner)
-        graph.made[-1].input[:] = [renamed.get(name, name) for name in inner.input]
-        graph.made[-1].output[:] = [renamed.get(name, name) for name in inner.output]
+    own = [held.name for held in branch.initializer] + [name for inner in branch.node for name in inner.output if name]
+    renamed = {name: f"{node.output[0]}/{name}" for name in own}
+    _rename(branch, renamed)
+    graph.model.graph.initializer.extend(branch.initializer)
+    graph.made = [*branch.node]
     for name, inner in zip(node.output, branch.output, strict=True):
-        graph.add("Identity", [renamed.get(inner.name, inner.name)], [name])
+        graph.add("Identity", [inner.name], [name])
     return graph.made
+
+
+def _rename(inside: Any, names: Mapping[str, str]) -> None:  # noqa: ANN401
+    """Values of a graph, also where graphs inside of it read them, unless these have others of that name."""
+    for held in (*inside.initializer, *inside.output):
+        held.name = names.get(held.name, held.name)
+    for node in inside.node:
+        node.input[:] = [names.get(name, name) for name in node.input]
+        node.output[:] = [names.get(name, name) for name in node.output]
+        for graph in (one.g for one in node.attribute if one.HasField("g")):
+            made = (*graph.input, *graph.initializer)
+            hidden = {one.name for one in made} | {name for inner in graph.node for name in inner.output}
+            _rename(graph, {name: new for name, new in names.items() if name not in hidden})

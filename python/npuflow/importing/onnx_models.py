@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from npuflow.bindings import ir, load_onnx_importer, new_torch_context
+from npuflow.core.passes import ops_of
 from npuflow.errors import InputError, NpuflowError, UsageError, with_hint
 from npuflow.importing.input_types import InputType
 from npuflow.importing.lowering import FROM_ONNX, UnknownOpsError, lower
@@ -59,6 +60,8 @@ def _lowered(path: str, model: Any) -> ir.Module:  # noqa: ANN401  (onnx has no 
         if inferred is None:
             raise
         return _lowered(path, inferred)
+    if ops_of(module.operation, "ml_program.global_store"):  # the state of what draws numbers
+        raise InputError(with_hint(f"'{path}' draws random numbers, which cannot be imported", "make them inputs"))
     return module
 
 
