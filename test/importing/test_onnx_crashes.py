@@ -98,3 +98,13 @@ def test_dropout_that_trains_is_refused(tmp_path: Path) -> None:
     path = save_node(tmp_path / "random.onnx", helper.make_node("Dropout", ["x", *held], ["y"]), [(4,)], [1], **held)
     with pytest.raises(InputError, match=r"random.onnx' draws random numbers, which cannot be imported; hint: make"):
         import_network(path)
+
+
+def test_boxes_of_several_classes_are_refused(tmp_path: Path) -> None:
+    from onnx import helper
+
+    held = {"m": np.array([2])}
+    node = helper.make_node("NonMaxSuppression", ["b", "s", *held], ["y"])
+    path = save_node(tmp_path / "boxes.onnx", node, [(1, 5, 4), (1, 2, 5)], [2], "FLOAT INT64", **held)
+    with pytest.raises(InputError, match=r"'onnx.NonMaxSuppression' of several images or classes cannot be imported"):
+        import_network(path)

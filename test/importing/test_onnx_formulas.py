@@ -117,3 +117,11 @@ def test_weights_of_bf16(tmp_path: Path) -> None:
     x = drawn(64, 4).astype(ml_dtypes.bfloat16)
     (found,), _ = run_both(path, x)
     np.testing.assert_allclose(found.astype(float), x.astype(float).T @ held["w"].astype(float), rtol=0.05, atol=0.3)
+
+
+def test_losses_are_means_by_weights(tmp_path: Path) -> None:
+    from onnx import helper
+
+    held = {"t": np.array([0, 2, 1]), "w": np.array([0.5, 2, 3], np.float32)}
+    node = helper.make_node("SoftmaxCrossEntropyLoss", ["x", *held], ["y"])
+    agree(save_node(tmp_path / "loss.onnx", node, [(3, 3)], [0], **held), drawn(3, 3), rtol=1e-4)

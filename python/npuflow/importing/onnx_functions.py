@@ -9,8 +9,8 @@ from typing import Any
 from npuflow.importing.onnx_graphs import Graph, helpers
 from npuflow.importing.packages import load_package
 
-# torch-mlir has a name for this one, and nothing behind it.
-WITHOUT_LOWERING = ("RotaryEmbedding",)
+# torch-mlir has a name for the first, and nothing behind it; of losses it has few, and divides by a sum of no weights.
+WITHOUT_LOWERING = ("RotaryEmbedding", "NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss")
 _OF_ONNX = "onnx."
 _DOMAIN = "npuflow.functions"
 

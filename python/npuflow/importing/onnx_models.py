@@ -42,7 +42,8 @@ def _lowered(path: str, model: Any) -> ir.Module:  # noqa: ANN401  (onnx has no 
     importer = load_onnx_importer()
     inferred = model
     with _failures_of(path), quietly():
-        if (written_out := with_functions_written_out(inferred, WITHOUT_LOWERING)) is not None:
+        # One such function may be made of another one.
+        while (written_out := with_functions_written_out(inferred, WITHOUT_LOWERING)) is not None:
             inferred = _inferred(written_out)
         while work_out_constants(inferred):
             inferred = _inferred(inferred)

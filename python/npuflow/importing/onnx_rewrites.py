@@ -175,10 +175,19 @@ def _rms_norm(node: Any, graph: Graph) -> bool:  # noqa: ANN401
     return True
 
 
-def _blocks(node: Any, _: Graph) -> bool:  # noqa: ANN401
+def _depths(node: Any, _: Graph) -> bool:  # noqa: ANN401
     if attributes_of(node).get("mode", b"DCR") != b"DCR":
         what = f"'onnx.{node.op_type}' of another mode than DCR cannot be imported"
         raise InputError(with_hint(what, "write it as a reshape and a transpose"))
+    return False
+
+
+def _boxes(node: Any, graph: Graph) -> bool:  # noqa: ANN401
+    """torch-mlir has the boxes of one class in one image; what it makes of several is others."""
+    shape = graph.shape_of(node.input[1])
+    if shape is None or shape[:2] != (1, 1):
+        what = f"'onnx.{node.op_type}' of several images or classes cannot be imported"
+        raise InputError(with_hint(what, "write one for each of them"))
     return False
 
 
@@ -196,6 +205,7 @@ _WAYS: Mapping[str, Callable[[Any, Graph], bool]] = {
     "QLinearMatMul": _product_of_batches,
     "Resize": resized,
     "Slice": _slice_backwards,
-    "SpaceToDepth": _blocks,
+    "NonMaxSuppression": _boxes,
+    "SpaceToDepth": _depths,
     **dict.fromkeys(("GRU", "LSTM", "RNN"), forwards),
 }
