@@ -108,3 +108,14 @@ def test_boxes_of_several_classes_are_refused(tmp_path: Path) -> None:
     path = save_node(tmp_path / "boxes.onnx", node, [(1, 5, 4), (1, 2, 5)], [2], "FLOAT INT64", **held)
     with pytest.raises(InputError, match=r"'onnx.NonMaxSuppression' of several images or classes cannot be imported"):
         import_network(path)
+
+
+def test_ops_of_mlir_are_not_printed_in_messages(tmp_path: Path) -> None:
+    from onnx import helper
+
+    held = {"w": np.ones((1, 1, 2, 2), np.float32), "o": np.zeros((1, 8, 2, 2), np.float32)}
+    node = helper.make_node("DeformConv", ["x", *held], ["y"], kernel_shape=[2, 2])
+    path = save_node(tmp_path / "deformed.onnx", node, [(1, 1, 3, 3)], [4], **held)
+    with pytest.raises(InputError) as raised:
+        import_network(path)
+    assert "%" not in str(raised.value)

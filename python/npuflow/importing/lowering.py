@@ -77,5 +77,7 @@ def _said(message: str, module: ir.Module) -> str:
     if unknown_ops := ops_of(module.operation, "torch.operator"):
         return _NO_OP.format(str(unknown_ops[0].attributes["name"].value).removeprefix("torch."))
     left = dict.fromkeys(op.name.removeprefix("torch.") for op in ops_of(module.operation) if _LEFT.match(op.name))
+    if not left:
+        return message.partition(": ")[0]
     shown = [f"'{name}'" for name in [*left][:_SHOWN]]
-    return f"torch-mlir cannot lower {'one of ' if len(left) > 1 else ''}{', '.join(shown)}" if left else message
+    return f"torch-mlir cannot lower {'one of ' if len(left) > 1 else ''}{', '.join(shown)}"
