@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from onnx_nodes import drawn, run_both, save_node
 
 import npuflow
 from npuflow.core.passes import ops_of
@@ -15,33 +16,6 @@ from npuflow.execute.jit import compile_function
 from npuflow.importing.networks import import_network
 
 pytestmark = pytest.mark.usefixtures("_onnx")
-
-
-def save_node(path: Path, node: Any, kinds: list[tuple[int, ...]], ranks: list[int], **held: Any) -> str:  # noqa: ANN401
-    """A model of one node that reads tensors of these shapes, and constants, and whose results have these ranks."""
-    from onnx import TensorProto, helper, numpy_helper, save
-
-    kind = TensorProto.INT8 if node.op_type == "QLinearMatMul" else TensorProto.FLOAT
-    names = [name for name in node.input if name and name not in held]
-    ends = [helper.make_tensor_value_info(name, kind, shape) for name, shape in zip(names, kinds, strict=True)]
-    shapes = [[f"{name}{dim}" for dim in range(rank)] for name, rank in zip(node.output, ranks, strict=True)]
-    outs = [helper.make_tensor_value_info(name, kind, shape) for name, shape in zip(node.output, shapes, strict=True)]
-    constants = [numpy_helper.from_array(value, name) for name, value in held.items()]
-    graph = helper.make_graph([node], "one", ends, outs, constants)
-    save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 24)], ir_version=10), str(path))
-    return str(path)
-
-
-def run_both(path: str, *given: Any) -> tuple[list[Any], list[Any]]:  # noqa: ANN401
-    """What is imported of a model computes, and what onnx says."""
-    from onnx.reference import ReferenceEvaluator
-
-    module = import_network(path)
-    (function,) = ops_of(module.operation, "func.func")
-    onnx_says = ReferenceEvaluator(path)
-    expected = onnx_says.run(None, dict(zip(onnx_says.input_names, given, strict=True)))
-    name = str(function.attributes["sym_name"].value)
-    return list(compile_function(module.operation, name).run(list(given)).results), list(expected)
 
 
 @pytest.mark.parametrize("is_causal", [0, 1])
@@ -55,10 +29,6 @@ def test_ops_that_are_functions_are_written_out(is_causal: int, tmp_path: Path) 
     draw = np.random.default_rng(3)
     found, expected = run_both(path, *(draw.standard_normal(shape, dtype=np.float32) for shape in shapes))
     np.testing.assert_allclose(found[0], expected[0], rtol=1e-4, atol=1e-5)
-
-
-def drawn(*shape: int) -> Any:  # noqa: ANN401
-    return np.random.default_rng(sum(shape)).standard_normal(shape, dtype=np.float32)
 
 
 @pytest.mark.parametrize("is_batch_first", [0, 1])
@@ -106,6 +76,39 @@ def test_transposed_convolutions_come_in_groups(
     np.testing.assert_allclose(found, expected.numpy(), rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize(
+    ("said", "sizes"),
+    [
+        ({"auto_pad": "SAME_UPPER", "strides": [2, 2]}, (10, 12)),
+        ({"auto_pad": "SAME_LOWER", "strides": [2, 3], "dilations": [1, 2]}, (10, 18)),
+        ({"output_shape": [11, 14], "strides": [2, 2]}, (11, 14)),
+        ({"pads": [0, 1, 1, 0]}, (6, 7)),
+    ],
+)
+def test_transposed_convolutions_are_padded_unevenly(
+    said: dict[str, Any], sizes: tuple[int, int], tmp_path: Path
+) -> None:
+    from onnx import helper
+
+    node = helper.make_node("ConvTranspose", ["x", "w"], ["y"], **said)
+    path = save_node(tmp_path / "conv.onnx", node, [(1, 2, 5, 6)], [4], w=drawn(2, 3, 3, 3))
+    (found,), (expected,) = run_both(path, drawn(1, 2, 5, 6))
+    assert found.shape == (1, 3, *sizes)
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("zero", [{}, {"z": np.uint8(3)}])
+def test_convolutions_of_bytes_are_padded_with_what_is_zero(zero: dict[str, Any], tmp_path: Path) -> None:
+    from onnx import helper
+
+    draw = np.random.default_rng(5)
+    held = {"w": draw.integers(0, 255, (2, 1, 3, 3), dtype=np.uint8), **zero}
+    node = helper.make_node("ConvInteger", ["x", *held], ["y"], pads=[1, 0, 2, 1])
+    path = save_node(tmp_path / "conv.onnx", node, [(1, 1, 5, 6)], [4], "UINT8 INT32", **held)
+    (found,), (expected,) = run_both(path, draw.integers(0, 255, (1, 1, 5, 6), dtype=np.uint8))
+    np.testing.assert_array_equal(found, expected)
+
+
 @pytest.mark.parametrize("shapes", [((2, 4, 8), (2, 8, 5)), ((2, 4, 8), (8, 5)), ((2, 3, 4, 8), (2, 3, 8, 5))])
 def test_products_of_batches_of_bytes_keep_zero_points(
     shapes: tuple[tuple[int, ...], tuple[int, ...]], tmp_path: Path
@@ -117,7 +120,7 @@ def test_products_of_batches_of_bytes_keep_zero_points(
     scales = {"sa": np.float32(0.02), "za": np.int8(3), "sb": np.float32(0.03), "zb": np.int8(-7)}
     held = {**scales, "sy": np.float32(0.5), "zy": np.int8(2)}
     node = helper.make_node("QLinearMatMul", ["a", "sa", "za", "b", "sb", "zb", "sy", "zy"], ["y"])
-    path = save_node(tmp_path / "product.onnx", node, [*shapes], [len(shapes[0])], **held)
+    path = save_node(tmp_path / "product.onnx", node, [*shapes], [len(shapes[0])], "INT8", **held)
     (found,), (expected,) = run_both(path, a, b)
     # Which way a half is rounded depends on how scales are multiplied.
     np.testing.assert_allclose(found.astype(int), expected.astype(int), atol=1)

@@ -21,7 +21,9 @@ FROM_TORCH = f"func.func(torch-match-quantized-custom-ops),torchdynamo-export-to
 FROM_ONNX = f"torch-onnx-to-torch-backend-pipeline,{_TO_LINALG}"
 
 _UNKNOWN = re.compile(r"failed to legalize operation 'torch\.operator'.*?name = \"(?:torch\.)?([^\"]+)\"", re.DOTALL)
+_FAILED = re.compile(r"failed to legalize operation '(?:torch\.)?([^']+)'")
 _READ = re.compile(r"failed to legalize operation 'torch\.(constant|vtensor\.literal|prim)")
+_IN_SHORT = "Module does not conform"  # with what others say, which it points to
 _LEFT = re.compile(r"torch\.(aten|prims)\.")
 _NO_OP = "torch-mlir has no op for '{}'"
 _NAMED = re.compile(_NO_OP.format("([^']+)"))
@@ -51,7 +53,8 @@ def lower(module: ir.Module, pipeline: str) -> None:
             if not sink.errors:
                 raise InputError(with_hint(f"torch-mlir cannot lower this network: {error}", _HINT)) from error
             # Their notes print the op once more.
-            said = [replace(d, message=with_hint(_said(d.message, module), _HINT), notes=()) for d in sink.errors]
+            others = [d for d in sink.errors if not d.message.startswith(_IN_SHORT)] or sink.errors
+            said = [replace(d, message=with_hint(_said(d.message, module), _HINT), notes=()) for d in others]
             is_unknown = any(_NAMED.match(one.message) for one in said)
             raise (UnknownOpsError if is_unknown else InputError)(said) from error
     if write_out_loops(module):
@@ -69,7 +72,12 @@ def _said(message: str, module: ir.Module) -> str:
     if unknown := _UNKNOWN.match(message):
         return _NO_OP.format(unknown[1])
     if not _READ.match(message):
-        return message
+        failed = _FAILED.match(message)
+        return f"torch-mlir cannot lower '{failed[1]}'" if failed else message
+    if unknown_ops := ops_of(module.operation, "torch.operator"):
+        return _NO_OP.format(str(unknown_ops[0].attributes["name"].value).removeprefix("torch."))
     left = dict.fromkeys(op.name.removeprefix("torch.") for op in ops_of(module.operation) if _LEFT.match(op.name))
+    if not left:
+        return message.partition(": ")[0]
     shown = [f"'{name}'" for name in [*left][:_SHOWN]]
-    return f"torch-mlir cannot lower {'one of ' if len(left) > 1 else ''}{', '.join(shown)}" if left else message
+    return f"torch-mlir cannot lower {'one of ' if len(left) > 1 else ''}{', '.join(shown)}"

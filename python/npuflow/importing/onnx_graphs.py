@@ -19,6 +19,13 @@ def attributes_of(node: Any) -> dict[str, Any]:  # noqa: ANN401
     return {one.name: helpers().get_attribute_value(one) for one in node.attribute}
 
 
+def named(node: Any) -> str:  # noqa: ANN401
+    """A node as messages call it."""
+    name = f" '{node.name}'" if node.name else ""
+    made = ", ".join(f"'{each}'" for each in node.output if each)
+    return f"node{name} ('onnx.{node.op_type}', which makes {made})"
+
+
 @dataclass
 class Graph:
     """A model's graph whose shapes have been inferred, and the nodes that are put in place of one of its own."""
@@ -43,6 +50,13 @@ class Graph:
                 dims = kind.shape.dim
                 return tuple(dim.dim_value for dim in dims) if all(dim.HasField("dim_value") for dim in dims) else None
         return None
+
+    @property
+    def types(self) -> dict[str, Any]:
+        """Of all values whose types are known, constants included."""
+        graph = self.model.graph
+        held = {one.name: helpers().make_tensor_type_proto(one.data_type, one.dims) for one in graph.initializer}
+        return held | {one.name: one.type for one in (*graph.input, *graph.value_info, *graph.output)}
 
     def type_of(self, name: str) -> int | None:
         """The type of a value's elements, by ONNX's number; None where it isn't known."""
@@ -74,8 +88,19 @@ class Graph:
 
     def row(self, numbers: Sequence[float], kind: int) -> str:
         """A constant row of numbers of a type."""
+        return self._held(numbers, [len(numbers)], kind)
+
+    def number(self, value: float, kind: int) -> str:
+        """One number, which makes no dimension of its own beside others."""
+        return self._held([value], [], kind)
+
+    def nothing(self, shape: Sequence[int], kind: int) -> str:
+        """A constant without elements."""
+        return self._held([], shape, kind)
+
+    def _held(self, numbers: Sequence[float], shape: Sequence[int], kind: int) -> str:
         name = self._name("numbers")
-        self.model.graph.initializer.append(helpers().make_tensor(name, kind, [len(numbers)], list(numbers)))
+        self.model.graph.initializer.append(helpers().make_tensor(name, kind, list(shape), list(numbers)))
         return name
 
     def slice(self, name: str, dim: int, start: int, end: int, step: int = 1) -> str:
@@ -84,6 +109,12 @@ class Graph:
 
     def reshape(self, name: str, shape: Sequence[int]) -> str:
         return self.add("Reshape", [name, self.whole(shape)])[0]
+
+    def reduce(self, kind: str, name: str, dim: int) -> list[str]:
+        """Along one dimension, which is kept; where ONNX says which one, has changed."""
+        if self.version < (13 if kind == "ReduceSum" else 18):
+            return self.add(kind, [name], axes=[dim], keepdims=1)
+        return self.add(kind, [name, self.whole([dim])], keepdims=1)
 
     def _name(self, kind: str) -> str:
         self._count += 1

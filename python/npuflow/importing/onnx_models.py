@@ -7,10 +7,14 @@ from contextlib import contextmanager
 from typing import Any
 
 from npuflow.bindings import ir, load_onnx_importer, new_torch_context
+from npuflow.core.passes import ops_of
 from npuflow.errors import InputError, NpuflowError, UsageError, with_hint
 from npuflow.importing.input_types import InputType
 from npuflow.importing.lowering import FROM_ONNX, UnknownOpsError, lower
+from npuflow.importing.onnx_constants import work_out_constants
+from npuflow.importing.onnx_crashes import lowered_apart
 from npuflow.importing.onnx_functions import WITHOUT_LOWERING, with_functions_written_out
+from npuflow.importing.onnx_kinds import check_kinds
 from npuflow.importing.onnx_rewrites import rewrite_nodes
 from npuflow.importing.packages import first_words, load_package, quietly
 from npuflow.importing.weights import move_to_resources
@@ -23,18 +27,26 @@ def from_onnx(path: str, inputs: Sequence[InputType] = ()) -> ir.Module:
         model = onnx.load(path)
         _fix_shapes(model, inputs)
         onnx.checker.check_model(model)
-    module = _lowered(path, model)
+        inferred = _inferred(model)
+    check_kinds(inferred)
+    module = lowered_apart(inferred, lambda each: _lowered(path, each), path)
     move_to_resources(module)
     return module
 
 
 def _lowered(path: str, model: Any) -> ir.Module:  # noqa: ANN401  (onnx has no types)
-    """Ops that torch-mlir doesn't have are the functions of other ops that ONNX itself says they are, if it does."""
+    """Of a model whose shapes have been inferred.
+
+    Ops that torch-mlir doesn't have are the functions of other ops that ONNX itself says they are, if it does.
+    """
     importer = load_onnx_importer()
+    inferred = model
     with _failures_of(path), quietly():
-        inferred = _inferred(model)
-        if (written_out := with_functions_written_out(inferred, WITHOUT_LOWERING)) is not None:
+        # One such function may be made of another one.
+        while (written_out := with_functions_written_out(inferred, WITHOUT_LOWERING)) is not None:
             inferred = _inferred(written_out)
+        while work_out_constants(inferred):
+            inferred = _inferred(inferred)
         if rewrite_nodes(inferred):
             inferred = _inferred(inferred)
         info = importer.ModelInfo(inferred, config=importer.Config())
@@ -45,9 +57,12 @@ def _lowered(path: str, model: Any) -> ir.Module:  # noqa: ANN401  (onnx has no 
     except UnknownOpsError as error:
         with _failures_of(path), quietly():
             written_out = with_functions_written_out(inferred, error.names)
-        if written_out is None:
+            inferred = written_out and _inferred(written_out)
+        if inferred is None:
             raise
-        return _lowered(path, written_out)
+        return _lowered(path, inferred)
+    if ops_of(module.operation, "ml_program.global_store"):  # the state of what draws numbers
+        raise InputError(with_hint(f"'{path}' draws random numbers, which cannot be imported", "make them inputs"))
     return module
 
 

@@ -6,8 +6,18 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from npuflow.errors import InputError, with_hint
+from npuflow.importing.onnx_formulas import (
+    dequantized,
+    determinant,
+    gelu,
+    normalized,
+    product_with_row,
+    sum_with_scalars,
+)
 from npuflow.importing.onnx_graphs import LEAST, Graph, attributes_of
+from npuflow.importing.onnx_nothing import without_elements
 from npuflow.importing.onnx_recurrent import forwards
+from npuflow.importing.onnx_resize import resized
 from npuflow.importing.onnx_sampling import inside
 from npuflow.importing.packages import load_package
 
@@ -23,7 +33,7 @@ def rewrite_nodes(model: Any) -> bool:  # noqa: ANN401  (onnx has no types)
     for node in list(model.graph.node):
         way = _WAYS.get(node.op_type) if not node.domain else None
         graph.made = []
-        is_other = way is not None and way(node, graph)
+        is_other = without_elements(node, graph) or (way is not None and way(node, graph))
         nodes += graph.made if is_other else [node]
         is_edited |= is_other
     del model.graph.node[:]
@@ -53,20 +63,28 @@ def _product_of_batches(node: Any, graph: Graph) -> bool:  # noqa: ANN401
     return True
 
 
-def _transposed_in_groups(node: Any, graph: Graph) -> bool:  # noqa: ANN401
-    """A transposed convolution in groups as one in groups, of pixels with zeros between, by weights turned around.
+def _transposed(node: Any, graph: Graph) -> bool:  # noqa: ANN401
+    """A transposed convolution as one of pixels with zeros between, by weights turned around.
 
-    torch-mlir gives those of several groups shapes that don't fit.
+    torch-mlir gives those of several groups shapes that don't fit, and has none that are padded unevenly, or so that
+    the result has a size that is given.
     """
     said = attributes_of(node)
-    shape, weights = graph.shape_of(node.input[0]), graph.shape_of(node.input[1])
-    groups, pad = said.get("group", 1), said.get("auto_pad", b"NOTSET").decode()
-    if groups == 1 or pad != "NOTSET" or "output_shape" in said or not shape or not weights or graph.version < 13:
+    shape, weights, made = graph.shape_of(node.input[0]), graph.shape_of(node.input[1]), graph.shape_of(node.output[0])
+    if not shape or not weights or graph.version < 13:
         return False
-    dims = len(shape) - 2
+    groups, dims = said.get("group", 1), len(shape) - 2
     sizes, kernel = shape[2:], weights[2:]
     steps, apart = said.get("strides", [1] * dims), said.get("dilations", [1] * dims)
-    pads, more = said.get("pads", [0] * 2 * dims), said.get("output_padding", [0] * dims)
+    more, pads = said.get("output_padding", [0] * dims), said.get("pads", [0] * 2 * dims)
+    if said.get("auto_pad", b"NOTSET") != b"NOTSET" or "output_shape" in said:
+        if not made:
+            return False
+        spans = zip(sizes, steps, kernel, apart, more, made[2:], strict=True)
+        pads = _pads_for([step * (size - 1) + add + (k - 1) * gap + 1 - new for size, step, k, gap, add, new in spans],
+                         is_upper=said.get("auto_pad") == b"SAME_UPPER")  # fmt: skip
+    elif groups == 1 and pads[:dims] == pads[dims:]:
+        return False
     reach = [gap * (size - 1) for gap, size in zip(apart, kernel, strict=True)]
     pixels = _with_zeros_between(node.input[0], shape, steps, graph)
     before = [reach[dim] - pads[dim] for dim in range(dims)]
@@ -84,6 +102,27 @@ def _transposed_in_groups(node: Any, graph: Graph) -> bool:  # noqa: ANN401
     around = [max(each, 0) for each in (*before, *behind)]
     inputs = [pixels, turned, *node.input[2:]]
     graph.add("Conv", inputs, node.output, group=groups, dilations=apart, pads=around, kernel_shape=kernel)
+    return True
+
+
+def _pads_for(totals: list[int], is_upper: bool) -> list[int]:
+    """All pads in front, then all behind; of an odd one more is behind, or in front."""
+    front = [total // 2 if is_upper else total - total // 2 for total in totals]
+    return [*front, *(total - each for total, each in zip(totals, front, strict=True))]
+
+
+def _padded(node: Any, graph: Graph) -> bool:  # noqa: ANN401
+    """A convolution of bytes that is padded, of which torch-mlir has none, as one of padded bytes."""
+    said = attributes_of(node)
+    pads, names = said.get("pads", []), [*node.input, "", ""]
+    if not any(pads):
+        return False
+    half = len(pads) // 2
+    ends = graph.whole([0, 0, *pads[:half], 0, 0, *pads[half:]])
+    zero = [graph.add("Reshape", [names[2], graph.whole([])])[0]] if names[2] else []
+    padded = graph.add("Pad", [node.input[0], ends, *zero])
+    kept = {name: value for name, value in said.items() if name in ("dilations", "group", "kernel_shape", "strides")}
+    graph.add("ConvInteger", [*padded, *node.input[1:]], node.output, **kept)
     return True
 
 
@@ -136,19 +175,37 @@ def _rms_norm(node: Any, graph: Graph) -> bool:  # noqa: ANN401
     return True
 
 
-def _blocks(node: Any, _: Graph) -> bool:  # noqa: ANN401
+def _depths(node: Any, _: Graph) -> bool:  # noqa: ANN401
     if attributes_of(node).get("mode", b"DCR") != b"DCR":
         what = f"'onnx.{node.op_type}' of another mode than DCR cannot be imported"
         raise InputError(with_hint(what, "write it as a reshape and a transpose"))
     return False
 
 
+def _boxes(node: Any, graph: Graph) -> bool:  # noqa: ANN401
+    """torch-mlir has the boxes of one class in one image; what it makes of several is others."""
+    shape = graph.shape_of(node.input[1])
+    if shape is None or shape[:2] != (1, 1):
+        what = f"'onnx.{node.op_type}' of several images or classes cannot be imported"
+        raise InputError(with_hint(what, "write one for each of them"))
+    return False
+
+
 _WAYS: Mapping[str, Callable[[Any, Graph], bool]] = {
-    "ConvTranspose": _transposed_in_groups,
+    "DequantizeLinear": dequantized,
+    "Det": determinant,
+    "Einsum": sum_with_scalars,
+    "Gelu": gelu,
+    "LpNormalization": normalized,
+    "MatMul": product_with_row,
+    "ConvInteger": _padded,
+    "ConvTranspose": _transposed,
     "RMSNormalization": _rms_norm,
     "GridSample": inside,
     "QLinearMatMul": _product_of_batches,
+    "Resize": resized,
     "Slice": _slice_backwards,
-    "SpaceToDepth": _blocks,
+    "NonMaxSuppression": _boxes,
+    "SpaceToDepth": _depths,
     **dict.fromkeys(("GRU", "LSTM", "RNN"), forwards),
 }
