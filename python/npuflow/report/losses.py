@@ -162,8 +162,9 @@ def with_second_slots(program: Program) -> Program:
     of_several = {
         takes.semaphore
         for engine in program.engines
-        for takes, step, _ in fillings(engine.body)
-        if depths[step.access.buffer] > 1
+        for filling in fillings(engine.body)
+        for takes in filling.takes
+        if depths[filling.step.access.buffer] > 1
     }
 
     def widened(semaphore: FlatSemaphore) -> FlatSemaphore:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
-from itertools import pairwise
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from npuflow.simulate.program import (
     FlatAcquire,
@@ -27,9 +27,10 @@ def deepened(program: Program, depths: Mapping[str, int]) -> Program:
     empty, full = dict[str, int](), dict[str, int]()
     for engine in program.engines:
         if more.keys() & engine.moved_buffers:
-            for takes, step, gives in fillings(engine.body):
-                slots = more.get(step.access.buffer, 0)
-                empty[takes.semaphore], full[gives.semaphore] = takes.count * slots, gives.count * slots
+            for filling in fillings(engine.body):
+                slots = more.get(filling.step.access.buffer, 0)
+                empty |= {takes.semaphore: takes.count * slots for takes in filling.takes}
+                full |= {gives.semaphore: gives.count * slots for gives in filling.gives}
     semaphores = tuple(
         _with_more(one, empty.get(one.name, 0), full.get(one.name, 0)) if one.name in empty or one.name in full else one
         for one in program.semaphores
@@ -51,11 +52,38 @@ def with_buffers(program: Program, buffers: tuple[FlatBuffer, ...]) -> Program:
     return replace(program, buffers=buffers, memories=memories)
 
 
-def fillings(body: tuple[FlatStep, ...]) -> Iterator[tuple[FlatAcquire, FlatReceive, FlatRelease]]:
-    """What is received between taking an empty slot and giving a full one."""
-    for (before, step), (_, behind) in pairwise(pairwise(body)):
-        if isinstance(before, FlatAcquire) and isinstance(step, FlatReceive) and isinstance(behind, FlatRelease):
-            yield before, step, behind
-    for step in body:
+@dataclass(frozen=True)
+class Filling:
+    """What is received between taking an empty slot of each who empties it, and giving each of these a full one."""
+
+    takes: tuple[FlatAcquire, ...]
+    step: FlatReceive
+    gives: tuple[FlatRelease, ...]
+
+
+def fillings(body: tuple[FlatStep, ...]) -> Iterator[Filling]:
+    """What is received so, one after the other."""
+    for number, step in enumerate(body):
         if isinstance(step, FlatLoop):
             yield from fillings(step.body)
+        elif (found := filling_at(body, number)) is not None:
+            yield found
+
+
+def filling_at(body: Sequence[FlatStep], number: int) -> Filling | None:
+    """The filling whose receiving step has that number; None where it is no such step, or has others beside it."""
+    step = body[number]
+    if not isinstance(step, FlatReceive):
+        return None
+    before = (body[place] for place in range(number - 1, -1, -1))
+    takes = tuple(one for one in takewhile(_is_acquire, before) if isinstance(one, FlatAcquire))[::-1]
+    gives = tuple(one for one in takewhile(_is_release, body[number + 1 :]) if isinstance(one, FlatRelease))
+    return Filling(takes, step, gives) if takes and gives else None
+
+
+def _is_acquire(step: FlatStep) -> bool:
+    return isinstance(step, FlatAcquire)
+
+
+def _is_release(step: FlatStep) -> bool:
+    return isinstance(step, FlatRelease)

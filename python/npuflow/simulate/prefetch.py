@@ -5,7 +5,7 @@ channels beside DRAM reach, memory tiles or scratchpads, have room beside phases
 it, behind what they move themselves. Its own phase then begins with buffers that are full:
 
     before                           behind
-    acquire empty                    (full begins at 1 more, empty at 1 less)
+    acquire empty                    (full begins at 1 more, empty at 1 less; of several who empty it, of each)
     receive arg1 into l1_2
     release full
 """
@@ -18,16 +18,15 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from npuflow.simulate.channel_tasks import NotTaskByTaskError, tasks_of, unrolled
+from npuflow.simulate.deepened import filling_at
 from npuflow.simulate.home_ports import HomeChain
 from npuflow.simulate.home_tasks import handed_to
 from npuflow.simulate.program import (
     FlatAccess,
-    FlatAcquire,
     FlatBuffer,
     FlatControl,
     FlatEngine,
     FlatReceive,
-    FlatRelease,
     FlatSend,
     FlatStep,
     FlatStream,
@@ -309,28 +308,22 @@ class FirstFills:
 
     def _receiver(self, engine: FlatEngine, dropped: Collection[tuple[str, int]], begins: Counter[str]) -> FlatEngine:
         """A channel into a memory without what comes ahead; `begins` are what semaphores begin at more, or less."""
-        steps, kept, turns = self._steps(engine.name), list[FlatStep](), Counter[str]()
-        skip = 0
+        steps, turns, ahead = self._steps(engine.name), Counter[str](), set[int]()
         for position, step in enumerate(steps):
-            if skip:
-                skip -= 1
+            if not isinstance(step, FlatReceive):
                 continue
-            following = steps[position + 1] if position + 1 < len(steps) else None
-            if isinstance(following, FlatReceive) and (following.stream, turns[following.stream]) in dropped:
-                behind = steps[position + 2] if position + 2 < len(steps) else None
-                if not isinstance(step, FlatAcquire) or not isinstance(behind, FlatRelease):
-                    raise NotAheadError("its slots are handed over together with others")
-                begins[step.semaphore] -= step.count
-                begins[behind.semaphore] += behind.count
-                turns[following.stream] += 1
-                skip = 2
+            turn, turns[step.stream] = turns[step.stream], turns[step.stream] + 1
+            if (step.stream, turn) not in dropped:
                 continue
-            if isinstance(step, FlatReceive):
-                if (step.stream, turns[step.stream]) in dropped:
-                    raise NotAheadError("its slots are handed over together with others")
-                turns[step.stream] += 1
-            kept.append(step)
-        return replace(engine, body=tuple(kept))
+            filling = filling_at(steps, position)
+            if filling is None:
+                raise NotAheadError("its slots are handed over together with others")
+            for takes in filling.takes:
+                begins[takes.semaphore] -= takes.count
+            for gives in filling.gives:
+                begins[gives.semaphore] += gives.count
+            ahead |= {*range(position - len(filling.takes), position + len(filling.gives) + 1)}
+        return replace(engine, body=tuple(step for position, step in enumerate(steps) if position not in ahead))
 
 
 @dataclass
