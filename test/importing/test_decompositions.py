@@ -253,7 +253,7 @@ def test_pytorch_computes_the_same(name: str) -> None:
 @pytest.mark.parametrize("by", ["size=[5, 13, 1]", "scale_factor=[2, 1.7, 0.6]"])
 @pytest.mark.parametrize("aligned", [False, True])
 @pytest.mark.parametrize("mode", ["linear", "bilinear", "bicubic", "trilinear"])
-def test_images_are_scaled_by_products(mode: str, aligned: bool, by: str) -> None:
+def test_images_are_scaled(mode: str, aligned: bool, by: str) -> None:
     import torch
 
     dims = {"linear": 1, "trilinear": 3}.get(mode, 2)
@@ -261,8 +261,30 @@ def test_images_are_scaled_by_products(mode: str, aligned: bool, by: str) -> Non
     text = f"functional.interpolate(x, {by[:left]}{by[left:]}[:{dims}], mode='{mode}', align_corners={aligned}) + y"
     torch.manual_seed(1)
     x, y = torch.randn(2, 3, *(7, 4, 6)[:dims]), torch.randn(1)
-    found = executed(computed(text), x, y, as_products=True)
-    np.testing.assert_allclose(found, computed(text)(x, y).numpy(), rtol=1e-4, atol=1e-4)
+    for as_products in (False, True):
+        found = executed(computed(text), x, y, as_products=as_products)
+        np.testing.assert_allclose(found, computed(text)(x, y).numpy(), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("mode", ["bilinear", "bicubic"])
+def test_scaled_images_have_infinities_where_pytorch_has_them(mode: str) -> None:
+    import torch
+
+    text = f"functional.interpolate(x, (9, 6), mode='{mode}') + y"
+    torch.manual_seed(1)
+    x, y = torch.randn(1, 2, 7, 4), torch.randn(1)
+    x.flatten()[5] = torch.inf
+    np.testing.assert_allclose(executed(computed(text), x, y), computed(text)(x, y).numpy(), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("mode", ["linear", "bilinear", "bicubic", "trilinear"])
+def test_images_are_scaled_by_one_op_that_reads_for_each_dimension(mode: str) -> None:
+    import torch
+
+    dims = {"linear": 1, "trilinear": 3}.get(mode, 2)
+    text = f"functional.interpolate(x, {(9, 6, 5)[:dims]}, mode='{mode}') + y"
+    module = npuflow.from_torch(computed(text), (torch.randn(1, 2, *(7, 4, 6)[:dims]), torch.randn(1)))
+    assert str(module).count("tensor.extract %") == dims
 
 
 def test_constants_and_weights_may_be_complex() -> None:

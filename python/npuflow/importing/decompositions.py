@@ -19,6 +19,7 @@ from npuflow.importing import (
     places,
     pools,
     sampling,
+    scaling,
     special_functions,
     wide_sums,
     windows,
@@ -55,7 +56,7 @@ def _decompositions(as_products: bool) -> Mapping[Any, Callable[..., Any]]:
     }
     unknown = {op: how for op, how in torch._decomp.decomposition_table.items() if _is_unknown(op)}
     taken = (each for name, each in whole.items() if name in _OF_PYTORCH or name.startswith(_TRANSFORMS))
-    named = {**_TAKEN_APART, **(sampling.AS_PRODUCTS if as_products else {})}
+    named = {**_TAKEN_APART, **(scaling.AS_PRODUCTS if as_products else {})}
     own = {op: how for name, how in named.items() if (op := _op_named(name)) is not None}
     table = {**unknown, **chosen, **dict(taken)}
     table |= {op: _first_of(how, table[op]) if op in table else how for op, how in own.items()}
@@ -290,6 +291,7 @@ _TAKEN_APART: Mapping[str, Callable[..., Any]] = {
     **places.TAKEN_APART,
     **pools.TAKEN_APART,
     **sampling.TAKEN_APART,
+    **scaling.TAKEN_APART,
     **special_functions.TAKEN_APART,
     **wide_sums.TAKEN_APART,
     **windows.TAKEN_APART,

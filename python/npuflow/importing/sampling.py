@@ -18,7 +18,7 @@ _PLANE = 2
 # Which pixels are read beside the one before a place.
 _TAPS = {_LINEAR: (0, 1), _NEAREST: (0,), _CUBIC: (-1, 0, 1, 2)}
 # How steep Keys' function is where images are sampled, and where pixels are averaged, as image libraries have it.
-_STEEP, _STEEP_OF_AVERAGES = -0.75, -0.5
+STEEP, _STEEP_OF_AVERAGES = -0.75, -0.5
 
 
 def sampled(x: Tensor, places: Tensor, kind: int, padding: int, aligned: bool) -> Tensor:
@@ -64,7 +64,7 @@ def _weight(part: Tensor, kind: int, beside: int) -> Tensor:
     if kind == _LINEAR:
         return part if beside else 1 - part
     far = part - beside if beside <= 0 else beside - part
-    return _near(far, _STEEP) if beside in (0, 1) else _beyond(far, _STEEP)
+    return near(far, STEEP) if beside in (0, 1) else beyond(far, STEEP)
 
 
 def _pixels(places: Tensor, size: int, aligned: bool) -> Tensor:
@@ -107,16 +107,16 @@ def smoothed_cubically(
 
 def _cubic(far: Tensor) -> Tensor:
     torch = loaded_torch()
-    near, beyond = _near(far, _STEEP_OF_AVERAGES), _beyond(far, _STEEP_OF_AVERAGES)
-    return torch.where(far < 1, near, torch.where(far < 2, beyond, 0))
+    outer = torch.where(far < 2, beyond(far, _STEEP_OF_AVERAGES), 0)
+    return torch.where(far < 1, near(far, _STEEP_OF_AVERAGES), outer)
 
 
-def _near(far: Tensor, steep: float) -> Tensor:
+def near(far: Tensor, steep: float) -> Tensor:
     """Keys' function up to a distance of 1."""
     return ((steep + 2) * far - (steep + 3)) * far * far + 1
 
 
-def _beyond(far: Tensor, steep: float) -> Tensor:
+def beyond(far: Tensor, steep: float) -> Tensor:
     """The same from 1 to 2."""
     return ((steep * far - 5 * steep) * far + 8 * steep) * far - 4 * steep
 
@@ -157,54 +157,6 @@ def _weights(
     return weights / weights.sum(1, keepdim=True)
 
 
-def scaled_linearly(x: Tensor, sizes: Sequence[int] | None, aligned: bool, factors: Sequence[float] | None) -> Tensor:
-    return _scaled(x, sizes, aligned, factors, _LINEAR)
-
-
-def scaled_cubically(x: Tensor, sizes: Sequence[int] | None, aligned: bool, factors: Sequence[float] | None) -> Tensor:
-    return _scaled(x, sizes, aligned, factors, _CUBIC)
-
-
-def _scaled(
-    x: Tensor, sizes: Sequence[int] | None, aligned: bool, factors: Sequence[float] | None, kind: int
-) -> Tensor:
-    """An image of other sizes, by a product with a constant matrix along each of its dimensions."""
-    torch = loaded_torch()
-    given = x.shape[2:]
-    made = sizes or [int(size * factor) for size, factor in zip(given, factors or (), strict=True)]
-    for which, size in enumerate(made):
-        weights = _beside(given[which], size, aligned, factors[which] if factors else None, kind).to(x.dtype)
-        if which == len(given) - 1:
-            x = torch.matmul(x, weights.T)
-        else:
-            rest = x.shape[which + 3 :]
-            x = torch.matmul(weights, x.flatten(which + 3)).unflatten(-1, rest)
-    return x
-
-
-def _beside(given: int, made: int, aligned: bool, factor: float | None, kind: int) -> Tensor:
-    """The weights of given pixels in those that are made, all in a line: those beside each place alone count."""
-    torch = loaded_torch()
-    numbers = torch.arange(made, dtype=torch.float64).unsqueeze(1)
-    if aligned:
-        at = numbers * ((given - 1) / (made - 1) if made > 1 else 0.0)
-    else:
-        at = (numbers + 0.5) * (1 / factor if factor else given / made) - 0.5
-    at = at.clamp_min(0) if kind == _LINEAR else at
-    first, pixels, weights = at.floor(), torch.arange(given), torch.zeros(())
-    for beside in _TAPS[kind]:
-        is_here = (first + beside).clamp(0, given - 1) == pixels
-        weights = weights + torch.where(is_here, _weight(at - first, kind, beside), 0)
-    return weights
-
-
-# Where numbers are rounded anyway: what isn't beside a place is multiplied by zero, so that an infinity there counts.
-AS_PRODUCTS: Mapping[str, Callable[..., Any]] = {
-    "upsample_bicubic2d.vec": scaled_cubically,
-    "upsample_bilinear2d.vec": scaled_linearly,
-    "upsample_linear1d.vec": scaled_linearly,
-    "upsample_trilinear3d.vec": scaled_linearly,
-}
 TAKEN_APART: Mapping[str, Callable[..., Any]] = {
     "grid_sampler_2d.default": sampled,
     "grid_sampler_3d.default": sampled,

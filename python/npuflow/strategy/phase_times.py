@@ -19,7 +19,7 @@ from npuflow.strategy.choose import CostedStrategy
 from npuflow.strategy.estimate import Estimate
 from npuflow.strategy.group import Group
 from npuflow.strategy.mapping import Mapping, mapping_of
-from npuflow.strategy.room import home_room, tile_descriptors
+from npuflow.strategy.room import HomeRoom, tile_descriptors
 from npuflow.strategy.strategy import Strategy
 from npuflow.target import Device
 
@@ -112,11 +112,10 @@ class PhaseTimes:
 
     def _kept(self, group: Group, mapping: Mapping) -> Iterator[int]:
         """The numbers of tensors that stay, as far as that is for a mapping to say."""
+        room = HomeRoom(group, mapping, self.device)
         for tensor in group.tensors:
-            if tensor.at_home and tensor.number is not None:
-                room = home_room(group, mapping, self.device, tensor.number)
-                if sum(room) >= tensor.whole_bytes:
-                    yield tensor.number
+            if tensor.at_home and tensor.number is not None and sum(room.of(tensor.number)) >= tensor.whole_bytes:
+                yield tensor.number
 
     @cached_property
     def _started(self) -> Device:

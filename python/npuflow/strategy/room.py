@@ -6,8 +6,9 @@ them together. The native core counts (`native/src/room.cpp`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 
 from npuflow import _native
@@ -16,7 +17,7 @@ from npuflow.strategy.flat import flat_group, flat_machine, flat_mapping
 from npuflow.strategy.group import Group, MatmulOperand, Tensor
 from npuflow.strategy.lane_descriptors import TileDma
 from npuflow.strategy.mapping import Mapping
-from npuflow.target import Device
+from npuflow.target import Device, MemoryLevel
 
 
 @dataclass(frozen=True)
@@ -113,45 +114,107 @@ def home_room(group: Group, mapping: Mapping, device: Device, number: int) -> tu
     and it doesn't collect pieces of its own, in turn with others; or who reads it no channel out. Ports of DRAM reach
     scratchpads whatever a group does.
     """
-    level = None if device.home_level is None else device.level(device.home_level)
-    if level is None:
-        return ()
-    count = level.shared_by.instances(device.rows, device.columns)
-    if level.number == device.kernel_level:
-        own, taken = prod(mapping.spread.grid), total_l1_bytes(l1_buffers(group, mapping), level.alignment_bytes)
-    else:
-        own, taken = mapping.spread.grid[1], fullest_l2_bytes(l2_buffers(group, mapping, device.columns))
-    left = max(0, level.usable_bytes - taken)
-    serves = level.number != device.kernel_level
-    return tuple(
-        level.usable_bytes
-        if memory >= own
-        else left * (not serves or _has_channel(group, mapping, device, number, memory))
-        for memory in range(count)
-    )
+    return HomeRoom(group, mapping, device).of(number)
 
 
-def _has_channel(group: Group, mapping: Mapping, device: Device, number: int, tile: int) -> bool:
-    """Whether a memory tile, which serves cores, has a channel for the tensor of a number as a group moves that.
+@dataclass(frozen=True)
+class HomeRoom:
+    """The same of a group and a mapping: what is alike for all tensors is counted once."""
 
-    What follows the rows alone takes a lane of its own, of the tiles that serve rows only. Into a tile, each row's
-    results take a channel; out of it, each lane one, or, where nothing follows the rows alone, one for each row that it
-    brings something of its own.
-    """
-    rows, dma = mapping.spread.grid[0], device.dma(device.block_level)
-    ways, serving = TileDma.of(device, rows), row_tiles(rows, device.columns)
-    by_columns = [tensor for tensor in group.inputs if not _follows_rows_alone(tensor, mapping)]
-    by_rows = len(by_columns) < len(group.inputs)
-    lanes = min(ways.lanes - by_rows, len(by_columns)) + (by_rows and tile < serving)
-    made = [tensor for tensor in group.outputs if tensor.number == number]
-    if made:
-        return lanes + rows < dma.channels_in or all(_in_turn(tensor, group, mapping) for tensor in made)
-    is_read = any(tensor.number == number for tensor in group.inputs)
-    spare = dma.channels_out - ways.leaving - lanes
-    own = 0 if by_rows else _lanes_of_rows(by_columns, group, mapping, lanes)
-    for _ in range(own):
-        spare -= rows - 1 if rows - 1 <= spare else 0
-    return not is_read or spare > 0
+    group: Group
+    mapping: Mapping
+    device: Device
+
+    def of(self, number: int) -> tuple[int, ...]:
+        made = [tensor for tensor in self.group.outputs if tensor.number == number]
+        if made:
+            in_turn = all(_in_turn(tensor, self.group, self.mapping) for tensor in made)
+            return self._with_channels if in_turn else self._of_result
+        is_read = any(tensor.number == number for tensor in self.group.inputs)
+        return self._of_input if is_read else self._with_channels
+
+    @cached_property
+    def _of_input(self) -> tuple[int, ...]:
+        return self._where(self._has_channel_out)
+
+    @cached_property
+    def _of_result(self) -> tuple[int, ...]:
+        return self._where(self._has_channel_in)
+
+    @cached_property
+    def _with_channels(self) -> tuple[int, ...]:
+        return self._where(lambda _: True)
+
+    def _where(self, has_channel: Callable[[bool], bool]) -> tuple[int, ...]:
+        """The room of each memory, of those that serve cores where they have a channel: it may serve rows or not."""
+        level = self._level
+        if level is None:
+            return ()
+        own, left = self._left
+        count = level.shared_by.instances(self.device.rows, self.device.columns)
+        if level.number == self.device.kernel_level:
+            serving = [left] * own
+        else:
+            first = min(own, row_tiles(self.mapping.spread.grid[0], self.device.columns))
+            serving = [left * has_channel(True)] * first + [left * (own > first and has_channel(False))] * (own - first)
+        return (*serving, *[level.usable_bytes] * (count - own))
+
+    @cached_property
+    def _level(self) -> MemoryLevel | None:
+        return None if self.device.home_level is None else self.device.level(self.device.home_level)
+
+    @cached_property
+    def _left(self) -> tuple[int, int]:
+        """Of how many memories the group takes something, and what it leaves of each."""
+        level = self._level
+        assert level is not None
+        if level.number == self.device.kernel_level:
+            own = prod(self.mapping.spread.grid)
+            taken = total_l1_bytes(l1_buffers(self.group, self.mapping), level.alignment_bytes)
+        else:
+            own = self.mapping.spread.grid[1]
+            taken = fullest_l2_bytes(l2_buffers(self.group, self.mapping, self.device.columns))
+        return own, max(0, level.usable_bytes - taken)
+
+    def _has_channel_in(self, serves_rows: bool) -> bool:
+        """Into a memory tile, each row's results take one, beside those of the lanes."""
+        channels = self.device.dma(self.device.block_level).channels_in
+        return self._lanes_of(serves_rows) + self.mapping.spread.grid[0] < channels
+
+    def _has_channel_out(self, serves_rows: bool) -> bool:
+        """Out of a memory tile, each lane takes one; where nothing follows the rows alone, one for each row in need.
+
+        That is one that it brings something of its own.
+        """
+        rows, dma = self.mapping.spread.grid[0], self.device.dma(self.device.block_level)
+        spare = dma.channels_out - self._ways.leaving - self._lanes_of(serves_rows)
+        for _ in range(self._lanes_with_channels_for_rows):
+            spare -= rows - 1 if rows - 1 <= spare else 0
+        return spare > 0
+
+    def _lanes_of(self, serves_rows: bool) -> int:
+        """Of tiles that serve rows, what follows these alone has a lane of its own."""
+        return self._lanes + (self._by_rows and serves_rows)
+
+    @cached_property
+    def _ways(self) -> TileDma:
+        return TileDma.of(self.device, self.mapping.spread.grid[0])
+
+    @cached_property
+    def _by_columns(self) -> list[Tensor]:
+        return [tensor for tensor in self.group.inputs if not _follows_rows_alone(tensor, self.mapping)]
+
+    @cached_property
+    def _by_rows(self) -> bool:
+        return len(self._by_columns) < len(self.group.inputs)
+
+    @cached_property
+    def _lanes(self) -> int:
+        return min(self._ways.lanes - self._by_rows, len(self._by_columns))
+
+    @cached_property
+    def _lanes_with_channels_for_rows(self) -> int:
+        return 0 if self._by_rows else _lanes_of_rows(self._by_columns, self.group, self.mapping, self._lanes)
 
 
 def _lanes_of_rows(inputs: Sequence[Tensor], group: Group, mapping: Mapping, lanes: int) -> int:
